@@ -1,0 +1,33 @@
+/* Whole files in and out. */
+#ifndef STEPC_BASE_FILE_H
+#define STEPC_BASE_FILE_H
+
+#include "base/diag.h"
+#include <stdint.h>
+
+#define FILE_MAX_BYTES ((size_t)4 << 30)
+
+/* Reads a whole regular file (or pipe) of at most `limit` bytes into the arena; a NUL follows the last byte. Errors name
+ * the path and the system's reason. */
+bool file_read(struct diag *d, struct arena *a, const char *path, size_t limit, unsigned char **bytes, size_t *size) MUST_USE;
+/* Reads `size` bytes at `offset` of a file (external data). Fails if the file is shorter. */
+bool file_read_at(struct diag *d, struct arena *a, const struct loc *at, const char *path, uint64_t offset, size_t size,
+                  unsigned char **bytes) MUST_USE;
+bool file_exists(const char *path);
+bool file_is_directory(const char *path);
+
+/* Writes to a temporary file beside `path`, then renames: the path holds the old content or the new one, never half. When
+ * the content is already the same, the file is left untouched (build systems look at its time). */
+bool file_write(struct diag *d, const char *path, const void *bytes, size_t size) MUST_USE;
+
+/* Parts of a path, in the arena: "a/b.onnx" -> "a" (or "."), "b.onnx", "b". */
+const char *path_directory(struct arena *a, const char *path);
+const char *path_base(struct arena *a, const char *path);
+const char *path_stem(struct arena *a, const char *path);
+const char *path_join(struct arena *a, const char *dir, const char *name);
+/* Creates a fresh private directory below $TMPDIR or /tmp. */
+bool temp_directory(struct diag *d, struct arena *a, const char **path) MUST_USE;
+/* Removes a directory made by temp_directory() and the plain files in it. */
+void temp_directory_remove(const char *path);
+
+#endif

@@ -1,0 +1,208 @@
+/* A model as its file says it: plain structs that mirror the messages of onnx.proto, already checked for what any reader may
+ * rely on (lengths, counts, depth, UTF-8-free C strings without NUL, valid tensor storage), but not for meaning: names may
+ * dangle and shapes disagree until the graph is imported.
+ *
+ * Everything lives in the arena given to the reader. Absent strings are "", never NULL, unless said otherwise.
+ * This folder is the only place that knows protobuf. */
+#ifndef STEPC_MODEL_MODEL_H
+#define STEPC_MODEL_MODEL_H
+
+#include "base/diag.h"
+#include "base/vec.h"
+#include "tensor/tensor.h"
+
+/* AttributeProto.AttributeType */
+enum attr_type {
+    ATTR_UNDEFINED = 0,
+    ATTR_FLOAT,
+    ATTR_INT,
+    ATTR_STRING,
+    ATTR_TENSOR,
+    ATTR_GRAPH,
+    ATTR_FLOATS,
+    ATTR_INTS,
+    ATTR_STRINGS,
+    ATTR_TENSORS,
+    ATTR_GRAPHS,
+    ATTR_SPARSE_TENSOR,
+    ATTR_SPARSE_TENSORS,
+    ATTR_TYPE_PROTO,
+    ATTR_TYPE_PROTOS,
+    ATTR_TYPE_COUNT
+};
+
+const char *attr_type_name(enum attr_type t); /* "float", "ints", ... */
+
+struct model_graph;
+struct model_type;
+
+/* values: the elements that are not zero; indices: INT64, [nnz] or [nnz, rank], ascending; dims: the dense shape. */
+struct model_sparse {
+    const char *name;
+    struct tensor *values, *indices;
+    struct shape dims;
+    struct loc loc;
+};
+
+struct model_bytes { /* a string attribute: any octets */
+    const char *data; /* NUL follows */
+    size_t size;
+};
+
+struct model_attr {
+    const char *name, *doc;
+    enum attr_type type;
+    const char *ref; /* ref_attr_name, "" where none */
+    float f;
+    int64_t i;
+    struct model_bytes s;
+    struct tensor *t;
+    const char *t_name; /* the name inside the tensor: kept for writing back */
+    struct model_graph *g;
+    struct model_sparse *sparse;
+    struct model_type *tp;
+    VEC(float) floats;
+    VEC(int64_t) ints;
+    VEC(struct model_bytes) strings;
+    VEC(struct tensor *) tensors;
+    VEC(struct model_graph *) graphs;
+    VEC(struct model_sparse *) sparses;
+    VEC(struct model_type *) types;
+    struct loc loc;
+};
+
+struct model_pair { /* StringStringEntryProto */
+    const char *key, *value;
+};
+typedef VEC(struct model_pair) model_pairs;
+typedef VEC(const char *) model_names;
+
+struct model_node {
+    const char *name, *op_type, *domain /* "ai.onnx" is read as "" */, *overload, *doc;
+    model_names inputs, outputs; /* "" = omitted */
+    VEC(struct model_attr *) attrs;
+    model_pairs metadata;
+    struct loc loc; /* .graph, .node, .op, .index set */
+};
+
+enum type_kind { TYPE_NONE, TYPE_TENSOR, TYPE_SPARSE_TENSOR, TYPE_SEQUENCE, TYPE_MAP, TYPE_OPTIONAL, TYPE_OPAQUE };
+
+struct model_dim {
+    int64_t value;     /* >= 0, or -1: see param */
+    const char *param; /* symbol, or "" = unknown and unrelated to anything */
+    const char *denotation;
+};
+
+struct model_type {
+    enum type_kind kind;
+    enum dtype elem;          /* tensor, sparse tensor; key type of a map */
+    bool has_shape;           /* false: rank not known */
+    VEC(struct model_dim) dims; /* at most SHAPE_MAX_RANK */
+    struct model_type *element; /* sequence, optional; value type of a map */
+    const char *opaque_domain, *opaque_name, *denotation;
+};
+
+struct model_value_info {
+    const char *name, *doc;
+    struct model_type type; /* kind TYPE_NONE: absent */
+    model_pairs metadata;
+    struct loc loc;
+};
+
+struct model_initializer {
+    const char *name, *doc;
+    struct tensor *tensor;
+    /* External data: where it came from, so that writing can say so; NULL when the data stood in the file. */
+    const char *external_location;
+    model_pairs metadata;
+    struct loc loc;
+};
+
+struct model_quantization {
+    const char *tensor_name;
+    model_pairs parameters;
+};
+
+struct model_graph {
+    const char *name, *doc;
+    VEC(struct model_node *) nodes;
+    VEC(struct model_initializer *) initializers;
+    VEC(struct model_sparse *) sparse_initializers;
+    VEC(struct model_value_info *) inputs, outputs, value_infos;
+    VEC(struct model_quantization *) quantization;
+    model_pairs metadata;
+    struct loc loc;
+};
+
+struct model_training {
+    struct model_graph *initialization, *algorithm; /* NULL where absent */
+    model_pairs initialization_binding, update_binding;
+    struct loc loc;
+};
+
+struct model_opset {
+    const char *domain; /* "ai.onnx" is read as "" */
+    int64_t version;
+};
+typedef VEC(struct model_opset) model_opsets;
+
+struct model_function {
+    const char *name, *domain, *overload, *doc;
+    model_names inputs, outputs, attributes;
+    VEC(struct model_attr *) attribute_defaults;
+    VEC(struct model_node *) nodes;
+    VEC(struct model_value_info *) value_infos;
+    model_opsets opsets;
+    model_pairs metadata;
+    struct loc loc;
+};
+
+struct model {
+    const char *file; /* as the user typed it */
+    int64_t ir_version, model_version;
+    const char *producer_name, *producer_version, *domain, *doc;
+    model_opsets opsets;
+    model_pairs metadata;
+    struct model_graph *graph; /* never NULL after a successful read */
+    VEC(struct model_training *) training;
+    VEC(struct model_function *) functions;
+    unsigned char digest[32]; /* SHA-256 of the file's bytes (external data not included) */
+    VEC(const char *) external_files; /* paths read, for dependency files */
+};
+
+/* Reads a model: .onnxtxt as text, anything else as ONNX bytes; external data from files inside the model's folder only. */
+bool model_read(struct diag *d, struct arena *a, const char *path, struct model **out) MUST_USE;
+/* The same from memory (fuzzing, tests). `path` names the folder for external data and the file in messages. */
+bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,
+                     struct model **out) MUST_USE;
+/* Writes .onnx (deterministic: field order of the schema; tensors as raw_data). External data is brought inside. */
+bool model_write(struct diag *d, const struct model *m, const char *path) MUST_USE;
+bool model_encode_onnx(struct diag *d, struct arena *a, const struct model *m, unsigned char **bytes, size_t *size) MUST_USE;
+
+/* A file holding one TensorProto (.pb), or .npy by its extension. *name: the name inside, may be "". */
+bool tensor_file_read(struct diag *d, struct arena *a, const char *path, struct tensor **out, const char **name) MUST_USE;
+bool tensor_file_write(struct diag *d, const char *path, const char *name, const struct tensor *t) MUST_USE;
+
+/* Look-ups; NULL where absent. */
+struct model_initializer *model_find_initializer(const struct model_graph *g, const char *name);
+struct model_value_info *model_find_input(const struct model_graph *g, const char *name);
+struct model_value_info *model_find_output(const struct model_graph *g, const char *name);
+/* Version imported for a domain ("" = ai.onnx), or 0. */
+int64_t model_opset(const model_opsets *opsets, const char *domain);
+
+/* Small makers for code that writes models (prepare, tests). */
+struct model_graph *model_graph_new(struct arena *a, const char *name);
+struct model_node *model_add_node(struct arena *a, struct model_graph *g, const char *domain, const char *op_type,
+                                  const char *const *inputs, const char *const *outputs); /* NULL-terminated */
+void model_set_int(struct arena *a, struct model_node *n, const char *name, int64_t x);
+void model_set_float(struct arena *a, struct model_node *n, const char *name, float x);
+void model_set_string(struct arena *a, struct model_node *n, const char *name, const char *x);
+void model_set_ints(struct arena *a, struct model_node *n, const char *name, const int64_t *x, size_t count);
+void model_set_strings(struct arena *a, struct model_node *n, const char *name, const char *const *x, size_t count);
+void model_set_tensor(struct arena *a, struct model_node *n, const char *name, struct tensor *t);
+void model_add_initializer(struct arena *a, struct model_graph *g, const char *name, struct tensor *t);
+/* dims: shape with the symbols of `like` where its dims agree in position; pass NULL for none. */
+void model_add_value(struct arena *a, struct model_graph *g, int where /* 0 input, 1 output, 2 value_info */, const char *name,
+                     enum dtype dtype, const struct model_dim *dims, size_t rank);
+
+#endif

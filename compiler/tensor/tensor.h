@@ -1,0 +1,36 @@
+/* A tensor: dtype, shape, elements in row-major order and native byte order. */
+#ifndef STEPC_TENSOR_TENSOR_H
+#define STEPC_TENSOR_TENSOR_H
+
+#include "base/diag.h"
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+
+struct tensor {
+    enum dtype dtype;
+    struct shape shape;
+    int64_t count;          /* = shape_count(&shape) */
+    void *data;             /* count * dtype_size(dtype) bytes, aligned to 16; NULL only for STRING */
+    const char **strings;   /* STRING only: count pointers (bytes; lengths beside) */
+    size_t *string_lengths; /* STRING only */
+};
+
+/* Zeroed elements in the arena. The shape must have passed shape_count_checked(). */
+struct tensor *tensor_new(struct arena *a, enum dtype dtype, const struct shape *shape);
+size_t tensor_bytes(const struct tensor *t);
+/* Any numeric element by value; element i in row-major order. */
+double tensor_get_double(const struct tensor *t, int64_t i);
+int64_t tensor_get_int(const struct tensor *t, int64_t i); /* integers and bool; floats truncate as dtype_from_double INT64 */
+void tensor_set_double(struct tensor *t, int64_t i, double x); /* floats round, integers as dtype_from_double */
+void tensor_set_int(struct tensor *t, int64_t i, int64_t x);
+/* Makes. */
+struct tensor *tensor_scalar_double(struct arena *a, enum dtype dtype, double x); /* rank 0, any numeric dtype */
+struct tensor *tensor_from_ints(struct arena *a, const int64_t *x, int64_t count); /* INT64, rank 1 */
+/* Same dtype, shape and bits? */
+bool tensor_identical(const struct tensor *a, const struct tensor *b);
+
+/* NumPy .npy files, version 1 and 2 in, 1 out; C order or Fortran order (converted), native or swapped bytes. */
+bool npy_read(struct diag *d, struct arena *a, const char *path, struct tensor **out) MUST_USE;
+bool npy_write(struct diag *d, const char *path, const struct tensor *t) MUST_USE;
+
+#endif
