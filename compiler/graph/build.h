@@ -1,0 +1,73 @@
+/* Making nodes by operator name: used by gradients, expansions, version upgrades and rewrites. */
+#ifndef STEPC_GRAPH_BUILD_H
+#define STEPC_GRAPH_BUILD_H
+
+#include "graph/op_def.h"
+
+/* Where new nodes go and whom they belong to. */
+struct builder {
+    struct graph *graph;
+    struct node *before;  /* new nodes stand before this one; NULL: at the end */
+    struct loc loc;       /* given to new nodes (origin included) */
+    const char *prefix;   /* new values are called prefix + operator name, "" allowed */
+    uint32_t stream;      /* given to random nodes made here; 0: take a new stream */
+    bool failed;          /* some build failed and was reported; results are then placeholders of the first input */
+};
+
+/* The general form: attrs ends with .name == NULL or is NULL; inputs may contain NULL (omitted); `outputs` values are made.
+ * Never returns NULL. After a failed inference (reported; b->failed set) output 0 stands in with input 0's type. */
+struct node *build_node(struct builder *b, const char *op, const struct attr *attrs, struct value *const *inputs, size_t count,
+                        size_t outputs);
+/* One output. */
+struct value *build_value(struct builder *b, const char *op, const struct attr *attrs, struct value *const *inputs, size_t count);
+
+/* build(c, "Mul", a, b): c is any context with a member `struct builder *b` (grad_ctx, expand_ctx, upgrade_ctx, ...). */
+#define build(c, op, ...)                                                                                              \
+    build_value((c)->b, (op), NULL, (struct value *const[]){__VA_ARGS__},                                              \
+                sizeof((struct value *const[]){__VA_ARGS__}) / sizeof(struct value *))
+/* build_with(c, "ReduceSum", ATTRS(attr_int("keepdims", 1)), x, axes) */
+#define build_with(c, op, attrs, ...)                                                                                  \
+    build_value((c)->b, (op), (attrs), (struct value *const[]){__VA_ARGS__},                                           \
+                sizeof((struct value *const[]){__VA_ARGS__}) / sizeof(struct value *))
+
+/* Constants. A scalar (rank 0) of x's dtype; of a given dtype; int64 list (rank 1); int64 scalar; any tensor. */
+#define build_like(c, x, number) build_scalar((c)->b, (x)->dtype, (number))
+struct value *build_scalar(struct builder *b, enum dtype dtype, double x);
+struct value *build_ints(struct builder *b, const int64_t *x, size_t count);
+struct value *build_int(struct builder *b, int64_t x);
+struct value *build_constant(struct builder *b, const struct tensor *t);
+/* A constant tensor of one repeated number with the dtype and shape of x (as Expand of a scalar, no storage). */
+struct value *build_full_like(struct builder *b, struct value *x, double number);
+
+/* Frequent shapes of code. */
+struct value *build_reshape(struct builder *b, struct value *x, const struct shape *to);   /* Reshape to constant dims; x itself if equal */
+struct value *build_transpose(struct builder *b, struct value *x, const int *perm);        /* rank entries */
+struct value *build_reduce_sum(struct builder *b, struct value *x, const int *axes, size_t count, bool keepdims);
+struct value *build_expand(struct builder *b, struct value *x, const struct shape *to);    /* x itself if equal */
+struct value *build_cast(struct builder *b, struct value *x, enum dtype to);               /* x itself if equal */
+
+/* A node of an older version on its way to the newest form. The callback changes c->node in place (attributes, inputs) or
+ * builds other nodes before it. Inputs made here are constants. */
+struct upgrade_ctx {
+    struct builder *b;
+    struct node *node; /* not yet inferred: outputs have no shape; inputs do */
+    struct diag *diag;
+    int opset; /* version imported for the domain */
+};
+bool upgrade_error(struct upgrade_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* attribute (ints, or int for a single one) -> input number `at` as an int64 constant; absent: nothing */
+bool upgrade_attr_to_input(struct upgrade_ctx *c, const char *attr, int at);
+/* float attribute -> scalar constant input of the dtype of input 0 */
+bool upgrade_float_attr_to_input(struct upgrade_ctx *c, const char *attr, int at);
+
+/* A composite on its way to other nodes: replaces each wanted output. */
+struct expand_ctx {
+    struct builder *b;
+    struct node *node;
+};
+struct value *expand_in(const struct expand_ctx *c, int i); /* NULL where omitted */
+bool expand_wants(const struct expand_ctx *c, int output);
+/* Readers of output i read v from now on. Returns !b->failed. */
+bool expand_out(struct expand_ctx *c, int i, struct value *v);
+
+#endif

@@ -1,0 +1,203 @@
+/* The graph: typed SSA. Every value has one definition, a dtype and a fully known shape; nodes stand in topological order.
+ *
+ * All nodes are of the newest form of their operator (older versions are brought there at import), of the domains "" (ONNX),
+ * "ai.onnx.preview.training" and "stepc" (operators of our own, for gradients that need a kernel).
+ * Everything lives in the program's arena; removed nodes simply stay there. */
+#ifndef STEPC_GRAPH_GRAPH_H
+#define STEPC_GRAPH_GRAPH_H
+
+#include "base/diag.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/model.h" /* enum attr_type, struct model_graph for graph attributes */
+#include "tensor/tensor.h"
+
+struct graph;
+struct node;
+struct op_def;
+struct program;
+
+/* ---- values ------------------------------------------------------------------------------------------------------- */
+
+enum value_kind {
+    VALUE_INPUT,    /* fed by the caller of the entry */
+    VALUE_CONSTANT, /* a tensor that never changes */
+    VALUE_VARIABLE, /* the content of a variable when the entry starts */
+    VALUE_RESULT    /* output of a node */
+};
+
+struct use {
+    struct node *node;
+    int input;
+};
+
+struct value {
+    const char *name; /* unique within the graph; from the model, or derived: "d_fc1.weight" */
+    enum dtype dtype;
+    struct shape shape;
+    enum value_kind kind;
+    struct node *producer; /* VALUE_RESULT */
+    int output;            /* VALUE_RESULT: index in producer->outputs */
+    const struct tensor *constant; /* VALUE_CONSTANT; for others: the value as far as known at compile time, or NULL */
+    struct variable *variable;     /* VALUE_VARIABLE */
+    VEC(struct use) uses;          /* by nodes; outputs and bindings of the graph are looked at by graph_is_used() */
+    int id;                        /* 0, 1, ... in order of creation: index for side tables of graph->value_count */
+    bool specialised; /* VALUE_INPUT: the graph was built for this very `constant` (shape inputs under `verify`) */
+};
+
+/* ---- attributes --------------------------------------------------------------------------------------------------- */
+
+struct attr {
+    const char *name; /* NULL ends a list */
+    enum attr_type type;
+    double f; /* ATTR_FLOAT: a binary32 value, widened */
+    int64_t i;
+    const char *s;         /* ATTR_STRING */
+    const int64_t *ints;   /* ATTR_INTS */
+    const double *floats;  /* ATTR_FLOATS */
+    const char *const *strings;
+    size_t count; /* of ints, floats, strings */
+    const struct tensor *t;
+    const struct model_graph *g;
+};
+
+struct attr attr_float(const char *name, double x);
+struct attr attr_int(const char *name, int64_t x);
+struct attr attr_string(const char *name, const char *x);
+struct attr attr_ints(const char *name, const int64_t *x, size_t count); /* copied when the node is built */
+struct attr attr_tensor(const char *name, const struct tensor *t);
+#define ATTRS(...) ((const struct attr[]){__VA_ARGS__, {.name = NULL}})
+#define ATTRS_NONE ((const struct attr *)NULL)
+
+/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+
+struct node {
+    const struct op_def *def;
+    const char *name; /* from the model; "" or derived for made nodes */
+    VEC(struct value *) inputs;  /* NULL = omitted optional input; never ends with NULL */
+    VEC(struct value *) outputs; /* NULL = not wanted; never ends with NULL */
+    VEC(struct attr) attrs;
+    struct loc loc; /* of the node it came from; loc.origin says how, for made nodes */
+    struct graph *graph;
+    struct node *prev, *next; /* topological order */
+    uint32_t stream;          /* random operators: number of the random stream, given at import, kept by copies (R27) */
+    bool removed;
+};
+
+/* Attribute by name, or NULL where the node has none (schema defaults are found by op_attr_*() in op_def.h). */
+const struct attr *node_attr(const struct node *n, const char *name);
+/* Adds or replaces. Copies lists into the graph's arena. */
+void node_set_attr(struct node *n, struct attr a);
+void node_remove_attr(struct node *n, const char *name);
+/* Input i, or NULL where omitted or beyond the end. Likewise outputs. */
+struct value *node_input(const struct node *n, size_t i);
+struct value *node_output(const struct node *n, size_t i);
+
+/* ---- graphs and programs ------------------------------------------------------------------------------------------ */
+
+struct graph_output {
+    const char *name; /* the model's name; several outputs may be one value */
+    struct value *value;
+};
+
+struct binding { /* at the end of the entry, all at once: variable <- value */
+    struct variable *variable;
+    struct value *value;
+    struct loc loc;
+};
+
+struct graph {
+    const char *name;
+    struct program *program;
+    struct arena *arena; /* = program's */
+    struct diag *diag;
+    struct node *first, *last;
+    VEC(struct value *) inputs;     /* in calling order */
+    VEC(struct graph_output) outputs;
+    VEC(struct binding) bindings;
+    VEC(struct value *) sources;    /* constants and variables, in order of creation */
+    struct map names;               /* name -> struct value * */
+    int value_count;                /* values made so far; ids are below */
+    size_t node_count;
+    struct loc loc;
+};
+
+/* A mutable tensor of the model: an initializer that some binding writes. */
+enum variable_role { ROLE_WEIGHT, ROLE_STATISTIC, ROLE_OPTIMIZER, ROLE_COUNTER };
+
+struct variable {
+    const char *name;
+    enum dtype dtype;
+    struct shape shape;
+    const struct tensor *initial; /* value before anything ran, and what init() starts from */
+    enum variable_role role;
+    int index; /* in program->variables */
+    struct loc loc;
+};
+
+enum entry_kind { ENTRY_INIT, ENTRY_STEP, ENTRY_INFER, ENTRY_EVALUATE };
+
+/* One function of the emitted C: init(), step(), infer(), or a named training entry. */
+struct entry {
+    const char *name; /* "step", "infer", ... a C identifier */
+    enum entry_kind kind;
+    struct graph *graph;
+    int training; /* index in model->training, or -1 */
+};
+
+struct program {
+    const char *name; /* C identifier, prefix of everything emitted */
+    struct arena *arena;
+    struct diag *diag;
+    const struct model *model;
+    VEC(struct variable *) variables; /* weights | statistics | optimizer | counters, each in model order */
+    VEC(struct entry) entries;        /* init first if present, then steps in order, then infer */
+    uint32_t random_streams;          /* given out so far */
+    bool uses_random;
+    /* Finds out a value at compile time (rewrite/fold.c sets it): the tensor, or NULL. Lets shape rules in ops/ read the
+     * content of shape inputs without this folder knowing how to evaluate. */
+    const struct tensor *(*fold)(struct value *v);
+    /* Values that the caller will feed, by input name -> struct tensor *; shape rules may specialise the graph to them. */
+    struct map *fed;
+};
+
+struct graph *graph_new(struct program *p, const char *name);
+
+/* Sources. Names are made unique if taken. */
+struct value *graph_add_input(struct graph *g, const char *name, enum dtype dtype, const struct shape *shape);
+struct value *graph_add_constant(struct graph *g, const char *name, const struct tensor *t);
+struct value *graph_add_variable(struct graph *g, struct variable *v); /* the same value when called again */
+
+/* A node without outputs, placed before `before` (NULL: at the end). graph_add_result() appends an output; its dtype and
+ * shape come from inference. Use build.h, which does all of it. */
+struct node *graph_add_node(struct graph *g, const struct op_def *def, const char *name, const struct loc *loc, struct node *before);
+void node_add_input(struct node *n, struct value *v); /* v may be NULL */
+void node_set_input(struct node *n, int i, struct value *v);
+struct value *node_add_output(struct node *n, const char *name); /* name NULL: not wanted, returns NULL */
+
+/* Every reader of `old` (nodes, graph outputs, bindings) reads `by` from now on. */
+void graph_replace(struct graph *g, struct value *old, struct value *by);
+/* Takes the node out; its outputs must have no readers. */
+void graph_remove_node(struct graph *g, struct node *n);
+void graph_move_before(struct graph *g, struct node *n, struct node *before);
+/* Read by a node, an output or a binding? */
+bool graph_is_used(const struct graph *g, const struct value *v);
+/* A name not yet taken in g: `wish`, or wish_2, wish_3... */
+const char *graph_fresh_name(struct graph *g, const char *wish);
+struct value *graph_find(const struct graph *g, const char *name);
+
+/* The value's content where it is known at compile time: constants, specialised inputs, and what follows from them and from
+ * shapes (through program->fold); else NULL. */
+const struct tensor *value_known(struct value *v);
+
+/* The graph as text, one node a line, deterministic (--dump-after, tests, golden files):
+ *   h:float[32,32] = Gemm<transB=1>(x, fc1.weight, fc1.bias)   # node "fc1" */
+const char *graph_print(struct arena *a, const struct graph *g);
+
+/* Checks the invariants: order, use lists, dtypes and shapes as inference finds them, unique names. An internal error
+ * (abort) with the pass's name when broken. */
+void graph_verify(const struct graph *g, const char *after_pass);
+
+#define graph_each_node(g, n) for (struct node *n = (g)->first, *n##_next; n && ((n##_next = n->next), 1); n = n##_next)
+
+#endif

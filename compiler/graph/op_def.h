@@ -1,0 +1,142 @@
+/* What an operator is: one record, in one file of ops/, found by its name. The table of all records is generated from the
+ * list of files (op_table.c). */
+#ifndef STEPC_GRAPH_OP_DEF_H
+#define STEPC_GRAPH_OP_DEF_H
+
+#include "graph/graph.h"
+
+struct infer_ctx;   /* below */
+struct upgrade_ctx; /* graph/build.h */
+struct expand_ctx;  /* graph/build.h */
+struct grad_ctx;    /* train/adjoint.h */
+struct eval_ctx;    /* eval/eval.h */
+struct lower_ctx;   /* lower/lower.h */
+
+#define DOMAIN_ONNX ""
+#define DOMAIN_TRAINING "ai.onnx.preview.training"
+#define DOMAIN_STEPC "stepc"
+
+struct op_attr {
+    const char *name; /* NULL ends the list */
+    enum attr_type type;
+    bool required;
+    double float_default;
+    int64_t int_default;
+    const char *string_default;
+    bool no_default; /* absent means absent: op_attr_*() must not be asked without node_attr() */
+};
+
+enum {
+    PARAM_OPTIONAL = 1,
+    PARAM_VARIADIC = 2,       /* last parameter only: one or more operands */
+    PARAM_HETEROGENEOUS = 4,  /* variadic operands may differ in dtype */
+    PARAM_NOT_DIFF = 8,       /* marked non-differentiable: contributes nothing to gradients (R25) */
+    PARAM_OUTPUT_NOT_DIFF = 8 /* the same for outputs */
+};
+
+struct op_param {
+    const char *name;  /* NULL ends the list; the name of the specification, for messages */
+    char type;         /* parameters with the same letter have the same dtype; 0: on its own */
+    dtype_set dtypes;  /* allowed in the newest version */
+    unsigned flags;
+};
+
+/* One version of the schema. `upgrade` brings a node of this form to the form of the next row; NULL: nothing to do.
+ * attrs/inputs NULL: as in the next row (the last row: as in the op_def). */
+struct op_version {
+    int since; /* 0 ends the list; rows ascend */
+    dtype_set dtypes; /* restricts parameters with type letter 'T'; 0: as the newest */
+    const struct op_attr *attrs;
+    const struct op_param *inputs, *outputs;
+    bool (*upgrade)(struct upgrade_ctx *c);
+    bool deprecated;
+};
+
+/* A small model that proves the operator: tests/ops runs shape, value (both engines), gradient (central differences) and error. */
+struct op_sample {
+    const char *text;  /* ONNX text syntax of one graph, opset: newest unless .opset; NULL ends the list */
+    int opset;
+    const char *error; /* expected message (a part of it); NULL: must work */
+    const char *feed;  /* how inputs are drawn: NULL normal; "positive", "unit" (0..1), "index:N" per input, comma-separated */
+    bool no_gradient;  /* skip the gradient check (kinks, integers) */
+    double tolerance;  /* generated against interpreted, relative; 0: default */
+};
+
+struct op_def {
+    const char *domain; /* NULL = ai.onnx */
+    const char *name;   /* NULL ends a file's array */
+    const struct op_version *versions;
+    const struct op_param *inputs, *outputs;
+    const struct op_attr *attrs; /* NULL: none */
+
+    /* Shapes and dtypes of all outputs, and what is wrong with the inputs. Runs whenever a node is built. */
+    bool (*infer)(struct infer_ctx *c);
+    /* Adjoints of the inputs as a rewrite. Never NULL by accident: grad_none where no input can carry a gradient (Shape, Less),
+     * grad_undefined where it is a decision to refuse, NULL where `expand` gives the gradient. */
+    bool (*grad)(struct grad_ctx *c);
+    /* Composite operators: the node as other nodes. Used for gradients where grad is NULL and before lowering where lower is NULL. */
+    bool (*expand)(struct expand_ctx *c);
+    /* Plain evaluation: what generated code is compared with. Shares nothing with lower. */
+    bool (*eval)(struct eval_ctx *c);
+    /* Kernels or views for the node. NULL for composites and for what never reaches lowering (Gradient). */
+    bool (*lower)(struct lower_ctx *c);
+    const struct op_sample *samples;
+
+    bool is_random;    /* draws random numbers: never folded, merged or removed while used; copies share the stream */
+    bool is_structural; /* Gradient: expanded by train/ before anything else looks at it */
+};
+
+/* The generated table: arrays of op_def, NULL-terminated. */
+extern const struct op_def *const op_table[];
+
+/* By domain ("" = ONNX) and name, or NULL. */
+const struct op_def *op_find(const char *domain, const char *name);
+/* By qualified name as build() takes it: "Add", "stepc.ScatterAddRows", "ai.onnx.preview.training.Adam". */
+const struct op_def *op_find_qualified(const char *qualified);
+/* For messages and dumps: "Add", "stepc.ScatterAddRows", "Adam". */
+const char *op_display_name(const struct op_def *def);
+/* All operator names of a domain, for "did you mean". */
+size_t op_names(const char *domain, const char **names, size_t capacity);
+
+/* Attribute with the schema's default. The node was checked at import: type and presence are right. */
+double op_attr_float(const struct node *n, const char *name);
+int64_t op_attr_int(const struct node *n, const char *name);
+const char *op_attr_string(const struct node *n, const char *name);
+/* A list; returns false (count 0) where absent. */
+bool op_attr_ints(const struct node *n, const char *name, const int64_t **x, size_t *count);
+
+/* ---- inference ---------------------------------------------------------------------------------------------------- */
+
+struct infer_ctx {
+    struct node *node;
+    struct graph *graph;
+    struct diag *diag;
+    enum dtype out_dtype[64]; /* dtype per output as the type letters give it; 0 where no input has the letter */
+    struct { enum dtype dtype; struct shape shape; bool set; } out[64];
+};
+#define INFER_MAX_OUTPUTS 64
+
+struct value *infer_in(const struct infer_ctx *c, int i);               /* NULL where omitted */
+const struct shape *infer_shape(const struct infer_ctx *c, int i);      /* shape of a present input */
+int infer_rank(const struct infer_ctx *c, int i);
+int infer_input_count(const struct infer_ctx *c);
+/* Content of input i known at compile time; else reports ("must be known at compile time ...") and returns NULL. */
+const struct tensor *infer_known(struct infer_ctx *c, int i);
+/* As int64 list (rank 0 or 1); false after a report. */
+bool infer_known_ints(struct infer_ctx *c, int i, const int64_t **x, size_t *count);
+/* Sets output i; dtype DTYPE_UNDEFINED: from the type letter. Checks the element count. */
+bool infer_out(struct infer_ctx *c, int i, enum dtype dtype, const struct shape *shape);
+/* Reports at the node; returns false. */
+bool infer_error(struct infer_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Attribute `axis`-like value to [0, rank): reports when outside. */
+bool infer_axis(struct infer_ctx *c, int64_t axis, int rank, int *out);
+
+/* Common rules, for .infer directly. */
+bool infer_same_as_input(struct infer_ctx *c); /* output 0 like input 0 */
+bool infer_broadcast(struct infer_ctx *c);     /* output 0: all inputs broadcast together */
+
+/* Runs the rule of n->def: checks counts and dtypes against the schema, calls .infer, and gives n's outputs their dtype
+ * and shape. Returns false after a report. */
+bool node_infer(struct node *n);
+
+#endif
