@@ -1,0 +1,72 @@
+#include "base/map.h"
+
+#include <string.h>
+
+/* FNV-1a, 64 bits, with the high half folded in: slots are chosen by the low bits. */
+static size_t hash_string(const char *s)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; *s != '\0'; s++)
+        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    return (size_t)(h ^ h >> 32);
+}
+
+/* The slot that holds `key`, or the empty one where it belongs. At least half the slots are empty, so the walk ends. */
+static size_t find_slot(const struct map *m, const char *key)
+{
+    const size_t mask = m->slot_count - 1;
+    size_t at = hash_string(key) & mask;
+    while (m->slots[at] != 0 && strcmp(m->entries[m->slots[at] - 1].key, key) != 0)
+        at = (at + 1) & mask;
+    return at;
+}
+
+static struct map_entry *find_entry(const struct map *m, const char *key)
+{
+    if (m->count == 0)
+        return NULL;
+    const uint32_t index = m->slots[find_slot(m, key)];
+    return index == 0 ? NULL : &m->entries[index - 1];
+}
+
+static void grow(struct map *m)
+{
+    const size_t capacity = m->capacity == 0 ? 8 : 2 * m->capacity;
+    if (capacity > UINT32_MAX / 2)
+        UNREACHABLE("a map of %zu entries", m->count);
+    struct map_entry *entries = arena_array(m->arena, struct map_entry, capacity);
+    if (m->count != 0)
+        memcpy(entries, m->entries, m->count * sizeof *entries);
+    m->entries = entries;
+    m->capacity = capacity;
+    m->slot_count = 2 * capacity; /* a power of two */
+    m->slots = arena_array(m->arena, uint32_t, m->slot_count);
+    for (size_t i = 0; i < m->count; i++)
+        m->slots[find_slot(m, entries[i].key)] = (uint32_t)i + 1;
+}
+
+void *map_get(const struct map *m, const char *key)
+{
+    const struct map_entry *entry = find_entry(m, key);
+    return entry == NULL ? NULL : entry->value;
+}
+
+bool map_has(const struct map *m, const char *key)
+{
+    return find_entry(m, key) != NULL;
+}
+
+void map_set(struct map *m, const char *key, void *value)
+{
+    struct map_entry *entry = find_entry(m, key);
+    if (entry != NULL) {
+        entry->value = value;
+        return;
+    }
+    if (m->count == m->capacity)
+        grow(m);
+    const size_t slot = find_slot(m, key);
+    m->entries[m->count].key = arena_strdup(m->arena, key);
+    m->entries[m->count].value = value;
+    m->slots[slot] = (uint32_t)++m->count;
+}

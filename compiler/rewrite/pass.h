@@ -1,0 +1,27 @@
+/* Rewrites from graph to graph, run as a table in a fixed order; after each the graph can be printed (--dump-after PASS) and
+ * is checked in debug builds. */
+#ifndef STEPC_REWRITE_PASS_H
+#define STEPC_REWRITE_PASS_H
+
+#include "graph/graph.h"
+#include <stdio.h>
+
+/* For program->fold: the content of v if it follows from constants and shapes alone (integers, bools and shapes always;
+ * floats in contract arithmetic), at most 65,536 elements; cached in v->constant. */
+const struct tensor *fold_value(struct value *v);
+
+/* Each returns false only after a report. They keep the meaning: under ARITHMETIC_SAME the bits. */
+bool rewrite_expand(struct graph *g);   /* composites without lowering -> primitives */
+bool rewrite_fold(struct graph *g);     /* nodes with known results -> constants; Identity and no-op casts/reshapes drop out */
+bool rewrite_simplify(struct graph *g); /* exact local rules: x*1, x+0 for integers, 0-filled sums, double transpose, Where with known condition ... */
+bool rewrite_cse(struct graph *g);      /* equal nodes become one (not random ones) */
+bool rewrite_dce(struct graph *g);      /* what no output and no binding needs goes; trailing unwanted node outputs become NULL */
+
+struct pass_options {
+    const char *dump_after; /* a pass's name or NULL */
+    FILE *dump_to;
+};
+/* All of the above to the canonical graph (design.md section 3), repeated until nothing changes. */
+bool canonicalise(struct graph *g, const struct pass_options *o) MUST_USE;
+
+#endif

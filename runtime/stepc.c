@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "stepc.h"
+
+#include <string.h>
+
+/* ORDER STATUS */
+static const char *const status_texts[STEPC_STATUS_COUNT] = {
+    "no error",
+    "a required argument is missing or has the wrong size",
+    "a class label is out of range",
+    "an index is out of range",
+    "this build does not round as the reproducible mode requires",
+    "the model has no entry or variable of this name",
+    "reading or writing the storage failed",
+    "the checkpoint is damaged",
+    "the checkpoint belongs to another model or version",
+};
+
+const char *stepc_status_text(stepc_status status)
+{
+    const size_t i = (size_t)status;
+    return i < STEPC_STATUS_COUNT ? status_texts[i] : "unknown status";
+}
+
+/* Indexed by ONNX number; holes have size 0. */
+static const struct {
+    const char *name;
+    size_t size;
+} dtypes[] = {
+    {NULL, 0},      {"float", 4},   {"uint8", 1},  {"int8", 1},   {"uint16", 2}, {"int16", 2},
+    {"int32", 4},   {"int64", 8},   {NULL, 0},     {"bool", 1},   {"float16", 2}, {"double", 8},
+    {"uint32", 4},  {"uint64", 8},  {NULL, 0},     {NULL, 0},     {"bfloat16", 2},
+};
+
+size_t stepc_dtype_size(stepc_dtype dtype)
+{
+    const size_t i = (size_t)dtype;
+    return i < sizeof dtypes / sizeof dtypes[0] ? dtypes[i].size : 0;
+}
+
+const char *stepc_dtype_name(stepc_dtype dtype)
+{
+    return stepc_dtype_size(dtype) > 0 ? dtypes[dtype].name : "unknown";
+}
+
+size_t stepc_tensor_count(const stepc_tensor_info *tensor)
+{
+    size_t count = 1;
+    for (unsigned i = 0; i < tensor->rank; i++)
+        count *= tensor->dims[i];
+    return count;
+}
+
+size_t stepc_tensor_bytes(const stepc_tensor_info *tensor)
+{
+    return stepc_tensor_count(tensor) * stepc_dtype_size(tensor->dtype);
+}
+
+const stepc_entry *stepc_find_entry(const stepc_model *model, const char *name)
+{
+    for (unsigned i = 0; i < model->entry_count; i++) {
+        if (strcmp(model->entries[i].name, name) == 0)
+            return &model->entries[i];
+    }
+    return NULL;
+}
+
+const stepc_variable_info *stepc_find_variable(const stepc_model *model, const char *name)
+{
+    for (unsigned i = 0; i < model->variable_count; i++) {
+        if (strcmp(model->variables[i].tensor.name, name) == 0)
+            return &model->variables[i];
+    }
+    return NULL;
+}
+
+void stepc_read_variable(const stepc_variable_info *variable, const void *state, void *values)
+{
+    if (variable->read != NULL)
+        variable->read(state, values);
+    else
+        memcpy(values, (const unsigned char *)state + variable->offset, stepc_tensor_bytes(&variable->tensor));
+}
+
+void stepc_write_variable(const stepc_variable_info *variable, void *state, const void *values)
+{
+    if (variable->write != NULL)
+        variable->write(state, values);
+    else
+        memcpy((unsigned char *)state + variable->offset, values, stepc_tensor_bytes(&variable->tensor));
+}

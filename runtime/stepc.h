@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: 0BSD */
+/* stepc.h: what every program emitted by stepc shares. Status codes, and descriptors by which checkpoints, other
+ * languages and test drivers use any emitted model without knowing its header.
+ *
+ * Everything here is constant data or a function without state; nothing allocates. C99 and C++. */
+#ifndef STEPC_H
+#define STEPC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define STEPC_VERSION_MAJOR 0
+#define STEPC_VERSION_MINOR 1
+#define STEPC_VERSION_PATCH 0
+#define STEPC_VERSION "0.1.0"
+/* Raised when the layout of a descriptor below changes; an emitted model carries the number it was written for. */
+#define STEPC_ABI 1u
+
+/* ---- macros that a port may define before this header ---------------------- */
+
+#ifndef STEPC_CODE
+#define STEPC_CODE /* placement of kernels: __attribute__((section(".itcm"))) */
+#endif
+#ifndef STEPC_CONST
+#define STEPC_CONST /* placement of constant tables */
+#endif
+#ifndef STEPC_TRACE
+#define STEPC_TRACE(kernel, name) ((void)0) /* runs before kernel number `kernel` of an entry */
+#endif
+/* One function per kernel, never merged into its caller: a profile shows kernels, and Clang's compile time stays
+ * linear in their number. */
+#if defined(__GNUC__)
+#define STEPC_NOINLINE __attribute__((noinline))
+#define STEPC_INLINE inline __attribute__((always_inline))
+#else
+#define STEPC_NOINLINE
+#define STEPC_INLINE inline
+#endif
+#define STEPC_KERNEL STEPC_CODE STEPC_NOINLINE
+
+/* ---- status ----------------------------------------------------------------- */
+
+/* An entry that returns anything but STEPC_OK has left the state as it was. ORDER STATUS: texts in stepc.c. */
+typedef enum stepc_status {
+    STEPC_OK = 0,
+    STEPC_E_ARGUMENT,   /* a required pointer is NULL, or a count or size is wrong */
+    STEPC_E_LABEL,      /* a class label is outside 0 .. classes-1 */
+    STEPC_E_INDEX,      /* an index is outside the axis it selects from */
+    STEPC_E_ARITHMETIC, /* this build rounds differently from what --reproducible promises */
+    STEPC_E_NOT_FOUND,  /* the model has no entry or variable of that name */
+    STEPC_E_IO,         /* a callback of the caller reported a failure */
+    STEPC_E_CORRUPT,    /* a checkpoint is damaged: no slot with a valid checksum */
+    STEPC_E_MISMATCH,   /* a checkpoint is sound but was written for another model or version */
+    STEPC_STATUS_COUNT
+} stepc_status;
+
+/* One English sentence without a full stop; never NULL, "unknown status" for other numbers. */
+const char *stepc_status_text(stepc_status status);
+
+/* ---- tensors ---------------------------------------------------------------- */
+
+/* Gives an arena the alignment of any element type. Aligning it to a cache line (64) may be faster, never needed. */
+typedef union stepc_max_align {
+    double d;
+    int64_t i;
+    void *p;
+    void (*f)(void);
+} stepc_max_align;
+
+/* The numbers are ONNX's. */
+typedef enum stepc_dtype {
+    STEPC_FLOAT = 1,
+    STEPC_UINT8 = 2,
+    STEPC_INT8 = 3,
+    STEPC_UINT16 = 4,
+    STEPC_INT16 = 5,
+    STEPC_INT32 = 6,
+    STEPC_INT64 = 7,
+    STEPC_BOOL = 9,     /* uint8_t, 0 or 1 */
+    STEPC_FLOAT16 = 10, /* uint16_t, the bit pattern */
+    STEPC_DOUBLE = 11,
+    STEPC_UINT32 = 12,
+    STEPC_UINT64 = 13,
+    STEPC_BFLOAT16 = 16 /* uint16_t, the bit pattern */
+} stepc_dtype;
+
+/* Bytes of one element; 0 for a number that is no dtype. */
+size_t stepc_dtype_size(stepc_dtype dtype);
+/* ONNX's name in lower case, "float"; "unknown" for a number that is no dtype. */
+const char *stepc_dtype_name(stepc_dtype dtype);
+
+typedef struct stepc_tensor_info {
+    const char *name; /* as in the ONNX model, UTF-8 */
+    stepc_dtype dtype;
+    unsigned rank;
+    const size_t *dims; /* rank numbers, row-major order; NULL for a scalar */
+} stepc_tensor_info;
+
+/* Elements and bytes of a tensor: the product of its dims, 1 for a scalar. stepc has checked that both fit size_t. */
+size_t stepc_tensor_count(const stepc_tensor_info *tensor);
+size_t stepc_tensor_bytes(const stepc_tensor_info *tensor);
+
+/* ---- variables: the members of the state ------------------------------------ */
+
+typedef enum stepc_role {
+    STEPC_ROLE_WEIGHT,    /* trained: weights, biases, scales */
+    STEPC_ROLE_STATISTIC, /* running means and variances */
+    STEPC_ROLE_OPTIMIZER, /* moments, learning rate */
+    STEPC_ROLE_COUNTER    /* step and random counters */
+} stepc_role;
+
+typedef struct stepc_variable_info {
+    stepc_tensor_info tensor;
+    size_t offset; /* bytes from the start of the state */
+    stepc_role role;
+    /* For a variable that the state keeps in another layout than row-major; NULL where it is plain. */
+    void (*read)(const void *state, void *values);
+    void (*write)(void *state, const void *values);
+} stepc_variable_info;
+
+/* ---- entries ---------------------------------------------------------------- */
+
+#define STEPC_ENTRY_SEED 1u   /* uses `seed` */
+#define STEPC_ENTRY_MUTATES 2u /* may change the state; without it the state is only read */
+
+/* The generic form of an entry: pointers in the order in which `inputs` and `outputs` are declared. An output that is
+ * NULL is not wanted. Nothing may overlap. */
+typedef stepc_status (*stepc_entry_function)(void *state, void *arena, uint64_t seed, const void *const *inputs,
+                                             void *const *outputs);
+
+typedef struct stepc_entry {
+    const char *name; /* "init", "step", "infer", ... */
+    unsigned flags;   /* STEPC_ENTRY_... */
+    unsigned input_count;
+    unsigned output_count;
+    const stepc_tensor_info *inputs;
+    const stepc_tensor_info *outputs;
+    stepc_entry_function call;
+} stepc_entry;
+
+/* ---- models ----------------------------------------------------------------- */
+
+typedef struct stepc_model {
+    uint32_t abi;            /* STEPC_ABI of the stepc that wrote it */
+    const char *name;        /* the C prefix */
+    const char *fingerprint; /* hexadecimal sha256 of the ONNX file */
+    size_t state_bytes;
+    size_t arena_bytes;
+    unsigned variable_count;
+    unsigned entry_count;
+    const stepc_variable_info *variables; /* in the order of the state */
+    const stepc_entry *entries;
+} stepc_model;
+
+/* By exact name; NULL if there is none. */
+const stepc_entry *stepc_find_entry(const stepc_model *model, const char *name);
+const stepc_variable_info *stepc_find_variable(const stepc_model *model, const char *name);
+
+/* Copy one variable out of or into a state, as stepc_tensor_bytes() bytes of row-major values, whatever its layout. */
+void stepc_read_variable(const stepc_variable_info *variable, const void *state, void *values);
+void stepc_write_variable(const stepc_variable_info *variable, void *state, const void *values);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
