@@ -35,6 +35,7 @@ struct diag {
     VEC(struct diag_message) messages;
     size_t errors, warnings;
     bool strict; /* warnings marked strict-able (diag_lenient) become errors */
+    bool skip_notes; /* internal: the last message was not kept, its notes are not either */
 };
 
 /* Records an error and returns false, so that `return diag_error(...)` reports and fails. `at` may be NULL. The parts of

@@ -190,7 +190,7 @@ bool str_to_double(const char *s, double *out)
     char *end;
     errno = 0;
     const double x = strtod(s, &end);
-    if (end == s || *end != '\0' || (errno == ERANGE && fabs(x) == HUGE_VAL))
+    if (end == s || *end != '\0' || (errno == ERANGE && (x == HUGE_VAL || x == -HUGE_VAL)))
         return false;
     *out = x;
     return true;

@@ -1,0 +1,315 @@
+#include "base/file.h"
+#include "base/str.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The diag keeps a loc's parts by pointer, so the path is copied to where the diag lives. */
+static struct loc place_of(struct diag *d, const char *path)
+{
+    return LOC_FILE(arena_strdup(d->arena, path));
+}
+
+static bool file_error(struct diag *d, const char *path, const char *what, int error)
+{
+    const struct loc at = place_of(d, path);
+    return diag_error(d, &at, "%s: %s", what, strerror(error));
+}
+
+bool file_exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+bool file_is_directory(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* read() until `size` bytes have come or the file ends. Returns the number of bytes, or -1 with errno set. */
+static ssize_t read_up_to(int fd, unsigned char *bytes, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t n = read(fd, bytes + done, size - done);
+        if (n == 0)
+            break;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+/* Reads to the end of an open file. A regular file's size is known and asked for at once; one byte more shows that it
+ * really ends there. A pipe's buffer doubles. */
+static bool read_all(struct diag *d, struct arena *a, int fd, const char *path, size_t limit, unsigned char **bytes,
+                     size_t *size)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return file_error(d, path, "cannot read", errno);
+    if (S_ISDIR(st.st_mode))
+        return file_error(d, path, "cannot read", EISDIR);
+    const bool regular = S_ISREG(st.st_mode);
+    const struct loc at = place_of(d, path);
+    if (regular && (uintmax_t)st.st_size > limit)
+        return diag_error(d, &at, "the file has %llu bytes, at most %zu can be read", (unsigned long long)st.st_size, limit);
+    size_t capacity = regular ? (size_t)st.st_size : 64 << 10, used = 0;
+    if (capacity > limit)
+        capacity = limit;
+    unsigned char *buffer = arena_array(a, unsigned char, capacity + 1);
+    for (;;) {
+        const ssize_t n = read_up_to(fd, buffer + used, capacity + 1 - used);
+        if (n < 0)
+            return file_error(d, path, "cannot read", errno);
+        used += (size_t)n;
+        if (used <= capacity)
+            break;
+        if (capacity == limit)
+            return diag_error(d, &at, "the file has more than %zu bytes", limit);
+        capacity = capacity > limit / 2 ? limit : 2 * capacity + 64;
+        if (capacity > limit)
+            capacity = limit;
+        unsigned char *larger = arena_array(a, unsigned char, capacity + 1);
+        memcpy(larger, buffer, used);
+        buffer = larger;
+    }
+    buffer[used] = '\0';
+    *bytes = buffer;
+    *size = used;
+    return true;
+}
+
+bool file_read(struct diag *d, struct arena *a, const char *path, size_t limit, unsigned char **bytes, size_t *size)
+{
+    if (limit > FILE_MAX_BYTES)
+        limit = FILE_MAX_BYTES;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return file_error(d, path, "cannot open", errno);
+    const bool ok = read_all(d, a, fd, path, limit, bytes, size);
+    close(fd);
+    return ok;
+}
+
+/* Compares with the size of the file before taking memory: a few bytes of a model can ask for any size. */
+static bool read_part(struct diag *d, struct arena *a, const struct loc *at, int fd, const char *path, uint64_t offset,
+                      size_t size, unsigned char **bytes)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return diag_error(d, at, "cannot read '%s': %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return diag_error(d, at, "cannot read '%s': not a regular file", path);
+    const uint64_t length = (uint64_t)st.st_size;
+    if (offset > length || size > length - offset)
+        return diag_error(d, at, "'%s' has %llu bytes, expected at least %llu after offset %llu", path,
+                          (unsigned long long)length, (unsigned long long)size, (unsigned long long)offset);
+    if (lseek(fd, (off_t)offset, SEEK_SET) < 0)
+        return diag_error(d, at, "cannot read '%s': %s", path, strerror(errno));
+    unsigned char *buffer = arena_alloc(a, size, 1, alignof(max_align_t));
+    const ssize_t n = read_up_to(fd, buffer, size);
+    if (n < 0)
+        return diag_error(d, at, "cannot read '%s': %s", path, strerror(errno));
+    if ((size_t)n != size)
+        return diag_error(d, at, "cannot read '%s': it shrank while it was read", path);
+    *bytes = buffer;
+    return true;
+}
+
+bool file_read_at(struct diag *d, struct arena *a, const struct loc *at, const char *path, uint64_t offset, size_t size,
+                  unsigned char **bytes)
+{
+    /* O_NONBLOCK: the name comes from a model, and opening a FIFO would wait for ever. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return diag_error(d, at, "cannot open '%s': %s", path, strerror(errno));
+    const bool ok = read_part(d, a, at, fd, path, offset, size, bytes);
+    close(fd);
+    return ok;
+}
+
+static bool write_all(int fd, const unsigned char *bytes, size_t size)
+{
+    while (size != 0) {
+        const ssize_t n = write(fd, bytes, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+/* Writes and closes; on failure errno says why. */
+static bool write_and_close(int fd, const unsigned char *bytes, size_t size)
+{
+    const bool written = write_all(fd, bytes, size);
+    const int error = errno;
+    const bool closed = close(fd) == 0;
+    if (!written)
+        errno = error;
+    return written && closed;
+}
+
+static bool has_content(const char *path, const unsigned char *bytes, size_t size)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    unsigned char block[4096];
+    size_t done = 0;
+    bool same = true;
+    while (same) {
+        const ssize_t n = read_up_to(fd, block, sizeof block);
+        same = n >= 0 && (size_t)n <= size - done && memcmp(block, bytes + done, (size_t)n) == 0;
+        if (n <= 0 || !same)
+            break;
+        done += (size_t)n;
+    }
+    close(fd);
+    return same && done == size;
+}
+
+/* open() and not mkstemp(): the file gets the permissions that the user's umask gives to any new file. */
+static int open_beside(struct arena *a, const char *path, const char **name)
+{
+    for (int i = 0; i < 100; i++) {
+        *name = arena_printf(a, "%s.%ld-%d.tmp", path, (long)getpid(), i);
+        const int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+static bool replace_file(struct diag *d, const char *path, const char *target, const void *bytes, size_t size)
+{
+    const char *temporary;
+    const int fd = open_beside(d->arena, target, &temporary);
+    if (fd < 0)
+        return file_error(d, path, "cannot create a temporary file beside it", errno);
+    if (write_and_close(fd, bytes, size) && rename(temporary, target) == 0)
+        return true;
+    const int error = errno;
+    unlink(temporary);
+    return file_error(d, path, "cannot write", error);
+}
+
+/* Pipes and devices (-o /dev/stdout) cannot be replaced, only written to. */
+static bool write_special(struct diag *d, const char *path, const void *bytes, size_t size)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || !write_and_close(fd, bytes, size))
+        return file_error(d, path, "cannot write", errno);
+    return true;
+}
+
+bool file_write(struct diag *d, const char *path, const void *bytes, size_t size)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return replace_file(d, path, path, bytes, size);
+    if (S_ISDIR(st.st_mode)) {
+        const struct loc at = place_of(d, path);
+        return diag_error(d, &at, "is a directory, expected the name of a file to write");
+    }
+    if (!S_ISREG(st.st_mode))
+        return write_special(d, path, bytes, size);
+    if ((uintmax_t)st.st_size == size && has_content(path, bytes, size))
+        return true;
+    if (access(path, W_OK) != 0) /* rename() would replace even a write-protected file */
+        return file_error(d, path, "cannot write", errno);
+    char *target = realpath(path, NULL); /* a symbolic link stays; what it points to is replaced */
+    if (target == NULL)
+        return file_error(d, path, "cannot write", errno);
+    const bool ok = replace_file(d, path, target, bytes, size);
+    free(target);
+    return ok;
+}
+
+/* The last component begins at *base and has *length bytes; slashes at the end do not count ("a/b/" is "a/b"). */
+static void last_component(const char *path, size_t *base, size_t *length)
+{
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && path[begin - 1] != '/')
+        begin--;
+    *base = begin;
+    *length = end - begin;
+}
+
+const char *path_directory(struct arena *a, const char *path)
+{
+    size_t base, length;
+    last_component(path, &base, &length);
+    if (base == 0)
+        return arena_strdup(a, ".");
+    while (base > 1 && path[base - 1] == '/')
+        base--;
+    return arena_strndup(a, path, base);
+}
+
+const char *path_base(struct arena *a, const char *path)
+{
+    size_t base, length;
+    last_component(path, &base, &length);
+    return arena_strndup(a, path + base, length);
+}
+
+/* Without the last extension; the dot of ".hidden" begins none. */
+const char *path_stem(struct arena *a, const char *path)
+{
+    size_t base, length;
+    last_component(path, &base, &length);
+    for (size_t i = length; i > 1; i--)
+        if (path[base + i - 1] == '.')
+            return arena_strndup(a, path + base, i - 1);
+    return arena_strndup(a, path + base, length);
+}
+
+/* An absolute `name` stands alone, and "." adds nothing. */
+const char *path_join(struct arena *a, const char *dir, const char *name)
+{
+    if (name[0] == '/' || dir[0] == '\0' || strcmp(dir, ".") == 0)
+        return arena_strdup(a, name);
+    return arena_printf(a, "%s%s%s", dir, str_ends_with(dir, "/") ? "" : "/", name);
+}
+
+bool temp_directory(struct diag *d, struct arena *a, const char **path)
+{
+    const char *parent = getenv("TMPDIR");
+    if (parent == NULL || *parent == '\0')
+        parent = "/tmp";
+    char *name = arena_printf(a, "%s/stepc-XXXXXX", parent);
+    if (mkdtemp(name) == NULL)
+        return file_error(d, parent, "cannot create a temporary directory there", errno);
+    *path = name;
+    return true;
+}
+
+void temp_directory_remove(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return;
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
+        unlinkat(dirfd(dir), entry->d_name, 0); /* fails for "." and "..", as it should */
+    closedir(dir);
+    rmdir(path);
+}

@@ -1,0 +1,98 @@
+/* Scalar expression trees: what a kernel computes at one point of its loops. Immutable; shared nodes are computed once. */
+#ifndef STEPC_LOWER_EXPR_H
+#define STEPC_LOWER_EXPR_H
+
+#include "base/vec.h"
+#include "tensor/tensor.h"
+
+struct buffer; /* kernel.h */
+struct expr;
+
+#define LOOP_MAX_DIMS (2 * SHAPE_MAX_RANK)
+
+/* An element of a buffer seen from the loops of a part: offset + sum(stride[d] * index d) + sum(term.stride * term.index),
+ * in elements. Strides may be 0 or negative. Dims beyond the part's rank have stride 0. */
+struct access_term {
+    const struct expr *index; /* an integer in [0, extent): a check of the kernel proves it before */
+    int64_t stride, extent;
+};
+#define ACCESS_MAX_TERMS 4
+struct access {
+    struct buffer *buffer;
+    int64_t offset;
+    int64_t stride[LOOP_MAX_DIMS];
+    struct access_term term[ACCESS_MAX_TERMS];
+    int term_count;
+};
+
+enum expr_op {
+    EXPR_FLOAT,  /* constant .f */
+    EXPR_INT,    /* constant .i (integers, bool) */
+    EXPR_LOAD,   /* .access */
+    EXPR_INDEX,  /* index of loop dim .i, int64 */
+    EXPR_RESULT, /* what the core of the kernel (reduction, template) hands to the finishing statement of this part */
+    /* one operand */
+    EXPR_NEG, EXPR_NOT, EXPR_CAST /* to .dtype */, EXPR_MATH /* .fn */,
+    /* two operands */
+    EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_DIV, EXPR_MOD /* integers; sign of the dividend */, EXPR_POW,
+    EXPR_LT, EXPR_LE, EXPR_EQ, EXPR_AND, EXPR_OR, EXPR_XOR, /* -> bool */
+    /* three */
+    EXPR_SELECT, /* arg[0] ? arg[1] : arg[2]; both sides may be evaluated */
+    /* random: arg[0] = number of the element (int64); .i = stream; seed and counter are the entry's, or .seed */
+    EXPR_UNIFORM, EXPR_NORMAL
+};
+
+enum expr_fn { /* one per elementary function of runtime/stepc_math.h: stepc_exp(f), ... */
+    EXPR_FN_EXP, EXPR_FN_LOG, EXPR_FN_TANH, EXPR_FN_SIGMOID, EXPR_FN_ERF, EXPR_FN_SOFTPLUS, EXPR_FN_SQRT, EXPR_FN_SIN,
+    EXPR_FN_COS, EXPR_FN_LOG1P, EXPR_FN_EXPM1, EXPR_FN_FLOOR, EXPR_FN_CEIL, EXPR_FN_ROUND, EXPR_FN_ABS, EXPR_FN_COUNT
+};
+
+struct expr {
+    enum expr_op op;
+    enum dtype dtype; /* of the result */
+    enum expr_fn fn;
+    const struct expr *arg[3];
+    double f;
+    int64_t i;
+    bool has_seed; /* random: key is .seed instead of the model's */
+    uint64_t seed;
+    struct access access;
+};
+
+/* Makers, in the arena of the lowering. Constants are folded only where exact (integers, selects of known conditions). */
+struct expr_ctx {
+    struct arena *arena;
+};
+const struct expr *expr_float(struct arena *a, enum dtype dtype, double x);
+const struct expr *expr_int(struct arena *a, enum dtype dtype, int64_t x);
+/* A number in dtype, float or integer. */
+const struct expr *expr_number(struct arena *a, enum dtype dtype, double x);
+const struct expr *expr_index(struct arena *a, int dim);
+const struct expr *expr_load(struct arena *a, const struct access *access);
+const struct expr *expr_result(struct arena *a, enum dtype dtype);
+const struct expr *expr_unary(struct arena *a, enum expr_op op, const struct expr *x);
+const struct expr *expr_binary(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y);
+const struct expr *expr_select(struct arena *a, const struct expr *cond, const struct expr *x, const struct expr *y);
+const struct expr *expr_math(struct arena *a, enum expr_fn fn, const struct expr *x);
+const struct expr *expr_cast(struct arena *a, enum dtype to, const struct expr *x);
+const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtype, uint32_t stream, const struct expr *element);
+
+int expr_arg_count(const struct expr *e);
+/* Rough cost for fusion: loads 1, arithmetic 1, divisions 4, elementary functions 12, random 40. */
+int expr_cost(const struct expr *e);
+/* Calls f for every load below e, terms' indices included; shared nodes once. */
+void expr_each_load(const struct expr *e, void (*f)(const struct access *access, void *data), void *data);
+/* Copy of e with loads, indices and results replaced: each callback returns the new expression, or NULL to keep the
+ * (rebuilt) node. Shared nodes stay shared. */
+struct expr_map {
+    struct arena *arena;
+    const struct expr *(*load)(const struct expr *load, void *data);
+    const struct expr *(*index)(const struct expr *index, void *data);
+    const struct expr *(*result)(const struct expr *result, void *data);
+    void *data;
+};
+const struct expr *expr_substitute(const struct expr_map *m, const struct expr *e);
+/* Same structure and same operands? */
+bool expr_equal(const struct expr *a, const struct expr *b);
+
+#endif

@@ -1,0 +1,134 @@
+/* Kernels: what is left of the graph after lowering. A kernel is one C function; it is either loop nests (its parts, one
+ * after the other) or an instantiated template whose statement holes are filled by its parts. */
+#ifndef STEPC_LOWER_KERNEL_H
+#define STEPC_LOWER_KERNEL_H
+
+#include "graph/graph.h"
+#include "lower/expr.h"
+
+/* ---- buffers and views -------------------------------------------------------------------------------------------- */
+
+enum buffer_kind {
+    BUFFER_INPUT,    /* in->name */
+    BUFFER_OUTPUT,   /* out->name: may be NULL at run time */
+    BUFFER_CONSTANT, /* a const array of the file */
+    BUFFER_VARIABLE, /* a member of the state */
+    BUFFER_TEMP      /* in the arena of the call */
+};
+
+struct buffer {
+    enum buffer_kind kind;
+    enum dtype dtype;
+    int64_t count;            /* elements */
+    struct shape shape;       /* logical, for comments */
+    const char *name;         /* the ONNX name of the value, variable, input or output */
+    const struct tensor *constant;
+    struct variable *variable;
+    int index;                /* input: in graph->inputs; output: in graph->outputs */
+    int id;                   /* position in lowered->buffers */
+    size_t arena_offset;      /* TEMP: set by the plan, bytes */
+};
+
+/* A value seen as strides over a buffer. */
+struct view {
+    struct buffer *buffer;
+    int64_t offset; /* elements */
+    struct shape shape;
+    int64_t stride[SHAPE_MAX_RANK];
+};
+
+/* The whole buffer, row-major. */
+struct view view_of_buffer(struct buffer *b, const struct shape *shape);
+bool view_is_contiguous(const struct view *v); /* row-major without gaps (offset may be anything) */
+/* The view under another shape of the same count; false where strides cannot say it. */
+bool view_reshape(const struct view *v, const struct shape *to, struct view *out);
+struct view view_transpose(const struct view *v, const int *perm);
+struct view view_slice(const struct view *v, const int64_t *start, const int64_t *step, const struct shape *to);
+struct view view_broadcast(const struct view *v, const struct shape *to); /* must be broadcastable */
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+
+struct store {
+    struct access to; /* stride 0 along reduced dims */
+    const struct expr *value;
+};
+
+enum reduce_op { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD };
+
+/* A loop nest: for every point of the dims that are not reduced, fold `element` over the reduced ones (if any), then run
+ * the stores: all values are computed before the first is written. In a template kernel a part fills the statement hole
+ * `hole`: its dims are the kernel's outer dims, then the hole's index arguments; the hole's last argument is EXPR_RESULT
+ * (holes that hand over no result: none). */
+struct part {
+    int rank;
+    int64_t extent[LOOP_MAX_DIMS];
+    bool reduced[LOOP_MAX_DIMS];
+    enum reduce_op reduce;
+    const struct expr *element; /* REDUCE_NONE: NULL */
+    VEC(struct store) stores;
+    const char *hole; /* template kernels: name of the statement hole */
+};
+
+/* Proved before the kernel writes anything, else the kernel returns `status`: low <= value < high at each point of the loops. */
+struct check {
+    int rank;
+    int64_t extent[LOOP_MAX_DIMS];
+    const struct expr *value; /* an integer expression over those loops */
+    int64_t low, high;
+    int64_t except; /* with has_except: this value passes as well (ignore_index) */
+    bool has_except;
+    const char *status; /* "STEPC_E_LABEL", "STEPC_E_INDEX" */
+};
+
+#define KERNEL_MAX_OPERANDS 6
+#define KERNEL_MAX_INTS 32
+
+struct kernel {
+    int id;                    /* number at lowering; gaps after fusion */
+    const char *label;         /* "gemm", "relu", ... joined by fusion: first part of the C name */
+    VEC(const struct node *) nodes; /* what it computes, in graph order: for comments and traces */
+    VEC(struct part) parts;
+    VEC(struct check) checks;
+    bool removed;
+
+    /* Template kernels */
+    const char *tmpl;          /* base name of the template's functions ("product"): forms product_vector, product_lanes ...; NULL: loops */
+    enum dtype type;           /* binds the type hole T */
+    int outer_rank;            /* loops around the template's body */
+    int64_t outer_extent[SHAPE_MAX_RANK];
+    struct {
+        const char *param;     /* pointer parameter of the template */
+        struct access access;  /* offset and outer strides; inner strides are in ints */
+    } operands[KERNEL_MAX_OPERANDS];
+    int operand_count;
+    struct {
+        const char *name;      /* integer hole */
+        int64_t value;
+    } ints[KERNEL_MAX_INTS];   /* WITH_<HOLE> is bound by emission: 1 where a part fills the hole */
+    int int_count;
+    const char *scratch_param; /* pointer parameter for scratch, or NULL */
+    int64_t scratch_count;     /* elements of `type`, planned into the arena */
+    struct buffer *scratch;    /* TEMP, made by lowering when scratch_count > 0 */
+};
+
+/* One entry, lowered. */
+struct lowered {
+    struct arena *arena;
+    struct diag *diag;
+    const struct entry *entry;
+    VEC(struct buffer *) buffers;
+    VEC(struct kernel *) kernels; /* a legal order */
+};
+
+/* What a kernel touches: buffers read (loads, operands, check values) and written (stores), each once, in a stable order. */
+typedef VEC(struct buffer *) buffer_list;
+void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out);
+void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out);
+/* Plain copy of one whole contiguous buffer into another (what remains of outputs and bindings)? Emitted as memcpy. */
+bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer **to);
+int64_t kernel_int(const struct kernel *k, const char *name); /* -1 where not bound */
+void kernel_set_int(struct kernel *k, const char *name, int64_t value);
+/* Deterministic text of all kernels, for --dump-after lower|fuse and tests. */
+const char *lowered_print(struct arena *a, const struct lowered *l);
+
+#endif

@@ -1,0 +1,93 @@
+/* From the canonical graph to kernels: what operators' .lower callbacks are written in. */
+#ifndef STEPC_LOWER_LOWER_H
+#define STEPC_LOWER_LOWER_H
+
+#include "graph/op_def.h"
+#include "lower/kernel.h"
+
+struct lower_ctx {
+    struct lowered *l;
+    struct arena *arena;
+    const struct node *node;
+    struct view *views; /* by value id */
+    struct kernel *kernel; /* the kernel being made by this node, if any */
+};
+
+/* ---- what a node has ---------------------------------------------------------------------------------------------- */
+
+bool lower_has(const struct lower_ctx *c, int i);
+bool lower_wants(const struct lower_ctx *c, int o);
+const struct shape *lower_shape(const struct lower_ctx *c, int i);
+const struct shape *lower_out_shape(const struct lower_ctx *c, int o);
+enum dtype lower_dtype(const struct lower_ctx *c, int i);
+enum dtype lower_out_dtype(const struct lower_ctx *c, int o);
+struct view lower_view_of(const struct lower_ctx *c, int i); /* how input i lies in memory */
+/* Not lowered by this version (float16 ...): reports, returns false. */
+bool lower_error(struct lower_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* ---- maps --------------------------------------------------------------------------------------------------------- */
+
+/* Input i at the current point of output 0's shape (dims of the map's loops = dims of output 0), broadcast. A constant
+ * scalar becomes a literal. */
+const struct expr *lower_in(struct lower_ctx *c, int i);
+/* The same over loops of shape `domain` (input broadcast to it); rank = domain's. */
+const struct expr *lower_in_over(struct lower_ctx *c, int i, const struct shape *domain);
+/* Load through any view over loops whose first dims are the view's dims. */
+const struct expr *lower_load(struct lower_ctx *c, const struct view *v);
+/* Row-major number of the current point of output 0's shape, int64 (for random numbers). */
+const struct expr *lower_element(struct lower_ctx *c, const struct shape *shape);
+
+/* output 0 = e at each of its points. */
+bool lower_map(struct lower_ctx *c, const struct expr *e);
+/* Several outputs of one shape from one loop nest: e[o] for output o (NULL or unwanted: skipped). */
+bool lower_maps(struct lower_ctx *c, const struct expr *const *e, int count);
+
+/* ---- views -------------------------------------------------------------------------------------------------------- */
+
+/* Output o needs no kernel: it is this view (of an input's buffer). */
+bool lower_as_view(struct lower_ctx *c, int o, const struct view *v);
+/* Output o is input i's elements in row-major order under output o's shape: a view where strides can say it, else a copy. */
+bool lower_as_reshape(struct lower_ctx *c, int o, int i);
+
+/* ---- reductions --------------------------------------------------------------------------------------------------- */
+
+/* Loops over input 0's shape; dims with reduced[d] are folded in contract order (docs/numerics.md), then
+ * output 0 = finish at the kept point. element: over all dims (lower_in_over(c, 0, shape of input 0) mostly);
+ * finish: in terms of expr_result(), NULL: the result itself. Output 0 has the kept dims in order, with or without 1s. */
+bool lower_reduce(struct lower_ctx *c, const bool *reduced, enum reduce_op op, const struct expr *element,
+                  const struct expr *finish);
+
+/* ---- general loop kernels and templates --------------------------------------------------------------------------- */
+
+/* A new kernel of this node without parts. Afterwards c->kernel. */
+struct kernel *lower_kernel(struct lower_ctx *c, const char *label);
+/* The fresh row-major buffer of output o (made on first call), as a view. */
+struct view lower_out_view(struct lower_ctx *c, int o);
+/* Appends a loop nest over `domain`; returns it for adding stores. */
+struct part *lower_part(struct lower_ctx *c, const struct shape *domain);
+/* Adds: element at the part's current point of `to` (dims of the view = dims of the loops) = e. */
+void lower_store(struct lower_ctx *c, struct part *p, const struct view *to, const struct expr *e);
+void lower_add_check(struct lower_ctx *c, const struct shape *domain, const struct expr *value, int64_t low, int64_t high,
+                     const char *status);
+
+/* Makes c->kernel an instance of a template (lower_kernel() first). */
+void lower_template(struct lower_ctx *c, const char *tmpl, enum dtype type);
+void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value);
+/* Operand pointer: outer strides are taken for the kernel's outer dims. */
+void lower_template_operand(struct lower_ctx *c, const char *param, const struct access *access);
+void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count);
+/* The part that fills statement hole `hole`; loops: outer dims, then `rank` dims of extents. */
+struct part *lower_template_part(struct lower_ctx *c, const char *hole, int rank, const int64_t *extent);
+
+/* A matrix product out[outer.., m, n] = finish(sum over k of a[outer.., m, k] * b[outer.., k, n]) for MatMul and Gemm: picks the
+ * template (rows of b contiguous: direct; else packed) and binds sizes and strides. Views have dims outer.., then two.
+ * finish: over dims outer.., m, n in terms of expr_result(); NULL: the sum itself. Stored to output 0. */
+bool lower_product(struct lower_ctx *c, const struct view *a, const struct view *b, const struct expr *finish);
+
+/* ---- the driver --------------------------------------------------------------------------------------------------- */
+
+/* Lowers one entry's canonical graph. Outputs and bindings become copies into BUFFER_OUTPUT and BUFFER_VARIABLE (fusion
+ * merges them into their producers). */
+bool lower_entry(struct diag *d, struct arena *a, const struct entry *e, struct lowered **out) MUST_USE;
+
+#endif
