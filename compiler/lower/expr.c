@@ -1,0 +1,301 @@
+#include "lower/expr.h"
+
+#include "lower/kernel.h"
+#include <string.h>
+
+/* ---- makers ------------------------------------------------------------------------------------------------------- */
+
+static struct expr *expr_new(struct arena *a, enum expr_op op, enum dtype dtype)
+{
+    struct expr *e = arena_new(a, struct expr);
+    e->op = op;
+    e->dtype = dtype;
+    return e;
+}
+
+const struct expr *expr_float(struct arena *a, enum dtype dtype, double x)
+{
+    struct expr *e = expr_new(a, EXPR_FLOAT, dtype);
+    e->f = dtype_round(dtype, x);
+    return e;
+}
+
+const struct expr *expr_int(struct arena *a, enum dtype dtype, int64_t x)
+{
+    struct expr *e = expr_new(a, EXPR_INT, dtype);
+    e->i = dtype_wrap(dtype, x);
+    return e;
+}
+
+const struct expr *expr_number(struct arena *a, enum dtype dtype, double x)
+{
+    return dtype_is_float(dtype) ? expr_float(a, dtype, x) : expr_int(a, dtype, dtype_from_double(dtype, x));
+}
+
+const struct expr *expr_index(struct arena *a, int dim)
+{
+    struct expr *e = expr_new(a, EXPR_INDEX, DTYPE_INT64);
+    e->i = dim;
+    return e;
+}
+
+const struct expr *expr_load(struct arena *a, const struct access *access)
+{
+    struct expr *e = expr_new(a, EXPR_LOAD, access->buffer->dtype);
+    e->access = *access;
+    return e;
+}
+
+const struct expr *expr_result(struct arena *a, enum dtype dtype)
+{
+    return expr_new(a, EXPR_RESULT, dtype);
+}
+
+const struct expr *expr_unary(struct arena *a, enum expr_op op, const struct expr *x)
+{
+    struct expr *e = expr_new(a, op, x->dtype);
+    e->arg[0] = x;
+    return e;
+}
+
+static bool is_int(const struct expr *e, int64_t x)
+{
+    return e->op == EXPR_INT && e->i == x;
+}
+
+/* Index arithmetic only: x + 0, x * 1, x * 0 and constants, so that row-major numbers of one-dimensional loops read plainly. */
+static const struct expr *fold_int(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
+{
+    if (dtype_is_float(x->dtype))
+        return NULL;
+    if (op == EXPR_ADD && is_int(y, 0))
+        return x;
+    if (op == EXPR_ADD && is_int(x, 0))
+        return y;
+    if (op == EXPR_MUL && is_int(y, 1))
+        return x;
+    if (op == EXPR_MUL && is_int(x, 1))
+        return y;
+    if (x->op != EXPR_INT || y->op != EXPR_INT)
+        return NULL;
+    const uint64_t p = (uint64_t)x->i, q = (uint64_t)y->i;
+    switch (op) {
+    case EXPR_ADD: return expr_int(a, x->dtype, (int64_t)(p + q));
+    case EXPR_SUB: return expr_int(a, x->dtype, (int64_t)(p - q));
+    case EXPR_MUL: return expr_int(a, x->dtype, (int64_t)(p * q));
+    default: return NULL;
+    }
+}
+
+static bool is_comparison(enum expr_op op)
+{
+    return op == EXPR_LT || op == EXPR_LE || op == EXPR_EQ;
+}
+
+const struct expr *expr_binary(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
+{
+    const struct expr *folded = fold_int(a, op, x, y);
+    if (folded)
+        return folded;
+    struct expr *e = expr_new(a, op, is_comparison(op) ? DTYPE_BOOL : x->dtype);
+    e->arg[0] = x;
+    e->arg[1] = y;
+    return e;
+}
+
+const struct expr *expr_select(struct arena *a, const struct expr *cond, const struct expr *x, const struct expr *y)
+{
+    if (cond->op == EXPR_INT)
+        return cond->i ? x : y;
+    struct expr *e = expr_new(a, EXPR_SELECT, x->dtype);
+    e->arg[0] = cond;
+    e->arg[1] = x;
+    e->arg[2] = y;
+    return e;
+}
+
+const struct expr *expr_math(struct arena *a, enum expr_fn fn, const struct expr *x)
+{
+    struct expr *e = expr_new(a, EXPR_MATH, x->dtype);
+    e->fn = fn;
+    e->arg[0] = x;
+    return e;
+}
+
+const struct expr *expr_cast(struct arena *a, enum dtype to, const struct expr *x)
+{
+    if (x->dtype == to)
+        return x;
+    struct expr *e = expr_new(a, EXPR_CAST, to);
+    e->arg[0] = x;
+    return e;
+}
+
+const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtype, uint32_t stream, const struct expr *element)
+{
+    struct expr *e = expr_new(a, op, dtype);
+    e->arg[0] = element;
+    e->i = stream;
+    return e;
+}
+
+/* ---- looking at --------------------------------------------------------------------------------------------------- */
+
+int expr_arg_count(const struct expr *e)
+{
+    switch (e->op) {
+    case EXPR_FLOAT:
+    case EXPR_INT:
+    case EXPR_LOAD:
+    case EXPR_INDEX:
+    case EXPR_RESULT: return 0;
+    case EXPR_NEG:
+    case EXPR_NOT:
+    case EXPR_CAST:
+    case EXPR_MATH:
+    case EXPR_UNIFORM:
+    case EXPR_NORMAL: return 1;
+    case EXPR_SELECT: return 3;
+    default: return 2;
+    }
+}
+
+int expr_cost(const struct expr *e)
+{
+    static const int random_cost = 40, math_cost = 12, division_cost = 4;
+    int cost = 1;
+    switch (e->op) {
+    case EXPR_FLOAT:
+    case EXPR_INT:
+    case EXPR_INDEX:
+    case EXPR_RESULT: return 0;
+    case EXPR_UNIFORM:
+    case EXPR_NORMAL: cost = random_cost; break;
+    case EXPR_MATH: cost = e->fn == EXPR_FN_ABS ? 1 : e->fn == EXPR_FN_SQRT ? division_cost : math_cost; break;
+    case EXPR_POW: cost = 2 * math_cost; break;
+    case EXPR_DIV:
+    case EXPR_MOD: cost = division_cost; break;
+    default: break;
+    }
+    for (int i = 0; i < expr_arg_count(e) && cost < 1000; i++)
+        cost += expr_cost(e->arg[i]);
+    return cost;
+}
+
+/* A set of visited nodes: expressions are small (bounded by fusion), so a list is enough. */
+struct visited {
+    struct arena arena;
+    VEC(const struct expr *) seen;
+};
+
+static bool visit_once(struct visited *v, const struct expr *e)
+{
+    for (size_t i = 0; i < v->seen.count; i++)
+        if (v->seen.data[i] == e)
+            return false;
+    vec_push(&v->arena, &v->seen, e);
+    return true;
+}
+
+static void each_load(struct visited *v, const struct expr *e, void (*f)(const struct access *, void *), void *data)
+{
+    if (!visit_once(v, e))
+        return;
+    if (e->op == EXPR_LOAD) {
+        for (int t = 0; t < e->access.term_count; t++)
+            each_load(v, e->access.term[t].index, f, data);
+        f(&e->access, data);
+    }
+    for (int i = 0; i < expr_arg_count(e); i++)
+        each_load(v, e->arg[i], f, data);
+}
+
+void expr_each_load(const struct expr *e, void (*f)(const struct access *access, void *data), void *data)
+{
+    struct visited v = {0};
+    each_load(&v, e, f, data);
+    arena_free(&v.arena);
+}
+
+static bool access_equal(const struct access *a, const struct access *b)
+{
+    if (a->buffer != b->buffer || a->offset != b->offset || a->term_count != b->term_count ||
+        memcmp(a->stride, b->stride, sizeof a->stride) != 0)
+        return false;
+    for (int t = 0; t < a->term_count; t++)
+        if (a->term[t].stride != b->term[t].stride || !expr_equal(a->term[t].index, b->term[t].index))
+            return false;
+    return true;
+}
+
+bool expr_equal(const struct expr *a, const struct expr *b)
+{
+    if (a == b)
+        return true;
+    if (a->op != b->op || a->dtype != b->dtype || a->fn != b->fn || a->i != b->i || memcmp(&a->f, &b->f, sizeof a->f) != 0 ||
+        a->has_seed != b->has_seed || a->seed != b->seed)
+        return false;
+    if (a->op == EXPR_LOAD && !access_equal(&a->access, &b->access))
+        return false;
+    for (int i = 0; i < expr_arg_count(a); i++)
+        if (!expr_equal(a->arg[i], b->arg[i]))
+            return false;
+    return true;
+}
+
+/* ---- substitution ------------------------------------------------------------------------------------------------- */
+
+struct substitution {
+    const struct expr_map *map;
+    struct arena scratch;
+    VEC(const struct expr *) from;
+    VEC(const struct expr *) to;
+};
+
+static const struct expr *substitute(struct substitution *s, const struct expr *e);
+
+static const struct expr *rebuild(struct substitution *s, const struct expr *e)
+{
+    struct expr copy = *e;
+    bool changed = false;
+    for (int i = 0; i < expr_arg_count(e); i++) {
+        copy.arg[i] = substitute(s, e->arg[i]);
+        changed |= copy.arg[i] != e->arg[i];
+    }
+    for (int t = 0; e->op == EXPR_LOAD && t < e->access.term_count; t++) {
+        copy.access.term[t].index = substitute(s, e->access.term[t].index);
+        changed |= copy.access.term[t].index != e->access.term[t].index;
+    }
+    if (changed) {
+        struct expr *made = arena_new(s->map->arena, struct expr);
+        *made = copy;
+        e = made;
+    }
+    const struct expr *by = NULL;
+    if (e->op == EXPR_LOAD && s->map->load)
+        by = s->map->load(e, s->map->data);
+    else if (e->op == EXPR_INDEX && s->map->index)
+        by = s->map->index(e, s->map->data);
+    else if (e->op == EXPR_RESULT && s->map->result)
+        by = s->map->result(e, s->map->data);
+    return by ? by : e;
+}
+
+static const struct expr *substitute(struct substitution *s, const struct expr *e)
+{
+    for (size_t i = 0; i < s->from.count; i++)
+        if (s->from.data[i] == e)
+            return s->to.data[i];
+    const struct expr *by = rebuild(s, e);
+    vec_push(&s->scratch, &s->from, e);
+    vec_push(&s->scratch, &s->to, by);
+    return by;
+}
+
+const struct expr *expr_substitute(const struct expr_map *m, const struct expr *e)
+{
+    struct substitution s = {.map = m};
+    const struct expr *by = substitute(&s, e);
+    arena_free(&s.scratch);
+    return by;
+}

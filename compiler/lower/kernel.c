@@ -1,0 +1,206 @@
+#include "lower/kernel.h"
+
+#include "base/str.h"
+#include "graph/op_def.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- what a kernel touches ---------------------------------------------------------------------------------------- */
+
+struct collector {
+    struct arena *arena;
+    buffer_list *list;
+};
+
+static void collect(struct collector *c, struct buffer *b)
+{
+    for (size_t i = 0; i < c->list->count; i++)
+        if (c->list->data[i] == b)
+            return;
+    vec_push(c->arena, c->list, b);
+}
+
+static void collect_load(const struct access *access, void *data)
+{
+    collect(data, access->buffer);
+}
+
+void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out)
+{
+    struct collector c = {a, out};
+    for (size_t i = 0; i < k->checks.count; i++)
+        expr_each_load(k->checks.data[i].value, collect_load, &c);
+    for (int o = 0; o < k->operand_count; o++)
+        collect(&c, k->operands[o].access.buffer);
+    for (size_t p = 0; p < k->parts.count; p++) {
+        const struct part *part = &k->parts.data[p];
+        if (part->element)
+            expr_each_load(part->element, collect_load, &c);
+        for (size_t s = 0; s < part->stores.count; s++) {
+            expr_each_load(part->stores.data[s].value, collect_load, &c);
+            for (int t = 0; t < part->stores.data[s].to.term_count; t++)
+                expr_each_load(part->stores.data[s].to.term[t].index, collect_load, &c);
+        }
+    }
+}
+
+void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out)
+{
+    struct collector c = {a, out};
+    for (size_t p = 0; p < k->parts.count; p++)
+        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
+            collect(&c, k->parts.data[p].stores.data[s].to.buffer);
+}
+
+/* Row-major over the part's loops, from the first element to the last. */
+static bool walks_whole_buffer(const struct part *p, const struct access *a)
+{
+    int64_t stride = 1;
+    if (a->offset != 0 || a->term_count != 0)
+        return false;
+    for (int d = p->rank - 1; d >= 0; d--) {
+        if (p->extent[d] != 1 && a->stride[d] != stride)
+            return false;
+        stride *= p->extent[d];
+    }
+    return stride == a->buffer->count;
+}
+
+bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer **to)
+{
+    if (k->tmpl || k->checks.count || k->parts.count != 1)
+        return false;
+    const struct part *p = &k->parts.data[0];
+    if (p->reduce != REDUCE_NONE || p->stores.count != 1)
+        return false;
+    const struct store *s = &p->stores.data[0];
+    if (s->value->op != EXPR_LOAD || s->value->dtype != s->to.buffer->dtype || !walks_whole_buffer(p, &s->to) ||
+        !walks_whole_buffer(p, &s->value->access))
+        return false;
+    *from = s->value->access.buffer;
+    *to = s->to.buffer;
+    return true;
+}
+
+int64_t kernel_int(const struct kernel *k, const char *name)
+{
+    for (int i = 0; i < k->int_count; i++)
+        if (!strcmp(k->ints[i].name, name))
+            return k->ints[i].value;
+    return -1;
+}
+
+void kernel_set_int(struct kernel *k, const char *name, int64_t value)
+{
+    int i = 0;
+    while (i < k->int_count && strcmp(k->ints[i].name, name) != 0)
+        i++;
+    if (i == KERNEL_MAX_INTS)
+        UNREACHABLE("template '%s' has more than %d integer holes", k->tmpl, KERNEL_MAX_INTS);
+    k->ints[i].name = name;
+    k->ints[i].value = value;
+    k->int_count = i == k->int_count ? i + 1 : k->int_count;
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------------- */
+
+static const char *const op_names_text[] = {
+    [EXPR_NEG] = "neg",   [EXPR_NOT] = "not",       [EXPR_CAST] = "cast", [EXPR_MATH] = "math", [EXPR_ADD] = "add",
+    [EXPR_SUB] = "sub",   [EXPR_MUL] = "mul",       [EXPR_DIV] = "div",   [EXPR_MOD] = "mod",   [EXPR_POW] = "pow",
+    [EXPR_LT] = "lt",     [EXPR_LE] = "le",         [EXPR_EQ] = "eq",     [EXPR_AND] = "and",   [EXPR_OR] = "or",
+    [EXPR_XOR] = "xor",   [EXPR_SELECT] = "select", [EXPR_UNIFORM] = "uniform", [EXPR_NORMAL] = "normal"};
+static const char *const fn_names_text[] = {
+    [EXPR_FN_EXP] = "exp",           [EXPR_FN_LOG] = "log",     [EXPR_FN_TANH] = "tanh",   [EXPR_FN_SIGMOID] = "sigmoid",
+    [EXPR_FN_ERF] = "erf",           [EXPR_FN_SOFTPLUS] = "softplus", [EXPR_FN_SQRT] = "sqrt",   [EXPR_FN_SIN] = "sin",
+    [EXPR_FN_COS] = "cos",           [EXPR_FN_LOG1P] = "log1p", [EXPR_FN_EXPM1] = "expm1", [EXPR_FN_FLOOR] = "floor",
+    [EXPR_FN_CEIL] = "ceil",         [EXPR_FN_ROUND] = "round", [EXPR_FN_ABS] = "abs"};
+
+static void print_expr(struct strbuf *b, const struct expr *e);
+
+static void print_access(struct strbuf *b, const struct access *a, int rank)
+{
+    strbuf_addf(b, "%s[%" PRId64, a->buffer->name, a->offset);
+    for (int d = 0; d < rank; d++)
+        if (a->stride[d])
+            strbuf_addf(b, " + %" PRId64 "*i%d", a->stride[d], d);
+    for (int t = 0; t < a->term_count; t++) {
+        strbuf_addf(b, " + %" PRId64 "*", a->term[t].stride);
+        print_expr(b, a->term[t].index);
+    }
+    strbuf_add(b, "]");
+}
+
+static void print_expr(struct strbuf *b, const struct expr *e)
+{
+    switch (e->op) {
+    case EXPR_FLOAT: strbuf_addf(b, "%.17g", e->f); return;
+    case EXPR_INT: strbuf_addf(b, "%" PRId64, e->i); return;
+    case EXPR_INDEX: strbuf_addf(b, "i%" PRId64, e->i); return;
+    case EXPR_RESULT: strbuf_add(b, "result"); return;
+    case EXPR_LOAD: print_access(b, &e->access, LOOP_MAX_DIMS); return;
+    default: break;
+    }
+    strbuf_add(b, e->op == EXPR_MATH ? fn_names_text[e->fn] : op_names_text[e->op]);
+    if (e->op == EXPR_CAST)
+        strbuf_addf(b, "<%s>", dtype_name(e->dtype));
+    strbuf_add(b, "(");
+    for (int i = 0; i < expr_arg_count(e); i++) {
+        strbuf_add(b, i ? ", " : "");
+        print_expr(b, e->arg[i]);
+    }
+    strbuf_add(b, ")");
+}
+
+static void print_part(struct strbuf *b, const struct part *p)
+{
+    static const char *const reduce_names[] = {"", "sum", "max", "min", "prod"};
+    strbuf_add(b, "  for [");
+    for (int d = 0; d < p->rank; d++)
+        strbuf_addf(b, "%s%" PRId64 "%s", d ? ", " : "", p->extent[d], p->reduced[d] ? " reduced" : "");
+    strbuf_addf(b, "]%s%s\n", p->hole ? " as " : "", p->hole ? p->hole : "");
+    if (p->element) {
+        strbuf_addf(b, "    result = %s ", reduce_names[p->reduce]);
+        print_expr(b, p->element);
+        strbuf_add(b, "\n");
+    }
+    for (size_t s = 0; s < p->stores.count; s++) {
+        strbuf_add(b, "    ");
+        print_access(b, &p->stores.data[s].to, p->rank);
+        strbuf_add(b, " = ");
+        print_expr(b, p->stores.data[s].value);
+        strbuf_add(b, "\n");
+    }
+}
+
+static void print_kernel(struct strbuf *b, const struct kernel *k)
+{
+    strbuf_addf(b, "kernel %d %s", k->id, k->label);
+    if (k->tmpl) {
+        strbuf_addf(b, " template %s", k->tmpl);
+        for (int i = 0; i < k->int_count; i++)
+            strbuf_addf(b, " %s=%" PRId64, k->ints[i].name, k->ints[i].value);
+    }
+    strbuf_add(b, "\n");
+    for (int o = 0; o < k->operand_count; o++) {
+        strbuf_addf(b, "  %s = ", k->operands[o].param);
+        print_access(b, &k->operands[o].access, k->outer_rank);
+        strbuf_add(b, "\n");
+    }
+    for (size_t i = 0; i < k->checks.count; i++) {
+        strbuf_addf(b, "  check %" PRId64 " <= ", k->checks.data[i].low);
+        print_expr(b, k->checks.data[i].value);
+        strbuf_addf(b, " < %" PRId64 "\n", k->checks.data[i].high);
+    }
+    for (size_t p = 0; p < k->parts.count; p++)
+        print_part(b, &k->parts.data[p]);
+}
+
+const char *lowered_print(struct arena *a, const struct lowered *l)
+{
+    struct strbuf b = {.arena = a};
+    strbuf_addf(&b, "entry %s\n", l->entry->name);
+    for (size_t i = 0; i < l->kernels.count; i++)
+        if (!l->kernels.data[i]->removed)
+            print_kernel(&b, l->kernels.data[i]);
+    return strbuf_text(&b);
+}

@@ -1,0 +1,464 @@
+/* Lowers one entry: every node of the canonical graph becomes kernels or a view. Leaves a legal order in which all reads of a
+ * variable stand before the copy that writes it:
+ *
+ *   y = Relu(x)                  kernel relu: y[i] = select(lt(0, x[i]), x[i], 0)
+ *   z = Transpose(y)             z is y's buffer with its strides swapped
+ *   output z                     kernel copy: out.z[i, j] = y[j, i]
+ */
+#include "lower/lower.h"
+
+#include "base/str.h"
+#include <ctype.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- buffers ------------------------------------------------------------------------------------------------------ */
+
+static struct buffer *buffer_new(struct lowered *l, enum buffer_kind kind, const char *name, enum dtype dtype,
+                                 const struct shape *shape)
+{
+    struct buffer *b = arena_new(l->arena, struct buffer);
+    b->kind = kind;
+    b->name = name;
+    b->dtype = dtype;
+    b->shape = *shape;
+    b->count = shape_count(shape);
+    b->id = (int)l->buffers.count;
+    vec_push(l->arena, &l->buffers, b);
+    return b;
+}
+
+static struct buffer *source_buffer(struct lowered *l, const struct value *v)
+{
+    static const enum buffer_kind kinds[] = {[VALUE_INPUT] = BUFFER_INPUT,
+                                             [VALUE_CONSTANT] = BUFFER_CONSTANT,
+                                             [VALUE_VARIABLE] = BUFFER_VARIABLE,
+                                             [VALUE_RESULT] = BUFFER_TEMP};
+    struct buffer *b = buffer_new(l, kinds[v->kind], v->name, v->dtype, &v->shape);
+    b->constant = v->kind == VALUE_CONSTANT ? v->constant : NULL;
+    b->variable = v->variable;
+    if (v->variable)
+        b->name = v->variable->name;
+    return b;
+}
+
+/* ---- what a node has ---------------------------------------------------------------------------------------------- */
+
+static const struct value *input(const struct lower_ctx *c, int i)
+{
+    return node_input(c->node, (size_t)i);
+}
+
+static struct value *output(const struct lower_ctx *c, int o)
+{
+    return node_output(c->node, (size_t)o);
+}
+
+bool lower_has(const struct lower_ctx *c, int i)
+{
+    return input(c, i) != NULL;
+}
+
+bool lower_wants(const struct lower_ctx *c, int o)
+{
+    return output(c, o) != NULL;
+}
+
+const struct shape *lower_shape(const struct lower_ctx *c, int i)
+{
+    return &input(c, i)->shape;
+}
+
+const struct shape *lower_out_shape(const struct lower_ctx *c, int o)
+{
+    return &output(c, o)->shape;
+}
+
+enum dtype lower_dtype(const struct lower_ctx *c, int i)
+{
+    return input(c, i)->dtype;
+}
+
+enum dtype lower_out_dtype(const struct lower_ctx *c, int o)
+{
+    return output(c, o)->dtype;
+}
+
+struct view lower_view_of(const struct lower_ctx *c, int i)
+{
+    const struct value *v = input(c, i);
+    struct view *view = &c->views[v->id];
+    if (!view->buffer)
+        *view = view_of_buffer(source_buffer(c->l, v), &v->shape);
+    return *view;
+}
+
+bool lower_error(struct lower_ctx *c, const char *fmt, ...)
+{
+    va_list ap;
+    char text[512];
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return diag_error(c->l->diag, &c->node->loc, "%s", text);
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+
+static const char *label_of(struct arena *a, const struct node *n)
+{
+    char *label = arena_strdup(a, n->def->name);
+    for (char *p = label; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return label;
+}
+
+static struct kernel *kernel_new(struct lowered *l, const char *label, const struct node *n)
+{
+    struct kernel *k = arena_new(l->arena, struct kernel);
+    k->id = (int)l->kernels.count;
+    k->label = label;
+    if (n)
+        vec_push(l->arena, &k->nodes, n);
+    vec_push(l->arena, &l->kernels, k);
+    return k;
+}
+
+struct kernel *lower_kernel(struct lower_ctx *c, const char *label)
+{
+    c->kernel = kernel_new(c->l, label ? label : label_of(c->arena, c->node), c->node);
+    return c->kernel;
+}
+
+struct view lower_out_view(struct lower_ctx *c, int o)
+{
+    const struct value *v = output(c, o);
+    struct view *view = &c->views[v->id];
+    if (!view->buffer)
+        *view = view_of_buffer(source_buffer(c->l, v), &v->shape);
+    return *view;
+}
+
+static struct part *part_new(struct arena *a, struct kernel *k, const struct shape *domain)
+{
+    struct part p = {.rank = domain->rank};
+    memcpy(p.extent, domain->dim, sizeof domain->dim);
+    vec_push(a, &k->parts, p);
+    return &k->parts.data[k->parts.count - 1];
+}
+
+struct part *lower_part(struct lower_ctx *c, const struct shape *domain)
+{
+    return part_new(c->arena, c->kernel, domain);
+}
+
+static struct access access_of(const struct view *v)
+{
+    struct access a = {.buffer = v->buffer, .offset = v->offset};
+    memcpy(a.stride, v->stride, sizeof v->stride);
+    for (int d = 0; d < SHAPE_MAX_RANK; d++)
+        if (d >= v->shape.rank || v->shape.dim[d] == 1)
+            a.stride[d] = 0;
+    return a;
+}
+
+void lower_store(struct lower_ctx *c, struct part *p, const struct view *to, const struct expr *e)
+{
+    const struct store s = {.to = access_of(to), .value = e};
+    vec_push(c->arena, &p->stores, s);
+}
+
+void lower_add_check(struct lower_ctx *c, const struct shape *domain, const struct expr *value, int64_t low, int64_t high,
+                     const char *status)
+{
+    struct check check = {.rank = domain->rank, .value = value, .low = low, .high = high, .status = status};
+    memcpy(check.extent, domain->dim, sizeof domain->dim);
+    vec_push(c->arena, &c->kernel->checks, check);
+}
+
+/* ---- maps --------------------------------------------------------------------------------------------------------- */
+
+/* A constant whose elements are all the same number becomes a literal. */
+static const struct expr *literal_of(struct arena *a, const struct tensor *t)
+{
+    if (!t || t->count == 0 || t->count > 65536 || t->dtype == DTYPE_STRING)
+        return NULL;
+    const size_t size = dtype_size(t->dtype);
+    const unsigned char *bytes = t->data;
+    for (int64_t i = 1; i < t->count; i++)
+        if (memcmp(bytes, bytes + (size_t)i * size, size) != 0)
+            return NULL;
+    return dtype_is_float(t->dtype) ? expr_float(a, t->dtype, tensor_get_double(t, 0))
+                                    : expr_int(a, t->dtype, tensor_get_int(t, 0));
+}
+
+const struct expr *lower_load(struct lower_ctx *c, const struct view *v)
+{
+    const struct access a = access_of(v);
+    return expr_load(c->arena, &a);
+}
+
+const struct expr *lower_in_over(struct lower_ctx *c, int i, const struct shape *domain)
+{
+    const struct value *v = input(c, i);
+    const struct expr *literal = v->kind == VALUE_CONSTANT ? literal_of(c->arena, v->constant) : NULL;
+    if (literal)
+        return literal;
+    const struct view from = lower_view_of(c, i);
+    const struct view over = view_broadcast(&from, domain);
+    return lower_load(c, &over);
+}
+
+const struct expr *lower_in(struct lower_ctx *c, int i)
+{
+    for (size_t o = 0; o < c->node->outputs.count; o++)
+        if (output(c, (int)o))
+            return lower_in_over(c, i, lower_out_shape(c, (int)o));
+    UNREACHABLE("node without outputs");
+}
+
+const struct expr *lower_element(struct lower_ctx *c, const struct shape *shape)
+{
+    int64_t stride[SHAPE_MAX_RANK];
+    shape_strides(shape, stride);
+    const struct expr *e = expr_int(c->arena, DTYPE_INT64, 0);
+    for (int d = 0; d < shape->rank; d++)
+        if (shape->dim[d] != 1)
+            e = expr_binary(c->arena, EXPR_ADD, e,
+                            expr_binary(c->arena, EXPR_MUL, expr_index(c->arena, d), expr_int(c->arena, DTYPE_INT64, stride[d])));
+    return e;
+}
+
+bool lower_maps(struct lower_ctx *c, const struct expr *const *e, int count)
+{
+    struct part *p = NULL;
+    for (int o = 0; o < count; o++) {
+        if (!e[o] || !lower_wants(c, o))
+            continue;
+        if (!p) {
+            lower_kernel(c, NULL);
+            p = lower_part(c, lower_out_shape(c, o));
+        }
+        const struct view to = lower_out_view(c, o);
+        lower_store(c, p, &to, e[o]);
+    }
+    return true;
+}
+
+bool lower_map(struct lower_ctx *c, const struct expr *e)
+{
+    return lower_maps(c, &e, 1);
+}
+
+/* ---- views -------------------------------------------------------------------------------------------------------- */
+
+bool lower_as_view(struct lower_ctx *c, int o, const struct view *v)
+{
+    c->views[output(c, o)->id] = *v;
+    return true;
+}
+
+bool lower_as_reshape(struct lower_ctx *c, int o, int i)
+{
+    const struct view from = lower_view_of(c, i);
+    struct view to;
+    if (view_reshape(&from, lower_out_shape(c, o), &to))
+        return lower_as_view(c, o, &to);
+    /* A copy in the order of the input's dims into a fresh buffer, which then has the new shape. */
+    const struct shape *shape = lower_shape(c, i);
+    struct view fresh = lower_out_view(c, o);
+    struct view under;
+    if (!view_reshape(&fresh, shape, &under))
+        UNREACHABLE("a fresh buffer takes any shape");
+    lower_kernel(c, "copy");
+    lower_store(c, lower_part(c, shape), &under, lower_load(c, &from));
+    return true;
+}
+
+/* ---- reductions --------------------------------------------------------------------------------------------------- */
+
+bool lower_reduce(struct lower_ctx *c, const bool *reduced, enum reduce_op op, const struct expr *element,
+                  const struct expr *finish)
+{
+    const struct shape *domain = lower_shape(c, 0);
+    lower_kernel(c, NULL);
+    struct part *p = lower_part(c, domain);
+    p->reduce = op;
+    p->element = element;
+    const struct view to = lower_out_view(c, 0);
+    struct access a = {.buffer = to.buffer};
+    int64_t stride = 1;
+    for (int d = domain->rank - 1; d >= 0; d--) {
+        p->reduced[d] = reduced[d];
+        if (reduced[d])
+            continue;
+        a.stride[d] = domain->dim[d] == 1 ? 0 : stride;
+        stride *= domain->dim[d];
+    }
+    const struct store s = {.to = a, .value = finish ? finish : expr_result(c->arena, element->dtype)};
+    vec_push(c->arena, &p->stores, s);
+    return true;
+}
+
+/* ---- templates ---------------------------------------------------------------------------------------------------- */
+
+void lower_template(struct lower_ctx *c, const char *tmpl, enum dtype type)
+{
+    c->kernel->tmpl = tmpl;
+    c->kernel->type = type;
+}
+
+void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value)
+{
+    kernel_set_int(c->kernel, hole, value);
+}
+
+void lower_template_operand(struct lower_ctx *c, const char *param, const struct access *access)
+{
+    struct kernel *k = c->kernel;
+    if (k->operand_count == KERNEL_MAX_OPERANDS)
+        UNREACHABLE("template '%s' has more than %d operands", k->tmpl, KERNEL_MAX_OPERANDS);
+    k->operands[k->operand_count].param = param;
+    k->operands[k->operand_count++].access = *access;
+}
+
+void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count)
+{
+    c->kernel->scratch_param = param;
+    c->kernel->scratch_count = count;
+    if (count > 0)
+        c->kernel->scratch = buffer_new(c->l, BUFFER_TEMP, "scratch", c->kernel->type, &SHAPE(count));
+}
+
+struct part *lower_template_part(struct lower_ctx *c, const char *hole, int rank, const int64_t *extent)
+{
+    struct kernel *k = c->kernel;
+    struct part p = {.rank = k->outer_rank + rank, .hole = hole};
+    memcpy(p.extent, k->outer_extent, (size_t)k->outer_rank * sizeof *extent);
+    memcpy(p.extent + k->outer_rank, extent, (size_t)rank * sizeof *extent);
+    vec_push(c->arena, &k->parts, p);
+    return &k->parts.data[k->parts.count - 1];
+}
+
+/* ---- outputs and bindings ----------------------------------------------------------------------------------------- */
+
+static void add_copy(struct lower_ctx *c, const struct view *from, struct buffer *to)
+{
+    const struct view whole = view_of_buffer(to, &from->shape);
+    c->kernel = kernel_new(c->l, "copy", NULL);
+    lower_store(c, lower_part(c, &from->shape), &whole, lower_load(c, from));
+}
+
+static struct view view_of_value(struct lower_ctx *c, const struct value *v)
+{
+    struct view *view = &c->views[v->id];
+    if (!view->buffer)
+        *view = view_of_buffer(source_buffer(c->l, v), &v->shape);
+    return *view;
+}
+
+static void lower_outputs(struct lower_ctx *c, const struct graph *g)
+{
+    for (size_t i = 0; i < g->outputs.count; i++) {
+        const struct view from = view_of_value(c, g->outputs.data[i].value);
+        struct buffer *to = buffer_new(c->l, BUFFER_OUTPUT, g->outputs.data[i].name, from.buffer->dtype, &from.shape);
+        to->index = (int)i;
+        if (to->count > 0)
+            add_copy(c, &from, to);
+    }
+}
+
+static bool is_bound(const struct graph *g, const struct variable *v)
+{
+    for (size_t i = 0; i < g->bindings.count; i++)
+        if (g->bindings.data[i].variable == v)
+            return true;
+    return false;
+}
+
+/* The buffer of variable v: the one its readers use, so that in-place updates are seen as such. */
+static struct buffer *variable_buffer(struct lower_ctx *c, struct variable *v)
+{
+    for (size_t i = 0; i < c->l->buffers.count; i++)
+        if (c->l->buffers.data[i]->kind == BUFFER_VARIABLE && c->l->buffers.data[i]->variable == v)
+            return c->l->buffers.data[i];
+    struct buffer *b = buffer_new(c->l, BUFFER_VARIABLE, v->name, v->dtype, &v->shape);
+    b->variable = v;
+    return b;
+}
+
+/* Bindings take effect together: one that reads another bound variable takes its old content to a temporary first. */
+static void lower_bindings(struct lower_ctx *c, const struct graph *g)
+{
+    struct view *from = arena_array(c->arena, struct view, g->bindings.count);
+    for (size_t i = 0; i < g->bindings.count; i++) {
+        const struct binding *b = &g->bindings.data[i];
+        from[i] = view_of_value(c, b->value);
+        const struct variable *read = from[i].buffer->variable;
+        const bool own_content = read == b->variable && view_is_contiguous(&from[i]) && from[i].offset == 0;
+        if (!read || !is_bound(g, read) || own_content)
+            continue;
+        struct buffer *temp = buffer_new(c->l, BUFFER_TEMP, arena_printf(c->arena, "%s_old", read->name), read->dtype, &from[i].shape);
+        add_copy(c, &from[i], temp);
+        from[i] = view_of_buffer(temp, &temp->shape);
+    }
+    for (size_t i = 0; i < g->bindings.count; i++) {
+        const struct binding *b = &g->bindings.data[i];
+        if (from[i].buffer->variable != b->variable && b->variable->shape.rank >= 0 && shape_count(&b->variable->shape) > 0)
+            add_copy(c, &from[i], variable_buffer(c, b->variable));
+    }
+}
+
+/* ---- the driver --------------------------------------------------------------------------------------------------- */
+
+static bool lower_node(struct lower_ctx *c, const struct node *n)
+{
+    c->node = n;
+    c->kernel = NULL;
+    if (!n->def->lower)
+        return lower_error(c, "operator %s has no lowering to C", op_display_name(n->def));
+    return n->def->lower(c);
+}
+
+static bool is_emitted_dtype(enum dtype d)
+{
+    return dtype_c_type(d)[0] != '\0' && d != DTYPE_FLOAT16 && d != DTYPE_BFLOAT16;
+}
+
+static bool check_dtypes(struct diag *d, const struct graph *g)
+{
+    bool ok = true;
+    graph_each_node(g, n)
+        for (size_t o = 0; o < n->outputs.count; o++)
+            if (n->outputs.data[o] && !is_emitted_dtype(n->outputs.data[o]->dtype))
+                ok = diag_error(d, &n->loc, "output %zu '%s' is %s, which the C emitter does not support", o,
+                                n->outputs.data[o]->name, dtype_name(n->outputs.data[o]->dtype));
+    return ok;
+}
+
+bool lower_entry(struct diag *d, struct arena *a, const struct entry *e, struct lowered **out)
+{
+    struct lowered *l = arena_new(a, struct lowered);
+    l->arena = a;
+    l->diag = d;
+    l->entry = e;
+    const struct graph *g = e->graph;
+    struct lower_ctx c = {.l = l, .arena = a, .views = arena_array(a, struct view, (size_t)g->value_count)};
+    if (!check_dtypes(d, g))
+        return false;
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        struct value *v = g->inputs.data[i];
+        struct buffer *b = source_buffer(l, v);
+        b->index = (int)i;
+        c.views[v->id] = view_of_buffer(b, &v->shape);
+    }
+    bool ok = true;
+    graph_each_node(g, n)
+        ok &= lower_node(&c, n);
+    if (!ok)
+        return false;
+    lower_outputs(&c, g);
+    lower_bindings(&c, g);
+    *out = l;
+    return true;
+}
