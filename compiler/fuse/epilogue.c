@@ -1,0 +1,236 @@
+/* Consumers into finishing statements: a map that reads what a reduction, a template or another map stores, element by
+ * element, is computed there. The stored element itself disappears when nobody else reads it. An update of a variable moves
+ * into the kernel of its gradient this way. */
+#include "fuse/fuse_internal.h"
+
+#include <string.h>
+
+#define EPILOGUE_LIMIT 400 /* cost of one finishing statement, so that kernels stay readable */
+
+/* The consumer's loops against the kept (not reduced) loops of the producer's part. */
+struct match {
+    struct arena *arena;
+    const struct part *from;     /* consumer */
+    const struct part *to;       /* producer's part */
+    struct store store;          /* of the producer: what the consumer reads (a copy: stores are appended meanwhile) */
+    struct shape from_shape, to_shape;
+    int to_dim[SHAPE_MAX_RANK];  /* loop of `to` for each dim of to_shape */
+    bool ok;
+};
+
+static bool loops_as_shape(const struct part *p, bool kept_only, struct shape *shape, int *dims)
+{
+    shape->rank = 0;
+    for (int d = 0; d < p->rank; d++) {
+        if ((kept_only && p->reduced[d]) || p->extent[d] == 1)
+            continue;
+        if (shape->rank == SHAPE_MAX_RANK)
+            return false;
+        dims[shape->rank] = d;
+        shape->dim[shape->rank++] = p->extent[d];
+    }
+    return true;
+}
+
+/* The access over the consumer's loops as one over the producer's; false where strides cannot say it. */
+static bool translate(const struct match *m, const struct access *a, struct access *out)
+{
+    int dims[SHAPE_MAX_RANK];
+    struct shape shape;
+    struct view v = {.buffer = a->buffer, .offset = a->offset}, w;
+    if (!loops_as_shape(m->from, false, &shape, dims) || a->term_count > 0)
+        return false;
+    v.shape = shape;
+    for (int d = 0; d < shape.rank; d++)
+        v.stride[d] = a->stride[dims[d]];
+    if (!view_reshape(&v, &m->to_shape, &w))
+        return false;
+    *out = (struct access){.buffer = a->buffer, .offset = a->offset};
+    for (int d = 0; d < m->to_shape.rank; d++)
+        out->stride[m->to_dim[d]] = w.stride[d];
+    return true;
+}
+
+static bool same_place(const struct match *m, const struct access *a, const struct access *b)
+{
+    if (a->buffer != b->buffer || a->offset != b->offset)
+        return false;
+    for (int d = 0; d < m->to->rank; d++)
+        if (!m->to->reduced[d] && m->to->extent[d] != 1 && a->stride[d] != b->stride[d])
+            return false;
+    return true;
+}
+
+static void test_load(const struct access *a, void *data)
+{
+    struct match *m = data;
+    struct access t;
+    if (!translate(m, a, &t))
+        m->ok = false;
+    else if (a->buffer == m->store.to.buffer)
+        m->ok &= same_place(m, &t, &m->store.to);
+}
+
+static const struct expr *replace_load(const struct expr *load, void *data)
+{
+    const struct match *m = data;
+    struct access t;
+    if (load->access.buffer == m->store.to.buffer)
+        return m->store.value;
+    if (!translate(m, &load->access, &t))
+        UNREACHABLE("the epilogue was tested before");
+    return expr_load(m->arena, &t);
+}
+
+static bool has_index(const struct expr *e)
+{
+    if (e->op == EXPR_INDEX)
+        return true;
+    for (int i = 0; i < expr_arg_count(e); i++)
+        if (has_index(e->arg[i]))
+            return true;
+    return false;
+}
+
+/* ---- updates in place --------------------------------------------------------------------------------------------- */
+
+struct touch_test {
+    const struct match *m;
+    const struct access *own;
+    bool ok;
+};
+
+static void test_touch(const struct access *a, void *data)
+{
+    struct touch_test *t = data;
+    if (a->buffer == t->own->buffer)
+        t->ok &= same_place(t->m, a, t->own) && a->term_count == 0;
+}
+
+struct find_buffer {
+    const struct buffer *buffer;
+    bool found;
+};
+
+static void find_load(const struct access *a, void *data)
+{
+    struct find_buffer *f = data;
+    f->found |= a->buffer == f->buffer;
+}
+
+/* The joined kernel writes `own`: everything else in it that touches that buffer must be at the same element of the same
+ * part, whose values are all computed before its stores. */
+static bool may_update_in_place(const struct match *m, const struct kernel *p, const struct access *own)
+{
+    struct touch_test same = {m, own, true};
+    struct find_buffer elsewhere = {own->buffer, false};
+    for (int o = 0; o < p->operand_count; o++)
+        elsewhere.found |= p->operands[o].access.buffer == own->buffer;
+    for (size_t i = 0; i < p->parts.count; i++) {
+        const struct part *part = &p->parts.data[i];
+        if (part->element)
+            expr_each_load(part->element, find_load, &elsewhere);
+        for (size_t s = 0; s < part->stores.count; s++) {
+            elsewhere.found |= part->stores.data[s].to.buffer == own->buffer;
+            if (part == m->to)
+                expr_each_load(part->stores.data[s].value, test_touch, &same);
+            else
+                expr_each_load(part->stores.data[s].value, find_load, &elsewhere);
+        }
+    }
+    return same.ok && !elsewhere.found;
+}
+
+/* ---- the merge ---------------------------------------------------------------------------------------------------- */
+
+static bool fits(struct match *m, const struct kernel *p, const struct kernel *c)
+{
+    const struct part *from = &c->parts.data[0];
+    m->from = from;
+    if (!loops_as_shape(m->to, true, &m->to_shape, m->to_dim) || !loops_as_shape(from, false, &m->from_shape, (int[SHAPE_MAX_RANK]){0}) ||
+        shape_count(&m->to_shape) != shape_count(&m->from_shape))
+        return false;
+    m->ok = true;
+    for (size_t s = 0; s < from->stores.count && m->ok; s++) {
+        const struct store *store = &from->stores.data[s];
+        struct access to;
+        m->ok &= store->to.buffer->kind != BUFFER_OUTPUT && !has_index(store->value) &&
+                 expr_cost(store->value) + expr_cost(m->store.value) <= EPILOGUE_LIMIT && translate(m, &store->to, &to);
+        if (!m->ok)
+            return false;
+        expr_each_load(store->value, test_load, m);
+        if (m->ok)
+            m->ok &= may_update_in_place(m, p, &to);
+        /* the consumer's own reads of what it overwrites */
+        struct touch_test own = {m, &store->to, true};
+        const struct match in_own_loops = {.to = from};
+        own.m = &in_own_loops;
+        expr_each_load(store->value, test_touch, &own);
+        m->ok &= own.ok;
+    }
+    return m->ok;
+}
+
+static void add_stores(struct fusion *f, struct match *m, struct part *to, const struct part *from)
+{
+    for (size_t s = 0; s < from->stores.count; s++) {
+        const struct expr_map map = {.arena = f->arena, .load = replace_load, .data = m};
+        struct store made = {.value = expr_substitute(&map, from->stores.data[s].value)};
+        if (!translate(m, &from->stores.data[s].to, &made.to))
+            UNREACHABLE("the epilogue was tested before");
+        vec_push(f->arena, &to->stores, made);
+    }
+}
+
+/* A temporary that only its own kernel still mentions is not stored. */
+static void drop_unread_store(struct fusion *f, struct kernel *p, struct part *part, const struct buffer *b)
+{
+    if (b->kind != BUFFER_TEMP || fuse_buffer(f, b)->readers.count > 0)
+        return;
+    fuse_forget(f, p);
+    for (size_t s = 0; s < part->stores.count; s++)
+        if (part->stores.data[s].to.buffer == b) {
+            vec_remove(&part->stores, s);
+            break;
+        }
+    fuse_remember(f, p);
+}
+
+static bool merge(struct fusion *f, struct kernel *p, struct part *part, size_t store, struct kernel *c)
+{
+    struct match m = {.arena = f->arena, .to = part, .store = part->stores.data[store]};
+    if (c == p || !fuse_is_map(c) || !fits(&m, p, c))
+        return false;
+    const enum fuse_place place = fuse_place(f, p, c);
+    if (place == FUSE_NOWHERE)
+        return false;
+    const struct buffer *b = m.store.to.buffer;
+    fuse_forget(f, p);
+    fuse_forget(f, c);
+    add_stores(f, &m, part, &c->parts.data[0]);
+    fuse_remember(f, p);
+    fuse_join_nodes(f, p, c);
+    if (place == FUSE_AT_SECOND)
+        fuse_take_place(f, p, c);
+    fuse_remove(f, c);
+    drop_unread_store(f, p, part, b);
+    return true;
+}
+
+bool fuse_epilogue(struct fusion *f, struct kernel *p)
+{
+    if (!p->tmpl && p->parts.count != 1)
+        return false;
+    for (size_t i = 0; i < p->parts.count; i++) {
+        struct part *part = &p->parts.data[i];
+        for (size_t s = 0; s < part->stores.count; s++) {
+            const struct fuse_buffer *b = fuse_buffer(f, part->stores.data[s].to.buffer);
+            if (part->stores.data[s].to.buffer->kind != BUFFER_TEMP || b->writers.count != 1)
+                continue;
+            for (size_t r = 0; r < b->readers.count; r++)
+                if (merge(f, p, part, s, b->readers.data[r]))
+                    return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,203 @@
+#include "fuse/fuse.h"
+
+#include "base/str.h"
+#include "fuse/fuse_internal.h"
+#include "graph/op_def.h"
+#include <string.h>
+
+/* ---- tables ------------------------------------------------------------------------------------------------------- */
+
+struct fuse_buffer *fuse_buffer(const struct fusion *f, const struct buffer *b)
+{
+    return &f->buffers[b->id];
+}
+
+static void list_touched(struct fusion *f, struct kernel *k, bool add)
+{
+    buffer_list reads = {0}, writes = {0};
+    kernel_reads(f->arena, k, &reads);
+    kernel_writes(f->arena, k, &writes);
+    for (int pass = 0; pass < 2; pass++) {
+        const buffer_list *list = pass ? &writes : &reads;
+        for (size_t i = 0; i < list->count; i++) {
+            struct fuse_buffer *b = fuse_buffer(f, list->data[i]);
+            if (add && pass)
+                vec_push(f->arena, &b->writers, k);
+            else if (add)
+                vec_push(f->arena, &b->readers, k);
+            for (size_t j = 0; !add && pass && j < b->writers.count; j++)
+                if (b->writers.data[j] == k)
+                    vec_remove(&b->writers, j);
+            for (size_t j = 0; !add && !pass && j < b->readers.count; j++)
+                if (b->readers.data[j] == k)
+                    vec_remove(&b->readers, j);
+        }
+    }
+}
+
+void fuse_forget(struct fusion *f, struct kernel *k)
+{
+    list_touched(f, k, false);
+}
+
+void fuse_remember(struct fusion *f, struct kernel *k)
+{
+    list_touched(f, k, true);
+}
+
+void fuse_remove(struct fusion *f, struct kernel *k)
+{
+    k->removed = true;
+    f->l->kernels.data[f->position[k->id]] = k;
+}
+
+void fuse_take_place(struct fusion *f, struct kernel *k, struct kernel *at)
+{
+    const int from = f->position[k->id], to = f->position[at->id];
+    f->l->kernels.data[to] = k;
+    f->l->kernels.data[from] = at;
+    f->position[k->id] = to;
+    f->position[at->id] = from;
+}
+
+bool fuse_is_map(const struct kernel *k)
+{
+    return !k->removed && !k->tmpl && k->checks.count == 0 && k->parts.count == 1 &&
+           k->parts.data[0].reduce == REDUCE_NONE;
+}
+
+bool fuse_reads(const struct fusion *f, const struct kernel *k, const struct buffer *b)
+{
+    const struct fuse_buffer *t = fuse_buffer(f, b);
+    for (size_t i = 0; i < t->readers.count; i++)
+        if (t->readers.data[i] == k)
+            return true;
+    return false;
+}
+
+/* ---- where a merged kernel may stand ------------------------------------------------------------------------------ */
+
+/* Does some kernel strictly between positions lo and hi stand in the list? */
+static bool any_between(const struct fusion *f, const struct fuse_buffer *b, bool writers, int lo, int hi)
+{
+    const size_t count = writers ? b->writers.count : b->readers.count;
+    for (size_t i = 0; i < count; i++) {
+        const struct kernel *k = writers ? b->writers.data[i] : b->readers.data[i];
+        if (f->position[k->id] > lo && f->position[k->id] < hi)
+            return true;
+    }
+    return false;
+}
+
+static bool list_clear(const struct fusion *f, const buffer_list *list, bool against_writers, bool against_readers, int lo, int hi)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct fuse_buffer *b = fuse_buffer(f, list->data[i]);
+        if ((against_writers && any_between(f, b, true, lo, hi)) || (against_readers && any_between(f, b, false, lo, hi)))
+            return false;
+    }
+    return true;
+}
+
+enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const struct kernel *c)
+{
+    const int lo = f->position[p->id], hi = f->position[c->id];
+    struct arena scratch = {0};
+    buffer_list p_reads = {0}, p_writes = {0}, c_reads = {0}, c_writes = {0};
+    kernel_reads(&scratch, p, &p_reads);
+    kernel_writes(&scratch, p, &p_writes);
+    kernel_reads(&scratch, c, &c_reads);
+    kernel_writes(&scratch, c, &c_writes);
+    enum fuse_place place = FUSE_NOWHERE;
+    if (list_clear(f, &c_reads, true, false, lo, hi) && list_clear(f, &c_writes, true, true, lo, hi))
+        place = FUSE_AT_FIRST;
+    else if (list_clear(f, &p_writes, true, true, lo, hi) && list_clear(f, &p_reads, true, false, lo, hi))
+        place = FUSE_AT_SECOND;
+    arena_free(&scratch);
+    return place;
+}
+
+/* ---- nodes and labels --------------------------------------------------------------------------------------------- */
+
+void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b)
+{
+    for (size_t i = 0; i < b->nodes.count; i++) {
+        bool known = false;
+        for (size_t j = 0; j < a->nodes.count; j++)
+            known |= a->nodes.data[j] == b->nodes.data[i];
+        if (!known)
+            vec_push(f->arena, &a->nodes, b->nodes.data[i]);
+    }
+    const bool says_nothing = !strcmp(b->label, "copy") || strlen(a->label) > 40;
+    if (!strcmp(a->label, "copy"))
+        a->label = b->label;
+    else if (!says_nothing)
+        a->label = arena_printf(f->arena, "%s_%s", a->label, b->label);
+}
+
+/* ---- the rules in order ------------------------------------------------------------------------------------------- */
+
+typedef bool (*fuse_rule)(struct fusion *f, struct kernel *k);
+
+/* Applies a rule to every kernel in order until it finds nothing more there. */
+static void run_rule(struct fusion *f, fuse_rule rule)
+{
+    for (size_t i = 0; i < f->l->kernels.count; i++) {
+        struct kernel *k = f->l->kernels.data[i];
+        while (!k->removed && rule(f, k))
+            ;
+        /* A kernel that moved to a later place leaves another one here. */
+        if (f->l->kernels.data[i] != k && !f->l->kernels.data[i]->removed)
+            i--;
+    }
+}
+
+/* A value that only feeds one output of the entry is written there directly. */
+static bool write_output_directly(struct fusion *f, struct kernel *copy)
+{
+    struct buffer *from, *to;
+    if (!kernel_is_copy(copy, &from, &to) || to->kind != BUFFER_OUTPUT || from->kind != BUFFER_TEMP)
+        return false;
+    struct fuse_buffer *b = fuse_buffer(f, from);
+    if (b->readers.count != 1 || b->writers.count != 1)
+        return false;
+    struct kernel *k = b->writers.data[0];
+    buffer_list writes = {0};
+    kernel_writes(f->arena, k, &writes);
+    for (size_t i = 0; i < writes.count; i++) /* the pointer may be NULL: all or nothing is guarded */
+        if (writes.data[i] != from)
+            return false;
+    fuse_forget(f, k);
+    fuse_forget(f, copy);
+    for (size_t p = 0; p < k->parts.count; p++)
+        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
+            k->parts.data[p].stores.data[s].to.buffer = to;
+    fuse_remember(f, k);
+    fuse_remove(f, copy);
+    return true;
+}
+
+static void drop_removed(struct lowered *l)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < l->kernels.count; i++)
+        if (!l->kernels.data[i]->removed)
+            l->kernels.data[kept++] = l->kernels.data[i];
+    l->kernels.count = kept;
+}
+
+void fuse_entry(struct lowered *l)
+{
+    struct fusion f = {.l = l, .arena = l->arena};
+    f.buffers = arena_array(l->arena, struct fuse_buffer, l->buffers.count);
+    f.position = arena_array(l->arena, int, l->kernels.count);
+    for (size_t i = 0; i < l->kernels.count; i++) {
+        f.position[l->kernels.data[i]->id] = (int)i;
+        fuse_remember(&f, l->kernels.data[i]);
+    }
+    static const fuse_rule rules[] = {fuse_siblings, fuse_inline,   fuse_epilogue,        fuse_row_sums,
+                                      fuse_inline,   fuse_epilogue, write_output_directly};
+    for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)
+        run_rule(&f, rules[r]);
+    drop_removed(l);
+}

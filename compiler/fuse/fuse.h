@@ -1,0 +1,16 @@
+/* Fusion: fewer, larger kernels. Producers go into the loads of their reader, consumers into the finishing statements of
+ * reductions and templates, siblings together; what nobody reads any more is not stored.
+ *
+ * Needs the legal order that lowering leaves, and leaves one. Never changes arithmetic: the same operations on the same
+ * values in the same order.
+ *
+ *   kernel product: t[i,j] = result              kernel product_relu:
+ *   kernel relu:    h[i,j] = max(t[i,j], 0)  ->    h[i,j] = max(result, 0) */
+#ifndef STEPC_FUSE_FUSE_H
+#define STEPC_FUSE_FUSE_H
+
+#include "lower/kernel.h"
+
+void fuse_entry(struct lowered *l);
+
+#endif

@@ -1,0 +1,44 @@
+/* What the fusion rules share: who writes and reads each buffer, and where kernels stand. Included only in fuse/. */
+#ifndef STEPC_FUSE_FUSE_INTERNAL_H
+#define STEPC_FUSE_FUSE_INTERNAL_H
+
+#include "lower/kernel.h"
+
+struct fuse_buffer {
+    VEC(struct kernel *) writers, readers; /* living kernels, each once */
+};
+
+struct fusion {
+    struct lowered *l;
+    struct arena *arena;
+    struct fuse_buffer *buffers; /* by buffer id */
+    int *position;               /* by kernel id: place in l->kernels */
+};
+
+struct fuse_buffer *fuse_buffer(const struct fusion *f, const struct buffer *b);
+/* Brings the tables up to date around a kernel that is about to change, and after it has. */
+void fuse_forget(struct fusion *f, struct kernel *k);
+void fuse_remember(struct fusion *f, struct kernel *k);
+void fuse_remove(struct fusion *f, struct kernel *k);
+/* k stands in the place of `at` from now on (whose own place becomes k's old one: `at` is about to be removed). */
+void fuse_take_place(struct fusion *f, struct kernel *k, struct kernel *at);
+
+/* A loop nest that maps: one part, no reduction, no checks, not a template. */
+bool fuse_is_map(const struct kernel *k);
+bool fuse_reads(const struct fusion *f, const struct kernel *k, const struct buffer *b);
+
+/* c can run as late as p or p as early as... Where may a kernel made of p (earlier) and c (later) stand? At p's place: all that c
+ * reads is written before p, and nobody between them reads what c overwrites. At c's place: nobody between them reads what p
+ * writes or overwrites what p reads. */
+enum fuse_place { FUSE_NOWHERE, FUSE_AT_FIRST, FUSE_AT_SECOND };
+enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const struct kernel *c);
+
+/* Appends b's nodes to a's, keeping graph order, and joins the labels. */
+void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b);
+
+bool fuse_inline(struct fusion *f, struct kernel *producer);    /* producer into the loads of its readers */
+bool fuse_epilogue(struct fusion *f, struct kernel *producer);  /* a consumer into the producer's finishing statements */
+bool fuse_siblings(struct fusion *f, struct kernel *k);         /* an equal template kernel with other results into k */
+bool fuse_row_sums(struct fusion *f, struct kernel *product);   /* a sum over k of operand a into the product */
+
+#endif

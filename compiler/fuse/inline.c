@@ -1,0 +1,395 @@
+/* Producers into loads: a map whose result is read by loops is computed where it is read.
+ *
+ *   t[i] = exp(x[i]);  y[i,j] = t[j] * w[i,j]     ->     y[i,j] = exp(x[j]) * w[i,j]       if that costs no more
+ *
+ * The reader sees the producer's buffer as offset + strides; this is turned back into one index per loop of the producer,
+ * each an affine function of the reader's loops. Where no such functions exist (a reshape in between that strides can say but
+ * loop indices cannot) the producer stays. */
+#include "fuse/fuse_internal.h"
+
+#include <string.h>
+
+/* Index of one producer loop: start + sum(step[d] * reader's index d). */
+struct affine {
+    int64_t start;
+    int64_t step[LOOP_MAX_DIMS];
+};
+
+/* What is inlined into whom. */
+struct inlining {
+    struct arena *arena;
+    const struct part *producer; /* loops collapsed */
+    struct buffer *buffer;
+    const struct expr *value;
+    const int64_t *extent; /* of the reader's loops */
+    int rank;
+};
+
+/* ---- collapsing the producer's loops ------------------------------------------------------------------------------ */
+
+struct collapse_test {
+    int dim; /* may dim and dim + 1 be walked as one? */
+    int64_t inner;
+    bool ok;
+};
+
+static void test_access(const struct access *a, void *data)
+{
+    struct collapse_test *t = data;
+    t->ok &= a->stride[t->dim] == a->stride[t->dim + 1] * t->inner && a->term_count == 0;
+}
+
+static bool uses_index(const struct expr *e)
+{
+    if (e->op == EXPR_INDEX)
+        return true;
+    for (int t = 0; e->op == EXPR_LOAD && t < e->access.term_count; t++)
+        return true;
+    for (int i = 0; i < expr_arg_count(e); i++)
+        if (uses_index(e->arg[i]))
+            return true;
+    return false;
+}
+
+static const struct expr *drop_dim(const struct expr *load, void *data)
+{
+    const struct inlining *in = data;
+    struct access a = load->access;
+    const int dim = in->rank; /* borrowed: the dim merged into its successor */
+    memmove(a.stride + dim, a.stride + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *a.stride);
+    a.stride[LOOP_MAX_DIMS - 1] = 0;
+    return expr_load(in->arena, &a);
+}
+
+static void remove_dim(struct arena *arena, struct part *p, int dim)
+{
+    struct inlining borrowed = {.arena = arena, .rank = dim};
+    const struct expr_map map = {.arena = arena, .load = drop_dim, .data = &borrowed};
+    struct store *s = &p->stores.data[0];
+    s->value = expr_substitute(&map, s->value);
+    memmove(s->to.stride + dim, s->to.stride + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *s->to.stride);
+    memmove(p->extent + dim, p->extent + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->extent);
+    p->rank--;
+}
+
+/* Walks adjacent loops as one where every access allows it; loops of one turn vanish. Works on a private copy. */
+static void collapse(struct arena *arena, struct part *p)
+{
+    if (uses_index(p->stores.data[0].value))
+        return;
+    for (int d = p->rank - 1; d >= 0; d--)
+        if (p->extent[d] == 1)
+            remove_dim(arena, p, d);
+    for (int d = p->rank - 2; d >= 0; d--) {
+        struct collapse_test t = {.dim = d, .inner = p->extent[d + 1], .ok = true};
+        test_access(&p->stores.data[0].to, &t);
+        expr_each_load(p->stores.data[0].value, test_access, &t);
+        if (!t.ok)
+            continue;
+        p->extent[d + 1] *= p->extent[d];
+        remove_dim(arena, p, d);
+    }
+}
+
+/* ---- from strides back to indices --------------------------------------------------------------------------------- */
+
+/* Loop of the producer that a stride of the reader walks along, given the producer's row-major strides; -1: none. */
+static int dim_of_stride(const struct part *p, const int64_t *row, int64_t stride)
+{
+    const int64_t size = stride < 0 ? -stride : stride;
+    for (int d = 0; d < p->rank; d++)
+        if (row[d] <= size && size % row[d] == 0)
+            return d;
+    return -1;
+}
+
+static bool indices_of_access(const struct inlining *in, const struct access *a, struct affine *index)
+{
+    const struct part *p = in->producer;
+    int64_t row[LOOP_MAX_DIMS], stride = 1, rest = a->offset;
+    int64_t low[LOOP_MAX_DIMS], high[LOOP_MAX_DIMS];
+    if (a->term_count > 0)
+        return false;
+    for (int d = p->rank - 1; d >= 0; d--) {
+        row[d] = stride;
+        stride *= p->extent[d];
+    }
+    for (int d = 0; d < p->rank; d++) {
+        index[d] = (struct affine){.start = rest / row[d]};
+        rest %= row[d];
+        low[d] = high[d] = index[d].start;
+    }
+    for (int r = 0; r < in->rank; r++) {
+        if (a->stride[r] == 0 || in->extent[r] == 1)
+            continue;
+        const int d = dim_of_stride(p, row, a->stride[r]);
+        if (d < 0)
+            return false;
+        index[d].step[r] = a->stride[r] / row[d];
+        const int64_t reach = index[d].step[r] * (in->extent[r] - 1);
+        *(reach < 0 ? &low[d] : &high[d]) += reach;
+    }
+    for (int d = 0; d < p->rank; d++) /* no carry into the next loop */
+        if (low[d] < 0 || high[d] >= p->extent[d])
+            return false;
+    return rest == 0 || p->rank == 0;
+}
+
+/* ---- substitution ------------------------------------------------------------------------------------------------- */
+
+struct rebase {
+    const struct inlining *in;
+    const struct affine *index;
+};
+
+static const struct expr *rebase_load(const struct expr *load, void *data)
+{
+    const struct rebase *r = data;
+    struct access a = load->access;
+    memset(a.stride, 0, sizeof a.stride);
+    for (int d = 0; d < r->in->producer->rank; d++) {
+        a.offset += load->access.stride[d] * r->index[d].start;
+        for (int i = 0; i < r->in->rank; i++)
+            a.stride[i] += load->access.stride[d] * r->index[d].step[i];
+    }
+    return expr_load(r->in->arena, &a);
+}
+
+static const struct expr *rebase_index(const struct expr *e, void *data)
+{
+    const struct rebase *r = data;
+    struct arena *arena = r->in->arena;
+    const struct affine *x = &r->index[e->i];
+    const struct expr *sum = expr_int(arena, DTYPE_INT64, x->start);
+    for (int i = 0; i < r->in->rank; i++)
+        if (x->step[i])
+            sum = expr_binary(arena, EXPR_ADD, sum,
+                              expr_binary(arena, EXPR_MUL, expr_index(arena, i), expr_int(arena, DTYPE_INT64, x->step[i])));
+    return sum;
+}
+
+static const struct expr *inline_load(const struct expr *load, void *data)
+{
+    const struct inlining *in = data;
+    if (load->access.buffer != in->buffer)
+        return NULL;
+    struct affine index[LOOP_MAX_DIMS];
+    if (!indices_of_access(in, &load->access, index))
+        UNREACHABLE("inlining was tested before");
+    struct rebase r = {in, index};
+    const struct expr_map map = {.arena = in->arena, .load = rebase_load, .index = rebase_index, .data = &r};
+    return expr_substitute(&map, in->value);
+}
+
+struct load_test {
+    const struct inlining *in;
+    bool ok;
+};
+
+static void test_load(const struct access *a, void *data)
+{
+    struct load_test *t = data;
+    struct affine index[LOOP_MAX_DIMS];
+    if (a->buffer == t->in->buffer)
+        t->ok &= indices_of_access(t->in, a, index);
+}
+
+/* Visits every expression of a kernel that is evaluated in loops, with these loops. */
+static bool each_expression(struct kernel *k, struct inlining *in, bool (*f)(struct inlining *in, const struct expr **e))
+{
+    for (size_t p = 0; p < k->parts.count; p++) {
+        struct part *part = &k->parts.data[p];
+        in->extent = part->extent;
+        in->rank = part->rank;
+        if (part->element && !f(in, &part->element))
+            return false;
+        for (size_t s = 0; s < part->stores.count; s++)
+            if (!f(in, &part->stores.data[s].value))
+                return false;
+    }
+    return true;
+}
+
+static bool test_expression(struct inlining *in, const struct expr **e)
+{
+    struct load_test t = {in, true};
+    expr_each_load(*e, test_load, &t);
+    return t.ok;
+}
+
+static bool replace_expression(struct inlining *in, const struct expr **e)
+{
+    const struct expr_map map = {.arena = in->arena, .load = inline_load, .data = in};
+    *e = expr_substitute(&map, *e);
+    return true;
+}
+
+/* ---- the decision ------------------------------------------------------------------------------------------------- */
+
+/* How often the readers would compute an element, as a multiple of once. Only their loads in loops count. */
+static int64_t points(const struct part *p)
+{
+    int64_t n = 1;
+    for (int d = 0; d < p->rank; d++)
+        n *= p->extent[d];
+    return n;
+}
+
+/* Reads the buffer in some place where no expression can stand: a template's operand, a check, an indirect index. */
+static bool reads_as_memory(const struct kernel *k, const struct buffer *b)
+{
+    for (int o = 0; o < k->operand_count; o++)
+        if (k->operands[o].access.buffer == b)
+            return true;
+    struct arena scratch = {0};
+    struct kernel checks_only = *k;
+    checks_only.parts.count = 0;
+    checks_only.operand_count = 0;
+    buffer_list reads = {0};
+    kernel_reads(&scratch, &checks_only, &reads);
+    bool found = false;
+    for (size_t i = 0; i < reads.count; i++)
+        found |= reads.data[i] == b;
+    for (size_t p = 0; p < k->parts.count; p++)
+        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
+            found |= k->parts.data[p].stores.data[s].to.term_count > 0;
+    arena_free(&scratch);
+    return found;
+}
+
+#define INLINE_CHEAP 3   /* recomputing this is cheaper than a load and a store */
+#define INLINE_LIMIT 300 /* of the joined expression, so that kernels stay readable */
+
+static bool is_worth_it(const struct kernel *producer, const struct kernel *reader, size_t readers)
+{
+    const struct part *p = &producer->parts.data[0];
+    const int cost = expr_cost(p->stores.data[0].value);
+    int64_t most = 0;
+    for (size_t i = 0; i < reader->parts.count; i++)
+        if (points(&reader->parts.data[i]) > most)
+            most = points(&reader->parts.data[i]);
+    if (cost > INLINE_LIMIT)
+        return false;
+    return cost <= INLINE_CHEAP || (readers == 1 && most <= points(p));
+}
+
+/* What the producer reads must still be there where the reader stands. */
+static bool inputs_unchanged(const struct fusion *f, const struct kernel *producer, const struct kernel *reader)
+{
+    struct arena scratch = {0};
+    buffer_list reads = {0}, written = {0};
+    kernel_reads(&scratch, producer, &reads);
+    kernel_writes(&scratch, reader, &written);
+    bool ok = true;
+    for (size_t i = 0; i < reads.count; i++) {
+        const struct fuse_buffer *b = fuse_buffer(f, reads.data[i]);
+        for (size_t w = 0; w < b->writers.count; w++) {
+            const int at = f->position[b->writers.data[w]->id];
+            ok &= at < f->position[producer->id] || at >= f->position[reader->id];
+        }
+        /* The reader overwrites what the producer read: only at the very element that it computes, which a copy of the whole
+         * buffer in the same loops is (an in-place update). */
+        for (size_t w = 0; w < written.count; w++)
+            if (written.data[w] == reads.data[i])
+                ok &= reads.data[i]->count == 1 || fuse_is_map(reader);
+    }
+    arena_free(&scratch);
+    return ok;
+}
+
+/* After inlining, a buffer that the reader both reads and writes must be touched at one element per point. */
+static bool reads_only_own_element(const struct part *p, const struct expr *value);
+
+struct own_test {
+    const struct part *part;
+    bool ok;
+};
+
+static void test_own(const struct access *a, void *data)
+{
+    struct own_test *t = data;
+    for (size_t s = 0; s < t->part->stores.count; s++) {
+        const struct access *to = &t->part->stores.data[s].to;
+        if (to->buffer != a->buffer)
+            continue;
+        t->ok &= to->offset == a->offset && a->term_count == 0 && to->term_count == 0;
+        for (int d = 0; d < t->part->rank; d++)
+            t->ok &= t->part->extent[d] == 1 || to->stride[d] == a->stride[d];
+    }
+}
+
+static bool reads_only_own_element(const struct part *p, const struct expr *value)
+{
+    struct own_test t = {p, true};
+    expr_each_load(value, test_own, &t);
+    return t.ok;
+}
+
+static bool in_place_holds(const struct kernel *k)
+{
+    for (size_t p = 0; p < k->parts.count; p++)
+        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
+            if (!reads_only_own_element(&k->parts.data[p], k->parts.data[p].stores.data[s].value))
+                return false;
+    return true;
+}
+
+static bool inline_into(struct fusion *f, struct kernel *producer, struct inlining *in, struct kernel *reader)
+{
+    if (reads_as_memory(reader, in->buffer) || !inputs_unchanged(f, producer, reader) ||
+        !each_expression(reader, in, test_expression))
+        return false;
+    struct kernel before = *reader;
+    struct part *parts = arena_array(f->arena, struct part, reader->parts.count);
+    for (size_t p = 0; p < reader->parts.count; p++) {
+        parts[p] = reader->parts.data[p];
+        parts[p].stores.data = arena_copy(f->arena, parts[p].stores.data, parts[p].stores.count * sizeof(struct store), 16);
+        parts[p].stores.capacity = parts[p].stores.count;
+    }
+    fuse_forget(f, reader);
+    reader->parts.data = parts;
+    reader->parts.capacity = reader->parts.count;
+    each_expression(reader, in, replace_expression);
+    const bool ok = in_place_holds(reader);
+    if (!ok)
+        reader->parts = before.parts;
+    else
+        fuse_join_nodes(f, reader, producer);
+    fuse_remember(f, reader);
+    return ok;
+}
+
+bool fuse_inline(struct fusion *f, struct kernel *producer)
+{
+    if (!fuse_is_map(producer) || producer->parts.data[0].stores.count != 1)
+        return false;
+    struct part p = producer->parts.data[0];
+    struct buffer *b = p.stores.data[0].to.buffer;
+    struct fuse_buffer *table = fuse_buffer(f, b);
+    if (b->kind != BUFFER_TEMP || table->writers.count != 1 || table->readers.count == 0)
+        return false;
+    for (int d = 0, ok = 1; d < p.rank && ok; d++) { /* the whole buffer, row-major: what readers' strides refer to */
+        int64_t row = 1;
+        for (int e = d + 1; e < p.rank; e++)
+            row *= p.extent[e];
+        ok = p.extent[d] == 1 || p.stores.data[0].to.stride[d] == row;
+        if (!ok || p.stores.data[0].to.offset != 0)
+            return false;
+    }
+    if (points(&p) != b->count)
+        return false;
+    p.stores.data = arena_copy(f->arena, p.stores.data, sizeof(struct store), 16);
+    collapse(f->arena, &p);
+    struct inlining in = {.arena = f->arena, .producer = &p, .buffer = b, .value = p.stores.data[0].value};
+    const size_t readers = table->readers.count;
+    struct kernel **list = arena_copy(f->arena, table->readers.data, readers * sizeof *list, 16);
+    size_t done = 0;
+    for (size_t i = 0; i < readers; i++)
+        if (is_worth_it(producer, list[i], readers))
+            done += inline_into(f, producer, &in, list[i]);
+    if (done < readers)
+        return false;
+    fuse_forget(f, producer);
+    fuse_remove(f, producer);
+    return true;
+}

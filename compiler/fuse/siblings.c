@@ -1,0 +1,187 @@
+/* Kernels that walk the same data together. */
+#include "fuse/fuse_internal.h"
+
+#include "base/str.h"
+#include <string.h>
+
+/* ---- templates with several results ------------------------------------------------------------------------------- */
+
+static bool same_access(const struct access *a, const struct access *b)
+{
+    return a->buffer == b->buffer && a->offset == b->offset && !memcmp(a->stride, b->stride, sizeof a->stride);
+}
+
+/* Same template on the same operands with the same sizes: only the results differ. */
+static bool same_instance(const struct kernel *a, const struct kernel *b)
+{
+    if (!a->tmpl || !b->tmpl || strcmp(a->tmpl, b->tmpl) != 0 || a->type != b->type || a->outer_rank != b->outer_rank ||
+        a->operand_count != b->operand_count || a->int_count != b->int_count)
+        return false;
+    for (int d = 0; d < a->outer_rank; d++)
+        if (a->outer_extent[d] != b->outer_extent[d])
+            return false;
+    for (int o = 0; o < a->operand_count; o++)
+        if (strcmp(a->operands[o].param, b->operands[o].param) != 0 || !same_access(&a->operands[o].access, &b->operands[o].access))
+            return false;
+    for (int i = 0; i < a->int_count; i++)
+        if (kernel_int(b, a->ints[i].name) != a->ints[i].value)
+            return false;
+    return true;
+}
+
+static bool results_disjoint(const struct kernel *a, const struct kernel *b)
+{
+    for (size_t i = 0; i < a->parts.count; i++)
+        for (size_t j = 0; j < b->parts.count; j++)
+            if (!strcmp(a->parts.data[i].hole, b->parts.data[j].hole))
+                return false;
+    return true;
+}
+
+static bool merge_sibling(struct fusion *f, struct kernel *k, struct kernel *s)
+{
+    if (s == k || s->removed || f->position[s->id] < f->position[k->id] || !same_instance(k, s) || !results_disjoint(k, s))
+        return false;
+    const enum fuse_place place = fuse_place(f, k, s);
+    if (place == FUSE_NOWHERE)
+        return false;
+    fuse_forget(f, k);
+    fuse_forget(f, s);
+    for (size_t i = 0; i < s->parts.count; i++)
+        vec_push(f->arena, &k->parts, s->parts.data[i]);
+    if (k->checks.count == 0)
+        k->checks.count = s->checks.count, k->checks.data = s->checks.data, k->checks.capacity = s->checks.capacity;
+    fuse_remember(f, k);
+    for (size_t i = 0; i < s->nodes.count; i++)
+        vec_push(f->arena, &k->nodes, s->nodes.data[i]);
+    if (place == FUSE_AT_SECOND)
+        fuse_take_place(f, k, s);
+    fuse_remove(f, s);
+    return true;
+}
+
+bool fuse_siblings(struct fusion *f, struct kernel *k)
+{
+    if (!k->tmpl || k->operand_count == 0)
+        return false;
+    const struct fuse_buffer *b = fuse_buffer(f, k->operands[0].access.buffer);
+    for (size_t r = 0; r < b->readers.count; r++)
+        if (merge_sibling(f, k, b->readers.data[r]))
+            return true;
+    return false;
+}
+
+/* ---- sums of a product's operand ---------------------------------------------------------------------------------- */
+
+/* Does the reduction sum a[m, k] over k for each m, with the loops of the product's operand `a`? */
+static bool sums_operand(const struct kernel *product, const struct kernel *r)
+{
+    if (r->tmpl || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0)
+        return false;
+    const struct part *p = &r->parts.data[0];
+    const struct access *a = &product->operands[0].access;
+    if (p->reduce != REDUCE_SUM || p->element->op != EXPR_LOAD || p->element->access.buffer != a->buffer ||
+        p->element->access.offset != a->offset || p->element->access.term_count > 0)
+        return false;
+    int kept = -1, folded = -1;
+    for (int d = 0; d < p->rank; d++) {
+        if (p->extent[d] == 1)
+            continue;
+        int *which = p->reduced[d] ? &folded : &kept;
+        if (*which >= 0)
+            return false;
+        *which = d;
+    }
+    /* The sum over the last axis runs in lanes by the contract, the product's in index order: leave that one alone. */
+    if (kept < 0 || folded < 0 || folded > kept)
+        return false;
+    return p->extent[kept] == kernel_int(product, "M") && p->extent[folded] == kernel_int(product, "K") &&
+           p->element->access.stride[kept] == kernel_int(product, "A_ROW") &&
+           p->element->access.stride[folded] == kernel_int(product, "A_COL");
+}
+
+struct redim {
+    struct arena *arena;
+    int kept;
+};
+
+/* Loops [.., kept, ..] become the one index of the row-sum hole. */
+static struct access on_rows(const struct access *a, int kept)
+{
+    struct access r = {.buffer = a->buffer, .offset = a->offset};
+    r.stride[0] = a->stride[kept];
+    return r;
+}
+
+static const struct expr *load_on_rows(const struct expr *load, void *data)
+{
+    const struct redim *r = data;
+    const struct access a = on_rows(&load->access, r->kept);
+    return expr_load(r->arena, &a);
+}
+
+static struct part row_sum_part(struct fusion *f, const struct part *p)
+{
+    struct redim r = {f->arena, 0};
+    for (int d = 0; d < p->rank; d++)
+        if (!p->reduced[d] && p->extent[d] != 1)
+            r.kept = d;
+    struct part made = {.rank = 1, .extent = {p->extent[r.kept]}, .hole = "row_sum"};
+    for (size_t s = 0; s < p->stores.count; s++) {
+        const struct expr_map map = {.arena = f->arena, .load = load_on_rows, .data = &r};
+        const struct store store = {.to = on_rows(&p->stores.data[s].to, r.kept),
+                                    .value = expr_substitute(&map, p->stores.data[s].value)};
+        vec_push(f->arena, &made.stores, store);
+    }
+    return made;
+}
+
+static bool updates_what_product_reads(const struct kernel *product, const struct kernel *r)
+{
+    struct arena scratch = {0};
+    buffer_list reads = {0}, writes = {0};
+    kernel_reads(&scratch, product, &reads);
+    kernel_writes(&scratch, r, &writes);
+    bool found = false;
+    for (size_t i = 0; i < reads.count; i++)
+        for (size_t j = 0; j < writes.count; j++)
+            found |= reads.data[i] == writes.data[j];
+    reads.count = writes.count = 0;
+    kernel_reads(&scratch, r, &reads);
+    kernel_writes(&scratch, product, &writes);
+    for (size_t i = 0; i < reads.count; i++)
+        for (size_t j = 0; j < writes.count; j++)
+            found |= reads.data[i] == writes.data[j];
+    arena_free(&scratch);
+    return found;
+}
+
+bool fuse_row_sums(struct fusion *f, struct kernel *product)
+{
+    if (!product->tmpl || !str_starts_with(product->tmpl, "product") || product->parts.count != 1)
+        return false;
+    const struct fuse_buffer *b = fuse_buffer(f, product->operands[0].access.buffer);
+    for (size_t i = 0; i < b->readers.count; i++) {
+        struct kernel *r = b->readers.data[i];
+        if (r == product || r->removed || !sums_operand(product, r) || updates_what_product_reads(product, r))
+            continue;
+        struct kernel *first = f->position[r->id] < f->position[product->id] ? r : product;
+        struct kernel *second = first == r ? product : r;
+        const enum fuse_place place = fuse_place(f, first, second);
+        if (place == FUSE_NOWHERE)
+            continue;
+        fuse_forget(f, product);
+        fuse_forget(f, r);
+        const struct part sums = row_sum_part(f, &r->parts.data[0]);
+        vec_push(f->arena, &product->parts, sums);
+        fuse_remember(f, product);
+        for (size_t n = 0; n < r->nodes.count; n++)
+            vec_push(f->arena, &product->nodes, r->nodes.data[n]);
+        product->label = arena_printf(f->arena, "%s_and_row_sums", product->label);
+        if ((place == FUSE_AT_FIRST) == (first == r))
+            fuse_take_place(f, product, r);
+        fuse_remove(f, r);
+        return true;
+    }
+    return false;
+}
