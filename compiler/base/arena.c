@@ -66,8 +66,8 @@ static void *chunk_take(struct arena_chunk *chunk, size_t size, size_t align)
     if (gap > rest || size > rest - gap)
         return NULL;
     unsigned char *p = chunk->bytes + chunk->used + gap;
-    chunk->used += gap + size;
-    chunk->used += chunk->size - chunk->used < RED_ZONE ? chunk->size - chunk->used : RED_ZONE;
+    const size_t left = rest - gap - size;
+    chunk->used = chunk->size - (left > RED_ZONE ? left - RED_ZONE : 0);
     chunk->handed += size;
     ASAN_UNPOISON_MEMORY_REGION(p, size);
     return p;

@@ -48,14 +48,15 @@ int64_t dtype_max_int(enum dtype d);
 int64_t dtype_wrap(enum dtype d, int64_t x);
 /* Rounds to the nearest value of a floating type (ties to even); DOUBLE: unchanged. */
 double dtype_round(enum dtype d, double x);
-/* Float to integer: truncates, saturates, NaN gives 0 (design.md section 4). The pattern of a UINT64 is returned as int64. */
+/* Float to integer: truncates, saturates (4- and 2-bit types wrap, as ONNX's tests want), NaN gives 0; to bool: x != 0.
+ * The pattern of a UINT64 is returned as int64. */
 int64_t dtype_from_double(enum dtype d, double x);
 
 /* One element in memory (native byte order, dtype_size bytes, no alignment needed) to and from the wide forms.
  * Floats through double, integers and bool through int64 (UINT64 by pattern). */
 double dtype_load_double(enum dtype d, const void *p); /* any numeric type, converted by value */
 int64_t dtype_load_int(enum dtype d, const void *p);   /* integers and bool */
-void dtype_store_double(enum dtype d, void *p, double x); /* floats: rounds to nearest even */
+void dtype_store_double(enum dtype d, void *p, double x); /* floats: rounds to nearest even (E8M0: up) */
 void dtype_store_int(enum dtype d, void *p, int64_t x);   /* integers and bool: wraps */
 
 uint16_t float_to_half(double x);

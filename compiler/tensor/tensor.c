@@ -1,0 +1,90 @@
+#include "tensor/tensor.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { DATA_ALIGN = 16 };
+
+struct tensor *tensor_new(struct arena *a, enum dtype dtype, const struct shape *shape)
+{
+    struct tensor *t = arena_new(a, struct tensor);
+    t->dtype = dtype;
+    t->shape = *shape;
+    t->count = shape_count(shape);
+    if (dtype == DTYPE_STRING) {
+        t->strings = arena_array(a, const char *, (size_t)t->count);
+        t->string_lengths = arena_array(a, size_t, (size_t)t->count);
+        for (int64_t i = 0; i < t->count; i++)
+            t->strings[i] = "";
+    } else {
+        t->data = arena_alloc(a, (size_t)t->count, dtype_size(dtype), DATA_ALIGN);
+    }
+    return t;
+}
+
+size_t tensor_bytes(const struct tensor *t)
+{
+    return (size_t)t->count * dtype_size(t->dtype);
+}
+
+static void *element(const struct tensor *t, int64_t i)
+{
+    assert(0 <= i && i < t->count);
+    return (unsigned char *)t->data + (size_t)i * dtype_size(t->dtype);
+}
+
+double tensor_get_double(const struct tensor *t, int64_t i)
+{
+    return dtype_load_double(t->dtype, element(t, i));
+}
+
+int64_t tensor_get_int(const struct tensor *t, int64_t i)
+{
+    if (dtype_is_float(t->dtype))
+        return dtype_from_double(DTYPE_INT64, tensor_get_double(t, i));
+    return dtype_load_int(t->dtype, element(t, i));
+}
+
+void tensor_set_double(struct tensor *t, int64_t i, double x)
+{
+    if (dtype_is_float(t->dtype))
+        dtype_store_double(t->dtype, element(t, i), x);
+    else
+        dtype_store_int(t->dtype, element(t, i), dtype_from_double(t->dtype, x));
+}
+
+void tensor_set_int(struct tensor *t, int64_t i, int64_t x)
+{
+    if (dtype_is_float(t->dtype))
+        dtype_store_double(t->dtype, element(t, i), (double)x);
+    else
+        dtype_store_int(t->dtype, element(t, i), x);
+}
+
+struct tensor *tensor_scalar_double(struct arena *a, enum dtype dtype, double x)
+{
+    struct tensor *t = tensor_new(a, dtype, &SHAPE_SCALAR);
+    tensor_set_double(t, 0, x);
+    return t;
+}
+
+struct tensor *tensor_from_ints(struct arena *a, const int64_t *x, int64_t count)
+{
+    struct tensor *t = tensor_new(a, DTYPE_INT64, &SHAPE(count));
+    if (count != 0)
+        memcpy(t->data, x, tensor_bytes(t));
+    return t;
+}
+
+bool tensor_identical(const struct tensor *a, const struct tensor *b)
+{
+    if (a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape))
+        return false;
+    if (a->dtype != DTYPE_STRING)
+        return memcmp(a->data, b->data, tensor_bytes(a)) == 0;
+    for (int64_t i = 0; i < a->count; i++)
+        if (a->string_lengths[i] != b->string_lengths[i] ||
+            memcmp(a->strings[i], b->strings[i], a->string_lengths[i]) != 0)
+            return false;
+    return true;
+}

@@ -1,0 +1,1028 @@
+/* SPDX-License-Identifier: 0BSD */
+/* Elementary functions of the numeric contract: the same bits on every target and with every compiler.
+ *
+ * Arithmetic on float and double is + - * / and comparison, everything else is integer arithmetic on the bits, so
+ * that only IEEE 754 arithmetic in the declared type (FLT_EVAL_METHOD 0), round to nearest, subnormals and
+ * -ffp-contract=off are assumed. Selections are `?:`, hence compilers vectorise loops over these functions. Errors,
+ * domains and special cases are tabulated in docs/numerics-functions.md; tests/unit/test_math.c measures them.
+ *
+ * The file has two users: the interpreter includes it, and the emitter copies single functions with those they name.
+ * Hence every function is `static inline`, stands on its own text and on other stepc_ functions above it; some name
+ * a function inside an #if, so dependencies are to be read from the text, not from one preprocessing of it.
+ *
+ * The bits of a NaN are not part of the contract: IEEE 754 does not fix them. */
+#ifndef STEPC_MATH_H
+#define STEPC_MATH_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* ---- bits ------------------------------------------------------------------ */
+
+static inline uint32_t stepc_bitsf(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static inline float stepc_from_bitsf(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+static inline uint64_t stepc_bits(double x)
+{
+    uint64_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static inline double stepc_from_bits(uint64_t u)
+{
+    double x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+static inline float stepc_fabsf(float x)
+{
+    return stepc_from_bitsf(stepc_bitsf(x) & 0x7FFFFFFFu);
+}
+
+static inline double stepc_fabs(double x)
+{
+    return stepc_from_bits(stepc_bits(x) & 0x7FFFFFFFFFFFFFFFu);
+}
+
+/* The magnitude of x with the sign of s. */
+static inline float stepc_copysignf(float x, float s)
+{
+    return stepc_from_bitsf((stepc_bitsf(x) & 0x7FFFFFFFu) | (stepc_bitsf(s) & 0x80000000u));
+}
+
+static inline double stepc_copysign(double x, double s)
+{
+    return stepc_from_bits((stepc_bits(x) & 0x7FFFFFFFFFFFFFFFu) | (stepc_bits(s) & 0x8000000000000000u));
+}
+
+/* c ? a : b for c = 0 or 1. With `?:` gcc moves the computation of a and b into branches, and then cannot turn
+ * them back (it minds traps) and does not vectorise; where both are plain values `?:` is good. */
+static inline float stepc_selectf(int c, float a, float b)
+{
+    const uint32_t mask = 0u - (uint32_t)c;
+    return stepc_from_bitsf((stepc_bitsf(a) & mask) | (stepc_bitsf(b) & ~mask));
+}
+
+static inline double stepc_select(int c, double a, double b)
+{
+    const uint64_t mask = 0u - (uint64_t)c;
+    return stepc_from_bits((stepc_bits(a) & mask) | (stepc_bits(b) & ~mask));
+}
+
+/* x rounded towards zero to 12 (26) bits: products of two such numbers are exact. */
+static inline float stepc_upperf(float x)
+{
+    return stepc_from_bitsf(stepc_bitsf(x) & 0xFFFFF000u);
+}
+
+static inline double stepc_upper(double x)
+{
+    return stepc_from_bits(stepc_bits(x) & 0xFFFFFFFFF8000000u);
+}
+
+/* x * 2^(k - 254) for 2 <= k <= 506, in two factors: results may overflow, or be subnormal and are rounded once. */
+static inline float stepc_scalef(float x, uint32_t k)
+{
+    return x * stepc_from_bitsf((k - (k >> 1)) << 23) * stepc_from_bitsf((k >> 1) << 23);
+}
+
+/* x * 2^(k - 2046) for 2 <= k <= 4090. */
+static inline double stepc_scale(double x, uint64_t k)
+{
+    return x * stepc_from_bits((k - (k >> 1)) << 52) * stepc_from_bits((k >> 1) << 52);
+}
+
+/* ---- exp ------------------------------------------------------------------- */
+
+/* exp(x) = 2^n exp(r), r = x - n ln 2 in [-ln2/2, ln2/2]; ln 2 in two parts, n times the first is exact.
+ * Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum. One clamp for both ends:
+ * gcc threads two into branches and then does not vectorise. */
+static inline float stepc_expf(float x)
+{
+    const float c = stepc_fabsf(x) > 105.0f ? stepc_copysignf(105.0f, x) : x;
+    const float t = c * 1.44269504f + 12582912.0f;
+    const float n = t - 12582912.0f;
+    const float r_1 = c - n * 0.693359375f;
+    const float r = r_1 - n * -2.12194440e-4f;
+    const float r_rest = (r_1 - r) - n * -2.12194440e-4f;
+    float q = 1.97898597e-4f;
+    q = q * r + 1.39448466e-3f;
+    q = q * r + 8.33349861e-3f;
+    q = q * r + 4.16662917e-2f;
+    q = q * r + 1.66666657e-1f;
+    q = q * r + 0.5f;
+    const float one_r = 1.0f + r;
+    const float p = one_r + (((1.0f - one_r) + r) + (r * r * q + r_rest));
+    return stepc_scalef(p, stepc_bitsf(t) - 0x4B400000u + 254u);
+}
+
+static inline double stepc_exp(double x)
+{
+    const double c = stepc_fabs(x) > 746.0 ? stepc_copysign(746.0, x) : x;
+    const double t = c * 1.4426950408889634 + 6755399441055744.0;
+    const double n = t - 6755399441055744.0;
+    const double r_1 = c - n * 6.93147180369123816490e-01;
+    const double r = r_1 - n * 1.90821492927058770002e-10;
+    const double r_rest = (r_1 - r) - n * 1.90821492927058770002e-10;
+    double q = 2.4999499621394227e-08;
+    q = q * r + 2.7630238328050107e-07;
+    q = q * r + 2.7557588334430969e-06;
+    q = q * r + 2.4801493134905762e-05;
+    q = q * r + 0.00019841269504152769;
+    q = q * r + 0.0013888888943585217;
+    q = q * r + 0.0083333333334956929;
+    q = q * r + 0.041666666666530384;
+    q = q * r + 0.1666666666666641;
+    q = q * r + 0.50000000000000111;
+    const double one_r = 1.0 + r;
+    const double p = one_r + (((1.0 - one_r) + r) + (r * r * q + r_rest));
+    return stepc_scale(p, stepc_bits(t) - 0x4338000000000000u + 2046u);
+}
+
+/* exp(x) - 1 = 2^n ((1 - 2^-n) + r + (exp(r) - 1 - r)), added in this order. */
+static inline float stepc_expm1f(float x)
+{
+    const float limit = stepc_selectf(x < 0.0f, 30.0f, 105.0f);
+    const float c = stepc_selectf(stepc_fabsf(x) > limit, stepc_copysignf(limit, x), x);
+    const float t = c * 1.44269504f + 12582912.0f;
+    const float n = t - 12582912.0f;
+    const float r_1 = c - n * 0.693359375f;
+    const float r = r_1 - n * -2.12194440e-4f;
+    const float r_rest = (r_1 - r) - n * -2.12194440e-4f;
+    float q = 1.97898597e-4f;
+    q = q * r + 1.39448466e-3f;
+    q = q * r + 8.33349861e-3f;
+    q = q * r + 4.16662917e-2f;
+    q = q * r + 1.66666657e-1f;
+    q = q * r + 0.5f;
+    const uint32_t k = stepc_bitsf(t) - 0x4B400000u;
+    const float base = 1.0f - stepc_selectf(n > 64.0f, 0.0f, stepc_from_bitsf((127u - k) << 23));
+    const float sum = base + r;
+    const float y = sum + (((base - sum) + r) + (r * r * q + r_rest));
+    return stepc_copysignf(stepc_scalef(y, k + 254u), x);
+}
+
+static inline double stepc_expm1(double x)
+{
+    const double limit = stepc_select(x < 0.0, 50.0, 746.0);
+    const double c = stepc_select(stepc_fabs(x) > limit, stepc_copysign(limit, x), x);
+    const double t = c * 1.4426950408889634 + 6755399441055744.0;
+    const double n = t - 6755399441055744.0;
+    const double r_1 = c - n * 6.93147180369123816490e-01;
+    const double r = r_1 - n * 1.90821492927058770002e-10;
+    const double r_rest = (r_1 - r) - n * 1.90821492927058770002e-10;
+    double q = 2.4999499621394227e-08;
+    q = q * r + 2.7630238328050107e-07;
+    q = q * r + 2.7557588334430969e-06;
+    q = q * r + 2.4801493134905762e-05;
+    q = q * r + 0.00019841269504152769;
+    q = q * r + 0.0013888888943585217;
+    q = q * r + 0.0083333333334956929;
+    q = q * r + 0.041666666666530384;
+    q = q * r + 0.1666666666666641;
+    q = q * r + 0.50000000000000111;
+    const uint64_t k = stepc_bits(t) - 0x4338000000000000u;
+    const double base = 1.0 - stepc_select(n > 128.0, 0.0, stepc_from_bits((1023u - k) << 52));
+    const double sum = base + r;
+    const double y = sum + (((base - sum) + r) + (r * r * q + r_rest));
+    return stepc_copysign(stepc_scale(y, k + 2046u), x);
+}
+
+/* ---- log ------------------------------------------------------------------- */
+
+/* log(1 + f) - f for 1 + f in [sqrt(1/2), sqrt(2)). */
+static inline float stepc_log_restf(float f)
+{
+    float q = 6.91823587e-2f;
+    q = q * f - 1.17899850e-1f;
+    q = q * f + 1.18716523e-1f;
+    q = q * f - 1.23842351e-1f;
+    q = q * f + 1.42188489e-1f;
+    q = q * f - 1.66692629e-1f;
+    q = q * f + 2.00022161e-1f;
+    q = q * f - 2.49999866e-1f;
+    q = q * f + 3.33333105e-1f;
+    return f * f * (f * q - 0.5f);
+}
+
+/* With s = f / (2 + f): log(1 + f) = 2 atanh(s) = f - f^2/2 + s (f^2/2 + R(s^2)). */
+static inline double stepc_log_rest(double f)
+{
+    const double s = f / (2.0 + f);
+    const double z = s * s;
+    const double half = 0.5 * f * f;
+    double q = 0.1324704470818244;
+    q = q * z + 0.13250641413738204;
+    q = q * z + 0.15387064632007968;
+    q = q * z + 0.18181776350008452;
+    q = q * z + 0.2222222263676514;
+    q = q * z + 0.28571428569166607;
+    q = q * z + 0.40000000000005925;
+    q = q * z + 0.66666666666666663;
+    return s * (half + z * q) - half;
+}
+
+/* log(x) = e ln 2 + log(1 + f), x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)). Subnormals are scaled first. */
+static inline float stepc_logf(float x)
+{
+    const int subnormal = x < 1.17549435e-38f;
+    const float y = stepc_selectf(subnormal, x * 8388608.0f, x);
+    const float bias = subnormal ? 8388758.0f : 8388735.0f;                /* 2^23 + 127, + 23 */
+    const uint32_t u = stepc_bitsf(y) + 0x004AFB0Du;                       /* the bits of 1 less those of sqrt(1/2) */
+    const float e = stepc_from_bitsf(0x4B000000u | (u >> 23)) - bias;
+    const float f = stepc_from_bitsf((u & 0x007FFFFFu) + 0x3F3504F3u) - 1.0f;
+    const float value = e * 0.693359375f + (f + (stepc_log_restf(f) + e * -2.12194440e-4f));
+    const float other = stepc_from_bitsf(x == 0.0f ? 0xFF800000u : 0x7FC00000u);
+    const float finite = stepc_selectf(x > 0.0f, value, other);
+    return stepc_selectf(x < stepc_from_bitsf(0x7F800000u), finite, x);    /* infinity and NaN are their own */
+}
+
+static inline double stepc_log(double x)
+{
+    const int subnormal = x < 2.2250738585072014e-308;
+    const double y = stepc_select(subnormal, x * 4503599627370496.0, x);
+    const double bias = subnormal ? 4503599627371571.0 : 4503599627371519.0;       /* 2^52 + 1023, + 52 */
+    const uint64_t u = stepc_bits(y) + 0x00095F619980C433u;
+    const double e = stepc_from_bits(0x4330000000000000u | (u >> 52)) - bias;
+    const double f = stepc_from_bits((u & 0x000FFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu) - 1.0;
+    const double value = e * 6.93147180369123816490e-01 + (f + (stepc_log_rest(f) + e * 1.90821492927058770002e-10));
+    const double other = stepc_from_bits(x == 0.0 ? 0xFFF0000000000000u : 0x7FF8000000000000u);
+    const double finite = stepc_select(x > 0.0, value, other);
+    return stepc_select(x < stepc_from_bits(0x7FF0000000000000u), finite, x);
+}
+
+/* log(1 + x): as log where 1 + x leaves [sqrt(1/2), sqrt(2)), plus what 1 + x lost in rounding; within, f = x. */
+static inline float stepc_log1pf(float x)
+{
+    const float y = 1.0f + x;
+    const uint32_t u = stepc_bitsf(y) + 0x004AFB0Du;
+    const float e = stepc_from_bitsf(0x4B000000u | (u >> 23)) - 8388735.0f;
+    const float m = stepc_from_bitsf((u & 0x007FFFFFu) + 0x3F3504F3u) - 1.0f;
+    const float lost = stepc_selectf(x < 1.0f, x - (y - 1.0f), 1.0f - (y - x)) / y;
+    const float f = stepc_selectf(e == 0.0f, x, m);
+    const float more = stepc_selectf(e == 0.0f, 0.0f, lost);
+    const float value = e * 0.693359375f + (f + (stepc_log_restf(f) + (e * -2.12194440e-4f + more)));
+    const float other = stepc_from_bitsf(x == -1.0f ? 0xFF800000u : 0x7FC00000u);
+    const float finite = stepc_selectf(x > -1.0f, stepc_copysignf(value, x), other);
+    return stepc_selectf(x < stepc_from_bitsf(0x7F800000u), finite, x);
+}
+
+static inline double stepc_log1p(double x)
+{
+    const double y = 1.0 + x;
+    const uint64_t u = stepc_bits(y) + 0x00095F619980C433u;
+    const double e = stepc_from_bits(0x4330000000000000u | (u >> 52)) - 4503599627371519.0;
+    const double m = stepc_from_bits((u & 0x000FFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu) - 1.0;
+    const double lost = stepc_select(x < 1.0, x - (y - 1.0), 1.0 - (y - x)) / y;
+    const double f = stepc_select(e == 0.0, x, m);
+    const double more = stepc_select(e == 0.0, 0.0, lost);
+    const double value = e * 6.93147180369123816490e-01 +
+                         (f + (stepc_log_rest(f) + (e * 1.90821492927058770002e-10 + more)));
+    const double other = stepc_from_bits(x == -1.0 ? 0xFFF0000000000000u : 0x7FF8000000000000u);
+    const double finite = stepc_select(x > -1.0, stepc_copysign(value, x), other);
+    return stepc_select(x < stepc_from_bits(0x7FF0000000000000u), finite, x);
+}
+
+/* log(1 + exp(x)) without overflow, and without loss where exp(x) is small. */
+static inline float stepc_softplusf(float x)
+{
+    const float tail = stepc_log1pf(stepc_expf(-stepc_fabsf(x)));
+    return stepc_selectf(x > 0.0f, x, 0.0f) + tail;
+}
+
+static inline double stepc_softplus(double x)
+{
+    const double tail = stepc_log1p(stepc_exp(-stepc_fabs(x)));
+    return stepc_select(x > 0.0, x, 0.0) + tail;
+}
+
+/* ---- sqrt: correctly rounded ------------------------------------------------- */
+
+/* Digit by digit in integers: 25 binary digits of the root of a significand in [1, 4), the last one decides the
+ * rounding (no root lies half-way). For machines without the instruction, where integers are what is fast. */
+static inline float stepc_sqrt_softf(float x)
+{
+    const uint32_t u = stepc_bitsf(x < 1.17549435e-38f ? x * 16777216.0f : x);
+    const uint32_t half_scale = x < 1.17549435e-38f ? 14u : 2u;             /* half of 24, + 2 */
+    const uint32_t e = u >> 23;
+    uint32_t rest = ((u & 0x007FFFFFu) | 0x00800000u) << (2u - (e & 1u));   /* an odd exponent gives a bit to it */
+    uint32_t root = 0, twice = 0;
+    for (uint32_t bit = 0x01000000u; bit != 0; bit >>= 1) {
+        const uint32_t take = twice + bit <= rest ? 0xFFFFFFFFu : 0u;
+        rest = (rest - ((twice + bit) & take)) << 1;
+        twice += (bit << 1) & take;
+        root += bit & take;
+    }
+    const float y = stepc_from_bitsf(((root + 1u) >> 1) + ((((e + 129u) >> 1) - half_scale) << 23));
+    const float special = x < 0.0f ? stepc_from_bitsf(0x7FC00000u) : x;
+    return x > 0.0f && x < stepc_from_bitsf(0x7F800000u) ? y : special;
+}
+
+static inline double stepc_sqrt_soft(double x)
+{
+    const uint64_t u = stepc_bits(x < 2.2250738585072014e-308 ? x * 18014398509481984.0 : x);
+    const uint64_t half_scale = x < 2.2250738585072014e-308 ? 29u : 2u;     /* half of 54, + 2 */
+    const uint64_t e = u >> 52;
+    uint64_t rest = ((u & 0x000FFFFFFFFFFFFFu) | 0x0010000000000000u) << (2u - (e & 1u));
+    uint64_t root = 0, twice = 0;
+    for (uint64_t bit = 0x0020000000000000u; bit != 0; bit >>= 1) {
+        const uint64_t take = twice + bit <= rest ? 0xFFFFFFFFFFFFFFFFu : 0u;
+        rest = (rest - ((twice + bit) & take)) << 1;
+        twice += (bit << 1) & take;
+        root += bit & take;
+    }
+    const double y = stepc_from_bits(((root + 1u) >> 1) + ((((e + 1025u) >> 1) - half_scale) << 52));
+    const double special = x < 0.0 ? stepc_from_bits(0x7FF8000000000000u) : x;
+    return x > 0.0 && x < stepc_from_bits(0x7FF0000000000000u) ? y : special;
+}
+
+/* The instruction where there is one. Declared as a function without side effects, sqrtf sets no errno: gcc and
+ * clang then emit the bare (vector) instruction, without -fno-math-errno and without a call of libm. */
+static inline float stepc_sqrtf(float x)
+{
+#if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
+    float y;
+    __asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
+    return y;
+#elif defined(__GNUC__) && defined(__OPTIMIZE__) && __STDC_HOSTED__ && \
+      (defined(__SSE2__) || defined(__aarch64__) || defined(__riscv_fsqrt))
+    extern float sqrtf(float) __attribute__((__const__));
+    return sqrtf(x);
+#else
+    return stepc_sqrt_softf(x);
+#endif
+}
+
+static inline double stepc_sqrt(double x)
+{
+#if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 8)
+    double y;
+    __asm__("vsqrt.f64 %P0, %P1" : "=w"(y) : "w"(x));
+    return y;
+#elif defined(__GNUC__) && defined(__OPTIMIZE__) && __STDC_HOSTED__ && \
+      (defined(__SSE2__) || defined(__aarch64__) || (defined(__riscv_fsqrt) && __riscv_flen >= 64))
+    extern double sqrt(double) __attribute__((__const__));
+    return sqrt(x);
+#else
+    return stepc_sqrt_soft(x);
+#endif
+}
+
+/* ---- tanh and the logistic function ----------------------------------------- */
+
+/* x + x^3 P(x^2) near 0, else 1 - 2 / (exp(2x) + 1); both are computed, one is taken. */
+static inline float stepc_tanhf(float x)
+{
+    const float a = stepc_fabsf(x);
+    const float z = a * a;
+    float p = 2.14454858e-3f;
+    p = p * z - 8.17959942e-3f;
+    p = p * z + 2.17018109e-2f;
+    p = p * z - 5.39470129e-2f;
+    p = p * z + 1.33332089e-1f;
+    p = p * z - 3.33333313e-1f;
+    const float inner = a + a * z * p;
+    const float outer = 1.0f - 2.0f / (stepc_expf(2.0f * a) + 1.0f);
+    return stepc_copysignf(stepc_selectf(a < 0.625f, inner, outer), x);
+}
+
+static inline double stepc_tanh(double x)
+{
+    const double a = stepc_fabs(x);
+    const double z = a * a;
+    double p = 6.039285935581302e-06;
+    p = p * z - 3.0181642380641757e-05;
+    p = p * z + 9.1554633697346711e-05;
+    p = p * z - 0.00023701065699740736;
+    p = p * z + 0.00058945183197738711;
+    p = p * z - 0.001455726064184714;
+    p = p * z + 0.0035921140369090452;
+    p = p * z - 0.0088632343185460448;
+    p = p * z + 0.021869488469259624;
+    p = p * z - 0.053968253966086288;
+    p = p * z + 0.13333333333329811;
+    p = p * z - 0.33333333333333315;
+    const double inner = a + a * z * p;
+    const double outer = 1.0 - 2.0 / (stepc_exp(2.0 * a) + 1.0);
+    return stepc_copysign(stepc_select(a < 0.625, inner, outer), x);
+}
+
+/* 1 / (1 + exp(-x)), for negative x as exp(x) / (1 + exp(x)): nothing overflows. */
+static inline float stepc_sigmoidf(float x)
+{
+    const float z = stepc_expf(-stepc_fabsf(x));
+    const float p = 1.0f / (1.0f + z), n = z / (1.0f + z);
+    return stepc_selectf(x < 0.0f, stepc_selectf(z < 0.25f, z - z * n, n), p);
+}
+
+static inline double stepc_sigmoid(double x)
+{
+    const double z = stepc_exp(-stepc_fabs(x));
+    const double p = 1.0 / (1.0 + z), n = z / (1.0 + z);
+    return stepc_select(x < 0.0, stepc_select(z < 0.25, z - z * n, n), p);
+}
+
+/* ---- pow ------------------------------------------------------------------- */
+
+/* 2^(y log2 x), the logarithm and its product with y as sums of two numbers, with twice the precision together:
+ * "_h" is the larger part with half the bits, so that products of such parts are exact, "_l" the rest.
+ *
+ *   |x| = 2^e m, s = (m - 1) / (m + 1), t = s^2, q = t (1/3 + t (1/5 + ...)), log2 m = 2 / ln 2 (s + s q)
+ *
+ * Special cases are those of IEEE 754-2008: pow(x, 0) = pow(1, y) = 1 even for NaN. */
+static inline float stepc_powf(float x, float y)
+{
+    const float inf = stepc_from_bitsf(0x7F800000u);
+    const float ax = stepc_fabsf(x), ay = stepc_fabsf(y);
+
+    const float scaled = stepc_selectf(ax < 1.17549435e-38f, ax * 8388608.0f, ax);
+    const float bias = ax < 1.17549435e-38f ? 8388758.0f : 8388735.0f;
+    const uint32_t u = stepc_bitsf(scaled) + 0x004AFB0Du;
+    const float e = stepc_from_bitsf(0x4B000000u | (u >> 23)) - bias;
+    const float m = stepc_from_bitsf((u & 0x007FFFFFu) + 0x3F3504F3u);
+
+    const float f = m - 1.0f;
+    const float d = m + 1.0f;
+    const float d_h = stepc_upperf(d), d_l = m - (d_h - 1.0f);
+    const float r = 1.0f / d;
+    const float s = f * r;
+    const float s_h = stepc_upperf(s), s_l = ((f - s_h * d_h) - s_h * d_l) * r;
+    const float t = s_h * s_h, t_rest = s_l * (s_h + s);
+    const float t_h = stepc_upperf(t), t_l = (t - t_h) + t_rest;
+    const float t_all = t + t_rest;
+
+    float p = 9.73446369e-2f;                              /* 1/5 + t/7 + ... */
+    p = p * t_all + 1.10924773e-1f;
+    p = p * t_all + 1.42859370e-1f;
+    p = p * t_all + 1.99999988e-1f;
+    const float w = t_all * p;
+    const float c_h = stepc_upperf(0.333333343f + w);
+    const float c_l = (0.333333343f - c_h) + (w - 9.93410776e-9f);         /* 1/3 less its float */
+    const float q = t_h * c_h, q_rest = t_h * c_l + t_l * (c_h + c_l);
+    const float q_h = stepc_upperf(q), q_l = (q - q_h) + q_rest;
+    const float sum = s_h + s_h * q_h;
+    const float sum_rest = ((s_h - sum) + s_h * q_h) + (s_l + (s_l * (q_h + q_l) + s_h * q_l));
+
+    /* 2 / ln 2 = 2.88476562 + 6.24456792e-4 */
+    const float sum_h = stepc_upperf(sum), sum_l = (sum - sum_h) + sum_rest;
+    const float g = sum_h * 2.88476562f, g_rest = sum_h * 6.24456792e-4f + sum_l * 2.88539004f;
+    const float lg = e + g, lg_rest = ((e - lg) + g) + g_rest;
+
+    /* Beyond 2^34 every y makes 0, 1 or infinity, as 2^34 does. */
+    const float cut = stepc_selectf(ay > 17179869184.0f, stepc_copysignf(17179869184.0f, y), y);
+    const float y_h = stepc_upperf(cut), y_l = cut - y_h;
+    const float lg_h = stepc_upperf(lg), lg_l = (lg - lg_h) + lg_rest;
+    const float product = y_h * lg_h, product_rest = y_l * lg_h + cut * lg_l;
+    const float power = product + product_rest;
+    const int outside = stepc_fabsf(power) > 200.0f;
+    const float a = stepc_selectf(outside, stepc_copysignf(200.0f, power), product);
+    const float a_rest = stepc_selectf(outside, 0.0f, product_rest);
+
+    const float shifted = (a + a_rest) + 12582912.0f;
+    const float n = shifted - 12582912.0f;
+    const float b = (a - n) + a_rest;
+    const float b_h = stepc_upperf(b), b_l = ((a - n) - b_h) + a_rest;
+    const float v = b_h * 0.693115234f, v_rest = b_h * 3.19461833e-5f + b_l * 0.693147182f;
+    const float z = v + v_rest, z_rest = (v - z) + v_rest;
+    float k = 1.97898597e-4f;                              /* as in stepc_expf */
+    k = k * z + 1.39448466e-3f;
+    k = k * z + 8.33349861e-3f;
+    k = k * z + 4.16662917e-2f;
+    k = k * z + 1.66666657e-1f;
+    k = k * z + 0.5f;
+    const float one_z = 1.0f + z;
+    const float power2 = one_z + (((1.0f - one_z) + z) + (z * z * k + z_rest));
+    const float plain = stepc_scalef(power2, stepc_bitsf(shifted) - 0x4B400000u + 254u);
+
+    const float at_zero = y < 0.0f ? inf : 0.0f;
+    const float at_inf = y < 0.0f ? 0.0f : inf;
+    const float magnitude = stepc_selectf(ax == 0.0f, at_zero, stepc_selectf(ax == inf, at_inf, plain));
+
+    /* Adding 2^23 rounds to an integer; from 2^23 on everything is one, from 2^24 on an even one. */
+    const float half = 0.5f * ay;
+    const uint32_t integer = (uint32_t)(ay >= 8388608.0f) | (uint32_t)((ay + 8388608.0f) - 8388608.0f == ay);
+    const uint32_t even = (uint32_t)(half >= 8388608.0f) | (uint32_t)((half + 8388608.0f) - 8388608.0f == half);
+    const uint32_t negative = stepc_bitsf(x) >> 31;
+    const float with_sign = stepc_from_bitsf(stepc_bitsf(magnitude) | (negative & integer & (even ^ 1u)) << 31);
+    const uint32_t undefined = (negative & (integer ^ 1u) & (uint32_t)((ax < inf) & (ax > 0.0f))) |
+                               (uint32_t)(x != x) | (uint32_t)(y != y);
+    const float result = stepc_selectf((int)undefined, stepc_from_bitsf(0x7FC00000u), with_sign);
+    return stepc_selectf((y == 0.0f) | (x == 1.0f), 1.0f, result);
+}
+
+static inline double stepc_pow(double x, double y)
+{
+    const double inf = stepc_from_bits(0x7FF0000000000000u);
+    const double ax = stepc_fabs(x), ay = stepc_fabs(y);
+
+    const double scaled = stepc_select(ax < 2.2250738585072014e-308, ax * 4503599627370496.0, ax);
+    const double bias = ax < 2.2250738585072014e-308 ? 4503599627371571.0 : 4503599627371519.0;
+    const uint64_t u = stepc_bits(scaled) + 0x00095F619980C433u;
+    const double e = stepc_from_bits(0x4330000000000000u | (u >> 52)) - bias;
+    const double m = stepc_from_bits((u & 0x000FFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu);
+
+    const double f = m - 1.0;
+    const double d = m + 1.0;
+    const double d_h = stepc_upper(d), d_l = m - (d_h - 1.0);
+    const double r = 1.0 / d;
+    const double s = f * r;
+    const double s_h = stepc_upper(s), s_l = ((f - s_h * d_h) - s_h * d_l) * r;
+    const double t = s_h * s_h, t_rest = s_l * (s_h + s);
+    const double t_h = stepc_upper(t), t_l = (t - t_h) + t_rest;
+    const double t_all = t + t_rest;
+
+    double p = 0.05506113358011764;                    /* 1/5 + t/7 + ... */
+    p = p * t_all + 0.052115330877664318;
+    p = p * t_all + 0.058843317658574451;
+    p = p * t_all + 0.066666203971340779;
+    p = p * t_all + 0.076923083728552291;
+    p = p * t_all + 0.090909090846743382;
+    p = p * t_all + 0.11111111111144929;
+    p = p * t_all + 0.14285714285714191;
+    p = p * t_all + 0.20000000000000001;
+    const double w = t_all * p;
+    const double c_h = stepc_upper(0.33333333333333331 + w);
+    const double c_l = (0.33333333333333331 - c_h) + (w + 1.8503717077085941e-17);         /* 1/3 less its double */
+    const double q = t_h * c_h, q_rest = t_h * c_l + t_l * (c_h + c_l);
+    const double q_h = stepc_upper(q), q_l = (q - q_h) + q_rest;
+    const double sum = s_h + s_h * q_h;
+    const double sum_rest = ((s_h - sum) + s_h * q_h) + (s_l + (s_l * (q_h + q_l) + s_h * q_l));
+
+    /* 2 / ln 2 = 2.885390043258667 + 3.8519259822532349e-08 */
+    const double sum_h = stepc_upper(sum), sum_l = (sum - sum_h) + sum_rest;
+    const double g = sum_h * 2.885390043258667, g_rest = sum_h * 3.8519259822532349e-08 + sum_l * 2.8853900817779268;
+    const double lg = e + g, lg_rest = ((e - lg) + g) + g_rest;
+
+    /* Beyond 2^66 every y makes 0, 1 or infinity, as 2^66 does. */
+    const double cut = stepc_select(ay > 73786976294838206464.0, stepc_copysign(73786976294838206464.0, y), y);
+    const double y_h = stepc_upper(cut), y_l = cut - y_h;
+    const double lg_h = stepc_upper(lg), lg_l = (lg - lg_h) + lg_rest;
+    const double product = y_h * lg_h, product_rest = y_l * lg_h + cut * lg_l;
+    const double power = product + product_rest;
+    const int outside = stepc_fabs(power) > 1200.0;
+    const double a = stepc_select(outside, stepc_copysign(1200.0, power), product);
+    const double a_rest = stepc_select(outside, 0.0, product_rest);
+
+    const double shifted = (a + a_rest) + 6755399441055744.0;
+    const double n = shifted - 6755399441055744.0;
+    const double b = (a - n) + a_rest;
+    const double b_h = stepc_upper(b), b_l = ((a - n) - b_h) + a_rest;
+    const double v = b_h * 0.69314716756343842, v_rest = b_h * 1.2996506893889889e-08 + b_l * 0.69314718055994529;
+    const double z = v + v_rest, z_rest = (v - z) + v_rest;
+    double k = 2.4999499621394227e-08;                  /* as in stepc_exp */
+    k = k * z + 2.7630238328050107e-07;
+    k = k * z + 2.7557588334430969e-06;
+    k = k * z + 2.4801493134905762e-05;
+    k = k * z + 0.00019841269504152769;
+    k = k * z + 0.0013888888943585217;
+    k = k * z + 0.0083333333334956929;
+    k = k * z + 0.041666666666530384;
+    k = k * z + 0.1666666666666641;
+    k = k * z + 0.50000000000000111;
+    const double one_z = 1.0 + z;
+    const double power2 = one_z + (((1.0 - one_z) + z) + (z * z * k + z_rest));
+    const double plain = stepc_scale(power2, stepc_bits(shifted) - 0x4338000000000000u + 2046u);
+
+    const double at_zero = y < 0.0 ? inf : 0.0;
+    const double at_inf = y < 0.0 ? 0.0 : inf;
+    const double magnitude = stepc_select(ax == 0.0, at_zero, stepc_select(ax == inf, at_inf, plain));
+
+    /* Adding 2^52 rounds to an integer; from 2^52 on everything is one, from 2^53 on an even one. */
+    const double half = 0.5 * ay;
+    const uint64_t integer = (uint64_t)(ay >= 4503599627370496.0) | (uint64_t)((ay + 4503599627370496.0) - 4503599627370496.0 == ay);
+    const uint64_t even = (uint64_t)(half >= 4503599627370496.0) | (uint64_t)((half + 4503599627370496.0) - 4503599627370496.0 == half);
+    const uint64_t negative = stepc_bits(x) >> 63;
+    const double with_sign = stepc_from_bits(stepc_bits(magnitude) | (negative & integer & (even ^ 1u)) << 63);
+    const uint64_t undefined = (negative & (integer ^ 1u) & (uint64_t)((ax < inf) & (ax > 0.0))) |
+                               (uint64_t)(x != x) | (uint64_t)(y != y);
+    const double result = stepc_select((int)undefined, stepc_from_bits(0x7FF8000000000000u), with_sign);
+    return stepc_select((y == 0.0) | (x == 1.0), 1.0, result);
+}
+
+/* ---- erf -------------------------------------------------------------------- */
+
+/* x + x P(x^2) near 0, else 1 - exp(-Q(|x|)); both are computed, one is taken. */
+static inline float stepc_erff(float x)
+{
+    const float a = stepc_fabsf(x);
+    const float z = a * a;
+    float p = 8.39780187e-05f;
+    p = p * z - 0.000814981002f;
+    p = p * z + 0.00520171691f;
+    p = p * z - 0.0268597025f;
+    p = p * z + 0.112837017f;
+    p = p * z - 0.376126349f;
+    p = p * z + 0.128379166f;
+    const float inner = a + a * p;
+    const float c = stepc_selectf(a > 4.0f, 4.0f, a);
+    float q = 2.11845545e-05f;
+    q = q * c - 0.00043548079f;
+    q = q * c + 0.00417591259f;
+    q = q * c - 0.0251319706f;
+    q = q * c + 0.108299129f;
+    q = q * c + 0.633329928f;
+    q = q * c + 1.12952316f;
+    q = q * c - 0.000176362009f;
+    const float outer = 1.0f - stepc_expf(-q);
+    return stepc_copysignf(stepc_selectf(a < 0.921875f, inner, outer), x);
+}
+
+static inline double stepc_erf(double x)
+{
+    const double a = stepc_fabs(x);
+    const double z = a * a;
+    double p = 6.3808709943662165e-11;
+    p = p * z - 1.159805884617889e-09;
+    p = p * z + 1.4712167193413148e-08;
+    p = p * z - 1.6357315660087767e-07;
+    p = p * z + 1.6461594070651629e-06;
+    p = p * z - 1.492562848950397e-05;
+    p = p * z + 0.00012055332351337452;
+    p = p * z - 0.00085483270112567307;
+    p = p * z + 0.0052239776252906789;
+    p = p * z - 0.026866170645120042;
+    p = p * z + 0.11283791670955083;
+    p = p * z - 0.37612638903183754;
+    p = p * z + 0.12837916709551259;
+    const double inner = a + a * p;
+    const double c = stepc_select(a > 6.0, 6.0, a);
+    double q = -1.2808962198813447e-12;
+    q = q * c + 5.7586815503878655e-11;
+    q = q * c - 1.2122009109229159e-09;
+    q = q * c + 1.5861152443021215e-08;
+    q = q * c - 1.4425598645857371e-07;
+    q = q * c + 9.6390537188507055e-07;
+    q = q * c - 4.8550146597401789e-06;
+    q = q * c + 1.8431765653851189e-05;
+    q = q * c - 5.054388775105105e-05;
+    q = q * c + 8.2957667840510892e-05;
+    q = q * c + 2.1838943808670445e-05;
+    q = q * c - 0.00060775742478086359;
+    q = q * c + 0.0017305897166916854;
+    q = q * c - 0.0002460480371559199;
+    q = q * c - 0.019101716832310611;
+    q = q * c + 0.10275912088865662;
+    q = q * c + 0.63662434264747136;
+    q = q * c + 1.1283782258684012;
+    q = q * c + 8.9276739703721344e-08;
+    const double outer = 1.0 - stepc_exp(-q);
+    return stepc_copysign(stepc_select(a < 0.921875, inner, outer), x);
+}
+
+/* ---- sin and cos -------------------------------------------------------------- */
+
+/* sin(pi/2 d) and cos(pi/2 d) for d in [-1/2, 1/2]. */
+static inline float stepc_quarter_sinf(float d)
+{
+    const float z = d * d;
+    float p = 0.000158268114f;
+    p = p * z - 0.00468130037f;
+    p = p * z + 0.0796925873f;
+    p = p * z - 0.645964086f;
+    return d * 1.57079637f + (d * -4.37113883e-8f + d * z * p);
+}
+
+static inline float stepc_quarter_cosf(float d)
+{
+    const float z = d * d;
+    float p = 0.0009040609f;
+    p = p * z - 0.0208603088f;
+    p = p * z + 0.253669262f;
+    p = p * z - 1.23370051f;
+    return 1.0f + z * p;
+}
+
+static inline double stepc_quarter_sin(double d)
+{
+    const double z = d * d;
+    double p = -6.6283968976452114e-10;
+    p = p * z + 5.6919350099382714e-08;
+    p = p * z - 3.5988427436124505e-06;
+    p = p * z + 0.00016044118473162834;
+    p = p * z - 0.0046817541353153195;
+    p = p * z + 0.07969262624616695;
+    p = p * z - 0.64596409750624628;
+    return d * 1.5707963267948966 + (d * 6.123233995736766e-17 + d * z * p);
+}
+
+static inline double stepc_quarter_cos(double d)
+{
+    const double z = d * d;
+    double p = 6.5072971255707523e-11;
+    p = p * z - 6.3863322276593986e-09;
+    p = p * z + 4.7108741067635289e-07;
+    p = p * z - 2.5202042363400741e-05;
+    p = p * z + 0.0009192602748386194;
+    p = p * z - 0.020863480763352923;
+    p = p * z + 0.25366950790104803;
+    p = p * z - 1.2337005501361697;
+    return 1.0 + z * p;
+}
+
+/* sin(2 pi u) and cos(2 pi u) for |u| <= 2^19 (2^48): the reduction is exact, so are multiples of a quarter. */
+static inline float stepc_sin2pif(float u)
+{
+    const float t = 4.0f * u + 12582912.0f;
+    const float d = 4.0f * u - (t - 12582912.0f);
+    const uint32_t n = stepc_bitsf(t);
+    const float y = stepc_selectf((int)(n & 1u), stepc_quarter_cosf(d), stepc_quarter_sinf(d));
+    return stepc_from_bitsf(stepc_bitsf(y) ^ (n >> 1) << 31);
+}
+
+static inline float stepc_cos2pif(float u)
+{
+    const float t = 4.0f * u + 12582912.0f;
+    const float d = 4.0f * u - (t - 12582912.0f);
+    const uint32_t n = stepc_bitsf(t) + 1u;
+    const float y = stepc_selectf((int)(n & 1u), stepc_quarter_cosf(d), stepc_quarter_sinf(d));
+    return stepc_from_bitsf(stepc_bitsf(y) ^ (n >> 1) << 31);
+}
+
+static inline double stepc_sin2pi(double u)
+{
+    const double t = 4.0 * u + 6755399441055744.0;
+    const double d = 4.0 * u - (t - 6755399441055744.0);
+    const uint64_t n = stepc_bits(t);
+    const double y = stepc_select((int)(n & 1u), stepc_quarter_cos(d), stepc_quarter_sin(d));
+    return stepc_from_bits(stepc_bits(y) ^ (n >> 1) << 63);
+}
+
+static inline double stepc_cos2pi(double u)
+{
+    const double t = 4.0 * u + 6755399441055744.0;
+    const double d = 4.0 * u - (t - 6755399441055744.0);
+    const uint64_t n = stepc_bits(t) + 1u;
+    const double y = stepc_select((int)(n & 1u), stepc_quarter_cos(d), stepc_quarter_sin(d));
+    return stepc_from_bits(stepc_bits(y) ^ (n >> 1) << 63);
+}
+
+/* |x| = quadrant pi/2 + *r + *rest modulo 2 pi, |*r| <= pi/4; returns the quadrant, 0 to 3.
+ * Payne and Hanek: of the bits of 2 / pi only a window counts, those before it make multiples of 4, those after it
+ * nothing that is seen. The product is one of integers, exact for all finite x; small |x| is its own remainder. */
+static inline uint32_t stepc_quadrantf(float x, float *r, float *rest)
+{
+    static const uint32_t two_over_pi[8] = {        /* 32 zeros before the point */
+        0x00000000u, 0xA2F9836Eu, 0x4E441529u, 0xFC2757D1u, 0xF534DDC0u, 0xDB629599u, 0x3C439041u, 0xFE5163ABu};
+    const uint32_t u = stepc_bitsf(x) & 0x7FFFFFFFu;
+    const uint32_t first = u < 0x3C000000u ? 0u : (u >> 23) - 120u;         /* position of the window */
+    const uint32_t i = first >> 5, s = first & 31u;
+    const uint64_t w_01 = (uint64_t)two_over_pi[i] << 32 | two_over_pi[i + 1u];
+    const uint64_t w_12 = (uint64_t)two_over_pi[i + 1u] << 32 | two_over_pi[i + 2u];
+    const uint64_t w_23 = (uint64_t)two_over_pi[i + 2u] << 32 | two_over_pi[i + 3u];
+    const uint64_t m = (u & 0x007FFFFFu) | 0x00800000u;
+    const uint64_t turn = (m * ((w_01 << s) >> 32) << 32) + m * ((w_12 << s) >> 32) +
+                          (m * ((w_23 << s) >> 32) >> 32);    /* in units of 2^-64 full turns */
+    const uint32_t quadrant = (uint32_t)((turn + 0x2000000000000000u) >> 62);
+    const uint64_t part = turn - ((uint64_t)quadrant << 62);                /* signed */
+    const uint64_t sign = part >> 63;
+    const uint64_t size = (part ^ (0u - sign)) + sign;
+    const float high = (float)(int32_t)(size >> 37) * 2.98023224e-8f;       /* 2^-25 */
+    const float low = (float)(int32_t)(size >> 13 & 0x00FFFFFFu) * 1.77635684e-15f +
+                      (float)(int32_t)(size & 0x1FFFu) * 2.16840434e-19f;   /* 2^-49, 2^-62 */
+    const float v = high + low, v_rest = (high - v) + low;
+    const float v_h = stepc_upperf(v), v_l = (v - v_h) + v_rest;
+    const float a = v_h * 1.57031250f, a_rest = v_h * 0.000483826795f + v_l * 1.57079637f;
+    const float b = a + a_rest, b_rest = (a - b) + a_rest;
+    const uint32_t small = u < 0x3F490FDBu;                                 /* pi/4 */
+    const uint32_t negate = (uint32_t)sign << 31;
+    *r = stepc_selectf((int)small, stepc_from_bitsf(u), stepc_from_bitsf(stepc_bitsf(b) ^ negate));
+    *rest = stepc_selectf((int)small, 0.0f, stepc_from_bitsf(stepc_bitsf(b_rest) ^ negate));
+    return small ? 0u : quadrant;
+}
+
+/* The upper half of the product. */
+static inline uint64_t stepc_mul_high64(uint64_t a, uint64_t b)
+{
+    const uint64_t a_h = a >> 32, a_l = a & 0xFFFFFFFFu, b_h = b >> 32, b_l = b & 0xFFFFFFFFu;
+    const uint64_t middle = a_h * b_l + (a_l * b_l >> 32);
+    const uint64_t other = a_l * b_h + (middle & 0xFFFFFFFFu);
+    return a_h * b_h + (middle >> 32) + (other >> 32);
+}
+
+static inline uint32_t stepc_quadrant(double x, double *r, double *rest)
+{
+    static const uint32_t two_over_pi[39] = {       /* 64 zeros before the point */
+        0x00000000u, 0x00000000u, 0xA2F9836Eu, 0x4E441529u, 0xFC2757D1u, 0xF534DDC0u, 0xDB629599u, 0x3C439041u,
+        0xFE5163ABu, 0xDEBBC561u, 0xB7246E3Au, 0x424DD2E0u, 0x06492EEAu, 0x09D1921Cu, 0xFE1DEB1Cu, 0xB129A73Eu,
+        0xE88235F5u, 0x2EBB4484u, 0xE99C7026u, 0xB45F7E41u, 0x3991D639u, 0x835339F4u, 0x9C845F8Bu, 0xBDF9283Bu,
+        0x1FF897FFu, 0xDE05980Fu, 0xEF2F118Bu, 0x5A0A6D1Fu, 0x6D367ECFu, 0x27CB09B7u, 0x4F463F66u, 0x9E5FEA2Du,
+        0x7527BAC7u, 0xEBE5F17Bu, 0x3D0739F7u, 0x8A5292EAu, 0x6BFB5FB1u, 0x1F8D5D08u, 0x56033046u};
+    const uint64_t u = stepc_bits(x) & 0x7FFFFFFFFFFFFFFFu;
+    const uint32_t first = u < 0x3F60000000000000u ? 0u : (uint32_t)(u >> 52) - 1013u;
+    const uint32_t i = first >> 5, s = first & 31u;
+    uint64_t w[6] = {0u, 0u, 0u, 0u, 0u, 0u};
+    for (uint32_t j = 0; j < 6u; j++)
+        w[j] = (((uint64_t)two_over_pi[i + j] << 32 | two_over_pi[i + j + 1u]) << s) >> 32;
+    const uint64_t m = (u & 0x000FFFFFFFFFFFFFu) | 0x0010000000000000u;
+    const uint64_t w_23 = w[2] << 32 | w[3];
+    const uint64_t lower = m * w_23 + stepc_mul_high64(m, w[4] << 32 | w[5]);
+    const uint64_t carry = lower < m * w_23;
+    const uint64_t turn = m * (w[0] << 32 | w[1]) + stepc_mul_high64(m, w_23) + carry;
+    const uint32_t quadrant = (uint32_t)((turn + 0x2000000000000000u) >> 62);
+    const uint64_t part = turn - ((uint64_t)quadrant << 62);
+    const uint64_t sign = part >> 63;
+    const uint64_t size_low = (lower ^ (0u - sign)) + sign;
+    const uint64_t size = (part ^ (0u - sign)) + (sign & (size_low == 0u));
+    const double high = (double)(int32_t)(size >> 32) * 9.3132257461547852e-10;            /* 2^-30 */
+    const double middle = (double)(size & 0xFFFFFFFFu) * 2.1684043449710089e-19;           /* 2^-62 */
+    const double low = (double)(size_low >> 32) * 5.0487097934144756e-29;                  /* 2^-94 */
+    const double sum = high + middle, sum_rest = ((high - sum) + middle) + low;
+    const double v = sum + sum_rest, v_rest = (sum - v) + sum_rest;
+    const double v_h = stepc_upper(v), v_l = (v - v_h) + v_rest;
+    const double a = v_h * 1.5707963109016418, a_rest = v_h * 1.5893254773528196e-08 + v_l * 1.5707963267948966;
+    const double b = a + a_rest, b_rest = (a - b) + a_rest;
+    const uint32_t small = u < 0x3FE921FB54442D18u;
+    const uint64_t negate = sign << 63;
+    *r = stepc_select((int)small, stepc_from_bits(u), stepc_from_bits(stepc_bits(b) ^ negate));
+    *rest = stepc_select((int)small, 0.0, stepc_from_bits(stepc_bits(b_rest) ^ negate));
+    return small ? 0u : quadrant;
+}
+
+/* sin and cos of r + rest, |r| <= pi/4. */
+static inline float stepc_kernel_sinf(float r, float rest)
+{
+    const float z = r * r;
+    float p = 2.71831414e-06f;
+    p = p * z - 0.000198393362f;
+    p = p * z + 0.00833332911f;
+    p = p * z - 0.166666672f;
+    return r + (r * z * p + rest);
+}
+
+static inline float stepc_kernel_cosf(float r, float rest)
+{
+    const float z = r * r;
+    float p = 2.44391686e-05f;
+    p = p * z - 0.00138873758f;
+    p = p * z + 0.0416666456f;
+    const float half = 0.5f * z;
+    const float y = 1.0f - half;
+    return y + (((1.0f - y) - half) + (z * z * p - r * rest));
+}
+
+static inline double stepc_kernel_sin(double r, double rest)
+{
+    const double z = r * r;
+    double p = 1.5896869592059768e-10;
+    p = p * z - 2.5050759912576949e-08;
+    p = p * z + 2.7557313707672295e-06;
+    p = p * z - 0.00019841269829869819;
+    p = p * z + 0.0083333333333225207;
+    p = p * z - 0.16666666666666632;
+    return r + (r * z * p + rest);
+}
+
+static inline double stepc_kernel_cos(double r, double rest)
+{
+    const double z = r * r;
+    double p = -1.1361209027780417e-11;
+    p = p * z + 2.0875756321271993e-09;
+    p = p * z - 2.7557314622171453e-07;
+    p = p * z + 2.4801587290536337e-05;
+    p = p * z - 0.0013888888888876074;
+    p = p * z + 0.041666666666666616;
+    const double half = 0.5 * z;
+    const double y = 1.0 - half;
+    return y + (((1.0 - y) - half) + (z * z * p - r * rest));
+}
+
+static inline float stepc_sinf(float x)
+{
+    float r = 0.0f, rest = 0.0f;
+    const uint32_t n = stepc_quadrantf(x, &r, &rest);
+    const float y = stepc_selectf((int)(n & 1u), stepc_kernel_cosf(r, rest), stepc_kernel_sinf(r, rest));
+    const float value = stepc_from_bitsf(stepc_bitsf(y) ^ (stepc_bitsf(x) >> 31 ^ n >> 1) << 31);
+    return stepc_selectf(stepc_fabsf(x) < stepc_from_bitsf(0x7F800000u), value, stepc_from_bitsf(0x7FC00000u));
+}
+
+static inline float stepc_cosf(float x)
+{
+    float r = 0.0f, rest = 0.0f;
+    const uint32_t n = stepc_quadrantf(x, &r, &rest);
+    const float y = stepc_selectf((int)(n & 1u), stepc_kernel_sinf(r, rest), stepc_kernel_cosf(r, rest));
+    const float value = stepc_from_bitsf(stepc_bitsf(y) ^ ((n + 1u) >> 1) << 31);
+    return stepc_selectf(stepc_fabsf(x) < stepc_from_bitsf(0x7F800000u), value, stepc_from_bitsf(0x7FC00000u));
+}
+
+static inline double stepc_sin(double x)
+{
+    double r = 0.0, rest = 0.0;
+    const uint64_t n = stepc_quadrant(x, &r, &rest);
+    const double y = stepc_select((int)(n & 1u), stepc_kernel_cos(r, rest), stepc_kernel_sin(r, rest));
+    const double value = stepc_from_bits(stepc_bits(y) ^ (stepc_bits(x) >> 63 ^ n >> 1) << 63);
+    return stepc_select(stepc_fabs(x) < stepc_from_bits(0x7FF0000000000000u), value, stepc_from_bits(0x7FF8000000000000u));
+}
+
+static inline double stepc_cos(double x)
+{
+    double r = 0.0, rest = 0.0;
+    const uint64_t n = stepc_quadrant(x, &r, &rest);
+    const double y = stepc_select((int)(n & 1u), stepc_kernel_sin(r, rest), stepc_kernel_cos(r, rest));
+    const double value = stepc_from_bits(stepc_bits(y) ^ ((n + 1u) >> 1) << 63);
+    return stepc_select(stepc_fabs(x) < stepc_from_bits(0x7FF0000000000000u), value, stepc_from_bits(0x7FF8000000000000u));
+}
+
+/* ---- rounding to integers, remainder: exact ----------------------------------- */
+
+/* Adding 2^23 (2^52) rounds to an integer, ties to even; larger numbers, infinities and NaN are left alone. */
+static inline float stepc_rintf(float x)
+{
+    const float a = stepc_fabsf(x);
+    const float n = (a + 8388608.0f) - 8388608.0f;
+    return stepc_copysignf(stepc_selectf(a < 8388608.0f, n, a), x);
+}
+
+static inline float stepc_truncf(float x)
+{
+    const float a = stepc_fabsf(x);
+    const float n = stepc_rintf(a);
+    return stepc_copysignf(n - stepc_selectf(n > a, 1.0f, 0.0f), x);
+}
+
+static inline float stepc_floorf(float x)
+{
+    const float n = stepc_rintf(x);
+    return stepc_copysignf(n - stepc_selectf(n > x, 1.0f, 0.0f), x);
+}
+
+static inline float stepc_ceilf(float x)
+{
+    const float n = stepc_rintf(x);
+    return stepc_copysignf(n + stepc_selectf(n < x, 1.0f, 0.0f), x);
+}
+
+static inline double stepc_rint(double x)
+{
+    const double a = stepc_fabs(x);
+    const double n = (a + 4503599627370496.0) - 4503599627370496.0;
+    return stepc_copysign(stepc_select(a < 4503599627370496.0, n, a), x);
+}
+
+static inline double stepc_trunc(double x)
+{
+    const double a = stepc_fabs(x);
+    const double n = stepc_rint(a);
+    return stepc_copysign(n - stepc_select(n > a, 1.0, 0.0), x);
+}
+
+static inline double stepc_floor(double x)
+{
+    const double n = stepc_rint(x);
+    return stepc_copysign(n - stepc_select(n > x, 1.0, 0.0), x);
+}
+
+static inline double stepc_ceil(double x)
+{
+    const double n = stepc_rint(x);
+    return stepc_copysign(n + stepc_select(n < x, 1.0, 0.0), x);
+}
+
+/* C's fmod: the sign of x, NaN for infinite x and for y = 0. A binary digit of the quotient per turn of the loop. */
+static inline float stepc_fmodf(float x, float y)
+{
+    const uint32_t ux = stepc_bitsf(x) & 0x7FFFFFFFu, uy = stepc_bitsf(y) & 0x7FFFFFFFu;
+    if (ux >= 0x7F800000u || uy > 0x7F800000u || uy == 0u)
+        return stepc_from_bitsf(0x7FC00000u);
+    if (ux < uy)
+        return x;
+    const uint32_t ex = ux < 0x00800000u ? 1u : ux >> 23, ey = uy < 0x00800000u ? 1u : uy >> 23;
+    const uint32_t my = uy - ((ey - 1u) << 23);
+    uint32_t rest = (ux - ((ex - 1u) << 23)) % my;
+    for (uint32_t i = ey; i < ex; i++) {
+        rest <<= 1;
+        rest -= rest < my ? 0u : my;
+    }
+    return stepc_copysignf(stepc_scalef((float)(int32_t)rest, ey + 104u), x);
+}
+
+static inline double stepc_fmod(double x, double y)
+{
+    const uint64_t ux = stepc_bits(x) & 0x7FFFFFFFFFFFFFFFu, uy = stepc_bits(y) & 0x7FFFFFFFFFFFFFFFu;
+    if (ux >= 0x7FF0000000000000u || uy > 0x7FF0000000000000u || uy == 0u)
+        return stepc_from_bits(0x7FF8000000000000u);
+    if (ux < uy)
+        return x;
+    const uint64_t ex = ux < 0x0010000000000000u ? 1u : ux >> 52, ey = uy < 0x0010000000000000u ? 1u : uy >> 52;
+    const uint64_t my = uy - ((ey - 1u) << 52);
+    uint64_t rest = (ux - ((ex - 1u) << 52)) % my;
+    for (uint64_t i = ey; i < ex; i++) {
+        rest <<= 1;
+        rest -= rest < my ? 0u : my;
+    }
+    return stepc_copysign(stepc_scale((double)(int64_t)rest, ey + 971u), x);
+}
+
+#endif

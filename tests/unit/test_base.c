@@ -1,0 +1,631 @@
+/* compiler/base: arena, vec, map, str, diag, file, hash. */
+#include "base/checked.h"
+#include "base/diag.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/str.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+static struct arena arena;
+static struct diag diag;
+
+static void begin(void)
+{
+    diag = (struct diag){.arena = &arena};
+}
+
+static void end(void)
+{
+    arena_free(&arena);
+}
+
+/* What diag_print() prints of `d`. */
+static const char *printed(const struct diag *d)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    diag_print(d, f);
+    fclose(f);
+    const char *copy = arena_strdup(&arena, text);
+    free(text);
+    return copy;
+}
+
+/* ---- arena, vec, checked ------------------------------------------------------------------------------------------- */
+
+static const struct {
+    size_t count, size, align;
+} arena_cases[] = {{1, 1, 1}, {0, 8, 8}, {3, 5, 1}, {1, 8, 64}, {1000, 16, 16}, {1, 1 << 12, 4096}, {3, 1 << 16, 32}, {7, 1, 2}};
+
+START_TEST(arena_gives_aligned_zeroed_separate_memory)
+{
+    unsigned char *before = arena_alloc(&arena, 1, 1, 1);
+    *before = 0xaa;
+    const size_t count = arena_cases[_i].count * arena_cases[_i].size;
+    for (int round = 0; round < 50; round++) {
+        unsigned char *p = arena_alloc(&arena, arena_cases[_i].count, arena_cases[_i].size, arena_cases[_i].align);
+        ck_assert_uint_eq((uintptr_t)p % arena_cases[_i].align, 0);
+        ck_assert_ptr_ne(p, before);
+        size_t zeros = 0;
+        while (zeros < count && p[zeros] == 0)
+            zeros++;
+        ck_assert_uint_eq(zeros, count);
+        memset(p, 0x55, count);
+        before = p;
+    }
+}
+END_TEST
+
+START_TEST(arena_counts_bytes_and_can_be_used_again)
+{
+    struct arena a = {0};
+    ck_assert_uint_eq(arena_bytes(&a), 0);
+    arena_array(&a, int32_t, 10);
+    arena_array(&a, char, 100000);
+    ck_assert_uint_eq(arena_bytes(&a), 100040);
+    arena_free(&a);
+    ck_assert_uint_eq(arena_bytes(&a), 0);
+    ck_assert_str_eq(arena_printf(&a, "%d-%s", 7, "x"), "7-x");
+    ck_assert_str_eq(arena_strndup(&a, "abcdef", 3), "abc");
+    ck_assert_str_eq(arena_strndup(&a, NULL, 0), "");
+    arena_free(&a);
+}
+END_TEST
+
+START_TEST(arena_ends_the_process_when_the_product_overflows)
+{
+    arena_alloc(&arena, SIZE_MAX / 2, 3, 1);
+}
+END_TEST
+
+START_TEST(vec_keeps_order_over_growth_and_removal)
+{
+    VEC(int) v = {0};
+    for (int i = 0; i < 1000; i++)
+        vec_push(&arena, &v, i);
+    vec_remove(&v, 0);
+    vec_remove(&v, 498); /* held 499 */
+    ck_assert_uint_eq(v.count, 998);
+    for (int i = 0; i < 998; i++)
+        ck_assert_int_eq(v.data[i], i < 498 ? i + 1 : i + 2);
+}
+END_TEST
+
+START_TEST(checked_arithmetic_notices_overflow)
+{
+    int64_t x;
+    size_t n;
+    ck_assert(checked_mul(INT64_MAX / 2, 2, &x) && x == INT64_MAX - 1);
+    ck_assert(!checked_mul(INT64_MAX / 2 + 1, 2, &x));
+    ck_assert(!checked_mul(INT64_MIN, -1, &x));
+    ck_assert(!checked_add(INT64_MAX, 1, &x));
+    ck_assert(!checked_add_size(SIZE_MAX, 1, &n));
+    ck_assert(!checked_mul_size(SIZE_MAX, 2, &n));
+    ck_assert_int_eq(round_up(17, 16), 32);
+    ck_assert_int_eq(round_up(16, 16), 16);
+}
+END_TEST
+
+/* ---- map ----------------------------------------------------------------------------------------------------------- */
+
+START_TEST(map_finds_everything_and_iterates_in_order)
+{
+    struct map m = {.arena = &arena};
+    int values[2000];
+    char key[16];
+    ck_assert(!map_has(&m, "") && map_get(&m, "x") == NULL);
+    for (int i = 0; i < 2000; i++) {
+        snprintf(key, sizeof key, "key%d", i * 7919 % 2000);
+        map_set(&m, key, &values[i]);
+    }
+    map_set(&m, "key0", NULL);
+    ck_assert_uint_eq(m.count, 2000);
+    ck_assert(map_has(&m, "key0") && map_get(&m, "key0") == NULL);
+    ck_assert(!map_has(&m, "key2000") && !map_has(&m, ""));
+    for (int i = 1; i < 2000; i++) {
+        snprintf(key, sizeof key, "key%d", i * 7919 % 2000);
+        ck_assert_str_eq(m.entries[i].key, key);
+        ck_assert_ptr_eq(map_get(&m, key), &values[i]);
+    }
+}
+END_TEST
+
+/* ---- str ----------------------------------------------------------------------------------------------------------- */
+
+START_TEST(strbuf_grows)
+{
+    struct strbuf b = {.arena = &arena};
+    ck_assert_str_eq(strbuf_text(&b), "");
+    for (int i = 0; i < 1000; i++) {
+        strbuf_addf(&b, "%d,", i % 10);
+        strbuf_add(&b, "ab");
+        strbuf_add_n(&b, "cdef", 1);
+    }
+    ck_assert_uint_eq(b.length, 5000);
+    ck_assert_uint_eq(strlen(strbuf_text(&b)), 5000);
+    ck_assert(str_ends_with(strbuf_text(&b), "8,abc9,abc"));
+    strbuf_addf(&b, "%2000d", 1);
+    ck_assert_uint_eq(b.length, 7000);
+}
+END_TEST
+
+static const struct {
+    const char *pattern, *name;
+    bool matches;
+} glob_cases[] = {
+    {"", "", true},         {"", "a", false},          {"*", "", true},           {"*", "abc", true},
+    {"a?c", "abc", true},   {"a?c", "ac", false},      {"*.weight", "fc1.weight", true}, {"*.weight", "fc1.bias", false},
+    {"a*b*c", "aXbYbZc", true}, {"a*b*c", "aXcYb", false}, {"**a**", "bab", true},  {"*a", "aaab", false},
+    {"[x]", "x", false},    {"[x]", "[x]", true},      {"?", "", false},          {"fc*.?", "fc12.w", true},
+};
+
+START_TEST(glob_matches)
+{
+    ck_assert_msg(str_glob(glob_cases[_i].pattern, glob_cases[_i].name) == glob_cases[_i].matches, "'%s' on '%s'",
+                  glob_cases[_i].pattern, glob_cases[_i].name);
+}
+END_TEST
+
+static const struct {
+    const char *a, *b;
+    size_t limit, distance;
+} distance_cases[] = {
+    {"", "", 9, 0},       {"alpa", "alpha", 9, 1},     {"kitten", "sitting", 9, 3}, {"abc", "", 9, 3},
+    {"abc", "", 2, 2},    {"flaw", "lawn", 9, 2},      {"kitten", "sitting", 2, 2}, {"ab", "ba", 9, 2},
+    {"Relu", "relu", 9, 1}, {"same", "same", 0, 0},    {"intention", "execution", 9, 5},
+};
+
+START_TEST(distance_is_levenshtein)
+{
+    const char *a = distance_cases[_i].a, *b = distance_cases[_i].b;
+    ck_assert_uint_eq(str_distance(a, b, distance_cases[_i].limit), distance_cases[_i].distance);
+    ck_assert_uint_eq(str_distance(b, a, distance_cases[_i].limit), distance_cases[_i].distance);
+}
+END_TEST
+
+START_TEST(closest_is_near_or_nothing)
+{
+    static const char *const names[] = {"beta", "alpha", "epsilon"};
+    ck_assert_str_eq(str_closest("alpa", names, 3), "alpha");
+    ck_assert_str_eq(str_closest("epsilom", names, 3), "epsilon");
+    ck_assert_ptr_null(str_closest("gamma", names, 3));
+    ck_assert_ptr_null(str_closest("x", names, 3));
+    ck_assert_ptr_null(str_closest("alpha", names, 0));
+}
+END_TEST
+
+START_TEST(prefixes_suffixes_and_equality)
+{
+    ck_assert(str_equal(NULL, NULL) && !str_equal(NULL, "") && str_equal("a", "a") && !str_equal("a", "b"));
+    ck_assert(str_starts_with("abc", "ab") && str_starts_with("abc", "") && !str_starts_with("ab", "abc"));
+    ck_assert(str_ends_with("a.onnx", ".onnx") && str_ends_with("a", "") && !str_ends_with("nx", ".onnx"));
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    bool ok;
+    long long value;
+} int_cases[] = {
+    {"0", true, 0},   {"-17", true, -17}, {"+5", true, 5},  {"9223372036854775807", true, INT64_MAX},
+    {"-9223372036854775808", true, INT64_MIN}, {"9223372036854775808", false, 0}, {"", false, 0}, {" 1", false, 0},
+    {"1 ", false, 0}, {"1x", false, 0},   {"0x10", false, 0}, {"-", false, 0}, {"1.0", false, 0},
+};
+
+START_TEST(integers_are_parsed_whole)
+{
+    long long x = 42;
+    ck_assert_msg(str_to_int64(int_cases[_i].text, &x) == int_cases[_i].ok, "'%s'", int_cases[_i].text);
+    ck_assert_int_eq(x, int_cases[_i].ok ? int_cases[_i].value : 42);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    bool ok;
+    double value;
+} double_cases[] = {
+    {"0.5", true, 0.5}, {"-1e-3", true, -1e-3}, {"1e308", true, 1e308}, {"1e309", false, 0}, {"-1e999", false, 0},
+    {"1e-400", true, 0}, {"5e-324", true, 5e-324}, {"inf", true, 1.0 / 0.0}, {"1,5", false, 0}, {"", false, 0},
+    {"\t1", false, 0},  {"1f", false, 0},       {".", false, 0},        {"3.", true, 3},
+};
+
+START_TEST(doubles_are_parsed_whole)
+{
+    double x = 42;
+    ck_assert_msg(str_to_double(double_cases[_i].text, &x) == double_cases[_i].ok, "'%s'", double_cases[_i].text);
+    ck_assert(x == (double_cases[_i].ok ? double_cases[_i].value : 42));
+}
+END_TEST
+
+/* ---- diag ---------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    struct loc at;
+    const char *text, *expected;
+} diag_cases[] = {
+    {{.file = "mlp.onnx", .graph = "train", .node = "fc1", .op = "Gemm", .index = 12}, "input 1",
+     "mlp.onnx: graph 'train', node 'fc1' (Gemm, #12): error: input 1\n"},
+    {{.file = "bad.onnxtxt", .line = 7, .col = 20, .source_line = "    y = LeakyRelu <alpa = 0.3> (x)", .index = -1},
+     "unknown attribute 'alpa' of LeakyRelu; did you mean 'alpha'?",
+     "bad.onnxtxt:7:20: error: unknown attribute 'alpa' of LeakyRelu; did you mean 'alpha'?\n"
+     "    y = LeakyRelu <alpa = 0.3> (x)\n"
+     "                   ^\n"},
+    {{.file = "m.onnx", .index = -1}, "truncated", "m.onnx: error: truncated\n"},
+    {{.file = "m.onnx"}, "truncated", "m.onnx: error: truncated\n"},
+    {{.file = "m.onnx", .line = 3, .index = -1}, "what", "m.onnx:3: error: what\n"},
+    {{.index = -1}, "no memory", "stepc: error: no memory\n"},
+    {{.file = "m.onnx", .graph = "g", .index = -1}, "is empty", "m.onnx: graph 'g': error: is empty\n"},
+    {{.file = "m.onnx", .graph = "g", .node = "", .op = "Add", .index = 0}, "x", "m.onnx: graph 'g', node #0 (Add): error: x\n"},
+    {{.file = "m.onnx", .node = "a", .index = 4}, "x", "m.onnx: node 'a' (#4): error: x\n"},
+    {{.file = "m.onnx", .node = "a", .op = "Add", .index = -1, .origin = "gradient of node 'fc1'"}, "x",
+     "m.onnx: node 'a' (Add), gradient of node 'fc1': error: x\n"},
+    {{.file = "m.onnx", .node = "\033[31m\n", .index = -1}, "a\rb\xc2\x9b" "\xc3\xa9",
+     "m.onnx: node '\\x1B[31m\\x0A': error: a\\x0Db\\xC2\\x9B\xc3\xa9\n"},
+    {{.file = "t", .line = 1, .col = 5, .source_line = "\t\xc3\xa9\x01x\r\nnext", .index = -1}, "e",
+     "t:1:5: error: e\n\t\xc3\xa9?x\n\t  ^\n"},
+    {{.file = "t", .line = 1, .col = 9, .source_line = "x", .index = -1}, "e", "t:1:9: error: e\n"},
+};
+
+START_TEST(message_is_printed_as)
+{
+    ck_assert(!diag_error(&diag, &diag_cases[_i].at, "%s", diag_cases[_i].text));
+    ck_assert_str_eq(printed(&diag), diag_cases[_i].expected);
+}
+END_TEST
+
+START_TEST(long_source_line_is_cut_around_the_caret)
+{
+    char line[1001];
+    memset(line, '.', 1000);
+    line[1000] = '\0';
+    line[500] = 'X';
+    diag_error(&diag, &(struct loc){.file = "t", .line = 1, .col = 501, .source_line = line, .index = -1}, "e");
+    const char *source = strchr(printed(&diag), '\n') + 1, *caret = strchr(source, '\n') + 1;
+    ck_assert_int_lt(caret - source, 140);
+    ck_assert_int_eq(strchr(caret, '^') - caret, strchr(source, 'X') - source);
+}
+END_TEST
+
+START_TEST(repetitions_are_dropped_with_their_notes)
+{
+    for (int i = 0; i < 3; i++) {
+        diag_error(&diag, NULL, "same %d", 1);
+        diag_note(&diag, NULL, "because");
+    }
+    diag_warning(&diag, NULL, "same %d", 1);
+    ck_assert_uint_eq(diag.errors, 1);
+    ck_assert_uint_eq(diag.warnings, 1);
+    ck_assert_str_eq(printed(&diag), "stepc: error: same 1\nstepc: note: because\nstepc: warning: same 1\n");
+}
+END_TEST
+
+START_TEST(fifty_errors_are_printed_and_all_counted)
+{
+    for (int i = 0; i < 1000; i++) {
+        diag_error(&diag, NULL, "number %d", i);
+        diag_note(&diag, NULL, "note %d", i);
+    }
+    diag_warning(&diag, NULL, "still seen");
+    ck_assert_uint_eq(diag.errors, 1000);
+    const char *text = printed(&diag);
+    ck_assert_ptr_nonnull(strstr(text, "number 49\nstepc: note: note 49\n"));
+    ck_assert_ptr_null(strstr(text, "number 50\n"));
+    ck_assert_ptr_null(strstr(text, "note 50\n"));
+    ck_assert(str_ends_with(text, "stepc: warning: still seen\nstepc: 950 more errors\n"));
+}
+END_TEST
+
+START_TEST(lenient_is_a_warning_unless_strict)
+{
+    ck_assert(diag_lenient(&diag, NULL, "a"));
+    diag.strict = true;
+    ck_assert(!diag_lenient(&diag, NULL, "b"));
+    ck_assert_str_eq(printed(&diag), "stepc: warning: a\nstepc: error: b\n");
+}
+END_TEST
+
+/* ---- file ---------------------------------------------------------------------------------------------------------- */
+
+static const char *folder; /* fresh for each test */
+
+static void begin_file(void)
+{
+    begin();
+    ck_assert(temp_directory(&diag, &arena, &folder));
+}
+
+static void end_file(void)
+{
+    temp_directory_remove(folder);
+    ck_assert(!file_exists(folder));
+    end();
+}
+
+static const char *in_folder(const char *name)
+{
+    return path_join(&arena, folder, name);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    ck_assert_msg(file_write(&diag, path, text, strlen(text)), "%s", printed(&diag));
+}
+
+static const char *read_text(const char *path)
+{
+    unsigned char *bytes;
+    size_t size;
+    ck_assert_msg(file_read(&diag, &arena, path, 1000, &bytes, &size), "%s", printed(&diag));
+    ck_assert_uint_eq(strlen((char *)bytes), size);
+    return (char *)bytes;
+}
+
+START_TEST(written_is_read_and_replaced)
+{
+    const char *path = in_folder("a");
+    write_text(path, "first");
+    ck_assert_str_eq(read_text(path), "first");
+    write_text(path, "");
+    ck_assert_str_eq(read_text(path), "");
+    write_text(path, "second");
+    ck_assert_str_eq(read_text(path), "second");
+    ck_assert(file_exists(path) && !file_is_directory(path) && file_is_directory(folder));
+}
+END_TEST
+
+START_TEST(new_file_has_the_permissions_of_the_umask)
+{
+    struct stat st;
+    const mode_t old = umask(027);
+    write_text(in_folder("a"), "x");
+    umask(old);
+    ck_assert_int_eq(stat(in_folder("a"), &st), 0);
+    ck_assert_uint_eq(st.st_mode & 0777, 0640);
+}
+END_TEST
+
+START_TEST(same_content_leaves_the_file_untouched)
+{
+    struct stat before, same, other;
+    write_text(in_folder("a"), "text");
+    ck_assert_int_eq(stat(in_folder("a"), &before), 0);
+    write_text(in_folder("a"), "text");
+    ck_assert_int_eq(stat(in_folder("a"), &same), 0);
+    write_text(in_folder("a"), "TEXT");
+    ck_assert_int_eq(stat(in_folder("a"), &other), 0);
+    ck_assert(before.st_ino == same.st_ino && before.st_mtim.tv_nsec == same.st_mtim.tv_nsec);
+    ck_assert_str_eq(read_text(in_folder("a")), "TEXT");
+}
+END_TEST
+
+START_TEST(symbolic_link_stays_a_link)
+{
+    struct stat st;
+    write_text(in_folder("target"), "old");
+    ck_assert_int_eq(symlink("target", in_folder("link")), 0);
+    write_text(in_folder("link"), "new");
+    ck_assert_str_eq(read_text(in_folder("target")), "new");
+    ck_assert_int_eq(lstat(in_folder("link"), &st), 0);
+    ck_assert(S_ISLNK(st.st_mode));
+}
+END_TEST
+
+START_TEST(device_is_written_to_and_not_replaced)
+{
+    struct stat st;
+    write_text("/dev/null", "x");
+    ck_assert_int_eq(stat("/dev/null", &st), 0);
+    ck_assert(S_ISCHR(st.st_mode));
+}
+END_TEST
+
+START_TEST(writing_fails_with_a_reason)
+{
+    const char *missing = in_folder("no/file");
+    ck_assert(!file_write(&diag, folder, "x", 1));
+    ck_assert(!file_write(&diag, missing, "x", 1));
+    ck_assert_str_eq(printed(&diag),
+                     arena_printf(&arena,
+                                  "%s: error: is a directory, expected the name of a file to write\n"
+                                  "%s: error: cannot create a temporary file beside it: %s\n",
+                                  folder, missing, strerror(ENOENT)));
+}
+END_TEST
+
+START_TEST(reading_fails_with_a_reason)
+{
+    unsigned char *bytes;
+    size_t size;
+    write_text(in_folder("a"), "12345");
+    ck_assert(file_read(&diag, &arena, in_folder("a"), 5, &bytes, &size));
+    ck_assert(!file_read(&diag, &arena, in_folder("a"), 4, &bytes, &size));
+    ck_assert(!file_read(&diag, &arena, in_folder("b"), 4, &bytes, &size));
+    ck_assert(!file_read(&diag, &arena, folder, 4, &bytes, &size));
+    ck_assert(!file_read(&diag, &arena, "/dev/zero", 300000, &bytes, &size));
+    ck_assert_str_eq(printed(&diag), arena_printf(&arena,
+                                                  "%s/a: error: the file has 5 bytes, at most 4 can be read\n"
+                                                  "%s/b: error: cannot open: No such file or directory\n"
+                                                  "%s: error: cannot read: Is a directory\n"
+                                                  "/dev/zero: error: the file has more than 300000 bytes\n",
+                                                  folder, folder, folder));
+}
+END_TEST
+
+START_TEST(pipe_is_read_to_its_end)
+{
+    unsigned char *bytes;
+    size_t size;
+    int ends[2];
+    char block[50000];
+    ck_assert_int_eq(pipe(ends), 0);
+    memset(block, 'p', sizeof block);
+    ck_assert_int_eq(write(ends[1], block, sizeof block), sizeof block);
+    close(ends[1]);
+    ck_assert(file_read(&diag, &arena, arena_printf(&arena, "/dev/fd/%d", ends[0]), 1 << 20, &bytes, &size));
+    close(ends[0]);
+    ck_assert_uint_eq(size, sizeof block);
+    ck_assert_int_eq(memcmp(bytes, block, size), 0);
+}
+END_TEST
+
+static const struct {
+    uint64_t offset;
+    size_t size;
+    const char *expected; /* NULL: refused */
+} part_cases[] = {{0, 6, "abcdef"}, {2, 3, "cde"}, {6, 0, ""}, {6, 1, NULL}, {7, 0, NULL}, {1, SIZE_MAX, NULL},
+                  {UINT64_MAX, 1, NULL}, {UINT64_MAX - 1, 6, NULL}, {0, (size_t)1 << 62, NULL}};
+
+START_TEST(part_of_a_file_is_checked_against_its_size)
+{
+    unsigned char *bytes;
+    write_text(in_folder("a"), "abcdef");
+    const bool ok = file_read_at(&diag, &arena, NULL, in_folder("a"), part_cases[_i].offset, part_cases[_i].size, &bytes);
+    ck_assert(ok == (part_cases[_i].expected != NULL));
+    if (ok)
+        ck_assert_int_eq(memcmp(bytes, part_cases[_i].expected, part_cases[_i].size), 0);
+    else
+        ck_assert_ptr_nonnull(strstr(printed(&diag), "has 6 bytes, expected at least"));
+}
+END_TEST
+
+START_TEST(fifo_is_refused_without_waiting)
+{
+    unsigned char *bytes;
+    ck_assert_int_eq(mkfifo(in_folder("f"), 0600), 0);
+    ck_assert(!file_read_at(&diag, &arena, NULL, in_folder("f"), 0, 1, &bytes));
+    ck_assert_ptr_nonnull(strstr(printed(&diag), "not a regular file"));
+}
+END_TEST
+
+static const struct {
+    const char *path, *directory, *base, *stem;
+} path_cases[] = {
+    {"a/b.onnx", "a", "b.onnx", "b"}, {"b.onnx", ".", "b.onnx", "b"},   {"/b", "/", "b", "b"},
+    {"a/b/", "a", "b", "b"},          {"x.tar.gz", ".", "x.tar.gz", "x.tar"}, {"d/.rc", "d", ".rc", ".rc"},
+    {"a//b", "a", "b", "b"},          {"", ".", "", ""},               {"../m.d/n", "../m.d", "n", "n"},
+};
+
+START_TEST(path_has_parts)
+{
+    ck_assert_str_eq(path_directory(&arena, path_cases[_i].path), path_cases[_i].directory);
+    ck_assert_str_eq(path_base(&arena, path_cases[_i].path), path_cases[_i].base);
+    ck_assert_str_eq(path_stem(&arena, path_cases[_i].path), path_cases[_i].stem);
+}
+END_TEST
+
+START_TEST(paths_are_joined)
+{
+    ck_assert_str_eq(path_join(&arena, "a", "b"), "a/b");
+    ck_assert_str_eq(path_join(&arena, "/", "b"), "/b");
+    ck_assert_str_eq(path_join(&arena, ".", "b"), "b");
+    ck_assert_str_eq(path_join(&arena, "a", "/b"), "/b");
+}
+END_TEST
+
+/* ---- hash ---------------------------------------------------------------------------------------------------------- */
+
+/* FIPS 180-4 examples, and lengths around the block boundary (digests by coreutils' sha256sum). */
+static const struct {
+    const char *text;
+    int times;
+    const char *hex;
+} hash_cases[] = {
+    {"", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+    {"abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+    {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
+     "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+    {"a", 1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"},
+    {"a", 55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318"},
+    {"a", 56, "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a"},
+    {"a", 64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb"},
+};
+
+START_TEST(sha256_of_known_texts)
+{
+    struct strbuf b = {.arena = &arena};
+    struct sha256 s;
+    unsigned char digest[32];
+    char hex[65];
+    sha256_begin(&s);
+    for (int i = 0; i < hash_cases[_i].times; i++) {
+        strbuf_add(&b, hash_cases[_i].text);
+        sha256_add(&s, hash_cases[_i].text, strlen(hash_cases[_i].text));
+    }
+    sha256_end(&s, digest);
+    sha256_hex(b.text, b.length, hex);
+    ck_assert_str_eq(hex, hash_cases[_i].hex);
+    for (int i = 0; i < 32; i++) {
+        unsigned int byte;
+        ck_assert_int_eq(sscanf(hex + 2 * i, "%2x", &byte), 1);
+        ck_assert_uint_eq(digest[i], byte);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("base");
+    TCase *memory = tcase_create("memory");
+    tcase_add_checked_fixture(memory, begin, end);
+    tcase_add_loop_test(memory, arena_gives_aligned_zeroed_separate_memory, 0, COUNT(arena_cases));
+    tcase_add_test(memory, arena_counts_bytes_and_can_be_used_again);
+    tcase_add_exit_test(memory, arena_ends_the_process_when_the_product_overflows, 1);
+    tcase_add_test(memory, vec_keeps_order_over_growth_and_removal);
+    tcase_add_test(memory, checked_arithmetic_notices_overflow);
+    tcase_add_test(memory, map_finds_everything_and_iterates_in_order);
+    tcase_add_loop_test(memory, sha256_of_known_texts, 0, COUNT(hash_cases));
+    suite_add_tcase(suite, memory);
+
+    TCase *text = tcase_create("text");
+    tcase_add_checked_fixture(text, begin, end);
+    tcase_add_test(text, strbuf_grows);
+    tcase_add_loop_test(text, glob_matches, 0, COUNT(glob_cases));
+    tcase_add_loop_test(text, distance_is_levenshtein, 0, COUNT(distance_cases));
+    tcase_add_test(text, closest_is_near_or_nothing);
+    tcase_add_test(text, prefixes_suffixes_and_equality);
+    tcase_add_loop_test(text, integers_are_parsed_whole, 0, COUNT(int_cases));
+    tcase_add_loop_test(text, doubles_are_parsed_whole, 0, COUNT(double_cases));
+    tcase_add_loop_test(text, path_has_parts, 0, COUNT(path_cases));
+    tcase_add_test(text, paths_are_joined);
+    suite_add_tcase(suite, text);
+
+    TCase *messages = tcase_create("diag");
+    tcase_add_checked_fixture(messages, begin, end);
+    tcase_add_loop_test(messages, message_is_printed_as, 0, COUNT(diag_cases));
+    tcase_add_test(messages, long_source_line_is_cut_around_the_caret);
+    tcase_add_test(messages, repetitions_are_dropped_with_their_notes);
+    tcase_add_test(messages, fifty_errors_are_printed_and_all_counted);
+    tcase_add_test(messages, lenient_is_a_warning_unless_strict);
+    suite_add_tcase(suite, messages);
+
+    TCase *files = tcase_create("file");
+    tcase_add_checked_fixture(files, begin_file, end_file);
+    tcase_add_test(files, written_is_read_and_replaced);
+    tcase_add_test(files, new_file_has_the_permissions_of_the_umask);
+    tcase_add_test(files, same_content_leaves_the_file_untouched);
+    tcase_add_test(files, symbolic_link_stays_a_link);
+    tcase_add_test(files, device_is_written_to_and_not_replaced);
+    tcase_add_test(files, writing_fails_with_a_reason);
+    tcase_add_test(files, reading_fails_with_a_reason);
+    tcase_add_test(files, pipe_is_read_to_its_end);
+    tcase_add_loop_test(files, part_of_a_file_is_checked_against_its_size, 0, COUNT(part_cases));
+    tcase_add_test(files, fifo_is_refused_without_waiting);
+    suite_add_tcase(suite, files);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
