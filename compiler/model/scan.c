@@ -1,8 +1,8 @@
 /* Walks the wire format along protobuf-c's own descriptors, so that no second table of fields can disagree with the
  * first. Nothing is kept: this is a reader that only says yes or no.
  *
- * Why not leave it to protobuf-c: it has no depth limit, keeps 32 bytes per field while it reads a message, allocates the whole
- * struct for a message that is empty on the wire, and answers every error with NULL. */
+ * Why not leave it to protobuf-c: it has no depth limit, keeps 32 bytes per field while it reads a message, allocates
+ * the whole struct for a message that is empty on the wire, and answers every error with NULL. */
 #include "model/scan.h"
 
 #include "base/checked.h"
@@ -12,7 +12,7 @@ enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
 /* Bytes of protobuf-c's bookkeeping for each field of a message being read (its slabs double, hence twice the 32). */
 #define RECORD_COST 64
-#define BLOCK_COST 64 /* of one allocation beyond its content, twice: unpacked and in the model */
+#define BLOCK_COST 32 /* of allocations beyond their content: unpacked and in the model */
 
 struct scan {
     struct diag *diag;
@@ -33,21 +33,22 @@ struct record {
     size_t at; /* offset of the tag */
     uint32_t number;
     unsigned wire;
-    size_t start, length; /* of the value, without a length prefix */
+    size_t start, length;                  /* of the value, without a length prefix */
     const ProtobufCFieldDescriptor *field; /* NULL: unknown */
 };
 
 static const char *wire_name(unsigned wire)
 {
-    static const char *const names[] = {"a varint", "8 bytes", "a length", "a group", "a group's end", "4 bytes", "type 6", "type 7"};
+    static const char *const names[] = {"a varint",      "8 bytes", "a length", "a group",
+                                        "a group's end", "4 bytes", "type 6",   "type 7"};
     return names[wire & 7];
 }
 
 static bool charge(struct scan *s, size_t count, size_t each)
 {
     size_t bytes;
-    if (!checked_mul_size(count, each, &bytes) || !checked_add_size(s->cost, bytes, &s->cost) ||
-        s->cost > s->limit || s->passing > s->limit - s->cost)
+    if (!checked_mul_size(count, each, &bytes) || !checked_add_size(s->cost, bytes, &s->cost) || s->cost > s->limit ||
+        s->passing > s->limit - s->cost)
         return diag_error(s->diag, s->at,
                           "refused: reading this file of %zu bytes would take more than %zu MB of memory", s->size,
                           s->limit >> 20);
@@ -104,12 +105,14 @@ static bool read_record(struct scan *s, struct frame *f, struct record *r)
         r->length = (size_t)length;
         break;
     default:
-        return diag_error(s->diag, s->at, "damaged at byte %zu, in %s: field %u has wire type %u, which ONNX does not use",
-                          r->at, f->kind->short_name, (unsigned)r->number, r->wire);
+        return diag_error(s->diag, s->at,
+                          "damaged at byte %zu, in %s: field %u has wire type %u, which ONNX does not use", r->at,
+                          f->kind->short_name, (unsigned)r->number, r->wire);
     }
     if (r->length > f->end - f->pos)
-        return diag_error(s->diag, s->at, "damaged at byte %zu, in %s: field %u claims %zu bytes, but only %zu are left",
-                          r->at, f->kind->short_name, (unsigned)r->number, r->length, f->end - f->pos);
+        return diag_error(s->diag, s->at,
+                          "damaged at byte %zu, in %s: field %u claims %zu bytes, but only %zu are left", r->at,
+                          f->kind->short_name, (unsigned)r->number, r->length, f->end - f->pos);
     f->pos += r->length;
     return true;
 }
@@ -163,22 +166,34 @@ static bool scan_packed(struct scan *s, const struct frame *f, const struct reco
     } else {
         const size_t size = wire == WIRE_64 ? 8 : 4;
         if (r->length % size != 0)
-            return diag_error(s->diag, s->at, "damaged at byte %zu, in %s: the packed list '%s' has %zu bytes, not a multiple of %zu",
+            return diag_error(s->diag, s->at,
+                              "damaged at byte %zu, in %s: the packed list '%s' has %zu bytes, not a multiple of %zu",
                               r->at, f->kind->short_name, r->field->name, r->length, size);
         count = r->length / size;
     }
     return charge(s, count, 2 * element_size(r->field->type));
 }
 
-/* A singular message may come again and is merged. protobuf-c copies all lists at each merge: many merges take quadratic
- * time. In a oneof it replaces where it should merge: nobody writes that, so it is refused rather than misread. */
+static bool has_oneof(const ProtobufCMessageDescriptor *kind)
+{
+    for (unsigned i = 0; i < kind->n_fields; i++)
+        if (kind->fields[i].flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
+            return true;
+    return false;
+}
+
+/* A singular message may come again and is merged. protobuf-c copies all lists at each merge: many merges take
+ * quadratic time. Members of a oneof it replaces where it should merge: nobody writes types in two halves, so that is
+ * refused rather than misread. */
 static bool scan_again(struct scan *s, const struct frame *f, const struct record *r)
 {
-    if (r->field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
-        return diag_error(s->diag, s->at, "at byte %zu, in %s: '%s' occurs twice", r->at, f->kind->short_name, r->field->name);
+    if ((r->field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) || has_oneof(r->field->descriptor))
+        return diag_error(s->diag, s->at, "at byte %zu, in %s: '%s' occurs twice", r->at, f->kind->short_name,
+                          r->field->name);
     if (++s->merges > SCAN_MAX_MERGES)
-        return diag_error(s->diag, s->at, "at byte %zu, in %s: '%s' and other single messages are repeated more than %d times",
-                          r->at, f->kind->short_name, r->field->name, SCAN_MAX_MERGES);
+        return diag_error(s->diag, s->at,
+                          "at byte %zu, in %s: '%s' and other single messages are repeated more than %d times", r->at,
+                          f->kind->short_name, r->field->name, SCAN_MAX_MERGES);
     return true;
 }
 
@@ -217,17 +232,17 @@ static bool scan_value(struct scan *s, const struct frame *f, const struct recor
     return packable ? charge(s, 2, element_size(r->field->type)) : true;
 }
 
-/* The structs of model.h are smaller than twice those of protobuf-c. */
+/* The structs of model.h are about as large as those of protobuf-c. */
 static bool scan_frame(struct scan *s, struct frame *f, int depth)
 {
     const size_t passing = s->passing;
     uint64_t seen = 0;
     if (f->kind->n_fields > 64)
         UNREACHABLE("message %s has more than 64 fields", f->kind->name);
-    if (!charge(s, 3, f->kind->sizeof_message) || !charge(s, 1, BLOCK_COST))
+    if (!charge(s, 2, f->kind->sizeof_message) || !charge(s, 1, BLOCK_COST))
         return false;
     while (f->pos < f->end) {
-        struct record r;
+        struct record r = {0};
         s->passing += RECORD_COST;
         if (!read_record(s, f, &r) || !scan_value(s, f, &r, &seen, depth))
             return false;
@@ -236,8 +251,8 @@ static bool scan_frame(struct scan *s, struct frame *f, int depth)
     return true;
 }
 
-bool scan_message(struct diag *d, const struct loc *at, const ProtobufCMessageDescriptor *kind, const unsigned char *bytes,
-                  size_t size)
+bool scan_message(struct diag *d, const struct loc *at, const ProtobufCMessageDescriptor *kind,
+                  const unsigned char *bytes, size_t size)
 {
     size_t limit;
     if (!checked_mul_size(size, SCAN_MEMORY_FACTOR, &limit) || !checked_add_size(limit, SCAN_MEMORY_FIXED, &limit))

@@ -106,7 +106,7 @@ START_TEST(float16_is_rounded_once_at_the_end)
 }
 END_TEST
 
-/* ---- elementary functions: both modes against known values -------------------------------------------------------  */
+/* ---- elementary functions: both modes against known values --------------------------------------------------------- */
 
 static const struct {
     enum math_fn fn;

@@ -1,0 +1,230 @@
+#include "model/model.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "model/model_internal.h"
+#include <string.h>
+
+const char *attr_type_name(enum attr_type t)
+{
+    static const char *const names[ATTR_TYPE_COUNT] = {
+        "undefined", "float",   "int",    "string",        "tensor",         "graph",      "floats",     "ints",
+        "strings",   "tensors", "graphs", "sparse_tensor", "sparse_tensors", "type_proto", "type_protos"};
+    return (unsigned)t < ATTR_TYPE_COUNT ? names[t] : "undefined";
+}
+
+/* ---- files -------------------------------------------------------------------- */
+
+static bool refuse_text(struct diag *d, const char *path)
+{
+    const struct loc at = LOC_FILE(path);
+    return !str_ends_with(path, ".onnxtxt") || diag_error(d, &at, "text models are not supported by this version");
+}
+
+bool model_read(struct diag *d, struct arena *a, const char *path, struct model **out)
+{
+    struct arena scratch = {0};
+    unsigned char *bytes;
+    size_t size;
+    const bool ok = refuse_text(d, path) && file_read(d, &scratch, path, FILE_MAX_BYTES, &bytes, &size) &&
+                    model_read_onnx(d, a, path, bytes, size, out);
+    arena_free(&scratch);
+    return ok;
+}
+
+bool model_write(struct diag *d, const struct model *m, const char *path)
+{
+    struct arena scratch = {0};
+    unsigned char *bytes;
+    size_t size;
+    const bool ok =
+        refuse_text(d, path) && model_encode_onnx(d, &scratch, m, &bytes, &size) && file_write(d, path, bytes, size);
+    arena_free(&scratch);
+    return ok;
+}
+
+bool tensor_file_read(struct diag *d, struct arena *a, const char *path, struct tensor **out, const char **name)
+{
+    *name = "";
+    if (str_ends_with(path, ".npy"))
+        return npy_read(d, a, path, out);
+    struct arena scratch = {0};
+    unsigned char *bytes;
+    size_t size;
+    const bool ok = file_read(d, &scratch, path, FILE_MAX_BYTES, &bytes, &size) &&
+                    read_tensor_bytes(d, a, path, bytes, size, out, name);
+    arena_free(&scratch);
+    return ok;
+}
+
+bool tensor_file_write(struct diag *d, const char *path, const char *name, const struct tensor *t)
+{
+    if (str_ends_with(path, ".npy"))
+        return npy_write(d, path, t);
+    const struct loc at = LOC_FILE(path);
+    struct arena scratch = {0};
+    unsigned char *bytes;
+    size_t size;
+    const bool ok = write_packed(d, &scratch, &at, &write_tensor(&scratch, name, t)->base, &bytes, &size) &&
+                    file_write(d, path, bytes, size);
+    arena_free(&scratch);
+    return ok;
+}
+
+/* ---- look-ups ----------------------------------------------------------------- */
+
+struct model_initializer *model_find_initializer(const struct model_graph *g, const char *name)
+{
+    for (size_t i = 0; i < g->initializers.count; i++)
+        if (str_equal(g->initializers.data[i]->name, name))
+            return g->initializers.data[i];
+    return NULL;
+}
+
+struct model_value_info *model_find_input(const struct model_graph *g, const char *name)
+{
+    for (size_t i = 0; i < g->inputs.count; i++)
+        if (str_equal(g->inputs.data[i]->name, name))
+            return g->inputs.data[i];
+    return NULL;
+}
+
+struct model_value_info *model_find_output(const struct model_graph *g, const char *name)
+{
+    for (size_t i = 0; i < g->outputs.count; i++)
+        if (str_equal(g->outputs.data[i]->name, name))
+            return g->outputs.data[i];
+    return NULL;
+}
+
+/* A domain imported twice: equal versions are fine, others are refused at import, so the first will do. */
+int64_t model_opset(const model_opsets *opsets, const char *domain)
+{
+    const char *wanted = str_equal(domain, "ai.onnx") ? "" : domain;
+    for (size_t i = 0; i < opsets->count; i++)
+        if (str_equal(opsets->data[i].domain, wanted))
+            return opsets->data[i].version;
+    return 0;
+}
+
+/* ---- makers ------------------------------------------------------------------- */
+
+struct model_graph *model_graph_new(struct arena *a, const char *name)
+{
+    struct model_graph *g = arena_new(a, struct model_graph);
+    g->name = arena_strdup(a, name);
+    g->doc = "";
+    g->loc = (struct loc){.graph = g->name, .index = -1};
+    return g;
+}
+
+struct model_node *model_add_node(struct arena *a, struct model_graph *g, const char *domain, const char *op_type,
+                                  const char *const *inputs, const char *const *outputs)
+{
+    struct model_node *n = arena_new(a, struct model_node);
+    n->name = n->overload = n->doc = "";
+    n->op_type = arena_strdup(a, op_type);
+    n->domain = arena_strdup(a, domain);
+    n->loc = g->loc;
+    n->loc.node = n->name;
+    n->loc.op = n->op_type;
+    n->loc.index = (int)g->nodes.count;
+    for (; *inputs; inputs++)
+        vec_push(a, &n->inputs, arena_strdup(a, *inputs));
+    for (; *outputs; outputs++)
+        vec_push(a, &n->outputs, arena_strdup(a, *outputs));
+    vec_push(a, &g->nodes, n);
+    return n;
+}
+
+/* The attribute of that name, emptied: an old one is replaced in its place. */
+static struct model_attr *set_attr(struct arena *a, struct model_node *n, const char *name, enum attr_type type)
+{
+    struct model_attr *x = NULL;
+    for (size_t i = 0; i < n->attrs.count && !x; i++)
+        if (str_equal(n->attrs.data[i]->name, name))
+            x = n->attrs.data[i];
+    if (!x) {
+        x = arena_new(a, struct model_attr);
+        vec_push(a, &n->attrs, x);
+    }
+    *x = (struct model_attr){
+        .name = arena_strdup(a, name), .doc = "", .ref = "", .t_name = "", .s.data = "", .type = type, .loc = n->loc};
+    return x;
+}
+
+void model_set_int(struct arena *a, struct model_node *n, const char *name, int64_t x)
+{
+    set_attr(a, n, name, ATTR_INT)->i = x;
+}
+
+void model_set_float(struct arena *a, struct model_node *n, const char *name, float x)
+{
+    set_attr(a, n, name, ATTR_FLOAT)->f = x;
+}
+
+void model_set_string(struct arena *a, struct model_node *n, const char *name, const char *x)
+{
+    set_attr(a, n, name, ATTR_STRING)->s = (struct model_bytes){arena_strdup(a, x), strlen(x)};
+}
+
+void model_set_ints(struct arena *a, struct model_node *n, const char *name, const int64_t *x, size_t count)
+{
+    struct model_attr *attr = set_attr(a, n, name, ATTR_INTS);
+    VEC_RESERVE(a, &attr->ints, count);
+    for (size_t i = 0; i < count; i++)
+        attr->ints.data[attr->ints.count++] = x[i];
+}
+
+void model_set_strings(struct arena *a, struct model_node *n, const char *name, const char *const *x, size_t count)
+{
+    struct model_attr *attr = set_attr(a, n, name, ATTR_STRINGS);
+    VEC_RESERVE(a, &attr->strings, count);
+    for (size_t i = 0; i < count; i++)
+        attr->strings.data[attr->strings.count++] = (struct model_bytes){arena_strdup(a, x[i]), strlen(x[i])};
+}
+
+void model_set_tensor(struct arena *a, struct model_node *n, const char *name, struct tensor *t)
+{
+    set_attr(a, n, name, ATTR_TENSOR)->t = t;
+}
+
+void model_add_initializer(struct arena *a, struct model_graph *g, const char *name, struct tensor *t)
+{
+    struct model_initializer *x = arena_new(a, struct model_initializer);
+    x->name = arena_strdup(a, name);
+    x->doc = "";
+    x->tensor = t;
+    x->loc = g->loc;
+    vec_push(a, &g->initializers, x);
+}
+
+void model_add_value(struct arena *a, struct model_graph *g, int where, const char *name, enum dtype dtype,
+                     const struct model_dim *dims, size_t rank)
+{
+    struct model_value_info *v = arena_new(a, struct model_value_info);
+    v->name = arena_strdup(a, name);
+    v->doc = "";
+    v->loc = g->loc;
+    v->type = (struct model_type){.kind = TYPE_TENSOR,
+                                  .elem = dtype,
+                                  .has_shape = true,
+                                  .opaque_domain = "",
+                                  .opaque_name = "",
+                                  .denotation = ""};
+    VEC_RESERVE(a, &v->type.dims, rank);
+    for (size_t i = 0; i < rank; i++) {
+        v->type.dims.data[i] = dims ? dims[i] : (struct model_dim){.value = -1};
+        if (!v->type.dims.data[i].param)
+            v->type.dims.data[i].param = "";
+        if (!v->type.dims.data[i].denotation)
+            v->type.dims.data[i].denotation = "";
+    }
+    v->type.dims.count = rank;
+    if (where == 0)
+        vec_push(a, &g->inputs, v);
+    else if (where == 1)
+        vec_push(a, &g->outputs, v);
+    else
+        vec_push(a, &g->value_infos, v);
+}

@@ -1,0 +1,34 @@
+/* libFuzzer on the reader of .onnx bytes: what is accepted must also be written, and read again as the same.
+ *   fuzz_model -max_total_time=60 CORPUS */
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size);
+
+static void round_trip(struct diag *d, struct arena *a, const struct model *m)
+{
+    unsigned char *first, *second;
+    size_t first_size, second_size;
+    struct model *again;
+    if (!model_encode_onnx(d, a, m, &first, &first_size) ||
+        !model_read_onnx(d, a, "/nonexistent/fuzz.onnx", first, first_size, &again) ||
+        !model_encode_onnx(d, a, again, &second, &second_size) || first_size != second_size ||
+        memcmp(first, second, first_size) != 0)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
+{
+    struct arena a = {0};
+    struct diag d = {.arena = &a};
+    struct model *m;
+    const bool ok = model_read_onnx(&d, &a, "/nonexistent/fuzz.onnx", bytes, size, &m);
+    if (ok == (d.errors > 0)) /* refused without a reason, or accepted with one */
+        abort();
+    if (ok)
+        round_trip(&d, &a, m);
+    arena_free(&a);
+    return 0;
+}
