@@ -25,72 +25,6 @@ struct inlining {
     int rank;
 };
 
-/* ---- collapsing the producer's loops ------------------------------------------------------------------------------ */
-
-struct collapse_test {
-    int dim; /* may dim and dim + 1 be walked as one? */
-    int64_t inner;
-    bool ok;
-};
-
-static void test_access(const struct access *a, void *data)
-{
-    struct collapse_test *t = data;
-    t->ok &= a->stride[t->dim] == a->stride[t->dim + 1] * t->inner && a->term_count == 0;
-}
-
-static bool uses_index(const struct expr *e)
-{
-    if (e->op == EXPR_INDEX)
-        return true;
-    for (int t = 0; e->op == EXPR_LOAD && t < e->access.term_count; t++)
-        return true;
-    for (int i = 0; i < expr_arg_count(e); i++)
-        if (uses_index(e->arg[i]))
-            return true;
-    return false;
-}
-
-static const struct expr *drop_dim(const struct expr *load, void *data)
-{
-    const struct inlining *in = data;
-    struct access a = load->access;
-    const int dim = in->rank; /* borrowed: the dim merged into its successor */
-    memmove(a.stride + dim, a.stride + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *a.stride);
-    a.stride[LOOP_MAX_DIMS - 1] = 0;
-    return expr_load(in->arena, &a);
-}
-
-static void remove_dim(struct arena *arena, struct part *p, int dim)
-{
-    struct inlining borrowed = {.arena = arena, .rank = dim};
-    const struct expr_map map = {.arena = arena, .load = drop_dim, .data = &borrowed};
-    struct store *s = &p->stores.data[0];
-    s->value = expr_substitute(&map, s->value);
-    memmove(s->to.stride + dim, s->to.stride + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *s->to.stride);
-    memmove(p->extent + dim, p->extent + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->extent);
-    p->rank--;
-}
-
-/* Walks adjacent loops as one where every access allows it; loops of one turn vanish. Works on a private copy. */
-static void collapse(struct arena *arena, struct part *p)
-{
-    if (uses_index(p->stores.data[0].value))
-        return;
-    for (int d = p->rank - 1; d >= 0; d--)
-        if (p->extent[d] == 1)
-            remove_dim(arena, p, d);
-    for (int d = p->rank - 2; d >= 0; d--) {
-        struct collapse_test t = {.dim = d, .inner = p->extent[d + 1], .ok = true};
-        test_access(&p->stores.data[0].to, &t);
-        expr_each_load(p->stores.data[0].value, test_access, &t);
-        if (!t.ok)
-            continue;
-        p->extent[d + 1] *= p->extent[d];
-        remove_dim(arena, p, d);
-    }
-}
-
 /* ---- from strides back to indices --------------------------------------------------------------------------------- */
 
 /* Loop of the producer that a stride of the reader walks along, given the producer's row-major strides; -1: none. */
@@ -378,8 +312,7 @@ bool fuse_inline(struct fusion *f, struct kernel *producer)
     }
     if (points(&p) != b->count)
         return false;
-    p.stores.data = arena_copy(f->arena, p.stores.data, sizeof(struct store), 16);
-    collapse(f->arena, &p);
+    part_collapse(f->arena, &p);
     struct inlining in = {.arena = f->arena, .producer = &p, .buffer = b, .value = p.stores.data[0].value};
     const size_t readers = table->readers.count;
     struct kernel **list = arena_copy(f->arena, table->readers.data, readers * sizeof *list, 16);

@@ -126,6 +126,9 @@ void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out);
 void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out);
 /* Plain copy of one whole contiguous buffer into another (what remains of outputs and bindings)? Emitted as memcpy. */
 bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer **to);
+/* Walks adjacent loops as one where every access allows it, and drops loops of one turn; reduced loops are merged among
+ * themselves only. The order in which elements are visited stays. *p is a private copy afterwards. */
+void part_collapse(struct arena *a, struct part *p);
 int64_t kernel_int(const struct kernel *k, const char *name); /* -1 where not bound */
 void kernel_set_int(struct kernel *k, const char *name, int64_t value);
 /* Deterministic text of all kernels, for --dump-after lower|fuse and tests. */

@@ -1,0 +1,25 @@
+/* The C text of a program: a header and a source file, the same bytes for the same input. */
+#ifndef STEPC_EMIT_EMIT_H
+#define STEPC_EMIT_EMIT_H
+
+#include "plan/plan.h"
+
+struct emit_options {
+    const char *name;         /* C prefix of everything: "digits" */
+    const char *model_file;   /* base name, for the header comment */
+    const char *options_text; /* the options that change the output, as typed; "" if none */
+    bool reproducible;        /* contraction off, self-test in init() */
+    int simd;                 /* -1 auto, 0 none, or lanes (4, 8, 16) */
+};
+
+struct emitted {
+    const char *header, *source;
+    size_t state_bytes, arena_bytes;
+    size_t kernel_count; /* distinct kernel functions */
+};
+
+/* plans[i] belongs to program->entries[i]. */
+bool emit_program(struct diag *d, struct arena *a, const struct program *p, struct plan *const *plans,
+                  const struct emit_options *o, struct emitted *out) MUST_USE;
+
+#endif

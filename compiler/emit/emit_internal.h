@@ -1,0 +1,129 @@
+/* What the files of emit/ share; included nowhere else. */
+#ifndef STEPC_EMIT_EMIT_INTERNAL_H
+#define STEPC_EMIT_EMIT_INTERNAL_H
+
+#include "emit/emit.h"
+#include "emit/names.h"
+#include "emit/number.h"
+#include "emit/writer.h"
+
+/* An emitted kernel function; equal bodies share one. */
+struct kernel_function {
+    const char *name, *text; /* text without comment and name: what makes two kernels equal */
+    VEC(const char *) comments; /* one per kernel that uses it */
+    const char *definition;
+};
+
+struct emission {
+    struct arena *arena;
+    struct diag *diag;
+    const struct program *program;
+    struct plan *const *plans;
+    const struct emit_options *options;
+    const char *name, *upper; /* prefix, PREFIX */
+    struct name_scope file;   /* file-level identifiers */
+    const char **member;      /* state member of each variable, by index */
+    struct map helpers;       /* elementary functions used, by name (values unused) */
+    bool uses_registers;      /* some kernel needs the register tile section */
+    struct map functions;     /* body text -> struct kernel_function * */
+    struct map constants;     /* dtype and digest of the content -> name of the array */
+    struct writer constants_text;
+    bool has_byte_rows;
+    struct writer entries_text, arena_text;
+    const char ***input_names, ***output_names; /* [entry][i] */
+    bool uses_random;         /* some kernel of the entry at hand draws random numbers */
+    bool random_state;        /* the state carries seed and counters: an entry other than init draws */
+    const char **locals;      /* of the entry at hand, by buffer id: the pointer into the arena */
+    struct writer c, h;
+};
+
+/* ---- expressions (expr_text.c) ------------------------------------------------------------------------------------ */
+
+/* One parameter of a kernel function. */
+struct kernel_param {
+    struct buffer *buffer;
+    const char *name;
+    bool written, by_value, is_scratch;
+};
+typedef VEC(struct kernel_param) kernel_params;
+
+struct expr_local { /* a value that was computed into a named local */
+    const struct expr *expr;
+    const char *name;
+};
+
+/* How the names of one place in a kernel read. */
+struct expr_scope {
+    struct emission *e;
+    struct arena *arena;
+    const kernel_params *params;
+    const char *index[LOOP_MAX_DIMS]; /* text of each loop index; not a bare identifier: parenthesised where needed */
+    const char *result;               /* text of EXPR_RESULT */
+    VEC(struct expr_local) locals;
+    struct name_scope names; /* identifiers of the function: params, indices, locals */
+    bool uses_random;       /* seed and counter are parameters */
+    const char *index_type; /* of loop variables: see index_type() */
+};
+
+/* C text with the precedence of at least `precedence` (PREC_*). */
+enum { PREC_NONE = 0, PREC_SELECT = 3, PREC_EQUAL = 9, PREC_LESS = 10, PREC_ADD = 12, PREC_MUL = 13, PREC_UNARY = 15, PREC_PRIMARY = 16 };
+const char *expr_text(struct expr_scope *s, const struct expr *e, int precedence);
+/* "name[i * 64 + j]", or "name" for a value parameter. */
+const char *access_text(struct expr_scope *s, const struct access *a);
+/* Declares locals for what several of the expressions (or several places of one) share; the expressions then read them. The array is
+ * rewritten to expressions in which equal parts are one. */
+void expr_hoist(struct expr_scope *s, struct writer *w, const struct expr **e, size_t count);
+/* Text converted for storing into an element of dtype (bool from a condition). */
+const char *expr_stored(struct expr_scope *s, const struct expr *e);
+/* Notes that a helper of runtime/stepc_math.h or stepc_random.h is called; returns its name. */
+const char *use_helper(struct emission *e, const char *name);
+const char *param_name(const struct expr_scope *s, const struct buffer *b);
+/* "float", "int64_t" ... as the emitted C spells a dtype */
+const char *c_type(enum dtype d);
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+
+/* All stores of a part at the current point (values first, then writes). */
+void emit_stores(struct expr_scope *s, struct writer *w, const struct part *p);
+/* A loop nest with its reduction (kernel_loops.c). */
+void emit_loops(struct expr_scope *s, struct writer *w, const struct part *p);
+/* The body of a template kernel (kernel_template.c). */
+void emit_template_body(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before);
+/* The smallest of int, int32_t, int64_t that holds every index of the kernel, for loop variables. */
+const char *index_type(const struct kernel *k);
+
+/* Finds or makes the function of a kernel (kernel.c); the call's text, without semicolon, for the entry's writer. Checks of the
+ * kernel become functions of their own: *check_calls lists their calls. */
+struct kernel_call {
+    const char *call;        /* "product_nt_relu_32x32x64(h, in->x, ...)" */
+    const char *name;
+    VEC(const char *) checks; /* calls that return a stepc_status */
+};
+struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k);
+/* How an entry names a buffer as an argument (section_entry.c). */
+const char *buffer_argument(struct emission *e, const struct buffer *b, bool by_value);
+
+/* ---- sections ----------------------------------------------------------------------------------------------------- */
+
+void section_entries(struct emission *e); /* writes arena_text and entries_text; runs first: it finds kernels and constants */
+void section_header(struct emission *e);  /* the whole .h file */
+void section_preamble(struct emission *e);
+void section_data(struct emission *e);    /* constants and initial values */
+void section_math(struct emission *e);    /* register tiles and elementary functions */
+void section_kernels(struct emission *e);
+void section_model(struct emission *e);
+
+/* The parameter list of an entry: "(digits_state *state, ...". */
+const char *entry_signature(struct emission *e, const struct entry *entry);
+const char *input_name(struct emission *e, const struct entry *entry, size_t i);  /* member of the inputs struct */
+const char *output_name(struct emission *e, const struct entry *entry, size_t i);
+
+/* Name of the const array that holds a tensor (made on first use). */
+const char *constant_array(struct emission *e, const struct tensor *t, const char *wish);
+/* Bytes of a member and its alignment in the state; offsets are the C compiler's. */
+size_t emission_state_bytes(const struct emission *e);
+size_t emission_arena_bytes(const struct emission *e);
+/* "[32][64]", "" for a scalar. */
+const char *dims_text(struct arena *a, const struct shape *s);
+
+#endif

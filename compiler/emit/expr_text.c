@@ -1,0 +1,342 @@
+/* Expressions as C text. */
+#include "emit/emit_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *c_type(enum dtype d)
+{
+    return dtype_c_type(d);
+}
+
+const char *use_helper(struct emission *e, const char *name)
+{
+    map_set(&e->helpers, name, NULL);
+    return name;
+}
+
+static const struct kernel_param *find_param(const struct expr_scope *s, const struct buffer *b)
+{
+    for (size_t i = 0; i < s->params->count; i++)
+        if (s->params->data[i].buffer == b)
+            return &s->params->data[i];
+    UNREACHABLE("buffer '%s' is not a parameter of its kernel", b->name);
+}
+
+const char *param_name(const struct expr_scope *s, const struct buffer *b)
+{
+    return find_param(s, b)->name;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+static bool is_word(const char *s)
+{
+    return s[strcspn(s, " +-*/%<>=?:&|^()[],")] == '\0';
+}
+
+static void add_term(struct strbuf *b, int64_t stride, const char *index)
+{
+    const bool first = b->length == 0;
+    if (stride < 0)
+        strbuf_add(b, first ? "-" : " - ");
+    else if (!first)
+        strbuf_add(b, " + ");
+    const int64_t size = stride < 0 ? -stride : stride;
+    if (size == 1 && (is_word(index) || stride > 0))
+        strbuf_add(b, index);
+    else if (size == 1)
+        strbuf_addf(b, "(%s)", index);
+    else if (is_word(index))
+        strbuf_addf(b, "%s * %" PRId64, index, size);
+    else
+        strbuf_addf(b, "(%s) * %" PRId64, index, size);
+}
+
+/* Negative strides come last, so that no partial sum is negative and the text does not begin with a minus. */
+static const char *offset_text(struct expr_scope *s, const struct access *a)
+{
+    struct strbuf b = {.arena = s->arena};
+    for (int t = 0; t < a->term_count; t++)
+        add_term(&b, a->term[t].stride, expr_text(s, a->term[t].index, PREC_ADD));
+    for (int d = 0; d < LOOP_MAX_DIMS; d++)
+        if (a->stride[d] > 0 && strcmp(s->index[d], "0") != 0)
+            add_term(&b, a->stride[d], s->index[d]);
+    if (a->offset != 0 || b.length == 0)
+        strbuf_addf(&b, "%s%" PRId64, b.length ? " + " : "", a->offset);
+    for (int d = 0; d < LOOP_MAX_DIMS; d++)
+        if (a->stride[d] < 0 && strcmp(s->index[d], "0") != 0)
+            add_term(&b, a->stride[d], s->index[d]);
+    return strbuf_text(&b);
+}
+
+const char *access_text(struct expr_scope *s, const struct access *a)
+{
+    const struct kernel_param *p = find_param(s, a->buffer);
+    if (p->by_value)
+        return p->name;
+    return arena_printf(s->arena, "%s[%s]", p->name, offset_text(s, a));
+}
+
+/* ---- operations --------------------------------------------------------------------------------------------------- */
+
+static bool is_condition(const struct expr *e)
+{
+    switch (e->op) {
+    case EXPR_LT:
+    case EXPR_LE:
+    case EXPR_EQ: return true;
+    case EXPR_NOT: return e->dtype == DTYPE_BOOL;
+    case EXPR_AND:
+    case EXPR_OR:
+    case EXPR_XOR: return e->dtype == DTYPE_BOOL;
+    default: return false;
+    }
+}
+
+static const char *wrap(struct expr_scope *s, const char *text, int has, int wants)
+{
+    return has < wants ? arena_printf(s->arena, "(%s)", text) : text;
+}
+
+static const char *infix(struct expr_scope *s, const struct expr *e, const char *op, int precedence)
+{
+    return arena_printf(s->arena, "%s %s %s", expr_text(s, e->arg[0], precedence), op, expr_text(s, e->arg[1], precedence + 1));
+}
+
+static const char *call1(struct expr_scope *s, const char *helper, const struct expr *x)
+{
+    return arena_printf(s->arena, "%s(%s)", use_helper(s->e, helper), expr_text(s, x, PREC_NONE));
+}
+
+static const char *call2(struct expr_scope *s, const char *helper, const struct expr *x, const struct expr *y)
+{
+    return arena_printf(s->arena, "%s(%s, %s)", use_helper(s->e, helper), expr_text(s, x, PREC_NONE), expr_text(s, y, PREC_NONE));
+}
+
+/* Integer arithmetic wraps (design.md section 4): runtime/stepc_integer.h for signed types, plain C for unsigned ones. */
+static const char *wrapping(struct expr_scope *s, const struct expr *e)
+{
+    static const char *const names[] = {"add", "sub", "mul"};
+    static const char ops[] = "+-*";
+    const int bits = dtype_bits(e->dtype), op = (int)(e->op - EXPR_ADD);
+    if (dtype_is_signed(e->dtype) && bits >= 32)
+        return call2(s, arena_printf(s->arena, "stepc_%s%d", names[op], bits), e->arg[0], e->arg[1]);
+    const char *x = expr_text(s, e->arg[0], PREC_UNARY), *y = expr_text(s, e->arg[1], PREC_UNARY);
+    if (bits >= 32)
+        return arena_printf(s->arena, "(%s %c %s)", x, ops[op], y);
+    const char *wide = arena_printf(s->arena, "(uint32_t)%s %c (uint32_t)%s", x, ops[op], y);
+    if (dtype_is_signed(e->dtype))
+        return arena_printf(s->arena, "%s(%s)", use_helper(s->e, bits == 8 ? "stepc_signed8" : "stepc_signed16"), wide);
+    return arena_printf(s->arena, "(%s)(%s)", c_type(e->dtype), wide);
+}
+
+/* Division and remainder exist for 32 and 64 bits; narrower types are widened by C itself. */
+static const char *dividing(struct expr_scope *s, const struct expr *e, const char *what)
+{
+    const int bits = dtype_bits(e->dtype) <= 32 ? 32 : 64;
+    const char *text = call2(s, arena_printf(s->arena, "stepc_%s%s%d", what, dtype_is_signed(e->dtype) ? "" : "u", bits), e->arg[0], e->arg[1]);
+    return dtype_bits(e->dtype) < 32 ? arena_printf(s->arena, "(%s)%s", c_type(e->dtype), text) : text;
+}
+
+static const char *suffix_of(enum dtype d)
+{
+    return d == DTYPE_DOUBLE ? "" : "f";
+}
+
+static const char *cast_text(struct expr_scope *s, const struct expr *e)
+{
+    const struct expr *x = e->arg[0];
+    if (e->dtype == DTYPE_BOOL)
+        return is_condition(x) ? expr_text(s, x, PREC_EQUAL)
+                               : arena_printf(s->arena, "%s != %s", expr_text(s, x, PREC_EQUAL),
+                                              dtype_is_float(x->dtype) ? number_float(s->arena, x->dtype, 0) : "0");
+    if (dtype_is_float(x->dtype) && !dtype_is_float(e->dtype)) /* truncates, saturates, NaN gives 0 */
+        return call1(s, arena_printf(s->arena, "stepc_%s_to_%s", c_type(x->dtype), dtype_name(e->dtype)), x);
+    return arena_printf(s->arena, "(%s)%s", c_type(e->dtype), expr_text(s, x, PREC_UNARY));
+}
+
+static const char *math_text(struct expr_scope *s, const struct expr *e)
+{
+    static const char *const names[EXPR_FN_COUNT] = {
+        [EXPR_FN_EXP] = "exp",     [EXPR_FN_LOG] = "log",           [EXPR_FN_TANH] = "tanh", [EXPR_FN_SIGMOID] = "sigmoid",
+        [EXPR_FN_ERF] = "erf",     [EXPR_FN_SOFTPLUS] = "softplus", [EXPR_FN_SQRT] = "sqrt", [EXPR_FN_SIN] = "sin",
+        [EXPR_FN_COS] = "cos",     [EXPR_FN_LOG1P] = "log1p",       [EXPR_FN_EXPM1] = "expm1", [EXPR_FN_FLOOR] = "floor",
+        [EXPR_FN_CEIL] = "ceil",   [EXPR_FN_ROUND] = "round",       [EXPR_FN_ABS] = "fabs"};
+    if (!dtype_is_float(e->dtype)) { /* only the absolute value exists for integers; it wraps at the minimum */
+        const char *x = expr_text(s, e->arg[0], PREC_LESS + 1);
+        struct expr negated = {.op = EXPR_NEG, .dtype = e->dtype, .arg = {e->arg[0]}};
+        return arena_printf(s->arena, "(%s < 0 ? %s : %s)", x, expr_text(s, &negated, PREC_SELECT + 1), x);
+    }
+    return call1(s, arena_printf(s->arena, "stepc_%s%s", names[e->fn], suffix_of(e->dtype)), e->arg[0]);
+}
+
+static const char *random_text(struct expr_scope *s, const struct expr *e)
+{
+    const char *kind = e->op == EXPR_UNIFORM ? "uniform" : "normal";
+    const char *helper = use_helper(s->e, arena_printf(s->arena, "stepc_%s%s", kind, suffix_of(e->dtype)));
+    const char *seed = e->has_seed ? arena_printf(s->arena, "UINT64_C(%" PRIu64 ")", e->seed) : "seed";
+    s->uses_random = true;
+    return arena_printf(s->arena, "%s(%s, counter, %" PRId64 "u, (uint64_t)%s)", helper, seed, e->i,
+                        expr_text(s, e->arg[0], PREC_UNARY));
+}
+
+/* A bool as a condition: a comparison as it is, a stored bool (0 or 1) as the byte. */
+static const char *negation_text(struct expr_scope *s, const struct expr *e)
+{
+    if (e->op == EXPR_NOT)
+        return e->dtype == DTYPE_BOOL ? arena_printf(s->arena, "!%s", expr_text(s, e->arg[0], PREC_UNARY))
+                                      : arena_printf(s->arena, "(%s)~%s", c_type(e->dtype), expr_text(s, e->arg[0], PREC_UNARY));
+    if (dtype_is_float(e->dtype))
+        return arena_printf(s->arena, "-%s", expr_text(s, e->arg[0], PREC_UNARY + 1));
+    const struct expr zero = {.op = EXPR_INT, .dtype = e->dtype};
+    const struct expr minus = {.op = EXPR_SUB, .dtype = e->dtype, .arg = {&zero, e->arg[0]}};
+    return wrapping(s, &minus);
+}
+
+static const char *arithmetic_text(struct expr_scope *s, const struct expr *e, int *precedence)
+{
+    static const char ops[] = {[EXPR_ADD - EXPR_ADD] = '+', [EXPR_SUB - EXPR_ADD] = '-', [EXPR_MUL - EXPR_ADD] = '*',
+                               [EXPR_DIV - EXPR_ADD] = '/'};
+    const char op[2] = {ops[e->op - EXPR_ADD], 0};
+    if (dtype_is_float(e->dtype)) {
+        *precedence = e->op == EXPR_ADD || e->op == EXPR_SUB ? PREC_ADD : PREC_MUL;
+        return infix(s, e, op, *precedence);
+    }
+    *precedence = PREC_UNARY;
+    return wrapping(s, e);
+}
+
+static const char *text_of(struct expr_scope *s, const struct expr *e, int *precedence)
+{
+    *precedence = PREC_PRIMARY;
+    switch (e->op) {
+    case EXPR_FLOAT:
+        if (e->f < 0 || e->f != e->f)
+            *precedence = PREC_UNARY;
+        return number_float(s->arena, e->dtype, e->f);
+    case EXPR_INT:
+        if (e->i < 0)
+            *precedence = PREC_UNARY;
+        return number_int(s->arena, e->dtype, e->i);
+    case EXPR_LOAD: return access_text(s, &e->access);
+    case EXPR_RESULT: return s->result;
+    case EXPR_INDEX:
+        *precedence = PREC_UNARY;
+        return arena_printf(s->arena, is_word(s->index[e->i]) ? "(int64_t)%s" : "(int64_t)(%s)", s->index[e->i]);
+    case EXPR_MATH: return math_text(s, e);
+    case EXPR_UNIFORM:
+    case EXPR_NORMAL: return random_text(s, e);
+    case EXPR_POW: return call2(s, arena_printf(s->arena, "stepc_pow%s", suffix_of(e->dtype)), e->arg[0], e->arg[1]);
+    case EXPR_MOD: return dividing(s, e, dtype_is_signed(e->dtype) ? "rem" : "mod");
+    case EXPR_NEG:
+    case EXPR_NOT: *precedence = PREC_UNARY; return negation_text(s, e);
+    case EXPR_CAST: *precedence = e->dtype == DTYPE_BOOL ? PREC_EQUAL : PREC_UNARY; return cast_text(s, e);
+    case EXPR_DIV:
+        if (!dtype_is_float(e->dtype))
+            return dividing(s, e, "div");
+        return arithmetic_text(s, e, precedence);
+    case EXPR_ADD:
+    case EXPR_SUB:
+    case EXPR_MUL: return arithmetic_text(s, e, precedence);
+    case EXPR_LT: *precedence = PREC_LESS; return infix(s, e, "<", PREC_LESS);
+    case EXPR_LE: *precedence = PREC_LESS; return infix(s, e, "<=", PREC_LESS);
+    case EXPR_EQ: *precedence = PREC_EQUAL; return infix(s, e, "==", PREC_EQUAL);
+    case EXPR_AND:
+    case EXPR_OR:
+    case EXPR_XOR: { /* bit operations on 0 and 1; gcc wants parentheses around any operand with an operator of its own */
+        const char *op = e->op == EXPR_AND ? "&" : e->op == EXPR_OR ? "|" : "^";
+        *precedence = 6;
+        return arena_printf(s->arena, "%s %s %s", expr_text(s, e->arg[0], PREC_UNARY), op, expr_text(s, e->arg[1], PREC_UNARY));
+    }
+    case EXPR_SELECT:
+        *precedence = PREC_SELECT;
+        return arena_printf(s->arena, "%s ? %s : %s", expr_text(s, e->arg[0], PREC_SELECT + 1), expr_text(s, e->arg[1], PREC_SELECT + 1),
+                            expr_text(s, e->arg[2], PREC_SELECT));
+    }
+    UNREACHABLE("expression kind %d", (int)e->op);
+}
+
+const char *expr_text(struct expr_scope *s, const struct expr *e, int precedence)
+{
+    for (size_t i = 0; i < s->locals.count; i++)
+        if (s->locals.data[i].expr == e)
+            return s->locals.data[i].name;
+    int has;
+    const char *text = text_of(s, e, &has);
+    return wrap(s, text, has, precedence);
+}
+
+const char *expr_stored(struct expr_scope *s, const struct expr *e)
+{
+    if (e->dtype != DTYPE_BOOL || e->op == EXPR_LOAD || e->op == EXPR_INT)
+        return expr_text(s, e, PREC_NONE);
+    for (size_t i = 0; i < s->locals.count; i++)
+        if (s->locals.data[i].expr == e)
+            return s->locals.data[i].name;
+    return arena_printf(s->arena, "(uint8_t)%s", expr_text(s, e, PREC_PRIMARY));
+}
+
+/* ---- shared parts ------------------------------------------------------------------------------------------------- */
+
+struct occurrence {
+    const struct expr *expr;
+    int count;
+};
+
+struct sharing {
+    struct expr_scope *s;
+    struct arena *arena;
+    VEC(struct occurrence) seen; /* post-order: operands before their users */
+};
+
+/* Equal expressions become one object, so that what is the same is computed once. */
+static const struct expr *unify(struct sharing *h, const struct expr *e)
+{
+    struct expr copy = *e;
+    for (int i = 0; i < expr_arg_count(e); i++)
+        copy.arg[i] = unify(h, e->arg[i]);
+    for (int t = 0; e->op == EXPR_LOAD && t < e->access.term_count; t++)
+        copy.access.term[t].index = unify(h, e->access.term[t].index);
+    for (size_t i = 0; i < h->seen.count; i++)
+        if (expr_equal(h->seen.data[i].expr, &copy)) {
+            h->seen.data[i].count++;
+            return h->seen.data[i].expr;
+        }
+    struct expr *made = arena_new(h->arena, struct expr);
+    *made = copy;
+    const struct occurrence o = {made, 1};
+    vec_push(h->arena, &h->seen, o);
+    return made;
+}
+
+static bool is_worth_a_name(const struct expr_scope *s, const struct occurrence *o)
+{
+    if (o->count < 2)
+        return false;
+    switch (o->expr->op) {
+    case EXPR_FLOAT:
+    case EXPR_INT:
+    case EXPR_INDEX:
+    case EXPR_RESULT: return false;
+    case EXPR_LOAD: return !find_param(s, o->expr->access.buffer)->by_value;
+    default: return true;
+    }
+}
+
+void expr_hoist(struct expr_scope *s, struct writer *w, const struct expr **e, size_t count)
+{
+    struct sharing h = {.s = s, .arena = s->arena};
+    for (size_t i = 0; i < count; i++)
+        e[i] = unify(&h, e[i]);
+    for (size_t i = 0; i < h.seen.count; i++) {
+        const struct expr *x = h.seen.data[i].expr;
+        if (!is_worth_a_name(s, &h.seen.data[i]))
+            continue;
+        const char *text = expr_stored(s, x);
+        const char *name = name_in(&s->names, x->op == EXPR_LOAD ? arena_printf(s->arena, "%s0", param_name(s, x->access.buffer)) : "t");
+        write_line(w, "const %s %s = %s;", c_type(x->dtype), name, text);
+        const struct expr_local local = {x, name};
+        vec_push(s->arena, &s->locals, local);
+    }
+}

@@ -1,0 +1,284 @@
+/* One kernel as one C function: parameters, body, comment; kernels with equal bodies share the function.
+ *
+ * Parameters are named by what the kernel does with them, not by the model, so that layers of equal shape are equal text:
+ * y what it writes, w what it updates in place, x what it reads, s a scalar passed by value; operands of a template keep the
+ * template's names. The comment says which values of the model they are. */
+#include "emit/emit_internal.h"
+
+#include "graph/op_def.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- parameters --------------------------------------------------------------------------------------------------- */
+
+static bool contains(const buffer_list *l, const struct buffer *b)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (l->data[i] == b)
+            return true;
+    return false;
+}
+
+static const char *operand_name(const struct kernel *k, const struct buffer *b)
+{
+    for (int o = 0; o < k->operand_count; o++)
+        if (k->operands[o].access.buffer == b)
+            return k->operands[o].param;
+    return NULL;
+}
+
+static kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names)
+{
+    kernel_params params = {0};
+    buffer_list reads = {0}, writes = {0};
+    struct kernel without_checks = *k;
+    without_checks.checks.count = 0;
+    kernel_reads(e->arena, &without_checks, &reads);
+    kernel_writes(e->arena, &without_checks, &writes);
+    for (int o = 0; o < k->operand_count; o++) /* the template's own names come first */
+        map_set(&names->taken, k->operands[o].param, NULL);
+    if (k->scratch_param)
+        map_set(&names->taken, k->scratch_param, NULL);
+    for (size_t i = 0; i < writes.count; i++) {
+        struct kernel_param p = {.buffer = writes.data[i], .written = true};
+        p.name = name_in(names, contains(&reads, p.buffer) ? "w" : "y_");
+        vec_push(e->arena, &params, p);
+    }
+    for (size_t i = 0; i < reads.count; i++) {
+        struct kernel_param p = {.buffer = reads.data[i]};
+        if (contains(&writes, p.buffer))
+            continue;
+        p.name = operand_name(k, p.buffer);
+        p.by_value = !p.name && p.buffer->count == 1;
+        if (!p.name)
+            p.name = name_in(names, p.by_value ? "s" : "x");
+        vec_push(e->arena, &params, p);
+    }
+    if (k->scratch) {
+        const struct kernel_param p = {.buffer = k->scratch, .name = k->scratch_param, .written = true, .is_scratch = true};
+        vec_push(e->arena, &params, p);
+    }
+    return params;
+}
+
+static const char *param_declaration(struct arena *a, const struct kernel_param *p)
+{
+    const char *type = c_type(p->buffer->dtype);
+    if (p->by_value)
+        return arena_printf(a, "const %s %s", type, p->name);
+    return arena_printf(a, "%s%s *restrict %s", p->written ? "" : "const ", type, p->name);
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------------- */
+
+static struct expr_scope scope_for(struct emission *e, const kernel_params *params, const struct name_scope *names)
+{
+    struct expr_scope s = {.e = e, .arena = e->arena, .params = params, .names = *names};
+    for (int d = 0; d < LOOP_MAX_DIMS; d++)
+        s.index[d] = "0";
+    return s;
+}
+
+static const char *body_text(struct emission *e, const struct kernel *k, const kernel_params *params,
+                             const struct name_scope *names, bool *uses_random, struct writer *before)
+{
+    struct writer w = {.text = {.arena = e->arena}, .depth = 1};
+    struct expr_scope s = scope_for(e, params, names);
+    s.index_type = index_type(k);
+    if (k->tmpl) {
+        emit_template_body(&s, &w, k, before);
+    } else {
+        for (size_t p = 0; p < k->parts.count; p++) {
+            struct expr_scope part = s; /* loop names may repeat from one nest to the next */
+            part.names = (struct name_scope){.taken = {.arena = e->arena}};
+            for (size_t i = 0; i < names->taken.count; i++)
+                map_set(&part.names.taken, names->taken.entries[i].key, NULL);
+            emit_loops(&part, &w, &k->parts.data[p]);
+            s.uses_random |= part.uses_random;
+        }
+    }
+    *uses_random = s.uses_random;
+    return strbuf_text(&w.text);
+}
+
+/* "_32x10x32": sizes of the widest part (products: M, N, K). */
+static const char *sizes_suffix(struct emission *e, const struct kernel *k)
+{
+    struct strbuf b = {.arena = e->arena};
+    if (k->tmpl && kernel_int(k, "K") >= 0)
+        return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64, kernel_int(k, "M"), kernel_int(k, "N"), kernel_int(k, "K"));
+    const struct part *widest = NULL;
+    int64_t most = -1;
+    for (size_t p = 0; p < k->parts.count; p++) {
+        int64_t n = 1;
+        for (int d = 0; d < k->parts.data[p].rank; d++)
+            n *= k->parts.data[p].extent[d];
+        if (n > most) {
+            most = n;
+            widest = &k->parts.data[p];
+        }
+    }
+    for (int d = 0; widest && d < widest->rank; d++)
+        if (widest->extent[d] != 1)
+            strbuf_addf(&b, "%s%" PRId64, b.length ? "x" : "_", widest->extent[d]);
+    return strbuf_text(&b);
+}
+
+/* What the kernel does to the state and which nodes it came from. */
+static const char *comment_text(struct emission *e, const struct kernel *k, const kernel_params *params)
+{
+    struct strbuf b = {.arena = e->arena};
+    for (size_t i = 0; i < k->nodes.count; i++) {
+        const struct node *n = k->nodes.data[i];
+        const char *op = op_display_name(n->def);
+        strbuf_add(&b, i ? ", " : "");
+        if (n->loc.origin)
+            strbuf_addf(&b, "%s (%s)", op, n->loc.origin);
+        else if (n->name[0])
+            strbuf_addf(&b, "%s \"%s\"", op, n->name);
+        else
+            strbuf_add(&b, op);
+    }
+    if (k->nodes.count == 0)
+        strbuf_add(&b, "copy");
+    strbuf_add(&b, ";");
+    for (size_t i = 0; i < params->count; i++) {
+        const struct kernel_param *p = &params->data[i];
+        if (p->is_scratch)
+            continue;
+        strbuf_addf(&b, "%s %s is \"%s\"%s%s", i ? "," : "", p->name, p->buffer->name, p->buffer->shape.rank ? " " : "",
+                    p->buffer->shape.rank ? shape_text(e->arena, &p->buffer->shape) : "");
+    }
+    return strbuf_text(&b);
+}
+
+static struct kernel_function *find_function(struct emission *e, const struct kernel *k, const kernel_params *params,
+                                             const struct name_scope *names, bool *uses_random)
+{
+    struct writer before = {.text = {.arena = e->arena}};
+    const char *body = body_text(e, k, params, names, uses_random, &before);
+    struct strbuf key = {.arena = e->arena};
+    const char **declarations = arena_array(e->arena, const char *, params->count + 2);
+    size_t count = 0;
+    for (size_t i = 0; i < params->count; i++)
+        declarations[count++] = param_declaration(e->arena, &params->data[i]);
+    if (*uses_random) {
+        declarations[count++] = "const uint64_t seed";
+        declarations[count++] = "const uint64_t counter";
+    }
+    for (size_t i = 0; i < count; i++)
+        strbuf_addf(&key, "%s,", declarations[i]);
+    strbuf_add(&key, body);
+    struct kernel_function *f = map_get(&e->functions, strbuf_text(&key));
+    if (f)
+        return f;
+    f = arena_new(e->arena, struct kernel_function);
+    f->name = name_in(&e->file, arena_printf(e->arena, "%s%s", name_mangle(e->arena, k->label), sizes_suffix(e, k)));
+    struct writer w = {.text = {.arena = e->arena}};
+    write_list(&w, arena_printf(e->arena, "static STEPC_KERNEL void %s(", f->name), declarations, count, ")");
+    write_line(&w, "{");
+    strbuf_add(&w.text, body);
+    write_line(&w, "}");
+    f->text = strbuf_text(&before.text);
+    f->definition = strbuf_text(&w.text);
+    map_set(&e->functions, strbuf_text(&key), f);
+    return f;
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------------------- */
+
+static const char *check_call(struct emission *e, const struct kernel *k, const struct check *c)
+{
+    struct kernel only = {.label = "check", .id = k->id};
+    vec_push(e->arena, &only.checks, *c);
+    buffer_list reads = {0};
+    kernel_reads(e->arena, &only, &reads);
+    struct name_scope names = {.taken = {.arena = e->arena}};
+    kernel_params params = {0};
+    for (size_t i = 0; i < reads.count; i++) {
+        const struct kernel_param p = {.buffer = reads.data[i], .name = name_in(&names, "x")};
+        vec_push(e->arena, &params, p);
+    }
+    struct part as_part = {.rank = c->rank}; /* for the type of indices and the loops */
+    memcpy(as_part.extent, c->extent, sizeof c->extent);
+    vec_push(e->arena, &only.parts, as_part);
+    struct expr_scope s = scope_for(e, &params, &names);
+    struct writer w = {.text = {.arena = e->arena}, .depth = 1};
+    const char *type = index_type(&only);
+    int open = 0;
+    for (int d = 0; d < c->rank; d++) {
+        if (c->extent[d] == 1)
+            continue;
+        s.index[d] = name_in(&s.names, (const char *[]){"i", "j", "k", "m", "n", "p"}[open % 6]);
+        write_open(&w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", type, s.index[d], s.index[d], c->extent[d], s.index[d]);
+        open++;
+    }
+    const char *value = name_in(&s.names, "v");
+    write_line(&w, "const int64_t %s = %s;", value, expr_text(&s, expr_cast(e->arena, DTYPE_INT64, c->value), PREC_NONE));
+    const char *except = c->has_except ? arena_printf(e->arena, " && %s != %s", value, number_int(e->arena, DTYPE_INT64, c->except)) : "";
+    write_open(&w, "if ((%s < %s || %s >= %s)%s)", value, number_int(e->arena, DTYPE_INT64, c->low), value,
+               number_int(e->arena, DTYPE_INT64, c->high), except);
+    write_line(&w, "return %s;", c->status);
+    write_close(&w, "");
+    for (; open > 0; open--)
+        write_close(&w, "");
+    write_line(&w, "return STEPC_OK;");
+    const char *body = strbuf_text(&w.text);
+    struct strbuf key = {.arena = e->arena};
+    const char **declarations = arena_array(e->arena, const char *, params.count + 1);
+    const char **arguments = arena_array(e->arena, const char *, params.count + 1);
+    for (size_t i = 0; i < params.count; i++) {
+        declarations[i] = param_declaration(e->arena, &params.data[i]);
+        arguments[i] = buffer_argument(e, params.data[i].buffer, false);
+        strbuf_addf(&key, "%s,", declarations[i]);
+    }
+    strbuf_add(&key, body);
+    struct kernel_function *f = map_get(&e->functions, strbuf_text(&key));
+    if (!f) {
+        f = arena_new(e->arena, struct kernel_function);
+        f->name = name_in(&e->file, !strcmp(c->status, "STEPC_E_LABEL") ? "check_labels" : "check_indices");
+        f->text = "";
+        struct writer d = {.text = {.arena = e->arena}};
+        write_list(&d, arena_printf(e->arena, "static STEPC_KERNEL stepc_status %s(", f->name), declarations, params.count, ")");
+        write_line(&d, "{");
+        strbuf_add(&d.text, body);
+        write_line(&d, "}");
+        f->definition = strbuf_text(&d.text);
+        vec_push(e->arena, &f->comments,
+                 arena_printf(e->arena, "Each value must be in %" PRId64 " .. %" PRId64 ".", c->low, c->high - 1));
+        map_set(&e->functions, strbuf_text(&key), f);
+    }
+    struct writer call = {.text = {.arena = e->arena}};
+    strbuf_addf(&call.text, "%s(", f->name);
+    for (size_t i = 0; i < params.count; i++)
+        strbuf_addf(&call.text, "%s%s", i ? ", " : "", arguments[i]);
+    strbuf_add(&call.text, ")");
+    return strbuf_text(&call.text);
+}
+
+/* ---- the call ----------------------------------------------------------------------------------------------------- */
+
+struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k)
+{
+    (void)plan;
+    struct kernel_call call = {0};
+    struct name_scope names = {.taken = {.arena = e->arena}};
+    const kernel_params params = find_params(e, k, &names);
+    bool uses_random = false;
+    struct kernel_function *f = find_function(e, k, &params, &names, &uses_random);
+    vec_push(e->arena, &f->comments, comment_text(e, k, &params));
+    struct strbuf text = {.arena = e->arena};
+    strbuf_addf(&text, "%s(", f->name);
+    for (size_t i = 0; i < params.count; i++)
+        strbuf_addf(&text, "%s%s", i ? ", " : "", buffer_argument(e, params.data[i].buffer, params.data[i].by_value));
+    if (uses_random) {
+        e->uses_random = true;
+        strbuf_addf(&text, "%sseed, counter", params.count ? ", " : "");
+    }
+    strbuf_add(&text, ")");
+    call.name = f->name;
+    call.call = strbuf_text(&text);
+    for (size_t i = 0; i < k->checks.count; i++)
+        vec_push(e->arena, &call.checks, check_call(e, k, &k->checks.data[i]));
+    return call;
+}

@@ -1,0 +1,368 @@
+/* Loop nests as C text, in the order of sums that the numeric contract fixes (docs/numerics.md):
+ *
+ *   no reduction             nested loops
+ *   last axis reduced        16 lanes, element p of the reduced tail goes to lane p % 16, folded by halves
+ *   outer axes reduced       one accumulator per output in index order; a block of outputs side by side
+ *
+ * Axes of one element count as absent. */
+#include "emit/emit_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define LANES 16
+#define BLOCK 64 /* accumulators side by side when outer axes are reduced */
+
+static const char *const index_names[] = {"i", "j", "k", "m", "n", "p", "q", "r"};
+
+/* ---- stores ------------------------------------------------------------------------------------------------------- */
+
+void emit_stores(struct expr_scope *s, struct writer *w, const struct part *p)
+{
+    const size_t count = p->stores.count, locals = s->locals.count;
+    const struct expr **values = arena_array(s->arena, const struct expr *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        values[i] = p->stores.data[i].value;
+    expr_hoist(s, w, values, count);
+    const char **texts = arena_array(s->arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        texts[i] = expr_stored(s, values[i]);
+        if (count > 1 && i + 1 < count && texts[i][strcspn(texts[i], " [(")] != '\0') { /* all values before the first write */
+            const char *name = name_in(&s->names, "u");
+            write_line(w, "const %s %s = %s;", c_type(p->stores.data[i].to.buffer->dtype), name, texts[i]);
+            texts[i] = name;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        write_line(w, "%s = %s;", access_text(s, &p->stores.data[i].to), texts[i]);
+    s->locals.count = locals;
+}
+
+/* ---- loops -------------------------------------------------------------------------------------------------------- */
+
+const char *index_type(const struct kernel *k)
+{
+    int64_t most = k->scratch_count;
+    for (int64_t i = 0; i < k->operand_count; i++)
+        most = k->operands[i].access.buffer->count > most ? k->operands[i].access.buffer->count : most;
+    for (size_t p = 0; p < k->parts.count; p++) {
+        int64_t points = 1;
+        for (int d = 0; d < k->parts.data[p].rank; d++)
+            points *= k->parts.data[p].extent[d];
+        most = points > most ? points : most;
+        for (size_t s = 0; s < k->parts.data[p].stores.count; s++) {
+            const int64_t n = k->parts.data[p].stores.data[s].to.buffer->count;
+            most = n > most ? n : most;
+        }
+    }
+    struct arena scratch = {0};
+    buffer_list reads = {0};
+    kernel_reads(&scratch, k, &reads);
+    for (size_t i = 0; i < reads.count; i++)
+        most = reads.data[i]->count > most ? reads.data[i]->count : most;
+    arena_free(&scratch);
+    /* int is at least 16 bits; LANES and BLOCK are added to indices before they are compared */
+    return most < INT16_MAX - 2 * BLOCK ? "int" : most < INT32_MAX - 2 * BLOCK ? "int32_t" : "int64_t";
+}
+
+struct nest {
+    struct expr_scope *s;
+    struct writer *w;
+    const struct part *p;
+    const char *type; /* of loop variables */
+    int names_used;
+    int open;
+};
+
+static const char *fresh_index(struct nest *n)
+{
+    const int known = (int)(sizeof index_names / sizeof *index_names);
+    const char *wish = n->names_used < known ? index_names[n->names_used] : arena_printf(n->s->arena, "i%d", n->names_used);
+    n->names_used++;
+    return name_in(&n->s->names, wish);
+}
+
+/* Opens a loop over dim d; a loop of one turn is only the index 0. */
+static void open_loop(struct nest *n, int d)
+{
+    if (n->p->extent[d] == 1) {
+        n->s->index[d] = "0";
+        return;
+    }
+    const char *i = fresh_index(n);
+    n->s->index[d] = i;
+    write_open(n->w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", n->type, i, i, n->p->extent[d], i);
+    n->open++;
+}
+
+static void close_to(struct nest *n, int open)
+{
+    for (; n->open > open; n->open--)
+        write_close(n->w, "");
+}
+
+static bool counts(const struct part *p, int d)
+{
+    return p->extent[d] != 1;
+}
+
+/* ---- reductions --------------------------------------------------------------------------------------------------- */
+
+static enum dtype element_type(const struct part *p)
+{
+    return p->element->dtype;
+}
+
+static const char *neutral(struct nest *n)
+{
+    struct arena *a = n->s->arena;
+    const enum dtype d = element_type(n->p);
+    switch (n->p->reduce) {
+    case REDUCE_SUM: return dtype_is_float(d) ? number_float(a, d, 0) : "0";
+    case REDUCE_PROD: return dtype_is_float(d) ? number_float(a, d, 1) : "1";
+    case REDUCE_MAX: return dtype_is_float(d) ? number_float(a, d, -1.0 / 0.0) : d == DTYPE_BOOL ? "0" : number_int(a, d, dtype_min_int(d));
+    case REDUCE_MIN:
+        return dtype_is_float(d) ? number_float(a, d, 1.0 / 0.0)
+               : d == DTYPE_BOOL ? "1"
+               : d == DTYPE_UINT64 ? "UINT64_MAX" : number_int(a, d, dtype_max_int(d));
+    case REDUCE_NONE: break;
+    }
+    UNREACHABLE("reduction kind %d", (int)n->p->reduce);
+}
+
+/* acc = acc (op) x as statements; x is evaluated once. */
+static void write_combine(struct nest *n, const char *acc, const char *x)
+{
+    const enum dtype d = element_type(n->p);
+    const bool is_sum = n->p->reduce == REDUCE_SUM;
+    if (n->p->reduce == REDUCE_MAX || n->p->reduce == REDUCE_MIN) {
+        const char *less = n->p->reduce == REDUCE_MAX ? ">" : "<";
+        const bool simple = x[strcspn(x, " (")] == '\0';
+        const char *v = x;
+        if (!simple) {
+            v = "v";
+            write_line(n->w, "const %s v = %s;", c_type(d), x);
+        }
+        if (dtype_is_float(d)) /* a NaN stays */
+            write_line(n->w, "%s = %s %s %s || %s != %s ? %s : %s;", acc, v, less, acc, v, v, v, acc);
+        else
+            write_line(n->w, "%s = %s %s %s ? %s : %s;", acc, v, less, acc, v, acc);
+        return;
+    }
+    if (dtype_is_float(d))
+        write_line(n->w, "%s %s= %s;", acc, is_sum ? "+" : "*", x);
+    else
+        write_line(n->w, "%s = (%s)((uint64_t)%s %s (uint64_t)%s);", acc, c_type(d), acc, is_sum ? "+" : "*",
+                   x[strcspn(x, " ")] ? arena_printf(n->s->arena, "(%s)", x) : x);
+}
+
+static void write_element(struct nest *n, const char *acc)
+{
+    const size_t locals = n->s->locals.count;
+    const struct expr *e = n->p->element;
+    expr_hoist(n->s, n->w, &e, 1);
+    write_combine(n, acc, expr_stored(n->s, e));
+    n->s->locals.count = locals;
+}
+
+static int64_t tail_extent(const struct part *p, int from)
+{
+    int64_t count = 1;
+    for (int d = from; d < p->rank; d++)
+        count *= p->extent[d];
+    return count;
+}
+
+/* for (l..) lane[l] (op)= element, over `width` lanes from position `base` of the tail's only loop d. */
+static void write_lane_loop(struct nest *n, int d, const char *lane, const char *base, int64_t width)
+{
+    const char *l = name_in(&n->s->names, "l");
+    write_open(n->w, "for (int %s = 0; %s < %" PRId64 "; %s++)", l, l, width, l);
+    n->s->index[d] = base ? arena_printf(n->s->arena, "%s + %s", base, l) : l;
+    write_element(n, arena_printf(n->s->arena, "%s[%s]", lane, l));
+    write_close(n->w, "");
+}
+
+static void write_tail(struct nest *n, int from, const char *lane, int64_t lanes)
+{
+    const struct part *p = n->p;
+    if (from == p->rank - 1) {
+        const int64_t whole = p->extent[from] / lanes * lanes, rest = p->extent[from] - whole;
+        if (whole == lanes && rest == 0) {
+            write_lane_loop(n, from, lane, NULL, lanes);
+            return;
+        }
+        if (whole > 0) {
+            const char *k = fresh_index(n);
+            write_open(n->w, "for (%s %s = 0; %s < %" PRId64 "; %s += %" PRId64 ")", n->type, k, k, whole, k, lanes);
+            write_lane_loop(n, from, lane, k, lanes);
+            write_close(n->w, "");
+        }
+        if (rest > 0)
+            write_lane_loop(n, from, lane, whole ? arena_printf(n->s->arena, "%" PRId64, whole) : NULL, rest);
+        return;
+    }
+    /* The tail cannot be walked as one loop: number its elements. */
+    const int open = n->open;
+    const char *position = name_in(&n->s->names, "position");
+    write_line(n->w, "unsigned %s = 0;", position);
+    for (int d = from; d < p->rank; d++)
+        open_loop(n, d);
+    write_element(n, arena_printf(n->s->arena, "%s[%s]", lane, position));
+    write_line(n->w, "%s = (%s + 1u) %% %" PRId64 "u;", position, position, lanes);
+    close_to(n, open);
+}
+
+static void write_fold(struct nest *n, const char *lane, int64_t lanes)
+{
+    for (int64_t half = lanes / 2; half > 0; half /= 2) {
+        if (half > 1) {
+            const char *l = name_in(&n->s->names, "l");
+            write_open(n->w, "for (int %s = 0; %s < %" PRId64 "; %s++)", l, l, half, l);
+            write_combine(n, arena_printf(n->s->arena, "%s[%s]", lane, l), arena_printf(n->s->arena, "%s[%s + %" PRId64 "]", lane, l, half));
+            write_close(n->w, "");
+        } else {
+            write_combine(n, arena_printf(n->s->arena, "%s[0]", lane), arena_printf(n->s->arena, "%s[1]", lane));
+        }
+    }
+}
+
+/* The last axis is reduced. Lanes that no element reaches are left out: adding +0 changes nothing that starts from +0. */
+static void write_lanes(struct nest *n, int tail)
+{
+    const struct part *p = n->p;
+    const int64_t count = tail_extent(p, tail);
+    int64_t lanes = 1;
+    while (lanes < LANES && lanes < count)
+        lanes *= 2;
+    for (int d = 0; d < tail; d++)
+        if (!p->reduced[d])
+            open_loop(n, d);
+    const char *type = c_type(element_type(p)), *start = neutral(n);
+    const char *lane = name_in(&n->s->names, lanes > 1 ? "lane" : "sum");
+    const bool zero = p->reduce == REDUCE_SUM;
+    if (lanes > 1 && zero)
+        write_line(n->w, "%s %s[%" PRId64 "] = {%s};", type, lane, lanes, start);
+    else if (lanes > 1) {
+        struct strbuf all = {.arena = n->s->arena};
+        for (int64_t l = 0; l < lanes; l++)
+            strbuf_addf(&all, "%s%s", l ? ", " : "", start);
+        write_line(n->w, "%s %s[%" PRId64 "] = {%s};", type, lane, lanes, strbuf_text(&all));
+    } else {
+        write_line(n->w, "%s %s = %s;", type, lane, start);
+    }
+    const int open = n->open;
+    for (int d = 0; d < tail; d++)
+        if (p->reduced[d])
+            open_loop(n, d);
+    if (lanes > 1) {
+        write_tail(n, tail, lane, lanes);
+    } else {
+        for (int d = tail; d < p->rank; d++)
+            open_loop(n, d);
+        if (count > 0)
+            write_element(n, lane);
+    }
+    close_to(n, open);
+    if (lanes > 1)
+        write_fold(n, lane, lanes);
+    n->s->result = lanes > 1 ? arena_printf(n->s->arena, "%s[0]", lane) : lane;
+    emit_stores(n->s, n->w, p);
+    close_to(n, 0);
+}
+
+/* The largest divisor of the extent up to BLOCK if it is a decent vector, else BLOCK with a shorter last block. */
+static int64_t block_of(int64_t extent)
+{
+    if (extent <= BLOCK)
+        return extent;
+    for (int64_t b = BLOCK; b >= LANES; b--)
+        if (extent % b == 0)
+            return b;
+    return BLOCK;
+}
+
+/* Only outer axes are reduced: outputs along the last kept axis `v` side by side. */
+static void write_columns(struct nest *n, int v)
+{
+    const struct part *p = n->p;
+    const int64_t extent = p->extent[v], block = block_of(extent);
+    for (int d = 0; d < p->rank; d++)
+        if (!p->reduced[d] && d != v)
+            open_loop(n, d);
+    const char *base = NULL, *width = arena_printf(n->s->arena, "%" PRId64, block);
+    if (block < extent) {
+        base = fresh_index(n);
+        write_open(n->w, "for (%s %s = 0; %s < %" PRId64 "; %s += %" PRId64 ")", n->type, base, base, extent, base, block);
+        n->open++;
+        if (extent % block != 0) {
+            width = name_in(&n->s->names, "width");
+            write_line(n->w, "const int %s = (int)(%" PRId64 " - %s < %" PRId64 " ? %" PRId64 " - %s : %" PRId64 ");", width, extent, base,
+                       block, extent, base, block);
+        }
+    }
+    const char *acc = name_in(&n->s->names, "sum"), *l = name_in(&n->s->names, "l");
+    if (p->reduce == REDUCE_SUM) {
+        write_line(n->w, "%s %s[%" PRId64 "] = {%s};", c_type(element_type(p)), acc, block, neutral(n));
+    } else {
+        write_line(n->w, "%s %s[%" PRId64 "];", c_type(element_type(p)), acc, block);
+        write_open(n->w, "for (int %s = 0; %s < %" PRId64 "; %s++)", l, l, block, l);
+        write_line(n->w, "%s[%s] = %s;", acc, l, neutral(n));
+        write_close(n->w, "");
+    }
+    const int open = n->open;
+    for (int d = 0; d < p->rank; d++)
+        if (p->reduced[d])
+            open_loop(n, d);
+    n->s->index[v] = base ? arena_printf(n->s->arena, "%s + %s", base, l) : l;
+    write_open(n->w, "for (int %s = 0; %s < %s; %s++)", l, l, width, l);
+    write_element(n, arena_printf(n->s->arena, "%s[%s]", acc, l));
+    write_close(n->w, "");
+    close_to(n, open);
+    write_open(n->w, "for (int %s = 0; %s < %s; %s++)", l, l, width, l);
+    n->s->result = arena_printf(n->s->arena, "%s[%s]", acc, l);
+    emit_stores(n->s, n->w, p);
+    write_close(n->w, "");
+    close_to(n, 0);
+}
+
+/* ---- one part ----------------------------------------------------------------------------------------------------- */
+
+static bool is_empty(const struct part *p, bool reduced)
+{
+    for (int d = 0; d < p->rank; d++)
+        if (p->reduced[d] == reduced && p->extent[d] == 0)
+            return true;
+    return false;
+}
+
+void emit_loops(struct expr_scope *s, struct writer *w, const struct part *original)
+{
+    struct part p = *original;
+    part_collapse(s->arena, &p);
+    struct nest n = {.s = s, .w = w, .p = &p, .type = s->index_type};
+    for (int d = 0; d < LOOP_MAX_DIMS; d++)
+        s->index[d] = "0";
+    if (is_empty(&p, false))
+        return;
+    if (p.reduce == REDUCE_NONE) {
+        for (int d = 0; d < p.rank; d++)
+            open_loop(&n, d);
+        emit_stores(s, w, &p);
+        close_to(&n, 0);
+        return;
+    }
+    int tail = p.rank, last_kept = -1;
+    while (tail > 0 && (p.reduced[tail - 1] || !counts(&p, tail - 1)))
+        tail--;
+    bool tail_counts = false;
+    for (int d = tail; d < p.rank; d++)
+        tail_counts |= p.reduced[d] && counts(&p, d);
+    for (int d = 0; d < p.rank; d++)
+        if (!p.reduced[d] && counts(&p, d))
+            last_kept = d;
+    if (tail_counts || last_kept < 0)
+        write_lanes(&n, tail);
+    else
+        write_columns(&n, last_kept);
+}

@@ -1,0 +1,20 @@
+/* C identifiers for things of the model. */
+#ifndef STEPC_EMIT_NAMES_H
+#define STEPC_EMIT_NAMES_H
+
+#include "base/map.h"
+
+/* Names given out in one scope (the file, a struct, a function). A zeroed scope with .taken.arena set is empty. */
+struct name_scope {
+    struct map taken;
+};
+
+/* "fc1.weight" -> "fc1_weight"; "1x" -> "_1x" is reserved-free: "v1x"; C and C++ keywords, names of libc and of stepc.h get a
+ * trailing underscore; a clash gets _2, _3... The result is in the scope's arena and taken from now on. */
+const char *name_in(struct name_scope *s, const char *wish);
+/* Without a scope: the mangled form only. */
+const char *name_mangle(struct arena *a, const char *wish);
+/* Upper case of an identifier. */
+const char *name_upper(struct arena *a, const char *identifier);
+
+#endif

@@ -1,0 +1,97 @@
+/* Constant tensors and initial values. */
+#include "emit/emit_internal.h"
+
+#include "base/hash.h"
+#include <string.h>
+
+#define DECIMAL_MOST 16384 /* elements: above, numbers take the C compiler too long, and rows of bytes are used */
+#define ROW_BYTES 64
+
+/* Values wrapped at the line's width. */
+static void write_numbers(struct emission *e, struct writer *w, const struct tensor *t)
+{
+    struct strbuf line = {.arena = e->arena};
+    for (int64_t i = 0; i < t->count; i++) {
+        const char *number = number_element(e->arena, t, i);
+        if (line.length && line.length + strlen(number) + 2 > 112) {
+            write_line(w, "%s", strbuf_text(&line));
+            line = (struct strbuf){.arena = e->arena};
+        }
+        strbuf_addf(&line, "%s%s,", line.length ? " " : "", number);
+    }
+    if (line.length)
+        write_line(w, "%s", strbuf_text(&line));
+}
+
+/* Short octal escapes unless a digit follows; quotes, backslash and ? (trigraphs) escaped; other printable bytes stay. */
+static void add_byte(struct strbuf *b, unsigned char c, bool digit_follows)
+{
+    if (c == '"' || c == '\\' || c == '?')
+        strbuf_addf(b, "\\%c", c);
+    else if (c >= 32 && c < 127)
+        strbuf_add_n(b, (const char *)&c, 1);
+    else
+        strbuf_addf(b, digit_follows ? "\\%03o" : "\\%o", c);
+}
+
+/* A union of byte rows and numbers: compiles ten times faster than decimals, and is exact. */
+static void write_byte_rows(struct emission *e, struct writer *w, const struct tensor *t, const char *name)
+{
+    const size_t bytes = tensor_bytes(t), rows = (bytes + ROW_BYTES - 1) / ROW_BYTES;
+    const unsigned char *p = t->data;
+    write_open(w, "static const union { unsigned char rows[%zu][%d]; %s values[%zu]; } %s_bytes STEPC_CONST = {", rows, ROW_BYTES,
+               c_type(t->dtype), rows * ROW_BYTES / dtype_size(t->dtype), name);
+    for (size_t r = 0; r < rows; r++) {
+        struct strbuf line = {.arena = e->arena};
+        for (size_t i = r * ROW_BYTES; i < (r + 1) * ROW_BYTES; i++) {
+            const unsigned char c = i < bytes ? p[i] : 0, next = i + 1 < bytes ? p[i + 1] : 0;
+            const bool last = i + 1 == (r + 1) * ROW_BYTES;
+            add_byte(&line, c, !last && next >= '0' && next <= '7');
+        }
+        write_line(w, "\"%s\",", strbuf_text(&line));
+    }
+    write_close(w, "};");
+}
+
+const char *constant_array(struct emission *e, const struct tensor *t, const char *wish)
+{
+    /* Equal contents share an array, whatever they are called. */
+    char digest[65];
+    sha256_hex(t->data, tensor_bytes(t), digest);
+    const char *key = arena_printf(e->arena, "%d:%s", (int)t->dtype, digest);
+    const char *name = map_get(&e->constants, key);
+    if (name)
+        return name;
+    struct writer *w = &e->constants_text;
+    name = name_in(&e->file, wish);
+    if (t->count > DECIMAL_MOST && t->dtype != DTYPE_BOOL) {
+        write_byte_rows(e, w, t, name);
+        e->has_byte_rows = true;
+        name = arena_printf(e->arena, "%s_bytes.values", name);
+    } else {
+        write_open(w, "static const %s %s[%lld] STEPC_CONST =", c_type(t->dtype), name, (long long)(t->count ? t->count : 1));
+        write_numbers(e, w, t);
+        if (t->count == 0)
+            write_line(w, "0");
+        write_close(w, ";");
+    }
+    write_blank(w);
+    map_set(&e->constants, key, (void *)(intptr_t)name);
+    return name;
+}
+
+void section_data(struct emission *e)
+{
+    if (e->constants_text.text.length == 0)
+        return;
+    write_section(&e->c, "constants and initial values");
+    if (e->has_byte_rows) {
+        write_line(&e->c, "#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__");
+        write_line(&e->c, "#error \"the constants of this file are in little-endian byte order\"");
+        write_line(&e->c, "#endif");
+        write_blank(&e->c);
+    }
+    strbuf_add(&e->c.text, strbuf_text(&e->constants_text.text));
+    /* the section ends with the blank line of its last array */
+    e->c.text.text[--e->c.text.length] = '\0';
+}

@@ -1,0 +1,451 @@
+/* The entries: init(), step(), infer() ... as lists of kernel calls. Runs before the other sections, because it finds out which
+ * kernels, constants and functions the file needs. */
+#include "emit/emit_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- names -------------------------------------------------------------------------------------------------------- */
+
+static int entry_index(const struct emission *e, const struct entry *entry)
+{
+    return (int)(entry - e->program->entries.data);
+}
+
+const char *input_name(struct emission *e, const struct entry *entry, size_t i)
+{
+    return e->input_names[entry_index(e, entry)][i];
+}
+
+const char *output_name(struct emission *e, const struct entry *entry, size_t i)
+{
+    return e->output_names[entry_index(e, entry)][i];
+}
+
+const char *entry_signature(struct emission *e, const struct entry *entry)
+{
+    struct strbuf b = {.arena = e->arena};
+    const bool writes = entry->kind == ENTRY_INIT || entry->kind == ENTRY_STEP;
+    strbuf_addf(&b, "%s%s_state *state, %s_arena *arena", writes ? "" : "const ", e->name, e->name);
+    if (entry->kind == ENTRY_INIT)
+        strbuf_add(&b, ", uint64_t seed");
+    if (entry->graph->inputs.count)
+        strbuf_addf(&b, ", const %s_%s_inputs *in", e->name, entry->name);
+    if (entry->graph->outputs.count)
+        strbuf_addf(&b, ", const %s_%s_outputs *out", e->name, entry->name);
+    return strbuf_text(&b);
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------------------------- */
+
+static const char *zeros(struct arena *a, int rank)
+{
+    struct strbuf b = {.arena = a};
+    for (int d = 0; d < rank; d++)
+        strbuf_add(&b, "[0]");
+    return strbuf_text(&b);
+}
+
+static const char *variable_argument(struct emission *e, const struct buffer *b, bool by_value)
+{
+    const int rank = b->variable->shape.rank;
+    const char *member = e->member[b->variable->index];
+    if (by_value)
+        return arena_printf(e->arena, "state->%s%s", member, zeros(e->arena, rank));
+    return rank == 0 ? arena_printf(e->arena, "&state->%s", member)
+                     : arena_printf(e->arena, "state->%s%s", member, zeros(e->arena, rank - 1));
+}
+
+static const char *pointer_argument(struct emission *e, const struct buffer *b)
+{
+    switch (b->kind) {
+    case BUFFER_INPUT:
+    case BUFFER_OUTPUT:
+    case BUFFER_TEMP: return e->locals[b->id];
+    case BUFFER_CONSTANT: return constant_array(e, b->constant, b->name);
+    case BUFFER_VARIABLE: break;
+    }
+    UNREACHABLE("buffer kind %d", (int)b->kind);
+}
+
+const char *buffer_argument(struct emission *e, const struct buffer *b, bool by_value)
+{
+    if (b->kind == BUFFER_VARIABLE)
+        return variable_argument(e, b, by_value);
+    const char *pointer = pointer_argument(e, b);
+    return by_value ? arena_printf(e->arena, "%s[0]", pointer) : pointer;
+}
+
+/* ---- what is wanted ----------------------------------------------------------------------------------------------- */
+
+struct want {
+    uint64_t outputs; /* bit i: feeds output i */
+    bool always;      /* feeds the state, or more outputs than fit */
+};
+
+static void want_add(struct want *w, struct want by)
+{
+    w->outputs |= by.outputs;
+    w->always |= by.always;
+}
+
+static struct want want_of_buffer(const struct want *buffers, const struct buffer *b)
+{
+    struct want w = buffers[b->id];
+    if (b->kind == BUFFER_VARIABLE)
+        w.always = true;
+    if (b->kind == BUFFER_OUTPUT && b->index >= 64)
+        w.always = true;
+    else if (b->kind == BUFFER_OUTPUT)
+        w.outputs |= (uint64_t)1 << b->index;
+    return w;
+}
+
+/* For every kernel: whom it serves, from the last to the first. */
+static struct want *find_wants(struct emission *e, const struct lowered *l)
+{
+    struct want *buffers = arena_array(e->arena, struct want, l->buffers.count);
+    struct want *kernels = arena_array(e->arena, struct want, l->kernels.count);
+    for (size_t i = l->kernels.count; i-- > 0;) {
+        struct arena scratch = {0};
+        buffer_list reads = {0}, writes = {0};
+        kernel_reads(&scratch, l->kernels.data[i], &reads);
+        kernel_writes(&scratch, l->kernels.data[i], &writes);
+        for (size_t b = 0; b < writes.count; b++)
+            want_add(&kernels[i], want_of_buffer(buffers, writes.data[b]));
+        for (size_t b = 0; b < reads.count; b++)
+            want_add(&buffers[reads.data[b]->id], kernels[i]);
+        arena_free(&scratch);
+    }
+    return kernels;
+}
+
+/* "out->loss != NULL", or NULL where the kernel always runs. */
+static const char *guard_text(struct emission *e, const struct entry *entry, struct want w)
+{
+    enum { MOST = 3 };
+    int count = 0;
+    struct strbuf b = {.arena = e->arena};
+    for (size_t i = 0; i < entry->graph->outputs.count && i < 64; i++)
+        if (w.outputs >> i & 1)
+            strbuf_addf(&b, "%sout->%s != NULL", count++ ? " || " : "", output_name(e, entry, i));
+    return w.always || count == 0 || count > MOST ? NULL : strbuf_text(&b);
+}
+
+/* ---- local pointers ----------------------------------------------------------------------------------------------- */
+
+static const char *accessor_name(enum dtype d)
+{
+    switch (d) {
+    case DTYPE_FLOAT: return "floats_at";
+    case DTYPE_DOUBLE: return "doubles_at";
+    case DTYPE_BOOL:
+    case DTYPE_UINT8: return "bytes_at";
+    case DTYPE_INT8: return "int8s_at";
+    case DTYPE_UINT16: return "uint16s_at";
+    case DTYPE_INT16: return "int16s_at";
+    case DTYPE_UINT32: return "uint32s_at";
+    case DTYPE_INT32: return "int32s_at";
+    case DTYPE_UINT64: return "uint64s_at";
+    default: return "int64s_at";
+    }
+}
+
+struct entry_text {
+    struct emission *e;
+    const struct entry *entry;
+    const struct plan *plan;
+    const struct buffer **also; /* by buffer id: output that a temporary is written to directly when wanted */
+    struct name_scope names;
+    struct writer body;
+    bool needs_status, uses_arena;
+};
+
+static bool is_skipped_copy(const struct entry_text *t, const struct kernel *k)
+{
+    struct buffer *from, *to;
+    return kernel_is_copy(k, &from, &to) && from->kind == BUFFER_TEMP && t->also[from->id] == to;
+}
+
+/* A temporary that is an output as a whole is written to the caller's memory when it is wanted, else to the arena. */
+static void find_direct_outputs(struct entry_text *t)
+{
+    const struct lowered *l = t->plan->lowered;
+    for (size_t i = 0; i < l->kernels.count; i++) {
+        struct buffer *from, *to;
+        if (kernel_is_copy(l->kernels.data[i], &from, &to) && from->kind == BUFFER_TEMP && to->kind == BUFFER_OUTPUT && !t->also[from->id])
+            t->also[from->id] = to;
+    }
+}
+
+static void declare_temporary(struct entry_text *t, struct buffer *b)
+{
+    struct emission *e = t->e;
+    const struct plan_life *life = &t->plan->life[b->id];
+    const char *name = name_in(&t->names, str_starts_with(b->name, "scratch") ? "scratch" : b->name);
+    e->locals[b->id] = name;
+    const char *macro = name_in(&e->file, name_upper(e->arena, arena_printf(e->arena, "%s_%s_AT", t->entry->name, name)));
+    const char *about = arena_printf(e->arena, "%s %s %s, kernels %d-%d of %s", b->name, shape_text(e->arena, &b->shape),
+                                     dtype_name(b->dtype), life->first, life->last, t->entry->name);
+    strbuf_addf(&e->arena_text.text, "#define %s %zuu ", macro, b->arena_offset);
+    write_comment(&e->arena_text, about);
+    const char *place = arena_printf(e->arena, "%s(arena, %s)", accessor_name(b->dtype), macro);
+    use_helper(e, accessor_name(b->dtype));
+    t->uses_arena = true;
+    if (t->also[b->id]) {
+        const char *out = output_name(e, t->entry, (size_t)t->also[b->id]->index);
+        write_line(&t->body, "%s *const %s = out->%s != NULL ? out->%s : %s;", c_type(b->dtype), name, out, out, place);
+    } else {
+        write_line(&t->body, "%s *const %s = %s;", c_type(b->dtype), name, place);
+    }
+}
+
+static void declare_locals(struct entry_text *t)
+{
+    const struct lowered *l = t->plan->lowered;
+    struct emission *e = t->e;
+    e->locals = arena_array(e->arena, const char *, l->buffers.count + 1);
+    for (size_t i = 0; i < l->buffers.count; i++) {
+        struct buffer *b = l->buffers.data[i];
+        if (b->kind == BUFFER_INPUT)
+            e->locals[i] = arena_printf(e->arena, "in->%s", input_name(e, t->entry, (size_t)b->index));
+        else if (b->kind == BUFFER_OUTPUT)
+            e->locals[i] = arena_printf(e->arena, "out->%s", output_name(e, t->entry, (size_t)b->index));
+        else if (b->kind == BUFFER_TEMP && t->plan->life[i].first >= 0)
+            declare_temporary(t, b);
+    }
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------------------- */
+
+static void write_check(struct entry_text *t, const char *call)
+{
+    t->needs_status = true;
+    write_line(&t->body, "status = %s;", call);
+    write_line(&t->body, "if (status != STEPC_OK)");
+    write_line(&t->body, "    return status;");
+}
+
+static void write_kernel(struct entry_text *t, const struct kernel *k, int number)
+{
+    struct emission *e = t->e;
+    struct buffer *from, *to;
+    if (kernel_is_copy(k, &from, &to)) {
+        write_line(&t->body, "memcpy(%s, %s, %zu);", buffer_argument(e, to, false), buffer_argument(e, from, false),
+                   (size_t)to->count * dtype_size(to->dtype));
+        return;
+    }
+    const struct kernel_call call = emit_kernel(e, t->plan, k);
+    for (size_t i = 0; i < call.checks.count; i++)
+        write_check(t, call.checks.data[i]);
+    if (k->parts.count == 0 && !k->tmpl)
+        return; /* a check alone */
+    write_line(&t->body, "STEPC_TRACE(%d, \"%s\");", number, call.name);
+    const char *paren = strchr(call.call, '(');
+    struct arena *a = e->arena;
+    VEC(const char *) items = {0};
+    for (const char *p = paren + 1; *p && *p != ')';) { /* arguments hold no parentheses or commas of their own */
+        const size_t n = strcspn(p, ",)");
+        vec_push(a, &items, arena_strndup(a, p, n));
+        p += n + (p[n] == ',' ? 2 : 0);
+    }
+    write_list(&t->body, arena_strndup(a, call.call, (size_t)(paren + 1 - call.call)), items.data, items.count, ");");
+}
+
+static void write_kernels(struct entry_text *t)
+{
+    const struct lowered *l = t->plan->lowered;
+    const struct want *wants = find_wants(t->e, l);
+    const char *open = NULL;
+    for (size_t i = 0; i < l->kernels.count; i++) {
+        const struct kernel *k = l->kernels.data[i];
+        if (is_skipped_copy(t, k) || (!wants[i].always && !wants[i].outputs && k->checks.count == 0))
+            continue;
+        const char *guard = guard_text(t->e, t->entry, wants[i]);
+        if (!str_equal(guard, open)) {
+            if (open)
+                write_close(&t->body, "");
+            if (guard)
+                write_open(&t->body, "if (%s)", guard);
+            open = guard;
+        }
+        write_kernel(t, k, (int)i);
+    }
+    if (open)
+        write_close(&t->body, "");
+}
+
+/* ---- initial values ----------------------------------------------------------------------------------------------- */
+
+static bool is_uniform(const struct tensor *t)
+{
+    const size_t size = dtype_size(t->dtype);
+    for (int64_t i = 1; i < t->count; i++)
+        if (memcmp(t->data, (const char *)t->data + (size_t)i * size, size) != 0)
+            return false;
+    return true;
+}
+
+static bool is_zero(const struct tensor *t)
+{
+    const unsigned char *bytes = t->data;
+    for (size_t i = 0; i < tensor_bytes(t); i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+static void write_initial(struct entry_text *t, const struct variable *v)
+{
+    struct emission *e = t->e;
+    const char *member = e->member[v->index];
+    if (v->initial->count == 0)
+        return;
+    if (v->shape.rank == 0) {
+        write_line(&t->body, "state->%s = %s;", member, number_element(e->arena, v->initial, 0));
+    } else if (is_zero(v->initial)) {
+        write_line(&t->body, "memset(state->%s, 0, sizeof state->%s);", member, member);
+    } else if (is_uniform(v->initial)) {
+        write_open(&t->body, "for (%s i = 0; i < %" PRId64 "; i++)", v->initial->count < INT16_MAX ? "int" : "int32_t", v->initial->count);
+        write_line(&t->body, "state->%s%s[i] = %s;", member, zeros(e->arena, v->shape.rank - 1), number_element(e->arena, v->initial, 0));
+        write_close(&t->body, "");
+    } else {
+        const char *array = constant_array(e, v->initial, arena_printf(e->arena, "initial_%s", member));
+        write_line(&t->body, "memcpy(state->%s, %s, sizeof state->%s);", member, array, member);
+    }
+}
+
+static bool is_overwritten(const struct graph *g, const struct variable *v)
+{
+    for (size_t i = 0; i < g->bindings.count; i++)
+        if (g->bindings.data[i].variable == v)
+            return true;
+    return false;
+}
+
+/* ---- one entry ---------------------------------------------------------------------------------------------------- */
+
+static const char *counter_member(const struct emission *e, const struct entry *entry)
+{
+    const struct entry *owner = entry->kind == ENTRY_STEP ? entry : NULL;
+    for (size_t i = 0; i < e->program->entries.count && !owner; i++)
+        if (e->program->entries.data[i].kind == ENTRY_STEP)
+            owner = &e->program->entries.data[i];
+    int steps = 0;
+    for (size_t i = 0; i < e->program->entries.count; i++)
+        steps += e->program->entries.data[i].kind == ENTRY_STEP;
+    return steps > 1 && owner ? arena_printf(e->arena, "random_counter_%s", owner->name) : "random_counter";
+}
+
+static void write_random_locals(struct emission *e, struct writer *w, const struct entry *entry)
+{
+    if (entry->kind == ENTRY_INIT) {
+        write_line(w, "const uint64_t counter = 0;");
+        return;
+    }
+    e->random_state = true;
+    write_line(w, "const uint64_t seed = state->random_seed;");
+    write_line(w, "const uint64_t counter = state->%s;", counter_member(e, entry));
+}
+
+/* init() starts the random numbers of all entries. */
+static void write_random_reset(struct emission *e, struct writer *w)
+{
+    write_line(w, "state->random_seed = seed;");
+    for (size_t i = 0; i < e->program->entries.count; i++)
+        if (e->program->entries.data[i].kind == ENTRY_STEP)
+            write_line(w, "state->%s = 0;", counter_member(e, &e->program->entries.data[i]));
+}
+
+static void write_unused(struct entry_text *t, struct writer *w, const char *body, const char *head)
+{
+    const struct emission *e = t->e;
+    const struct graph *g = t->entry->graph;
+    const bool init = t->entry->kind == ENTRY_INIT;
+    if (!strstr(body, "state->") && !e->uses_random && !(init && e->random_state))
+        write_line(w, "(void)state;");
+    if (!t->uses_arena)
+        write_line(w, "(void)arena;");
+    if (init && !e->uses_random && !e->random_state)
+        write_line(w, "(void)seed;");
+    if (g->inputs.count && !strstr(body, "in->"))
+        write_line(w, "(void)in;");
+    if (g->outputs.count && !strstr(body, "out->") && !strstr(head, "out->"))
+        write_line(w, "(void)out;");
+    write_blank(w);
+}
+
+static const char *emit_entry(struct emission *e, const struct entry *entry, const struct plan *plan)
+{
+    struct entry_text t = {.e = e, .entry = entry, .plan = plan, .names = {.taken = {.arena = e->arena}}};
+    static const char *const own[] = {"status", "counter", "seed", "i"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        map_set(&t.names.taken, own[i], NULL);
+    t.body = (struct writer){.text = {.arena = e->arena}, .depth = 1};
+    t.also = arena_array(e->arena, const struct buffer *, plan->lowered->buffers.count + 1);
+    find_direct_outputs(&t);
+    declare_locals(&t);
+    const struct writer declarations = t.body;
+    t.body = (struct writer){.text = {.arena = e->arena}, .depth = 1};
+    e->uses_random = false;
+    if (entry->kind == ENTRY_INIT)
+        for (size_t i = 0; i < e->program->variables.count; i++)
+            if (!is_overwritten(entry->graph, e->program->variables.data[i]))
+                write_initial(&t, e->program->variables.data[i]);
+    write_kernels(&t);
+
+    const char *const body = strbuf_text(&t.body.text), *const head = strbuf_text(&declarations.text);
+    struct writer writer = {.text = {.arena = e->arena}}, *w = &writer;
+    write_list(w, arena_printf(e->arena, "stepc_status %s_%s(", e->name, entry->name), (const char *const[]){entry_signature(e, entry)}, 1, ")");
+    write_line(w, "{");
+    strbuf_add(&w->text, head);
+    w->depth++;
+    if (e->uses_random)
+        write_random_locals(e, w, entry);
+    if (t.needs_status)
+        write_line(w, "stepc_status status;");
+    write_unused(&t, w, body, head);
+    strbuf_add(&w->text, body);
+    if (entry->kind == ENTRY_STEP && e->uses_random)
+        write_line(w, "state->%s = counter + 1u;", counter_member(e, entry));
+    if (entry->kind == ENTRY_INIT && e->random_state)
+        write_random_reset(e, w);
+    write_line(w, "return STEPC_OK;");
+    w->depth--;
+    write_line(w, "}");
+    return strbuf_text(&w->text);
+}
+
+static void name_arguments(struct emission *e)
+{
+    const size_t count = e->program->entries.count;
+    e->input_names = arena_array(e->arena, const char **, count + 1);
+    e->output_names = arena_array(e->arena, const char **, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct graph *g = e->program->entries.data[i].graph;
+        struct name_scope in = {.taken = {.arena = e->arena}}, out = {.taken = {.arena = e->arena}};
+        e->input_names[i] = arena_array(e->arena, const char *, g->inputs.count + 1);
+        e->output_names[i] = arena_array(e->arena, const char *, g->outputs.count + 1);
+        for (size_t j = 0; j < g->inputs.count; j++)
+            e->input_names[i][j] = name_in(&in, g->inputs.data[j]->name);
+        for (size_t j = 0; j < g->outputs.count; j++)
+            e->output_names[i][j] = name_in(&out, g->outputs.data[j].name);
+    }
+}
+
+/* init() comes first in the file but last here: it resets what the other entries turn out to need. */
+void section_entries(struct emission *e)
+{
+    const size_t count = e->program->entries.count;
+    const char **texts = arena_array(e->arena, const char *, count + 1);
+    name_arguments(e);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < count; i++)
+            if ((e->program->entries.data[i].kind == ENTRY_INIT) == (pass == 1))
+                texts[i] = emit_entry(e, &e->program->entries.data[i], e->plans[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            write_blank(&e->entries_text);
+        strbuf_add(&e->entries_text.text, texts[i]);
+    }
+}

@@ -1,0 +1,188 @@
+/* The .h file: readable alone, usable from C++; for every tensor its shape, type and meaning. */
+#include "emit/emit_internal.h"
+
+#include "base/checked.h"
+#include <inttypes.h>
+#include <string.h>
+
+const char *dims_text(struct arena *a, const struct shape *s)
+{
+    struct strbuf b = {.arena = a};
+    for (int d = 0; d < s->rank; d++)
+        strbuf_addf(&b, "[%" PRId64 "]", s->dim[d]);
+    return strbuf_text(&b);
+}
+
+static const char *const role_names[] = {"weight", "statistic", "optimizer", "counter"};
+
+size_t emission_state_bytes(const struct emission *e)
+{
+    size_t at = 0, align = 1;
+    for (size_t i = 0; i < e->program->variables.count; i++) {
+        const struct variable *v = e->program->variables.data[i];
+        const size_t size = dtype_size(v->dtype);
+        at = (size_t)round_up((int64_t)at, (int64_t)size) + (size_t)shape_count(&v->shape) * size;
+        align = size > align ? size : align;
+    }
+    if (e->random_state) {
+        int counters = 0;
+        for (size_t i = 0; i < e->program->entries.count; i++)
+            counters += e->program->entries.data[i].kind == ENTRY_STEP;
+        at = (size_t)round_up((int64_t)at, 8) + 8 + 8 * (size_t)(counters > 1 ? counters : 1);
+        align = 8;
+    }
+    return (size_t)round_up((int64_t)at, (int64_t)align);
+}
+
+size_t emission_arena_bytes(const struct emission *e)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < e->program->entries.count; i++)
+        if (e->plans[i]->arena_bytes > most)
+            most = e->plans[i]->arena_bytes;
+    return most ? most : 8; /* an object has at least one byte, and this one is aligned */
+}
+
+static void write_member(struct emission *e, const char *declaration, const char *name, const struct shape *s, enum dtype d,
+                         const char *more)
+{
+    struct writer comment = {.text = {.arena = e->arena}};
+    write_comment(&comment, arena_printf(e->arena, "\"%s\"%s%s %s%s%s", name, s->rank ? " " : "",
+                                         s->rank ? shape_text(e->arena, s) : ", scalar", dtype_name(d), more[0] ? ", " : "", more));
+    char *text = arena_strdup(e->arena, strbuf_text(&comment.text));
+    text[strlen(text) - 1] = '\0';
+    write_line(&e->h, "%s %s", declaration, text);
+}
+
+static void write_state(struct emission *e)
+{
+    struct writer *h = &e->h;
+    write_line(h, "/* Every variable of the model: weights, statistics, optimizer, counters. No pointers: a copy is a snapshot. */");
+    write_open(h, "typedef struct %s_state", e->name);
+    for (size_t i = 0; i < e->program->variables.count; i++) {
+        const struct variable *v = e->program->variables.data[i];
+        if (shape_count(&v->shape) == 0)
+            continue;
+        const char *declaration =
+            arena_printf(e->arena, "%s %s%s;", c_type(v->dtype), e->member[i], dims_text(e->arena, &v->shape));
+        write_member(e, declaration, v->name, &v->shape, v->dtype, role_names[v->role]);
+    }
+    if (e->random_state) {
+        write_line(h, "uint64_t random_seed; /* key of the random numbers, given to %s_init() */", e->name);
+        int steps = 0;
+        for (size_t i = 0; i < e->program->entries.count; i++)
+            steps += e->program->entries.data[i].kind == ENTRY_STEP;
+        for (size_t i = 0; i < e->program->entries.count && steps > 1; i++)
+            if (e->program->entries.data[i].kind == ENTRY_STEP)
+                write_line(h, "uint64_t random_counter_%s; /* calls of it so far */", e->program->entries.data[i].name);
+        if (steps <= 1)
+            write_line(h, "uint64_t random_counter; /* steps so far: each draws other numbers */");
+    }
+    if (emission_state_bytes(e) == 0)
+        write_line(h, "unsigned char nothing; /* the model has no variables */");
+    write_close(h, arena_printf(e->arena, " %s_state;", e->name));
+    write_blank(h);
+}
+
+static void write_arena(struct emission *e)
+{
+    const size_t bytes = emission_arena_bytes(e);
+    struct writer *h = &e->h;
+    write_line(h, "/* Work memory of one call; its contents mean nothing between calls. At a multiple of 64 bytes vector code runs a little");
+    write_line(h, " * faster. */");
+    write_line(h, "#define %s_ARENA_BYTES ((size_t)%zu)", e->upper, bytes);
+    write_open(h, "typedef union %s_arena", e->name);
+    write_line(h, "unsigned char bytes[%zu];", bytes);
+    write_line(h, "stepc_max_align align;");
+    write_close(h, arena_printf(e->arena, " %s_arena;", e->name));
+    write_blank(h);
+}
+
+static void write_arguments(struct emission *e, const struct entry *entry)
+{
+    const struct graph *g = entry->graph;
+    struct writer *h = &e->h;
+    if (g->inputs.count) {
+        write_open(h, "typedef struct %s_%s_inputs", e->name, entry->name);
+        for (size_t i = 0; i < g->inputs.count; i++) {
+            const struct value *v = g->inputs.data[i];
+            write_member(e, arena_printf(e->arena, "const %s *%s;", c_type(v->dtype), input_name(e, entry, i)), v->name, &v->shape,
+                         v->dtype, v->specialised ? "fixed when the model was compiled" : "");
+        }
+        write_close(h, arena_printf(e->arena, " %s_%s_inputs;", e->name, entry->name));
+        write_blank(h);
+    }
+    if (g->outputs.count) {
+        write_line(h, "/* A member that is NULL is not wanted, and not computed if nothing else needs it. */");
+        write_open(h, "typedef struct %s_%s_outputs", e->name, entry->name);
+        for (size_t i = 0; i < g->outputs.count; i++) {
+            const struct value *v = g->outputs.data[i].value;
+            write_member(e, arena_printf(e->arena, "%s *%s;", c_type(v->dtype), output_name(e, entry, i)), g->outputs.data[i].name,
+                         &v->shape, v->dtype, "");
+        }
+        write_close(h, arena_printf(e->arena, " %s_%s_outputs;", e->name, entry->name));
+        write_blank(h);
+    }
+}
+
+static void write_prototype(struct emission *e, const struct entry *entry)
+{
+    static const char *const about[] = {
+        [ENTRY_INIT] = "Gives every variable its initial value. Equal seeds give equal values.",
+        [ENTRY_STEP] = "One training step: all updates take effect together at its end. If it returns an error, the state is as before.",
+        [ENTRY_INFER] = "The inference graph with the current variables.",
+        [ENTRY_EVALUATE] = "Computes outputs with the current variables and changes nothing."};
+    write_comment(&e->h, about[entry->kind]);
+    write_list(&e->h, arena_printf(e->arena, "stepc_status %s_%s(", e->name, entry->name),
+               (const char *const[]){entry_signature(e, entry)}, 1, ");");
+    write_blank(&e->h);
+}
+
+static void write_usage(struct emission *e)
+{
+    struct writer *h = &e->h;
+    const char *n = e->name;
+    write_line(h, "/* %s.h: %s. Generated by stepc %s; do not edit.", n, name_mangle(e->arena, e->options->model_file), "0.1.0");
+    write_line(h, " *");
+    write_line(h, " * The caller owns all memory:");
+    write_line(h, " *");
+    write_line(h, " *   static %s_state state;    every variable; memcpy is a snapshot", n);
+    write_line(h, " *   static %s_arena arena;    work memory of a call", n);
+    write_line(h, " *");
+    write_line(h, " *   %s_init(&state, &arena, seed);", n);
+    for (size_t i = 0; i < e->program->entries.count; i++)
+        if (e->program->entries.data[i].kind == ENTRY_STEP) {
+            write_line(h, " *   status = %s_%s(&state, &arena, &in, &out);    for each batch", n, e->program->entries.data[i].name);
+            break;
+        }
+    write_line(h, " */");
+}
+
+void section_header(struct emission *e)
+{
+    struct writer *h = &e->h;
+    write_usage(e);
+    write_line(h, "#ifndef %s_H", e->upper);
+    write_line(h, "#define %s_H", e->upper);
+    write_blank(h);
+    write_line(h, "#include \"stepc.h\"");
+    write_blank(h);
+    write_line(h, "#ifdef __cplusplus");
+    write_line(h, "extern \"C\" {");
+    write_line(h, "#endif");
+    write_blank(h);
+    write_state(e);
+    write_arena(e);
+    for (size_t i = 0; i < e->program->entries.count; i++)
+        write_arguments(e, &e->program->entries.data[i]);
+    for (size_t i = 0; i < e->program->entries.count; i++)
+        write_prototype(e, &e->program->entries.data[i]);
+    write_line(h, "/* Names, types, offsets, and the entries in generic form. */");
+    write_line(h, "extern const stepc_model %s_model;", e->name);
+    write_blank(h);
+    write_line(h, "#ifdef __cplusplus");
+    write_line(h, "}");
+    write_line(h, "#endif");
+    write_blank(h);
+    write_line(h, "#endif");
+}

@@ -1,0 +1,148 @@
+#include "emit/writer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WIDTH 118
+
+static void indent(struct writer *w)
+{
+    for (int i = 0; i < w->depth; i++)
+        strbuf_add(&w->text, "    ");
+}
+
+static void add_formatted(struct writer *w, const char *fmt, va_list ap)
+{
+    char small[512];
+    va_list again;
+    va_copy(again, ap);
+    const int n = vsnprintf(small, sizeof small, fmt, ap);
+    if (n >= 0 && (size_t)n < sizeof small) {
+        strbuf_add_n(&w->text, small, (size_t)n);
+    } else {
+        char *large = arena_array(w->text.arena, char, (size_t)n + 1);
+        vsnprintf(large, (size_t)n + 1, fmt, again);
+        strbuf_add_n(&w->text, large, (size_t)n);
+    }
+    va_end(again);
+}
+
+void write_line(struct writer *w, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    indent(w);
+    add_formatted(w, fmt, ap);
+    strbuf_add(&w->text, "\n");
+    va_end(ap);
+}
+
+void write_blank(struct writer *w)
+{
+    strbuf_add(&w->text, "\n");
+}
+
+void write_open(struct writer *w, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    indent(w);
+    add_formatted(w, fmt, ap);
+    strbuf_add(&w->text, " {\n");
+    va_end(ap);
+    w->depth++;
+}
+
+void write_close(struct writer *w, const char *after)
+{
+    w->depth--;
+    write_line(w, "}%s", after);
+}
+
+void write_block(struct writer *w, const char *lines)
+{
+    while (*lines) {
+        const char *end = strchr(lines, '\n');
+        const size_t n = end ? (size_t)(end - lines) : strlen(lines);
+        if (n > 0)
+            indent(w);
+        strbuf_add_n(&w->text, lines, n);
+        strbuf_add(&w->text, "\n");
+        lines += end ? n + 1 : n;
+    }
+}
+
+void write_list(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail)
+{
+    size_t column = 4 * (size_t)w->depth + strlen(head);
+    const size_t start = column < WIDTH / 2 ? column : 4 * (size_t)w->depth + 8;
+    indent(w);
+    strbuf_add(&w->text, head);
+    for (size_t i = 0; i < count; i++) {
+        const size_t n = strlen(items[i]) + (i + 1 < count ? 1 : strlen(tail));
+        if (i > 0 && column + 1 + n > WIDTH) {
+            strbuf_add(&w->text, "\n");
+            for (size_t s = 0; s < start; s++)
+                strbuf_add(&w->text, " ");
+            column = start;
+        } else if (i > 0) {
+            strbuf_add(&w->text, " ");
+            column++;
+        }
+        strbuf_add(&w->text, items[i]);
+        strbuf_add(&w->text, i + 1 < count ? "," : tail);
+        column += n;
+    }
+    if (count == 0)
+        strbuf_add(&w->text, tail);
+    strbuf_add(&w->text, "\n");
+}
+
+/* A name from the model could close the comment or open a trigraph. */
+static char safe_in_comment(char previous, char c)
+{
+    const bool closes = previous == '*' && c == '/', opens = previous == '/' && c == '*', trigraph = previous == '?' && c == '?';
+    return closes || opens || trigraph || (unsigned char)c < 32 || (unsigned char)c == 127 || c == '\\' ? '_' : c;
+}
+
+void write_comment(struct writer *w, const char *text)
+{
+    size_t column = 4 * (size_t)w->depth + 3;
+    indent(w);
+    strbuf_add(&w->text, "/* ");
+    char previous = ' ';
+    for (const char *p = text; *p;) {
+        const size_t word = strcspn(p, " ");
+        if (column + word + 3 > WIDTH && column > 4 * (size_t)w->depth + 3) {
+            strbuf_add(&w->text, "\n");
+            indent(w);
+            strbuf_add(&w->text, " * ");
+            column = 4 * (size_t)w->depth + 3;
+        }
+        for (size_t i = 0; i < word; i++) {
+            previous = safe_in_comment(previous, p[i]);
+            strbuf_add_n(&w->text, &previous, 1);
+        }
+        column += word + 1;
+        p += word;
+        while (*p == ' ')
+            p++;
+        if (*p)
+            strbuf_add(&w->text, " ");
+        previous = ' ';
+    }
+    strbuf_add(&w->text, " */\n");
+}
+
+void write_section(struct writer *w, const char *title)
+{
+    char rule[81];
+    const size_t used = strlen("/* ---- ") + strlen(title) + strlen("  */");
+    const size_t n = used < 78 ? 78 - used : 4;
+    memset(rule, '-', n);
+    rule[n] = '\0';
+    write_blank(w);
+    write_line(w, "/* ---- %s %s */", title, rule);
+    write_blank(w);
+}

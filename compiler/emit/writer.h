@@ -1,0 +1,27 @@
+/* The one writer of C text: knows indentation, nothing of C beyond braces. */
+#ifndef STEPC_EMIT_WRITER_H
+#define STEPC_EMIT_WRITER_H
+
+#include "base/str.h"
+
+struct writer {
+    struct strbuf text;
+    int depth; /* of indentation, four spaces each */
+};
+
+/* One line at the current depth (printf); the newline is added. An empty format gives an empty line. */
+void write_line(struct writer *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void write_blank(struct writer *w);
+/* "... {" and one deeper; "}" and one back. */
+void write_open(struct writer *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void write_close(struct writer *w, const char *after); /* "}" + after */
+/* Several lines, each given the current indentation. */
+void write_block(struct writer *w, const char *lines);
+/* A list "head a, b, c)tail" wrapped at 118 columns, continuation lines aligned behind `head`. */
+void write_list(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail);
+/* A comment of one or more lines, wrapped. */
+void write_comment(struct writer *w, const char *text);
+/* The section rule: an empty line, then slash-star ---- title ---- star-slash and an empty line. */
+void write_section(struct writer *w, const char *title);
+
+#endif

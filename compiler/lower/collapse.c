@@ -1,0 +1,112 @@
+/* Loops that walk memory as one become one: [32][10] over a contiguous buffer is one loop of 320. */
+#include "lower/kernel.h"
+
+#include <string.h>
+
+struct merge_test {
+    int dim; /* may dim and dim + 1 be walked as one? */
+    int64_t inner;
+    bool ok;
+};
+
+static void test_access(const struct access *a, void *data)
+{
+    struct merge_test *t = data;
+    t->ok &= a->stride[t->dim] == a->stride[t->dim + 1] * t->inner;
+}
+
+static bool uses_index(const struct expr *e)
+{
+    if (e->op == EXPR_INDEX)
+        return true;
+    for (int t = 0; e->op == EXPR_LOAD && t < e->access.term_count; t++)
+        if (uses_index(e->access.term[t].index))
+            return true;
+    for (int i = 0; i < expr_arg_count(e); i++)
+        if (uses_index(e->arg[i]))
+            return true;
+    return false;
+}
+
+static bool part_uses_index(const struct part *p)
+{
+    bool used = p->element && uses_index(p->element);
+    for (size_t s = 0; s < p->stores.count; s++) {
+        used |= uses_index(p->stores.data[s].value);
+        for (int t = 0; t < p->stores.data[s].to.term_count; t++)
+            used |= uses_index(p->stores.data[s].to.term[t].index);
+    }
+    return used;
+}
+
+struct drop {
+    struct arena *arena;
+    int dim;
+};
+
+static void drop_stride(struct access *a, int dim)
+{
+    memmove(a->stride + dim, a->stride + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *a->stride);
+    a->stride[LOOP_MAX_DIMS - 1] = 0;
+}
+
+static const struct expr *drop_load(const struct expr *load, void *data)
+{
+    const struct drop *d = data;
+    struct access a = load->access;
+    drop_stride(&a, d->dim);
+    return expr_load(d->arena, &a);
+}
+
+static void remove_dim(struct arena *arena, struct part *p, int dim)
+{
+    struct drop d = {arena, dim};
+    const struct expr_map map = {.arena = arena, .load = drop_load, .data = &d};
+    if (p->element)
+        p->element = expr_substitute(&map, p->element);
+    for (size_t s = 0; s < p->stores.count; s++) {
+        struct store *store = &p->stores.data[s];
+        store->value = expr_substitute(&map, store->value);
+        for (int t = 0; t < store->to.term_count; t++)
+            store->to.term[t].index = expr_substitute(&map, store->to.term[t].index);
+        drop_stride(&store->to, dim);
+    }
+    memmove(p->extent + dim, p->extent + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->extent);
+    memmove(p->reduced + dim, p->reduced + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->reduced);
+    p->rank--;
+}
+
+static void test_loads(const struct expr *e, struct merge_test *t)
+{
+    if (e)
+        expr_each_load(e, test_access, t);
+}
+
+static bool may_merge(const struct part *p, int dim)
+{
+    struct merge_test t = {.dim = dim, .inner = p->extent[dim + 1], .ok = p->reduced[dim] == p->reduced[dim + 1]};
+    test_loads(p->element, &t);
+    for (size_t s = 0; s < p->stores.count && t.ok; s++) {
+        test_access(&p->stores.data[s].to, &t);
+        test_loads(p->stores.data[s].value, &t);
+        for (int i = 0; i < p->stores.data[s].to.term_count; i++)
+            test_loads(p->stores.data[s].to.term[i].index, &t);
+    }
+    return t.ok;
+}
+
+void part_collapse(struct arena *a, struct part *p)
+{
+    p->stores.data = arena_copy(a, p->stores.data, p->stores.count * sizeof *p->stores.data, alignof(max_align_t));
+    p->stores.capacity = p->stores.count;
+    if (part_uses_index(p)) /* numbers of loops are written into the expressions */
+        return;
+    for (int d = p->rank - 1; d >= 0; d--)
+        if (p->extent[d] == 1)
+            remove_dim(a, p, d);
+    for (int d = p->rank - 2; d >= 0; d--)
+        if (may_merge(p, d)) {
+            p->extent[d + 1] *= p->extent[d];
+            remove_dim(a, p, d);
+        }
+}
