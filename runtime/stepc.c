@@ -56,10 +56,18 @@ size_t stepc_tensor_bytes(const stepc_tensor_info *tensor)
     return stepc_tensor_count(tensor) * stepc_dtype_size(tensor->dtype);
 }
 
+/* strcmp would be the only thing needed from libc besides memcpy and memset. */
+static int same_text(const char *a, const char *b)
+{
+    while (*a != '\0' && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
 const stepc_entry *stepc_find_entry(const stepc_model *model, const char *name)
 {
     for (unsigned i = 0; i < model->entry_count; i++) {
-        if (strcmp(model->entries[i].name, name) == 0)
+        if (same_text(model->entries[i].name, name))
             return &model->entries[i];
     }
     return NULL;
@@ -68,7 +76,7 @@ const stepc_entry *stepc_find_entry(const stepc_model *model, const char *name)
 const stepc_variable_info *stepc_find_variable(const stepc_model *model, const char *name)
 {
     for (unsigned i = 0; i < model->variable_count; i++) {
-        if (strcmp(model->variables[i].tensor.name, name) == 0)
+        if (same_text(model->variables[i].tensor.name, name))
             return &model->variables[i];
     }
     return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 /* Integer arithmetic of the numeric contract, total and without undefined behaviour: sums and products wrap, x / 0 is
  * 0, the least number divided by -1 wraps, a shift by the width or more gives 0, a floating-point number becomes an
- * integer by dropping its fraction and saturating, NaN becomes 0.
+ * integer by dropping its fraction and saturating, NaN becomes 0. x mod 0 is 0 as well.
  *
  * Used like stepc_math.h. Narrow types: compute in 32 bits, then wrap, e.g. stepc_signed8((uint32_t)stepc_div32(a, b)). */
 #ifndef STEPC_INTEGER_H
@@ -71,34 +71,41 @@ static inline int32_t stepc_abs32(int32_t a)
     return a < 0 ? stepc_neg32(a) : a;
 }
 
+/* |a|, also of the least number. */
+static inline uint32_t stepc_size32(int32_t a)
+{
+    return a < 0 ? 0u - (uint32_t)a : (uint32_t)a;
+}
+
+static inline uint32_t stepc_divu32(uint32_t a, uint32_t b)
+{
+    return b > 0u ? a / (b > 0u ? b : 1u) : 0u;
+}
+
+static inline uint32_t stepc_modu32(uint32_t a, uint32_t b)
+{
+    return a % (b > 0u ? b : 1u);
+}
+
 /* Towards zero. */
 static inline int32_t stepc_div32(int32_t a, int32_t b)
 {
-    const int32_t quotient = a / (b == 0 || b == -1 ? 1 : b);
-    return b == 0 ? 0 : b == -1 ? stepc_neg32(a) : quotient;
+    const uint32_t quotient = stepc_divu32(stepc_size32(a), stepc_size32(b));
+    return stepc_signed32((a < 0) != (b < 0) ? 0u - quotient : quotient);
 }
 
 /* C's remainder: the sign of a. */
 static inline int32_t stepc_rem32(int32_t a, int32_t b)
 {
-    return a % (b == 0 || b == -1 ? 1 : b);
+    const uint32_t rest = stepc_modu32(stepc_size32(a), stepc_size32(b));
+    return stepc_signed32(a < 0 ? 0u - rest : rest);
 }
 
 /* ONNX Mod: the sign of b. */
 static inline int32_t stepc_mod32(int32_t a, int32_t b)
 {
     const int32_t rest = stepc_rem32(a, b);
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-static inline uint32_t stepc_divu32(uint32_t a, uint32_t b)
-{
-    return b == 0u ? 0u : a / (b == 0u ? 1u : b);
-}
-
-static inline uint32_t stepc_modu32(uint32_t a, uint32_t b)
-{
-    return a % (b == 0u ? 1u : b);
+    return rest != 0 && (rest < 0) != (b < 0) ? stepc_add32(rest, b) : rest;
 }
 
 static inline uint32_t stepc_shl32(uint32_t a, uint32_t n)
@@ -136,34 +143,41 @@ static inline int64_t stepc_abs64(int64_t a)
     return a < 0 ? stepc_neg64(a) : a;
 }
 
+/* |a|, also of the least number. */
+static inline uint64_t stepc_size64(int64_t a)
+{
+    return a < 0 ? 0u - (uint64_t)a : (uint64_t)a;
+}
+
+static inline uint64_t stepc_divu64(uint64_t a, uint64_t b)
+{
+    return b > 0u ? a / (b > 0u ? b : 1u) : 0u;
+}
+
+static inline uint64_t stepc_modu64(uint64_t a, uint64_t b)
+{
+    return a % (b > 0u ? b : 1u);
+}
+
 /* Towards zero. */
 static inline int64_t stepc_div64(int64_t a, int64_t b)
 {
-    const int64_t quotient = a / (b == 0 || b == -1 ? 1 : b);
-    return b == 0 ? 0 : b == -1 ? stepc_neg64(a) : quotient;
+    const uint64_t quotient = stepc_divu64(stepc_size64(a), stepc_size64(b));
+    return stepc_signed64((a < 0) != (b < 0) ? 0u - quotient : quotient);
 }
 
 /* C's remainder: the sign of a. */
 static inline int64_t stepc_rem64(int64_t a, int64_t b)
 {
-    return a % (b == 0 || b == -1 ? 1 : b);
+    const uint64_t rest = stepc_modu64(stepc_size64(a), stepc_size64(b));
+    return stepc_signed64(a < 0 ? 0u - rest : rest);
 }
 
 /* ONNX Mod: the sign of b. */
 static inline int64_t stepc_mod64(int64_t a, int64_t b)
 {
     const int64_t rest = stepc_rem64(a, b);
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-static inline uint64_t stepc_divu64(uint64_t a, uint64_t b)
-{
-    return b == 0u ? 0u : a / (b == 0u ? 1u : b);
-}
-
-static inline uint64_t stepc_modu64(uint64_t a, uint64_t b)
-{
-    return a % (b == 0u ? 1u : b);
+    return rest != 0 && (rest < 0) != (b < 0) ? stepc_add64(rest, b) : rest;
 }
 
 static inline uint64_t stepc_shl64(uint64_t a, uint64_t n)

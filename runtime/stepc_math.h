@@ -108,11 +108,10 @@ static inline double stepc_scale(double x, uint64_t k)
 /* ---- exp ------------------------------------------------------------------- */
 
 /* exp(x) = 2^n exp(r), r = x - n ln 2 in [-ln2/2, ln2/2]; ln 2 in two parts, n times the first is exact.
- * Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum. One clamp for both ends:
- * gcc threads two into branches and then does not vectorise. */
+ * Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum. */
 static inline float stepc_expf(float x)
 {
-    const float c = stepc_fabsf(x) > 105.0f ? stepc_copysignf(105.0f, x) : x;
+    const float c = stepc_selectf(stepc_fabsf(x) > 105.0f, stepc_copysignf(105.0f, x), x);
     const float t = c * 1.44269504f + 12582912.0f;
     const float n = t - 12582912.0f;
     const float r_1 = c - n * 0.693359375f;
@@ -131,7 +130,7 @@ static inline float stepc_expf(float x)
 
 static inline double stepc_exp(double x)
 {
-    const double c = stepc_fabs(x) > 746.0 ? stepc_copysign(746.0, x) : x;
+    const double c = stepc_select(stepc_fabs(x) > 746.0, stepc_copysign(746.0, x), x);
     const double t = c * 1.4426950408889634 + 6755399441055744.0;
     const double n = t - 6755399441055744.0;
     const double r_1 = c - n * 6.93147180369123816490e-01;
@@ -999,7 +998,7 @@ static inline float stepc_fmodf(float x, float y)
     if (ux < uy)
         return x;
     const uint32_t ex = ux < 0x00800000u ? 1u : ux >> 23, ey = uy < 0x00800000u ? 1u : uy >> 23;
-    const uint32_t my = uy - ((ey - 1u) << 23);
+    const uint32_t m = uy - ((ey - 1u) << 23), my = m > 0u ? m : 1u;        /* m > 0, but provers cannot see it */
     uint32_t rest = (ux - ((ex - 1u) << 23)) % my;
     for (uint32_t i = ey; i < ex; i++) {
         rest <<= 1;
@@ -1016,7 +1015,7 @@ static inline double stepc_fmod(double x, double y)
     if (ux < uy)
         return x;
     const uint64_t ex = ux < 0x0010000000000000u ? 1u : ux >> 52, ey = uy < 0x0010000000000000u ? 1u : uy >> 52;
-    const uint64_t my = uy - ((ey - 1u) << 52);
+    const uint64_t m = uy - ((ey - 1u) << 52), my = m > 0u ? m : 1u;
     uint64_t rest = (ux - ((ex - 1u) << 52)) % my;
     for (uint64_t i = ey; i < ex; i++) {
         rest <<= 1;
