@@ -1,0 +1,40 @@
+/* Commands: one file each. Only they print results and choose files. */
+#ifndef STEPC_CMD_CMD_H
+#define STEPC_CMD_CMD_H
+
+#include "base/diag.h"
+#include "cmd/options.h"
+#include "engine/engine.h"
+
+enum { EXIT_DONE = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
+
+struct command {
+    const char *name;
+    const char *arguments; /* "MODEL -o OUT.c" */
+    const char *summary;   /* one line */
+    const char *example;   /* a command line that works */
+    const struct option_spec *const *options;
+    int (*run)(const struct command *self, int argc, char **argv);
+};
+
+extern const struct command command_compile, command_prepare, command_check, command_inspect, command_run, command_compare,
+    command_verify, command_ops;
+
+/* Everything a command allocates, and its messages. */
+struct session {
+    struct arena arena;
+    struct diag diag;
+};
+void session_begin(struct session *s);
+/* Prints the messages, frees everything; returns the exit status for `ok`. */
+int session_end(struct session *s, bool ok);
+
+/* Shared options of commands that read a model: --dim, --shape, --strict. */
+extern const struct option_spec model_options[];
+bool read_import_options(struct session *s, const struct options *o, struct import_options *out);
+/* The only positional argument; NULL after a message. */
+const char *single_argument(const struct command *c, const struct options *o, const char *what);
+/* A non-negative number; reports wrong usage to stderr. */
+bool option_count(const struct options *o, const char *name, long long fallback, long long *out);
+
+#endif

@@ -1,0 +1,93 @@
+/* What several commands do alike. */
+#include "base/str.h"
+#include "cmd/cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void session_begin(struct session *s)
+{
+    memset(s, 0, sizeof *s);
+    s->diag.arena = &s->arena;
+}
+
+int session_end(struct session *s, bool ok)
+{
+    diag_print(&s->diag, stderr);
+    arena_free(&s->arena);
+    return ok ? EXIT_DONE : EXIT_BAD;
+}
+
+const struct option_spec model_options[] = {
+    {"dim", 0, OPTION_LIST, "[ENTRY:]NAME=SIZE", "size of a symbolic dimension"},
+    {"shape", 0, OPTION_LIST, "INPUT=1x3x224x224", "whole shape of an input"},
+    {"strict", 0, OPTION_FLAG, NULL, "what the specification leaves open is an error"},
+    {0}};
+
+static bool parse_shape(const char *text, struct shape *s)
+{
+    s->rank = 0;
+    for (const char *p = text; *p;) {
+        char number[24];
+        const size_t n = strcspn(p, "x");
+        long long dim;
+        if (n >= sizeof number || s->rank == SHAPE_MAX_RANK)
+            return false;
+        memcpy(number, p, n);
+        number[n] = '\0';
+        if (!str_to_int64(number, &dim) || dim < 0)
+            return false;
+        s->dim[s->rank++] = dim;
+        p += n + (p[n] == 'x');
+    }
+    return true;
+}
+
+bool read_import_options(struct session *s, const struct options *o, struct import_options *out)
+{
+    struct map *dims = arena_new(&s->arena, struct map), *shapes = arena_new(&s->arena, struct map);
+    const text_list dim_list = option_list(o, "dim"), shape_list = option_list(o, "shape");
+    bool ok = true;
+    dims->arena = shapes->arena = &s->arena;
+    *out = (struct import_options){.dims = dims, .shapes = shapes};
+    s->diag.strict = option_given(o, "strict");
+    for (size_t i = 0; i < dim_list.count; i++) {
+        const char *name, *value;
+        long long size;
+        if (!option_pair(&s->arena, dim_list.data[i], &name, &value) || !str_to_int64(value, &size) || size < 0) {
+            ok = diag_error(&s->diag, NULL, "--dim %s: expected NAME=SIZE", dim_list.data[i]);
+            continue;
+        }
+        int64_t *stored = arena_new(&s->arena, int64_t);
+        *stored = size;
+        map_set(dims, name, stored);
+    }
+    for (size_t i = 0; i < shape_list.count; i++) {
+        const char *name, *value;
+        struct shape *shape = arena_new(&s->arena, struct shape);
+        if (!option_pair(&s->arena, shape_list.data[i], &name, &value) || !parse_shape(value, shape)) {
+            ok = diag_error(&s->diag, NULL, "--shape %s: expected INPUT=1x3x224x224", shape_list.data[i]);
+            continue;
+        }
+        map_set(shapes, name, shape);
+    }
+    return ok;
+}
+
+const char *single_argument(const struct command *c, const struct options *o, const char *what)
+{
+    if (o->arguments.count == 1)
+        return o->arguments.data[0];
+    fprintf(stderr, "stepc %s: expected one %s, got %zu\nTry 'stepc help %s'.\n", c->name, what, o->arguments.count, c->name);
+    return NULL;
+}
+
+bool option_count(const struct options *o, const char *name, long long fallback, long long *out)
+{
+    const char *text = option_text(o, name);
+    *out = fallback;
+    if (!text || (str_to_int64(text, out) && *out >= 0))
+        return true;
+    fprintf(stderr, "stepc: --%s %s: expected a number\n", name, text);
+    return false;
+}

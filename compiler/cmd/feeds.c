@@ -1,0 +1,106 @@
+#include "cmd/feeds.h"
+
+#include "base/str.h"
+#include <string.h>
+
+/* An input of the main graph or of some algorithm. */
+static const struct model_value_info *find_input(const struct model *m, const char *name)
+{
+    const struct model_value_info *vi = model_find_input(m->graph, name);
+    for (size_t i = 0; i < m->training.count && !vi; i++)
+        if (m->training.data[i]->algorithm)
+            vi = model_find_input(m->training.data[i]->algorithm, name);
+    return vi;
+}
+
+static bool read_feed(struct session *s, const struct model *m, const char *text, struct feed *f)
+{
+    const char *path, *inner;
+    struct tensor *t;
+    if (!option_pair(&s->arena, text, &f->name, &path))
+        return diag_error(&s->diag, NULL, "--feed %s: expected NAME=FILE", text);
+    const struct model_value_info *vi = find_input(m, f->name);
+    if (!vi)
+        return diag_error(&s->diag, &LOC_FILE(m->file), "--feed %s: the model has no input '%s'", text, f->name);
+    if (!tensor_file_read(&s->diag, &s->arena, path, &t, &inner))
+        return false;
+    f->tensor = t;
+    f->slice = t->shape;
+    f->sliced = vi->type.has_shape && (int)vi->type.dims.count == t->shape.rank - 1;
+    if (f->sliced) {
+        f->slice.rank--;
+        memmove(f->slice.dim, t->shape.dim + 1, (size_t)f->slice.rank * sizeof *f->slice.dim);
+    }
+    return true;
+}
+
+static struct map *map_or_new(struct arena *a, const struct map *m)
+{
+    if (m)
+        return (struct map *)(uintptr_t)m;
+    struct map *made = arena_new(a, struct map);
+    made->arena = a;
+    return made;
+}
+
+bool feeds_read(struct session *s, const struct model *m, text_list files, struct import_options *import, struct feeds *out)
+{
+    struct map *shapes = map_or_new(&s->arena, import->shapes), *fed = map_or_new(&s->arena, import->fed);
+    bool ok = true;
+    *out = (struct feeds){.steps = 0};
+    for (size_t i = 0; i < files.count; i++) {
+        struct feed f = {0};
+        if (!read_feed(s, m, files.data[i], &f)) {
+            ok = false;
+            continue;
+        }
+        struct shape *shape = arena_new(&s->arena, struct shape);
+        *shape = f.slice;
+        if (f.sliced)
+            map_set(shapes, f.name, shape);
+        else
+            map_set(fed, f.name, (void *)(uintptr_t)f.tensor);
+        if (f.sliced && out->steps && f.tensor->shape.dim[0] != out->steps)
+            ok = diag_error(&s->diag, NULL, "feed '%s' has %lld steps, another has %lld", f.name, (long long)f.tensor->shape.dim[0],
+                            (long long)out->steps);
+        if (f.sliced)
+            out->steps = f.tensor->shape.dim[0];
+        vec_push(&s->arena, &out->list, f);
+    }
+    import->shapes = shapes;
+    import->fed = fed;
+    return ok;
+}
+
+static const struct tensor *slice_of(struct arena *a, const struct feed *f, int64_t step)
+{
+    if (!f->sliced)
+        return f->tensor;
+    struct tensor *t = arena_new(a, struct tensor);
+    *t = *f->tensor;
+    t->shape = f->slice;
+    t->count = shape_count(&f->slice);
+    t->data = (char *)f->tensor->data + (size_t)step * tensor_bytes(t);
+    return t;
+}
+
+bool feeds_inputs(struct session *s, const struct feeds *f, const struct entry *e, int64_t step, struct arena *a,
+                  const struct tensor ***inputs)
+{
+    const struct graph *g = e->graph;
+    bool ok = true;
+    *inputs = arena_array(a, const struct tensor *, g->inputs.count + 1);
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        const struct feed *found = NULL;
+        for (size_t j = 0; j < f->list.count; j++)
+            if (str_equal(f->list.data[j].name, g->inputs.data[i]->name))
+                found = &f->list.data[j];
+        if (!found)
+            ok = diag_error(&s->diag, &LOC_FILE(g->program->model->file), "entry '%s': input '%s' %s %s is not fed; give --feed %s=FILE",
+                            e->name, g->inputs.data[i]->name, dtype_name(g->inputs.data[i]->dtype),
+                            shape_text(&s->arena, &g->inputs.data[i]->shape), g->inputs.data[i]->name);
+        else
+            (*inputs)[i] = slice_of(a, found, step);
+    }
+    return ok;
+}

@@ -1,0 +1,101 @@
+#include "cmd/options.h"
+
+#include "base/str.h"
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LONG_BASE = 1000 };
+
+static text_list *values_of(struct options *o, const char *name)
+{
+    text_list *l = map_get(&o->values, name);
+    if (!l) {
+        l = arena_new(o->arena, text_list);
+        map_set(&o->values, name, l);
+    }
+    return l;
+}
+
+static size_t count_specs(const struct option_spec *const *tables)
+{
+    size_t n = 0;
+    for (size_t t = 0; tables[t]; t++)
+        for (const struct option_spec *s = tables[t]; s->name; s++)
+            n++;
+    return n;
+}
+
+bool options_parse(struct arena *a, const char *command, const struct option_spec *const *tables, int argc, char **argv, struct options *out)
+{
+    const size_t count = count_specs(tables);
+    struct option *longs = arena_array(a, struct option, count + 1);
+    const struct option_spec **specs = arena_array(a, const struct option_spec *, count + 1);
+    struct strbuf letters = {.arena = a};
+    *out = (struct options){.arena = a, .values = {.arena = a}};
+    size_t n = 0;
+    for (size_t t = 0; tables[t]; t++)
+        for (const struct option_spec *s = tables[t]; s->name; s++, n++) {
+            specs[n] = s;
+            longs[n] = (struct option){s->name, s->kind == OPTION_FLAG ? no_argument : required_argument, NULL, LONG_BASE + (int)n};
+            if (s->letter)
+                strbuf_addf(&letters, "%c%s", s->letter, s->kind == OPTION_FLAG ? "" : ":");
+        }
+    optind = 0; /* glibc: start anew */
+    argv[0] = arena_printf(a, "stepc %s", command);
+    for (int c; (c = getopt_long(argc, argv, strbuf_text(&letters), longs, NULL)) != -1;) {
+        const struct option_spec *s = NULL;
+        for (size_t i = 0; i < n; i++)
+            if (c == LONG_BASE + (int)i || (specs[i]->letter && c == specs[i]->letter))
+                s = specs[i];
+        if (!s) {
+            fprintf(stderr, "Try 'stepc help %s'.\n", command);
+            return false;
+        }
+        text_list *l = values_of(out, s->name);
+        if (s->kind == OPTION_TEXT)
+            l->count = 0;
+        vec_push(a, l, optarg ? optarg : "");
+    }
+    for (; optind < argc; optind++)
+        vec_push(a, &out->arguments, argv[optind]);
+    return true;
+}
+
+bool option_given(const struct options *o, const char *name)
+{
+    return map_has(&o->values, name);
+}
+
+const char *option_text(const struct options *o, const char *name)
+{
+    const text_list *l = map_get(&o->values, name);
+    return l && l->count ? l->data[l->count - 1] : NULL;
+}
+
+text_list option_list(const struct options *o, const char *name)
+{
+    const text_list *l = map_get(&o->values, name);
+    return l ? *l : (text_list){0};
+}
+
+bool option_pair(struct arena *a, const char *text, const char **name, const char **value)
+{
+    const char *equals = strrchr(text, '=');
+    if (!equals || equals == text)
+        return false;
+    *name = arena_strndup(a, text, (size_t)(equals - text));
+    *value = equals + 1;
+    return true;
+}
+
+void options_print(const struct option_spec *const *tables)
+{
+    for (size_t t = 0; tables[t]; t++)
+        for (const struct option_spec *s = tables[t]; s->name; s++) {
+            char left[64];
+            snprintf(left, sizeof left, "%s%c%s--%s%s%s", s->letter ? "-" : "", s->letter ? s->letter : ' ', s->letter ? ", " : "   ",
+                     s->name, s->placeholder ? " " : "", s->placeholder ? s->placeholder : "");
+            printf("  %-36s %s\n", left, s->help);
+        }
+}

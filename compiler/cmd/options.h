@@ -1,0 +1,39 @@
+/* Command lines: each command declares its options in a table, from which parsing and `stepc help COMMAND` follow. */
+#ifndef STEPC_CMD_OPTIONS_H
+#define STEPC_CMD_OPTIONS_H
+
+#include "base/map.h"
+#include "base/vec.h"
+
+enum option_kind {
+    OPTION_FLAG, /* --quiet */
+    OPTION_TEXT, /* --name ID; the last one wins */
+    OPTION_LIST  /* --dim NAME=SIZE, any number of times */
+};
+
+struct option_spec {
+    const char *name; /* without dashes; NULL ends the table */
+    char letter;      /* one-letter form, or 0 */
+    enum option_kind kind;
+    const char *placeholder; /* "FILE" */
+    const char *help;
+};
+
+typedef VEC(const char *) text_list;
+
+struct options {
+    struct arena *arena;
+    struct map values; /* name -> text_list * */
+    text_list arguments; /* what is not an option */
+};
+
+/* False after a message to stderr (wrong usage: exit status 2). */
+bool options_parse(struct arena *a, const char *command, const struct option_spec *const *tables, int argc, char **argv, struct options *out);
+bool option_given(const struct options *o, const char *name);
+const char *option_text(const struct options *o, const char *name); /* NULL where absent */
+text_list option_list(const struct options *o, const char *name);
+/* "NAME=VALUE" in two; false without '='. The last '=' separates, since names may hold one: a path is less likely to. */
+bool option_pair(struct arena *a, const char *text, const char **name, const char **value);
+void options_print(const struct option_spec *const *tables);
+
+#endif

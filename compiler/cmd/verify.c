@@ -1,0 +1,372 @@
+/* stepc verify: do recorded tests hold? Folders with a model.onnx and test_data_set_N, the layout of ONNX's backend tests.
+ *
+ * Every test runs in a process of its own, so that whatever a model does to us counts against that test alone. */
+#include "base/file.h"
+#include "base/str.h"
+#include "cmd/cmd.h"
+#include "graph/op_def.h"
+#include "model/model.h"
+#include "train/combine.h"
+
+#include <dirent.h>
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct option_spec specs[] = {
+    {"engine", 0, OPTION_TEXT, "interpreted|generated|both", "who computes (default: both)"},
+    {"rtol", 0, OPTION_TEXT, "R", "relative tolerance (default 1e-3)"},
+    {"atol", 0, OPTION_TEXT, "A", "absolute tolerance (default 1e-7)"},
+    {"jobs", 'j', OPTION_TEXT, "N", "tests at a time (default: the processors)"},
+    {"list", 0, OPTION_TEXT, "FILE", "only the tests named in FILE, one a line"},
+    {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler of the generated engine"},
+    {"timeout", 0, OPTION_TEXT, "SECONDS", "a test that takes longer fails (default 120)"},
+    {0}};
+static const struct option_spec *const tables[] = {specs, NULL};
+
+struct suite {
+    struct session *s;
+    const char *root;
+    text_list tests; /* paths below root */
+    struct map wanted;
+    bool use_list, interpreted, generated;
+    double rtol, atol;
+    const char *cc;
+    unsigned timeout;
+};
+
+/* ---- finding tests ------------------------------------------------------------------------------------------------ */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool has_data_set(struct arena *a, const char *dir)
+{
+    return file_is_directory(path_join(a, dir, "test_data_set_0"));
+}
+
+static void find_tests(struct suite *t, const char *below, int depth)
+{
+    struct arena *a = &t->s->arena;
+    const char *dir = *below ? path_join(a, t->root, below) : t->root;
+    if (file_exists(path_join(a, dir, "model.onnx")) && has_data_set(a, dir)) {
+        if (!t->use_list || map_has(&t->wanted, below))
+            vec_push(a, &t->tests, *below ? below : ".");
+        return;
+    }
+    DIR *d = depth < 8 ? opendir(dir) : NULL;
+    if (!d)
+        return;
+    text_list names = {0};
+    for (struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.' && file_is_directory(path_join(a, dir, e->d_name)))
+            vec_push(a, &names, arena_strdup(a, e->d_name));
+    closedir(d);
+    qsort(names.data, names.count, sizeof *names.data, by_name);
+    for (size_t i = 0; i < names.count; i++)
+        find_tests(t, *below ? arena_printf(a, "%s/%s", below, names.data[i]) : names.data[i], depth + 1);
+}
+
+static bool read_list(struct suite *t, const char *path)
+{
+    unsigned char *text;
+    size_t size;
+    t->wanted.arena = &t->s->arena;
+    if (!path)
+        return true;
+    t->use_list = true;
+    if (!file_read(&t->s->diag, &t->s->arena, path, 64 << 20, &text, &size))
+        return false;
+    for (char *line = (char *)text; *line;) {
+        const size_t n = strcspn(line, "\r\n");
+        if (n > 0)
+            map_set(&t->wanted, arena_strndup(&t->s->arena, line, n), NULL);
+        line += n + strspn(line + n, "\r\n");
+    }
+    return true;
+}
+
+/* ---- one test (in the child) -------------------------------------------------------------------------------------- */
+
+enum verdict { PASS, FAIL, UNSUPPORTED };
+
+struct test {
+    struct suite *suite;
+    struct session *s;
+    struct model *m;
+    const char *dir;
+    double rtol, atol;
+    char reason[400];
+};
+
+static enum verdict conclude(struct test *t, enum verdict v, const char *reason)
+{
+    snprintf(t->reason, sizeof t->reason, "%s", reason);
+    for (char *p = t->reason; *p; p++)
+        if (*p == '\n')
+            *p = ' ';
+    return v;
+}
+
+static enum verdict conclude_from_messages(struct test *t, enum verdict v)
+{
+    for (size_t i = 0; i < t->s->diag.messages.count; i++)
+        if (t->s->diag.messages.data[i].severity == DIAG_ERROR)
+            return conclude(t, v, t->s->diag.messages.data[i].text);
+    return conclude(t, v, "no reason given");
+}
+
+static void read_tolerance(struct test *t)
+{
+    const char *path = path_join(&t->s->arena, t->dir, "tolerance.json");
+    json_t *root = file_exists(path) ? json_load_file(path, 0, NULL) : NULL;
+    const json_t *r = json_object_get(root, "rtol"), *a = json_object_get(root, "atol");
+    t->rtol = json_is_number(r) ? json_number_value(r) : t->rtol;
+    t->atol = json_is_number(a) ? json_number_value(a) : t->atol;
+    json_decref(root);
+}
+
+static bool is_tensor(const struct model_value_info *vi)
+{
+    return vi->type.kind == TYPE_TENSOR;
+}
+
+/* Input files belong to the leading inputs; IR 3 models list initializers after them. */
+static bool read_inputs(struct test *t, const char *set, struct map *fed)
+{
+    for (size_t i = 0; i < t->m->graph->inputs.count; i++) {
+        struct arena *a = &t->s->arena;
+        const char *path = path_join(a, set, arena_printf(a, "input_%zu.pb", i)), *inner;
+        struct tensor *x;
+        if (!file_exists(path))
+            break;
+        if (!tensor_file_read(&t->s->diag, a, path, &x, &inner))
+            return false;
+        map_set(fed, t->m->graph->inputs.data[i]->name, x);
+    }
+    return true;
+}
+
+static bool close_enough(const struct test *t, const struct tensor *got, const struct tensor *want, int64_t i)
+{
+    if (!dtype_is_float(want->dtype))
+        return tensor_get_int(got, i) == tensor_get_int(want, i);
+    const double x = tensor_get_double(got, i), y = tensor_get_double(want, i);
+    if (isnan(x) || isnan(y))
+        return isnan(x) && isnan(y);
+    return x == y || fabs(x - y) <= t->atol + t->rtol * fabs(y);
+}
+
+static enum verdict compare_output(struct test *t, const char *engine, const char *name, const struct tensor *got, const struct tensor *want,
+                                   bool random)
+{
+    struct arena *a = &t->s->arena;
+    if (got->dtype != want->dtype || !shape_equal(&got->shape, &want->shape))
+        return conclude(t, FAIL, arena_printf(a, "%s: output '%s' is %s %s, expected %s %s", engine, name, dtype_name(got->dtype),
+                                              shape_text(a, &got->shape), dtype_name(want->dtype), shape_text(a, &want->shape)));
+    for (int64_t i = 0; i < want->count && !random; i++)
+        if (!close_enough(t, got, want, i))
+            return conclude(t, FAIL, arena_printf(a, "%s: output '%s' element %lld is %.9g, expected %.9g", engine, name, (long long)i,
+                                                  tensor_get_double(got, i), tensor_get_double(want, i)));
+    return PASS;
+}
+
+/* Do random numbers reach an output? Their values cannot be compared with those of another generator. */
+static bool draws_random(const struct entry *e)
+{
+    graph_each_node(e->graph, n)
+        if (n->def->is_random)
+            return true;
+    return false;
+}
+
+static enum verdict run_data_set(struct test *t, const char *set, enum engine_kind kind)
+{
+    struct arena *a = &t->s->arena;
+    struct map *fed = arena_new(a, struct map);
+    fed->arena = a;
+    if (!read_inputs(t, set, fed))
+        return conclude_from_messages(t, UNSUPPORTED);
+    struct engine_options o = {.kind = kind, .cc = t->suite->cc, .pipeline = {.entries = "infer", .name = "test", .import = {.fed = fed}}};
+    struct engine *e;
+    if (!engine_open(&t->s->diag, a, t->m, &o, &e))
+        return conclude_from_messages(t, UNSUPPORTED);
+    const struct entry *entry = program_entry(engine_program(e), "infer");
+    const struct graph *g = entry->graph;
+    const struct tensor **inputs = arena_array(a, const struct tensor *, g->inputs.count + 1);
+    struct tensor **outputs = arena_array(a, struct tensor *, g->outputs.count + 1);
+    for (size_t i = 0; i < g->inputs.count; i++)
+        inputs[i] = map_get(fed, g->inputs.data[i]->name);
+    enum verdict v = engine_init(e, 0) && engine_run(e, entry, inputs, outputs, a) ? PASS : conclude_from_messages(t, FAIL);
+    const bool random = draws_random(entry);
+    for (size_t i = 0; i < g->outputs.count && v == PASS; i++) {
+        struct tensor *want;
+        const char *inner;
+        if (!tensor_file_read(&t->s->diag, a, path_join(a, set, arena_printf(a, "output_%zu.pb", i)), &want, &inner))
+            v = conclude_from_messages(t, UNSUPPORTED);
+        else
+            v = compare_output(t, kind == ENGINE_GENERATED ? "generated" : "interpreted", g->outputs.data[i].name, outputs[i], want, random);
+    }
+    engine_close(e);
+    return v;
+}
+
+static enum verdict run_test(struct test *t)
+{
+    struct arena *a = &t->s->arena;
+    read_tolerance(t);
+    if (!model_read(&t->s->diag, a, path_join(a, t->dir, "model.onnx"), &t->m))
+        return conclude_from_messages(t, UNSUPPORTED);
+    for (size_t i = 0; i < t->m->graph->inputs.count + t->m->graph->outputs.count; i++) {
+        const size_t n = t->m->graph->inputs.count;
+        const struct model_value_info *vi = i < n ? t->m->graph->inputs.data[i] : t->m->graph->outputs.data[i - n];
+        if (!is_tensor(vi))
+            return conclude(t, UNSUPPORTED, arena_printf(a, "'%s' is not a tensor", vi->name));
+    }
+    enum verdict v = PASS;
+    for (int k = 0; v == PASS; k++) {
+        const char *set = path_join(a, t->dir, arena_printf(a, "test_data_set_%d", k));
+        if (!file_is_directory(set))
+            break;
+        if (t->suite->interpreted)
+            v = run_data_set(t, set, ENGINE_INTERPRETED);
+        if (v == PASS && t->suite->generated)
+            v = run_data_set(t, set, ENGINE_GENERATED);
+    }
+    return v;
+}
+
+/* ---- processes ---------------------------------------------------------------------------------------------------- */
+
+struct job {
+    pid_t pid;
+    int pipe;
+};
+
+static const char *const verdict_names[] = {"PASS", "FAIL", "UNSUPPORTED"};
+
+static void child(struct suite *suite, const char *name, int to)
+{
+    struct session s;
+    session_begin(&s);
+    struct test t = {.suite = suite, .s = &s, .rtol = suite->rtol, .atol = suite->atol};
+    t.dir = str_equal(name, ".") ? suite->root : path_join(&s.arena, suite->root, name);
+    alarm(suite->timeout);
+    const enum verdict v = run_test(&t);
+    dprintf(to, "%s %s%s%s\n", verdict_names[v], name, t.reason[0] ? "  " : "", t.reason);
+    arena_free(&s.arena);
+}
+
+static struct job start(struct suite *suite, const char *name)
+{
+    int ends[2];
+    fflush(stdout);
+    if (pipe(ends) != 0)
+        UNREACHABLE("no pipe");
+    const pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        child(suite, name, ends[1]);
+        _exit(0);
+    }
+    close(ends[1]);
+    return (struct job){pid, ends[0]};
+}
+
+static enum verdict finish(const char *name, struct job j)
+{
+    char line[2048];
+    size_t n = 0;
+    for (ssize_t got; n + 1 < sizeof line && (got = read(j.pipe, line + n, sizeof line - 1 - n)) > 0;)
+        n += (size_t)got;
+    line[n] = '\0';
+    close(j.pipe);
+    int status = 0;
+    waitpid(j.pid, &status, 0);
+    if (n == 0) {
+        printf("FAIL %s  %s\n", name, WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "took too long" : "crashed");
+        return FAIL;
+    }
+    fputs(line, stdout);
+    return line[0] == 'P' ? PASS : line[0] == 'F' ? FAIL : UNSUPPORTED;
+}
+
+static bool run_all(struct suite *t, size_t jobs)
+{
+    size_t counts[3] = {0};
+    struct job *running = arena_array(&t->s->arena, struct job, t->tests.count + 1);
+    size_t started = 0;
+    for (size_t i = 0; i < t->tests.count; i++) {
+        for (; started < t->tests.count && started < i + jobs; started++)
+            running[started] = start(t, t->tests.data[started]);
+        counts[finish(t->tests.data[i], running[i])]++;
+    }
+    printf("%zu passed, %zu failed, %zu unsupported\n", counts[PASS], counts[FAIL], counts[UNSUPPORTED]);
+    return counts[PASS] > 0 && counts[FAIL] == 0 && counts[UNSUPPORTED] == 0;
+}
+
+static bool read_number(struct session *s, const struct options *o, const char *name, double fallback, double *out)
+{
+    const char *text = option_text(o, name);
+    *out = fallback;
+    return !text || (str_to_double(text, out) && *out >= 0) || diag_error(&s->diag, NULL, "--%s %s: expected a number", name, text);
+}
+
+static bool verify(struct session *s, const struct options *o, long long jobs, long long timeout)
+{
+    struct suite t = {.s = s, .cc = option_text(o, "cc"), .timeout = (unsigned)timeout};
+    const char *engine = option_text(o, "engine") ? option_text(o, "engine") : "both";
+    t.interpreted = str_equal(engine, "both") || str_equal(engine, "interpreted");
+    t.generated = str_equal(engine, "both") || str_equal(engine, "generated");
+    if (!t.interpreted && !t.generated)
+        return diag_error(&s->diag, NULL, "--engine %s: expected interpreted, generated or both", engine);
+    if (!read_number(s, o, "rtol", 1e-3, &t.rtol) || !read_number(s, o, "atol", 1e-7, &t.atol) || !read_list(&t, option_text(o, "list")))
+        return false;
+    for (size_t i = 0; i < o->arguments.count; i++) {
+        t.root = o->arguments.data[i];
+        if (!file_is_directory(t.root))
+            return diag_error(&s->diag, &LOC_FILE(t.root), "not a folder");
+        find_tests(&t, "", 0);
+        if (o->arguments.count == 1)
+            break;
+        /* Several folders: names are paths as typed. */
+        for (size_t j = 0; j < t.tests.count; j++)
+            if (t.tests.data[j][0] != '/' && !str_starts_with(t.tests.data[j], t.root))
+                t.tests.data[j] = path_join(&s->arena, t.root, t.tests.data[j]);
+    }
+    if (o->arguments.count > 1)
+        t.root = "";
+    return run_all(&t, jobs ? (size_t)jobs : (size_t)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct session s;
+    struct options o;
+    long long jobs, timeout;
+    session_begin(&s);
+    if (!options_parse(&s.arena, self->name, tables, argc, argv, &o) || !option_count(&o, "jobs", 0, &jobs) ||
+        !option_count(&o, "timeout", 120, &timeout))
+        return EXIT_USAGE;
+    if (o.arguments.count == 0) {
+        fprintf(stderr, "stepc verify: name at least one folder\nTry 'stepc help verify'.\n");
+        return EXIT_USAGE;
+    }
+    return session_end(&s, verify(&s, &o, jobs, timeout));
+}
+
+const struct command command_verify = {
+    .name = "verify",
+    .arguments = "DIR... [options]",
+    .summary = "do recorded tests hold? folders with model.onnx and test_data_set_N",
+    .example = "stepc verify --engine both conformance/node",
+    .options = tables,
+    .run = run,
+};

@@ -1,0 +1,170 @@
+#include "engine/engine.h"
+
+#include "engine/shared_object.h"
+#include "interp/interp.h"
+#include "stepc.h"
+#include "train/combine.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct engine {
+    struct arena *arena;
+    struct diag *diag;
+    struct program *program;
+    enum engine_kind kind;
+    struct interp *interp;
+    struct shared_object so;
+    const stepc_model *model;
+    void *state, *work; /* generated: memory that a user would own */
+    uint64_t seed;
+};
+
+const struct program *engine_program(const struct engine *e)
+{
+    return e->program;
+}
+
+uint64_t engine_seed(const struct engine *e)
+{
+    return e->seed;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------ */
+
+static void *aligned_memory(size_t bytes)
+{
+    void *p = NULL;
+    if (posix_memalign(&p, 64, bytes ? bytes : 64) != 0)
+        UNREACHABLE("out of memory for %zu bytes of state or arena", bytes);
+    memset(p, 0xA5, bytes ? bytes : 64); /* contents must not matter */
+    return p;
+}
+
+static bool open_generated(struct engine *e, const struct model *m, const struct engine_options *o)
+{
+    const struct emit_options emit = {.model_file = "model", .options_text = "", .reproducible = o->reproducible, .simd = -1};
+    struct emitted text;
+    if (!pipeline_compile(e->diag, e->arena, m, &o->pipeline, &emit, &text, &e->program) ||
+        !shared_object_build(e->diag, e->arena, e->program->name, &text, o->cc, o->reproducible, &e->so))
+        return false;
+    e->model = e->so.model;
+    e->state = aligned_memory(e->model->state_bytes);
+    e->work = aligned_memory(e->model->arena_bytes);
+    return true;
+}
+
+static bool open_interpreted(struct engine *e, const struct model *m, const struct engine_options *o)
+{
+    const bool same = o->arithmetic == ARITHMETIC_SAME;
+    if (!(same ? pipeline_canonical(e->diag, e->arena, m, &o->pipeline, &e->program)
+               : pipeline_program(e->diag, e->arena, m, &o->pipeline, &e->program)))
+        return false;
+    e->interp = interp_new(e->arena, e->program, o->arithmetic);
+    return true;
+}
+
+bool engine_open(struct diag *d, struct arena *a, const struct model *m, const struct engine_options *o, struct engine **out)
+{
+    struct engine *e = arena_new(a, struct engine);
+    e->arena = a;
+    e->diag = d;
+    e->kind = o->kind;
+    *out = e;
+    const bool ok = o->kind == ENGINE_GENERATED ? open_generated(e, m, o) : open_interpreted(e, m, o);
+    if (!ok)
+        engine_close(e);
+    return ok;
+}
+
+void engine_close(struct engine *e)
+{
+    shared_object_close(&e->so);
+    free(e->state);
+    free(e->work);
+    e->state = e->work = NULL;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------ */
+
+static bool report_status(struct engine *e, const char *entry, stepc_status status)
+{
+    return diag_error(e->diag, &LOC_FILE(e->program->model->file), "%s() returned an error: %s", entry, stepc_status_text(status));
+}
+
+bool engine_init(struct engine *e, uint64_t seed)
+{
+    e->seed = seed;
+    if (e->kind == ENGINE_INTERPRETED)
+        return interp_init(e->interp, seed, e->diag);
+    const stepc_entry *init = stepc_find_entry(e->model, "init");
+    if (!init)
+        return true;
+    const stepc_status status = init->call(e->state, e->work, seed, NULL, NULL);
+    return status == STEPC_OK || report_status(e, "init", status);
+}
+
+static bool check_input(struct engine *e, const struct value *v, const struct tensor *t)
+{
+    const struct loc at = LOC_FILE(e->program->model->file);
+    if (!t)
+        return diag_error(e->diag, &at, "input '%s' is not fed", v->name);
+    if (t->dtype != v->dtype)
+        return diag_error(e->diag, &at, "input '%s' is fed %s, expected %s", v->name, dtype_name(t->dtype), dtype_name(v->dtype));
+    if (!shape_equal(&t->shape, &v->shape))
+        return diag_error(e->diag, &at, "input '%s' is fed shape %s, expected %s", v->name, shape_text(e->arena, &t->shape),
+                          shape_text(e->arena, &v->shape));
+    return true;
+}
+
+static bool run_generated(struct engine *e, const struct entry *entry, const struct tensor *const *inputs, struct tensor **outputs,
+                          struct arena *a)
+{
+    const struct graph *g = entry->graph;
+    const stepc_entry *found = stepc_find_entry(e->model, entry->name);
+    if (!found || found->input_count != g->inputs.count || found->output_count != g->outputs.count)
+        UNREACHABLE("the generated model describes entry '%s' differently", entry->name);
+    const void **in = arena_array(a, const void *, g->inputs.count + 1);
+    void **out = arena_array(a, void *, g->outputs.count + 1);
+    for (size_t i = 0; i < g->inputs.count; i++)
+        in[i] = inputs[i]->data;
+    for (size_t i = 0; i < g->outputs.count; i++) {
+        const struct value *v = g->outputs.data[i].value;
+        outputs[i] = tensor_new(a, v->dtype, &v->shape);
+        out[i] = outputs[i]->data;
+    }
+    const stepc_status status = found->call(e->state, e->work, e->seed, in, out);
+    return status == STEPC_OK || report_status(e, entry->name, status);
+}
+
+bool engine_run(struct engine *e, const struct entry *entry, const struct tensor *const *inputs, struct tensor **outputs,
+                struct arena *a)
+{
+    bool ok = true;
+    for (size_t i = 0; i < entry->graph->inputs.count; i++)
+        ok &= check_input(e, entry->graph->inputs.data[i], inputs[i]);
+    if (!ok)
+        return false;
+    if (e->kind == ENGINE_INTERPRETED)
+        return interp_run(e->interp, entry, inputs, outputs, NULL, 0, a, e->diag);
+    return run_generated(e, entry, inputs, outputs, a);
+}
+
+/* ---- variables ---------------------------------------------------------------------------------------------------- */
+
+struct tensor *engine_read(struct engine *e, const struct variable *v, struct arena *a)
+{
+    struct tensor *t = tensor_new(a, v->dtype, &v->shape);
+    if (e->kind == ENGINE_INTERPRETED)
+        memcpy(t->data, e->interp->variables[v->index]->data, tensor_bytes(t));
+    else if (t->count > 0)
+        stepc_read_variable(stepc_find_variable(e->model, v->name), e->state, t->data);
+    return t;
+}
+
+void engine_write(struct engine *e, const struct variable *v, const struct tensor *t)
+{
+    if (e->kind == ENGINE_INTERPRETED)
+        memcpy(e->interp->variables[v->index]->data, t->data, tensor_bytes(t));
+    else if (t->count > 0)
+        stepc_write_variable(stepc_find_variable(e->model, v->name), e->state, t->data);
+}

@@ -1,0 +1,37 @@
+/* One way to run a model for both answers: the interpreter, and the generated C compiled with the user's compiler and loaded. */
+#ifndef STEPC_ENGINE_ENGINE_H
+#define STEPC_ENGINE_ENGINE_H
+
+#include "engine/pipeline.h"
+#include "eval/eval.h"
+
+enum engine_kind { ENGINE_INTERPRETED, ENGINE_GENERATED };
+
+struct engine_options {
+    enum engine_kind kind;
+    enum arithmetic arithmetic; /* of the interpreter: DOUBLE runs the graph before simplification, SAME the canonical one */
+    bool reproducible;          /* of generated code: contraction off */
+    const char *cc;             /* compiler and flags; NULL: $CC or cc, with -O2 */
+    struct pipeline_options pipeline;
+};
+
+struct engine;
+
+/* Prepares everything: imports, and for generated code compiles and loads. */
+bool engine_open(struct diag *d, struct arena *a, const struct model *m, const struct engine_options *o, struct engine **out) MUST_USE;
+/* Unloads and removes temporary files. */
+void engine_close(struct engine *e);
+
+const struct program *engine_program(const struct engine *e);
+/* init() with a seed. */
+bool engine_init(struct engine *e, uint64_t seed) MUST_USE;
+/* Runs an entry: inputs in the graph's order (dtype and shape must fit: reported), outputs one per graph output in `a`. */
+bool engine_run(struct engine *e, const struct entry *entry, const struct tensor *const *inputs, struct tensor **outputs,
+                struct arena *a) MUST_USE;
+/* The content of a variable (in `a`), and setting it. */
+struct tensor *engine_read(struct engine *e, const struct variable *v, struct arena *a);
+void engine_write(struct engine *e, const struct variable *v, const struct tensor *t);
+/* State and counters of random numbers, for saving: seed and one counter per training entry. */
+uint64_t engine_seed(const struct engine *e);
+
+#endif

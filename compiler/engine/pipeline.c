@@ -1,0 +1,124 @@
+#include "engine/pipeline.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "emit/names.h"
+#include "fuse/fuse.h"
+#include "lower/lower.h"
+#include "train/adjoint.h"
+#include "train/combine.h"
+#include <inttypes.h>
+
+static bool dump_wanted(const struct pipeline_options *o, const char *pass)
+{
+    return o->passes.dump_after && str_equal(o->passes.dump_after, pass);
+}
+
+static void dump_graphs(struct arena *a, const struct program *p, const struct pipeline_options *o, const char *pass)
+{
+    if (dump_wanted(o, pass))
+        for (size_t i = 0; i < p->entries.count; i++)
+            fprintf(o->passes.dump_to, "# %s after %s\n%s", p->entries.data[i].name, pass, graph_print(a, p->entries.data[i].graph));
+}
+
+static void dump_kernels(struct arena *a, const struct lowered *l, const struct pipeline_options *o, const char *pass)
+{
+    if (dump_wanted(o, pass))
+        fputs(lowered_print(a, l), o->passes.dump_to);
+}
+
+/* ---- the graph half ----------------------------------------------------------------------------------------------- */
+
+/* A fetched name that is a value of the entry becomes one more output; variables are read from the state instead. */
+static bool add_fetches(struct diag *d, const struct model *m, struct program *p, const struct pipeline_options *o)
+{
+    bool ok = true;
+    struct entry *e = o->fetch_entry ? program_entry(p, o->fetch_entry) : NULL;
+    for (size_t i = 0; i < o->fetch_count && e; i++) {
+        struct value *v = graph_find(e->graph, o->fetch[i]);
+        bool known = program_variable(p, o->fetch[i]) != NULL;
+        for (size_t j = 0; j < e->graph->outputs.count && !known; j++)
+            known = str_equal(e->graph->outputs.data[j].name, o->fetch[i]);
+        if (known)
+            continue;
+        if (v) {
+            const struct graph_output out = {o->fetch[i], v};
+            vec_push(e->graph->arena, &e->graph->outputs, out);
+        } else {
+            ok = diag_error(d, &LOC_FILE(m->file), "entry '%s' has no tensor '%s' to fetch", e->name, o->fetch[i]);
+        }
+    }
+    return ok;
+}
+
+static const char *program_name(struct arena *a, const struct model *m, const struct pipeline_options *o)
+{
+    return name_mangle(a, o->name ? o->name : path_stem(a, m->file));
+}
+
+bool pipeline_program(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
+                      struct program **out)
+{
+    struct program *p;
+    if (!combine_program(d, a, m, &o->import, program_name(a, m, o), o->entries, &p))
+        return false;
+    dump_graphs(a, p, o, "combine");
+    bool ok = true;
+    for (size_t i = 0; i < p->entries.count; i++)
+        ok &= adjoint_expand(p->entries.data[i].graph);
+    if (!ok || !add_fetches(d, m, p, o))
+        return false;
+    dump_graphs(a, p, o, "differentiate");
+    *out = p;
+    return true;
+}
+
+bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
+                        struct program **out)
+{
+    if (!pipeline_program(d, a, m, o, out))
+        return false;
+    bool ok = true;
+    for (size_t i = 0; i < (*out)->entries.count; i++)
+        ok &= canonicalise((*out)->entries.data[i].graph, &o->passes);
+    if (ok)
+        dump_graphs(a, *out, o, "canonical");
+    return ok;
+}
+
+/* ---- the kernel half ---------------------------------------------------------------------------------------------- */
+
+static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, const struct pipeline_options *o, struct plan **out)
+{
+    struct lowered *l;
+    if (!lower_entry(d, a, e, &l))
+        return false;
+    dump_kernels(a, l, o, "lower");
+    fuse_entry(l);
+    dump_kernels(a, l, o, "fuse");
+    if (!plan_entry(d, l, out))
+        return false;
+    dump_kernels(a, l, o, "plan");
+    return true;
+}
+
+bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, const struct pipeline_options *o, struct plan ***out)
+{
+    struct plan **plans = arena_array(a, struct plan *, p->entries.count + 1);
+    bool ok = true;
+    for (size_t i = 0; i < p->entries.count; i++)
+        ok &= plan_one(d, a, &p->entries.data[i], o, &plans[i]);
+    *out = plans;
+    return ok;
+}
+
+bool pipeline_compile(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
+                      const struct emit_options *emit, struct emitted *out, struct program **program)
+{
+    struct plan **plans;
+    if (!pipeline_canonical(d, a, m, o, program) || !pipeline_plans(d, a, *program, o, &plans))
+        return false;
+    struct emit_options with_name = *emit;
+    with_name.name = (*program)->name;
+    return emit_program(d, a, *program, plans, &with_name, out);
+}

@@ -1,0 +1,32 @@
+/* The compiler as a table of contents: model -> program -> canonical graphs -> kernels -> plan -> C. */
+#ifndef STEPC_ENGINE_PIPELINE_H
+#define STEPC_ENGINE_PIPELINE_H
+
+#include "emit/emit.h"
+#include "graph/import.h"
+#include "rewrite/pass.h"
+
+struct pipeline_options {
+    const char *name;             /* C prefix; NULL: from the model's file */
+    const char *entries;          /* comma-separated entries to make; NULL: all */
+    struct import_options import;
+    const char *const *fetch;     /* values to add as outputs of `fetch_entry`, beside its own */
+    size_t fetch_count;
+    const char *fetch_entry;
+    struct pass_options passes;   /* --dump-after: also "differentiate", "lower", "fuse", "plan" */
+};
+
+/* Import, combination, differentiation. The program as the model says it, before any simplification. */
+bool pipeline_program(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
+                      struct program **out) MUST_USE;
+/* The same, then simplified to the canonical graph (design.md section 3). */
+bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
+                        struct program **out) MUST_USE;
+/* Lowering, fusion, schedule, memory: one plan per entry. */
+bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, const struct pipeline_options *o,
+                    struct plan ***out) MUST_USE;
+/* All of it. emit->name may be NULL (the program's name is taken). */
+bool pipeline_compile(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
+                      const struct emit_options *emit, struct emitted *out, struct program **program) MUST_USE;
+
+#endif

@@ -1,0 +1,66 @@
+/* argv -> row of the command table -> exit status; nothing else. */
+#include "cmd/cmd.h"
+
+#include "base/str.h"
+#include <stdio.h>
+
+static const struct command *const commands[] = {&command_compile, &command_prepare, &command_check,  &command_inspect,
+                                                 &command_run,     &command_compare, &command_verify, &command_ops};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (str_equal(commands[i]->name, name))
+            return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[COMMANDS];
+    for (size_t i = 0; i < COMMANDS; i++)
+        names[i] = commands[i]->name;
+    const char *close = str_closest(name, names, COMMANDS);
+    fprintf(stderr, "stepc: unknown command '%s'%s%s%s\nTry 'stepc help'.\n", name, close ? "; did you mean '" : "", close ? close : "",
+            close ? "'?" : "");
+    return EXIT_USAGE;
+}
+
+static int help_all(void)
+{
+    printf("stepc 0.1.0: training compiled ahead of time to plain C\n\nusage: stepc COMMAND ...\n\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
+    printf("\nMODEL is an ONNX file. 'stepc help COMMAND' prints the options of one command.\n");
+    return EXIT_DONE;
+}
+
+static int help(const char *name)
+{
+    const struct command *c = find_command(name);
+    if (!c)
+        return unknown_command(name);
+    printf("%s\n\nusage: stepc %s %s\n\n", c->summary, c->name, c->arguments);
+    options_print(c->options);
+    printf("\nexample:\n  %s\n", c->example);
+    return EXIT_DONE;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "help";
+    if (str_equal(name, "help") || str_equal(name, "--help") || str_equal(name, "-h")) {
+        if (argc < 2)
+            return help_all(), EXIT_USAGE;
+        return argc > 2 ? help(argv[2]) : help_all();
+    }
+    if (str_equal(name, "--version")) {
+        printf("stepc 0.1.0\n");
+        return EXIT_DONE;
+    }
+    const struct command *c = find_command(name);
+    if (!c)
+        return unknown_command(name);
+    return c->run(c, argc - 1, argv + 1);
+}
