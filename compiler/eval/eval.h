@@ -55,7 +55,7 @@ bool eval_error(const struct eval_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3
 /* Rounds the exact result of a basic operation on dtype d: under SAME to d (float16 and bfloat16: to float, the rest at the
  * node's end), under DOUBLE not at all. */
 double eval_round_to(const struct eval_ctx *c, enum dtype d, double x);
-/* The same for the dtype of output 0. */
+/* The same for the dtype of output 0 (of the first wanted output, if that one is not). */
 double eval_round(const struct eval_ctx *c, double x);
 
 /* Elementary functions for dtype d: libm in double, or the contract's functions under SAME. */
@@ -76,9 +76,16 @@ double eval_max(const double *x, int64_t n, int64_t stride);
 /* Integer arithmetic of the contract: wraps in dtype d; x/0 = 0; MIN/-1 wraps; see dtype_wrap(). */
 int64_t eval_int_binary(enum dtype d, char op /* + - * / % */, int64_t a, int64_t b);
 
+/* Random numbers of the contract for one element of the node's stream: uniform in [0, 1), normal with mean 0 and variance 1.
+ * Doubles are drawn as doubles, all other types as float; both arithmetics draw the same. A node with a seed of its own sets
+ * c->random.seed first. */
+double eval_uniform(const struct eval_ctx *c, enum dtype d, int64_t element);
+double eval_normal(const struct eval_ctx *c, enum dtype d, int64_t element);
+
 /* ---- iteration ---------------------------------------------------------------------------------------------------- */
 
-/* output 0 [p] = fn(inputs at p), all inputs broadcast to output 0's shape. For floats -> float. args has one entry per input. */
+/* output 0 [p] = fn(inputs at p), all inputs broadcast to output 0's shape. For floats -> float. args has one entry per input
+ * (integer inputs are converted, omitted ones give 0). Results of the integer forms are wrapped to output 0's dtype. */
 typedef double (*eval_fn_f)(const struct eval_ctx *c, const double *args);
 bool eval_map_f(struct eval_ctx *c, eval_fn_f fn);
 /* ints (or bools) -> int (or bool) */

@@ -46,6 +46,9 @@ struct value *build_reduce_sum(struct builder *b, struct value *x, const int *ax
 struct value *build_expand(struct builder *b, struct value *x, const struct shape *to);    /* x itself if equal */
 struct value *build_cast(struct builder *b, struct value *x, enum dtype to);               /* x itself if equal */
 
+/* Readers of `old` read v, of the same type, from now on. If b made v, v takes over old's name. */
+void build_replace(struct builder *b, struct value *old, struct value *v);
+
 /* A node of an older version on its way to the newest form. The callback changes c->node in place (attributes, inputs) or
  * builds other nodes before it. Inputs made here are constants. */
 struct upgrade_ctx {
@@ -59,6 +62,11 @@ bool upgrade_error(struct upgrade_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3
 bool upgrade_attr_to_input(struct upgrade_ctx *c, const char *attr, int at);
 /* float attribute -> scalar constant input of the dtype of input 0 */
 bool upgrade_float_attr_to_input(struct upgrade_ctx *c, const char *attr, int at);
+/* Opset 1: the attribute `consumed_inputs` (in-place hints) is dropped. */
+bool upgrade_drop_consumed_inputs(struct upgrade_ctx *c);
+/* Opsets 1 to 6: attributes `broadcast` and `axis` of two-operand operators; the second operand is reshaped so that the newest
+ * form's broadcasting does the same. Drops `consumed_inputs` too. */
+bool upgrade_broadcast_attr(struct upgrade_ctx *c);
 
 /* A composite on its way to other nodes: replaces each wanted output. */
 struct expand_ctx {

@@ -43,6 +43,7 @@ struct value {
     VEC(struct use) uses;          /* by nodes; outputs and bindings of the graph are looked at by graph_is_used() */
     int id;                        /* 0, 1, ... in order of creation: index for side tables of graph->value_count */
     bool specialised; /* VALUE_INPUT: the graph was built for this very `constant` (shape inputs under `verify`) */
+    uint32_t unknown_in; /* not known at compile time as of this fold_epoch of the program; 0: not asked yet */
 };
 
 /* ---- attributes --------------------------------------------------------------------------------------------------- */
@@ -116,9 +117,12 @@ struct graph {
     VEC(struct graph_output) outputs;
     VEC(struct binding) bindings;
     VEC(struct value *) sources;    /* constants and variables, in order of creation */
-    struct map names;               /* name -> struct value * */
+    struct map names;               /* name -> struct value *, NULL where the value is gone */
+    struct map name_counts;         /* wish -> last number given out by graph_fresh_name() */
+    struct map variables;           /* variable's name -> struct value * */
     int value_count;                /* values made so far; ids are below */
     size_t node_count;
+    uint64_t edits; /* changes so far: a pass that leaves the number alone found nothing to do */
     struct loc loc;
 };
 
@@ -157,8 +161,10 @@ struct program {
     /* Finds out a value at compile time (rewrite/fold.c sets it): the tensor, or NULL. Lets shape rules in ops/ read the
      * content of shape inputs without this folder knowing how to evaluate. */
     const struct tensor *(*fold)(struct value *v);
+    int64_t folded;      /* elements evaluated at compile time so far: bounded */
+    uint32_t fold_epoch; /* raised when what was unknown may have become known */
     /* Values that the caller will feed, by input name -> struct tensor *; shape rules may specialise the graph to them. */
-    struct map *fed;
+    const struct map *fed;
 };
 
 struct graph *graph_new(struct program *p, const char *name);
@@ -175,6 +181,11 @@ void node_add_input(struct node *n, struct value *v); /* v may be NULL */
 void node_set_input(struct node *n, int i, struct value *v);
 struct value *node_add_output(struct node *n, const char *name); /* name NULL: not wanted, returns NULL */
 
+/* The output, which nobody reads, is no longer wanted. */
+void node_drop_output(struct node *n, size_t i);
+/* Constants and variables stay if needed[id]; the others have no readers. */
+void graph_keep_sources(struct graph *g, const bool *needed);
+
 /* Every reader of `old` (nodes, graph outputs, bindings) reads `by` from now on. */
 void graph_replace(struct graph *g, struct value *old, struct value *by);
 /* Takes the node out; its outputs must have no readers. */
@@ -185,6 +196,8 @@ bool graph_is_used(const struct graph *g, const struct value *v);
 /* A name not yet taken in g: `wish`, or wish_2, wish_3... */
 const char *graph_fresh_name(struct graph *g, const char *wish);
 struct value *graph_find(const struct graph *g, const char *name);
+/* Gives v another name, which must not be taken; the old one becomes free. */
+void graph_rename(struct graph *g, struct value *v, const char *name);
 
 /* The value's content where it is known at compile time: constants, specialised inputs, and what follows from them and from
  * shapes (through program->fold); else NULL. */

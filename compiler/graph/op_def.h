@@ -83,6 +83,7 @@ struct op_def {
     const struct op_sample *samples;
 
     bool is_random;    /* draws random numbers: never folded, merged or removed while used; copies share the stream */
+    bool shape_only;    /* eval looks at the shapes of inputs only (Shape, Size): they may come without data (f and i NULL) */
     bool is_structural; /* Gradient: expanded by train/ before anything else looks at it */
 };
 
@@ -107,14 +108,25 @@ bool op_attr_ints(const struct node *n, const char *name, const int64_t **x, siz
 
 /* ---- inference ---------------------------------------------------------------------------------------------------- */
 
+struct infer_output {
+    enum dtype dtype;
+    struct shape shape;
+    bool set;
+};
+#define INFER_FEW_OUTPUTS 4
+
 struct infer_ctx {
     struct node *node;
     struct graph *graph;
     struct diag *diag;
-    enum dtype out_dtype[64]; /* dtype per output as the type letters give it; 0 where no input has the letter */
-    struct { enum dtype dtype; struct shape shape; bool set; } out[64];
+    /* Per output of the node or of its schema, whichever has more: */
+    enum dtype *out_dtype; /* as the type letters, or a set of one dtype, give it; 0 where they do not */
+    struct infer_output *out;
+    size_t out_count;
+    enum dtype few_dtypes[INFER_FEW_OUTPUTS]; /* room for the usual case */
+    struct infer_output few_out[INFER_FEW_OUTPUTS];
 };
-#define INFER_MAX_OUTPUTS 64
+#define INFER_MAX_OUTPUTS 1024
 
 struct value *infer_in(const struct infer_ctx *c, int i);               /* NULL where omitted */
 const struct shape *infer_shape(const struct infer_ctx *c, int i);      /* shape of a present input */

@@ -10,10 +10,15 @@
  * floats in contract arithmetic), at most 65,536 elements; cached in v->constant. */
 const struct tensor *fold_value(struct value *v);
 
+/* The one element that all elements of v equal, bit for bit, if that is known at compile time; else NULL. Sees through Expand,
+ * so that v may be of any size. */
+const struct tensor *uniform_value(struct graph *g, struct value *v);
+
 /* Each returns false only after a report. They keep the meaning: under ARITHMETIC_SAME the bits. */
 bool rewrite_expand(struct graph *g);   /* composites without lowering -> primitives */
-bool rewrite_fold(struct graph *g);     /* nodes with known results -> constants; Identity and no-op casts/reshapes drop out */
-bool rewrite_simplify(struct graph *g); /* exact local rules: x*1, x+0 for integers, 0-filled sums, double transpose, Where with known condition ... */
+bool rewrite_fold(struct graph *g);     /* nodes with known results -> constants (repeated numbers: Expand of a scalar) */
+bool rewrite_simplify(struct graph *g); /* exact local rules: x*1, x+0 for integers, no-op casts and reshapes, double transpose,
+                                       * Where with known condition ... */
 bool rewrite_cse(struct graph *g);      /* equal nodes become one (not random ones) */
 bool rewrite_dce(struct graph *g);      /* what no output and no binding needs goes; trailing unwanted node outputs become NULL */
 
@@ -21,6 +26,8 @@ struct pass_options {
     const char *dump_after; /* a pass's name or NULL */
     FILE *dump_to;
 };
+/* The passes that dump_after may name, in order; NULL-terminated. */
+extern const char *const pass_names[];
 /* All of the above to the canonical graph (design.md section 3), repeated until nothing changes. */
 bool canonicalise(struct graph *g, const struct pass_options *o) MUST_USE;
 

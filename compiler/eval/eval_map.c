@@ -1,0 +1,132 @@
+/* Iteration over broadcast operands. The inner loop runs along the last axis, where each operand advances by a fixed step. */
+#include "eval/eval.h"
+
+/* ---- a walk over the output's elements with one offset per input --------------------------------------------------- */
+
+struct walk {
+    size_t inputs;
+    struct shape domain;
+    int64_t (*stride)[SHAPE_MAX_RANK]; /* per input; 0 where the operand stretches */
+    int64_t *offset;                   /* per input: of the element at index[] */
+    int64_t index[SHAPE_MAX_RANK];
+};
+
+static void walk_start(struct walk *w, struct arena *scratch, const struct eval_tensor *const *in, size_t inputs,
+                       const struct shape *domain)
+{
+    *w = (struct walk){.inputs = inputs, .domain = *domain};
+    w->stride = arena_alloc(scratch, inputs, sizeof w->stride[0], alignof(int64_t));
+    w->offset = arena_array(scratch, int64_t, inputs);
+    for (size_t i = 0; i < inputs; i++)
+        if (in[i] != NULL)
+            shape_broadcast_strides(&in[i]->shape, domain, w->stride[i]);
+}
+
+/* On to the next element in row-major order: a small odometer that keeps the offsets. */
+static void walk_next(struct walk *w)
+{
+    for (int d = w->domain.rank - 1; d >= 0; d--) {
+        const bool carry = ++w->index[d] == w->domain.dim[d];
+        for (size_t i = 0; i < w->inputs; i++)
+            w->offset[i] += carry ? -(w->domain.dim[d] - 1) * w->stride[i][d] : w->stride[i][d];
+        if (!carry)
+            return;
+        w->index[d] = 0;
+    }
+}
+
+void eval_broadcast_index(const struct eval_tensor *in, const struct shape *domain, int64_t *index)
+{
+    int64_t stride[SHAPE_MAX_RANK] = {0};
+    int64_t at[SHAPE_MAX_RANK] = {0};
+    const int64_t count = shape_count(domain);
+    shape_broadcast_strides(&in->shape, domain, stride);
+    for (int64_t p = 0; p < count; p++) {
+        int64_t offset = 0;
+        for (int d = 0; d < domain->rank; d++)
+            offset += at[d] * stride[d];
+        index[p] = offset;
+        shape_next(domain, at);
+    }
+}
+
+/* ---- maps --------------------------------------------------------------------------------------------------------- */
+
+/* Element k of any operand as a float: lets Pow take an integer exponent. */
+static double as_float(const struct eval_tensor *t, int64_t k)
+{
+    if (t->f != NULL)
+        return t->f[k];
+    return t->dtype == DTYPE_UINT64 ? (double)(uint64_t)t->i[k] : (double)t->i[k];
+}
+
+static void load_floats(const struct eval_ctx *c, const struct walk *w, double *args)
+{
+    for (size_t i = 0; i < w->inputs; i++)
+        args[i] = c->in[i] == NULL ? 0 : as_float(c->in[i], w->offset[i]);
+}
+
+bool eval_map_f(struct eval_ctx *c, eval_fn_f fn)
+{
+    struct eval_tensor *out = c->out[0];
+    if (out == NULL)
+        return true;
+    struct walk w;
+    walk_start(&w, c->scratch, c->in, c->node->inputs.count, &out->shape);
+    double *args = arena_array(c->scratch, double, w.inputs);
+    for (int64_t p = 0; p < out->count; p++) {
+        load_floats(c, &w, args);
+        out->f[p] = fn(c, args);
+        walk_next(&w);
+    }
+    return true;
+}
+
+bool eval_map_fi(struct eval_ctx *c, eval_fn_fi fn)
+{
+    struct eval_tensor *out = c->out[0];
+    if (out == NULL)
+        return true;
+    struct walk w;
+    walk_start(&w, c->scratch, c->in, c->node->inputs.count, &out->shape);
+    double *args = arena_array(c->scratch, double, w.inputs);
+    for (int64_t p = 0; p < out->count; p++) {
+        load_floats(c, &w, args);
+        out->i[p] = dtype_wrap(out->dtype, fn(c, args));
+        walk_next(&w);
+    }
+    return true;
+}
+
+bool eval_map_i(struct eval_ctx *c, eval_fn_i fn)
+{
+    struct eval_tensor *out = c->out[0];
+    if (out == NULL)
+        return true;
+    struct walk w;
+    walk_start(&w, c->scratch, c->in, c->node->inputs.count, &out->shape);
+    int64_t *args = arena_array(c->scratch, int64_t, w.inputs);
+    for (int64_t p = 0; p < out->count; p++) {
+        for (size_t i = 0; i < w.inputs; i++)
+            args[i] = c->in[i] == NULL ? 0 : c->in[i]->i[w.offset[i]];
+        out->i[p] = dtype_wrap(out->dtype, fn(c, args));
+        walk_next(&w);
+    }
+    return true;
+}
+
+void eval_gather(struct eval_ctx *c, const int64_t *from)
+{
+    const struct eval_tensor *in = c->in[0];
+    struct eval_tensor *out = c->out[0];
+    if (out == NULL)
+        return;
+    for (int64_t p = 0; p < out->count; p++) {
+        if (from[p] < 0)
+            continue; /* outputs start as zeros */
+        if (out->f != NULL)
+            out->f[p] = in->f[from[p]];
+        else
+            out->i[p] = in->i[from[p]];
+    }
+}

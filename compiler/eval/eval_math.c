@@ -1,0 +1,150 @@
+/* Arithmetic of the two modes: rounding, elementary functions, sums, integers. docs/numerics.md is the contract. */
+#include "eval/eval.h"
+
+#include "stepc_math.h"
+#include "stepc_random.h"
+
+#include <math.h>
+
+/* float16, bfloat16 and the 8-bit types compute in float: a node's results are rounded further in eval_node(). */
+double eval_round_to(const struct eval_ctx *c, enum dtype d, double x)
+{
+    return c->arithmetic == ARITHMETIC_SAME && d != DTYPE_DOUBLE ? (double)(float)x : x;
+}
+
+/* Output 0 may be the one that nobody wants. */
+double eval_round(const struct eval_ctx *c, double x)
+{
+    size_t o = 0;
+    while (c->node->outputs.data[o] == NULL)
+        o++;
+    return eval_round_to(c, c->node->outputs.data[o]->dtype, x);
+}
+
+/* ---- elementary functions ----------------------------------------------------------------------------------------- */
+
+/* The interpreter's own double forms, written to be accurate and not to be fast. */
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static double softplus(double x)
+{
+    return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+
+/* ORDER MATH_FN */
+static const struct {
+    double (*plain)(double);
+    float (*contract_float)(float);
+    double (*contract_double)(double);
+} functions[MATH_COUNT] = {
+    [MATH_EXP] = {exp, stepc_expf, stepc_exp},
+    [MATH_LOG] = {log, stepc_logf, stepc_log},
+    [MATH_TANH] = {tanh, stepc_tanhf, stepc_tanh},
+    [MATH_SIGMOID] = {sigmoid, stepc_sigmoidf, stepc_sigmoid},
+    [MATH_ERF] = {erf, stepc_erff, stepc_erf},
+    [MATH_SOFTPLUS] = {softplus, stepc_softplusf, stepc_softplus},
+    [MATH_SQRT] = {sqrt, stepc_sqrtf, stepc_sqrt},
+    [MATH_SIN] = {sin, stepc_sinf, stepc_sin},
+    [MATH_COS] = {cos, stepc_cosf, stepc_cos},
+    [MATH_LOG1P] = {log1p, stepc_log1pf, stepc_log1p},
+    [MATH_EXPM1] = {expm1, stepc_expm1f, stepc_expm1},
+};
+
+double eval_math(const struct eval_ctx *c, enum dtype d, enum math_fn f, double x)
+{
+    if (c->arithmetic == ARITHMETIC_DOUBLE)
+        return functions[f].plain(x);
+    if (d == DTYPE_DOUBLE)
+        return functions[f].contract_double(x);
+    return (double)functions[f].contract_float((float)x);
+}
+
+double eval_pow(const struct eval_ctx *c, enum dtype d, double x, double y)
+{
+    if (c->arithmetic == ARITHMETIC_DOUBLE)
+        return pow(x, y);
+    if (d == DTYPE_DOUBLE)
+        return stepc_pow(x, y);
+    return (double)stepc_powf((float)x, (float)y);
+}
+
+/* ---- folds -------------------------------------------------------------------------------------------------------- */
+
+double eval_sum_lanes(const struct eval_ctx *c, enum dtype d, const double *x, int64_t n, int64_t stride)
+{
+    double lane[CONTRACT_LANES] = {0};
+    for (int64_t k = 0; k < n; k++) {
+        double *l = &lane[k % CONTRACT_LANES];
+        *l = eval_round_to(c, d, *l + x[k * stride]);
+    }
+    for (int w = CONTRACT_LANES / 2; w > 0; w /= 2)
+        for (int l = 0; l < w; l++)
+            lane[l] = eval_round_to(c, d, lane[l] + lane[l + w]);
+    return lane[0];
+}
+
+double eval_max(const double *x, int64_t n, int64_t stride)
+{
+    double m = -INFINITY;
+    for (int64_t k = 0; k < n; k++)
+        if (x[k * stride] > m || isnan(x[k * stride]))
+            m = x[k * stride];
+    return m;
+}
+
+/* ---- integers ----------------------------------------------------------------------------------------------------- */
+
+/* Signed division truncates; MIN / -1 wraps to MIN, as -MIN does, and its remainder is 0. */
+static int64_t divide_signed(int64_t a, int64_t b, bool remainder)
+{
+    if (b == -1)
+        return remainder ? 0 : (int64_t)(0 - (uint64_t)a);
+    return remainder ? a % b : a / b;
+}
+
+static int64_t divide_unsigned(int64_t a, int64_t b, bool remainder)
+{
+    const uint64_t x = (uint64_t)a, y = (uint64_t)b;
+    return (int64_t)(remainder ? x % y : x / y);
+}
+
+static int64_t divide(enum dtype d, int64_t a, int64_t b, bool remainder)
+{
+    if (b == 0)
+        return 0;
+    return dtype_is_signed(d) ? divide_signed(a, b, remainder) : divide_unsigned(a, b, remainder);
+}
+
+int64_t eval_int_binary(enum dtype d, char op, int64_t a, int64_t b)
+{
+    const uint64_t x = (uint64_t)a, y = (uint64_t)b;
+    switch (op) {
+    case '+': return dtype_wrap(d, (int64_t)(x + y));
+    case '-': return dtype_wrap(d, (int64_t)(x - y));
+    case '*': return dtype_wrap(d, (int64_t)(x * y));
+    case '/': return dtype_wrap(d, divide(d, a, b, false));
+    case '%': return dtype_wrap(d, divide(d, a, b, true));
+    default: UNREACHABLE("integer operation '%c'", op);
+    }
+}
+
+/* ---- random numbers ----------------------------------------------------------------------------------------------- */
+
+double eval_uniform(const struct eval_ctx *c, enum dtype d, int64_t element)
+{
+    const struct eval_random r = c->random;
+    if (d == DTYPE_DOUBLE)
+        return stepc_uniform(r.seed, r.counter, c->node->stream, (uint64_t)element);
+    return (double)stepc_uniformf(r.seed, r.counter, c->node->stream, (uint64_t)element);
+}
+
+double eval_normal(const struct eval_ctx *c, enum dtype d, int64_t element)
+{
+    const struct eval_random r = c->random;
+    if (d == DTYPE_DOUBLE)
+        return stepc_normal(r.seed, r.counter, c->node->stream, (uint64_t)element);
+    return (double)stepc_normalf(r.seed, r.counter, c->node->stream, (uint64_t)element);
+}

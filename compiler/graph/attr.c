@@ -1,0 +1,122 @@
+/* Attributes of nodes, and their defaults from the schema. */
+#include "graph/op_def.h"
+
+#include <string.h>
+
+/* ---- makers ------------------------------------------------------------------------------------------------------- */
+
+struct attr attr_float(const char *name, double x)
+{
+    return (struct attr){.name = name, .type = ATTR_FLOAT, .f = x};
+}
+
+struct attr attr_int(const char *name, int64_t x)
+{
+    return (struct attr){.name = name, .type = ATTR_INT, .i = x};
+}
+
+struct attr attr_string(const char *name, const char *x)
+{
+    return (struct attr){.name = name, .type = ATTR_STRING, .s = x};
+}
+
+struct attr attr_ints(const char *name, const int64_t *x, size_t count)
+{
+    return (struct attr){.name = name, .type = ATTR_INTS, .ints = x, .count = count};
+}
+
+struct attr attr_tensor(const char *name, const struct tensor *t)
+{
+    return (struct attr){.name = name, .type = ATTR_TENSOR, .t = t};
+}
+
+/* ---- attributes of a node ----------------------------------------------------------------------------------------- */
+
+static struct attr *find(const struct node *n, const char *name)
+{
+    for (size_t i = 0; i < n->attrs.count; i++)
+        if (strcmp(n->attrs.data[i].name, name) == 0)
+            return &n->attrs.data[i];
+    return NULL;
+}
+
+const struct attr *node_attr(const struct node *n, const char *name)
+{
+    return find(n, name);
+}
+
+/* What the attribute points to is copied but for tensors and graphs, which never change. */
+static void own_content(struct arena *a, struct attr *x)
+{
+    if (x->s != NULL)
+        x->s = arena_strdup(a, x->s);
+    if (x->ints != NULL)
+        x->ints = arena_copy(a, x->ints, x->count * sizeof *x->ints, alignof(int64_t));
+    if (x->floats != NULL)
+        x->floats = arena_copy(a, x->floats, x->count * sizeof *x->floats, alignof(double));
+    if (x->strings != NULL)
+        x->strings = arena_copy(a, x->strings, x->count * sizeof *x->strings, alignof(char *));
+}
+
+void node_set_attr(struct node *n, struct attr a)
+{
+    own_content(n->graph->arena, &a);
+    struct attr *old = find(n, a.name);
+    if (old != NULL)
+        *old = a;
+    else
+        vec_push(n->graph->arena, &n->attrs, a);
+}
+
+void node_remove_attr(struct node *n, const char *name)
+{
+    const struct attr *old = find(n, name);
+    if (old != NULL)
+        vec_remove(&n->attrs, (size_t)(old - n->attrs.data));
+}
+
+/* ---- with the schema's defaults ----------------------------------------------------------------------------------- */
+
+/* An attribute of the wrong type, or one that the schema does not know, is a mistake of ours: import refuses them. */
+static const struct attr *given(const struct node *n, const char *name, enum attr_type type)
+{
+    const struct attr *a = find(n, name);
+    if (a != NULL && a->type != type)
+        UNREACHABLE("attribute '%s' of %s is of type %s, asked for as %s", name, n->def->name, attr_type_name(a->type),
+                    attr_type_name(type));
+    return a;
+}
+
+static const struct op_attr *by_schema(const struct node *n, const char *name, enum attr_type type)
+{
+    for (const struct op_attr *a = n->def->attrs; a != NULL && a->name != NULL; a++)
+        if (strcmp(a->name, name) == 0 && a->type == type && !a->required && !a->no_default)
+            return a;
+    UNREACHABLE("attribute '%s' of %s is absent and has no default", name, n->def->name);
+}
+
+double op_attr_float(const struct node *n, const char *name)
+{
+    const struct attr *a = given(n, name, ATTR_FLOAT);
+    return a != NULL ? a->f : by_schema(n, name, ATTR_FLOAT)->float_default;
+}
+
+int64_t op_attr_int(const struct node *n, const char *name)
+{
+    const struct attr *a = given(n, name, ATTR_INT);
+    return a != NULL ? a->i : by_schema(n, name, ATTR_INT)->int_default;
+}
+
+const char *op_attr_string(const struct node *n, const char *name)
+{
+    const struct attr *a = given(n, name, ATTR_STRING);
+    return a != NULL ? a->s : by_schema(n, name, ATTR_STRING)->string_default;
+}
+
+bool op_attr_ints(const struct node *n, const char *name, const int64_t **x, size_t *count)
+{
+    const struct attr *a = given(n, name, ATTR_INTS);
+    *x = a != NULL ? a->ints : NULL;
+    *count = a != NULL ? a->count : 0;
+    return a != NULL;
+}

@@ -1,0 +1,201 @@
+/* Declared types of model values: shapes of inputs, with symbols bound, and declarations against what was inferred. */
+#include "graph/import_internal.h"
+
+#include <string.h>
+
+/* ---- sizes of symbols -------------------------------------------------------------------------------------------- */
+
+/* The shape that the caller fixes for an input: --shape, else that of the fed tensor. A fed tensor of one rank more
+ * than declared is a stack of values, one per step. */
+static bool fixed_shape(const struct import_options *o, const struct model_value_info *vi, struct shape *shape)
+{
+    const struct shape *const given = o->shapes != NULL ? map_get(o->shapes, vi->name) : NULL;
+    if (given != NULL) {
+        *shape = *given;
+        return true;
+    }
+    const struct tensor *const fed = o->fed != NULL ? map_get(o->fed, vi->name) : NULL;
+    if (fed == NULL)
+        return false;
+    *shape = fed->shape;
+    if (vi->type.has_shape && (size_t)fed->shape.rank == vi->type.dims.count + 1) {
+        shape->rank--;
+        memmove(shape->dim, fed->shape.dim + 1, (size_t)shape->rank * sizeof shape->dim[0]);
+    }
+    return true;
+}
+
+static const int64_t *dim_option(const struct import_options *o, struct arena *a, const char *entry, const char *symbol)
+{
+    if (o->dims == NULL)
+        return NULL;
+    const int64_t *size = entry != NULL ? map_get(o->dims, arena_printf(a, "%s:%s", entry, symbol)) : NULL;
+    return size != NULL ? size : map_get(o->dims, symbol);
+}
+
+/* The size that some input of mg, whose shape the caller fixes, gives to a symbol; -1: none. */
+static int64_t symbol_from_inputs(const struct model_graph *mg, const struct import_options *o, const char *symbol)
+{
+    for (size_t i = 0; mg != NULL && i < mg->inputs.count; i++) {
+        const struct model_value_info *const vi = mg->inputs.data[i];
+        struct shape shape;
+        if (!fixed_shape(o, vi, &shape) || (size_t)shape.rank != vi->type.dims.count)
+            continue;
+        for (int k = 0; k < shape.rank; k++)
+            if (vi->type.dims.data[k].value < 0 && strcmp(vi->type.dims.data[k].param, symbol) == 0)
+                return shape.dim[k];
+    }
+    return -1;
+}
+
+/* One scope for the whole model (R2): --dim, then inputs of the main graph and of the algorithms. -1: nothing binds it.
+ */
+static int64_t symbol_size(const struct graph *g, const struct import_options *o, const char *entry, const char *symbol)
+{
+    const int64_t *const option = dim_option(o, g->arena, entry, symbol);
+    if (option != NULL)
+        return *option;
+    const struct model *const m = g->program->model;
+    int64_t size = symbol_from_inputs(m->graph, o, symbol);
+    for (size_t k = 0; size < 0 && k < m->training.count; k++)
+        size = symbol_from_inputs(m->training.data[k]->algorithm, o, symbol);
+    return size;
+}
+
+/* ---- shapes of inputs -------------------------------------------------------------------------------------------- */
+
+static const char *fixed_by(const struct import_options *o, const struct model_value_info *vi)
+{
+    return o->shapes != NULL && map_has(o->shapes, vi->name) ? "--shape gives it" : "the tensor fed has";
+}
+
+/* Does a fixed shape agree with the declaration, and a symbol with what else binds it? */
+static bool check_fixed_shape(struct graph *g, const struct model_value_info *vi, const struct import_options *o,
+                              const char *entry, const struct shape *shape)
+{
+    if (!vi->type.has_shape)
+        return true;
+    if ((size_t)shape->rank != vi->type.dims.count)
+        return diag_error(g->diag, &vi->loc, "input '%s' has rank %zu, but %s shape %s", vi->name, vi->type.dims.count,
+                          fixed_by(o, vi), shape_text(g->arena, shape));
+    bool ok = true;
+    for (int k = 0; k < shape->rank; k++) {
+        const struct model_dim *const dim = &vi->type.dims.data[k];
+        if (dim->value >= 0 && dim->value != shape->dim[k])
+            ok = diag_error(g->diag, &vi->loc, "dimension %d of input '%s' is %lld, but %s %lld", k, vi->name,
+                            (long long)dim->value, fixed_by(o, vi), (long long)shape->dim[k]);
+        if (dim->value >= 0 || dim->param[0] == '\0')
+            continue;
+        const int64_t size = symbol_size(g, o, entry, dim->param);
+        if (size >= 0 && size != shape->dim[k])
+            ok = diag_error(g->diag, &vi->loc, "dimension %d of input '%s' is '%s' = %lld, but %s %lld", k, vi->name,
+                            dim->param, (long long)size, fixed_by(o, vi), (long long)shape->dim[k]);
+    }
+    return ok;
+}
+
+static bool bind_dim(struct graph *g, const struct model_value_info *vi, const struct import_options *o,
+                     const char *entry, int k, int64_t *size)
+{
+    const struct model_dim *const dim = &vi->type.dims.data[k];
+    *size = dim->value;
+    if (*size < 0 && dim->param[0] != '\0')
+        *size = symbol_size(g, o, entry, dim->param);
+    if (*size < 0 && o->provisional_dim > 0)
+        *size = o->provisional_dim;
+    if (*size >= 0)
+        return true;
+    if (dim->param[0] != '\0')
+        return diag_error(g->diag, &vi->loc, "dimension %d of input '%s' is '%s'; give --dim %s=SIZE", k, vi->name,
+                          dim->param, dim->param);
+    return diag_error(g->diag, &vi->loc, "dimension %d of input '%s' is not known; give --shape %s=...", k, vi->name,
+                      vi->name);
+}
+
+static bool bind_dims(struct graph *g, const struct model_value_info *vi, const struct import_options *o,
+                      const char *entry, struct shape *shape)
+{
+    if (!vi->type.has_shape)
+        return diag_error(g->diag, &vi->loc, "the shape of input '%s' is not declared; give --shape %s=...", vi->name,
+                          vi->name);
+    bool ok = true;
+    shape->rank = (int)vi->type.dims.count;
+    for (int k = 0; k < shape->rank; k++)
+        if (!bind_dim(g, vi, o, entry, k, &shape->dim[k]))
+            ok = false;
+    return ok;
+}
+
+static bool check_input_type(struct graph *g, const struct model_value_info *vi)
+{
+    static const char *const kinds[] = {"nothing", "a tensor", "a sparse tensor", "a sequence",
+                                        "a map",   "optional", "opaque"};
+    if (vi->type.kind == TYPE_NONE)
+        return diag_error(g->diag, &vi->loc, "input '%s' has no type", vi->name);
+    if (vi->type.kind != TYPE_TENSOR)
+        return diag_error(g->diag, &vi->loc, "input '%s' is %s, which is not supported: only tensors are", vi->name,
+                          kinds[vi->type.kind]);
+    if (vi->type.elem == DTYPE_UNDEFINED)
+        return diag_error(g->diag, &vi->loc, "input '%s' has no element type", vi->name);
+    if (dtype_c_type(vi->type.elem)[0] == '\0')
+        return diag_error(g->diag, &vi->loc, "input '%s' is of type %s, which is not supported", vi->name,
+                          dtype_name(vi->type.elem));
+    return true;
+}
+
+bool import_input_shape(struct graph *g, const struct model_value_info *vi, const struct import_options *o,
+                        const char *entry, struct shape *shape)
+{
+    *shape = SHAPE_SCALAR;
+    if (!check_input_type(g, vi))
+        return false;
+    if (fixed_shape(o, vi, shape)) {
+        if (!check_fixed_shape(g, vi, o, entry, shape))
+            return false;
+    } else if (!bind_dims(g, vi, o, entry, shape)) {
+        return false;
+    }
+    int64_t count;
+    if (!shape_count_checked(shape, &count))
+        return diag_error(g->diag, &vi->loc, "input '%s' of shape %s is too large", vi->name,
+                          shape_text(g->arena, shape));
+    return true;
+}
+
+/* ---- declarations ------------------------------------------------------------------------------------------------ */
+
+bool import_check_declared(struct diag *d, const struct model_value_info *vi, const char *what, const struct value *v)
+{
+    const struct model_type *const t = &vi->type;
+    if (t->kind == TYPE_NONE)
+        return true;
+    if (t->kind != TYPE_TENSOR)
+        return diag_error(d, &vi->loc, "%s '%s' is declared as something other than a tensor, but is one", what,
+                          vi->name);
+    if (t->elem != DTYPE_UNDEFINED && t->elem != v->dtype)
+        return diag_error(d, &vi->loc, "%s '%s' is declared as %s, but is %s", what, vi->name, dtype_name(t->elem),
+                          dtype_name(v->dtype));
+    if (!t->has_shape)
+        return true;
+    bool agrees = t->dims.count == (size_t)v->shape.rank;
+    for (size_t k = 0; agrees && k < t->dims.count; k++)
+        agrees = t->dims.data[k].value < 0 || t->dims.data[k].value == v->shape.dim[k];
+    if (agrees)
+        return true;
+
+    struct shape declared = {.rank = (int)t->dims.count};
+    bool all_known = true;
+    for (size_t k = 0; k < t->dims.count; k++) {
+        declared.dim[k] = t->dims.data[k].value;
+        all_known = all_known && declared.dim[k] >= 0;
+    }
+    if (t->dims.count != (size_t)v->shape.rank && !all_known)
+        return diag_error(d, &vi->loc, "%s '%s' is declared with rank %d, but has shape %s", what, vi->name,
+                          declared.rank, shape_text(d->arena, &v->shape));
+    for (int k = 0; !all_known && k < declared.rank; k++)
+        if (declared.dim[k] >= 0 && declared.dim[k] != v->shape.dim[k])
+            return diag_error(d, &vi->loc, "dimension %d of %s '%s' is declared as %lld, but is %lld", k, what,
+                              vi->name, (long long)declared.dim[k], (long long)v->shape.dim[k]);
+    return diag_error(d, &vi->loc, "%s '%s' is declared with shape %s, but has %s", what, vi->name,
+                      shape_text(d->arena, &declared), shape_text(d->arena, &v->shape));
+}

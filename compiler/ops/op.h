@@ -1,0 +1,11 @@
+/* Everything an operator's file needs. */
+#ifndef STEPC_OPS_OP_H
+#define STEPC_OPS_OP_H
+
+#include "eval/eval.h"
+#include "graph/build.h"
+#include "graph/op_def.h"
+#include "lower/lower.h"
+#include "train/adjoint.h"
+
+#endif

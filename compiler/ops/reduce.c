@@ -1,0 +1,724 @@
+/* Reductions: ReduceSum Mean Max Min Prod, and ReduceL1 L2 SumSquare LogSum LogSumExp, which are made of those.
+ *
+ * The order of sums and products (docs/numerics.md), axes of one element counting as absent:
+ *   the last axis is reduced     the trailing block of reduced axes is one tail, whose element p goes to lane p % 16; outer
+ *                                reduced axes are visited in index order, into the same lanes; then the lanes fold by halves
+ *   only outer axes are reduced  one accumulator per output, in index order
+ * Every accumulator starts from +0 (or 1, -inf, inf). Reducing nothing but axes of one element changes nothing.
+ *
+ * Spec: ONNX Operators.md. Up to 11 (ReduceSum) or 13 (the others) `axes` was an attribute. */
+#include "ops/op.h"
+
+#include <math.h>
+
+/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+
+#define BITS(d) DTYPE_BIT(DTYPE_##d)
+#define TYPES_1 (DTYPES_FLOAT_DOUBLE | BITS(FLOAT16) | DTYPES_INDEX | BITS(UINT32) | BITS(UINT64))
+#define TYPES_12 (TYPES_1 | BITS(INT8) | BITS(UINT8))
+#define TYPES_13 (TYPES_1 | BITS(BFLOAT16))
+#define TYPES_EXTREMUM_13 (TYPES_12 | BITS(BFLOAT16))
+#define TYPES_EXTREMUM (TYPES_EXTREMUM_13 | BITS(BOOL))
+
+#define ATTR_KEEPDIMS {.name = "keepdims", .type = ATTR_INT, .int_default = 1}
+static const struct op_attr attrs_1[] = {{.name = "axes", .type = ATTR_INTS, .no_default = true}, ATTR_KEEPDIMS, {0}};
+static const struct op_attr attrs[] = {
+    ATTR_KEEPDIMS, {.name = "noop_with_empty_axes", .type = ATTR_INT, .int_default = 0}, {0}};
+
+#define DATA(set) {.name = "data", .type = 'T', .dtypes = (set)}
+#define AXES {.name = "axes", .dtypes = BITS(INT64), .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF}
+static const struct op_param inputs_1[] = {DATA(0), {0}};
+static const struct op_param inputs[] = {DATA(TYPES_13), AXES, {0}}, extremum_inputs[] = {DATA(TYPES_EXTREMUM), AXES, {0}};
+static const struct op_param outputs[] = {{.name = "reduced", .type = 'T', .dtypes = TYPES_13}, {0}};
+static const struct op_param extremum_outputs[] = {{.name = "reduced", .type = 'T', .dtypes = TYPES_EXTREMUM}, {0}};
+
+static bool upgrade_axes(struct upgrade_ctx *c)
+{
+    return upgrade_attr_to_input(c, "axes", 1);
+}
+
+#define WITH_ATTRIBUTE(version, set) {.since = (version), .dtypes = (set), .attrs = attrs_1, .inputs = inputs_1}
+#define LAST_WITH_ATTRIBUTE(version, set)                                                                              \
+    {.since = (version), .dtypes = (set), .attrs = attrs_1, .inputs = inputs_1, .upgrade = upgrade_axes}
+static const struct op_version sum_versions[] = {
+    WITH_ATTRIBUTE(1, TYPES_1), LAST_WITH_ATTRIBUTE(11, TYPES_1), {.since = 13}, {0}};
+static const struct op_version versions[] = {
+    WITH_ATTRIBUTE(1, TYPES_1), WITH_ATTRIBUTE(11, TYPES_1), LAST_WITH_ATTRIBUTE(13, TYPES_13), {.since = 18}, {0}};
+static const struct op_version extremum_versions[] = {WITH_ATTRIBUTE(1, TYPES_1),
+                                                      WITH_ATTRIBUTE(11, TYPES_1),
+                                                      WITH_ATTRIBUTE(12, TYPES_12),
+                                                      LAST_WITH_ATTRIBUTE(13, TYPES_EXTREMUM_13),
+                                                      {.since = 18, .dtypes = TYPES_EXTREMUM_13},
+                                                      {.since = 20},
+                                                      {0}};
+
+/* ---- axes and shapes ---------------------------------------------------------------------------------------------- */
+
+static bool reduced_axes(struct infer_ctx *c, bool *reduced)
+{
+    const int rank = infer_rank(c, 0);
+    const int64_t *axes = NULL;
+    size_t count = 0;
+    if (infer_in(c, 1) != NULL && !infer_known_ints(c, 1, &axes, &count))
+        return false;
+    const bool all = count == 0 && op_attr_int(c->node, "noop_with_empty_axes") == 0;
+    for (int d = 0; d < rank; d++)
+        reduced[d] = all;
+    for (size_t i = 0; i < count; i++) {
+        int d;
+        if (!infer_axis(c, axes[i], rank, &d))
+            return false;
+        if (reduced[d])
+            return infer_error(c, "axis %d is named twice", d);
+        reduced[d] = true;
+    }
+    return true;
+}
+
+static bool reduce_infer(struct infer_ctx *c)
+{
+    bool reduced[SHAPE_MAX_RANK];
+    if (!reduced_axes(c, reduced))
+        return false;
+    const struct shape *x = infer_shape(c, 0);
+    const bool keep = op_attr_int(c->node, "keepdims") != 0;
+    struct shape y = {0};
+    for (int d = 0; d < x->rank; d++)
+        if (keep || !reduced[d])
+            y.dim[y.rank++] = reduced[d] ? 1 : x->dim[d];
+    return infer_out(c, 0, DTYPE_UNDEFINED, &y);
+}
+
+/* For a node that inference has passed. */
+static void axes_of(const struct node *n, bool *reduced)
+{
+    const int rank = node_input(n, 0)->shape.rank;
+    struct value *v = node_input(n, 1);
+    const struct tensor *axes = v != NULL ? value_known(v) : NULL;
+    const bool all = (axes == NULL || axes->count == 0) && op_attr_int(n, "noop_with_empty_axes") == 0;
+    for (int d = 0; d < rank; d++)
+        reduced[d] = all;
+    for (int64_t i = 0; axes != NULL && i < axes->count; i++) {
+        const int64_t axis = tensor_get_int(axes, i);
+        reduced[axis < 0 ? axis + rank : axis] = true;
+    }
+}
+
+/* Elements that one result is made of. */
+static int64_t fold_count(const struct node *n, const bool *reduced)
+{
+    const struct shape *x = &node_input(n, 0)->shape;
+    int64_t count = 1;
+    for (int d = 0; d < x->rank; d++)
+        count *= reduced[d] ? x->dim[d] : 1;
+    return count;
+}
+
+/* The result's shape with keepdims = 1. */
+static struct shape kept_shape(const struct node *n, const bool *reduced)
+{
+    struct shape s = node_input(n, 0)->shape;
+    for (int d = 0; d < s.rank; d++)
+        s.dim[d] = reduced[d] ? 1 : s.dim[d];
+    return s;
+}
+
+static bool folds_nothing(const struct node *n, const bool *reduced)
+{
+    return fold_count(n, reduced) == 1;
+}
+
+/* ---- value: one walk for all -------------------------------------------------------------------------------------- */
+
+/* result = finish(fold of element(x)) */
+struct reduction {
+    enum { FOLD_SUM, FOLD_PROD, FOLD_MAX, FOLD_MIN } fold;
+    enum { ELEMENT_PLAIN, ELEMENT_ABS, ELEMENT_SQUARE } element;
+    enum { FINISH_PLAIN, FINISH_MEAN, FINISH_SQRT, FINISH_LOG } finish;
+};
+
+/* Where the elements of one result lie: result r, step s reads x[start[r] + step[s]], into lane[s]. */
+struct fold_walk {
+    int64_t results, steps;
+    int64_t *start, *step;
+    int *lane;
+};
+
+/* Offsets of all points whose reduced dims (or kept ones) vary, in index order. */
+static int64_t *offsets_along(struct arena *a, const struct shape *x, const bool *reduced, bool along_reduced, int64_t *count)
+{
+    int64_t stride[SHAPE_MAX_RANK], index[SHAPE_MAX_RANK] = {0};
+    struct shape s = *x;
+    shape_strides(x, stride);
+    for (int d = 0; d < s.rank; d++)
+        if (reduced[d] != along_reduced)
+            s.dim[d] = 1;
+    *count = shape_count(&s);
+    int64_t *offset = arena_array(a, int64_t, (size_t)*count);
+    for (int64_t p = 0; p < *count; p++) {
+        for (int d = 0; d < s.rank; d++)
+            offset[p] += index[d] * stride[d];
+        shape_next(&s, index);
+    }
+    return offset;
+}
+
+/* Extent of the reduced tail; 1: the last axis that counts is kept. */
+static int64_t tail_count(const struct shape *x, const bool *reduced)
+{
+    int64_t tail = 1;
+    for (int d = x->rank - 1; d >= 0 && (reduced[d] || x->dim[d] == 1); d--)
+        tail *= x->dim[d];
+    return tail;
+}
+
+static struct fold_walk walk_of(struct eval_ctx *c)
+{
+    bool reduced[SHAPE_MAX_RANK];
+    const struct shape *x = &c->in[0]->shape;
+    axes_of(c->node, reduced);
+    struct fold_walk w = {0};
+    w.start = offsets_along(c->scratch, x, reduced, false, &w.results);
+    w.step = offsets_along(c->scratch, x, reduced, true, &w.steps);
+    w.lane = arena_array(c->scratch, int, (size_t)w.steps);
+    const int64_t tail = tail_count(x, reduced);
+    for (int64_t s = 0; s < w.steps && tail > 1; s++)
+        w.lane[s] = (int)(s % tail % CONTRACT_LANES);
+    return w;
+}
+
+/* Logarithms of sums of exponentials of integers are taken in double. */
+static enum dtype working_dtype(const struct eval_ctx *c)
+{
+    return dtype_is_float(c->in[0]->dtype) ? c->in[0]->dtype : DTYPE_DOUBLE;
+}
+
+static double combine_f(const struct eval_ctx *c, const struct reduction *r, double acc, double x)
+{
+    switch (r->fold) {
+    case FOLD_SUM: return eval_round_to(c, working_dtype(c), acc + x);
+    case FOLD_PROD: return eval_round_to(c, working_dtype(c), acc * x);
+    case FOLD_MAX: return x > acc || isnan(x) ? x : acc;
+    case FOLD_MIN: return x < acc || isnan(x) ? x : acc;
+    }
+    UNREACHABLE("fold %d", (int)r->fold);
+}
+
+static double element_f(const struct eval_ctx *c, const struct reduction *r, double x)
+{
+    return r->element == ELEMENT_ABS ? fabs(x) : r->element == ELEMENT_SQUARE ? eval_round(c, x * x) : x;
+}
+
+static double finish_f(const struct eval_ctx *c, const struct reduction *r, double x, int64_t count)
+{
+    const enum dtype d = c->in[0]->dtype;
+    switch (r->finish) {
+    case FINISH_PLAIN: return x;
+    case FINISH_MEAN: return eval_round(c, x / eval_round(c, (double)count));
+    case FINISH_SQRT: return eval_math(c, d, MATH_SQRT, x);
+    case FINISH_LOG: return eval_math(c, d, MATH_LOG, x);
+    }
+    UNREACHABLE("finish %d", (int)r->finish);
+}
+
+static double fold_f(const struct eval_ctx *c, const struct reduction *r, const struct fold_walk *w, const double *x)
+{
+    static const double neutral[] = {[FOLD_SUM] = 0, [FOLD_PROD] = 1, [FOLD_MAX] = -INFINITY, [FOLD_MIN] = INFINITY};
+    if (w->steps == 1)
+        return element_f(c, r, x[w->step[0]]);
+    double lane[CONTRACT_LANES];
+    for (int l = 0; l < CONTRACT_LANES; l++)
+        lane[l] = neutral[r->fold];
+    for (int64_t s = 0; s < w->steps; s++)
+        lane[w->lane[s]] = combine_f(c, r, lane[w->lane[s]], element_f(c, r, x[w->step[s]]));
+    for (int half = CONTRACT_LANES / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; l++)
+            lane[l] = combine_f(c, r, lane[l], lane[l + half]);
+    return lane[0];
+}
+
+static bool less_i(enum dtype d, int64_t a, int64_t b)
+{
+    return d == DTYPE_UINT64 ? (uint64_t)a < (uint64_t)b : a < b;
+}
+
+static int64_t combine_i(enum dtype d, const struct reduction *r, int64_t acc, int64_t x)
+{
+    switch (r->fold) {
+    case FOLD_SUM: return eval_int_binary(d, '+', acc, x);
+    case FOLD_PROD: return eval_int_binary(d, '*', acc, x);
+    case FOLD_MAX: return less_i(d, acc, x) ? x : acc;
+    case FOLD_MIN: return less_i(d, x, acc) ? x : acc;
+    }
+    UNREACHABLE("fold %d", (int)r->fold);
+}
+
+static int64_t neutral_i(enum dtype d, const struct reduction *r)
+{
+    switch (r->fold) {
+    case FOLD_SUM: return 0;
+    case FOLD_PROD: return 1;
+    case FOLD_MAX: return d == DTYPE_BOOL ? 0 : dtype_min_int(d);
+    case FOLD_MIN: return d == DTYPE_BOOL ? 1 : d == DTYPE_UINT64 ? -1 : dtype_max_int(d);
+    }
+    UNREACHABLE("fold %d", (int)r->fold);
+}
+
+static int64_t element_i(enum dtype d, const struct reduction *r, int64_t x)
+{
+    if (r->element == ELEMENT_SQUARE)
+        return eval_int_binary(d, '*', x, x);
+    return r->element == ELEMENT_ABS && dtype_is_signed(d) && x < 0 ? eval_int_binary(d, '-', 0, x) : x;
+}
+
+static double wide(enum dtype d, int64_t x)
+{
+    return d == DTYPE_UINT64 ? (double)(uint64_t)x : (double)x;
+}
+
+/* Roots and logarithms of integers are taken in double and truncated. */
+static int64_t finish_i(const struct eval_ctx *c, const struct reduction *r, int64_t x, int64_t count)
+{
+    const enum dtype d = c->in[0]->dtype;
+    switch (r->finish) {
+    case FINISH_PLAIN: return x;
+    case FINISH_MEAN: return eval_int_binary(d, '/', x, count);
+    case FINISH_SQRT: return dtype_from_double(d, eval_math(c, DTYPE_DOUBLE, MATH_SQRT, wide(d, x)));
+    case FINISH_LOG: return dtype_from_double(d, eval_math(c, DTYPE_DOUBLE, MATH_LOG, wide(d, x)));
+    }
+    UNREACHABLE("finish %d", (int)r->finish);
+}
+
+static int64_t fold_i(const struct eval_ctx *c, const struct reduction *r, const struct fold_walk *w, const int64_t *x)
+{
+    const enum dtype d = c->in[0]->dtype;
+    int64_t acc = neutral_i(d, r);
+    for (int64_t s = 0; s < w->steps; s++)
+        acc = combine_i(d, r, acc, element_i(d, r, x[w->step[s]]));
+    return acc;
+}
+
+static bool eval_reduction(struct eval_ctx *c, const struct reduction *r)
+{
+    struct eval_tensor *y = eval_output(c, 0);
+    if (y == NULL)
+        return true;
+    const struct fold_walk w = walk_of(c);
+    for (int64_t k = 0; k < w.results; k++) {
+        if (y->f != NULL)
+            y->f[k] = finish_f(c, r, fold_f(c, r, &w, eval_f(c, 0) + w.start[k]), w.steps);
+        else
+            y->i[k] = finish_i(c, r, fold_i(c, r, &w, eval_i(c, 0) + w.start[k]), w.steps);
+    }
+    return true;
+}
+
+/* ---- code --------------------------------------------------------------------------------------------------------- */
+
+static bool lower_fold(struct lower_ctx *c, enum reduce_op op, bool is_mean)
+{
+    bool reduced[SHAPE_MAX_RANK];
+    axes_of(c->node, reduced);
+    if (folds_nothing(c->node, reduced))
+        return lower_as_reshape(c, 0, 0);
+    const enum dtype d = lower_dtype(c, 0);
+    const struct expr *finish = NULL;
+    if (is_mean)
+        finish = expr_binary(c->arena, EXPR_DIV, expr_result(c->arena, d),
+                             expr_number(c->arena, d, (double)fold_count(c->node, reduced)));
+    return lower_reduce(c, reduced, op, lower_in_over(c, 0, lower_shape(c, 0)), finish);
+}
+
+/* ---- gradients ---------------------------------------------------------------------------------------------------- */
+
+/* v, of the result's shape, as if keepdims were 1: broadcasts against the input. */
+static struct value *with_kept_dims(struct grad_ctx *c, struct value *v)
+{
+    bool reduced[SHAPE_MAX_RANK];
+    axes_of(c->node, reduced);
+    const struct shape s = kept_shape(c->node, reduced);
+    return build_reshape(c->b, v, &s);
+}
+
+/* ---- ReduceSum and ReduceMean --------------------------------------------------------------------------------------- */
+
+/* dx = dy, stretched */
+static bool sum_grad(struct grad_ctx *c)
+{
+    return grad_accumulate(c, 0, with_kept_dims(c, grad_of_output(c, 0)));
+}
+
+static bool sum_eval(struct eval_ctx *c)
+{
+    return eval_reduction(c, &(struct reduction){.fold = FOLD_SUM});
+}
+
+static bool sum_lower(struct lower_ctx *c)
+{
+    return lower_fold(c, REDUCE_SUM, false);
+}
+
+static const struct op_sample sum_samples[] = {
+    {.text = "g (float[5,37] x) => (float[1,1] y) { y = ReduceSum(x) }"},
+    {.text = "g (float[5,37] x) => (float[5] y) { a = Constant <value_ints = [-1]> () y = ReduceSum <keepdims = 0> (x, a) }"},
+    {.text = "g (float[5,70] x) => (float[1,70] y) { a = Constant <value_ints = [0]> () y = ReduceSum(x, a) }"},
+    {.text = "g (float[3,4,5] x) => (float[4] y) { a = Constant <value_ints = [0, 2]> () y = ReduceSum <keepdims = 0> (x, a) }"},
+    {.text = "g (float[3,20,1] x) => (float[3,1] y) { a = Constant <value_ints = [1]> () y = ReduceSum <keepdims = 0> (x, a) }"},
+    {.text = "g (float[3,1] x) => (float[3] y) { a = Constant <value_ints = [1]> () y = ReduceSum <keepdims = 0> (x, a) }"},
+    {.text = "g (double[3,4] x) => (double[3,4] y) { y = ReduceSum <noop_with_empty_axes = 1> (x) }"},
+    {.text = "g (double x) => (double y) { y = ReduceSum(x) }"},
+    {.text = "g (float[2,0] x) => (float[2,1] y) { a = Constant <value_ints = [1]> () y = ReduceSum(x, a) }"},
+    {.text = "g (double[2,3,4] x) => (double[2,4] y) { y = ReduceSum <axes = [1], keepdims = 0> (x) }", .opset = 11},
+    {.text = "g (int32[4,5] x) => (int32[4,1] y) { a = Constant <value_ints = [1]> () y = ReduceSum(x, a) }", .no_gradient = true},
+    {.text = "g (float[4,5] x) => (float[4] y) { a = Constant <value_ints = [2]> () y = ReduceSum(x, a) }",
+     .error = "axis 2 is out of range"},
+    {.text = "g (float[4,5] x) => (float[4] y) { a = Constant <value_ints = [1, -1]> () y = ReduceSum(x, a) }", .error = "twice"},
+    {.text = "g (float[4,5] x, int64[1] a) => (float[4] y) { y = ReduceSum(x, a) }", .error = "known at compile time"},
+    {.text = "g (int8[4] x) => (int8[1] y) { y = ReduceSum(x) }", .error = "is int8"},
+    {0}};
+
+/* dx = dy / n */
+static bool mean_grad(struct grad_ctx *c)
+{
+    bool reduced[SHAPE_MAX_RANK];
+    axes_of(c->node, reduced);
+    struct value *dy = grad_of_output(c, 0);
+    const double n = (double)fold_count(c->node, reduced);
+    return grad_accumulate(c, 0, with_kept_dims(c, build(c, "Div", dy, build_like(c, dy, n))));
+}
+
+static bool mean_eval(struct eval_ctx *c)
+{
+    return eval_reduction(c, &(struct reduction){.fold = FOLD_SUM, .finish = FINISH_MEAN});
+}
+
+static bool mean_lower(struct lower_ctx *c)
+{
+    return lower_fold(c, REDUCE_SUM, true);
+}
+
+static const struct op_sample mean_samples[] = {
+    {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceMean(x, a) }"},
+    {.text = "g (double[2,3,4] x) => (double[2,4] y) { y = ReduceMean <axes = [1], keepdims = 0> (x) }", .opset = 13},
+    {.text = "g (int64[4,5] x) => (int64[1,5] y) { a = Constant <value_ints = [0]> () y = ReduceMean(x, a) }", .no_gradient = true},
+    {0}};
+
+/* ---- ReduceMax and ReduceMin: any NaN gives NaN ----------------------------------------------------------------------- */
+
+/* The adjoint is shared evenly among the elements that attain the extremum, as PyTorch's amax and amin do. */
+static bool extremum_grad(struct grad_ctx *c)
+{
+    struct value *x = grad_input(c, 0), *dy = with_kept_dims(c, grad_of_output(c, 0));
+    bool reduced[SHAPE_MAX_RANK];
+    int axes[SHAPE_MAX_RANK];
+    size_t count = 0;
+    axes_of(c->node, reduced);
+    for (int d = 0; d < x->shape.rank; d++)
+        if (reduced[d])
+            axes[count++] = d;
+    struct value *attains = build(c, "Equal", x, with_kept_dims(c, grad_output(c, 0)));
+    struct value *ties = build_reduce_sum(c->b, build_cast(c->b, attains, x->dtype), axes, count, true);
+    return grad_accumulate(c, 0, build(c, "Where", attains, build(c, "Div", dy, ties), build_like(c, x, 0.0)));
+}
+
+static bool max_eval(struct eval_ctx *c)
+{
+    return eval_reduction(c, &(struct reduction){.fold = FOLD_MAX});
+}
+
+static bool max_lower(struct lower_ctx *c)
+{
+    return lower_fold(c, REDUCE_MAX, false);
+}
+
+static const struct op_sample max_samples[] = {
+    {.text = "g (float[5,37] x) => (float[5] y) { a = Constant <value_ints = [1]> () y = ReduceMax <keepdims = 0> (x, a) }"},
+    {.text = "g (double[5,7] x) => (double[1,7] y) { a = Constant <value_ints = [0]> () y = ReduceMax(x, a) }"},
+    {.text = "g (uint8[5,7] x) => (uint8[1,1] y) { y = ReduceMax(x) }", .no_gradient = true},
+    {.text = "g (uint64[5,7] x) => (uint64[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceMax(x, a) }", .no_gradient = true},
+    {.text = "g (bool[5,7] x) => (bool[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceMax(x, a) }", .no_gradient = true},
+    {.text = "g (float[2,0] x) => (float[2,1] y) { a = Constant <value_ints = [1]> () y = ReduceMax(x, a) }"},
+    {.text = "g (double[2,3,4] x) => (double[1,1,1] y) { y = ReduceMax(x) }", .opset = 1},
+    /* a tie: 1/2 each */
+    {.text = "g () => (float[3] dx) { x = Constant <value_floats = [2.0, 1.0, 2.0]> () s = ReduceMax <keepdims = 0> (x) "
+             "dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
+     .no_gradient = true},
+    {.text = "g (uint8[4] x) => (uint8[1] y) { y = ReduceMax(x) }", .opset = 11, .error = "is uint8"},
+    {0}};
+
+static bool min_eval(struct eval_ctx *c)
+{
+    return eval_reduction(c, &(struct reduction){.fold = FOLD_MIN});
+}
+
+static bool min_lower(struct lower_ctx *c)
+{
+    return lower_fold(c, REDUCE_MIN, false);
+}
+
+static const struct op_sample min_samples[] = {
+    {.text = "g (float[5,37] x) => (float[5] y) { a = Constant <value_ints = [1]> () y = ReduceMin <keepdims = 0> (x, a) }"},
+    {.text = "g (int32[5,7] x) => (int32[1,7] y) { a = Constant <value_ints = [0]> () y = ReduceMin(x, a) }", .no_gradient = true},
+    {.text = "g (uint64[2,0] x) => (uint64[2,1] y) { a = Constant <value_ints = [1]> () y = ReduceMin(x, a) }", .no_gradient = true},
+    {0}};
+
+/* ---- ReduceProd ------------------------------------------------------------------------------------------------------- */
+
+static struct value *columns(struct expand_ctx *c, struct value *x, int64_t from, int64_t to)
+{
+    const int64_t one = 1;
+    return build(c, "Slice", x, build_ints(c->b, &from, 1), build_ints(c->b, &to, 1), build_ints(c->b, &one, 1));
+}
+
+/* [rows, n] -> [rows, 1], multiplying halves: a tree of products. */
+static struct value *multiply_halves(struct expand_ctx *c, struct value *x)
+{
+    while (x->shape.dim[1] > 1 && !c->b->failed) {
+        const int64_t n = x->shape.dim[1], half = n / 2;
+        struct value *p = build(c, "Mul", columns(c, x, 0, half), columns(c, x, half, 2 * half));
+        x = n % 2 == 0 ? p : build_with(c, "Concat", ATTRS(attr_int("axis", 1)), p, columns(c, x, 2 * half, n));
+    }
+    return x;
+}
+
+/* For gradients only: y / x fails at zeros, but the rule of Mul along a tree does not, to any order. */
+static bool prod_expand(struct expand_ctx *c)
+{
+    struct value *x = expand_in(c, 0);
+    const struct shape *y = &node_output(c->node, 0)->shape;
+    bool reduced[SHAPE_MAX_RANK];
+    int perm[SHAPE_MAX_RANK], at = 0;
+    axes_of(c->node, reduced);
+    for (int pass = 0; pass < 2; pass++)
+        for (int d = 0; d < x->shape.rank; d++)
+            if (reduced[d] == (pass == 1))
+                perm[at++] = d;
+    const struct shape rows = SHAPE(shape_count(y), fold_count(c->node, reduced));
+    if (rows.dim[1] == 0)
+        return expand_out(c, 0, build_expand(c->b, build_like(c, x, 1.0), y));
+    struct value *flat = build_reshape(c->b, build_transpose(c->b, x, perm), &rows);
+    return expand_out(c, 0, build_reshape(c->b, multiply_halves(c, flat), y));
+}
+
+static bool prod_eval(struct eval_ctx *c)
+{
+    return eval_reduction(c, &(struct reduction){.fold = FOLD_PROD});
+}
+
+static bool prod_lower(struct lower_ctx *c)
+{
+    return lower_fold(c, REDUCE_PROD, false);
+}
+
+static const struct op_sample prod_samples[] = {
+    {.text = "g (float[5,37] x) => (float[5] y) { a = Constant <value_ints = [1]> () y = ReduceProd <keepdims = 0> (x, a) }",
+     .feed = "positive", .no_gradient = true},
+    {.text = "g (double[5,3,2] x) => (double[1,3,1] y) { a = Constant <value_ints = [0, 2]> () y = ReduceProd(x, a) }"},
+    {.text = "g (int32[5,3] x) => (int32[1,3] y) { a = Constant <value_ints = [0]> () y = ReduceProd(x, a) }", .no_gradient = true},
+    /* zeros: 0, 3, 0 and 0, 0, 0 */
+    {.text = "g () => (float[3] dx) { x = Constant <value_floats = [1.0, 0.0, 3.0]> () s = ReduceProd <keepdims = 0> (x) "
+             "dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
+     .no_gradient = true},
+    {0}};
+
+/* ---- composites ------------------------------------------------------------------------------------------------------- */
+
+/* The reduction `op` of x along this node's axes. */
+static struct value *reduce_again(struct expand_ctx *c, const char *op, struct value *x, int64_t keepdims)
+{
+    const struct attr *as = ATTRS(attr_int("keepdims", keepdims),
+                                  attr_int("noop_with_empty_axes", op_attr_int(c->node, "noop_with_empty_axes")));
+    return build_with(c, op, as, x, expand_in(c, 1));
+}
+
+static struct value *sum_again(struct expand_ctx *c, struct value *x)
+{
+    return reduce_again(c, "ReduceSum", x, op_attr_int(c->node, "keepdims"));
+}
+
+/* fn(x); of integers in double. */
+static struct value *through_double(struct expand_ctx *c, const char *fn, struct value *x)
+{
+    if (dtype_is_float(x->dtype))
+        return build(c, fn, x);
+    return build_cast(c->b, build(c, fn, build_cast(c->b, x, DTYPE_DOUBLE)), x->dtype);
+}
+
+/* ---- ReduceL1: sum of |x|. dx = dy sign(x), 0 at 0. */
+
+static bool l1_expand(struct expand_ctx *c)
+{
+    return expand_out(c, 0, sum_again(c, build(c, "Abs", expand_in(c, 0))));
+}
+
+static bool l1_eval(struct eval_ctx *c)
+{
+    return eval_reduction(c, &(struct reduction){.fold = FOLD_SUM, .element = ELEMENT_ABS});
+}
+
+static const struct op_sample l1_samples[] = {
+    {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceL1(x, a) }"},
+    {.text = "g (double[5,3] x) => (double[3] y) { y = ReduceL1 <axes = [0], keepdims = 0> (x) }", .opset = 13},
+    {.text = "g (int32[5,3] x) => (int32[1,1] y) { y = ReduceL1(x) }", .no_gradient = true},
+    {0}};
+
+/* ---- ReduceSumSquare: sum of x^2. */
+
+static bool sum_square_expand(struct expand_ctx *c)
+{
+    struct value *x = expand_in(c, 0);
+    return expand_out(c, 0, sum_again(c, build(c, "Mul", x, x)));
+}
+
+static bool sum_square_eval(struct eval_ctx *c)
+{
+    return eval_reduction(c, &(struct reduction){.fold = FOLD_SUM, .element = ELEMENT_SQUARE});
+}
+
+static const struct op_sample sum_square_samples[] = {
+    {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceSumSquare(x, a) }"},
+    {.text = "g (double[5,3] x) => (double[5,3] y) { y = ReduceSumSquare <noop_with_empty_axes = 1> (x) }"},
+    {0}};
+
+/* ---- ReduceL2: sqrt of the sum of x^2. */
+
+/* dx = dy x / y; 0 where y = 0, as in PyTorch. */
+static bool l2_grad(struct grad_ctx *c)
+{
+    struct value *y = with_kept_dims(c, grad_output(c, 0)), *dy = with_kept_dims(c, grad_of_output(c, 0));
+    struct value *zero = build_like(c, y, 0.0), *at_zero = build(c, "Equal", y, zero);
+    struct value *slope = build(c, "Div", dy, build(c, "Where", at_zero, build_like(c, y, 1.0), y));
+    return grad_accumulate(c, 0, build(c, "Mul", grad_input(c, 0), build(c, "Where", at_zero, zero, slope)));
+}
+
+static bool l2_expand(struct expand_ctx *c)
+{
+    struct value *x = expand_in(c, 0);
+    return expand_out(c, 0, through_double(c, "Sqrt", sum_again(c, build(c, "Mul", x, x))));
+}
+
+static bool l2_eval(struct eval_ctx *c)
+{
+    return eval_reduction(c, &(struct reduction){.fold = FOLD_SUM, .element = ELEMENT_SQUARE, .finish = FINISH_SQRT});
+}
+
+static const struct op_sample l2_samples[] = {
+    {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceL2(x, a) }"},
+    {.text = "g (double[5,3] x) => (double[3] y) { a = Constant <value_ints = [0]> () y = ReduceL2 <keepdims = 0> (x, a) }"},
+    {.text = "g (int64[5,3] x) => (int64[1,1] y) { y = ReduceL2(x) }", .no_gradient = true},
+    {.text = "g () => (float[2] dx) { x = Constant <value_floats = [0.0, 0.0]> () s = ReduceL2 <keepdims = 0> (x) "
+             "dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
+     .no_gradient = true},
+    {0}};
+
+/* ---- ReduceLogSum: log of the sum. */
+
+static bool log_sum_expand(struct expand_ctx *c)
+{
+    return expand_out(c, 0, through_double(c, "Log", sum_again(c, expand_in(c, 0))));
+}
+
+static bool log_sum_eval(struct eval_ctx *c)
+{
+    return eval_reduction(c, &(struct reduction){.fold = FOLD_SUM, .finish = FINISH_LOG});
+}
+
+static const struct op_sample log_sum_samples[] = {
+    {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceLogSum(x, a) }", .feed = "positive"},
+    {.text = "g (double[5,3] x) => (double[3] y) { a = Constant <value_ints = [0]> () y = ReduceLogSum <keepdims = 0> (x, a) }",
+     .feed = "positive"},
+    {0}};
+
+/* ---- ReduceLogSumExp: m + log(sum of exp(x - m)), m the maximum; where that is infinite, m = 0. */
+
+/* dx = dy exp(x - y); 0 where y = -inf, that is where all of x is. */
+static bool log_sum_exp_grad(struct grad_ctx *c)
+{
+    struct value *y = with_kept_dims(c, grad_output(c, 0)), *dy = with_kept_dims(c, grad_of_output(c, 0));
+    struct value *empty = build(c, "Equal", y, build_like(c, y, -INFINITY));
+    struct value *share = build(c, "Exp", build(c, "Sub", grad_input(c, 0), build(c, "Where", empty, build_like(c, y, 0.0), y)));
+    return grad_accumulate(c, 0, build(c, "Mul", dy, share));
+}
+
+static struct value *log_sum_exp(struct expand_ctx *c, struct value *x)
+{
+    struct value *m = reduce_again(c, "ReduceMax", x, 1);
+    struct value *infinite = build(c, "Equal", build(c, "Abs", m), build_like(c, m, INFINITY));
+    struct value *shift = build(c, "Where", infinite, build_like(c, m, 0.0), m);
+    struct value *log_sum = build(c, "Log", sum_again(c, build(c, "Exp", build(c, "Sub", x, shift))));
+    return build(c, "Add", log_sum, build_reshape(c->b, shift, &log_sum->shape));
+}
+
+static bool log_sum_exp_expand(struct expand_ctx *c)
+{
+    struct value *x = expand_in(c, 0);
+    if (dtype_is_float(x->dtype))
+        return expand_out(c, 0, log_sum_exp(c, x));
+    return expand_out(c, 0, build_cast(c->b, log_sum_exp(c, build_cast(c->b, x, DTYPE_DOUBLE)), x->dtype));
+}
+
+static double log_sum_exp_of(const struct eval_ctx *c, enum dtype d, const struct fold_walk *w, const double *x, double *e)
+{
+    double m = fold_f(c, &(struct reduction){.fold = FOLD_MAX}, w, x);
+    if (isinf(m))
+        m = 0;
+    for (int64_t s = 0; s < w->steps; s++)
+        e[w->step[s]] = eval_math(c, d, MATH_EXP, eval_round_to(c, d, x[w->step[s]] - m));
+    const double sum = fold_f(c, &(struct reduction){.fold = FOLD_SUM}, w, e);
+    return eval_round_to(c, d, eval_math(c, d, MATH_LOG, sum) + m);
+}
+
+static bool log_sum_exp_eval(struct eval_ctx *c)
+{
+    const struct eval_tensor *x = eval_input(c, 0);
+    struct eval_tensor *y = eval_output(c, 0);
+    if (y == NULL)
+        return true;
+    const enum dtype d = working_dtype(c);
+    double *in = x->f, *e = arena_array(c->scratch, double, (size_t)x->count + 1);
+    if (in == NULL) {
+        in = arena_array(c->scratch, double, (size_t)x->count + 1);
+        for (int64_t k = 0; k < x->count; k++)
+            in[k] = wide(x->dtype, x->i[k]);
+    }
+    const struct fold_walk w = walk_of(c);
+    for (int64_t k = 0; k < w.results; k++) {
+        const double r = log_sum_exp_of(c, d, &w, in + w.start[k], e);
+        if (y->f != NULL)
+            y->f[k] = r;
+        else
+            y->i[k] = dtype_from_double(y->dtype, r);
+    }
+    return true;
+}
+
+static const struct op_sample log_sum_exp_samples[] = {
+    {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceLogSumExp(x, a) }"},
+    {.text = "g (double[5,3] x) => (double[3] y) { a = Constant <value_ints = [0]> () y = ReduceLogSumExp <keepdims = 0> (x, a) }"},
+    {.text = "g (double[2,3,4] x) => (double[2,1,1] y) { y = ReduceLogSumExp <axes = [1, 2]> (x) }", .opset = 11},
+    {0}};
+
+/* ---- records ---------------------------------------------------------------------------------------------------------- */
+
+const struct op_def op_defs_reduce[] = {
+    {.name = "ReduceSum", .versions = sum_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
+     .grad = sum_grad, .eval = sum_eval, .lower = sum_lower, .samples = sum_samples},
+    {.name = "ReduceMean", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
+     .grad = mean_grad, .eval = mean_eval, .lower = mean_lower, .samples = mean_samples},
+    {.name = "ReduceMax", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs, .attrs = attrs,
+     .infer = reduce_infer, .grad = extremum_grad, .eval = max_eval, .lower = max_lower, .samples = max_samples},
+    {.name = "ReduceMin", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs, .attrs = attrs,
+     .infer = reduce_infer, .grad = extremum_grad, .eval = min_eval, .lower = min_lower, .samples = min_samples},
+    {.name = "ReduceProd", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
+     .expand = prod_expand, .eval = prod_eval, .lower = prod_lower, .samples = prod_samples},
+    {.name = "ReduceL1", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
+     .expand = l1_expand, .eval = l1_eval, .samples = l1_samples},
+    {.name = "ReduceL2", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
+     .grad = l2_grad, .expand = l2_expand, .eval = l2_eval, .samples = l2_samples},
+    {.name = "ReduceSumSquare", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
+     .expand = sum_square_expand, .eval = sum_square_eval, .samples = sum_square_samples},
+    {.name = "ReduceLogSum", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
+     .expand = log_sum_expand, .eval = log_sum_eval, .samples = log_sum_samples},
+    {.name = "ReduceLogSumExp", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
+     .grad = log_sum_exp_grad, .expand = log_sum_exp_expand, .eval = log_sum_exp_eval, .samples = log_sum_exp_samples},
+    {0}};

@@ -1,0 +1,228 @@
+/* Softmax and LogSoftmax along one axis, made of ordinary operators. With m the maximum along the axis, e = exp(x - m) and s the
+ * sum of e (in ReduceSum's order: 16 lanes where the axis is the last one that counts, else index order):
+ *   softmax     y = e * (1 / s)
+ *   log softmax y = (x - m) - log(s)
+ * Spec: ONNX Operators.md. Versions 1 and 11 flatten the input to a matrix at `axis` and normalise its rows. */
+#include "ops/op.h"
+
+/* ---- schema ------------------------------------------------------------------------------------------------------- */
+
+#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
+
+static const struct op_attr attrs_1[] = {{.name = "axis", .type = ATTR_INT, .int_default = 1}, {0}};
+static const struct op_attr attrs[] = {{.name = "axis", .type = ATTR_INT, .int_default = -1}, {0}};
+static const struct op_param inputs[] = {{.name = "input", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
+static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
+
+/* The only axis from `from` on with more than one element (the last one if there is none); -1 where there are several. */
+static int single_axis(const struct shape *s, int from)
+{
+    int found = s->rank - 1, count = 0;
+    for (int d = from; d < s->rank; d++)
+        if (s->dim[d] != 1) {
+            found = d;
+            count++;
+        }
+    return count <= 1 ? found : -1;
+}
+
+/* Rows of the flattened input: one axis where that is the same, else y = Reshape(Softmax(Reshape(x, [rows, columns])), shape). */
+static bool upgrade_flatten(struct upgrade_ctx *c)
+{
+    struct node *n = c->node;
+    struct value *x = node_input(n, 0);
+    if (x == NULL)
+        return true; /* the count is reported by inference */
+    const struct attr *axis = node_attr(n, "axis");
+    int from;
+    if (!shape_axis(x->shape.rank, axis != NULL ? axis->i : 1, &from))
+        return upgrade_error(c, "axis %lld is out of range for input 0 '%s' of rank %d", (long long)(axis != NULL ? axis->i : 1),
+                             x->name, x->shape.rank);
+    const int single = single_axis(&x->shape, from);
+    if (single >= 0) {
+        node_set_attr(n, attr_int("axis", single));
+        return true;
+    }
+    const struct shape rows = SHAPE(shape_count_range(&x->shape, 0, from), shape_count_range(&x->shape, from, x->shape.rank));
+    struct value *y = build_with(c, n->def->name, ATTRS(attr_int("axis", 1)), build_reshape(c->b, x, &rows));
+    struct value *shape = build_ints(c->b, x->shape.dim, (size_t)x->shape.rank);
+    node_remove_attr(n, "axis");
+    n->def = op_find(DOMAIN_ONNX, "Reshape");
+    node_set_attr(n, attr_int("allowzero", 1));
+    node_set_input(n, 0, y);
+    node_add_input(n, shape);
+    return !c->b->failed;
+}
+
+static const struct op_version versions[] = {{.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1},
+                                             {.since = 11, .dtypes = FLOATS_1, .attrs = attrs_1, .upgrade = upgrade_flatten},
+                                             {.since = 13},
+                                             {0}};
+
+static bool softmax_infer(struct infer_ctx *c)
+{
+    int axis;
+    return infer_axis(c, op_attr_int(c->node, "axis"), infer_rank(c, 0), &axis) && infer_same_as_input(c);
+}
+
+static int axis_of(const struct node *n)
+{
+    const struct shape *s = &node_input(n, 0)->shape;
+    int axis = 0;
+    if (!shape_axis(s->rank, op_attr_int(n, "axis"), &axis))
+        UNREACHABLE("an axis that inference refuses");
+    return axis;
+}
+
+/* ---- shared pieces ------------------------------------------------------------------------------------------------ */
+
+static struct value *sum_along(struct builder *b, struct value *x, int axis)
+{
+    return build_reduce_sum(b, x, &axis, 1, true);
+}
+
+/* x - m; never above 0. A row of -inf gives NaN, as in PyTorch. */
+static struct value *below_maximum(struct expand_ctx *c, int axis)
+{
+    const int64_t wide = axis;
+    struct value *x = expand_in(c, 0);
+    return build(c, "Sub", x, build_with(c, "ReduceMax", ATTRS(attr_int("keepdims", 1)), x, build_ints(c->b, &wide, 1)));
+}
+
+/* The rows along the axis, one at a time. `is_tail`: nothing but axes of one element follows. */
+struct rows {
+    int64_t count, length, stride;
+    bool is_tail;
+};
+
+static struct rows rows_of(const struct eval_ctx *c)
+{
+    const struct shape *s = &c->in[0]->shape;
+    const int axis = axis_of(c->node);
+    const int64_t inner = shape_count_range(s, axis + 1, s->rank);
+    return (struct rows){.count = shape_count_range(s, 0, axis) * inner, .length = s->dim[axis], .stride = inner, .is_tail = inner == 1};
+}
+
+static int64_t row_start(const struct rows *r, int64_t k)
+{
+    return k / r->stride * r->length * r->stride + k % r->stride;
+}
+
+static double sum_row(const struct eval_ctx *c, const struct rows *r, const double *e)
+{
+    if (r->is_tail)
+        return eval_sum_lanes(c, c->in[0]->dtype, e, r->length, 1);
+    double sum = 0;
+    for (int64_t k = 0; k < r->length; k++)
+        sum = eval_round(c, sum + e[k * r->stride]);
+    return sum;
+}
+
+/* Of one row: x - m to shifted, exp of that to e (both as long as the input); returns the sum. */
+static double exp_row(const struct eval_ctx *c, const struct rows *r, int64_t from, double *shifted, double *e)
+{
+    const double *x = eval_f(c, 0);
+    const double m = eval_max(x + from, r->length, r->stride);
+    for (int64_t k = 0; k < r->length; k++) {
+        const int64_t at = from + k * r->stride;
+        shifted[at] = eval_round(c, x[at] - m);
+        e[at] = eval_math(c, c->in[0]->dtype, MATH_EXP, shifted[at]);
+    }
+    return r->length == 1 ? e[from] : sum_row(c, r, e + from);
+}
+
+/* ---- Softmax ------------------------------------------------------------------------------------------------------ */
+
+/* dx = y (dy - sum(dy y)) */
+static bool softmax_grad(struct grad_ctx *c)
+{
+    struct value *y = grad_output(c, 0), *dy = grad_of_output(c, 0);
+    struct value *mean = sum_along(c->b, build(c, "Mul", dy, y), axis_of(c->node));
+    return grad_accumulate(c, 0, build(c, "Mul", y, build(c, "Sub", dy, mean)));
+}
+
+static bool softmax_expand(struct expand_ctx *c)
+{
+    const int axis = axis_of(c->node);
+    struct value *e = build(c, "Exp", below_maximum(c, axis));
+    return expand_out(c, 0, build(c, "Mul", e, build(c, "Reciprocal", sum_along(c->b, e, axis))));
+}
+
+static bool softmax_eval(struct eval_ctx *c)
+{
+    double *y = eval_out_f(c, 0);
+    if (y == NULL)
+        return true;
+    const struct rows r = rows_of(c);
+    double *shifted = arena_array(c->scratch, double, (size_t)c->in[0]->count + 1);
+    for (int64_t k = 0; k < r.count; k++) {
+        const int64_t from = row_start(&r, k);
+        const double scale = eval_round(c, 1 / exp_row(c, &r, from, shifted, y));
+        for (int64_t i = 0; i < r.length; i++)
+            y[from + i * r.stride] = eval_round(c, y[from + i * r.stride] * scale);
+    }
+    return true;
+}
+
+static const struct op_sample softmax_samples[] = {
+    {.text = "g (float[5,37] x) => (float[5,37] y) { y = Softmax(x) }"},
+    {.text = "g (double[3,4] x) => (double[3,4] y) { y = Softmax <axis = 0> (x) }"},
+    {.text = "g (float[2,5,3] x) => (float[2,5,3] y) { y = Softmax <axis = 1> (x) }"},
+    {.text = "g (float[2,20,1] x) => (float[2,20,1] y) { y = Softmax <axis = -2> (x) }"},
+    {.text = "g (double[1] x) => (double[1] y) { y = Softmax(x) }"},
+    {.text = "g (double[2,3,4] x) => (double[2,3,4] y) { y = Softmax(x) }", .opset = 11},
+    {.text = "g (double[2,3,4] x) => (double[2,3,4] y) { y = Softmax <axis = 2> (x) }", .opset = 9},
+    {.text = "g (float[2,3] x) => (float[2,3] y) { y = Softmax <axis = 2> (x) }", .error = "axis 2 is out of range"},
+    {.text = "g (float x) => (float y) { y = Softmax(x) }", .error = "is a scalar"},
+    {.text = "g (int32[2,3] x) => (int32[2,3] y) { y = Softmax(x) }", .error = "is int32"},
+    {0}};
+
+/* ---- LogSoftmax --------------------------------------------------------------------------------------------------- */
+
+/* dx = dy - exp(y) sum(dy) */
+static bool log_softmax_grad(struct grad_ctx *c)
+{
+    struct value *dy = grad_of_output(c, 0);
+    struct value *sum = sum_along(c->b, dy, axis_of(c->node));
+    return grad_accumulate(c, 0, build(c, "Sub", dy, build(c, "Mul", build(c, "Exp", grad_output(c, 0)), sum)));
+}
+
+static bool log_softmax_expand(struct expand_ctx *c)
+{
+    const int axis = axis_of(c->node);
+    struct value *below = below_maximum(c, axis);
+    struct value *log_sum = build(c, "Log", sum_along(c->b, build(c, "Exp", below), axis));
+    return expand_out(c, 0, build(c, "Sub", below, log_sum));
+}
+
+static bool log_softmax_eval(struct eval_ctx *c)
+{
+    double *y = eval_out_f(c, 0);
+    if (y == NULL)
+        return true;
+    const struct rows r = rows_of(c);
+    double *e = arena_array(c->scratch, double, (size_t)c->in[0]->count + 1);
+    for (int64_t k = 0; k < r.count; k++) {
+        const int64_t from = row_start(&r, k);
+        const double log_sum = eval_math(c, c->in[0]->dtype, MATH_LOG, exp_row(c, &r, from, y, e));
+        for (int64_t i = 0; i < r.length; i++)
+            y[from + i * r.stride] = eval_round(c, y[from + i * r.stride] - log_sum);
+    }
+    return true;
+}
+
+static const struct op_sample log_softmax_samples[] = {
+    {.text = "g (float[5,37] x) => (float[5,37] y) { y = LogSoftmax(x) }"},
+    {.text = "g (double[3,4] x) => (double[3,4] y) { y = LogSoftmax <axis = 0> (x) }"},
+    {.text = "g (float[2,5,3] x) => (float[2,5,3] y) { y = LogSoftmax <axis = 1> (x) }"},
+    {.text = "g (double[2,3,4] x) => (double[2,3,4] y) { y = LogSoftmax(x) }", .opset = 11},
+    {0}};
+
+/* ---- records ------------------------------------------------------------------------------------------------------ */
+
+const struct op_def op_defs_softmax[] = {
+    {.name = "Softmax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = softmax_infer,
+     .grad = softmax_grad, .expand = softmax_expand, .eval = softmax_eval, .samples = softmax_samples},
+    {.name = "LogSoftmax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = softmax_infer,
+     .grad = log_softmax_grad, .expand = log_softmax_expand, .eval = log_softmax_eval, .samples = log_softmax_samples},
+    {0}};

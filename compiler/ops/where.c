@@ -1,0 +1,58 @@
+/* Where: condition ? X : Y, all three broadcast.
+ * Spec: ONNX Where-9 and -16 (16 only adds bfloat16). */
+#include "ops/op.h"
+
+static const struct op_version versions[] = {{.since = 9, .dtypes = DTYPES_ALL & ~DTYPE_BIT(DTYPE_BFLOAT16)}, {.since = 16}, {0}};
+static const struct op_param inputs[] = {
+    {.name = "condition", .type = 'B', .dtypes = DTYPES_BOOL, .flags = PARAM_NOT_DIFF},
+    {.name = "X", .type = 'T', .dtypes = DTYPES_ALL},
+    {.name = "Y", .type = 'T', .dtypes = DTYPES_ALL},
+    {0}};
+static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = DTYPES_ALL}, {0}};
+
+/* dX = condition ? dy : 0, dY = condition ? 0 : dy */
+static bool where_grad(struct grad_ctx *c)
+{
+    struct value *condition = grad_input(c, 0), *dy = grad_of_output(c, 0);
+    struct value *zero = build_like(c, dy, 0.0);
+    if (grad_wants(c, 1) && !grad_accumulate(c, 1, build(c, "Where", condition, dy, zero)))
+        return false;
+    return !grad_wants(c, 2) || grad_accumulate(c, 2, build(c, "Where", condition, zero, dy));
+}
+
+static bool where_eval(struct eval_ctx *c)
+{
+    struct eval_tensor *y = eval_output(c, 0);
+    if (y == NULL)
+        return true;
+    int64_t *index[3];
+    for (int i = 0; i < 3; i++) {
+        index[i] = arena_array(c->scratch, int64_t, (size_t)y->count);
+        eval_broadcast_index(eval_input(c, i), &y->shape, index[i]);
+    }
+    for (int64_t p = 0; p < y->count; p++) {
+        const int from = eval_i(c, 0)[index[0][p]] ? 1 : 2;
+        if (y->f != NULL)
+            y->f[p] = eval_f(c, from)[index[from][p]];
+        else
+            y->i[p] = eval_i(c, from)[index[from][p]];
+    }
+    return true;
+}
+
+static bool where_lower(struct lower_ctx *c)
+{
+    return lower_map(c, expr_select(c->arena, lower_in(c, 0), lower_in(c, 1), lower_in(c, 2)));
+}
+
+static const struct op_sample samples[] = {
+    {.text = "g (bool[2,3] c, float[2,3] x, float[2,3] y) => (float[2,3] z) { z = Where(c, x, y) }"},
+    {.text = "g (bool[3,1] c, double[4] x, double[2,1,1] y) => (double[2,3,4] z) { z = Where(c, x, y) }"},
+    {.text = "g (bool c, int64[4] x, int64[4] y) => (int64[4] z) { z = Where(c, x, y) }", .no_gradient = true},
+    {.text = "g (int32[4] c, float[4] x, float[4] y) => (float[4] z) { z = Where(c, x, y) }", .error = "int32"},
+    {0}};
+
+const struct op_def op_defs_where[] = {
+    {.name = "Where", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast, .grad = where_grad,
+     .eval = where_eval, .lower = where_lower, .samples = samples},
+    {0}};

@@ -1,0 +1,357 @@
+/* Combination: one graph per entry out of a model with training_info.
+ *
+ *   init       the initialization graphs, each in a name space of its own, with their bindings
+ *   step ...   main graph + algorithm, as if their lists stood in one graph, with the update bindings
+ *   infer      the main graph alone
+ *
+ * State variables are the initializers that some binding writes; every other initializer is a constant. Which
+ * initializers may be keys, and all other rules of bindings, are in combine_check.c. */
+#include "train/combine.h"
+
+#include "base/str.h"
+#include "rewrite/pass.h"
+#include "train/combine_internal.h"
+
+#include <string.h>
+
+/* ---- variables --------------------------------------------------------------------------------------------------- */
+
+/* Is the name read as running mean or variance of a BatchNormalization? */
+static bool is_statistic_in(const struct model_graph *mg, const char *name)
+{
+    for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++) {
+        const struct model_node *const n = mg->nodes.data[i];
+        if (n->domain[0] != '\0' || strcmp(n->op_type, "BatchNormalization") != 0)
+            continue;
+        for (size_t k = 3; k < 5 && k < n->inputs.count; k++)
+            if (strcmp(n->inputs.data[k], name) == 0)
+                return true;
+    }
+    return false;
+}
+
+static enum variable_role role_of(const struct model *m, const struct model_initializer *init, bool in_main)
+{
+    const struct tensor *const t = init->tensor;
+    if (!dtype_is_float(t->dtype))
+        return t->count == 1 ? ROLE_COUNTER : in_main ? ROLE_STATISTIC : ROLE_OPTIMIZER;
+    if (!in_main)
+        return ROLE_OPTIMIZER;
+    bool statistic = is_statistic_in(m->graph, init->name);
+    for (size_t k = 0; k < m->training.count && !statistic; k++)
+        statistic = is_statistic_in(m->training.data[k]->algorithm, init->name);
+    return statistic ? ROLE_STATISTIC : ROLE_WEIGHT;
+}
+
+/* The initializers of mg that `state` names become variables; the map's values are set to them. */
+static void make_variables(struct combiner *c, const struct model_graph *mg, struct map *state, struct variables *made)
+{
+    for (size_t i = 0; mg != NULL && i < mg->initializers.count; i++) {
+        const struct model_initializer *const init = mg->initializers.data[i];
+        if (!map_has(state, init->name) || map_get(state, init->name) != NULL)
+            continue;
+        struct variable *const v = arena_new(c->arena, struct variable);
+        *v = (struct variable){.name = init->name,
+                               .dtype = init->tensor->dtype,
+                               .shape = init->tensor->shape,
+                               .initial = init->tensor,
+                               .role = role_of(c->model, init, mg == c->model->graph),
+                               .loc = init->loc};
+        map_set(state, init->name, v);
+        vec_push(c->arena, made, v);
+    }
+}
+
+/* weights | statistics | optimizer | counters, each in model order: main graph, then the algorithms. */
+static void make_all_variables(struct combiner *c)
+{
+    struct variables made = {0};
+    make_variables(c, c->model->graph, &c->main_state, &made);
+    for (size_t k = 0; k < c->model->training.count; k++)
+        make_variables(c, c->model->training.data[k]->algorithm, &c->own_state[k], &made);
+    for (int role = ROLE_WEIGHT; role <= ROLE_COUNTER; role++) {
+        for (size_t i = 0; i < made.count; i++) {
+            struct variable *const v = made.data[i];
+            if ((int)v->role != role)
+                continue;
+            v->index = (int)c->program->variables.count;
+            vec_push(c->arena, &c->program->variables, v);
+        }
+    }
+}
+
+static struct variable *find_variable(const struct combiner *c, size_t k, const char *name)
+{
+    struct variable *const own = map_get(&c->own_state[k], name);
+    return own != NULL ? own : map_get(&c->main_state, name);
+}
+
+/* ---- names of entries -------------------------------------------------------------------------------------------- */
+
+static bool is_letter(char ch)
+{
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
+}
+
+static const char *c_identifier(struct arena *a, const char *name)
+{
+    const bool starts_well = is_letter(name[0]);
+    char *const id = arena_printf(a, "%s%s", starts_well ? "" : "m_", name);
+    for (char *p = id; *p != '\0'; p++)
+        if (!is_letter(*p) && !(*p >= '0' && *p <= '9'))
+            *p = '_';
+    return id;
+}
+
+static const char *fresh_entry_name(struct combiner *c, const char *wish)
+{
+    const char *name = wish;
+    for (int i = 2; map_has(&c->entry_names, name); i++)
+        name = arena_printf(c->arena, "%s_%d", wish, i);
+    map_set(&c->entry_names, name, NULL);
+    return name;
+}
+
+static bool is_step(const struct model_training *t)
+{
+    return t->update_binding.count > 0;
+}
+
+/* NULL for a training_info that only initializes. */
+static const char *training_entry_name(struct combiner *c, size_t k)
+{
+    const struct model_training *const t = c->model->training.data[k];
+    size_t steps = 0;
+    for (size_t i = 0; i < c->model->training.count; i++)
+        steps += is_step(c->model->training.data[i]);
+    if (!is_step(t) && t->algorithm == NULL)
+        return NULL;
+    if (is_step(t) && steps == 1)
+        return "step";
+    const char *const own = t->algorithm != NULL ? t->algorithm->name : "";
+    return fresh_entry_name(c,
+                            own[0] != '\0' ? c_identifier(c->arena, own) : arena_printf(c->arena, "step_%zu", k + 1));
+}
+
+/* Is the name in the comma-separated list? NULL: everything is. */
+static bool is_in_list(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *p = list; p != NULL; p = strchr(p, ',') != NULL ? strchr(p, ',') + 1 : NULL)
+        if (strncmp(p, name, length) == 0 && (p[length] == ',' || p[length] == '\0'))
+            return true;
+    return list == NULL;
+}
+
+static bool check_only(struct combiner *c)
+{
+    bool ok = true;
+    const struct loc at = LOC_FILE(c->model->file);
+    for (const char *p = c->only; p != NULL; p = strchr(p, ',') != NULL ? strchr(p, ',') + 1 : NULL) {
+        const char *const name = arena_strndup(c->arena, p, strcspn(p, ","));
+        if (map_has(&c->entry_names, name))
+            continue;
+        struct strbuf names = {.arena = c->arena};
+        for (size_t i = 0; i < c->entry_names.count; i++)
+            strbuf_addf(&names, "%s%s", i > 0 ? ", " : "", c->entry_names.entries[i].key);
+        ok = diag_error(c->diag, &at, "the model has no entry '%s'; it has: %s", name, strbuf_text(&names));
+    }
+    return ok;
+}
+
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
+
+static struct graph *add_entry(struct combiner *c, const char *name, enum entry_kind kind, int training)
+{
+    struct graph *const g = graph_new(c->program, name);
+    g->loc = (struct loc){.file = c->model->file, .graph = name, .index = -1};
+    vec_push(c->arena, &c->program->entries,
+             ((struct entry){.name = name, .kind = kind, .graph = g, .training = training}));
+    return g;
+}
+
+static void add_state_to_scope(struct graph *g, const struct map *state, struct map *scope)
+{
+    for (size_t i = 0; i < state->count; i++)
+        if (state->entries[i].value != NULL)
+            map_set(scope, state->entries[i].key, graph_add_variable(g, state->entries[i].value));
+}
+
+/* R11. A poisoned value is silent. */
+static bool add_binding(struct combiner *c, struct graph *g, size_t k, const char *list, const struct model_pair *pair,
+                        const struct map *scope)
+{
+    struct variable *const variable = find_variable(c, k, pair->key);
+    struct value *const value = map_get(scope, pair->value);
+    const struct loc loc = combine_loc(c, k);
+    if (variable == NULL || value == NULL)
+        return false;
+    if (value->dtype != variable->dtype || !shape_equal(&value->shape, &variable->shape))
+        return diag_error(c->diag, &loc, "%s: '%s' is %s%s, but the variable '%s' is %s%s", list, pair->value,
+                          dtype_name(value->dtype), shape_text(c->arena, &value->shape), pair->key,
+                          dtype_name(variable->dtype), shape_text(c->arena, &variable->shape));
+    const struct binding b = {.variable = variable, .value = value, .loc = loc};
+    for (size_t i = 0; i < g->bindings.count; i++) {
+        if (g->bindings.data[i].variable != variable)
+            continue;
+        g->bindings.data[i] = b; /* R9: of two initializations the later one wins */
+        return true;
+    }
+    vec_push(c->arena, &g->bindings, b);
+    return true;
+}
+
+static bool add_bindings(struct combiner *c, struct graph *g, size_t k, const char *list, const model_pairs *pairs,
+                         const struct map *scope)
+{
+    bool ok = true;
+    for (size_t i = 0; i < pairs->count; i++)
+        ok = add_binding(c, g, k, list, &pairs->data[i], scope) && ok;
+    return ok;
+}
+
+static bool make_init(struct combiner *c)
+{
+    struct graph *const g = add_entry(c, "init", ENTRY_INIT, -1);
+    bool ok = true;
+    for (size_t k = 0; k < c->model->training.count; k++) {
+        const struct model_training *const t = c->model->training.data[k];
+        if (t->initialization == NULL)
+            continue;
+        struct map scope = {.arena = c->arena}; /* R14 */
+        ok = import_nodes(g, t->initialization, &scope, c->options, "init") && ok;
+        ok = add_bindings(c, g, k, "initialization_binding", &t->initialization_binding, &scope) && ok;
+    }
+    return ok;
+}
+
+/* R13: what is stored into a variable is not handed to the caller as well. */
+static void drop_bound_outputs(struct graph *g, const model_pairs *pairs)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < g->outputs.count; i++) {
+        bool bound = false;
+        for (size_t k = 0; k < pairs->count; k++)
+            bound = bound || strcmp(pairs->data[k].value, g->outputs.data[i].name) == 0;
+        if (!bound)
+            g->outputs.data[kept++] = g->outputs.data[i];
+    }
+    g->outputs.count = kept;
+}
+
+/* The main graph without anything but its initializers. */
+static const struct model_graph *initializers_only(struct arena *a, const struct model_graph *mg)
+{
+    struct model_graph *const bare = arena_new(a, struct model_graph);
+    *bare = (struct model_graph){.name = mg->name, .doc = mg->doc, .loc = mg->loc};
+    memcpy(&bare->initializers, &mg->initializers, sizeof bare->initializers);
+    memcpy(&bare->sparse_initializers, &mg->sparse_initializers, sizeof bare->sparse_initializers);
+    return bare;
+}
+
+static bool make_training_entry(struct combiner *c, size_t k, const char *name)
+{
+    const struct model_training *const t = c->model->training.data[k];
+    struct graph *const g = add_entry(c, name, is_step(t) ? ENTRY_STEP : ENTRY_EVALUATE, (int)k);
+    struct map scope = {.arena = c->arena};
+    const struct model_graph *const main_graph =
+        combine_calls_main_only(c, k) ? initializers_only(c->arena, c->model->graph) : c->model->graph; /* R31 */
+    add_state_to_scope(g, &c->main_state, &scope);
+    bool ok = import_nodes(g, main_graph, &scope, c->options, name);
+    ok = import_outputs(g, main_graph, &scope) && ok;
+    if (t->algorithm != NULL) {
+        add_state_to_scope(g, &c->own_state[k], &scope);
+        ok = import_nodes(g, t->algorithm, &scope, c->options, name) && ok;
+        ok = import_outputs(g, t->algorithm, &scope) && ok;
+    }
+    ok = add_bindings(c, g, k, "update_binding", &t->update_binding, &scope) && ok;
+    drop_bound_outputs(g, &t->update_binding);
+    return ok;
+}
+
+static bool make_infer(struct combiner *c)
+{
+    struct graph *const g = add_entry(c, "infer", ENTRY_INFER, -1);
+    struct map scope = {.arena = c->arena};
+    add_state_to_scope(g, &c->main_state, &scope);
+    const bool ok = import_nodes(g, c->model->graph, &scope, c->options, "infer");
+    return import_outputs(g, c->model->graph, &scope) && ok;
+}
+
+static bool make_entries(struct combiner *c)
+{
+    const size_t count = c->model->training.count;
+    const char **const names = arena_array(c->arena, const char *, count);
+    map_set(&c->entry_names, "init", NULL);
+    map_set(&c->entry_names, "infer", NULL);
+    for (size_t k = 0; k < count; k++)
+        if (is_step(c->model->training.data[k]))
+            map_set(&c->entry_names, "step", NULL);
+    for (size_t k = 0; k < count; k++)
+        names[k] = training_entry_name(c, k);
+    bool ok = check_only(c);
+
+    if (is_in_list(c->only, "init"))
+        ok = make_init(c) && ok;
+    for (size_t k = 0; k < count; k++) {
+        const bool named = names[k] != NULL && is_in_list(c->only, names[k]);
+        const bool by_step = names[k] != NULL && is_step(c->model->training.data[k]) && is_in_list(c->only, "step");
+        if (named || by_step)
+            ok = make_training_entry(c, k, names[k]) && ok;
+    }
+    if (is_in_list(c->only, "infer"))
+        ok = make_infer(c) && ok;
+    return ok;
+}
+
+/* ---- the program ------------------------------------------------------------------------------------------------- */
+
+bool combine_program(struct diag *d, struct arena *a, const struct model *m, const struct import_options *o,
+                     const char *name, const char *only, struct program **out)
+{
+    struct program *const p = arena_new(a, struct program);
+    *p = (struct program){.name = c_identifier(a, name),
+                          .arena = a,
+                          .diag = d,
+                          .model = m,
+                          .fold = fold_value,
+                          .fed = o->fed,
+                          .random_streams = import_random_streams(m)};
+    struct combiner c = {.diag = d,
+                         .arena = a,
+                         .model = m,
+                         .options = o,
+                         .only = only,
+                         .program = p,
+                         .main_state = {.arena = a},
+                         .entry_names = {.arena = a},
+                         .own_state = arena_array(a, struct map, m->training.count)};
+    for (size_t k = 0; k < m->training.count; k++)
+        c.own_state[k].arena = a;
+
+    *out = NULL;
+    bool ok = import_check_model(d, m);
+    if (m->opsets.count == 0 && m->ir_version >= 3)
+        return false; /* every node would say so again */
+    ok = combine_check(&c) && ok;
+    make_all_variables(&c);
+    ok = make_entries(&c) && ok;
+    *out = ok ? p : NULL;
+    return ok;
+}
+
+struct entry *program_entry(const struct program *p, const char *name)
+{
+    for (size_t i = 0; i < p->entries.count; i++)
+        if (strcmp(p->entries.data[i].name, name) == 0)
+            return &p->entries.data[i];
+    return NULL;
+}
+
+struct variable *program_variable(const struct program *p, const char *name)
+{
+    for (size_t i = 0; i < p->variables.count; i++)
+        if (strcmp(p->variables.data[i]->name, name) == 0)
+            return p->variables.data[i];
+    return NULL;
+}

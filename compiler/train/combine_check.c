@@ -1,0 +1,380 @@
+/* The rules of training_info: what a binding may name, and which names the combined graph may hold.
+ * Spec: training-ir section 8; nobody upstream checks any of this. */
+#include "train/combine_internal.h"
+
+#include "base/str.h"
+#include "graph/op_def.h"
+
+#include <string.h>
+
+struct loc combine_loc(const struct combiner *c, size_t k)
+{
+    struct loc loc = c->model->training.data[k]->loc;
+    if (loc.file == NULL)
+        loc = LOC_FILE(c->model->file);
+    if (loc.graph == NULL)
+        loc.graph = arena_printf(c->arena, "training_info #%zu", k + 1);
+    return loc;
+}
+
+/* ---- what names mean --------------------------------------------------------------------------------------------- */
+
+static bool is_node_output(const struct model_graph *mg, const char *name)
+{
+    for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++)
+        for (size_t k = 0; k < mg->nodes.data[i]->outputs.count; k++)
+            if (strcmp(mg->nodes.data[i]->outputs.data[k], name) == 0)
+                return true;
+    return false;
+}
+
+static bool is_sparse_initializer(const struct model_graph *mg, const char *name)
+{
+    for (size_t i = 0; mg != NULL && i < mg->sparse_initializers.count; i++)
+        if (strcmp(mg->sparse_initializers.data[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_in_subgraph(const struct model_graph *mg, const char *name);
+
+static bool is_initializer_below(const struct model_graph *mg, const char *name)
+{
+    return mg != NULL && (model_find_initializer(mg, name) != NULL || is_in_subgraph(mg, name));
+}
+
+/* Is it an initializer of a graph inside some node of mg? Nesting is bounded by the reader. */
+static bool is_in_subgraph(const struct model_graph *mg, const char *name)
+{
+    for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++) {
+        const struct model_node *const n = mg->nodes.data[i];
+        for (size_t k = 0; k < n->attrs.count; k++) {
+            const struct model_attr *const attr = n->attrs.data[k];
+            if (is_initializer_below(attr->g, name))
+                return true;
+            for (size_t j = 0; j < attr->graphs.count; j++)
+                if (is_initializer_below(attr->graphs.data[j], name))
+                    return true;
+        }
+    }
+    return false;
+}
+
+/* ---- bindings ---------------------------------------------------------------------------------------------------- */
+
+/* One of the two lists of a training_info, and the graphs whose outputs may be values (R6). */
+struct binding_list {
+    const char *name;
+    const model_pairs *pairs;
+    size_t k;                                 /* which training_info */
+    const struct model_graph *algorithm;      /* its initializers may be keys */
+    const struct model_graph *first, *second; /* outputs of these may be values; may be NULL */
+    const char *values_text;
+};
+
+static bool is_key(const struct combiner *c, const struct binding_list *l, const char *name)
+{
+    return model_find_initializer(c->model->graph, name) != NULL ||
+           (l->algorithm != NULL && model_find_initializer(l->algorithm, name) != NULL);
+}
+
+static bool is_value(const struct binding_list *l, const char *name)
+{
+    return (l->first != NULL && model_find_output(l->first, name) != NULL) ||
+           (l->second != NULL && model_find_output(l->second, name) != NULL);
+}
+
+static void add_initializer_names(struct arena *a, const struct model_graph *mg, model_names *names)
+{
+    for (size_t i = 0; mg != NULL && i < mg->initializers.count; i++)
+        vec_push(a, names, mg->initializers.data[i]->name);
+}
+
+static void add_output_names(struct arena *a, const struct model_graph *mg, model_names *names)
+{
+    for (size_t i = 0; mg != NULL && i < mg->outputs.count; i++)
+        vec_push(a, names, mg->outputs.data[i]->name);
+}
+
+/* "; did you mean 'W'?" or "". */
+static const char *hint(struct combiner *c, const char *name, const model_names *names)
+{
+    const char *const close = str_closest(name, names->data, names->count);
+    return close != NULL ? arena_printf(c->arena, "; did you mean '%s'?", close) : "";
+}
+
+static bool report_bad_key(struct combiner *c, const struct binding_list *l, const struct model_pair *p,
+                           const struct loc *at)
+{
+    const struct model_graph *const main_graph = c->model->graph;
+    if (is_key(c, l, p->value) && is_value(l, p->key)) /* R8 */
+        return diag_error(c->diag, at,
+                          "%s: the pair '%s' <- '%s' is the wrong way round: the key names the variable, the value "
+                          "its new content; write key '%s', value '%s'",
+                          l->name, p->key, p->value, p->value, p->key);
+    if (is_sparse_initializer(main_graph, p->key) || is_sparse_initializer(l->algorithm, p->key)) /* R15 */
+        return diag_error(c->diag, at, "%s: key '%s' is a sparse initializer, which cannot be a variable", l->name,
+                          p->key);
+    if (is_in_subgraph(main_graph, p->key) || is_in_subgraph(l->algorithm, p->key))
+        return diag_error(c->diag, at, "%s: key '%s' is an initializer inside a subgraph, which cannot be a variable",
+                          l->name, p->key);
+    for (size_t k = 0; k < c->model->training.count; k++) {
+        const struct model_graph *const other = c->model->training.data[k]->algorithm;
+        if (other != NULL && other != l->algorithm && model_find_initializer(other, p->key) != NULL)
+            return diag_error(c->diag, at, "%s: key '%s' is an initializer of another training_info's algorithm (#%zu)",
+                              l->name, p->key, k + 1);
+    }
+    if (model_find_input(main_graph, p->key) != NULL || is_node_output(main_graph, p->key) ||
+        is_node_output(l->algorithm, p->key))
+        return diag_error(c->diag, at, "%s: key '%s' is not an initializer: only initializers can be variables",
+                          l->name, p->key);
+    model_names names = {0};
+    add_initializer_names(c->arena, main_graph, &names);
+    add_initializer_names(c->arena, l->algorithm, &names);
+    return diag_error(c->diag, at, "%s: key '%s' is no initializer of the main graph or of the algorithm%s", l->name,
+                      p->key, hint(c, p->key, &names));
+}
+
+static bool report_bad_value(struct combiner *c, const struct binding_list *l, const struct model_pair *p,
+                             const struct loc *at)
+{
+    if (is_node_output(l->first, p->value) || is_node_output(l->second, p->value))
+        return diag_error(c->diag, at, "%s: value '%s' for '%s' is computed, but is not among the outputs of its graph",
+                          l->name, p->value, p->key);
+    model_names names = {0};
+    add_output_names(c->arena, l->first, &names);
+    add_output_names(c->arena, l->second, &names);
+    return diag_error(c->diag, at, "%s: value '%s' for '%s' is no output of %s%s", l->name, p->value, p->key,
+                      l->values_text, hint(c, p->value, &names));
+}
+
+/* A variable needs a type that emitted code can hold. */
+static bool enter_variable(struct combiner *c, const struct binding_list *l, const char *key, const struct loc *at)
+{
+    const struct model_initializer *init = l->algorithm != NULL ? model_find_initializer(l->algorithm, key) : NULL;
+    struct map *state = &c->own_state[l->k];
+    if (init == NULL) {
+        init = model_find_initializer(c->model->graph, key);
+        state = &c->main_state;
+    }
+    if (dtype_c_type(init->tensor->dtype)[0] == '\0')
+        return diag_error(c->diag, at, "%s: initializer '%s' is of type %s, which a variable cannot have", l->name, key,
+                          dtype_name(init->tensor->dtype));
+    if (!map_has(state, key))
+        map_set(state, key, NULL);
+    return true;
+}
+
+/* `before`: keys of this list in earlier training_infos. */
+static bool check_bindings(struct combiner *c, const struct binding_list *l, struct map *before)
+{
+    struct map seen = {.arena = c->arena};
+    const struct loc at = combine_loc(c, l->k);
+    bool ok = true;
+    for (size_t i = 0; i < l->pairs->count; i++) {
+        const struct model_pair *const p = &l->pairs->data[i];
+        if (map_has(&seen, p->key)) { /* R9 */
+            ok = diag_error(c->diag, &at, "%s: key '%s' occurs twice", l->name, p->key);
+            continue;
+        }
+        if (!is_key(c, l, p->key)) {
+            ok = report_bad_key(c, l, p, &at);
+        } else if (!is_value(l, p->value)) {
+            ok = report_bad_value(c, l, p, &at);
+            ok = enter_variable(c, l, p->key, &at) && ok;
+        } else {
+            ok = enter_variable(c, l, p->key, &at) && ok;
+        }
+        map_set(&seen, p->key, NULL);
+        if (map_has(before, p->key))
+            diag_warning(c->diag, &at,
+                         "%s: key '%s' is bound by an earlier training_info too: they are carried out in order",
+                         l->name, p->key);
+    }
+    for (size_t i = 0; i < seen.count; i++)
+        map_set(before, seen.entries[i].key, NULL);
+    return ok;
+}
+
+static bool check_training(struct combiner *c, size_t k, struct map *updated, struct map *initialized)
+{
+    const struct model_training *const t = c->model->training.data[k];
+    const struct model_graph *const main_graph = c->model->graph;
+    const struct loc at = combine_loc(c, k);
+    bool ok = true;
+    if (t->initialization != NULL && t->initialization->inputs.count > 0)
+        ok = diag_error(c->diag, &at, "the initialization graph has inputs ('%s'): nothing can feed them",
+                        t->initialization->inputs.data[0]->name);
+    if (t->initialization == NULL && t->initialization_binding.count > 0)
+        return diag_error(c->diag, &at, "initialization_binding is given, but no initialization graph");
+
+    const struct binding_list update = {"update_binding",
+                                        &t->update_binding,
+                                        k,
+                                        t->algorithm,
+                                        t->algorithm,
+                                        main_graph,
+                                        "the algorithm or of the main graph"};
+    const struct binding_list init = {
+        "initialization_binding",  &t->initialization_binding, k, t->algorithm, t->initialization, NULL,
+        "the initialization graph"};
+    ok = check_bindings(c, &update, updated) && ok;
+    ok = check_bindings(c, &init, initialized) && ok;
+    return ok;
+}
+
+/* ---- GraphCall --------------------------------------------------------------------------------------------------- */
+
+static bool is_main_value(const struct model_graph *main_graph, const struct model_graph *algorithm, const char *name)
+{
+    if (name[0] == '\0' || model_find_input(algorithm, name) != NULL || is_node_output(algorithm, name))
+        return false;
+    const bool is_input =
+        model_find_input(main_graph, name) != NULL && model_find_initializer(main_graph, name) == NULL;
+    return is_input || is_node_output(main_graph, name);
+}
+
+static bool refers_to_main(const struct model_graph *main_graph, const struct model_graph *algorithm,
+                           const struct model_node *n)
+{
+    for (size_t i = 0; i < n->inputs.count; i++)
+        if (is_main_value(main_graph, algorithm, n->inputs.data[i]))
+            return true;
+    for (size_t i = 0; i < n->attrs.count && strcmp(n->op_type, "Gradient") == 0; i++) {
+        const struct model_attr *const a = n->attrs.data[i];
+        if (a->type == ATTR_STRING && a->s.data != NULL && is_main_value(main_graph, algorithm, a->s.data))
+            return true;
+        for (size_t k = 0; k < a->strings.count; k++)
+            if (a->strings.data[k].data != NULL && is_main_value(main_graph, algorithm, a->strings.data[k].data))
+                return true;
+    }
+    return false;
+}
+
+bool combine_calls_main_only(const struct combiner *c, size_t k)
+{
+    const struct model_training *const t = c->model->training.data[k];
+    const struct model_graph *const main_graph = c->model->graph, *const algorithm = t->algorithm;
+    bool calls = false;
+    for (size_t i = 0; algorithm != NULL && i < algorithm->nodes.count; i++) {
+        const struct model_node *const n = algorithm->nodes.data[i];
+        calls = calls || (strcmp(n->domain, DOMAIN_TRAINING) == 0 && strcmp(n->op_type, "GraphCall") == 0);
+    }
+    if (!calls) /* the rest is slower than this, and GraphCall is rare */
+        return false;
+    for (size_t i = 0; i < algorithm->nodes.count; i++)
+        if (refers_to_main(main_graph, algorithm, algorithm->nodes.data[i]))
+            return false;
+    for (size_t i = 0; i < algorithm->outputs.count; i++)
+        if (is_main_value(main_graph, algorithm, algorithm->outputs.data[i]->name))
+            return false;
+    for (size_t i = 0; i < t->update_binding.count; i++)
+        if (is_main_value(main_graph, algorithm, t->update_binding.data[i].value))
+            return false;
+    return true;
+}
+
+/* ---- names of the combined graph --------------------------------------------------------------------------------- */
+
+/* name -> what it is, as text. */
+static void collect_definitions(const struct model_graph *mg, struct map *definitions)
+{
+    for (size_t i = 0; i < mg->inputs.count; i++)
+        map_set(definitions, mg->inputs.data[i]->name, "an input");
+    for (size_t i = 0; i < mg->initializers.count; i++)
+        map_set(definitions, mg->initializers.data[i]->name, "an initializer");
+    for (size_t i = 0; i < mg->sparse_initializers.count; i++)
+        map_set(definitions, mg->sparse_initializers.data[i]->name, "an initializer");
+    for (size_t i = 0; i < mg->nodes.count; i++)
+        for (size_t k = 0; k < mg->nodes.data[i]->outputs.count; k++)
+            map_set(definitions, mg->nodes.data[i]->outputs.data[k], "a node's output");
+}
+
+static bool dims_compatible(const struct model_dim *a, const struct model_dim *b)
+{
+    return a->value < 0 || b->value < 0 || a->value == b->value;
+}
+
+static bool types_compatible(const struct model_type *a, const struct model_type *b)
+{
+    bool ok = a->kind == b->kind && a->elem == b->elem;
+    if (!ok || !a->has_shape || !b->has_shape)
+        return ok;
+    ok = a->dims.count == b->dims.count;
+    for (size_t i = 0; ok && i < a->dims.count; i++)
+        ok = dims_compatible(&a->dims.data[i], &b->dims.data[i]);
+    return ok;
+}
+
+/* R12: an input of the main graph may be repeated. Any other second definition is an error; those by nodes are found
+ * when the nodes are imported. */
+static bool check_combined_names(struct combiner *c, const struct model_graph *algorithm, const struct map *main_names)
+{
+    const struct model_graph *const main_graph = c->model->graph;
+    bool ok = true;
+    for (size_t i = 0; i < algorithm->inputs.count; i++) {
+        const struct model_value_info *const vi = algorithm->inputs.data[i];
+        const struct model_value_info *const other = model_find_input(main_graph, vi->name);
+        if (other != NULL && types_compatible(&vi->type, &other->type))
+            diag_warning(c->diag, &vi->loc, "input '%s' repeats an input of the main graph: they are taken as one",
+                         vi->name);
+        else if (other != NULL)
+            ok = diag_error(c->diag, &vi->loc, "input '%s' repeats an input of the main graph with another type",
+                            vi->name);
+        else if (map_has(main_names, vi->name))
+            ok = diag_error(c->diag, &vi->loc, "input '%s' is already %s of the main graph", vi->name,
+                            (const char *)map_get(main_names, vi->name));
+    }
+    for (size_t i = 0; i < algorithm->initializers.count; i++) {
+        const struct model_initializer *const init = algorithm->initializers.data[i];
+        if (map_has(main_names, init->name))
+            ok = diag_error(c->diag, &init->loc, "initializer '%s' of the algorithm is already %s of the main graph",
+                            init->name, (const char *)map_get(main_names, init->name));
+    }
+    for (size_t i = 0; i < algorithm->sparse_initializers.count; i++) {
+        const struct model_sparse *const s = algorithm->sparse_initializers.data[i];
+        if (map_has(main_names, s->name))
+            ok = diag_error(c->diag, &s->loc, "initializer '%s' of the algorithm is already %s of the main graph",
+                            s->name, (const char *)map_get(main_names, s->name));
+    }
+    return ok;
+}
+
+/* R14: initializers of two algorithms may share a name only if neither is a variable. */
+static bool check_shared_names(struct combiner *c)
+{
+    struct map first = {.arena = c->arena}; /* name -> own_state of the training_info that declares it first */
+    bool ok = true;
+    for (size_t k = 0; k < c->model->training.count; k++) {
+        const struct model_graph *const mg = c->model->training.data[k]->algorithm;
+        for (size_t i = 0; mg != NULL && i < mg->initializers.count; i++) {
+            const char *const name = mg->initializers.data[i]->name;
+            const struct map *const other = map_get(&first, name);
+            if (other == NULL) {
+                map_set(&first, name, &c->own_state[k]);
+                continue;
+            }
+            const struct loc at = combine_loc(c, k);
+            if (other != &c->own_state[k] && (map_has(other, name) || map_has(&c->own_state[k], name)))
+                ok = diag_error(c->diag, &at,
+                                "initializer '%s' is declared by two algorithms, and is a variable: give them "
+                                "different names, or declare it in the main graph",
+                                name);
+        }
+    }
+    return ok;
+}
+
+bool combine_check(struct combiner *c)
+{
+    struct map updated = {.arena = c->arena}, initialized = {.arena = c->arena}, main_names = {.arena = c->arena};
+    bool ok = true;
+    collect_definitions(c->model->graph, &main_names);
+    for (size_t k = 0; k < c->model->training.count; k++) {
+        const struct model_graph *const algorithm = c->model->training.data[k]->algorithm;
+        ok = check_training(c, k, &updated, &initialized) && ok;
+        if (algorithm != NULL && !combine_calls_main_only(c, k))
+            ok = check_combined_names(c, algorithm, &main_names) && ok;
+    }
+    return check_shared_names(c) && ok;
+}

@@ -1,0 +1,35 @@
+/* Shared by combine.c and combine_check.c. */
+#ifndef STEPC_TRAIN_COMBINE_INTERNAL_H
+#define STEPC_TRAIN_COMBINE_INTERNAL_H
+
+#include "train/combine.h"
+
+struct variables {
+    struct variable **data;
+    size_t count, capacity;
+};
+
+struct combiner {
+    struct diag *diag;
+    struct arena *arena;
+    const struct model *model;
+    const struct import_options *options;
+    const char *only;
+    struct program *program;
+    /* State variables by name -> struct variable * (NULL until made): initializers of the main graph, and per
+     * training_info those of its algorithm. */
+    struct map main_state;
+    struct map *own_state;
+    struct map entry_names;
+};
+
+/* All rules of training_info that need no shapes: bindings (R6, R8, R9, R14, R15), graphs that have to be there, names
+ * of the combined graphs (R12). Enters the state variables into main_state and own_state. */
+bool combine_check(struct combiner *c) MUST_USE;
+/* Does the algorithm of training_info number k run the main graph by GraphCall, and refer to nothing that the main
+ * graph computes or is fed? Then the main graph is not part of the combined graph (R31). */
+bool combine_calls_main_only(const struct combiner *c, size_t k) MUST_USE;
+/* The place of training_info number k. */
+struct loc combine_loc(const struct combiner *c, size_t k);
+
+#endif

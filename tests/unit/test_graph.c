@@ -1,0 +1,343 @@
+/* compiler/graph: the data structure, operator look-up, attributes, inference, printing. Import has tests of its own. */
+#include "graph/build.h"
+
+#include <check.h>
+#include <signal.h>
+#include <string.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+static struct arena arena;
+static struct diag diag;
+static struct program program;
+static struct graph *g;
+static struct builder b;
+static struct { /* what `build(&at, ...)` wants */
+    struct builder *b;
+} at = {&b};
+
+static void begin(void)
+{
+    diag = (struct diag){.arena = &arena};
+    program = (struct program){.name = "p", .arena = &arena, .diag = &diag};
+    g = graph_new(&program, "g");
+    b = (struct builder){.graph = g, .loc = {.index = -1}, .prefix = ""};
+}
+
+static void end(void)
+{
+    arena_free(&arena);
+}
+
+static struct value *input(const char *name, enum dtype dtype, struct shape shape)
+{
+    return graph_add_input(g, name, dtype, &shape);
+}
+
+static const char *last_message(void)
+{
+    return diag.messages.count > 0 ? diag.messages.data[diag.messages.count - 1].text : "";
+}
+
+static const char *names_of_nodes(void)
+{
+    const char *text = "";
+    for (const struct node *n = g->first; n != NULL; n = n->next)
+        text = arena_printf(&arena, "%s%s ", text, n->outputs.data[0]->name);
+    return text;
+}
+
+/* ---- operators ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(operators_are_found_by_domain_and_name)
+{
+    ck_assert_ptr_nonnull(op_find("", "Add"));
+    ck_assert_ptr_eq(op_find("", "Add"), op_find_qualified("Add"));
+    ck_assert_ptr_null(op_find("", "add"));
+    ck_assert_ptr_null(op_find("stepc", "Add"));
+    ck_assert_ptr_null(op_find("", ""));
+    ck_assert_ptr_null(op_find_qualified("no.such.Operator"));
+    ck_assert_ptr_eq(op_find_qualified("ai.onnx.preview.training.Gradient"), op_find(DOMAIN_TRAINING, "Gradient"));
+    ck_assert_str_eq(op_display_name(op_find("", "Add")), "Add");
+}
+END_TEST
+
+START_TEST(every_operator_of_the_table_is_found_once)
+{
+    const char *names[1000];
+    const size_t count = op_names("", names, COUNT(names));
+    ck_assert_uint_gt(count, 10);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_str_eq(op_find("", names[i])->name, names[i]);
+    ck_assert_uint_eq(op_names("", names, 1), count);
+}
+END_TEST
+
+/* ---- attributes --------------------------------------------------------------------------------------------------- */
+
+START_TEST(attributes_are_replaced_removed_and_have_defaults)
+{
+    struct node *n = graph_add_node(g, op_find("", "LeakyRelu"), "n", NULL, NULL);
+    ck_assert_double_eq(op_attr_float(n, "alpha"), (double)0.01f);
+    int64_t list[] = {1, 2, 3};
+    node_set_attr(n, attr_ints("list", list, 3));
+    list[0] = 7; /* it was copied */
+    node_set_attr(n, attr_float("alpha", 0.5));
+    node_set_attr(n, attr_float("alpha", 0.25));
+    ck_assert_uint_eq(n->attrs.count, 2);
+    ck_assert_double_eq(op_attr_float(n, "alpha"), 0.25);
+    const int64_t *ints;
+    size_t count;
+    ck_assert(op_attr_ints(n, "list", &ints, &count));
+    ck_assert_uint_eq(count, 3);
+    ck_assert_int_eq(ints[0], 1);
+    node_remove_attr(n, "list");
+    ck_assert(!op_attr_ints(n, "list", &ints, &count));
+    ck_assert_uint_eq(count, 0);
+    ck_assert_ptr_null(node_attr(n, "list"));
+}
+END_TEST
+
+/* ---- structure ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(names_are_made_unique_without_reserving_them)
+{
+    ck_assert_str_eq(graph_fresh_name(g, "x"), "x");
+    struct value *x = input("x", DTYPE_FLOAT, SHAPE(2));
+    ck_assert_str_eq(graph_fresh_name(g, "x"), "x_2");
+    ck_assert_str_eq(input("x", DTYPE_FLOAT, SHAPE(2))->name, "x_2");
+    ck_assert_str_eq(input("x_3", DTYPE_FLOAT, SHAPE(2))->name, "x_3");
+    ck_assert_str_eq(input("x", DTYPE_FLOAT, SHAPE(2))->name, "x_4");
+    graph_rename(g, x, "y");
+    ck_assert_ptr_null(graph_find(g, "x"));
+    ck_assert_ptr_eq(graph_find(g, "y"), x);
+    ck_assert_str_eq(graph_fresh_name(g, "x"), "x");
+}
+END_TEST
+
+START_TEST(many_equal_wishes_take_linear_time)
+{
+    for (int i = 0; i < 200000; i++)
+        input("x", DTYPE_FLOAT, SHAPE(1));
+    ck_assert_ptr_nonnull(graph_find(g, "x_200000"));
+}
+END_TEST
+
+START_TEST(readers_follow_a_replacement)
+{
+    struct value *x = input("x", DTYPE_FLOAT, SHAPE(2)), *y = input("y", DTYPE_FLOAT, SHAPE(2));
+    struct value *s = build(&at, "Add", x, x), *t = build(&at, "Mul", s, x);
+    vec_push(&arena, &g->outputs, ((struct graph_output){"out", x}));
+    ck_assert_uint_eq(x->uses.count, 3);
+    graph_replace(g, x, y);
+    ck_assert_uint_eq(x->uses.count, 0);
+    ck_assert_uint_eq(y->uses.count, 3);
+    ck_assert_ptr_eq(s->producer->inputs.data[1], y);
+    ck_assert_ptr_eq(t->producer->inputs.data[1], y);
+    ck_assert_ptr_eq(g->outputs.data[0].value, y);
+    ck_assert(graph_is_used(g, y) && !graph_is_used(g, x) && !graph_is_used(g, t));
+    graph_verify(g, "the test");
+}
+END_TEST
+
+START_TEST(nodes_are_removed_and_moved)
+{
+    struct value *x = input("x", DTYPE_FLOAT, SHAPE(2));
+    struct value *a = build(&at, "Neg", x), *c = build(&at, "Exp", x), *d = build(&at, "Abs", c);
+    ck_assert_str_eq(names_of_nodes(), "neg exp abs ");
+    graph_move_before(g, c->producer, a->producer);
+    ck_assert_str_eq(names_of_nodes(), "exp neg abs ");
+    graph_move_before(g, a->producer, NULL);
+    ck_assert_str_eq(names_of_nodes(), "exp abs neg ");
+    graph_remove_node(g, a->producer);
+    ck_assert(a->producer->removed);
+    ck_assert_str_eq(names_of_nodes(), "exp abs ");
+    ck_assert_ptr_null(graph_find(g, "neg"));
+    ck_assert_ptr_eq(g->last, d->producer);
+    graph_remove_node(g, d->producer);
+    graph_remove_node(g, c->producer);
+    ck_assert_ptr_null(g->first);
+    ck_assert_ptr_null(g->last);
+    ck_assert_uint_eq(x->uses.count, 0);
+    graph_verify(g, "the test");
+}
+END_TEST
+
+START_TEST(trailing_omitted_inputs_are_trimmed)
+{
+    struct value *x = input("x", DTYPE_FLOAT, SHAPE(2)), *lo = build_like(&at, x, 0.0), *hi = build_like(&at, x, 1.0);
+    struct node *n = build(&at, "Clip", x, lo, hi)->producer;
+    node_set_input(n, 1, NULL);
+    ck_assert_uint_eq(n->inputs.count, 3);
+    node_set_input(n, 2, NULL);
+    ck_assert_uint_eq(n->inputs.count, 1);
+    ck_assert_uint_eq(build(&at, "Clip", x, NULL, NULL)->producer->inputs.count, 1);
+    graph_verify(g, "the test");
+}
+END_TEST
+
+START_TEST(variables_are_one_value_each)
+{
+    struct variable w = {.name = "w", .dtype = DTYPE_FLOAT, .shape = SHAPE(2, 3)}, v = {.name = "v", .dtype = DTYPE_DOUBLE};
+    struct value *first = graph_add_variable(g, &w);
+    ck_assert_ptr_ne(graph_add_variable(g, &v), first);
+    ck_assert_ptr_eq(graph_add_variable(g, &w), first);
+    ck_assert_uint_eq(g->sources.count, 2);
+    graph_keep_sources(g, arena_array(&arena, bool, 2));
+    ck_assert_uint_eq(g->sources.count, 0);
+    ck_assert_ptr_ne(graph_add_variable(g, &w), first);
+}
+END_TEST
+
+/* ---- inference ---------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *op;
+    enum dtype dtype[3]; /* of the inputs; 0: no more */
+    struct shape shape[3];
+    const char *error;
+} wrong[] = {
+    {"Add", {DTYPE_FLOAT}, {{1, {2}}}, "Add needs 2 inputs, given 1"},
+    {"Relu", {DTYPE_FLOAT, DTYPE_FLOAT}, {{1, {2}}, {1, {2}}}, "Relu takes at most 1 input, given 2"},
+    {"Sqrt", {DTYPE_INT32}, {{1, {2}}}, "input 0 'i0' is int32, expected a floating type"},
+    {"Add", {DTYPE_FLOAT, DTYPE_INT32}, {{1, {2}}, {1, {2}}}, "input 1 'i1' is int32, expected float to match input 0 'i0'"},
+    {"Sum", {DTYPE_FLOAT, DTYPE_FLOAT, DTYPE_DOUBLE}, {{1, {2}}, {1, {2}}, {1, {2}}},
+     "input 2 'i2' is double, expected float to match input 0 'i0'"},
+    {"Where", {DTYPE_FLOAT, DTYPE_FLOAT, DTYPE_FLOAT}, {{0}, {0}, {0}}, "input 0 'i0' is float, expected bool"},
+    {"Add", {DTYPE_FLOAT, DTYPE_FLOAT}, {{2, {2, 3}}, {2, {2, 2}}},
+     "input 0 'i0' of shape [2,3] and input 1 'i1' of shape [2,2] do not broadcast: dimensions, aligned at the right, must be "
+     "equal or 1"},
+    {"Where", {DTYPE_BOOL, DTYPE_FLOAT, DTYPE_FLOAT}, {{1, {2}}, {1, {1}}, {1, {3}}},
+     "input 2 'i2' of shape [3] does not broadcast with [2], the shape of the inputs before it"},
+    {"Add", {DTYPE_FLOAT, DTYPE_FLOAT}, {{2, {INT64_C(1) << 40, 1}}, {2, {1, INT64_C(1) << 40}}},
+     "output 0 would have shape [1099511627776,1099511627776], which is not possible or too large"},
+};
+
+START_TEST(wrong_inputs_are_refused)
+{
+    struct value *in[3];
+    size_t count = 0;
+    for (; count < 3 && wrong[_i].dtype[count] != 0; count++)
+        in[count] = input(arena_printf(&arena, "i%zu", count), wrong[_i].dtype[count], wrong[_i].shape[count]);
+    struct value *y = build_value(&b, wrong[_i].op, NULL, in, count);
+    ck_assert(b.failed);
+    ck_assert_str_eq(last_message(), wrong[_i].error);
+    ck_assert_int_eq(y->dtype, in[0]->dtype); /* a placeholder */
+    build(&at, "Relu", y); /* says nothing more */
+    ck_assert_uint_eq(diag.errors, 1);
+}
+END_TEST
+
+START_TEST(omitted_required_input_is_refused)
+{
+    struct value *x = input("x", DTYPE_FLOAT, SHAPE(2));
+    build(&at, "Add", NULL, x);
+    ck_assert_str_eq(last_message(), "input 0 (A) of Add is required and cannot be omitted");
+}
+END_TEST
+
+START_TEST(outputs_take_dtype_and_shape)
+{
+    struct value *x = input("x", DTYPE_DOUBLE, SHAPE(4, 1, 3)), *y = input("y", DTYPE_DOUBLE, SHAPE(2, 1));
+    const struct value *less = build(&at, "Less", x, y), *sum = build(&at, "Add", x, y), *neg = build(&at, "Neg", x);
+    ck_assert_int_eq(less->dtype, DTYPE_BOOL);
+    ck_assert_int_eq(sum->dtype, DTYPE_DOUBLE);
+    ck_assert(shape_equal(&less->shape, &SHAPE(4, 2, 3)) && shape_equal(&sum->shape, &SHAPE(4, 2, 3)));
+    ck_assert(shape_equal(&neg->shape, &x->shape));
+    ck_assert(!b.failed);
+}
+END_TEST
+
+/* ---- text and checks ---------------------------------------------------------------------------------------------- */
+
+START_TEST(graph_is_printed)
+{
+    struct variable w = {.name = "w", .dtype = DTYPE_FLOAT, .shape = SHAPE(3)};
+    struct value *x = input("x", DTYPE_FLOAT, SHAPE(2, 3)), *v = graph_add_variable(g, &w);
+    struct value *h = build_with(&at, "LeakyRelu", ATTRS(attr_float("alpha", (double)0.1f)), x);
+    h->producer->name = "act";
+    struct value *s = build(&at, "Mul", h, build_like(&at, x, 0.5));
+    graph_rename(g, s, "a b");
+    build(&at, "Clip", s, NULL, build_like(&at, x, 1.0));
+    vec_push(&arena, &g->outputs, ((struct graph_output){"y", s}));
+    vec_push(&arena, &g->bindings, ((struct binding){.variable = &w, .value = v}));
+    ck_assert_str_eq(graph_print(&arena, g), "graph g {\n"
+                                             "  input x:float[2,3]\n"
+                                             "  variable w:float[3]\n"
+                                             "  constant const:float = 0.5\n"
+                                             "  constant const_2:float = 1\n"
+                                             "  leakyrelu:float[2,3] = LeakyRelu<alpha=0.1>(x)   # node \"act\"\n"
+                                             "  \"a b\":float[2,3] = Mul(leakyrelu, const)\n"
+                                             "  clip:float[2,3] = Clip(\"a b\", _, const_2)\n"
+                                             "  output y = \"a b\"\n"
+                                             "  w <- w\n"
+                                             "}\n");
+    graph_verify(g, "the test");
+}
+END_TEST
+
+static void break_order(struct value *x)
+{
+    struct value *y = build(&at, "Neg", build(&at, "Exp", x));
+    graph_move_before(g, y->producer, g->first);
+}
+
+static void break_shape(struct value *x)
+{
+    build(&at, "Neg", x)->shape = SHAPE(3);
+}
+
+static void break_uses(struct value *x)
+{
+    build(&at, "Neg", x);
+    x->uses.count = 0;
+}
+
+static void break_name(struct value *x)
+{
+    build(&at, "Neg", x)->name = "other";
+}
+
+static void break_output(struct value *x)
+{
+    vec_push(&arena, &g->outputs, ((struct graph_output){"y", build(&at, "Neg", x)}));
+    graph_remove_node(g, g->first);
+}
+
+static void (*const breaks[])(struct value *x) = {break_order, break_shape, break_uses, break_name, break_output};
+
+START_TEST(broken_graph_is_noticed)
+{
+    breaks[_i](input("x", DTYPE_FLOAT, SHAPE(2)));
+    fclose(stderr);
+    graph_verify(g, "the test"); /* aborts */
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("graph");
+    TCase *all = tcase_create("graph");
+    tcase_add_checked_fixture(all, begin, end);
+    tcase_add_test(all, operators_are_found_by_domain_and_name);
+    tcase_add_test(all, every_operator_of_the_table_is_found_once);
+    tcase_add_test(all, attributes_are_replaced_removed_and_have_defaults);
+    tcase_add_test(all, names_are_made_unique_without_reserving_them);
+    tcase_add_test(all, many_equal_wishes_take_linear_time);
+    tcase_add_test(all, readers_follow_a_replacement);
+    tcase_add_test(all, nodes_are_removed_and_moved);
+    tcase_add_test(all, trailing_omitted_inputs_are_trimmed);
+    tcase_add_test(all, variables_are_one_value_each);
+    tcase_add_loop_test(all, wrong_inputs_are_refused, 0, COUNT(wrong));
+    tcase_add_test(all, omitted_required_input_is_refused);
+    tcase_add_test(all, outputs_take_dtype_and_shape);
+    tcase_add_test(all, graph_is_printed);
+    tcase_add_loop_test_raise_signal(all, broken_graph_is_noticed, SIGABRT, 0, COUNT(breaks));
+    suite_add_tcase(suite, all);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,410 @@
+/* compiler/rewrite: what graphs become, and that the bits stay. */
+#include "eval/eval.h"
+#include "graph/build.h"
+#include "rewrite/pass.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+static struct arena arena;
+static struct diag diag;
+static struct program program;
+static struct graph *g;
+static struct builder b;
+static struct { /* what `build(&at, ...)` wants */
+    struct builder *b;
+} at = {&b};
+static struct value *x, *y, *i; /* inputs: float[2,3], float[2,3], int32[2,3] */
+
+static void begin(void)
+{
+    diag = (struct diag){.arena = &arena};
+    program = (struct program){.name = "p", .arena = &arena, .diag = &diag, .fold = fold_value};
+    g = graph_new(&program, "g");
+    b = (struct builder){.graph = g, .loc = {.index = -1}, .prefix = ""};
+    x = graph_add_input(g, "x", DTYPE_FLOAT, &SHAPE(2, 3));
+    y = graph_add_input(g, "y", DTYPE_FLOAT, &SHAPE(2, 3));
+    i = graph_add_input(g, "i", DTYPE_INT32, &SHAPE(2, 3));
+}
+
+static void end(void)
+{
+    arena_free(&arena);
+}
+
+static void output(const char *name, struct value *v)
+{
+    ck_assert_msg(!b.failed, "%s", diag.messages.count > 0 ? diag.messages.data[0].text : "");
+    vec_push(&arena, &g->outputs, ((struct graph_output){name, v}));
+}
+
+/* The nodes as "Mul(x,y) Neg(mul)", then "= " and the outputs; constants of one element by their number. */
+static const char *value_text(const struct value *v)
+{
+    if (v == NULL)
+        return "_";
+    if (v->kind == VALUE_CONSTANT && v->constant->count == 1)
+        return arena_printf(&arena, "%g", tensor_get_double(v->constant, 0));
+    return v->name;
+}
+
+static const char *graph_text(void)
+{
+    const char *text = "";
+    for (const struct node *n = g->first; n != NULL; n = n->next) {
+        text = arena_printf(&arena, "%s%s(", text, n->def->name);
+        for (size_t k = 0; k < n->inputs.count; k++)
+            text = arena_printf(&arena, "%s%s%s", text, k > 0 ? "," : "", value_text(n->inputs.data[k]));
+        text = arena_printf(&arena, "%s) ", text);
+    }
+    text = arena_printf(&arena, "%s=", text);
+    for (size_t k = 0; k < g->outputs.count; k++)
+        text = arena_printf(&arena, "%s %s", text, value_text(g->outputs.data[k].value));
+    return text;
+}
+
+static const char *canonical(void)
+{
+    ck_assert(canonicalise(g, NULL));
+    graph_verify(g, "canonicalise");
+    return graph_text();
+}
+
+static struct value *number(double n)
+{
+    return build_scalar(&b, DTYPE_FLOAT, n);
+}
+
+static struct value *integer(double n)
+{
+    return build_scalar(&b, DTYPE_INT32, n);
+}
+
+static struct value *ints(int64_t p, int64_t q)
+{
+    return build_ints(&b, (int64_t[]){p, q}, 2);
+}
+
+static struct value *dense(double n) /* float[2,3] full of n */
+{
+    struct tensor *t = tensor_new(&arena, DTYPE_FLOAT, &SHAPE(2, 3));
+    for (int64_t k = 0; k < t->count; k++)
+        tensor_set_double(t, k, n);
+    return build_constant(&b, t);
+}
+
+/* ---- what becomes of one expression ------------------------------------------------------------------------------- */
+
+#define CASE(name, expression)                                                                                         \
+    static struct value *name(void)                                                                                    \
+    {                                                                                                                  \
+        return expression;                                                                                             \
+    }
+
+CASE(mul_one, build(&at, "Mul", x, number(1)))
+CASE(one_mul, build(&at, "Mul", number(1), x))
+CASE(mul_ones, build(&at, "Mul", dense(1), x))
+CASE(mul_full_ones, build(&at, "Mul", build_full_like(&b, x, 1), x))
+CASE(mul_computed_one, build(&at, "Mul", x, build(&at, "Add", number(0.5), number(0.5))))
+CASE(mul_two, build(&at, "Mul", dense(2), x))
+CASE(mul_zero, build(&at, "Mul", x, number(0)))
+CASE(mul_zero_int, build(&at, "Mul", i, integer(0)))
+CASE(add_zero, build(&at, "Add", x, number(0)))
+CASE(add_minus_zero, build(&at, "Add", x, number(-0.0)))
+CASE(add_zero_int, build(&at, "Add", integer(0), i))
+CASE(sub_zero, build(&at, "Sub", x, number(0)))
+CASE(sub_minus_zero, build(&at, "Sub", x, number(-0.0)))
+CASE(div_one, build(&at, "Div", x, number(1)))
+CASE(neg_neg, build(&at, "Neg", build(&at, "Neg", x)))
+CASE(neg_neg_neg, build(&at, "Neg", build(&at, "Neg", build(&at, "Neg", x))))
+CASE(add_neg, build(&at, "Add", x, build(&at, "Neg", y)))
+CASE(neg_add, build(&at, "Add", build(&at, "Neg", x), y))
+CASE(sub_neg, build(&at, "Sub", x, build(&at, "Neg", y)))
+CASE(mul_negs, build(&at, "Mul", build(&at, "Neg", x), build(&at, "Neg", y)))
+CASE(identities, build(&at, "Identity", build(&at, "Identity", x)))
+CASE(sum_of_one, build(&at, "Sum", x))
+CASE(clip_without_bounds, build(&at, "Clip", x))
+CASE(cast_to_same, build_with(&at, "Cast", ATTRS(attr_int("to", DTYPE_FLOAT)), x))
+CASE(cast_there_and_back, build_cast(&b, build_cast(&b, x, DTYPE_DOUBLE), DTYPE_FLOAT))
+CASE(cast_narrow_and_back, build_cast(&b, build_cast(&b, x, DTYPE_FLOAT16), DTYPE_FLOAT))
+CASE(cast_int_to_double_and_back, build_cast(&b, build_cast(&b, i, DTYPE_DOUBLE), DTYPE_INT32))
+CASE(cast_int_to_float_and_back, build_cast(&b, build_cast(&b, i, DTYPE_FLOAT), DTYPE_INT32))
+CASE(where_true, build(&at, "Where", build_scalar(&b, DTYPE_BOOL, 1), x, y))
+CASE(where_false, build(&at, "Where", build(&at, "Less", number(2), number(1)), x, y))
+CASE(where_same, build(&at, "Where", build(&at, "Less", x, y), y, y))
+CASE(same_twice, build(&at, "Add", build(&at, "Exp", x), build(&at, "Exp", x)))
+CASE(same_constants, build(&at, "Add", build(&at, "Mul", x, number(3)), build(&at, "Mul", x, number(3))))
+CASE(other_attribute, build(&at, "Add", build_with(&at, "LeakyRelu", ATTRS(attr_float("alpha", 0.5)), x),
+                            build_with(&at, "LeakyRelu", ATTRS(attr_float("alpha", 0.25)), x)))
+CASE(known_sum, build(&at, "Add", number(1), number(2)))
+CASE(known_ints, build(&at, "Mul", ints(2, 3), ints(4, 5)))
+CASE(reshape_same, build_reshape(&b, x, &SHAPE(2, 3)))
+CASE(reshape_twice, build_reshape(&b, build_reshape(&b, x, &SHAPE(6)), &SHAPE(3, 2)))
+CASE(reshape_back, build_reshape(&b, build_reshape(&b, x, &SHAPE(6)), &SHAPE(2, 3)))
+CASE(reshape_to_shape_of, build(&at, "Reshape", build(&at, "Neg", x), build(&at, "Shape", y)))
+CASE(flatten_and_unsqueeze, build(&at, "Unsqueeze", build(&at, "Flatten", x), build_ints(&b, (int64_t[]){0}, 1)))
+CASE(transpose_twice, build(&at, "Transpose", build(&at, "Transpose", x)))
+CASE(transpose_row, build(&at, "Transpose", build_reshape(&b, x, &SHAPE(1, 6))))
+CASE(expand_same, build_expand(&b, x, &SHAPE(2, 3)))
+CASE(expand_twice, build_expand(&b, build_expand(&b, x, &SHAPE(4, 2, 3)), &SHAPE(5, 4, 2, 3)))
+CASE(mul_expanded, build(&at, "Mul", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape), x))
+CASE(only_expanded, build(&at, "Sqrt", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape)))
+CASE(known_shape, build(&at, "Shape", x))
+CASE(known_size, build(&at, "Size", x))
+CASE(reduce_single_int, build_reduce_sum(&b, build_reshape(&b, i, &SHAPE(1, 6)), (int[]){0}, 1, false))
+CASE(reduce_single_float, build_reduce_sum(&b, build_reshape(&b, x, &SHAPE(1, 6)), (int[]){0}, 1, false))
+
+static const struct {
+    struct value *(*make)(void);
+    const char *text;
+} cases[] = {
+    {mul_one, "= x"},
+    {one_mul, "= x"},
+    {mul_ones, "= x"},
+    {mul_full_ones, "= x"},
+    {mul_computed_one, "= x"},
+    {mul_two, "Mul(2,x) = mul"},
+    {mul_zero, "Mul(x,0) = mul"},
+    {mul_zero_int, "Expand(0,const) = mul"},
+    {add_zero, "Add(x,0) = add"},
+    {add_minus_zero, "= x"},
+    {add_zero_int, "= i"},
+    {sub_zero, "= x"},
+    {sub_minus_zero, "Sub(x,-0) = sub"},
+    {div_one, "= x"},
+    {neg_neg, "= x"},
+    {neg_neg_neg, "Neg(x) = neg_3"},
+    {add_neg, "Sub(x,y) = add"},
+    {neg_add, "Sub(y,x) = add"},
+    {sub_neg, "Add(x,y) = sub"},
+    {mul_negs, "Mul(x,y) = mul"},
+    {identities, "= x"},
+    {sum_of_one, "= x"},
+    {clip_without_bounds, "= x"},
+    {cast_to_same, "= x"},
+    {cast_there_and_back, "= x"},
+    {cast_narrow_and_back, "Cast(x) Cast(cast) = cast_2"},
+    {cast_int_to_double_and_back, "= i"},
+    {cast_int_to_float_and_back, "Cast(i) Cast(cast) = cast_2"},
+    {where_true, "= x"},
+    {where_false, "= y"},
+    {where_same, "= y"},
+    {same_twice, "Exp(x) Add(exp,exp) = add"},
+    {same_constants, "Mul(x,3) Add(mul,mul) = add"},
+    {other_attribute, "LeakyRelu(x) LeakyRelu(x) Add(leakyrelu,leakyrelu_2) = add"},
+    {known_sum, "= 3"},
+    {known_ints, "= mul"},
+    {reshape_same, "= x"},
+    {reshape_twice, "Reshape(x,const_2) = reshape_2"},
+    {reshape_back, "= x"},
+    {reshape_to_shape_of, "Neg(x) = neg"},
+    {flatten_and_unsqueeze, "Reshape(x,const_2) = unsqueeze"},
+    {transpose_twice, "= x"},
+    {transpose_row, "Reshape(x,const_2) = transpose"},
+    {expand_same, "= x"},
+    {expand_twice, "Expand(x,const_2) = expand_2"},
+    {mul_expanded, "Mul(s,x) = mul"},
+    {only_expanded, "Sqrt(s) Expand(sqrt,const) = sqrt_2"},
+    {known_shape, "= shape"},
+    {known_size, "= 6"},
+    {reduce_single_int, "Reshape(i,const) = reducesum"},
+    {reduce_single_float, "Reshape(x,const) ReduceSum(reshape,0) = reducesum"},
+};
+
+/* Names of constants depend on the order in which they are made, which says nothing: they are all called const. */
+static const char *without_numbers(const char *text)
+{
+    char *out = arena_strdup(&arena, text), *to = out;
+    for (const char *p = text; *p != '\0';) {
+        if (strncmp(p, "const_", 6) == 0) {
+            memcpy(to, "const", 5);
+            to += 5;
+            for (p += 6; *p >= '0' && *p <= '9'; p++)
+                ;
+        } else {
+            *to++ = *p++;
+        }
+    }
+    *to = '\0';
+    return out;
+}
+
+START_TEST(expression_becomes)
+{
+    output("out", cases[_i].make());
+    ck_assert_str_eq(without_numbers(canonical()), without_numbers(cases[_i].text));
+}
+END_TEST
+
+/* ---- the bits stay ------------------------------------------------------------------------------------------------ */
+
+static const double special[] = {0.0, -0.0, 1.0, -1.5, INFINITY, NAN};
+
+static struct tensor *fed(const struct value *v)
+{
+    struct tensor *t = tensor_new(&arena, v->dtype, &v->shape);
+    for (int64_t k = 0; k < t->count; k++)
+        tensor_set_double(t, k, dtype_is_float(v->dtype) ? special[(k + v->id) % COUNT(special)] : (double)(k * 1000003 - 5));
+    return t;
+}
+
+static const struct tensor *evaluated(void)
+{
+    const struct eval_tensor **values = arena_array(&arena, const struct eval_tensor *, (size_t)g->value_count);
+    for (size_t k = 0; k < g->inputs.count; k++)
+        values[g->inputs.data[k]->id] = eval_from_tensor(&arena, fed(g->inputs.data[k]));
+    for (size_t k = 0; k < g->sources.count; k++)
+        values[g->sources.data[k]->id] = eval_from_tensor(&arena, g->sources.data[k]->constant);
+    for (const struct node *n = g->first; n != NULL; n = n->next) {
+        const struct eval_tensor **in = arena_array(&arena, const struct eval_tensor *, n->inputs.count);
+        struct eval_tensor **out = arena_array(&arena, struct eval_tensor *, n->outputs.count);
+        for (size_t k = 0; k < n->inputs.count; k++)
+            in[k] = n->inputs.data[k] != NULL ? values[n->inputs.data[k]->id] : NULL;
+        ck_assert(eval_node(n, in, out, ARITHMETIC_SAME, (struct eval_random){0}, &arena, &diag));
+        for (size_t k = 0; k < n->outputs.count; k++)
+            if (n->outputs.data[k] != NULL)
+                values[n->outputs.data[k]->id] = out[k];
+    }
+    return eval_to_tensor(&arena, values[g->outputs.data[0].value->id]);
+}
+
+/* All NaN are one: their sign and payload are not part of the contract. */
+static bool same_element(const struct tensor *s, const struct tensor *t, int64_t k)
+{
+    if (!dtype_is_float(s->dtype))
+        return tensor_get_int(s, k) == tensor_get_int(t, k);
+    const double p = tensor_get_double(s, k), q = tensor_get_double(t, k);
+    return (isnan(p) && isnan(q)) || (p == q && !signbit(p) == !signbit(q));
+}
+
+START_TEST(expression_keeps_its_bits)
+{
+    output("out", cases[_i].make());
+    const struct tensor *before = evaluated();
+    canonical();
+    const struct tensor *after = evaluated();
+    ck_assert(before->dtype == after->dtype && shape_equal(&before->shape, &after->shape));
+    for (int64_t k = 0; k < before->count; k++)
+        ck_assert_msg(same_element(before, after, k), "element %d of %s", (int)k, cases[_i].text);
+}
+END_TEST
+
+/* ---- the passes --------------------------------------------------------------------------------------------------- */
+
+START_TEST(unneeded_nodes_and_constants_go)
+{
+    output("out", build(&at, "Neg", x));
+    build(&at, "Exp", build(&at, "Mul", y, number(3)));
+    ck_assert_str_eq(canonical(), "Neg(x) = neg");
+    ck_assert_uint_eq(g->sources.count, 0);
+    ck_assert_uint_eq(y->uses.count, 0);
+}
+END_TEST
+
+START_TEST(bindings_keep_what_they_need)
+{
+    struct variable w = {.name = "w", .dtype = DTYPE_FLOAT, .shape = SHAPE(2, 3)};
+    struct value *v = graph_add_variable(g, &w);
+    struct value *next = build(&at, "Identity", build(&at, "Mul", build(&at, "Sub", v, x), number(1)));
+    vec_push(&arena, &g->bindings, ((struct binding){.variable = &w, .value = next}));
+    ck_assert_str_eq(canonical(), "Sub(w,x) =");
+    ck_assert_str_eq(g->bindings.data[0].value->name, "sub");
+}
+END_TEST
+
+START_TEST(fed_input_is_known_only_when_specialised)
+{
+    struct value *s = graph_add_input(g, "s", DTYPE_INT64, &SHAPE(2));
+    ck_assert_ptr_null(value_known(s));
+    ck_assert_ptr_null(value_known(build(&at, "Add", s, s)));
+    build(&at, "Reshape", x, build(&at, "Add", s, ints(1, 1)));
+    ck_assert(b.failed);
+    ck_assert_str_eq(diag.messages.data[0].text,
+                     "input 1 'add_2' (shape) must be known at compile time, but depends on input 's'");
+
+    struct map map = {.arena = &arena};
+    map_set(&map, "s", tensor_from_ints(&arena, (int64_t[]){2, 1}, 2));
+    program.fed = &map;
+    b.failed = false;
+    const struct value *r = build(&at, "Reshape", x, build(&at, "Add", s, ints(1, 1)));
+    ck_assert(!b.failed);
+    ck_assert(shape_equal(&r->shape, &SHAPE(3, 2)));
+    ck_assert(s->specialised);
+}
+END_TEST
+
+START_TEST(large_results_are_not_stored)
+{
+    struct value *big = build_expand(&b, number(2), &SHAPE(1000, 1000));
+    output("out", build(&at, "Mul", big, big));
+    ck_assert_str_eq(without_numbers(canonical()), "Expand(4,const) = mul");
+    ck_assert_ptr_null(value_known(g->outputs.data[0].value));
+}
+END_TEST
+
+START_TEST(long_chains_are_folded_without_recursion)
+{
+    struct value *v = number(0);
+    for (int k = 0; k < 100000; k++)
+        v = build(&at, "Add", v, number(1));
+    const struct tensor *t = value_known(v);
+    ck_assert_ptr_nonnull(t);
+    ck_assert_double_eq(tensor_get_double(t, 0), 100000);
+}
+END_TEST
+
+START_TEST(large_graphs_take_seconds)
+{
+    struct value *v = x;
+    for (int k = 0; k < 25000; k++) {
+        struct value *s = build(&at, "Mul", v, number(k % 7));
+        v = build(&at, "Add", build(&at, "Tanh", s), build(&at, "Neg", build(&at, "Tanh", s)));
+    }
+    output("out", v);
+    ck_assert(canonicalise(g, NULL));
+    ck_assert_uint_le(g->node_count, 75000);
+}
+END_TEST
+
+START_TEST(dump_prints_after_the_pass)
+{
+    output("out", build(&at, "Mul", x, number(1)));
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    ck_assert(canonicalise(g, &(struct pass_options){.dump_after = "simplify", .dump_to = f}));
+    fclose(f);
+    ck_assert_ptr_nonnull(strstr(text, "# after simplify, round 1\ngraph g {\n"));
+    ck_assert_ptr_null(strstr(text, "# after fold"));
+    ck_assert_ptr_nonnull(strstr(text, "  output out = x\n"));
+    free(text);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("rewrite");
+    TCase *all = tcase_create("rewrite");
+    tcase_add_checked_fixture(all, begin, end);
+    tcase_set_timeout(all, 120);
+    tcase_add_loop_test(all, expression_becomes, 0, COUNT(cases));
+    tcase_add_loop_test(all, expression_keeps_its_bits, 0, COUNT(cases));
+    tcase_add_test(all, unneeded_nodes_and_constants_go);
+    tcase_add_test(all, bindings_keep_what_they_need);
+    tcase_add_test(all, fed_input_is_known_only_when_specialised);
+    tcase_add_test(all, large_results_are_not_stored);
+    tcase_add_test(all, long_chains_are_folded_without_recursion);
+    tcase_add_test(all, large_graphs_take_seconds);
+    tcase_add_test(all, dump_prints_after_the_pass);
+    suite_add_tcase(suite, all);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}

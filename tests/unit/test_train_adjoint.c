@@ -1,0 +1,200 @@
+/* Differentiation: Gradient nodes against derivatives worked out by hand, and what is said of bad ones. */
+#include "train_models.h"
+
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
+
+/* A model whose main graph has scalar inputs x and w. */
+static struct model *scalars(void)
+{
+    struct model *const m = new_model();
+    input(m->graph, "x", DTYPE_DOUBLE, "");
+    input(m->graph, "w", DTYPE_DOUBLE, "");
+    return m;
+}
+
+static void expect_gradient(struct model *m, const char *name, double x, double w, double expected)
+{
+    output(m->graph, name);
+    must_combine(m);
+    EXPECT(run(start(), "infer", name, INPUTS(SCALAR(x), SCALAR(w))), expected);
+}
+
+START_TEST(gradient_of_gradient)
+{
+    struct model *const m = scalars();
+    op(m->graph, "xx", "Mul", "x x");
+    op(m->graph, "xxx", "Mul", "xx x");
+    op(m->graph, "y", "Mul", "xxx w");
+    gradient(m->graph, "g", "x", "", "y", "x");    /* 3 x^2 w */
+    gradient(m->graph, "h", "x", "w", "g", "x w"); /* 6 x w */
+    gradient(m->graph, "k", "w", "x", "h", "w x"); /* 6 x */
+    output(m->graph, "g h");
+    expect_gradient(m, "k", 2, 5, 12);
+    EXPECT(run(start(), "infer", "g", INPUTS(SCALAR(2), SCALAR(5))), 60);
+    EXPECT(run(start(), "infer", "h", INPUTS(SCALAR(2), SCALAR(5))), 60);
+}
+END_TEST
+
+/* F(h, w) = h * h * w, evaluated at (x, x) instead of (h, w); h is computed by the graph but free in F. */
+START_TEST(substituted_inputs)
+{
+    struct model *const m = scalars();
+    op(m->graph, "h", "Exp", "x");
+    op(m->graph, "hh", "Mul", "h h");
+    op(m->graph, "y", "Mul", "hh w");
+    gradient(m->graph, "dh dw", "h w", "", "y", "x x");
+    output(m->graph, "dh");
+    expect_gradient(m, "dw", 3, 100, 9);                                     /* h^2 at h = 3 */
+    EXPECT(run(start(), "infer", "dh", INPUTS(SCALAR(3), SCALAR(100))), 18); /* 2 h w at h = w = 3 */
+}
+END_TEST
+
+START_TEST(swapped_inputs_keep_apart)
+{
+    struct model *const m = scalars();
+    op(m->graph, "ww", "Mul", "w w");
+    op(m->graph, "y", "Mul", "x ww");
+    gradient(m->graph, "dx dw", "x w", "", "y", "w x");
+    output(m->graph, "dx");
+    expect_gradient(m, "dw", 3, 5, 2 * 5 * 3);                            /* 2 x w at x = 5, w = 3 */
+    EXPECT(run(start(), "infer", "dx", INPUTS(SCALAR(3), SCALAR(5))), 9); /* w^2 at w = 3 */
+}
+END_TEST
+
+START_TEST(intermediate_tensor_in_xs)
+{
+    struct model *const m = scalars();
+    op(m->graph, "h", "Mul", "x w");
+    op(m->graph, "hh", "Mul", "h h");
+    op(m->graph, "y", "Add", "hh x");
+    gradient(m->graph, "dh dx", "h x", "", "y", "h x");
+    output(m->graph, "dh");
+    expect_gradient(m, "dx", 2, 3, 1); /* the path through h is cut (R20) */
+    ck_assert(has_message("'h' is listed in xs or zs, but depends on others listed there"));
+    EXPECT(run(start(), "infer", "dh", INPUTS(SCALAR(2), SCALAR(3))), 12);
+
+    diag.strict = true;
+    ck_assert(!combine(m));
+}
+END_TEST
+
+START_TEST(x_without_influence_has_a_zero_gradient)
+{
+    struct model *const m = scalars();
+    op(m->graph, "y", "Mul", "x x");
+    gradient(m->graph, "dx dw", "x w", "", "y", "x w");
+    expect_gradient(m, "dw", 2, 3, 0);
+    ck_assert(has_message("'w' has no influence on 'y': its gradient is zero"));
+}
+END_TEST
+
+START_TEST(y_itself_and_unwanted_outputs)
+{
+    struct model *const m = scalars();
+    op(m->graph, "y", "Mul", "x w");
+    gradient(m->graph, "- dy", "x y", "", "y", "x y");
+    expect_gradient(m, "dy", 2, 3, 1);
+}
+END_TEST
+
+/* dy of shape [2,3] flows back into operands of shape [3], [2,1] and []. */
+START_TEST(broadcasts_are_summed_back)
+{
+    struct model *const m = new_model();
+    input(m->graph, "a", DTYPE_DOUBLE, "3");
+    input(m->graph, "b", DTYPE_DOUBLE, "2 1");
+    input(m->graph, "c", DTYPE_DOUBLE, "");
+    op(m->graph, "ab", "Mul", "a b");
+    op(m->graph, "y", "Mul", "ab c");
+    gradient(m->graph, "da db dc", "a b c", "", "y", "a b c");
+    output(m->graph, "da db dc");
+    must_combine(m);
+    ck_assert(has_message("y 'y' has shape [2,3], not that of a scalar: this is the gradient of the sum")); /* R18 */
+    const struct tensor *const a = DOUBLES(SHAPE(3), 1, 2, 3), *const b = DOUBLES(SHAPE(2, 1), 4, 5),
+                               *const c = SCALAR(2);
+    EXPECT(run(start(), "infer", "da", INPUTS(a, b, c)), 18, 18, 18);
+    EXPECT(run(start(), "infer", "db", INPUTS(a, b, c)), 12, 12);
+    EXPECT(run(start(), "infer", "dc", INPUTS(a, b, c)), 54);
+    const struct graph *const g = program_entry(program, "infer")->graph;
+    ck_assert_ptr_nonnull(graph_find(g, "d_ab"));
+}
+END_TEST
+
+static void names_unknown(struct model_graph *g)
+{
+    gradient(g, "d", "q", "", "y", "x");
+}
+static void names_later(struct model_graph *g)
+{
+    gradient(g, "d", "x", "", "z", "x"), op(g, "z", "Add", "x x");
+}
+static void wrong_count(struct model_graph *g)
+{
+    gradient(g, "d", "x", "w", "y", "x");
+}
+static void listed_twice(struct model_graph *g)
+{
+    gradient(g, "d", "x", "x", "y", "x x");
+}
+static void no_xs(struct model_graph *g)
+{
+    gradient(g, "d", "", "x", "y", "x");
+}
+static void other_type(struct model_graph *g)
+{
+    gradient(g, "d", "x", "", "y", "v");
+}
+static void integer_y(struct model_graph *g)
+{
+    gradient(g, "d", "x", "", "n", "x");
+}
+static void outputs_excess(struct model_graph *g)
+{
+    gradient(g, "d e", "x", "w", "y", "x w");
+}
+
+static const struct {
+    void (*add)(struct model_graph *g);
+    const char *message;
+} bad_gradients[] = {
+    {names_unknown, "xs 'q' is not defined"},
+    {names_later, "y 'z' is not defined before the node"},
+    {wrong_count, "Gradient has 1 input, expected 2"},
+    {listed_twice, "'x' is listed twice in xs and zs"},
+    {no_xs, "xs is empty"},
+    {other_type, "input 0 'v' is double[2], but stands for 'x' of double[]"},
+    {integer_y, "y 'n' is int64: only floating tensors can be differentiated"},
+    {outputs_excess, "Gradient has 2 outputs for 1 name in xs"},
+};
+
+START_TEST(bad_gradients_are_refused)
+{
+    struct model *const m = scalars();
+    input(m->graph, "v", DTYPE_DOUBLE, "2");
+    input(m->graph, "n", DTYPE_INT64, "");
+    op(m->graph, "y", "Mul", "x w");
+    bad_gradients[_i].add(m->graph);
+    ck_assert(!combine(m));
+    ck_assert(has_message(bad_gradients[_i].message));
+    ck_assert_int_eq(diag.errors, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("train_adjoint");
+    TCase *const good = tcase_create("good"), *const bad = tcase_create("bad");
+    tcase_add_checked_fixture(good, setup, teardown);
+    tcase_add_checked_fixture(bad, setup, teardown);
+    suite_add_tcase(suite, good);
+    suite_add_tcase(suite, bad);
+    tcase_add_test(good, gradient_of_gradient);
+    tcase_add_test(good, substituted_inputs);
+    tcase_add_test(good, swapped_inputs_keep_apart);
+    tcase_add_test(good, intermediate_tensor_in_xs);
+    tcase_add_test(good, x_without_influence_has_a_zero_gradient);
+    tcase_add_test(good, y_itself_and_unwanted_outputs);
+    tcase_add_test(good, broadcasts_are_summed_back);
+    tcase_add_loop_test(bad, bad_gradients_are_refused, 0, (int)(sizeof bad_gradients / sizeof bad_gradients[0]));
+    return run_suite(suite);
+}
