@@ -180,6 +180,20 @@ static inline int64_t stepc_mod64(int64_t a, int64_t b)
     return rest != 0 && (rest < 0) != (b < 0) ? stepc_add64(rest, b) : rest;
 }
 
+/* a^n by squaring, wrapping; a negative n gives 0 except for a of 1 or -1. */
+static inline int64_t stepc_pow64(int64_t a, int64_t n)
+{
+    uint64_t x = (uint64_t)a, y = 1u, rest = (uint64_t)n;
+    if (n < 0)
+        return a == 1 ? 1 : a == -1 ? ((rest & 1u) != 0u ? -1 : 1) : 0;
+    for (int i = 0; i < 63; i++) {
+        y = (rest & 1u) != 0u ? y * x : y;
+        x *= x;
+        rest >>= 1;
+    }
+    return stepc_signed64(y);
+}
+
 static inline uint64_t stepc_shl64(uint64_t a, uint64_t n)
 {
     return n < 64u ? a << (n & 63u) : 0u;

@@ -131,7 +131,7 @@ static const char *wrapping(struct expr_scope *s, const struct expr *e)
     return arena_printf(s->arena, "(%s)(%s)", c_type(e->dtype), wide);
 }
 
-/* Division and remainder exist for 32 and 64 bits; narrower types are widened by C itself. */
+/* Division, remainder and power exist for 32 and 64 bits; narrower types are widened by C itself. */
 static const char *dividing(struct expr_scope *s, const struct expr *e, const char *what)
 {
     const int bits = dtype_bits(e->dtype) <= 32 ? 32 : 64;
@@ -162,7 +162,7 @@ static const char *math_text(struct expr_scope *s, const struct expr *e)
         [EXPR_FN_EXP] = "exp",     [EXPR_FN_LOG] = "log",           [EXPR_FN_TANH] = "tanh", [EXPR_FN_SIGMOID] = "sigmoid",
         [EXPR_FN_ERF] = "erf",     [EXPR_FN_SOFTPLUS] = "softplus", [EXPR_FN_SQRT] = "sqrt", [EXPR_FN_SIN] = "sin",
         [EXPR_FN_COS] = "cos",     [EXPR_FN_LOG1P] = "log1p",       [EXPR_FN_EXPM1] = "expm1", [EXPR_FN_FLOOR] = "floor",
-        [EXPR_FN_CEIL] = "ceil",   [EXPR_FN_ROUND] = "round",       [EXPR_FN_ABS] = "fabs"};
+        [EXPR_FN_CEIL] = "ceil",   [EXPR_FN_ROUND] = "rint",       [EXPR_FN_ABS] = "fabs"};
     if (!dtype_is_float(e->dtype)) { /* only the absolute value exists for integers; it wraps at the minimum */
         const char *x = expr_text(s, e->arg[0], PREC_LESS + 1);
         struct expr negated = {.op = EXPR_NEG, .dtype = e->dtype, .arg = {e->arg[0]}};
@@ -227,7 +227,8 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_MATH: return math_text(s, e);
     case EXPR_UNIFORM:
     case EXPR_NORMAL: return random_text(s, e);
-    case EXPR_POW: return call2(s, arena_printf(s->arena, "stepc_pow%s", suffix_of(e->dtype)), e->arg[0], e->arg[1]);
+    case EXPR_POW: return dtype_is_float(e->dtype) ? call2(s, arena_printf(s->arena, "stepc_pow%s", suffix_of(e->dtype)), e->arg[0], e->arg[1])
+                                                   : dividing(s, e, "pow");
     case EXPR_MOD: return dividing(s, e, dtype_is_signed(e->dtype) ? "rem" : "mod");
     case EXPR_NEG:
     case EXPR_NOT: *precedence = PREC_UNARY; return negation_text(s, e);
@@ -288,26 +289,36 @@ struct sharing {
     struct expr_scope *s;
     struct arena *arena;
     VEC(struct occurrence) seen; /* post-order: operands before their users */
+    VEC(const struct expr *) from; /* nodes already brought to their one object ... */
+    VEC(size_t) to;                /* ... seen[to] */
 };
 
 /* Equal expressions become one object, so that what is the same is computed once. */
 static const struct expr *unify(struct sharing *h, const struct expr *e)
 {
+    for (size_t i = 0; i < h->from.count; i++)
+        if (h->from.data[i] == e) {
+            h->seen.data[h->to.data[i]].count++;
+            return h->seen.data[h->to.data[i]].expr;
+        }
     struct expr copy = *e;
     for (int i = 0; i < expr_arg_count(e); i++)
         copy.arg[i] = unify(h, e->arg[i]);
     for (int t = 0; e->op == EXPR_LOAD && t < e->access.term_count; t++)
         copy.access.term[t].index = unify(h, e->access.term[t].index);
-    for (size_t i = 0; i < h->seen.count; i++)
-        if (expr_equal(h->seen.data[i].expr, &copy)) {
-            h->seen.data[i].count++;
-            return h->seen.data[i].expr;
-        }
-    struct expr *made = arena_new(h->arena, struct expr);
-    *made = copy;
-    const struct occurrence o = {made, 1};
-    vec_push(h->arena, &h->seen, o);
-    return made;
+    size_t at = 0;
+    while (at < h->seen.count && !expr_same_node(h->seen.data[at].expr, &copy))
+        at++;
+    if (at == h->seen.count) {
+        struct expr *made = arena_new(h->arena, struct expr);
+        *made = copy;
+        const struct occurrence o = {made, 0};
+        vec_push(h->arena, &h->seen, o);
+    }
+    vec_push(h->arena, &h->from, e);
+    vec_push(h->arena, &h->to, at);
+    h->seen.data[at].count++;
+    return h->seen.data[at].expr;
 }
 
 static bool is_worth_a_name(const struct expr_scope *s, const struct occurrence *o)

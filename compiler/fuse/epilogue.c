@@ -82,16 +82,6 @@ static const struct expr *replace_load(const struct expr *load, void *data)
     return expr_load(m->arena, &t);
 }
 
-static bool has_index(const struct expr *e)
-{
-    if (e->op == EXPR_INDEX)
-        return true;
-    for (int i = 0; i < expr_arg_count(e); i++)
-        if (has_index(e->arg[i]))
-            return true;
-    return false;
-}
-
 /* ---- updates in place --------------------------------------------------------------------------------------------- */
 
 struct touch_test {
@@ -154,7 +144,7 @@ static bool fits(struct match *m, const struct kernel *p, const struct kernel *c
     for (size_t s = 0; s < from->stores.count && m->ok; s++) {
         const struct store *store = &from->stores.data[s];
         struct access to;
-        m->ok &= store->to.buffer->kind != BUFFER_OUTPUT && !has_index(store->value) &&
+        m->ok &= store->to.buffer->kind != BUFFER_OUTPUT && !expr_uses_index(store->value) &&
                  expr_cost(store->value) + expr_cost(m->store.value) <= EPILOGUE_LIMIT && translate(m, &store->to, &to);
         if (!m->ok)
             return false;

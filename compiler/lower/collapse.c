@@ -15,26 +15,13 @@ static void test_access(const struct access *a, void *data)
     t->ok &= a->stride[t->dim] == a->stride[t->dim + 1] * t->inner;
 }
 
-static bool uses_index(const struct expr *e)
-{
-    if (e->op == EXPR_INDEX)
-        return true;
-    for (int t = 0; e->op == EXPR_LOAD && t < e->access.term_count; t++)
-        if (uses_index(e->access.term[t].index))
-            return true;
-    for (int i = 0; i < expr_arg_count(e); i++)
-        if (uses_index(e->arg[i]))
-            return true;
-    return false;
-}
-
 static bool part_uses_index(const struct part *p)
 {
-    bool used = p->element && uses_index(p->element);
+    bool used = p->element && expr_uses_index(p->element);
     for (size_t s = 0; s < p->stores.count; s++) {
-        used |= uses_index(p->stores.data[s].value);
+        used |= expr_uses_index(p->stores.data[s].value);
         for (int t = 0; t < p->stores.data[s].to.term_count; t++)
-            used |= uses_index(p->stores.data[s].to.term[t].index);
+            used |= expr_uses_index(p->stores.data[s].to.term[t].index);
     }
     return used;
 }

@@ -217,30 +217,57 @@ void expr_each_load(const struct expr *e, void (*f)(const struct access *access,
     arena_free(&v.arena);
 }
 
-static bool access_equal(const struct access *a, const struct access *b)
+bool expr_any(const struct expr *e, bool (*f)(const struct expr *e, void *data), void *data)
+{
+    struct visited v = {0};
+    VEC(const struct expr *) open = {0};
+    bool found = false;
+    vec_push(&v.arena, &open, e);
+    while (open.count > 0 && !found) {
+        const struct expr *x = open.data[--open.count];
+        if (!visit_once(&v, x))
+            continue;
+        found = f(x, data);
+        for (int i = 0; i < expr_arg_count(x); i++)
+            vec_push(&v.arena, &open, x->arg[i]);
+        for (int t = 0; x->op == EXPR_LOAD && t < x->access.term_count; t++)
+            vec_push(&v.arena, &open, x->access.term[t].index);
+    }
+    arena_free(&v.arena);
+    return found;
+}
+
+static bool is_index(const struct expr *e, void *data)
+{
+    (void)data;
+    return e->op == EXPR_INDEX;
+}
+
+bool expr_uses_index(const struct expr *e)
+{
+    return expr_any(e, is_index, NULL);
+}
+
+static bool same_access(const struct access *a, const struct access *b)
 {
     if (a->buffer != b->buffer || a->offset != b->offset || a->term_count != b->term_count ||
         memcmp(a->stride, b->stride, sizeof a->stride) != 0)
         return false;
     for (int t = 0; t < a->term_count; t++)
-        if (a->term[t].stride != b->term[t].stride || !expr_equal(a->term[t].index, b->term[t].index))
+        if (a->term[t].stride != b->term[t].stride || a->term[t].index != b->term[t].index)
             return false;
     return true;
 }
 
-bool expr_equal(const struct expr *a, const struct expr *b)
+bool expr_same_node(const struct expr *a, const struct expr *b)
 {
-    if (a == b)
-        return true;
     if (a->op != b->op || a->dtype != b->dtype || a->fn != b->fn || a->i != b->i || memcmp(&a->f, &b->f, sizeof a->f) != 0 ||
         a->has_seed != b->has_seed || a->seed != b->seed)
         return false;
-    if (a->op == EXPR_LOAD && !access_equal(&a->access, &b->access))
-        return false;
     for (int i = 0; i < expr_arg_count(a); i++)
-        if (!expr_equal(a->arg[i], b->arg[i]))
+        if (a->arg[i] != b->arg[i])
             return false;
-    return true;
+    return a->op != EXPR_LOAD || same_access(&a->access, &b->access);
 }
 
 /* ---- substitution ------------------------------------------------------------------------------------------------- */

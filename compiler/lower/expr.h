@@ -60,9 +60,6 @@ struct expr {
 };
 
 /* Makers, in the arena of the lowering. Constants are folded only where exact (integers, selects of known conditions). */
-struct expr_ctx {
-    struct arena *arena;
-};
 const struct expr *expr_float(struct arena *a, enum dtype dtype, double x);
 const struct expr *expr_int(struct arena *a, enum dtype dtype, int64_t x);
 /* A number in dtype, float or integer. */
@@ -92,7 +89,11 @@ struct expr_map {
     void *data;
 };
 const struct expr *expr_substitute(const struct expr_map *m, const struct expr *e);
-/* Same structure and same operands? */
-bool expr_equal(const struct expr *a, const struct expr *b);
+/* Same operation on the very same operands (compared by address, not looked into)? */
+bool expr_same_node(const struct expr *a, const struct expr *b);
+/* Does f hold for some node of e (shared nodes are asked once)? */
+bool expr_any(const struct expr *e, bool (*f)(const struct expr *e, void *data), void *data);
+/* Does e contain the number of a loop (EXPR_INDEX)? */
+bool expr_uses_index(const struct expr *e);
 
 #endif

@@ -168,6 +168,19 @@ void lower_store(struct lower_ctx *c, struct part *p, const struct view *to, con
     vec_push(c->arena, &p->stores, s);
 }
 
+struct view lower_contiguous(struct lower_ctx *c, int i)
+{
+    const struct view from = lower_view_of(c, i);
+    if (view_is_contiguous(&from))
+        return from;
+    const struct value *v = input(c, i);
+    const struct view to = view_of_buffer(buffer_new(c->l, BUFFER_TEMP, v->name, v->dtype, &v->shape), &v->shape);
+    lower_kernel(c, "copy");
+    lower_store(c, lower_part(c, &v->shape), &to, lower_load(c, &from));
+    c->views[v->id] = to;
+    return to;
+}
+
 void lower_add_check(struct lower_ctx *c, const struct shape *domain, const struct expr *value, int64_t low, int64_t high,
                      const char *status)
 {

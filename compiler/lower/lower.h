@@ -22,6 +22,8 @@ const struct shape *lower_out_shape(const struct lower_ctx *c, int o);
 enum dtype lower_dtype(const struct lower_ctx *c, int i);
 enum dtype lower_out_dtype(const struct lower_ctx *c, int o);
 struct view lower_view_of(const struct lower_ctx *c, int i); /* how input i lies in memory */
+/* The same, row-major without gaps: copied first where it is not, once for all readers from here on. For template operands. */
+struct view lower_contiguous(struct lower_ctx *c, int i);
 /* Not lowered by this version (float16 ...): reports, returns false. */
 bool lower_error(struct lower_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

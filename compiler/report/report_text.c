@@ -14,12 +14,17 @@ static int64_t points(const struct part *p)
     return n;
 }
 
+static bool count_operation(const struct expr *e, void *count)
+{
+    *(int64_t *)count += e->op >= EXPR_NEG && dtype_is_float(e->dtype) && e->op != EXPR_CAST;
+    return false;
+}
+
 static int64_t operations(const struct expr *e)
 {
-    int64_t n = e->op >= EXPR_NEG && dtype_is_float(e->dtype) && e->op != EXPR_CAST ? 1 : 0;
-    for (int i = 0; i < expr_arg_count(e); i++)
-        n += operations(e->arg[i]);
-    return n;
+    int64_t count = 0;
+    expr_any(e, count_operation, &count);
+    return count;
 }
 
 /* Floating-point operations of one call: two per multiply-add of a product, one per operation of an expression, an elementary
