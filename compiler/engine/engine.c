@@ -40,11 +40,15 @@ static void *aligned_memory(size_t bytes)
     return p;
 }
 
-static bool open_generated(struct engine *e, const struct model *m, const struct engine_options *o)
+/* Lowers, emits, compiles and loads. */
+static bool start_generated(struct engine *e, const struct engine_options *o)
 {
-    const struct emit_options emit = {.model_file = "model", .options_text = "", .reproducible = o->reproducible, .simd = -1};
+    struct emit_options emit = {.model_file = "model", .options_text = "", .reproducible = o->reproducible, .simd = -1};
     struct emitted text;
-    if (!pipeline_compile(e->diag, e->arena, m, &o->pipeline, &emit, &text, &e->program) ||
+    struct plan **plans;
+    emit.name = e->program->name;
+    if (!pipeline_plans(e->diag, e->arena, e->program, &o->pipeline, &plans) ||
+        !emit_program(e->diag, e->arena, e->program, plans, &emit, &text) ||
         !shared_object_build(e->diag, e->arena, e->program->name, &text, o->cc, o->reproducible, &e->so))
         return false;
     e->model = e->so.model;
@@ -53,27 +57,31 @@ static bool open_generated(struct engine *e, const struct model *m, const struct
     return true;
 }
 
-static bool open_interpreted(struct engine *e, const struct model *m, const struct engine_options *o)
-{
-    const bool same = o->arithmetic == ARITHMETIC_SAME;
-    if (!(same ? pipeline_canonical(e->diag, e->arena, m, &o->pipeline, &e->program)
-               : pipeline_program(e->diag, e->arena, m, &o->pipeline, &e->program)))
-        return false;
-    e->interp = interp_new(e->arena, e->program, o->arithmetic);
-    return true;
-}
-
-bool engine_open(struct diag *d, struct arena *a, const struct model *m, const struct engine_options *o, struct engine **out)
+bool engine_open_program(struct diag *d, struct arena *a, struct program *p, const struct engine_options *o, struct engine **out)
 {
     struct engine *e = arena_new(a, struct engine);
     e->arena = a;
     e->diag = d;
     e->kind = o->kind;
+    e->program = p;
     *out = e;
-    const bool ok = o->kind == ENGINE_GENERATED ? open_generated(e, m, o) : open_interpreted(e, m, o);
-    if (!ok)
+    if (o->kind == ENGINE_INTERPRETED)
+        e->interp = interp_new(a, p, o->arithmetic);
+    else if (!start_generated(e, o)) {
         engine_close(e);
-    return ok;
+        return false;
+    }
+    return true;
+}
+
+bool engine_open(struct diag *d, struct arena *a, const struct model *m, const struct engine_options *o, struct engine **out)
+{
+    const bool as_written = o->kind == ENGINE_INTERPRETED && o->arithmetic == ARITHMETIC_DOUBLE;
+    struct program *p;
+    *out = arena_new(a, struct engine); /* an empty one can be closed */
+    if (!(as_written ? pipeline_program(d, a, m, &o->pipeline, &p) : pipeline_canonical(d, a, m, &o->pipeline, &p)))
+        return false;
+    return engine_open_program(d, a, p, o, out);
 }
 
 void engine_close(struct engine *e)

@@ -19,6 +19,8 @@ struct engine;
 
 /* Prepares everything: imports, and for generated code compiles and loads. */
 bool engine_open(struct diag *d, struct arena *a, const struct model *m, const struct engine_options *o, struct engine **out) MUST_USE;
+/* The same for a program at hand (canonical, for generated code). */
+bool engine_open_program(struct diag *d, struct arena *a, struct program *p, const struct engine_options *o, struct engine **out) MUST_USE;
 /* Unloads and removes temporary files. */
 void engine_close(struct engine *e);
 

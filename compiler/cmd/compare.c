@@ -1,0 +1,76 @@
+/* stepc compare: do the two engines agree? Kernel by kernel from equal inputs, then over whole runs. */
+#include "cmd/cmd.h"
+#include "base/str.h"
+#include "engine/compare.h"
+#include "model/model.h"
+
+#include <stdio.h>
+
+static const struct option_spec specs[] = {
+    {"arithmetic", 0, OPTION_TEXT, "double|same", "same: with --reproducible, every bit must agree"},
+    {"reproducible", 0, OPTION_FLAG, NULL, "generated code without contraction"},
+    {"seed", 0, OPTION_TEXT, "S", "seed of the random inputs and of init() (default 1)"},
+    {"steps", 0, OPTION_TEXT, "N", "length of the whole runs (default 5)"},
+    {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler of the generated engine"},
+    {"quiet", 0, OPTION_FLAG, NULL, "print only what differs"},
+    {0}};
+static const struct option_spec *const tables[] = {specs, model_options, NULL};
+
+static void print_report(const struct compare_report *r, bool quiet, bool bits)
+{
+    size_t differ = 0;
+    for (size_t i = 0; i < r->lines.count; i++) {
+        const struct compare_line *l = &r->lines.data[i];
+        differ += !l->ok;
+        if (quiet && l->ok)
+            continue;
+        printf("%-6s %-10s %-44.44s ", l->ok ? "same" : "DIFFER", l->entry, l->what);
+        if (bits)
+            printf("%s%s\n", l->ok ? "all bits" : "bits of ", l->worst_at);
+        else
+            printf("%.3g%s%s\n", l->ratio, l->worst_at[0] ? " at " : "", l->worst_at);
+    }
+    printf("%zu compared, %zu differ\n", r->lines.count, differ);
+}
+
+static bool compare(struct session *s, const struct options *o, const char *path, long long seed, long long steps)
+{
+    struct model *m;
+    struct compare_report report;
+    const char *arithmetic = option_text(o, "arithmetic");
+    const bool same = str_equal(arithmetic, "same");
+    struct compare_options c = {.pipeline = {.name = "model"}, .cc = option_text(o, "cc"), .seed = (uint64_t)seed, .steps = steps};
+    if (arithmetic && !same && !str_equal(arithmetic, "double"))
+        return diag_error(&s->diag, NULL, "--arithmetic %s: expected double or same", arithmetic);
+    if (same != option_given(o, "reproducible"))
+        return diag_error(&s->diag, NULL, "--reproducible and --arithmetic same belong together: both or neither");
+    c.bits = same;
+    if (!read_import_options(s, o, &c.pipeline.import) || !model_read(&s->diag, &s->arena, path, &m) ||
+        !compare_engines(&s->diag, &s->arena, m, &c, &report))
+        return false;
+    print_report(&report, option_given(o, "quiet"), c.bits);
+    return report.ok;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct session s;
+    struct options o;
+    long long seed, steps;
+    session_begin(&s);
+    if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
+        return EXIT_USAGE;
+    const char *path = single_argument(self, &o, "MODEL");
+    if (!path || !option_count(&o, "seed", 1, &seed) || !option_count(&o, "steps", 5, &steps))
+        return EXIT_USAGE;
+    return session_end(&s, compare(&s, &o, path, seed, steps));
+}
+
+const struct command command_compare = {
+    .name = "compare",
+    .arguments = "MODEL [options]",
+    .summary = "do interpreted and generated results agree? kernel by kernel",
+    .example = "stepc compare digits_train.onnx --dim batch=32 --reproducible --arithmetic same",
+    .options = tables,
+    .run = run,
+};

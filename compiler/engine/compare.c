@@ -1,0 +1,300 @@
+#include "engine/compare.h"
+
+#include "base/str.h"
+#include "engine/split.h"
+#include "graph/op_def.h"
+#include "interp/interp.h"
+#include "train/combine.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define TRIALS 3         /* perturbations of the inputs */
+#define PER_TRIAL 16.0   /* times their effect, and ... */
+#define PER_RESULT 4.0   /* ... times the rounding unit of the largest result, is what generated code may differ by */
+
+/* ---- random inputs ------------------------------------------------------------------------------------------------ */
+
+/* SplitMix64 (Steele, Lea, Flood 2014): inputs need not follow the contract of random operators. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+static double unit_random(uint64_t *state)
+{
+    return (double)(next_random(state) >> 11) * 0x1p-53;
+}
+
+/* How many classes or rows an integer input selects from, through the views in between. */
+static int64_t extent_of_index(const struct value *v, int depth)
+{
+    for (size_t i = 0; i < v->uses.count && depth < 8; i++) {
+        const struct node *n = v->uses.data[i].node;
+        const char *op = n->def->name;
+        const int input = v->uses.data[i].input;
+        if (input == 1 && (strstr(op, "CrossEntropy") || strstr(op, "NegativeLogLikelihood")))
+            return node_input(n, 0)->shape.dim[1];
+        if (input == 1 && str_equal(op, "Gather")) {
+            int axis;
+            const struct shape *s = &node_input(n, 0)->shape;
+            return shape_axis(s->rank, op_attr_int(n, "axis"), &axis) ? s->dim[axis] : 1;
+        }
+        for (size_t o = 0; o < n->outputs.count; o++) {
+            const int64_t found = n->outputs.data[o] ? extent_of_index(n->outputs.data[o], depth + 1) : 0;
+            if (found)
+                return found;
+        }
+    }
+    return 0;
+}
+
+struct tensor *random_input(struct arena *a, const struct value *v, uint64_t seed)
+{
+    struct tensor *t = tensor_new(a, v->dtype, &v->shape);
+    uint64_t state = seed;
+    for (const char *p = v->name; *p; p++)
+        state = state * 31u + (unsigned char)*p;
+    const int64_t below = extent_of_index(v, 0);
+    for (int64_t i = 0; i < t->count; i++) {
+        if (dtype_is_float(t->dtype))
+            tensor_set_double(t, i, unit_random(&state) + unit_random(&state) + unit_random(&state) - 1.5);
+        else
+            tensor_set_int(t, i, (int64_t)(next_random(&state) % (uint64_t)(below > 0 ? below : 2)));
+    }
+    return t;
+}
+
+static const struct tensor **random_inputs(struct arena *a, const struct graph *g, uint64_t seed)
+{
+    const struct tensor **inputs = arena_array(a, const struct tensor *, g->inputs.count + 1);
+    for (size_t i = 0; i < g->inputs.count; i++)
+        inputs[i] = g->inputs.data[i]->specialised ? g->inputs.data[i]->constant : random_input(a, g->inputs.data[i], seed);
+    return inputs;
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+
+struct comparison {
+    struct diag *diag;
+    struct arena *arena;
+    const struct compare_options *o;
+    struct compare_report *report;
+};
+
+static void add_line(struct comparison *c, struct compare_line line)
+{
+    vec_push(c->arena, &c->report->lines, line);
+    c->report->ok &= line.ok;
+}
+
+/* Every float one unit in the last place up or down, at random. */
+static struct tensor *perturbed(struct arena *a, const struct tensor *t, uint64_t *random)
+{
+    struct tensor *p = tensor_new(a, t->dtype, &t->shape);
+    memcpy(p->data, t->data, tensor_bytes(t));
+    const double unit = t->dtype == DTYPE_DOUBLE ? DBL_EPSILON : FLT_EPSILON;
+    for (int64_t i = 0; dtype_is_float(t->dtype) && i < t->count; i++)
+        tensor_set_double(p, i, tensor_get_double(t, i) * (1.0 + (next_random(random) & 1u ? unit : -unit)));
+    return p;
+}
+
+struct kernel_run {
+    const struct split_kernel *kernel;
+    const struct tensor **inputs;
+    struct tensor **plain, **generated;
+};
+
+static double largest_difference(const struct tensor *x, const struct tensor *y)
+{
+    double most = 0;
+    for (int64_t i = 0; i < x->count; i++) {
+        const double p = tensor_get_double(x, i), q = tensor_get_double(y, i);
+        const double d = p == q || (isnan(p) && isnan(q)) ? 0 : fabs(p - q);
+        most = isnan(d) ? INFINITY : d > most ? d : most;
+    }
+    return most;
+}
+
+static double largest_value(const struct tensor *t)
+{
+    double most = 0;
+    for (int64_t i = 0; i < t->count; i++)
+        if (isfinite(tensor_get_double(t, i)) && fabs(tensor_get_double(t, i)) > most)
+            most = fabs(tensor_get_double(t, i));
+    return most;
+}
+
+/* What output o may differ by. */
+static bool find_tolerances(struct comparison *c, struct engine *interpreted, const struct kernel_run *r, double *tolerance)
+{
+    const struct graph *g = r->kernel->entry->graph;
+    struct arena *a = c->arena;
+    uint64_t random = c->o->seed;
+    for (size_t o = 0; o < g->outputs.count; o++) {
+        const double unit = g->outputs.data[o].value->dtype == DTYPE_DOUBLE ? DBL_EPSILON : FLT_EPSILON;
+        tolerance[o] = PER_RESULT * unit * largest_value(r->plain[o]);
+    }
+    for (int trial = 0; trial < TRIALS; trial++) {
+        const struct tensor **moved = arena_array(a, const struct tensor *, g->inputs.count + 1);
+        struct tensor **outputs = arena_array(a, struct tensor *, g->outputs.count + 1);
+        for (size_t i = 0; i < g->inputs.count; i++)
+            moved[i] = perturbed(a, r->inputs[i], &random);
+        if (!engine_run(interpreted, r->kernel->entry, moved, outputs, a))
+            return false;
+        for (size_t o = 0; o < g->outputs.count; o++)
+            tolerance[o] += PER_TRIAL / TRIALS * largest_difference(r->plain[o], outputs[o]);
+    }
+    return true;
+}
+
+static struct compare_line judge(struct comparison *c, const char *entry, const struct kernel_run *r, const double *tolerance)
+{
+    struct compare_line line = {.entry = entry, .what = r->kernel->label, .worst_at = "", .ok = true};
+    const struct graph *g = r->kernel->entry->graph;
+    for (size_t o = 0; o < g->outputs.count; o++) {
+        const bool exact = c->o->bits || !dtype_is_float(r->plain[o]->dtype);
+        const double d = largest_difference(r->plain[o], r->generated[o]);
+        const double ratio = d == 0 ? 0 : exact || tolerance[o] == 0 ? INFINITY : d / tolerance[o];
+        if (ratio > line.ratio) {
+            line.ratio = ratio;
+            line.worst_at = g->outputs.data[o].name;
+        }
+    }
+    line.ok = line.ratio <= 1;
+    return line;
+}
+
+static bool compare_kernel(struct comparison *c, const char *entry, struct engine *interpreted, struct engine *generated, struct kernel_run *r)
+{
+    const struct graph *g = r->kernel->entry->graph;
+    r->plain = arena_array(c->arena, struct tensor *, g->outputs.count + 1);
+    r->generated = arena_array(c->arena, struct tensor *, g->outputs.count + 1);
+    double *tolerance = arena_array(c->arena, double, g->outputs.count + 1);
+    if (!engine_run(interpreted, r->kernel->entry, r->inputs, r->plain, c->arena) ||
+        !engine_run(generated, r->kernel->entry, r->inputs, r->generated, c->arena) ||
+        (!c->o->bits && !find_tolerances(c, interpreted, r, tolerance)))
+        return false;
+    add_line(c, judge(c, entry, r, tolerance));
+    return true;
+}
+
+/* The values of the whole entry that its kernels read, as the interpreter finds them on random inputs. */
+static bool run_whole(struct comparison *c, struct program *p, const struct entry *entry, const struct split *s, struct tensor ****values)
+{
+    struct interp *interp = interp_new(c->arena, p, c->o->bits ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE);
+    VEC(struct interp_fetch) fetches = {0};
+    for (size_t k = 0; k < s->kernels.count; k++)
+        for (size_t i = 0; i < s->kernels.data[k].entry->graph->inputs.count; i++) {
+            const struct interp_fetch f = {.name = s->kernels.data[k].inputs[i]->name};
+            vec_push(c->arena, &fetches, f);
+        }
+    if (!interp_init(interp, c->o->seed, c->diag) ||
+        !interp_run(interp, entry, random_inputs(c->arena, entry->graph, c->o->seed), NULL, fetches.data, fetches.count, c->arena, c->diag))
+        return false;
+    size_t next = 0;
+    *values = arena_array(c->arena, struct tensor **, s->kernels.count + 1);
+    for (size_t k = 0; k < s->kernels.count; k++) {
+        const size_t count = s->kernels.data[k].entry->graph->inputs.count;
+        (*values)[k] = arena_array(c->arena, struct tensor *, count + 1);
+        for (size_t i = 0; i < count; i++)
+            (*values)[k][i] = fetches.data[next++].tensor;
+    }
+    return true;
+}
+
+static bool compare_kernels(struct comparison *c, struct program *p, const struct entry *entry, const struct plan *plan)
+{
+    struct split s;
+    struct tensor ***values;
+    struct engine *interpreted = NULL, *generated = NULL;
+    struct engine_options io = {.kind = ENGINE_INTERPRETED, .arithmetic = c->o->bits ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE};
+    struct engine_options go = {.kind = ENGINE_GENERATED, .reproducible = c->o->bits, .cc = c->o->cc};
+    if (!split_entry(c->diag, c->arena, p, entry, plan, &s) || !run_whole(c, p, entry, &s, &values) ||
+        !engine_open_program(c->diag, c->arena, s.program, &io, &interpreted) || !engine_open_program(c->diag, c->arena, s.program, &go, &generated))
+        return false;
+    bool ok = engine_init(interpreted, c->o->seed) && engine_init(generated, c->o->seed);
+    for (size_t k = 0; k < s.kernels.count && ok; k++) {
+        struct kernel_run r = {.kernel = &s.kernels.data[k], .inputs = (const struct tensor **)(uintptr_t)values[k]};
+        ok = r.kernel->entry->graph->outputs.count == 0 || compare_kernel(c, entry->name, interpreted, generated, &r);
+    }
+    engine_close(generated);
+    engine_close(interpreted);
+    return ok;
+}
+
+/* ---- whole runs --------------------------------------------------------------------------------------------------- */
+
+static double relative_difference(const struct tensor *x, const struct tensor *y)
+{
+    const double scale = largest_value(x), d = largest_difference(x, y);
+    return d == 0 ? 0 : scale > 0 ? d / scale : INFINITY;
+}
+
+static void note_difference(struct comparison *c, struct compare_line *line, const char *name, const struct tensor *x, const struct tensor *y)
+{
+    const double d = c->o->bits ? (tensor_identical(x, y) ? 0 : INFINITY) : relative_difference(x, y);
+    if (d > line->ratio) {
+        line->ratio = d;
+        line->worst_at = name;
+    }
+}
+
+static bool compare_run(struct comparison *c, struct engine *interpreted, struct engine *generated, const char *name)
+{
+    const struct entry *e = program_entry(engine_program(generated), name), *f = program_entry(engine_program(interpreted), name);
+    struct compare_line line = {.entry = name, .what = arena_printf(c->arena, "%lld whole runs", (long long)c->o->steps), .worst_at = "", .ok = true};
+    for (int64_t step = 0; step < c->o->steps; step++) {
+        const struct tensor **inputs = random_inputs(c->arena, e->graph, c->o->seed + (uint64_t)step);
+        struct tensor **x = arena_array(c->arena, struct tensor *, e->graph->outputs.count + 1);
+        struct tensor **y = arena_array(c->arena, struct tensor *, e->graph->outputs.count + 1);
+        if (!engine_run(interpreted, f, inputs, x, c->arena) || !engine_run(generated, e, inputs, y, c->arena))
+            return false;
+        for (size_t o = 0; o < e->graph->outputs.count; o++)
+            note_difference(c, &line, e->graph->outputs.data[o].name, x[o], y[o]);
+    }
+    const struct program *p = engine_program(interpreted);
+    for (size_t i = 0; i < p->variables.count; i++)
+        note_difference(c, &line, p->variables.data[i]->name, engine_read(interpreted, p->variables.data[i], c->arena),
+                        engine_read(generated, program_variable(engine_program(generated), p->variables.data[i]->name), c->arena));
+    line.ok = !c->o->bits || line.ratio == 0;
+    add_line(c, line);
+    return true;
+}
+
+static bool compare_runs(struct comparison *c, const struct model *m)
+{
+    struct engine *interpreted = NULL, *generated = NULL;
+    struct engine_options o = {.pipeline = c->o->pipeline, .cc = c->o->cc, .reproducible = c->o->bits};
+    o.kind = ENGINE_INTERPRETED;
+    o.arithmetic = c->o->bits ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE;
+    bool ok = engine_open(c->diag, c->arena, m, &o, &interpreted);
+    o.kind = ENGINE_GENERATED;
+    ok = ok && engine_open(c->diag, c->arena, m, &o, &generated);
+    ok = ok && engine_init(interpreted, c->o->seed) && engine_init(generated, c->o->seed);
+    for (size_t i = 0; ok && i < engine_program(generated)->entries.count; i++)
+        if (engine_program(generated)->entries.data[i].kind != ENTRY_INIT)
+            ok = compare_run(c, interpreted, generated, engine_program(generated)->entries.data[i].name);
+    if (interpreted)
+        engine_close(interpreted);
+    if (generated)
+        engine_close(generated);
+    return ok;
+}
+
+bool compare_engines(struct diag *d, struct arena *a, const struct model *m, const struct compare_options *o, struct compare_report *out)
+{
+    struct comparison c = {.diag = d, .arena = a, .o = o, .report = out};
+    struct program *p;
+    struct plan **plans;
+    *out = (struct compare_report){.ok = true};
+    if (!pipeline_canonical(d, a, m, &o->pipeline, &p) || !pipeline_plans(d, a, p, &o->pipeline, &plans))
+        return false;
+    for (size_t i = 0; i < p->entries.count; i++)
+        if (!compare_kernels(&c, p, &p->entries.data[i], plans[i]))
+            return false;
+    return compare_runs(&c, m);
+}

@@ -1,0 +1,38 @@
+/* Do the two engines agree? Kernel by kernel from equal inputs, and over whole runs. */
+#ifndef STEPC_ENGINE_COMPARE_H
+#define STEPC_ENGINE_COMPARE_H
+
+#include "engine/engine.h"
+
+struct compare_options {
+    struct pipeline_options pipeline;
+    const char *cc;
+    bool bits;     /* reproducible code against ARITHMETIC_SAME: every bit must agree */
+    uint64_t seed; /* of the random inputs and of init() */
+    int64_t steps; /* of the whole run */
+};
+
+/* Result of one kernel or one run. */
+struct compare_line {
+    const char *entry, *what; /* "step", "product_relu" */
+    const char *worst_at;     /* output with the largest error */
+    double ratio;             /* error over tolerance; above 1 the engines disagree */
+    bool ok;
+};
+struct compare_report {
+    VEC(struct compare_line) lines;
+    bool ok;
+};
+
+/* Kernels: each kernel's nodes become an entry of their own, fed with the values that the interpreter computed for the whole
+ * entry, rounded to their dtype. Floats must agree within 64 times what moving every input by one rounding unit does to the
+ * result (a backward error: sums are held against the sum of their terms' magnitudes this way), integers and random numbers
+ * exactly; under `bits` everything exactly. Runs: init() and `steps` times each training entry on random inputs; under `bits`
+ * outputs and variables must agree to the bit, else the difference is reported only. */
+bool compare_engines(struct diag *d, struct arena *a, const struct model *m, const struct compare_options *o,
+                     struct compare_report *out) MUST_USE;
+
+/* Random inputs that fit the graph: small normal numbers; integers below the extent that they index, where that is known. */
+struct tensor *random_input(struct arena *a, const struct value *v, uint64_t seed);
+
+#endif
