@@ -70,6 +70,7 @@ struct nest {
     struct writer *w;
     const struct part *p;
     const char *type; /* of loop variables */
+    const char *lane;  /* index of the loops over lanes, which never stand in one another */
     int names_used;
     int open;
 };
@@ -107,6 +108,8 @@ static bool counts(const struct part *p, int d)
 }
 
 /* ---- reductions --------------------------------------------------------------------------------------------------- */
+
+static const char *const result_names[] = {[REDUCE_SUM] = "sum", [REDUCE_MAX] = "most", [REDUCE_MIN] = "least", [REDUCE_PROD] = "product"};
 
 static enum dtype element_type(const struct part *p)
 {
@@ -176,7 +179,7 @@ static int64_t tail_extent(const struct part *p, int from)
 /* for (l..) lane[l] (op)= element, over `width` lanes from position `base` of the tail's only loop d. */
 static void write_lane_loop(struct nest *n, int d, const char *lane, const char *base, int64_t width)
 {
-    const char *l = name_in(&n->s->names, "l");
+    const char *l = n->lane;
     write_open(n->w, "for (int %s = 0; %s < %" PRId64 "; %s++)", l, l, width, l);
     n->s->index[d] = base ? arena_printf(n->s->arena, "%s + %s", base, l) : l;
     write_element(n, arena_printf(n->s->arena, "%s[%s]", lane, l));
@@ -217,7 +220,7 @@ static void write_fold(struct nest *n, const char *lane, int64_t lanes)
 {
     for (int64_t half = lanes / 2; half > 0; half /= 2) {
         if (half > 1) {
-            const char *l = name_in(&n->s->names, "l");
+            const char *l = n->lane;
             write_open(n->w, "for (int %s = 0; %s < %" PRId64 "; %s++)", l, l, half, l);
             write_combine(n, arena_printf(n->s->arena, "%s[%s]", lane, l), arena_printf(n->s->arena, "%s[%s + %" PRId64 "]", lane, l, half));
             write_close(n->w, "");
@@ -232,14 +235,15 @@ static void write_lanes(struct nest *n, int tail)
 {
     const struct part *p = n->p;
     const int64_t count = tail_extent(p, tail);
+    const bool any_order = p->reduce == REDUCE_MAX || p->reduce == REDUCE_MIN; /* lanes only where they are faster */
     int64_t lanes = 1;
-    while (lanes < LANES && lanes < count)
+    while (lanes < LANES && lanes < count && (!any_order || count >= 2 * LANES))
         lanes *= 2;
     for (int d = 0; d < tail; d++)
         if (!p->reduced[d])
             open_loop(n, d);
     const char *type = c_type(element_type(p)), *start = neutral(n);
-    const char *lane = name_in(&n->s->names, lanes > 1 ? "lane" : "sum");
+    const char *lane = name_in(&n->s->names, lanes > 1 ? "lane" : result_names[p->reduce]);
     const bool zero = p->reduce == REDUCE_SUM;
     if (lanes > 1 && zero)
         write_line(n->w, "%s %s[%" PRId64 "] = {%s};", type, lane, lanes, start);
@@ -301,7 +305,7 @@ static void write_columns(struct nest *n, int v)
                        block, extent, base, block);
         }
     }
-    const char *acc = name_in(&n->s->names, "sum"), *l = name_in(&n->s->names, "l");
+    const char *acc = name_in(&n->s->names, result_names[p->reduce]), *l = n->lane;
     if (p->reduce == REDUCE_SUM) {
         write_line(n->w, "%s %s[%" PRId64 "] = {%s};", c_type(element_type(p)), acc, block, neutral(n));
     } else {
@@ -352,6 +356,7 @@ void emit_loops(struct expr_scope *s, struct writer *w, const struct part *origi
         close_to(&n, 0);
         return;
     }
+    n.lane = name_in(&s->names, "l");
     int tail = p.rank, last_kept = -1;
     while (tail > 0 && (p.reduced[tail - 1] || !counts(&p, tail - 1)))
         tail--;

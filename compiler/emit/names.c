@@ -17,7 +17,7 @@ static const char *const reserved[] = {
     "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "uintptr_t", "intptr_t", "main", "errno", "exp", "log",
     "pow", "sqrt", "tanh", "sin", "cos", "tan", "floor", "ceil", "round", "fabs", "abs", "div", "exit", "free", "malloc", "y0",
     "y1", "yn", "j0", "j1", "jn", "gamma", "index", "rindex", "time", "signal", "remove", "rename", "read", "write", "linux",
-    "unix", "state", "arena", "seed", "in", "out", "status", "inputs", "outputs", "lane", "acc"};
+    "unix", "state", "arena", "seed", "in", "out", "status", "inputs", "outputs"};
 
 static bool is_reserved(const char *s)
 {

@@ -184,7 +184,7 @@ static void declare_temporary(struct entry_text *t, struct buffer *b)
     const struct plan_life *life = &t->plan->life[b->id];
     const char *name = name_in(&t->names, str_starts_with(b->name, "scratch") ? "scratch" : b->name);
     e->locals[b->id] = name;
-    const char *macro = name_in(&e->file, name_upper(e->arena, arena_printf(e->arena, "%s_%s_AT", t->entry->name, name)));
+    const char *macro = name_in(&e->file, name_upper(e->arena, arena_printf(e->arena, "%s_%.32s_AT", t->entry->name, name)));
     const char *about = arena_printf(e->arena, "%s %s %s, kernels %d-%d of %s", b->name, shape_text(e->arena, &b->shape),
                                      dtype_name(b->dtype), life->first, life->last, t->entry->name);
     strbuf_addf(&e->arena_text.text, "#define %s %zuu ", macro, b->arena_offset);

@@ -106,31 +106,33 @@ static char safe_in_comment(char previous, char c)
     return closes || opens || trigraph || (unsigned char)c < 32 || (unsigned char)c == 127 || c == '\\' ? '_' : c;
 }
 
+const char *comment_safe(struct arena *a, const char *text)
+{
+    char *safe = arena_strdup(a, text), previous = ' ';
+    for (char *p = safe; *p; p++)
+        previous = *p = safe_in_comment(previous, *p);
+    return safe;
+}
+
 void write_comment(struct writer *w, const char *text)
 {
-    size_t column = 4 * (size_t)w->depth + 3;
+    const size_t start = 4 * (size_t)w->depth + 3;
+    size_t column = start;
+    const char *p = comment_safe(w->text.arena, text);
     indent(w);
-    strbuf_add(&w->text, "/* ");
-    char previous = ' ';
-    for (const char *p = text; *p;) {
+    strbuf_add(&w->text, "/*");
+    while (*p) {
         const size_t word = strcspn(p, " ");
-        if (column + word + 3 > WIDTH && column > 4 * (size_t)w->depth + 3) {
+        if (column + word + 3 > WIDTH && column > start) {
             strbuf_add(&w->text, "\n");
             indent(w);
-            strbuf_add(&w->text, " * ");
-            column = 4 * (size_t)w->depth + 3;
+            strbuf_add(&w->text, " *");
+            column = start;
         }
-        for (size_t i = 0; i < word; i++) {
-            previous = safe_in_comment(previous, p[i]);
-            strbuf_add_n(&w->text, &previous, 1);
-        }
+        strbuf_add(&w->text, " ");
+        strbuf_add_n(&w->text, p, word);
         column += word + 1;
-        p += word;
-        while (*p == ' ')
-            p++;
-        if (*p)
-            strbuf_add(&w->text, " ");
-        previous = ' ';
+        p += word + strspn(p + word, " ");
     }
     strbuf_add(&w->text, " */\n");
 }

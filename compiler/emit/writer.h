@@ -21,6 +21,8 @@ void write_block(struct writer *w, const char *lines);
 void write_list(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail);
 /* A comment of one or more lines, wrapped. */
 void write_comment(struct writer *w, const char *text);
+/* The text with everything replaced that could end the comment it stands in, begin another or span lines. */
+const char *comment_safe(struct arena *a, const char *text);
 /* The section rule: an empty line, then slash-star ---- title ---- star-slash and an empty line. */
 void write_section(struct writer *w, const char *title);
 
