@@ -65,6 +65,14 @@ static struct access outer_access(const struct view *v, int outer)
     return a;
 }
 
+/* Tiles read b in place where its rows are contiguous and fill a vector. Rows far apart are packed nevertheless when there are
+ * enough rows of a to pay for it: a column of tiles would touch too many pages, and one set of the cache where the distance
+ * is a multiple of 4 KB. */
+static bool needs_packing(int64_t m, int64_t n, int64_t column_stride)
+{
+    return column_stride != 1 || n < 16 || (n > 512 && m >= 8);
+}
+
 bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct view *b_in, const struct expr *finish)
 {
     struct view a = *a_in, b = *b_in;
@@ -76,8 +84,9 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     const int outer = a.shape.rank - 2;
     const int64_t m = a.shape.dim[outer], k = a.shape.dim[outer + 1], n = b.shape.dim[outer + 1];
     struct kernel *kernel = lower_kernel(c, "product");
-    const bool rows_contiguous = b.stride[outer + 1] == 1 || n == 1;
-    lower_template(c, rows_contiguous ? "product" : "product_packed", type);
+    const bool packed = needs_packing(m, n, b.stride[outer + 1]);
+    const int64_t panel = n * k < PRODUCT_SMALL ? PRODUCT_NARROW_PANEL : PRODUCT_PANEL;
+    lower_template(c, packed ? "product_packed" : "product", type);
     bind_outer(kernel, &a);
     lower_template_int(c, "M", m);
     lower_template_int(c, "N", n);
@@ -89,8 +98,10 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     const struct access pa = outer_access(&a, outer), pb = outer_access(&b, outer);
     lower_template_operand(c, "a", &pa);
     lower_template_operand(c, "b", &pb);
-    if (!rows_contiguous)
-        lower_template_scratch(c, "panel", k * PRODUCT_PANEL);
+    if (packed) {
+        lower_template_int(c, "PANEL", panel);
+        lower_template_scratch(c, "panel", k * panel);
+    }
     struct part *p = lower_template_part(c, "finish", 2, (int64_t[]){m, n});
     struct view to = lower_out_view(c, 0);
     struct shape shape = {.rank = p->rank};

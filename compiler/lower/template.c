@@ -1,14 +1,16 @@
 /* Instantiation of kernel templates: walks the segments of a kernel and concatenates. Depends on base only.
  *
- * Items are instantiated after the body, from the last of the file to the first, each if something live has named it: an
- * item only names items above it, so one pass finds what is needed, and what only a dropped branch uses is left out. */
+ * Items are instantiated after the body, from the last of the file to the first, each if something live has named it:
+ * an item only names items above it, so one pass finds what is needed, and what only a dropped branch uses is left out.
+ */
 #include "lower/template.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- lookup -------------------------------------------------------------------------------------------------------- */
+/* ---- lookup --------------------------------------------------------------------------------------------------------
+ */
 
 const struct template_kernel *template_find(const struct template_table *t, const char *name)
 {
@@ -54,14 +56,15 @@ void template_use_helper(const struct template_table *t, const char *name, bool 
     use_with_needs(t, (size_t)(h - t->helpers), used);
 }
 
-/* ---- bindings ------------------------------------------------------------------------------------------------------ */
+/* ---- bindings ------------------------------------------------------------------------------------------------------
+ */
 
 struct instantiation {
     struct arena *arena;
     const struct template_kernel *kernel;
     const struct template_binding *binding;
     struct template_instance *out; /* NULL: nothing is recorded */
-    bool *item_used;
+    bool *item_used, *param_used;
 };
 
 static const char *find_name(const struct template_name *names, size_t count, const char *name)
@@ -79,6 +82,8 @@ static int64_t bound_int(const struct instantiation *in, const char *name)
         if (str_equal(in->binding->ints[i].name, name))
             return in->binding->ints[i].value;
     }
+    if (str_starts_with(name, "WITH_"))
+        return 0;
     UNREACHABLE("template '%s': integer hole '%s' is not bound", in->kernel->name, name);
 }
 
@@ -90,14 +95,15 @@ static const char *bound_type(const struct instantiation *in, const char *name)
     return text;
 }
 
-/* ---- conditions ---------------------------------------------------------------------------------------------------- */
+/* ---- integers ------------------------------------------------------------------------------------------------------
+ */
 
-#define CONDITION_MAX_DEPTH 32
+#define EXPRESSION_MAX_DEPTH 32
 
 static int64_t operate(const struct instantiation *in, const char *op, int64_t x, int64_t y)
 {
     if ((str_equal(op, "/") || str_equal(op, "%")) && y == 0)
-        UNREACHABLE("template '%s': division by zero in a condition", in->kernel->name);
+        UNREACHABLE("template '%s': division by zero", in->kernel->name);
     switch (op[0]) {
     case '|': return x || y;
     case '&': return x && y;
@@ -111,21 +117,21 @@ static int64_t operate(const struct instantiation *in, const char *op, int64_t x
     case '/': return x / y;
     case '%': return x % y;
     }
-    UNREACHABLE("template '%s': operator '%s' in a condition", in->kernel->name, op);
+    UNREACHABLE("template '%s': operator '%s'", in->kernel->name, op);
 }
 
-/* Evaluates the postfix text of a TEMPLATE_IF. */
-static bool condition_holds(const struct instantiation *in, const char *postfix)
+/* The value of an expression over integer holes, in postfix. */
+static int64_t evaluate(const struct instantiation *in, const char *postfix)
 {
-    int64_t stack[CONDITION_MAX_DEPTH];
+    int64_t stack[EXPRESSION_MAX_DEPTH];
     size_t depth = 0;
     while (*postfix) {
         const size_t length = strcspn(postfix, " ");
         const char *word = arena_strndup(in->arena, postfix, length);
         long long number;
         postfix += length + (postfix[length] == ' ');
-        if (depth == CONDITION_MAX_DEPTH)
-            UNREACHABLE("template '%s': condition is too deep", in->kernel->name);
+        if (depth == EXPRESSION_MAX_DEPTH)
+            UNREACHABLE("template '%s': expression is too deep", in->kernel->name);
         if (str_to_int64(word, &number)) {
             stack[depth++] = number;
         } else if (isalpha((unsigned char)word[0]) && !str_equal(word, "neg")) {
@@ -138,13 +144,16 @@ static bool condition_holds(const struct instantiation *in, const char *postfix)
             depth--;
             stack[depth - 1] = operate(in, word, stack[depth - 1], stack[depth]);
         } else {
-            UNREACHABLE("template '%s': condition ends early", in->kernel->name);
+            UNREACHABLE("template '%s': expression ends early", in->kernel->name);
         }
     }
-    return depth == 1 && stack[0] != 0;
+    if (depth != 1)
+        UNREACHABLE("template '%s': expression without a value", in->kernel->name);
+    return stack[0];
 }
 
-/* ---- expression text ----------------------------------------------------------------------------------------------- */
+/* ---- expression text -----------------------------------------------------------------------------------------------
+ */
 
 static size_t skip_brackets(const char *s)
 {
@@ -166,7 +175,8 @@ static bool is_primary(const char *s)
         s += skip_brackets(s);
     else if (!isalnum((unsigned char)*s) && *s != '_' && *s != '.')
         return false;
-    while (!brackets && (isalnum((unsigned char)*s) || *s == '_' || *s == '.' || (number && strchr("+-", *s) && *s && tolower((unsigned char)s[-1]) == 'e')))
+    while (!brackets && (isalnum((unsigned char)*s) || *s == '_' || *s == '.' ||
+                         (number && strchr("+-", *s) && *s && tolower((unsigned char)s[-1]) == 'e')))
         s++;
     while (*s == '(' || *s == '[' || *s == '.' || !strncmp(s, "->", 2)) {
         if (*s == '(' || *s == '[') {
@@ -190,18 +200,21 @@ const char *template_parenthesise(struct arena *a, const char *text)
     return is_primary(text) ? text : arena_printf(a, "(%s)", text);
 }
 
-/* May any expression stand between these two characters without parentheses? */
+/* May any expression stand between these two places of the text without parentheses? */
 static bool between_delimiters(const char *text, const char *from, const char *to)
 {
     while (from > text && from[-1] == ' ')
         from--;
     to += strspn(to, " ");
-    const bool open = from > text && strchr("([,", from[-1]);
-    return open && *to && strchr(")],", *to);
+    if (from == text)
+        return false;
+    const bool assigned = from[-1] == '=' && (from - 1 == text || !strchr("=!<>", from[-2]));
+    return (assigned || strchr("([,", from[-1])) && *to && strchr(")],;", *to);
 }
 
 /* $1 .. $9 in `text` become the arguments. */
-static const char *fill_arguments(const struct instantiation *in, const char *hole, const char *text, const char *const *args, size_t count)
+static const char *fill_arguments(const struct instantiation *in, const char *hole, const char *text,
+                                  const char *const *args, size_t count)
 {
     struct strbuf b = {.arena = in->arena};
     for (const char *s = text; *s; s++) {
@@ -211,14 +224,16 @@ static const char *fill_arguments(const struct instantiation *in, const char *ho
         }
         const size_t i = (size_t)(s[1] - '1');
         if (s[1] < '1' || s[1] > '9' || i >= count)
-            UNREACHABLE("template '%s': hole '%s' has %zu arguments, its text says $%c", in->kernel->name, hole, count, s[1]);
+            UNREACHABLE("template '%s': hole '%s' has %zu arguments, its text says $%c", in->kernel->name, hole, count,
+                        s[1]);
         strbuf_add(&b, between_delimiters(text, s, s + 2) ? args[i] : template_parenthesise(in->arena, args[i]));
         s++;
     }
     return strbuf_text(&b);
 }
 
-/* ---- segments ------------------------------------------------------------------------------------------------------ */
+/* ---- segments ------------------------------------------------------------------------------------------------------
+ */
 
 static void expand(struct instantiation *in, const struct template_text *t, struct strbuf *out);
 
@@ -236,14 +251,16 @@ static const char *hole_text(struct instantiation *in, const struct template_seg
     for (size_t i = 0; i < s->part_count; i++)
         args[i] = expanded(in, &s->parts[i]);
     const bool expression = s->kind == TEMPLATE_EXPR;
-    const char *text = expression ? find_name(b->exprs, b->expr_count, s->text) : find_name(b->stmts, b->stmt_count, s->text);
+    const char *text =
+        expression ? find_name(b->exprs, b->expr_count, s->text) : find_name(b->stmts, b->stmt_count, s->text);
     if (text) {
         text = fill_arguments(in, s->text, text, args, s->part_count);
         return expression && !s->bare ? template_parenthesise(in->arena, text) : text;
     }
     text = b->fill ? b->fill(b->user, s->text, args, s->part_count, s->bare) : NULL;
     if (!text)
-        UNREACHABLE("template '%s': %s hole '%s' is not bound", in->kernel->name, expression ? "expression" : "statement", s->text);
+        UNREACHABLE("template '%s': %s hole '%s' is not bound", in->kernel->name,
+                    expression ? "expression" : "statement", s->text);
     return text;
 }
 
@@ -325,19 +342,22 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
     return false;
 }
 
-/* ---- captures ------------------------------------------------------------------------------------------------------ */
+/* ---- captures ------------------------------------------------------------------------------------------------------
+ */
 
 /* Is the hole called in live text of `t`, or of items that live text names? `within`: the item that t belongs to. */
-static bool calls_hole(const struct instantiation *in, const struct template_text *t, const char *within, const char *hole)
+static bool calls_hole(const struct instantiation *in, const struct template_text *t, const char *within,
+                       const char *hole)
 {
     for (size_t i = 0; i < t->count; i++) {
         const struct template_segment *s = &t->segments[i];
         const bool is_hole = s->kind == TEMPLATE_EXPR || s->kind == TEMPLATE_STMT;
         if (is_hole && str_equal(s->text, hole))
             return true;
-        if (s->kind == TEMPLATE_ITEM && !str_equal(s->text, within) && calls_hole(in, &find_item(in, s->text)->text, s->text, hole))
+        if (s->kind == TEMPLATE_ITEM && !str_equal(s->text, within) &&
+            calls_hole(in, &find_item(in, s->text)->text, s->text, hole))
             return true;
-        const size_t live = s->kind == TEMPLATE_IF ? (condition_holds(in, s->text) ? 0 : 1) : SIZE_MAX;
+        const size_t live = s->kind == TEMPLATE_IF ? (evaluate(in, s->text) ? 0 : 1) : SIZE_MAX;
         for (size_t p = 0; p < s->part_count; p++) {
             if ((live == SIZE_MAX || live == p) && calls_hole(in, &s->parts[p], within, hole))
                 return true;
@@ -366,7 +386,8 @@ static void add_captures(const struct instantiation *in, const char *item_name, 
     }
 }
 
-/* ---- one segment --------------------------------------------------------------------------------------------------- */
+/* ---- one segment ---------------------------------------------------------------------------------------------------
+ */
 
 /* "float", or nothing where no type is bound. */
 static const char *section_type(const struct instantiation *in)
@@ -385,6 +406,14 @@ static void add_section_name(struct instantiation *in, const struct template_seg
         vec_push(in->arena, &in->out->sections, ((struct template_use){s->from, type}));
 }
 
+static void note_param(struct instantiation *in, const char *name)
+{
+    for (size_t i = 0; i < in->kernel->param_count; i++) {
+        if (str_equal(in->kernel->params[i].name, name))
+            in->param_used[i] = true;
+    }
+}
+
 static void expand_segment(struct instantiation *in, const struct template_segment *s, struct strbuf *out)
 {
     const struct template_binding *b = in->binding;
@@ -393,12 +422,13 @@ static void expand_segment(struct instantiation *in, const struct template_segme
     switch (s->kind) {
     case TEMPLATE_TEXT: strbuf_add(out, s->text); return;
     case TEMPLATE_INT:
-        value = bound_int(in, s->text);
+        value = evaluate(in, s->text);
         strbuf_addf(out, value < 0 && !s->bare ? "(%" PRId64 ")" : "%" PRId64, value);
         return;
     case TEMPLATE_TYPE: strbuf_add(out, bound_type(in, s->text)); return;
     case TEMPLATE_LITERAL: add_literal(out, bound_type(in, s->text), expanded(in, &s->parts[0])); return;
     case TEMPLATE_PARAM:
+        note_param(in, s->text);
         name = find_name(b->params, b->param_count, s->text);
         strbuf_add(out, !name ? s->text : s->bare ? name : template_parenthesise(in->arena, name));
         return;
@@ -412,7 +442,7 @@ static void expand_segment(struct instantiation *in, const struct template_segme
     case TEMPLATE_EXPR: strbuf_add(out, hole_text(in, s)); return;
     case TEMPLATE_STMT: add_statement(out, s, hole_text(in, s)); return;
     case TEMPLATE_IF:
-        if (condition_holds(in, s->text))
+        if (evaluate(in, s->text))
             expand(in, &s->parts[0], out);
         else if (s->part_count > 1)
             expand(in, &s->parts[1], out);
@@ -429,22 +459,35 @@ static void expand(struct instantiation *in, const struct template_text *t, stru
         expand_segment(in, &t->segments[i], out);
 }
 
-/* ---- public -------------------------------------------------------------------------------------------------------- */
+/* ---- public --------------------------------------------------------------------------------------------------------
+ */
+
+static struct instantiation new_instantiation(struct arena *a, const struct template_kernel *k,
+                                              const struct template_binding *b)
+{
+    return (struct instantiation){.arena = a,
+                                  .kernel = k,
+                                  .binding = b,
+                                  .item_used = arena_array(a, bool, k->item_count),
+                                  .param_used = arena_array(a, bool, k->param_count)};
+}
 
 void template_instantiate(struct arena *a, const struct template_kernel *k, const struct template_binding *b,
                           struct template_instance *out)
 {
     *out = (struct template_instance){0};
-    struct instantiation in = {.arena = a, .kernel = k, .binding = b, .out = out, .item_used = arena_array(a, bool, k->item_count)};
-    out->body = expanded(&in, &k->body);
+    struct instantiation in = new_instantiation(a, k, b);
+    in.out = out;
+    out->body = template_wrap(a, expanded(&in, &k->body), TEMPLATE_WIDTH - 4);
+    out->params_used = in.param_used;
     VEC(struct template_piece) backwards = {0};
     for (size_t i = k->item_count; i-- > 0;) {
         if (!in.item_used[i])
             continue;
         const struct template_item *item = &k->items[i];
-        const char *text = expanded(&in, &item->text);
+        const char *text = template_wrap(a, arena_printf(a, "%s\n", expanded(&in, &item->text)), TEMPLATE_WIDTH);
         const struct template_piece p = {.name = item_name(&in, item->name),
-                                         .text = arena_printf(a, "%s%s%s\n", item->comment ? item->comment : "",
+                                         .text = arena_printf(a, "%s%s%s", item->comment ? item->comment : "",
                                                               item->comment ? "\n" : "", text)};
         vec_push(a, &backwards, p);
     }
@@ -452,29 +495,33 @@ void template_instantiate(struct arena *a, const struct template_kernel *k, cons
         vec_push(a, &out->pieces, backwards.data[i]);
 }
 
-const char *template_param_text(struct arena *a, const struct template_kernel *k, size_t i, const struct template_binding *b)
+const char *template_param_text(struct arena *a, const struct template_kernel *k, size_t i,
+                                const struct template_binding *b)
 {
-    struct instantiation in = {.arena = a, .kernel = k, .binding = b, .item_used = arena_array(a, bool, k->item_count)};
+    struct instantiation in = new_instantiation(a, k, b);
     return expanded(&in, &k->params[i].declaration);
 }
 
 const char *template_function(struct arena *a, const struct template_kernel *k, const struct template_binding *b,
                               const struct template_instance *made, const char *head, const char *params)
 {
-    struct strbuf text = {.arena = a};
-    strbuf_addf(&text, "%s %s(", head, b->name);
+    struct strbuf head_line = {.arena = a}, text = {.arena = a};
+    strbuf_addf(&head_line, "%s %s(", head, b->name);
     for (size_t i = 0; !params && i < k->param_count; i++)
-        strbuf_addf(&text, "%s%s", i ? ", " : "", template_param_text(a, k, i, b));
-    strbuf_addf(&text, "%s)\n{\n", params ? params : k->param_count ? "" : "void");
+        strbuf_addf(&head_line, "%s%s", i ? ", " : "", template_param_text(a, k, i, b));
+    strbuf_addf(&head_line, "%s)\n", params ? params : k->param_count ? "" : "void");
+    strbuf_addf(&text, "%s{\n", template_wrap(a, strbuf_text(&head_line), TEMPLATE_WIDTH));
     add_lines(&text, made->body, 4);
     strbuf_add(&text, "}\n");
     return strbuf_text(&text);
 }
 
-/* ---- sections ------------------------------------------------------------------------------------------------------ */
+/* ---- sections ------------------------------------------------------------------------------------------------------
+ */
 
 /* Is section i, for this type where types matter, used or needed by a used one? */
-static bool section_is_needed(const struct template_table *t, size_t i, const struct template_use *uses, size_t count, const char *type)
+static bool section_is_needed(const struct template_table *t, size_t i, const struct template_use *uses, size_t count,
+                              const char *type)
 {
     for (size_t u = 0; u < count; u++) {
         if (str_equal(uses[u].name, t->sections[i].name) && (!t->sections[i].by_type || str_equal(uses[u].type, type)))
@@ -489,7 +536,8 @@ static bool section_is_needed(const struct template_table *t, size_t i, const st
     return false;
 }
 
-static void add_section(struct arena *a, const struct template_table *t, size_t i, const char *type, struct strbuf *out, bool *helpers_used)
+static void add_section(struct arena *a, const struct template_table *t, size_t i, const char *type, struct strbuf *out,
+                        bool *helpers_used)
 {
     const struct template_section *section = &t->sections[i];
     strbuf_add(out, out->length ? "\n" : "");
@@ -503,8 +551,8 @@ static void add_section(struct arena *a, const struct template_table *t, size_t 
         use_with_needs(t, section->helpers[h], helpers_used);
 }
 
-void template_add_sections(struct arena *a, const struct template_table *t, const struct template_use *uses, size_t count,
-                           struct strbuf *out, bool *helpers_used)
+void template_add_sections(struct arena *a, const struct template_table *t, const struct template_use *uses,
+                           size_t count, struct strbuf *out, bool *helpers_used)
 {
     for (size_t i = 0; i < t->section_count; i++) {
         bool done = false; /* a section without types serves all */

@@ -7,11 +7,12 @@
 #include "base/vec.h"
 #include <stdint.h>
 
-/* ---- the table: generated data, read-only -------------------------------------------------------------------------- */
+/* ---- the table: generated data, read-only --------------------------------------------------------------------------
+ */
 
 enum template_segment_kind {
     TEMPLATE_TEXT,           /* text as it stands */
-    TEMPLATE_INT,            /* integer hole `text` */
+    TEMPLATE_INT,            /* integer hole, or several as an expression in postfix: "N N 16 % -" */
     TEMPLATE_TYPE,           /* type hole `text` */
     TEMPLATE_LITERAL,        /* constant of the type hole `text`: parts[0] is the number */
     TEMPLATE_PARAM,          /* parameter `text` of the kernel */
@@ -20,7 +21,7 @@ enum template_segment_kind {
     TEMPLATE_SECTION,        /* `text`, something that section `from` declares */
     TEMPLATE_EXPR,           /* expression hole `text`, parts are the arguments */
     TEMPLATE_STMT,           /* statement hole `text`, parts are the arguments; covers whole lines */
-    TEMPLATE_IF,             /* `text` is the condition in postfix, "M 16 % 0 ==": parts[0] or parts[1] */
+    TEMPLATE_IF,             /* `text` is the condition in postfix: parts[0] or parts[1] */
     TEMPLATE_CAPTURE_PARAMS, /* end of the parameter list of item `text`, in which holes are called */
     TEMPLATE_CAPTURE_ARGS    /* end of the arguments of a call of such an item */
 };
@@ -34,7 +35,8 @@ struct template_segment {
     enum template_segment_kind kind;
     const char *text, *from;
     int indent;  /* STMT: columns before the call */
-    bool bare;   /* INT, PARAM, EXPR: delimiters on both sides, no parentheses needed; SECTION: takes the type as suffix */
+    bool
+        bare; /* INT, PARAM, EXPR: delimiters on both sides, no parentheses needed; SECTION: takes the type as suffix */
     bool alone;  /* STMT: sole body of a loop or branch, needs braces if it becomes several lines or none */
     const struct template_text *parts;
     size_t part_count;
@@ -64,7 +66,7 @@ struct template_kernel {
     const char *name, *form;        /* "product_vector", "vector" (NULL: none of vector, lanes, scalar) */
     const char *file;               /* "product.c" */
     const char *comment;            /* as written, or NULL */
-    const char *const *names;       /* what the kernel and the file's items declare, NULL-terminated: captures must differ */
+    const char *const *names; /* what the kernel and the file's items declare, NULL-terminated: captures must differ */
     const struct template_param *params;
     size_t param_count;
     struct template_text body;      /* without the outer braces, not indented */
@@ -112,7 +114,8 @@ const struct template_section *template_find_section(const struct template_table
 /* Marks helper `name` and what it needs in used[helper_count]; emit the marked ones in order. */
 void template_use_helper(const struct template_table *t, const char *name, bool *used);
 
-/* ---- instantiation ------------------------------------------------------------------------------------------------- */
+/* ---- instantiation -------------------------------------------------------------------------------------------------
+ */
 
 struct template_int {
     const char *name;
@@ -123,25 +126,27 @@ struct template_name {
     const char *name, *text;
 };
 
-/* Something that a hole's text names besides its arguments. Items in which the hole is called get it as a parameter, so that
- * the name means the same everywhere; it must not be one of the kernel's `names`. To capture what a parameter of the kernel
- * points to, rename that parameter. Several captures of one name are one parameter. */
+/* Something that a hole's text names besides its arguments. Items in which the hole is called get it as a parameter, so
+ * that the name means the same everywhere; it must not be one of the kernel's `names`. To capture what a parameter of
+ * the kernel points to, rename that parameter. Several captures of one name are one parameter. */
 struct template_capture {
     const char *hole;
     const char *declaration; /* "const float *restrict bias" */
     const char *name;        /* "bias" */
 };
 
-/* What goes into the holes. A hole of live text without a binding is an internal error; parameters may stay. In texts for
- * expression and statement holes, $1 .. $9 are the arguments of the call, put in parentheses where needed. */
+/* What goes into the holes. A hole of live text without a binding is an internal error; parameters may stay, and an
+ * integer hole WITH_... that is not listed is 0. In texts for expression and statement holes, $1 .. $9 are the
+ * arguments of the call, put in parentheses where needed. */
 struct template_binding {
     const char *name; /* of the instance: prefix of its own items */
     const struct template_int *ints;
     size_t int_count;
     const struct template_name *types, *exprs, *stmts, *params;
     size_t type_count, expr_count, stmt_count, param_count;
-    /* Asked for expression and statement holes that are not listed; sees the arguments as they will read. The text is taken
-     * as it is: an expression in parentheses if it is to bind tightly, unless `bare`. Multiple lines relative to column 0. */
+    /* Asked for expression and statement holes that are not listed; sees the arguments as they will read. The text is
+     * taken as it is: an expression in parentheses if it is to bind tightly, unless `bare`. Multiple lines relative to
+     * column 0. */
     const char *(*fill)(void *user, const char *hole, const char *const *args, size_t count, bool bare);
     void *user;
     const struct template_capture *captures;
@@ -159,6 +164,7 @@ struct template_piece {
 
 struct template_instance {
     const char *body;                      /* statements, not indented, each line ended */
+    const bool *params_used;               /* [param_count]: named by the body */
     VEC(struct template_piece) pieces;     /* must stand above the kernel, in this order */
     VEC(const char *) helpers;             /* runtime functions called by body and pieces, each once */
     VEC(struct template_use) sections;     /* sections used, each once */
@@ -168,18 +174,25 @@ void template_instantiate(struct arena *a, const struct template_kernel *k, cons
                           struct template_instance *out);
 
 /* "const float *restrict a" for parameter i, with type holes and names bound. */
-const char *template_param_text(struct arena *a, const struct template_kernel *k, size_t i, const struct template_binding *b);
+const char *template_param_text(struct arena *a, const struct template_kernel *k, size_t i,
+                                const struct template_binding *b);
 
 /* The whole function: `head` ("static void"), the instance's name, `params` (NULL: the template's own) and the body. */
 const char *template_function(struct arena *a, const struct template_kernel *k, const struct template_binding *b,
                               const struct template_instance *made, const char *head, const char *params);
 
-/* Appends the used sections and what they need, in the table's order, an empty line between two; marks the helpers that they
- * call in helpers_used[helper_count] (may be NULL). */
-void template_add_sections(struct arena *a, const struct template_table *t, const struct template_use *uses, size_t count,
-                           struct strbuf *out, bool *helpers_used);
+/* Appends the used sections and what they need, in the table's order, an empty line between two; marks the helpers that
+ * they call in helpers_used[helper_count] (may be NULL). */
+void template_add_sections(struct arena *a, const struct template_table *t, const struct template_use *uses,
+                           size_t count, struct strbuf *out, bool *helpers_used);
 
-/* Puts `text` in parentheses unless it is an identifier, a number, or such with subscripts, calls and members behind it. */
+/* Joins what brackets hold together over several lines and breaks lines longer than `width` anew. Comments and
+ * directives stay. Bodies and pieces have been through it. */
+const char *template_wrap(struct arena *a, const char *text, size_t width);
+#define TEMPLATE_WIDTH 118 /* of pieces; bodies leave room for one indentation */
+
+/* Puts `text` in parentheses unless it is an identifier, a number, or such with subscripts, calls and members behind
+ * it. */
 const char *template_parenthesise(struct arena *a, const char *text);
 
 #endif

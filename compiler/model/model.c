@@ -18,7 +18,7 @@ const char *attr_type_name(enum attr_type t)
 static bool refuse_text(struct diag *d, const char *path)
 {
     const struct loc at = LOC_FILE(path);
-    return !str_ends_with(path, ".onnxtxt") || diag_error(d, &at, "text models are not supported by this version");
+    return !str_ends_with(path, ".onnxtxt") || diag_error(d, &at, "text models can be read but not written by this version");
 }
 
 bool model_read(struct diag *d, struct arena *a, const char *path, struct model **out)
@@ -26,8 +26,9 @@ bool model_read(struct diag *d, struct arena *a, const char *path, struct model 
     struct arena scratch = {0};
     unsigned char *bytes;
     size_t size;
-    const bool ok = refuse_text(d, path) && file_read(d, &scratch, path, FILE_MAX_BYTES, &bytes, &size) &&
-                    model_read_onnx(d, a, path, bytes, size, out);
+    const bool ok = file_read(d, &scratch, path, FILE_MAX_BYTES, &bytes, &size) &&
+                    (str_ends_with(path, ".onnxtxt") ? model_read_text(d, a, path, (const char *)bytes, size, out)
+                                                     : model_read_onnx(d, a, path, bytes, size, out));
     arena_free(&scratch);
     return ok;
 }

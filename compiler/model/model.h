@@ -1,5 +1,5 @@
 /* A model as its file says it: plain structs that mirror the messages of onnx.proto, already checked for what any reader may
- * rely on (lengths, counts, depth, UTF-8-free C strings without NUL, valid tensor storage), but not for meaning: names may
+ * rely on (lengths, counts, depth, valid UTF-8 without NUL, valid tensor storage), but not for meaning: names may
  * dangle and shapes disagree until the graph is imported.
  *
  * Everything lives in the arena given to the reader. Absent strings are "", never NULL, unless said otherwise.
@@ -175,6 +175,8 @@ bool model_read(struct diag *d, struct arena *a, const char *path, struct model 
 /* The same from memory (fuzzing, tests). `path` names the folder for external data and the file in messages. */
 bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,
                      struct model **out) MUST_USE;
+/* The same for the text syntax (ONNX's, with @training_info). The first fault is reported with line, column and caret. */
+bool model_read_text(struct diag *d, struct arena *a, const char *path, const char *text, size_t size, struct model **out) MUST_USE;
 /* Writes .onnx (deterministic: field order of the schema; tensors as raw_data). External data is brought inside. */
 bool model_write(struct diag *d, const struct model *m, const char *path) MUST_USE;
 bool model_encode_onnx(struct diag *d, struct arena *a, const struct model *m, unsigned char **bytes, size_t *size) MUST_USE;

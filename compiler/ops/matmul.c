@@ -4,8 +4,6 @@
  * Spec: ONNX MatMul-1, -9 (integers), -13 (bfloat16). */
 #include "ops/op.h"
 
-#include <string.h>
-
 /* ---- schema ------------------------------------------------------------------------------------------------------- */
 
 #define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
@@ -175,6 +173,14 @@ static int64_t int_dot(const struct eval_ctx *c, const struct product *p, int64_
     return sum;
 }
 
+/* Strides of the outer dims, 0 where they stretch. */
+static void outer_strides(const struct shape *s, int outer, int64_t *stride)
+{
+    shape_strides(s, stride);
+    for (int d = 0; d < outer; d++)
+        stride[d] = s->dim[d] == 1 ? 0 : stride[d];
+}
+
 static bool matmul_eval(struct eval_ctx *c)
 {
     struct eval_tensor *y = eval_output(c, 0);
@@ -182,8 +188,8 @@ static bool matmul_eval(struct eval_ctx *c)
     if (y == NULL || y->count == 0 || !product_of(&c->in[0]->shape, &c->in[1]->shape, &p))
         return true;
     int64_t stride_a[SHAPE_MAX_RANK], stride_b[SHAPE_MAX_RANK], index[SHAPE_MAX_RANK] = {0};
-    shape_broadcast_strides(&p.a, &p.y, stride_a); /* of the outer dims; the last two do not stretch where they matter */
-    shape_broadcast_strides(&p.b, &p.y, stride_b);
+    outer_strides(&p.a, p.outer, stride_a);
+    outer_strides(&p.b, p.outer, stride_b);
     for (int64_t at = 0; at < y->count; at++) {
         int64_t from_a = index[p.outer] * p.k, from_b = index[p.outer + 1];
         for (int d = 0; d < p.outer; d++) {

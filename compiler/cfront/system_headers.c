@@ -1,0 +1,122 @@
+/* The stand-ins for the C library's headers. libclang's own stdint.h and stddef.h live in its resource folder, which is
+ * not there on every machine that has the library, and the host's headers say nothing about other targets. */
+#include "cfront/cfront_internal.h"
+
+static const char stddef_h[] =
+    "#ifndef STEPC_V_STDDEF_H\n"
+    "#define STEPC_V_STDDEF_H\n"
+    "typedef __SIZE_TYPE__ size_t;\n"
+    "typedef __PTRDIFF_TYPE__ ptrdiff_t;\n"
+    "#ifndef __cplusplus\n"
+    "typedef __WCHAR_TYPE__ wchar_t;\n"
+    "#endif\n"
+    "#define NULL ((void *)0)\n"
+    "#define offsetof(type, member) __builtin_offsetof(type, member)\n"
+    "#endif\n";
+
+#define EXACT_INTEGER(n)                                                                                               \
+    "typedef __INT" #n "_TYPE__ int" #n "_t;\n"                                                                        \
+    "typedef __UINT" #n "_TYPE__ uint" #n "_t;\n"
+
+static const char stdint_h[] =
+    "#ifndef STEPC_V_STDINT_H\n"
+    "#define STEPC_V_STDINT_H\n"
+    EXACT_INTEGER(8) EXACT_INTEGER(16) EXACT_INTEGER(32) EXACT_INTEGER(64)
+    "typedef __INTPTR_TYPE__ intptr_t;\n"
+    "typedef __UINTPTR_TYPE__ uintptr_t;\n"
+    "typedef __INTMAX_TYPE__ intmax_t;\n"
+    "typedef __UINTMAX_TYPE__ uintmax_t;\n"
+    "#define STEPC_V_PASTE(v, suffix) v##suffix\n"
+    "#define STEPC_V_CONSTANT(v, suffix) STEPC_V_PASTE(v, suffix)\n"
+    "#define INT8_C(v) STEPC_V_CONSTANT(v, __INT8_C_SUFFIX__)\n"
+    "#define INT16_C(v) STEPC_V_CONSTANT(v, __INT16_C_SUFFIX__)\n"
+    "#define INT32_C(v) STEPC_V_CONSTANT(v, __INT32_C_SUFFIX__)\n"
+    "#define INT64_C(v) STEPC_V_CONSTANT(v, __INT64_C_SUFFIX__)\n"
+    "#define UINT8_C(v) STEPC_V_CONSTANT(v, __UINT8_C_SUFFIX__)\n"
+    "#define UINT16_C(v) STEPC_V_CONSTANT(v, __UINT16_C_SUFFIX__)\n"
+    "#define UINT32_C(v) STEPC_V_CONSTANT(v, __UINT32_C_SUFFIX__)\n"
+    "#define UINT64_C(v) STEPC_V_CONSTANT(v, __UINT64_C_SUFFIX__)\n"
+    "#define INT8_MAX __INT8_MAX__\n"
+    "#define INT16_MAX __INT16_MAX__\n"
+    "#define INT32_MAX __INT32_MAX__\n"
+    "#define INT64_MAX __INT64_MAX__\n"
+    "#define INT8_MIN (-__INT8_MAX__ - 1)\n"
+    "#define INT16_MIN (-__INT16_MAX__ - 1)\n"
+    "#define INT32_MIN (-__INT32_MAX__ - 1)\n"
+    "#define INT64_MIN (-__INT64_MAX__ - 1)\n"
+    "#define UINT8_MAX __UINT8_MAX__\n"
+    "#define UINT16_MAX __UINT16_MAX__\n"
+    "#define UINT32_MAX __UINT32_MAX__\n"
+    "#define UINT64_MAX __UINT64_MAX__\n"
+    "#define SIZE_MAX __SIZE_MAX__\n"
+    "#define PTRDIFF_MAX __PTRDIFF_MAX__\n"
+    "#endif\n";
+
+static const char string_h[] =
+    "#ifndef STEPC_V_STRING_H\n"
+    "#define STEPC_V_STRING_H\n"
+    "#include <stddef.h>\n"
+    "void *memcpy(void *restrict to, const void *restrict from, size_t size);\n"
+    "void *memmove(void *to, const void *from, size_t size);\n"
+    "void *memset(void *to, int byte, size_t size);\n"
+    "int memcmp(const void *a, const void *b, size_t size);\n"
+    "size_t strlen(const char *s);\n"
+    "int strcmp(const char *a, const char *b);\n"
+    "int strncmp(const char *a, const char *b, size_t size);\n"
+    "#endif\n";
+
+#define MATH_1(name) "double " #name "(double x);\nfloat " #name "f(float x);\n"
+#define MATH_2(name) "double " #name "(double x, double y);\nfloat " #name "f(float x, float y);\n"
+
+static const char math_h[] =
+    "#ifndef STEPC_V_MATH_H\n"
+    "#define STEPC_V_MATH_H\n"
+    "#define INFINITY (__builtin_inff())\n"
+    "#define NAN (__builtin_nanf(\"\"))\n"
+    "#define HUGE_VAL (__builtin_huge_val())\n"
+    "#define isnan(x) __builtin_isnan(x)\n"
+    "#define isinf(x) __builtin_isinf(x)\n"
+    MATH_1(sqrt) MATH_1(fabs) MATH_1(exp) MATH_1(log) MATH_1(floor) MATH_1(ceil) MATH_1(sin) MATH_1(cos) MATH_1(tanh)
+    MATH_2(pow) MATH_2(fmod) MATH_2(copysign)
+    "double fma(double x, double y, double z);\nfloat fmaf(float x, float y, float z);\n"
+    "#endif\n";
+
+static const char limits_h[] =
+    "#ifndef STEPC_V_LIMITS_H\n"
+    "#define STEPC_V_LIMITS_H\n"
+    "#define CHAR_BIT __CHAR_BIT__\n"
+    "#define INT_MAX __INT_MAX__\n"
+    "#define INT_MIN (-__INT_MAX__ - 1)\n"
+    "#define UINT_MAX (__INT_MAX__ * 2u + 1u)\n"
+    "#endif\n";
+
+static const char float_h[] =
+    "#ifndef STEPC_V_FLOAT_H\n"
+    "#define STEPC_V_FLOAT_H\n"
+    "#define FLT_EVAL_METHOD __FLT_EVAL_METHOD__\n"
+    "#define FLT_MAX __FLT_MAX__\n"
+    "#define FLT_MIN __FLT_MIN__\n"
+    "#define FLT_EPSILON __FLT_EPSILON__\n"
+    "#define DBL_MAX __DBL_MAX__\n"
+    "#define DBL_MIN __DBL_MIN__\n"
+    "#define DBL_EPSILON __DBL_EPSILON__\n"
+    "#endif\n";
+
+static const char stdbool_h[] =
+    "#ifndef STEPC_V_STDBOOL_H\n"
+    "#define STEPC_V_STDBOOL_H\n"
+    "#define bool _Bool\n"
+    "#define true 1\n"
+    "#define false 0\n"
+    "#endif\n";
+
+const struct cfront_file cfront_system_headers[] = {
+    {CFRONT_SYSTEM_DIR "/stddef.h", stddef_h}, {CFRONT_SYSTEM_DIR "/stdint.h", stdint_h},
+    {CFRONT_SYSTEM_DIR "/string.h", string_h}, {CFRONT_SYSTEM_DIR "/math.h", math_h},
+    {CFRONT_SYSTEM_DIR "/limits.h", limits_h}, {CFRONT_SYSTEM_DIR "/float.h", float_h},
+    {CFRONT_SYSTEM_DIR "/stdbool.h", stdbool_h}, {NULL, NULL}};
+
+unsigned cfront_system_header_count(void)
+{
+    return sizeof cfront_system_headers / sizeof *cfront_system_headers - 1;
+}

@@ -1,0 +1,39 @@
+/* Tokens of the ONNX text syntax (training-ir section 17), with line and column. Internal to model/. */
+#ifndef STEPC_MODEL_LEX_TEXT_H
+#define STEPC_MODEL_LEX_TEXT_H
+
+#include "base/diag.h"
+
+enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_STRING, TOKEN_INT, TOKEN_FLOAT, TOKEN_ARROW, TOKEN_MARK /* one character */ };
+
+struct token {
+    enum token_kind kind;
+    const char *text; /* NAME: the identifier; STRING: the content; numbers: as written; MARK: the character */
+    size_t size;      /* of text, for strings that hold NUL */
+    const char *at;   /* where it begins in the source */
+    int line, col;
+};
+
+struct lexer {
+    struct diag *diag;
+    struct arena *arena;
+    const char *file, *text, *end, *next;
+    const char *line_start;
+    int line;
+    struct token token; /* the one to look at */
+    bool failed;
+};
+
+void lexer_begin(struct lexer *l, struct diag *d, struct arena *a, const char *file, const char *text, size_t size);
+/* Moves on to the next token. Malformed input is reported once and reads as TOKEN_END. */
+void lexer_advance(struct lexer *l);
+/* The token after this one, without moving. */
+struct token lexer_peek(const struct lexer *l);
+/* Place of the current token, with its line for the caret. */
+struct loc lexer_loc(const struct lexer *l);
+bool lexer_error(struct lexer *l, const char *fmt, ...) PRINTF_LIKE(2, 3);
+bool lexer_is(const struct lexer *l, char mark);
+/* How messages call the current token: "'Add'", "a number", "the end of the file". */
+const char *lexer_describe(const struct lexer *l);
+
+#endif

@@ -1,0 +1,164 @@
+/* ArgMax and ArgMin: the position of the extreme element along an axis, of several equal ones the first (or the last, with
+ * select_last_index). A NaN counts as extreme, as in NumPy and PyTorch; the specification leaves it open.
+ * Spec: ONNX ArgMax-1 to -13 (11 negative axes, 12 select_last_index), ArgMin alike. */
+#include "ops/move_rules.h"
+
+#include <math.h>
+
+/* ---- schema ------------------------------------------------------------------------------------------------------- */
+
+#define TYPES_1 (DTYPES_NUMERIC & ~DTYPE_BIT(DTYPE_BFLOAT16))
+#define ATTR_AXIS {.name = "axis", .type = ATTR_INT, .int_default = 0}
+#define ATTR_KEEPDIMS {.name = "keepdims", .type = ATTR_INT, .int_default = 1}
+
+static const struct op_attr attrs_1[] = {ATTR_AXIS, ATTR_KEEPDIMS, {0}};
+static const struct op_attr attrs[] = {
+    ATTR_AXIS, ATTR_KEEPDIMS, {.name = "select_last_index", .type = ATTR_INT, .int_default = 0}, {0}};
+static const struct op_version versions[] = {{.since = 1, .dtypes = TYPES_1, .attrs = attrs_1},
+                                             {.since = 11, .dtypes = TYPES_1, .attrs = attrs_1},
+                                             {.since = 12, .dtypes = TYPES_1},
+                                             {.since = 13},
+                                             {0}};
+static const struct op_param inputs[] = {{.name = "data", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_NOT_DIFF}, {0}};
+static const struct op_param outputs[] = {
+    {.name = "reduced", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
+
+static int arg_axis(const struct node *n)
+{
+    int axis = 0;
+    (void)shape_axis(n->inputs.data[0]->shape.rank, op_attr_int(n, "axis"), &axis);
+    return axis;
+}
+
+static bool arg_infer(struct infer_ctx *c)
+{
+    const struct shape *x = infer_shape(c, 0);
+    const bool keep = op_attr_int(c->node, "keepdims") != 0;
+    struct shape y = SHAPE_SCALAR;
+    int axis;
+    if (!infer_axis(c, op_attr_int(c->node, "axis"), x->rank, &axis))
+        return false;
+    if (x->dim[axis] == 0)
+        return infer_error(c, "dimension %d of input 0 '%s' is 0: there is no extreme element", axis, infer_in(c, 0)->name);
+    for (int d = 0; d < x->rank; d++)
+        if (d != axis || keep)
+            y.dim[y.rank++] = d == axis ? 1 : x->dim[d];
+    return infer_out(c, 0, DTYPE_INT64, &y);
+}
+
+/* ---- as other operators, for lowering ------------------------------------------------------------------------------- */
+
+/* 0, 1, ... along the axis, 1 elsewhere: broadcasts with x. */
+static struct value *positions(struct expand_ctx *c, const struct shape *x, int axis)
+{
+    struct arena *a = c->b->graph->arena;
+    struct shape shape = {.rank = x->rank};
+    for (int d = 0; d < x->rank; d++)
+        shape.dim[d] = d == axis ? x->dim[d] : 1;
+    struct tensor *t = tensor_new(a, DTYPE_INT64, &shape);
+    for (int64_t k = 0; k < t->count; k++)
+        tensor_set_int(t, k, k);
+    return build_constant(c->b, t);
+}
+
+/* The smallest (or largest) position at which x equals the extreme value, or is NaN: then the extreme value is NaN, too. */
+static bool arg_expand(struct expand_ctx *c, const char *reduction)
+{
+    struct value *x = expand_in(c, 0);
+    const int axis = arg_axis(c->node);
+    const bool last = op_attr_int(c->node, "select_last_index") != 0;
+    if (dtype_is_int(x->dtype) && dtype_bits(x->dtype) == 16) /* ReduceMax does not take these */
+        x = build_cast(c->b, x, DTYPE_INT32);
+    struct value *axes = build_ints(c->b, &(int64_t){axis}, 1);
+    struct value *extreme = build_with(c, reduction, ATTRS(attr_int("keepdims", 1)), x, axes);
+    struct value *hit = build(c, "Equal", x, extreme);
+    if (dtype_is_float(x->dtype))
+        hit = build(c, "Or", hit, build(c, "Not", build(c, "Equal", x, x)));
+    struct value *none = build_int(c->b, last ? -1 : x->shape.dim[axis]);
+    struct value *candidates = build(c, "Where", hit, positions(c, &x->shape, axis), none);
+    struct value *y = build_with(c, last ? "ReduceMax" : "ReduceMin",
+                                 ATTRS(attr_int("keepdims", op_attr_int(c->node, "keepdims") != 0)), candidates, axes);
+    return expand_out(c, 0, y);
+}
+
+static bool argmax_expand(struct expand_ctx *c)
+{
+    return arg_expand(c, "ReduceMax");
+}
+
+static bool argmin_expand(struct expand_ctx *c)
+{
+    return arg_expand(c, "ReduceMin");
+}
+
+/* ---- value -------------------------------------------------------------------------------------------------------- */
+
+/* Is element k of x further out than element best? */
+static bool is_beyond(const struct eval_tensor *x, int64_t k, int64_t best, bool largest, bool last)
+{
+    if (x->f != NULL) {
+        const double a = x->f[k], b = x->f[best];
+        if (isnan(a) || isnan(b))
+            return isnan(a) && (last || !isnan(b));
+        return (largest ? a > b : a < b) || (last && a == b);
+    }
+    if (x->dtype == DTYPE_UINT64) {
+        const uint64_t a = (uint64_t)x->i[k], b = (uint64_t)x->i[best];
+        return (largest ? a > b : a < b) || (last && a == b);
+    }
+    const int64_t a = x->i[k], b = x->i[best];
+    return (largest ? a > b : a < b) || (last && a == b);
+}
+
+static bool arg_eval(struct eval_ctx *c, bool largest)
+{
+    const struct eval_tensor *x = eval_input(c, 0);
+    const int axis = arg_axis(c->node);
+    const bool last = op_attr_int(c->node, "select_last_index") != 0;
+    const int64_t outer = shape_count_range(&x->shape, 0, axis), size = x->shape.dim[axis];
+    const int64_t inner = shape_count_range(&x->shape, axis + 1, x->shape.rank);
+    int64_t *y = eval_out_i(c, 0);
+    for (int64_t o = 0; y != NULL && o < outer; o++)
+        for (int64_t i = 0; i < inner; i++) {
+            const int64_t first = o * size * inner + i;
+            int64_t best = 0;
+            for (int64_t k = 1; k < size; k++)
+                if (is_beyond(x, first + k * inner, first + best * inner, largest, last))
+                    best = k;
+            y[o * inner + i] = best;
+        }
+    return true;
+}
+
+static bool argmax_eval(struct eval_ctx *c)
+{
+    return arg_eval(c, true);
+}
+
+static bool argmin_eval(struct eval_ctx *c)
+{
+    return arg_eval(c, false);
+}
+
+/* ---- records ------------------------------------------------------------------------------------------------------ */
+
+static const struct op_sample max_samples[] = {
+    {.text = "g (float[3,4] x) => (int64[1,4] y) { y = ArgMax(x) }", .no_gradient = true},
+    {.text = "g (double[3,4] x) => (int64[3] y) { y = ArgMax <axis = -1, keepdims = 0> (x) }", .no_gradient = true},
+    {.text = "g (int32[3,4] x) => (int64[3,1] y) { y = ArgMax <axis = 1, select_last_index = 1> (x) }", .no_gradient = true},
+    {.text = "g (int16[9] x) => (int64[1] y) { y = ArgMax(x) }", .opset = 11, .no_gradient = true},
+    {.text = "g () => (int64[1] y) { x = Constant <value_floats = [1.0, 3.0, 3.0, 2.0]> () y = ArgMax(x) }", .no_gradient = true},
+    {.text = "g (float[0] x) => (int64[1] y) { y = ArgMax(x) }", .error = "no extreme element"},
+    {0}};
+static const struct op_sample min_samples[] = {
+    {.text = "g (float[3,4] x) => (int64[1,4] y) { y = ArgMin(x) }", .no_gradient = true},
+    {.text = "g (float[3,4,2] x) => (int64[3,2] y) { y = ArgMin <axis = 1, keepdims = 0> (x) }", .no_gradient = true},
+    {.text = "g (int8[3,4] x) => (int64[3,1] y) { y = ArgMin <axis = 1, select_last_index = 1> (x) }", .no_gradient = true},
+    {0}};
+
+const struct op_def op_defs_argmax[] = {
+    {.name = "ArgMax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = arg_infer,
+     .grad = grad_none, .expand = argmax_expand, .eval = argmax_eval, .samples = max_samples},
+    {.name = "ArgMin", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = arg_infer,
+     .grad = grad_none, .expand = argmin_expand, .eval = argmin_eval, .samples = min_samples},
+    {0}};

@@ -1,0 +1,155 @@
+#include "ops/loss_rules.h"
+
+#include <string.h>
+
+const struct op_attr loss_attrs[] = {{.name = "ignore_index", .type = ATTR_INT, .no_default = true},
+                                     {.name = "reduction", .type = ATTR_STRING, .string_default = "mean"},
+                                     {0}};
+
+static const char *const reductions[] = {[LOSS_NONE] = "none", [LOSS_SUM] = "sum", [LOSS_MEAN] = "mean"};
+
+bool loss_ignore_index(const struct node *n, int64_t *index)
+{
+    const struct attr *ignore = node_attr(n, "ignore_index");
+    *index = ignore != NULL ? ignore->i : 0;
+    return ignore != NULL && dtype_wrap(node_input(n, 1)->dtype, ignore->i) == ignore->i;
+}
+
+struct loss loss_of(const struct node *n)
+{
+    const struct shape *s = &node_input(n, 0)->shape;
+    struct loss l = {.n = s->dim[0], .c = s->dim[1], .d = shape_count_range(s, 2, s->rank)};
+    l.has_ignore = loss_ignore_index(n, &l.ignore);
+    while (strcmp(op_attr_string(n, "reduction"), reductions[l.reduction]) != 0)
+        l.reduction++;
+    return l;
+}
+
+struct shape loss_shape(const struct node *n)
+{
+    return strcmp(op_attr_string(n, "reduction"), "none") == 0 ? node_input(n, 1)->shape : SHAPE_SCALAR;
+}
+
+/* ---- inference ---------------------------------------------------------------------------------------------------- */
+
+static bool check_reduction(struct infer_ctx *c)
+{
+    const char *given = op_attr_string(c->node, "reduction");
+    for (int r = LOSS_NONE; r <= LOSS_MEAN; r++)
+        if (strcmp(given, reductions[r]) == 0)
+            return true;
+    return infer_error(c, "attribute 'reduction' is '%s', expected 'none', 'sum' or 'mean'", given);
+}
+
+static bool check_labels(struct infer_ctx *c)
+{
+    const struct value *scores = infer_in(c, 0), *labels = infer_in(c, 1);
+    struct shape expected = scores->shape;
+    expected.rank--;
+    for (int d = 1; d < expected.rank; d++)
+        expected.dim[d] = scores->shape.dim[d + 1];
+    if (shape_equal(&labels->shape, &expected))
+        return true;
+    struct arena text = {0};
+    infer_error(c, "input 1 '%s' has shape %s, expected %s: that of input 0 '%s', %s, without the axis of classes", labels->name,
+                shape_text(&text, &labels->shape), shape_text(&text, &expected), scores->name, shape_text(&text, &scores->shape));
+    arena_free(&text);
+    return false;
+}
+
+static bool check_weights(struct infer_ctx *c)
+{
+    const struct value *weights = infer_in(c, 2);
+    const int64_t classes = infer_shape(c, 0)->dim[1];
+    if (weights == NULL || shape_equal(&weights->shape, &SHAPE(classes)))
+        return true;
+    struct arena text = {0};
+    infer_error(c, "input 2 '%s' has shape %s, expected [%lld]: one weight for each class", weights->name,
+                shape_text(&text, &weights->shape), (long long)classes);
+    arena_free(&text);
+    return false;
+}
+
+bool loss_infer_inputs(struct infer_ctx *c)
+{
+    if (infer_rank(c, 0) < 2)
+        return infer_error(c, "input 0 '%s' has rank %d, expected at least 2: batch, classes", infer_in(c, 0)->name, infer_rank(c, 0));
+    if (shape_count(infer_shape(c, 0)) == 0)
+        return infer_error(c, "input 0 '%s' has no elements", infer_in(c, 0)->name);
+    return check_reduction(c) && check_labels(c) && check_weights(c);
+}
+
+/* ---- evaluation --------------------------------------------------------------------------------------------------- */
+
+bool loss_label(const struct eval_ctx *c, const struct loss *l, int64_t p, int64_t *label, bool *ignored)
+{
+    *label = eval_i(c, 1)[p];
+    *ignored = l->has_ignore && *label == l->ignore;
+    if (*ignored || (*label >= 0 && *label < l->c))
+        return true;
+    return eval_error(c, "label %lld at position %lld is outside [0, %lld)", (long long)*label, (long long)p, (long long)l->c);
+}
+
+double loss_weight(const struct eval_ctx *c, int64_t label, bool ignored)
+{
+    if (ignored)
+        return 0;
+    return eval_has(c, 2) ? eval_f(c, 2)[label] : 1;
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+
+struct loss_nodes loss_nodes_of(struct builder *b, const struct node *n)
+{
+    return (struct loss_nodes){
+        .b = b, .loss = loss_of(n), .scores = node_input(n, 0), .labels = node_input(n, 1), .weights = node_input(n, 2)};
+}
+
+struct value *loss_with_class_axis(struct builder *b, struct value *x)
+{
+    struct shape s = x->shape;
+    s.rank++;
+    s.dim[1] = 1;
+    for (int d = 2; d < s.rank; d++)
+        s.dim[d] = x->shape.dim[d - 1];
+    return build_reshape(b, x, &s);
+}
+
+/* A shape with C on axis 1 and 1 elsewhere, as scores have rank. */
+static struct shape class_shape(const struct loss_nodes *l)
+{
+    struct shape s = {.rank = l->scores->shape.rank};
+    for (int d = 0; d < s.rank; d++)
+        s.dim[d] = d == 1 ? l->loss.c : 1;
+    return s;
+}
+
+struct value *loss_position_weights(struct loss_nodes *l)
+{
+    const struct attr ignore = attr_int("ignore_index", l->loss.ignore);
+    if (l->weights != NULL) {
+        const struct shape s = class_shape(l);
+        struct value *weights = build_reshape(l->b, l->weights, &s);
+        return build_with(l, "stepc.PickLabels", l->loss.has_ignore ? ATTRS(ignore) : ATTRS_NONE, weights, l->labels);
+    }
+    if (!l->loss.has_ignore)
+        return NULL;
+    struct value *ignored = build(l, "Equal", l->labels, build_like(l, l->labels, (double)l->loss.ignore));
+    return build(l, "Where", ignored, build_like(l, l->scores, 0.0), build_like(l, l->scores, 1.0));
+}
+
+struct value *loss_total_weight(struct loss_nodes *l, struct value *position_weights)
+{
+    if (position_weights == NULL)
+        return build_like(l, l->scores, (double)(l->loss.n * l->loss.d));
+    return build_with(l, "ReduceSum", ATTRS(attr_int("keepdims", 0)), position_weights);
+}
+
+struct value *loss_label_mask(struct loss_nodes *l)
+{
+    const struct shape s = class_shape(l);
+    struct tensor *classes = tensor_new(l->b->graph->arena, l->labels->dtype, &s);
+    for (int64_t k = 0; k < l->loss.c; k++)
+        tensor_set_int(classes, k, k);
+    return build(l, "Equal", loss_with_class_axis(l->b, l->labels), build_constant(l->b, classes));
+}

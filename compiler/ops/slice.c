@@ -1,0 +1,311 @@
+/* Slice: along each listed axis the elements start, start + step, ... before end; and its gradient, SliceGrad.
+ * Negative starts and ends count from the end; what lies outside is cut off; steps may be negative, not 0.
+ * Spec: ONNX Slice-1 (attributes), -10 to -13 (inputs, steps). */
+#include "ops/move_rules.h"
+
+/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+
+static const struct op_attr attrs_1[] = {{.name = "axes", .type = ATTR_INTS, .no_default = true},
+                                         {.name = "ends", .type = ATTR_INTS, .required = true},
+                                         {.name = "starts", .type = ATTR_INTS, .required = true},
+                                         {0}};
+static const struct op_attr no_attrs[] = {{0}};
+static const struct op_param inputs_1[] = {{.name = "data", .type = 'T', .dtypes = MOVE_TYPES_1}, {0}};
+
+static bool upgrade_1(struct upgrade_ctx *c)
+{
+    return upgrade_attr_to_input(c, "starts", 1) && upgrade_attr_to_input(c, "ends", 2) && upgrade_attr_to_input(c, "axes", 3);
+}
+
+static const struct op_version versions[] = {
+    {.since = 1, .dtypes = MOVE_TYPES_1, .attrs = attrs_1, .inputs = inputs_1, .upgrade = upgrade_1},
+    {.since = 10, .dtypes = MOVE_TYPES_1, .attrs = no_attrs},
+    {.since = 11, .dtypes = MOVE_TYPES_1, .attrs = no_attrs},
+    {.since = 13},
+    {0}};
+static const struct op_param inputs[] = {
+    {.name = "data", .type = 'T', .dtypes = MOVE_TYPES_25},
+    {.name = "starts", .type = 'I', .dtypes = DTYPES_INDEX, .flags = PARAM_NOT_DIFF},
+    {.name = "ends", .type = 'I', .dtypes = DTYPES_INDEX, .flags = PARAM_NOT_DIFF},
+    {.name = "axes", .type = 'I', .dtypes = DTYPES_INDEX, .flags = PARAM_NOT_DIFF | PARAM_OPTIONAL},
+    {.name = "steps", .type = 'I', .dtypes = DTYPES_INDEX, .flags = PARAM_NOT_DIFF | PARAM_OPTIONAL},
+    {0}};
+static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = MOVE_TYPES_25}, {0}};
+
+/* ---- which elements ----------------------------------------------------------------------------------------------- */
+
+/* For every dimension of the input: first index, distance, and number of elements. Where there is one element or none the
+ * distance is 1, so that |step| never exceeds the dimension. */
+struct range {
+    int64_t start[SHAPE_MAX_RANK], step[SHAPE_MAX_RANK];
+    struct shape shape;
+};
+
+/* The inputs starts, ends, axes (or NULL) and steps (or NULL), checked, `count` each. */
+struct request {
+    const int64_t *starts, *ends, *axes, *steps;
+    size_t count;
+};
+
+static int64_t clamp(int64_t x, int64_t low, int64_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+static void resolve_axis(struct range *r, int d, int64_t dim, int64_t start, int64_t end, int64_t step)
+{
+    /* As the specification has it. Going backwards, "before the first element" is -1; it cannot be written as such, since
+     * negative numbers count from the end: anything below -dim says it. */
+    const int64_t last = step > 0 ? dim : dim - 1;
+    start = clamp(start < 0 ? start + dim : start, 0, last);
+    end = clamp(end < 0 ? end + dim : end, step > 0 ? 0 : -1, last);
+    const int64_t distance = dim == 0 ? 0 : step > 0 ? end - start : start - end;
+    const uint64_t stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
+    r->shape.dim[d] = distance <= 0 ? 0 : (int64_t)(((uint64_t)distance - 1) / stride) + 1;
+    r->start[d] = r->shape.dim[d] > 0 ? start : 0;
+    r->step[d] = r->shape.dim[d] > 1 ? step : 1;
+}
+
+static struct range resolve(const struct shape *x, const struct request *q)
+{
+    struct range r = {.shape = *x};
+    for (int d = 0; d < x->rank; d++)
+        r.step[d] = 1;
+    for (size_t k = 0; k < q->count; k++) {
+        int d = (int)k;
+        if (q->axes != NULL)
+            (void)shape_axis(x->rank, q->axes[k], &d);
+        resolve_axis(&r, d, x->dim[d], q->starts[k], q->ends[k], q->steps != NULL ? q->steps[k] : 1);
+    }
+    return r;
+}
+
+static struct range range_of_node(struct arena *a, const struct node *n)
+{
+    struct request q;
+    size_t unused;
+    q.starts = move_known_ints(a, n, 1, &q.count);
+    q.ends = move_known_ints(a, n, 2, &unused);
+    q.axes = move_known_ints(a, n, 3, &unused);
+    q.steps = move_known_ints(a, n, 4, &unused);
+    return resolve(&n->inputs.data[0]->shape, &q);
+}
+
+/* ---- Slice -------------------------------------------------------------------------------------------------------- */
+
+static bool read_list(struct infer_ctx *c, int i, const char *name, const int64_t **list, size_t expected)
+{
+    size_t count;
+    *list = NULL;
+    if (infer_in(c, i) == NULL)
+        return true;
+    if (!infer_known_ints(c, i, list, &count))
+        return false;
+    return count == expected ||
+           infer_error(c, "input %d (%s) has %zu elements, expected %zu as input 1 (starts)", i, name, count, expected);
+}
+
+static bool check_axes(struct infer_ctx *c, const struct request *q)
+{
+    const int rank = infer_rank(c, 0);
+    bool listed[SHAPE_MAX_RANK] = {false};
+    if (q->axes != NULL)
+        return move_infer_axes(c, q->axes, q->count, rank, false, listed);
+    return q->count <= (size_t)rank ||
+           infer_error(c, "input 1 (starts) has %zu elements for an input of rank %d", q->count, rank);
+}
+
+static bool slice_infer(struct infer_ctx *c)
+{
+    struct request q;
+    if (!infer_known_ints(c, 1, &q.starts, &q.count) || !read_list(c, 2, "ends", &q.ends, q.count) ||
+        !read_list(c, 3, "axes", &q.axes, q.count) || !read_list(c, 4, "steps", &q.steps, q.count) || !check_axes(c, &q))
+        return false;
+    for (size_t k = 0; q.steps != NULL && k < q.count; k++)
+        if (q.steps[k] == 0)
+            return infer_error(c, "input 4 (steps) contains 0");
+    const struct range r = resolve(infer_shape(c, 0), &q);
+    return infer_out(c, 0, DTYPE_UNDEFINED, &r.shape);
+}
+
+/* dx = 0 but for the elements that were taken, which have dy */
+static bool slice_grad(struct grad_ctx *c)
+{
+    const struct shape *x = &grad_input(c, 0)->shape;
+    const struct range r = range_of_node(c->b->graph->arena, c->node);
+    const size_t rank = (size_t)x->rank;
+    const struct attr *attrs = ATTRS(attr_ints("shape", x->dim, rank), attr_ints("starts", r.start, rank),
+                                     attr_ints("steps", r.step, rank));
+    return grad_accumulate(c, 0, build_with(c, "stepc.SliceGrad", attrs, grad_of_output(c, 0)));
+}
+
+/* Offset and strides of a range within a tensor of `shape`. */
+static int64_t strides_of_range(const struct shape *shape, const struct range *r, int64_t *stride)
+{
+    int64_t offset = 0;
+    shape_strides(shape, stride);
+    for (int d = 0; d < shape->rank; d++) {
+        offset += r->start[d] * stride[d];
+        stride[d] *= r->step[d];
+    }
+    return offset;
+}
+
+static bool slice_eval(struct eval_ctx *c)
+{
+    const struct eval_tensor *x = eval_input(c, 0);
+    const struct range r = range_of_node(c->scratch, c->node);
+    int64_t stride[SHAPE_MAX_RANK];
+    const int64_t offset = strides_of_range(&x->shape, &r, stride);
+    if (eval_wants(c, 0))
+        move_read_strided(eval_output(c, 0), x, offset, stride);
+    return true;
+}
+
+static bool slice_lower(struct lower_ctx *c)
+{
+    const struct view x = lower_view_of(c, 0);
+    const struct range r = range_of_node(c->arena, c->node);
+    const struct view y = view_slice(&x, r.start, r.step, &r.shape);
+    return lower_as_view(c, 0, &y);
+}
+
+static const struct op_sample slice_samples[] = {
+    {.text = "g (float[4,5] x) => (float[2,5] y) { s = Constant <value_ints = [1]> () e = Constant <value_ints = [3]> () "
+             "y = Slice(x, s, e) }"},
+    {.text = "g (double[4,5] x) => (double[4,2] y) { s = Constant <value_ints = [-1]> () e = Constant <value_ints = [-99]> () "
+             "a = Constant <value_ints = [-1]> () t = Constant <value_ints = [-3]> () y = Slice(x, s, e, a, t) }"},
+    {.text = "g (float[4,5] x) => (float[2,2] y) { s = Constant <value_ints = [0, -2]> () e = Constant <value_ints = [99, 99]> () "
+             "a = Constant <value_ints = [0, 1]> () t = Constant <value_ints = [3, 1]> () y = Slice(x, s, e, a, t) }"},
+    {.text = "g (float[4] x) => (float[0] y) { s = Constant <value_ints = [3]> () e = Constant <value_ints = [1]> () "
+             "y = Slice(x, s, e) }"},
+    {.text = "g (float[4,5] x) => (float[2,5] y) { y = Slice <axes = [0], starts = [1], ends = [-1]> (x) }", .opset = 9},
+    {.text = "g (float[4] x) => (float[4] y) { s = Constant <value_ints = [0]> () e = Constant <value_ints = [4]> () "
+             "a = Constant <value_ints = [0]> () t = Constant <value_ints = [0]> () y = Slice(x, s, e, a, t) }",
+     .error = "contains 0"},
+    {.text = "g (float[4] x) => (float[4] y) { s = Constant <value_ints = [0]> () e = Constant <value_ints = [4, 4]> () "
+             "y = Slice(x, s, e) }",
+     .error = "has 2 elements, expected 1"},
+    {.text = "g (float[4] x) => (float[4] y) { s = Constant <value_ints = [0, 0]> () e = Constant <value_ints = [4, 4]> () "
+             "y = Slice(x, s, e) }",
+     .error = "rank 1"},
+    {0}};
+
+/* ---- SliceGrad(dy): a tensor of zeros with dy at the elements of a range ---------------------------------------------- */
+
+static const struct op_attr grad_attrs[] = {{.name = "shape", .type = ATTR_INTS, .required = true},
+                                            {.name = "starts", .type = ATTR_INTS, .required = true},
+                                            {.name = "steps", .type = ATTR_INTS, .required = true},
+                                            {0}};
+static const struct op_version grad_versions[] = {{.since = 1}, {0}};
+static const struct op_param grad_inputs[] = {{.name = "dy", .type = 'T', .dtypes = DTYPES_ALL}, {0}};
+static const struct op_param grad_outputs[] = {{.name = "dx", .type = 'T', .dtypes = DTYPES_ALL}, {0}};
+
+/* Attributes of a node that inference has accepted. */
+static struct range range_of_attrs(const struct node *n, struct shape *to)
+{
+    struct range r = {.shape = n->inputs.data[0]->shape};
+    const int64_t *shape, *starts, *steps;
+    size_t count;
+    op_attr_ints(n, "shape", &shape, &count);
+    op_attr_ints(n, "starts", &starts, &count);
+    op_attr_ints(n, "steps", &steps, &count);
+    *to = (struct shape){.rank = (int)count};
+    for (size_t d = 0; d < count; d++) {
+        to->dim[d] = shape[d];
+        r.start[d] = starts[d];
+        r.step[d] = steps[d];
+    }
+    return r;
+}
+
+/* All elements lie in [0, dim), and no product of a step with anything in the tensor overflows. */
+static bool range_fits(int64_t start, int64_t step, int64_t count, int64_t dim)
+{
+    if (count == 0)
+        return dim >= 0 && start == 0 && step == 1;
+    if (start < 0 || start >= dim || step == 0 || (count == 1 && step != 1))
+        return false;
+    const int64_t room = step > 0 ? dim - 1 - start : start;
+    const uint64_t stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
+    return (uint64_t)room / stride >= (uint64_t)(count - 1);
+}
+
+static bool slice_grad_infer(struct infer_ctx *c)
+{
+    static const char *const names[] = {"shape", "starts", "steps"};
+    const struct shape *dy = infer_shape(c, 0);
+    for (int k = 0; k < 3; k++) {
+        const int64_t *list;
+        size_t count;
+        op_attr_ints(c->node, names[k], &list, &count);
+        if (count != (size_t)dy->rank)
+            return infer_error(c, "attribute '%s' has %zu entries, expected %d, the rank of input 0 '%s'", names[k], count,
+                               dy->rank, infer_in(c, 0)->name);
+    }
+    struct shape to;
+    const struct range r = range_of_attrs(c->node, &to);
+    for (int d = 0; d < to.rank; d++)
+        if (!range_fits(r.start[d], r.step[d], dy->dim[d], to.dim[d]))
+            return infer_error(c, "%lld elements from %lld by %lld do not fit into dimension %d of %lld", (long long)dy->dim[d],
+                               (long long)r.start[d], (long long)r.step[d], d, (long long)to.dim[d]);
+    return infer_out(c, 0, DTYPE_UNDEFINED, &to);
+}
+
+/* The adjoint of dy is the slice of the adjoint. A range that goes backwards to element 0 ends "before" it. */
+static bool slice_grad_grad(struct grad_ctx *c)
+{
+    struct builder *b = c->b;
+    struct shape to;
+    const struct range r = range_of_attrs(c->node, &to);
+    const size_t rank = (size_t)to.rank;
+    int64_t ends[SHAPE_MAX_RANK], axes[SHAPE_MAX_RANK];
+    for (int d = 0; d < to.rank; d++) {
+        const int64_t end = r.start[d] + r.shape.dim[d] * r.step[d];
+        ends[d] = end < 0 ? INT64_MIN : end;
+        axes[d] = d;
+    }
+    if (rank == 0)
+        return grad_accumulate(c, 0, grad_of_output(c, 0));
+    return grad_accumulate(c, 0, build(c, "Slice", grad_of_output(c, 0), build_ints(b, r.start, rank), build_ints(b, ends, rank),
+                                       build_ints(b, axes, rank), build_ints(b, r.step, rank)));
+}
+
+static bool slice_grad_eval(struct eval_ctx *c)
+{
+    struct shape to;
+    const struct range r = range_of_attrs(c->node, &to);
+    int64_t stride[SHAPE_MAX_RANK];
+    const int64_t offset = strides_of_range(&to, &r, stride);
+    if (eval_wants(c, 0))
+        move_write_strided(eval_output(c, 0), offset, stride, eval_input(c, 0));
+    return true;
+}
+
+static bool slice_grad_lower(struct lower_ctx *c)
+{
+    struct shape to;
+    const struct range r = range_of_attrs(c->node, &to);
+    const struct view dy = lower_view_of(c, 0), out = lower_out_view(c, 0);
+    const struct view place = view_slice(&out, r.start, r.step, &r.shape);
+    return move_fill_and_place(c, move_zero(c, lower_out_dtype(c, 0)), &dy, &place);
+}
+
+static const struct op_sample grad_samples[] = {
+    {.text = "g (float[2,3] dy) => (float[4,6] dx) { dx = stepc.SliceGrad <shape = [4, 6], starts = [3, 1], steps = [-3, 2]> (dy) }"},
+    {.text = "g (double[0] dy) => (double[3] dx) { dx = stepc.SliceGrad <shape = [3], starts = [0], steps = [1]> (dy) }"},
+    {.text = "g (float[2] dy) => (float[3] dx) { dx = stepc.SliceGrad <shape = [3], starts = [1], steps = [2]> (dy) }",
+     .error = "do not fit"},
+    {.text = "g (float[2] dy) => (float[3] dx) { dx = stepc.SliceGrad <shape = [3, 1], starts = [1], steps = [1]> (dy) }",
+     .error = "expected 1, the rank"},
+    {0}};
+
+/* ---- records ------------------------------------------------------------------------------------------------------ */
+
+const struct op_def op_defs_slice[] = {
+    {.name = "Slice", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = slice_infer, .grad = slice_grad,
+     .eval = slice_eval, .lower = slice_lower, .samples = slice_samples},
+    {.domain = DOMAIN_STEPC, .name = "SliceGrad", .versions = grad_versions, .inputs = grad_inputs, .outputs = grad_outputs,
+     .attrs = grad_attrs, .infer = slice_grad_infer, .grad = slice_grad_grad, .eval = slice_grad_eval,
+     .lower = slice_grad_lower, .samples = grad_samples},
+    {0}};

@@ -1,0 +1,134 @@
+/* Questions about source text and its tokens. */
+#include "tools/gen_templates.h"
+
+#include <string.h>
+
+const char *source_slice(struct arena *a, const struct cfront_source *s, size_t begin, size_t end)
+{
+    return arena_strndup(a, s->text + begin, end - begin);
+}
+
+size_t token_at(const struct cfront_source *s, size_t offset)
+{
+    size_t low = 0, high = s->token_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (s->tokens[middle].begin < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool token_is(const struct cfront_source *s, size_t token, const char *text)
+{
+    if (token >= s->token_count)
+        return false;
+    const struct cfront_token *t = &s->tokens[token];
+    return t->end - t->begin == strlen(text) && !memcmp(s->text + t->begin, text, t->end - t->begin);
+}
+
+size_t token_next(const struct cfront_source *s, size_t token)
+{
+    do
+        token++;
+    while (token < s->token_count && s->tokens[token].kind == CFRONT_COMMENT);
+    return token < s->token_count ? token : s->token_count;
+}
+
+size_t token_previous(const struct cfront_source *s, size_t token)
+{
+    while (token-- > 0) {
+        if (s->tokens[token].kind != CFRONT_COMMENT)
+            return token;
+    }
+    return s->token_count;
+}
+
+static bool token_is_one_of(const struct cfront_source *s, size_t token, const char *const *texts)
+{
+    for (; *texts; texts++) {
+        if (token_is(s, token, *texts))
+            return true;
+    }
+    return false;
+}
+
+size_t token_closing(const struct cfront_source *s, size_t token)
+{
+    static const char *const openers[] = {"(", "[", "{", NULL}, *const closers[] = {")", "]", "}", NULL};
+    int depth = 0;
+    for (; token < s->token_count; token++) {
+        depth += token_is_one_of(s, token, openers);
+        depth -= token_is_one_of(s, token, closers);
+        if (depth == 0)
+            return token;
+    }
+    return s->token_count;
+}
+
+bool stands_bare(const struct cfront_source *s, size_t begin, size_t end)
+{
+    static const char *const before[] = {
+        "(", "[", ",", "=", "+=", "-=", "*=", "/=", "{", "?", ":", ";", "return", NULL};
+    static const char *const after[] = {")", "]", ",", ";", "}", ":", NULL};
+    const size_t first = token_at(s, begin), behind = token_at(s, end);
+    const size_t next =
+        behind < s->token_count && s->tokens[behind].kind == CFRONT_COMMENT ? token_next(s, behind) : behind;
+    return token_is_one_of(s, token_previous(s, first), before) && token_is_one_of(s, next, after);
+}
+
+size_t line_begin(const struct cfront_source *s, size_t offset)
+{
+    while (offset > 0 && s->text[offset - 1] != '\n')
+        offset--;
+    return offset;
+}
+
+size_t line_end(const struct cfront_source *s, size_t offset)
+{
+    while (offset < s->size && s->text[offset] != '\n')
+        offset++;
+    return offset < s->size ? offset + 1 : offset;
+}
+
+bool blank_between(const struct cfront_source *s, size_t begin, size_t end)
+{
+    for (; begin < end; begin++) {
+        if (!strchr(" \t\r\n", s->text[begin]))
+            return false;
+    }
+    return true;
+}
+
+size_t statement_end(const struct cfront_source *s, const struct cfront_node *n)
+{
+    size_t t = token_at(s, n->end);
+    if (n->kind == CFRONT_TYPEDEF ||
+        n->kind == CFRONT_VARIABLE) { /* attributes behind the name are not part of the node */
+        while (t < s->token_count && !token_is(s, t, ";"))
+            t++;
+    }
+    const bool may_follow = n->kind != CFRONT_BLOCK && n->kind != CFRONT_FUNCTION;
+    return may_follow && token_is(s, t, ";") ? s->tokens[t].end : n->end;
+}
+
+const char *comment_above(struct arena *a, const struct cfront_source *s, size_t offset)
+{
+    const size_t line = line_begin(s, offset);
+    for (size_t t = token_at(s, line); t-- > 0;) {
+        const struct cfront_token *c = &s->tokens[t];
+        const bool starts_line = blank_between(s, line_begin(s, c->begin), c->begin);
+        if (c->kind == CFRONT_COMMENT && starts_line && line_end(s, c->end) == line && blank_between(s, c->end, line))
+            return source_slice(a, s, c->begin, c->end);
+        return NULL;
+    }
+    return NULL;
+}
+
+const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}

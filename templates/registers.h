@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: 0BSD */
+/* How kernels use registers: macros that every target defines in its own way. Embedded whole into emitted code. */
+#ifndef STEPC_TEMPLATE_REGISTERS_H
+#define STEPC_TEMPLATE_REGISTERS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "stepc.h"
+
+/* How a matrix product uses registers. Every form adds each output element's terms in index order into one
+ * accumulator, so that all give the same bits when the compiler does not contract (-ffp-contract=off).
+ *   2  GNU vectors: vectors run across columns, TILE_ROWS x VECTORS of them stay in registers
+ *   1  C99 lane arrays, one loop over the lanes: both GCC and Clang vectorise exactly this shape
+ *   0  4 x 4 named scalars, for targets without vector registers */
+#ifndef STEPC_FORM
+#if defined(__FRAMAC__)
+#define STEPC_FORM 1
+#elif defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__))
+#define STEPC_FORM 2
+#elif defined(_M_X64) || defined(_M_ARM64) || defined(__riscv_vector)
+#define STEPC_FORM 1
+#else
+#define STEPC_FORM 0
+#endif
+#endif
+
+/* Clang would unroll a short lane loop first and then vectorise the loop around it, with gathers: 5 times slower. */
+#if defined(__clang__) && STEPC_FORM == 2
+#pragma clang diagnostic ignored "-Wpass-failed" /* a hint: sanitizers may prevent it */
+#define STEPC_LANE_LOOP _Pragma("clang loop vectorize(enable) unroll(disable)")
+#define STEPC_UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define STEPC_LANE_LOOP
+#define STEPC_UNROLL _Pragma("GCC unroll 16")
+#else
+#define STEPC_LANE_LOOP
+#define STEPC_UNROLL
+#endif
+
+/* A tile is TILE_ROWS rows of VECTORS vectors. With 16 registers, 6 rows spill in part with GCC, and leave 2 of 32 over. */
+#if STEPC_FORM == 2
+#define VECTORS 2
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#define TILE_ROWS 8
+#elif defined(__AVX__)
+#define VECTOR_BYTES 32
+#define TILE_ROWS 4
+#else
+#define VECTOR_BYTES 16
+#if defined(__aarch64__)
+#define TILE_ROWS 8
+#else
+#define TILE_ROWS 4
+#endif
+#endif
+#elif STEPC_FORM == 1
+#define VECTORS 1
+#define TILE_ROWS 8
+#if defined(__AVX512F__) || !defined(__GNUC__)
+#define VECTOR_BYTES 64
+#else
+#define VECTOR_BYTES 32
+#endif
+#else
+#define VECTORS 1
+#define TILE_ROWS 4
+#endif
+
+/* Rows of a tile when `rows` are cut into equal parts, none above TILE_ROWS. */
+#define PARTS(rows) (((rows) + TILE_ROWS - 1) / TILE_ROWS)
+#define PART_ROWS(rows) (((rows) + PARTS(rows) - 1) / PARTS(rows))
+#define LAST_ROWS(rows) ((rows) % PART_ROWS(rows))
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: 0BSD */
+/* Loss and gradient of -log(softmax(scores))[label] in one pass: scores [N,C,D], labels [N,D], weights [C].
+ *
+ * Per position p = (n,d): e = exp(x - max), s = sum of e, loss_p = (log(s) - (x[label] - max)) * w_p, where w_p is the weight
+ * of the label, 0 for an ignored one. The sum of e runs in 16 lanes along C where scores are contiguous there (D == 1), else
+ * in index order. The reduced loss is the sum of loss_p in index order; the mean divides it by the sum of w_p.
+ * An ignored position has no loss and no gradient, whatever its scores.
+ *   log_prob  (x - max) - log(s)
+ *   grad      (e * (1 / s) - (c == label ? 1 : 0)) * w_p, for the mean * (w_p * (1 / sum of w_p))
+ *
+ * The exponential and the logarithm have loops of their own over BLOCK positions: short rows would not vectorise.
+ * Labels were checked before; the comparison with C at their use shows it to a prover. */
+#include "registers.h"
+#include "stepc_math.h"
+#include "template.h"
+
+enum HOLE {
+    N = 6, C = 5, D = 1,
+    HAS_IGNORE = 1, IGNORE = 3,
+    HAS_WEIGHTS = 1,
+    REDUCTION = 2, /* 0 none, 1 sum, 2 mean */
+    BLOCK = 4,     /* positions at a time, at most 64 and at most N (D == 1) or D; scratch has BLOCK * C elements */
+    WITH_LOSS = 1, WITH_LOG_PROB = 1, WITH_GRAD = 1
+};
+typedef float T HOLE;
+typedef int64_t LABELS HOLE; /* type of a label */
+
+/* Samples. */
+static T loss_out[N * D], log_prob_out[N * C * D], grad_out[N * C * D];
+static inline void HOLE loss(T value)
+{
+    loss_out[0] = value;
+}
+static inline void HOLE loss_at(int n, int d, T value)
+{
+    loss_out[n * D + d] = value;
+}
+static inline void HOLE log_prob(int n, int c, int d, T value)
+{
+    log_prob_out[(n * C + c) * D + d] = value;
+}
+static inline void HOLE grad(int n, int c, int d, T value)
+{
+    grad_out[(n * C + c) * D + d] = value;
+}
+static const T sample_weights[C] = {1, 2, 1, 1, 1};
+static inline T HOLE weights_at(int c)
+{
+    return sample_weights[c];
+}
+static inline T HOLE exp_of(T x)
+{
+    return stepc_expf(x);
+}
+static inline T HOLE log_of(T x)
+{
+    return stepc_logf(x);
+}
+
+/* Sum of 16 lanes by halves, the order that every sum over a last axis ends with. */
+static STEPC_INLINE T fold_16(T *restrict lane)
+{
+    for (int l = 0; l < 8; l++)
+        lane[l] += lane[l + 8];
+    for (int l = 0; l < 4; l++)
+        lane[l] += lane[l + 4];
+    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
+}
+
+/* A label as an index, in range whatever it is. */
+static inline int class_of(const LABELS label)
+{
+    return (uint64_t)label < (uint64_t)C ? (int)label : 0;
+}
+
+/* The class whose gradient gets the -1; none of an ignored position. */
+static inline int hot_class(const LABELS label)
+{
+    if (HAS_IGNORE)
+        return (int64_t)label == IGNORE ? -1 : class_of(label);
+    else
+        return class_of(label);
+}
+
+static inline T weight_of(const LABELS label)
+{
+    if (!HAS_WEIGHTS)
+        return (int64_t)label == IGNORE ? (T)0 : (T)1;
+    else if (HAS_IGNORE)
+        return (int64_t)label == IGNORE ? (T)0 : weights_at(class_of(label));
+    else
+        return weights_at(class_of(label));
+}
+
+/* ---- scores of a position side by side ------------------------------------- */
+
+static inline T max_of_row(const T *restrict row)
+{
+    if (C < 32) {
+        T max = row[0];
+        for (int c = 1; c < C; c++)
+            max = row[c] > max ? row[c] : max;
+        return max;
+    } else {
+        T lane[16];
+        for (int l = 0; l < 16; l++)
+            lane[l] = row[l];
+        for (int c = 16; c < C - C % 16; c += 16) {
+            for (int l = 0; l < 16; l++)
+                lane[l] = row[c + l] > lane[l] ? row[c + l] : lane[l];
+        }
+        if (C % 16 > 0) {
+            for (int l = 0; l < C % 16; l++)
+                lane[l] = row[C - C % 16 + l] > lane[l] ? row[C - C % 16 + l] : lane[l];
+        }
+        for (int l = 0; l < 8; l++)
+            lane[l] = lane[l + 8] > lane[l] ? lane[l + 8] : lane[l];
+        for (int l = 0; l < 4; l++)
+            lane[l] = lane[l + 4] > lane[l] ? lane[l + 4] : lane[l];
+        for (int l = 1; l < 4; l++)
+            lane[0] = lane[l] > lane[0] ? lane[l] : lane[0];
+        return lane[0];
+    }
+}
+
+static inline T sum_of_row(const T *restrict e)
+{
+    T lane[16] = {(T)0};
+    if (C >= 16) {
+        for (int c = 0; c < C - C % 16; c += 16) {
+            for (int l = 0; l < 16; l++)
+                lane[l] += e[c + l];
+        }
+    }
+    if (C % 16 > 0) {
+        for (int l = 0; l < C % 16; l++)
+            lane[l] += e[C - C % 16 + l];
+    }
+    return fold_16(lane);
+}
+
+/* Positions first .. first + rows - 1; returns `total` plus their losses. */
+static STEPC_INLINE T rows_block(const int rows, const int first, const T total, const T share,
+                                 const T *restrict score, const LABELS *restrict label, T *restrict e)
+{
+    T top[BLOCK], picked[BLOCK], sum[BLOCK], value = total;
+    for (int i = 0; i < rows; i++) {
+        const T *const row = score + (first + i) * C;
+        top[i] = max_of_row(row);
+        for (int c = 0; c < C; c++)
+            e[i * C + c] = row[c] - top[i];
+        picked[i] = e[i * C + class_of(label[first + i])];
+    }
+    for (int i = 0; i < rows * C; i++)
+        e[i] = exp_of(e[i]);
+    for (int i = 0; i < rows; i++)
+        sum[i] = sum_of_row(e + i * C);
+    if (WITH_GRAD) {
+        for (int i = 0; i < rows; i++) {
+            const int hot = hot_class(label[first + i]);
+            const T scale = (T)1 / sum[i];
+            T factor = share;
+            if (HAS_IGNORE + HAS_WEIGHTS > 0)
+                factor = weight_of(label[first + i]) * share;
+            for (int c = 0; c < C; c++) {
+                T v = (e[i * C + c] * scale - (c == hot ? (T)1 : (T)0)) * factor;
+                if (HAS_IGNORE)
+                    v = hot < 0 ? (T)0 : v;
+                grad(first + i, c, 0, v);
+            }
+        }
+    } else {
+        (void)share;
+    }
+    if (WITH_LOSS + WITH_LOG_PROB > 0) {
+        for (int i = 0; i < rows; i++)
+            sum[i] = log_of(sum[i]);
+    }
+    if (WITH_LOG_PROB) {
+        for (int i = 0; i < rows; i++) {
+            for (int c = 0; c < C; c++) {
+                const T v = (score[(first + i) * C + c] - top[i]) - sum[i];
+                log_prob(first + i, c, 0, v);
+            }
+        }
+    }
+    if (WITH_LOSS) {
+        for (int i = 0; i < rows; i++)
+            sum[i] = sum[i] - picked[i];
+        if (HAS_WEIGHTS) {
+            for (int i = 0; i < rows; i++)
+                sum[i] *= weight_of(label[first + i]);
+        }
+        if (HAS_IGNORE) {
+            for (int i = 0; i < rows; i++)
+                sum[i] = hot_class(label[first + i]) < 0 ? (T)0 : sum[i];
+        }
+        if (REDUCTION == 0) {
+            for (int i = 0; i < rows; i++)
+                loss_at(first + i, 0, sum[i]);
+        } else {
+            for (int i = 0; i < rows; i++)
+                value += sum[i];
+        }
+    } else {
+        (void)picked;
+    }
+    return value;
+}
+
+/* ---- scores of neighbouring positions side by side -------------------------- */
+
+/* Positions (n, first) .. (n, first + columns - 1). */
+static STEPC_INLINE T columns_block(const int columns, const int n, const int first, const T total, const T share,
+                                    const T *restrict score, const LABELS *restrict all_labels, T *restrict e)
+{
+    const T *const column = score + n * (C * D) + first;
+    const LABELS *const label = all_labels + n * D + first;
+    T top[BLOCK], picked[BLOCK], sum[BLOCK], value = total;
+    for (int i = 0; i < columns; i++)
+        top[i] = column[i];
+    for (int c = 1; c < C; c++) {
+        for (int i = 0; i < columns; i++)
+            top[i] = column[c * D + i] > top[i] ? column[c * D + i] : top[i];
+    }
+    for (int c = 0; c < C; c++) {
+        for (int i = 0; i < columns; i++)
+            e[c * columns + i] = column[c * D + i] - top[i];
+    }
+    for (int i = 0; i < columns; i++) {
+        picked[i] = e[class_of(label[i]) * columns + i];
+        sum[i] = (T)0;
+    }
+    for (int i = 0; i < C * columns; i++)
+        e[i] = exp_of(e[i]);
+    for (int c = 0; c < C; c++) {
+        for (int i = 0; i < columns; i++)
+            sum[i] += e[c * columns + i];
+    }
+    if (WITH_GRAD) {
+        int hot[BLOCK];
+        T scale[BLOCK], factor[BLOCK];
+        for (int i = 0; i < columns; i++) {
+            hot[i] = hot_class(label[i]);
+            scale[i] = (T)1 / sum[i];
+            factor[i] = share;
+            if (HAS_IGNORE + HAS_WEIGHTS > 0)
+                factor[i] = weight_of(label[i]) * share;
+        }
+        for (int c = 0; c < C; c++) {
+            for (int i = 0; i < columns; i++) {
+                T v = (e[c * columns + i] * scale[i] - (c == hot[i] ? (T)1 : (T)0)) * factor[i];
+                if (HAS_IGNORE)
+                    v = hot[i] < 0 ? (T)0 : v;
+                grad(n, c, first + i, v);
+            }
+        }
+    } else {
+        (void)share;
+    }
+    if (WITH_LOSS + WITH_LOG_PROB > 0) {
+        for (int i = 0; i < columns; i++)
+            sum[i] = log_of(sum[i]);
+    }
+    if (WITH_LOG_PROB) {
+        for (int c = 0; c < C; c++) {
+            for (int i = 0; i < columns; i++) {
+                const T v = (column[c * D + i] - top[i]) - sum[i];
+                log_prob(n, c, first + i, v);
+            }
+        }
+    }
+    if (WITH_LOSS) {
+        for (int i = 0; i < columns; i++)
+            sum[i] = sum[i] - picked[i];
+        if (HAS_WEIGHTS) {
+            for (int i = 0; i < columns; i++)
+                sum[i] *= weight_of(label[i]);
+        }
+        if (HAS_IGNORE) {
+            for (int i = 0; i < columns; i++)
+                sum[i] = hot_class(label[i]) < 0 ? (T)0 : sum[i];
+        }
+        if (REDUCTION == 0) {
+            for (int i = 0; i < columns; i++)
+                loss_at(n, first + i, sum[i]);
+        } else {
+            for (int i = 0; i < columns; i++)
+                value += sum[i];
+        }
+    } else {
+        (void)picked;
+    }
+    return value;
+}
+
+/* ---- all positions ---------------------------------------------------------- */
+
+KERNEL static void softmax_cross_entropy(const T *restrict scores, const LABELS *restrict labels, T *restrict scratch)
+{
+    T total = (T)0, share = (T)1, weight = (T)(N * D);
+    if (REDUCTION == 2) {
+        if (HAS_IGNORE + HAS_WEIGHTS > 0) {
+            weight = (T)0;
+            for (int p = 0; p < N * D; p++)
+                weight += weight_of(labels[p]);
+        }
+        share = (T)1 / weight;
+    }
+    if (D == 1) {
+        for (int i = 0; i < N - N % BLOCK; i += BLOCK)
+            total = rows_block(BLOCK, i, total, share, scores, labels, scratch);
+        if (N % BLOCK > 0)
+            total = rows_block(N % BLOCK, N - N % BLOCK, total, share, scores, labels, scratch);
+    } else {
+        for (int n = 0; n < N; n++) {
+            for (int d = 0; d < D - D % BLOCK; d += BLOCK)
+                total = columns_block(BLOCK, n, d, total, share, scores, labels, scratch);
+            if (D % BLOCK > 0)
+                total = columns_block(D % BLOCK, n, D - D % BLOCK, total, share, scores, labels, scratch);
+        }
+    }
+    if (WITH_LOSS * REDUCTION == 1) {
+        loss(total);
+    } else if (WITH_LOSS * REDUCTION == 2) {
+        const T mean = total / weight;
+        loss(mean);
+    } else {
+        (void)total;
+    }
+    (void)weight;
+}

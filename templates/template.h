@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: 0BSD */
+/* Marks for kernel templates. A template is an ordinary C99 file that compiles with sample values; the build finds its
+ * holes with libclang by these annotations, other compilers see nothing.
+ *
+ *   enum HOLE { M = 3, N = 4 };                           integer holes: each enumerator becomes a literal
+ *   typedef float T HOLE;                                 type hole; write its constants as (T)0 or (T)0.5
+ *   static inline T HOLE load(int i) { ... }              expression hole: a call becomes an expression
+ *   static inline void HOLE finish(int i, T x) { ... }    statement hole: a call, alone on its line, becomes statements
+ *   KERNEL static void product(const T *restrict a)       what is instantiated; its parameters can be renamed
+ *
+ * Expressions of integer holes and literals only are computed: N - N % 16 becomes one number.
+ *
+ * An `if` (or ?:) whose condition is made of integer holes and literals is decided at instantiation; only the live branch
+ * is emitted, without braces where that is safe. It and statement holes stand on lines of their own.
+ *
+ * Other static functions, typedefs and const tables of the file that a kernel uses are carried along. What depends on
+ * no hole keeps its name and is emitted once; what depends on type holes only gets the types as a suffix (tile_float);
+ * everything else belongs to the instance (INSTANCE_part), and if a statement or expression hole is called in it, what the
+ * hole's text captures is passed to it as further parameters.
+ *
+ * Functions of the runtime's headers (stepc_expf) are copied from there. Macros must come from a header, since they would
+ * not be emitted: either one that emitted code includes, or one that is embedded whole. No #if inside functions; write
+ * one function per form instead (product_vector, product_lanes, product_scalar): the emitter writes the #if. */
+#ifndef STEPC_TEMPLATE_H
+#define STEPC_TEMPLATE_H
+
+#if defined(__clang__)
+#define HOLE __attribute__((annotate("hole")))
+#define KERNEL __attribute__((annotate("kernel")))
+#else
+#define HOLE
+#define KERNEL
+#endif
+
+#endif
