@@ -42,6 +42,20 @@ extern "C" {
 #endif
 #define STEPC_KERNEL STEPC_CODE STEPC_NOINLINE
 
+/* Infinity and NaN as constants of each type, for emitted code. Without the built-ins they are values that overflow; what
+ * the arithmetic says about them then is the compiler's business. */
+#if defined(__GNUC__)
+#define STEPC_INFF __builtin_inff()
+#define STEPC_INF __builtin_inf()
+#define STEPC_NANF __builtin_nanf("")
+#define STEPC_NAN __builtin_nan("")
+#else
+#define STEPC_INFF ((float)(1e300 * 1e300))
+#define STEPC_INF (1e300 * 1e300)
+#define STEPC_NANF (STEPC_INFF - STEPC_INFF)
+#define STEPC_NAN (STEPC_INF - STEPC_INF)
+#endif
+
 /* ---- status ----------------------------------------------------------------- */
 
 /* An entry that returns anything but STEPC_OK has left the state as it was. ORDER STATUS: texts in stepc.c. */

@@ -3,7 +3,7 @@
  * 0, the least number divided by -1 wraps, a shift by the width or more gives 0, a floating-point number becomes an
  * integer by dropping its fraction and saturating, NaN becomes 0. x mod 0 is 0 as well.
  *
- * Used like stepc_math.h. Narrow types: compute in 32 bits, then wrap, e.g. stepc_signed8((uint32_t)stepc_div32(a, b)). */
+ * Used like stepc_math.h. Narrow types: compute in 32 bits, then wrap: stepc_signed8((uint32_t)stepc_div32(a, b)). */
 #ifndef STEPC_INTEGER_H
 #define STEPC_INTEGER_H
 

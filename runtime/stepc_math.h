@@ -512,8 +512,9 @@ static inline float stepc_powf(float x, float y)
 
     /* Adding 2^23 rounds to an integer; from 2^23 on everything is one, from 2^24 on an even one. */
     const float half = 0.5f * ay;
-    const uint32_t integer = (uint32_t)(ay >= 8388608.0f) | (uint32_t)((ay + 8388608.0f) - 8388608.0f == ay);
-    const uint32_t even = (uint32_t)(half >= 8388608.0f) | (uint32_t)((half + 8388608.0f) - 8388608.0f == half);
+    const float big = 8388608.0f;
+    const uint32_t integer = (uint32_t)(ay >= big) | (uint32_t)((ay + big) - big == ay);
+    const uint32_t even = (uint32_t)(half >= big) | (uint32_t)((half + big) - big == half);
     const uint32_t negative = stepc_bitsf(x) >> 31;
     const float with_sign = stepc_from_bitsf(stepc_bitsf(magnitude) | (negative & integer & (even ^ 1u)) << 31);
     const uint32_t undefined = (negative & (integer ^ 1u) & (uint32_t)((ax < inf) & (ax > 0.0f))) |
@@ -601,8 +602,9 @@ static inline double stepc_pow(double x, double y)
 
     /* Adding 2^52 rounds to an integer; from 2^52 on everything is one, from 2^53 on an even one. */
     const double half = 0.5 * ay;
-    const uint64_t integer = (uint64_t)(ay >= 4503599627370496.0) | (uint64_t)((ay + 4503599627370496.0) - 4503599627370496.0 == ay);
-    const uint64_t even = (uint64_t)(half >= 4503599627370496.0) | (uint64_t)((half + 4503599627370496.0) - 4503599627370496.0 == half);
+    const double big = 4503599627370496.0;
+    const uint64_t integer = (uint64_t)(ay >= big) | (uint64_t)((ay + big) - big == ay);
+    const uint64_t even = (uint64_t)(half >= big) | (uint64_t)((half + big) - big == half);
     const uint64_t negative = stepc_bits(x) >> 63;
     const double with_sign = stepc_from_bits(stepc_bits(magnitude) | (negative & integer & (even ^ 1u)) << 63);
     const uint64_t undefined = (negative & (integer ^ 1u) & (uint64_t)((ax < inf) & (ax > 0.0))) |
@@ -904,7 +906,8 @@ static inline float stepc_sinf(float x)
     const uint32_t n = stepc_quadrantf(x, &r, &rest);
     const float y = stepc_selectf((int)(n & 1u), stepc_kernel_cosf(r, rest), stepc_kernel_sinf(r, rest));
     const float value = stepc_from_bitsf(stepc_bitsf(y) ^ (stepc_bitsf(x) >> 31 ^ n >> 1) << 31);
-    return stepc_selectf(stepc_fabsf(x) < stepc_from_bitsf(0x7F800000u), value, stepc_from_bitsf(0x7FC00000u));
+    const int is_finite = stepc_fabsf(x) < stepc_from_bitsf(0x7F800000u);
+    return stepc_selectf(is_finite, value, stepc_from_bitsf(0x7FC00000u));
 }
 
 static inline float stepc_cosf(float x)
@@ -913,7 +916,8 @@ static inline float stepc_cosf(float x)
     const uint32_t n = stepc_quadrantf(x, &r, &rest);
     const float y = stepc_selectf((int)(n & 1u), stepc_kernel_sinf(r, rest), stepc_kernel_cosf(r, rest));
     const float value = stepc_from_bitsf(stepc_bitsf(y) ^ ((n + 1u) >> 1) << 31);
-    return stepc_selectf(stepc_fabsf(x) < stepc_from_bitsf(0x7F800000u), value, stepc_from_bitsf(0x7FC00000u));
+    const int is_finite = stepc_fabsf(x) < stepc_from_bitsf(0x7F800000u);
+    return stepc_selectf(is_finite, value, stepc_from_bitsf(0x7FC00000u));
 }
 
 static inline double stepc_sin(double x)
@@ -922,7 +926,8 @@ static inline double stepc_sin(double x)
     const uint64_t n = stepc_quadrant(x, &r, &rest);
     const double y = stepc_select((int)(n & 1u), stepc_kernel_cos(r, rest), stepc_kernel_sin(r, rest));
     const double value = stepc_from_bits(stepc_bits(y) ^ (stepc_bits(x) >> 63 ^ n >> 1) << 63);
-    return stepc_select(stepc_fabs(x) < stepc_from_bits(0x7FF0000000000000u), value, stepc_from_bits(0x7FF8000000000000u));
+    const int is_finite = stepc_fabs(x) < stepc_from_bits(0x7FF0000000000000u);
+    return stepc_select(is_finite, value, stepc_from_bits(0x7FF8000000000000u));
 }
 
 static inline double stepc_cos(double x)
@@ -931,7 +936,8 @@ static inline double stepc_cos(double x)
     const uint64_t n = stepc_quadrant(x, &r, &rest);
     const double y = stepc_select((int)(n & 1u), stepc_kernel_sin(r, rest), stepc_kernel_cos(r, rest));
     const double value = stepc_from_bits(stepc_bits(y) ^ ((n + 1u) >> 1) << 63);
-    return stepc_select(stepc_fabs(x) < stepc_from_bits(0x7FF0000000000000u), value, stepc_from_bits(0x7FF8000000000000u));
+    const int is_finite = stepc_fabs(x) < stepc_from_bits(0x7FF0000000000000u);
+    return stepc_select(is_finite, value, stepc_from_bits(0x7FF8000000000000u));
 }
 
 /* ---- rounding to integers, remainder: exact ----------------------------------- */

@@ -6,8 +6,7 @@
 #include "base/str.h"
 #include <string.h>
 
-/* ---- small things that check.c needs too ---------------------------------------------------------------------------
- */
+/* ---- small things that check.c needs too ------------------------------------------------------------------------- */
 
 const char *cfront_text(struct arena *a, CXString s)
 {
@@ -76,8 +75,7 @@ struct loc cfront_loc(const struct cfront_source *s, size_t offset)
     return at;
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------------------
- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 typedef VEC(struct cfront_node *) node_list;
 typedef VEC(struct cfront_macro_use) macro_list;

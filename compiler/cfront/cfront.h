@@ -6,8 +6,7 @@
 
 #include "base/diag.h"
 
-/* ---- parsing -------------------------------------------------------------------------------------------------------
- */
+/* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
 enum cfront_kind {
     CFRONT_OTHER,
@@ -90,8 +89,7 @@ bool cfront_is_system(const char *path);
 /* A place in the file, for messages. */
 struct loc cfront_loc(const struct cfront_source *s, size_t offset);
 
-/* ---- checking emitted C --------------------------------------------------------------------------------------------
- */
+/* ---- checking emitted C ------------------------------------------------------------------------------------------ */
 
 struct cfront_file {
     const char *name, *text;

@@ -115,7 +115,7 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     struct emission e = {.arena = a, .diag = d, .program = p, .plans = plans, .options = o};
     e.name = o->name;
     e.upper = name_upper(a, o->name);
-    e.file.taken.arena = e.helpers.arena = e.functions.arena = e.constants.arena = a;
+    e.file.taken.arena = e.helpers.arena = e.functions.arena = e.constants.arena = e.shared_pieces.arena = a;
     e.constants_text.text.arena = e.entries_text.text.arena = e.arena_text.text.arena = e.c.text.arena = e.h.text.arena = a;
     e.constants_text.depth = 0;
     const size_t errors = d->errors;

@@ -6,6 +6,7 @@
 #include "emit/names.h"
 #include "emit/number.h"
 #include "emit/writer.h"
+#include "lower/template.h"
 
 /* An emitted kernel function; equal bodies share one. */
 struct kernel_function {
@@ -24,7 +25,8 @@ struct emission {
     struct name_scope file;   /* file-level identifiers */
     const char **member;      /* state member of each variable, by index */
     struct map helpers;       /* elementary functions used, by name (values unused) */
-    bool uses_registers;      /* some kernel needs the register tile section */
+    VEC(struct template_use) sections; /* of templates/ (register tiles), used by kernels */
+    struct map shared_pieces; /* functions that several template kernels may use: name -> text */
     struct map functions;     /* body text -> struct kernel_function * */
     struct map constants;     /* dtype and digest of the content -> name of the array */
     struct writer constants_text;
@@ -87,8 +89,17 @@ const char *c_type(enum dtype d);
 void emit_stores(struct expr_scope *s, struct writer *w, const struct part *p);
 /* A loop nest with its reduction (kernel_loops.c). */
 void emit_loops(struct expr_scope *s, struct writer *w, const struct part *p);
-/* The body of a template kernel (kernel_template.c). */
+/* The body of a template kernel and, above it, the functions of its own (kernel_template.c). PLACEHOLDER stands for the name. */
+#define PLACEHOLDER "@NAME@"
 void emit_template_body(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before);
+/* Identifiers that parameters and locals of the kernel must not have. */
+void reserve_template_names(const struct kernel *k, struct name_scope *names);
+/* Does the text name the identifier? */
+bool text_names(const char *text, const char *name);
+/* Puts the name in and lays out again what its length changes: heads of functions and long calls (layout.c). */
+const char *layout_kernel(struct arena *a, const char *text, const char *name);
+/* "const float *restrict x" */
+const char *param_declaration(struct arena *a, const struct kernel_param *p);
 /* The smallest of int, int32_t, int64_t that holds every index of the kernel, for loop variables. */
 const char *index_type(const struct kernel *k);
 

@@ -35,13 +35,11 @@ static kernel_params find_params(struct emission *e, const struct kernel *k, str
     without_checks.checks.count = 0;
     kernel_reads(e->arena, &without_checks, &reads);
     kernel_writes(e->arena, &without_checks, &writes);
-    for (int o = 0; o < k->operand_count; o++) /* the template's own names come first */
-        map_set(&names->taken, k->operands[o].param, NULL);
-    if (k->scratch_param)
-        map_set(&names->taken, k->scratch_param, NULL);
+    if (k->tmpl)
+        reserve_template_names(k, names);
     for (size_t i = 0; i < writes.count; i++) {
         struct kernel_param p = {.buffer = writes.data[i], .written = true};
-        p.name = name_in(names, contains(&reads, p.buffer) ? "w" : "y_");
+        p.name = name_in(names, contains(&reads, p.buffer) ? "w" : "y");
         vec_push(e->arena, &params, p);
     }
     for (size_t i = 0; i < reads.count; i++) {
@@ -61,7 +59,7 @@ static kernel_params find_params(struct emission *e, const struct kernel *k, str
     return params;
 }
 
-static const char *param_declaration(struct arena *a, const struct kernel_param *p)
+const char *param_declaration(struct arena *a, const struct kernel_param *p)
 {
     const char *type = c_type(p->buffer->dtype);
     if (p->by_value)
@@ -152,11 +150,31 @@ static const char *comment_text(struct emission *e, const struct kernel *k, cons
     return strbuf_text(&b);
 }
 
+/* Parameters that the body does not mention: of a kernel over nothing, say. */
+static const char *unused_text(struct emission *e, const kernel_params *params, const char *body)
+{
+    struct strbuf b = {.arena = e->arena};
+    for (size_t i = 0; i < params->count; i++)
+        if (!text_names(body, params->data[i].name))
+            strbuf_addf(&b, "    (void)%s;\n", params->data[i].name);
+    return strbuf_text(&b);
+}
+
+/* A kernel of several entries says the same in each. */
+static void add_comment(struct emission *e, struct kernel_function *f, const char *text)
+{
+    for (size_t i = 0; i < f->comments.count; i++)
+        if (str_equal(f->comments.data[i], text))
+            return;
+    vec_push(e->arena, &f->comments, text);
+}
+
 static struct kernel_function *find_function(struct emission *e, const struct kernel *k, const kernel_params *params,
                                              const struct name_scope *names, bool *uses_random)
 {
     struct writer before = {.text = {.arena = e->arena}};
     const char *body = body_text(e, k, params, names, uses_random, &before);
+    body = arena_printf(e->arena, "%s%s", unused_text(e, params, body), body);
     struct strbuf key = {.arena = e->arena};
     const char **declarations = arena_array(e->arena, const char *, params->count + 2);
     size_t count = 0;
@@ -168,7 +186,7 @@ static struct kernel_function *find_function(struct emission *e, const struct ke
     }
     for (size_t i = 0; i < count; i++)
         strbuf_addf(&key, "%s,", declarations[i]);
-    strbuf_add(&key, body);
+    strbuf_addf(&key, "%s%s", strbuf_text(&before.text), body);
     struct kernel_function *f = map_get(&e->functions, strbuf_text(&key));
     if (f)
         return f;
@@ -177,9 +195,9 @@ static struct kernel_function *find_function(struct emission *e, const struct ke
     struct writer w = {.text = {.arena = e->arena}};
     write_list(&w, arena_printf(e->arena, "static STEPC_KERNEL void %s(", f->name), declarations, count, ")");
     write_line(&w, "{");
-    strbuf_add(&w.text, body);
+    strbuf_add(&w.text, layout_kernel(e->arena, body, f->name));
     write_line(&w, "}");
-    f->text = strbuf_text(&before.text);
+    f->text = layout_kernel(e->arena, strbuf_text(&before.text), f->name);
     f->definition = strbuf_text(&w.text);
     map_set(&e->functions, strbuf_text(&key), f);
     return f;
@@ -266,7 +284,7 @@ struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, cons
     const kernel_params params = find_params(e, k, &names);
     bool uses_random = false;
     struct kernel_function *f = find_function(e, k, &params, &names, &uses_random);
-    vec_push(e->arena, &f->comments, comment_text(e, k, &params));
+    add_comment(e, f, comment_text(e, k, &params));
     struct strbuf text = {.arena = e->arena};
     strbuf_addf(&text, "%s(", f->name);
     for (size_t i = 0; i < params.count; i++)

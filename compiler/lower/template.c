@@ -9,8 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- lookup --------------------------------------------------------------------------------------------------------
- */
+/* ---- lookup ------------------------------------------------------------------------------------------------------ */
 
 const struct template_kernel *template_find(const struct template_table *t, const char *name)
 {
@@ -56,8 +55,7 @@ void template_use_helper(const struct template_table *t, const char *name, bool 
     use_with_needs(t, (size_t)(h - t->helpers), used);
 }
 
-/* ---- bindings ------------------------------------------------------------------------------------------------------
- */
+/* ---- bindings ---------------------------------------------------------------------------------------------------- */
 
 struct instantiation {
     struct arena *arena;
@@ -95,8 +93,7 @@ static const char *bound_type(const struct instantiation *in, const char *name)
     return text;
 }
 
-/* ---- integers ------------------------------------------------------------------------------------------------------
- */
+/* ---- integers ---------------------------------------------------------------------------------------------------- */
 
 #define EXPRESSION_MAX_DEPTH 32
 
@@ -152,8 +149,7 @@ static int64_t evaluate(const struct instantiation *in, const char *postfix)
     return stack[0];
 }
 
-/* ---- expression text -----------------------------------------------------------------------------------------------
- */
+/* ---- expression text --------------------------------------------------------------------------------------------- */
 
 static size_t skip_brackets(const char *s)
 {
@@ -232,8 +228,7 @@ static const char *fill_arguments(const struct instantiation *in, const char *ho
     return strbuf_text(&b);
 }
 
-/* ---- segments ------------------------------------------------------------------------------------------------------
- */
+/* ---- segments ---------------------------------------------------------------------------------------------------- */
 
 static void expand(struct instantiation *in, const struct template_text *t, struct strbuf *out);
 
@@ -342,8 +337,7 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
     return false;
 }
 
-/* ---- captures ------------------------------------------------------------------------------------------------------
- */
+/* ---- captures ---------------------------------------------------------------------------------------------------- */
 
 /* Is the hole called in live text of `t`, or of items that live text names? `within`: the item that t belongs to. */
 static bool calls_hole(const struct instantiation *in, const struct template_text *t, const char *within,
@@ -386,8 +380,7 @@ static void add_captures(const struct instantiation *in, const char *item_name, 
     }
 }
 
-/* ---- one segment ---------------------------------------------------------------------------------------------------
- */
+/* ---- one segment ------------------------------------------------------------------------------------------------- */
 
 /* "float", or nothing where no type is bound. */
 static const char *section_type(const struct instantiation *in)
@@ -459,8 +452,7 @@ static void expand(struct instantiation *in, const struct template_text *t, stru
         expand_segment(in, &t->segments[i], out);
 }
 
-/* ---- public --------------------------------------------------------------------------------------------------------
- */
+/* ---- public ------------------------------------------------------------------------------------------------------ */
 
 static struct instantiation new_instantiation(struct arena *a, const struct template_kernel *k,
                                               const struct template_binding *b)
@@ -516,8 +508,7 @@ const char *template_function(struct arena *a, const struct template_kernel *k, 
     return strbuf_text(&text);
 }
 
-/* ---- sections ------------------------------------------------------------------------------------------------------
- */
+/* ---- sections ---------------------------------------------------------------------------------------------------- */
 
 /* Is section i, for this type where types matter, used or needed by a used one? */
 static bool section_is_needed(const struct template_table *t, size_t i, const struct template_use *uses, size_t count,

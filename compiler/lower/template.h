@@ -7,8 +7,7 @@
 #include "base/vec.h"
 #include <stdint.h>
 
-/* ---- the table: generated data, read-only --------------------------------------------------------------------------
- */
+/* ---- the table: generated data, read-only ------------------------------------------------------------------------ */
 
 enum template_segment_kind {
     TEMPLATE_TEXT,           /* text as it stands */
@@ -114,8 +113,7 @@ const struct template_section *template_find_section(const struct template_table
 /* Marks helper `name` and what it needs in used[helper_count]; emit the marked ones in order. */
 void template_use_helper(const struct template_table *t, const char *name, bool *used);
 
-/* ---- instantiation -------------------------------------------------------------------------------------------------
- */
+/* ---- instantiation ----------------------------------------------------------------------------------------------- */
 
 struct template_int {
     const char *name;

@@ -260,7 +260,7 @@ static void lower_scatter(struct lower_ctx *c, const struct view *dy, const stru
     const struct access to_dy = {.buffer = dy->buffer, .offset = dy->offset};
     const int64_t rows = dy->shape.dim[1], size = shape->dim[1];
     const enum dtype type = lower_out_dtype(c, 0);
-    lower_template(c, lower_dtype(c, 0) == DTYPE_INT32 ? "scatter_add_rows_int32" : "scatter_add_rows_int64", type);
+    lower_template(c, "scatter_add_rows", type);
     lower_template_int(c, "OUTER", shape->dim[0]);
     lower_template_int(c, "ROWS", rows);
     lower_template_int(c, "SIZE", size);

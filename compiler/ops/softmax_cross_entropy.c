@@ -222,23 +222,16 @@ static void check_label_range(struct lower_ctx *c, const struct loss *l, const s
     check->except = l->ignore;
 }
 
-/* Exponentials of that many positions are in work together: at most 64 (templates/softmax.c) and, from two on, 16 KB of floats. */
-static int64_t positions_at_a_time(const struct loss *l)
-{
-    const int64_t most = l->c > 4096 / 64 ? 4096 / l->c : 64, all = l->d == 1 ? l->n : l->d;
-    const int64_t block = most < all ? most : all;
-    return block > 1 ? block : 1;
-}
-
 /* Positions at a time: enough to keep the loops over short rows long, without much scratch for long rows. Where classes do not
  * lie side by side, neighbouring positions do: a vector of them at least. */
 static int64_t block_of(const struct loss *l)
 {
     enum { MOST = 64, VECTOR = 16, SCRATCH = 1024 };
     const int64_t least = l->d == 1 ? 1 : VECTOR, available = l->d == 1 ? l->n : l->d;
-    int64_t block = SCRATCH / l->c;
+    int64_t block = SCRATCH / (l->c > 0 ? l->c : 1);
     block = block < least ? least : block > MOST ? MOST : block;
-    return block < available ? block : available;
+    block = block < available ? block : available;
+    return block > 1 ? block : 1;
 }
 
 /* The kernel of a loss or of its gradient: equal but for their parts, so that fusion makes one of the two. */
@@ -259,8 +252,8 @@ static struct loss instantiate(struct lower_ctx *c)
     lower_template_int(c, "IGNORE", l.ignore);
     lower_template_int(c, "HAS_WEIGHTS", has_weights);
     lower_template_int(c, "REDUCTION", (int64_t)l.reduction); /* 0 none, 1 sum, 2 mean */
-    lower_template_int(c, "BLOCK", positions_at_a_time(&l));
-    lower_template_scratch(c, "scratch", positions_at_a_time(&l) * l.c);
+    lower_template_int(c, "BLOCK", block_of(&l));
+    lower_template_scratch(c, "scratch", block_of(&l) * l.c);
     add_operand(c, "scores", &scores);
     add_operand(c, "labels", &labels);
     if (has_weights)

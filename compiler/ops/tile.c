@@ -28,7 +28,7 @@ static bool upgrade_1(struct upgrade_ctx *c)
 {
     struct node *n = c->node;
     const struct value *x = node_input(n, 0);
-    int64_t tiles, wish, repeats[SHAPE_MAX_RANK];
+    int64_t tiles = 0, wish = 0, repeats[SHAPE_MAX_RANK];
     int axis;
     if (x == NULL || !known_number(c, 1, "tiles", &tiles) || !known_number(c, 2, "axis", &wish))
         return false;

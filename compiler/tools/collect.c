@@ -32,8 +32,7 @@ static int column_of(const struct cfront_source *s, size_t offset)
     return (int)(offset - line_begin(s, offset));
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static bool in_helper_file(const struct gen *g, const char *base)
 {
@@ -128,8 +127,7 @@ static bool name_reference(struct file_reader *r, const struct cfront_node *n)
     return true;
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------------------------
- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 /* Splits the text between the parentheses at its outer commas: independent of how macros in it expand. */
 static void split_arguments(struct file_reader *r, struct edit *e, size_t open, size_t close)
@@ -191,8 +189,7 @@ static bool hole_call(struct file_reader *r, const struct cfront_node *parent, c
     return true;
 }
 
-/* ---- decided conditions --------------------------------------------------------------------------------------------
- */
+/* ---- decided conditions ------------------------------------------------------------------------------------------ */
 
 /* Does a declaration directly in the block share its name with anything outside the whole if statement? */
 static bool block_must_stay(const struct file_reader *r, const struct cfront_node *block, size_t begin, size_t end)
@@ -295,8 +292,7 @@ static bool decided_choice(struct file_reader *r, const struct cfront_node *n, c
     return true;
 }
 
-/* ---- constants -----------------------------------------------------------------------------------------------------
- */
+/* ---- constants --------------------------------------------------------------------------------------------------- */
 
 /* "N - N % 16" is one number. */
 static void folded(struct file_reader *r, const struct cfront_node *n, const char *postfix)
@@ -338,8 +334,7 @@ static bool constant_of_type(struct file_reader *r, const struct cfront_node *n)
     return true;
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------------------
- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 static bool new_name(struct file_reader *r, const struct cfront_node *n)
 {
@@ -435,8 +430,7 @@ static bool walk(struct file_reader *r, const struct cfront_node *parent, const 
     }
 }
 
-/* ---- what the tree does not show -----------------------------------------------------------------------------------
- */
+/* ---- what the tree does not show --------------------------------------------------------------------------------- */
 
 /* Conditions are segments as a whole: names in them are dealt with. */
 static bool in_condition(const struct file_reader *r, size_t offset)

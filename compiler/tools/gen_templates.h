@@ -64,8 +64,7 @@ struct file_reader {
     struct unit *unit;                           /* whose edits are being collected */
 };
 
-/* ---- source.c: questions about source text and tokens --------------------------------------------------------------
- */
+/* ---- source.c: questions about source text and tokens ------------------------------------------------------------ */
 
 const char *source_slice(struct arena *a, const struct cfront_source *s, size_t begin, size_t end);
 /* Index of the first token that begins at or after the offset; token_count if none. Comments count. */
@@ -88,8 +87,7 @@ const char *comment_above(struct arena *a, const struct cfront_source *s, size_t
 /* Part of a path behind the last slash. */
 const char *base_name(const char *path);
 
-/* ---- conditions.c ---------------------------------------------------------------------------------------------------
- */
+/* ---- conditions.c ------------------------------------------------------------------------------------------------ */
 
 /* The expression [begin, end) in postfix if it is made of integer holes and literals only (at least one hole), else
  * NULL. */

@@ -6,8 +6,7 @@
 #define ERROR_AT(r, offset, ...)                                                                                       \
     diag_error((r)->g->diag, &(struct loc[]){cfront_loc(&(r)->source, (offset))}[0], __VA_ARGS__)
 
-/* ---- roles ---------------------------------------------------------------------------------------------------------
- */
+/* ---- roles ------------------------------------------------------------------------------------------------------- */
 
 static enum role role_of_declaration(const struct cfront_node *n)
 {
@@ -59,8 +58,7 @@ static bool assign_roles(struct file_reader *r)
     return ok;
 }
 
-/* ---- what items depend on ------------------------------------------------------------------------------------------
- */
+/* ---- what items depend on ---------------------------------------------------------------------------------------- */
 
 static struct unit *find_item(struct file_reader *r, const char *name)
 {
@@ -105,8 +103,7 @@ static bool settle_dependencies(struct file_reader *r, struct unit *u)
     return true;
 }
 
-/* ---- captures ------------------------------------------------------------------------------------------------------
- */
+/* ---- captures ---------------------------------------------------------------------------------------------------- */
 
 static void add_capture(struct file_reader *r, struct unit *u, size_t close, enum template_segment_kind kind,
                         const char *item)
@@ -147,8 +144,7 @@ static bool add_capture_args(struct file_reader *r, struct unit *u)
     return true;
 }
 
-/* ---- into the table ------------------------------------------------------------------------------------------------
- */
+/* ---- into the table ---------------------------------------------------------------------------------------------- */
 
 static struct template_item make_item(struct file_reader *r, const struct unit *u)
 {

@@ -10,6 +10,7 @@ flags="-ffp-contract=off -ffunction-sections -fdata-sections $include"
 warnings="-Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -Wundef -Wcast-qual -Wmissing-prototypes -pedantic -Werror"
 
 # run MACHINE LEVEL LIMIT CPU_FLAGS...
+# shellcheck disable=SC2086 # flags are words
 run() {
     machine=$1 level=$2 limit=$3
     shift 3

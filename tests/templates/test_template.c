@@ -25,8 +25,7 @@ static void teardown(void)
     arena_free(&arena);
 }
 
-/* ---- instances of sample_vector ------------------------------------------------------------------------------------
- */
+/* ---- instances of sample_vector ---------------------------------------------------------------------------------- */
 
 static const struct template_capture captures[] = {{"finish", "float *restrict y", "y"},
                                                    {"finish", "const float rate", "rate"},
@@ -260,8 +259,7 @@ START_TEST(wrapping)
 }
 END_TEST
 
-/* ---- compiled and run ----------------------------------------------------------------------------------------------
- */
+/* ---- compiled and run -------------------------------------------------------------------------------------------- */
 
 static bool run(const char *command)
 {
@@ -330,8 +328,7 @@ START_TEST(an_instance_compiles_and_runs)
 }
 END_TEST
 
-/* ---- errors --------------------------------------------------------------------------------------------------------
- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void check_error_file(const char *path)
 {

@@ -1,0 +1,296 @@
+/* Kernels made from templates (templates/, lower/template.h): what goes into the holes.
+ *
+ *   integer holes     the kernel's ints; WITH_FINISH and the like: is there a part for the hole?
+ *   type holes        T: the kernel's type; LABELS: the type of operand "labels"
+ *   statement holes   the stores of the part of that name; the call's arguments are the indices and then the result. A hole
+ *                     "loss_at" stands for the part "loss" with indices. Without a part: nothing
+ *   expression holes  exp_of(x): the elementary function; weights_at(i): element i of operand "weights"
+ *   parameters        the operand's pointer, moved to its offset and to the place of the outer loops
+ *
+ * The kernel's name is not known before its text (kernels of equal text share a function): PLACEHOLDER stands for it. */
+#include "emit/emit_internal.h"
+#include "lower/template.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+struct template_filler {
+    struct expr_scope *s;
+    const struct kernel *k;
+    const char *outer[SHAPE_MAX_RANK]; /* index texts of the outer loops */
+};
+
+/* ---- parts -------------------------------------------------------------------------------------------------------- */
+
+static const struct part *part_of(const struct kernel *k, const char *hole)
+{
+    for (size_t p = 0; p < k->parts.count; p++)
+        if (str_equal(k->parts.data[p].hole, hole))
+            return &k->parts.data[p];
+    return NULL;
+}
+
+static const char *without_at(struct arena *a, const char *hole)
+{
+    return str_ends_with(hole, "_at") ? arena_strndup(a, hole, strlen(hole) - strlen("_at")) : hole;
+}
+
+static const struct part *part_for(struct arena *a, const struct kernel *k, const char *hole)
+{
+    const struct part *p = part_of(k, hole);
+    return p ? p : part_of(k, without_at(a, hole));
+}
+
+static struct name_scope names_copy(struct arena *a, const struct name_scope *from)
+{
+    struct name_scope to = {.taken = {.arena = a}};
+    for (size_t i = 0; i < from->taken.count; i++)
+        map_set(&to.taken, from->taken.entries[i].key, NULL);
+    return to;
+}
+
+/* The stores of a part as text. args: indices of the part's inner dims, then the result if the hole hands over one. */
+static const char *part_text(struct template_filler *f, const struct part *p, const char *const *args, size_t count)
+{
+    struct expr_scope s = *f->s;
+    struct writer w = {.text = {.arena = s.arena}};
+    const size_t inner = (size_t)(p->rank - f->k->outer_rank);
+    s.names = names_copy(s.arena, &f->s->names); /* a hole that is called twice uses the same names twice */
+    for (int d = 0; d < LOOP_MAX_DIMS; d++)
+        s.index[d] = d < f->k->outer_rank ? f->outer[d] : "0";
+    if (count < inner)
+        UNREACHABLE("hole '%s' of template '%s' has %zu arguments for %zu indices", p->hole, f->k->tmpl, count, inner);
+    for (size_t d = 0; d < inner; d++)
+        s.index[f->k->outer_rank + (int)d] = args[d];
+    s.result = count > inner ? args[count - 1] : NULL;
+    emit_stores(&s, &w, p);
+    f->s->uses_random |= s.uses_random;
+    return strbuf_text(&w.text);
+}
+
+/* ---- expression holes --------------------------------------------------------------------------------------------- */
+
+static const char *operand_text(struct template_filler *f, const char *hole, const char *const *args, size_t count)
+{
+    const char *param = without_at(f->s->arena, hole);
+    for (int o = 0; o < f->k->operand_count && param != hole && count == 1; o++) {
+        if (!str_equal(f->k->operands[o].param, param))
+            continue;
+        struct access a = f->k->operands[o].access;
+        struct expr_scope s = *f->s;
+        for (int d = 0; d < LOOP_MAX_DIMS; d++)
+            s.index[d] = d < f->k->outer_rank ? f->outer[d] : d == f->k->outer_rank ? args[0] : "0";
+        a.stride[f->k->outer_rank] = 1;
+        return access_text(&s, &a);
+    }
+    return NULL;
+}
+
+static const char *function_text(struct template_filler *f, const char *hole, const char *const *args, size_t count)
+{
+    if (!str_ends_with(hole, "_of") || count != 1)
+        return NULL;
+    const char *name = arena_printf(f->s->arena, "stepc_%.*s%s", (int)(strlen(hole) - strlen("_of")), hole,
+                                    f->k->type == DTYPE_DOUBLE ? "" : "f");
+    return arena_printf(f->s->arena, "%s(%s)", use_helper(f->s->e, name), args[0]);
+}
+
+static const char *fill_hole(void *user, const char *hole, const char *const *args, size_t count, bool bare)
+{
+    struct template_filler *f = user;
+    (void)bare; /* subscripts and calls bind tightly */
+    const struct part *p = part_for(f->s->arena, f->k, hole);
+    if (p)
+        return part_text(f, p, args, count);
+    const char *text = operand_text(f, hole, args, count);
+    text = text ? text : function_text(f, hole, args, count);
+    return text ? text : "";
+}
+
+/* ---- captures ----------------------------------------------------------------------------------------------------- */
+
+static bool is_name_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+bool text_names(const char *text, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = strstr(text, name); at; at = strstr(at + 1, name))
+        if ((at == text || !is_name_char(at[-1])) && !is_name_char(at[length]))
+            return true;
+    return false;
+}
+
+typedef VEC(struct template_capture) capture_list;
+
+static void add_captures(struct template_filler *f, const char *hole, const char *text, capture_list *out)
+{
+    struct arena *a = f->s->arena;
+    for (size_t i = 0; i < f->s->params->count; i++) {
+        const struct kernel_param *p = &f->s->params->data[i];
+        if (text_names(text, p->name))
+            vec_push(a, out, ((struct template_capture){hole, param_declaration(a, p), p->name}));
+    }
+    static const char *const others[] = {"seed", "counter"};
+    for (size_t i = 0; i < 2; i++)
+        if (text_names(text, others[i]))
+            vec_push(a, out, ((struct template_capture){hole, arena_printf(a, "const uint64_t %s", others[i]), others[i]}));
+    for (int d = 0; d < f->k->outer_rank; d++)
+        if (text_names(text, f->outer[d]) && is_name_char(f->outer[d][0]) && !isdigit((unsigned char)f->outer[d][0]))
+            vec_push(a, out, ((struct template_capture){hole, arena_printf(a, "const %s %s", f->s->index_type, f->outer[d]), f->outer[d]}));
+}
+
+static void collect_captures(struct template_filler *f, capture_list *out)
+{
+    struct arena *a = f->s->arena;
+    const char *args[LOOP_MAX_DIMS + 1];
+    for (int d = 0; d <= LOOP_MAX_DIMS; d++)
+        args[d] = "0";
+    for (size_t p = 0; p < f->k->parts.count; p++) {
+        const struct part *part = &f->k->parts.data[p];
+        const size_t count = (size_t)(part->rank - f->k->outer_rank) + 1;
+        const char *text = part_text(f, part, args, count);
+        add_captures(f, part->hole, text, out);
+        add_captures(f, arena_printf(a, "%s_at", part->hole), text, out);
+    }
+    for (int o = 0; o < f->k->operand_count; o++) {
+        const char *hole = arena_printf(a, "%s_at", f->k->operands[o].param);
+        add_captures(f, hole, operand_text(f, hole, args, 1), out);
+    }
+}
+
+/* ---- bindings ----------------------------------------------------------------------------------------------------- */
+
+typedef VEC(struct template_int) int_list;
+typedef VEC(struct template_name) name_list;
+
+static int_list bind_ints(struct arena *a, const struct kernel *k)
+{
+    int_list ints = {0};
+    for (int i = 0; i < k->int_count; i++)
+        vec_push(a, &ints, ((struct template_int){k->ints[i].name, k->ints[i].value}));
+    for (size_t p = 0; p < k->parts.count; p++)
+        vec_push(a, &ints, ((struct template_int){arena_printf(a, "WITH_%s", name_upper(a, k->parts.data[p].hole)), 1}));
+    return ints;
+}
+
+static name_list bind_types(struct arena *a, const struct kernel *k)
+{
+    name_list types = {0};
+    vec_push(a, &types, ((struct template_name){"T", c_type(k->type)}));
+    for (int o = 0; o < k->operand_count; o++)
+        vec_push(a, &types, ((struct template_name){name_upper(a, k->operands[o].param), c_type(k->operands[o].access.buffer->dtype)}));
+    return types;
+}
+
+static bool moves(const struct kernel *k, const struct access *a)
+{
+    bool found = a->offset != 0;
+    for (int d = 0; d < k->outer_rank; d++)
+        found |= a->stride[d] != 0 && k->outer_extent[d] != 1;
+    return found;
+}
+
+/* Pointers to where the operands begin, under the names that the template's parameters get. */
+static name_list bind_operands(struct template_filler *f, struct writer *w)
+{
+    name_list params = {0};
+    for (int o = 0; o < f->k->operand_count; o++) {
+        const struct access *access = &f->k->operands[o].access;
+        const char *name = param_name(f->s, access->buffer);
+        if (moves(f->k, access)) {
+            struct expr_scope s = *f->s;
+            for (int d = 0; d < LOOP_MAX_DIMS; d++)
+                s.index[d] = d < f->k->outer_rank ? f->outer[d] : "0";
+            const char *place = access_text(&s, access);
+            name = name_in(&f->s->names, arena_printf(f->s->arena, "%s_here", f->k->operands[o].param));
+            write_line(w, "const %s *const %s = &%s;", c_type(access->buffer->dtype), name, place);
+        }
+        vec_push(f->s->arena, &params, ((struct template_name){f->k->operands[o].param, name}));
+    }
+    return params;
+}
+
+/* ---- the body ----------------------------------------------------------------------------------------------------- */
+
+void reserve_template_names(const struct kernel *k, struct name_scope *names)
+{
+    const struct template_kernel *t = template_find(&template_table, k->tmpl);
+    if (!t)
+        UNREACHABLE("there is no template '%s'", k->tmpl);
+    for (const char *const *name = t->names; *name; name++)
+        map_set(&names->taken, *name, NULL);
+}
+
+static void note_uses(struct emission *e, const struct template_instance *made)
+{
+    for (size_t i = 0; i < made->helpers.count; i++)
+        use_helper(e, made->helpers.data[i]);
+    for (size_t i = 0; i < made->sections.count; i++) {
+        bool known = false;
+        for (size_t u = 0; u < e->sections.count; u++)
+            known |= str_equal(e->sections.data[u].name, made->sections.data[i].name) &&
+                     str_equal(e->sections.data[u].type, made->sections.data[i].type);
+        if (!known)
+            vec_push(e->arena, &e->sections, made->sections.data[i]);
+    }
+}
+
+/* What belongs to the kernel goes before it; what several kernels may use is kept for the file. */
+static void place_pieces(struct emission *e, const struct template_instance *made, struct writer *before)
+{
+    for (size_t i = 0; i < made->pieces.count; i++) {
+        const struct template_piece *p = &made->pieces.data[i];
+        if (!str_starts_with(p->name, PLACEHOLDER)) {
+            map_set(&e->shared_pieces, p->name, (void *)(uintptr_t)p->text);
+            continue;
+        }
+        if (before->text.length > 0)
+            write_blank(before);
+        strbuf_add(&before->text, p->text);
+    }
+}
+
+static int open_outer(struct template_filler *f, struct writer *w)
+{
+    static const char *const wishes[] = {"n", "h", "g", "m"};
+    int open = 0;
+    for (int d = 0; d < f->k->outer_rank; d++) {
+        f->outer[d] = "0";
+        if (f->k->outer_extent[d] == 1)
+            continue;
+        const char *i = name_in(&f->s->names, wishes[open % 4]);
+        write_open(w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", f->s->index_type, i, i, f->k->outer_extent[d], i);
+        f->outer[d] = i;
+        open++;
+    }
+    return open;
+}
+
+void emit_template_body(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before)
+{
+    const struct template_kernel *t = template_find(&template_table, k->tmpl);
+    struct template_filler f = {.s = s, .k = k};
+    int open = open_outer(&f, w);
+    const name_list params = bind_operands(&f, w), types = bind_types(s->arena, k);
+    const int_list ints = bind_ints(s->arena, k);
+    capture_list captures = {0};
+    collect_captures(&f, &captures);
+    const struct template_binding binding = {
+        .name = PLACEHOLDER,
+        .ints = ints.data, .int_count = ints.count,
+        .types = types.data, .type_count = types.count,
+        .params = params.data, .param_count = params.count,
+        .fill = fill_hole, .user = &f,
+        .captures = captures.data, .capture_count = captures.count};
+    struct template_instance made;
+    template_instantiate(s->arena, t, &binding, &made);
+    write_block(w, made.body);
+    for (; open > 0; open--)
+        write_close(w, "");
+    note_uses(s->e, &made);
+    place_pieces(s->e, &made, before);
+}

@@ -1,0 +1,52 @@
+/* What kernels stand on: the register tiles of templates/ and the elementary functions of runtime/, each only where used. */
+#include "emit/emit_internal.h"
+
+#include <string.h>
+
+/* Marks the used functions; names that are no function of the runtime are the emitter's own. */
+static bool *used_helpers(struct emission *e)
+{
+    bool *used = arena_array(e->arena, bool, template_table.helper_count + 1);
+    for (size_t i = 0; i < e->helpers.count; i++)
+        if (template_find_helper(&template_table, e->helpers.entries[i].key))
+            template_use_helper(&template_table, e->helpers.entries[i].key, used);
+    return used;
+}
+
+static void write_helpers(struct emission *e, const bool *used)
+{
+    bool any = false;
+    for (size_t i = 0; i < template_table.helper_count; i++) {
+        const struct template_helper *h = &template_table.helpers[i];
+        if (!used[i])
+            continue;
+        if (any)
+            write_blank(&e->c);
+        else
+            write_section(&e->c, "elementary functions");
+        any = true;
+        if (h->comment)
+            strbuf_addf(&e->c.text, "%s\n", h->comment);
+        strbuf_add(&e->c.text, h->text);
+    }
+}
+
+void section_math(struct emission *e)
+{
+    bool *used = used_helpers(e);
+    if (e->sections.count > 0) {
+        write_section(&e->c, "registers");
+        struct strbuf text = {.arena = e->arena};
+        template_add_sections(e->arena, &template_table, e->sections.data, e->sections.count, &text, used);
+        strbuf_add(&e->c.text, strbuf_text(&text));
+    }
+    write_helpers(e, used);
+    if (e->shared_pieces.count == 0)
+        return;
+    write_section(&e->c, "shared by kernels");
+    for (size_t i = 0; i < e->shared_pieces.count; i++) {
+        if (i > 0)
+            write_blank(&e->c);
+        strbuf_add(&e->c.text, e->shared_pieces.entries[i].value);
+    }
+}

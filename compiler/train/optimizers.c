@@ -1,0 +1,418 @@
+/* Optimizers: one update for each trained tensor. momentum, nesterov, adagrad and adam are ONNX operators; the others are
+ * written out. One node for each tensor, since it then fuses with the gradient that it alone reads. */
+#include "train/prepare_internal.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* ---- the command line's text ---------------------------------------------------------------------------------------- */
+
+#define FIELD(f) offsetof(struct optimizer, f)
+enum { KEYS = 5 };
+
+struct key {
+    const char *name;
+    size_t field;
+    double usual;
+    double low, high; /* allowed: [low, high], or [low, high) where `open` */
+    bool open;
+};
+
+struct optimizer_rule {
+    const char *name;
+    double rate;        /* usual learning rate */
+    int64_t first_step; /* usual value of T at the first step */
+    bool counts;        /* reads T */
+    struct key keys[KEYS + 1];
+};
+
+#define DECAY(name, usual) {#name, FIELD(name), (usual), 0, 1, true}
+#define AMOUNT(name, usual) {#name, FIELD(name), (usual), 0, HUGE_VAL, true}
+
+/* Rows in the order of enum optimizer_kind. The usual values are ONNX's where the operator has any, else PyTorch's. */
+static const struct optimizer_rule rules[OPTIMIZER_COUNT] = {
+    {"sgd", 0.01, 0, false, {AMOUNT(norm_coefficient, 0)}},
+    {"momentum", 0.01, 0, true, {AMOUNT(alpha, 0.9), AMOUNT(beta, 1), AMOUNT(norm_coefficient, 0)}},
+    {"nesterov", 0.01, 0, true, {AMOUNT(alpha, 0.9), AMOUNT(beta, 1), AMOUNT(norm_coefficient, 0)}},
+    {"adagrad", 0.01, 0, true, {AMOUNT(epsilon, 1e-6), AMOUNT(decay_factor, 0), AMOUNT(norm_coefficient, 0)}},
+    {"adam",
+     0.001,
+     1,
+     true,
+     {DECAY(alpha, 0.9), DECAY(beta, 0.999), AMOUNT(epsilon, 1e-6), AMOUNT(norm_coefficient, 0), AMOUNT(norm_coefficient_post, 0)}},
+    {"adamw",
+     0.001,
+     0,
+     true,
+     {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8), AMOUNT(weight_decay, 0.01), AMOUNT(decay_min_rank, 0)}},
+    {"rmsprop", 0.01, 0, false, {DECAY(alpha, 0.99), AMOUNT(epsilon, 1e-8), AMOUNT(norm_coefficient, 0)}},
+};
+
+static bool find_rule(struct diag *d, const char *name, enum optimizer_kind *out)
+{
+    const char *names[OPTIMIZER_COUNT];
+    struct strbuf all = {.arena = d->arena};
+    for (int i = 0; i < OPTIMIZER_COUNT; i++) {
+        names[i] = rules[i].name;
+        strbuf_addf(&all, "%s%s", i ? ", " : "", names[i]);
+        if (str_equal(name, names[i])) {
+            *out = (enum optimizer_kind)i;
+            return true;
+        }
+    }
+    const char *const close = str_closest(name, names, OPTIMIZER_COUNT);
+    if (close)
+        return diag_error(d, NULL, "--optimizer %s: no such optimizer; did you mean '%s'?", name, close);
+    return diag_error(d, NULL, "--optimizer %s: no such optimizer; there are: %s", name, strbuf_text(&all));
+}
+
+static double *field_of(struct optimizer *o, const struct key *k)
+{
+    return (double *)(void *)((char *)o + k->field);
+}
+
+static bool set_key(struct diag *d, struct optimizer *o, const char *name, const char *value)
+{
+    const struct optimizer_rule *const rule = &rules[o->kind];
+    const char *names[KEYS];
+    size_t count = 0;
+    double x;
+    for (const struct key *k = rule->keys; k->name; k++) {
+        names[count++] = k->name;
+        if (!str_equal(name, k->name))
+            continue;
+        if (!str_to_double(value, &x) || !(x >= k->low && (k->open ? x < k->high : x <= k->high)))
+            return diag_error(d, NULL, "--optimizer %s: %s=%s: expected a number from 0%s", rule->name, name, value,
+                              k->high == 1 ? " up to, but not, 1" : "");
+        *field_of(o, k) = x;
+        return true;
+    }
+    const char *const close = str_closest(name, names, count);
+    struct strbuf all = {.arena = d->arena};
+    for (size_t i = 0; i < count; i++)
+        strbuf_addf(&all, "%s%s", i ? ", " : "", names[i]);
+    if (close)
+        return diag_error(d, NULL, "--optimizer %s: no key '%s'; did you mean '%s'?", rule->name, name, close);
+    return diag_error(d, NULL, "--optimizer %s: no key '%s'; it has: %s", rule->name, name, strbuf_text(&all));
+}
+
+bool optimizer_parse(struct diag *d, struct arena *a, const char *text, struct optimizer *out)
+{
+    const size_t length = strcspn(text, ":");
+    *out = (struct optimizer){0};
+    if (!find_rule(d, arena_strndup(a, text, length), &out->kind))
+        return false;
+    for (const struct key *k = rules[out->kind].keys; k->name; k++)
+        *field_of(out, k) = k->usual;
+    bool ok = true;
+    for (const char *p = text + length; *p != '\0';) {
+        p++; /* ':' or ',' */
+        const size_t n = strcspn(p, ",");
+        const char *const pair = arena_strndup(a, p, n), *const equals = strchr(pair, '=');
+        if (equals)
+            ok = set_key(d, out, arena_strndup(a, pair, (size_t)(equals - pair)), equals + 1) && ok;
+        else
+            ok = diag_error(d, NULL, "--optimizer %s: '%s': expected key=value", text, pair) && ok;
+        p += n;
+    }
+    return ok;
+}
+
+/* ---- values that all updates share ---------------------------------------------------------------------------------- */
+
+struct updater {
+    struct preparer *p;
+    const struct optimizer *o;
+    const char *rate[2]; /* for float and double tensors; NULL until made */
+    enum dtype rate_dtype;
+    const char *step;    /* T; NULL where nothing reads it */
+    const char *scaled_rate[2], *root_correction[2]; /* adamw: rate / (1 - beta1^t), 1 / sqrt(1 - beta2^t) */
+};
+
+static int slot_of(enum dtype t)
+{
+    return t == DTYPE_DOUBLE;
+}
+
+/* A variable that no node changes is bound to itself: that makes it part of the state, to be saved and set at run time. */
+static void add_rate(struct updater *u)
+{
+    struct preparer *const p = u->p;
+    const struct prepare_options *const o = p->options;
+    const double rate = o->learning_rate >= 0 ? o->learning_rate : rules[u->o->kind].rate;
+    u->rate_dtype = p->trainables.data[0].tensor->dtype;
+    const char **const slot = &u->rate[slot_of(u->rate_dtype)];
+    if (o->learning_rate_input) {
+        *slot = o->learning_rate_input;
+        model_add_value(p->arena, p->algorithm, 0, *slot, u->rate_dtype, NULL, 0);
+        say(p, "learning rate: the input '%s'", *slot);
+        return;
+    }
+    struct tensor *const initial = tensor_scalar_double(p->arena, u->rate_dtype, rate);
+    *slot = add_tensor(p, "learning_rate", initial);
+    bind_update(p, *slot, add_op(p, arena_printf(p->arena, "%s.new", *slot), "Identity", *slot, NULL, NULL), initial);
+    say(p, "learning rate: %g, the variable '%s'", rate, *slot);
+}
+
+static const char *rate_for(struct updater *u, enum dtype dtype)
+{
+    const char **const slot = &u->rate[slot_of(dtype)];
+    if (!*slot)
+        *slot = add_cast(u->p, "learning_rate.cast", u->rate[slot_of(u->rate_dtype)], dtype);
+    return *slot;
+}
+
+static void add_step_count(struct updater *u)
+{
+    struct preparer *const p = u->p;
+    const struct optimizer_rule *const rule = &rules[u->o->kind];
+    if (!rule->counts)
+        return;
+    const int64_t first = p->options->first_step >= 0 ? p->options->first_step : rule->first_step;
+    struct tensor *const initial = tensor_new(p->arena, DTYPE_INT64, &SHAPE_SCALAR), *const one = tensor_new(p->arena, DTYPE_INT64, &SHAPE_SCALAR);
+    tensor_set_int(initial, 0, first);
+    tensor_set_int(one, 0, 1);
+    u->step = add_tensor(p, "step_count", initial);
+    const char *const next = add_op(p, arena_printf(p->arena, "%s.new", u->step), "Add", u->step, add_tensor(p, "one_step", one), NULL);
+    bind_update(p, u->step, next, initial);
+    say(p, "step count: from %lld, the variable '%s'", (long long)first, u->step);
+}
+
+/* 1 - beta^t in double: in float most digits of 1 - 0.999^t cancel in the first steps. Hyper-parameters are binary32, as
+ * the attributes of ONNX's optimizers are. */
+static const char *bias_correction(struct preparer *p, const char *wish, double beta, const char *t)
+{
+    const char *const power = add_op(p, arena_printf(p->arena, "%s.power", wish), "Pow", add_scalar(p, wish, DTYPE_DOUBLE, (double)(float)beta), t, NULL);
+    return add_op(p, arena_printf(p->arena, "%s.correction", wish), "Sub", add_scalar(p, "one_double", DTYPE_DOUBLE, 1), power, NULL);
+}
+
+static const char *cast_unless(struct preparer *p, const char *wish, const char *x, enum dtype from, enum dtype to)
+{
+    return from == to ? x : add_cast(p, wish, x, to);
+}
+
+/* t = T + 1: the steps done when this one is. */
+static void add_adamw_scalars(struct updater *u, enum dtype dtype)
+{
+    struct preparer *const p = u->p;
+    const int k = slot_of(dtype);
+    if (u->scaled_rate[k])
+        return;
+    const char *const count = add_cast(p, "steps_before", u->step, DTYPE_DOUBLE);
+    const char *const t = add_op(p, "steps", "Add", count, add_scalar(p, "one_double", DTYPE_DOUBLE, 1), NULL);
+    const char *const rate = cast_unless(p, "learning_rate.double", u->rate[slot_of(u->rate_dtype)], u->rate_dtype, DTYPE_DOUBLE);
+    const char *const first = bias_correction(p, "beta1", u->o->beta1, t), *const second = bias_correction(p, "beta2", u->o->beta2, t);
+    const char *const scaled = add_op(p, "corrected_rate.double", "Div", rate, first, NULL);
+    const char *const root = add_op(p, "root_of_correction", "Sqrt", second, NULL, NULL);
+    const char *const inverse = add_op(p, "inverse_root.double", "Reciprocal", root, NULL, NULL);
+    u->scaled_rate[k] = cast_unless(p, "corrected_rate", scaled, DTYPE_DOUBLE, dtype);
+    u->root_correction[k] = cast_unless(p, "inverse_root", inverse, DTYPE_DOUBLE, dtype);
+}
+
+/* ---- clipping ------------------------------------------------------------------------------------------------------- */
+
+static void clip_values(struct preparer *p)
+{
+    for (size_t i = 0; i < p->trainables.count; i++) {
+        struct trainable *const t = &p->trainables.data[i];
+        t->gradient = add_clip(p, arena_printf(p->arena, "%s.clipped", t->name), t->gradient, t->tensor->dtype,
+                               -p->options->clip_value, p->options->clip_value);
+    }
+}
+
+/* G *= min(1, limit / (norm + 1e-6)), norm over all gradients together, as torch.nn.utils.clip_grad_norm_ does. */
+static void clip_norm(struct preparer *p)
+{
+    const enum dtype dtype = p->trainables.data[0].tensor->dtype;
+    const char *sum = NULL;
+    for (size_t i = 0; i < p->trainables.count; i++) {
+        const struct trainable *const t = &p->trainables.data[i];
+        const char *part = add_reduce(p, arena_printf(p->arena, "%s.square_sum", t->name), "ReduceSumSquare", t->gradient, -1);
+        part = cast_unless(p, arena_printf(p->arena, "%s.square_sum.cast", t->name), part, t->tensor->dtype, dtype);
+        sum = sum ? add_op(p, "square_sum", "Add", sum, part, NULL) : part;
+    }
+    const char *const norm = add_op(p, "gradient_norm", "Sqrt", sum, NULL, NULL);
+    const char *const safe = add_op(p, "safe_norm", "Add", norm, add_scalar(p, "norm_epsilon", dtype, 1e-6), NULL);
+    const char *const ratio = add_op(p, "clip_ratio", "Div", add_scalar(p, "clip_norm", dtype, p->options->clip_norm), safe, NULL);
+    const char *const factor = add_op(p, "clip_factor", "Min", ratio, add_scalar(p, "one", dtype, 1), NULL);
+    for (size_t i = 0; i < p->trainables.count; i++) {
+        struct trainable *const t = &p->trainables.data[i];
+        const char *const own = cast_unless(p, "clip_factor.cast", factor, dtype, t->tensor->dtype);
+        t->gradient = add_op(p, arena_printf(p->arena, "%s.clipped", t->name), "Mul", t->gradient, own, NULL);
+    }
+}
+
+/* ---- updates -------------------------------------------------------------------------------------------------------- */
+
+static const char *tensor_name(struct updater *u, const struct trainable *t, const char *suffix)
+{
+    return arena_printf(u->p->arena, "%s.%s", t->name, suffix);
+}
+
+/* A tensor of zeros like t, part of the state. */
+static const char *add_state(struct updater *u, const struct trainable *t, const char *suffix)
+{
+    return add_tensor(u->p, tensor_name(u, t, suffix), tensor_new(u->p->arena, t->tensor->dtype, &t->tensor->shape));
+}
+
+/* A hyper-parameter, rounded to binary32 as an ONNX attribute is. */
+static const char *parameter(struct updater *u, const struct trainable *t, const char *name, double x)
+{
+    return add_scalar(u->p, name, t->tensor->dtype, (double)(float)x);
+}
+
+static const char *with_norm(struct updater *u, const struct trainable *t)
+{
+    if (u->o->norm_coefficient == 0)
+        return t->gradient;
+    const char *const pull = add_op(u->p, tensor_name(u, t, "pull"), "Mul", t->name, parameter(u, t, "norm_coefficient", u->o->norm_coefficient), NULL);
+    return add_op(u->p, tensor_name(u, t, "regularized"), "Add", t->gradient, pull, NULL);
+}
+
+static void finish_update(struct updater *u, const struct trainable *t, const char *new_value)
+{
+    bind_update(u->p, t->name, new_value, t->tensor);
+}
+
+static void update_sgd(struct updater *u, const struct trainable *t)
+{
+    const char *const step = add_op(u->p, tensor_name(u, t, "step"), "Mul", rate_for(u, t->tensor->dtype), with_norm(u, t), NULL);
+    finish_update(u, t, add_op(u->p, tensor_name(u, t, "new"), "Sub", t->name, step, NULL));
+}
+
+/* X', S1'.. = OP(R, T, X, G, S1..) */
+static struct model_node *add_operator(struct updater *u, const struct trainable *t, const char *op, const char *const *states)
+{
+    struct preparer *const p = u->p;
+    const char *in[8] = {rate_for(u, t->tensor->dtype), u->step, t->name, t->gradient}, *out[4] = {fresh_name(p, tensor_name(u, t, "new"))};
+    const char *state[3] = {NULL};
+    for (size_t i = 0; states[i]; i++) {
+        state[i] = add_state(u, t, states[i]);
+        in[4 + i] = state[i];
+        out[1 + i] = fresh_name(p, arena_printf(p->arena, "%s.new", state[i]));
+    }
+    struct model_node *const n = model_add_node(p->arena, p->algorithm, PREVIEW_TRAINING, op, in, out);
+    finish_update(u, t, out[0]);
+    for (size_t i = 0; state[i]; i++)
+        bind_update(p, state[i], out[1 + i], t->tensor);
+    return n;
+}
+
+static void update_momentum(struct updater *u, const struct trainable *t)
+{
+    struct model_node *const n = add_operator(u, t, "Momentum", (const char *[]){"v", NULL});
+    struct arena *const a = u->p->arena;
+    model_set_float(a, n, "alpha", (float)u->o->alpha);
+    model_set_float(a, n, "beta", (float)u->o->beta);
+    model_set_float(a, n, "norm_coefficient", (float)u->o->norm_coefficient);
+    model_set_string(a, n, "mode", u->o->kind == OPTIMIZER_NESTEROV ? "nesterov" : "standard");
+}
+
+static void update_adagrad(struct updater *u, const struct trainable *t)
+{
+    struct model_node *const n = add_operator(u, t, "Adagrad", (const char *[]){"h", NULL});
+    struct arena *const a = u->p->arena;
+    model_set_float(a, n, "epsilon", (float)u->o->epsilon);
+    model_set_float(a, n, "decay_factor", (float)u->o->decay_factor);
+    model_set_float(a, n, "norm_coefficient", (float)u->o->norm_coefficient);
+}
+
+static void update_adam(struct updater *u, const struct trainable *t)
+{
+    struct model_node *const n = add_operator(u, t, "Adam", (const char *[]){"v", "h", NULL});
+    struct arena *const a = u->p->arena;
+    model_set_float(a, n, "alpha", (float)u->o->alpha);
+    model_set_float(a, n, "beta", (float)u->o->beta);
+    model_set_float(a, n, "epsilon", (float)u->o->epsilon);
+    model_set_float(a, n, "norm_coefficient", (float)u->o->norm_coefficient);
+    model_set_float(a, n, "norm_coefficient_post", (float)u->o->norm_coefficient_post);
+}
+
+/* state' = decay * state + (1 - decay) * x; bound. */
+static const char *running_mean(struct updater *u, const struct trainable *t, const char *suffix, const char *decay_name, double decay, const char *x)
+{
+    struct preparer *const p = u->p;
+    const char *const state = add_state(u, t, suffix);
+    const char *const kept = add_op(p, arena_printf(p->arena, "%s.kept", state), "Mul", state, parameter(u, t, decay_name, decay), NULL);
+    const double rest = 1 - (double)(float)decay;
+    const char *const added = add_op(p, arena_printf(p->arena, "%s.added", state), "Mul", x,
+                                     add_scalar(p, arena_printf(p->arena, "one_minus_%s", decay_name), t->tensor->dtype, rest), NULL);
+    const char *const next = add_op(p, arena_printf(p->arena, "%s.new", state), "Add", kept, added, NULL);
+    bind_update(p, state, next, t->tensor);
+    return next;
+}
+
+/* M' = beta1 M + (1 - beta1) G, V' = beta2 V + (1 - beta2) G^2, and with t = T + 1
+ * X' = X (1 - R weight_decay) - R / (1 - beta1^t) * M' / (sqrt(V') / sqrt(1 - beta2^t) + epsilon). As torch.optim.AdamW. */
+static void update_adamw(struct updater *u, const struct trainable *t)
+{
+    struct preparer *const p = u->p;
+    const enum dtype dtype = t->tensor->dtype;
+    const int k = slot_of(dtype);
+    add_adamw_scalars(u, dtype);
+    const char *const square = add_op(p, tensor_name(u, t, "square"), "Mul", t->gradient, t->gradient, NULL);
+    const char *const m = running_mean(u, t, "m", "beta1", u->o->beta1, t->gradient);
+    const char *const v = running_mean(u, t, "v", "beta2", u->o->beta2, square);
+    const char *const root = add_op(p, tensor_name(u, t, "root"), "Sqrt", v, NULL, NULL);
+    const char *const corrected = add_op(p, tensor_name(u, t, "corrected"), "Mul", root, u->root_correction[k], NULL);
+    const char *const divisor = add_op(p, tensor_name(u, t, "divisor"), "Add", corrected, parameter(u, t, "epsilon", u->o->epsilon), NULL);
+    const char *const direction = add_op(p, tensor_name(u, t, "direction"), "Div", m, divisor, NULL);
+    const char *const step = add_op(p, tensor_name(u, t, "step"), "Mul", u->scaled_rate[k], direction, NULL);
+    const char *x = t->name;
+    if (u->o->weight_decay > 0 && t->tensor->shape.rank >= u->o->decay_min_rank) {
+        const char *const loss = add_op(p, tensor_name(u, t, "decay"), "Mul", rate_for(u, dtype), parameter(u, t, "weight_decay", u->o->weight_decay), NULL);
+        const char *const keep = add_op(p, tensor_name(u, t, "keep"), "Sub", add_scalar(p, "one", dtype, 1), loss, NULL);
+        x = add_op(p, tensor_name(u, t, "decayed"), "Mul", t->name, keep, NULL);
+    }
+    finish_update(u, t, add_op(p, tensor_name(u, t, "new"), "Sub", x, step, NULL));
+}
+
+/* V' = alpha V + (1 - alpha) G^2, X' = X - R G / (sqrt(V') + epsilon). As torch.optim.RMSprop. */
+static void update_rmsprop(struct updater *u, const struct trainable *t)
+{
+    struct preparer *const p = u->p;
+    const char *const g = with_norm(u, t);
+    const char *const v = running_mean(u, t, "v", "alpha", u->o->alpha, add_op(p, tensor_name(u, t, "square"), "Mul", g, g, NULL));
+    const char *const root = add_op(p, tensor_name(u, t, "root"), "Sqrt", v, NULL, NULL);
+    const char *const divisor = add_op(p, tensor_name(u, t, "divisor"), "Add", root, parameter(u, t, "epsilon", u->o->epsilon), NULL);
+    const char *const direction = add_op(p, tensor_name(u, t, "direction"), "Div", g, divisor, NULL);
+    const char *const step = add_op(p, tensor_name(u, t, "step"), "Mul", rate_for(u, t->tensor->dtype), direction, NULL);
+    finish_update(u, t, add_op(p, tensor_name(u, t, "new"), "Sub", t->name, step, NULL));
+}
+
+static void (*const updates[OPTIMIZER_COUNT])(struct updater *, const struct trainable *) = {
+    [OPTIMIZER_SGD] = update_sgd,         [OPTIMIZER_MOMENTUM] = update_momentum, [OPTIMIZER_NESTEROV] = update_momentum,
+    [OPTIMIZER_ADAGRAD] = update_adagrad, [OPTIMIZER_ADAM] = update_adam,         [OPTIMIZER_ADAMW] = update_adamw,
+    [OPTIMIZER_RMSPROP] = update_rmsprop};
+
+static void say_optimizer(struct preparer *p, const struct optimizer *o)
+{
+    struct strbuf b = {.arena = p->arena};
+    struct optimizer copy = *o;
+    for (const struct key *k = rules[o->kind].keys; k->name; k++)
+        strbuf_addf(&b, " %s=%g", k->name, *field_of(&copy, k));
+    say(p, "optimizer: %s%s", rules[o->kind].name, strbuf_text(&b));
+}
+
+bool add_optimizer(struct preparer *p)
+{
+    struct updater u = {.p = p, .o = &p->options->optimizer};
+    if (p->options->learning_rate_input && map_has(&p->names, p->options->learning_rate_input))
+        return diag_error(p->diag, &p->loc, "--learning-rate-input %s: there is a tensor of that name already; give another name",
+                          p->options->learning_rate_input);
+    if (p->options->learning_rate_input)
+        map_set(&p->names, p->options->learning_rate_input, NULL);
+    if (p->options->first_step >= 0 && !rules[u.o->kind].counts)
+        say(p, "note: --first-step: %s does not count steps", rules[u.o->kind].name);
+    say_optimizer(p, u.o);
+    add_rate(&u);
+    add_step_count(&u);
+    if (p->options->clip_value > 0)
+        clip_values(p);
+    if (p->options->clip_norm > 0)
+        clip_norm(p);
+    for (size_t i = 0; i < p->trainables.count; i++)
+        updates[u.o->kind](&u, &p->trainables.data[i]);
+    return true;
+}

@@ -1,0 +1,271 @@
+/* The frame of preparation: what may be prepared, the Gradient node, and the order in which the parts are written. */
+#include "train/prepare.h"
+
+#include "train/combine.h"
+#include "train/prepare_internal.h"
+#include <string.h>
+
+enum {
+    OLDEST_OPSET = 7,    /* broadcasting as the algorithm uses it */
+    TRAINING_IR = 7,     /* the first with training_info */
+    FIRST_SYMBOL = 1009, /* provisional sizes are primes from here on: sizes that real dimensions seldom have */
+    ONE_SIZE = 8         /* for all symbols, where different ones do not fit together */
+};
+
+/* ---- what the model has --------------------------------------------------------------------------------------------- */
+
+static void take_name(struct preparer *p, const char *name)
+{
+    if (name[0] != '\0')
+        map_set(&p->names, name, NULL);
+}
+
+/* A name of a subgraph is taken too: an outer value of the same name would be shadowed, which ONNX forbids. */
+static void take_names(struct preparer *p, const struct model_graph *g)
+{
+    for (size_t i = 0; i < g->inputs.count; i++)
+        take_name(p, g->inputs.data[i]->name);
+    for (size_t i = 0; i < g->initializers.count; i++)
+        take_name(p, g->initializers.data[i]->name);
+    for (size_t i = 0; i < g->sparse_initializers.count; i++)
+        take_name(p, g->sparse_initializers.data[i]->name);
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        for (size_t k = 0; k < n->outputs.count; k++)
+            take_name(p, n->outputs.data[k]);
+        for (size_t k = 0; k < n->attrs.count; k++) {
+            const struct model_attr *const x = n->attrs.data[k];
+            if (x->type == ATTR_GRAPH && x->g)
+                take_names(p, x->g);
+            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
+                take_names(p, x->graphs.data[j]);
+        }
+    }
+}
+
+static void index_nodes(struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        struct model_node *const n = g->nodes.data[i];
+        for (size_t k = 0; k < n->outputs.count; k++)
+            if (n->outputs.data[k][0] != '\0')
+                map_set(&p->producers, n->outputs.data[k], n);
+        for (size_t k = 3; is_op(n, "BatchNormalization") && k < 5 && k < n->inputs.count; k++)
+            map_set(&p->statistics, n->inputs.data[k], NULL);
+    }
+}
+
+static int64_t next_prime(int64_t n)
+{
+    for (int64_t d = 2; d * d <= n; d++)
+        if (n % d == 0) {
+            n++;
+            d = 1;
+        }
+    return n;
+}
+
+/* Each symbolic dimension of the inputs gets a size of its own, so that it can be recognised in inferred shapes. */
+static void number_symbols(struct preparer *p)
+{
+    const struct map *const given = p->options->import ? p->options->import->dims : NULL;
+    int64_t prime = FIRST_SYMBOL;
+    for (size_t i = 0; i < p->model->graph->inputs.count; i++) {
+        const struct model_type *const t = &p->model->graph->inputs.data[i]->type;
+        for (size_t k = 0; t->kind == TYPE_TENSOR && k < t->dims.count; k++) {
+            const struct model_dim *const dim = &t->dims.data[k];
+            if (dim->value >= 0 || dim->param[0] == '\0' || map_has(&p->symbols, dim->param) || (given && map_has(given, dim->param)))
+                continue;
+            int64_t *const size = arena_new(p->arena, int64_t);
+            *size = prime = next_prime(prime + 1);
+            map_set(&p->symbols, dim->param, size);
+        }
+    }
+}
+
+static const char *first_error(const struct diag *d)
+{
+    for (size_t i = 0; i < d->messages.count; i++)
+        if (d->messages.data[i].severity == DIAG_ERROR)
+            return d->messages.data[i].text;
+    return NULL;
+}
+
+/* The main graph with provisional sizes, only to look types and shapes up: what is wrong with it is not reported here. */
+static const struct graph *try_import(struct preparer *p, bool own_sizes)
+{
+    struct map dims = {.arena = p->arena};
+    struct diag *const trial = arena_new(p->arena, struct diag);
+    struct import_options options = p->options->import ? *p->options->import : (struct import_options){0};
+    struct program *program;
+    trial->arena = p->arena;
+    for (size_t i = 0; options.dims && i < options.dims->count; i++)
+        map_set(&dims, options.dims->entries[i].key, options.dims->entries[i].value);
+    for (size_t i = 0; own_sizes && i < p->symbols.count; i++)
+        map_set(&dims, p->symbols.entries[i].key, p->symbols.entries[i].value);
+    options.dims = &dims;
+    options.provisional_dim = ONE_SIZE;
+    if (combine_program(trial, p->arena, p->model, &options, "prepare", "infer", &program))
+        return program_entry(program, "infer")->graph;
+    p->import_error = first_error(trial);
+    return NULL;
+}
+
+static void find_shapes(struct preparer *p)
+{
+    number_symbols(p);
+    p->graph = try_import(p, true);
+    if (p->graph || p->symbols.count < 2)
+        return;
+    for (size_t i = 0; i < p->symbols.count; i++)
+        p->symbols.entries[i].value = NULL; /* not to be recognised by size */
+    p->graph = try_import(p, false);
+}
+
+/* ---- checks --------------------------------------------------------------------------------------------------------- */
+
+static bool check_model(struct preparer *p)
+{
+    const struct model *const m = p->model;
+    const int64_t preview = model_opset(&m->opsets, PREVIEW_TRAINING);
+    if (m->training.count > 0)
+        return diag_error(p->diag, &p->loc, "the model is a training model already: it has training_info");
+    if (p->opset == 0)
+        return diag_error(p->diag, &p->loc, "the model imports no version of ai.onnx");
+    if (p->opset < OLDEST_OPSET)
+        return diag_error(p->diag, &p->loc, "the model imports ai.onnx %lld; the training algorithm needs opset %d or newer",
+                          (long long)p->opset, OLDEST_OPSET);
+    if (preview != 0 && preview != 1)
+        return diag_error(p->diag, &p->loc, "the model imports " PREVIEW_TRAINING " %lld, expected 1", (long long)preview);
+    return true;
+}
+
+static bool find_source(struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    const char *const wanted = p->options->output;
+    if (!wanted && g->outputs.count == 0)
+        return diag_error(p->diag, &p->loc, "the model has no output; --output names the tensor that the loss reads");
+    p->source = wanted ? wanted : g->outputs.data[0]->name;
+    if (map_has(&p->producers, p->source))
+        return true;
+    if (model_find_input(g, p->source) || model_find_initializer(g, p->source))
+        return diag_error(p->diag, &p->loc, "--output %s: it is an input or initializer; the loss reads what a node computes", p->source);
+    const char **const names = arena_array(p->arena, const char *, p->producers.count);
+    for (size_t i = 0; i < p->producers.count; i++)
+        names[i] = p->producers.entries[i].key;
+    const char *const close = str_closest(p->source, names, p->producers.count);
+    if (close)
+        return diag_error(p->diag, &p->loc, "--output %s: no tensor has that name; did you mean '%s'?", p->source, close);
+    return diag_error(p->diag, &p->loc, "--output %s: no tensor has that name; the model's first output is '%s'", p->source,
+                      g->outputs.count ? g->outputs.data[0]->name : "");
+}
+
+static bool check_loss_name(struct preparer *p)
+{
+    if (!map_has(&p->names, "loss") || (p->options->loss == LOSS_OUTPUT && str_equal(p->source, "loss")))
+        return true;
+    return diag_error(p->diag, &p->loc,
+                      "the model has a tensor 'loss', which is what the training loss is called; if it is the loss, give "
+                      "--loss output --output loss, else rename it in the model");
+}
+
+/* ---- the gradient --------------------------------------------------------------------------------------------------- */
+
+struct name_list {
+    const char **data;
+    size_t count, capacity;
+};
+
+/* What the loss depends on besides the weights: inputs of the main graph, then of the algorithm. */
+static void list_inputs(const struct preparer *p, struct name_list *zs)
+{
+    const struct model_graph *const g = p->model->graph;
+    const char *const target = p->options->loss == LOSS_OUTPUT ? "" : p->options->target ? p->options->target : "target";
+    const char *const weight = p->options->sample_weight ? p->options->sample_weight : "";
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        const char *const name = g->inputs.data[i]->name;
+        const bool read = map_has(&p->ancestors, name) || str_equal(name, target) || str_equal(name, weight);
+        if (read && !model_find_initializer(g, name))
+            vec_push(p->arena, zs, name);
+    }
+    for (size_t i = 0; i < p->algorithm->inputs.count; i++)
+        vec_push(p->arena, zs, p->algorithm->inputs.data[i]->name);
+}
+
+static void add_gradient(struct preparer *p)
+{
+    struct name_list xs = {0}, zs = {0}, in = {0}, out = {0};
+    list_inputs(p, &zs);
+    for (size_t i = 0; i < p->trainables.count; i++) {
+        struct trainable *const t = &p->trainables.data[i];
+        t->gradient = fresh_name(p, arena_printf(p->arena, "%s.gradient", t->name));
+        vec_push(p->arena, &xs, t->name);
+        vec_push(p->arena, &in, t->name);
+        vec_push(p->arena, &out, t->gradient);
+        if (p->options->gradients)
+            declare_output(p, t->gradient, t->tensor->dtype, &t->tensor->shape);
+    }
+    for (size_t i = 0; i < zs.count; i++)
+        vec_push(p->arena, &in, zs.data[i]);
+    vec_push(p->arena, &in, NULL);
+    vec_push(p->arena, &out, NULL);
+    struct model_node *const n = model_add_node(p->arena, p->algorithm, PREVIEW_TRAINING, "Gradient", in.data, out.data);
+    model_set_strings(p->arena, n, "xs", xs.data, xs.count);
+    if (zs.count > 0)
+        model_set_strings(p->arena, n, "zs", zs.data, zs.count);
+    model_set_string(p->arena, n, "y", "loss");
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------ */
+
+static void attach(struct preparer *p)
+{
+    struct model *const m = p->model;
+    vec_push(p->arena, &m->training, p->training);
+    if (model_opset(&m->opsets, PREVIEW_TRAINING) == 0)
+        vec_push(p->arena, &m->opsets, ((struct model_opset){PREVIEW_TRAINING, 1}));
+    if (m->ir_version < TRAINING_IR)
+        m->ir_version = TRAINING_IR;
+}
+
+bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o, struct strbuf *report)
+{
+    struct preparer p = {.diag = d,
+                         .arena = a,
+                         .model = m,
+                         .options = o,
+                         .report = report,
+                         .loc = LOC_FILE(m->file),
+                         .opset = model_opset(&m->opsets, ""),
+                         .algorithm = model_graph_new(a, "train"),
+                         .training = arena_new(a, struct model_training),
+                         .names.arena = a,
+                         .producers.arena = a,
+                         .ancestors.arena = a,
+                         .constants.arena = a,
+                         .symbols.arena = a,
+                         .statistics.arena = a};
+    p.algorithm->loc.file = m->file;
+    p.training->algorithm = p.algorithm;
+    p.training->loc = p.loc;
+    take_names(&p, m->graph);
+    index_nodes(&p);
+    if (!check_model(&p) || !find_source(&p) || !check_loss_name(&p))
+        return false;
+    find_shapes(&p);
+    p.loss_input = bypass_activation(&p, p.source);
+    find_ancestors(&p);
+    bool ok = add_loss(&p);
+    ok = choose_trainables(&p) && ok;
+    if (!ok)
+        return false;
+    add_gradient(&p);
+    if (!add_optimizer(&p))
+        return false;
+    bind_statistics(&p);
+    add_initialization(&p);
+    attach(&p);
+    return true;
+}

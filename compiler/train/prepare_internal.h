@@ -1,0 +1,108 @@
+/* Shared by the files that prepare a model: prepare.c (frame, Gradient, bindings), algorithm.c (writing nodes), trainables.c,
+ * losses.c, optimizers.c, initialization.c. */
+#ifndef STEPC_TRAIN_PREPARE_INTERNAL_H
+#define STEPC_TRAIN_PREPARE_INTERNAL_H
+
+#include "train/prepare.h"
+
+#define PREVIEW_TRAINING "ai.onnx.preview.training"
+
+enum trainable_role { TRAINABLE_WEIGHT, TRAINABLE_EMBEDDING, TRAINABLE_BIAS, TRAINABLE_SCALE, TRAINABLE_OTHER };
+
+/* Where fan-in and fan-out stand in a weight's shape. */
+enum fan_layout {
+    FAN_NONE,
+    FAN_IN_OUT,         /* MatMul: [..., in, out] */
+    FAN_OUT_IN,         /* Gemm with transB: [out, in] */
+    FAN_OUT_IN_KERNEL,  /* Conv: [out, in, kernel...] */
+    FAN_IN_OUT_KERNEL   /* ConvTranspose: [in, out, kernel...] */
+};
+
+struct trainable {
+    const char *name;
+    const struct tensor *tensor;
+    enum trainable_role role;
+    enum fan_layout layout;
+    const char *why;      /* "weight of Gemm 'fc1'" */
+    const char *gradient;  /* as the update reads it: clipped */
+};
+
+/* dtype and shape of a tensor of the main graph, symbols kept. */
+struct tensor_type {
+    enum dtype dtype;
+    size_t rank;
+    struct model_dim dims[SHAPE_MAX_RANK];
+};
+
+struct preparer {
+    struct diag *diag;
+    struct arena *arena;
+    struct model *model;
+    const struct prepare_options *options;
+    struct strbuf *report;
+    struct loc loc;
+    int64_t opset;                   /* of ai.onnx */
+    struct model_graph *algorithm;
+    struct model_training *training;
+    struct map names;                /* every name of the main graph and of the algorithm */
+    struct map producers;            /* value of the main graph -> struct model_node * */
+    struct map ancestors;            /* values that the loss depends on */
+    struct map constants;            /* initializers of the algorithm by dtype and value -> name */
+    struct map symbols;              /* symbolic dimension -> const int64_t *, its provisional size */
+    struct map statistics;           /* running means and variances of BatchNormalization */
+    const struct graph *graph;       /* the main graph with provisional sizes; NULL if it could not be imported */
+    const char *import_error;        /* why, then */
+    VEC(struct trainable) trainables;
+    enum dtype loss_dtype;
+    const char *source, *loss_input; /* tensor that the user named, and the one that the loss reads */
+};
+
+/* ---- algorithm.c: writing the algorithm ---- */
+
+/* A name not taken yet: `wish`, `wish_2`... It is taken from now on. */
+const char *fresh_name(struct preparer *p, const char *wish);
+/* output = OP(a, b, c), NULL ends the inputs, "" omits one. Returns the output's name, made from `wish`. */
+const char *add_op(struct preparer *p, const char *wish, const char *op, const char *a, const char *b, const char *c);
+/* The node that was added last, for its attributes. */
+struct model_node *last_node(const struct preparer *p);
+/* A scalar constant, one initializer for equal ones. */
+const char *add_scalar(struct preparer *p, const char *wish, enum dtype dtype, double x);
+/* An initializer of its own. */
+const char *add_tensor(struct preparer *p, const char *wish, struct tensor *t);
+const char *add_cast(struct preparer *p, const char *wish, const char *x, enum dtype to);
+/* ReduceSum, ReduceMean, ...: over all axes (axis < 0), or over one of a rank-2 tensor; the axes go. */
+const char *add_reduce(struct preparer *p, const char *wish, const char *op, const char *x, int64_t axis);
+const char *add_clip(struct preparer *p, const char *wish, const char *x, enum dtype dtype, double low, double high);
+const char *add_reshape(struct preparer *p, const char *wish, const char *x, const int64_t *dims, size_t rank);
+/* Declares an output of the algorithm; dims NULL with rank 0: a scalar. */
+void declare_output(struct preparer *p, const char *name, enum dtype dtype, const struct shape *shape);
+/* key <- value at the end of each step; the value becomes an output. */
+void bind_update(struct preparer *p, const char *key, const char *value, const struct tensor *like);
+/* What produces a value of the main graph, looking through Identity; NULL: an input or an initializer. */
+struct model_node *producer_of(const struct preparer *p, const char *name);
+bool is_op(const struct model_node *n, const char *op); /* of ONNX's own domain; false for NULL */
+const struct model_attr *node_attribute(const struct model_node *n, const char *name); /* NULL where absent */
+int64_t attribute_int(const struct model_node *n, const char *name, int64_t fallback);
+void say(struct preparer *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* ---- trainables.c ---- */
+
+/* Enters what the loss depends on into ancestors. */
+void find_ancestors(struct preparer *p);
+bool choose_trainables(struct preparer *p) MUST_USE;
+/* BatchNormalization in training form: its running statistics are stored. Others, and Dropout, are mentioned. */
+void bind_statistics(struct preparer *p);
+
+/* ---- losses.c ---- */
+
+/* Adds the nodes from p->loss_input to the output "loss". */
+bool add_loss(struct preparer *p) MUST_USE;
+/* What the loss reads when the tensor `source` is named: a final Softmax or Sigmoid is bypassed, and this is said. */
+const char *bypass_activation(struct preparer *p, const char *source);
+
+/* ---- optimizers.c, initialization.c ---- */
+
+bool add_optimizer(struct preparer *p) MUST_USE;
+void add_initialization(struct preparer *p);
+
+#endif

@@ -1,0 +1,47 @@
+# shellcheck shell=bash
+# The models whose emitted C is checked, and how: sourced by the scripts here, by golden/ and by device/.
+
+# One line each: NAME MODEL BATCH PREPARE_OPTIONS...; the model is relative to the top folder. Without options it is compiled as
+# it is, with options it is prepared first.
+emitted_models='
+digits_infer    examples/digits/model.onnx 32
+digits_sgd      examples/digits/model.onnx 32 --loss softmax-cross-entropy --optimizer sgd --learning-rate 0.1 --initialize he
+digits_adam     examples/digits/model.onnx 32 --loss softmax-cross-entropy --optimizer adam --learning-rate 0.002 --initialize he
+digits_clipped  examples/digits/model.onnx 5 --loss softmax-cross-entropy --optimizer adamw --clip-norm 1 --gradients
+digits_momentum examples/digits/model.onnx 7 --loss softmax-cross-entropy --optimizer nesterov --initialize glorot
+digits_mse      examples/digits/model.onnx 1 --loss mse --optimizer adagrad --learning-rate 0.01 --initialize he
+digits_huber    examples/digits/model.onnx 16 --loss huber --optimizer rmsprop --learning-rate-input rate
+'
+
+# The flags under which emitted C and the runtime are silent.
+# shellcheck disable=SC2034
+emitted_warnings=(-std=c99 -Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -Wundef -Wcast-qual -Wmissing-prototypes
+    -pedantic -Werror)
+
+# for_each_model FUNCTION: calls FUNCTION NAME MODEL BATCH PREPARE_OPTIONS... for every line. The first error ends the script:
+# callers have `set -e`, which a call in a condition would switch off.
+for_each_model() {
+    local name model batch options
+    while read -r name model batch options <&3; do
+        [ -n "$name" ] || continue
+        echo "== $name"
+        # shellcheck disable=SC2086 # options are words
+        "$1" "$name" "$model" "$batch" $options
+    done 3<<<"$emitted_models"
+}
+
+# emit STEPC FOLDER NAME MODEL BATCH COMPILE_OPTIONS -- PREPARE_OPTIONS...: FOLDER/NAME.c and .h
+emit() {
+    local stepc=$1 folder=$2 name=$3 model=$4 batch=$5 options=()
+    shift 5
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    if [ $# -gt 0 ]; then
+        "$stepc" prepare "$model" -o "$folder/$name.onnx" --quiet "$@"
+        model=$folder/$name.onnx
+    fi
+    "$stepc" compile "$model" -o "$folder/$name.c" --name "$name" --dim batch="$batch" "${options[@]}"
+}
