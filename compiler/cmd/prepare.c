@@ -17,7 +17,8 @@ static const struct option_spec specs[] = {
     {"label-smoothing", 0, OPTION_TEXT, "F", "share of the target spread over all classes"},
     {"class-weights", 0, OPTION_TEXT, "FILE", ".pb or .npy with a number for each class"},
     {"sample-weight", 0, OPTION_TEXT, "NAME", "input with a weight for each sample; the mean divides by their sum"},
-    {"optimizer", 0, OPTION_TEXT, "NAME[:KEY=VALUE,...]", "sgd (default), momentum, nesterov, adagrad, adam, adamw, rmsprop"},
+    {"optimizer", 0, OPTION_TEXT, "NAME[:KEY=VALUE,...]",
+     "sgd (default), momentum, nesterov, adagrad, adam, adamw, rmsprop"},
     {"learning-rate", 0, OPTION_TEXT, "F", "initial value of the variable learning_rate"},
     {"learning-rate-input", 0, OPTION_TEXT, "NAME", "the learning rate is an input of step() instead"},
     {"first-step", 0, OPTION_TEXT, "N", "step count at the first step (default: 1 for adam, else 0)"},
@@ -31,7 +32,8 @@ static const struct option_spec specs[] = {
     {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
 
-/* ---- from text ------------------------------------------------------------------------------------------------------ */
+/* ---- from text ------------------------------------------------------------------------------------------------------
+ */
 
 static bool read_number(struct diag *d, const struct options *o, const char *name, double low, double high, double *out)
 {
@@ -92,7 +94,9 @@ static bool read_loss(struct diag *d, const struct options *o, enum loss_kind *o
 {
     const char *const text = option_text(o, "loss");
     if (!text)
-        return diag_error(d, NULL, "--loss NAME says what to minimize: softmax-cross-entropy, mse, ...; output: the model's output is the loss");
+        return diag_error(d, NULL,
+                          "--loss NAME says what to minimize: softmax-cross-entropy, mse, ...; output: the model's "
+                          "output is the loss");
     return loss_parse(d, text, out);
 }
 
@@ -128,7 +132,8 @@ static bool read_options(struct session *s, const struct options *o, struct prep
     return ok;
 }
 
-/* ---- the command ---------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------------------------------
+ */
 
 static bool read_class_weights(struct session *s, const struct options *o, struct prepare_options *p)
 {
@@ -142,14 +147,16 @@ static bool read_class_weights(struct session *s, const struct options *o, struc
     return true;
 }
 
-static bool prepare(struct session *s, const struct options *o, struct prepare_options *p, const char *path, const char *out)
+static bool prepare(struct session *s, const struct options *o, struct prepare_options *p, const char *path,
+                    const char *out)
 {
     struct import_options import;
     struct model *m;
     struct strbuf report = {.arena = &s->arena};
     p->import = &import;
-    if (!read_import_options(s, o, &import) || !read_class_weights(s, o, p) || !model_read(&s->diag, &s->arena, path, &m) ||
-        !prepare_model(&s->diag, &s->arena, m, p, &report) || !model_write(&s->diag, m, out))
+    if (!read_import_options(s, o, &import) || !read_class_weights(s, o, p) ||
+        !model_read(&s->diag, &s->arena, path, &m) || !prepare_model(&s->diag, &s->arena, m, p, &report) ||
+        !model_write(&s->diag, m, out))
         return false;
     if (!option_given(o, "quiet"))
         printf("%swritten: %s\n", strbuf_text(&report), out);

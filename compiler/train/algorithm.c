@@ -71,7 +71,8 @@ const char *add_reduce(struct preparer *p, const char *wish, const char *op, con
 const char *add_clip(struct preparer *p, const char *wish, const char *x, enum dtype dtype, double low, double high)
 {
     if (p->opset >= 11)
-        return add_op(p, wish, "Clip", x, add_scalar(p, "clip_min", dtype, low), add_scalar(p, "clip_max", dtype, high));
+        return add_op(p, wish, "Clip", x, add_scalar(p, "clip_min", dtype, low),
+                      add_scalar(p, "clip_max", dtype, high));
     const char *const y = add_op(p, wish, "Clip", x, NULL, NULL);
     model_set_float(p->arena, last_node(p), "min", (float)low);
     model_set_float(p->arena, last_node(p), "max", (float)high);

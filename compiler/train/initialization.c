@@ -22,7 +22,8 @@ static bool find_fans(const struct trainable *t, struct fans *f)
 }
 
 /* Nodes of the initialization graph have a name space of their own. */
-static const char *add_node(struct preparer *p, struct model_graph *g, const struct trainable *t, const char *op, const char *input)
+static const char *add_node(struct preparer *p, struct model_graph *g, const struct trainable *t, const char *op,
+                            const char *input)
 {
     const char *const out = arena_printf(p->arena, "%s.initial", t->name);
     model_add_node(p->arena, g, "", op, (const char *[]){input, NULL}, (const char *[]){out, NULL});
@@ -34,7 +35,8 @@ static struct model_node *last_of(const struct model_graph *g)
     return g->nodes.data[g->nodes.count - 1];
 }
 
-static const char *add_random(struct preparer *p, struct model_graph *g, const struct trainable *t, bool normal, double size)
+static const char *add_random(struct preparer *p, struct model_graph *g, const struct trainable *t, bool normal,
+                              double size)
 {
     const char *const out = add_node(p, g, t, normal ? "RandomNormal" : "RandomUniform", NULL);
     struct model_node *const n = last_of(g);
@@ -56,7 +58,8 @@ static const char *add_filled(struct preparer *p, struct model_graph *g, const s
     const char *shape = NULL;
     if (by_shape) {
         shape = arena_printf(p->arena, "%s.shape", t->name);
-        model_add_initializer(p->arena, g, shape, tensor_from_ints(p->arena, t->tensor->shape.dim, t->tensor->shape.rank));
+        model_add_initializer(p->arena, g, shape,
+                              tensor_from_ints(p->arena, t->tensor->shape.dim, t->tensor->shape.rank));
     }
     struct tensor *const value = tensor_new(p->arena, t->tensor->dtype, by_shape ? &SHAPE(1) : &t->tensor->shape);
     for (int64_t i = 0; i < value->count; i++)

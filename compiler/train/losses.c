@@ -1,5 +1,5 @@
-/* Losses: from the tensor that the loss reads and the target down to the output "loss". All are means, so that the learning
- * rate does not depend on the batch size. */
+/* Losses: from the tensor that the loss reads and the target down to the output "loss". All are means, so that the
+ * learning rate does not depend on the batch size. */
 #include "train/prepare_internal.h"
 
 #include <string.h>
@@ -7,7 +7,8 @@
 /* Log of a probability nearer to 0 or 1 than this gives no gradient any more (as Keras does). */
 #define PROBABILITY_EPSILON 1e-7
 
-static const char *const loss_names[LOSS_COUNT] = {"softmax-cross-entropy", "nll", "mse", "l1", "huber", "bce", "bce-logits", "output"};
+static const char *const loss_names[LOSS_COUNT] = {
+    "softmax-cross-entropy", "nll", "mse", "l1", "huber", "bce", "bce-logits", "output"};
 
 bool loss_parse(struct diag *d, const char *name, enum loss_kind *out)
 {
@@ -25,7 +26,8 @@ bool loss_parse(struct diag *d, const char *name, enum loss_kind *out)
     return diag_error(d, NULL, "--loss %s: no such loss; there are: %s", name, strbuf_text(&all));
 }
 
-/* ---- types of tensors of the main graph ----------------------------------------------------------------------------- */
+/* ---- types of tensors of the main graph -----------------------------------------------------------------------------
+ */
 
 static const struct model_type *declared_type(const struct preparer *p, const char *name)
 {
@@ -36,7 +38,8 @@ static const struct model_type *declared_type(const struct preparer *p, const ch
     for (size_t i = 0; (!vi || !vi->type.has_shape) && i < g->value_infos.count; i++)
         if (str_equal(g->value_infos.data[i]->name, name))
             vi = g->value_infos.data[i];
-    return vi && vi->type.kind == TYPE_TENSOR && vi->type.has_shape && vi->type.elem != DTYPE_UNDEFINED ? &vi->type : NULL;
+    return vi && vi->type.kind == TYPE_TENSOR && vi->type.has_shape && vi->type.elem != DTYPE_UNDEFINED ? &vi->type
+                                                                                                        : NULL;
 }
 
 /* The symbol whose provisional size this is; sizes of symbols differ from each other (prepare.c). */
@@ -62,8 +65,9 @@ static bool tensor_type_of(struct preparer *p, const char *name, struct tensor_t
         out->dtype = v->dtype;
         out->rank = (size_t)v->shape.rank;
     } else {
-        return diag_error(p->diag, &p->loc, "the type and shape of '%s' are not known: the model does not declare them%s%s", name,
-                          p->import_error ? ", and finding them out failed: " : "", p->import_error ? p->import_error : "");
+        return diag_error(
+            p->diag, &p->loc, "the type and shape of '%s' are not known: the model does not declare them%s%s", name,
+            p->import_error ? ", and finding them out failed: " : "", p->import_error ? p->import_error : "");
     }
     for (size_t i = 0; i < out->rank; i++) {
         if (declared && declared->dims.count == out->rank)
@@ -90,7 +94,8 @@ static const char *dims_text(struct arena *a, const struct model_dim *dims, size
     return strbuf_text(&b);
 }
 
-/* ---- a final Softmax or Sigmoid ------------------------------------------------------------------------------------- */
+/* ---- a final Softmax or Sigmoid -------------------------------------------------------------------------------------
+ */
 
 /* Does the Softmax run over the class axis? Before 13 it ran over all axes from `axis` on. */
 static bool is_over_classes(struct preparer *p, const struct model_node *n, const struct tensor_type *t)
@@ -110,9 +115,11 @@ const char *bypass_activation(struct preparer *p, const char *source)
         return source;
     const bool softmax = is_op(n, "Softmax") || is_op(n, "LogSoftmax");
     if (loss == LOSS_NLL && is_op(n, "Softmax"))
-        say(p, "note: nll expects logarithms of probabilities, but '%s' is a Softmax; see softmax-cross-entropy", source);
+        say(p, "note: nll expects logarithms of probabilities, but '%s' is a Softmax; see softmax-cross-entropy",
+            source);
     if (loss == LOSS_SOFTMAX_CROSS_ENTROPY && softmax && !is_over_classes(p, n, &t)) {
-        say(p, "note: the final %s '%s' does not run over the class axis alone: the loss reads what it gives", n->op_type, n->name);
+        say(p, "note: the final %s '%s' does not run over the class axis alone: the loss reads what it gives",
+            n->op_type, n->name);
         return source;
     }
     if (!(loss == LOSS_SOFTMAX_CROSS_ENTROPY && softmax) &&
@@ -122,7 +129,8 @@ const char *bypass_activation(struct preparer *p, const char *source)
     return n->inputs.data[0];
 }
 
-/* ---- the target ----------------------------------------------------------------------------------------------------- */
+/* ---- the target -----------------------------------------------------------------------------------------------------
+ */
 
 static bool dims_agree(const struct model_type *t, const struct model_dim *dims, size_t rank)
 {
@@ -140,7 +148,8 @@ static bool add_input(struct preparer *p, const char *option, const char *name, 
     const char *const shape = dims_text(p->arena, dims, rank);
     if (!old) {
         if (map_has(&p->names, name))
-            return diag_error(p->diag, &p->loc, "--%s %s: the model has a tensor of that name that is not an input; give another name",
+            return diag_error(p->diag, &p->loc,
+                              "--%s %s: the model has a tensor of that name that is not an input; give another name",
                               option, name);
         map_set(&p->names, name, NULL);
         model_add_value(p->arena, p->algorithm, 0, name, *dtype, dims, rank);
@@ -148,19 +157,21 @@ static bool add_input(struct preparer *p, const char *option, const char *name, 
         return true;
     }
     if (!may_exist)
-        return diag_error(p->diag, &old->loc, "--%s %s: the model has an input of that name; give another name", option, name);
+        return diag_error(p->diag, &old->loc, "--%s %s: the model has an input of that name; give another name", option,
+                          name);
     if (old->type.kind != TYPE_TENSOR)
         return diag_error(p->diag, &old->loc, "--%s %s: this input is not a tensor", option, name);
     if (old->type.has_shape && !dims_agree(&old->type, dims, rank))
-        return diag_error(p->diag, &old->loc, "--%s %s: this input is %s%s, expected shape %s to match '%s'", option, name,
-                          dtype_name(old->type.elem), dims_text(p->arena, old->type.dims.data, old->type.dims.count), shape,
-                          p->source);
+        return diag_error(p->diag, &old->loc, "--%s %s: this input is %s%s, expected shape %s to match '%s'", option,
+                          name, dtype_name(old->type.elem),
+                          dims_text(p->arena, old->type.dims.data, old->type.dims.count), shape, p->source);
     *dtype = old->type.elem;
     say(p, "the %s is the input '%s'", option, name);
     return true;
 }
 
-static bool add_target(struct preparer *p, enum dtype usual, const struct model_dim *dims, size_t rank, const char **name, enum dtype *dtype)
+static bool add_target(struct preparer *p, enum dtype usual, const struct model_dim *dims, size_t rank,
+                       const char **name, enum dtype *dtype)
 {
     const enum dtype asked = p->options->target_type;
     *name = p->options->target ? p->options->target : "target";
@@ -168,11 +179,13 @@ static bool add_target(struct preparer *p, enum dtype usual, const struct model_
     if (!add_input(p, "target", *name, true, dtype, dims, rank))
         return false;
     if (asked != DTYPE_UNDEFINED && *dtype != asked)
-        return diag_error(p->diag, &p->loc, "--target-type %s: the input '%s' is %s", dtype_name(asked), *name, dtype_name(*dtype));
+        return diag_error(p->diag, &p->loc, "--target-type %s: the input '%s' is %s", dtype_name(asked), *name,
+                          dtype_name(*dtype));
     return true;
 }
 
-/* ---- the end of every loss ------------------------------------------------------------------------------------------ */
+/* ---- the end of every loss ------------------------------------------------------------------------------------------
+ */
 
 /* The last node's output is called "loss"; prepare_model() has seen to it that the name is free. */
 static void finish(struct preparer *p)
@@ -191,7 +204,8 @@ static bool weighted_mean(struct preparer *p, const char *x, const struct model_
     if (!add_input(p, "sample-weight", w, true, &dtype, batch, 1))
         return false;
     if (dtype != p->loss_dtype)
-        return diag_error(p->diag, &p->loc, "--sample-weight %s: it is %s, but the loss is %s", w, dtype_name(dtype), dtype_name(p->loss_dtype));
+        return diag_error(p->diag, &p->loc, "--sample-weight %s: it is %s, but the loss is %s", w, dtype_name(dtype),
+                          dtype_name(p->loss_dtype));
     const char *const product = add_op(p, "weighted_losses", "Mul", w, x, NULL);
     const char *const sum = add_reduce(p, "weighted_loss_sum", "ReduceSum", product, -1);
     const char *const weights = add_reduce(p, "sample_weight_sum", "ReduceSum", w, -1);
@@ -211,14 +225,16 @@ static bool mean_of_elements(struct preparer *p, const char *x, const struct mod
     if (rank == 0)
         return diag_error(p->diag, &p->loc, "--sample-weight: '%s' is a scalar and has no batch axis", p->source);
     if (rank > 1)
-        x = add_reduce(p, "sample_losses", "ReduceMean", add_reshape(p, "losses_by_sample", x, (const int64_t[]){0, -1}, 2), 1);
+        x = add_reduce(p, "sample_losses", "ReduceMean",
+                       add_reshape(p, "losses_by_sample", x, (const int64_t[]){0, -1}, 2), 1);
     return weighted_mean(p, x, dims);
 }
 
-/* ---- losses of elements --------------------------------------------------------------------------------------------- */
+/* ---- losses of elements ---------------------------------------------------------------------------------------------
+ */
 
-/* With d = y - t: mse d^2; l1 |d|; huber c (d - c/2), c = d clipped to [-1, 1], which is d^2/2 inside and |d| - 1/2 outside
- * and has the right slope everywhere without a Where. */
+/* With d = y - t: mse d^2; l1 |d|; huber c (d - c/2), c = d clipped to [-1, 1], which is d^2/2 inside and |d| - 1/2
+ * outside and has the right slope everywhere without a Where. */
 static const char *difference_loss(struct preparer *p, const char *y, const char *t)
 {
     const char *const d = add_op(p, "difference", "Sub", y, t, NULL);
@@ -231,8 +247,8 @@ static const char *difference_loss(struct preparer *p, const char *y, const char
     return add_op(p, "losses", "Mul", c, add_op(p, "rest", "Sub", d, half, NULL), NULL);
 }
 
-/* From logits: t softplus(-z) + (1 - t) softplus(z). Nothing cancels when the answer is right and sure, and the slope is
- * right at z = 0, where forms with |z| have a kink. From probabilities: -(t log(q) + (1 - t) log(1 - q)). */
+/* From logits: t softplus(-z) + (1 - t) softplus(z). Nothing cancels when the answer is right and sure, and the slope
+ * is right at z = 0, where forms with |z| have a kink. From probabilities: -(t log(q) + (1 - t) log(1 - q)). */
 static const char *binary_loss(struct preparer *p, const char *y, const char *t, bool from_logits)
 {
     const char *const one = add_scalar(p, "one", p->loss_dtype, 1);
@@ -242,11 +258,13 @@ static const char *binary_loss(struct preparer *p, const char *y, const char *t,
         yes = add_op(p, "loss_of_ones", "Softplus", add_op(p, "negated", "Neg", y, NULL, NULL), NULL, NULL);
         no = add_op(p, "loss_of_zeros", "Softplus", y, NULL, NULL);
     } else {
-        const char *const q = add_clip(p, "probability", y, p->loss_dtype, PROBABILITY_EPSILON, 1 - PROBABILITY_EPSILON);
+        const char *const q =
+            add_clip(p, "probability", y, p->loss_dtype, PROBABILITY_EPSILON, 1 - PROBABILITY_EPSILON);
         yes = add_op(p, "log_one", "Log", q, NULL, NULL);
         no = add_op(p, "log_zero", "Log", add_op(p, "one_minus", "Sub", one, q, NULL), NULL, NULL);
     }
-    const char *const sum = add_op(p, "losses", "Add", add_op(p, "ones", "Mul", t, yes, NULL), add_op(p, "zeros", "Mul", other, no, NULL), NULL);
+    const char *const sum = add_op(p, "losses", "Add", add_op(p, "ones", "Mul", t, yes, NULL),
+                                   add_op(p, "zeros", "Mul", other, no, NULL), NULL);
     return from_logits ? sum : add_op(p, "negated_losses", "Neg", sum, NULL, NULL);
 }
 
@@ -257,17 +275,20 @@ static bool elementwise_loss(struct preparer *p, const struct tensor_type *t)
     if (!add_target(p, t->dtype, t->dims, t->rank, &target, &dtype))
         return false;
     if (dtype != t->dtype && !dtype_is_int(dtype))
-        return diag_error(p->diag, &p->loc, "the target '%s' is %s, but '%s' is %s", target, dtype_name(dtype), p->source, dtype_name(t->dtype));
+        return diag_error(p->diag, &p->loc, "the target '%s' is %s, but '%s' is %s", target, dtype_name(dtype),
+                          p->source, dtype_name(t->dtype));
     if (dtype != t->dtype)
         target = add_cast(p, "target.cast", target, t->dtype);
     if (p->options->loss == LOSS_BCE || p->options->loss == LOSS_BCE_LOGITS)
-        losses = binary_loss(p, p->loss_input, target, p->options->loss == LOSS_BCE_LOGITS || !str_equal(p->loss_input, p->source));
+        losses = binary_loss(p, p->loss_input, target,
+                             p->options->loss == LOSS_BCE_LOGITS || !str_equal(p->loss_input, p->source));
     else
         losses = difference_loss(p, p->loss_input, target);
     return mean_of_elements(p, losses, t->dims, t->rank);
 }
 
-/* ---- losses of classes ---------------------------------------------------------------------------------------------- */
+/* ---- losses of classes ----------------------------------------------------------------------------------------------
+ */
 
 struct classes {
     const char *scores, *target;
@@ -275,15 +296,17 @@ struct classes {
     int64_t count; /* -1: not known */
     size_t label_rank;
     struct model_dim label_dims[SHAPE_MAX_RANK];
-    bool flat;     /* scores are [n, count], target [n] by now */
+    bool flat; /* scores are [n, count], target [n] by now */
 };
 
-/* [d0.., C, ..dk] -> [n, C], target -> [n]. ONNX's operators want the classes at axis 1; below opset 13 only rank 2 has one
- * meaning in all of them. */
+/* [d0.., C, ..dk] -> [n, C], target -> [n]. ONNX's operators want the classes at axis 1; below opset 13 only rank 2 has
+ * one meaning in all of them. */
 static bool flatten_classes(struct preparer *p, const struct tensor_type *t, struct classes *c)
 {
     if (c->count < 0)
-        return diag_error(p->diag, &p->loc, "--class-axis %lld: the number of classes, dimension %d of '%s', is not known", (long long)p->options->class_axis, c->axis, p->source);
+        return diag_error(p->diag, &p->loc,
+                          "--class-axis %lld: the number of classes, dimension %d of '%s', is not known",
+                          (long long)p->options->class_axis, c->axis, p->source);
     if (c->axis != (int)t->rank - 1) {
         int64_t perm[SHAPE_MAX_RANK];
         size_t n = 0;
@@ -305,7 +328,8 @@ static const char *add_class_weights(struct preparer *p, const struct classes *c
     const struct tensor *const w = p->options->class_weights;
     if (!w)
         return NULL;
-    if (w->shape.rank != 1 || !(dtype_is_float(w->dtype) || dtype_is_int(w->dtype)) || (c->count >= 0 && w->count != c->count)) {
+    if (w->shape.rank != 1 || !(dtype_is_float(w->dtype) || dtype_is_int(w->dtype)) ||
+        (c->count >= 0 && w->count != c->count)) {
         diag_error(p->diag, &p->loc, "--class-weights: the file has %s%s, expected one number for each of %lld classes",
                    dtype_name(w->dtype), shape_text(p->arena, &w->shape), (long long)c->count);
         return NULL;
@@ -331,16 +355,21 @@ static bool check_class_options(struct preparer *p)
     ok = refuse_together(p, o->sample_weight && o->class_weights, "sample-weight", "class-weights") && ok;
     ok = refuse_together(p, o->sample_weight && o->ignore_index, "sample-weight", "ignore-index") && ok;
     if (p->opset < 12 && (o->class_weights || o->ignore_index || smooth || o->sample_weight))
-        ok = diag_error(p->diag, &p->loc,
-                        "--%s needs an operator of opset 12, the model imports ai.onnx %lld; export it for a newer opset",
-                        o->class_weights ? "class-weights" : o->ignore_index ? "ignore-index" : smooth ? "label-smoothing" : "sample-weight",
-                        (long long)p->opset);
+        ok = diag_error(
+            p->diag, &p->loc,
+            "--%s needs an operator of opset 12, the model imports ai.onnx %lld; export it for a newer opset",
+            o->class_weights  ? "class-weights"
+            : o->ignore_index ? "ignore-index"
+            : smooth          ? "label-smoothing"
+                              : "sample-weight",
+            (long long)p->opset);
     if (smooth && o->loss == LOSS_NLL)
         ok = diag_error(p->diag, &p->loc, "--label-smoothing goes with --loss softmax-cross-entropy");
     return ok;
 }
 
-/* Opsets 7 to 11 have no loss operators: -mean(sum_c onehot(t)[c] log_softmax(z)[c]). A label outside [0, C) has no one. */
+/* Opsets 7 to 11 have no loss operators: -mean(sum_c onehot(t)[c] log_softmax(z)[c]). A label outside [0, C) has no
+ * one. */
 static bool spelled_out(struct preparer *p, struct classes *c, bool softmax)
 {
     struct tensor *const numbers = tensor_new(p->arena, DTYPE_INT64, &SHAPE(1, c->count));
@@ -354,7 +383,8 @@ static bool spelled_out(struct preparer *p, struct classes *c, bool softmax)
     const char *const column = add_reshape(p, "label_column", c->target, (const int64_t[]){-1, 1}, 2);
     const char *const equal = add_op(p, "is_label", "Equal", column, add_tensor(p, "class_numbers", numbers), NULL);
     const char *const chosen = add_op(p, "chosen", "Mul", scores, add_cast(p, "one_hot", equal, p->loss_dtype), NULL);
-    const char *const mean = add_reduce(p, "mean_log_probability", "ReduceMean", add_reduce(p, "log_probability", "ReduceSum", chosen, 1), -1);
+    const char *const mean = add_reduce(p, "mean_log_probability", "ReduceMean",
+                                        add_reduce(p, "log_probability", "ReduceSum", chosen, 1), -1);
     add_op(p, "loss.mean", "Neg", mean, NULL, NULL);
     finish(p);
     return true;
@@ -390,7 +420,8 @@ static bool class_losses_weighted(struct preparer *p, const struct classes *c, c
     if (c->label_rank == 0)
         return diag_error(p->diag, &p->loc, "--sample-weight: '%s' has no batch axis", p->source);
     if (c->flat && c->label_rank > 1)
-        losses = add_op(p, "losses_by_label", "Reshape", losses, add_op(p, "label_shape", "Shape", target, NULL, NULL), NULL);
+        losses = add_op(p, "losses_by_label", "Reshape", losses, add_op(p, "label_shape", "Shape", target, NULL, NULL),
+                        NULL);
     return mean_of_elements(p, losses, c->label_dims, c->label_rank);
 }
 
@@ -402,8 +433,9 @@ static bool class_loss(struct preparer *p, const struct tensor_type *t)
     if (!check_class_options(p))
         return false;
     if (!shape_axis((int)t->rank, p->options->class_axis, &c.axis))
-        return diag_error(p->diag, &p->loc, "--class-axis %lld: '%s' is %s%s; name the axis of the classes", (long long)p->options->class_axis,
-                          p->source, dtype_name(t->dtype), dims_text(p->arena, t->dims, t->rank));
+        return diag_error(p->diag, &p->loc, "--class-axis %lld: '%s' is %s%s; name the axis of the classes",
+                          (long long)p->options->class_axis, p->source, dtype_name(t->dtype),
+                          dims_text(p->arena, t->dims, t->rank));
     c.count = t->dims[c.axis].value;
     for (size_t i = 0; i < t->rank; i++)
         if ((int)i != c.axis)
@@ -411,8 +443,8 @@ static bool class_loss(struct preparer *p, const struct tensor_type *t)
     if (!add_target(p, DTYPE_INT64, c.label_dims, c.label_rank, &c.target, &dtype))
         return false;
     if (!dtype_is_int(dtype))
-        return diag_error(p->diag, &p->loc, "the target '%s' is %s; %s takes class numbers: int64, int32 or uint8", c.target,
-                          dtype_name(dtype), loss_names[p->options->loss]);
+        return diag_error(p->diag, &p->loc, "the target '%s' is %s; %s takes class numbers: int64, int32 or uint8",
+                          c.target, dtype_name(dtype), loss_names[p->options->loss]);
     const char *const target = c.target;
     if (dtype != DTYPE_INT64 && (dtype != DTYPE_INT32 || p->opset < 12))
         c.target = add_cast(p, "target.cast", c.target, DTYPE_INT64);
@@ -427,20 +459,23 @@ static bool class_loss(struct preparer *p, const struct tensor_type *t)
     const char *const weights = add_class_weights(p, &c);
     if (p->diag->errors > errors)
         return false;
-    const char *const losses = loss_operator(p, softmax ? "SoftmaxCrossEntropyLoss" : "NegativeLogLikelihoodLoss", &c, weights);
+    const char *const losses =
+        loss_operator(p, softmax ? "SoftmaxCrossEntropyLoss" : "NegativeLogLikelihoodLoss", &c, weights);
     if (p->options->sample_weight)
         return class_losses_weighted(p, &c, losses, target);
     finish(p);
     return true;
 }
 
-/* ---- the model's own loss ------------------------------------------------------------------------------------------- */
+/* ---- the model's own loss -------------------------------------------------------------------------------------------
+ */
 
 static bool own_loss(struct preparer *p, const struct tensor_type *t)
 {
     for (size_t i = 0; i < t->rank; i++)
         if (t->dims[i].value != 1)
-            return diag_error(p->diag, &p->loc, "--loss output: '%s' is %s%s, expected a scalar", p->source, dtype_name(t->dtype), dims_text(p->arena, t->dims, t->rank));
+            return diag_error(p->diag, &p->loc, "--loss output: '%s' is %s%s, expected a scalar", p->source,
+                              dtype_name(t->dtype), dims_text(p->arena, t->dims, t->rank));
     if (!str_equal(p->source, "loss")) {
         if (t->rank == 0)
             add_op(p, "loss.same", "Identity", p->source, NULL, NULL);
@@ -455,7 +490,8 @@ static bool own_loss(struct preparer *p, const struct tensor_type *t)
 
 static bool refuse_option(struct preparer *p, bool given, const char *option)
 {
-    return !given || diag_error(p->diag, &p->loc, "--%s does not go with --loss %s", option, loss_names[p->options->loss]);
+    return !given ||
+           diag_error(p->diag, &p->loc, "--%s does not go with --loss %s", option, loss_names[p->options->loss]);
 }
 
 bool add_loss(struct preparer *p)
@@ -466,9 +502,10 @@ bool add_loss(struct preparer *p)
         return false;
     p->loss_dtype = t.dtype;
     if (!(DTYPE_BIT(t.dtype) & DTYPES_FLOAT_DOUBLE))
-        return diag_error(p->diag, &p->loc, "the loss reads '%s', which is %s; expected float or double%s", p->source, dtype_name(t.dtype),
-                          o->output ? "" : "; --output names another tensor");
-    say(p, "loss: %s of '%s', %s%s", loss_names[o->loss], p->source, dtype_name(t.dtype), dims_text(p->arena, t.dims, t.rank));
+        return diag_error(p->diag, &p->loc, "the loss reads '%s', which is %s; expected float or double%s", p->source,
+                          dtype_name(t.dtype), o->output ? "" : "; --output names another tensor");
+    say(p, "loss: %s of '%s', %s%s", loss_names[o->loss], p->source, dtype_name(t.dtype),
+        dims_text(p->arena, t.dims, t.rank));
     if (o->loss == LOSS_SOFTMAX_CROSS_ENTROPY || o->loss == LOSS_NLL)
         return class_loss(p, &t);
     bool ok = refuse_option(p, o->class_weights, "class-weights");

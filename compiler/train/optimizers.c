@@ -1,12 +1,13 @@
-/* Optimizers: one update for each trained tensor. momentum, nesterov, adagrad and adam are ONNX operators; the others are
- * written out. One node for each tensor, since it then fuses with the gradient that it alone reads. */
+/* Optimizers: one update for each trained tensor. momentum, nesterov, adagrad and adam are ONNX operators; the others
+ * are written out. One node for each tensor, since it then fuses with the gradient that it alone reads. */
 #include "train/prepare_internal.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-/* ---- the command line's text ---------------------------------------------------------------------------------------- */
+/* ---- the command line's text ----------------------------------------------------------------------------------------
+ */
 
 #define FIELD(f) offsetof(struct optimizer, f)
 enum { KEYS = 5 };
@@ -27,8 +28,14 @@ struct optimizer_rule {
     struct key keys[KEYS + 1];
 };
 
-#define DECAY(name, usual) {#name, FIELD(name), (usual), 0, 1, true}
-#define AMOUNT(name, usual) {#name, FIELD(name), (usual), 0, HUGE_VAL, true}
+#define DECAY(name, usual)                                                                                             \
+    {                                                                                                                  \
+#name, FIELD(name), (usual), 0, 1, true                                                                        \
+    }
+#define AMOUNT(name, usual)                                                                                            \
+    {                                                                                                                  \
+#name, FIELD(name), (usual), 0, HUGE_VAL, true                                                                 \
+    }
 
 /* Rows in the order of enum optimizer_kind. The usual values are ONNX's where the operator has any, else PyTorch's. */
 static const struct optimizer_rule rules[OPTIMIZER_COUNT] = {
@@ -40,12 +47,14 @@ static const struct optimizer_rule rules[OPTIMIZER_COUNT] = {
      0.001,
      1,
      true,
-     {DECAY(alpha, 0.9), DECAY(beta, 0.999), AMOUNT(epsilon, 1e-6), AMOUNT(norm_coefficient, 0), AMOUNT(norm_coefficient_post, 0)}},
+     {DECAY(alpha, 0.9), DECAY(beta, 0.999), AMOUNT(epsilon, 1e-6), AMOUNT(norm_coefficient, 0),
+      AMOUNT(norm_coefficient_post, 0)}},
     {"adamw",
      0.001,
      0,
      true,
-     {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8), AMOUNT(weight_decay, 0.01), AMOUNT(decay_min_rank, 0)}},
+     {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8), AMOUNT(weight_decay, 0.01),
+      AMOUNT(decay_min_rank, 0)}},
     {"rmsprop", 0.01, 0, false, {DECAY(alpha, 0.99), AMOUNT(epsilon, 1e-8), AMOUNT(norm_coefficient, 0)}},
 };
 
@@ -119,14 +128,15 @@ bool optimizer_parse(struct diag *d, struct arena *a, const char *text, struct o
     return ok;
 }
 
-/* ---- values that all updates share ---------------------------------------------------------------------------------- */
+/* ---- values that all updates share ----------------------------------------------------------------------------------
+ */
 
 struct updater {
     struct preparer *p;
     const struct optimizer *o;
     const char *rate[2]; /* for float and double tensors; NULL until made */
     enum dtype rate_dtype;
-    const char *step;    /* T; NULL where nothing reads it */
+    const char *step;                                /* T; NULL where nothing reads it */
     const char *scaled_rate[2], *root_correction[2]; /* adamw: rate / (1 - beta1^t), 1 / sqrt(1 - beta2^t) */
 };
 
@@ -135,7 +145,8 @@ static int slot_of(enum dtype t)
     return t == DTYPE_DOUBLE;
 }
 
-/* A variable that no node changes is bound to itself: that makes it part of the state, to be saved and set at run time. */
+/* A variable that no node changes is bound to itself: that makes it part of the state, to be saved and set at run time.
+ */
 static void add_rate(struct updater *u)
 {
     struct preparer *const p = u->p;
@@ -170,21 +181,26 @@ static void add_step_count(struct updater *u)
     if (!rule->counts)
         return;
     const int64_t first = p->options->first_step >= 0 ? p->options->first_step : rule->first_step;
-    struct tensor *const initial = tensor_new(p->arena, DTYPE_INT64, &SHAPE_SCALAR), *const one = tensor_new(p->arena, DTYPE_INT64, &SHAPE_SCALAR);
+    struct tensor *const initial = tensor_new(p->arena, DTYPE_INT64, &SHAPE_SCALAR), *const one = tensor_new(
+                                                                                         p->arena, DTYPE_INT64,
+                                                                                         &SHAPE_SCALAR);
     tensor_set_int(initial, 0, first);
     tensor_set_int(one, 0, 1);
     u->step = add_tensor(p, "step_count", initial);
-    const char *const next = add_op(p, arena_printf(p->arena, "%s.new", u->step), "Add", u->step, add_tensor(p, "one_step", one), NULL);
+    const char *const next =
+        add_op(p, arena_printf(p->arena, "%s.new", u->step), "Add", u->step, add_tensor(p, "one_step", one), NULL);
     bind_update(p, u->step, next, initial);
     say(p, "step count: from %lld, the variable '%s'", (long long)first, u->step);
 }
 
-/* 1 - beta^t in double: in float most digits of 1 - 0.999^t cancel in the first steps. Hyper-parameters are binary32, as
- * the attributes of ONNX's optimizers are. */
+/* 1 - beta^t in double: in float most digits of 1 - 0.999^t cancel in the first steps. Hyper-parameters are binary32,
+ * as the attributes of ONNX's optimizers are. */
 static const char *bias_correction(struct preparer *p, const char *wish, double beta, const char *t)
 {
-    const char *const power = add_op(p, arena_printf(p->arena, "%s.power", wish), "Pow", add_scalar(p, wish, DTYPE_DOUBLE, (double)(float)beta), t, NULL);
-    return add_op(p, arena_printf(p->arena, "%s.correction", wish), "Sub", add_scalar(p, "one_double", DTYPE_DOUBLE, 1), power, NULL);
+    const char *const power = add_op(p, arena_printf(p->arena, "%s.power", wish), "Pow",
+                                     add_scalar(p, wish, DTYPE_DOUBLE, (double)(float)beta), t, NULL);
+    return add_op(p, arena_printf(p->arena, "%s.correction", wish), "Sub", add_scalar(p, "one_double", DTYPE_DOUBLE, 1),
+                  power, NULL);
 }
 
 static const char *cast_unless(struct preparer *p, const char *wish, const char *x, enum dtype from, enum dtype to)
@@ -201,8 +217,10 @@ static void add_adamw_scalars(struct updater *u, enum dtype dtype)
         return;
     const char *const count = add_cast(p, "steps_before", u->step, DTYPE_DOUBLE);
     const char *const t = add_op(p, "steps", "Add", count, add_scalar(p, "one_double", DTYPE_DOUBLE, 1), NULL);
-    const char *const rate = cast_unless(p, "learning_rate.double", u->rate[slot_of(u->rate_dtype)], u->rate_dtype, DTYPE_DOUBLE);
-    const char *const first = bias_correction(p, "beta1", u->o->beta1, t), *const second = bias_correction(p, "beta2", u->o->beta2, t);
+    const char *const rate =
+        cast_unless(p, "learning_rate.double", u->rate[slot_of(u->rate_dtype)], u->rate_dtype, DTYPE_DOUBLE);
+    const char *const first = bias_correction(p, "beta1", u->o->beta1, t), *const second = bias_correction(
+                                                                               p, "beta2", u->o->beta2, t);
     const char *const scaled = add_op(p, "corrected_rate.double", "Div", rate, first, NULL);
     const char *const root = add_op(p, "root_of_correction", "Sqrt", second, NULL, NULL);
     const char *const inverse = add_op(p, "inverse_root.double", "Reciprocal", root, NULL, NULL);
@@ -210,7 +228,8 @@ static void add_adamw_scalars(struct updater *u, enum dtype dtype)
     u->root_correction[k] = cast_unless(p, "inverse_root", inverse, DTYPE_DOUBLE, dtype);
 }
 
-/* ---- clipping ------------------------------------------------------------------------------------------------------- */
+/* ---- clipping -------------------------------------------------------------------------------------------------------
+ */
 
 static void clip_values(struct preparer *p)
 {
@@ -228,13 +247,15 @@ static void clip_norm(struct preparer *p)
     const char *sum = NULL;
     for (size_t i = 0; i < p->trainables.count; i++) {
         const struct trainable *const t = &p->trainables.data[i];
-        const char *part = add_reduce(p, arena_printf(p->arena, "%s.square_sum", t->name), "ReduceSumSquare", t->gradient, -1);
+        const char *part =
+            add_reduce(p, arena_printf(p->arena, "%s.square_sum", t->name), "ReduceSumSquare", t->gradient, -1);
         part = cast_unless(p, arena_printf(p->arena, "%s.square_sum.cast", t->name), part, t->tensor->dtype, dtype);
         sum = sum ? add_op(p, "square_sum", "Add", sum, part, NULL) : part;
     }
     const char *const norm = add_op(p, "gradient_norm", "Sqrt", sum, NULL, NULL);
     const char *const safe = add_op(p, "safe_norm", "Add", norm, add_scalar(p, "norm_epsilon", dtype, 1e-6), NULL);
-    const char *const ratio = add_op(p, "clip_ratio", "Div", add_scalar(p, "clip_norm", dtype, p->options->clip_norm), safe, NULL);
+    const char *const ratio =
+        add_op(p, "clip_ratio", "Div", add_scalar(p, "clip_norm", dtype, p->options->clip_norm), safe, NULL);
     const char *const factor = add_op(p, "clip_factor", "Min", ratio, add_scalar(p, "one", dtype, 1), NULL);
     for (size_t i = 0; i < p->trainables.count; i++) {
         struct trainable *const t = &p->trainables.data[i];
@@ -243,7 +264,8 @@ static void clip_norm(struct preparer *p)
     }
 }
 
-/* ---- updates -------------------------------------------------------------------------------------------------------- */
+/* ---- updates --------------------------------------------------------------------------------------------------------
+ */
 
 static const char *tensor_name(struct updater *u, const struct trainable *t, const char *suffix)
 {
@@ -266,7 +288,8 @@ static const char *with_norm(struct updater *u, const struct trainable *t)
 {
     if (u->o->norm_coefficient == 0)
         return t->gradient;
-    const char *const pull = add_op(u->p, tensor_name(u, t, "pull"), "Mul", t->name, parameter(u, t, "norm_coefficient", u->o->norm_coefficient), NULL);
+    const char *const pull = add_op(u->p, tensor_name(u, t, "pull"), "Mul", t->name,
+                                    parameter(u, t, "norm_coefficient", u->o->norm_coefficient), NULL);
     return add_op(u->p, tensor_name(u, t, "regularized"), "Add", t->gradient, pull, NULL);
 }
 
@@ -277,15 +300,18 @@ static void finish_update(struct updater *u, const struct trainable *t, const ch
 
 static void update_sgd(struct updater *u, const struct trainable *t)
 {
-    const char *const step = add_op(u->p, tensor_name(u, t, "step"), "Mul", rate_for(u, t->tensor->dtype), with_norm(u, t), NULL);
+    const char *const step =
+        add_op(u->p, tensor_name(u, t, "step"), "Mul", rate_for(u, t->tensor->dtype), with_norm(u, t), NULL);
     finish_update(u, t, add_op(u->p, tensor_name(u, t, "new"), "Sub", t->name, step, NULL));
 }
 
 /* X', S1'.. = OP(R, T, X, G, S1..) */
-static struct model_node *add_operator(struct updater *u, const struct trainable *t, const char *op, const char *const *states)
+static struct model_node *add_operator(struct updater *u, const struct trainable *t, const char *op,
+                                       const char *const *states)
 {
     struct preparer *const p = u->p;
-    const char *in[8] = {rate_for(u, t->tensor->dtype), u->step, t->name, t->gradient}, *out[4] = {fresh_name(p, tensor_name(u, t, "new"))};
+    const char *in[8] = {rate_for(u, t->tensor->dtype), u->step, t->name, t->gradient},
+               *out[4] = {fresh_name(p, tensor_name(u, t, "new"))};
     const char *state[3] = {NULL};
     for (size_t i = 0; states[i]; i++) {
         state[i] = add_state(u, t, states[i]);
@@ -330,21 +356,25 @@ static void update_adam(struct updater *u, const struct trainable *t)
 }
 
 /* state' = decay * state + (1 - decay) * x; bound. */
-static const char *running_mean(struct updater *u, const struct trainable *t, const char *suffix, const char *decay_name, double decay, const char *x)
+static const char *running_mean(struct updater *u, const struct trainable *t, const char *suffix,
+                                const char *decay_name, double decay, const char *x)
 {
     struct preparer *const p = u->p;
     const char *const state = add_state(u, t, suffix);
-    const char *const kept = add_op(p, arena_printf(p->arena, "%s.kept", state), "Mul", state, parameter(u, t, decay_name, decay), NULL);
+    const char *const kept =
+        add_op(p, arena_printf(p->arena, "%s.kept", state), "Mul", state, parameter(u, t, decay_name, decay), NULL);
     const double rest = 1 - (double)(float)decay;
-    const char *const added = add_op(p, arena_printf(p->arena, "%s.added", state), "Mul", x,
-                                     add_scalar(p, arena_printf(p->arena, "one_minus_%s", decay_name), t->tensor->dtype, rest), NULL);
+    const char *const added =
+        add_op(p, arena_printf(p->arena, "%s.added", state), "Mul", x,
+               add_scalar(p, arena_printf(p->arena, "one_minus_%s", decay_name), t->tensor->dtype, rest), NULL);
     const char *const next = add_op(p, arena_printf(p->arena, "%s.new", state), "Add", kept, added, NULL);
     bind_update(p, state, next, t->tensor);
     return next;
 }
 
 /* M' = beta1 M + (1 - beta1) G, V' = beta2 V + (1 - beta2) G^2, and with t = T + 1
- * X' = X (1 - R weight_decay) - R / (1 - beta1^t) * M' / (sqrt(V') / sqrt(1 - beta2^t) + epsilon). As torch.optim.AdamW. */
+ * X' = X (1 - R weight_decay) - R / (1 - beta1^t) * M' / (sqrt(V') / sqrt(1 - beta2^t) + epsilon). As
+ * torch.optim.AdamW. */
 static void update_adamw(struct updater *u, const struct trainable *t)
 {
     struct preparer *const p = u->p;
@@ -356,13 +386,16 @@ static void update_adamw(struct updater *u, const struct trainable *t)
     const char *const v = running_mean(u, t, "v", "beta2", u->o->beta2, square);
     const char *const root = add_op(p, tensor_name(u, t, "root"), "Sqrt", v, NULL, NULL);
     const char *const corrected = add_op(p, tensor_name(u, t, "corrected"), "Mul", root, u->root_correction[k], NULL);
-    const char *const divisor = add_op(p, tensor_name(u, t, "divisor"), "Add", corrected, parameter(u, t, "epsilon", u->o->epsilon), NULL);
+    const char *const divisor =
+        add_op(p, tensor_name(u, t, "divisor"), "Add", corrected, parameter(u, t, "epsilon", u->o->epsilon), NULL);
     const char *const direction = add_op(p, tensor_name(u, t, "direction"), "Div", m, divisor, NULL);
     const char *const step = add_op(p, tensor_name(u, t, "step"), "Mul", u->scaled_rate[k], direction, NULL);
     const char *x = t->name;
     if (u->o->weight_decay > 0 && t->tensor->shape.rank >= u->o->decay_min_rank) {
-        const char *const loss = add_op(p, tensor_name(u, t, "decay"), "Mul", rate_for(u, dtype), parameter(u, t, "weight_decay", u->o->weight_decay), NULL);
-        const char *const keep = add_op(p, tensor_name(u, t, "keep"), "Sub", add_scalar(p, "one", dtype, 1), loss, NULL);
+        const char *const loss = add_op(p, tensor_name(u, t, "decay"), "Mul", rate_for(u, dtype),
+                                        parameter(u, t, "weight_decay", u->o->weight_decay), NULL);
+        const char *const keep =
+            add_op(p, tensor_name(u, t, "keep"), "Sub", add_scalar(p, "one", dtype, 1), loss, NULL);
         x = add_op(p, tensor_name(u, t, "decayed"), "Mul", t->name, keep, NULL);
     }
     finish_update(u, t, add_op(p, tensor_name(u, t, "new"), "Sub", x, step, NULL));
@@ -373,17 +406,21 @@ static void update_rmsprop(struct updater *u, const struct trainable *t)
 {
     struct preparer *const p = u->p;
     const char *const g = with_norm(u, t);
-    const char *const v = running_mean(u, t, "v", "alpha", u->o->alpha, add_op(p, tensor_name(u, t, "square"), "Mul", g, g, NULL));
+    const char *const v =
+        running_mean(u, t, "v", "alpha", u->o->alpha, add_op(p, tensor_name(u, t, "square"), "Mul", g, g, NULL));
     const char *const root = add_op(p, tensor_name(u, t, "root"), "Sqrt", v, NULL, NULL);
-    const char *const divisor = add_op(p, tensor_name(u, t, "divisor"), "Add", root, parameter(u, t, "epsilon", u->o->epsilon), NULL);
+    const char *const divisor =
+        add_op(p, tensor_name(u, t, "divisor"), "Add", root, parameter(u, t, "epsilon", u->o->epsilon), NULL);
     const char *const direction = add_op(p, tensor_name(u, t, "direction"), "Div", g, divisor, NULL);
-    const char *const step = add_op(p, tensor_name(u, t, "step"), "Mul", rate_for(u, t->tensor->dtype), direction, NULL);
+    const char *const step =
+        add_op(p, tensor_name(u, t, "step"), "Mul", rate_for(u, t->tensor->dtype), direction, NULL);
     finish_update(u, t, add_op(p, tensor_name(u, t, "new"), "Sub", t->name, step, NULL));
 }
 
 static void (*const updates[OPTIMIZER_COUNT])(struct updater *, const struct trainable *) = {
-    [OPTIMIZER_SGD] = update_sgd,         [OPTIMIZER_MOMENTUM] = update_momentum, [OPTIMIZER_NESTEROV] = update_momentum,
-    [OPTIMIZER_ADAGRAD] = update_adagrad, [OPTIMIZER_ADAM] = update_adam,         [OPTIMIZER_ADAMW] = update_adamw,
+    [OPTIMIZER_SGD] = update_sgd,           [OPTIMIZER_MOMENTUM] = update_momentum,
+    [OPTIMIZER_NESTEROV] = update_momentum, [OPTIMIZER_ADAGRAD] = update_adagrad,
+    [OPTIMIZER_ADAM] = update_adam,         [OPTIMIZER_ADAMW] = update_adamw,
     [OPTIMIZER_RMSPROP] = update_rmsprop};
 
 static void say_optimizer(struct preparer *p, const struct optimizer *o)
@@ -399,7 +436,8 @@ bool add_optimizer(struct preparer *p)
 {
     struct updater u = {.p = p, .o = &p->options->optimizer};
     if (p->options->learning_rate_input && map_has(&p->names, p->options->learning_rate_input))
-        return diag_error(p->diag, &p->loc, "--learning-rate-input %s: there is a tensor of that name already; give another name",
+        return diag_error(p->diag, &p->loc,
+                          "--learning-rate-input %s: there is a tensor of that name already; give another name",
                           p->options->learning_rate_input);
     if (p->options->learning_rate_input)
         map_set(&p->names, p->options->learning_rate_input, NULL);

@@ -12,7 +12,8 @@ enum {
     ONE_SIZE = 8         /* for all symbols, where different ones do not fit together */
 };
 
-/* ---- what the model has --------------------------------------------------------------------------------------------- */
+/* ---- what the model has ---------------------------------------------------------------------------------------------
+ */
 
 static void take_name(struct preparer *p, const char *name)
 {
@@ -75,7 +76,8 @@ static void number_symbols(struct preparer *p)
         const struct model_type *const t = &p->model->graph->inputs.data[i]->type;
         for (size_t k = 0; t->kind == TYPE_TENSOR && k < t->dims.count; k++) {
             const struct model_dim *const dim = &t->dims.data[k];
-            if (dim->value >= 0 || dim->param[0] == '\0' || map_has(&p->symbols, dim->param) || (given && map_has(given, dim->param)))
+            if (dim->value >= 0 || dim->param[0] == '\0' || map_has(&p->symbols, dim->param) ||
+                (given && map_has(given, dim->param)))
                 continue;
             int64_t *const size = arena_new(p->arena, int64_t);
             *size = prime = next_prime(prime + 1);
@@ -92,7 +94,8 @@ static const char *first_error(const struct diag *d)
     return NULL;
 }
 
-/* The main graph with provisional sizes, only to look types and shapes up: what is wrong with it is not reported here. */
+/* The main graph with provisional sizes, only to look types and shapes up: what is wrong with it is not reported here.
+ */
 static const struct graph *try_import(struct preparer *p, bool own_sizes)
 {
     struct map dims = {.arena = p->arena};
@@ -123,7 +126,8 @@ static void find_shapes(struct preparer *p)
     p->graph = try_import(p, false);
 }
 
-/* ---- checks --------------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------------------------------
+ */
 
 static bool check_model(struct preparer *p)
 {
@@ -134,10 +138,12 @@ static bool check_model(struct preparer *p)
     if (p->opset == 0)
         return diag_error(p->diag, &p->loc, "the model imports no version of ai.onnx");
     if (p->opset < OLDEST_OPSET)
-        return diag_error(p->diag, &p->loc, "the model imports ai.onnx %lld; the training algorithm needs opset %d or newer",
+        return diag_error(p->diag, &p->loc,
+                          "the model imports ai.onnx %lld; the training algorithm needs opset %d or newer",
                           (long long)p->opset, OLDEST_OPSET);
     if (preview != 0 && preview != 1)
-        return diag_error(p->diag, &p->loc, "the model imports " PREVIEW_TRAINING " %lld, expected 1", (long long)preview);
+        return diag_error(p->diag, &p->loc, "the model imports " PREVIEW_TRAINING " %lld, expected 1",
+                          (long long)preview);
     return true;
 }
 
@@ -151,27 +157,31 @@ static bool find_source(struct preparer *p)
     if (map_has(&p->producers, p->source))
         return true;
     if (model_find_input(g, p->source) || model_find_initializer(g, p->source))
-        return diag_error(p->diag, &p->loc, "--output %s: it is an input or initializer; the loss reads what a node computes", p->source);
+        return diag_error(p->diag, &p->loc,
+                          "--output %s: it is an input or initializer; the loss reads what a node computes", p->source);
     const char **const names = arena_array(p->arena, const char *, p->producers.count);
     for (size_t i = 0; i < p->producers.count; i++)
         names[i] = p->producers.entries[i].key;
     const char *const close = str_closest(p->source, names, p->producers.count);
     if (close)
-        return diag_error(p->diag, &p->loc, "--output %s: no tensor has that name; did you mean '%s'?", p->source, close);
-    return diag_error(p->diag, &p->loc, "--output %s: no tensor has that name; the model's first output is '%s'", p->source,
-                      g->outputs.count ? g->outputs.data[0]->name : "");
+        return diag_error(p->diag, &p->loc, "--output %s: no tensor has that name; did you mean '%s'?", p->source,
+                          close);
+    return diag_error(p->diag, &p->loc, "--output %s: no tensor has that name; the model's first output is '%s'",
+                      p->source, g->outputs.count ? g->outputs.data[0]->name : "");
 }
 
 static bool check_loss_name(struct preparer *p)
 {
     if (!map_has(&p->names, "loss") || (p->options->loss == LOSS_OUTPUT && str_equal(p->source, "loss")))
         return true;
-    return diag_error(p->diag, &p->loc,
-                      "the model has a tensor 'loss', which is what the training loss is called; if it is the loss, give "
-                      "--loss output --output loss, else rename it in the model");
+    return diag_error(
+        p->diag, &p->loc,
+        "the model has a tensor 'loss', which is what the training loss is called; if it is the loss, give "
+        "--loss output --output loss, else rename it in the model");
 }
 
-/* ---- the gradient --------------------------------------------------------------------------------------------------- */
+/* ---- the gradient ---------------------------------------------------------------------------------------------------
+ */
 
 struct name_list {
     const char **data;
@@ -182,7 +192,9 @@ struct name_list {
 static void list_inputs(const struct preparer *p, struct name_list *zs)
 {
     const struct model_graph *const g = p->model->graph;
-    const char *const target = p->options->loss == LOSS_OUTPUT ? "" : p->options->target ? p->options->target : "target";
+    const char *const target = p->options->loss == LOSS_OUTPUT ? ""
+                               : p->options->target            ? p->options->target
+                                                               : "target";
     const char *const weight = p->options->sample_weight ? p->options->sample_weight : "";
     for (size_t i = 0; i < g->inputs.count; i++) {
         const char *const name = g->inputs.data[i]->name;
@@ -211,14 +223,16 @@ static void add_gradient(struct preparer *p)
         vec_push(p->arena, &in, zs.data[i]);
     vec_push(p->arena, &in, NULL);
     vec_push(p->arena, &out, NULL);
-    struct model_node *const n = model_add_node(p->arena, p->algorithm, PREVIEW_TRAINING, "Gradient", in.data, out.data);
+    struct model_node *const n =
+        model_add_node(p->arena, p->algorithm, PREVIEW_TRAINING, "Gradient", in.data, out.data);
     model_set_strings(p->arena, n, "xs", xs.data, xs.count);
     if (zs.count > 0)
         model_set_strings(p->arena, n, "zs", zs.data, zs.count);
     model_set_string(p->arena, n, "y", "loss");
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------------------------------
+ */
 
 static void attach(struct preparer *p)
 {
@@ -230,7 +244,8 @@ static void attach(struct preparer *p)
         m->ir_version = TRAINING_IR;
 }
 
-bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o, struct strbuf *report)
+bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
+                   struct strbuf *report)
 {
     struct preparer p = {.diag = d,
                          .arena = a,

@@ -1,6 +1,6 @@
-/* Preparation: an inference model becomes a training model. A training_info is added: an algorithm with a loss, one Gradient
- * node and an optimizer, and the bindings that store the new values. The main graph stays as it is, so that what comes out
- * is still the inference model; a Constant whose training is asked for by name becomes an initializer.
+/* Preparation: an inference model becomes a training model. A training_info is added: an algorithm with a loss, one
+ * Gradient node and an optimizer, and the bindings that store the new values. The main graph stays as it is, so that
+ * what comes out is still the inference model; a Constant whose training is asked for by name becomes an initializer.
  *
  *   y = Gemm(x, W, b)    ->   loss = SoftmaxCrossEntropyLoss(y, target)
  *                             W.gradient, b.gradient = Gradient<xs = ["W", "b"], y = "loss">(W, b)
@@ -50,18 +50,18 @@ typedef VEC(const char *) glob_list;
 
 struct prepare_options {
     enum loss_kind loss;
-    const char *output;           /* tensor that the loss reads; NULL: the first output */
-    const char *target;           /* NULL: "target" */
-    enum dtype target_type;       /* DTYPE_UNDEFINED: what the loss usually takes */
-    int64_t class_axis;           /* 1 is ONNX's */
-    const int64_t *ignore_index;  /* NULL: none */
-    double label_smoothing;       /* 0: none */
+    const char *output;                 /* tensor that the loss reads; NULL: the first output */
+    const char *target;                 /* NULL: "target" */
+    enum dtype target_type;             /* DTYPE_UNDEFINED: what the loss usually takes */
+    int64_t class_axis;                 /* 1 is ONNX's */
+    const int64_t *ignore_index;        /* NULL: none */
+    double label_smoothing;             /* 0: none */
     const struct tensor *class_weights; /* NULL: none */
-    const char *sample_weight;    /* name of the input; NULL: none */
+    const char *sample_weight;          /* name of the input; NULL: none */
     struct optimizer optimizer;
-    double learning_rate;         /* < 0: the optimizer's usual one */
+    double learning_rate;            /* < 0: the optimizer's usual one */
     const char *learning_rate_input; /* NULL: the rate is a variable, `learning_rate` */
-    int64_t first_step;           /* < 0: the optimizer's usual one */
+    int64_t first_step;              /* < 0: the optimizer's usual one */
     glob_list train, freeze;
     double clip_norm, clip_value; /* 0: none */
     enum initialize_kind initialize;
@@ -74,7 +74,8 @@ bool loss_parse(struct diag *d, const char *name, enum loss_kind *out) MUST_USE;
 /* "adam:alpha=0.9,epsilon=1e-6" */
 bool optimizer_parse(struct diag *d, struct arena *a, const char *text, struct optimizer *out) MUST_USE;
 
-/* Adds the training_info to m. What is trained, and why, is added to *report as text. On failure m is of no further use. */
+/* Adds the training_info to m. What is trained, and why, is added to *report as text. On failure m is of no further
+ * use. */
 bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
                    struct strbuf *report) MUST_USE;
 

@@ -1,5 +1,5 @@
-/* Shared by the files that prepare a model: prepare.c (frame, Gradient, bindings), algorithm.c (writing nodes), trainables.c,
- * losses.c, optimizers.c, initialization.c. */
+/* Shared by the files that prepare a model: prepare.c (frame, Gradient, bindings), algorithm.c (writing nodes),
+ * trainables.c, losses.c, optimizers.c, initialization.c. */
 #ifndef STEPC_TRAIN_PREPARE_INTERNAL_H
 #define STEPC_TRAIN_PREPARE_INTERNAL_H
 
@@ -12,10 +12,10 @@ enum trainable_role { TRAINABLE_WEIGHT, TRAINABLE_EMBEDDING, TRAINABLE_BIAS, TRA
 /* Where fan-in and fan-out stand in a weight's shape. */
 enum fan_layout {
     FAN_NONE,
-    FAN_IN_OUT,         /* MatMul: [..., in, out] */
-    FAN_OUT_IN,         /* Gemm with transB: [out, in] */
-    FAN_OUT_IN_KERNEL,  /* Conv: [out, in, kernel...] */
-    FAN_IN_OUT_KERNEL   /* ConvTranspose: [in, out, kernel...] */
+    FAN_IN_OUT,        /* MatMul: [..., in, out] */
+    FAN_OUT_IN,        /* Gemm with transB: [out, in] */
+    FAN_OUT_IN_KERNEL, /* Conv: [out, in, kernel...] */
+    FAN_IN_OUT_KERNEL  /* ConvTranspose: [in, out, kernel...] */
 };
 
 struct trainable {
@@ -24,7 +24,7 @@ struct trainable {
     enum trainable_role role;
     enum fan_layout layout;
     const char *why;      /* "weight of Gemm 'fc1'" */
-    const char *gradient;  /* as the update reads it: clipped */
+    const char *gradient; /* as the update reads it: clipped */
 };
 
 /* dtype and shape of a tensor of the main graph, symbols kept. */
@@ -41,17 +41,17 @@ struct preparer {
     const struct prepare_options *options;
     struct strbuf *report;
     struct loc loc;
-    int64_t opset;                   /* of ai.onnx */
+    int64_t opset; /* of ai.onnx */
     struct model_graph *algorithm;
     struct model_training *training;
-    struct map names;                /* every name of the main graph and of the algorithm */
-    struct map producers;            /* value of the main graph -> struct model_node * */
-    struct map ancestors;            /* values that the loss depends on */
-    struct map constants;            /* initializers of the algorithm by dtype and value -> name */
-    struct map symbols;              /* symbolic dimension -> const int64_t *, its provisional size */
-    struct map statistics;           /* running means and variances of BatchNormalization */
-    const struct graph *graph;       /* the main graph with provisional sizes; NULL if it could not be imported */
-    const char *import_error;        /* why, then */
+    struct map names;          /* every name of the main graph and of the algorithm */
+    struct map producers;      /* value of the main graph -> struct model_node * */
+    struct map ancestors;      /* values that the loss depends on */
+    struct map constants;      /* initializers of the algorithm by dtype and value -> name */
+    struct map symbols;        /* symbolic dimension -> const int64_t *, its provisional size */
+    struct map statistics;     /* running means and variances of BatchNormalization */
+    const struct graph *graph; /* the main graph with provisional sizes; NULL if it could not be imported */
+    const char *import_error;  /* why, then */
     VEC(struct trainable) trainables;
     enum dtype loss_dtype;
     const char *source, *loss_input; /* tensor that the user named, and the one that the loss reads */

@@ -1,10 +1,12 @@
-/* Which initializers are trained: those in a weight, bias or scale slot of an operator on the way to the loss, or those that
+/* Which initializers are trained: those in a weight, bias or scale slot of an operator on the way to the loss, or those
+ * that
  * --train names; and what BatchNormalization and Dropout of the main graph do in a step. */
 #include "train/prepare_internal.h"
 
 #include <string.h>
 
-/* ---- what the loss depends on --------------------------------------------------------------------------------------- */
+/* ---- what the loss depends on ---------------------------------------------------------------------------------------
+ */
 
 static void mark(struct preparer *p, const char *name)
 {
@@ -14,8 +16,8 @@ static void mark(struct preparer *p, const char *name)
 
 static void mark_inputs(struct preparer *p, const struct model_node *n);
 
-/* A subgraph reads values of the graph around it without listing them: every name that it reads is marked. Names of its own
- * among them do no harm. */
+/* A subgraph reads values of the graph around it without listing them: every name that it reads is marked. Names of its
+ * own among them do no harm. */
 static void mark_captures(struct preparer *p, const struct model_graph *g)
 {
     for (size_t i = 0; i < g->nodes.count; i++)
@@ -52,7 +54,8 @@ void find_ancestors(struct preparer *p)
     }
 }
 
-/* ---- slots ---------------------------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------------------------------
+ */
 
 struct slot {
     const char *op;
@@ -100,7 +103,8 @@ static const char *role_name(enum trainable_role role)
     return names[role];
 }
 
-/* Follows Identity and Transpose from a node's input to where the value comes from. *flips: how often it was transposed. */
+/* Follows Identity and Transpose from a node's input to where the value comes from. *flips: how often it was
+ * transposed. */
 static const char *origin_of(const struct preparer *p, const char *name, int *flips)
 {
     *flips = 0;
@@ -163,7 +167,8 @@ static bool spelled_out_slot(const struct preparer *p, const struct model_node *
     return true;
 }
 
-static bool find_slot(const struct preparer *p, const struct model_node *n, size_t input, const struct tensor *t, struct slot *out)
+static bool find_slot(const struct preparer *p, const struct model_node *n, size_t input, const struct tensor *t,
+                      struct slot *out)
 {
     for (size_t i = 0; i < SLOTS; i++) {
         if (!is_op(n, slots[i].op) || slots[i].input != input)
@@ -187,8 +192,9 @@ static void find_candidates(struct preparer *p, struct map *candidates, const st
             struct slot slot;
             const char *const name = origin_of(p, n->inputs.data[k], &flips);
             const struct model_initializer *const init = map_get(initializers, name);
-            if (!init || map_has(candidates, name) || !map_has(&p->ancestors, name) || !dtype_is_float(init->tensor->dtype) ||
-                init->tensor->shape.rank == 0 || !find_slot(p, n, k, init->tensor, &slot))
+            if (!init || map_has(candidates, name) || !map_has(&p->ancestors, name) ||
+                !dtype_is_float(init->tensor->dtype) || init->tensor->shape.rank == 0 ||
+                !find_slot(p, n, k, init->tensor, &slot))
                 continue;
             struct trainable *const t = arena_new(p->arena, struct trainable);
             *t = (struct trainable){.name = init->name,
@@ -196,13 +202,16 @@ static void find_candidates(struct preparer *p, struct map *candidates, const st
                                     .role = slot.role,
                                     .layout = flipped(slot.layout, flips),
                                     .why = arena_printf(p->arena, "%s of %s '%s'", role_name(slot.role), n->op_type,
-                                                        n->name[0] ? n->name : n->outputs.count ? n->outputs.data[0] : "")};
+                                                        n->name[0]         ? n->name
+                                                        : n->outputs.count ? n->outputs.data[0]
+                                                                           : "")};
             map_set(candidates, name, t);
         }
     }
 }
 
-/* ---- the choice ----------------------------------------------------------------------------------------------------- */
+/* ---- the choice -----------------------------------------------------------------------------------------------------
+ */
 
 static bool has_wildcard(const char *glob)
 {
@@ -276,10 +285,12 @@ static bool can_be_trained(const struct tensor *t)
 static bool check_named(struct preparer *p, const struct model_initializer *init)
 {
     if (!can_be_trained(init->tensor))
-        return diag_error(p->diag, &init->loc, "--train %s: it is %s%s; tensors of float and double with elements can be trained",
+        return diag_error(p->diag, &init->loc,
+                          "--train %s: it is %s%s; tensors of float and double with elements can be trained",
                           init->name, dtype_name(init->tensor->dtype), shape_text(p->arena, &init->tensor->shape));
     if (map_has(&p->statistics, init->name))
-        return diag_error(p->diag, &init->loc, "--train %s: it is a running statistic of BatchNormalization, which has no gradient",
+        return diag_error(p->diag, &init->loc,
+                          "--train %s: it is a running statistic of BatchNormalization, which has no gradient",
                           init->name);
     if (!map_has(&p->ancestors, init->name))
         return diag_error(p->diag, &init->loc, "--train %s: the loss does not depend on it", init->name);
@@ -306,7 +317,8 @@ static void say_not_trained(struct preparer *p, const struct model_initializer *
 }
 
 /* Reports an initializer that the rules leave alone: returns why, or NULL if it is trained. */
-static const char *reason_against(const struct preparer *p, const struct map *candidates, const struct model_initializer *init)
+static const char *reason_against(const struct preparer *p, const struct map *candidates,
+                                  const struct model_initializer *init)
 {
     const struct prepare_options *const o = p->options;
     if (matches(&o->freeze, init->name))
@@ -327,7 +339,8 @@ static void say_trainables(struct preparer *p)
     int64_t elements = 0;
     for (size_t i = 0; i < p->trainables.count; i++)
         elements += p->trainables.data[i].tensor->count;
-    say(p, "trained: %zu tensor%s, %lld elements", p->trainables.count, p->trainables.count == 1 ? "" : "s", (long long)elements);
+    say(p, "trained: %zu tensor%s, %lld elements", p->trainables.count, p->trainables.count == 1 ? "" : "s",
+        (long long)elements);
     for (size_t i = 0; i < p->trainables.count; i++) {
         const struct trainable *const t = &p->trainables.data[i];
         say(p, "  %s %s: %s", t->name, tensor_text(p, t->tensor), t->why);
@@ -355,9 +368,10 @@ bool choose_trainables(struct preparer *p)
     if (!ok)
         return false;
     if (p->trainables.count == 0)
-        return diag_error(p->diag, &p->loc, "nothing to train: no float initializer that '%s' depends on %s", p->loss_input,
-                          o->train.count || o->freeze.count ? "is left by --train and --freeze"
-                                                            : "stands in a weight, bias or scale slot; --train NAME trains any");
+        return diag_error(
+            p->diag, &p->loc, "nothing to train: no float initializer that '%s' depends on %s", p->loss_input,
+            o->train.count || o->freeze.count ? "is left by --train and --freeze"
+                                              : "stands in a weight, bias or scale slot; --train NAME trains any");
     say_trainables(p);
     for (size_t i = 0; i < g->initializers.count; i++) {
         const char *const why = reason_against(p, &candidates, g->initializers.data[i]);
@@ -367,7 +381,8 @@ bool choose_trainables(struct preparer *p)
     return true;
 }
 
-/* ---- BatchNormalization and Dropout --------------------------------------------------------------------------------- */
+/* ---- BatchNormalization and Dropout ---------------------------------------------------------------------------------
+ */
 
 /* Since 14 an attribute says so; before, more outputs than one. */
 static bool is_training_batchnorm(const struct preparer *p, const struct model_node *n)
@@ -377,7 +392,8 @@ static bool is_training_batchnorm(const struct preparer *p, const struct model_n
     return n->outputs.count > 1 && n->outputs.data[1][0] != '\0';
 }
 
-static void bind_statistic(struct preparer *p, const struct model_node *n, size_t input, size_t output, struct map *bound)
+static void bind_statistic(struct preparer *p, const struct model_node *n, size_t input, size_t output,
+                           struct map *bound)
 {
     if (n->inputs.count <= input || n->outputs.count <= output || n->outputs.data[output][0] == '\0')
         return;
@@ -386,7 +402,8 @@ static void bind_statistic(struct preparer *p, const struct model_node *n, size_
     if (!init || map_has(bound, name))
         return;
     map_set(bound, name, NULL);
-    const char *const value = add_op(p, arena_printf(p->arena, "%s.new", name), "Identity", n->outputs.data[output], NULL, NULL);
+    const char *const value =
+        add_op(p, arena_printf(p->arena, "%s.new", name), "Identity", n->outputs.data[output], NULL, NULL);
     bind_update(p, init->name, value, init->tensor);
 }
 
@@ -417,7 +434,8 @@ void bind_statistics(struct preparer *p)
     if (bound.count > 0)
         say(p, "BatchNormalization is in training form: %zu running statistics are stored by every step", bound.count);
     if (frozen > 0)
-        say(p, "%zu BatchNormalization in inference form: a step uses the running statistics and leaves them alone", frozen);
+        say(p, "%zu BatchNormalization in inference form: a step uses the running statistics and leaves them alone",
+            frozen);
     if (dropouts > 0)
         say(p, "%zu Dropout in inference form: a step drops nothing", dropouts);
 }

@@ -44,10 +44,10 @@ static uint32_t next_random(void)
 static double sample(void)
 {
     float loss = 0.0f;
-    const mlp_64_32_10_step_outputs out = {&loss, NULL};
+    const mlp_64_32_10_step_outputs out = {.loss = &loss};
     const double start = cpu_seconds();
     for (int i = 0; i < STEPS; i++) {
-        const mlp_64_32_10_step_inputs in = {x[i % BATCHES], target[i % BATCHES]};
+        const mlp_64_32_10_step_inputs in = {.x = x[i % BATCHES], .target = target[i % BATCHES]};
         if (mlp_64_32_10_step(&state, &arena, &in, &out) != STEPC_OK)
             abort();
     }
