@@ -351,10 +351,15 @@ static void write_random_locals(struct emission *e, struct writer *w, const stru
 /* init() starts the random numbers of all entries. */
 static void write_random_reset(struct emission *e, struct writer *w)
 {
+    int steps = 0;
     write_line(w, "state->random_seed = seed;");
     for (size_t i = 0; i < e->program->entries.count; i++)
-        if (e->program->entries.data[i].kind == ENTRY_STEP)
+        if (e->program->entries.data[i].kind == ENTRY_STEP) {
             write_line(w, "state->%s = 0;", counter_member(e, &e->program->entries.data[i]));
+            steps++;
+        }
+    if (steps == 0)
+        write_line(w, "state->random_counter = 0;");
 }
 
 static void write_unused(struct entry_text *t, struct writer *w, const char *body, const char *head)

@@ -61,22 +61,34 @@ static bool same_place(const struct match *m, const struct access *a, const stru
     return true;
 }
 
+/* The store of the producer's part that writes a buffer, or NULL. What the part stores is computed before it is written, so a
+ * reader takes the stored expression, never the memory. */
+static const struct store *store_of(const struct match *m, const struct buffer *b)
+{
+    for (size_t s = 0; s < m->to->stores.count; s++)
+        if (m->to->stores.data[s].to.buffer == b)
+            return &m->to->stores.data[s];
+    return NULL;
+}
+
 static void test_load(const struct access *a, void *data)
 {
     struct match *m = data;
+    const struct store *stored = store_of(m, a->buffer);
     struct access t;
     if (!translate(m, a, &t))
         m->ok = false;
-    else if (a->buffer == m->store.to.buffer)
-        m->ok &= same_place(m, &t, &m->store.to);
+    else if (stored)
+        m->ok &= same_place(m, &t, &stored->to);
 }
 
 static const struct expr *replace_load(const struct expr *load, void *data)
 {
     const struct match *m = data;
+    const struct store *stored = store_of(m, load->access.buffer);
     struct access t;
-    if (load->access.buffer == m->store.to.buffer)
-        return m->store.value;
+    if (stored)
+        return stored->value;
     if (!translate(m, &load->access, &t))
         UNREACHABLE("the epilogue was tested before");
     return expr_load(m->arena, &t);
@@ -163,13 +175,15 @@ static bool fits(struct match *m, const struct kernel *p, const struct kernel *c
 
 static void add_stores(struct fusion *f, struct match *m, struct part *to, const struct part *from)
 {
+    struct store *made = arena_array(f->arena, struct store, from->stores.count);
     for (size_t s = 0; s < from->stores.count; s++) {
         const struct expr_map map = {.arena = f->arena, .load = replace_load, .data = m};
-        struct store made = {.value = expr_substitute(&map, from->stores.data[s].value)};
-        if (!translate(m, &from->stores.data[s].to, &made.to))
+        made[s].value = expr_substitute(&map, from->stores.data[s].value);
+        if (!translate(m, &from->stores.data[s].to, &made[s].to))
             UNREACHABLE("the epilogue was tested before");
-        vec_push(f->arena, &to->stores, made);
     }
+    for (size_t s = 0; s < from->stores.count; s++)
+        vec_push(f->arena, &to->stores, made[s]);
 }
 
 /* A temporary that only its own kernel still mentions is not stored. */
@@ -186,10 +200,20 @@ static void drop_unread_store(struct fusion *f, struct kernel *p, struct part *p
     fuse_remember(f, p);
 }
 
+/* The other parts of a template run at other times: what they store is not there yet, or gone. */
+static bool reads_other_parts(const struct fusion *f, const struct kernel *p, const struct part *part, const struct kernel *c)
+{
+    for (size_t i = 0; i < p->parts.count; i++)
+        for (size_t s = 0; &p->parts.data[i] != part && s < p->parts.data[i].stores.count; s++)
+            if (fuse_reads(f, c, p->parts.data[i].stores.data[s].to.buffer))
+                return true;
+    return false;
+}
+
 static bool merge(struct fusion *f, struct kernel *p, struct part *part, size_t store, struct kernel *c)
 {
     struct match m = {.arena = f->arena, .to = part, .store = part->stores.data[store]};
-    if (c == p || !fuse_is_map(c) || !fits(&m, p, c))
+    if (c == p || !fuse_is_map(c) || reads_other_parts(f, p, part, c) || !fits(&m, p, c))
         return false;
     const enum fuse_place place = fuse_place(f, p, c);
     if (place == FUSE_NOWHERE)

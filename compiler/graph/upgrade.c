@@ -64,7 +64,7 @@ bool upgrade_choose(struct diag *d, const struct model_node *mn, const model_ops
     const struct op_def *def = op_find(mn->domain, mn->op_type);
     if (def == NULL)
         return report_unknown(d, mn);
-    int opset;
+    int opset = 0;
     if (!imported_version(d, mn, opsets, ir_version, &opset))
         return false;
 

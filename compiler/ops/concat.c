@@ -121,7 +121,8 @@ static const struct op_sample samples[] = {
     {.text = "g (float[2,3] a, float[2,1] b) => (float[2,4] y) { y = Concat(a, b) }", .opset = 1},
     {.text = "g (float[2,3] a, float[1,2] b) => (float[3,3] y) { y = Concat <axis = 0> (a, b) }",
      .error = "dimension 1 of input 1 'b' is 2, expected 3"},
-    {.text = "g (float[2,3] a, float[3] b) => (float[3,3] y) { y = Concat <axis = 0> (a, b) }", .error = "has rank 1, expected 2"},
+    {.text = "g (float[2,3] a, float[3] b) => (float[3,3] y) { y = Concat <axis = 0> (a, b) }",
+     .error = "has rank 1, expected 2"},
     {.text = "g (float a, float b) => (float[2] y) { y = Concat <axis = 0> (a, b) }", .error = "is a scalar"},
     {0}};
 

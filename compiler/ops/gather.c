@@ -83,8 +83,9 @@ static bool gather_infer(struct infer_ctx *c)
     int axis;
     if (!infer_axis(c, op_attr_int(c->node, "axis"), x->rank, &axis))
         return false;
-    if (x->rank - 1 + indices->rank > SHAPE_MAX_RANK)
-        return infer_error(c, "the result would have rank %d, at most %d is supported", x->rank - 1 + indices->rank, SHAPE_MAX_RANK);
+    const int rank = x->rank - 1 + indices->rank;
+    if (rank > SHAPE_MAX_RANK)
+        return infer_error(c, "the result would have rank %d, at most %d is supported", rank, SHAPE_MAX_RANK);
     for (int d = 0; d < axis; d++)
         y.dim[y.rank++] = x->dim[d];
     for (int d = 0; d < indices->rank; d++)
@@ -291,8 +292,10 @@ static bool gather_grad_lower(struct lower_ctx *c)
 }
 
 static const struct op_sample grad_samples[] = {
-    {.text = "g (int64[4] i, float[1,4,3] dy) => (float[1,5,3] dx) { dx = stepc.GatherGrad <size = 5> (i, dy) }", .feed = "index:5"},
-    {.text = "g (int32[6] i, double[2,6,3] dy) => (double[2,2,3] dx) { dx = stepc.GatherGrad <size = 2> (i, dy) }", .feed = "index:2"},
+    {.text = "g (int64[4] i, float[1,4,3] dy) => (float[1,5,3] dx) { dx = stepc.GatherGrad <size = 5> (i, dy) }",
+     .feed = "index:5"},
+    {.text = "g (int32[6] i, double[2,6,3] dy) => (double[2,2,3] dx) { dx = stepc.GatherGrad <size = 2> (i, dy) }",
+     .feed = "index:2"},
     {.text = "g (int64[0] i, float[2,0,3] dy) => (float[2,5,3] dx) { dx = stepc.GatherGrad <size = 5> (i, dy) }"},
     {.text = "g (int64[3] i, float[4,3] dy) => (float[2,5,3] dx) { dx = stepc.GatherGrad <size = 5> (i, dy) }",
      .error = "expected the shapes [rows] and [outer,rows,inner]"},

@@ -329,18 +329,22 @@ static bool pad_lower(struct lower_ctx *c)
 
 static const struct op_sample samples[] = {
     {.text = "g (float[2,3] x) => (float[4,6] y) { p = Constant <value_ints = [1, 0, 1, 3]> () y = Pad(x, p) }"},
-    {.text = "g (double[2,4] x, double v) => (double[3,2] y) { p = Constant <value_ints = [1, -1, 0, -1]> () y = Pad(x, p, v) }"},
+    {.text = "g (double[2,4] x, double v) => (double[3,2] y) { "
+             "p = Constant <value_ints = [1, -1, 0, -1]> () y = Pad(x, p, v) }"},
     {.text = "g (float[2,3] x) => (float[2,5] y) { p = Constant <value_ints = [2, 0]> () a = Constant <value_ints = [-1]> () "
              "y = Pad(x, p, , a) }"},
-    {.text = "g (float[3,2] x) => (float[8,2] y) { p = Constant <value_ints = [3, 0, 2, 0]> () y = Pad <mode = \"reflect\"> (x, p) }"},
-    {.text = "g (float[3,2] x) => (float[5,4] y) { p = Constant <value_ints = [1, 2, 1, 0]> () y = Pad <mode = \"edge\"> (x, p) }"},
+    {.text = "g (float[3,2] x) => (float[8,2] y) { p = Constant <value_ints = [3, 0, 2, 0]> () "
+             "y = Pad <mode = \"reflect\"> (x, p) }"},
+    {.text = "g (float[3,2] x) => (float[5,4] y) { p = Constant <value_ints = [1, 2, 1, 0]> () "
+             "y = Pad <mode = \"edge\"> (x, p) }"},
     {.text = "g (float[3] x) => (float[9] y) { p = Constant <value_ints = [4, 2]> () y = Pad <mode = \"wrap\"> (x, p) }"},
     {.text = "g (float[2,3] x) => (float[2,5] y) { y = Pad <pads = [0, 1, 0, 1], value = 2.5> (x) }", .opset = 2},
     {.text = "g (float[2,3] x) => (float[2,5] y) { y = Pad <paddings = [0, 1, 0, 1]> (x) }", .opset = 1},
     {.text = "g (float[3] x) => (float[5] y) { p = Constant <value_ints = [1, 1]> () y = Pad <mode = \"mirror\"> (x, p) }",
      .error = "'mirror'"},
     {.text = "g (float[3] x) => (float[5] y) { p = Constant <value_ints = [2]> () y = Pad(x, p) }", .error = "expected 2"},
-    {.text = "g (float[3] x) => (float[0] y) { p = Constant <value_ints = [-2, -2]> () y = Pad(x, p) }", .error = "cannot lose 4"},
+    {.text = "g (float[3] x) => (float[0] y) { p = Constant <value_ints = [-2, -2]> () y = Pad(x, p) }",
+     .error = "cannot lose 4"},
     {.text = "g (float[0] x) => (float[2] y) { p = Constant <value_ints = [1, 1]> () y = Pad <mode = \"edge\"> (x, p) }",
      .error = "no element to repeat"},
     {0}};

@@ -111,7 +111,7 @@ static bool reshape_infer(struct infer_ctx *c)
 static const struct op_sample reshape_samples[] = {
     {.text = "g (float[2,3,4] x) => (float[4,6] y) { s = Constant <value_ints = [4, 6]> () y = Reshape(x, s) }"},
     {.text = "g (float[2,3,4] x) => (float[2,12] y) { s = Constant <value_ints = [0, -1]> () y = Reshape(x, s) }"},
-    {.text = "g (double[1,1] x) => (double y) { s = Constant <value_ints = []> () y = Reshape(x, s) }"},
+    {.text = "g (double[1,1] x) => (double y) { s = Constant <value_ints : ints = []> () y = Reshape(x, s) }"},
     {.text = "g (float[2,3] x) => (float[2,3] y) { t = Transpose(x) s = Constant <value_ints = [2, 3]> () y = Reshape(t, s) }"},
     {.text = "g (float[0,3] x) => (float[3,0] y) { s = Constant <value_ints = [3, 0]> () y = Reshape <allowzero = 1> (x, s) }",
      .no_gradient = true},
@@ -205,7 +205,8 @@ static const struct op_sample squeeze_samples[] = {
     {.text = "g (float[1,3,1] x) => (float[3,1] y) { y = Squeeze <axes = [0]> (x) }", .opset = 9},
     {.text = "g (float[1,3] x) => (float[1] y) { a = Constant <value_ints = [1]> () y = Squeeze(x, a) }",
      .error = "dimension 1 of input 0 'x' is 3"},
-    {.text = "g (float[1,3] x) => (float[3] y) { a = Constant <value_ints = [2]> () y = Squeeze(x, a) }", .error = "out of range"},
+    {.text = "g (float[1,3] x) => (float[3] y) { a = Constant <value_ints = [2]> () y = Squeeze(x, a) }",
+     .error = "out of range"},
     {0}};
 
 /* ---- Unsqueeze: with dimensions of 1 at the listed places of the result ----------------------------------------------- */
@@ -243,7 +244,8 @@ static const struct op_sample unsqueeze_samples[] = {
     {.text = "g (float[3,2] x) => (float[3,1,2] y) { y = Unsqueeze <axes = [1]> (x) }", .opset = 11},
     {.text = "g (float[3] x) => (float[1,1,3] y) { a = Constant <value_ints = [0, -3]> () y = Unsqueeze(x, a) }",
      .error = "listed twice"},
-    {.text = "g (float[3] x) => (float[3,1] y) { a = Constant <value_ints = [2]> () y = Unsqueeze(x, a) }", .error = "out of range"},
+    {.text = "g (float[3] x) => (float[3,1] y) { a = Constant <value_ints = [2]> () y = Unsqueeze(x, a) }",
+     .error = "out of range"},
     {0}};
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */

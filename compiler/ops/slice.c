@@ -175,7 +175,8 @@ static const struct op_sample slice_samples[] = {
              "y = Slice(x, s, e) }"},
     {.text = "g (double[4,5] x) => (double[4,2] y) { s = Constant <value_ints = [-1]> () e = Constant <value_ints = [-99]> () "
              "a = Constant <value_ints = [-1]> () t = Constant <value_ints = [-3]> () y = Slice(x, s, e, a, t) }"},
-    {.text = "g (float[4,5] x) => (float[2,2] y) { s = Constant <value_ints = [0, -2]> () e = Constant <value_ints = [99, 99]> () "
+    {.text = "g (float[4,5] x) => (float[2,2] y) { "
+             "s = Constant <value_ints = [0, -2]> () e = Constant <value_ints = [99, 99]> () "
              "a = Constant <value_ints = [0, 1]> () t = Constant <value_ints = [3, 1]> () y = Slice(x, s, e, a, t) }"},
     {.text = "g (float[4] x) => (float[0] y) { s = Constant <value_ints = [3]> () e = Constant <value_ints = [1]> () "
              "y = Slice(x, s, e) }"},
@@ -292,7 +293,8 @@ static bool slice_grad_lower(struct lower_ctx *c)
 }
 
 static const struct op_sample grad_samples[] = {
-    {.text = "g (float[2,3] dy) => (float[4,6] dx) { dx = stepc.SliceGrad <shape = [4, 6], starts = [3, 1], steps = [-3, 2]> (dy) }"},
+    {.text = "g (float[2,3] dy) => (float[4,6] dx) { "
+             "dx = stepc.SliceGrad <shape = [4, 6], starts = [3, 1], steps = [-3, 2]> (dy) }"},
     {.text = "g (double[0] dy) => (double[3] dx) { dx = stepc.SliceGrad <shape = [3], starts = [0], steps = [1]> (dy) }"},
     {.text = "g (float[2] dy) => (float[3] dx) { dx = stepc.SliceGrad <shape = [3], starts = [1], steps = [2]> (dy) }",
      .error = "do not fit"},

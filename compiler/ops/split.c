@@ -11,7 +11,9 @@ static const struct op_attr attrs_2[] = {ATTR_AXIS, {.name = "split", .type = AT
 static const struct op_attr attrs_13[] = {ATTR_AXIS, {0}};
 static const struct op_attr attrs[] = {ATTR_AXIS, {.name = "num_outputs", .type = ATTR_INT, .no_default = true}, {0}};
 static const struct op_param inputs_1[] = {
-    {.name = "input", .type = 'T', .dtypes = FLOATS_1}, {.name = "split", .type = 'T', .dtypes = FLOATS_1, .flags = PARAM_OPTIONAL}, {0}};
+    {.name = "input", .type = 'T', .dtypes = FLOATS_1},
+    {.name = "split", .type = 'T', .dtypes = FLOATS_1, .flags = PARAM_OPTIONAL},
+    {0}};
 static const struct op_param inputs_2[] = {{.name = "input", .type = 'T', .dtypes = MOVE_TYPES_1}, {0}};
 
 /* Version 1 knows the sizes as an input as well, of the input's floating type. */
@@ -201,14 +203,17 @@ static bool split_lower(struct lower_ctx *c)
 static const struct op_sample samples[] = {
     {.text = "g (float[2,6] x) => (float[2,3] y, float[2,3] z) { y, z = Split <axis = 1, num_outputs = 2> (x) }"},
     {.text = "g (double[5,2] x) => (double[2,2] y, double[1,2] z) { y, u, z = Split <num_outputs = 3> (x) }"},
-    {.text = "g (float[6] x) => (float[1] y, float[3] z) { s = Constant <value_ints = [1, 2, 3]> () y, u, z = Split <axis = -1> (x, s) }"},
+    {.text = "g (float[6] x) => (float[1] y, float[3] z) { "
+             "s = Constant <value_ints = [1, 2, 3]> () y, u, z = Split <axis = -1> (x, s) }"},
     {.text = "g (float[6] x) => (float[0] y, float[6] z) { s = Constant <value_ints = [0, 6]> () y, z = Split(x, s) }"},
     {.text = "g (float[6] x) => (float[2] y, float[2] z) { y, u, z = Split(x) }", .opset = 13},
     {.text = "g (float[6] x) => (float[4] y, float[2] z) { y, z = Split <split = [4, 2]> (x) }", .opset = 11},
     {.text = "g (float[5] x) => (float[3] y, float[2] z) { y, z = Split(x) }", .opset = 13, .error = "2 equal parts"},
     {.text = "g (float[5] x) => (float[3] y) { y, z = Split(x) }", .error = "neither"},
-    {.text = "g (float[6] x) => (float[4] y) { s = Constant <value_ints = [4, 3]> () y, z = Split(x, s) }", .error = "part 1 has size 3"},
-    {.text = "g (float[6] x) => (float[4] y) { s = Constant <value_ints = [4, 1]> () y, z = Split(x, s) }", .error = "expected 6"},
+    {.text = "g (float[6] x) => (float[4] y) { s = Constant <value_ints = [4, 3]> () y, z = Split(x, s) }",
+     .error = "part 1 has size 3"},
+    {.text = "g (float[6] x) => (float[4] y) { s = Constant <value_ints = [4, 1]> () y, z = Split(x, s) }",
+     .error = "expected 6"},
     {0}};
 
 const struct op_def op_defs_split[] = {

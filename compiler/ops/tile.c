@@ -43,7 +43,10 @@ static bool upgrade_1(struct upgrade_ctx *c)
 }
 
 static const struct op_version versions[] = {
-    {.since = 1, .dtypes = FLOATS_1, .inputs = inputs_1, .upgrade = upgrade_1}, {.since = 6, .dtypes = MOVE_TYPES_1}, {.since = 13}, {0}};
+    {.since = 1, .dtypes = FLOATS_1, .inputs = inputs_1, .upgrade = upgrade_1},
+    {.since = 6, .dtypes = MOVE_TYPES_1},
+    {.since = 13},
+    {0}};
 static const struct op_param inputs[] = {
     {.name = "input", .type = 'T', .dtypes = MOVE_TYPES_25},
     {.name = "repeats", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_NOT_DIFF},
@@ -121,7 +124,8 @@ static const struct op_sample samples[] = {
     {.text = "g (int64[2] x) => (int64[0] y) { r = Constant <value_ints = [0]> () y = Tile(x, r) }", .no_gradient = true},
     {.text = "g (float[2,3] x) => (float[2,9] y) { t = Constant <value = float {3.0}> () a = Constant <value = float {1.0}> () "
              "y = Tile(x, t, a) }", .opset = 5},
-    {.text = "g (float[2,3] x) => (float[4] y) { r = Constant <value_ints = [2]> () y = Tile(x, r) }", .error = "expected 2, the rank"},
+    {.text = "g (float[2,3] x) => (float[4] y) { r = Constant <value_ints = [2]> () y = Tile(x, r) }",
+     .error = "expected 2, the rank"},
     {0}};
 
 /* The gradient follows from the expansion: the adjoint is summed over the copies. */

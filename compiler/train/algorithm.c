@@ -115,6 +115,11 @@ struct model_node *producer_of(const struct preparer *p, const char *name)
     return n;
 }
 
+const char *node_title(const struct model_node *n)
+{
+    return n->name[0] != '\0' || n->outputs.count == 0 ? n->name : n->outputs.data[0];
+}
+
 const struct model_attr *node_attribute(const struct model_node *n, const char *name)
 {
     for (size_t i = 0; i < n->attrs.count; i++)

@@ -119,13 +119,14 @@ const char *bypass_activation(struct preparer *p, const char *source)
             source);
     if (loss == LOSS_SOFTMAX_CROSS_ENTROPY && softmax && !is_over_classes(p, n, &t)) {
         say(p, "note: the final %s '%s' does not run over the class axis alone: the loss reads what it gives",
-            n->op_type, n->name);
+            n->op_type, node_title(n));
         return source;
     }
     if (!(loss == LOSS_SOFTMAX_CROSS_ENTROPY && softmax) &&
         !((loss == LOSS_BCE || loss == LOSS_BCE_LOGITS) && is_op(n, "Sigmoid")))
         return source;
-    say(p, "the final %s '%s' is bypassed: the loss reads '%s' in front of it", n->op_type, n->name, n->inputs.data[0]);
+    say(p, "the final %s '%s' is bypassed: the loss reads '%s' in front of it", n->op_type, node_title(n),
+        n->inputs.data[0]);
     return n->inputs.data[0];
 }
 

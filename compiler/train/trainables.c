@@ -197,14 +197,12 @@ static void find_candidates(struct preparer *p, struct map *candidates, const st
                 !find_slot(p, n, k, init->tensor, &slot))
                 continue;
             struct trainable *const t = arena_new(p->arena, struct trainable);
-            *t = (struct trainable){.name = init->name,
-                                    .tensor = init->tensor,
-                                    .role = slot.role,
-                                    .layout = flipped(slot.layout, flips),
-                                    .why = arena_printf(p->arena, "%s of %s '%s'", role_name(slot.role), n->op_type,
-                                                        n->name[0]         ? n->name
-                                                        : n->outputs.count ? n->outputs.data[0]
-                                                                           : "")};
+            *t = (struct trainable){
+                .name = init->name,
+                .tensor = init->tensor,
+                .role = slot.role,
+                .layout = flipped(slot.layout, flips),
+                .why = arena_printf(p->arena, "%s of %s '%s'", role_name(slot.role), n->op_type, node_title(n))};
             map_set(candidates, name, t);
         }
     }

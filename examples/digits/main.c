@@ -120,5 +120,6 @@ int main(int argc, char **argv)
         return 1;
     }
     printf("loss curve: %s\n", picture);
-    return correct * 100 >= TEST_IMAGES * 96 ? 0 : 1; /* 96 %: what this network reaches with any seed tried */
+    /* The model is compiled with --reproducible: these seeds give 98.75 % everywhere. Seeds 2 to 5 gave 95.6 to 97.5 %. */
+    return correct * 100 >= TEST_IMAGES * 96 ? 0 : 1;
 }
