@@ -17,7 +17,7 @@ enum HOLE {
     M = 5, N = 21, K = 7,
     A_ROW = 7, A_COL = 1,  /* element (i,k) of a is at i * A_ROW + k * A_COL */
     B_ROW = 21, B_COL = 1, /* element (k,j) of b is at k * B_ROW + j * B_COL */
-    PANEL = 16,
+    PANEL = 16, BLOCK = 16, /* BLOCK: columns packed at a time, a multiple of PANEL */
     WITH_FINISH = 1, WITH_ROW_SUM = 1
 };
 typedef float T HOLE;
@@ -48,6 +48,8 @@ static STEPC_INLINE void part(const int rows, const int vectors, const int from,
 {
     T acc[TILE_ROWS * TILE_COLUMNS];
     tile(rows, vectors, K, acc, left + i * A_ROW, A_ROW, A_COL, right, step);
+    if (N == 1)
+        (void)j;
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
@@ -108,35 +110,58 @@ KERNEL static void product(const T *restrict a, const T *restrict b)
         row_sums(a);
 }
 
-/* The columns p .. of all rows, from a packed panel. */
-static STEPC_INLINE void panel_strips(const int columns, const int p, const T *restrict left, const T *restrict packed)
+/* Panels of the columns p .. p + columns - 1, one behind the other. */
+static STEPC_INLINE void pack_panels(const int columns, const int p, T *restrict packed, const T *restrict right)
+{
+    for (int q = 0; q < columns; q += PANEL) {
+        const int width = columns - q < PANEL ? columns - q : PANEL;
+        if (B_ROW == 1)
+            pack_transposed(packed + q * K, PANEL, right + (p + q) * B_COL, B_COL, width, K);
+        else
+            pack(packed + q * K, PANEL, right + (p + q) * B_COL, B_ROW, B_COL, width, K);
+    }
+}
+
+/* Rows i .. of the columns p .. of one panel. */
+static STEPC_INLINE void panel_part(const int rows, const int columns, const int i, const int p, const T *restrict left,
+                                    const T *restrict packed)
 {
     for (int j = 0; j < columns - columns % PANEL_TILE(PANEL); j += PANEL_TILE(PANEL))
-        strip(PANEL_VECTORS(PANEL), 0, PANEL_TILE(PANEL), p + j, left, packed + j, PANEL);
+        part(rows, PANEL_VECTORS(PANEL), 0, PANEL_TILE(PANEL), i, p + j, left, packed + j, PANEL);
     if (columns % PANEL_TILE(PANEL) > 0)
-        strip(PANEL_VECTORS(PANEL), 0, columns % PANEL_TILE(PANEL), p + columns - columns % PANEL_TILE(PANEL), left,
-              packed + (columns - columns % PANEL_TILE(PANEL)), PANEL);
+        part(rows, PANEL_VECTORS(PANEL), 0, columns % PANEL_TILE(PANEL), i, p + columns - columns % PANEL_TILE(PANEL),
+             left, packed + (columns - columns % PANEL_TILE(PANEL)), PANEL);
+}
+
+/* Rows i .. of the columns p .. of all packed panels. */
+static STEPC_INLINE void panels_part(const int rows, const int columns, const int i, const int p, const T *restrict left,
+                                     const T *restrict packed)
+{
+    for (int q = 0; q < columns - columns % PANEL; q += PANEL)
+        panel_part(rows, PANEL, i, p + q, left, packed + q * K);
+    if (columns % PANEL > 0)
+        panel_part(rows, columns % PANEL, i, p + columns - columns % PANEL, left, packed + (columns - columns % PANEL) * K);
+}
+
+static STEPC_INLINE void panels(const int columns, const int p, const T *restrict left, const T *restrict right,
+                                T *restrict packed)
+{
+    pack_panels(columns, p, packed, right);
+    for (int i = 0; i < M - LAST_ROWS(M); i += PART_ROWS(M))
+        panels_part(PART_ROWS(M), columns, i, p, left, packed);
+    if (LAST_ROWS(M) > 0)
+        panels_part(LAST_ROWS(M), columns, M - LAST_ROWS(M), p, left, packed);
 }
 
 KERNEL static void product_packed(const T *restrict a, const T *restrict b, T *restrict panel)
 {
     if (WITH_FINISH) {
-        if (N >= PANEL) {
-            for (int p = 0; p < N - N % PANEL; p += PANEL) {
-                if (B_ROW == 1)
-                    pack_transposed(panel, PANEL, b + p * B_COL, B_COL, PANEL, K);
-                else
-                    pack(panel, PANEL, b + p * B_COL, B_ROW, B_COL, PANEL, K);
-                panel_strips(PANEL, p, a, panel);
-            }
+        if (N >= BLOCK) {
+            for (int p = 0; p < N - N % BLOCK; p += BLOCK)
+                panels(BLOCK, p, a, b, panel);
         }
-        if (N % PANEL > 0) {
-            if (B_ROW == 1)
-                pack_transposed(panel, PANEL, b + (N - N % PANEL) * B_COL, B_COL, N % PANEL, K);
-            else
-                pack(panel, PANEL, b + (N - N % PANEL) * B_COL, B_ROW, B_COL, N % PANEL, K);
-            panel_strips(N % PANEL, N - N % PANEL, a, panel);
-        }
+        if (N % BLOCK > 0)
+            panels(N % BLOCK, N - N % BLOCK, a, b, panel);
     }
     if (WITH_ROW_SUM)
         row_sums(a);

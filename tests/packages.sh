@@ -12,6 +12,7 @@ all_packages=(g++ clang libclang-rt-14-dev gcc-arm-none-eabi libnewlib-arm-none-
 # install_packages PACKAGE...: those that are missing, as root or through sudo; otherwise prints what to type and fails.
 install_packages() {
     local package missing=() as_root=()
+    command -v dpkg-query >/dev/null || return 0 # not Debian: the build says what it misses
     for package in "$@"; do
         [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
     done

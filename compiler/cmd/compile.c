@@ -47,7 +47,8 @@ static bool compile(struct session *s, const struct options *o, const char *path
         .entries = option_text(o, "entries"),
         .passes = {.dump_after = option_text(o, "dump-after"), .dump_to = stdout},
     };
-    const struct emit_options emit = {.model_file = path_base(a, path),
+    const struct emit_options emit = {.file_stem = path_stem(a, out),
+                                      .model_file = path_base(a, path),
                                       .options_text = options_text(a, o),
                                       .reproducible = option_given(o, "reproducible"),
                                       .simd = -1};

@@ -6,6 +6,7 @@
 
 struct emit_options {
     const char *name;         /* C prefix of everything: "digits" */
+    const char *file_stem;    /* of the files to be written ("digits" for digits.c and digits.h); NULL: as name */
     const char *model_file;   /* base name, for the header comment */
     const char *options_text; /* the options that change the output, as typed; "" if none */
     bool reproducible;        /* contraction off, self-test in init() */

@@ -22,6 +22,7 @@ struct emission {
     struct plan *const *plans;
     const struct emit_options *options;
     const char *name, *upper; /* prefix, PREFIX */
+    const char *stem;         /* of the two files */
     struct name_scope file;   /* file-level identifiers */
     const char **member;      /* state member of each variable, by index */
     struct map helpers;       /* elementary functions used, by name (values unused) */

@@ -252,7 +252,7 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     }
     case EXPR_SELECT:
         *precedence = PREC_SELECT;
-        return arena_printf(s->arena, "%s ? %s : %s", expr_text(s, e->arg[0], PREC_SELECT + 1), expr_text(s, e->arg[1], PREC_SELECT + 1),
+        return arena_printf(s->arena, "%s ? %s : %s", expr_text(s, e->arg[0], PREC_EQUAL), expr_text(s, e->arg[1], PREC_SELECT + 1),
                             expr_text(s, e->arg[2], PREC_SELECT));
     }
     UNREACHABLE("expression kind %d", (int)e->op);

@@ -2,6 +2,7 @@
 #include "lower/lower.h"
 
 #include <string.h>
+#include <stdlib.h>
 
 /* Integers wrap, so the order of the sum is free: a plain reduction serves. */
 static bool product_of_integers(struct lower_ctx *c, const struct view *a, const struct view *b, const struct expr *finish)
@@ -73,6 +74,15 @@ static bool needs_packing(int64_t m, int64_t n, int64_t column_stride)
     return column_stride != 1 || n < 16 || (n > 512 && m >= 8);
 }
 
+static int64_t columns_at_a_time(int64_t n, int64_t k, int64_t panel)
+{
+    int64_t block = panel;
+    const char *e = getenv("BLK");
+    while (2 * block <= n && 2 * block * k <= (e ? atoi(e) : 65536))
+        block *= 2;
+    return block;
+}
+
 bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct view *b_in, const struct expr *finish)
 {
     struct view a = *a_in, b = *b_in;
@@ -100,7 +110,8 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     lower_template_operand(c, "b", &pb);
     if (packed) {
         lower_template_int(c, "PANEL", panel);
-        lower_template_scratch(c, "panel", k * panel);
+        lower_template_int(c, "BLOCK", columns_at_a_time(n, k, panel));
+        lower_template_scratch(c, "panel", k * columns_at_a_time(n, k, panel));
     }
     struct part *p = lower_template_part(c, "finish", 2, (int64_t[]){m, n});
     struct view to = lower_out_view(c, 0);

@@ -1,0 +1,154 @@
+/* The samples of all operators: shapes, values of both engines, gradients, error texts.
+ *   test_ops [--cc "cc -O1"] [--seed N] [-j N] [PATTERN...]     only operators whose name matches (shell-like), "*Grad"
+ *
+ * Each sample runs in a process of its own: whatever it does counts against that sample alone. */
+#include "base/str.h"
+#include "graph/op_def.h"
+#include "sample.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TIMEOUT_SECONDS 120
+
+struct job {
+    const struct op_def *def;
+    const struct op_sample *sample;
+    pid_t pid;
+    int pipe;
+};
+
+struct suite {
+    struct arena arena;
+    VEC(struct job) jobs;
+    const char *cc;
+    uint64_t seed;
+    size_t errors, values, gradients, seconds, failed;
+};
+
+/* ---- in the child ------------------------------------------------------------------------------------------------- */
+
+/* Answers one line: which checks were made as letters, then the reason of a failure. */
+static void child(const struct suite *s, const struct job *j, int to)
+{
+    struct sample_test t = {.def = j->def, .sample = j->sample, .cc = s->cc, .seed = s->seed};
+    t.diag.arena = &t.arena;
+    dup2(to, STDERR_FILENO); /* internal errors speak there before they abort */
+    alarm(TIMEOUT_SECONDS);
+    const bool ok = sample_check(&t);
+    dprintf(to, "%s%s%s%s%s%s%s\n", ok ? "+" : "-", t.checked_error ? "e" : "", t.checked_value ? "v" : "", t.checked_gradient ? "g" : "",
+            t.checked_second ? "s" : "", ok ? "" : " ", ok ? "" : t.reason ? t.reason : "no reason given");
+}
+
+static void start(struct suite *s, struct job *j)
+{
+    int ends[2];
+    fflush(stdout);
+    if (pipe(ends) != 0)
+        UNREACHABLE("no pipe");
+    j->pid = fork();
+    if (j->pid == 0) {
+        close(ends[0]);
+        child(s, j, ends[1]);
+        _exit(0);
+    }
+    close(ends[1]);
+    j->pipe = ends[0];
+}
+
+/* ---- in the parent ------------------------------------------------------------------------------------------------ */
+
+static void report_failure(struct suite *s, const struct job *j, const char *reason)
+{
+    s->failed++;
+    printf("FAIL %s: %s\n     %s%s\n", op_display_name(j->def), reason, j->sample->text,
+           j->sample->opset ? arena_printf(&s->arena, "  (opset %d)", j->sample->opset) : "");
+}
+
+static void finish(struct suite *s, const struct job *j)
+{
+    char line[4096];
+    size_t n = 0;
+    for (ssize_t got; n + 1 < sizeof line && (got = read(j->pipe, line + n, sizeof line - 1 - n)) > 0;)
+        n += (size_t)got;
+    line[n] = '\0';
+    close(j->pipe);
+    int status = 0;
+    waitpid(j->pid, &status, 0);
+    for (size_t i = n; i > 0 && line[i - 1] == '\n'; i--)
+        line[i - 1] = '\0';
+    if (WIFSIGNALED(status) || (line[0] != '+' && line[0] != '-')) {
+        report_failure(s, j, WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "took too long"
+                             : n > 0                                             ? arena_printf(&s->arena, "crashed: %s", line)
+                                                                                 : "crashed");
+        return;
+    }
+    const size_t letters = strcspn(line, " ");
+    s->errors += memchr(line, 'e', letters) != NULL;
+    s->values += memchr(line, 'v', letters) != NULL;
+    s->gradients += memchr(line, 'g', letters) != NULL;
+    s->seconds += memchr(line, 's', letters) != NULL;
+    if (line[0] == '-')
+        report_failure(s, j, line + letters + (line[letters] != '\0'));
+}
+
+static bool is_wanted(const struct op_def *def, int count, char **patterns)
+{
+    for (int i = 0; i < count; i++)
+        if (str_glob(patterns[i], op_display_name(def)))
+            return true;
+    return count == 0;
+}
+
+static void collect(struct suite *s, int count, char **patterns)
+{
+    for (const struct op_def *const *file = op_table; *file; file++)
+        for (const struct op_def *def = *file; def->name; def++)
+            for (const struct op_sample *x = def->samples; x && x->text && is_wanted(def, count, patterns); x++) {
+                const struct job j = {.def = def, .sample = x};
+                vec_push(&s->arena, &s->jobs, j);
+            }
+}
+
+static bool parse_options(struct suite *s, long long *jobs, int *argc, char ***argv)
+{
+    long long seed = 1;
+    *jobs = sysconf(_SC_NPROCESSORS_ONLN);
+    for (; *argc > 1 && (*argv)[0][0] == '-'; *argc -= 2, *argv += 2) {
+        const char *name = (*argv)[0], *value = (*argv)[1];
+        if (str_equal(name, "--cc"))
+            s->cc = value;
+        else if (!(str_equal(name, "--seed") && str_to_int64(value, &seed)) && !(str_equal(name, "-j") && str_to_int64(value, jobs)))
+            return false;
+    }
+    s->seed = (uint64_t)seed;
+    return *jobs > 0 && (*argc == 0 || (*argv)[0][0] != '-');
+}
+
+int main(int argc, char **argv)
+{
+    struct suite s = {.cc = "cc -O1"};
+    long long jobs;
+    argc--;
+    argv++;
+    if (!parse_options(&s, &jobs, &argc, &argv)) {
+        fprintf(stderr, "usage: test_ops [--cc \"cc -O1\"] [--seed N] [-j N] [PATTERN...]\n");
+        return 2;
+    }
+    collect(&s, argc, argv);
+    size_t started = 0;
+    for (size_t i = 0; i < s.jobs.count; i++) {
+        for (; started < s.jobs.count && started < i + (size_t)jobs; started++)
+            start(&s, &s.jobs.data[started]);
+        finish(&s, &s.jobs.data[i]);
+    }
+    printf("%zu samples: %zu values, %zu gradients, %zu second gradients, %zu errors; %zu failed\n", s.jobs.count, s.values, s.gradients,
+           s.seconds, s.errors, s.failed);
+    const bool ok = s.failed == 0 && s.jobs.count > 0;
+    arena_free(&s.arena);
+    return !ok;
+}
