@@ -23,6 +23,7 @@ function(stepc_add_model name)
     add_custom_command(
       OUTPUT ${model}
       COMMAND ${STEPC_EXECUTABLE} prepare ${arg_MODEL} -o ${model} ${arg_PREPARE}
+      COMMAND ${CMAKE_COMMAND} -E touch ${model} # stepc leaves equal content untouched
       DEPENDS ${arg_MODEL} ${arg_DEPENDS} ${STEPC_EXECUTABLE}
       WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
       COMMENT "stepc prepare ${arg_MODEL}"
@@ -31,6 +32,7 @@ function(stepc_add_model name)
   add_custom_command(
     OUTPUT ${folder}/${name}.c ${folder}/${name}.h
     COMMAND ${STEPC_EXECUTABLE} compile ${model} -o ${folder}/${name}.c --name ${name} ${arg_OPTIONS}
+    COMMAND ${CMAKE_COMMAND} -E touch ${folder}/${name}.c ${folder}/${name}.h
     DEPENDS ${model} ${arg_DEPENDS} ${STEPC_EXECUTABLE}
     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
     COMMENT "stepc compile ${model}"

@@ -354,11 +354,13 @@ static inline float stepc_sqrtf(float x)
 {
 #if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
     float y;
+    (void)stepc_sqrt_softf; /* named in every branch: no compiler calls it unused */
     __asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
     return y;
 #elif defined(__GNUC__) && defined(__OPTIMIZE__) && __STDC_HOSTED__ && \
       (defined(__SSE2__) || defined(__aarch64__) || defined(__riscv_fsqrt))
     extern float sqrtf(float) __attribute__((__const__));
+    (void)stepc_sqrt_softf;
     return sqrtf(x);
 #else
     return stepc_sqrt_softf(x);
@@ -369,11 +371,13 @@ static inline double stepc_sqrt(double x)
 {
 #if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 8)
     double y;
+    (void)stepc_sqrt_soft;
     __asm__("vsqrt.f64 %P0, %P1" : "=w"(y) : "w"(x));
     return y;
 #elif defined(__GNUC__) && defined(__OPTIMIZE__) && __STDC_HOSTED__ && \
       (defined(__SSE2__) || defined(__aarch64__) || (defined(__riscv_fsqrt) && __riscv_flen >= 64))
     extern double sqrt(double) __attribute__((__const__));
+    (void)stepc_sqrt_soft;
     return sqrt(x);
 #else
     return stepc_sqrt_soft(x);

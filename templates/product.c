@@ -110,16 +110,13 @@ KERNEL static void product(const T *restrict a, const T *restrict b)
         row_sums(a);
 }
 
-/* Panels of the columns p .. p + columns - 1, one behind the other. */
-static STEPC_INLINE void pack_panels(const int columns, const int p, T *restrict packed, const T *restrict right)
+/* The columns p .. of b as one panel. */
+static STEPC_INLINE void pack_panel(const int columns, const int p, T *restrict packed, const T *restrict right)
 {
-    for (int q = 0; q < columns; q += PANEL) {
-        const int width = columns - q < PANEL ? columns - q : PANEL;
-        if (B_ROW == 1)
-            pack_transposed(packed + q * K, PANEL, right + (p + q) * B_COL, B_COL, width, K);
-        else
-            pack(packed + q * K, PANEL, right + (p + q) * B_COL, B_ROW, B_COL, width, K);
-    }
+    if (B_ROW == 1)
+        pack_transposed(packed, PANEL, right + p * B_COL, B_COL, columns, K);
+    else
+        pack(packed, PANEL, right + p * B_COL, B_ROW, B_COL, columns, K);
 }
 
 /* Rows i .. of the columns p .. of one panel. */
@@ -146,7 +143,10 @@ static STEPC_INLINE void panels_part(const int rows, const int columns, const in
 static STEPC_INLINE void panels(const int columns, const int p, const T *restrict left, const T *restrict right,
                                 T *restrict packed)
 {
-    pack_panels(columns, p, packed, right);
+    for (int q = 0; q < columns - columns % PANEL; q += PANEL)
+        pack_panel(PANEL, p + q, packed + q * K, right);
+    if (columns % PANEL > 0)
+        pack_panel(columns % PANEL, p + columns - columns % PANEL, packed + (columns - columns % PANEL) * K, right);
     for (int i = 0; i < M - LAST_ROWS(M); i += PART_ROWS(M))
         panels_part(PART_ROWS(M), columns, i, p, left, packed);
     if (LAST_ROWS(M) > 0)

@@ -67,10 +67,12 @@ static STEPC_INLINE T fold_16(T *restrict lane)
     return (lane[0] + lane[2]) + (lane[1] + lane[3]);
 }
 
-/* A label as an index, in range whatever it is. */
+/* A label as an index, in range whatever it is: a variable of its own, because a prover learns from the comparison of a
+ * variable and not from that of a cast. */
 static inline int class_of(const LABELS label)
 {
-    return (uint64_t)label < (uint64_t)C ? (int)label : 0;
+    const uint64_t c = (uint64_t)label;
+    return c < (uint64_t)C ? (int)c : 0;
 }
 
 /* The class whose gradient gets the -1; none of an ignored position. */
@@ -143,7 +145,7 @@ static inline T sum_of_row(const T *restrict e)
 static STEPC_INLINE T rows_block(const int rows, const int first, const T total, const T share,
                                  const T *restrict score, const LABELS *restrict label, T *restrict e)
 {
-    T top[BLOCK], picked[BLOCK], sum[BLOCK], value = total;
+    T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}, value = total; /* zeros: for the prover */
     for (int i = 0; i < rows; i++) {
         const T *const row = score + (first + i) * C;
         top[i] = max_of_row(row);
@@ -216,7 +218,7 @@ static STEPC_INLINE T columns_block(const int columns, const int n, const int fi
 {
     const T *const column = score + n * (C * D) + first;
     const LABELS *const label = all_labels + n * D + first;
-    T top[BLOCK], picked[BLOCK], sum[BLOCK], value = total;
+    T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}, value = total; /* zeros: for the prover */
     for (int i = 0; i < columns; i++)
         top[i] = column[i];
     for (int c = 1; c < C; c++) {

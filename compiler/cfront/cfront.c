@@ -281,7 +281,7 @@ bool cfront_parse(struct diag *d, struct arena *a, const char *path, const char 
                                         "-target",
                                         "x86_64-unknown-linux-gnu",
                                         "-nostdinc",
-                                        "-isystem" CFRONT_SYSTEM_DIR,
+                                        ("-isystem" CFRONT_SYSTEM_DIR),
                                         "-Wall",
                                         "-Wextra",
                                         "-Wno-unused-function",

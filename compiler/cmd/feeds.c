@@ -3,8 +3,7 @@
 #include "base/str.h"
 #include <string.h>
 
-/* An input of the main graph or of some algorithm. */
-static const struct model_value_info *find_input(const struct model *m, const char *name)
+const struct model_value_info *feeds_find_input(const struct model *m, const char *name)
 {
     const struct model_value_info *vi = model_find_input(m->graph, name);
     for (size_t i = 0; i < m->training.count && !vi; i++)
@@ -19,7 +18,7 @@ static bool read_feed(struct session *s, const struct model *m, const char *text
     struct tensor *t;
     if (!option_pair(&s->arena, text, &f->name, &path))
         return diag_error(&s->diag, NULL, "--feed %s: expected NAME=FILE", text);
-    const struct model_value_info *vi = find_input(m, f->name);
+    const struct model_value_info *vi = feeds_find_input(m, f->name);
     if (!vi)
         return diag_error(&s->diag, &LOC_FILE(m->file), "--feed %s: the model has no input '%s'", text, f->name);
     if (!tensor_file_read(&s->diag, &s->arena, path, &t, &inner))
@@ -34,18 +33,19 @@ static bool read_feed(struct session *s, const struct model *m, const char *text
     return true;
 }
 
-static struct map *map_or_new(struct arena *a, const struct map *m)
+struct map *feeds_writable_map(struct arena *a, const struct map **m)
 {
-    if (m)
-        return (struct map *)(uintptr_t)m;
-    struct map *made = arena_new(a, struct map);
-    made->arena = a;
-    return made;
+    if (!*m) {
+        struct map *made = arena_new(a, struct map);
+        made->arena = a;
+        *m = made;
+    }
+    return (struct map *)(uintptr_t)*m;
 }
 
 bool feeds_read(struct session *s, const struct model *m, text_list files, struct import_options *import, struct feeds *out)
 {
-    struct map *shapes = map_or_new(&s->arena, import->shapes), *fed = map_or_new(&s->arena, import->fed);
+    struct map *shapes = feeds_writable_map(&s->arena, &import->shapes), *fed = feeds_writable_map(&s->arena, &import->fed);
     bool ok = true;
     *out = (struct feeds){.steps = 0};
     for (size_t i = 0; i < files.count; i++) {
@@ -67,8 +67,6 @@ bool feeds_read(struct session *s, const struct model *m, text_list files, struc
             out->steps = f.tensor->shape.dim[0];
         vec_push(&s->arena, &out->list, f);
     }
-    import->shapes = shapes;
-    import->fed = fed;
     return ok;
 }
 
@@ -84,23 +82,10 @@ static const struct tensor *slice_of(struct arena *a, const struct feed *f, int6
     return t;
 }
 
-bool feeds_inputs(struct session *s, const struct feeds *f, const struct entry *e, int64_t step, struct arena *a,
-                  const struct tensor ***inputs)
+const struct tensor *feeds_tensor(const struct feeds *f, const char *name, int64_t step, struct arena *a)
 {
-    const struct graph *g = e->graph;
-    bool ok = true;
-    *inputs = arena_array(a, const struct tensor *, g->inputs.count + 1);
-    for (size_t i = 0; i < g->inputs.count; i++) {
-        const struct feed *found = NULL;
-        for (size_t j = 0; j < f->list.count; j++)
-            if (str_equal(f->list.data[j].name, g->inputs.data[i]->name))
-                found = &f->list.data[j];
-        if (!found)
-            ok = diag_error(&s->diag, &LOC_FILE(g->program->model->file), "entry '%s': input '%s' %s %s is not fed; give --feed %s=FILE",
-                            e->name, g->inputs.data[i]->name, dtype_name(g->inputs.data[i]->dtype),
-                            shape_text(&s->arena, &g->inputs.data[i]->shape), g->inputs.data[i]->name);
-        else
-            (*inputs)[i] = slice_of(a, found, step);
-    }
-    return ok;
+    for (size_t i = 0; i < f->list.count; i++)
+        if (str_equal(f->list.data[i].name, name))
+            return slice_of(a, &f->list.data[i], step);
+    return NULL;
 }

@@ -1,4 +1,4 @@
-/* Tensors from files into inputs: shared by run, compare and verify. */
+/* --feed NAME=FILE: tensors from files into inputs of an entry. */
 #ifndef STEPC_CMD_FEEDS_H
 #define STEPC_CMD_FEEDS_H
 
@@ -19,8 +19,12 @@ struct feeds {
 
 /* Reads the files and settles which feeds are sliced; tells import the shapes (and the content of those that are not sliced). */
 bool feeds_read(struct session *s, const struct model *m, text_list files, struct import_options *import, struct feeds *out);
-/* The tensors of step `step` for the inputs of an entry, in order (in `a`). A missing feed is reported. */
-bool feeds_inputs(struct session *s, const struct feeds *f, const struct entry *e, int64_t step, struct arena *a,
-                  const struct tensor ***inputs);
+/* The tensor of step `step` for an input (in `a`), or NULL if nothing feeds it. */
+const struct tensor *feeds_tensor(const struct feeds *f, const char *name, int64_t step, struct arena *a);
+
+/* An input of the main graph or of some algorithm, or NULL. */
+const struct model_value_info *feeds_find_input(const struct model *m, const char *name);
+/* The map, to be written to: import_options hold it const. A new one where there is none. */
+struct map *feeds_writable_map(struct arena *a, const struct map **m);
 
 #endif

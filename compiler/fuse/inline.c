@@ -300,8 +300,8 @@ bool fuse_inline(struct fusion *f, struct kernel *producer)
     struct part p = producer->parts.data[0];
     struct buffer *b = p.stores.data[0].to.buffer;
     struct fuse_buffer *table = fuse_buffer(f, b);
-    if (b->kind != BUFFER_TEMP || table->writers.count != 1 || table->readers.count == 0)
-        return false;
+    if (b->kind != BUFFER_TEMP || table->writers.count != 1 || table->readers.count == 0 || b->count == 0)
+        return false; /* nothing to inline in an empty buffer, and no strides to find one's way by */
     for (int d = 0, ok = 1; d < p.rank && ok; d++) { /* the whole buffer, row-major: what readers' strides refer to */
         int64_t row = 1;
         for (int e = d + 1; e < p.rank; e++)

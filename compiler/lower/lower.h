@@ -85,10 +85,6 @@ struct part *lower_template_part(struct lower_ctx *c, const char *hole, int rank
  * template (rows of b contiguous: direct; else packed) and binds sizes and strides. Views have dims outer.., then two.
  * finish: over dims outer.., m, n in terms of expr_result(); NULL: the sum itself. Stored to output 0. */
 bool lower_product(struct lower_ctx *c, const struct view *a, const struct view *b, const struct expr *finish);
-/* Columns of a packed panel of b: two vectors of 16, or one for a small b, where two gain nothing and cost memory. */
-#define PRODUCT_PANEL 32
-#define PRODUCT_NARROW_PANEL 16
-#define PRODUCT_SMALL 16384 /* elements of a small b */
 
 /* ---- the driver --------------------------------------------------------------------------------------------------- */
 

@@ -14,19 +14,21 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The line that the lexer stands in, shortened to what a terminal shows. */
-static const char *line_text(const struct lexer *l)
+/* The beginning of a line, as far as a message shows it: locations are kept for every node, so a file that is one long line must
+ * not be copied for each. */
+static const char *line_text(const struct lexer *l, const char *start)
 {
     enum { MOST = 200 };
     size_t n = 0;
-    while (l->line_start + n < l->end && l->line_start[n] != '\n' && n < MOST)
+    while (start + n < l->end && start[n] != '\n' && n < MOST)
         n++;
-    return arena_strndup(l->arena, l->line_start, n);
+    return arena_strndup(l->arena, start, n);
 }
 
 struct loc lexer_loc(const struct lexer *l)
 {
-    return (struct loc){.file = l->file, .line = l->token.line, .col = l->token.col, .source_line = line_text(l), .index = -1};
+    const struct token *t = &l->token;
+    return (struct loc){.file = l->file, .line = t->line, .col = t->col, .source_line = line_text(l, t->line_start), .index = -1};
 }
 
 bool lexer_error(struct lexer *l, const char *fmt, ...)
@@ -36,7 +38,7 @@ bool lexer_error(struct lexer *l, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    if (!l->failed) { /* what follows the first fault is guesswork */
+    if (!l->failed && !l->silent) { /* what follows the first fault is guesswork */
         const struct loc at = lexer_loc(l);
         diag_error(l->diag, &at, "%s", text);
     }
@@ -68,24 +70,30 @@ static void take(struct lexer *l, enum token_kind kind, const char *from, size_t
     l->next = from + size;
 }
 
+/* A backslash only quotes the next character; a string may go on over several lines. */
 static void lex_string(struct lexer *l)
 {
-    const char *p = l->next + 1;
-    char *text = arena_array(l->arena, char, (size_t)(l->end - p) + 1);
-    size_t n = 0;
-    for (; p < l->end && *p != '"' && *p != '\n'; p++) {
-        if (*p == '\\' && p + 1 < l->end)
-            p++;
-        text[n++] = *p;
-    }
-    if (p >= l->end || *p != '"') {
-        lexer_error(l, "the string has no closing '\"' on its line");
+    const char *const first = l->next + 1, *end = first;
+    while (end < l->end && *end != '"')
+        end += *end == '\\' ? 2 : 1;
+    if (end >= l->end) {
+        lexer_error(l, "the string has no closing '\"'");
         return;
+    }
+    char *text = arena_array(l->arena, char, (size_t)(end - first) + 1);
+    size_t n = 0;
+    for (const char *p = first; p < end; p++) {
+        p += *p == '\\';
+        text[n++] = *p;
+        if (*p == '\n') {
+            l->line++;
+            l->line_start = p + 1;
+        }
     }
     l->token.kind = TOKEN_STRING;
     l->token.text = text;
     l->token.size = n;
-    l->next = p + 1;
+    l->next = end + 1;
 }
 
 static void lex_number(struct lexer *l)
@@ -121,7 +129,8 @@ static size_t word_length(const struct lexer *l, const char *p)
 void lexer_advance(struct lexer *l)
 {
     skip_blanks(l);
-    l->token = (struct token){.kind = TOKEN_END, .text = "", .at = l->next, .line = l->line, .col = (int)(l->next - l->line_start) + 1};
+    l->token = (struct token){
+        .kind = TOKEN_END, .text = "", .line_start = l->line_start, .line = l->line, .col = (int)(l->next - l->line_start) + 1};
     if (l->failed || l->next >= l->end)
         return;
     const char c = *l->next, d = l->next + 1 < l->end ? l->next[1] : '\0';
@@ -146,6 +155,7 @@ void lexer_advance(struct lexer *l)
 struct token lexer_peek(const struct lexer *l)
 {
     struct lexer copy = *l;
+    copy.silent = true;
     lexer_advance(&copy);
     return copy.token;
 }

@@ -10,7 +10,7 @@ struct token {
     enum token_kind kind;
     const char *text; /* NAME: the identifier; STRING: the content; numbers: as written; MARK: the character */
     size_t size;      /* of text, for strings that hold NUL */
-    const char *at;   /* where it begins in the source */
+    const char *line_start; /* of the line it begins in */
     int line, col;
 };
 
@@ -21,13 +21,13 @@ struct lexer {
     const char *line_start;
     int line;
     struct token token; /* the one to look at */
-    bool failed;
+    bool failed, silent;
 };
 
 void lexer_begin(struct lexer *l, struct diag *d, struct arena *a, const char *file, const char *text, size_t size);
 /* Moves on to the next token. Malformed input is reported once and reads as TOKEN_END. */
 void lexer_advance(struct lexer *l);
-/* The token after this one, without moving. */
+/* The token after this one, without moving; what is malformed is reported when it is reached. */
 struct token lexer_peek(const struct lexer *l);
 /* Place of the current token, with its line for the caret. */
 struct loc lexer_loc(const struct lexer *l);

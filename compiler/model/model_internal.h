@@ -24,6 +24,9 @@ struct reader {
         (v)->capacity = (n);                                                                                           \
     } while (0)
 
+/* Length of the UTF-8 character at s, 0 if there is none: no overlong forms, surrogates, or values past U+10FFFF. */
+size_t utf8_character(const unsigned char *s, size_t left);
+
 /* Text out of the file: valid UTF-8 without NUL. `what` names it in messages ("a node's name"). */
 bool read_text(struct reader *r, const struct loc *at, ProtobufCBinaryData b, const char *what,
                const char **out) MUST_USE;

@@ -19,8 +19,7 @@
 
 /* ---- text ------------------------------------------------------------------- */
 
-/* Length of the UTF-8 character at s, 0 if there is none: no overlong forms, surrogates, or values past U+10FFFF. */
-static size_t utf8_character(const unsigned char *s, size_t left)
+size_t utf8_character(const unsigned char *s, size_t left)
 {
     if (s[0] < 0x80)
         return 1;

@@ -1,7 +1,8 @@
 /* The samples of all operators: shapes, values of both engines, gradients, error texts.
  *   test_ops [--cc "cc -O1"] [--seed N] [-j N] [PATTERN...]     only operators whose name matches (shell-like), "*Grad"
  *
- * Each sample runs in a process of its own: whatever it does counts against that sample alone. */
+ * Each sample runs in a process of its own: whatever it does counts against that sample alone. With -j 0 all run in this one,
+ * for a debugger. */
 #include "base/str.h"
 #include "graph/op_def.h"
 #include "sample.h"
@@ -37,8 +38,6 @@ static void child(const struct suite *s, const struct job *j, int to)
 {
     struct sample_test t = {.def = j->def, .sample = j->sample, .cc = s->cc, .seed = s->seed};
     t.diag.arena = &t.arena;
-    dup2(to, STDERR_FILENO); /* internal errors speak there before they abort */
-    alarm(TIMEOUT_SECONDS);
     const bool ok = sample_check(&t);
     dprintf(to, "%s%s%s%s%s%s%s\n", ok ? "+" : "-", t.checked_error ? "e" : "", t.checked_value ? "v" : "", t.checked_gradient ? "g" : "",
             t.checked_second ? "s" : "", ok ? "" : " ", ok ? "" : t.reason ? t.reason : "no reason given");
@@ -53,6 +52,8 @@ static void start(struct suite *s, struct job *j)
     j->pid = fork();
     if (j->pid == 0) {
         close(ends[0]);
+        dup2(ends[1], STDERR_FILENO); /* internal errors speak there before they abort */
+        alarm(TIMEOUT_SECONDS);
         child(s, j, ends[1]);
         _exit(0);
     }
@@ -126,7 +127,7 @@ static bool parse_options(struct suite *s, long long *jobs, int *argc, char ***a
             return false;
     }
     s->seed = (uint64_t)seed;
-    return *jobs > 0 && (*argc == 0 || (*argv)[0][0] != '-');
+    return *jobs >= 0 && (*argc == 0 || (*argv)[0][0] != '-');
 }
 
 int main(int argc, char **argv)
@@ -140,6 +141,13 @@ int main(int argc, char **argv)
         return 2;
     }
     collect(&s, argc, argv);
+    for (size_t i = 0; jobs == 0 && i < s.jobs.count; i++) {
+        printf("%s: %s\n", op_display_name(s.jobs.data[i].def), s.jobs.data[i].sample->text);
+        fflush(stdout);
+        child(&s, &s.jobs.data[i], STDOUT_FILENO);
+    }
+    if (jobs == 0)
+        return 0;
     size_t started = 0;
     for (size_t i = 0; i < s.jobs.count; i++) {
         for (; started < s.jobs.count && started < i + (size_t)jobs; started++)
