@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 static const struct command *const commands[] = {&command_compile, &command_prepare, &command_check,  &command_inspect,
-                                                 &command_run,     &command_compare, &command_verify, &command_ops};
+                                                 &command_run,     &command_compare, &command_verify, &command_ops,
+                                                 &command_convert};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const struct command *find_command(const char *name)
@@ -43,6 +44,8 @@ static int help(const char *name)
         return unknown_command(name);
     printf("%s\n\nusage: stepc %s %s\n\n", c->summary, c->name, c->arguments);
     options_print(c->options);
+    if (c->notes)
+        printf("\n%s", c->notes);
     printf("\nexample:\n  %s\n", c->example);
     return EXIT_DONE;
 }

@@ -18,6 +18,7 @@ enum HOLE {
     A_ROW = 7, A_COL = 1,  /* element (i,k) of a is at i * A_ROW + k * A_COL */
     B_ROW = 21, B_COL = 1, /* element (k,j) of b is at k * B_ROW + j * B_COL */
     PANEL = 16, BLOCK = 16, /* BLOCK: columns packed at a time, a multiple of PANEL */
+    PACK_A = 0,             /* rows of a are packed as well, for all of a BLOCK > PANEL: K * 8 more elements behind the panels */
     WITH_FINISH = 1, WITH_ROW_SUM = 1
 };
 typedef float T HOLE;
@@ -42,12 +43,17 @@ static STEPC_INLINE void pack(T *restrict to, const int width, const T *restrict
     }
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
+ * right is b at column j. */
 static STEPC_INLINE void part(const int rows, const int vectors, const int from, const int to, const int i, const int j,
                               const T *restrict left, const T *restrict right, const int step)
 {
     T acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, K, acc, left + i * A_ROW, A_ROW, A_COL, right, step);
+    if (PACK_A) {
+        tile(rows, vectors, K, acc, left, 1, rows, right, step);
+    } else {
+        tile(rows, vectors, K, acc, left + i * A_ROW, A_ROW, A_COL, right, step);
+    }
     if (N == 1)
         (void)j;
     for (int r = 0; r < rows; r++) {
@@ -125,32 +131,75 @@ static STEPC_INLINE void panel_part(const int rows, const int columns, const int
 {
     for (int j = 0; j < columns - columns % PANEL_TILE(PANEL); j += PANEL_TILE(PANEL))
         part(rows, PANEL_VECTORS(PANEL), 0, PANEL_TILE(PANEL), i, p + j, left, packed + j, PANEL);
-    if (columns % PANEL_TILE(PANEL) > 0)
-        part(rows, PANEL_VECTORS(PANEL), 0, columns % PANEL_TILE(PANEL), i, p + columns - columns % PANEL_TILE(PANEL),
-             left, packed + (columns - columns % PANEL_TILE(PANEL)), PANEL);
+    if (N % PANEL > 0) {
+        if (columns % PANEL_TILE(PANEL) > 0)
+            part(rows, PANEL_VECTORS(PANEL), 0, columns % PANEL_TILE(PANEL), i,
+                 p + columns - columns % PANEL_TILE(PANEL), left,
+                 packed + (columns - columns % PANEL_TILE(PANEL)), PANEL);
+    }
 }
 
-/* Rows i .. of the columns p .. of all packed panels. */
+/* The same of all packed panels. */
 static STEPC_INLINE void panels_part(const int rows, const int columns, const int i, const int p, const T *restrict left,
                                      const T *restrict packed)
 {
     for (int q = 0; q < columns - columns % PANEL; q += PANEL)
         panel_part(rows, PANEL, i, p + q, left, packed + q * K);
-    if (columns % PANEL > 0)
-        panel_part(rows, columns % PANEL, i, p + columns - columns % PANEL, left, packed + (columns - columns % PANEL) * K);
+    if (N % PANEL > 0) {
+        if (columns % PANEL > 0)
+            panel_part(rows, columns % PANEL, i, p + columns - columns % PANEL, left,
+                       packed + (columns - columns % PANEL) * K);
+    }
 }
 
-static STEPC_INLINE void panels(const int columns, const int p, const T *restrict left, const T *restrict right,
-                                T *restrict packed)
+/* Rows i .. of a, element by element of the sum: a column of a tile that is far from the next would fall into one set of the
+ * cache with it, and out again before the next tile. */
+static STEPC_INLINE void pack_rows(const int rows, const int i, T *restrict packed, const T *restrict left)
+{
+    for (int k = 0; k < K; k++) {
+        for (int r = 0; r < rows; r++)
+            packed[k * rows + r] = left[(i + r) * A_ROW + k * A_COL];
+    }
+}
+
+static STEPC_INLINE void rows_part(const int rows, const int columns, const int i, const int p, const T *restrict left,
+                                   T *restrict packed)
+{
+    if (PACK_A) {
+        pack_rows(rows, i, packed + BLOCK * K, left);
+        panels_part(rows, columns, i, p, packed + BLOCK * K, packed);
+    } else {
+        panels_part(rows, columns, i, p, left, packed);
+    }
+}
+
+static STEPC_INLINE void pack_panels(const int columns, const int p, T *restrict packed, const T *restrict right)
 {
     for (int q = 0; q < columns - columns % PANEL; q += PANEL)
         pack_panel(PANEL, p + q, packed + q * K, right);
-    if (columns % PANEL > 0)
-        pack_panel(columns % PANEL, p + columns - columns % PANEL, packed + (columns - columns % PANEL) * K, right);
-    for (int i = 0; i < M - LAST_ROWS(M); i += PART_ROWS(M))
-        panels_part(PART_ROWS(M), columns, i, p, left, packed);
-    if (LAST_ROWS(M) > 0)
-        panels_part(LAST_ROWS(M), columns, M - LAST_ROWS(M), p, left, packed);
+    if (N % PANEL > 0) {
+        if (columns % PANEL > 0)
+            pack_panel(columns % PANEL, p + columns - columns % PANEL, packed + (columns - columns % PANEL) * K, right);
+    }
+}
+
+/* All rows of the columns p .. */
+static STEPC_INLINE void packed_strip(const int columns, const int p, const T *restrict left, const T *restrict right,
+                                      T *restrict packed)
+{
+    if (BLOCK == PANEL) {
+        pack_panel(columns, p, packed, right);
+        for (int i = 0; i < M - LAST_ROWS(M); i += PART_ROWS(M))
+            panel_part(PART_ROWS(M), columns, i, p, left, packed);
+        if (LAST_ROWS(M) > 0)
+            panel_part(LAST_ROWS(M), columns, M - LAST_ROWS(M), p, left, packed);
+    } else {
+        pack_panels(columns, p, packed, right);
+        for (int i = 0; i < M - LAST_ROWS(M); i += PART_ROWS(M))
+            rows_part(PART_ROWS(M), columns, i, p, left, packed);
+        if (LAST_ROWS(M) > 0)
+            rows_part(LAST_ROWS(M), columns, M - LAST_ROWS(M), p, left, packed);
+    }
 }
 
 KERNEL static void product_packed(const T *restrict a, const T *restrict b, T *restrict panel)
@@ -158,10 +207,10 @@ KERNEL static void product_packed(const T *restrict a, const T *restrict b, T *r
     if (WITH_FINISH) {
         if (N >= BLOCK) {
             for (int p = 0; p < N - N % BLOCK; p += BLOCK)
-                panels(BLOCK, p, a, b, panel);
+                packed_strip(BLOCK, p, a, b, panel);
         }
         if (N % BLOCK > 0)
-            panels(N % BLOCK, N - N % BLOCK, a, b, panel);
+            packed_strip(N % BLOCK, N - N % BLOCK, a, b, panel);
     }
     if (WITH_ROW_SUM)
         row_sums(a);

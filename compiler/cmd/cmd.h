@@ -14,11 +14,13 @@ struct command {
     const char *summary;   /* one line */
     const char *example;   /* a command line that works */
     const struct option_spec *const *options;
+    const char *notes; /* more for 'stepc help COMMAND', lines of text; may be NULL */
     int (*run)(const struct command *self, int argc, char **argv);
 };
 
 extern const struct command command_compile, command_prepare, command_check, command_inspect, command_run, command_compare,
-    command_verify, command_ops;
+    command_verify, command_ops,
+    command_convert;
 
 /* Everything a command allocates, and its messages. */
 struct session {

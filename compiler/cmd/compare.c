@@ -1,6 +1,8 @@
-/* stepc compare: do the two engines agree? Kernel by kernel from equal inputs, then over whole runs. */
+/* stepc compare: do the two engines agree? Kernel by kernel from equal inputs, then over whole runs. Or, with --against: does one
+ * step agree with another framework's? */
 #include "cmd/cmd.h"
 #include "base/str.h"
+#include "cmd/compare_dump.h"
 #include "engine/compare.h"
 #include "model/model.h"
 
@@ -12,6 +14,9 @@ static const struct option_spec specs[] = {
     {"seed", 0, OPTION_TEXT, "S", "seed of the random inputs and of init() (default 1)"},
     {"steps", 0, OPTION_TEXT, "N", "length of the whole runs (default 5)"},
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler of the generated engine"},
+    {"against", 0, OPTION_TEXT, "DUMP", "compare one step with another framework's: a folder of NAME.npy or NAME.pb"},
+    {"entry", 0, OPTION_TEXT, "NAME", "with --against: the entry to run (default: step if there is one, else infer)"},
+    {"rtol", 0, OPTION_TEXT, "R", "with --against: largest relative L2 distance (default 1e-4)"},
     {"quiet", 0, OPTION_FLAG, NULL, "print only what differs"},
     {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
@@ -52,6 +57,20 @@ static bool compare(struct session *s, const struct options *o, const char *path
     return report.ok;
 }
 
+static bool compare_with_dump(struct session *s, const struct options *o, const char *path)
+{
+    static const char *const others[] = {"arithmetic", "reproducible", "seed", "steps", "cc"};
+    struct dump_options d = {.folder = option_text(o, "against"), .entry = option_text(o, "entry"), .rtol = 1e-4, .quiet = option_given(o, "quiet")};
+    const char *rtol = option_text(o, "rtol");
+    struct model *m;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (option_given(o, others[i]))
+            return diag_error(&s->diag, NULL, "--%s says nothing with --against, which runs one step interpreted in double", others[i]);
+    if (rtol && (!str_to_double(rtol, &d.rtol) || !(d.rtol >= 0)))
+        return diag_error(&s->diag, NULL, "--rtol %s: expected a number", rtol);
+    return read_import_options(s, o, &d.import) && model_read(&s->diag, &s->arena, path, &m) && compare_dump(s, m, &d);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct session s;
@@ -63,6 +82,8 @@ static int run(const struct command *self, int argc, char **argv)
     const char *path = single_argument(self, &o, "MODEL");
     if (!path || !option_count(&o, "seed", 1, &seed) || !option_count(&o, "steps", 5, &steps))
         return EXIT_USAGE;
+    if (option_given(&o, "against"))
+        return session_end(&s, compare_with_dump(&s, &o, path));
     return session_end(&s, compare(&s, &o, path, seed, steps));
 }
 

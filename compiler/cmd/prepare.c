@@ -27,6 +27,11 @@ static const struct option_spec specs[] = {
     {"clip-norm", 0, OPTION_TEXT, "F", "bound for the norm of all gradients together"},
     {"clip-value", 0, OPTION_TEXT, "F", "bound for each element of a gradient"},
     {"initialize", 0, OPTION_TEXT, "HOW", "keep (default), he, glorot: what init() starts from"},
+    {"schedule", 0, OPTION_TEXT, "NAME[:KEY=VALUE,...]",
+     "constant; step:every=N,gamma=F; cosine:steps=N,floor=F,warmup=N; linear:steps=N,warmup=N"},
+    {"split", 0, OPTION_FLAG, NULL, "entries accumulate() and apply() instead of step(): samples may come one at a time"},
+    {"accumulate", 0, OPTION_TEXT, "N", "step() goes through its batch in N parts"},
+    {"evaluate", 0, OPTION_FLAG, NULL, "an entry evaluate() too: loss and accuracy, changes nothing"},
     {"gradients", 0, OPTION_FLAG, NULL, "gradients are outputs of step(), named NAME.gradient"},
     {"quiet", 'q', OPTION_FLAG, NULL, "do not print what will be trained"},
     {0}};
@@ -55,9 +60,16 @@ static bool read_integer(struct diag *d, const struct options *o, const char *na
     if (!text)
         return true;
     if (!str_to_int64(text, &x) || x < low)
-        return diag_error(d, NULL, "--%s %s: expected a whole number%s", name, text, low == 0 ? " from 0" : "");
+        return diag_error(d, NULL, "--%s %s: expected a whole number%s", name, text,
+                          low == INT64_MIN ? "" : arena_printf(d->arena, " from %lld", low));
     *out = x;
     return true;
+}
+
+static bool exclude(struct diag *d, const struct options *o, const char *a, const char *b)
+{
+    return !option_given(o, a) || !option_given(o, b) ||
+           diag_error(d, NULL, "--%s and --%s exclude each other", a, b);
 }
 
 static bool read_target_type(struct diag *d, const struct options *o, enum dtype *out)
@@ -110,6 +122,8 @@ static bool read_options(struct session *s, const struct options *o, struct prep
     p->sample_weight = option_text(o, "sample-weight");
     p->learning_rate_input = option_text(o, "learning-rate-input");
     p->gradients = option_given(o, "gradients");
+    p->split = option_given(o, "split");
+    p->evaluate = option_given(o, "evaluate");
     read_globs(&s->arena, o, "train", &p->train);
     read_globs(&s->arena, o, "freeze", &p->freeze);
     bool ok = read_loss(d, o, &p->loss);
@@ -121,14 +135,18 @@ static bool read_options(struct session *s, const struct options *o, struct prep
     ok = read_number(d, o, "clip-value", 0, 1e30, &p->clip_value) && ok;
     ok = read_number(d, o, "label-smoothing", 0, 1, &p->label_smoothing) && ok;
     ok = read_integer(d, o, "first-step", 0, &p->first_step) && ok;
+    ok = read_integer(d, o, "accumulate", 1, &p->accumulate) && ok;
     ok = read_integer(d, o, "class-axis", INT64_MIN, &p->class_axis) && ok;
     if (option_given(o, "ignore-index")) {
         int64_t *const ignored = arena_new(&s->arena, int64_t);
         ok = read_integer(d, o, "ignore-index", INT64_MIN, ignored) && ok;
         p->ignore_index = ignored;
     }
-    if (p->learning_rate_input && option_given(o, "learning-rate"))
-        ok = diag_error(d, NULL, "--learning-rate and --learning-rate-input exclude each other");
+    const char *const schedule = option_text(o, "schedule");
+    ok = (!schedule || schedule_parse(d, &s->arena, schedule, &p->schedule)) && ok;
+    ok = exclude(d, o, "learning-rate", "learning-rate-input") && ok;
+    ok = exclude(d, o, "schedule", "learning-rate-input") && ok;
+    ok = exclude(d, o, "split", "accumulate") && ok;
     return ok;
 }
 

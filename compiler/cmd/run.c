@@ -1,10 +1,18 @@
-/* stepc run: init, then an entry for some steps, interpreted or generated. */
+/* stepc run: init, then an entry for some steps, interpreted or generated; over whole data sets it is a trainer. */
+#include "base/checked.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "cmd/feeds.h"
+#include "cmd/not_finite.h"
+#include "cmd/progress.h"
+#include "cmd/run_data.h"
+#include "cmd/run_table.h"
+#include "cmd/run_validate.h"
 #include "train/combine.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +27,13 @@ static const struct option_spec specs[] = {
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler of the generated engine (default: $CC or cc, -O2)"},
     {"feed", 0, OPTION_LIST, "NAME=FILE", ".pb or .npy; one leading axis more than declared: a slice per step"},
     {"fetch", 0, OPTION_LIST, "NAME=FILE", "write an output or any tensor (stacked over steps), or a variable (after the last)"},
+    {"data", 0, OPTION_LIST, "NAME=FILE", "whole data set: the leading axis counts samples, a batch per step"},
+    {"batch", 0, OPTION_TEXT, "N", "samples of a step (default: what the model declares)"},
+    {"epochs", 0, OPTION_TEXT, "N", "how often through the data (default: 1, or as --steps needs)"},
+    {"shuffle", 0, OPTION_TEXT, "SEED", "a new order of the samples in every epoch, the same for the same seed"},
+    {"validate", 0, OPTION_LIST, "NAME=FILE", "data for entry evaluate (or infer) after every epoch"},
     {"csv", 0, OPTION_TEXT, "FILE", "scalar outputs of every step as a table"},
+    {"plot", 0, OPTION_TEXT, "FILE.svg", "scalar outputs over the steps as a picture"},
     {"hash", 0, OPTION_FLAG, NULL, "print a SHA-256 of all outputs and variables"},
     {"quiet", 0, OPTION_FLAG, NULL, "print nothing"},
     {0}};
@@ -32,16 +46,34 @@ struct fetch {
     struct tensor *stacked;
 };
 
+/* What the numbers on the command line say; 0: not given. */
+struct counts {
+    long long steps, seed, batch, epochs, shuffle;
+};
+
 struct run {
     struct session *s;
     const struct options *o;
+    struct counts counts;
+    bool quiet, print_steps, print_epochs, shuffled;
+    uint64_t shuffle_seed;
     struct model *m;
     struct feeds feeds;
+    struct data data; /* empty without --data */
+    int64_t *order;   /* of the samples in epoch `ordered` */
+    int64_t ordered;
+    struct validation validation;
     struct engine *engine;
+    enum arithmetic arithmetic;
     const struct entry *entry;
     VEC(struct fetch) fetches;
     int64_t steps;
-    FILE *csv;
+    int loss; /* index of the output that is minimised, or -1 */
+    struct run_table table;
+    size_t *columns; /* per output: its column in the table */
+    double *sums;    /* per output: over the epoch so far */
+    struct history history;
+    struct progress progress;
     struct sha256 hash;
 };
 
@@ -58,6 +90,8 @@ static bool read_engine_options(struct run *r, struct engine_options *e)
     e->arithmetic = str_equal(arithmetic, "same") ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE;
     e->reproducible = option_given(r->o, "reproducible");
     e->cc = option_text(r->o, "cc");
+    /* Generated code runs the canonical graph: what the interpreter repeats of it, it repeats in the same arithmetic. */
+    r->arithmetic = e->kind == ENGINE_GENERATED ? ARITHMETIC_SAME : e->arithmetic;
     return true;
 }
 
@@ -83,6 +117,16 @@ static bool read_fetches(struct run *r)
     return ok;
 }
 
+static bool check_data_options(struct run *r)
+{
+    static const char *const need_data[] = {"batch", "epochs", "shuffle", "validate"};
+    bool ok = true;
+    for (size_t i = 0; i < sizeof need_data / sizeof *need_data; i++)
+        if (option_given(r->o, need_data[i]) && !option_given(r->o, "data"))
+            ok = diag_error(&r->s->diag, NULL, "--%s belongs to --data: without whole data sets it says nothing", need_data[i]);
+    return ok;
+}
+
 /* ---- opening ------------------------------------------------------------------------------------------------------ */
 
 static bool resolve_fetches(struct run *r)
@@ -100,18 +144,42 @@ static bool resolve_fetches(struct run *r)
     return ok;
 }
 
+static bool read_all_data(struct run *r, struct import_options *import)
+{
+    if (!feeds_read(r->s, r->m, option_list(r->o, "feed"), import, &r->feeds) ||
+        !data_read(r->s, r->m, "data", option_list(r->o, "data"), r->counts.batch, import, &r->data) ||
+        !data_read(r->s, r->m, "validate", option_list(r->o, "validate"), r->data.batch, import, &r->validation.data))
+        return false;
+    r->order = arena_array(&r->s->arena, int64_t, (size_t)r->data.samples);
+    r->ordered = -1;
+    return true;
+}
+
+/* Only `step` can be missing here: of several training entries each is called by its own name. */
+static bool report_missing_entry(struct run *r, const char *entry)
+{
+    const struct program *p = engine_program(r->engine);
+    struct strbuf names = {.arena = &r->s->arena};
+    for (size_t i = 0; i < p->entries.count; i++)
+        if (p->entries.data[i].kind == ENTRY_STEP)
+            strbuf_addf(&names, "%s%s", names.length ? ", " : "", p->entries.data[i].name);
+    return diag_error(&r->s->diag, &LOC_FILE(r->m->file),
+                      "the model has no entry '%s', but several training entries: name one with --entry: %s", entry, strbuf_text(&names));
+}
+
 static bool open_engine(struct run *r, const char *path)
 {
     struct engine_options e = {.kind = ENGINE_INTERPRETED};
     struct arena *a = &r->s->arena;
     if (!read_engine_options(r, &e) || !read_fetches(r) || !read_import_options(r->s, r->o, &e.pipeline.import) ||
-        !model_read(&r->s->diag, a, path, &r->m) || !feeds_read(r->s, r->m, option_list(r->o, "feed"), &e.pipeline.import, &r->feeds))
+        !model_read(&r->s->diag, a, path, &r->m) || !read_all_data(r, &e.pipeline.import))
         return false;
     const char *entry = option_text(r->o, "entry") ? option_text(r->o, "entry") : default_entry(r->m);
     const char **names = arena_array(a, const char *, r->fetches.count + 1);
     for (size_t i = 0; i < r->fetches.count; i++)
         names[i] = r->fetches.data[i].name;
-    e.pipeline.entries = arena_printf(a, "init,%s", entry);
+    const bool validates = r->validation.data.list.count > 0;
+    e.pipeline.entries = arena_printf(a, "init,%s%s%s", entry, validates ? "," : "", validates ? validation_entry(r->m) : "");
     e.pipeline.fetch = names;
     e.pipeline.fetch_count = r->fetches.count;
     e.pipeline.fetch_entry = entry;
@@ -119,11 +187,52 @@ static bool open_engine(struct run *r, const char *path)
         return false;
     r->entry = program_entry(engine_program(r->engine), entry);
     if (!r->entry)
-        return diag_error(&r->s->diag, &LOC_FILE(r->m->file), "the model has no entry '%s'", entry);
+        return report_missing_entry(r, entry);
+    if (validates && !validation_begin(r->s, r->m, engine_program(r->engine), &r->validation))
+        return false;
     return resolve_fetches(r);
 }
 
+/* ---- inputs ------------------------------------------------------------------------------------------------------- */
+
+static int64_t epoch_of(const struct run *r, int64_t step)
+{
+    return r->data.batches ? step / r->data.batches : 0;
+}
+
+static const struct tensor *input_tensor(struct run *r, const char *name, int64_t step, struct arena *a)
+{
+    const struct tensor *fed = feeds_tensor(&r->feeds, name, step, a);
+    return fed || !r->data.batches ? fed : data_batch(&r->data, name, r->order, step % r->data.batches, a);
+}
+
+/* Any step may be asked for, not only the next: a step that went wrong is run again. */
+static bool step_inputs(void *self, int64_t step, struct arena *a, const struct tensor ***inputs)
+{
+    struct run *r = self;
+    const struct graph *g = r->entry->graph;
+    bool ok = true;
+    if (r->data.batches && r->ordered != epoch_of(r, step)) {
+        r->ordered = epoch_of(r, step);
+        data_order(&r->data, r->shuffled ? &r->shuffle_seed : NULL, r->ordered, r->order);
+    }
+    *inputs = arena_array(a, const struct tensor *, g->inputs.count + 1);
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        const struct value *v = g->inputs.data[i];
+        (*inputs)[i] = input_tensor(r, v->name, step, a);
+        if (!(*inputs)[i])
+            ok = diag_error(&r->s->diag, &LOC_FILE(r->m->file), "entry '%s': input '%s' %s %s is not fed; give --%s %s=FILE", r->entry->name,
+                            v->name, dtype_name(v->dtype), shape_text(&r->s->arena, &v->shape), r->data.batches ? "data" : "feed", v->name);
+    }
+    return ok;
+}
+
 /* ---- the steps ---------------------------------------------------------------------------------------------------- */
+
+static bool is_scalar(const struct run *r, size_t output)
+{
+    return shape_count(&r->entry->graph->outputs.data[output].value->shape) == 1;
+}
 
 static void keep_fetches(struct run *r, struct tensor *const *outputs, int64_t step)
 {
@@ -141,21 +250,19 @@ static void keep_fetches(struct run *r, struct tensor *const *outputs, int64_t s
     }
 }
 
-static void print_scalars(struct run *r, struct tensor *const *outputs, int64_t step, FILE *to, const char *separator, bool with_names)
+static void print_scalars(const struct run *r, struct tensor *const *outputs, int64_t step)
 {
-    fprintf(to, with_names ? "step %lld" : "%lld", (long long)step);
+    printf("step %lld", (long long)step);
     for (size_t i = 0; i < r->entry->graph->outputs.count; i++) {
-        if (outputs[i]->count != 1)
+        if (!is_scalar(r, i))
             continue;
-        fputs(separator, to);
-        if (with_names)
-            fprintf(to, "%s ", r->entry->graph->outputs.data[i].name);
+        printf("  %s ", r->entry->graph->outputs.data[i].name);
         if (dtype_is_float(outputs[i]->dtype))
-            fprintf(to, outputs[i]->dtype == DTYPE_DOUBLE ? "%.17g" : "%.9g", tensor_get_double(outputs[i], 0));
+            table_print_value(stdout, outputs[i]->dtype, tensor_get_double(outputs[i], 0));
         else
-            fprintf(to, "%lld", (long long)tensor_get_int(outputs[i], 0));
+            printf("%lld", (long long)tensor_get_int(outputs[i], 0));
     }
-    fputc('\n', to);
+    putchar('\n');
 }
 
 static void hash_tensor(struct run *r, const struct tensor *t)
@@ -163,33 +270,86 @@ static void hash_tensor(struct run *r, const struct tensor *t)
     sha256_add(&r->hash, t->data, tensor_bytes(t));
 }
 
+static void add_to_table(struct run *r, struct tensor *const *outputs)
+{
+    for (size_t i = 0; i < r->entry->graph->outputs.count; i++)
+        if (is_scalar(r, i)) {
+            r->sums[i] += tensor_get_double(outputs[i], 0);
+            table_set(&r->table, r->columns[i], tensor_get_double(outputs[i], 0));
+        }
+}
+
+/* Training stops when a scalar output is NaN, or the loss infinite: all steps after it are wasted. */
+static bool check_finite(struct run *r, struct tensor *const *outputs, int64_t step)
+{
+    for (size_t i = 0; r->entry->kind == ENTRY_STEP && i < r->entry->graph->outputs.count; i++) {
+        if (!is_scalar(r, i) || !dtype_is_float(outputs[i]->dtype))
+            continue;
+        const double x = tensor_get_double(outputs[i], 0);
+        if (!isnan(x) && ((int)i != r->loss || isfinite(x)))
+            continue;
+        progress_clear(&r->progress);
+        diag_error(&r->s->diag, &LOC_FILE(r->m->file), "step %lld: '%s' is %s: stopped", (long long)step, r->entry->graph->outputs.data[i].name,
+                   isnan(x) ? "NaN" : "infinite");
+        history_explain(&r->history, r->s, r->engine, r->arithmetic, r->entry, &(struct step_feeds){step_inputs, r}, step, i);
+        return false;
+    }
+    return true;
+}
+
+static bool finish_epoch(struct run *r, int64_t step)
+{
+    const int64_t epoch = epoch_of(r, step), steps = step - epoch * r->data.batches + 1;
+    struct validation *v = &r->validation;
+    if (v->data.batches && !validation_run(r->engine, v))
+        return false;
+    for (size_t i = 0; i < v->metrics.count; i++)
+        table_set(&r->table, v->metrics.data[i].column, v->metrics.data[i].value);
+    progress_clear(&r->progress);
+    if (r->print_epochs) {
+        printf("epoch %lld", (long long)epoch);
+        for (size_t i = 0; i < r->entry->graph->outputs.count; i++)
+            if (is_scalar(r, i))
+                printf("  %s %.6g", r->entry->graph->outputs.data[i].name, r->sums[i] / (double)steps);
+        for (size_t i = 0; i < v->metrics.count; i++)
+            printf("  %s %.6g", v->metrics.data[i].name, v->metrics.data[i].value);
+        putchar('\n');
+        fflush(stdout);
+    }
+    memset(r->sums, 0, r->entry->graph->outputs.count * sizeof *r->sums);
+    return true;
+}
+
+/* What one step gave goes to whoever wants it. */
+static bool use_outputs(struct run *r, struct tensor *const *outputs, int64_t step)
+{
+    const bool ends_epoch = r->data.batches && ((step + 1) % r->data.batches == 0 || step + 1 == r->steps);
+    keep_fetches(r, outputs, step);
+    if (r->print_steps)
+        print_scalars(r, outputs, step);
+    for (size_t i = 0; option_given(r->o, "hash") && i < r->entry->graph->outputs.count; i++)
+        hash_tensor(r, outputs[i]);
+    add_to_table(r, outputs);
+    bool ok = check_finite(r, outputs, step);
+    if (ok && ends_epoch)
+        ok = finish_epoch(r, step);
+    table_end_row(&r->table, step, epoch_of(r, step));
+    if (ok)
+        progress_show(&r->progress, step + 1, r->loss < 0 ? NULL : r->entry->graph->outputs.data[r->loss].name,
+                      r->loss < 0 ? NULL : &(double){tensor_get_double(outputs[r->loss], 0)});
+    return ok;
+}
+
 static bool one_step(struct run *r, int64_t step)
 {
     struct arena a = {0};
     const struct tensor **inputs;
     struct tensor **outputs = arena_array(&a, struct tensor *, r->entry->graph->outputs.count + 1);
-    bool ok = feeds_inputs(r->s, &r->feeds, r->entry, step, &a, &inputs) && engine_run(r->engine, r->entry, inputs, outputs, &a);
-    if (ok) {
-        keep_fetches(r, outputs, step);
-        if (!option_given(r->o, "quiet") && r->fetches.count == 0)
-            print_scalars(r, outputs, step, stdout, "  ", true);
-        if (r->csv)
-            print_scalars(r, outputs, step, r->csv, ",", false);
-        for (size_t i = 0; i < r->entry->graph->outputs.count; i++)
-            hash_tensor(r, outputs[i]);
-    }
+    if (r->entry->kind == ENTRY_STEP)
+        history_keep(&r->history, r->engine, step);
+    const bool ok = step_inputs(r, step, &a, &inputs) && engine_run(r->engine, r->entry, inputs, outputs, &a) && use_outputs(r, outputs, step);
     arena_free(&a);
     return ok;
-}
-
-static void show_progress(int64_t done, int64_t all)
-{
-    enum { WIDTH = 40 };
-    if (!isatty(2) || all < 2)
-        return;
-    const int filled = (int)(done * WIDTH / all);
-    fprintf(stderr, "\r[%.*s%*s] %lld/%lld%s", filled, "########################################", WIDTH - filled, "", (long long)done,
-            (long long)all, done == all ? "\n" : "");
 }
 
 static bool write_fetches(struct run *r)
@@ -215,24 +375,111 @@ static void print_hash(struct run *r)
     putchar('\n');
 }
 
-static bool run_steps(struct run *r, long long steps, long long seed)
+/* ---- the run ------------------------------------------------------------------------------------------------------ */
+
+static bool count_steps(struct run *r)
 {
-    if (r->feeds.steps && steps > r->feeds.steps)
-        return diag_error(&r->s->diag, NULL, "--steps %lld: the feeds hold %lld", steps, (long long)r->feeds.steps);
-    r->steps = steps > 0 ? steps : r->feeds.steps ? r->feeds.steps : 1;
+    const struct counts *c = &r->counts;
+    int64_t most = INT64_MAX; /* what --epochs allows */
+    if (c->epochs && r->data.batches && !checked_mul(c->epochs, r->data.batches, &most))
+        return diag_error(&r->s->diag, NULL, "--epochs %lld: too many", c->epochs);
+    if (c->steps)
+        r->steps = c->steps;
+    else if (r->data.batches)
+        r->steps = c->epochs ? most : r->data.batches;
+    else
+        r->steps = r->feeds.steps ? r->feeds.steps : 1;
+    r->steps = r->steps < most ? r->steps : most;
+    if (r->feeds.steps && r->steps > r->feeds.steps)
+        return diag_error(&r->s->diag, NULL, "%s %lld: the feeds hold %lld", c->steps ? "--steps" : "steps to run:", (long long)r->steps,
+                          (long long)r->feeds.steps);
+    return true;
+}
+
+/* The output called loss, else the first floating scalar of a training step. */
+static int find_loss(const struct run *r)
+{
+    int found = -1;
+    for (size_t i = 0; i < r->entry->graph->outputs.count; i++) {
+        const struct graph_output *o = &r->entry->graph->outputs.data[i];
+        if (!is_scalar(r, i) || !dtype_is_float(o->value->dtype))
+            continue;
+        if (str_equal(o->name, "loss"))
+            return (int)i;
+        if (found < 0 && r->entry->kind == ENTRY_STEP)
+            found = (int)i;
+    }
+    return found;
+}
+
+static void note_dropped(const char *option, const struct data *d)
+{
+    const int64_t left = d->samples - d->batches * d->batch;
+    if (left)
+        fprintf(stderr, "stepc run: note: %lld of %lld samples of --%s do not fill a batch of %lld: the last ones of every epoch are dropped\n",
+                (long long)left, (long long)d->samples, option, (long long)d->batch);
+}
+
+static bool open_outputs(struct run *r)
+{
+    const struct graph *g = r->entry->graph;
+    struct arena *a = &r->s->arena;
+    r->table = (struct run_table){.arena = a, .epochs = r->data.batches > 0};
+    r->columns = arena_array(a, size_t, g->outputs.count + 1);
+    r->sums = arena_array(a, double, g->outputs.count + 1);
+    for (size_t i = 0; i < g->outputs.count; i++)
+        if (is_scalar(r, i))
+            r->columns[i] = table_add_column(&r->table, g->outputs.data[i].name, g->outputs.data[i].value->dtype);
+    for (size_t i = 0; i < r->validation.metrics.count; i++) {
+        struct metric *m = &r->validation.metrics.data[i];
+        m->column = table_add_column(&r->table, m->name, DTYPE_FLOAT);
+    }
+    r->loss = find_loss(r);
+    r->quiet = option_given(r->o, "quiet");
+    r->print_epochs = r->data.batches && !r->quiet && r->fetches.count == 0;
+    r->print_steps = !r->data.batches && !r->quiet && r->fetches.count == 0;
+    if (!r->quiet) {
+        note_dropped("data", &r->data);
+        note_dropped("validate", &r->validation.data);
+    }
+    if (r->print_epochs && r->validation.data.batches)
+        printf("%s\n", validation_text(a, &r->validation));
+    return table_open(&r->table, &r->s->diag, option_text(r->o, "csv"), option_text(r->o, "plot"));
+}
+
+/* The lines of a run on a terminal are its progress. */
+static bool wants_bar(const struct run *r)
+{
+    return !r->quiet && !(r->print_steps && isatty(STDOUT_FILENO));
+}
+
+static bool run_steps(struct run *r)
+{
     sha256_begin(&r->hash);
-    if (!engine_init(r->engine, (uint64_t)seed))
+    if (!engine_init(r->engine, (uint64_t)r->counts.seed))
         return false;
-    const bool progress = option_given(r->o, "quiet") || r->fetches.count > 0;
-    for (int64_t i = 0; i < r->steps; i++) {
+    progress_begin(&r->progress, wants_bar(r), r->steps);
+    for (int64_t i = 0; i < r->steps; i++)
         if (!one_step(r, i))
             return false;
-        if (progress && !option_given(r->o, "quiet"))
-            show_progress(i + 1, r->steps);
-    }
     if (option_given(r->o, "hash"))
         print_hash(r);
     return write_fetches(r);
+}
+
+static bool train(struct run *r, const char *path)
+{
+    if (!check_data_options(r) || !open_engine(r, path) || !count_steps(r) || !open_outputs(r))
+        return false;
+    const bool ran = run_steps(r);
+    const char *title = arena_printf(&r->s->arena, "%s: %s", path_base(&r->s->arena, path), r->entry->name);
+    return table_close(&r->table, &r->s->diag, title) && ran;
+}
+
+static bool read_counts(const struct options *o, struct counts *c)
+{
+    return option_count(o, "steps", 0, &c->steps) && option_count(o, "seed", 0, &c->seed) && option_count(o, "batch", 0, &c->batch) &&
+           option_count(o, "epochs", 0, &c->epochs) && option_count(o, "shuffle", 0, &c->shuffle);
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -243,17 +490,13 @@ static int run(const struct command *self, int argc, char **argv)
     if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
         return EXIT_USAGE;
     const char *path = single_argument(self, &o, "MODEL");
-    long long steps, seed;
-    if (!path || !option_count(&o, "steps", 0, &steps) || !option_count(&o, "seed", 0, &seed))
-        return EXIT_USAGE;
     struct run r = {.s = &s, .o = &o};
-    bool ok = open_engine(&r, path);
-    const char *csv = option_text(&o, "csv");
-    if (ok && csv && !(r.csv = fopen(csv, "w")))
-        ok = diag_error(&s.diag, NULL, "%s: cannot be written", csv);
-    ok = ok && run_steps(&r, steps, seed);
-    if (r.csv && fclose(r.csv) != 0)
-        ok = diag_error(&s.diag, NULL, "%s: cannot be written", csv);
+    if (!path || !read_counts(&o, &r.counts))
+        return EXIT_USAGE;
+    r.shuffled = option_given(&o, "shuffle");
+    r.shuffle_seed = (uint64_t)r.counts.shuffle;
+    const bool ok = train(&r, path);
+    history_free(&r.history);
     if (r.engine)
         engine_close(r.engine);
     return session_end(&s, ok);
@@ -263,7 +506,7 @@ const struct command command_run = {
     .name = "run",
     .arguments = "MODEL [options]",
     .summary = "run an entry on data: interpreted, or generated and compiled",
-    .example = "stepc run digits_train.onnx --feed x=x.npy --feed target=labels.npy --steps 100",
+    .example = "stepc run digits_train.onnx --data x=x.npy --data target=labels.npy --batch 32 --epochs 10 --shuffle 1 --plot loss.svg",
     .options = tables,
     .run = run,
 };

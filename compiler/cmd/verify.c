@@ -257,7 +257,7 @@ static void child(struct suite *suite, const char *name, int to)
     struct session s;
     session_begin(&s);
     struct test t = {.suite = suite, .s = &s, .rtol = suite->rtol, .atol = suite->atol};
-    t.dir = str_equal(name, ".") ? suite->root : path_join(&s.arena, suite->root, name);
+    t.dir = !suite->root ? name : str_equal(name, ".") ? suite->root : path_join(&s.arena, suite->root, name);
     alarm(suite->timeout);
     const enum verdict v = run_test(&t);
     dprintf(to, "%s %s%s%s\n", verdict_names[v], name, t.reason[0] ? "  " : "", t.reason);
@@ -333,16 +333,13 @@ static bool verify(struct session *s, const struct options *o, long long jobs, l
         t.root = o->arguments.data[i];
         if (!file_is_directory(t.root))
             return diag_error(&s->diag, &LOC_FILE(t.root), "not a folder");
+        const size_t first = t.tests.count;
         find_tests(&t, "", 0);
-        if (o->arguments.count == 1)
-            break;
-        /* Several folders: names are paths as typed. */
-        for (size_t j = 0; j < t.tests.count; j++)
-            if (t.tests.data[j][0] != '/' && !str_starts_with(t.tests.data[j], t.root))
-                t.tests.data[j] = path_join(&s->arena, t.root, t.tests.data[j]);
+        for (size_t j = first; o->arguments.count > 1 && j < t.tests.count; j++) /* several folders: paths as typed */
+            t.tests.data[j] = path_join(&s->arena, t.root, t.tests.data[j]);
     }
     if (o->arguments.count > 1)
-        t.root = "";
+        t.root = NULL;
     return run_all(&t, jobs ? (size_t)jobs : (size_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 

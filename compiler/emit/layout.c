@@ -1,6 +1,9 @@
-/* Layout of text that came from templates: once the kernel's name is in, heads of functions and calls are wrapped anew. */
+/* Layout of text that came from templates: arithmetic on literals is done, and once the kernel's name is in, heads of functions
+ * and calls are wrapped anew. */
 #include "emit/emit_internal.h"
 
+#include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define WIDTH 118
@@ -17,6 +20,115 @@ static const char *with_name(struct arena *a, const char *text, const char *name
     strbuf_add(&b, text);
     return strbuf_text(&b);
 }
+
+/* ---- arithmetic on literals --------------------------------------------------------------------------------------- */
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '.';
+}
+
+/* A decimal number at text[at] that is a word of its own; its length, 0 if there is none. */
+static size_t literal_at(const char *text, size_t at, int64_t *value)
+{
+    size_t n = 0;
+    *value = 0;
+    if (at > 0 && in_word(text[at - 1]))
+        return 0;
+    for (; isdigit((unsigned char)text[at + n]) && n < 9; n++)
+        *value = 10 * *value + (text[at + n] - '0');
+    return in_word(text[at + n]) ? 0 : n;
+}
+
+static char before(const char *text, size_t at)
+{
+    while (at > 0 && text[at - 1] == ' ')
+        at--;
+    return at > 0 ? text[at - 1] : '(';
+}
+
+static char after(const char *text, size_t at)
+{
+    return text[at + strspn(text + at, " ")];
+}
+
+/* May `x op y` with these neighbours be done first? The neighbours of a sum must not bind tighter, or be sums on its left. */
+static bool may_fold(char op, char left, char right)
+{
+    if (strchr("*/%)", left))
+        return false; /* `)` may end a cast */
+    return op == '*' || op == '%' || (!strchr("+-", left) && !strchr("*/%", right));
+}
+
+/* "x op y" at text[at] as one number: its length, 0 where there is nothing to do. */
+static size_t fold_operation(const char *text, size_t at, int64_t *value)
+{
+    int64_t x, y;
+    const size_t n = literal_at(text, at, &x), right = at + n + 3;
+    if (n == 0 || text[at + n] != ' ' || !strchr("*%+-", text[at + n + 1]) || text[at + n + 2] != ' ')
+        return 0;
+    const char op = text[at + n + 1];
+    const size_t m = literal_at(text, right, &y);
+    if (m == 0 || (op == '%' && y == 0) || (op == '-' && y > x) || !may_fold(op, before(text, at), after(text, right + m)))
+        return 0;
+    *value = op == '*' ? x * y : op == '%' ? x % y : op == '+' ? x + y : x - y;
+    return *value <= INT32_MAX ? n + 3 + m : 0;
+}
+
+/* " + 0", " - 0" and " * 1" behind anything, but nothing that binds tighter than a sum behind them; "0 + " where a sum begins. */
+static size_t vanishing_term(const char *text, size_t at)
+{
+    int64_t value;
+    if (!strncmp(text + at, "0 + ", 4) && literal_at(text, at, &value) == 1)
+        return strchr("([,=<>", before(text, at)) ? 4 : 0;
+    const bool is_sum = !strncmp(text + at, " + 0", 4) || !strncmp(text + at, " - 0", 4);
+    if (at == 0 || (!is_sum && strncmp(text + at, " * 1", 4) != 0) || literal_at(text, at + 3, &value) != 1)
+        return 0;
+    return is_sum && strchr("*/%", after(text, at + 4)) ? 0 : 4;
+}
+
+/* "(32)" that is no argument list and no cast. */
+static size_t bracketed_literal(const char *text, size_t at, int64_t *value)
+{
+    if (text[at] != '(' || (at > 0 && (in_word(text[at - 1]) || text[at - 1] == ')')))
+        return 0;
+    const size_t n = literal_at(text, at + 1, value);
+    return n > 0 && text[at + 1 + n] == ')' ? n + 2 : 0;
+}
+
+static const char *fold_once(struct arena *a, const char *text, bool *changed)
+{
+    struct strbuf b = {.arena = a};
+    *changed = false;
+    for (size_t i = 0; text[i];) {
+        int64_t value;
+        size_t n = 0;
+        if (!strncmp(text + i, "/*", 2)) {
+            const char *end = strstr(text + i, "*/");
+            n = end ? (size_t)(end + 2 - text) - i : strlen(text + i);
+            strbuf_add_n(&b, text + i, n);
+        } else if ((n = vanishing_term(text, i)) > 0) {
+            *changed = true;
+        } else if ((n = fold_operation(text, i, &value)) > 0 || (n = bracketed_literal(text, i, &value)) > 0) {
+            strbuf_addf(&b, "%" PRId64, value);
+            *changed = true;
+        } else {
+            n = 1;
+            strbuf_add_n(&b, text + i, 1);
+        }
+        i += n;
+    }
+    return strbuf_text(&b);
+}
+
+static const char *fold_literals(struct arena *a, const char *text)
+{
+    for (bool changed = true; changed;)
+        text = fold_once(a, text, &changed);
+    return text;
+}
+
+/* ---- lines -------------------------------------------------------------------------------------------------------- */
 
 /* Brackets that the stretch opens and does not close. */
 static int open_brackets(const char *text, size_t length)
@@ -98,7 +210,7 @@ static void add_wrapped(struct arena *a, struct writer *out, const char *line)
 const char *layout_kernel(struct arena *a, const char *text, const char *name)
 {
     struct writer out = {.text = {.arena = a}};
-    text = with_name(a, text, name);
+    text = with_name(a, fold_literals(a, text), name);
     while (*text)
         add_wrapped(a, &out, next_line(a, &text));
     return strbuf_text(&out.text);

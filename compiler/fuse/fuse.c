@@ -128,11 +128,31 @@ void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b)
         if (!known)
             vec_push(f->arena, &a->nodes, b->nodes.data[i]);
     }
-    const bool says_nothing = !strcmp(b->label, "copy") || strlen(a->label) > 40;
-    if (!strcmp(a->label, "copy"))
+    enum { WORDS = 2 }; /* more make no better name; the comment lists all nodes */
+    if (!strcmp(a->label, "copy")) {
         a->label = b->label;
-    else if (!says_nothing)
+        a->joined = b->joined;
+    } else if (strcmp(b->label, "copy") != 0 && a->joined < WORDS) {
         a->label = arena_printf(f->arena, "%s_%s", a->label, b->label);
+        a->joined += b->joined + 1;
+    }
+}
+
+/* What updates the state is called so: "product_update". */
+static void name_updates(struct fusion *f)
+{
+    for (size_t i = 0; i < f->l->kernels.count; i++) {
+        struct kernel *k = f->l->kernels.data[i];
+        struct arena scratch = {0};
+        buffer_list writes = {0};
+        bool updates = false;
+        kernel_writes(&scratch, k, &writes);
+        for (size_t w = 0; w < writes.count; w++)
+            updates |= writes.data[w]->kind == BUFFER_VARIABLE;
+        if (updates && k->nodes.count > 0)
+            k->label = k->tmpl ? arena_printf(f->arena, "%.*s_update", (int)strcspn(k->label, "_"), k->label) : "update";
+        arena_free(&scratch);
+    }
 }
 
 /* ---- the rules in order ------------------------------------------------------------------------------------------- */
@@ -200,4 +220,5 @@ void fuse_entry(struct lowered *l)
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)
         run_rule(&f, rules[r]);
     drop_removed(l);
+    name_updates(&f);
 }

@@ -177,7 +177,6 @@ bool fuse_row_sums(struct fusion *f, struct kernel *product)
         fuse_remember(f, product);
         for (size_t n = 0; n < r->nodes.count; n++)
             vec_push(f->arena, &product->nodes, r->nodes.data[n]);
-        product->label = arena_printf(f->arena, "%s_and_row_sums", product->label);
         if ((place == FUSE_AT_FIRST) == (first == r))
             fuse_take_place(f, product, r);
         fuse_remove(f, r);

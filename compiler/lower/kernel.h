@@ -81,11 +81,12 @@ struct check {
 };
 
 #define KERNEL_MAX_OPERANDS 6
-#define KERNEL_MAX_INTS 32
+#define KERNEL_MAX_INTS 40
 
 struct kernel {
     int id;                    /* number at lowering; gaps after fusion */
-    const char *label;         /* "gemm", "relu", ... joined by fusion: first part of the C name */
+    const char *label;         /* "product", "relu", ...; fusion adds what it joins: first part of the C name */
+    int joined;                /* how many words fusion has added to the label */
     VEC(const struct node *) nodes; /* what it computes, in graph order: for comments and traces */
     VEC(struct part) parts;
     VEC(struct check) checks;

@@ -343,6 +343,13 @@ void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t coun
         c->kernel->scratch = buffer_new(c->l, BUFFER_TEMP, "scratch", c->kernel->type, &SHAPE(count));
 }
 
+struct access lower_table(struct lower_ctx *c, const char *name, const struct tensor *t)
+{
+    struct buffer *b = buffer_new(c->l, BUFFER_CONSTANT, name, t->dtype, &t->shape);
+    b->constant = t;
+    return (struct access){.buffer = b};
+}
+
 struct part *lower_template_part(struct lower_ctx *c, const char *hole, int rank, const int64_t *extent)
 {
     struct kernel *k = c->kernel;

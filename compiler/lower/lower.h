@@ -78,6 +78,8 @@ void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value);
 /* Operand pointer: outer strides are taken for the kernel's outer dims. */
 void lower_template_operand(struct lower_ctx *c, const char *param, const struct access *access);
 void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count);
+/* A table of the file for a template's operand, the same for all kernels with equal contents. */
+struct access lower_table(struct lower_ctx *c, const char *name, const struct tensor *t);
 /* The part that fills statement hole `hole`; loops: outer dims, then `rank` dims of extents. */
 struct part *lower_template_part(struct lower_ctx *c, const char *hole, int rank, const int64_t *extent);
 

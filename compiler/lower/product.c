@@ -81,10 +81,10 @@ static int64_t panel_columns(int64_t n, int64_t k)
 }
 
 /* Columns packed at a time. Long rows of the result are written in longer pieces: 784 x 2048 x 128 with 512 columns 104 GFLOP/s,
- * with 32 columns 95. */
+ * with 32 columns 95. But each block reads all of a. */
 static int64_t block_columns(int64_t n, int64_t k, int64_t panel)
 {
-    enum { LONG = 1024, MOST = 65536 };
+    enum { LONG = 512, MOST = 65536 };
     int64_t block = panel;
     while (n >= LONG && 2 * block <= n && 2 * block * k <= MOST)
         block *= 2;
@@ -110,6 +110,9 @@ static void bind_sizes(struct lower_ctx *c, const struct view *a, const struct v
     lower_template_int(c, "K", a->shape.dim[outer + 1]);
 }
 
+/* A product whose rows of a are that far apart in memory packs them: 2048 x 784 x 128 takes 4.9 instead of 7.5 ms with AVX2. */
+enum { FAR = 512 };
+
 static void bind_product(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
 {
     const int outer = a->shape.rank - 2;
@@ -122,14 +125,17 @@ static void bind_product(struct lower_ctx *c, const struct view *a, const struct
     lower_template_int(c, "A_COL", a->stride[outer + 1]);
     lower_template_int(c, "B_ROW", b->stride[outer]);
     lower_template_int(c, "B_COL", b->stride[outer + 1]);
+    lower_template_int(c, "PACK_A", 0);
     lower_template_operand(c, "a", &pa);
     lower_template_operand(c, "b", &pb);
     if (!packed)
         return;
     const int64_t panel = panel_columns(n, k), block = block_columns(n, k, panel);
+    const bool pack_a = block > panel && a->stride[outer] == 1 && a->stride[outer + 1] >= FAR;
     lower_template_int(c, "PANEL", panel);
     lower_template_int(c, "BLOCK", block);
-    lower_template_scratch(c, "panel", k * block);
+    kernel_set_int(c->kernel, "PACK_A", pack_a);
+    lower_template_scratch(c, "panel", k * block + (pack_a ? 8 * k : 0));
 }
 
 /* N == 1, or swapped: M == 1, and b' is the matrix. */

@@ -1,8 +1,34 @@
 #include "model/lex_text.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
+
+bool text_is_type_word(const char *word)
+{
+    static const char *const words[] = {"seq", "optional", "map", "sparse_tensor", "opaque"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(word, words[i]))
+            return true;
+    return false;
+}
+
+bool text_special_number(const char *text, double *out)
+{
+    const bool minus = *text == '-';
+    char low[16];
+    const char *word = text + minus;
+    if (strlen(word) >= sizeof low)
+        return false;
+    for (size_t i = 0; i <= strlen(word); i++)
+        low[i] = (char)(word[i] >= 'A' && word[i] <= 'Z' ? word[i] + 32 : word[i]);
+    const bool infinite = !strcmp(low, "inf") || !strcmp(low, "infinity");
+    if (!infinite && strcmp(low, "nan") != 0)
+        return false;
+    *out = copysign(infinite ? INFINITY : NAN, minus ? -1.0 : 1.0);
+    return true;
+}
 
 static bool is_letter(char c)
 {
@@ -25,24 +51,43 @@ static const char *line_text(const struct lexer *l, const char *start)
     return arena_strndup(l->arena, start, n);
 }
 
+static struct loc token_loc(const struct lexer *l, const struct token *t)
+{
+    return (struct loc){.file = l->file, .line = t->line, .col = t->col, .source_line = line_text(l, t->line_start), .index = -1};
+}
+
 struct loc lexer_loc(const struct lexer *l)
 {
-    const struct token *t = &l->token;
-    return (struct loc){.file = l->file, .line = t->line, .col = t->col, .source_line = line_text(l, t->line_start), .index = -1};
+    return token_loc(l, &l->token);
+}
+
+static bool report(struct lexer *l, const struct token *t, const char *fmt, va_list ap)
+{
+    char text[512];
+    vsnprintf(text, sizeof text, fmt, ap);
+    if (!l->failed && !l->silent) { /* what follows the first fault is guesswork */
+        const struct loc at = token_loc(l, t);
+        diag_error(l->diag, &at, "%s", text);
+    }
+    l->failed = true;
+    return false;
 }
 
 bool lexer_error(struct lexer *l, const char *fmt, ...)
 {
-    char text[512];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    report(l, &l->token, fmt, ap);
     va_end(ap);
-    if (!l->failed && !l->silent) { /* what follows the first fault is guesswork */
-        const struct loc at = lexer_loc(l);
-        diag_error(l->diag, &at, "%s", text);
-    }
-    l->failed = true;
+    return false;
+}
+
+bool lexer_error_at(struct lexer *l, const struct token *at, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    report(l, at, fmt, ap);
+    va_end(ap);
     return false;
 }
 

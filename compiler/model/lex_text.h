@@ -14,6 +14,13 @@ struct token {
     int line, col;
 };
 
+#define TEXT_MAX_DEPTH 32 /* of graphs in attributes of nodes of graphs ..., and of types */
+
+/* Words that begin a type when '(' follows: seq, map, ... */
+bool text_is_type_word(const char *word);
+/* inf, infinity and nan in any case, with or without '-'. */
+bool text_special_number(const char *text, double *out);
+
 struct lexer {
     struct diag *diag;
     struct arena *arena;
@@ -31,9 +38,11 @@ void lexer_advance(struct lexer *l);
 struct token lexer_peek(const struct lexer *l);
 /* Place of the current token, with its line for the caret. */
 struct loc lexer_loc(const struct lexer *l);
+/* Reports at the current token, or at an earlier one; only the first fault of a file. Return false. */
 bool lexer_error(struct lexer *l, const char *fmt, ...) PRINTF_LIKE(2, 3);
+bool lexer_error_at(struct lexer *l, const struct token *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 bool lexer_is(const struct lexer *l, char mark);
-/* How messages call the current token: "'Add'", "a number", "the end of the file". */
+/* How messages call the current token: "'Add'", "the number 5", "the end of the file". */
 const char *lexer_describe(const struct lexer *l);
 
 #endif

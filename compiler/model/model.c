@@ -15,12 +15,6 @@ const char *attr_type_name(enum attr_type t)
 
 /* ---- files -------------------------------------------------------------------- */
 
-static bool refuse_text(struct diag *d, const char *path)
-{
-    const struct loc at = LOC_FILE(path);
-    return !str_ends_with(path, ".onnxtxt") || diag_error(d, &at, "text models can be read but not written by this version");
-}
-
 bool model_read(struct diag *d, struct arena *a, const char *path, struct model **out)
 {
     struct arena scratch = {0};
@@ -35,11 +29,12 @@ bool model_read(struct diag *d, struct arena *a, const char *path, struct model 
 
 bool model_write(struct diag *d, const struct model *m, const char *path)
 {
+    if (str_ends_with(path, ".onnxtxt"))
+        return model_write_text(d, m, path, false);
     struct arena scratch = {0};
     unsigned char *bytes;
     size_t size;
-    const bool ok =
-        refuse_text(d, path) && model_encode_onnx(d, &scratch, m, &bytes, &size) && file_write(d, path, bytes, size);
+    const bool ok = model_encode_onnx(d, &scratch, m, &bytes, &size) && file_write(d, path, bytes, size);
     arena_free(&scratch);
     return ok;
 }

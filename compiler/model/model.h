@@ -177,9 +177,16 @@ bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const un
                      struct model **out) MUST_USE;
 /* The same for the text syntax (ONNX's, with @training_info). The first fault is reported with line, column and caret. */
 bool model_read_text(struct diag *d, struct arena *a, const char *path, const char *text, size_t size, struct model **out) MUST_USE;
-/* Writes .onnx (deterministic: field order of the schema; tensors as raw_data). External data is brought inside. */
+/* Writes .onnxtxt as text (see model_encode_text; not lossy), anything else as .onnx (deterministic: field order of the schema;
+ * tensors as raw_data). External data is brought inside. */
 bool model_write(struct diag *d, const struct model *m, const char *path) MUST_USE;
 bool model_encode_onnx(struct diag *d, struct arena *a, const struct model *m, unsigned char **bytes, size_t *size) MUST_USE;
+/* The text that reads back as an equal model, the same for equal models; a NUL follows. What the syntax has no place for
+ * (write_text.c lists it) is refused in one error that names and counts all of it; with `lossy` a warning says what was left
+ * out or replaced, and only what would make it another model is refused. */
+bool model_encode_text(struct diag *d, struct arena *a, const struct model *m, bool lossy, const char **text,
+                       size_t *size) MUST_USE;
+bool model_write_text(struct diag *d, const struct model *m, const char *path, bool lossy) MUST_USE;
 
 /* A file holding one TensorProto (.pb), or .npy by its extension. *name: the name inside, may be "". */
 bool tensor_file_read(struct diag *d, struct arena *a, const char *path, struct tensor **out, const char **name) MUST_USE;

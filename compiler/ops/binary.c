@@ -78,6 +78,8 @@ static const struct op_sample add_samples[] = {
     {.text = "g (float[2,3] a, float[3] b) => (float[2,3] y) { y = Add(a, b) }", .opset = 6, .error = "broadcast=1"},
     {.text = "g (float[2,3] a, float[2,2] b) => (float[2,3] y) { y = Add(a, b) }", .error = "broadcast"},
     {.text = "g (float[2] a, int32[2] b) => (float[2] y) { y = Add(a, b) }", .error = "int32"},
+    {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) { y = Add <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }",
+     .opset = 5},
     {0}};
 
 /* ---- Sub ---------------------------------------------------------------------------------------------------------- */
@@ -114,6 +116,9 @@ static const struct op_sample sub_samples[] = {
     {.text = "g (float[2,3] a, float[3] b) => (float[2,3] y) { y = Sub(a, b) }"},
     {.text = "g (double[3] a, double[2,3] b) => (double[2,3] y) { y = Sub(a, b) }"},
     {.text = "g (int64[5] a, int64[5] b) => (int64[5] y) { y = Sub(a, b) }", .no_gradient = true},
+    {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) { y = Sub <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }",
+     .opset = 5},
+    {.text = "g (float[2,3,4] a, float[3] b) => (float[2,3,4] y) { y = Sub <axis = 1, broadcast = 1> (a, b) }", .opset = 6},
     {0}};
 
 /* ---- Mul ---------------------------------------------------------------------------------------------------------- */
@@ -151,6 +156,9 @@ static const struct op_sample mul_samples[] = {
     {.text = "g (float[2,3] a, float[2,1] b) => (float[2,3] y) { y = Mul(a, b) }"},
     {.text = "g (double[2,3] a) => (double[2,3] y) { y = Mul(a, a) }"},
     {.text = "g (int32[5] a, int32[5] b) => (int32[5] y) { y = Mul(a, b) }", .no_gradient = true},
+    {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) { y = Mul <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }",
+     .opset = 5},
+    {.text = "g (float[2,3,4] a, float[3] b) => (float[2,3,4] y) { y = Mul <axis = 1, broadcast = 1> (a, b) }", .opset = 6},
     {0}};
 
 /* ---- Div ---------------------------------------------------------------------------------------------------------- */
@@ -192,6 +200,10 @@ static const struct op_sample div_samples[] = {
     {.text = "g (int32[9] a, int32[9] b) => (int32[9] y) { y = Div(a, b) }", .no_gradient = true},
     {.text = "g (int32[3] a) => (int32[3] y) { z = Constant <value_int = 0> () b = Cast <to = 6> (z) y = Div(a, b) }",
      .no_gradient = true},
+    {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) { y = Div <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }",
+     .opset = 5, .feed = "positive"},
+    {.text = "g (float[2,3,4] a, float[3] b) => (float[2,3,4] y) { y = Div <axis = 1, broadcast = 1> (a, b) }",
+     .opset = 6, .feed = "positive"},
     {0}};
 
 /* ---- Pow: x^e; the exponent may have another type --------------------------------------------------------------------- */
@@ -336,6 +348,8 @@ static const struct op_sample pow_samples[] = {
              "e = Constant <value_floats = [0.0, 1.0, 2.0]> () y = Pow(x, e) s = ReduceSum <keepdims = 0> (y) "
              "dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], zs = [\"e\"], y = \"s\"> (x, e) }",
      .no_gradient = true},
+    {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) { y = Pow <axis = 0, broadcast = 1> (a, b) }",
+     .opset = 6, .feed = "positive"},
     {0}};
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */

@@ -127,7 +127,7 @@ static bool clip_lower(struct lower_ctx *c)
 }
 
 static const struct op_sample samples[] = {
-    {.text = "g (float[2,9] x, float lo, float hi) => (float[2,9] y) { y = Clip(x, lo, hi) }", .no_gradient = true},
+    {.text = "g (float[2,9] x, float lo, float hi) => (float[2,9] y) { y = Clip(x, lo, hi) }"},
     {.text = "g (float[9] x) => (float[9] y) { hi = Constant <value_float = 0.5> () y = Clip(x, , hi) }"},
     {.text = "g (double[9] x) => (double[9] y) { lo = Constant <value = double {-0.25}> () y = Clip(x, lo) }"},
     {.text = "g (int16[9] x, int16 lo, int16 hi) => (int16[9] y) { y = Clip(x, lo, hi) }", .no_gradient = true},

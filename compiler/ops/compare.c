@@ -109,6 +109,7 @@ static const struct op_sample less_samples[] = {
     {.text = "g (int8[9] a, int8[9] b) => (bool[9] y) { y = Less(a, b) }", .no_gradient = true},
     {.text = "g (uint64[9] a, uint64[9] b) => (bool[9] y) { y = Less(a, b) }", .no_gradient = true},
     {.text = "g (bool[2] a, bool[2] b) => (bool[2] y) { y = Less(a, b) }", .error = "bool"},
+    {.text = "g (float[2,3] a, float[2] b) => (bool[2,3] y) { y = Less <axis = 0, broadcast = 1> (a, b) }", .opset = 6},
     {0}};
 
 /* ---- LessOrEqual -------------------------------------------------------------------------------------------------- */
@@ -163,6 +164,7 @@ static bool greater_lower(struct lower_ctx *c)
 static const struct op_sample greater_samples[] = {
     {.text = "g (float[3,1] a, float[4] b) => (bool[3,4] y) { y = Greater(a, b) }", .no_gradient = true},
     {.text = "g (int16[9] a, int16[9] b) => (bool[9] y) { y = Greater(a, b) }", .no_gradient = true},
+    {.text = "g (float[2,3] a, float[2] b) => (bool[2,3] y) { y = Greater <axis = 0, broadcast = 1> (a, b) }", .opset = 6},
     {0}};
 
 /* ---- GreaterOrEqual ----------------------------------------------------------------------------------------------- */

@@ -211,6 +211,7 @@ static const struct op_sample samples[] = {
     {.text = "g (float[3] x) => (float[3] y, float[3] m) { y, m = Dropout(x) }", .opset = 7, .error = "mask"},
     {.text = "g (float[3] x) => (float[3] y) { r = Constant <value_float = 1.0> () y = Dropout(x, r) }", .error = "less than 1"},
     {.text = "g (float[3] x, float[2] r) => (float[3] y) { y = Dropout(x, r) }", .error = "expected a scalar"},
+    {.text = "g (float[3,5] x) => (float[3,5] y) { y = Dropout <ratio = 0.3> (x) }", .opset = 9},
     {0}};
 
 const struct op_def op_defs_dropout[] = {

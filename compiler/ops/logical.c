@@ -39,6 +39,7 @@ static bool not_lower(struct lower_ctx *c)
 static const struct op_sample not_samples[] = {
     {.text = "g (bool[2,3] x) => (bool[2,3] y) { y = Not(x) }", .no_gradient = true},
     {.text = "g (int32[2] x) => (int32[2] y) { y = Not(x) }", .error = "is int32"},
+    {.text = "g (bool x) => (bool y) { y = Not(x) }", .no_gradient = true},
     {0}};
 
 /* ---- And, Or, Xor ------------------------------------------------------------------------------------------------- */
@@ -99,9 +100,15 @@ static const struct op_sample and_samples[] = {
      .no_gradient = true},
     {0}};
 static const struct op_sample or_samples[] = {
-    {.text = "g (bool[2,4] a, bool[4] b) => (bool[2,4] y) { y = Or(a, b) }", .no_gradient = true}, {0}};
+    {.text = "g (bool[2,4] a, bool[4] b) => (bool[2,4] y) { y = Or(a, b) }", .no_gradient = true},
+    {.text = "g (bool[4,2] a, bool[4] b) => (bool[4,2] y) { y = Or <axis = 0, broadcast = 1> (a, b) }",
+     .opset = 6, .no_gradient = true},
+    {0}};
 static const struct op_sample xor_samples[] = {
-    {.text = "g (bool[2,4] a, bool[4] b) => (bool[2,4] y) { y = Xor(a, b) }", .no_gradient = true}, {0}};
+    {.text = "g (bool[2,4] a, bool[4] b) => (bool[2,4] y) { y = Xor(a, b) }", .no_gradient = true},
+    {.text = "g (bool[4,2] a, bool[4] b) => (bool[4,2] y) { y = Xor <axis = 0, broadcast = 1> (a, b) }",
+     .opset = 6, .no_gradient = true},
+    {0}};
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 

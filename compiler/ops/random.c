@@ -202,9 +202,13 @@ static const struct op_sample normal_samples[] = {
 static const struct op_sample uniform_like_samples[] = {
     {.text = "g (int32[3,5] x) => (float[3,5] y) { y = RandomUniformLike <dtype = 1> (x) }", .no_gradient = true},
     {.text = "g (int32[3,5] x) => (int32[3,5] y) { y = RandomUniformLike(x) }", .error = "int32"},
+    {.text = "g (double[4] x) => (double[4] y) { y = RandomUniformLike <low = -1.0, high = 1.0, seed = 2.0> (x) }",
+     .no_gradient = true},
     {0}};
 static const struct op_sample normal_like_samples[] = {
-    {.text = "g (double[3,5] x) => (double[3,5] y) { y = RandomNormalLike <scale = 2.0> (x) }", .no_gradient = true}, {0}};
+    {.text = "g (double[3,5] x) => (double[3,5] y) { y = RandomNormalLike <scale = 2.0> (x) }", .no_gradient = true},
+    {.text = "g (bool[3,5] x) => (float[3,5] y) { y = RandomNormalLike <dtype = 1, mean = 3.0> (x) }", .no_gradient = true},
+    {0}};
 static const struct op_sample bernoulli_samples[] = {
     {.text = "g (float[3,20] p) => (float[3,20] y) { y = Bernoulli(p) }", .feed = "unit", .no_gradient = true},
     {.text = "g (double[20] p) => (bool[20] y) { y = Bernoulli <dtype = 9, seed = 5.0> (p) }", .feed = "unit", .no_gradient = true},

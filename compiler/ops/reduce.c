@@ -444,6 +444,7 @@ static const struct op_sample max_samples[] = {
              "dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
      .no_gradient = true},
     {.text = "g (uint8[4] x) => (uint8[1] y) { y = ReduceMax(x) }", .opset = 11, .error = "is uint8"},
+    {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceMax <axes = [-2]> (x) }", .opset = 13},
     {0}};
 
 static bool min_eval(struct eval_ctx *c)
@@ -460,6 +461,7 @@ static const struct op_sample min_samples[] = {
     {.text = "g (float[5,37] x) => (float[5] y) { a = Constant <value_ints = [1]> () y = ReduceMin <keepdims = 0> (x, a) }"},
     {.text = "g (int32[5,7] x) => (int32[1,7] y) { a = Constant <value_ints = [0]> () y = ReduceMin(x, a) }", .no_gradient = true},
     {.text = "g (uint64[2,0] x) => (uint64[2,1] y) { a = Constant <value_ints = [1]> () y = ReduceMin(x, a) }", .no_gradient = true},
+    {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceMin <axes = [-2]> (x) }", .opset = 13},
     {0}};
 
 /* ---- ReduceProd ------------------------------------------------------------------------------------------------------- */
@@ -512,13 +514,14 @@ static bool prod_lower(struct lower_ctx *c)
 
 static const struct op_sample prod_samples[] = {
     {.text = "g (float[5,37] x) => (float[5] y) { a = Constant <value_ints = [1]> () y = ReduceProd <keepdims = 0> (x, a) }",
-     .feed = "positive", .no_gradient = true},
+     .feed = "positive"},
     {.text = "g (double[5,3,2] x) => (double[1,3,1] y) { a = Constant <value_ints = [0, 2]> () y = ReduceProd(x, a) }"},
     {.text = "g (int32[5,3] x) => (int32[1,3] y) { a = Constant <value_ints = [0]> () y = ReduceProd(x, a) }", .no_gradient = true},
     /* zeros: 0, 3, 0 and 0, 0, 0 */
     {.text = "g () => (float[3] dx) { x = Constant <value_floats = [1.0, 0.0, 3.0]> () s = ReduceProd <keepdims = 0> (x) "
              "dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
      .no_gradient = true},
+    {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceProd <axes = [-2]> (x) }", .opset = 13},
     {0}};
 
 /* ---- composites ------------------------------------------------------------------------------------------------------- */
@@ -578,6 +581,7 @@ static bool sum_square_eval(struct eval_ctx *c)
 static const struct op_sample sum_square_samples[] = {
     {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceSumSquare(x, a) }"},
     {.text = "g (double[5,3] x) => (double[5,3] y) { y = ReduceSumSquare <noop_with_empty_axes = 1> (x) }"},
+    {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceSumSquare <axes = [-2]> (x) }", .opset = 13},
     {0}};
 
 /* ---- ReduceL2: sqrt of the sum of x^2. */
@@ -609,6 +613,7 @@ static const struct op_sample l2_samples[] = {
     {.text = "g () => (float[2] dx) { x = Constant <value_floats = [0.0, 0.0]> () s = ReduceL2 <keepdims = 0> (x) "
              "dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
      .no_gradient = true},
+    {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceL2 <axes = [-2]> (x) }", .opset = 13},
     {0}};
 
 /* ---- ReduceLogSum: log of the sum. */
@@ -627,6 +632,7 @@ static const struct op_sample log_sum_samples[] = {
     {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceLogSum(x, a) }", .feed = "positive"},
     {.text = "g (double[5,3] x) => (double[3] y) { a = Constant <value_ints = [0]> () y = ReduceLogSum <keepdims = 0> (x, a) }",
      .feed = "positive"},
+    {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceLogSum <axes = [-2]> (x) }", .opset = 13, .feed = "positive"},
     {0}};
 
 /* ---- ReduceLogSumExp: m + log(sum of exp(x - m)), m the maximum; where that is infinite, m = 0. */
@@ -696,6 +702,7 @@ static const struct op_sample log_sum_exp_samples[] = {
     {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceLogSumExp(x, a) }"},
     {.text = "g (double[5,3] x) => (double[3] y) { a = Constant <value_ints = [0]> () y = ReduceLogSumExp <keepdims = 0> (x, a) }"},
     {.text = "g (double[2,3,4] x) => (double[2,1,1] y) { y = ReduceLogSumExp <axes = [1, 2]> (x) }", .opset = 11},
+    {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceLogSumExp <axes = [-2]> (x) }", .opset = 13},
     {0}};
 
 /* ---- records ---------------------------------------------------------------------------------------------------------- */

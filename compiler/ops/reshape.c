@@ -113,8 +113,7 @@ static const struct op_sample reshape_samples[] = {
     {.text = "g (float[2,3,4] x) => (float[2,12] y) { s = Constant <value_ints = [0, -1]> () y = Reshape(x, s) }"},
     {.text = "g (double[1,1] x) => (double y) { s = Constant <value_ints : ints = []> () y = Reshape(x, s) }"},
     {.text = "g (float[2,3] x) => (float[2,3] y) { t = Transpose(x) s = Constant <value_ints = [2, 3]> () y = Reshape(t, s) }"},
-    {.text = "g (float[0,3] x) => (float[3,0] y) { s = Constant <value_ints = [3, 0]> () y = Reshape <allowzero = 1> (x, s) }",
-     .no_gradient = true},
+    {.text = "g (float[0,3] x) => (float[3,0] y) { s = Constant <value_ints = [3, 0]> () y = Reshape <allowzero = 1> (x, s) }"},
     {.text = "g (float[2,3] x) => (float[6] y) { y = Reshape <shape = [6]> (x) }", .opset = 1},
     {.text = "g (float[2,3] x) => (float[4] y) { s = Constant <value_ints = [4]> () y = Reshape(x, s) }",
      .error = "another number of elements"},
@@ -155,7 +154,7 @@ static const struct op_sample flatten_samples[] = {
     {.text = "g (float[2,3,4] x) => (float[1,24] y) { y = Flatten <axis = 0> (x) }"},
     {.text = "g (double[2,3,4] x) => (double[24,1] y) { y = Flatten <axis = 3> (x) }"},
     {.text = "g (float[2,3,4] x) => (float[6,4] y) { y = Flatten <axis = -1> (x) }"},
-    {.text = "g (float[2,0,4] x) => (float[2,0] y) { y = Flatten(x) }", .no_gradient = true},
+    {.text = "g (float[2,0,4] x) => (float[2,0] y) { y = Flatten(x) }"},
     {.text = "g (float[2,3] x) => (float[6,1] y) { y = Flatten <axis = 3> (x) }", .error = "out of range [-2, 2]"},
     {0}};
 
@@ -207,6 +206,7 @@ static const struct op_sample squeeze_samples[] = {
      .error = "dimension 1 of input 0 'x' is 3"},
     {.text = "g (float[1,3] x) => (float[3] y) { a = Constant <value_ints = [2]> () y = Squeeze(x, a) }",
      .error = "out of range"},
+    {.text = "g (float[2,1,3,1] x) => (float[2,3] y) { y = Squeeze <axes = [-1, 1]> (x) }", .opset = 11},
     {0}};
 
 /* ---- Unsqueeze: with dimensions of 1 at the listed places of the result ----------------------------------------------- */

@@ -214,6 +214,7 @@ static const struct op_sample samples[] = {
      .error = "part 1 has size 3"},
     {.text = "g (float[6] x) => (float[4] y) { s = Constant <value_ints = [4, 1]> () y, z = Split(x, s) }",
      .error = "expected 6"},
+    {.text = "g (float[4,3] x) => (float[1,3] y, float[3,3] z) { y, z = Split <axis = 0, split = [1, 3]> (x) }", .opset = 1},
     {0}};
 
 const struct op_def op_defs_split[] = {

@@ -1,5 +1,5 @@
-/* Elementwise functions of one operand: Neg Abs Sign Reciprocal Sqrt Exp Log Sigmoid Tanh Erf Softplus Relu LeakyRelu Floor
- * Ceil Round.
+/* Elementwise functions of one operand: Neg Abs Sign Reciprocal Sqrt Exp Log Sin Cos Sigmoid Tanh Erf Softplus Relu LeakyRelu
+ * Floor Ceil Round.
  * Spec: ONNX Operators.md. Between versions only the allowed types grew; opset 1 had in-place hints. */
 #include "ops/op.h"
 
@@ -22,6 +22,7 @@ static const struct op_version versions_relu[] = {
 static const struct op_version versions_erf[] = {{.since = 9, .dtypes = FLOATS_6}, {.since = 13}, {0}};
 static const struct op_version versions_sign[] = {{.since = 9, .dtypes = FLOATS_6 | DTYPES_INTS}, {.since = 13}, {0}};
 static const struct op_version versions_softplus[] = {{.since = 1, .dtypes = FLOATS_6}, {.since = 22}, {0}};
+static const struct op_version versions_trigonometric[] = {{.since = 7, .dtypes = FLOATS_6}, {.since = 22}, {0}};
 static const struct op_version versions_round[] = {{.since = 11, .dtypes = FLOATS_6}, {.since = 22}, {0}};
 
 static const struct op_attr leaky_relu_attrs[] = {{.name = "alpha", .type = ATTR_FLOAT, .float_default = 0.01f}, {0}};
@@ -104,6 +105,7 @@ static const struct op_sample neg_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Neg(x) }"},
     {.text = "g (int8[4] x) => (int8[4] y) { y = Neg(x) }", .no_gradient = true},
     {.text = "g (uint8[4] x) => (uint8[4] y) { y = Neg(x) }", .error = "is uint8"},
+    {.text = "g (float[5] x) => (float[5] y) { y = Neg <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
 /* ---- Abs ---------------------------------------------------------------------------------------------------------- */
@@ -147,6 +149,7 @@ static const struct op_sample abs_samples[] = {
     {.text = "g () => (float[2] dx) { x = Constant <value_floats = [0.0, -2.0]> () y = Abs(x) s = ReduceSum <keepdims = 0> (y) "
              "dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
      .no_gradient = true},
+    {.text = "g (float[5] x) => (float[5] y) { y = Abs <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
 /* ---- Sign: 1, 0, -1; NaN stays NaN -------------------------------------------------------------------------------- */
@@ -213,6 +216,7 @@ static bool reciprocal_lower(struct lower_ctx *c)
 static const struct op_sample reciprocal_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Reciprocal(x) }", .feed = "positive"},
     {.text = "g (double[4] x) => (double[4] y) { y = Reciprocal(x) }", .feed = "positive"},
+    {.text = "g (float[5] x) => (float[5] y) { y = Reciprocal <consumed_inputs = [0]> (x) }", .opset = 5, .feed = "positive"},
     {0}};
 
 /* ---- Sqrt --------------------------------------------------------------------------------------------------------- */
@@ -238,6 +242,7 @@ static const struct op_sample sqrt_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Sqrt(x) }", .feed = "positive"},
     {.text = "g (double[4] x) => (double[4] y) { y = Sqrt(x) }", .feed = "positive"},
     {.text = "g (int32[2] x) => (int32[2] y) { y = Sqrt(x) }", .error = "is int32"},
+    {.text = "g (float[5] x) => (float[5] y) { y = Sqrt <consumed_inputs = [0]> (x) }", .opset = 5, .feed = "positive"},
     {0}};
 
 /* ---- Exp ---------------------------------------------------------------------------------------------------------- */
@@ -261,6 +266,7 @@ static bool exp_lower(struct lower_ctx *c)
 static const struct op_sample exp_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Exp(x) }"},
     {.text = "g (double[4] x) => (double[4] y) { y = Exp(x) }"},
+    {.text = "g (float[5] x) => (float[5] y) { y = Exp <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
 /* ---- Log ---------------------------------------------------------------------------------------------------------- */
@@ -284,6 +290,52 @@ static bool log_lower(struct lower_ctx *c)
 static const struct op_sample log_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Log(x) }", .feed = "positive"},
     {.text = "g (double[4] x) => (double[4] y) { y = Log(x) }", .feed = "positive"},
+    {.text = "g (float[5] x) => (float[5] y) { y = Log <consumed_inputs = [0]> (x) }", .opset = 5, .feed = "positive"},
+    {0}};
+
+/* ---- Sin, Cos ------------------------------------------------------------------------------------------------------ */
+
+/* dx = dy cos(x) */
+static bool sin_grad(struct grad_ctx *c)
+{
+    return grad_accumulate(c, 0, build(c, "Mul", grad_of_output(c, 0), build(c, "Cos", grad_input(c, 0))));
+}
+
+static bool sin_eval(struct eval_ctx *c)
+{
+    return eval_elementary(c, MATH_SIN);
+}
+
+static bool sin_lower(struct lower_ctx *c)
+{
+    return lower_elementary(c, EXPR_FN_SIN);
+}
+
+static const struct op_sample sin_samples[] = {
+    {.text = "g (float[2,3] x) => (float[2,3] y) { y = Sin(x) }"},
+    {.text = "g (double[4] x) => (double[4] y) { y = Sin(x) }"},
+    {0}};
+
+/* dx = -dy sin(x) */
+static bool cos_grad(struct grad_ctx *c)
+{
+    struct value *slope = build(c, "Neg", build(c, "Sin", grad_input(c, 0)));
+    return grad_accumulate(c, 0, build(c, "Mul", grad_of_output(c, 0), slope));
+}
+
+static bool cos_eval(struct eval_ctx *c)
+{
+    return eval_elementary(c, MATH_COS);
+}
+
+static bool cos_lower(struct lower_ctx *c)
+{
+    return lower_elementary(c, EXPR_FN_COS);
+}
+
+static const struct op_sample cos_samples[] = {
+    {.text = "g (float[2,3] x) => (float[2,3] y) { y = Cos(x) }"},
+    {.text = "g (double[4] x) => (double[4] y) { y = Cos(x) }"},
     {0}};
 
 /* ---- Sigmoid: 1 / (1 + exp(-x)) ------------------------------------------------------------------------------------ */
@@ -309,6 +361,7 @@ static bool sigmoid_lower(struct lower_ctx *c)
 static const struct op_sample sigmoid_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Sigmoid(x) }"},
     {.text = "g (double[4] x) => (double[4] y) { y = Sigmoid(x) }"},
+    {.text = "g (float[5] x) => (float[5] y) { y = Sigmoid <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
 /* ---- Tanh --------------------------------------------------------------------------------------------------------- */
@@ -334,6 +387,7 @@ static bool tanh_lower(struct lower_ctx *c)
 static const struct op_sample tanh_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Tanh(x) }"},
     {.text = "g (double[4] x) => (double[4] y) { y = Tanh(x) }"},
+    {.text = "g (float[5] x) => (float[5] y) { y = Tanh <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
 /* ---- Erf ---------------------------------------------------------------------------------------------------------- */
@@ -424,6 +478,7 @@ static const struct op_sample relu_samples[] = {
     {.text = "g () => (float[3] dx) { x = Constant <value_floats = [0.0, -2.0, 2.0]> () y = Relu(x) "
              "s = ReduceSum <keepdims = 0> (y) dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
      .no_gradient = true},
+    {.text = "g (float[5] x) => (float[5] y) { y = Relu <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
 /* ---- LeakyRelu: x < 0 ? alpha x : x --------------------------------------------------------------------------------- */
@@ -457,6 +512,7 @@ static const struct op_sample leaky_relu_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = LeakyRelu(x) }"},
     {.text = "g (double[7] x) => (double[7] y) { y = LeakyRelu <alpha = 0.3> (x) }"},
     {.text = "g (int32[2] x) => (int32[2] y) { y = LeakyRelu(x) }", .error = "is int32"},
+    {.text = "g (float[5] x) => (float[5] y) { y = LeakyRelu <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
 /* ---- Floor, Ceil, Round (halves to even) ----------------------------------------------------------------------------- */
@@ -479,6 +535,7 @@ static bool floor_lower(struct lower_ctx *c)
 static const struct op_sample floor_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Floor(x) }", .no_gradient = true},
     {.text = "g (double[4] x) => (double[4] y) { y = Floor(x) }", .no_gradient = true},
+    {.text = "g (float[5] x) => (float[5] y) { y = Floor <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
 static double ceil_f(const struct eval_ctx *c, const double *x)
@@ -499,6 +556,7 @@ static bool ceil_lower(struct lower_ctx *c)
 static const struct op_sample ceil_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Ceil(x) }", .no_gradient = true},
     {.text = "g (double[4] x) => (double[4] y) { y = Ceil(x) }", .no_gradient = true},
+    {.text = "g (float[5] x) => (float[5] y) { y = Ceil <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
 static double round_f(const struct eval_ctx *c, const double *x)
@@ -539,6 +597,10 @@ const struct op_def op_defs_unary_math[] = {
      .grad = exp_grad, .eval = exp_eval, .lower = exp_lower, .samples = exp_samples},
     {.name = "Log", .versions = versions_1_6_13, .inputs = in_floats, .outputs = out_floats, .infer = infer_same_as_input,
      .grad = log_grad, .eval = log_eval, .lower = log_lower, .samples = log_samples},
+    {.name = "Sin", .versions = versions_trigonometric, .inputs = in_floats, .outputs = out_floats, .infer = infer_same_as_input,
+     .grad = sin_grad, .eval = sin_eval, .lower = sin_lower, .samples = sin_samples},
+    {.name = "Cos", .versions = versions_trigonometric, .inputs = in_floats, .outputs = out_floats, .infer = infer_same_as_input,
+     .grad = cos_grad, .eval = cos_eval, .lower = cos_lower, .samples = cos_samples},
     {.name = "Sigmoid", .versions = versions_1_6_13, .inputs = x_floats, .outputs = y_floats, .infer = infer_same_as_input,
      .grad = sigmoid_grad, .eval = sigmoid_eval, .lower = sigmoid_lower, .samples = sigmoid_samples},
     {.name = "Tanh", .versions = versions_1_6_13, .inputs = in_floats, .outputs = out_floats, .infer = infer_same_as_input,

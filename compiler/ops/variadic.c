@@ -76,6 +76,7 @@ static const struct op_sample sum_samples[] = {
     {.text = "g (float[2,3] a, float[3] b, float[2,1] c) => (float[2,3] y) { y = Sum(a, b, c) }"},
     {.text = "g (double[4] a) => (double[4] y) { y = Sum(a) }"},
     {.text = "g (int32[4] a) => (int32[4] y) { y = Sum(a) }", .error = "is int32"},
+    {.text = "g (float[5] a, float[5] b) => (float[5] y) { y = Sum <consumed_inputs = [0, 0]> (a, b) }", .opset = 5},
     {0}};
 
 /* Each operand gets dy / n. */
@@ -104,6 +105,7 @@ static bool mean_lower(struct lower_ctx *c)
 static const struct op_sample mean_samples[] = {
     {.text = "g (float[2,3] a, float[3] b, float[2,1] c) => (float[2,3] y) { y = Mean(a, b, c) }"},
     {.text = "g (double[4] a, double[4] b) => (double[4] y) { y = Mean(a, b) }"},
+    {.text = "g (float[5] a, float[5] b) => (float[5] y) { y = Mean <consumed_inputs = [0, 0]> (a, b) }", .opset = 5},
     {0}};
 
 /* ---- Max and Min: any NaN gives NaN, of equal operands the first stays ------------------------------------------------ */
@@ -197,6 +199,7 @@ static const struct op_sample max_samples[] = {
              "y = Max(x, z, w) s = ReduceSum <keepdims = 0> (y) "
              "d = ai.onnx.preview.training.Gradient <xs = [\"x\"], zs = [\"z\", \"w\"], y = \"s\"> (x, z, w) }",
      .no_gradient = true},
+    {.text = "g (float[5] a, float[5] b) => (float[5] y) { y = Max <consumed_inputs = [0, 0]> (a, b) }", .opset = 5},
     {0}};
 
 static bool min_grad(struct grad_ctx *c)
@@ -238,6 +241,7 @@ static bool min_lower(struct lower_ctx *c)
 static const struct op_sample min_samples[] = {
     {.text = "g (float[2,3] a, float[3] b, float[2,1] c) => (float[2,3] y) { y = Min(a, b, c) }"},
     {.text = "g (int32[9] a, int32[9] b) => (int32[9] y) { y = Min(a, b) }", .no_gradient = true},
+    {.text = "g (float[5] a, float[5] b) => (float[5] y) { y = Min <consumed_inputs = [0, 0]> (a, b) }", .opset = 5},
     {0}};
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */

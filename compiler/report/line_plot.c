@@ -132,11 +132,25 @@ static void draw_tick_y(struct drawing *d, double v)
     add_text(&d->svg, LEFT - 8, y + 4, "text-anchor=\"end\"", label);
 }
 
+/* Powers of ten, every so many that TICKS suffice; 2 and 5 times them as well where there are few. */
+static void draw_ticks_logarithmic(struct drawing *d)
+{
+    const double decades = d->y.high - d->y.low, distance = decades > TICKS ? ceil(decades / TICKS) : 1;
+    for (double v = floor(d->y.low / distance) * distance; v <= d->y.high; v += distance)
+        for (int factor = 1; factor <= (decades < 3 ? 5 : 1); factor += factor == 2 ? 3 : 1) {
+            const double place = v + log10(factor);
+            if (place >= d->y.low && place <= d->y.high)
+                draw_tick_y(d, place);
+        }
+}
+
 static void draw_axes(struct drawing *d)
 {
     const double dx = tick_distance(&d->x, 1), dy = tick_distance(&d->y, 0);
+    if (d->y.logarithmic)
+        draw_ticks_logarithmic(d);
     /* Ticks are counted, not added up: an addition too small to matter would never end. */
-    for (int i = 0; i <= 2 * TICKS && (ceil(d->y.low / dy) + i) * dy <= d->y.high; i++)
+    for (int i = 0; !d->y.logarithmic && i <= 2 * TICKS && (ceil(d->y.low / dy) + i) * dy <= d->y.high; i++)
         draw_tick_y(d, (ceil(d->y.low / dy) + i) * dy);
     for (int i = 0; i <= 2 * TICKS && (ceil(d->x.low / dx) + i) * dx <= d->x.high; i++)
         draw_tick_x(d, (ceil(d->x.low / dx) + i) * dx);

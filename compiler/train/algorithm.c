@@ -46,6 +46,13 @@ const char *add_scalar(struct preparer *p, const char *wish, enum dtype dtype, d
     return name;
 }
 
+const char *add_int(struct preparer *p, const char *wish, int64_t x)
+{
+    struct tensor *const t = tensor_new(p->arena, DTYPE_INT64, &SHAPE_SCALAR);
+    tensor_set_int(t, 0, x);
+    return add_tensor(p, wish, t);
+}
+
 const char *add_cast(struct preparer *p, const char *wish, const char *x, enum dtype to)
 {
     const char *const y = add_op(p, wish, "Cast", x, NULL, NULL);
@@ -138,6 +145,8 @@ void say(struct preparer *p, const char *fmt, ...)
 {
     char line[1024];
     va_list args;
+    if (p->silent)
+        return;
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);

@@ -30,12 +30,13 @@ static bool is_statistic_in(const struct model_graph *mg, const char *name)
     return false;
 }
 
+/* What the main graph does not read is there for the algorithms, which share nothing else: sums of gradients. */
 static enum variable_role role_of(const struct model *m, const struct model_initializer *init, bool in_main)
 {
     const struct tensor *const t = init->tensor;
     if (!dtype_is_float(t->dtype))
         return t->count == 1 ? ROLE_COUNTER : in_main ? ROLE_STATISTIC : ROLE_OPTIMIZER;
-    if (!in_main)
+    if (!in_main || !combine_is_read(m->graph, init->name))
         return ROLE_OPTIMIZER;
     bool statistic = is_statistic_in(m->graph, init->name);
     for (size_t k = 0; k < m->training.count && !statistic; k++)
@@ -117,16 +118,21 @@ static bool is_step(const struct model_training *t)
     return t->update_binding.count > 0;
 }
 
+static size_t count_steps(const struct combiner *c)
+{
+    size_t steps = 0;
+    for (size_t k = 0; k < c->model->training.count; k++)
+        steps += is_step(c->model->training.data[k]);
+    return steps;
+}
+
 /* NULL for a training_info that only initializes. */
 static const char *training_entry_name(struct combiner *c, size_t k)
 {
     const struct model_training *const t = c->model->training.data[k];
-    size_t steps = 0;
-    for (size_t i = 0; i < c->model->training.count; i++)
-        steps += is_step(c->model->training.data[i]);
     if (!is_step(t) && t->algorithm == NULL)
         return NULL;
-    if (is_step(t) && steps == 1)
+    if (is_step(t) && count_steps(c) == 1)
         return "step";
     const char *const own = t->algorithm != NULL ? t->algorithm->name : "";
     return fresh_entry_name(c,
@@ -255,7 +261,7 @@ static bool make_training_entry(struct combiner *c, size_t k, const char *name)
     struct graph *const g = add_entry(c, name, is_step(t) ? ENTRY_STEP : ENTRY_EVALUATE, (int)k);
     struct map scope = {.arena = c->arena};
     const struct model_graph *const main_graph =
-        combine_calls_main_only(c, k) ? initializers_only(c->arena, c->model->graph) : c->model->graph; /* R31 */
+        combine_without_main(c, k) ? initializers_only(c->arena, c->model->graph) : c->model->graph; /* R31 */
     add_state_to_scope(g, &c->main_state, &scope);
     bool ok = import_nodes(g, main_graph, &scope, c->options, name);
     ok = import_outputs(g, main_graph, &scope) && ok;

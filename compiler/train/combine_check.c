@@ -60,6 +60,27 @@ static bool is_in_subgraph(const struct model_graph *mg, const char *name)
     return false;
 }
 
+bool combine_is_read(const struct model_graph *mg, const char *name)
+{
+    for (size_t i = 0; i < mg->nodes.count; i++) {
+        const struct model_node *const n = mg->nodes.data[i];
+        for (size_t k = 0; k < n->inputs.count; k++)
+            if (strcmp(n->inputs.data[k], name) == 0)
+                return true;
+        for (size_t k = 0; k < n->attrs.count; k++)
+            if (n->attrs.data[k]->type == ATTR_GRAPH || n->attrs.data[k]->type == ATTR_GRAPHS)
+                return true;
+    }
+    return model_find_output(mg, name) != NULL;
+}
+
+/* Does the algorithm read an initializer that stands in the main graph only to be shared by algorithms? */
+static bool is_handed_over(const struct combiner *c, const struct model_graph *algorithm, const char *name)
+{
+    return algorithm != NULL && model_find_initializer(c->model->graph, name) != NULL &&
+           !combine_is_read(c->model->graph, name) && combine_is_read(algorithm, name);
+}
+
 /* ---- bindings ---------------------------------------------------------------------------------------------------- */
 
 /* One of the two lists of a training_info, and the graphs whose outputs may be values (R6). */
@@ -165,6 +186,13 @@ static bool enter_variable(struct combiner *c, const struct binding_list *l, con
     return true;
 }
 
+/* Is the key handed over on purpose? An entry that works on the state alone reads what earlier ones left, then resets
+ * it. */
+static bool takes_over(const struct combiner *c, const struct binding_list *l, const char *key)
+{
+    return is_handed_over(c, l->algorithm, key) && combine_without_main(c, l->k);
+}
+
 /* `before`: keys of this list in earlier training_infos. */
 static bool check_bindings(struct combiner *c, const struct binding_list *l, struct map *before)
 {
@@ -186,7 +214,7 @@ static bool check_bindings(struct combiner *c, const struct binding_list *l, str
             ok = enter_variable(c, l, p->key, &at) && ok;
         }
         map_set(&seen, p->key, NULL);
-        if (map_has(before, p->key))
+        if (map_has(before, p->key) && !takes_over(c, l, p->key))
             diag_warning(c->diag, &at,
                          "%s: key '%s' is bound by an earlier training_info too: they are carried out in order",
                          l->name, p->key);
@@ -251,17 +279,9 @@ static bool refers_to_main(const struct model_graph *main_graph, const struct mo
     return false;
 }
 
-bool combine_calls_main_only(const struct combiner *c, size_t k)
+static bool refers_to_nothing(const struct combiner *c, const struct model_training *t)
 {
-    const struct model_training *const t = c->model->training.data[k];
     const struct model_graph *const main_graph = c->model->graph, *const algorithm = t->algorithm;
-    bool calls = false;
-    for (size_t i = 0; algorithm != NULL && i < algorithm->nodes.count; i++) {
-        const struct model_node *const n = algorithm->nodes.data[i];
-        calls = calls || (strcmp(n->domain, DOMAIN_TRAINING) == 0 && strcmp(n->op_type, "GraphCall") == 0);
-    }
-    if (!calls) /* the rest is slower than this, and GraphCall is rare */
-        return false;
     for (size_t i = 0; i < algorithm->nodes.count; i++)
         if (refers_to_main(main_graph, algorithm, algorithm->nodes.data[i]))
             return false;
@@ -272,6 +292,33 @@ bool combine_calls_main_only(const struct combiner *c, size_t k)
         if (is_main_value(main_graph, algorithm, t->update_binding.data[i].value))
             return false;
     return true;
+}
+
+bool combine_calls_main_only(const struct combiner *c, size_t k)
+{
+    const struct model_training *const t = c->model->training.data[k];
+    bool calls = false;
+    for (size_t i = 0; t->algorithm != NULL && i < t->algorithm->nodes.count; i++) {
+        const struct model_node *const n = t->algorithm->nodes.data[i];
+        calls = calls || (strcmp(n->domain, DOMAIN_TRAINING) == 0 && strcmp(n->op_type, "GraphCall") == 0);
+    }
+    return calls && refers_to_nothing(c, t); /* the second is slower, and GraphCall is rare */
+}
+
+/* Of several entries, one that works on the state alone and on what another entry left there, like `apply` of prepare
+ * --split, does not ask for the inputs of the main graph, and returns none of its outputs. */
+bool combine_without_main(const struct combiner *c, size_t k)
+{
+    const struct model_training *const t = c->model->training.data[k];
+    size_t steps = 0;
+    for (size_t i = 0; i < c->model->training.count; i++)
+        steps += c->model->training.data[i]->update_binding.count > 0;
+    if (combine_calls_main_only(c, k))
+        return true;
+    bool takes = false;
+    for (size_t i = 0; i < t->update_binding.count && !takes && steps > 1; i++)
+        takes = is_handed_over(c, t->algorithm, t->update_binding.data[i].key);
+    return takes && refers_to_nothing(c, t);
 }
 
 /* ---- names of the combined graph --------------------------------------------------------------------------------- */

@@ -29,6 +29,10 @@ bool combine_check(struct combiner *c) MUST_USE;
 /* Does the algorithm of training_info number k run the main graph by GraphCall, and refer to nothing that the main
  * graph computes or is fed? Then the main graph is not part of the combined graph (R31). */
 bool combine_calls_main_only(const struct combiner *c, size_t k) MUST_USE;
+/* Does the graph read the name, or give it out? A node with a subgraph may read anything. */
+bool combine_is_read(const struct model_graph *mg, const char *name) MUST_USE;
+/* Is its entry combined with the main graph's initializers alone? */
+bool combine_without_main(const struct combiner *c, size_t k) MUST_USE;
 /* The place of training_info number k. */
 struct loc combine_loc(const struct combiner *c, size_t k);
 

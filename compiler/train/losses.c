@@ -1,5 +1,6 @@
 /* Losses: from the tensor that the loss reads and the target down to the output "loss". All are means, so that the
- * learning rate does not depend on the batch size. */
+ * learning rate does not depend on the batch size. Where losses of several batches are to be added up (p->sums), what
+ * is written instead is the sum that the mean divides, and the divisor: the number of elements or the sum of weights. */
 #include "train/prepare_internal.h"
 
 #include <string.h>
@@ -146,7 +147,12 @@ static bool add_input(struct preparer *p, const char *option, const char *name, 
                       const struct model_dim *dims, size_t rank)
 {
     const struct model_value_info *const old = model_find_input(p->model->graph, name);
+    const struct model_value_info *const own = model_find_input(p->algorithm, name);
     const char *const shape = dims_text(p->arena, dims, rank);
+    if (own) { /* of an earlier part of the batch */
+        *dtype = own->type.elem;
+        return true;
+    }
     if (!old) {
         if (map_has(&p->names, name))
             return diag_error(p->diag, &p->loc,
@@ -182,6 +188,7 @@ static bool add_target(struct preparer *p, enum dtype usual, const struct model_
     if (asked != DTYPE_UNDEFINED && *dtype != asked)
         return diag_error(p->diag, &p->loc, "--target-type %s: the input '%s' is %s", dtype_name(asked), *name,
                           dtype_name(*dtype));
+    *name = part_of_input(p, *name);
     return true;
 }
 
@@ -197,6 +204,24 @@ static void finish(struct preparer *p)
     declare_output(p, "loss", p->loss_dtype, NULL);
 }
 
+/* loss = sum / weight */
+static bool finish_quotient(struct preparer *p, const char *sum, const char *weight)
+{
+    p->loss_sum = sum;
+    p->loss_weight = weight;
+    if (!p->sums) {
+        add_op(p, "loss.mean", "Div", sum, weight, NULL);
+        finish(p);
+    }
+    return true;
+}
+
+/* The number of elements of x, in the loss's type. */
+static const char *element_count(struct preparer *p, const char *x)
+{
+    return add_cast(p, "loss_count", add_op(p, "loss_count.int64", "Size", x, NULL, NULL), p->loss_dtype);
+}
+
 /* x: one loss for each sample, [N]. loss = sum(w x) / sum(w): a sample of weight 0 is as good as absent. */
 static bool weighted_mean(struct preparer *p, const char *x, const struct model_dim *batch)
 {
@@ -207,17 +232,17 @@ static bool weighted_mean(struct preparer *p, const char *x, const struct model_
     if (dtype != p->loss_dtype)
         return diag_error(p->diag, &p->loc, "--sample-weight %s: it is %s, but the loss is %s", w, dtype_name(dtype),
                           dtype_name(p->loss_dtype));
-    const char *const product = add_op(p, "weighted_losses", "Mul", w, x, NULL);
+    const char *const part = part_of_input(p, w);
+    const char *const product = add_op(p, "weighted_losses", "Mul", part, x, NULL);
     const char *const sum = add_reduce(p, "weighted_loss_sum", "ReduceSum", product, -1);
-    const char *const weights = add_reduce(p, "sample_weight_sum", "ReduceSum", w, -1);
-    add_op(p, "loss.mean", "Div", sum, weights, NULL);
-    finish(p);
-    return true;
+    return finish_quotient(p, sum, add_reduce(p, "sample_weight_sum", "ReduceSum", part, -1));
 }
 
 /* x: a loss for each element, of the shape t. */
 static bool mean_of_elements(struct preparer *p, const char *x, const struct model_dim *dims, size_t rank)
 {
+    if (!p->options->sample_weight && p->sums)
+        return finish_quotient(p, add_reduce(p, "loss_sum", "ReduceSum", x, -1), element_count(p, x));
     if (!p->options->sample_weight) {
         add_reduce(p, "loss.mean", "ReduceMean", x, -1);
         finish(p);
@@ -282,7 +307,7 @@ static bool elementwise_loss(struct preparer *p, const struct tensor_type *t)
         target = add_cast(p, "target.cast", target, t->dtype);
     if (p->options->loss == LOSS_BCE || p->options->loss == LOSS_BCE_LOGITS)
         losses = binary_loss(p, p->loss_input, target,
-                             p->options->loss == LOSS_BCE_LOGITS || !str_equal(p->loss_input, p->source));
+                             p->options->loss == LOSS_BCE_LOGITS || p->bypassed);
     else
         losses = difference_loss(p, p->loss_input, target);
     return mean_of_elements(p, losses, t->dims, t->rank);
@@ -384,9 +409,12 @@ static bool spelled_out(struct preparer *p, struct classes *c, bool softmax)
     const char *const column = add_reshape(p, "label_column", c->target, (const int64_t[]){-1, 1}, 2);
     const char *const equal = add_op(p, "is_label", "Equal", column, add_tensor(p, "class_numbers", numbers), NULL);
     const char *const chosen = add_op(p, "chosen", "Mul", scores, add_cast(p, "one_hot", equal, p->loss_dtype), NULL);
-    const char *const mean = add_reduce(p, "mean_log_probability", "ReduceMean",
-                                        add_reduce(p, "log_probability", "ReduceSum", chosen, 1), -1);
-    add_op(p, "loss.mean", "Neg", mean, NULL, NULL);
+    const char *const each = add_reduce(p, "log_probability", "ReduceSum", chosen, 1);
+    const char *const mean = add_reduce(p, p->sums ? "log_probability_sum" : "mean_log_probability",
+                                        p->sums ? "ReduceSum" : "ReduceMean", each, -1);
+    const char *const loss = add_op(p, "loss.mean", "Neg", mean, NULL, NULL);
+    if (p->sums)
+        return finish_quotient(p, loss, element_count(p, each));
     finish(p);
     return true;
 }
@@ -394,10 +422,27 @@ static bool spelled_out(struct preparer *p, struct classes *c, bool softmax)
 static const char *loss_operator(struct preparer *p, const char *op, const struct classes *c, const char *weights)
 {
     const char *const out = add_op(p, "losses", op, c->scores, c->target, weights);
-    model_set_string(p->arena, last_node(p), "reduction", p->options->sample_weight ? "none" : "mean");
+    model_set_string(p->arena, last_node(p), "reduction",
+                     p->options->sample_weight ? "none"
+                     : p->sums                 ? "sum"
+                                               : "mean");
     if (p->options->ignore_index)
         model_set_int(p->arena, last_node(p), "ignore_index", *p->options->ignore_index);
     return out;
+}
+
+/* What the mean divides by: the weights of the labels that count. Were every score -1, their sum would be the loss. */
+static const char *label_weight(struct preparer *p, const struct classes *c, const char *weights)
+{
+    if (!weights && !p->options->ignore_index)
+        return element_count(p, c->target);
+    struct classes ones = *c;
+    struct tensor *const minus_one = tensor_new(p->arena, p->loss_dtype, &SHAPE(1));
+    tensor_set_double(minus_one, 0, -1);
+    ones.scores = add_op(p, "minus_ones", "ConstantOfShape", add_op(p, "scores_shape", "Shape", c->scores, NULL, NULL),
+                         NULL, NULL);
+    model_set_tensor(p->arena, last_node(p), "value", minus_one);
+    return loss_operator(p, "NegativeLogLikelihoodLoss", &ones, weights);
 }
 
 /* (1 - s) nll(lp, t) - s mean(lp), lp = log_softmax(z): the label gets 1 - s + s/C, every other class s/C. */
@@ -407,10 +452,14 @@ static bool smoothed(struct preparer *p, struct classes *c)
     c->scores = add_op(p, "log_probabilities", "LogSoftmax", c->scores, NULL, NULL);
     model_set_int(p->arena, last_node(p), "axis", 1);
     const char *const nll = loss_operator(p, "NegativeLogLikelihoodLoss", c, NULL);
-    const char *const mean = add_reduce(p, "mean_log_probability", "ReduceMean", c->scores, -1);
+    const char *mean = add_reduce(p, "mean_log_probability", "ReduceMean", c->scores, p->sums ? 1 : -1);
+    if (p->sums)
+        mean = add_reduce(p, "log_probability_sum", "ReduceSum", mean, -1);
     const char *const hard = add_op(p, "hard_loss", "Mul", nll, add_scalar(p, "hard", p->loss_dtype, 1 - s), NULL);
     const char *const soft = add_op(p, "soft_loss", "Mul", mean, add_scalar(p, "soft", p->loss_dtype, s), NULL);
-    add_op(p, "loss.mean", "Sub", hard, soft, NULL);
+    const char *const loss = add_op(p, "loss.mean", "Sub", hard, soft, NULL);
+    if (p->sums)
+        return finish_quotient(p, loss, element_count(p, c->target));
     finish(p);
     return true;
 }
@@ -424,6 +473,24 @@ static bool class_losses_weighted(struct preparer *p, const struct classes *c, c
         losses = add_op(p, "losses_by_label", "Reshape", losses, add_op(p, "label_shape", "Shape", target, NULL, NULL),
                         NULL);
     return mean_of_elements(p, losses, c->label_dims, c->label_rank);
+}
+
+/* correct = the number of labels that have the largest score; an ignored label is not among them. */
+static void add_correct(struct preparer *p, const char *target, enum dtype dtype, int axis)
+{
+    const char *const labels = dtype == DTYPE_INT64 ? target : add_cast(p, "labels.int64", target, DTYPE_INT64);
+    const char *const best = add_op(p, "best_class", "ArgMax", p->loss_input, NULL, NULL);
+    model_set_int(p->arena, last_node(p), "axis", axis);
+    model_set_int(p->arena, last_node(p), "keepdims", 0);
+    const char *hit = add_op(p, "is_correct", "Equal", best, labels, NULL);
+    if (p->options->ignore_index) {
+        const char *const ignored = add_int(p, "ignored_label", *p->options->ignore_index);
+        const char *const counts =
+            add_op(p, "counts", "Not", add_op(p, "is_ignored", "Equal", labels, ignored, NULL), NULL, NULL);
+        hit = add_op(p, "is_correct", "And", hit, counts, NULL);
+    }
+    add_reduce(p, "correct", "ReduceSum", add_cast(p, "is_correct.int64", hit, DTYPE_INT64), -1);
+    declare_output(p, last_node(p)->outputs.data[0], DTYPE_INT64, NULL);
 }
 
 static bool class_loss(struct preparer *p, const struct tensor_type *t)
@@ -447,6 +514,8 @@ static bool class_loss(struct preparer *p, const struct tensor_type *t)
         return diag_error(p->diag, &p->loc, "the target '%s' is %s; %s takes class numbers: int64, int32 or uint8",
                           c.target, dtype_name(dtype), loss_names[p->options->loss]);
     const char *const target = c.target;
+    if (p->counts_correct)
+        add_correct(p, c.target, dtype, c.axis);
     if (dtype != DTYPE_INT64 && (dtype != DTYPE_INT32 || p->opset < 12))
         c.target = add_cast(p, "target.cast", c.target, DTYPE_INT64);
     const bool direct = c.axis == 1 && (p->opset >= 13 || t->rank == 2);
@@ -464,6 +533,8 @@ static bool class_loss(struct preparer *p, const struct tensor_type *t)
         loss_operator(p, softmax ? "SoftmaxCrossEntropyLoss" : "NegativeLogLikelihoodLoss", &c, weights);
     if (p->options->sample_weight)
         return class_losses_weighted(p, &c, losses, target);
+    if (p->sums)
+        return finish_quotient(p, losses, label_weight(p, &c, weights));
     finish(p);
     return true;
 }
@@ -477,6 +548,10 @@ static bool own_loss(struct preparer *p, const struct tensor_type *t)
         if (t->dims[i].value != 1)
             return diag_error(p->diag, &p->loc, "--loss output: '%s' is %s%s, expected a scalar", p->source,
                               dtype_name(t->dtype), dims_text(p->arena, t->dims, t->rank));
+    if (p->sums) { /* nothing is known of what it divides by: batches count alike */
+        const char *const sum = t->rank == 0 ? p->loss_input : add_reduce(p, "loss_sum", "ReduceSum", p->loss_input, -1);
+        return finish_quotient(p, sum, add_scalar(p, "one", t->dtype, 1));
+    }
     if (!str_equal(p->source, "loss")) {
         if (t->rank == 0)
             add_op(p, "loss.same", "Identity", p->source, NULL, NULL);

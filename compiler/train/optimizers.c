@@ -10,7 +10,7 @@
  */
 
 #define FIELD(f) offsetof(struct optimizer, f)
-enum { KEYS = 5 };
+enum { KEYS = 6 };
 
 struct key {
     const char *name;
@@ -32,6 +32,10 @@ struct optimizer_rule {
     {                                                                                                                  \
 #name, FIELD(name), (usual), 0, 1, true                                                                        \
     }
+#define SWITCH(name, usual)                                                                                            \
+    {                                                                                                                  \
+#name, FIELD(name), (usual), 0, 1, false                                                                       \
+    }
 #define AMOUNT(name, usual)                                                                                            \
     {                                                                                                                  \
 #name, FIELD(name), (usual), 0, HUGE_VAL, true                                                                 \
@@ -42,7 +46,12 @@ static const struct optimizer_rule rules[OPTIMIZER_COUNT] = {
     {"sgd", 0.01, 0, false, {AMOUNT(norm_coefficient, 0)}},
     {"momentum", 0.01, 0, true, {AMOUNT(alpha, 0.9), AMOUNT(beta, 1), AMOUNT(norm_coefficient, 0)}},
     {"nesterov", 0.01, 0, true, {AMOUNT(alpha, 0.9), AMOUNT(beta, 1), AMOUNT(norm_coefficient, 0)}},
-    {"adagrad", 0.01, 0, true, {AMOUNT(epsilon, 1e-6), AMOUNT(decay_factor, 0), AMOUNT(norm_coefficient, 0)}},
+    {"adagrad",
+     0.01,
+     0,
+     true,
+     {AMOUNT(epsilon, 1e-6), AMOUNT(decay_factor, 0), AMOUNT(norm_coefficient, 0),
+      AMOUNT(initial_accumulator, 0)}},
     {"adam",
      0.001,
      1,
@@ -54,8 +63,13 @@ static const struct optimizer_rule rules[OPTIMIZER_COUNT] = {
      0,
      true,
      {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8), AMOUNT(weight_decay, 0.01),
-      AMOUNT(decay_min_rank, 0)}},
-    {"rmsprop", 0.01, 0, false, {DECAY(alpha, 0.99), AMOUNT(epsilon, 1e-8), AMOUNT(norm_coefficient, 0)}},
+      AMOUNT(decay_min_rank, 0), AMOUNT(norm_coefficient, 0)}},
+    {"rmsprop",
+     0.01,
+     0,
+     false,
+     {DECAY(alpha, 0.99), AMOUNT(epsilon, 1e-8), AMOUNT(norm_coefficient, 0), AMOUNT(momentum, 0),
+      SWITCH(centered, 0)}},
 };
 
 static bool find_rule(struct diag *d, const char *name, enum optimizer_kind *out)
@@ -93,7 +107,7 @@ static bool set_key(struct diag *d, struct optimizer *o, const char *name, const
             continue;
         if (!str_to_double(value, &x) || !(x >= k->low && (k->open ? x < k->high : x <= k->high)))
             return diag_error(d, NULL, "--optimizer %s: %s=%s: expected a number from 0%s", rule->name, name, value,
-                              k->high == 1 ? " up to, but not, 1" : "");
+                              k->high != 1 ? "" : k->open ? " up to, but not, 1" : " to 1");
         *field_of(o, k) = x;
         return true;
     }
@@ -174,23 +188,46 @@ static const char *rate_for(struct updater *u, enum dtype dtype)
     return *slot;
 }
 
+static const char *cast_unless(struct preparer *p, const char *wish, const char *x, enum dtype from, enum dtype to)
+{
+    return from == to ? x : add_cast(p, wish, x, to);
+}
+
+static bool counts_steps(const struct preparer *p)
+{
+    return rules[p->options->optimizer.kind].counts || p->options->schedule.kind != SCHEDULE_CONSTANT;
+}
+
+static int64_t first_step(const struct preparer *p)
+{
+    return p->options->first_step >= 0 ? p->options->first_step : rules[p->options->optimizer.kind].first_step;
+}
+
 static void add_step_count(struct updater *u)
 {
     struct preparer *const p = u->p;
-    const struct optimizer_rule *const rule = &rules[u->o->kind];
-    if (!rule->counts)
+    if (!counts_steps(p))
         return;
-    const int64_t first = p->options->first_step >= 0 ? p->options->first_step : rule->first_step;
-    struct tensor *const initial = tensor_new(p->arena, DTYPE_INT64, &SHAPE_SCALAR), *const one = tensor_new(
-                                                                                         p->arena, DTYPE_INT64,
-                                                                                         &SHAPE_SCALAR);
+    const int64_t first = first_step(p);
+    struct tensor *const initial = tensor_new(p->arena, DTYPE_INT64, &SHAPE_SCALAR);
     tensor_set_int(initial, 0, first);
-    tensor_set_int(one, 0, 1);
     u->step = add_tensor(p, "step_count", initial);
     const char *const next =
-        add_op(p, arena_printf(p->arena, "%s.new", u->step), "Add", u->step, add_tensor(p, "one_step", one), NULL);
+        add_op(p, arena_printf(p->arena, "%s.new", u->step), "Add", u->step, add_int(p, "one_step", 1), NULL);
     bind_update(p, u->step, next, initial);
     say(p, "step count: from %lld, the variable '%s'", (long long)first, u->step);
+}
+
+static void add_rate_schedule(struct updater *u)
+{
+    struct preparer *const p = u->p;
+    const char **const rate = &u->rate[slot_of(u->rate_dtype)];
+    const char *const factor = add_schedule(p, u->step, first_step(p));
+    if (!factor)
+        return;
+    const char *const base = cast_unless(p, "learning_rate.double", *rate, u->rate_dtype, DTYPE_DOUBLE);
+    const char *const product = add_op(p, "scheduled_rate.double", "Mul", base, factor, NULL);
+    *rate = cast_unless(p, "scheduled_rate", product, DTYPE_DOUBLE, u->rate_dtype);
 }
 
 /* 1 - beta^t in double: in float most digits of 1 - 0.999^t cancel in the first steps. Hyper-parameters are binary32,
@@ -201,11 +238,6 @@ static const char *bias_correction(struct preparer *p, const char *wish, double 
                                      add_scalar(p, wish, DTYPE_DOUBLE, (double)(float)beta), t, NULL);
     return add_op(p, arena_printf(p->arena, "%s.correction", wish), "Sub", add_scalar(p, "one_double", DTYPE_DOUBLE, 1),
                   power, NULL);
-}
-
-static const char *cast_unless(struct preparer *p, const char *wish, const char *x, enum dtype from, enum dtype to)
-{
-    return from == to ? x : add_cast(p, wish, x, to);
 }
 
 /* t = T + 1: the steps done when this one is. */
@@ -272,10 +304,13 @@ static const char *tensor_name(struct updater *u, const struct trainable *t, con
     return arena_printf(u->p->arena, "%s.%s", t->name, suffix);
 }
 
-/* A tensor of zeros like t, part of the state. */
+/* A tensor like t, part of the state: of zeros, but Adagrad's sums may start elsewhere. */
 static const char *add_state(struct updater *u, const struct trainable *t, const char *suffix)
 {
-    return add_tensor(u->p, tensor_name(u, t, suffix), tensor_new(u->p->arena, t->tensor->dtype, &t->tensor->shape));
+    struct tensor *const initial = tensor_new(u->p->arena, t->tensor->dtype, &t->tensor->shape);
+    for (int64_t i = 0; u->o->initial_accumulator != 0 && i < initial->count; i++)
+        tensor_set_double(initial, i, u->o->initial_accumulator);
+    return add_tensor(u->p, tensor_name(u, t, suffix), initial);
 }
 
 /* A hyper-parameter, rounded to binary32 as an ONNX attribute is. */
@@ -372,7 +407,8 @@ static const char *running_mean(struct updater *u, const struct trainable *t, co
     return next;
 }
 
-/* M' = beta1 M + (1 - beta1) G, V' = beta2 V + (1 - beta2) G^2, and with t = T + 1
+/* G pulled by norm_coefficient X first, as torch.optim.Adam has it; then
+ * M' = beta1 M + (1 - beta1) G, V' = beta2 V + (1 - beta2) G^2, and with t = T + 1
  * X' = X (1 - R weight_decay) - R / (1 - beta1^t) * M' / (sqrt(V') / sqrt(1 - beta2^t) + epsilon). As
  * torch.optim.AdamW. */
 static void update_adamw(struct updater *u, const struct trainable *t)
@@ -381,8 +417,9 @@ static void update_adamw(struct updater *u, const struct trainable *t)
     const enum dtype dtype = t->tensor->dtype;
     const int k = slot_of(dtype);
     add_adamw_scalars(u, dtype);
-    const char *const square = add_op(p, tensor_name(u, t, "square"), "Mul", t->gradient, t->gradient, NULL);
-    const char *const m = running_mean(u, t, "m", "beta1", u->o->beta1, t->gradient);
+    const char *const g = with_norm(u, t);
+    const char *const square = add_op(p, tensor_name(u, t, "square"), "Mul", g, g, NULL);
+    const char *const m = running_mean(u, t, "m", "beta1", u->o->beta1, g);
     const char *const v = running_mean(u, t, "v", "beta2", u->o->beta2, square);
     const char *const root = add_op(p, tensor_name(u, t, "root"), "Sqrt", v, NULL, NULL);
     const char *const corrected = add_op(p, tensor_name(u, t, "corrected"), "Mul", root, u->root_correction[k], NULL);
@@ -401,17 +438,38 @@ static void update_adamw(struct updater *u, const struct trainable *t)
     finish_update(u, t, add_op(p, tensor_name(u, t, "new"), "Sub", x, step, NULL));
 }
 
-/* V' = alpha V + (1 - alpha) G^2, X' = X - R G / (sqrt(V') + epsilon). As torch.optim.RMSprop. */
+/* buffer' = momentum buffer + x; bound. */
+static const char *add_buffer(struct updater *u, const struct trainable *t, const char *x)
+{
+    struct preparer *const p = u->p;
+    const char *const state = add_state(u, t, "buffer");
+    const char *const kept = add_op(p, arena_printf(p->arena, "%s.kept", state), "Mul", state,
+                                    parameter(u, t, "momentum", u->o->momentum), NULL);
+    const char *const next = add_op(p, arena_printf(p->arena, "%s.new", state), "Add", kept, x, NULL);
+    bind_update(p, state, next, t->tensor);
+    return next;
+}
+
+/* V' = alpha V + (1 - alpha) G^2, D = G / (sqrt(V') + epsilon), X' = X - R D; centered: M' = alpha M + (1 - alpha) G and
+ * V' - M'^2 in the place of V'; momentum: B' = momentum B + D, X' = X - R B'. As torch.optim.RMSprop. */
 static void update_rmsprop(struct updater *u, const struct trainable *t)
 {
     struct preparer *const p = u->p;
     const char *const g = with_norm(u, t);
     const char *const v =
         running_mean(u, t, "v", "alpha", u->o->alpha, add_op(p, tensor_name(u, t, "square"), "Mul", g, g, NULL));
-    const char *const root = add_op(p, tensor_name(u, t, "root"), "Sqrt", v, NULL, NULL);
+    const char *variance = v;
+    if (u->o->centered != 0) {
+        const char *const m = running_mean(u, t, "m", "alpha", u->o->alpha, g);
+        variance = add_op(p, tensor_name(u, t, "variance"), "Sub", v,
+                          add_op(p, tensor_name(u, t, "mean_square"), "Mul", m, m, NULL), NULL);
+    }
+    const char *const root = add_op(p, tensor_name(u, t, "root"), "Sqrt", variance, NULL, NULL);
     const char *const divisor =
         add_op(p, tensor_name(u, t, "divisor"), "Add", root, parameter(u, t, "epsilon", u->o->epsilon), NULL);
-    const char *const direction = add_op(p, tensor_name(u, t, "direction"), "Div", g, divisor, NULL);
+    const char *direction = add_op(p, tensor_name(u, t, "direction"), "Div", g, divisor, NULL);
+    if (u->o->momentum != 0)
+        direction = add_buffer(u, t, direction);
     const char *const step =
         add_op(p, tensor_name(u, t, "step"), "Mul", rate_for(u, t->tensor->dtype), direction, NULL);
     finish_update(u, t, add_op(p, tensor_name(u, t, "new"), "Sub", t->name, step, NULL));
@@ -441,11 +499,12 @@ bool add_optimizer(struct preparer *p)
                           p->options->learning_rate_input);
     if (p->options->learning_rate_input)
         map_set(&p->names, p->options->learning_rate_input, NULL);
-    if (p->options->first_step >= 0 && !rules[u.o->kind].counts)
+    if (p->options->first_step >= 0 && !counts_steps(p))
         say(p, "note: --first-step: %s does not count steps", rules[u.o->kind].name);
     say_optimizer(p, u.o);
     add_rate(&u);
     add_step_count(&u);
+    add_rate_schedule(&u);
     if (p->options->clip_value > 0)
         clip_values(p);
     if (p->options->clip_norm > 0)

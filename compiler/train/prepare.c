@@ -206,21 +206,20 @@ static void list_inputs(const struct preparer *p, struct name_list *zs)
         vec_push(p->arena, zs, p->algorithm->inputs.data[i]->name);
 }
 
-static void add_gradient(struct preparer *p)
+void add_gradient(struct preparer *p, const char *y)
 {
     struct name_list xs = {0}, zs = {0}, in = {0}, out = {0};
     list_inputs(p, &zs);
     for (size_t i = 0; i < p->trainables.count; i++) {
         struct trainable *const t = &p->trainables.data[i];
-        t->gradient = fresh_name(p, arena_printf(p->arena, "%s.gradient", t->name));
+        t->gradient = fresh_name(p, p->part_count == 0 ? arena_printf(p->arena, "%s.gradient", t->name)
+                                                       : arena_printf(p->arena, "%s.gradient.part%zu", t->name, p->part + 1));
         vec_push(p->arena, &xs, t->name);
         vec_push(p->arena, &in, t->name);
         vec_push(p->arena, &out, t->gradient);
-        if (p->options->gradients)
-            declare_output(p, t->gradient, t->tensor->dtype, &t->tensor->shape);
     }
     for (size_t i = 0; i < zs.count; i++)
-        vec_push(p->arena, &in, zs.data[i]);
+        vec_push(p->arena, &in, zs.data[i] = part_of_input(p, zs.data[i]));
     vec_push(p->arena, &in, NULL);
     vec_push(p->arena, &out, NULL);
     struct model_node *const n =
@@ -228,13 +227,13 @@ static void add_gradient(struct preparer *p)
     model_set_strings(p->arena, n, "xs", xs.data, xs.count);
     if (zs.count > 0)
         model_set_strings(p->arena, n, "zs", zs.data, zs.count);
-    model_set_string(p->arena, n, "y", "loss");
+    model_set_string(p->arena, n, "y", y);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------
  */
 
-static void attach(struct preparer *p)
+void attach_algorithm(struct preparer *p)
 {
     struct model *const m = p->model;
     vec_push(p->arena, &m->training, p->training);
@@ -242,6 +241,57 @@ static void attach(struct preparer *p)
         vec_push(p->arena, &m->opsets, ((struct model_opset){PREVIEW_TRAINING, 1}));
     if (m->ir_version < TRAINING_IR)
         m->ir_version = TRAINING_IR;
+}
+
+void begin_algorithm(struct preparer *p, const char *name)
+{
+    p->algorithm = model_graph_new(p->arena, name);
+    p->algorithm->loc.file = p->model->file;
+    p->training = arena_new(p->arena, struct model_training);
+    p->training->algorithm = p->algorithm;
+    p->training->loc = p->loc;
+    p->names = (struct map){.arena = p->arena};
+    p->constants = (struct map){.arena = p->arena};
+    for (size_t i = 0; i < p->main_names.count; i++)
+        map_set(&p->names, p->main_names.entries[i].key, NULL);
+}
+
+/* One entry that does all: loss, gradients, updates. */
+static bool prepare_step(struct preparer *p)
+{
+    begin_algorithm(p, "train");
+    bool ok = add_loss(p);
+    ok = choose_trainables(p) && ok;
+    if (!ok)
+        return false;
+    add_gradient(p, "loss");
+    for (size_t i = 0; p->options->gradients && i < p->trainables.count; i++) {
+        const struct trainable *const t = &p->trainables.data[i];
+        declare_output(p, t->gradient, t->tensor->dtype, &t->tensor->shape);
+    }
+    if (!add_optimizer(p))
+        return false;
+    bind_statistics(p);
+    add_initialization(p);
+    attach_algorithm(p);
+    return true;
+}
+
+/* Loss and accuracy of the main graph as it is. Nothing is bound, so that the entry changes nothing. */
+static bool prepare_evaluation(struct preparer *p)
+{
+    begin_algorithm(p, "evaluate");
+    p->sums = false;
+    p->part_count = 0;
+    p->silent = p->counts_correct = true;
+    const bool ok = add_loss(p);
+    p->silent = p->counts_correct = false;
+    attach_algorithm(p);
+    say(p, "entry 'evaluate': the loss%s, without training",
+        p->options->loss == LOSS_SOFTMAX_CROSS_ENTROPY || p->options->loss == LOSS_NLL
+            ? " and how many samples are classified correctly"
+            : "");
+    return ok;
 }
 
 bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
@@ -254,33 +304,27 @@ bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struc
                          .report = report,
                          .loc = LOC_FILE(m->file),
                          .opset = model_opset(&m->opsets, ""),
-                         .algorithm = model_graph_new(a, "train"),
-                         .training = arena_new(a, struct model_training),
                          .names.arena = a,
+                         .main_names.arena = a,
                          .producers.arena = a,
                          .ancestors.arena = a,
-                         .constants.arena = a,
                          .symbols.arena = a,
-                         .statistics.arena = a};
-    p.algorithm->loc.file = m->file;
-    p.training->algorithm = p.algorithm;
-    p.training->loc = p.loc;
+                         .statistics.arena = a,
+                         .parts.arena = a};
     take_names(&p, m->graph);
+    p.main_names = p.names;
     index_nodes(&p);
     if (!check_model(&p) || !find_source(&p) || !check_loss_name(&p))
         return false;
     find_shapes(&p);
     p.loss_input = bypass_activation(&p, p.source);
+    p.bypassed = !str_equal(p.loss_input, p.source);
     find_ancestors(&p);
-    bool ok = add_loss(&p);
-    ok = choose_trainables(&p) && ok;
-    if (!ok)
+    const char *const loss_input = p.loss_input;
+    if (!(o->split            ? prepare_split(&p)
+          : o->accumulate > 1 ? prepare_accumulation(&p)
+                              : prepare_step(&p)))
         return false;
-    add_gradient(&p);
-    if (!add_optimizer(&p))
-        return false;
-    bind_statistics(&p);
-    add_initialization(&p);
-    attach(&p);
-    return true;
+    p.loss_input = loss_input;
+    return !o->evaluate || prepare_evaluation(&p);
 }

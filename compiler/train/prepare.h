@@ -36,12 +36,23 @@ enum optimizer_kind {
     OPTIMIZER_COUNT
 };
 
+/* --schedule: factors for the learning rate, by the number of steps done before. See learning_rate.c. */
+enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_STEP, SCHEDULE_COSINE, SCHEDULE_LINEAR, SCHEDULE_COUNT };
+
+struct rate_schedule {
+    enum schedule_kind kind;
+    double every, gamma;           /* step */
+    double steps, floor, warm_up;  /* cosine, linear */
+};
+
 /* Hyper-parameters by their ONNX attribute names; which of them an optimizer has, and their defaults, is in
  * optimizer_parse(). */
 struct optimizer {
     enum optimizer_kind kind;
     double alpha, beta, epsilon, norm_coefficient, norm_coefficient_post, decay_factor;
     double beta1, beta2, weight_decay, decay_min_rank; /* adamw */
+    double initial_accumulator;                        /* adagrad */
+    double momentum, centered;                         /* rmsprop */
 };
 
 enum initialize_kind { INITIALIZE_KEEP, INITIALIZE_HE, INITIALIZE_GLOROT };
@@ -66,6 +77,10 @@ struct prepare_options {
     double clip_norm, clip_value; /* 0: none */
     enum initialize_kind initialize;
     bool gradients;
+    struct rate_schedule schedule;
+    bool split;         /* entries accumulate and apply instead of one step */
+    int64_t accumulate; /* parts that a step goes through its batch in; 0, 1: no parts */
+    bool evaluate;      /* an entry that computes loss and accuracy and changes nothing */
     const struct import_options *import; /* --dim, --shape */
 };
 
@@ -73,6 +88,9 @@ struct prepare_options {
 bool loss_parse(struct diag *d, const char *name, enum loss_kind *out) MUST_USE;
 /* "adam:alpha=0.9,epsilon=1e-6" */
 bool optimizer_parse(struct diag *d, struct arena *a, const char *text, struct optimizer *out) MUST_USE;
+
+/* "cosine:steps=1000,floor=0.1" */
+bool schedule_parse(struct diag *d, struct arena *a, const char *text, struct rate_schedule *out) MUST_USE;
 
 /* Adds the training_info to m. What is trained, and why, is added to *report as text. On failure m is of no further
  * use. */

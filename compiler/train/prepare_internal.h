@@ -55,6 +55,15 @@ struct preparer {
     VEC(struct trainable) trainables;
     enum dtype loss_dtype;
     const char *source, *loss_input; /* tensor that the user named, and the one that the loss reads */
+    bool bypassed;                   /* a final activation stands between them */
+    struct map main_names;           /* names of the main graph alone */
+    bool silent;                     /* what is written now has been reported already */
+    bool counts_correct;             /* a class loss adds the output `correct` */
+    bool sums; /* the loss is not written as a mean, but as loss_sum, which Gradient reads, and its divisor */
+    const char *loss_sum, *loss_weight;
+    size_t part, part_count;  /* --accumulate: which part of the batch is being written; 0 parts: all */
+    struct map parts;         /* input -> const char **, its parts */
+    struct model_dim batch;   /* leading dimension of what is split into parts */
 };
 
 /* ---- algorithm.c: writing the algorithm ---- */
@@ -67,6 +76,8 @@ const char *add_op(struct preparer *p, const char *wish, const char *op, const c
 struct model_node *last_node(const struct preparer *p);
 /* A scalar constant, one initializer for equal ones. */
 const char *add_scalar(struct preparer *p, const char *wish, enum dtype dtype, double x);
+/* An int64 scalar, an initializer of its own. */
+const char *add_int(struct preparer *p, const char *wish, int64_t x);
 /* An initializer of its own. */
 const char *add_tensor(struct preparer *p, const char *wish, struct tensor *t);
 const char *add_cast(struct preparer *p, const char *wish, const char *x, enum dtype to);
@@ -86,6 +97,24 @@ const struct model_attr *node_attribute(const struct model_node *n, const char *
 int64_t attribute_int(const struct model_node *n, const char *name, int64_t fallback);
 void say(struct preparer *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* ---- prepare.c ---- */
+
+/* A training_info of its own, which is written from now on. It shares the main graph's names only. */
+void begin_algorithm(struct preparer *p, const char *name);
+/* NAME.gradient of y, for every trainable. */
+void add_gradient(struct preparer *p, const char *y);
+/* The training_info that was begun last becomes part of the model. */
+void attach_algorithm(struct preparer *p);
+
+/* ---- accumulate.c ---- */
+
+/* The entries `accumulate` and `apply`. */
+bool prepare_split(struct preparer *p) MUST_USE;
+/* One step that goes through its batch in parts. */
+bool prepare_accumulation(struct preparer *p) MUST_USE;
+/* What the part of the batch that is being written has in the place of an input. */
+const char *part_of_input(struct preparer *p, const char *input);
+
 /* ---- trainables.c ---- */
 
 /* Enters what the loss depends on into ancestors. */
@@ -103,7 +132,11 @@ const char *bypass_activation(struct preparer *p, const char *source);
 
 /* ---- optimizers.c, initialization.c ---- */
 
+/* Reads the gradients of the trainables; the updates. */
 bool add_optimizer(struct preparer *p) MUST_USE;
+/* The factor of --schedule for the learning rate, a double, where `step` is T and `first` its first value; NULL for
+ * constant. */
+const char *add_schedule(struct preparer *p, const char *step, int64_t first);
 void add_initialization(struct preparer *p);
 
 #endif

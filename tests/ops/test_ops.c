@@ -7,6 +7,7 @@
 #include "graph/op_def.h"
 #include "sample.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,14 +106,43 @@ static bool is_wanted(const struct op_def *def, int count, char **patterns)
     return count == 0;
 }
 
+/* Does a sample of the operator that must work stand in opsets [from, to)? */
+static bool has_sample(const struct op_def *def, int from, int to)
+{
+    for (const struct op_sample *x = def->samples; x && x->text; x++)
+        if (!x->error && (x->opset ? x->opset : INT_MAX - 1) >= from && (x->opset ? x->opset : INT_MAX - 1) < to)
+            return true;
+    return false;
+}
+
+/* What nobody tests: an operator without a sample, an upgrade that no sample takes. */
+static void check_coverage(struct suite *s, const struct op_def *def)
+{
+    if (def->is_structural) /* Gradient: the gradient checks are its samples */
+        return;
+    if (!has_sample(def, 0, INT_MAX)) {
+        printf("FAIL %s: has no sample that works\n", op_display_name(def));
+        s->failed++;
+    }
+    for (const struct op_version *v = def->versions; v->since; v++)
+        if (v->upgrade && !has_sample(def, v->since, v[1].since ? v[1].since : INT_MAX)) {
+            printf("FAIL %s: no sample takes the upgrade from version %d\n", op_display_name(def), v->since);
+            s->failed++;
+        }
+}
+
 static void collect(struct suite *s, int count, char **patterns)
 {
     for (const struct op_def *const *file = op_table; *file; file++)
-        for (const struct op_def *def = *file; def->name; def++)
-            for (const struct op_sample *x = def->samples; x && x->text && is_wanted(def, count, patterns); x++) {
+        for (const struct op_def *def = *file; def->name; def++) {
+            if (!is_wanted(def, count, patterns))
+                continue;
+            check_coverage(s, def);
+            for (const struct op_sample *x = def->samples; x && x->text; x++) {
                 const struct job j = {.def = def, .sample = x};
                 vec_push(&s->arena, &s->jobs, j);
             }
+        }
 }
 
 static bool parse_options(struct suite *s, long long *jobs, int *argc, char ***argv)

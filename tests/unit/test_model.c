@@ -488,8 +488,6 @@ START_TEST(test_files)
     ck_assert_mem_eq(a.data, b.data, a.count);
     ck_assert(!model_read(&diag, &arena, in_folder(folder, "none.onnx"), &m));
     assert_said("cannot open", "missing file");
-    ck_assert(!model_read(&diag, &arena, in_folder(folder, "m.onnxtxt"), &m));
-    assert_said("text models are not supported", "text");
     temp_directory_remove(folder);
 }
 END_TEST

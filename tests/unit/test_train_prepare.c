@@ -511,6 +511,192 @@ START_TEST(wrong_words)
 }
 END_TEST
 
+/* ---- schedules ------------------------------------------------------------------------------------------------------
+ */
+
+/* The rate of step number s, from 0, relative to the base rate. */
+static double rate_at(const char *schedule, const char *optimizer, int s)
+{
+    begin();
+    use_optimizer(optimizer);
+    ck_assert(schedule_parse(&diag, &arena, schedule, &prepare_with.schedule));
+    struct interp *const state = prepared(regression(), 2);
+    const struct tensor *const *const in = INPUTS(X, DOUBLES(SHAPE(2, 1), 5.5, 11.5));
+    for (int i = 0; i < s; i++)
+        (void)run(state, "step", "loss", in);
+    return value_of(state, "scheduled_rate.double", in) / prepare_with.learning_rate;
+}
+
+START_TEST(schedules)
+{
+    near(rate_at("step:every=2,gamma=0.5", "sgd", 0), 1);
+    near(rate_at("step:every=2,gamma=0.5", "adam", 1), 1);
+    near(rate_at("step:every=2,gamma=0.5", "adam", 5), 0.25);
+    near(rate_at("cosine:steps=8", "sgd", 0), 1);
+    near(rate_at("cosine:steps=8,floor=0.5", "sgd", 4), 0.75);
+    near(rate_at("cosine:steps=8,floor=0.5", "sgd", 9), 0.5);
+    near(rate_at("cosine:steps=10,warmup=2", "sgd", 0), 0.5);
+    near(rate_at("cosine:steps=10,warmup=2", "sgd", 6), 0.5);
+    near(rate_at("linear:steps=10,warmup=4", "adam", 0), 0.25);
+    near(rate_at("linear:steps=10,warmup=4", "adam", 4), 1);
+    near(rate_at("linear:steps=10,warmup=4", "adam", 7), 0.5);
+    near(rate_at("linear:steps=2", "rmsprop", 3), 0);
+}
+END_TEST
+
+/* ---- batches in parts -----------------------------------------------------------------------------------------------
+ */
+
+#define PART(a, b) DOUBLES(SHAPE(1, 2), a, b)
+#define TARGETS DOUBLES(SHAPE(2, 1), 5, 10)
+#define ONE(x) DOUBLES(SHAPE(1, 1), x)
+
+/* As mse_and_sgd, sample by sample. */
+START_TEST(split_batches)
+{
+    use_optimizer("sgd");
+    prepare_with.split = true;
+    struct interp *const s = prepared(regression(), 1);
+    ck_assert_ptr_null(program_entry(program, "step"));
+    ck_assert_int_eq(program_entry(program, "apply")->graph->inputs.count, 0);
+    ck_assert_int_eq(program_variable(program, "w.grad_sum")->role, ROLE_OPTIMIZER);
+    for (int step = 0; step < 2; step++) { /* the second starts from nothing again */
+        EXPECT(run(s, "accumulate", "loss", INPUTS(PART(1, 2), ONE(step ? -2.5 : 5))), step ? 6.25 : 0.25);
+        EXPECT(run(s, "accumulate", "sample_count", INPUTS(PART(3, 4), ONE(step ? -7 : 10))), 1);
+        if (step == 0) {
+            EXPECT(run(s, "apply", "loss", INPUTS(NULL)), 1.25);
+            EXPECT(run(s, "infer", "w", INPUTS(PART(1, 2))), -1.5, -1.5);
+        }
+    }
+    EXPECT(run(s, "apply", "w.gradient", INPUTS(NULL)), -14.5, -21);
+}
+END_TEST
+
+START_TEST(split_without_samples)
+{
+    use_optimizer("sgd");
+    prepare_with.split = true;
+    struct interp *const s = prepared(regression(), 1);
+    (void)run(s, "apply", "b.gradient", INPUTS(NULL));
+    EXPECT(run(s, "infer", "b", INPUTS(PART(1, 2))), 0.5);
+}
+END_TEST
+
+/* Split takes the number of parts in another way since opset 18. */
+START_TEST(batch_in_parts)
+{
+    for (int opset = 12; opset <= 18; opset += 2) {
+        begin();
+        use_optimizer("sgd");
+        prepare_with.accumulate = 2;
+        struct model *const m = regression();
+        m->opsets.data[0].version = opset;
+        struct interp *const s = prepared(m, 2);
+        const struct tensor *const *const in = INPUTS(X, TARGETS);
+        EXPECT(run(s, "step", "w.gradient", in), 5, 7);
+        EXPECT(run(s, "infer", "w", INPUTS(X)), -1.5, -1.5);
+    }
+}
+END_TEST
+
+/* Sample weights and a model's own loss in parts. */
+START_TEST(other_losses_in_parts)
+{
+    use_optimizer("sgd");
+    prepare_with.accumulate = 2;
+    prepare_with.sample_weight = "sw";
+    prepared(regression(), 2);
+    near(after_start("loss", INPUTS(X, TARGETS, DOUBLES(SHAPE(2), 3, 1))), (3 * 0.25 + 2.25) / 4);
+    begin();
+    use_optimizer("sgd");
+    struct model *const m = regression();
+    model_set_int(&arena, op(m->graph, "cost", "ReduceMean", "p"), "keepdims", 0);
+    declare(m->graph, 1, "cost", DTYPE_DOUBLE, "");
+    prepare_with.loss = LOSS_OUTPUT;
+    prepare_with.output = "cost";
+    prepare_with.accumulate = 2;
+    prepared(m, 2);
+    near(after_start("loss", INPUTS(X)), 8.5);
+    near(after_start("b.gradient", INPUTS(X)), 1);
+}
+END_TEST
+
+/* The loss of a split batch, for each kind of loss: the same as that of the whole. */
+static void check_split_loss(struct model *m, const struct tensor *target, double expected)
+{
+    use_optimizer("sgd");
+    prepare_with.split = true;
+    struct interp *const s = prepared(m, 2);
+    (void)run(s, "accumulate", "loss", INPUTS(EYE, target));
+    (void)run(s, "accumulate", "loss", INPUTS(EYE, target));
+    near(tensor_get_double(run(s, "apply", "loss", INPUTS(NULL)), 0), expected);
+    begin();
+    prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
+}
+
+START_TEST(split_losses)
+{
+    const double mean0 = log_sum(rows[0]) - 2, mean1 = log_sum(rows[1]) + 0.5 / 3;
+    prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
+    check_split_loss(scores(NULL), labels(DTYPE_INT64, 2, 0), (LOSS0 + LOSS1) / 2);
+    prepare_with.label_smoothing = 0.1;
+    check_split_loss(scores(NULL), labels(DTYPE_INT64, 2, 0),
+                     0.9 * (LOSS0 + LOSS1) / 2 + 0.1 * (mean0 + mean1) / 2);
+    prepare_with.class_weights = DOUBLES(SHAPE(3), 1, 1, 3);
+    check_split_loss(scores(NULL), labels(DTYPE_INT64, 2, 0), (3 * LOSS0 + LOSS1) / 4);
+    prepare_with.ignore_index = &(const int64_t){-1};
+    check_split_loss(scores(NULL), labels(DTYPE_INT64, -1, 0), LOSS1);
+    struct model *const m = scores(NULL);
+    m->opsets.data[0].version = 9;
+    check_split_loss(m, labels(DTYPE_INT64, 2, 0), (LOSS0 + LOSS1) / 2);
+}
+END_TEST
+
+START_TEST(evaluation)
+{
+    prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
+    prepare_with.evaluate = true;
+    use_optimizer("sgd");
+    struct interp *const s = prepared(scores("Softmax"), 2);
+    ck_assert_int_eq(program_entry(program, "evaluate")->kind, ENTRY_EVALUATE);
+    near(tensor_get_double(run(s, "evaluate", "loss", INPUTS(EYE, labels(DTYPE_INT64, 2, 0))), 0), (LOSS0 + LOSS1) / 2);
+    ck_assert_int_eq(tensor_get_int(run(s, "evaluate", "correct", INPUTS(EYE, labels(DTYPE_INT64, 2, 0))), 0), 1);
+    ck_assert_int_eq(tensor_get_int(run(s, "evaluate", "correct", INPUTS(EYE, labels(DTYPE_INT64, 2, 1))), 0), 2);
+    ck_assert_ptr_nonnull(program_entry(program, "step"));
+}
+END_TEST
+
+START_TEST(wrong_parts)
+{
+    use_optimizer("sgd");
+    prepare_with.accumulate = 3;
+    struct model *m = scores(NULL);
+    refused(m, "is 2, which is no multiple");
+    prepare_with.accumulate = 100000;
+    refused(regression(), "at most 256 parts");
+    prepare_with.split = true;
+    m = regression();
+    m->opsets.data[0].version = 8;
+    refused(m, "--split needs an operator of opset 9");
+}
+END_TEST
+
+START_TEST(wrong_schedules)
+{
+    struct rate_schedule s;
+    ck_assert(!schedule_parse(&diag, &arena, "cosin:steps=1", &s));
+    ck_assert(has_message("no such schedule; there are: constant, step, cosine, linear"));
+    ck_assert(!schedule_parse(&diag, &arena, "cosine", &s));
+    ck_assert(has_message("give steps=N"));
+    ck_assert(!schedule_parse(&diag, &arena, "linear:steps=5,warmup=5", &s));
+    ck_assert(has_message("is not less than steps=5"));
+    ck_assert(!schedule_parse(&diag, &arena, "step:every=2.5", &s));
+    ck_assert(has_message("every=2.5: expected a whole number from 1"));
+    ck_assert(!schedule_parse(&diag, &arena, "step:evry=2", &s));
+    ck_assert(has_message("no key 'evry'; it has: every, gamma"));
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
     const struct {
@@ -525,7 +711,9 @@ static Suite *make_suite(void)
         CASE("optimizers", first_steps, clipping, rate_and_count_are_state),
         CASE("trainables", default_trainables, named_trainables, transposed_and_shared_weights, running_statistics,
              random_start, names_give_way),
-        CASE("errors", wrong_requests, wrong_words),
+        CASE("schedules", schedules),
+        CASE("parts", split_batches, split_without_samples, batch_in_parts, other_losses_in_parts, split_losses, evaluation),
+        CASE("errors", wrong_requests, wrong_words, wrong_parts, wrong_schedules),
     };
     Suite *const suite = suite_create("train_prepare");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

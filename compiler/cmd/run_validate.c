@@ -1,0 +1,159 @@
+#include "cmd/run_validate.h"
+
+#include "base/str.h"
+#include "train/combine.h"
+#include <math.h>
+
+const char *validation_entry(const struct model *m)
+{
+    for (size_t k = 0; k < m->training.count; k++) {
+        const struct model_training *t = m->training.data[k];
+        if (t->update_binding.count == 0 && t->algorithm && str_equal(t->algorithm->name, "evaluate"))
+            return "evaluate";
+    }
+    return "infer";
+}
+
+/* ---- what can be computed ----------------------------------------------------------------------------------------- */
+
+/* Labels are integers that the main graph does not read. */
+static const struct data_set *find_label(const struct model *m, const struct data *d)
+{
+    for (size_t i = 0; i < d->list.count; i++)
+        if (dtype_is_int(d->list.data[i].tensor->dtype) && !model_find_input(m->graph, d->list.data[i].name))
+            return &d->list.data[i];
+    return NULL;
+}
+
+/* Are these scores over classes for labels of this shape? The classes stand on axis 1 or on the last one. */
+static bool are_scores(const struct shape *scores, const struct shape *labels, int *class_axis)
+{
+    const int axes[] = {1, labels->rank};
+    for (int k = 0; k < 2 && scores->rank == labels->rank + 1; k++) {
+        bool fits = true;
+        for (int i = 0; i < labels->rank; i++)
+            fits &= labels->dim[i] == scores->dim[i < axes[k] ? i : i + 1];
+        *class_axis = axes[k];
+        if (fits && scores->dim[axes[k]] > 1)
+            return true;
+    }
+    return false;
+}
+
+static void add_metrics(struct arena *a, const struct model *m, struct validation *v)
+{
+    const struct graph *g = v->entry->graph;
+    v->label = find_label(m, &v->data);
+    for (size_t i = 0; i < g->outputs.count; i++) {
+        const struct graph_output *o = &g->outputs.data[i];
+        if (!dtype_is_float(o->value->dtype) || shape_count(&o->value->shape) != 1)
+            continue;
+        const struct metric mean = {.name = arena_printf(a, "validate.%s", o->name), .output = i};
+        vec_push(a, &v->metrics, mean);
+    }
+    for (size_t i = 0; i < g->outputs.count && v->label; i++) {
+        const struct value *scores = g->outputs.data[i].value;
+        if (!dtype_is_float(scores->dtype) || !are_scores(&scores->shape, &v->label->batch_shape, &v->class_axis))
+            continue;
+        const struct metric accuracy = {.name = "validate.accuracy", .output = i, .accuracy = true};
+        vec_push(a, &v->metrics, accuracy);
+        return;
+    }
+}
+
+bool validation_begin(struct session *s, const struct model *m, const struct program *p, struct validation *v)
+{
+    const struct loc at = LOC_FILE(m->file);
+    bool ok = true;
+    v->entry = program_entry(p, validation_entry(m));
+    for (size_t i = 0; i < v->entry->graph->inputs.count; i++) {
+        const char *name = v->entry->graph->inputs.data[i]->name;
+        if (!data_find(&v->data, name))
+            ok = diag_error(&s->diag, &at, "entry '%s': input '%s' has no data; give --validate %s=FILE", v->entry->name, name, name);
+    }
+    add_metrics(&s->arena, m, v);
+    if (ok && v->metrics.count == 0)
+        ok = diag_error(&s->diag, &at,
+                        "nothing to validate: entry '%s' has neither a scalar output nor class scores for integer labels given by "
+                        "--validate",
+                        v->entry->name);
+    return ok;
+}
+
+const char *validation_text(struct arena *a, const struct validation *v)
+{
+    struct strbuf b = {.arena = a};
+    strbuf_addf(&b, "validate: entry '%s', %lld batches of %lld", v->entry->name, (long long)v->data.batches, (long long)v->data.batch);
+    for (size_t i = 0; i < v->metrics.count; i++) {
+        const struct metric *m = &v->metrics.data[i];
+        const char *output = v->entry->graph->outputs.data[m->output].name;
+        if (m->accuracy)
+            strbuf_addf(&b, "; accuracy: share of '%s' found by the largest of '%s' along axis %d", v->label->name, output, v->class_axis);
+        else
+            strbuf_addf(&b, "; mean of '%s'", output);
+    }
+    if (v->entry->kind == ENTRY_INFER)
+        strbuf_add(&b, "; no loss: the model has no entry 'evaluate'");
+    return strbuf_text(&b);
+}
+
+/* ---- computing it ------------------------------------------------------------------------------------------------- */
+
+/* Labels whose class has the largest score; of equal scores the first counts. A NaN is never the largest. */
+static int64_t count_right(const struct tensor *scores, const struct tensor *labels, int axis)
+{
+    const int64_t classes = scores->shape.dim[axis], inner = shape_count_range(&scores->shape, axis + 1, scores->shape.rank);
+    int64_t right = 0;
+    for (int64_t i = 0; i < labels->count; i++) {
+        const int64_t first = i / inner * classes * inner + i % inner;
+        int64_t best = -1;
+        double most = 0;
+        for (int64_t c = 0; c < classes; c++) {
+            const double x = tensor_get_double(scores, first + c * inner);
+            if (!isnan(x) && (best < 0 || x > most)) {
+                best = c;
+                most = x;
+            }
+        }
+        right += best == tensor_get_int(labels, i);
+    }
+    return right;
+}
+
+static bool run_batch(struct engine *e, struct validation *v, const int64_t *order, int64_t batch)
+{
+    const struct graph *g = v->entry->graph;
+    struct arena a = {0};
+    const struct tensor **inputs = arena_array(&a, const struct tensor *, g->inputs.count + 1);
+    struct tensor **outputs = arena_array(&a, struct tensor *, g->outputs.count + 1);
+    for (size_t i = 0; i < g->inputs.count; i++)
+        inputs[i] = data_batch(&v->data, g->inputs.data[i]->name, order, batch, &a);
+    const bool ok = engine_run(e, v->entry, inputs, outputs, &a);
+    for (size_t i = 0; ok && i < v->metrics.count; i++) {
+        struct metric *m = &v->metrics.data[i];
+        if (m->accuracy) {
+            const struct tensor *labels = data_batch(&v->data, v->label->name, order, batch, &a);
+            m->value += (double)count_right(outputs[m->output], labels, v->class_axis) / (double)labels->count;
+        } else {
+            m->value += tensor_get_double(outputs[m->output], 0);
+        }
+    }
+    arena_free(&a);
+    return ok;
+}
+
+bool validation_run(struct engine *e, struct validation *v)
+{
+    struct arena a = {0};
+    int64_t *order = arena_array(&a, int64_t, (size_t)v->data.samples);
+    bool ok = true;
+    data_order(&v->data, NULL, 0, order);
+    for (size_t i = 0; i < v->metrics.count; i++)
+        v->metrics.data[i].value = 0;
+    for (int64_t b = 0; ok && b < v->data.batches; b++)
+        ok = run_batch(e, v, order, b);
+    for (size_t i = 0; i < v->metrics.count; i++)
+        v->metrics.data[i].value /= (double)v->data.batches;
+    arena_free(&a);
+    return ok;
+}

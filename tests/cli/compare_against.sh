@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# usage: compare_against.sh STEPC MAKE_NPY
+# stepc compare --against: a dump of the same step agrees; one with a wrong gradient, start or shape is found out.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+prepared train.onnx 0.3
+digits 33 32 other_
+digits 1 32 ''
+
+# step FOLDER INPUT TARGET: what the generated code computes
+step() {
+    local name fetches=()
+    mkdir "$1"
+    cp "$2" "$1/x.npy"
+    cp "$3" "$1/target.npy"
+    for name in hidden logits loss fc{1,2}.{weight,bias}.gradient; do
+        fetches+=(--fetch "$name=$1/$name.npy")
+    done
+    expect 0 "$stepc" run train.onnx --engine generated --feed "x=$2" --feed "target=$3" "${fetches[@]}"
+}
+
+step dump x.npy t.npy
+touch dump/notes.txt
+expect 0 "$stepc" compare train.onnx --against dump
+has stdout '7 compared, 0 differ'
+lacks stdout DIFFER
+[ "$(grep '^same' stdout | awk '{ print $3 }' | head -n 3 | tr '\n' ' ')" = 'hidden logits loss ' ] || fail 'not in the order of the graph'
+
+# Gradients under their other name, and files nobody asked for.
+mv dump/fc1.weight.gradient.npy dump/d_fc1.weight.npy
+cp dump/loss.npy dump/unknown.npy
+expect 0 "$stepc" compare train.onnx --against dump
+has stdout '7 compared, 0 differ'
+has stdout 'unused dump/unknown.npy'
+rm dump/unknown.npy
+
+# Gradients of another batch: the first in the order of the graph is named first.
+step other other_x.npy other_t.npy
+cp other/fc1.weight.gradient.npy dump/d_fc1.weight.npy
+cp other/fc2.bias.gradient.npy dump/
+expect 1 "$stepc" compare train.onnx --against dump
+[ "$(head -n 1 stdout | cut -d, -f1)" = "first parameter whose gradient differs: 'fc2.bias'" ] || fail 'the first gradient'
+has stdout '7 compared, 2 differ'
+expect 0 "$stepc" compare train.onnx --against dump --rtol 100
+expect 1 "$stepc" compare train.onnx --against dump --quiet
+[ "$(grep -c '^same' stdout)" -eq 0 ] || fail 'quiet says what agrees'
+
+# Another start: said, and the step is run from it. Zero biases instead of the model's.
+step third x.npy t.npy
+yes 0 | "$make_npy" f4 32 >third/fc1.bias.npy || true
+expect 1 "$stepc" compare train.onnx --against third
+has stdout "first variable that the dump starts from another value (the step was run from the dump's): 'fc1.bias'"
+has stdout "first parameter whose gradient differs"
+
+# What is missing or cannot be.
+rm third/x.npy
+expect 1 "$stepc" compare train.onnx --against third
+has stderr "the dump has no x.npy for input 'x' float[32,64]"
+cp x.npy third/x.npy
+rm third/fc* third/hidden.npy third/logits.npy
+yes 0 | "$make_npy" f4 3 >third/loss.npy || true
+expect 1 "$stepc" compare train.onnx --against third
+has stdout '(shape [], in the dump [3])'
+rm third/loss.npy
+expect 1 "$stepc" compare train.onnx --against third
+has stderr "no tensor that entry 'step' computes is there"
+printf 'no numbers' >third/loss.npy
+expect 1 "$stepc" compare train.onnx --against third
+has stderr third/loss.npy
+expect 1 "$stepc" compare train.onnx --against nowhere
+has stderr '--against nowhere: not a folder that can be read'
+expect 1 "$stepc" compare train.onnx --against dump --steps 2
+has stderr '--steps says nothing with --against'

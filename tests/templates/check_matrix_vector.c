@@ -1,0 +1,25 @@
+/* matrix_vector as it stands against plain loops, every bit. */
+#include TEMPLATE
+
+#include <stdio.h>
+
+enum { SIZE = (ROWS - 1) * ROW_STEP + (K - 1) * COL_STEP + 1 };
+
+int main(void)
+{
+    static T matrix[SIZE], vector[(K - 1) * VECTOR_STEP + 1];
+    int failures = 0;
+    for (int i = 0; i < SIZE; i++)
+        matrix[i] = (T)((i * 7919) % 1009 - 504) / (T)97;
+    for (int k = 0; k < K; k++)
+        vector[k * VECTOR_STEP] = (T)((k * 31) % 17 - 8) / (T)3;
+    matrix_vector(matrix, vector);
+    for (int i = 0; i < ROWS; i++) {
+        T sum = 0;
+        for (int k = 0; k < K; k++)
+            sum += matrix[i * ROW_STEP + k * COL_STEP] * vector[k * VECTOR_STEP];
+        if (out[i] != sum && failures++ < 5)
+            printf("[%d] is %.9g, expected %.9g\n", i, (double)out[i], (double)sum);
+    }
+    return failures != 0;
+}

@@ -1,0 +1,63 @@
+/* A product template as it stands (TEMPLATE, with sizes of the test's choice) against plain loops: every bit, since each
+ * element's terms are added in index order. Compiled without contraction. */
+#include TEMPLATE
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { A_SIZE = (M - 1) * A_ROW + (K > 0 ? (K - 1) * A_COL : 0) + 1, B_SIZE = (K > 0 ? (K - 1) * B_ROW : 0) + (N - 1) * B_COL + 1 };
+
+static int failures;
+
+static void fill(T *x, int count)
+{
+    for (int i = 0; i < count; i++)
+        x[i] = (T)((i * 7919) % 1009 - 504) / (T)97;
+}
+
+static void compare(const char *what, int i, int j, T got, T expected)
+{
+    if (got == expected || failures++ > 5)
+        return;
+    printf("%s [%d,%d] is %.9g, expected %.9g\n", what, i, j, (double)got, (double)expected);
+}
+
+static void check(const char *kernel, const T *a, const T *b)
+{
+    for (int i = 0; i < M; i++) {
+        T row = 0;
+        for (int k = 0; k < K; k++)
+            row += a[i * A_ROW + k * A_COL];
+        compare("row sum", i, 0, sums[i], row);
+        for (int j = 0; j < N; j++) {
+            T sum = 0;
+            for (int k = 0; k < K; k++)
+                sum += a[i * A_ROW + k * A_COL] * b[k * B_ROW + j * B_COL];
+            compare(kernel, i, j, out[i * N + j], sum);
+            out[i * N + j] = (T)-1;
+        }
+        sums[i] = (T)-1;
+    }
+}
+
+int main(void)
+{
+    T *a = malloc(sizeof(T) * A_SIZE), *b = malloc(sizeof(T) * B_SIZE); /* exact sizes: sanitizers see a read too far */
+    T *panel = malloc(sizeof(T) * (K * BLOCK + 8 * K + 1));
+    if (!a || !b || !panel)
+        return 1;
+    fill(a, A_SIZE);
+    fill(b, B_SIZE);
+    if (B_COL == 1 && N >= 16 && !PACK_A) {
+        product(a, b);
+        check("product", a, b);
+    } else {
+        (void)product;
+    }
+    product_packed(a, b, panel);
+    check("product_packed", a, b);
+    free(a);
+    free(b);
+    free(panel);
+    return failures != 0;
+}
