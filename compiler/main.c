@@ -65,5 +65,7 @@ int main(int argc, char **argv)
     const struct command *c = find_command(name);
     if (!c)
         return unknown_command(name);
+    if (argc == 3 && (str_equal(argv[2], "--help") || str_equal(argv[2], "-h")))
+        return help(name);
     return c->run(c, argc - 1, argv + 1);
 }

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static const struct option_spec specs[] = {{"quiet", 0, OPTION_FLAG, NULL, "only errors"}, {0}};
+static const struct option_spec specs[] = {{"quiet", 'q', OPTION_FLAG, NULL, "only errors"}, {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
 
 /* Sizes that nothing binds do not matter for what is checked: any will do. */
@@ -15,7 +15,7 @@ static bool check_model(struct session *s, const struct options *o, const char *
     struct model *m;
     struct program *p;
     struct pipeline_options pipeline = {.name = "model"};
-    if (!read_import_options(s, o, &pipeline.import) || !model_read(&s->diag, &s->arena, path, &m))
+    if (!read_import_options(s, o, &pipeline.import) || !read_model(s, o, path, &m))
         return false;
     pipeline.import.provisional_dim = ANY_SIZE;
     if (!pipeline_program(&s->diag, &s->arena, m, &pipeline, &p))

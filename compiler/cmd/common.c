@@ -1,6 +1,7 @@
 /* What several commands do alike. */
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@ int session_end(struct session *s, bool ok)
 }
 
 const struct option_spec model_options[] = {
+    OPTION_HEADING("the model"),
     {"dim", 0, OPTION_LIST, "[ENTRY:]NAME=SIZE", "size of a symbolic dimension"},
     {"shape", 0, OPTION_LIST, "INPUT=1x3x224x224", "whole shape of an input"},
     {"strict", 0, OPTION_FLAG, NULL, "what the specification leaves open is an error"},
@@ -72,6 +74,69 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
         map_set(shapes, name, shape);
     }
     return ok;
+}
+
+/* ---- sizes that the model does not have ---------------------------------------------------------------------------- */
+
+static void add_name(struct arena *a, text_list *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (str_equal(names->data[i], name))
+            return;
+    vec_push(a, names, name);
+}
+
+static void add_sizes(struct arena *a, const struct model_graph *g, text_list *dims, text_list *inputs)
+{
+    for (size_t i = 0; g && i < g->inputs.count + g->outputs.count + g->value_infos.count; i++) {
+        const size_t outputs = g->inputs.count, inner = outputs + g->outputs.count;
+        const struct model_value_info *vi =
+            i < outputs ? g->inputs.data[i] : i < inner ? g->outputs.data[i - outputs] : g->value_infos.data[i - inner];
+        if (i < outputs)
+            add_name(a, inputs, vi->name);
+        for (size_t k = 0; k < vi->type.dims.count; k++)
+            if (vi->type.dims.data[k].value < 0 && vi->type.dims.data[k].param[0])
+                add_name(a, dims, vi->type.dims.data[k].param);
+    }
+}
+
+static bool is_among(const text_list *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (str_equal(names->data[i], name))
+            return true;
+    return false;
+}
+
+/* A mistyped name would say nothing, silently. It may be meant for another model of a script, so it is no error. */
+static void warn_of_unknown(struct session *s, const char *path, const text_list *given, const char *option, const char *what,
+                            const text_list *known)
+{
+    for (size_t i = 0; i < given->count; i++) {
+        const char *name, *value;
+        if (!option_pair(&s->arena, given->data[i], &name, &value))
+            continue;
+        const char *colon = strchr(name, ':'), *own = colon ? colon + 1 : name;
+        if (is_among(known, name) || (colon && is_among(known, own)))
+            continue;
+        const char *close = str_closest(own, known->data, known->count);
+        diag_warning(&s->diag, &LOC_FILE(path), "--%s %s: the model has no %s '%s'%s%s%s", option, given->data[i], what, own,
+                     close ? "; did you mean '" : "", close ? close : "", close ? "'?" : "");
+    }
+}
+
+bool read_model(struct session *s, const struct options *o, const char *path, struct model **out)
+{
+    text_list dims = {0}, inputs = {0};
+    if (!model_read(&s->diag, &s->arena, path, out))
+        return false;
+    add_sizes(&s->arena, (*out)->graph, &dims, &inputs);
+    for (size_t i = 0; i < (*out)->training.count; i++)
+        add_sizes(&s->arena, (*out)->training.data[i]->algorithm, &dims, &inputs);
+    const text_list dim_list = option_list(o, "dim"), shape_list = option_list(o, "shape");
+    warn_of_unknown(s, path, &dim_list, "dim", "symbolic dimension", &dims);
+    warn_of_unknown(s, path, &shape_list, "shape", "input", &inputs);
+    return true;
 }
 
 const char *single_argument(const struct command *c, const struct options *o, const char *what)

@@ -9,15 +9,20 @@
 #include <stdio.h>
 
 static const struct option_spec specs[] = {
+    OPTION_HEADING("interpreted against generated"),
     {"arithmetic", 0, OPTION_TEXT, "double|same", "same: with --reproducible, every bit must agree"},
     {"reproducible", 0, OPTION_FLAG, NULL, "generated code without contraction"},
     {"seed", 0, OPTION_TEXT, "S", "seed of the random inputs and of init() (default 1)"},
     {"steps", 0, OPTION_TEXT, "N", "length of the whole runs (default 5)"},
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler of the generated engine"},
+
+    OPTION_HEADING("one step against another framework's"),
     {"against", 0, OPTION_TEXT, "DUMP", "compare one step with another framework's: a folder of NAME.npy or NAME.pb"},
-    {"entry", 0, OPTION_TEXT, "NAME", "with --against: the entry to run (default: step if there is one, else infer)"},
-    {"rtol", 0, OPTION_TEXT, "R", "with --against: largest relative L2 distance (default 1e-4)"},
-    {"quiet", 0, OPTION_FLAG, NULL, "print only what differs"},
+    {"entry", 0, OPTION_TEXT, "NAME", "the entry to run (default: step if there is one, else infer)"},
+    {"rtol", 0, OPTION_TEXT, "R", "largest relative L2 distance (default 1e-4)"},
+
+    OPTION_HEADING("messages"),
+    {"quiet", 'q', OPTION_FLAG, NULL, "print only what differs"},
     {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
 
@@ -50,7 +55,7 @@ static bool compare(struct session *s, const struct options *o, const char *path
     if (same != option_given(o, "reproducible"))
         return diag_error(&s->diag, NULL, "--reproducible and --arithmetic same belong together: both or neither");
     c.bits = same;
-    if (!read_import_options(s, o, &c.pipeline.import) || !model_read(&s->diag, &s->arena, path, &m) ||
+    if (!read_import_options(s, o, &c.pipeline.import) || !read_model(s, o, path, &m) ||
         !compare_engines(&s->diag, &s->arena, m, &c, &report))
         return false;
     print_report(&report, option_given(o, "quiet"), c.bits);
@@ -68,7 +73,7 @@ static bool compare_with_dump(struct session *s, const struct options *o, const 
             return diag_error(&s->diag, NULL, "--%s says nothing with --against, which runs one step interpreted in double", others[i]);
     if (rtol && (!str_to_double(rtol, &d.rtol) || !(d.rtol >= 0)))
         return diag_error(&s->diag, NULL, "--rtol %s: expected a number", rtol);
-    return read_import_options(s, o, &d.import) && model_read(&s->diag, &s->arena, path, &m) && compare_dump(s, m, &d);
+    return read_import_options(s, o, &d.import) && read_model(s, o, path, &m) && compare_dump(s, m, &d);
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -8,11 +8,13 @@
 #include <string.h>
 
 static const struct option_spec specs[] = {
+    OPTION_HEADING("output"),
     {"output", 'o', OPTION_TEXT, "OUT.c", "file to write; OUT.h beside it"},
     {"name", 0, OPTION_TEXT, "ID", "prefix of every name (default: the output file's stem)"},
     {"entries", 0, OPTION_TEXT, "LIST", "comma-separated entries to emit (default: all)"},
     {"reproducible", 0, OPTION_FLAG, NULL, "the same bits on every machine and compiler"},
-    {"dump-after", 0, OPTION_TEXT, "PASS", "print the graph or kernels after a pass to stdout"},
+    {"dump-after", 0, OPTION_TEXT, "PASS",
+     "also print what stands after a pass: combine, differentiate, expand, fold, simplify, cse, dce, canonical, lower, fuse, plan"},
     {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
 
@@ -36,6 +38,17 @@ static const char *header_path(struct arena *a, const char *source)
     return arena_printf(a, "%.*s.h", (int)(strlen(source) - 2), source);
 }
 
+/* In the order in which they run; those of the canonical graph repeat until nothing changes. */
+static bool check_pass(struct diag *d, const char *pass)
+{
+    static const char *const names[] = {"combine", "differentiate", "expand", "fold", "simplify", "cse",
+                                        "dce",     "canonical",     "lower",  "fuse", "plan"};
+    for (size_t i = 0; pass && i < sizeof names / sizeof *names; i++)
+        if (str_equal(pass, names[i]))
+            return true;
+    return !pass || diag_error(d, NULL, "--dump-after %s: there is no such pass; 'stepc help compile' names them", pass);
+}
+
 static bool compile(struct session *s, const struct options *o, const char *path, const char *out)
 {
     struct arena *a = &s->arena;
@@ -52,7 +65,7 @@ static bool compile(struct session *s, const struct options *o, const char *path
                                       .options_text = options_text(a, o),
                                       .reproducible = option_given(o, "reproducible"),
                                       .simd = -1};
-    if (!read_import_options(s, o, &pipeline.import) || !model_read(&s->diag, a, path, &m) ||
+    if (!check_pass(&s->diag, pipeline.passes.dump_after) || !read_import_options(s, o, &pipeline.import) || !read_model(s, o, path, &m) ||
         !pipeline_compile(&s->diag, a, m, &pipeline, &emit, &text, &program))
         return false;
     return file_write(&s->diag, header_path(a, out), text.header, strlen(text.header)) &&

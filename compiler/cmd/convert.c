@@ -29,8 +29,8 @@ static bool usage_error(const char *path)
 static bool check_arguments(const struct options *o)
 {
     if (o->arguments.count != 2) {
-        fprintf(stderr, "stepc convert: expected IN and OUT, got %zu arguments\nTry 'stepc help convert'.\n",
-                o->arguments.count);
+        fprintf(stderr, "stepc convert: expected IN and OUT, got %zu argument%s\nTry 'stepc help convert'.\n",
+                o->arguments.count, o->arguments.count == 1 ? "" : "s");
         return false;
     }
     for (size_t i = 0; i < 2; i++)

@@ -14,7 +14,7 @@ static bool inspect(struct session *s, const struct options *o, const char *path
     struct program *p;
     struct plan **plans;
     struct pipeline_options pipeline = {.name = "model", .entries = option_text(o, "entries")};
-    if (!read_import_options(s, o, &pipeline.import) || !model_read(&s->diag, &s->arena, path, &m) ||
+    if (!read_import_options(s, o, &pipeline.import) || !read_model(s, o, path, &m) ||
         !pipeline_canonical(&s->diag, &s->arena, m, &pipeline, &p) || !pipeline_plans(&s->diag, &s->arena, p, &pipeline, &plans))
         return false;
     fputs(report_text(&s->arena, p, plans), stdout);

@@ -1,5 +1,6 @@
 /* stepc ops: the table of operators. */
 #include "cmd/cmd.h"
+#include "base/str.h"
 #include "graph/op_def.h"
 #include "train/adjoint.h"
 
@@ -25,6 +26,43 @@ static const char *gradient_of(const struct op_def *d)
     return d->grad ? "yes" : d->expand ? "by expansion" : "-";
 }
 
+static const char *full_name(struct arena *a, const struct op_def *d)
+{
+    return d->domain ? arena_printf(a, "%s.%s", d->domain, d->name) : d->name;
+}
+
+/* Without names on the command line, every row. */
+static bool is_wanted(const text_list *wanted, const struct op_def *d, const char *name)
+{
+    for (size_t i = 0; i < wanted->count; i++)
+        if (str_equal(wanted->data[i], name) || str_equal(wanted->data[i], d->name))
+            return true;
+    return wanted->count == 0;
+}
+
+static bool check_wanted(struct session *s, const text_list *wanted)
+{
+    text_list names = {0};
+    bool ok = true;
+    for (size_t f = 0; op_table[f]; f++)
+        for (const struct op_def *d = op_table[f]; d->name; d++) {
+            vec_push(&s->arena, &names, d->name);
+            if (d->domain)
+                vec_push(&s->arena, &names, full_name(&s->arena, d));
+        }
+    for (size_t i = 0; i < wanted->count; i++) {
+        bool known = false;
+        for (size_t j = 0; j < names.count && !known; j++)
+            known = str_equal(names.data[j], wanted->data[i]);
+        if (known)
+            continue;
+        const char *close = str_closest(wanted->data[i], names.data, names.count);
+        ok = diag_error(&s->diag, NULL, "there is no operator '%s'%s%s%s", wanted->data[i], close ? "; did you mean '" : "",
+                        close ? close : "", close ? "'?" : "");
+    }
+    return ok;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct session s;
@@ -32,24 +70,28 @@ static int run(const struct command *self, int argc, char **argv)
     session_begin(&s);
     if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
         return EXIT_USAGE;
+    if (!check_wanted(&s, &o.arguments))
+        return session_end(&s, false);
     const bool markdown = option_given(&o, "markdown");
-    const char *format = markdown ? "| %s | %s | %s | %s |\n" : "%-36s %-34s %-13s %s\n";
+    const char *format = markdown ? "| %s | %s | %s | %s |\n" : "%-36s %-40s %-13s %s\n";
     printf(format, "operator", "versions", "gradient", "lowering");
     if (markdown)
         printf("|---|---|---|---|\n");
     for (size_t f = 0; op_table[f]; f++)
         for (const struct op_def *d = op_table[f]; d->name; d++) {
-            char versions[128], name[96];
+            char versions[128];
+            const char *name = full_name(&s.arena, d);
+            if (!is_wanted(&o.arguments, d, name))
+                continue;
             print_versions(d, versions, sizeof versions);
-            snprintf(name, sizeof name, "%s%s%s", d->domain ? d->domain : "", d->domain ? "." : "", d->name);
             printf(format, name, versions, gradient_of(d), d->lower ? "kernel" : d->expand ? "by expansion" : "-");
         }
     return session_end(&s, true);
 }
 
 const struct command command_ops = {.name = "ops",
-                                    .arguments = "[--markdown]",
+                                    .arguments = "[OPERATOR...] [--markdown]",
                                     .summary = "table of operators: versions, gradient, lowering",
-                                    .example = "stepc ops --markdown",
+                                    .example = "stepc ops Gemm Softmax",
                                     .options = tables,
                                     .run = run};

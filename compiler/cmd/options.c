@@ -22,8 +22,22 @@ static size_t count_specs(const struct option_spec *const *tables)
     size_t n = 0;
     for (size_t t = 0; tables[t]; t++)
         for (const struct option_spec *s = tables[t]; s->name; s++)
-            n++;
+            n += s->kind != OPTION_GROUP;
     return n;
+}
+
+/* getopt has said what is wrong; this says what may have been meant. */
+static void suggest_option(const char *command, const char *typed, const struct option_spec *const *specs, size_t count)
+{
+    const char *names[128], *close = NULL;
+    if (typed && str_starts_with(typed, "--") && count <= sizeof names / sizeof *names) {
+        for (size_t i = 0; i < count; i++)
+            names[i] = specs[i]->name;
+        close = str_closest(typed + 2, names, count);
+    }
+    if (close && !str_equal(close, typed + 2))
+        fprintf(stderr, "Did you mean --%s? ", close);
+    fprintf(stderr, "Try 'stepc help %s'.\n", command);
 }
 
 bool options_parse(struct arena *a, const char *command, const struct option_spec *const *tables, int argc, char **argv, struct options *out)
@@ -35,11 +49,14 @@ bool options_parse(struct arena *a, const char *command, const struct option_spe
     *out = (struct options){.arena = a, .values = {.arena = a}};
     size_t n = 0;
     for (size_t t = 0; tables[t]; t++)
-        for (const struct option_spec *s = tables[t]; s->name; s++, n++) {
+        for (const struct option_spec *s = tables[t]; s->name; s++) {
+            if (s->kind == OPTION_GROUP)
+                continue;
             specs[n] = s;
             longs[n] = (struct option){s->name, s->kind == OPTION_FLAG ? no_argument : required_argument, NULL, LONG_BASE + (int)n};
             if (s->letter)
                 strbuf_addf(&letters, "%c%s", s->letter, s->kind == OPTION_FLAG ? "" : ":");
+            n++;
         }
     optind = 0; /* glibc: start anew */
     argv[0] = arena_printf(a, "stepc %s", command);
@@ -49,7 +66,7 @@ bool options_parse(struct arena *a, const char *command, const struct option_spe
             if (c == LONG_BASE + (int)i || (specs[i]->letter && c == specs[i]->letter))
                 s = specs[i];
         if (!s) {
-            fprintf(stderr, "Try 'stepc help %s'.\n", command);
+            suggest_option(command, argv[optind - 1], specs, n);
             return false;
         }
         text_list *l = values_of(out, s->name);
@@ -94,6 +111,10 @@ void options_print(const struct option_spec *const *tables)
     for (size_t t = 0; tables[t]; t++)
         for (const struct option_spec *s = tables[t]; s->name; s++) {
             char left[64];
+            if (s->kind == OPTION_GROUP) {
+                printf("%s%s\n", t || s != tables[0] ? "\n" : "", s->help);
+                continue;
+            }
             snprintf(left, sizeof left, "%s%c%s--%s%s%s", s->letter ? "-" : "", s->letter ? s->letter : ' ', s->letter ? ", " : "   ",
                      s->name, s->placeholder ? " " : "", s->placeholder ? s->placeholder : "");
             printf("  %-36s %s\n", left, s->help);

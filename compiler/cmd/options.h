@@ -8,7 +8,8 @@
 enum option_kind {
     OPTION_FLAG, /* --quiet */
     OPTION_TEXT, /* --name ID; the last one wins */
-    OPTION_LIST  /* --dim NAME=SIZE, any number of times */
+    OPTION_LIST, /* --dim NAME=SIZE, any number of times */
+    OPTION_GROUP /* no option: a heading of `stepc help COMMAND`, see OPTION_HEADING */
 };
 
 struct option_spec {
@@ -18,6 +19,8 @@ struct option_spec {
     const char *placeholder; /* "FILE" */
     const char *help;
 };
+
+#define OPTION_HEADING(text) {"", 0, OPTION_GROUP, NULL, text}
 
 typedef VEC(const char *) text_list;
 

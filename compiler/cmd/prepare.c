@@ -7,8 +7,9 @@
 #include <stdio.h>
 
 static const struct option_spec specs[] = {
+    {"out", 'o', OPTION_TEXT, "OUT.onnx", "file to write; OUT.onnxtxt: as text"},
+    OPTION_HEADING("the loss"),
     {"output", 0, OPTION_TEXT, "NAME", "tensor that the loss reads (default: the first output)"},
-    {"out", 'o', OPTION_TEXT, "OUT.onnx", "file to write"},
     {"loss", 0, OPTION_TEXT, "NAME", "softmax-cross-entropy, nll, mse, l1, huber, bce, bce-logits, output"},
     {"target", 0, OPTION_TEXT, "NAME", "input that the loss compares with, new or not (default: target)"},
     {"target-type", 0, OPTION_TEXT, "TYPE", "int64, int32, uint8, float, double"},
@@ -17,22 +18,31 @@ static const struct option_spec specs[] = {
     {"label-smoothing", 0, OPTION_TEXT, "F", "share of the target spread over all classes"},
     {"class-weights", 0, OPTION_TEXT, "FILE", ".pb or .npy with a number for each class"},
     {"sample-weight", 0, OPTION_TEXT, "NAME", "input with a weight for each sample; the mean divides by their sum"},
+    OPTION_HEADING("the update"),
     {"optimizer", 0, OPTION_TEXT, "NAME[:KEY=VALUE,...]",
      "sgd (default), momentum, nesterov, adagrad, adam, adamw, rmsprop"},
     {"learning-rate", 0, OPTION_TEXT, "F", "initial value of the variable learning_rate"},
     {"learning-rate-input", 0, OPTION_TEXT, "NAME", "the learning rate is an input of step() instead"},
     {"first-step", 0, OPTION_TEXT, "N", "step count at the first step (default: 1 for adam, else 0)"},
-    {"train", 0, OPTION_LIST, "GLOB", "initializers to train (default: weights, biases, scales of operators)"},
-    {"freeze", 0, OPTION_LIST, "GLOB", "initializers not to train"},
-    {"clip-norm", 0, OPTION_TEXT, "F", "bound for the norm of all gradients together"},
-    {"clip-value", 0, OPTION_TEXT, "F", "bound for each element of a gradient"},
-    {"initialize", 0, OPTION_TEXT, "HOW", "keep (default), he, glorot: what init() starts from"},
     {"schedule", 0, OPTION_TEXT, "NAME[:KEY=VALUE,...]",
      "constant; step:every=N,gamma=F; cosine:steps=N,floor=F,warmup=N; linear:steps=N,warmup=N"},
+    {"clip-norm", 0, OPTION_TEXT, "F", "bound for the norm of all gradients together"},
+    {"clip-value", 0, OPTION_TEXT, "F", "bound for each element of a gradient"},
+    OPTION_HEADING("what is trained"),
+    {"train", 0, OPTION_LIST, "GLOB", "initializers to train (default: weights, biases, scales of operators)"},
+    {"freeze", 0, OPTION_LIST, "GLOB", "initializers not to train"},
+    {"initialize", 0, OPTION_TEXT, "HOW", "keep (default), he, glorot: what init() starts from"},
+    {"batchnorm", 0, OPTION_TEXT, "HOW", "train (default): statistics of the batch; frozen: the stored ones"},
+    OPTION_HEADING("what the export did"),
+    {"batch", 0, OPTION_TEXT, "N", "batch size, in the place of the example's with which the model was exported"},
+    {"untie", 0, OPTION_LIST, "auto|never|GLOB", "initializers that the exporter merged become separate variables"},
+    {"tie", 0, OPTION_LIST, "A=B|A=B^T", "initializer A is B, or B transposed: one variable"},
+    OPTION_HEADING("entries"),
     {"split", 0, OPTION_FLAG, NULL, "entries accumulate() and apply() instead of step(): samples may come one at a time"},
     {"accumulate", 0, OPTION_TEXT, "N", "step() goes through its batch in N parts"},
     {"evaluate", 0, OPTION_FLAG, NULL, "an entry evaluate() too: loss and accuracy, changes nothing"},
     {"gradients", 0, OPTION_FLAG, NULL, "gradients are outputs of step(), named NAME.gradient"},
+    OPTION_HEADING("messages"),
     {"quiet", 'q', OPTION_FLAG, NULL, "do not print what will be trained"},
     {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
@@ -95,6 +105,14 @@ static bool read_initialize(struct diag *d, const struct options *o, enum initia
     return !text || diag_error(d, NULL, "--initialize %s: expected keep, he or glorot", text);
 }
 
+static bool read_batchnorm(struct diag *d, const struct options *o, enum batchnorm_kind *out)
+{
+    const char *const text = option_text(o, "batchnorm");
+    *out = text && str_equal(text, "frozen") ? BATCHNORM_FROZEN : BATCHNORM_TRAIN;
+    return !text || *out == BATCHNORM_FROZEN || str_equal(text, "train") ||
+           diag_error(d, NULL, "--batchnorm %s: expected train or frozen", text);
+}
+
 static void read_globs(struct arena *a, const struct options *o, const char *name, glob_list *out)
 {
     const text_list l = option_list(o, name);
@@ -126,7 +144,11 @@ static bool read_options(struct session *s, const struct options *o, struct prep
     p->evaluate = option_given(o, "evaluate");
     read_globs(&s->arena, o, "train", &p->train);
     read_globs(&s->arena, o, "freeze", &p->freeze);
+    read_globs(&s->arena, o, "untie", &p->untie);
+    read_globs(&s->arena, o, "tie", &p->tie);
     bool ok = read_loss(d, o, &p->loss);
+    ok = read_batchnorm(d, o, &p->batchnorm) && ok;
+    ok = read_integer(d, o, "batch", 1, &p->batch) && ok;
     ok = optimizer_parse(d, &s->arena, optimizer ? optimizer : "sgd", &p->optimizer) && ok;
     ok = read_target_type(d, o, &p->target_type) && ok;
     ok = read_initialize(d, o, &p->initialize) && ok;
@@ -173,7 +195,7 @@ static bool prepare(struct session *s, const struct options *o, struct prepare_o
     struct strbuf report = {.arena = &s->arena};
     p->import = &import;
     if (!read_import_options(s, o, &import) || !read_class_weights(s, o, p) ||
-        !model_read(&s->diag, &s->arena, path, &m) || !prepare_model(&s->diag, &s->arena, m, p, &report) ||
+        !read_model(s, o, path, &m) || !prepare_model(&s->diag, &s->arena, m, p, &report) ||
         !model_write(&s->diag, m, out))
         return false;
     if (!option_given(o, "quiet"))
@@ -192,8 +214,9 @@ static int run(const struct command *self, int argc, char **argv)
     const char *const path = single_argument(self, &o, "MODEL"), *const out = option_text(&o, "out");
     if (!path)
         return EXIT_USAGE;
-    if (!out || !str_ends_with(out, ".onnx")) {
-        fprintf(stderr, "stepc prepare: -o OUT.onnx names the file to write\n");
+    if (!out || (!str_ends_with(out, ".onnx") && !str_ends_with(out, ".onnxtxt"))) {
+        fprintf(stderr, "stepc prepare: -o OUT.onnx names the file to write%s\n",
+                option_given(&o, "output") ? " (--output is the tensor that the loss reads)" : "");
         return EXIT_USAGE;
     }
     if (!read_options(&s, &o, &p)) {

@@ -18,24 +18,29 @@
 #include <unistd.h>
 
 static const struct option_spec specs[] = {
-    {"engine", 0, OPTION_TEXT, "interpreted|generated", "who computes (default: interpreted)"},
-    {"arithmetic", 0, OPTION_TEXT, "double|same", "of the interpreter: same gives the bits of --reproducible code"},
-    {"reproducible", 0, OPTION_FLAG, NULL, "generated code without contraction"},
+    OPTION_HEADING("what is run"),
     {"entry", 0, OPTION_TEXT, "NAME", "entry to run (default: step if there is one, else infer)"},
     {"steps", 0, OPTION_TEXT, "N", "how often (default: as many as the feeds hold)"},
     {"seed", 0, OPTION_TEXT, "S", "seed given to init() (default 0)"},
+    OPTION_HEADING("by whom"),
+    {"engine", 0, OPTION_TEXT, "interpreted|generated", "who computes (default: interpreted)"},
+    {"arithmetic", 0, OPTION_TEXT, "double|same", "of the interpreter: same gives the bits of --reproducible code"},
+    {"reproducible", 0, OPTION_FLAG, NULL, "generated code without contraction"},
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler of the generated engine (default: $CC or cc, -O2)"},
+    OPTION_HEADING("tensors, step by step"),
     {"feed", 0, OPTION_LIST, "NAME=FILE", ".pb or .npy; one leading axis more than declared: a slice per step"},
     {"fetch", 0, OPTION_LIST, "NAME=FILE", "write an output or any tensor (stacked over steps), or a variable (after the last)"},
+    OPTION_HEADING("whole data sets"),
     {"data", 0, OPTION_LIST, "NAME=FILE", "whole data set: the leading axis counts samples, a batch per step"},
     {"batch", 0, OPTION_TEXT, "N", "samples of a step (default: what the model declares)"},
     {"epochs", 0, OPTION_TEXT, "N", "how often through the data (default: 1, or as --steps needs)"},
     {"shuffle", 0, OPTION_TEXT, "SEED", "a new order of the samples in every epoch, the same for the same seed"},
     {"validate", 0, OPTION_LIST, "NAME=FILE", "data for entry evaluate (or infer) after every epoch"},
+    OPTION_HEADING("results"),
     {"csv", 0, OPTION_TEXT, "FILE", "scalar outputs of every step as a table"},
     {"plot", 0, OPTION_TEXT, "FILE.svg", "scalar outputs over the steps as a picture"},
     {"hash", 0, OPTION_FLAG, NULL, "print a SHA-256 of all outputs and variables"},
-    {"quiet", 0, OPTION_FLAG, NULL, "print nothing"},
+    {"quiet", 'q', OPTION_FLAG, NULL, "print nothing"},
     {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
 
@@ -172,7 +177,7 @@ static bool open_engine(struct run *r, const char *path)
     struct engine_options e = {.kind = ENGINE_INTERPRETED};
     struct arena *a = &r->s->arena;
     if (!read_engine_options(r, &e) || !read_fetches(r) || !read_import_options(r->s, r->o, &e.pipeline.import) ||
-        !model_read(&r->s->diag, a, path, &r->m) || !read_all_data(r, &e.pipeline.import))
+        !read_model(r->s, r->o, path, &r->m) || !read_all_data(r, &e.pipeline.import))
         return false;
     const char *entry = option_text(r->o, "entry") ? option_text(r->o, "entry") : default_entry(r->m);
     const char **names = arena_array(a, const char *, r->fetches.count + 1);

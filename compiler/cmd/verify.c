@@ -338,6 +338,9 @@ static bool verify(struct session *s, const struct options *o, long long jobs, l
         for (size_t j = first; o->arguments.count > 1 && j < t.tests.count; j++) /* several folders: paths as typed */
             t.tests.data[j] = path_join(&s->arena, t.root, t.tests.data[j]);
     }
+    if (t.tests.count == 0)
+        return diag_error(&s->diag, NULL, "no %s below %s: a test is a folder with model.onnx and test_data_set_0",
+                          t.use_list ? "test of the list" : "test", o->arguments.count > 1 ? "these folders" : t.root);
     if (o->arguments.count > 1)
         t.root = NULL;
     return run_all(&t, jobs ? (size_t)jobs : (size_t)sysconf(_SC_NPROCESSORS_ONLN));

@@ -65,6 +65,7 @@ struct expr_scope {
     VEC(struct expr_local) locals;
     struct name_scope names; /* identifiers of the function: params, indices, locals */
     bool uses_random;       /* seed and counter are parameters */
+    bool declares;          /* some of the names are declared outside every loop: the parts that follow must avoid them */
     const char *index_type; /* of loop variables: see index_type() */
 };
 

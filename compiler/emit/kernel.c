@@ -88,11 +88,14 @@ static const char *body_text(struct emission *e, const struct kernel *k, const k
     } else {
         for (size_t p = 0; p < k->parts.count; p++) {
             struct expr_scope part = s; /* loop names may repeat from one nest to the next */
+            part.declares = false;
             part.names = (struct name_scope){.taken = {.arena = e->arena}};
-            for (size_t i = 0; i < names->taken.count; i++)
-                map_set(&part.names.taken, names->taken.entries[i].key, NULL);
+            for (size_t i = 0; i < s.names.taken.count; i++)
+                map_set(&part.names.taken, s.names.taken.entries[i].key, NULL);
             emit_loops(&part, &w, &k->parts.data[p]);
             s.uses_random |= part.uses_random;
+            if (part.declares)
+                s.names = part.names;
         }
     }
     *uses_random = s.uses_random;

@@ -243,6 +243,7 @@ static void write_lanes(struct nest *n, int tail)
         if (!p->reduced[d])
             open_loop(n, d);
     const char *type = c_type(element_type(p)), *start = neutral(n);
+    n->s->declares |= n->open == 0;
     const char *lane = name_in(&n->s->names, lanes > 1 ? "lane" : result_names[p->reduce]);
     const bool zero = p->reduce == REDUCE_SUM;
     if (lanes > 1 && zero)
@@ -306,6 +307,7 @@ static void write_columns(struct nest *n, int v)
         }
     }
     const char *acc = name_in(&n->s->names, result_names[p->reduce]), *l = n->lane;
+    n->s->declares |= n->open == 0;
     if (p->reduce == REDUCE_SUM) {
         write_line(n->w, "%s %s[%" PRId64 "] = {%s};", c_type(element_type(p)), acc, block, neutral(n));
     } else {
@@ -352,6 +354,7 @@ void emit_loops(struct expr_scope *s, struct writer *w, const struct part *origi
     if (p.reduce == REDUCE_NONE) {
         for (int d = 0; d < p.rank; d++)
             open_loop(&n, d);
+        s->declares |= n.open == 0;
         emit_stores(s, w, &p);
         close_to(&n, 0);
         return;

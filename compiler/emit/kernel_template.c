@@ -223,6 +223,8 @@ void reserve_template_names(const struct kernel *k, struct name_scope *names)
         UNREACHABLE("there is no template '%s'", k->tmpl);
     for (const char *const *name = t->names; *name; name++)
         map_set(&names->taken, *name, NULL);
+    for (int o = 0; o < k->operand_count; o++)
+        map_set(&names->taken, k->operands[o].param, NULL);
 }
 
 static void note_uses(struct emission *e, const struct template_instance *made)

@@ -4,10 +4,10 @@
  *                    apply        gradient = grad_sum / sample_count; the updates; all three = 0
  *   --accumulate N   one step that splits its batch: for each part, a copy of the main graph, then a Gradient
  *
- * A part contributes the gradient of its *sum* of losses: contributions then add up to that of the whole batch, whatever
- * the sizes of the parts. Products and bias gradients add in the order of samples with one accumulator (docs/numerics.md),
- * so samples that come one at a time give the bits of the whole batch; and division by the count at the end instead of at
- * the start changes nothing where the count is a power of two.
+ * A part contributes the gradient of its *sum* of losses: contributions then add up to that of the whole batch,
+ * whatever the sizes of the parts. Products and bias gradients add in the order of samples with one accumulator
+ * (docs/numerics.md), so samples that come one at a time give the bits of the whole batch; and division by the count at
+ * the end instead of at the start changes nothing where the count is a power of two.
  *
  * The accumulators are written by both entries, so they stand in the main graph: an algorithm cannot see another's
  * initializers. apply refers to nothing else there, and is combined without it (combine_check.c). */
@@ -41,7 +41,8 @@ static void add_loss_output(struct preparer *p, const char *sum, const char *wei
 static void divide_gradients(struct preparer *p, const char *weight)
 {
     const char *inverse[2] = {NULL, NULL};
-    const char *const safe = add_op(p, "safe_count", "Max", weight, add_scalar(p, "least_count", p->loss_dtype, 1e-30), NULL);
+    const char *const safe =
+        add_op(p, "safe_count", "Max", weight, add_scalar(p, "least_count", p->loss_dtype, 1e-30), NULL);
     const char *const own = add_op(p, "inverse_count", "Reciprocal", safe, NULL, NULL);
     for (size_t i = 0; i < p->trainables.count; i++) {
         struct trainable *const t = &p->trainables.data[i];
@@ -104,8 +105,8 @@ static bool begin_accumulate(struct preparer *p, struct accumulators *all)
     p->loss_sum = add_accumulator(p, all, "loss_sum", p->loss_sum, p->loss_dtype, &SHAPE_SCALAR);
     for (size_t i = 0; i < p->trainables.count; i++) {
         struct trainable *const t = &p->trainables.data[i];
-        t->gradient = add_accumulator(p, all, suffixed(p, t->name, "grad_sum"), t->gradient, t->tensor->dtype,
-                                      &t->tensor->shape);
+        t->gradient =
+            add_accumulator(p, all, suffixed(p, t->name, "grad_sum"), t->gradient, t->tensor->dtype, &t->tensor->shape);
     }
     bind_statistics(p);
     add_initialization(p);

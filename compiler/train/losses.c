@@ -1,6 +1,7 @@
 /* Losses: from the tensor that the loss reads and the target down to the output "loss". All are means, so that the
  * learning rate does not depend on the batch size. Where losses of several batches are to be added up (p->sums), what
- * is written instead is the sum that the mean divides, and the divisor: the number of elements or the sum of weights. */
+ * is written instead is the sum that the mean divides, and the divisor: the number of elements or the sum of weights.
+ */
 #include "train/prepare_internal.h"
 
 #include <string.h>
@@ -306,8 +307,7 @@ static bool elementwise_loss(struct preparer *p, const struct tensor_type *t)
     if (dtype != t->dtype)
         target = add_cast(p, "target.cast", target, t->dtype);
     if (p->options->loss == LOSS_BCE || p->options->loss == LOSS_BCE_LOGITS)
-        losses = binary_loss(p, p->loss_input, target,
-                             p->options->loss == LOSS_BCE_LOGITS || p->bypassed);
+        losses = binary_loss(p, p->loss_input, target, p->options->loss == LOSS_BCE_LOGITS || p->bypassed);
     else
         losses = difference_loss(p, p->loss_input, target);
     return mean_of_elements(p, losses, t->dims, t->rank);
@@ -549,7 +549,8 @@ static bool own_loss(struct preparer *p, const struct tensor_type *t)
             return diag_error(p->diag, &p->loc, "--loss output: '%s' is %s%s, expected a scalar", p->source,
                               dtype_name(t->dtype), dims_text(p->arena, t->dims, t->rank));
     if (p->sums) { /* nothing is known of what it divides by: batches count alike */
-        const char *const sum = t->rank == 0 ? p->loss_input : add_reduce(p, "loss_sum", "ReduceSum", p->loss_input, -1);
+        const char *const sum =
+            t->rank == 0 ? p->loss_input : add_reduce(p, "loss_sum", "ReduceSum", p->loss_input, -1);
         return finish_quotient(p, sum, add_scalar(p, "one", t->dtype, 1));
     }
     if (!str_equal(p->source, "loss")) {

@@ -50,8 +50,7 @@ static const struct optimizer_rule rules[OPTIMIZER_COUNT] = {
      0.01,
      0,
      true,
-     {AMOUNT(epsilon, 1e-6), AMOUNT(decay_factor, 0), AMOUNT(norm_coefficient, 0),
-      AMOUNT(initial_accumulator, 0)}},
+     {AMOUNT(epsilon, 1e-6), AMOUNT(decay_factor, 0), AMOUNT(norm_coefficient, 0), AMOUNT(initial_accumulator, 0)}},
     {"adam",
      0.001,
      1,
@@ -107,7 +106,9 @@ static bool set_key(struct diag *d, struct optimizer *o, const char *name, const
             continue;
         if (!str_to_double(value, &x) || !(x >= k->low && (k->open ? x < k->high : x <= k->high)))
             return diag_error(d, NULL, "--optimizer %s: %s=%s: expected a number from 0%s", rule->name, name, value,
-                              k->high != 1 ? "" : k->open ? " up to, but not, 1" : " to 1");
+                              k->high != 1 ? ""
+                              : k->open    ? " up to, but not, 1"
+                                           : " to 1");
         *field_of(o, k) = x;
         return true;
     }
@@ -450,8 +451,8 @@ static const char *add_buffer(struct updater *u, const struct trainable *t, cons
     return next;
 }
 
-/* V' = alpha V + (1 - alpha) G^2, D = G / (sqrt(V') + epsilon), X' = X - R D; centered: M' = alpha M + (1 - alpha) G and
- * V' - M'^2 in the place of V'; momentum: B' = momentum B + D, X' = X - R B'. As torch.optim.RMSprop. */
+/* V' = alpha V + (1 - alpha) G^2, D = G / (sqrt(V') + epsilon), X' = X - R D; centered: M' = alpha M + (1 - alpha) G
+ * and V' - M'^2 in the place of V'; momentum: B' = momentum B + D, X' = X - R B'. As torch.optim.RMSprop. */
 static void update_rmsprop(struct updater *u, const struct trainable *t)
 {
     struct preparer *const p = u->p;

@@ -3,6 +3,7 @@
 
 #include "train/combine.h"
 #include "train/prepare_internal.h"
+#include "train/tie.h"
 #include <string.h>
 
 enum {
@@ -212,8 +213,9 @@ void add_gradient(struct preparer *p, const char *y)
     list_inputs(p, &zs);
     for (size_t i = 0; i < p->trainables.count; i++) {
         struct trainable *const t = &p->trainables.data[i];
-        t->gradient = fresh_name(p, p->part_count == 0 ? arena_printf(p->arena, "%s.gradient", t->name)
-                                                       : arena_printf(p->arena, "%s.gradient.part%zu", t->name, p->part + 1));
+        t->gradient =
+            fresh_name(p, p->part_count == 0 ? arena_printf(p->arena, "%s.gradient", t->name)
+                                             : arena_printf(p->arena, "%s.gradient.part%zu", t->name, p->part + 1));
         vec_push(p->arena, &xs, t->name);
         vec_push(p->arena, &in, t->name);
         vec_push(p->arena, &out, t->gradient);
@@ -294,6 +296,16 @@ static bool prepare_evaluation(struct preparer *p)
     return ok;
 }
 
+/* What exporters do to a model is undone first. */
+static bool undo_export(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
+                        struct strbuf *report)
+{
+    struct edit e;
+    edit_begin(&e, d, a, m, report);
+    bool ok = untie_initializers(&e, o->untie.data, o->untie.count);
+    return ok && tie_initializers(&e, o->tie.data, o->tie.count);
+}
+
 bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
                    struct strbuf *report)
 {
@@ -311,6 +323,8 @@ bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struc
                          .symbols.arena = a,
                          .statistics.arena = a,
                          .parts.arena = a};
+    if (!undo_export(d, a, m, o, report))
+        return false;
     take_names(&p, m->graph);
     p.main_names = p.names;
     index_nodes(&p);
@@ -321,9 +335,7 @@ bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struc
     p.bypassed = !str_equal(p.loss_input, p.source);
     find_ancestors(&p);
     const char *const loss_input = p.loss_input;
-    if (!(o->split            ? prepare_split(&p)
-          : o->accumulate > 1 ? prepare_accumulation(&p)
-                              : prepare_step(&p)))
+    if (!(o->split ? prepare_split(&p) : o->accumulate > 1 ? prepare_accumulation(&p) : prepare_step(&p)))
         return false;
     p.loss_input = loss_input;
     return !o->evaluate || prepare_evaluation(&p);

@@ -57,6 +57,9 @@ struct optimizer {
 
 enum initialize_kind { INITIALIZE_KEEP, INITIALIZE_HE, INITIALIZE_GLOROT };
 
+/* BatchNormalization of the main graph in a step: with the statistics of the batch, or with the stored ones. */
+enum batchnorm_kind { BATCHNORM_TRAIN, BATCHNORM_FROZEN };
+
 typedef VEC(const char *) glob_list;
 
 struct prepare_options {
@@ -81,6 +84,10 @@ struct prepare_options {
     bool split;         /* entries accumulate and apply instead of one step */
     int64_t accumulate; /* parts that a step goes through its batch in; 0, 1: no parts */
     bool evaluate;      /* an entry that computes loss and accuracy and changes nothing */
+    enum batchnorm_kind batchnorm;
+    glob_list untie, tie;   /* see tie.h */
+    int64_t batch;          /* in the place of the example's, see rebatch.h; 0: as it is */
+    const char *names_from; /* .safetensors, see names.h; NULL: none */
     const struct import_options *import; /* --dim, --shape */
 };
 

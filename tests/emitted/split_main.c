@@ -58,9 +58,9 @@ static int train(struct ways *w, float losses[4])
                                          &(const single_accumulate_inputs){.x = x[n], .target = &target[n]},
                                          &(const single_accumulate_outputs){.loss = NULL}));
     failed |= must(single_apply(&w->single, &w->single_work, &(const single_apply_outputs){.loss = &losses[1]}));
-    failed |= must(whole_accumulate(&w->whole, &w->whole_work,
-                                    &(const whole_accumulate_inputs){.x = x[0], .target = target},
-                                    &(const whole_accumulate_outputs){.loss = NULL}));
+    failed |=
+        must(whole_accumulate(&w->whole, &w->whole_work, &(const whole_accumulate_inputs){.x = x[0], .target = target},
+                              &(const whole_accumulate_outputs){.loss = NULL}));
     failed |= must(whole_apply(&w->whole, &w->whole_work, &(const whole_apply_outputs){.loss = &losses[2]}));
     failed |= must(parts_step(&w->parts, &w->parts_work, &(const parts_step_inputs){.x = x[0], .target = target},
                               &(const parts_step_outputs){.loss = &losses[3]}));

@@ -194,7 +194,9 @@ static bool compare_outputs(struct sample_test *t, struct run runs[3], bool with
         const char *name = g->outputs.data[i].name;
         const struct tensor *got = runs[ANSWER_GENERATED].outputs[i];
         const struct tensor *same = runs[ANSWER_SAME].outputs[output_index(runs[ANSWER_SAME].graph, name)];
-        if (with_double &&
+        /* The losses of sample_differentiate() may cancel to anything; their bits are compared, their terms follow in gradients. */
+        const bool is_loss = str_equal(name, "loss") || str_equal(name, "loss_2");
+        if (with_double && !is_loss &&
             !check_close(t, name, got, runs[ANSWER_DOUBLE].outputs[output_index(runs[ANSWER_DOUBLE].graph, name)], tolerance))
             return false;
         if (!check_bits(t, name, got, same, inputs))
@@ -236,8 +238,9 @@ static bool check_engines(struct sample_test *t, const struct model *m, bool spe
 
 /* ---- derivatives -------------------------------------------------------------------------------------------------- */
 
-/* With steps h and 2h combined the error is about h^4/30 times the fifth derivative, 3e-14, and that of rounding 1e-16 / h. */
-#define STEP 1e-3
+/* With steps h and 2h combined the error is about h^4/30 times the fifth derivative, 3e-18, and that of rounding 1e-16 / h. Small also
+ * because no kink (where Max changes its mind) may lie within 2h of the inputs; those of the default seed keep away. */
+#define STEP 1e-4
 
 static double loss_at(struct sample_test *t, struct run *r, const struct tensor **inputs, size_t input, double step, const char *loss)
 {

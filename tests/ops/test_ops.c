@@ -1,6 +1,9 @@
 /* The samples of all operators: shapes, values of both engines, gradients, error texts.
  *   test_ops [--cc "cc -O1"] [--seed N] [-j N] [PATTERN...]     only operators whose name matches (shell-like), "*Grad"
  *
+ * Other seeds than the default may draw inputs right beside a kink (two operands of Max within 1e-4): a gradient that fails
+ * there need not be wrong.
+ *
  * Each sample runs in a process of its own: whatever it does counts against that sample alone. With -j 0 all run in this one,
  * for a debugger. */
 #include "base/str.h"

@@ -44,7 +44,7 @@ const char *gen_name(struct gen *g)
 {
     static const char *const odd[] = {"if",       "main",  "x.1",   "a/b:0", "0",     "sqrt", "init",  "state", "arena", "model_step",
                                       "NAN",      "int",   "x 1",   "_x",    "i",     "acc",  "seed",  "in",    "out",   "Größe",
-                                      "*/ evil",  "??/",   "restrict", "s",  "total", "k",    "a\\",   "%s",    "\"q\"", "MODEL_H"};
+                                      "*/ evil",  "?\?/",   "restrict", "s",  "total", "k",    "a\\",   "%s",    "\"q\"", "MODEL_H"};
     const int n = g->names++;
     if (n < (int)(sizeof odd / sizeof *odd) && gen_chance(g, 15))
         return odd[n];

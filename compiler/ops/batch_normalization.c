@@ -1,0 +1,381 @@
+/* BatchNormalization of X [N, C, d...], channel by channel, made of ordinary operators:
+ *   d = X - mean,  r = 1 / sqrt(var + epsilon),  Y = d * (r * scale) + B
+ * In inference form mean and var are inputs 3 and 4. In training form (training_mode = 1) they are those of the batch: mean is
+ * ReduceMean(X) and var ReduceMean(d * d) over all axes but C, the population's variance; and
+ *   running_mean = input_mean * momentum + mean * (1 - momentum),  running_var likewise.
+ * All in float (in double where an input is double); 1 - momentum is rounded once.
+ * Spec: ONNX BatchNormalization-1, -6 (is_test), -7, -9 (training where more than Y is wanted), -14 (training_mode), -15; the
+ * outputs saved_mean and saved_var of the old versions, mean and variance of the batch, stay available inside. */
+#include "ops/normalization_rules.h"
+
+#include <math.h>
+
+enum { X, SCALE, BIAS, MEAN, VAR };                            /* inputs */
+enum { Y, RUNNING_MEAN, RUNNING_VAR, SAVED_MEAN, SAVED_VAR }; /* outputs */
+
+/* ---- schema ------------------------------------------------------------------------------------------------------- */
+
+#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
+
+#define ATTR_CONSUMED {.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true}
+#define ATTR_EPSILON {.name = "epsilon", .type = ATTR_FLOAT, .float_default = 1e-5f}
+#define ATTR_MOMENTUM {.name = "momentum", .type = ATTR_FLOAT, .float_default = 0.9f}
+#define ATTR_IS_TEST {.name = "is_test", .type = ATTR_INT, .int_default = 0}
+#define ATTR_SPATIAL {.name = "spatial", .type = ATTR_INT, .int_default = 1}
+static const struct op_attr attrs_1[] = {ATTR_CONSUMED, ATTR_EPSILON, ATTR_IS_TEST, ATTR_MOMENTUM, ATTR_SPATIAL, {0}};
+static const struct op_attr attrs_6[] = {ATTR_EPSILON, ATTR_IS_TEST, ATTR_MOMENTUM, ATTR_SPATIAL, {0}};
+static const struct op_attr attrs_7[] = {ATTR_EPSILON, ATTR_MOMENTUM, ATTR_SPATIAL, {0}};
+static const struct op_attr attrs_9[] = {ATTR_EPSILON, ATTR_MOMENTUM, {0}};
+static const struct op_attr attrs[] = {
+    ATTR_EPSILON, ATTR_MOMENTUM, {.name = "training_mode", .type = ATTR_INT, .int_default = 0}, {0}};
+
+#define PARAM(label, letter, marks) {.name = (label), .type = (letter), .dtypes = DTYPES_FLOATS, .flags = (marks)}
+#define UNUSED (PARAM_OPTIONAL | PARAM_OUTPUT_NOT_DIFF)
+static const struct op_param inputs_1[] = {PARAM("X", 'T', 0),    PARAM("scale", 'T', 0), PARAM("B", 'T', 0),
+                                           PARAM("mean", 'T', 0), PARAM("var", 'T', 0),   {0}};
+static const struct op_param inputs_14[] = {PARAM("X", 'T', 0),          PARAM("scale", 'T', 0),     PARAM("B", 'T', 0),
+                                            PARAM("input_mean", 'U', 0), PARAM("input_var", 'U', 0), {0}};
+static const struct op_param inputs[] = {PARAM("X", 'T', 0),          PARAM("scale", 'S', 0),     PARAM("B", 'S', 0),
+                                         PARAM("input_mean", 'U', 0), PARAM("input_var", 'U', 0), {0}};
+static const struct op_param outputs_1[] = {PARAM("Y", 'T', 0),
+                                            PARAM("mean", 'T', UNUSED),
+                                            PARAM("var", 'T', UNUSED),
+                                            PARAM("saved_mean", 0, UNUSED),
+                                            PARAM("saved_var", 0, UNUSED),
+                                            {0}};
+static const struct op_param outputs_14[] = {
+    PARAM("Y", 'T', 0), PARAM("running_mean", 'U', UNUSED), PARAM("running_var", 'U', UNUSED), {0}};
+/* As a node stands in a graph: with what the gradient reads, which no model of today can name. */
+static const struct op_param outputs[] = {PARAM("Y", 'T', 0),
+                                          PARAM("running_mean", 'U', UNUSED),
+                                          PARAM("running_var", 'U', UNUSED),
+                                          PARAM("saved_mean", 0, PARAM_OPTIONAL),
+                                          PARAM("saved_var", 0, PARAM_OPTIONAL),
+                                          {0}};
+
+/* ---- older versions ----------------------------------------------------------------------------------------------- */
+
+static void set_training(struct node *n, bool training)
+{
+    if (training)
+        node_set_attr(n, attr_int("training_mode", 1));
+}
+
+/* With spatial = 0 every activation has statistics of its own; the same thing where there are no axes behind C. */
+static bool drop_spatial(struct upgrade_ctx *c)
+{
+    const struct attr *spatial = node_attr(c->node, "spatial");
+    const struct value *x = node_input(c->node, X);
+    if (spatial != NULL && spatial->i == 0 && x != NULL && x->shape.rank > 2)
+        return upgrade_error(c, "spatial = 0 (statistics per activation) is not supported for an input of rank %d", x->shape.rank);
+    node_remove_attr(c->node, "spatial");
+    return true;
+}
+
+/* Training unless is_test = 1. */
+static bool upgrade_is_test(struct upgrade_ctx *c)
+{
+    const struct attr *is_test = node_attr(c->node, "is_test");
+    set_training(c->node, is_test == NULL || is_test->i == 0);
+    node_remove_attr(c->node, "is_test");
+    return drop_spatial(c);
+}
+
+/* Training where anything but Y is asked for. A node that comes from is_test says it already. */
+static bool upgrade_by_outputs(struct upgrade_ctx *c)
+{
+    bool more = node_attr(c->node, "training_mode") != NULL;
+    for (size_t o = 1; o < c->node->outputs.count; o++)
+        more = more || c->node->outputs.data[o] != NULL;
+    set_training(c->node, more);
+    return drop_spatial(c);
+}
+
+static const struct op_version versions[] = {
+    {.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_drop_consumed_inputs},
+    {.since = 6, .dtypes = FLOATS_1, .attrs = attrs_6, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_is_test},
+    {.since = 7, .dtypes = FLOATS_1, .attrs = attrs_7, .inputs = inputs_1, .outputs = outputs_1, .upgrade = drop_spatial},
+    {.since = 9, .dtypes = FLOATS_1, .attrs = attrs_9, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_by_outputs},
+    {.since = 14, .inputs = inputs_14, .outputs = outputs_14},
+    {.since = 15, .outputs = outputs_14},
+    {0}};
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------- */
+
+static bool is_training(const struct node *n)
+{
+    return op_attr_int(n, "training_mode") != 0;
+}
+
+static int channel_axis(const struct shape *x)
+{
+    return x->rank == 1 ? -1 : 1; /* [N] is [N, 1] */
+}
+
+static int64_t channels_of(const struct shape *x)
+{
+    return x->rank == 1 ? 1 : x->dim[1];
+}
+
+static bool check_vectors(struct infer_ctx *c)
+{
+    const int64_t channels = channels_of(infer_shape(c, X));
+    for (int i = SCALE; i <= VAR; i++)
+        if (!shape_equal(infer_shape(c, i), &SHAPE(channels))) {
+            struct arena text = {0};
+            infer_error(c, "input %d '%s' has shape %s, expected [%lld]: one number for each channel of input 0 '%s'", i,
+                        infer_in(c, i)->name, shape_text(&text, infer_shape(c, i)), (long long)channels, infer_in(c, X)->name);
+            arena_free(&text);
+            return false;
+        }
+    return true;
+}
+
+static bool batch_normalization_infer(struct infer_ctx *c)
+{
+    if (infer_rank(c, X) < 1)
+        return infer_error(c, "input 0 '%s' is a scalar, expected a batch", infer_in(c, X)->name);
+    if (!check_vectors(c))
+        return false;
+    const struct shape s = SHAPE(channels_of(infer_shape(c, X)));
+    for (int o = RUNNING_MEAN; o <= SAVED_VAR; o++) {
+        if (node_output(c->node, (size_t)o) != NULL && !is_training(c->node))
+            return infer_error(c, "output %d is wanted, but without training_mode = 1 there is only Y", o);
+        const enum dtype d = o >= SAVED_MEAN ? norm_dtype(c->node) : infer_in(c, o == RUNNING_MEAN ? MEAN : VAR)->dtype;
+        if (!infer_out(c, o, d, &s))
+            return false;
+    }
+    return infer_out(c, Y, DTYPE_UNDEFINED, infer_shape(c, X));
+}
+
+/* ---- as other nodes ----------------------------------------------------------------------------------------------- */
+
+/* The operands in the type that is computed in, vectors as [1, C, 1...]. */
+struct batch {
+    struct builder *b;
+    const struct node *node;
+    struct axis_set along; /* all axes but C */
+    int64_t count;         /* elements along them */
+    struct value *x, *scale, *bias, *mean, *var, *deviation /* x - mean */, *inverse /* 1 / sqrt(var + epsilon) */;
+};
+
+static struct value *vector(const struct batch *t, struct value *v)
+{
+    const int rank = t->x->shape.rank, axis = channel_axis(&t->x->shape);
+    return build_cast(t->b, axis < 0 ? v : norm_on_axis(t->b, v, axis, rank), t->x->dtype);
+}
+
+static struct value *operand(const struct batch *t, int i)
+{
+    return vector(t, node_input(t->node, (size_t)i));
+}
+
+/* All but mean and what depends on it. */
+static struct batch batch_of(struct builder *b, const struct node *n)
+{
+    struct batch t = {.b = b, .node = n, .x = build_cast(b, node_input(n, X), norm_dtype(n))};
+    const struct shape *s = &t.x->shape;
+    for (int d = 0; d < s->rank; d++)
+        if (d != channel_axis(s))
+            t.along.axis[t.along.count++] = d;
+    t.count = norm_count(s, &t.along);
+    t.scale = operand(&t, SCALE);
+    t.bias = operand(&t, BIAS);
+    return t;
+}
+
+static void set_mean(struct batch *t, struct value *mean)
+{
+    t->mean = mean;
+    t->deviation = build(t, "Sub", t->x, mean);
+}
+
+static void set_variance(struct batch *t, struct value *var)
+{
+    t->var = var;
+    t->inverse = norm_inverse_deviation(t->b, var, op_attr_float(t->node, "epsilon"));
+}
+
+static void take_moments(struct batch *t)
+{
+    if (is_training(t->node)) {
+        set_mean(t, norm_mean(t->b, t->x, &t->along));
+        set_variance(t, norm_mean(t->b, build(t, "Mul", t->deviation, t->deviation), &t->along));
+    } else {
+        set_mean(t, operand(t, MEAN));
+        set_variance(t, operand(t, VAR));
+    }
+}
+
+static struct value *as_vector(const struct batch *t, struct value *v)
+{
+    return build_reshape(t->b, v, &SHAPE(channels_of(&t->x->shape)));
+}
+
+static struct value *running(const struct batch *t, int input, struct value *now)
+{
+    const double momentum = op_attr_float(t->node, "momentum");
+    struct value *kept = build(t, "Mul", operand(t, input), build_like(t, now, momentum));
+    struct value *sum = build(t, "Add", kept, build(t, "Mul", now, build_like(t, now, 1 - momentum)));
+    return build_cast(t->b, as_vector(t, sum), node_input(t->node, (size_t)input)->dtype);
+}
+
+static bool batch_normalization_expand(struct expand_ctx *c)
+{
+    struct batch t = batch_of(c->b, c->node);
+    take_moments(&t);
+    struct value *by = build(&t, "Mul", t.inverse, t.scale);
+    struct value *y = build(&t, "Add", build(&t, "Mul", t.deviation, by), t.bias);
+    return (!expand_wants(c, Y) || expand_out(c, Y, build_cast(c->b, y, expand_in(c, X)->dtype))) &&
+           (!expand_wants(c, RUNNING_MEAN) || expand_out(c, RUNNING_MEAN, running(&t, MEAN, t.mean))) &&
+           (!expand_wants(c, RUNNING_VAR) || expand_out(c, RUNNING_VAR, running(&t, VAR, t.var))) &&
+           (!expand_wants(c, SAVED_MEAN) || expand_out(c, SAVED_MEAN, as_vector(&t, t.mean))) &&
+           (!expand_wants(c, SAVED_VAR) || expand_out(c, SAVED_VAR, as_vector(&t, t.var)));
+}
+
+/* ---- gradient ----------------------------------------------------------------------------------------------------- */
+
+/* v / count */
+static struct value *share(const struct batch *t, struct value *v)
+{
+    return build(t, "Div", v, build_like(t, v, (double)t->count));
+}
+
+/* Of the batch, with s = sum(dy) and p = sum(dy * d) over a channel of n elements, r = 1 / sqrt(var + epsilon):
+ *   dX = r * scale * ((dy - s / n) - d * (p * r * r / n))
+ * and from adjoints of the statistics themselves (as gradients of gradients have them) dmean / n + dvar * 2 d / n. */
+static bool training_grad_x(struct grad_ctx *c, const struct batch *t, struct value *dy, struct value *s, struct value *p)
+{
+    struct value *pull = share(t, build(t, "Mul", p, build(t, "Mul", t->inverse, t->inverse)));
+    struct value *centred = build(t, "Sub", build(t, "Sub", dy, share(t, s)), build(t, "Mul", t->deviation, pull));
+    bool ok = grad_accumulate(c, X, build(t, "Mul", centred, build(t, "Mul", t->inverse, t->scale)));
+    if (grad_has_output(c, SAVED_MEAN))
+        ok = ok && grad_accumulate(c, X, share(t, vector(t, grad_of_output(c, SAVED_MEAN))));
+    if (grad_has_output(c, SAVED_VAR)) {
+        struct value *dvar = vector(t, grad_of_output(c, SAVED_VAR));
+        struct value *twice = build(t, "Mul", share(t, dvar), build_like(t, dvar, 2.0));
+        ok = ok && grad_accumulate(c, X, build(t, "Mul", t->deviation, twice));
+    }
+    return ok;
+}
+
+/* With fixed statistics:  dX = dy * r * scale,  dmean = -s * r * scale,  dvar = -1/2 * p * scale * r^3 */
+static bool inference_grad(struct grad_ctx *c, const struct batch *t, struct value *dy, struct value *s, struct value *p)
+{
+    struct value *slope = build(t, "Mul", t->inverse, t->scale);
+    struct value *cube = build(t, "Mul", slope, build(t, "Mul", t->inverse, t->inverse));
+    struct value *dvar = build(t, "Mul", build(t, "Mul", p, cube), build_like(t, p, -0.5));
+    return grad_accumulate(c, X, build(t, "Mul", dy, slope)) &&
+           grad_accumulate(c, MEAN, as_vector(t, build(t, "Neg", build(t, "Mul", s, slope)))) &&
+           grad_accumulate(c, VAR, as_vector(t, dvar));
+}
+
+/* dscale = p * r, dB = s. */
+static bool batch_normalization_grad(struct grad_ctx *c)
+{
+    struct batch t = batch_of(c->b, c->node);
+    if (is_training(c->node)) {
+        set_mean(&t, vector(&t, grad_output(c, SAVED_MEAN)));
+        set_variance(&t, vector(&t, grad_output(c, SAVED_VAR)));
+    } else {
+        take_moments(&t);
+    }
+    struct value *dy = build_cast(c->b, grad_of_output(c, Y), t.x->dtype);
+    struct value *s = norm_sum(c->b, dy, &t.along);
+    struct value *p = norm_sum(c->b, build(&t, "Mul", dy, t.deviation), &t.along);
+    return grad_accumulate(c, SCALE, as_vector(&t, build(&t, "Mul", p, t.inverse))) && grad_accumulate(c, BIAS, as_vector(&t, s)) &&
+           (is_training(c->node) ? training_grad_x(c, &t, dy, s, p) : inference_grad(c, &t, dy, s, p));
+}
+
+/* ---- value -------------------------------------------------------------------------------------------------------- */
+
+/* Where X keeps channel `channel`: `starts` runs of `length` elements. */
+struct runs {
+    int64_t *start, starts, length, channels;
+};
+
+static struct runs runs_of(struct eval_ctx *c)
+{
+    const struct shape *s = &c->in[X]->shape;
+    struct runs r = {.channels = channels_of(s), .length = shape_count_range(s, s->rank < 2 ? 1 : 2, s->rank), .starts = s->dim[0]};
+    r.start = arena_array(c->scratch, int64_t, (size_t)r.starts);
+    return r;
+}
+
+static void find_channel(struct runs *r, int64_t channel)
+{
+    for (int64_t s = 0; s < r->starts; s++)
+        r->start[s] = (s * r->channels + channel) * r->length;
+}
+
+static void store_statistics(struct eval_ctx *c, int64_t channel, const struct moments *m)
+{
+    const double momentum = op_attr_float(c->node, "momentum"), rest = eval_round_to(c, norm_dtype(c->node), 1 - momentum);
+    const double now[] = {m->mean, m->variance, m->mean, m->variance};
+    for (int o = RUNNING_MEAN; o <= SAVED_VAR; o++) {
+        double *to = eval_out_f(c, o);
+        const double x = now[o - RUNNING_MEAN];
+        if (to != NULL)
+            to[channel] = o >= SAVED_MEAN ? x : eval_f(c, o == RUNNING_MEAN ? MEAN : VAR)[channel] * momentum + x * rest;
+    }
+}
+
+static bool batch_normalization_eval(struct eval_ctx *c)
+{
+    const double *x = eval_f(c, X), epsilon = op_attr_float(c->node, "epsilon");
+    double *y = eval_out_f(c, Y);
+    struct runs r = runs_of(c);
+    for (int64_t channel = 0; channel < r.channels; channel++) {
+        find_channel(&r, channel);
+        struct moments m = {eval_f(c, MEAN)[channel], eval_f(c, VAR)[channel]};
+        if (is_training(c->node)) {
+            m = norm_moments(x, r.start, r.starts, r.length);
+            store_statistics(c, channel, &m);
+        }
+        const double by = eval_f(c, SCALE)[channel] / sqrt(m.variance + epsilon);
+        for (int64_t s = 0; s < r.starts && y != NULL; s++)
+            for (int64_t i = r.start[s]; i < r.start[s] + r.length; i++)
+                y[i] = (x[i] - m.mean) * by + eval_f(c, BIAS)[channel];
+    }
+    return true;
+}
+
+/* ---- record ------------------------------------------------------------------------------------------------------- */
+
+#define OPERANDS "float[5,3] x, float[3] s, float[3] b, float[3] m, float[3] v"
+#define IMAGES "double[2,3,2,5] x, double[3] s, double[3] b, double[3] m, double[3] v"
+#define FEED "normal,normal,normal,normal,positive"
+/* The running statistics carry no gradient, so a sum that contains them has another derivative than what flows: no_gradient. */
+static const struct op_sample samples[] = {
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization(x, s, b, m, v) }", .feed = FEED},
+    {.text = "g (" IMAGES ") => (double[2,3,2,5] y) { y = BatchNormalization <epsilon = 0.1> (x, s, b, m, v) }", .feed = FEED},
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <training_mode = 1> (x, s, b, m, v) }", .feed = FEED},
+    {.text = "g (" IMAGES ") => (double[2,3,2,5] y, double[3] rm, double[3] rv) "
+             "{ y, rm, rv = BatchNormalization <training_mode = 1, momentum = 0.75> (x, s, b, m, v) }", .feed = FEED, .no_gradient = true},
+    {.text = "g (float[4,3,20] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[4,3,20] y, float[3] rv) "
+             "{ y, \"\", rv = BatchNormalization <training_mode = 1> (x, s, b, m, v) }", .feed = FEED, .no_gradient = true},
+    {.text = "g (float[7] x, float[1] s, float[1] b, float[1] m, float[1] v) => (float[7] y) "
+             "{ y = BatchNormalization <training_mode = 1> (x, s, b, m, v) }", .feed = FEED},
+    {.text = "g (float[4,3] x, double[3] s, double[3] b, float[3] m, float[3] v) => (float[4,3] y, float[3] rm, float[3] rv) "
+             "{ y, rm, rv = BatchNormalization <training_mode = 1> (x, s, b, m, v) }", .feed = FEED, .no_gradient = true},
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <training_mode = 1> (x, s, b, m, v) }", .opset = 14,
+     .feed = FEED},
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization(x, s, b, m, v) }", .opset = 9, .feed = FEED},
+    {.text = "g (" OPERANDS ") => (float[5,3] y, float[3] rm, float[3] rv, float[3] sm, float[3] sv) "
+             "{ y, rm, rv, sm, sv = BatchNormalization(x, s, b, m, v) }", .opset = 9, .feed = FEED, .no_gradient = true},
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 7, .feed = FEED},
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <is_test = 1> (x, s, b, m, v) }", .opset = 6, .feed = FEED},
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <consumed_inputs = [0]> (x, s, b, m, v) }", .opset = 1,
+     .feed = FEED},
+    {.text = "g (" IMAGES ") => (double[2,3,2,5] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 7,
+     .error = "spatial = 0"},
+    {.text = "g (" OPERANDS ") => (float[5,3] y, float[3] rm) { y, rm = BatchNormalization(x, s, b, m, v) }",
+     .error = "without training_mode = 1"},
+    {.text = "g (float[5,3] x, float[4] s) => (float[5,3] y) { y = BatchNormalization(x, s, s, s, s) }", .error = "expected [3]"},
+    {0}};
+
+const struct op_def op_defs_batch_normalization[] = {
+    {.name = "BatchNormalization", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = batch_normalization_infer, .grad = batch_normalization_grad, .expand = batch_normalization_expand,
+     .eval = batch_normalization_eval, .samples = samples},
+    {0}};

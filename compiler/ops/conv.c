@@ -1,0 +1,447 @@
+/* Conv, and stepc.ConvGradInput and stepc.ConvGradWeight, its derivatives. With i the input element that position t of the window
+ * reads at output p (padding counts as zeros):
+ *   Conv              y[n,o,p] = (sum over c, t of x[n,c,i] w[o,c,t]) + b[o]
+ *   ConvGradInput    dx[n,c,i] =  sum over o, t of dy[n,o,p] w[o,c,t]            p: the output that reads i at t
+ *   ConvGradWeight   dw[o,c,t] =  sum over n of (sum over p of dy[n,o,p] x[n,c,i])
+ * The contract: one accumulator that starts from +0, terms added in index order (positions of windows and outputs row-major),
+ * each product rounded. Padding is multiplied and added as well, which shows only where a weight is not finite; ConvGradInput has no
+ * term where no output lies on i (between strides), and a zero where it would lie before the first or after the last output.
+ * ConvGradWeight sums each image by itself and adds the sums in the order of n, so that samples may arrive one at a time. b is
+ * added last. All three are sums of the same products, so each gradient of each is one of the three again.
+ * Spec: ONNX Conv-1, -11, -22 (22 only adds bfloat16). */
+#include "ops/conv_rules.h"
+
+/* ---- schema -------------------------------------------------------------------------------------------------------- */
+
+#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
+#define LIST(label) {.name = (label), .type = ATTR_INTS, .no_default = true}
+#define GROUP {.name = "group", .type = ATTR_INT, .int_default = 1}
+static const struct op_attr attrs[] = {{.name = "auto_pad", .type = ATTR_STRING, .string_default = "NOTSET"},
+                                       LIST("dilations"), GROUP, LIST("kernel_shape"), LIST("pads"), LIST("strides"), {0}};
+static const struct op_version versions[] = {{.since = 1, .dtypes = FLOATS_1}, {.since = 11, .dtypes = FLOATS_1}, {.since = 22}, {0}};
+
+#define PARAM(label, marks) {.name = (label), .type = 'T', .dtypes = DTYPES_FLOATS, .flags = (marks)}
+static const struct op_param inputs[] = {PARAM("X", 0), PARAM("W", 0), PARAM("B", PARAM_OPTIONAL), {0}};
+static const struct op_param outputs[] = {PARAM("Y", 0), {0}};
+
+/* `shape`: of x, where strides leave open which one it was. */
+static const struct op_attr grad_attrs[] = {
+    LIST("dilations"), GROUP, LIST("kernel_shape"), LIST("pads"), LIST("shape"), LIST("strides"), {0}};
+static const struct op_version grad_versions[] = {{.since = 1}, {0}};
+static const struct op_param input_grad_inputs[] = {PARAM("dY", 0), PARAM("W", 0), {0}};
+static const struct op_param input_grad_outputs[] = {PARAM("dX", 0), {0}};
+static const struct op_param weight_grad_inputs[] = {PARAM("dY", 0), PARAM("X", 0), {0}};
+static const struct op_param weight_grad_outputs[] = {PARAM("dW", 0), {0}};
+
+/* ---- shapes -------------------------------------------------------------------------------------------------------- */
+
+static struct conv make_conv(const struct node *n, const struct shape *x, int64_t out_channels, const int64_t *size)
+{
+    struct conv v = {.n = x->dim[0], .groups = op_attr_int(n, "group")};
+    v.c = x->dim[1] / v.groups;
+    v.o = out_channels / v.groups;
+    v.window = window_of(n, x, size);
+    return v;
+}
+
+static struct conv conv_of(const struct node *n)
+{
+    const struct shape *w = &node_input(n, 1)->shape;
+    return make_conv(n, &node_input(n, 0)->shape, w->dim[0], w->dim + 2);
+}
+
+static struct shape shape_attr(const struct node *n)
+{
+    struct shape s = {0};
+    const int64_t *x;
+    size_t count;
+    if (op_attr_ints(n, "shape", &x, &count))
+        for (size_t i = 0; i < count && i < SHAPE_MAX_RANK; i++)
+            s.dim[s.rank++] = x[i];
+    return s;
+}
+
+static struct conv input_grad_of(const struct node *n)
+{
+    const struct shape x = shape_attr(n), *w = &node_input(n, 1)->shape;
+    return make_conv(n, &x, w->dim[0], w->dim + 2);
+}
+
+static struct conv weight_grad_of(const struct node *n)
+{
+    const int64_t *size;
+    size_t count;
+    op_attr_ints(n, "kernel_shape", &size, &count);
+    return make_conv(n, &node_input(n, 1)->shape, node_input(n, 0)->shape.dim[1], size);
+}
+
+static bool check_group(struct infer_ctx *c, const char *what, int64_t channels)
+{
+    const int64_t groups = op_attr_int(c->node, "group");
+    if (groups < 1)
+        return infer_error(c, "attribute 'group' is %lld, expected 1 or more", (long long)groups);
+    return channels % groups == 0 ||
+           infer_error(c, "%lld %s channels cannot be divided into %lld groups", (long long)channels, what, (long long)groups);
+}
+
+/* Input 1 as weights for x. */
+static bool check_weights(struct infer_ctx *c, const struct shape *x)
+{
+    const struct value *w = infer_in(c, 1);
+    const int64_t *size;
+    if (w->shape.rank != x->rank)
+        return infer_error(c, "input 1 '%s' has rank %d, expected %d", w->name, w->shape.rank, x->rank);
+    if (!window_infer_kernel(c, x->rank - 2, false, &size) || !check_group(c, "input", x->dim[1]) ||
+        !check_group(c, "output", w->shape.dim[0]))
+        return false;
+    for (int i = 0; size != NULL && i < x->rank - 2; i++)
+        if (size[i] != w->shape.dim[2 + i])
+            return infer_error(c, "attribute 'kernel_shape' has %lld for spatial axis %d, but input 1 '%s' has %lld", (long long)size[i],
+                               i, w->name, (long long)w->shape.dim[2 + i]);
+    const int64_t expected = x->dim[1] / op_attr_int(c->node, "group");
+    return w->shape.dim[1] == expected ||
+           infer_error(c, "input 1 '%s' is for %lld channels, expected %lld", w->name, (long long)w->shape.dim[1], (long long)expected);
+}
+
+static bool check_bias(struct infer_ctx *c)
+{
+    const struct value *b = infer_in(c, 2);
+    const int64_t channels = infer_shape(c, 1)->dim[0];
+    if (b == NULL || (b->shape.rank == 1 && b->shape.dim[0] == channels))
+        return true;
+    return infer_error(c, "input 2 '%s' is not a list of %lld numbers, one per output channel", b->name, (long long)channels);
+}
+
+static bool conv_infer(struct infer_ctx *c)
+{
+    struct window w;
+    if (window_infer_rank(c, 0) == 0 || !check_weights(c, infer_shape(c, 0)) || !check_bias(c) ||
+        !window_infer(c, infer_shape(c, 0), infer_shape(c, 1)->dim + 2, &w))
+        return false;
+    const struct shape y = window_out_shape(&w, infer_shape(c, 0)->dim[0], infer_shape(c, 1)->dim[0]);
+    return infer_out(c, 0, DTYPE_UNDEFINED, &y);
+}
+
+/* Is input 0 what a convolution of x would give? */
+static bool check_dy(struct infer_ctx *c, const struct shape *x, int64_t channels, const int64_t *size)
+{
+    struct window w;
+    if (!window_infer(c, x, size, &w))
+        return false;
+    const struct shape y = window_out_shape(&w, x->dim[0], channels);
+    return shape_equal(&y, infer_shape(c, 0)) ||
+           infer_error(c, "input 0 '%s' does not have the shape of the convolution's output", infer_in(c, 0)->name);
+}
+
+static bool input_grad_infer(struct infer_ctx *c)
+{
+    const struct shape x = shape_attr(c->node);
+    if (window_infer_rank(c, 0) == 0)
+        return false;
+    if (x.rank != infer_rank(c, 0))
+        return infer_error(c, "attribute 'shape' has %d numbers, expected %d", x.rank, infer_rank(c, 0));
+    for (int d = 0; d < x.rank; d++)
+        if (x.dim[d] < 0)
+            return infer_error(c, "attribute 'shape' contains %lld", (long long)x.dim[d]);
+    return check_weights(c, &x) && check_dy(c, &x, infer_shape(c, 1)->dim[0], infer_shape(c, 1)->dim + 2) &&
+           infer_out(c, 0, DTYPE_UNDEFINED, &x);
+}
+
+static bool weight_grad_infer(struct infer_ctx *c)
+{
+    const int64_t *size;
+    const int rank = window_infer_rank(c, 0);
+    if (rank == 0 || window_infer_rank(c, 1) == 0)
+        return false;
+    const struct shape *dy = infer_shape(c, 0), *x = infer_shape(c, 1);
+    if (x->rank != dy->rank)
+        return infer_error(c, "inputs have ranks %d and %d, expected the same", dy->rank, x->rank);
+    if (!window_infer_kernel(c, rank, true, &size) || !check_group(c, "input", x->dim[1]) || !check_group(c, "output", dy->dim[1]) ||
+        !check_dy(c, x, dy->dim[1], size))
+        return false;
+    struct shape w = SHAPE(dy->dim[1], x->dim[1] / op_attr_int(c->node, "group"));
+    for (int i = 0; i < rank; i++)
+        w.dim[w.rank++] = size[i];
+    return infer_out(c, 0, DTYPE_UNDEFINED, &w);
+}
+
+/* ---- gradients ----------------------------------------------------------------------------------------------------- */
+
+static struct value *build_conv(struct grad_ctx *c, const struct conv *v, struct value *x, struct value *w)
+{
+    struct window_attrs a;
+    window_make_attrs(&v->window, &a);
+    a.attr[WINDOW_ATTRS] = attr_int("group", v->groups);
+    return build_with(c, "Conv", a.attr, x, w);
+}
+
+static struct value *build_input_grad(struct grad_ctx *c, const struct conv *v, struct value *dy, struct value *w)
+{
+    struct window_attrs a;
+    window_make_attrs(&v->window, &a);
+    int64_t shape[2 + WINDOW_AXES] = {v->n, v->groups * v->c};
+    for (int i = 0; i < v->window.rank; i++)
+        shape[2 + i] = v->window.axis[WINDOW_AXES - v->window.rank + i].in;
+    a.attr[WINDOW_ATTRS] = attr_int("group", v->groups);
+    a.attr[WINDOW_ATTRS + 1] = attr_ints("shape", shape, (size_t)v->window.rank + 2);
+    return build_with(c, "stepc.ConvGradInput", a.attr, dy, w);
+}
+
+static struct value *build_weight_grad(struct grad_ctx *c, const struct conv *v, struct value *dy, struct value *x)
+{
+    struct window_attrs a;
+    window_make_attrs(&v->window, &a);
+    a.attr[WINDOW_ATTRS] = attr_int("group", v->groups);
+    return build_with(c, "stepc.ConvGradWeight", a.attr, dy, x);
+}
+
+/* db[o] = the sum of dy over all other axes */
+static struct value *build_bias_grad(struct grad_ctx *c, struct value *dy)
+{
+    int axes[SHAPE_MAX_RANK], count = 0;
+    for (int d = 0; d < dy->shape.rank; d++)
+        if (d != 1)
+            axes[count++] = d;
+    return build_reduce_sum(c->b, dy, axes, (size_t)count, false);
+}
+
+static bool conv_grad(struct grad_ctx *c)
+{
+    const struct conv v = conv_of(c->node);
+    struct value *x = grad_input(c, 0), *w = grad_input(c, 1), *dy = grad_of_output(c, 0);
+    if (grad_wants(c, 0) && !grad_accumulate(c, 0, build_input_grad(c, &v, dy, w)))
+        return false;
+    if (grad_wants(c, 1) && !grad_accumulate(c, 1, build_weight_grad(c, &v, dy, x)))
+        return false;
+    return !grad_wants(c, 2) || grad_accumulate(c, 2, build_bias_grad(c, dy));
+}
+
+/* dx = ConvGradInput(dy, w), u flows into dx. */
+static bool input_grad_grad(struct grad_ctx *c)
+{
+    const struct conv v = input_grad_of(c->node);
+    struct value *dy = grad_input(c, 0), *w = grad_input(c, 1), *u = grad_of_output(c, 0);
+    if (grad_wants(c, 0) && !grad_accumulate(c, 0, build_conv(c, &v, u, w)))
+        return false;
+    return !grad_wants(c, 1) || grad_accumulate(c, 1, build_weight_grad(c, &v, dy, u));
+}
+
+/* dw = ConvGradWeight(dy, x), u flows into dw. */
+static bool weight_grad_grad(struct grad_ctx *c)
+{
+    const struct conv v = weight_grad_of(c->node);
+    struct value *dy = grad_input(c, 0), *x = grad_input(c, 1), *u = grad_of_output(c, 0);
+    if (grad_wants(c, 0) && !grad_accumulate(c, 0, build_conv(c, &v, x, u)))
+        return false;
+    return !grad_wants(c, 1) || grad_accumulate(c, 1, build_input_grad(c, &v, dy, u));
+}
+
+/* ---- values -------------------------------------------------------------------------------------------------------- */
+
+static double add_product(const struct eval_ctx *c, double acc, double a, double b)
+{
+    return eval_round(c, acc + eval_round(c, a * b));
+}
+
+static double conv_element(const struct eval_ctx *c, const struct conv *v, int64_t n, int64_t o, int64_t p)
+{
+    const int64_t size = window_size(&v->window), in = window_in_count(&v->window);
+    const double *x = eval_f(c, 0) + (n * v->groups * v->c + o / v->o * v->c) * in, *w = eval_f(c, 1) + o * v->c * size;
+    double acc = 0;
+    for (int64_t k = 0; k < v->c; k++)
+        for (int64_t t = 0; t < size; t++) {
+            const int64_t i = window_element(&v->window, p, t);
+            acc = add_product(c, acc, i < 0 ? 0 : x[k * in + i], w[k * size + t]);
+        }
+    return eval_has(c, 2) ? eval_round(c, acc + eval_f(c, 2)[o]) : acc;
+}
+
+static bool conv_eval(struct eval_ctx *c)
+{
+    const struct conv v = conv_of(c->node);
+    const int64_t out = window_out_count(&v.window), channels = v.groups * v.o;
+    double *y = eval_out_f(c, 0);
+    for (int64_t n = 0; y != NULL && n < v.n; n++)
+        for (int64_t o = 0; o < channels; o++)
+            for (int64_t p = 0; p < out; p++)
+                y[(n * channels + o) * out + p] = conv_element(c, &v, n, o, p);
+    return true;
+}
+
+enum output_kind { NO_OUTPUT, OUTSIDE, OUTPUT };
+
+/* The output that reads input `at` at position `tap` of its window. */
+static enum output_kind output_at(const struct window_axis *a, int64_t at, int64_t tap, int64_t *out)
+{
+    const int64_t distance = at + a->pad_begin - tap * a->dilation;
+    *out = distance / a->stride;
+    if (distance % a->stride != 0)
+        return NO_OUTPUT;
+    return distance >= 0 && *out < a->out ? OUTPUT : OUTSIDE;
+}
+
+static enum output_kind output_of(const struct window *w, int64_t in, int64_t tap, int64_t *out)
+{
+    const struct window_axis *a = w->axis;
+    int64_t x, y, z;
+    const enum output_kind kinds[] = {
+        output_at(&a[2], in % a[2].in, tap % a[2].size, &x),
+        output_at(&a[1], in / a[2].in % a[1].in, tap / a[2].size % a[1].size, &y),
+        output_at(&a[0], in / a[2].in / a[1].in, tap / a[2].size / a[1].size, &z)};
+    enum output_kind least = OUTPUT;
+    for (int i = 0; i < WINDOW_AXES; i++)
+        least = kinds[i] < least ? kinds[i] : least;
+    *out = (z * a[1].out + y) * a[2].out + x;
+    return least;
+}
+
+static double input_grad_element(const struct eval_ctx *c, const struct conv *v, int64_t n, int64_t channel, int64_t in)
+{
+    const int64_t size = window_size(&v->window), out = window_out_count(&v->window), first = channel / v->c * v->o;
+    double acc = 0;
+    for (int64_t o = first; o < first + v->o; o++)
+        for (int64_t t = 0; t < size; t++) {
+            int64_t p;
+            const enum output_kind kind = output_of(&v->window, in, t, &p);
+            if (kind != NO_OUTPUT)
+                acc = add_product(c, acc, kind == OUTPUT ? eval_f(c, 0)[(n * v->groups * v->o + o) * out + p] : 0,
+                                  eval_f(c, 1)[(o * v->c + channel % v->c) * size + t]);
+        }
+    return acc;
+}
+
+static bool input_grad_eval(struct eval_ctx *c)
+{
+    const struct conv v = input_grad_of(c->node);
+    const int64_t in = window_in_count(&v.window), channels = v.groups * v.c;
+    double *dx = eval_out_f(c, 0);
+    for (int64_t n = 0; dx != NULL && n < v.n; n++)
+        for (int64_t k = 0; k < channels; k++)
+            for (int64_t i = 0; i < in; i++)
+                dx[(n * channels + k) * in + i] = input_grad_element(c, &v, n, k, i);
+    return true;
+}
+
+static double weight_grad_element(const struct eval_ctx *c, const struct conv *v, int64_t o, int64_t k, int64_t t)
+{
+    const int64_t in = window_in_count(&v->window), out = window_out_count(&v->window), channel = o / v->o * v->c + k;
+    double total = 0;
+    for (int64_t n = 0; n < v->n; n++) {
+        const double *dy = eval_f(c, 0) + (n * v->groups * v->o + o) * out, *x = eval_f(c, 1) + (n * v->groups * v->c + channel) * in;
+        double acc = 0;
+        for (int64_t p = 0; p < out; p++) {
+            const int64_t i = window_element(&v->window, p, t);
+            acc = add_product(c, acc, dy[p], i < 0 ? 0 : x[i]);
+        }
+        total = eval_round(c, total + acc);
+    }
+    return total;
+}
+
+static bool weight_grad_eval(struct eval_ctx *c)
+{
+    const struct conv v = weight_grad_of(c->node);
+    const int64_t size = window_size(&v.window);
+    double *dw = eval_out_f(c, 0);
+    for (int64_t o = 0; dw != NULL && o < v.groups * v.o; o++)
+        for (int64_t k = 0; k < v.c; k++)
+            for (int64_t t = 0; t < size; t++)
+                dw[(o * v.c + k) * size + t] = weight_grad_element(c, &v, o, k, t);
+    return true;
+}
+
+/* ---- code ---------------------------------------------------------------------------------------------------------- */
+
+static bool lower_conv_forward(struct lower_ctx *c)
+{
+    const struct conv v = conv_of(c->node);
+    const enum dtype d = lower_out_dtype(c, 0);
+    const struct expr *sum = expr_result(c->arena, d);
+    if (lower_has(c, 2)) {
+        struct view bias = lower_view_of(c, 2);
+        bias.shape = SHAPE(v.n, v.groups * v.o, window_out_count(&v.window));
+        bias.stride[1] = bias.stride[0];
+        bias.stride[0] = bias.stride[2] = 0;
+        sum = expr_binary(c->arena, EXPR_ADD, sum, lower_load(c, &bias));
+    }
+    return conv_lower(c, &v, CONV_Y, 0, 1, sum);
+}
+
+static bool input_grad_lower(struct lower_ctx *c)
+{
+    const struct conv v = input_grad_of(c->node);
+    return conv_lower(c, &v, CONV_X, 0, 1, expr_result(c->arena, lower_out_dtype(c, 0)));
+}
+
+static bool weight_grad_lower(struct lower_ctx *c)
+{
+    const struct conv v = weight_grad_of(c->node);
+    return conv_lower(c, &v, CONV_W, 0, 1, expr_result(c->arena, lower_out_dtype(c, 0)));
+}
+
+/* ---- records ------------------------------------------------------------------------------------------------------- */
+
+static const struct op_sample samples[] = {
+    {.text = "g (float[2,3,6,7] x, float[9,3,3,3] w, float[9] b) => (float[2,9,4,5] y) { y = Conv(x, w, b) }"},
+    {.text = "g (double[2,3,6,7] x, double[4,3,3,2] w, double[4] b) => (double[2,4,6,8] y) { y = Conv <pads = [1, 1, 1, 1]> (x, w, b) }"},
+    {.text = "g (double[1,2,9,8] x, double[3,2,3,3] w) => (double[1,3,4,3] y) { y = Conv <strides = [2, 3], pads = [0, 1, 1, 1]> (x, w) }"},
+    {.text = "g (double[2,2,9,8] x, double[3,2,2,3] w) => (double[2,3,3,4] y) { y = Conv <strides = [2, 1], dilations = [3, 2]> (x, w) }"},
+    {.text = "g (float[2,2,21,20] x, float[17,2,5,5] w, float[17] b) => (float[2,17,21,20] y) "
+             "{ y = Conv <auto_pad = \"SAME_UPPER\", kernel_shape = [5, 5]> (x, w, b) }"},
+    {.text = "g (double[1,1,5,5] x, double[1,1,2,2] w) => (double[1,1,3,3] y) { y = Conv <auto_pad = \"SAME_LOWER\", strides = [2, 2]> (x, w) }"},
+    {.text = "g (double[1,1,5,5] x, double[1,1,2,2] w) => (double[1,1,4,4] y) { y = Conv <auto_pad = \"VALID\", pads = [1, 1, 1, 1]> (x, w) }"},
+    {.text = "g (double[2,6,5,4] x, double[4,3,3,3] w, double[4] b) => (double[2,4,5,4] y) { y = Conv <group = 2, pads = [1, 1, 1, 1]> (x, w, b) }"},
+    {.text = "g (float[2,20,7,9] x, float[20,1,3,3] w, float[20] b) => (float[2,20,7,9] y) { y = Conv <group = 20, pads = [1, 1, 1, 1]> (x, w, b) }"},
+    {.text = "g (double[2,3,7,9] x, double[6,1,3,3] w) => (double[2,6,4,5] y) { y = Conv <group = 3, strides = [2, 2], pads = [1, 1, 1, 1]> (x, w) }"},
+    {.text = "g (float[2,9,6,5] x, float[10,9,1,1] w, float[10] b) => (float[2,10,6,5] y) { y = Conv(x, w, b) }"},
+    {.text = "g (double[2,3,6,5] x, double[4,3,1,1] w) => (double[2,4,3,3] y) { y = Conv <strides = [2, 2]> (x, w) }"},
+    {.text = "g (double[2,4,5] x, double[6,2,1] w) => (double[2,6,5] y) { y = Conv <group = 2> (x, w) }"},
+    {.text = "g (double[2,3,9] x, double[4,3,3] w, double[4] b) => (double[2,4,5] y) "
+             "{ y = Conv <strides = [2], dilations = [2], pads = [2, 2]> (x, w, b) }"},
+    {.text = "g (double[2,2,4,5,6] x, double[3,2,2,3,2] w, double[3] b) => (double[2,3,3,2,7] y) "
+             "{ y = Conv <strides = [1, 2, 1], pads = [0, 0, 1, 0, 0, 1]> (x, w, b) }"},
+    {.text = "g (float[2,0,4,4] x, float[3,0,2,2] w, float[3] b) => (float[2,3,3,3] y) { y = Conv(x, w, b) }"},
+    {.text = "g (float[0,2,4,4] x, float[3,2,2,2] w) => (float[0,3,3,3] y) { y = Conv(x, w) }"},
+    {.text = "g (float[1,3,4,4] x, float[2,2,3,3] w) => (float[1,2,2,2] y) { y = Conv(x, w) }", .error = "is for 2 channels, expected 3"},
+    {.text = "g (float[1,3,4,4] x, float[2,3,5,5] w) => (float[1,2,1,1] y) { y = Conv(x, w) }", .error = "does not fit"},
+    {.text = "g (float[1,3,4,4] x, float[2,3,3] w) => (float[1,2,2,2] y) { y = Conv(x, w) }", .error = "has rank 3, expected 4"},
+    {.text = "g (float[1,3,4,4] x, float[2,3,3,3] w) => (float[1,2,2,2] y) { y = Conv <kernel_shape = [3, 2]> (x, w) }",
+     .error = "has 2 for spatial axis 1"},
+    {.text = "g (float[1,3,4,4] x, float[2,3,3,3] w) => (float[1,2,2,2] y) { y = Conv <strides = [0, 1]> (x, w) }",
+     .error = "attribute 'strides' contains 0"},
+    {.text = "g (float[1,3,4,4] x, float[2,3,3,3] w) => (float[1,2,2,2] y) { y = Conv <pads = [1, 1]> (x, w) }",
+     .error = "attribute 'pads' has 2 numbers, expected 4"},
+    {.text = "g (float[1,3,4,4] x, float[2,1,3,3] w) => (float[1,2,2,2] y) { y = Conv <group = 2> (x, w) }",
+     .error = "cannot be divided into 2 groups"},
+    {.text = "g (float[1,3,4,4] x, float[2,3,3,3] w, float[3] b) => (float[1,2,2,2] y) { y = Conv(x, w, b) }",
+     .error = "not a list of 2 numbers"},
+    {.text = "g (float[3,4] x, float[2,3] w) => (float[1,2] y) { y = Conv(x, w) }", .error = "has rank 2, expected 3 to 5"},
+    {0}};
+
+static const struct op_sample input_grad_samples[] = {
+    {.text = "g (double[2,4,4,3] dy, double[4,3,3,3] w) => (double[2,3,9,8] dx) "
+             "{ dx = stepc.ConvGradInput <shape = [2, 3, 9, 8], strides = [2, 3], pads = [0, 1, 1, 1]> (dy, w) }"},
+    {.text = "g (float[2,9,7,6] dy, float[9,2,3,3] w) => (float[2,2,9,8] dx) { dx = stepc.ConvGradInput <shape = [2, 2, 9, 8]> (dy, w) }"},
+    {.text = "g (double[1,2,3] dy, double[2,1,1] w) => (double[1,2,6] dx) "
+             "{ dx = stepc.ConvGradInput <shape = [1, 2, 6], strides = [2], group = 2> (dy, w) }"},
+    {.text = "g (double[1,2,3] dy, double[2,1,1] w) => (double[1,1,6] dx) { dx = stepc.ConvGradInput <shape = [1, 1, 6]> (dy, w) }",
+     .error = "does not have the shape of the convolution's output"},
+    {0}};
+static const struct op_sample weight_grad_samples[] = {
+    {.text = "g (double[2,4,4,3] dy, double[2,3,9,8] x) => (double[4,3,3,3] dw) "
+             "{ dw = stepc.ConvGradWeight <kernel_shape = [3, 3], strides = [2, 3], pads = [0, 1, 1, 1]> (dy, x) }"},
+    {.text = "g (float[2,19,7,6] dy, float[2,2,9,8] x) => (float[19,2,3,3] dw) { dw = stepc.ConvGradWeight <kernel_shape = [3, 3]> (dy, x) }"},
+    {.text = "g (float[2,19,7,6] dy, float[2,2,9,8] x) => (float[19,2,3,3] dw) { dw = stepc.ConvGradWeight(dy, x) }",
+     .error = "attribute 'kernel_shape' is missing"},
+    {0}};
+
+const struct op_def op_defs_conv[] = {
+    {.name = "Conv", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = conv_infer,
+     .grad = conv_grad, .eval = conv_eval, .lower = lower_conv_forward, .samples = samples},
+    {.domain = DOMAIN_STEPC, .name = "ConvGradInput", .versions = grad_versions, .inputs = input_grad_inputs,
+     .outputs = input_grad_outputs, .attrs = grad_attrs, .infer = input_grad_infer, .grad = input_grad_grad,
+     .eval = input_grad_eval, .lower = input_grad_lower, .samples = input_grad_samples},
+    {.domain = DOMAIN_STEPC, .name = "ConvGradWeight", .versions = grad_versions, .inputs = weight_grad_inputs,
+     .outputs = weight_grad_outputs, .attrs = grad_attrs, .infer = weight_grad_infer, .grad = weight_grad_grad,
+     .eval = weight_grad_eval, .lower = weight_grad_lower, .samples = weight_grad_samples},
+    {0}};

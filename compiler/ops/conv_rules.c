@@ -1,0 +1,274 @@
+/* Convolutions as kernels: windows of 1 with stride 1 are matrix products, everything else is templates/conv.c. What the template
+ * needs to know of an axis is worked out here, and where each position of the window lies in the padded image becomes a table. */
+#include "ops/conv_rules.h"
+
+#define SLACK 32      /* elements that a vector may read behind its operand: two of 16 */
+#define FLAT_UNIT 32  /* windows that a tile computes at a time, at most */
+#define ROWS_MOST 8   /* rows of a tile, at most */
+
+static const char *const axis_letters = "DHW";
+
+static void bind_axis(struct lower_ctx *c, const char *prefix, int axis, const char *suffix, int64_t x)
+{
+    lower_template_int(c, arena_printf(c->arena, "%s%c%s", prefix, axis_letters[axis], suffix), x);
+}
+
+/* One axis of the image that windows are computed from (templates/conv.c has the meaning of each). */
+struct image_axis {
+    int64_t size, stride, pad; /* what is copied; pad may be negative */
+    int64_t phases, length;
+    int64_t windows;
+};
+
+static void bind_image(struct lower_ctx *c, const struct image_axis *a)
+{
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        bind_axis(c, "", i, "", a[i].size);
+        bind_axis(c, "S", i, "", a[i].stride);
+        bind_axis(c, "PAD_", i, "", a[i].pad);
+        bind_axis(c, "P", i, "", a[i].phases);
+        bind_axis(c, "Q", i, "", a[i].length);
+        bind_axis(c, "O", i, "", a[i].windows);
+    }
+}
+
+static int64_t image_channel(const struct image_axis *a)
+{
+    int64_t n = 1;
+    for (int i = 0; i < WINDOW_AXES; i++)
+        n *= a[i].phases * a[i].length;
+    return n;
+}
+
+/* Windows of one channel as one line over whole lines of the image, rounded up for vectors. */
+static int64_t flat_step(const struct image_axis *a)
+{
+    const int64_t n = ((a[0].windows - 1) * a[1].length + a[1].windows - 1) * a[2].length + a[2].windows;
+    return (n + FLAT_UNIT - 1) / FLAT_UNIT * FLAT_UNIT;
+}
+
+static int64_t flat_rows(int64_t rows)
+{
+    return rows < ROWS_MOST ? rows : ROWS_MOST;
+}
+
+static void bind_operand(struct lower_ctx *c, const char *param, int i)
+{
+    const struct view v = lower_contiguous(c, i);
+    const struct access a = {.buffer = v.buffer, .offset = v.offset};
+    lower_template_operand(c, param, &a);
+}
+
+static void bind_table(struct lower_ctx *c, const int64_t *x, int64_t count)
+{
+    struct tensor *t = tensor_new(c->arena, DTYPE_INT32, &SHAPE(count));
+    for (int64_t i = 0; i < count; i++)
+        tensor_set_int(t, i, x[i]);
+    const struct access a = lower_table(c, "conv_taps", t);
+    lower_template_operand(c, "taps", &a);
+}
+
+/* ---- images of x ---------------------------------------------------------------------------------------------------- */
+
+static struct image_axis axis_of_x(const struct window_axis *w)
+{
+    const int64_t reach = (w->size - 1) * w->dilation;
+    return (struct image_axis){.size = w->in, .stride = w->stride, .pad = w->pad_begin,
+                               .phases = reach + 1 < w->stride ? reach + 1 : w->stride,
+                               .length = w->out + reach / w->stride, .windows = w->out};
+}
+
+/* Distance of each position of the window from the window's place. */
+static int64_t *distances_in_x(struct arena *arena, const struct window *w, const struct image_axis *a)
+{
+    const int64_t count = window_size(w);
+    int64_t *at = arena_array(arena, int64_t, (size_t)count);
+    for (int64_t t = 0; t < count; t++) {
+        int64_t rest = t, phase = 0, place = 0, phase_unit = 1, place_unit = 1;
+        for (int i = WINDOW_AXES - 1; i >= 0; i--) {
+            const int64_t reach = rest % w->axis[i].size * w->axis[i].dilation;
+            rest /= w->axis[i].size;
+            phase += reach % w->axis[i].stride * phase_unit;
+            place += reach / w->axis[i].stride * place_unit;
+            phase_unit *= a[i].phases;
+            place_unit *= a[i].length;
+        }
+        at[t] = phase * place_unit + place;
+    }
+    return at;
+}
+
+static void bind_sizes(struct lower_ctx *c, const struct conv *v, int64_t channels, int64_t rows)
+{
+    lower_template_int(c, "N", v->n);
+    lower_template_int(c, "G", v->groups);
+    lower_template_int(c, "CHANNELS", channels);
+    lower_template_int(c, "ROWS", rows);
+    lower_template_int(c, "TAPS", window_size(&v->window));
+    lower_template_int(c, "SLACK", SLACK);
+}
+
+static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
+{
+    struct image_axis a[WINDOW_AXES];
+    for (int i = 0; i < WINDOW_AXES; i++)
+        a[i] = axis_of_x(&v->window.axis[i]);
+    lower_template(c, "conv", lower_out_dtype(c, 0));
+    bind_sizes(c, v, v->c, v->o);
+    bind_image(c, a);
+    lower_template_int(c, "FLAT_STEP", flat_step(a));
+    bind_operand(c, "x", x);
+    bind_operand(c, "w", w);
+    bind_table(c, distances_in_x(c->arena, &v->window, a), window_size(&v->window));
+    lower_template_scratch(c, "scratch", v->c * image_channel(a) + SLACK + flat_rows(v->o) * flat_step(a));
+}
+
+static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy, int x)
+{
+    struct image_axis a[WINDOW_AXES];
+    const int64_t packed = (v->o + 3) / 4 * 4;
+    for (int i = 0; i < WINDOW_AXES; i++)
+        a[i] = axis_of_x(&v->window.axis[i]);
+    lower_template(c, "conv_grad_weight", lower_out_dtype(c, 0));
+    bind_sizes(c, v, v->c, v->o);
+    bind_image(c, a);
+    lower_template_int(c, "PACKED", packed);
+    bind_operand(c, "dy", dy);
+    bind_operand(c, "x", x);
+    bind_table(c, distances_in_x(c->arena, &v->window, a), window_size(&v->window));
+    lower_template_scratch(c, "scratch", v->c * image_channel(a) + SLACK + window_out_count(&v->window) * packed + SLACK +
+                                             v->c * window_size(&v->window) * packed);
+}
+
+/* ---- images of dy --------------------------------------------------------------------------------------------------- */
+
+/* dx is computed phase by phase: element i = stride * (first + j) + phase - pad_begin is window j, and reads dy at
+ * first + j - distance / stride for each position of the window whose distance has that phase. */
+static struct image_axis axis_of_dy(const struct window_axis *w)
+{
+    const int64_t reach = (w->size - 1) * w->dilation / w->stride, first = w->pad_begin / w->stride;
+    const int64_t windows = (w->in - 1 + w->pad_begin) / w->stride - first + 1;
+    return (struct image_axis){.size = w->out, .stride = 1, .pad = reach - first, .phases = 1, .length = windows + reach, .windows = windows};
+}
+
+/* Distances, positions of the window in the order of phases, then where each phase begins. */
+static int64_t table_for_dy(struct arena *arena, const struct window *w, const struct image_axis *a, int64_t **table)
+{
+    const int64_t count = window_size(w), phases = w->axis[0].stride * w->axis[1].stride * w->axis[2].stride;
+    int64_t *x = arena_array(arena, int64_t, (size_t)(2 * count + phases + 1)), done = 0;
+    for (int64_t p = 0; p < phases; p++) {
+        x[2 * count + p] = done;
+        for (int64_t t = 0; t < count; t++) {
+            int64_t rest = t, phase = 0, place = 0, phase_unit = 1, place_unit = 1;
+            for (int i = WINDOW_AXES - 1; i >= 0; i--) {
+                const struct window_axis *axis = &w->axis[i];
+                const int64_t distance = rest % axis->size * axis->dilation;
+                rest /= axis->size;
+                phase += distance % axis->stride * phase_unit;
+                place += ((axis->size - 1) * axis->dilation / axis->stride - distance / axis->stride) * place_unit;
+                phase_unit *= axis->stride;
+                place_unit *= a[i].length;
+            }
+            if (phase != p)
+                continue;
+            x[done] = place;
+            x[count + done++] = t;
+        }
+    }
+    x[2 * count + phases] = done;
+    *table = x;
+    return 2 * count + phases + 1;
+}
+
+static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, int w)
+{
+    struct image_axis a[WINDOW_AXES];
+    int64_t *table;
+    for (int i = 0; i < WINDOW_AXES; i++)
+        a[i] = axis_of_dy(&v->window.axis[i]);
+    lower_template(c, "conv_grad_input", lower_out_dtype(c, 0));
+    bind_sizes(c, v, v->o, v->c);
+    bind_image(c, a);
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        const struct window_axis *axis = &v->window.axis[i];
+        bind_axis(c, "X", i, "", axis->in);
+        bind_axis(c, "T", i, "", axis->stride);
+        bind_axis(c, "LOW_", i, "", axis->pad_begin / axis->stride * axis->stride - axis->pad_begin);
+    }
+    lower_template_int(c, "FLAT_STEP", flat_step(a));
+    bind_operand(c, "dy", dy);
+    bind_operand(c, "w", w);
+    const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
+    bind_table(c, table, count);
+    lower_template_scratch(c, "scratch", v->o * image_channel(a) + SLACK + v->o * v->c * window_size(&v->window) +
+                                             flat_rows(v->c) * flat_step(a));
+}
+
+/* ---- matrix products ------------------------------------------------------------------------------------------------ */
+
+/* Windows of one element that meet every element once, in one group. */
+static bool is_product(const struct conv *v)
+{
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        const struct window_axis *a = &v->window.axis[i];
+        if (a->size != 1 || a->stride != 1 || a->pad_begin != 0 || a->pad_end != 0)
+            return false;
+    }
+    return v->groups == 1;
+}
+
+/* y[n] = w x[n], dx[n] = w' dy[n] */
+static bool lower_as_product(struct lower_ctx *c, const struct conv *v, int image, int w, bool transposed, const struct expr *finish)
+{
+    const struct view x = lower_contiguous(c, image), weights = lower_contiguous(c, w);
+    const int64_t rows = transposed ? v->c : v->o, inner = transposed ? v->o : v->c, count = window_in_count(&v->window);
+    const struct view a = {.buffer = weights.buffer, .offset = weights.offset, .shape = SHAPE(v->n, rows, inner),
+                           .stride = {0, transposed ? 1 : v->c, transposed ? v->c : 1}};
+    const struct view b = {.buffer = x.buffer, .offset = x.offset, .shape = SHAPE(v->n, inner, count), .stride = {inner * count, count, 1}};
+    return lower_product(c, &a, &b, finish);
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------------------ */
+
+/* No term at all: the sum is 0. */
+static const struct expr *zero_result(const struct expr *result, void *data)
+{
+    return expr_number(data, result->dtype, 0);
+}
+
+static bool lower_without_terms(struct lower_ctx *c, struct shape loops, const struct view *to, const struct expr *finish)
+{
+    const struct expr_map map = {.arena = c->arena, .result = zero_result, .data = c->arena};
+    lower_kernel(c, NULL);
+    lower_store(c, lower_part(c, &loops), to, expr_substitute(&map, finish));
+    return true;
+}
+
+bool conv_lower(struct lower_ctx *c, const struct conv *v, enum conv_role result, int first, int second, const struct expr *finish)
+{
+    const int64_t size = window_size(&v->window), in = window_in_count(&v->window), out = window_out_count(&v->window);
+    struct shape loops = SHAPE(v->groups * v->o, v->c * size);
+    if (result == CONV_Y)
+        loops = SHAPE(v->n, v->groups * v->o, out);
+    if (result == CONV_X)
+        loops = SHAPE(v->n, v->groups * v->c, in);
+    const struct view whole = lower_out_view(c, 0), to = view_of_buffer(whole.buffer, &loops);
+    if (shape_count(&loops) == 0)
+        return true;
+    if (v->n == 0 || v->c == 0 || v->o == 0 || out == 0)
+        return lower_without_terms(c, loops, &to, finish);
+    if (result != CONV_W && is_product(v))
+        return lower_as_product(c, v, first, second, result == CONV_X, finish);
+    lower_contiguous(c, first); /* copies, where needed, are kernels before this one */
+    lower_contiguous(c, second);
+    lower_kernel(c, NULL);
+    if (result == CONV_Y)
+        lower_forward(c, v, first, second);
+    else if (result == CONV_X)
+        lower_input_grad(c, v, first, second);
+    else
+        lower_weight_grad(c, v, first, second);
+    struct part *p = lower_template_part(c, result == CONV_W ? "finish_weight" : "finish", loops.rank, loops.dim);
+    lower_store(c, p, &to, finish);
+    return true;
+}

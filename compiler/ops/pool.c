@@ -1,0 +1,668 @@
+/* Pooling: MaxPool, AveragePool, their derivatives stepc.MaxPoolGrad and stepc.AveragePoolGrad, and the global forms, which are
+ * written with other operators. Element i of a window is what its position t reads; positions in the padding do not take part.
+ *   MaxPool           y = the greatest element; of equal ones the first (row-major) counts; NaN is greater than all, the last NaN counts
+ *   MaxPoolGrad       dx[i] = sum of dy over the windows whose maximum is element i, in order of windows, from +0
+ *   AveragePool       y = (sum of the elements, row-major, from +0) / count. count: the elements of the window, with
+ *                     count_include_pad also its positions in the padding, but not those that ceil_mode reaches beyond it
+ *   AveragePoolGrad   dx[i] = sum of dy / count over the windows that contain i, in order of windows, from +0
+ * Ties as in PyTorch. MaxPool's value does not depend on dx: the second derivative in x is zero. Indices number the elements of the
+ * whole tensor; with storage_order = 1 the spatial axes of each channel are numbered with the first one fastest.
+ * Spec: ONNX MaxPool-1, -8 (Indices), -10 (ceil_mode, dilations), -11, -12 (int8, uint8), -22; AveragePool-1, -7
+ * (count_include_pad), -10 (ceil_mode), -11, -19 (dilations), -22; GlobalAveragePool-1, -22; GlobalMaxPool-1, -22. */
+#include "ops/window_rules.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- schema -------------------------------------------------------------------------------------------------------- */
+
+#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
+#define BYTES (DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8))
+#define LIST(label) {.name = (label), .type = ATTR_INTS, .no_default = true}
+#define NUMBER(label) {.name = (label), .type = ATTR_INT, .int_default = 0}
+#define ATTRS_1                                                                                                        \
+    {.name = "auto_pad", .type = ATTR_STRING, .string_default = "NOTSET"},                                             \
+        {.name = "kernel_shape", .type = ATTR_INTS, .required = true}, LIST("pads"), LIST("strides")
+static const struct op_attr attrs_1[] = {ATTRS_1, {0}};
+static const struct op_attr max_attrs_8[] = {ATTRS_1, NUMBER("storage_order"), {0}};
+static const struct op_attr max_attrs[] = {ATTRS_1, NUMBER("storage_order"), NUMBER("ceil_mode"), LIST("dilations"), {0}};
+static const struct op_attr average_attrs_7[] = {ATTRS_1, NUMBER("count_include_pad"), {0}};
+static const struct op_attr average_attrs_10[] = {ATTRS_1, NUMBER("count_include_pad"), NUMBER("ceil_mode"), {0}};
+static const struct op_attr average_attrs[] = {
+    ATTRS_1, NUMBER("count_include_pad"), NUMBER("ceil_mode"), LIST("dilations"), {0}};
+static const struct op_attr average_grad_attrs[] = {
+    ATTRS_1, NUMBER("count_include_pad"), NUMBER("ceil_mode"), LIST("dilations"), LIST("shape"), {0}};
+
+#define PARAM(label, set) {.name = (label), .type = 'T', .dtypes = (set)}
+static const struct op_param max_inputs[] = {PARAM("X", DTYPES_FLOATS | BYTES), {0}};
+static const struct op_param max_outputs_1[] = {PARAM("Y", 0), {0}};
+static const struct op_param max_outputs[] = {
+    PARAM("Y", DTYPES_FLOATS | BYTES),
+    {.name = "Indices", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OPTIONAL | PARAM_OUTPUT_NOT_DIFF},
+    {0}};
+static const struct op_param float_inputs[] = {PARAM("X", DTYPES_FLOATS), {0}};
+static const struct op_param float_outputs[] = {PARAM("Y", DTYPES_FLOATS), {0}};
+static const struct op_param max_grad_inputs[] = {PARAM("X", DTYPES_FLOATS), PARAM("dY", DTYPES_FLOATS), {0}};
+static const struct op_param average_grad_inputs[] = {PARAM("dY", DTYPES_FLOATS), {0}};
+static const struct op_param grad_outputs[] = {PARAM("dX", DTYPES_FLOATS), {0}};
+
+static const struct op_version max_versions[] = {
+    {.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1, .outputs = max_outputs_1},
+    {.since = 8, .dtypes = FLOATS_1, .attrs = max_attrs_8},
+    {.since = 10, .dtypes = FLOATS_1},
+    {.since = 11, .dtypes = FLOATS_1},
+    {.since = 12, .dtypes = FLOATS_1 | BYTES},
+    {.since = 22},
+    {0}};
+static const struct op_version average_versions[] = {{.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1},
+                                                     {.since = 7, .dtypes = FLOATS_1, .attrs = average_attrs_7},
+                                                     {.since = 10, .dtypes = FLOATS_1, .attrs = average_attrs_10},
+                                                     {.since = 11, .dtypes = FLOATS_1, .attrs = average_attrs_10},
+                                                     {.since = 19, .dtypes = FLOATS_1},
+                                                     {.since = 22},
+                                                     {0}};
+static const struct op_version global_versions[] = {{.since = 1, .dtypes = FLOATS_1}, {.since = 22}, {0}};
+static const struct op_version grad_versions[] = {{.since = 1}, {0}};
+
+/* ---- shapes -------------------------------------------------------------------------------------------------------- */
+
+#define WINDOW_MOST (1 << 24) /* elements of a window */
+
+static const int64_t *kernel_shape(const struct node *n)
+{
+    const int64_t *size;
+    size_t count;
+    op_attr_ints(n, "kernel_shape", &size, &count);
+    return size;
+}
+
+static struct window pool_window(const struct node *n, const struct shape *x)
+{
+    return window_of(n, x, kernel_shape(n));
+}
+
+static bool flag(const struct node *n, const char *name)
+{
+    return op_attr_int(n, name) != 0;
+}
+
+/* Every window must have an element: nobody says what the maximum of nothing is. */
+static bool check_windows(struct infer_ctx *c, const struct window *w)
+{
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        const struct window_axis *a = &w->axis[i];
+        for (int64_t o = 0; o < a->out; o++) {
+            if (window_axis_population(a, o, false) > 0)
+                continue;
+            return infer_error(c, "window %lld along spatial axis %d lies in the padding", (long long)o, i - (WINDOW_AXES - w->rank));
+        }
+    }
+    return true;
+}
+
+/* The window over x, checked. */
+static bool infer_window(struct infer_ctx *c, const struct shape *x, struct window *w)
+{
+    const int64_t *size;
+    int64_t elements = 1;
+    if (!window_infer_kernel(c, x->rank - 2, true, &size))
+        return false;
+    for (int i = 0; i < x->rank - 2; i++) {
+        elements *= size[i];
+        if (elements > WINDOW_MOST)
+            return infer_error(c, "a window has more than %d elements", WINDOW_MOST);
+    }
+    return window_infer(c, x, size, w);
+}
+
+static bool pool_infer(struct infer_ctx *c)
+{
+    struct window w;
+    if (window_infer_rank(c, 0) == 0 || !infer_window(c, infer_shape(c, 0), &w))
+        return false;
+    const struct shape y = window_out_shape(&w, infer_shape(c, 0)->dim[0], infer_shape(c, 0)->dim[1]);
+    return infer_out(c, 0, DTYPE_UNDEFINED, &y) && check_windows(c, &w);
+}
+
+static bool max_infer(struct infer_ctx *c)
+{
+    const int64_t order = op_attr_int(c->node, "storage_order");
+    if (order != 0 && order != 1)
+        return infer_error(c, "attribute 'storage_order' is %lld, expected 0 or 1", (long long)order);
+    return pool_infer(c) && infer_out(c, 1, DTYPE_INT64, &c->out[0].shape);
+}
+
+static bool check_dy(struct infer_ctx *c, int i, const struct shape *x)
+{
+    struct window w;
+    if (!infer_window(c, x, &w))
+        return false;
+    const struct shape y = window_out_shape(&w, x->dim[0], x->dim[1]);
+    if (!shape_equal(&y, infer_shape(c, i)))
+        return infer_error(c, "input %d '%s' does not have the shape of the pool's output", i, infer_in(c, i)->name);
+    return infer_out(c, 0, DTYPE_UNDEFINED, x) && check_windows(c, &w);
+}
+
+static bool max_grad_infer(struct infer_ctx *c)
+{
+    return window_infer_rank(c, 0) != 0 && check_dy(c, 1, infer_shape(c, 0));
+}
+
+static struct shape shape_attr(const struct node *n)
+{
+    struct shape s = {0};
+    const int64_t *x;
+    size_t count;
+    if (op_attr_ints(n, "shape", &x, &count))
+        for (size_t i = 0; i < count && i < SHAPE_MAX_RANK; i++)
+            s.dim[s.rank++] = x[i];
+    return s;
+}
+
+static bool average_grad_infer(struct infer_ctx *c)
+{
+    const struct shape x = shape_attr(c->node);
+    if (window_infer_rank(c, 0) == 0)
+        return false;
+    if (x.rank != infer_rank(c, 0))
+        return infer_error(c, "attribute 'shape' has %d numbers, expected %d", x.rank, infer_rank(c, 0));
+    for (int d = 0; d < x.rank; d++)
+        if (x.dim[d] < 0)
+            return infer_error(c, "attribute 'shape' contains %lld", (long long)x.dim[d]);
+    return check_dy(c, 0, &x);
+}
+
+/* ---- gradients ----------------------------------------------------------------------------------------------------- */
+
+static void make_attrs(const struct node *n, const struct window *w, struct window_attrs *a)
+{
+    window_make_attrs(w, a);
+    a->attr[WINDOW_ATTRS] = attr_int("ceil_mode", op_attr_int(n, "ceil_mode"));
+}
+
+static bool max_grad(struct grad_ctx *c)
+{
+    struct window_attrs a;
+    struct value *x = grad_input(c, 0);
+    const struct window w = pool_window(c->node, &x->shape);
+    make_attrs(c->node, &w, &a);
+    return grad_accumulate(c, 0, build_with(c, "stepc.MaxPoolGrad", a.attr, x, grad_of_output(c, 0)));
+}
+
+/* dx = MaxPoolGrad(x, dy), u flows into dx: what flows into dy is u where the maxima of x are. */
+static bool max_grad_grad(struct grad_ctx *c)
+{
+    struct window_attrs a;
+    struct value *x = grad_input(c, 0), *dy = grad_input(c, 1), *u = grad_of_output(c, 0);
+    const struct window w = pool_window(c->node, &x->shape);
+    make_attrs(c->node, &w, &a);
+    const struct node *pool = build_node(c->b, "MaxPool", a.attr, &x, 1, 2);
+    if (c->b->failed)
+        return false;
+    struct value *flat = build_reshape(c->b, u, &SHAPE(shape_count(&u->shape)));
+    struct value *at = build_reshape(c->b, pool->outputs.data[1], &SHAPE(shape_count(&dy->shape)));
+    return grad_accumulate(c, 1, build_reshape(c->b, build(c, "Gather", flat, at), &dy->shape));
+}
+
+static bool average_grad(struct grad_ctx *c)
+{
+    struct window_attrs a;
+    const struct shape *x = &grad_input(c, 0)->shape;
+    const struct window w = pool_window(c->node, x);
+    make_attrs(c->node, &w, &a);
+    a.attr[WINDOW_ATTRS + 1] = attr_int("count_include_pad", op_attr_int(c->node, "count_include_pad"));
+    a.attr[WINDOW_ATTRS + 2] = attr_ints("shape", x->dim, (size_t)x->rank);
+    return grad_accumulate(c, 0, build_with(c, "stepc.AveragePoolGrad", a.attr, grad_of_output(c, 0)));
+}
+
+static bool average_grad_grad(struct grad_ctx *c)
+{
+    struct window_attrs a;
+    const struct shape x = shape_attr(c->node);
+    const struct window w = pool_window(c->node, &x);
+    make_attrs(c->node, &w, &a);
+    a.attr[WINDOW_ATTRS + 1] = attr_int("count_include_pad", op_attr_int(c->node, "count_include_pad"));
+    return grad_accumulate(c, 0, build_with(c, "AveragePool", a.attr, grad_of_output(c, 0)));
+}
+
+/* ---- values -------------------------------------------------------------------------------------------------------- */
+
+/* The element of window o with the maximum; x begins at `base`. */
+static int64_t find_maximum(const struct eval_tensor *x, const struct window *w, int64_t base, int64_t o)
+{
+    const int64_t size = window_size(w);
+    int64_t best = -1;
+    for (int64_t t = 0; t < size; t++) {
+        const int64_t i = window_element(w, o, t);
+        if (i < 0)
+            continue;
+        if (best < 0 || (x->f != NULL ? x->f[base + i] > x->f[base + best] || isnan(x->f[base + i])
+                                      : x->i[base + i] > x->i[base + best]))
+            best = i;
+    }
+    return best;
+}
+
+static int64_t element_number(const struct window *w, int64_t i, bool column_major)
+{
+    const struct window_axis *a = w->axis;
+    if (!column_major)
+        return i;
+    const int64_t x = i % a[2].in, y = i / a[2].in % a[1].in, z = i / a[2].in / a[1].in;
+    return z + a[0].in * (y + a[1].in * x);
+}
+
+static bool max_eval(struct eval_ctx *c)
+{
+    const struct eval_tensor *x = eval_input(c, 0);
+    struct eval_tensor *y = eval_output(c, 0);
+    int64_t *indices = eval_wants(c, 1) ? eval_out_i(c, 1) : NULL;
+    const struct window w = pool_window(c->node, &x->shape);
+    const int64_t in = window_in_count(&w), out = window_out_count(&w), planes = x->shape.dim[0] * x->shape.dim[1];
+    const bool column_major = flag(c->node, "storage_order");
+    for (int64_t k = 0; k < planes * out; k++) {
+        const int64_t base = k / out * in, i = find_maximum(x, &w, base, k % out);
+        if (y != NULL && y->f != NULL)
+            y->f[k] = x->f[base + i];
+        else if (y != NULL)
+            y->i[k] = x->i[base + i];
+        if (indices != NULL)
+            indices[k] = base + element_number(&w, i, column_major);
+    }
+    return true;
+}
+
+static bool max_grad_eval(struct eval_ctx *c)
+{
+    const struct eval_tensor *x = eval_input(c, 0);
+    const double *dy = eval_f(c, 1);
+    double *dx = eval_out_f(c, 0);
+    const struct window w = pool_window(c->node, &x->shape);
+    const int64_t in = window_in_count(&w), out = window_out_count(&w), planes = x->shape.dim[0] * x->shape.dim[1];
+    for (int64_t k = 0; dx != NULL && k < planes * out; k++) {
+        const int64_t base = k / out * in;
+        double *sum = &dx[base + find_maximum(x, &w, base, k % out)];
+        *sum = eval_round(c, *sum + dy[k]);
+    }
+    return true;
+}
+
+static bool average_eval(struct eval_ctx *c)
+{
+    const struct eval_tensor *x = eval_input(c, 0);
+    double *y = eval_out_f(c, 0);
+    const struct window w = pool_window(c->node, &x->shape);
+    const int64_t in = window_in_count(&w), out = window_out_count(&w), planes = x->shape.dim[0] * x->shape.dim[1];
+    const int64_t size = window_size(&w);
+    const bool padding = flag(c->node, "count_include_pad");
+    for (int64_t k = 0; y != NULL && k < planes * out; k++) {
+        double sum = 0;
+        for (int64_t t = 0; t < size; t++) {
+            const int64_t i = window_element(&w, k % out, t);
+            if (i >= 0)
+                sum = eval_round(c, sum + x->f[k / out * in + i]);
+        }
+        y[k] = eval_round(c, sum / eval_round(c, (double)window_population(&w, k % out, padding)));
+    }
+    return true;
+}
+
+static bool average_grad_eval(struct eval_ctx *c)
+{
+    const struct shape shape = shape_attr(c->node);
+    const double *dy = eval_f(c, 0);
+    double *dx = eval_out_f(c, 0);
+    const struct window w = pool_window(c->node, &shape);
+    const int64_t in = window_in_count(&w), out = window_out_count(&w), planes = shape.dim[0] * shape.dim[1], size = window_size(&w);
+    const bool padding = flag(c->node, "count_include_pad");
+    for (int64_t k = 0; dx != NULL && k < planes * out; k++) {
+        const double share = eval_round(c, dy[k] / eval_round(c, (double)window_population(&w, k % out, padding)));
+        for (int64_t t = 0; t < size; t++) {
+            const int64_t i = window_element(&w, k % out, t);
+            if (i >= 0)
+                dx[k / out * in + i] = eval_round(c, dx[k / out * in + i] + share);
+        }
+    }
+    return true;
+}
+
+/* ---- code: maps ----------------------------------------------------------------------------------------------------- */
+
+#define UNROLLED 16 /* elements of a window that are written out */
+
+/* Small windows within the input: each element is one strided load, and the result a map that fusion can place anywhere. */
+static bool is_map(const struct window *w)
+{
+    return !window_leaves_input(w) && window_size(w) <= UNROLLED;
+}
+
+/* Position t of all windows, over [n, channels, spatial axes of the output]. */
+static const struct expr *load_position(struct lower_ctx *c, const struct view *x, const struct window *w, int64_t t)
+{
+    struct view v = {.buffer = x->buffer, .offset = x->offset, .shape = *lower_out_shape(c, 0)};
+    v.stride[0] = x->stride[0];
+    v.stride[1] = x->stride[1];
+    for (int i = WINDOW_AXES - 1; i >= WINDOW_AXES - w->rank; i--) {
+        const struct window_axis *a = &w->axis[i];
+        const int d = 2 + i - (WINDOW_AXES - w->rank);
+        v.offset += t % a->size * a->dilation * x->stride[d];
+        v.stride[d] = a->stride * x->stride[d];
+        t /= a->size;
+    }
+    return lower_load(c, &v);
+}
+
+static const struct expr *greater_of(struct arena *a, const struct expr *best, const struct expr *v)
+{
+    const struct expr *greater = expr_binary(a, EXPR_LT, best, v);
+    if (dtype_is_float(v->dtype))
+        greater = expr_binary(a, EXPR_OR, greater, expr_unary(a, EXPR_NOT, expr_binary(a, EXPR_EQ, v, v)));
+    return expr_select(a, greater, v, best);
+}
+
+static bool lower_max_map(struct lower_ctx *c, const struct window *w)
+{
+    const struct view x = lower_view_of(c, 0);
+    const struct expr *best = load_position(c, &x, w, 0);
+    for (int64_t t = 1; t < window_size(w); t++)
+        best = greater_of(c->arena, best, load_position(c, &x, w, t));
+    return lower_map(c, best);
+}
+
+static bool lower_average_map(struct lower_ctx *c, const struct window *w)
+{
+    const struct view x = lower_view_of(c, 0);
+    const enum dtype d = lower_dtype(c, 0);
+    const struct expr *sum = expr_number(c->arena, d, 0);
+    for (int64_t t = 0; t < window_size(w); t++)
+        sum = expr_binary(c->arena, EXPR_ADD, sum, load_position(c, &x, w, t));
+    return lower_map(c, expr_binary(c->arena, EXPR_DIV, sum, expr_number(c->arena, d, (double)window_size(w))));
+}
+
+/* ---- code: templates ------------------------------------------------------------------------------------------------ */
+
+static void bind_axis(struct lower_ctx *c, const char *prefix, int axis, int64_t x)
+{
+    lower_template_int(c, arena_printf(c->arena, "%s%c", prefix, "DHW"[axis]), x);
+}
+
+static void bind_window(struct lower_ctx *c, const char *tmpl, const struct window *w, int64_t planes, enum dtype type, bool padding)
+{
+    lower_template(c, tmpl, type);
+    lower_template_int(c, "PLANES", planes);
+    lower_template_int(c, "FLOATS", dtype_is_float(type));
+    lower_template_int(c, "COLUMN_MAJOR", 0);
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        const struct window_axis *a = &w->axis[i];
+        bind_axis(c, "", i, a->in);
+        bind_axis(c, "O", i, a->out);
+        bind_axis(c, "K", i, a->size);
+        bind_axis(c, "S", i, a->stride);
+        bind_axis(c, "L", i, a->dilation);
+        bind_axis(c, "PAD_", i, a->pad_begin);
+        bind_axis(c, "BEGIN_", i, padding ? -a->pad_begin : 0);
+        bind_axis(c, "END_", i, padding ? a->in + a->pad_end : a->in);
+    }
+}
+
+static void bind_operand(struct lower_ctx *c, const char *param, int i)
+{
+    const struct view v = lower_contiguous(c, i);
+    const struct access a = {.buffer = v.buffer, .offset = v.offset};
+    lower_template_operand(c, param, &a);
+}
+
+static void add_finish(struct lower_ctx *c, const char *hole, int output, int64_t planes, int64_t count)
+{
+    const struct view out = lower_out_view(c, output), to = view_of_buffer(out.buffer, &SHAPE(planes, count));
+    struct part *p = lower_template_part(c, hole, 2, to.shape.dim);
+    lower_store(c, p, &to, expr_result(c->arena, lower_out_dtype(c, output)));
+}
+
+static int64_t planes_of(const struct shape *x)
+{
+    return x->dim[0] * x->dim[1];
+}
+
+static bool max_lower(struct lower_ctx *c)
+{
+    const struct window w = pool_window(c->node, lower_shape(c, 0));
+    const int64_t planes = planes_of(lower_shape(c, 0)), out = window_out_count(&w);
+    if (!lower_wants(c, 1) && is_map(&w))
+        return lower_max_map(c, &w);
+    for (int o = 0; o < 2; o++)
+        if (lower_wants(c, o))
+            lower_out_view(c, o);
+    if (planes * out == 0)
+        return true;
+    lower_contiguous(c, 0);
+    lower_kernel(c, NULL);
+    bind_window(c, "max_pool", &w, planes, lower_dtype(c, 0), false);
+    lower_template_int(c, "COLUMN_MAJOR", op_attr_int(c->node, "storage_order"));
+    bind_operand(c, "x", 0);
+    if (lower_wants(c, 0))
+        add_finish(c, "finish", 0, planes, out);
+    if (lower_wants(c, 1))
+        add_finish(c, "finish_index", 1, planes, out);
+    return true;
+}
+
+/* Windows side by side, from the first element on. */
+static bool lies_apart(const struct window *w)
+{
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        const struct window_axis *a = &w->axis[i];
+        if (a->stride != a->size || (a->dilation != 1 && a->size > 1))
+            return false;
+    }
+    return !window_leaves_input(w);
+}
+
+static bool lower_zeros(struct lower_ctx *c)
+{
+    return lower_map(c, expr_number(c->arena, lower_out_dtype(c, 0), 0));
+}
+
+static bool max_grad_lower(struct lower_ctx *c)
+{
+    const struct window w = pool_window(c->node, lower_shape(c, 0));
+    const int64_t planes = planes_of(lower_shape(c, 0));
+    const bool apart = lies_apart(&w) && window_size(&w) <= 1 << 20; /* positions are numbered in T */
+    if (planes * window_out_count(&w) == 0)
+        return lower_zeros(c);
+    lower_contiguous(c, 0);
+    lower_contiguous(c, 1);
+    lower_kernel(c, NULL);
+    bind_window(c, apart ? "max_pool_grad_apart" : "max_pool_grad", &w, planes, lower_dtype(c, 0), false);
+    bind_operand(c, "x", 0);
+    bind_operand(c, "dy", 1);
+    lower_template_scratch(c, "scratch", apart ? 4 * w.axis[2].in : window_in_count(&w));
+    add_finish(c, "finish", 0, planes, window_in_count(&w));
+    return true;
+}
+
+static bool average_lower(struct lower_ctx *c)
+{
+    const struct window w = pool_window(c->node, lower_shape(c, 0));
+    const int64_t planes = planes_of(lower_shape(c, 0)), out = window_out_count(&w);
+    if (is_map(&w) || planes * out == 0)
+        return lower_average_map(c, &w);
+    lower_contiguous(c, 0);
+    lower_kernel(c, NULL);
+    bind_window(c, "average_pool", &w, planes, lower_dtype(c, 0), flag(c->node, "count_include_pad"));
+    bind_operand(c, "x", 0);
+    add_finish(c, "finish", 0, planes, out);
+    return true;
+}
+
+static bool average_grad_lower(struct lower_ctx *c)
+{
+    const struct shape *x = lower_out_shape(c, 0);
+    const struct window w = pool_window(c->node, x);
+    if (planes_of(x) * window_out_count(&w) == 0)
+        return lower_zeros(c);
+    lower_contiguous(c, 0);
+    lower_kernel(c, NULL);
+    bind_window(c, "average_pool_grad", &w, planes_of(x), lower_dtype(c, 0), flag(c->node, "count_include_pad"));
+    bind_operand(c, "dy", 0);
+    lower_template_scratch(c, "scratch", window_in_count(&w));
+    add_finish(c, "finish", 0, planes_of(x), window_in_count(&w));
+    return true;
+}
+
+/* ---- global pooling ------------------------------------------------------------------------------------------------- */
+
+static bool global_infer(struct infer_ctx *c)
+{
+    struct shape y = *infer_shape(c, 0);
+    if (y.rank < 3)
+        return infer_error(c, "input 0 '%s' has rank %d, expected at least 3: [N, C, spatial axes]", infer_in(c, 0)->name, y.rank);
+    if (shape_count_range(&y, 2, y.rank) == 0)
+        return infer_error(c, "input 0 '%s' has no elements to pool", infer_in(c, 0)->name);
+    for (int d = 2; d < y.rank; d++)
+        y.dim[d] = 1;
+    return infer_out(c, 0, DTYPE_UNDEFINED, &y);
+}
+
+/* The mean over the spatial axes, as ReduceMean. */
+static bool global_average_expand(struct expand_ctx *c)
+{
+    struct value *x = expand_in(c, 0);
+    int64_t axes[SHAPE_MAX_RANK];
+    size_t count = 0;
+    for (int d = 2; d < x->shape.rank; d++)
+        axes[count++] = d;
+    return expand_out(c, 0, build_with(c, "ReduceMean", ATTRS(attr_int("keepdims", 1)), x, build_ints(c->b, axes, count)));
+}
+
+static bool global_average_eval(struct eval_ctx *c)
+{
+    const struct eval_tensor *x = eval_input(c, 0);
+    double *y = eval_out_f(c, 0);
+    const int64_t planes = planes_of(&x->shape), count = shape_count_range(&x->shape, 2, x->shape.rank);
+    for (int64_t p = 0; y != NULL && p < planes; p++)
+        y[p] = eval_round(c, eval_sum_lanes(c, x->dtype, x->f + p * count, count, 1) / eval_round(c, (double)count));
+    return true;
+}
+
+/* One window over all spatial axes, so that ties are MaxPool's. */
+static bool global_max_expand(struct expand_ctx *c)
+{
+    struct value *x = expand_in(c, 0);
+    const int64_t count = shape_count_range(&x->shape, 2, x->shape.rank);
+    struct value *flat = build_reshape(c->b, x, &SHAPE(x->shape.dim[0], x->shape.dim[1], count));
+    struct value *y = build_with(c, "MaxPool", ATTRS(attr_ints("kernel_shape", &count, 1)), flat);
+    struct shape to = x->shape;
+    for (int d = 2; d < to.rank; d++)
+        to.dim[d] = 1;
+    return expand_out(c, 0, build_reshape(c->b, y, &to));
+}
+
+static bool global_max_eval(struct eval_ctx *c)
+{
+    const struct eval_tensor *x = eval_input(c, 0);
+    double *y = eval_out_f(c, 0);
+    const int64_t planes = planes_of(&x->shape), count = shape_count_range(&x->shape, 2, x->shape.rank);
+    for (int64_t p = 0; y != NULL && p < planes; p++)
+        y[p] = eval_max(x->f + p * count, count, 1);
+    return true;
+}
+
+/* ---- records -------------------------------------------------------------------------------------------------------- */
+
+static const struct op_sample max_samples[] = {
+    {.text = "g (float[2,3,6,7] x) => (float[2,3,3,3] y) { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }"},
+    {.text = "g (double[2,3,6,7] x) => (double[2,3,6,7] y) { y = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x) }"},
+    {.text = "g (double[1,2,6,7] x) => (double[1,2,2,3] y) { y = MaxPool <kernel_shape = [3, 2], strides = [3, 2]> (x) }"},
+    {.text = "g (double[1,2,7,7] x) => (double[1,2,4,4] y) "
+             "{ y = MaxPool <kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1> (x) }"},
+    {.text = "g (double[1,2,7,8] x) => (double[1,2,3,4] y) "
+             "{ y = MaxPool <kernel_shape = [3, 3], strides = [2, 1], dilations = [1, 2]> (x) }"},
+    {.text = "g (float[1,2,5,5] x) => (float[1,2,3,3] y) { y = MaxPool <kernel_shape = [3, 3], strides = [2, 2], auto_pad = \"SAME_LOWER\"> (x) }"},
+    {.text = "g (float[2,3,9] x) => (float[2,3,4] y) { y = MaxPool <kernel_shape = [3], strides = [2]> (x) }"},
+    {.text = "g (double[1,2,4,5,6] x) => (double[1,2,2,2,3] y) { y = MaxPool <kernel_shape = [2, 2, 2], strides = [2, 2, 2]> (x) }"},
+    {.text = "g (float[2,3,6,7] x) => (float[2,3,3,3] y, int64[2,3,3,3] i) "
+             "{ y, i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }"},
+    {.text = "g (float[2,2,4,5,6] x) => (int64[2,2,3,4,5] i) { y, i = MaxPool <kernel_shape = [2, 2, 2], storage_order = 1> (x) }",
+     .no_gradient = true},
+    {.text = "g (int8[1,2,6,7] x) => (int8[1,2,3,3] y) { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }", .no_gradient = true},
+    {.text = "g (uint8[1,2,6,7] x) => (uint8[1,2,4,4] y) { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2], pads = [1, 1, 1, 1]> (x) }",
+     .no_gradient = true},
+    {.text = "g (double[1,1,6] z) => (double[1,1,3] y) { x = Floor(z) y = MaxPool <kernel_shape = [2], strides = [2]> (x) }"},
+    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }", .opset = 7},
+    {.text = "g (float[0,1,6,7] x) => (float[0,1,5,6] y) { y = MaxPool <kernel_shape = [2, 2]> (x) }"},
+    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2]> (x) }",
+     .error = "attribute 'kernel_shape' has 1 numbers, expected 2"},
+    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool(x) }", .error = "kernel_shape"},
+    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2, 2], pads = [2, 0, 0, 0]> (x) }",
+     .error = "lies in the padding"},
+    {.text = "g (float[6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2]> (x) }", .error = "has rank 2"},
+    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2, 2], auto_pad = \"SAME\"> (x) }",
+     .error = "expected NOTSET"},
+    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [8, 2]> (x) }", .error = "does not fit"},
+    {0}};
+
+static const struct op_sample max_grad_samples[] = {
+    {.text = "g (double[2,3,6,7] x, double[2,3,3,3] dy) => (double[2,3,6,7] dx) "
+             "{ dx = stepc.MaxPoolGrad <kernel_shape = [2, 2], strides = [2, 2]> (x, dy) }"},
+    {.text = "g (float[2,3,6,7] x, float[2,3,6,7] dy) => (float[2,3,6,7] dx) "
+             "{ dx = stepc.MaxPoolGrad <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, dy) }"},
+    {.text = "g (float[1,2,5,6,7] z, float[1,2,2,3,2] dy) => (float[1,2,5,6,7] dx) "
+             "{ x = Floor(z) dx = stepc.MaxPoolGrad <kernel_shape = [2, 2, 3], strides = [2, 2, 3]> (x, dy) }"},
+    {.text = "g (float[1,2,6] x, float[1,2,6] dy) => (float[1,2,6] dx) { dx = stepc.MaxPoolGrad <kernel_shape = [2]> (x, dy) }",
+     .error = "does not have the shape of the pool's output"},
+    {0}};
+
+static const struct op_sample average_samples[] = {
+    {.text = "g (float[2,3,6,7] x) => (float[2,3,3,3] y) { y = AveragePool <kernel_shape = [2, 2], strides = [2, 2]> (x) }"},
+    {.text = "g (double[2,3,6,7] x) => (double[2,3,6,7] y) { y = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x) }"},
+    {.text = "g (double[2,3,6,7] x) => (double[2,3,3,4] y) "
+             "{ y = AveragePool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], count_include_pad = 1> (x) }"},
+    {.text = "g (double[1,2,6,7] x) => (double[1,2,3,4] y) "
+             "{ y = AveragePool <kernel_shape = [3, 3], strides = [2, 2], pads = [0, 1, 0, 1], ceil_mode = 1, count_include_pad = 1> (x) }"},
+    {.text = "g (double[1,2,7,8] x) => (double[1,2,3,4] y) "
+             "{ y = AveragePool <kernel_shape = [3, 3], strides = [2, 1], dilations = [1, 2]> (x) }"},
+    {.text = "g (float[2,3,9] x) => (float[2,3,4] y) { y = AveragePool <kernel_shape = [3], strides = [2]> (x) }"},
+    {.text = "g (double[1,2,4,5,6] x) => (double[1,2,1,2,2] y) { y = AveragePool <kernel_shape = [4, 3, 3], strides = [1, 2, 3]> (x) }"},
+    {.text = "g (float[1,1,6,7] x) => (float[1,1,6,7] y) { y = AveragePool <kernel_shape = [2, 2], auto_pad = \"SAME_UPPER\"> (x) }", .opset = 9},
+    {.text = "g (float[1,0,6,7] x) => (float[1,0,5,6] y) { y = AveragePool <kernel_shape = [2, 2]> (x) }"},
+    {.text = "g (int8[1,2,6,7] x) => (int8[1,2,5,6] y) { y = AveragePool <kernel_shape = [2, 2]> (x) }", .error = "int8"},
+    {0}};
+
+static const struct op_sample average_grad_samples[] = {
+    {.text = "g (double[2,3,3,3] dy) => (double[2,3,6,7] dx) "
+             "{ dx = stepc.AveragePoolGrad <kernel_shape = [2, 2], strides = [2, 2], shape = [2, 3, 6, 7]> (dy) }"},
+    {.text = "g (float[2,3,3] dy) => (float[2,3,6] dx) "
+             "{ dx = stepc.AveragePoolGrad <kernel_shape = [3], strides = [2], pads = [1, 0], shape = [2, 3, 6]> (dy) }"},
+    {.text = "g (float[2,3,4] dy) => (float[2,3,6] dx) { dx = stepc.AveragePoolGrad <kernel_shape = [2], shape = [2, 3, 6]> (dy) }",
+     .error = "does not have the shape of the pool's output"},
+    {0}};
+
+static const struct op_sample global_average_samples[] = {
+    {.text = "g (float[2,3,5,7] x) => (float[2,3,1,1] y) { y = GlobalAveragePool(x) }"},
+    {.text = "g (double[2,3,9] x) => (double[2,3,1] y) { y = GlobalAveragePool(x) }", .opset = 7},
+    {.text = "g (float[2,3] x) => (float[2,3] y) { y = GlobalAveragePool(x) }", .error = "has rank 2, expected at least 3"},
+    {0}};
+static const struct op_sample global_max_samples[] = {
+    {.text = "g (float[2,3,5,7] x) => (float[2,3,1,1] y) { y = GlobalMaxPool(x) }"},
+    {.text = "g (double[2,3,2,2,2] x) => (double[2,3,1,1,1] y) { y = GlobalMaxPool(x) }"},
+    {.text = "g (float[2,3,0] x) => (float[2,3,1] y) { y = GlobalMaxPool(x) }", .error = "has no elements to pool"},
+    {0}};
+
+const struct op_def op_defs_pool[] = {
+    {.name = "MaxPool", .versions = max_versions, .inputs = max_inputs, .outputs = max_outputs, .attrs = max_attrs,
+     .infer = max_infer, .grad = max_grad, .eval = max_eval, .lower = max_lower, .samples = max_samples},
+    {.domain = DOMAIN_STEPC, .name = "MaxPoolGrad", .versions = grad_versions, .inputs = max_grad_inputs, .outputs = grad_outputs,
+     .attrs = max_attrs, .infer = max_grad_infer, .grad = max_grad_grad, .eval = max_grad_eval, .lower = max_grad_lower,
+     .samples = max_grad_samples},
+    {.name = "AveragePool", .versions = average_versions, .inputs = float_inputs, .outputs = float_outputs,
+     .attrs = average_attrs, .infer = pool_infer, .grad = average_grad, .eval = average_eval, .lower = average_lower,
+     .samples = average_samples},
+    {.domain = DOMAIN_STEPC, .name = "AveragePoolGrad", .versions = grad_versions, .inputs = average_grad_inputs,
+     .outputs = grad_outputs, .attrs = average_grad_attrs, .infer = average_grad_infer, .grad = average_grad_grad,
+     .eval = average_grad_eval, .lower = average_grad_lower, .samples = average_grad_samples},
+    {.name = "GlobalAveragePool", .versions = global_versions, .inputs = float_inputs, .outputs = float_outputs,
+     .infer = global_infer, .expand = global_average_expand, .eval = global_average_eval, .samples = global_average_samples},
+    {.name = "GlobalMaxPool", .versions = global_versions, .inputs = float_inputs, .outputs = float_outputs,
+     .infer = global_infer, .expand = global_max_expand, .eval = global_max_eval, .samples = global_max_samples},
+    {0}};

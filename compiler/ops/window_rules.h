@@ -1,0 +1,62 @@
+/* What convolutions and pooling share: a window that moves over the last one to three axes. Internal to ops/. */
+#ifndef STEPC_OPS_WINDOW_RULES_H
+#define STEPC_OPS_WINDOW_RULES_H
+
+#include "ops/op.h"
+
+#define WINDOW_AXES 3
+
+/* One axis: position t of the window at output i reads input i * stride + t * dilation - pad_begin. */
+struct window_axis {
+    int64_t in, out, size, stride, dilation, pad_begin, pad_end;
+};
+
+/* Always three axes; a model with fewer has its own last, axes of one element before them. */
+struct window {
+    int rank; /* the model's spatial axes: 1 to 3 */
+    struct window_axis axis[WINDOW_AXES];
+};
+
+/* ---- inference ---------------------------------------------------------------------------------------------------- */
+
+/* From the attributes strides, dilations, pads, auto_pad and ceil_mode (where the node has them) for inputs of `shape`
+ * ([N, C, spatial...]) and windows of `size` (rank numbers). Reports what is wrong. */
+bool window_infer(struct infer_ctx *c, const struct shape *shape, const int64_t *size, struct window *out);
+/* The attribute kernel_shape, which must have one positive number per spatial axis; reports. NULL where absent (and reported, if
+ * `required`). */
+bool window_infer_kernel(struct infer_ctx *c, int rank, bool required, const int64_t **size);
+/* Spatial axes of input i: 1 to 3, else a report and 0. */
+int window_infer_rank(struct infer_ctx *c, int i);
+/* [n, channels, spatial outputs...] */
+struct shape window_out_shape(const struct window *w, int64_t n, int64_t channels);
+
+/* The same for a node that inference has passed. */
+struct window window_of(const struct node *n, const struct shape *shape, const int64_t *size);
+
+/* ---- attributes for new nodes -------------------------------------------------------------------------------------- */
+
+/* kernel_shape, strides, dilations, pads: explicit. */
+#define WINDOW_ATTRS 4
+struct window_attrs {
+    struct attr attr[WINDOW_ATTRS + 4]; /* those, then room for more, then the end */
+    int64_t numbers[5 * WINDOW_AXES];
+};
+void window_make_attrs(const struct window *w, struct window_attrs *out);
+
+/* ---- where windows lie --------------------------------------------------------------------------------------------- */
+
+/* Input position, or -1 in the padding. */
+int64_t window_at(const struct window_axis *a, int64_t out, int64_t tap);
+int64_t window_size(const struct window *w);       /* positions of a window */
+int64_t window_in_count(const struct window *w);   /* elements of one channel */
+int64_t window_out_count(const struct window *w);
+/* Input element (row-major within a channel) at position `tap` of window `out`, both row-major numbers; -1: padding. */
+int64_t window_element(const struct window *w, int64_t out, int64_t tap);
+/* Does any window reach outside of the input? */
+bool window_leaves_input(const struct window *w);
+/* Number of positions of window `out` that an average divides by: those within the input, or with `padding` also those within
+ * the padding (but not beyond it, where ceil_mode may reach). */
+int64_t window_axis_population(const struct window_axis *a, int64_t out, bool padding);
+int64_t window_population(const struct window *w, int64_t out, bool padding);
+
+#endif

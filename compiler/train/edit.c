@@ -1,0 +1,106 @@
+#include "train/edit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void take_name(struct edit *e, const char *name)
+{
+    if (name[0] != '\0')
+        map_set(&e->names, name, NULL);
+}
+
+/* A subgraph sees the names around it, so that a new name must not be one of its own either. */
+static void take_names(struct edit *e, const struct model_graph *g)
+{
+    for (size_t i = 0; i < g->inputs.count; i++)
+        take_name(e, g->inputs.data[i]->name);
+    for (size_t i = 0; i < g->initializers.count; i++)
+        take_name(e, g->initializers.data[i]->name);
+    for (size_t i = 0; i < g->sparse_initializers.count; i++)
+        take_name(e, g->sparse_initializers.data[i]->name);
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        for (size_t k = 0; k < n->outputs.count; k++)
+            take_name(e, n->outputs.data[k]);
+        for (size_t k = 0; k < n->attrs.count; k++) {
+            const struct model_attr *const x = n->attrs.data[k];
+            if (x->type == ATTR_GRAPH && x->g)
+                take_names(e, x->g);
+            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
+                take_names(e, x->graphs.data[j]);
+        }
+    }
+}
+
+void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m, struct strbuf *report)
+{
+    *e = (struct edit){
+        .diag = d, .arena = a, .model = m, .report = report, .names.arena = a, .loc = LOC_FILE(m->file)};
+    take_names(e, m->graph);
+}
+
+void edit_say(struct edit *e, const char *fmt, ...)
+{
+    char line[1024];
+    va_list args;
+    if (!e->report)
+        return;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    strbuf_addf(e->report, "%s\n", line);
+}
+
+const char *edit_fresh_name(struct edit *e, const char *wish)
+{
+    const char *name = wish;
+    for (int i = 2; map_has(&e->names, name); i++)
+        name = arena_printf(e->arena, "%s_%d", wish, i);
+    name = arena_strdup(e->arena, name);
+    map_set(&e->names, name, NULL);
+    return name;
+}
+
+void edit_remove_initializer(struct edit *e, const char *name)
+{
+    struct model_graph *const g = e->model->graph;
+    for (size_t i = g->initializers.count; i-- > 0;)
+        if (str_equal(g->initializers.data[i]->name, name))
+            vec_remove(&g->initializers, i);
+    for (size_t i = g->inputs.count; i-- > 0;)
+        if (str_equal(g->inputs.data[i]->name, name))
+            vec_remove(&g->inputs, i);
+}
+
+struct model_node *edit_insert_node(struct edit *e, size_t at, const char *op, const char *a, const char *b,
+                                    const char *output)
+{
+    struct model_graph *const g = e->model->graph;
+    struct model_node *const n = model_add_node(e->arena, g, "", op, (const char *[]){a, b, NULL},
+                                                (const char *[]){output, NULL});
+    n->loc.file = e->model->file;
+    memmove(&g->nodes.data[at + 1], &g->nodes.data[at], (g->nodes.count - 1 - at) * sizeof g->nodes.data[0]);
+    g->nodes.data[at] = n;
+    return n;
+}
+
+bool edit_is_output(const struct edit *e, const char *name)
+{
+    return model_find_output(e->model->graph, name) != NULL;
+}
+
+bool is_anonymous(const char *name)
+{
+    return str_starts_with(name, "onnx::") || (name[0] != '\0' && strspn(name, "0123456789") == strlen(name));
+}
+
+const char *names_text(struct arena *a, const char *const *names, size_t count, size_t most)
+{
+    struct strbuf b = {.arena = a};
+    for (size_t i = 0; i < count && i < most; i++)
+        strbuf_addf(&b, "%s'%s'", i == 0 ? "" : i + 1 == count ? " and " : ", ", names[i]);
+    if (count > most)
+        strbuf_addf(&b, " and %zu more", count - most);
+    return strbuf_text(&b);
+}

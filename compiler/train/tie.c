@@ -1,0 +1,323 @@
+#include "train/tie.h"
+
+#include "train/prepare_internal.h"
+#include <math.h>
+#include <string.h>
+
+enum { MOST_NAMED = 8 };
+
+/* ---- merged initializers ------------------------------------------------------------------------------------------
+ */
+
+static bool is_parameter(const struct model_initializer *init)
+{
+    return init && dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0;
+}
+
+/* The initializer that a chain of Identity nodes starts from; identities: output -> node. */
+static const struct model_initializer *root_of(const struct edit *e, const struct map *identities,
+                                               const struct model_node *n)
+{
+    for (size_t i = 0; n && i <= identities->count; i++) {
+        const struct model_initializer *const init = model_find_initializer(e->model->graph, n->inputs.data[0]);
+        if (init)
+            return init;
+        n = map_get(identities, n->inputs.data[0]);
+    }
+    return NULL;
+}
+
+static bool is_identity(const struct model_node *n)
+{
+    return is_op(n, "Identity") && n->inputs.count == 1 && n->outputs.count == 1 && n->outputs.data[0][0] != '\0';
+}
+
+static void index_identities(const struct edit *e, struct map *identities)
+{
+    const struct model_graph *const g = e->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (is_identity(g->nodes.data[i]))
+            map_set(identities, g->nodes.data[i]->outputs.data[0], g->nodes.data[i]);
+}
+
+void find_merged(struct edit *e, merged_list *out)
+{
+    struct map identities = {.arena = e->arena}, places = {.arena = e->arena};
+    index_identities(e, &identities);
+    for (size_t i = 0; i < identities.count; i++) {
+        const struct model_initializer *const init = root_of(e, &identities, identities.entries[i].value);
+        if (!is_parameter(init) || edit_is_output(e, identities.entries[i].key))
+            continue;
+        if (!map_has(&places, init->name)) {
+            map_set(&places, init->name, (void *)(uintptr_t)(out->count + 1));
+            vec_push(e->arena, out, ((struct merged){.kept = init->name}));
+        }
+        struct merged *const m = &out->data[(uintptr_t)map_get(&places, init->name) - 1];
+        vec_push(e->arena, &m->others, identities.entries[i].key);
+    }
+}
+
+/* ---- --untie ------------------------------------------------------------------------------------------------------
+ */
+
+static bool is_wanted(const char *const *which, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_equal(which[i], "auto") || str_equal(which[i], name) || str_glob(which[i], name))
+            return true;
+    return false;
+}
+
+static void remove_producer(struct edit *e, const char *name)
+{
+    struct model_graph *const g = e->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (is_identity(g->nodes.data[i]) && str_equal(g->nodes.data[i]->outputs.data[0], name)) {
+            vec_remove(&g->nodes, i);
+            return;
+        }
+}
+
+/* The variables share the tensor, which nobody writes. */
+static void separate(struct edit *e, const struct merged *m, const char *name)
+{
+    struct tensor *const t = model_find_initializer(e->model->graph, m->kept)->tensor;
+    remove_producer(e, name);
+    model_add_initializer(e->arena, e->model->graph, name, t);
+    struct model_graph *const g = e->model->graph;
+    g->initializers.data[g->initializers.count - 1]->loc = e->loc;
+}
+
+static void warn_merged(struct edit *e, const struct merged *m)
+{
+    diag_warning(e->diag, &e->loc,
+                 "initializer '%s' also stands for %s: the exporter merged what was equal, and a step would train %s "
+                 "as one; --untie auto separates them, --untie never leaves them",
+                 m->kept, names_text(e->arena, m->others.data, m->others.count, MOST_NAMED),
+                 m->others.count == 1 ? "both" : "all of them");
+}
+
+static bool check_patterns(struct edit *e, const char *const *which, size_t count, const merged_list *all)
+{
+    bool ok = true;
+    for (size_t i = 0; i < count; i++) {
+        bool found = str_equal(which[i], "auto") || str_equal(which[i], "never");
+        for (size_t k = 0; k < all->count; k++)
+            for (size_t j = 0; j < all->data[k].others.count; j++)
+                found = found || is_wanted(&which[i], 1, all->data[k].others.data[j]);
+        if (!found)
+            ok = diag_error(e->diag, &e->loc,
+                            "--untie %s: no Identity node gives an initializer this name; see stepc check --training",
+                            which[i]);
+    }
+    return ok;
+}
+
+bool untie_initializers(struct edit *e, const char *const *which, size_t count)
+{
+    merged_list all = {0};
+    find_merged(e, &all);
+    for (size_t i = 0; i < count; i++)
+        if (str_equal(which[i], "never") && count > 1)
+            return diag_error(e->diag, &e->loc, "--untie never excludes every other --untie");
+    if (!check_patterns(e, which, count, &all))
+        return false;
+    for (size_t i = 0; i < all.count; i++) {
+        const struct merged *const m = &all.data[i];
+        if (count == 0)
+            warn_merged(e, m);
+        for (size_t k = 0; k < m->others.count; k++) {
+            if (!is_wanted(which, count, m->others.data[k]))
+                continue;
+            separate(e, m, m->others.data[k]);
+            edit_say(e, "'%s' is a variable of its own, not '%s'", m->others.data[k], m->kept);
+        }
+    }
+    return true;
+}
+
+/* ---- equal content ------------------------------------------------------------------------------------------------
+ */
+
+static const unsigned char *element(const struct tensor *t, int64_t i)
+{
+    return (const unsigned char *)t->data + (size_t)i * dtype_size(t->dtype);
+}
+
+static bool is_uniform(const struct tensor *t)
+{
+    for (int64_t i = 1; i < t->count; i++)
+        if (memcmp(element(t, 0), element(t, i), dtype_size(t->dtype)) != 0)
+            return false;
+    return true;
+}
+
+/* The same for a matrix and its transpose: a sum does not depend on order. */
+static uint64_t content_sum(const struct tensor *t)
+{
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < t->count; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, element(t, i), dtype_size(t->dtype));
+        bits = (bits + 1) * 0x9E3779B97F4A7C15u;
+        sum += (bits ^ bits >> 32) * 0x9E3779B97F4A7C15u;
+    }
+    return sum;
+}
+
+static bool is_transposed(const struct tensor *a, const struct tensor *b)
+{
+    if (a->dtype != b->dtype || a->shape.rank != 2 || b->shape.rank != 2 || a->shape.dim[0] != b->shape.dim[1] ||
+        a->shape.dim[1] != b->shape.dim[0])
+        return false;
+    for (int64_t i = 0; i < a->shape.dim[0]; i++)
+        for (int64_t k = 0; k < a->shape.dim[1]; k++)
+            if (memcmp(element(a, i * a->shape.dim[1] + k), element(b, k * a->shape.dim[0] + i),
+                       dtype_size(a->dtype)) != 0)
+                return false;
+    return true;
+}
+
+struct candidate {
+    const struct model_initializer *init;
+    uint64_t sum;
+};
+typedef VEC(struct candidate) candidate_list;
+
+static void find_candidates(struct edit *e, candidate_list *out)
+{
+    const struct model_graph *const g = e->model->graph;
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const struct model_initializer *const init = g->initializers.data[i];
+        if (is_parameter(init) && init->tensor->shape.rank >= 2 && !is_uniform(init->tensor))
+            vec_push(e->arena, out, ((struct candidate){init, content_sum(init->tensor)}));
+    }
+}
+
+/* Of two, the later one gives way, unless only the earlier one has a made-up name. */
+static void add_tie(struct edit *e, tie_list *out, const char *first, const char *second, bool transposed)
+{
+    const bool swap = is_anonymous(first) && !is_anonymous(second);
+    vec_push(e->arena, out, ((struct tie){swap ? first : second, swap ? second : first, transposed}));
+}
+
+void find_ties(struct edit *e, tie_list *out)
+{
+    candidate_list all = {0};
+    find_candidates(e, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            const struct tensor *const a = all.data[k].init->tensor, *const b = all.data[i].init->tensor;
+            if (all.data[k].sum != all.data[i].sum || a == b) /* a == b: --untie has just separated them */
+                continue;
+            const bool same = tensor_identical(a, b);
+            if (!same && !is_transposed(a, b))
+                continue;
+            add_tie(e, out, all.data[k].init->name, all.data[i].init->name, !same);
+            break;
+        }
+    }
+}
+
+const char *tie_text(struct arena *a, const struct tie *t)
+{
+    return arena_printf(a, "%s=%s%s", t->tensor, t->equals, t->transposed ? "^T" : "");
+}
+
+/* ---- --tie --------------------------------------------------------------------------------------------------------
+ */
+
+static const struct model_initializer *find_or_report(struct edit *e, const char *option, const char *name)
+{
+    const struct model_graph *const g = e->model->graph;
+    const struct model_initializer *const init = model_find_initializer(g, name);
+    if (init)
+        return init;
+    const char **const names = arena_array(e->arena, const char *, g->initializers.count);
+    for (size_t i = 0; i < g->initializers.count; i++)
+        names[i] = g->initializers.data[i]->name;
+    const char *const close = str_closest(name, names, g->initializers.count);
+    diag_error(e->diag, &e->loc, "--tie %s: no initializer has the name '%s'%s%s%s", option, name,
+               close ? "; did you mean '" : "", close ? close : "", close ? "'?" : "");
+    return NULL;
+}
+
+/* Names may hold '=': every one is tried as the separator. */
+static bool parse_tie(struct edit *e, const char *text, struct tie *out)
+{
+    for (const char *at = strchr(text, '='); at; at = strchr(at + 1, '=')) {
+        const char *const left = arena_strndup(e->arena, text, (size_t)(at - text));
+        const char *right = at + 1;
+        const bool transposed = str_ends_with(right, "^T") && !model_find_initializer(e->model->graph, right);
+        if (transposed)
+            right = arena_strndup(e->arena, right, strlen(right) - 2);
+        *out = (struct tie){left, right, transposed};
+        if (model_find_initializer(e->model->graph, left) && model_find_initializer(e->model->graph, right))
+            break;
+        if (!strchr(at + 1, '='))
+            break;
+    }
+    return (out->tensor && out->tensor[0] != '\0' && out->equals[0] != '\0') ||
+           diag_error(e->diag, &e->loc, "--tie %s: expected A=B or A=B^T, names of initializers", text);
+}
+
+static bool shapes_fit(const struct tie *t, const struct tensor *a, const struct tensor *b)
+{
+    if (a->dtype != b->dtype)
+        return false;
+    if (!t->transposed)
+        return shape_equal(&a->shape, &b->shape);
+    return a->shape.rank == 2 && b->shape.rank == 2 && a->shape.dim[0] == b->shape.dim[1] &&
+           a->shape.dim[1] == b->shape.dim[0];
+}
+
+static void warn_different(struct edit *e, const struct tie *t, const struct tensor *a, const struct tensor *b)
+{
+    if (t->transposed ? is_transposed(a, b) : tensor_identical(a, b))
+        return;
+    diag_warning(e->diag, &e->loc, "--tie %s: the two differ in the file; the values of '%s' are used for both",
+                 tie_text(e->arena, t), t->equals);
+}
+
+static bool tie_one(struct edit *e, const char *text)
+{
+    struct tie t = {0};
+    if (!parse_tie(e, text, &t))
+        return false;
+    const struct model_initializer *const a = find_or_report(e, text, t.tensor);
+    const struct model_initializer *const b = find_or_report(e, text, t.equals);
+    if (!a || !b)
+        return false;
+    if (a == b)
+        return diag_error(e->diag, &e->loc, "--tie %s: both sides are one initializer", text);
+    if (!shapes_fit(&t, a->tensor, b->tensor))
+        return diag_error(e->diag, &a->loc, "--tie %s: '%s' is %s%s, but '%s' is %s%s", text, t.tensor,
+                          dtype_name(a->tensor->dtype), shape_text(e->arena, &a->tensor->shape), t.equals,
+                          dtype_name(b->tensor->dtype), shape_text(e->arena, &b->tensor->shape));
+    warn_different(e, &t, a->tensor, b->tensor);
+    edit_remove_initializer(e, t.tensor);
+    struct model_node *const n =
+        edit_insert_node(e, 0, t.transposed ? "Transpose" : "Identity", t.equals, NULL, t.tensor);
+    if (t.transposed)
+        model_set_ints(e->arena, n, "perm", (const int64_t[]){1, 0}, 2);
+    edit_say(e, "'%s' is '%s'%s: one variable, whose gradient is the sum over both uses", t.tensor, t.equals,
+             t.transposed ? " transposed" : "");
+    return true;
+}
+
+bool tie_initializers(struct edit *e, const char *const *ties, size_t count)
+{
+    bool ok = true;
+    tie_list found = {0};
+    for (size_t i = 0; i < count; i++)
+        ok = tie_one(e, ties[i]) && ok;
+    find_ties(e, &found);
+    for (size_t i = 0; ok && i < found.count; i++) {
+        const struct tie *const t = &found.data[i];
+        diag_warning(e->diag, &e->loc,
+                     "initializers '%s' and '%s' have the same content%s: if they were one parameter, a step would "
+                     "train them apart; --tie '%s' makes them one",
+                     t->tensor, t->equals, t->transposed ? ", transposed" : "", tie_text(e->arena, t));
+    }
+    return ok;
+}

@@ -1,0 +1,40 @@
+/* One parameter or several? Exporters merge initializers that happen to be equal (ones, zeros) and leave Identity nodes
+ * for the other names; and they write a tensor that two layers share twice, once transposed. Trained as they stand, the
+ * merged ones follow the sum of their gradients, and the copies drift apart.
+ *
+ *   --untie   Identity(b) -> norm.bias     =>   an initializer norm.bias of its own, with the value of b
+ *   --tie     initializer A                =>   A = Identity(B) or A = Transpose(B): one variable, B */
+#ifndef STEPC_TRAIN_TIE_H
+#define STEPC_TRAIN_TIE_H
+
+#include "base/vec.h"
+#include "train/edit.h"
+
+/* Initializer `kept` stands for the outputs of Identity nodes too. */
+struct merged {
+    const char *kept;
+    VEC(const char *) others;
+};
+typedef VEC(struct merged) merged_list;
+
+/* Initializers `tensor` and `equals` have the same content, or one is the transposed matrix of the other. Where names
+ * tell, `equals` is the one that was not made up by the exporter. */
+struct tie {
+    const char *tensor, *equals;
+    bool transposed;
+};
+typedef VEC(struct tie) tie_list;
+
+/* Float initializers that other names of the main graph stand for, by Identity nodes. */
+void find_merged(struct edit *e, merged_list *out);
+/* Equal float matrices. Tensors of one repeated number are no sign of anything. */
+void find_ties(struct edit *e, tie_list *out);
+/* "A=B" or "A=B^T", as --tie takes it. */
+const char *tie_text(struct arena *a, const struct tie *t);
+
+/* --untie: "auto", "never" or patterns for the names to separate. None at all: a warning names what is merged. */
+bool untie_initializers(struct edit *e, const char *const *which, size_t count) MUST_USE;
+/* --tie, each "A=B" or "A=B^T"; what looks tied and is not named is warned of. */
+bool tie_initializers(struct edit *e, const char *const *ties, size_t count) MUST_USE;
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: 0BSD */
+/* Convolutions and their derivatives, for one to three spatial axes, any strides and dilations.
+ *
+ * Each image (and group) is first copied into `image`: padded with zeros and, along an axis of stride S, sorted by its index
+ * modulo S ("phases"), so that position t of the window lies taps[t] elements from the window's place whatever the stride, and
+ * neighbouring windows are neighbours. Windows are then computed over whole lines of an image including its gaps, as one
+ * long line `flat`, from which the outputs are taken: narrow images fill vectors, too.
+ *
+ *   conv              image of x; finish(n, o, p, sum)
+ *   conv_grad_input   image of dy; one pass for each phase of dx; taps: distances, then window positions, in the order of phases,
+ *                     then where each phase begins; weights are repacked so that rows lie side by side; finish(n, c, i, sum)
+ *   conv_grad_weight  image of x; dy is transposed, so that vectors run over output channels; finish(o, c and t, sum)
+ *
+ * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
+#include "pack.h"
+#include "registers.h"
+#include "template.h"
+#include "window_line.h"
+#include "window_sums.h"
+#include "window_tile.h"
+
+enum HOLE {
+    N = 2, G = 2, /* images, groups */
+    CHANNELS = 3, ROWS = 5, /* of a group: of the image, and of the other side */
+    D = 1, H = 6, W = 7, /* what is copied into the image */
+    SD = 1, SH = 1, SW = 1, /* strides */
+    PAD_D = 0, PAD_H = 1, PAD_W = 1, /* may be negative: cut off */
+    PD = 1, PH = 1, PW = 1, /* phases */
+    QD = 1, QH = 8, QW = 9, /* elements of each phase */
+    OD = 1, OH = 6, OW = 7, /* windows computed */
+    TAPS = 9,
+    XD = 1, XH = 6, XW = 7, /* conv_grad_input: dx */
+    TD = 1, TH = 1, TW = 1, /* its strides */
+    LOW_D = 0, LOW_H = 0, LOW_W = 0, /* element of dx where window 0 of phase 0 lies, 0 or less */
+    FLAT_STEP = 64, /* windows of the long line, a multiple of 32 */
+    SLACK = 32, /* elements behind the image that vectors may read */
+    PACKED = 8 /* conv_grad_weight: ROWS rounded up to 4 */
+};
+typedef float T HOLE;
+
+static T out[N * G * ROWS * CHANNELS * 64]; /* sample */
+static inline void HOLE finish(int n, int o, int p, T sum)
+{
+    out[(n * G * ROWS + o) * 64 + p] = sum;
+}
+static inline void HOLE finish_weight(int o, int k, T sum)
+{
+    out[o * CHANNELS * TAPS + k] = sum;
+}
+
+/* ---- the image ------------------------------------------------------------------------------------------------------ */
+
+/* One line of phase `phase`: to[j] = from[j * SW + phase - PAD_W], zero outside. */
+static inline void fill_line(T *restrict to, const T *restrict from, const int phase)
+{
+    const int skipped = PAD_W - phase > 0 ? (PAD_W - phase + SW - 1) / SW : 0;
+    const int end = W - 1 + PAD_W - phase >= 0 ? (W - 1 + PAD_W - phase) / SW + 1 : 0;
+    const int first = skipped < QW ? skipped : QW, last = end < first ? first : end < QW ? end : QW;
+    for (int j = 0; j < first; j++)
+        to[j] = (T)0;
+    for (int j = first; j < last; j++)
+        to[j] = from[j * SW + phase - PAD_W];
+    for (int j = last; j < QW; j++)
+        to[j] = (T)0;
+}
+
+static inline void zero_line(T *restrict to)
+{
+    for (int j = 0; j < QW; j++)
+        to[j] = (T)0;
+}
+
+/* All lines of a channel of phase (a,b,c). */
+static inline void fill_phase(T *restrict to, const T *restrict from, const int a, const int b, const int c)
+{
+    for (int i = 0; i < QD; i++) {
+        for (int j = 0; j < QH; j++) {
+            const int z = i * SD + a - PAD_D, y = j * SH + b - PAD_H;
+            if (z >= 0 && z < D && y >= 0 && y < H)
+                fill_line(to + (i * QH + j) * QW, from + (z * H + y) * W, c);
+            else
+                zero_line(to + (i * QH + j) * QW);
+        }
+    }
+}
+
+static inline void fill_image(T *restrict image, const T *restrict from)
+{
+    for (int k = 0; k < CHANNELS; k++) {
+        for (int p = 0; p < PD * PH * PW; p++)
+            fill_phase(image + (k * (PD * PH * PW) + p) * (QD * QH * QW), from + k * (D * H * W), p / (PH * PW),
+                       p / PW % PH, p % PW);
+    }
+}
+
+static inline void zero_slack(T *restrict to)
+{
+    for (int i = 0; i < SLACK; i++)
+        to[i] = (T)0;
+}
+
+/* ---- windows -------------------------------------------------------------------------------------------------------- */
+
+/* flat[rows, windows] = w * image */
+static STEPC_INLINE void windows(const int rows, const int taps_count, T *restrict flat, const T *restrict w, const int w_row,
+                                 const int w_channel, const int w_tap, const T *restrict image, const int32_t *restrict at)
+{
+    for (int q = 0; q < (((OD - 1) * QH + OH - 1) * QW + OW) / WINDOW_COLUMNS * WINDOW_COLUMNS; q += WINDOW_COLUMNS)
+        window_tile(rows, VECTORS, CHANNELS, taps_count, flat + q, FLAT_STEP, w, w_row, w_channel, w_tap, image + q,
+                    PD * PH * PW * QD * QH * QW, at);
+    if ((((OD - 1) * QH + OH - 1) * QW + OW) % WINDOW_COLUMNS > 0) {
+        const int q = (((OD - 1) * QH + OH - 1) * QW + OW) / WINDOW_COLUMNS * WINDOW_COLUMNS;
+        window_tile(rows, (((OD - 1) * QH + OH - 1) * QW + OW) % WINDOW_COLUMNS > WINDOW_LANES ? VECTORS : 1, CHANNELS, taps_count,
+                    flat + q, FLAT_STEP, w, w_row, w_channel, w_tap, image + q, PD * PH * PW * QD * QH * QW, at);
+    }
+}
+
+/* The same with a single row. */
+static STEPC_INLINE void windows_of_one(const int taps_count, T *restrict flat, const T *restrict w, const int w_channel,
+                                        const int w_tap, const T *restrict image, const int32_t *restrict at)
+{
+    for (int q = 0; q < (((OD - 1) * QH + OH - 1) * QW + OW) / LINE_COLUMNS * LINE_COLUMNS; q += LINE_COLUMNS)
+        window_line(LINE_VECTORS, CHANNELS, taps_count, flat + q, w, w_channel, w_tap, image + q,
+                    PD * PH * PW * QD * QH * QW, at);
+    if ((((OD - 1) * QH + OH - 1) * QW + OW) % LINE_COLUMNS > 0) {
+        const int q = (((OD - 1) * QH + OH - 1) * QW + OW) / LINE_COLUMNS * LINE_COLUMNS;
+        window_line(((((OD - 1) * QH + OH - 1) * QW + OW) % LINE_COLUMNS + WINDOW_LANES - 1) / WINDOW_LANES, CHANNELS, taps_count,
+                    flat + q, w, w_channel, w_tap, image + q, PD * PH * PW * QD * QH * QW, at);
+    }
+}
+
+/* ---- conv ----------------------------------------------------------------------------------------------------------- */
+
+static STEPC_INLINE void finish_row(const int n, const int o, const T *restrict flat)
+{
+    for (int z = 0; z < OD; z++) {
+        for (int y = 0; y < OH; y++) {
+            STEPC_LANE_LOOP
+            for (int x = 0; x < OW; x++) {
+                const T v = flat[(z * QH + y) * QW + x];
+                finish(n, o, (z * OH + y) * OW + x, v);
+            }
+        }
+    }
+}
+
+static STEPC_INLINE void conv_rows(const int rows, const int n, const int o, T *restrict flat, const T *restrict weights,
+                                   const T *restrict image, const int32_t *restrict at)
+{
+    if (ROWS == 1)
+        windows_of_one(TAPS, flat, weights + o * (CHANNELS * TAPS), TAPS, 1, image, at);
+    else
+        windows(rows, TAPS, flat, weights + o * (CHANNELS * TAPS), CHANNELS * TAPS, TAPS, 1, image, at);
+    for (int i = 0; i < rows; i++)
+        finish_row(n, o + i, flat + i * FLAT_STEP);
+}
+
+KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
+{
+    T *const flat = scratch + (CHANNELS * PD * PH * PW * QD * QH * QW + SLACK);
+    zero_slack(scratch + CHANNELS * PD * PH * PW * QD * QH * QW);
+    for (int n = 0; n < N; n++) {
+        for (int g = 0; g < G; g++) {
+            fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W));
+            for (int o = 0; o < ROWS - LAST_ROWS(ROWS); o += PART_ROWS(ROWS))
+                conv_rows(PART_ROWS(ROWS), n, g * ROWS + o, flat, w, scratch, taps);
+            if (LAST_ROWS(ROWS) > 0)
+                conv_rows(LAST_ROWS(ROWS), n, g * ROWS + ROWS - LAST_ROWS(ROWS), flat, w, scratch, taps);
+        }
+    }
+}
+
+/* ---- conv_grad_input ------------------------------------------------------------------------------------------------ */
+
+/* to[o,t,c] = w[o,c,t], t in the order of phases */
+static inline void pack_weights(T *restrict to, const T *restrict w, const int32_t *restrict order)
+{
+    for (int o = 0; o < CHANNELS; o++) {
+        for (int t = 0; t < TAPS; t++) {
+            for (int c = 0; c < ROWS; c++)
+                to[(o * TAPS + t) * ROWS + c] = w[(o * ROWS + c) * TAPS + order[t]];
+        }
+    }
+}
+
+/* First element of dx in this phase; low > -stride. */
+static inline int first_of_phase(const int low, const int phase, const int stride)
+{
+    return low + phase >= 0 ? low + phase : low + phase + stride;
+}
+
+static STEPC_INLINE void finish_phase(const int n, const int channel, const int a, const int b, const int c,
+                                      const T *restrict flat)
+{
+    for (int z = first_of_phase(LOW_D, a, TD); z < XD; z += TD) {
+        for (int y = first_of_phase(LOW_H, b, TH); y < XH; y += TH) {
+            const T *const line = flat + ((z - LOW_D) / TD * QH + (y - LOW_H) / TH) * QW;
+            for (int x = first_of_phase(LOW_W, c, TW); x < XW; x += TW) {
+                const T v = line[(x - LOW_W) / TW];
+                finish(n, channel, (z * XH + y) * XW + x, v);
+            }
+        }
+    }
+}
+
+static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int channel, const int c, T *restrict flat,
+                                         const T *restrict packed, const T *restrict image, const int32_t *restrict taps)
+{
+    for (int p = 0; p < TD * TH * TW; p++) {
+        const int from = taps[2 * TAPS + p], count = taps[2 * TAPS + p + 1] - from;
+        if (ROWS == 1)
+            windows_of_one(count, flat, packed + from, TAPS, 1, image, taps + from);
+        else
+            windows(rows, count, flat, packed + from * ROWS + c, 1, TAPS * ROWS, ROWS, image, taps + from);
+        for (int i = 0; i < rows; i++)
+            finish_phase(n, channel + i, p / (TH * TW), p / TW % TH, p % TW, flat + i * FLAT_STEP);
+    }
+    if (ROWS == 1)
+        (void)c;
+}
+
+KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
+{
+    T *const packed = scratch + (CHANNELS * QD * QH * QW + SLACK);
+    T *const flat = packed + CHANNELS * TAPS * ROWS;
+    zero_slack(scratch + CHANNELS * QD * QH * QW);
+    for (int g = 0; g < G; g++) {
+        pack_weights(packed, w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
+        for (int n = 0; n < N; n++) {
+            fill_image(scratch, dy + (n * G + g) * (CHANNELS * D * H * W));
+            for (int c = 0; c < ROWS - LAST_ROWS(ROWS); c += PART_ROWS(ROWS))
+                grad_input_rows(PART_ROWS(ROWS), n, g * ROWS + c, c, flat, packed, scratch, taps);
+            if (LAST_ROWS(ROWS) > 0)
+                grad_input_rows(LAST_ROWS(ROWS), n, g * ROWS + ROWS - LAST_ROWS(ROWS), ROWS - LAST_ROWS(ROWS), flat, packed,
+                                scratch, taps);
+        }
+    }
+}
+
+/* ---- conv_grad_weight ----------------------------------------------------------------------------------------------- */
+
+/* total[k, o] += the image's sums for the channels o ..; rows of k from `offset` on. */
+static STEPC_INLINE void add_sums(const int rows, const int vectors, const int columns, T *restrict total,
+                                  const T *restrict image, const int32_t *restrict offset, const T *restrict dy)
+{
+    T sum[TILE_ROWS * WINDOW_COLUMNS];
+    window_sums(rows, vectors, OD, OH, OW, sum, image, offset, QH * QW, QW, dy, PACKED);
+    for (int i = 0; i < rows; i++) {
+        for (int l = 0; l < columns; l++)
+            total[i * PACKED + l] += sum[i * WINDOW_COLUMNS + l];
+    }
+}
+
+static STEPC_INLINE void grad_weight_rows(const int rows, const int k, T *restrict total, const T *restrict image,
+                                          const int32_t *restrict taps, const T *restrict dy)
+{
+    int32_t offset[TILE_ROWS];
+    for (int i = 0; i < rows; i++)
+        offset[i] = (int32_t)((k + i) / TAPS * (PD * PH * PW * QD * QH * QW)) + taps[(k + i) % TAPS];
+    for (int o = 0; o < ROWS / WINDOW_COLUMNS * WINDOW_COLUMNS; o += WINDOW_COLUMNS)
+        add_sums(rows, VECTORS, WINDOW_COLUMNS, total + k * PACKED + o, image, offset, dy + o);
+    if (ROWS % WINDOW_COLUMNS > 0)
+        add_sums(rows, ROWS % WINDOW_COLUMNS > WINDOW_LANES ? VECTORS : 1, ROWS % WINDOW_COLUMNS,
+                 total + k * PACKED + ROWS / WINDOW_COLUMNS * WINDOW_COLUMNS, image, offset, dy + ROWS / WINDOW_COLUMNS * WINDOW_COLUMNS);
+}
+
+static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict taps, const T *restrict dy)
+{
+    for (int k = 0; k < CHANNELS * TAPS - LAST_ROWS(CHANNELS * TAPS); k += PART_ROWS(CHANNELS * TAPS))
+        grad_weight_rows(PART_ROWS(CHANNELS * TAPS), k, total, image, taps, dy);
+    if (LAST_ROWS(CHANNELS * TAPS) > 0)
+        grad_weight_rows(LAST_ROWS(CHANNELS * TAPS), CHANNELS * TAPS - LAST_ROWS(CHANNELS * TAPS), total, image, taps, dy);
+}
+
+static STEPC_INLINE void finish_weights(const int o, const T *restrict total)
+{
+    for (int k = 0; k < CHANNELS * TAPS; k++) {
+        const T v = total[k * PACKED];
+        finish_weight(o, k, v);
+    }
+}
+
+KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, const int32_t *restrict taps, T *restrict scratch)
+{
+    T *const transposed = scratch + (CHANNELS * PD * PH * PW * QD * QH * QW + SLACK);
+    T *const total = transposed + (OD * OH * OW * PACKED + SLACK);
+    zero_slack(transposed + OD * OH * OW * PACKED);
+    for (int g = 0; g < G; g++) {
+        for (int i = 0; i < CHANNELS * TAPS * PACKED; i++)
+            total[i] = (T)0;
+        for (int n = 0; n < N; n++) {
+            fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W));
+            pack_transposed(transposed, PACKED, dy + (n * G + g) * (ROWS * OD * OH * OW), OD * OH * OW, ROWS, OD * OH * OW);
+            add_image(total, scratch, taps, transposed);
+        }
+        for (int o = 0; o < ROWS; o++)
+            finish_weights(g * ROWS + o, total + o);
+    }
+}

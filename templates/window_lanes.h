@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: 0BSD */
+/* What the tiles of windows have in common: lanes of a vector and columns of a tile. Embedded whole into emitted code; for double as
+ * tile.h. */
+#ifndef STEPC_TEMPLATE_WINDOW_LANES_H
+#define STEPC_TEMPLATE_WINDOW_LANES_H
+
+#include "registers.h"
+
+#if STEPC_FORM == 2
+typedef float window_vec __attribute__((vector_size(VECTOR_BYTES)));
+typedef float window_vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(float)), may_alias)); /* anywhere */
+#define WINDOW_LANES (VECTOR_BYTES / (int)sizeof(float))
+#elif STEPC_FORM == 1
+#define WINDOW_LANES (VECTOR_BYTES / (int)sizeof(float))
+#else
+#define WINDOW_LANES 4
+#endif
+#define WINDOW_COLUMNS (VECTORS * WINDOW_LANES)
+
+#endif

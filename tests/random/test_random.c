@@ -1,0 +1,126 @@
+/* usage: test_random [--cc "cc -O1"] [--first SEED] [--count N] [-j N] [--keep FOLDER]
+ *
+ * Random models through both engines. Reproducible code and the interpreter in the contract's arithmetic must agree in every
+ * bit, kernel by kernel and over whole runs. Where no result jumps, optimised code must agree with the interpreter in double
+ * within the tolerance of the kernel's own roundings. A model that fails is written to FOLDER/random_SEED.onnx. */
+#include "random_model.h"
+
+#include "base/str.h"
+#include "engine/compare.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SECONDS_PER_MODEL = 120, STEPS = 3 };
+
+/* The tolerance of a kernel supposes roundings of either sign. Sums of n equal terms, which random models have, round the same
+ * way each time: up to n / 2 units where 4 are tolerated, n up to GEN_MAX_COUNT. What is wrong is off by a million units. */
+#define LONG_SUMS 1000.0
+
+struct settings {
+    const char *cc, *keep;
+    long long first, count, jobs;
+};
+
+static bool judge(const struct compare_report *r, const char *mode, double most)
+{
+    bool ok = true;
+    for (size_t i = 0; i < r->lines.count; i++)
+        if (!r->lines.data[i].ok && !(r->lines.data[i].ratio <= most)) {
+            printf("  %s: entry %s, %s: '%s' off by %g times the tolerance\n", mode, r->lines.data[i].entry, r->lines.data[i].what,
+                   r->lines.data[i].worst_at, r->lines.data[i].ratio);
+            ok = false;
+        }
+    return ok;
+}
+
+static bool engines_agree(struct diag *d, struct arena *a, const struct settings *s, const struct model *m, bool bits, uint64_t seed)
+{
+    const struct compare_options o = {.cc = s->cc, .bits = bits, .seed = seed, .steps = STEPS};
+    const char *mode = bits ? "reproducible" : "optimised";
+    struct compare_report r;
+    if (!compare_engines(d, a, m, &o, &r)) {
+        printf("  %s: does not compile or run\n", mode);
+        return false;
+    }
+    return judge(&r, mode, bits ? 0 : LONG_SUMS);
+}
+
+static bool test_model(const struct settings *s, uint64_t seed)
+{
+    struct arena a = {0};
+    struct diag d = {.arena = &a}, writing = {.arena = &a};
+    const struct random_model r = random_model(&a, seed);
+    const char *path = arena_printf(&a, "%s/random_%llu.onnx", s->keep, (unsigned long long)seed);
+    /* Written before it is tried: what crashes is there to be looked at. */
+    bool ok = model_write(&writing, r.model, path);
+    ok = ok && engines_agree(&d, &a, s, r.model, true, seed);
+    ok = ok && (!r.smooth || engines_agree(&d, &a, s, r.model, false, seed));
+    if (ok)
+        unlink(path);
+    else
+        diag_print(&d, stdout);
+    arena_free(&a);
+    return ok;
+}
+
+/* A process for each model: a crash is one failure. */
+static pid_t start(const struct settings *s, long long seed)
+{
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child != 0)
+        return child;
+    alarm(SECONDS_PER_MODEL);
+    const bool ok = test_model(s, (uint64_t)seed);
+    fflush(stdout);
+    _exit(!ok);
+}
+
+static bool finish(const struct settings *s, pid_t child, long long seed)
+{
+    int status = 1;
+    if (child > 0 && waitpid(child, &status, 0) == child && status == 0)
+        return true;
+    if (WIFSIGNALED(status))
+        printf("  %s\n", WTERMSIG(status) == SIGALRM ? "took too long" : strsignal(WTERMSIG(status)));
+    printf("FAILED seed %lld: %s/random_%lld.onnx\n", seed, s->keep, seed);
+    return false;
+}
+
+static bool read_settings(struct settings *s, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i += 2) {
+        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
+        long long *number = str_equal(name, "--first") ? &s->first : str_equal(name, "--count") ? &s->count : str_equal(name, "-j") ? &s->jobs : NULL;
+        if (str_equal(name, "--cc"))
+            s->cc = value;
+        else if (str_equal(name, "--keep"))
+            s->keep = value;
+        else if (!number || !str_to_int64(value, number) || *number < 0)
+            return false;
+    }
+    return s->jobs > 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct settings s = {.cc = "cc -O1", .keep = ".", .first = 1, .count = 30, .jobs = sysconf(_SC_NPROCESSORS_ONLN)};
+    if (!read_settings(&s, argc, argv)) {
+        fprintf(stderr, "usage: test_random [--cc \"cc -O1\"] [--first SEED] [--count N] [-j N] [--keep FOLDER]\n");
+        return 2;
+    }
+    pid_t *children = calloc((size_t)s.count + 1, sizeof *children);
+    long long failed = 0, started = 0;
+    for (long long i = 0; i < s.count; i++) {
+        for (; started < s.count && started < i + s.jobs; started++)
+            children[started] = start(&s, s.first + started);
+        failed += !finish(&s, children[i], s.first + i);
+    }
+    free(children);
+    printf("seeds %lld to %lld: %lld models, %lld failed\n", s.first, s.first + s.count - 1, s.count, failed);
+    return failed > 0;
+}
