@@ -4,9 +4,9 @@
 #include "base/str.h"
 #include <stdio.h>
 
-static const struct command *const commands[] = {&command_compile, &command_prepare, &command_check,  &command_inspect,
-                                                 &command_run,     &command_compare, &command_verify, &command_ops,
-                                                 &command_convert};
+static const struct command *const commands[] = {&command_compile, &command_prepare, &command_strip,  &command_check,
+                                                 &command_inspect, &command_run,     &command_compare, &command_verify,
+                                                 &command_ops,     &command_convert};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const struct command *find_command(const char *name)

@@ -135,72 +135,56 @@ KERNEL static void max_pool_grad(const T *restrict x, const T *restrict dy, T *r
 
 /* ---- windows side by side ------------------------------------------------------------------------------------------- */
 
-/* chosen[o] = number of the position that holds the maximum, for one line of windows */
-static STEPC_INLINE void choose(T *restrict chosen, T *restrict best, const T *restrict x)
-{
-    for (int o = 0; o < OW; o++) {
-        chosen[o] = (T)0;
-        best[o] = x[o * KW];
-    }
-    for (int t = 1; t < KD * KH * KW; t++) {
-        const T *const from = x + (t / (KH * KW) * H + t / KW % KH) * W + t % KW;
-        STEPC_LANE_LOOP
-        for (int o = 0; o < OW; o++) {
-            const T v = from[o * KW], b = best[o], c = chosen[o];
-            const int is_greater = (v > b) | (v != v);
-            best[o] = is_greater ? v : b;
-            chosen[o] = is_greater ? (T)t : c;
-        }
-    }
-}
-
-/* For each column the position in the first row of its window that would be the maximum's, and the dy. */
-static STEPC_INLINE void spread(T *restrict place, T *restrict value, const T *restrict chosen, const T *restrict dy)
-{
-    for (int o = 0; o < OW; o++) {
-        for (int k = 0; k < KW; k++) {
-            place[o * KW + k] = chosen[o] - (T)k;
-            value[o * KW + k] = (T)0 + dy[o];
-        }
-    }
-    for (int i = OW * KW; i < W; i++) {
-        place[i] = (T)-1;
-        value[i] = (T)0;
-    }
-}
-
-static STEPC_INLINE void finish_line(const int p, const int first, const int t, const T *restrict place,
-                                     const T *restrict value)
-{
-    STEPC_LANE_LOOP
-    for (int i = 0; i < W; i++) {
-        const T a = place[i], b = value[i];
-        const T v = a == (T)t ? b : (T)0;
-        finish(p, first + i, v);
-    }
-}
-
 static STEPC_INLINE void finish_zeros(const int p, const int first, const int count)
 {
     for (int i = 0; i < count; i++)
         finish(p, first + i, (T)0);
 }
 
-static STEPC_INLINE void apart_line(const int p, const int z, const int y, const T *restrict from, const T *restrict flow,
-                                    T *restrict work)
+/* A line of windows, which begins at element `first`. Written for vectors that run across windows: the loops over the positions
+ * of a window disappear, positions are numbers of type T, and all is selected, not branched upon (GCC would
+ * nest the selects of the hole and of `flows` as branches if they were one loop). */
+static STEPC_INLINE void apart_line(const int p, const int first, const T *restrict from, const T *restrict flow)
 {
-    choose(work, work + W, from + p * (D * H * W) + (z * KD * H + y * KH) * W);
-    spread(work + 2 * W, work + 3 * W, work, flow + ((p * OD + z) * OH + y) * OW);
-    for (int t = 0; t < KD * KH; t++)
-        finish_line(p, ((z * KD + t / KH) * H + y * KH + t % KH) * W, t * KW, work + 2 * W, work + 3 * W);
+    STEPC_LANE_LOOP
+    for (int o = 0; o < OW; o++) {
+        T best = from[o * KW], chosen = (T)0, flows[KD * KH * KW];
+        const T share = (T)0 + flow[o];
+        STEPC_UNROLL
+        for (int t = 1; t < KD * KH * KW; t++) {
+            const T v = from[(t / (KH * KW) * H + t / KW % KH) * W + t % KW + o * KW];
+            const int is_greater = (v > best) | (v != v);
+            best = is_greater ? v : best;
+            chosen = is_greater ? (T)t : chosen;
+        }
+        STEPC_UNROLL
+        for (int t = 0; t < KD * KH * KW; t++)
+            flows[t] = chosen == (T)t ? share : (T)0;
+        STEPC_UNROLL
+        for (int t = 0; t < KD * KH * KW; t++) {
+            const T v = flows[t];
+            finish(p, first + (t / (KH * KW) * H + t / KW % KH) * W + t % KW + o * KW, v);
+        }
+    }
 }
 
-KERNEL static void max_pool_grad_apart(const T *restrict x, const T *restrict dy, T *restrict scratch)
+/* What is left of the lines, where the last window ends before them. */
+static STEPC_INLINE void apart_ends(const int p, const int first)
+{
+    for (int t = 0; t < KD * KH; t++)
+        finish_zeros(p, first + (t / KH * H + t % KH) * W + OW * KW, W - OW * KW);
+}
+
+KERNEL static void max_pool_grad_apart(const T *restrict x, const T *restrict dy)
 {
     for (int p = 0; p < PLANES; p++) {
         for (int z = 0; z < OD; z++) {
-            for (int y = 0; y < OH; y++)
-                apart_line(p, z, y, x, dy, scratch);
+            for (int y = 0; y < OH; y++) {
+                apart_line(p, (z * KD * H + y * KH) * W, x + (p * (D * H * W) + (z * KD * H + y * KH) * W),
+                           dy + ((p * OD + z) * OH + y) * OW);
+                if (OW * KW < W)
+                    apart_ends(p, (z * KD * H + y * KH) * W);
+            }
             if (OH * KH < H) {
                 for (int k = 0; k < KD; k++)
                     finish_zeros(p, ((z * KD + k) * H + OH * KH) * W, (H - OH * KH) * W);

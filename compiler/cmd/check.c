@@ -1,10 +1,14 @@
 /* stepc check: is the file right? Every rule of the format and of training_info, all errors at once. */
 #include "cmd/cmd.h"
 #include "model/model.h"
+#include "train/doctor.h"
 
 #include <stdio.h>
 
-static const struct option_spec specs[] = {{"quiet", 'q', OPTION_FLAG, NULL, "only errors"}, {0}};
+static const struct option_spec specs[] = {
+    {"training", 0, OPTION_FLAG, NULL, "what an exporter did that would spoil training, and the cure"},
+    {"quiet", 'q', OPTION_FLAG, NULL, "only errors"},
+    {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
 
 /* Sizes that nothing binds do not matter for what is checked: any will do. */
@@ -25,6 +29,21 @@ static bool check_model(struct session *s, const struct options *o, const char *
     return true;
 }
 
+/* Findings are no faults: they do not change the exit status. */
+static bool examine(struct session *s, const struct options *o, const char *path)
+{
+    struct model *m;
+    struct import_options import;
+    finding_list found = {0};
+    if (!read_import_options(s, o, &import) || !read_model(s, o, path, &m))
+        return false;
+    examine_export(&s->arena, m, &import, &found);
+    for (size_t i = 0; i < found.count; i++)
+        printf("%s: %s\n  cure: %s\n", path, found.data[i].text, found.data[i].cure);
+    printf("%s: %zu finding%s\n", path, found.count, found.count == 1 ? "" : "s");
+    return true;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct session s;
@@ -38,7 +57,8 @@ static int run(const struct command *self, int argc, char **argv)
     }
     bool ok = true;
     for (size_t i = 0; i < o.arguments.count; i++)
-        ok &= check_model(&s, &o, o.arguments.data[i]);
+        ok &= check_model(&s, &o, o.arguments.data[i]) &&
+              (!option_given(&o, "training") || examine(&s, &o, o.arguments.data[i]));
     return session_end(&s, ok);
 }
 

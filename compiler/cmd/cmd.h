@@ -20,7 +20,7 @@ struct command {
 
 extern const struct command command_compile, command_prepare, command_check, command_inspect, command_run, command_compare,
     command_verify, command_ops,
-    command_convert;
+    command_convert, command_strip;
 
 /* Everything a command allocates, and its messages. */
 struct session {

@@ -5,6 +5,7 @@
 #include "train/adjoint.h"
 
 #include <stdio.h>
+#include <strings.h>
 
 static const struct option_spec specs[] = {{"markdown", 0, OPTION_FLAG, NULL, "as a Markdown table"}, {0}};
 static const struct option_spec *const tables[] = {specs, NULL};
@@ -56,9 +57,11 @@ static bool check_wanted(struct session *s, const text_list *wanted)
             known = str_equal(names.data[j], wanted->data[i]);
         if (known)
             continue;
-        const char *close = str_closest(wanted->data[i], names.data, names.count);
-        ok = diag_error(&s->diag, NULL, "there is no operator '%s'%s%s%s", wanted->data[i], close ? "; did you mean '" : "",
-                        close ? close : "", close ? "'?" : "");
+        const char *other_case = NULL; /* names of operators resemble each other too much for more */
+        for (size_t j = 0; j < names.count && !other_case; j++)
+            other_case = strcasecmp(names.data[j], wanted->data[i]) == 0 ? names.data[j] : NULL;
+        ok = diag_error(&s->diag, NULL, "operator '%s' is not supported%s%s%s", wanted->data[i], other_case ? "; did you mean '" : "",
+                        other_case ? other_case : "", other_case ? "'?" : "");
     }
     return ok;
 }

@@ -153,13 +153,15 @@ static const char *comment_text(struct emission *e, const struct kernel *k, cons
     return strbuf_text(&b);
 }
 
-/* Parameters that the body does not mention: of a kernel over nothing, say. */
-static const char *unused_text(struct emission *e, const kernel_params *params, const char *body)
+/* Parameters that the body does not mention: of a kernel over nothing, say, or the seed where every random node has its own. */
+static const char *unused_text(struct emission *e, const kernel_params *params, const char *body, bool uses_random)
 {
     struct strbuf b = {.arena = e->arena};
     for (size_t i = 0; i < params->count; i++)
         if (!text_names(body, params->data[i].name))
             strbuf_addf(&b, "    (void)%s;\n", params->data[i].name);
+    if (uses_random && !text_names(body, "seed"))
+        strbuf_add(&b, "    (void)seed;\n");
     return strbuf_text(&b);
 }
 
@@ -177,7 +179,7 @@ static struct kernel_function *find_function(struct emission *e, const struct ke
 {
     struct writer before = {.text = {.arena = e->arena}};
     const char *body = body_text(e, k, params, names, uses_random, &before);
-    body = arena_printf(e->arena, "%s%s", unused_text(e, params, body), body);
+    body = arena_printf(e->arena, "%s%s", unused_text(e, params, body, *uses_random), body);
     struct strbuf key = {.arena = e->arena};
     const char **declarations = arena_array(e->arena, const char *, params->count + 2);
     size_t count = 0;
@@ -279,10 +281,19 @@ static const char *check_call(struct emission *e, const struct kernel *k, const 
 
 /* ---- the call ----------------------------------------------------------------------------------------------------- */
 
+static struct kernel_call with_checks(struct emission *e, const struct kernel *k, struct kernel_call call)
+{
+    for (size_t i = 0; i < k->checks.count; i++)
+        vec_push(e->arena, &call.checks, check_call(e, k, &k->checks.data[i]));
+    return call;
+}
+
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k)
 {
     (void)plan;
     struct kernel_call call = {0};
+    if (k->parts.count == 0 && !k->tmpl)
+        return with_checks(e, k, call); /* a check alone */
     struct name_scope names = {.taken = {.arena = e->arena}};
     const kernel_params params = find_params(e, k, &names);
     bool uses_random = false;
@@ -299,7 +310,5 @@ struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, cons
     strbuf_add(&text, ")");
     call.name = f->name;
     call.call = strbuf_text(&text);
-    for (size_t i = 0; i < k->checks.count; i++)
-        vec_push(e->arena, &call.checks, check_call(e, k, &k->checks.data[i]));
-    return call;
+    return with_checks(e, k, call);
 }

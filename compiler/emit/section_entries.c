@@ -50,6 +50,8 @@ static const char *variable_argument(struct emission *e, const struct buffer *b,
 {
     const int rank = b->variable->shape.rank;
     const char *member = e->member[b->variable->index];
+    if (b->count == 0) /* no member of the state: C has no empty arrays. Kernels that are given it touch no element. */
+        return "NULL";
     if (by_value)
         return arena_printf(e->arena, "state->%s%s", member, zeros(e->arena, rank));
     return rank == 0 ? arena_printf(e->arena, "&state->%s", member)
@@ -231,6 +233,8 @@ static void write_kernel(struct entry_text *t, const struct kernel *k, int numbe
     struct emission *e = t->e;
     struct buffer *from, *to;
     if (kernel_is_copy(k, &from, &to)) {
+        if (to->count == 0)
+            return;
         write_line(&t->body, "memcpy(%s, %s, %zu);", buffer_argument(e, to, false), buffer_argument(e, from, false),
                    (size_t)to->count * dtype_size(to->dtype));
         return;

@@ -138,6 +138,19 @@ static void write_prototype(struct emission *e, const struct entry *entry)
     write_blank(&e->h);
 }
 
+/* The entry that a program calls again and again: a training step, else what there is besides init. */
+static const struct entry *main_entry(const struct program *p)
+{
+    const struct entry *other = NULL;
+    for (size_t i = 0; i < p->entries.count; i++) {
+        const struct entry *entry = &p->entries.data[i];
+        if (entry->kind == ENTRY_STEP)
+            return entry;
+        other = other || entry->kind == ENTRY_INIT ? other : entry;
+    }
+    return other;
+}
+
 static void write_usage(struct emission *e)
 {
     struct writer *h = &e->h;
@@ -149,12 +162,11 @@ static void write_usage(struct emission *e)
     write_line(h, " *   static %s_state state;    every variable; memcpy is a snapshot", n);
     write_line(h, " *   static %s_arena arena;    work memory of a call", n);
     write_line(h, " *");
-    write_line(h, " *   %s_init(&state, &arena, seed);", n);
-    for (size_t i = 0; i < e->program->entries.count; i++)
-        if (e->program->entries.data[i].kind == ENTRY_STEP) {
-            write_line(h, " *   status = %s_%s(&state, &arena, &in, &out);    for each batch", n, e->program->entries.data[i].name);
-            break;
-        }
+    if (program_entry(e->program, "init"))
+        write_line(h, " *   %s_init(&state, &arena, seed);", n);
+    const struct entry *again = main_entry(e->program);
+    if (again)
+        write_line(h, " *   status = %s_%s(&state, &arena, &in, &out);    for each batch", n, again->name);
     write_line(h, " */");
 }
 

@@ -24,11 +24,6 @@ const struct program *engine_program(const struct engine *e)
     return e->program;
 }
 
-uint64_t engine_seed(const struct engine *e)
-{
-    return e->seed;
-}
-
 /* ---- opening ------------------------------------------------------------------------------------------------------ */
 
 static void *aligned_memory(size_t bytes)
@@ -175,4 +170,79 @@ void engine_write(struct engine *e, const struct variable *v, const struct tenso
         memcpy(e->interp->variables[v->index]->data, t->data, tensor_bytes(t));
     else if (t->count > 0)
         stepc_write_variable(stepc_find_variable(e->model, v->name), e->state, t->data);
+}
+
+/* ---- random numbers ----------------------------------------------------------------------------------------------- */
+
+uint64_t engine_seed(const struct engine *e)
+{
+    return e->seed;
+}
+
+void engine_set_seed(struct engine *e, uint64_t seed)
+{
+    e->seed = seed;
+    if (e->kind == ENGINE_INTERPRETED) {
+        e->interp->seed = seed;
+        return;
+    }
+    const stepc_variable_info *v = stepc_find_variable(e->model, "stepc.random_seed");
+    if (v)
+        stepc_write_variable(v, e->state, &seed);
+}
+
+static bool graph_draws(const struct graph *g)
+{
+    graph_each_node(g, n)
+        if (n->stream != 0)
+            return true;
+    return false;
+}
+
+bool engine_draws(const struct engine *e)
+{
+    if (e->kind == ENGINE_GENERATED)
+        return stepc_find_variable(e->model, "stepc.random_seed") != NULL;
+    for (size_t i = 0; i < e->program->entries.count; i++)
+        if (e->program->entries.data[i].kind != ENTRY_INIT && graph_draws(e->program->entries.data[i].graph))
+            return true;
+    return false;
+}
+
+const char *engine_counter_name(struct arena *a, const struct program *p, const struct entry *entry)
+{
+    int steps = 0;
+    for (size_t i = 0; i < p->entries.count; i++)
+        steps += p->entries.data[i].kind == ENTRY_STEP;
+    return steps > 1 ? arena_printf(a, "stepc.random_counter_%s", entry->name) : "stepc.random_counter";
+}
+
+static const stepc_variable_info *find_counter(const struct engine *e, const struct entry *entry)
+{
+    struct arena a = {0};
+    const stepc_variable_info *v = stepc_find_variable(e->model, engine_counter_name(&a, e->program, entry));
+    arena_free(&a);
+    return v;
+}
+
+uint64_t engine_counter(const struct engine *e, const struct entry *entry)
+{
+    uint64_t counter = 0;
+    if (e->kind == ENGINE_INTERPRETED)
+        return e->interp->counters[entry - e->program->entries.data];
+    const stepc_variable_info *v = find_counter(e, entry);
+    if (v)
+        stepc_read_variable(v, e->state, &counter);
+    return counter;
+}
+
+void engine_set_counter(struct engine *e, const struct entry *entry, uint64_t counter)
+{
+    if (e->kind == ENGINE_INTERPRETED) {
+        e->interp->counters[entry - e->program->entries.data] = counter;
+        return;
+    }
+    const stepc_variable_info *v = find_counter(e, entry);
+    if (v)
+        stepc_write_variable(v, e->state, &counter);
 }

@@ -132,7 +132,7 @@ void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b)
     if (!strcmp(a->label, "copy")) {
         a->label = b->label;
         a->joined = b->joined;
-    } else if (strcmp(b->label, "copy") != 0 && a->joined < WORDS) {
+    } else if (strcmp(b->label, "copy") != 0 && a->joined + b->joined < WORDS) {
         a->label = arena_printf(f->arena, "%s_%s", a->label, b->label);
         a->joined += b->joined + 1;
     }

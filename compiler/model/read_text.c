@@ -256,6 +256,17 @@ struct value_rule {
     enum value_place place;
 };
 
+/* A name that no type precedes, followed by what can only follow a type: a type's name was meant. */
+static bool report_unknown_type(struct text_parser *p, const struct token *at, const char *name)
+{
+    const char *known[DTYPE_COUNT];
+    size_t count = 0;
+    for (int d = 1; d < DTYPE_COUNT; d++)
+        known[count++] = dtype_name((enum dtype)d);
+    const char *close = str_closest(name, known, count);
+    return lexer_error_at(&p->lex, at, "unknown type '%s'%s%s%s", name, close ? "; did you mean '" : "", close ? close : "", close ? "'?" : "");
+}
+
 static bool parse_value_info(struct text_parser *p, void *data)
 {
     struct value_rule *r = data;
@@ -263,10 +274,12 @@ static bool parse_value_info(struct text_parser *p, void *data)
     *v = (struct model_value_info){.doc = "", .loc = lexer_loc(&p->lex)};
     v->type.denotation = v->type.opaque_domain = v->type.opaque_name = "";
     v->loc.graph = r->graph->name;
-    if (text_is_type(p) && !text_type(p, &v->type))
+    const struct token first = p->lex.token;
+    const bool typed = text_is_type(p);
+    if ((typed && !text_type(p, &v->type)) || !text_name(p, "a value's name", &v->name))
         return false;
-    if (!text_name(p, "a value's name", &v->name))
-        return false;
+    if (!typed && (lexer_is(&p->lex, '[') || text_is_name(p)))
+        return report_unknown_type(p, &first, v->name);
     const bool with_data = (r->place == PLACE_INPUT || r->place == PLACE_INNER) && text_accept(p, '=');
     if (with_data) {
         struct model_initializer *i = arena_new(p->arena, struct model_initializer);

@@ -467,7 +467,7 @@ static bool max_grad_lower(struct lower_ctx *c)
 {
     const struct window w = pool_window(c->node, lower_shape(c, 0));
     const int64_t planes = planes_of(lower_shape(c, 0));
-    const bool apart = lies_apart(&w) && window_size(&w) <= 1 << 20; /* positions are numbered in T */
+    const bool apart = lies_apart(&w) && window_size(&w) <= UNROLLED;
     if (planes * window_out_count(&w) == 0)
         return lower_zeros(c);
     lower_contiguous(c, 0);
@@ -476,7 +476,8 @@ static bool max_grad_lower(struct lower_ctx *c)
     bind_window(c, apart ? "max_pool_grad_apart" : "max_pool_grad", &w, planes, lower_dtype(c, 0), false);
     bind_operand(c, "x", 0);
     bind_operand(c, "dy", 1);
-    lower_template_scratch(c, "scratch", apart ? 4 * w.axis[2].in : window_in_count(&w));
+    if (!apart)
+        lower_template_scratch(c, "scratch", window_in_count(&w));
     add_finish(c, "finish", 0, planes, window_in_count(&w));
     return true;
 }

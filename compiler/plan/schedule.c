@@ -60,19 +60,69 @@ static void add_data_edges(struct schedule *s, size_t buffer_count)
     }
 }
 
-/* Every kernel that can fail -> every kernel that writes state. */
-static bool add_failure_edges(struct diag *d, struct schedule *s)
+static void fill_tasks(struct schedule *s, const struct lowered *l)
+{
+    s->count = (int)l->kernels.count;
+    s->tasks = arena_array(s->arena, struct task, l->kernels.count);
+    for (int i = 0; i < s->count; i++) {
+        struct task *t = &s->tasks[i];
+        t->kernel = l->kernels.data[i];
+        kernel_reads(s->arena, t->kernel, &t->reads);
+        kernel_writes(s->arena, t->kernel, &t->writes);
+        t->can_fail = t->kernel->checks.count > 0;
+        for (size_t w = 0; w < t->writes.count; w++)
+            t->writes_state |= t->writes.data[w]->kind == BUFFER_VARIABLE;
+    }
+    add_data_edges(s, l->buffers.count);
+}
+
+/* Which kernels can only run after one that writes state: the given order is topological. */
+static bool *find_after_write(struct schedule *s)
 {
     bool *after_write = arena_array(s->arena, bool, (size_t)s->count + 1);
-    bool ok = true;
-    for (int i = 0; i < s->count; i++) { /* the given order is topological */
+    for (int i = 0; i < s->count; i++) {
         after_write[i] |= s->tasks[i].writes_state;
         for (size_t e = 0; e < s->tasks[i].successors.count; e++)
             after_write[s->tasks[i].successors.data[e]] |= after_write[i];
+    }
+    return after_write;
+}
+
+/* A loss reads what BatchNormalization computed while it stored the running statistics. Its labels do not depend on that: such
+ * checks become kernels of their own, in front of the kernel they stood in. */
+static bool detach_checks(struct schedule *s, struct lowered *l)
+{
+    const bool *const after_write = find_after_write(s);
+    bool any = false;
+    for (int i = s->count - 1; i >= 0; i--) {
+        struct kernel *const k = s->tasks[i].kernel;
+        if (!after_write[i] || k->checks.count == 0 || (k->parts.count == 0 && !k->tmpl))
+            continue;
+        struct kernel *const only = arena_new(l->arena, struct kernel);
+        only->id = k->id;
+        only->label = "check";
+        for (size_t n = 0; n < k->nodes.count; n++)
+            vec_push(l->arena, &only->nodes, k->nodes.data[n]);
+        for (size_t c = 0; c < k->checks.count; c++)
+            vec_push(l->arena, &only->checks, k->checks.data[c]);
+        k->checks.count = 0;
+        vec_push(l->arena, &l->kernels, NULL);
+        memmove(&l->kernels.data[i + 1], &l->kernels.data[i], (l->kernels.count - 1 - (size_t)i) * sizeof *l->kernels.data);
+        l->kernels.data[i] = only;
+        any = true;
+    }
+    return any;
+}
+
+/* Every kernel that can fail -> every kernel that writes state. */
+static bool add_failure_edges(struct diag *d, struct schedule *s)
+{
+    const bool *const after_write = find_after_write(s);
+    bool ok = true;
+    for (int i = 0; i < s->count; i++)
         if (after_write[i] && s->tasks[i].can_fail && !s->tasks[i].writes_state)
             ok = diag_error(d, s->tasks[i].kernel->nodes.count ? &s->tasks[i].kernel->nodes.data[0]->loc : NULL,
                             "the check of its indices can only run after a variable was written");
-    }
     for (int i = 0; ok && i < s->count; i++)
         for (int j = 0; s->tasks[i].can_fail && j < s->count; j++)
             if (s->tasks[j].writes_state)
@@ -144,21 +194,14 @@ static void run_schedule(struct schedule *s, struct lowered *l)
 bool schedule_kernels(struct diag *d, struct lowered *l)
 {
     struct arena scratch = {0};
-    struct schedule s = {.arena = &scratch, .count = (int)l->kernels.count};
-    s.tasks = arena_array(&scratch, struct task, l->kernels.count);
+    struct schedule s = {.arena = &scratch};
+    fill_tasks(&s, l);
+    if (detach_checks(&s, l))
+        fill_tasks(&s, l);
     s.readers_left = arena_array(&scratch, int, l->buffers.count);
-    for (int i = 0; i < s.count; i++) {
-        struct task *t = &s.tasks[i];
-        t->kernel = l->kernels.data[i];
-        kernel_reads(&scratch, t->kernel, &t->reads);
-        kernel_writes(&scratch, t->kernel, &t->writes);
-        t->can_fail = t->kernel->checks.count > 0;
-        for (size_t w = 0; w < t->writes.count; w++)
-            t->writes_state |= t->writes.data[w]->kind == BUFFER_VARIABLE;
-        for (size_t r = 0; r < t->reads.count; r++)
-            s.readers_left[t->reads.data[r]->id]++;
-    }
-    add_data_edges(&s, l->buffers.count);
+    for (int i = 0; i < s.count; i++)
+        for (size_t r = 0; r < s.tasks[i].reads.count; r++)
+            s.readers_left[s.tasks[i].reads.data[r]->id]++;
     const bool ok = add_failure_edges(d, &s);
     if (ok)
         run_schedule(&s, l);

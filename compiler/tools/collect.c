@@ -373,8 +373,10 @@ static bool walk_children(struct file_reader *r, const struct cfront_node *n, si
 static bool walk_call(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n)
 {
     const enum role role = n->ref ? role_of(r, n->ref) : ROLE_NONE;
-    if (role == ROLE_EXPR || role == ROLE_STMT)
-        return hole_call(r, parent, n, role) & walk_children(r, n, 1);
+    if (role == ROLE_EXPR || role == ROLE_STMT) { /* the call first, then what stands in it; every fault is reported */
+        const bool ok = hole_call(r, parent, n, role);
+        return walk_children(r, n, 1) && ok;
+    }
     if (role == ROLE_KERNEL)
         return ERROR_AT(r, n->begin, "kernels cannot call each other");
     return walk_children(r, n, 0);
@@ -386,10 +388,12 @@ static bool walk_if(struct file_reader *r, const struct cfront_node *parent, con
     const char *condition = c ? static_condition(r, c->begin, c->end) : NULL;
     if (!condition)
         return walk_children(r, n, 0);
+    bool ok = true;
     if (n->kind == CFRONT_CONDITIONAL)
-        return decided_choice(r, n, condition) & walk_children(r, n, 1);
-    const bool done = is_edited(r, n->begin, TEMPLATE_IF); /* as the else branch of the one around it */
-    return (done || decided_if(r, parent, n, condition, NULL)) & walk_children(r, n, 1);
+        ok = decided_choice(r, n, condition);
+    else if (!is_edited(r, n->begin, TEMPLATE_IF)) /* not yet done as the else branch of the one around it */
+        ok = decided_if(r, parent, n, condition, NULL);
+    return walk_children(r, n, 1) && ok;
 }
 
 static bool walk_constant(struct file_reader *r, const struct cfront_node *n)
@@ -425,7 +429,10 @@ static bool walk(struct file_reader *r, const struct cfront_node *parent, const 
     case CFRONT_CONDITIONAL: return walk_if(r, parent, n);
     case CFRONT_PARAM:
     case CFRONT_FIELD:
-    case CFRONT_VARIABLE: return new_name(r, n) & walk_children(r, n, 0);
+    case CFRONT_VARIABLE: {
+        const bool ok = new_name(r, n);
+        return walk_children(r, n, 0) && ok;
+    }
     default: return walk_children(r, n, 0);
     }
 }

@@ -95,6 +95,8 @@ static bool begin_accumulate(struct preparer *p, struct accumulators *all)
 {
     begin_algorithm(p, "accumulate");
     p->sums = true;
+    if (!copy_in_training_form(p))
+        return false;
     bool ok = add_loss(p);
     ok = choose_trainables(p) && ok;
     if (!ok)
@@ -227,33 +229,6 @@ static bool check_copies(struct preparer *p)
     return true;
 }
 
-/* Weights and constants are shared; inputs are replaced by their part; what nodes compute gets a name of its own. */
-static const char *name_in_copy(struct preparer *p, const struct map *renamed, const char *name)
-{
-    const char *const own = map_get(renamed, name);
-    return own ? own : part_of_input(p, name);
-}
-
-static void copy_node(struct preparer *p, const struct model_node *n, struct map *renamed)
-{
-    struct model_node *const copy = arena_new(p->arena, struct model_node);
-    *copy = *n;
-    copy->name = n->name[0] == '\0' ? "" : arena_printf(p->arena, "%s.part%zu", n->name, p->part + 1);
-    memset(&copy->inputs, 0, sizeof copy->inputs);
-    memset(&copy->outputs, 0, sizeof copy->outputs);
-    for (size_t i = 0; i < n->inputs.count; i++)
-        vec_push(p->arena, &copy->inputs, name_in_copy(p, renamed, n->inputs.data[i]));
-    for (size_t i = 0; i < n->outputs.count; i++) {
-        const char *const old = n->outputs.data[i];
-        const char *const own =
-            old[0] == '\0' ? "" : fresh_name(p, arena_printf(p->arena, "%s.part%zu", old, p->part + 1));
-        vec_push(p->arena, &copy->outputs, own);
-        if (own[0] != '\0')
-            map_set(renamed, old, (void *)(uintptr_t)own);
-    }
-    vec_push(p->arena, &p->algorithm->nodes, copy);
-}
-
 /* Loss and gradients of one part. */
 static bool add_part(struct preparer *p, const char *loss_input)
 {
@@ -261,8 +236,9 @@ static bool add_part(struct preparer *p, const char *loss_input)
     struct map renamed = {.arena = p->arena};
     for (size_t i = 0; i < g->nodes.count; i++)
         if (is_needed(p, g->nodes.data[i]))
-            copy_node(p, g->nodes.data[i], &renamed);
-    p->loss_input = name_in_copy(p, &renamed, loss_input);
+            copy_main_node(p, g->nodes.data[i], &renamed);
+    const char *const own = map_get(&renamed, loss_input);
+    p->loss_input = own ? own : part_of_input(p, loss_input);
     p->silent = p->part > 0;
     bool ok = add_loss(p);
     p->silent = false;

@@ -555,10 +555,14 @@ static bool own_loss(struct preparer *p, const struct tensor_type *t)
     }
     if (!str_equal(p->source, "loss")) {
         if (t->rank == 0)
-            add_op(p, "loss.same", "Identity", p->source, NULL, NULL);
+            add_op(p, "loss.same", "Identity", p->loss_input, NULL, NULL);
         else
-            add_reduce(p, "loss.mean", "ReduceMean", p->source, -1);
+            add_reduce(p, "loss.mean", "ReduceMean", p->loss_input, -1);
         finish(p);
+    } else if (!str_equal(p->loss_input, "loss")) { /* 'loss' is what infer() computes */
+        p->loss_name = p->loss_input;
+        model_add_value(p->arena, p->algorithm, 1, p->loss_name, t->dtype, t->dims, t->rank);
+        say(p, "the loss of a step is '%s'", p->loss_name);
     } else if (!model_find_output(p->model->graph, "loss")) {
         model_add_value(p->arena, p->algorithm, 1, "loss", t->dtype, t->dims, t->rank);
     }

@@ -3,6 +3,8 @@
 
 #include "train/combine.h"
 #include "train/prepare_internal.h"
+#include "train/strip.h"
+#include "train/rebatch.h"
 #include "train/tie.h"
 #include <string.h>
 
@@ -238,6 +240,8 @@ void add_gradient(struct preparer *p, const char *y)
 void attach_algorithm(struct preparer *p)
 {
     struct model *const m = p->model;
+    if (m->training.count == 0)
+        strip_remember(p->arena, m);
     vec_push(p->arena, &m->training, p->training);
     if (model_opset(&m->opsets, PREVIEW_TRAINING) == 0)
         vec_push(p->arena, &m->opsets, ((struct model_opset){PREVIEW_TRAINING, 1}));
@@ -254,6 +258,8 @@ void begin_algorithm(struct preparer *p, const char *name)
     p->training->loc = p->loc;
     p->names = (struct map){.arena = p->arena};
     p->constants = (struct map){.arena = p->arena};
+    p->latest_statistics = (struct map){.arena = p->arena};
+    p->loss_name = "loss";
     for (size_t i = 0; i < p->main_names.count; i++)
         map_set(&p->names, p->main_names.entries[i].key, NULL);
 }
@@ -262,11 +268,13 @@ void begin_algorithm(struct preparer *p, const char *name)
 static bool prepare_step(struct preparer *p)
 {
     begin_algorithm(p, "train");
+    if (!copy_in_training_form(p))
+        return false;
     bool ok = add_loss(p);
     ok = choose_trainables(p) && ok;
     if (!ok)
         return false;
-    add_gradient(p, "loss");
+    add_gradient(p, p->loss_name);
     for (size_t i = 0; p->options->gradients && i < p->trainables.count; i++) {
         const struct trainable *const t = &p->trainables.data[i];
         declare_output(p, t->gradient, t->tensor->dtype, &t->tensor->shape);
@@ -303,7 +311,8 @@ static bool undo_export(struct diag *d, struct arena *a, struct model *m, const 
     struct edit e;
     edit_begin(&e, d, a, m, report);
     bool ok = untie_initializers(&e, o->untie.data, o->untie.count);
-    return ok && tie_initializers(&e, o->tie.data, o->tie.count);
+    ok = ok && tie_initializers(&e, o->tie.data, o->tie.count);
+    return ok && (o->batch == 0 || rebatch_model(&e, o->batch, o->import));
 }
 
 bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
@@ -322,6 +331,7 @@ bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struc
                          .ancestors.arena = a,
                          .symbols.arena = a,
                          .statistics.arena = a,
+                         .in_training.arena = a,
                          .parts.arena = a};
     if (!undo_export(d, a, m, o, report))
         return false;
@@ -334,6 +344,7 @@ bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struc
     p.loss_input = bypass_activation(&p, p.source);
     p.bypassed = !str_equal(p.loss_input, p.source);
     find_ancestors(&p);
+    plan_training_form(&p);
     const char *const loss_input = p.loss_input;
     if (!(o->split ? prepare_split(&p) : o->accumulate > 1 ? prepare_accumulation(&p) : prepare_step(&p)))
         return false;

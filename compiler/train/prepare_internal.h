@@ -49,11 +49,14 @@ struct preparer {
     struct map ancestors;      /* values that the loss depends on */
     struct map constants;      /* initializers of the algorithm by dtype and value -> name */
     struct map symbols;        /* symbolic dimension -> const int64_t *, its provisional size */
+    struct map in_training;    /* first output -> the node of the main graph that a step has in training form */
+    struct map latest_statistics; /* running statistic -> const char *, its value behind the copies made so far */
     struct map statistics;     /* running means and variances of BatchNormalization */
     const struct graph *graph; /* the main graph with provisional sizes; NULL if it could not be imported */
     const char *import_error;  /* why, then */
     VEC(struct trainable) trainables;
     enum dtype loss_dtype;
+    const char *loss_name;           /* the output that Gradient reads: "loss" */
     const char *source, *loss_input; /* tensor that the user named, and the one that the loss reads */
     bool bypassed;                   /* a final activation stands between them */
     struct map main_names;           /* names of the main graph alone */
@@ -120,7 +123,19 @@ const char *part_of_input(struct preparer *p, const char *input);
 /* Enters what the loss depends on into ancestors. */
 void find_ancestors(struct preparer *p);
 bool choose_trainables(struct preparer *p) MUST_USE;
-/* BatchNormalization in training form: its running statistics are stored. Others, and Dropout, are mentioned. */
+/* Constant nodes in the place of a weight, bias or scale: output -> const char *, "weight of Gemm 'fc1'". Reads producers and
+ * the model only. */
+void find_constant_weights(const struct preparer *p, struct map *out);
+
+/* ---- training_form.c: BatchNormalization and Dropout ---- */
+
+/* The main graph takes inference form; says which nodes a step has in training form. */
+void plan_training_form(struct preparer *p);
+/* Copies the main graph into the algorithm from those nodes on; the loss reads the copy. */
+bool copy_in_training_form(struct preparer *p) MUST_USE;
+/* A node of the main graph, in the form that a step has, becomes one of the algorithm. renamed: value -> its copy. */
+void copy_main_node(struct preparer *p, const struct model_node *n, struct map *renamed);
+/* What the copies computed is stored into the running statistics. */
 void bind_statistics(struct preparer *p);
 
 /* ---- losses.c ---- */

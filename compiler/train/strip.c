@@ -220,7 +220,7 @@ static void restore_ir_version(struct model *m, const char *text, struct strbuf 
     m->ir_version = version;
 }
 
-void strip_model(struct diag *d, struct arena *a, struct model *m, struct strbuf *report)
+void strip_model(struct diag *d, struct model *m, struct strbuf *report)
 {
     if (m->training.count == 0)
         diag_warning(d, &LOC_FILE(m->file), "the model has no training_info: it is an inference model already");

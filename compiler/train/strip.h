@@ -18,6 +18,6 @@ void strip_find_trained(struct arena *a, const struct model *m, strip_list *out)
 
 /* Takes out, in place: training_info; initializers that only training read or wrote; the import of the training operators, if
  * nothing uses it any more. What was done is added to *report, a line each. */
-void strip_model(struct diag *d, struct arena *a, struct model *m, struct strbuf *report);
+void strip_model(struct diag *d, struct model *m, struct strbuf *report);
 
 #endif

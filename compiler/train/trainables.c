@@ -1,6 +1,5 @@
 /* Which initializers are trained: those in a weight, bias or scale slot of an operator on the way to the loss, or those
- * that
- * --train names; and what BatchNormalization and Dropout of the main graph do in a step. */
+ * that --train names. */
 #include "train/prepare_internal.h"
 
 #include <string.h>
@@ -208,6 +207,25 @@ static void find_candidates(struct preparer *p, struct map *candidates, const st
     }
 }
 
+void find_constant_weights(const struct preparer *p, struct map *out)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        for (size_t k = 0; k < n->inputs.count; k++) {
+            int flips;
+            struct slot slot;
+            const char *const name = origin_of(p, n->inputs.data[k], &flips);
+            const struct model_node *const constant = map_get(&p->producers, name);
+            const struct model_attr *const value = is_op(constant, "Constant") ? node_attribute(constant, "value") : NULL;
+            if (value && value->type == ATTR_TENSOR && value->t && dtype_is_float(value->t->dtype) &&
+                value->t->shape.rank > 0 && !map_has(out, name) && find_slot(p, n, k, value->t, &slot))
+                map_set(out, name,
+                        arena_printf(p->arena, "%s of %s '%s'", role_name(slot.role), n->op_type, node_title(n)));
+        }
+    }
+}
+
 /* ---- the choice -----------------------------------------------------------------------------------------------------
  */
 
@@ -232,15 +250,17 @@ static bool names_exactly(const glob_list *globs, const char *name)
     return false;
 }
 
-/* Constants that --train names become initializers, which a binding may write. */
-static void lift_constants(struct preparer *p, const glob_list *globs)
+/* Constants that --train names become initializers, which a binding may write. A pattern takes those in the place of a
+ * weight only. */
+static void lift_constants(struct preparer *p, const glob_list *globs, const struct map *weights)
 {
     struct model_graph *const g = p->model->graph;
     for (size_t i = 0; i < g->nodes.count;) {
         const struct model_node *const n = g->nodes.data[i];
         const struct model_attr *const value = is_op(n, "Constant") ? node_attribute(n, "value") : NULL;
         if (!value || value->type != ATTR_TENSOR || !value->t || n->outputs.count != 1 ||
-            !names_exactly(globs, n->outputs.data[0])) {
+            !(names_exactly(globs, n->outputs.data[0]) ||
+              (map_has(weights, n->outputs.data[0]) && matches(globs, n->outputs.data[0])))) {
             i++;
             continue;
         }
@@ -348,8 +368,9 @@ static void say_trainables(struct preparer *p)
 bool choose_trainables(struct preparer *p)
 {
     const struct prepare_options *const o = p->options;
-    struct map candidates = {.arena = p->arena}, initializers = {.arena = p->arena};
-    lift_constants(p, &o->train);
+    struct map candidates = {.arena = p->arena}, initializers = {.arena = p->arena}, constants = {.arena = p->arena};
+    find_constant_weights(p, &constants);
+    lift_constants(p, &o->train, &constants);
     struct model_graph *const g = p->model->graph;
     for (size_t i = 0; i < g->initializers.count; i++)
         map_set(&initializers, g->initializers.data[i]->name, g->initializers.data[i]);
@@ -376,64 +397,9 @@ bool choose_trainables(struct preparer *p)
         if (why)
             say_not_trained(p, g->initializers.data[i], why);
     }
+    for (size_t i = 0; i < constants.count; i++)
+        if (!model_find_initializer(g, constants.entries[i].key) && map_has(&p->ancestors, constants.entries[i].key))
+            say(p, "  not %s: a constant, in the place of a %s; --train trains it", constants.entries[i].key,
+                (const char *)constants.entries[i].value);
     return true;
-}
-
-/* ---- BatchNormalization and Dropout ---------------------------------------------------------------------------------
- */
-
-/* Since 14 an attribute says so; before, more outputs than one. */
-static bool is_training_batchnorm(const struct preparer *p, const struct model_node *n)
-{
-    if (p->opset >= 14)
-        return attribute_int(n, "training_mode", 0) != 0;
-    return n->outputs.count > 1 && n->outputs.data[1][0] != '\0';
-}
-
-static void bind_statistic(struct preparer *p, const struct model_node *n, size_t input, size_t output,
-                           struct map *bound)
-{
-    if (n->inputs.count <= input || n->outputs.count <= output || n->outputs.data[output][0] == '\0')
-        return;
-    const char *const name = n->inputs.data[input];
-    const struct model_initializer *const init = model_find_initializer(p->model->graph, name);
-    if (!init || map_has(bound, name))
-        return;
-    map_set(bound, name, NULL);
-    const char *const value =
-        add_op(p, arena_printf(p->arena, "%s.new", name), "Identity", n->outputs.data[output], NULL, NULL);
-    bind_update(p, init->name, value, init->tensor);
-}
-
-static bool is_inference_dropout(const struct preparer *p, const struct model_node *n)
-{
-    if (p->opset < 7)
-        return attribute_int(n, "is_test", 0) != 0;
-    return p->opset < 12 || n->inputs.count < 3 || n->inputs.data[2][0] == '\0';
-}
-
-void bind_statistics(struct preparer *p)
-{
-    const struct model_graph *const g = p->model->graph;
-    struct map bound = {.arena = p->arena};
-    size_t frozen = 0, dropouts = 0;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
-        dropouts += is_op(n, "Dropout") && is_inference_dropout(p, n);
-        if (!is_op(n, "BatchNormalization"))
-            continue;
-        if (!is_training_batchnorm(p, n)) {
-            frozen++;
-            continue;
-        }
-        bind_statistic(p, n, 3, 1, &bound);
-        bind_statistic(p, n, 4, 2, &bound);
-    }
-    if (bound.count > 0)
-        say(p, "BatchNormalization is in training form: %zu running statistics are stored by every step", bound.count);
-    if (frozen > 0)
-        say(p, "%zu BatchNormalization in inference form: a step uses the running statistics and leaves them alone",
-            frozen);
-    if (dropouts > 0)
-        say(p, "%zu Dropout in inference form: a step drops nothing", dropouts);
 }

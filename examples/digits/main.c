@@ -8,6 +8,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
 
 enum { BATCH = 32, CLASSES = 10, TEST_IMAGES = 10 * BATCH, EPOCHS = 30 };
 
@@ -72,13 +75,24 @@ static stepc_status count_correct(const image *test, int count, int *correct)
     return STEPC_OK;
 }
 
+/* Only a terminal shows one line that changes; a file gets a line an epoch. */
+static int is_terminal(void)
+{
+#if defined(__unix__) || defined(__APPLE__)
+    return isatty(STDOUT_FILENO);
+#else
+    return 0;
+#endif
+}
+
 static void show_progress(int epoch, float loss, int correct)
 {
     static const char bar[] = "##############################";
-    const int width = (int)sizeof bar - 1, done = epoch * width / EPOCHS;
-    printf("\r[%.*s%*s] epoch %2d/%d  loss %.4f  test accuracy %.2f %%", done, bar, width - done, "", epoch, EPOCHS, (double)loss,
-           100.0 * correct / TEST_IMAGES);
-    if (epoch == EPOCHS)
+    const int width = (int)sizeof bar - 1, done = epoch * width / EPOCHS, overwrite = is_terminal();
+    if (overwrite)
+        printf("\r[%.*s%*s] ", done, bar, width - done, "");
+    printf("epoch %2d/%d  loss %.4f  test accuracy %.2f %%", epoch, EPOCHS, (double)loss, 100.0 * correct / TEST_IMAGES);
+    if (!overwrite || epoch == EPOCHS)
         printf("\n");
     fflush(stdout);
 }

@@ -678,7 +678,7 @@ static inline float stepc_scalef(float x, uint32_t k)
  * gcc threads two into branches and then does not vectorise. */
 static inline float stepc_expf(float x)
 {
-    const float c = stepc_fabsf(x) > 105.0f ? stepc_copysignf(105.0f, x) : x;
+    const float c = stepc_selectf(stepc_fabsf(x) > 105.0f, stepc_copysignf(105.0f, x), x);
     const float t = c * 1.44269504f + 12582912.0f;
     const float n = t - 12582912.0f;
     const float r_1 = c - n * 0.693359375f;

@@ -1,10 +1,12 @@
-/* usage: test_random [--cc "cc -O1"] [--first SEED] [--count N] [-j N] [--keep FOLDER]
+/* usage: test_random [--cc "cc -O1"] [--check "cc -fsyntax-only ..."] [--first SEED] [--count N] [-j N] [--keep FOLDER]
  *
  * Random models through both engines. Reproducible code and the interpreter in the contract's arithmetic must agree in every
  * bit, kernel by kernel and over whole runs. Where no result jumps, optimised code must agree with the interpreter in double
- * within the tolerance of the kernel's own roundings. A model that fails is written to FOLDER/random_SEED.onnx. */
+ * within the tolerance of the kernel's own roundings. The emitted text must be silent under strict warnings; --check "" leaves
+ * that out. A model that fails is written to FOLDER/random_SEED.onnx. */
 #include "random_model.h"
 
+#include "base/file.h"
 #include "base/str.h"
 #include "engine/compare.h"
 #include <signal.h>
@@ -20,8 +22,13 @@ enum { SECONDS_PER_MODEL = 120, STEPS = 3 };
  * way each time: up to n / 2 units where 4 are tolerated, n up to GEN_MAX_COUNT. What is wrong is off by a million units. */
 #define LONG_SUMS 1000.0
 
+/* The flags of tests/emitted. */
+#define STRICT                                                                                                                     \
+    "cc -fsyntax-only -I" RUNTIME_FOLDER " -std=c99 -Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -Wundef -Wcast-qual "  \
+    "-Wmissing-prototypes -pedantic -Werror"
+
 struct settings {
-    const char *cc, *keep;
+    const char *cc, *check, *keep;
     long long first, count, jobs;
 };
 
@@ -49,6 +56,29 @@ static bool engines_agree(struct diag *d, struct arena *a, const struct settings
     return judge(&r, mode, bits ? 0 : LONG_SUMS);
 }
 
+/* The text as `stepc compile` writes it. */
+static bool text_is_silent(struct diag *d, struct arena *a, const struct settings *s, const struct model *m, uint64_t seed)
+{
+    const char *name = arena_printf(a, "emitted_%llu", (unsigned long long)seed), *stem = arena_printf(a, "%s/%s", s->keep, name);
+    const struct pipeline_options o = {.name = name};
+    const struct emit_options emit = {.file_stem = name, .model_file = "random.onnx", .options_text = "", .simd = -1};
+    const char *source = arena_printf(a, "%s.c", stem), *header = arena_printf(a, "%s.h", stem);
+    struct emitted text;
+    struct program *p;
+    if (s->check[0] == '\0')
+        return true;
+    if (!pipeline_compile(d, a, m, &o, &emit, &text, &p) || !file_write(d, source, text.source, strlen(text.source)) ||
+        !file_write(d, header, text.header, strlen(text.header)))
+        return false;
+    if (system(arena_printf(a, "%s '%s' >&2", s->check, source)) != 0) {
+        printf("  the emitted text is not silent: %s '%s'\n", s->check, source);
+        return false;
+    }
+    unlink(source);
+    unlink(header);
+    return true;
+}
+
 static bool test_model(const struct settings *s, uint64_t seed)
 {
     struct arena a = {0};
@@ -57,6 +87,7 @@ static bool test_model(const struct settings *s, uint64_t seed)
     const char *path = arena_printf(&a, "%s/random_%llu.onnx", s->keep, (unsigned long long)seed);
     /* Written before it is tried: what crashes is there to be looked at. */
     bool ok = model_write(&writing, r.model, path);
+    ok = ok && text_is_silent(&d, &a, s, r.model, seed);
     ok = ok && engines_agree(&d, &a, s, r.model, true, seed);
     ok = ok && (!r.smooth || engines_agree(&d, &a, s, r.model, false, seed));
     if (ok)
@@ -98,6 +129,8 @@ static bool read_settings(struct settings *s, int argc, char **argv)
         long long *number = str_equal(name, "--first") ? &s->first : str_equal(name, "--count") ? &s->count : str_equal(name, "-j") ? &s->jobs : NULL;
         if (str_equal(name, "--cc"))
             s->cc = value;
+        else if (str_equal(name, "--check"))
+            s->check = value;
         else if (str_equal(name, "--keep"))
             s->keep = value;
         else if (!number || !str_to_int64(value, number) || *number < 0)
@@ -108,9 +141,9 @@ static bool read_settings(struct settings *s, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct settings s = {.cc = "cc -O1", .keep = ".", .first = 1, .count = 30, .jobs = sysconf(_SC_NPROCESSORS_ONLN)};
+    struct settings s = {.cc = "cc -O1", .check = STRICT, .keep = ".", .first = 1, .count = 30, .jobs = sysconf(_SC_NPROCESSORS_ONLN)};
     if (!read_settings(&s, argc, argv)) {
-        fprintf(stderr, "usage: test_random [--cc \"cc -O1\"] [--first SEED] [--count N] [-j N] [--keep FOLDER]\n");
+        fprintf(stderr, "usage: test_random [--cc \"cc -O1\"] [--check \"cc ...\"] [--first SEED] [--count N] [-j N] [--keep FOLDER]\n");
         return 2;
     }
     pid_t *children = calloc((size_t)s.count + 1, sizeof *children);

@@ -24,8 +24,8 @@
 
 #define STEP_SCRATCH_AT 0u /* scratch [64] float, kernels 1-1 of step */
 #define STEP_HIDDEN_AT 512u /* hidden [8,3] float, kernels 1-8 of step */
-#define STEP_SCRATCH_2_AT 0u /* scratch [48] float, kernels 2-2 of step */
 #define STEP_LOGITS_AT 192u /* logits [8,2] float, kernels 2-4 of step */
+#define STEP_SCRATCH_2_AT 0u /* scratch [48] float, kernels 2-2 of step */
 #define STEP_SCRATCH_3_AT 0u /* scratch [16] float, kernels 4-4 of step */
 #define STEP_LOSS_AT 64u /* loss [] float, kernels 4-5 of step */
 #define STEP_D_LOGITS_AT 768u /* d_logits [8,2] float, kernels 4-8 of step */
@@ -477,11 +477,13 @@ static inline float stepc_sqrtf(float x)
 {
 #if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
     float y;
+    (void)stepc_sqrt_softf; /* named in every branch: no compiler calls it unused */
     __asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
     return y;
 #elif defined(__GNUC__) && defined(__OPTIMIZE__) && __STDC_HOSTED__ && \
       (defined(__SSE2__) || defined(__aarch64__) || defined(__riscv_fsqrt))
     extern float sqrtf(float) __attribute__((__const__));
+    (void)stepc_sqrt_softf;
     return sqrtf(x);
 #else
     return stepc_sqrt_softf(x);
@@ -492,11 +494,13 @@ static inline double stepc_sqrt(double x)
 {
 #if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 8)
     double y;
+    (void)stepc_sqrt_soft;
     __asm__("vsqrt.f64 %P0, %P1" : "=w"(y) : "w"(x));
     return y;
 #elif defined(__GNUC__) && defined(__OPTIMIZE__) && __STDC_HOSTED__ && \
       (defined(__SSE2__) || defined(__aarch64__) || (defined(__riscv_fsqrt) && __riscv_flen >= 64))
     extern double sqrt(double) __attribute__((__const__));
+    (void)stepc_sqrt_soft;
     return sqrt(x);
 #else
     return stepc_sqrt_soft(x);
@@ -727,8 +731,7 @@ static STEPC_INLINE void pack_float(float *restrict to, const int width, const f
 
 /* Cast, Where, Cast, Div, Mul, Sqrt, Sub, Pow, Cast, Sub, Pow, Greater; y is "fc1.weight.new.cast_3", s is
  * "step_count", s_2 is "learning_rate" */
-static STEPC_KERNEL void cast_where_cast_div_mul_cast_sqrt_sub_pow_cast_s(float *restrict y, const int64_t s,
-        const float s_2)
+static STEPC_KERNEL void cast(float *restrict y, const int64_t s, const float s_2)
 {
     const double t = (double)s_2;
     const double t_2 = (double)s;
@@ -736,7 +739,8 @@ static STEPC_KERNEL void cast_where_cast_div_mul_cast_sqrt_sub_pow_cast_s(float 
                                                           t_2)) / (1.0 - stepc_pow(0.8999999761581421, t_2)) : t);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
+ * right is b at column j. */
 static STEPC_INLINE void product_relu_8x3x4_part(const int rows, const int vectors, const int from, const int to,
                                                  const int i, const int j, const float *restrict left,
                                                  const float *restrict right, const int step, float *restrict y,
@@ -754,39 +758,47 @@ static STEPC_INLINE void product_relu_8x3x4_part(const int rows, const int vecto
     }
 }
 
-/* All rows of the columns j .. */
-static STEPC_INLINE void product_relu_8x3x4_strip(const int vectors, const int from, const int to, const int j,
-                                                  const float *restrict left, const float *restrict right,
-                                                  const int step, float *restrict y, const float *restrict x)
+/* The columns p .. of b as one panel. */
+static STEPC_INLINE void product_relu_8x3x4_pack_panel(const int columns, const int p, float *restrict packed,
+                                                       const float *restrict right)
 {
-    for (int i = 0; i < 8 - LAST_ROWS(8); i += PART_ROWS(8))
-        product_relu_8x3x4_part(PART_ROWS(8), vectors, from, to, i, j, left, right, step, y, x);
-    if (LAST_ROWS(8) > 0)
-        product_relu_8x3x4_part(LAST_ROWS(8), vectors, from, to, 8 - LAST_ROWS(8), j, left, right, step, y, x);
+    pack_transposed(packed, 16, right + p * 4, 4, columns, 4);
 }
 
-/* The columns p .. of all rows, from a packed panel. */
-static STEPC_INLINE void product_relu_8x3x4_panel_strips(const int columns, const int p, const float *restrict left,
-                                                         const float *restrict packed, float *restrict y,
-                                                         const float *restrict x)
+/* Rows i .. of the columns p .. of one panel. */
+static STEPC_INLINE void product_relu_8x3x4_panel_part(const int rows, const int columns, const int i, const int p,
+                                                       const float *restrict left, const float *restrict packed,
+                                                       float *restrict y, const float *restrict x)
 {
     for (int j = 0; j < columns - columns % PANEL_TILE(16); j += PANEL_TILE(16))
-        product_relu_8x3x4_strip(PANEL_VECTORS(16), 0, PANEL_TILE(16), p + j, left, packed + j, 16, y, x);
+        product_relu_8x3x4_part(rows, PANEL_VECTORS(16), 0, PANEL_TILE(16), i, p + j, left, packed + j, 16, y, x);
     if (columns % PANEL_TILE(16) > 0)
-        product_relu_8x3x4_strip(PANEL_VECTORS(16), 0, columns % PANEL_TILE(16),
-                                 p + columns - columns % PANEL_TILE(16), left,
-                                 packed + (columns - columns % PANEL_TILE(16)), 16, y, x);
+        product_relu_8x3x4_part(rows, PANEL_VECTORS(16), 0, columns % PANEL_TILE(16), i,
+                                p + columns - columns % PANEL_TILE(16), left,
+                                packed + (columns - columns % PANEL_TILE(16)), 16, y, x);
+}
+
+/* All rows of the columns p .. */
+static STEPC_INLINE void product_relu_8x3x4_packed_strip(const int columns, const int p, const float *restrict left,
+                                                         const float *restrict right, float *restrict packed,
+                                                         float *restrict y, const float *restrict x)
+{
+    product_relu_8x3x4_pack_panel(columns, p, packed, right);
+    for (int i = 0; i < 8 - LAST_ROWS(8); i += PART_ROWS(8))
+        product_relu_8x3x4_panel_part(PART_ROWS(8), columns, i, p, left, packed, y, x);
+    if (LAST_ROWS(8) > 0)
+        product_relu_8x3x4_panel_part(LAST_ROWS(8), columns, 8 - LAST_ROWS(8), p, left, packed, y, x);
 }
 
 /* Gemm "fc1", Relu "relu"; y is "hidden" [8,3], a is "x" [8,4], b is "fc1.weight" [3,4], x is "fc1.bias" [3] */
 static STEPC_KERNEL void product_relu_8x3x4(float *restrict y, const float *restrict a, const float *restrict b,
                                             const float *restrict x, float *restrict panel)
 {
-    pack_transposed(panel, 16, b + 0, 4, 3, 4);
-    product_relu_8x3x4_panel_strips(3, 0, a, panel, y, x);
+    product_relu_8x3x4_packed_strip(3, 0, a, b, panel, y, x);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
+ * right is b at column j. */
 static STEPC_INLINE void product_8x2x3_part(const int rows, const int vectors, const int from, const int to,
                                             const int i, const int j, const float *restrict left,
                                             const float *restrict right, const int step, float *restrict y,
@@ -803,41 +815,51 @@ static STEPC_INLINE void product_8x2x3_part(const int rows, const int vectors, c
     }
 }
 
-/* All rows of the columns j .. */
-static STEPC_INLINE void product_8x2x3_strip(const int vectors, const int from, const int to, const int j,
-                                             const float *restrict left, const float *restrict right, const int step,
-                                             float *restrict y, const float *restrict x)
+/* The columns p .. of b as one panel. */
+static STEPC_INLINE void product_8x2x3_pack_panel(const int columns, const int p, float *restrict packed,
+                                                  const float *restrict right)
 {
-    for (int i = 0; i < 8 - LAST_ROWS(8); i += PART_ROWS(8))
-        product_8x2x3_part(PART_ROWS(8), vectors, from, to, i, j, left, right, step, y, x);
-    if (LAST_ROWS(8) > 0)
-        product_8x2x3_part(LAST_ROWS(8), vectors, from, to, 8 - LAST_ROWS(8), j, left, right, step, y, x);
+    pack_transposed(packed, 16, right + p * 3, 3, columns, 3);
 }
 
-/* The columns p .. of all rows, from a packed panel. */
-static STEPC_INLINE void product_8x2x3_panel_strips(const int columns, const int p, const float *restrict left,
-                                                    const float *restrict packed, float *restrict y,
-                                                    const float *restrict x)
+/* Rows i .. of the columns p .. of one panel. */
+static STEPC_INLINE void product_8x2x3_panel_part(const int rows, const int columns, const int i, const int p,
+                                                  const float *restrict left, const float *restrict packed,
+                                                  float *restrict y, const float *restrict x)
 {
     for (int j = 0; j < columns - columns % PANEL_TILE(16); j += PANEL_TILE(16))
-        product_8x2x3_strip(PANEL_VECTORS(16), 0, PANEL_TILE(16), p + j, left, packed + j, 16, y, x);
+        product_8x2x3_part(rows, PANEL_VECTORS(16), 0, PANEL_TILE(16), i, p + j, left, packed + j, 16, y, x);
     if (columns % PANEL_TILE(16) > 0)
-        product_8x2x3_strip(PANEL_VECTORS(16), 0, columns % PANEL_TILE(16), p + columns - columns % PANEL_TILE(16),
-                            left, packed + (columns - columns % PANEL_TILE(16)), 16, y, x);
+        product_8x2x3_part(rows, PANEL_VECTORS(16), 0, columns % PANEL_TILE(16), i,
+                           p + columns - columns % PANEL_TILE(16), left,
+                           packed + (columns - columns % PANEL_TILE(16)), 16, y, x);
+}
+
+/* All rows of the columns p .. */
+static STEPC_INLINE void product_8x2x3_packed_strip(const int columns, const int p, const float *restrict left,
+                                                    const float *restrict right, float *restrict packed,
+                                                    float *restrict y, const float *restrict x)
+{
+    product_8x2x3_pack_panel(columns, p, packed, right);
+    for (int i = 0; i < 8 - LAST_ROWS(8); i += PART_ROWS(8))
+        product_8x2x3_panel_part(PART_ROWS(8), columns, i, p, left, packed, y, x);
+    if (LAST_ROWS(8) > 0)
+        product_8x2x3_panel_part(LAST_ROWS(8), columns, 8 - LAST_ROWS(8), p, left, packed, y, x);
 }
 
 /* Gemm "fc2"; y is "logits" [8,2], a is "hidden" [8,3], b is "fc2.weight" [2,3], x is "fc2.bias" [2] */
 static STEPC_KERNEL void product_8x2x3(float *restrict y, const float *restrict a, const float *restrict b,
                                        const float *restrict x, float *restrict panel)
 {
-    pack_transposed(panel, 16, b + 0, 3, 2, 3);
-    product_8x2x3_panel_strips(2, 0, a, panel, y, x);
+    product_8x2x3_packed_strip(2, 0, a, b, panel, y, x);
 }
 
-/* A label as an index, in range whatever it is. */
+/* A label as an index, in range whatever it is: a variable of its own, because a prover learns from the comparison of a
+ * variable and not from that of a cast. */
 static inline int softmax_cross_entropy_8x2_class_of(const int64_t label)
 {
-    return (uint64_t)label < (uint64_t)2 ? (int)label : 0;
+    const uint64_t c = (uint64_t)label;
+    return c < (uint64_t)2 ? (int)c : 0;
 }
 
 /* The class whose gradient gets the -1; none of an ignored position. */
@@ -858,7 +880,7 @@ static inline float softmax_cross_entropy_8x2_sum_of_row(const float *restrict e
 {
     float lane[16] = {0.0f};
     for (int l = 0; l < 2; l++)
-        lane[l] += e[0 + l];
+        lane[l] += e[l];
     return fold_16_float(lane);
 }
 
@@ -867,7 +889,7 @@ static STEPC_INLINE float softmax_cross_entropy_8x2_rows_block(const int rows, c
         const float share, const float *restrict score, const int64_t *restrict label, float *restrict e,
         float *restrict y_2)
 {
-    float top[8], picked[8], sum[8], value = total;
+    float top[8] = {0.0f}, picked[8] = {0.0f}, sum[8] = {0.0f}, value = total; /* zeros: for the prover */
     for (int i = 0; i < rows; i++) {
         const float *const row = score + (first + i) * 2;
         top[i] = softmax_cross_entropy_8x2_max_of_row(row);
@@ -925,12 +947,13 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 }
 
 /* Add; w is "step_count" */
-static STEPC_KERNEL void add(int64_t *restrict w)
+static STEPC_KERNEL void update(int64_t *restrict w)
 {
     w[0] = stepc_add64(w[0], 1);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
+ * right is b at column j. */
 static STEPC_INLINE void product_where_greater_8x3x2_part(const int rows, const int vectors, const int from,
                                                           const int to, const int i, const int j,
                                                           const float *restrict left, const float *restrict right,
@@ -947,28 +970,37 @@ static STEPC_INLINE void product_where_greater_8x3x2_part(const int rows, const 
     }
 }
 
-/* All rows of the columns j .. */
-static STEPC_INLINE void product_where_greater_8x3x2_strip(const int vectors, const int from, const int to,
-        const int j, const float *restrict left, const float *restrict right, const int step, float *restrict y,
-        const float *restrict x)
+/* The columns p .. of b as one panel. */
+static STEPC_INLINE void product_where_greater_8x3x2_pack_panel(const int columns, const int p,
+        float *restrict packed, const float *restrict right)
 {
-    for (int i = 0; i < 8 - LAST_ROWS(8); i += PART_ROWS(8))
-        product_where_greater_8x3x2_part(PART_ROWS(8), vectors, from, to, i, j, left, right, step, y, x);
-    if (LAST_ROWS(8) > 0)
-        product_where_greater_8x3x2_part(LAST_ROWS(8), vectors, from, to, 8 - LAST_ROWS(8), j, left, right, step, y,
-                                         x);
+    pack_float(packed, 16, right + p, 3, 1, columns, 2);
 }
 
-/* The columns p .. of all rows, from a packed panel. */
-static STEPC_INLINE void product_where_greater_8x3x2_panel_strips(const int columns, const int p,
-        const float *restrict left, const float *restrict packed, float *restrict y, const float *restrict x)
+/* Rows i .. of the columns p .. of one panel. */
+static STEPC_INLINE void product_where_greater_8x3x2_panel_part(const int rows, const int columns, const int i,
+        const int p, const float *restrict left, const float *restrict packed, float *restrict y,
+        const float *restrict x)
 {
     for (int j = 0; j < columns - columns % PANEL_TILE(16); j += PANEL_TILE(16))
-        product_where_greater_8x3x2_strip(PANEL_VECTORS(16), 0, PANEL_TILE(16), p + j, left, packed + j, 16, y, x);
+        product_where_greater_8x3x2_part(rows, PANEL_VECTORS(16), 0, PANEL_TILE(16), i, p + j, left, packed + j, 16,
+                                         y, x);
     if (columns % PANEL_TILE(16) > 0)
-        product_where_greater_8x3x2_strip(PANEL_VECTORS(16), 0, columns % PANEL_TILE(16),
-                                          p + columns - columns % PANEL_TILE(16), left,
-                                          packed + (columns - columns % PANEL_TILE(16)), 16, y, x);
+        product_where_greater_8x3x2_part(rows, PANEL_VECTORS(16), 0, columns % PANEL_TILE(16), i,
+                                         p + columns - columns % PANEL_TILE(16), left,
+                                         packed + (columns - columns % PANEL_TILE(16)), 16, y, x);
+}
+
+/* All rows of the columns p .. */
+static STEPC_INLINE void product_where_greater_8x3x2_packed_strip(const int columns, const int p,
+        const float *restrict left, const float *restrict right, float *restrict packed, float *restrict y,
+        const float *restrict x)
+{
+    product_where_greater_8x3x2_pack_panel(columns, p, packed, right);
+    for (int i = 0; i < 8 - LAST_ROWS(8); i += PART_ROWS(8))
+        product_where_greater_8x3x2_panel_part(PART_ROWS(8), columns, i, p, left, packed, y, x);
+    if (LAST_ROWS(8) > 0)
+        product_where_greater_8x3x2_panel_part(LAST_ROWS(8), columns, 8 - LAST_ROWS(8), p, left, packed, y, x);
 }
 
 /* Gemm (gradient of node 'fc2'), Where (gradient of node 'relu'), Greater (gradient of node 'relu'); y is
@@ -977,18 +1009,18 @@ static STEPC_KERNEL void product_where_greater_8x3x2(float *restrict y, const fl
                                                      const float *restrict b, const float *restrict x,
                                                      float *restrict panel)
 {
-    pack_float(panel, 16, b + 0, 3, 1, 3, 2);
-    product_where_greater_8x3x2_panel_strips(3, 0, a, panel, y, x);
+    product_where_greater_8x3x2_packed_strip(3, 0, a, b, panel, y, x);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__part(const int rows, const int vectors,
-        const int from, const int to, const int i, const int j, const float *restrict left,
-        const float *restrict right, const int step, float *restrict w, float *restrict w_2, float *restrict w_3,
-        const float s)
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
+ * right is b at column j. */
+static STEPC_INLINE void product_update_2x3x8_part(const int rows, const int vectors, const int from, const int to,
+                                                   const int i, const int j, const float *restrict left,
+                                                   const float *restrict right, const int step, float *restrict w,
+                                                   float *restrict w_2, float *restrict w_3, const float s)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 8, acc, left + i * 1, 1, 2, right, step);
+    tile(rows, vectors, 8, acc, left + i, 1, 2, right, step);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
@@ -1003,29 +1035,15 @@ static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__part(c
     }
 }
 
-/* All rows of the columns j .. */
-static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__strip(const int vectors, const int from,
-        const int to, const int j, const float *restrict left, const float *restrict right, const int step,
-        float *restrict w, float *restrict w_2, float *restrict w_3, const float s)
-{
-    for (int i = 0; i < 2 - LAST_ROWS(2); i += PART_ROWS(2))
-        product_add_mul_mul_add_mul_mul_mul_sub_div_add__part(PART_ROWS(2), vectors, from, to, i, j, left, right,
-                step, w, w_2, w_3, s);
-    if (LAST_ROWS(2) > 0)
-        product_add_mul_mul_add_mul_mul_mul_sub_div_add__part(LAST_ROWS(2), vectors, from, to, 2 - LAST_ROWS(2), j,
-                left, right, step, w, w_2, w_3, s);
-}
-
 /* Sums over k of a[first ..][k], in index order; `count` of them side by side. */
-static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__row_sum_block(const int count,
-        const int first, const float *restrict left, float *restrict w_4, float *restrict w_5, float *restrict w_6,
-        const float s)
+static STEPC_INLINE void product_update_2x3x8_row_sum_block(const int count, const int first,
+        const float *restrict left, float *restrict w_4, float *restrict w_5, float *restrict w_6, const float s)
 {
     float sum[2] = {0};
     for (int k = 0; k < 8; k++) {
         STEPC_LANE_LOOP
         for (int r = 0; r < count; r++)
-            sum[r] += left[(first + r) * 1 + k * 2];
+            sum[r] += left[(first + r) + k * 2];
     }
     for (int r = 0; r < count; r++) {
         const float w_40 = w_4[first + r];
@@ -1043,47 +1061,68 @@ static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__row_su
     }
 }
 
-static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__row_sums(const float *restrict left,
-        float *restrict w_4, float *restrict w_5, float *restrict w_6, const float s)
+static STEPC_INLINE void product_update_2x3x8_row_sums(const float *restrict left, float *restrict w_4,
+                                                       float *restrict w_5, float *restrict w_6, const float s)
 {
-    product_add_mul_mul_add_mul_mul_mul_sub_div_add__row_sum_block(2, 0, left, w_4, w_5, w_6, s);
+    product_update_2x3x8_row_sum_block(2, 0, left, w_4, w_5, w_6, s);
 }
 
-/* The columns p .. of all rows, from a packed panel. */
-static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__panel_strips(const int columns, const int p,
-        const float *restrict left, const float *restrict packed, float *restrict w, float *restrict w_2,
-        float *restrict w_3, const float s)
+/* The columns p .. of b as one panel. */
+static STEPC_INLINE void product_update_2x3x8_pack_panel(const int columns, const int p, float *restrict packed,
+                                                         const float *restrict right)
+{
+    pack_float(packed, 16, right + p, 3, 1, columns, 8);
+}
+
+/* Rows i .. of the columns p .. of one panel. */
+static STEPC_INLINE void product_update_2x3x8_panel_part(const int rows, const int columns, const int i, const int p,
+                                                         const float *restrict left, const float *restrict packed,
+                                                         float *restrict w, float *restrict w_2, float *restrict w_3,
+                                                         const float s)
 {
     for (int j = 0; j < columns - columns % PANEL_TILE(16); j += PANEL_TILE(16))
-        product_add_mul_mul_add_mul_mul_mul_sub_div_add__strip(PANEL_VECTORS(16), 0, PANEL_TILE(16), p + j, left,
-                packed + j, 16, w, w_2, w_3, s);
+        product_update_2x3x8_part(rows, PANEL_VECTORS(16), 0, PANEL_TILE(16), i, p + j, left, packed + j, 16, w, w_2,
+                                  w_3, s);
     if (columns % PANEL_TILE(16) > 0)
-        product_add_mul_mul_add_mul_mul_mul_sub_div_add__strip(PANEL_VECTORS(16), 0, columns % PANEL_TILE(16),
-                p + columns - columns % PANEL_TILE(16), left, packed + (columns - columns % PANEL_TILE(16)), 16, w,
-                w_2, w_3, s);
+        product_update_2x3x8_part(rows, PANEL_VECTORS(16), 0, columns % PANEL_TILE(16), i,
+                                  p + columns - columns % PANEL_TILE(16), left,
+                                  packed + (columns - columns % PANEL_TILE(16)), 16, w, w_2, w_3, s);
+}
+
+/* All rows of the columns p .. */
+static STEPC_INLINE void product_update_2x3x8_packed_strip(const int columns, const int p, const float *restrict left,
+        const float *restrict right, float *restrict packed, float *restrict w, float *restrict w_2,
+        float *restrict w_3, const float s)
+{
+    product_update_2x3x8_pack_panel(columns, p, packed, right);
+    for (int i = 0; i < 2 - LAST_ROWS(2); i += PART_ROWS(2))
+        product_update_2x3x8_panel_part(PART_ROWS(2), columns, i, p, left, packed, w, w_2, w_3, s);
+    if (LAST_ROWS(2) > 0)
+        product_update_2x3x8_panel_part(LAST_ROWS(2), columns, 2 - LAST_ROWS(2), p, left, packed, w, w_2, w_3, s);
 }
 
 /* Gemm (gradient of node 'fc2'), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient
  * of node 'fc2'), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul; w is "fc2.weight.v" [2,3], w_2 is
  * "fc2.weight" [2,3], w_3 is "fc2.weight.h" [2,3], w_4 is "fc2.bias.v" [2], w_5 is "fc2.bias" [2], w_6 is
  * "fc2.bias.h" [2], a is "d_logits" [8,2], b is "hidden" [8,3], s is "fc1.weight.new.cast_3" */
-static STEPC_KERNEL void product_add_mul_mul_add_mul_mul_mul_sub_div_add_(float *restrict w, float *restrict w_2,
-        float *restrict w_3, float *restrict w_4, float *restrict w_5, float *restrict w_6, const float *restrict a,
-        const float *restrict b, const float s, float *restrict panel)
+static STEPC_KERNEL void product_update_2x3x8(float *restrict w, float *restrict w_2, float *restrict w_3,
+                                              float *restrict w_4, float *restrict w_5, float *restrict w_6,
+                                              const float *restrict a, const float *restrict b, const float s,
+                                              float *restrict panel)
 {
-    pack_float(panel, 16, b + 0, 3, 1, 3, 8);
-    product_add_mul_mul_add_mul_mul_mul_sub_div_add__panel_strips(3, 0, a, panel, w, w_2, w_3, s);
-    product_add_mul_mul_add_mul_mul_mul_sub_div_add__row_sums(a, w_4, w_5, w_6, s);
+    product_update_2x3x8_packed_strip(3, 0, a, b, panel, w, w_2, w_3, s);
+    product_update_2x3x8_row_sums(a, w_4, w_5, w_6, s);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_part(const int rows, const int vectors,
-        const int from, const int to, const int i, const int j, const float *restrict left,
-        const float *restrict right, const int step, float *restrict w, float *restrict w_2, float *restrict w_3,
-        const float s)
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
+ * right is b at column j. */
+static STEPC_INLINE void product_update_3x4x8_part(const int rows, const int vectors, const int from, const int to,
+                                                   const int i, const int j, const float *restrict left,
+                                                   const float *restrict right, const int step, float *restrict w,
+                                                   float *restrict w_2, float *restrict w_3, const float s)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 8, acc, left + i * 1, 1, 3, right, step);
+    tile(rows, vectors, 8, acc, left + i, 1, 3, right, step);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
@@ -1098,29 +1137,15 @@ static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_part
     }
 }
 
-/* All rows of the columns j .. */
-static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_strip(const int vectors, const int from,
-        const int to, const int j, const float *restrict left, const float *restrict right, const int step,
-        float *restrict w, float *restrict w_2, float *restrict w_3, const float s)
-{
-    for (int i = 0; i < 3 - LAST_ROWS(3); i += PART_ROWS(3))
-        product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_part(PART_ROWS(3), vectors, from, to, i, j, left, right,
-                step, w, w_2, w_3, s);
-    if (LAST_ROWS(3) > 0)
-        product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_part(LAST_ROWS(3), vectors, from, to, 3 - LAST_ROWS(3), j,
-                left, right, step, w, w_2, w_3, s);
-}
-
 /* Sums over k of a[first ..][k], in index order; `count` of them side by side. */
-static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_row_sum_block(const int count,
-        const int first, const float *restrict left, float *restrict w_4, float *restrict w_5, float *restrict w_6,
-        const float s)
+static STEPC_INLINE void product_update_3x4x8_row_sum_block(const int count, const int first,
+        const float *restrict left, float *restrict w_4, float *restrict w_5, float *restrict w_6, const float s)
 {
     float sum[3] = {0};
     for (int k = 0; k < 8; k++) {
         STEPC_LANE_LOOP
         for (int r = 0; r < count; r++)
-            sum[r] += left[(first + r) * 1 + k * 3];
+            sum[r] += left[(first + r) + k * 3];
     }
     for (int r = 0; r < count; r++) {
         const float w_40 = w_4[first + r];
@@ -1138,41 +1163,61 @@ static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_row_
     }
 }
 
-static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_row_sums(const float *restrict left,
-        float *restrict w_4, float *restrict w_5, float *restrict w_6, const float s)
+static STEPC_INLINE void product_update_3x4x8_row_sums(const float *restrict left, float *restrict w_4,
+                                                       float *restrict w_5, float *restrict w_6, const float s)
 {
-    product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_row_sum_block(3, 0, left, w_4, w_5, w_6, s);
+    product_update_3x4x8_row_sum_block(3, 0, left, w_4, w_5, w_6, s);
 }
 
-/* The columns p .. of all rows, from a packed panel. */
-static STEPC_INLINE void product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_panel_strips(const int columns,
-        const int p, const float *restrict left, const float *restrict packed, float *restrict w, float *restrict w_2,
-        float *restrict w_3, const float s)
+/* The columns p .. of b as one panel. */
+static STEPC_INLINE void product_update_3x4x8_pack_panel(const int columns, const int p, float *restrict packed,
+                                                         const float *restrict right)
+{
+    pack_float(packed, 16, right + p, 4, 1, columns, 8);
+}
+
+/* Rows i .. of the columns p .. of one panel. */
+static STEPC_INLINE void product_update_3x4x8_panel_part(const int rows, const int columns, const int i, const int p,
+                                                         const float *restrict left, const float *restrict packed,
+                                                         float *restrict w, float *restrict w_2, float *restrict w_3,
+                                                         const float s)
 {
     for (int j = 0; j < columns - columns % PANEL_TILE(16); j += PANEL_TILE(16))
-        product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_strip(PANEL_VECTORS(16), 0, PANEL_TILE(16), p + j, left,
-                packed + j, 16, w, w_2, w_3, s);
+        product_update_3x4x8_part(rows, PANEL_VECTORS(16), 0, PANEL_TILE(16), i, p + j, left, packed + j, 16, w, w_2,
+                                  w_3, s);
     if (columns % PANEL_TILE(16) > 0)
-        product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_strip(PANEL_VECTORS(16), 0, columns % PANEL_TILE(16),
-                p + columns - columns % PANEL_TILE(16), left, packed + (columns - columns % PANEL_TILE(16)), 16, w,
-                w_2, w_3, s);
+        product_update_3x4x8_part(rows, PANEL_VECTORS(16), 0, columns % PANEL_TILE(16), i,
+                                  p + columns - columns % PANEL_TILE(16), left,
+                                  packed + (columns - columns % PANEL_TILE(16)), 16, w, w_2, w_3, s);
+}
+
+/* All rows of the columns p .. */
+static STEPC_INLINE void product_update_3x4x8_packed_strip(const int columns, const int p, const float *restrict left,
+        const float *restrict right, float *restrict packed, float *restrict w, float *restrict w_2,
+        float *restrict w_3, const float s)
+{
+    product_update_3x4x8_pack_panel(columns, p, packed, right);
+    for (int i = 0; i < 3 - LAST_ROWS(3); i += PART_ROWS(3))
+        product_update_3x4x8_panel_part(PART_ROWS(3), columns, i, p, left, packed, w, w_2, w_3, s);
+    if (LAST_ROWS(3) > 0)
+        product_update_3x4x8_panel_part(LAST_ROWS(3), columns, 3 - LAST_ROWS(3), p, left, packed, w, w_2, w_3, s);
 }
 
 /* Gemm (gradient of node 'fc1'), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient
  * of node 'fc1'), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul; w is "fc1.weight.v" [3,4], w_2 is
  * "fc1.weight" [3,4], w_3 is "fc1.weight.h" [3,4], w_4 is "fc1.bias.v" [3], w_5 is "fc1.bias" [3], w_6 is
  * "fc1.bias.h" [3], a is "d_fc1.output" [8,3], b is "x" [8,4], s is "fc1.weight.new.cast_3" */
-static STEPC_KERNEL void product_add_mul_mul_add_mul_mul_mul_sub_div_add__2(float *restrict w, float *restrict w_2,
-        float *restrict w_3, float *restrict w_4, float *restrict w_5, float *restrict w_6, const float *restrict a,
-        const float *restrict b, const float s, float *restrict panel)
+static STEPC_KERNEL void product_update_3x4x8(float *restrict w, float *restrict w_2, float *restrict w_3,
+                                              float *restrict w_4, float *restrict w_5, float *restrict w_6,
+                                              const float *restrict a, const float *restrict b, const float s,
+                                              float *restrict panel)
 {
-    pack_float(panel, 16, b + 0, 4, 1, 4, 8);
-    product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_panel_strips(4, 0, a, panel, w, w_2, w_3, s);
-    product_add_mul_mul_add_mul_mul_mul_sub_div_add__2_row_sums(a, w_4, w_5, w_6, s);
+    product_update_3x4x8_packed_strip(4, 0, a, b, panel, w, w_2, w_3, s);
+    product_update_3x4x8_row_sums(a, w_4, w_5, w_6, s);
 }
 
 /* RandomNormal; y is "fc1.weight" [3,4] */
-static STEPC_KERNEL void randomnormal_3x4(float *restrict y, const uint64_t seed, const uint64_t counter)
+static STEPC_KERNEL void update_3x4(float *restrict y, const uint64_t seed, const uint64_t counter)
 {
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 4; j++) {
@@ -1191,7 +1236,7 @@ static STEPC_KERNEL void copy_3(float *restrict y, const float s)
 }
 
 /* RandomNormal; y is "fc2.weight" [2,3] */
-static STEPC_KERNEL void randomnormal_2x3(float *restrict y, const uint64_t seed, const uint64_t counter)
+static STEPC_KERNEL void update_2x3(float *restrict y, const uint64_t seed, const uint64_t counter)
 {
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < 3; j++) {
@@ -1231,12 +1276,12 @@ stepc_status tiny_adam_init(tiny_adam_state *state, tiny_adam_arena *arena, uint
     memset(state->fc2_bias_v, 0, sizeof state->fc2_bias_v);
     memset(state->fc2_bias_h, 0, sizeof state->fc2_bias_h);
     state->step_count = 1;
-    STEPC_TRACE(0, "randomnormal_3x4");
-    randomnormal_3x4(state->fc1_weight[0], seed, counter);
+    STEPC_TRACE(0, "update_3x4");
+    update_3x4(state->fc1_weight[0], seed, counter);
     STEPC_TRACE(1, "copy_3");
     copy_3(state->fc1_bias, fc1_bias_initial_const[0]);
-    STEPC_TRACE(2, "randomnormal_2x3");
-    randomnormal_2x3(state->fc2_weight[0], seed, counter);
+    STEPC_TRACE(2, "update_2x3");
+    update_2x3(state->fc2_weight[0], seed, counter);
     STEPC_TRACE(3, "copy_2");
     copy_2(state->fc2_bias, fc1_bias_initial_const[0]);
     return STEPC_OK;
@@ -1246,8 +1291,8 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
 {
     float *const scratch = floats_at(arena, STEP_SCRATCH_AT);
     float *const hidden = floats_at(arena, STEP_HIDDEN_AT);
-    float *const scratch_2 = floats_at(arena, STEP_SCRATCH_2_AT);
     float *const logits = out->logits != NULL ? out->logits : floats_at(arena, STEP_LOGITS_AT);
+    float *const scratch_2 = floats_at(arena, STEP_SCRATCH_2_AT);
     float *const scratch_3 = floats_at(arena, STEP_SCRATCH_3_AT);
     float *const loss = out->loss != NULL ? out->loss : floats_at(arena, STEP_LOSS_AT);
     float *const d_logits = floats_at(arena, STEP_D_LOGITS_AT);
@@ -1258,8 +1303,8 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
     float *const fc1_weight_new_cast_3 = floats_at(arena, STEP_FC1_WEIGHT_NEW_CAST_3_AT);
     stepc_status status;
 
-    STEPC_TRACE(0, "cast_where_cast_div_mul_cast_sqrt_sub_pow_cast_s");
-    cast_where_cast_div_mul_cast_sqrt_sub_pow_cast_s(fc1_weight_new_cast_3, state->step_count, state->learning_rate);
+    STEPC_TRACE(0, "cast");
+    cast(fc1_weight_new_cast_3, state->step_count, state->learning_rate);
     STEPC_TRACE(1, "product_relu_8x3x4");
     product_relu_8x3x4(hidden, in->x, state->fc1_weight[0], state->fc1_bias, scratch);
     STEPC_TRACE(2, "product_8x2x3");
@@ -1269,20 +1314,17 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
         return status;
     STEPC_TRACE(4, "softmax_cross_entropy_8x2");
     softmax_cross_entropy_8x2(loss, d_logits, logits, in->target, scratch_3);
-    STEPC_TRACE(6, "add");
-    add(&state->step_count);
+    STEPC_TRACE(6, "update");
+    update(&state->step_count);
     STEPC_TRACE(7, "product_where_greater_8x3x2");
     product_where_greater_8x3x2(d_fc1_output, d_logits, state->fc2_weight[0], hidden, scratch_4);
-    STEPC_TRACE(8, "product_add_mul_mul_add_mul_mul_mul_sub_div_add_");
-    product_add_mul_mul_add_mul_mul_mul_sub_div_add_(state->fc2_weight_v[0], state->fc2_weight[0],
-                                                     state->fc2_weight_h[0], state->fc2_bias_v, state->fc2_bias,
-                                                     state->fc2_bias_h, d_logits, hidden, fc1_weight_new_cast_3[0],
-                                                     scratch_5);
-    STEPC_TRACE(9, "product_add_mul_mul_add_mul_mul_mul_sub_div_add__2");
-    product_add_mul_mul_add_mul_mul_mul_sub_div_add__2(state->fc1_weight_v[0], state->fc1_weight[0],
-                                                       state->fc1_weight_h[0], state->fc1_bias_v, state->fc1_bias,
-                                                       state->fc1_bias_h, d_fc1_output, in->x,
-                                                       fc1_weight_new_cast_3[0], scratch_6);
+    STEPC_TRACE(8, "product_update_2x3x8");
+    product_update_2x3x8(state->fc2_weight_v[0], state->fc2_weight[0], state->fc2_weight_h[0], state->fc2_bias_v,
+                         state->fc2_bias, state->fc2_bias_h, d_logits, hidden, fc1_weight_new_cast_3[0], scratch_5);
+    STEPC_TRACE(9, "product_update_3x4x8");
+    product_update_3x4x8(state->fc1_weight_v[0], state->fc1_weight[0], state->fc1_weight_h[0], state->fc1_bias_v,
+                         state->fc1_bias, state->fc1_bias_h, d_fc1_output, in->x, fc1_weight_new_cast_3[0],
+                         scratch_6);
     return STEPC_OK;
 }
 

@@ -291,7 +291,8 @@ static STEPC_INLINE void pack_transposed(float *restrict panel, const int width,
 
 /* ---- kernels ----------------------------------------------------------- */
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
+ * right is b at column j. */
 static STEPC_INLINE void product_relu_2x3x4_part(const int rows, const int vectors, const int from, const int to,
                                                  const int i, const int j, const float *restrict left,
                                                  const float *restrict right, const int step, float *restrict y,
@@ -309,39 +310,47 @@ static STEPC_INLINE void product_relu_2x3x4_part(const int rows, const int vecto
     }
 }
 
-/* All rows of the columns j .. */
-static STEPC_INLINE void product_relu_2x3x4_strip(const int vectors, const int from, const int to, const int j,
-                                                  const float *restrict left, const float *restrict right,
-                                                  const int step, float *restrict y, const float *restrict x)
+/* The columns p .. of b as one panel. */
+static STEPC_INLINE void product_relu_2x3x4_pack_panel(const int columns, const int p, float *restrict packed,
+                                                       const float *restrict right)
 {
-    for (int i = 0; i < 2 - LAST_ROWS(2); i += PART_ROWS(2))
-        product_relu_2x3x4_part(PART_ROWS(2), vectors, from, to, i, j, left, right, step, y, x);
-    if (LAST_ROWS(2) > 0)
-        product_relu_2x3x4_part(LAST_ROWS(2), vectors, from, to, 2 - LAST_ROWS(2), j, left, right, step, y, x);
+    pack_transposed(packed, 16, right + p * 4, 4, columns, 4);
 }
 
-/* The columns p .. of all rows, from a packed panel. */
-static STEPC_INLINE void product_relu_2x3x4_panel_strips(const int columns, const int p, const float *restrict left,
-                                                         const float *restrict packed, float *restrict y,
-                                                         const float *restrict x)
+/* Rows i .. of the columns p .. of one panel. */
+static STEPC_INLINE void product_relu_2x3x4_panel_part(const int rows, const int columns, const int i, const int p,
+                                                       const float *restrict left, const float *restrict packed,
+                                                       float *restrict y, const float *restrict x)
 {
     for (int j = 0; j < columns - columns % PANEL_TILE(16); j += PANEL_TILE(16))
-        product_relu_2x3x4_strip(PANEL_VECTORS(16), 0, PANEL_TILE(16), p + j, left, packed + j, 16, y, x);
+        product_relu_2x3x4_part(rows, PANEL_VECTORS(16), 0, PANEL_TILE(16), i, p + j, left, packed + j, 16, y, x);
     if (columns % PANEL_TILE(16) > 0)
-        product_relu_2x3x4_strip(PANEL_VECTORS(16), 0, columns % PANEL_TILE(16),
-                                 p + columns - columns % PANEL_TILE(16), left,
-                                 packed + (columns - columns % PANEL_TILE(16)), 16, y, x);
+        product_relu_2x3x4_part(rows, PANEL_VECTORS(16), 0, columns % PANEL_TILE(16), i,
+                                p + columns - columns % PANEL_TILE(16), left,
+                                packed + (columns - columns % PANEL_TILE(16)), 16, y, x);
+}
+
+/* All rows of the columns p .. */
+static STEPC_INLINE void product_relu_2x3x4_packed_strip(const int columns, const int p, const float *restrict left,
+                                                         const float *restrict right, float *restrict packed,
+                                                         float *restrict y, const float *restrict x)
+{
+    product_relu_2x3x4_pack_panel(columns, p, packed, right);
+    for (int i = 0; i < 2 - LAST_ROWS(2); i += PART_ROWS(2))
+        product_relu_2x3x4_panel_part(PART_ROWS(2), columns, i, p, left, packed, y, x);
+    if (LAST_ROWS(2) > 0)
+        product_relu_2x3x4_panel_part(LAST_ROWS(2), columns, 2 - LAST_ROWS(2), p, left, packed, y, x);
 }
 
 /* Gemm "fc1", Relu "relu"; y is "hidden" [2,3], a is "x" [2,4], b is "fc1.weight" [3,4], x is "fc1.bias" [3] */
 static STEPC_KERNEL void product_relu_2x3x4(float *restrict y, const float *restrict a, const float *restrict b,
                                             const float *restrict x, float *restrict panel)
 {
-    pack_transposed(panel, 16, b + 0, 4, 3, 4);
-    product_relu_2x3x4_panel_strips(3, 0, a, panel, y, x);
+    product_relu_2x3x4_packed_strip(3, 0, a, b, panel, y, x);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
+ * right is b at column j. */
 static STEPC_INLINE void product_2x2x3_part(const int rows, const int vectors, const int from, const int to,
                                             const int i, const int j, const float *restrict left,
                                             const float *restrict right, const int step, float *restrict y,
@@ -358,35 +367,43 @@ static STEPC_INLINE void product_2x2x3_part(const int rows, const int vectors, c
     }
 }
 
-/* All rows of the columns j .. */
-static STEPC_INLINE void product_2x2x3_strip(const int vectors, const int from, const int to, const int j,
-                                             const float *restrict left, const float *restrict right, const int step,
-                                             float *restrict y, const float *restrict x)
+/* The columns p .. of b as one panel. */
+static STEPC_INLINE void product_2x2x3_pack_panel(const int columns, const int p, float *restrict packed,
+                                                  const float *restrict right)
 {
-    for (int i = 0; i < 2 - LAST_ROWS(2); i += PART_ROWS(2))
-        product_2x2x3_part(PART_ROWS(2), vectors, from, to, i, j, left, right, step, y, x);
-    if (LAST_ROWS(2) > 0)
-        product_2x2x3_part(LAST_ROWS(2), vectors, from, to, 2 - LAST_ROWS(2), j, left, right, step, y, x);
+    pack_transposed(packed, 16, right + p * 3, 3, columns, 3);
 }
 
-/* The columns p .. of all rows, from a packed panel. */
-static STEPC_INLINE void product_2x2x3_panel_strips(const int columns, const int p, const float *restrict left,
-                                                    const float *restrict packed, float *restrict y,
-                                                    const float *restrict x)
+/* Rows i .. of the columns p .. of one panel. */
+static STEPC_INLINE void product_2x2x3_panel_part(const int rows, const int columns, const int i, const int p,
+                                                  const float *restrict left, const float *restrict packed,
+                                                  float *restrict y, const float *restrict x)
 {
     for (int j = 0; j < columns - columns % PANEL_TILE(16); j += PANEL_TILE(16))
-        product_2x2x3_strip(PANEL_VECTORS(16), 0, PANEL_TILE(16), p + j, left, packed + j, 16, y, x);
+        product_2x2x3_part(rows, PANEL_VECTORS(16), 0, PANEL_TILE(16), i, p + j, left, packed + j, 16, y, x);
     if (columns % PANEL_TILE(16) > 0)
-        product_2x2x3_strip(PANEL_VECTORS(16), 0, columns % PANEL_TILE(16), p + columns - columns % PANEL_TILE(16),
-                            left, packed + (columns - columns % PANEL_TILE(16)), 16, y, x);
+        product_2x2x3_part(rows, PANEL_VECTORS(16), 0, columns % PANEL_TILE(16), i,
+                           p + columns - columns % PANEL_TILE(16), left,
+                           packed + (columns - columns % PANEL_TILE(16)), 16, y, x);
+}
+
+/* All rows of the columns p .. */
+static STEPC_INLINE void product_2x2x3_packed_strip(const int columns, const int p, const float *restrict left,
+                                                    const float *restrict right, float *restrict packed,
+                                                    float *restrict y, const float *restrict x)
+{
+    product_2x2x3_pack_panel(columns, p, packed, right);
+    for (int i = 0; i < 2 - LAST_ROWS(2); i += PART_ROWS(2))
+        product_2x2x3_panel_part(PART_ROWS(2), columns, i, p, left, packed, y, x);
+    if (LAST_ROWS(2) > 0)
+        product_2x2x3_panel_part(LAST_ROWS(2), columns, 2 - LAST_ROWS(2), p, left, packed, y, x);
 }
 
 /* Gemm "fc2"; y is "logits" [2,2], a is "hidden" [2,3], b is "fc2.weight" [2,3], x is "fc2.bias" [2] */
 static STEPC_KERNEL void product_2x2x3(float *restrict y, const float *restrict a, const float *restrict b,
                                        const float *restrict x, float *restrict panel)
 {
-    pack_transposed(panel, 16, b + 0, 3, 2, 3);
-    product_2x2x3_panel_strips(2, 0, a, panel, y, x);
+    product_2x2x3_packed_strip(2, 0, a, b, panel, y, x);
 }
 
 /* ---- entries ----------------------------------------------------------- */

@@ -1,0 +1,177 @@
+#include "cmd/run_state.h"
+
+#include "base/str.h"
+#include "engine/state_file.h"
+#include "model/model.h"
+#include "train/combine.h"
+#include <stdio.h>
+#include <string.h>
+
+/* How many steps were run: where feeds and data go on. Only `stepc run` knows it. */
+static const char *const steps_name = "stepc.run_steps";
+
+bool state_read_options(struct session *s, const struct options *o, struct state_options *out)
+{
+    *out = (struct state_options){.load = option_text(o, "load"),
+                                  .save = option_text(o, "save"),
+                                  .partial = option_given(o, "partial"),
+                                  .reset = option_list(o, "reset")};
+    bool ok = true;
+    if (!out->load && out->partial)
+        ok = diag_error(&s->diag, NULL, "--partial belongs to --load");
+    if (!out->load && out->reset.count > 0)
+        ok = diag_error(&s->diag, NULL, "--reset belongs to --load: without it everything starts anew");
+    return ok;
+}
+
+const char *state_entries(const struct state_options *o, const struct model *m)
+{
+    for (size_t i = 0; (o->load || o->save) && i < m->training.count; i++)
+        if (m->training.data[i]->update_binding.count > 0)
+            return "step,";
+    return "";
+}
+
+/* ---- what the state is ---------------------------------------------------------------------------------------------- */
+
+static bool is_reset(const struct state_options *o, const struct variable *v)
+{
+    for (size_t i = 0; i < o->reset.count; i++)
+        if (str_equal(o->reset.data[i], "optimizer") ? v->role == ROLE_OPTIMIZER || v->role == ROLE_COUNTER
+                                                     : str_glob(o->reset.data[i], v->name))
+            return true;
+    return false;
+}
+
+static void add_number(struct arena *a, state_items *items, const char *name, enum dtype dtype, uint64_t x)
+{
+    struct tensor *const t = tensor_new(a, dtype, &SHAPE_SCALAR);
+    tensor_set_int(t, 0, (int64_t)x);
+    vec_push(a, items, ((struct state_item){.name = name, .tensor = t, .role = STEPC_ROLE_COUNTER}));
+}
+
+/* The roles of both have one order. */
+static stepc_role role_of(const struct variable *v)
+{
+    static const stepc_role roles[] = {STEPC_ROLE_WEIGHT, STEPC_ROLE_STATISTIC, STEPC_ROLE_OPTIMIZER, STEPC_ROLE_COUNTER};
+    return roles[v->role];
+}
+
+/* In the order of the emitted state: variables, seed, counters; then the steps. Copies. */
+static void list_items(struct arena *a, struct engine *e, int64_t steps, state_items *items)
+{
+    const struct program *const p = engine_program(e);
+    for (size_t i = 0; i < p->variables.count; i++) {
+        const struct variable *const v = p->variables.data[i];
+        vec_push(a, items, ((struct state_item){.name = v->name, .tensor = engine_read(e, v, a), .role = role_of(v)}));
+    }
+    if (engine_draws(e)) {
+        add_number(a, items, "stepc.random_seed", DTYPE_UINT64, engine_seed(e));
+        for (size_t i = 0; i < p->entries.count; i++)
+            if (p->entries.data[i].kind == ENTRY_STEP)
+                add_number(a, items, engine_counter_name(a, p, &p->entries.data[i]), DTYPE_UINT64, engine_counter(e, &p->entries.data[i]));
+    }
+    add_number(a, items, steps_name, DTYPE_INT64, (uint64_t)steps);
+}
+
+bool state_save(struct session *s, const struct state_options *o, struct engine *e, int64_t steps)
+{
+    state_items items = {0};
+    if (!o->save)
+        return true;
+    list_items(&s->arena, e, steps, &items);
+    return state_file_write(&s->diag, &s->arena, o->save, &items);
+}
+
+/* ---- loading ---------------------------------------------------------------------------------------------------------- */
+
+static bool report_misfit(struct session *s, const struct state_options *o, const char *text)
+{
+    if (!o->partial)
+        return diag_error(&s->diag, &LOC_FILE(o->load), "%s", text);
+    diag_warning(&s->diag, &LOC_FILE(o->load), "%s", text);
+    return true;
+}
+
+static bool check_variable(struct session *s, const struct state_options *o, const struct state_item *item)
+{
+    struct arena *const a = &s->arena;
+    const struct tensor *const t = item->tensor;
+    const char *const type = arena_printf(a, "%s%s", dtype_name(t->dtype), shape_text(a, &t->shape));
+    switch (item->outcome) {
+    case STEPC_LOAD_MISSING:
+        return report_misfit(s, o, arena_printf(a, "the state has no value for '%s' %s", item->name, type));
+    case STEPC_LOAD_OTHER_DTYPE:
+        return report_misfit(s, o, arena_printf(a, "'%s' has another type in the state; the model's is %s", item->name, type));
+    case STEPC_LOAD_OTHER_SHAPE:
+        return report_misfit(s, o, arena_printf(a, "'%s' has another shape in the state; the model's is %s", item->name, type));
+    default:
+        return true;
+    }
+}
+
+static bool check_items(struct session *s, const struct state_options *o, const struct program *p, const state_items *items,
+                        const state_names *unknown)
+{
+    bool ok = true;
+    size_t loaded = 0;
+    for (size_t i = 0; i < p->variables.count; i++) {
+        const bool reset = is_reset(o, p->variables.data[i]);
+        ok = (reset || check_variable(s, o, &items->data[i])) && ok;
+        loaded += !reset && items->data[i].outcome == STEPC_LOADED;
+    }
+    for (size_t i = 0; i < unknown->count; i++)
+        ok = report_misfit(s, o, arena_printf(&s->arena, "the model has no variable '%s', but the state has one", unknown->data[i])) && ok;
+    if (!ok)
+        diag_note(&s->diag, &LOC_FILE(o->load), "--partial loads what fits");
+    if (ok && loaded == 0 && p->variables.count > 0)
+        return diag_error(&s->diag, &LOC_FILE(o->load), "nothing of the state fits the model");
+    if (ok && loaded < p->variables.count)
+        fprintf(stderr, "stepc run: note: %zu of %zu variables loaded; the others start as init() leaves them\n", loaded, p->variables.count);
+    return ok;
+}
+
+static bool check_patterns(struct session *s, const struct state_options *o, const struct program *p)
+{
+    bool ok = true;
+    for (size_t i = 0; i < o->reset.count; i++) {
+        bool found = str_equal(o->reset.data[i], "optimizer");
+        for (size_t k = 0; k < p->variables.count && !found; k++)
+            found = str_glob(o->reset.data[i], p->variables.data[k]->name);
+        if (!found)
+            ok = diag_error(&s->diag, NULL, "--reset %s: no variable has such a name", o->reset.data[i]);
+    }
+    return ok;
+}
+
+/* Items without a value in the file hold what init() left. */
+static void take_items(struct engine *e, const struct state_options *o, const state_items *items, int64_t *steps)
+{
+    const struct program *const p = engine_program(e);
+    size_t at = p->variables.count;
+    for (size_t i = 0; i < p->variables.count; i++)
+        if (!is_reset(o, p->variables.data[i]))
+            engine_write(e, p->variables.data[i], items->data[i].tensor);
+    if (engine_draws(e)) {
+        engine_set_seed(e, (uint64_t)tensor_get_int(items->data[at++].tensor, 0));
+        for (size_t i = 0; i < p->entries.count; i++)
+            if (p->entries.data[i].kind == ENTRY_STEP)
+                engine_set_counter(e, &p->entries.data[i], (uint64_t)tensor_get_int(items->data[at++].tensor, 0));
+    }
+    *steps = tensor_get_int(items->data[at].tensor, 0);
+}
+
+bool state_load(struct session *s, const struct state_options *o, struct engine *e, int64_t *steps)
+{
+    state_items items = {0};
+    state_names unknown = {0};
+    *steps = 0;
+    if (!o->load)
+        return true;
+    list_items(&s->arena, e, 0, &items);
+    if (!check_patterns(s, o, engine_program(e)) || !state_file_read(&s->diag, &s->arena, o->load, &items, &unknown) ||
+        !check_items(s, o, engine_program(e), &items, &unknown))
+        return false;
+    take_items(e, o, &items, steps);
+    return *steps >= 0 || diag_error(&s->diag, &LOC_FILE(o->load), "the state says it has been through %lld steps", (long long)*steps);
+}

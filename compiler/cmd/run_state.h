@@ -1,0 +1,21 @@
+/* run --load and --save: everything that a step may change, in a checkpoint (engine/state_file.h). The files of the interpreter, of
+ * generated code under `stepc run` and of programs with emitted code are the same. */
+#ifndef STEPC_CMD_RUN_STATE_H
+#define STEPC_CMD_RUN_STATE_H
+
+#include "cmd/cmd.h"
+
+struct state_options {
+    const char *load, *save; /* files; NULL: none */
+    bool partial;            /* what fits is loaded; otherwise everything must */
+    text_list reset;         /* "optimizer" or patterns of names: they start as init() leaves them */
+};
+
+bool state_read_options(struct session *s, const struct options *o, struct state_options *out) MUST_USE;
+/* Entries whose counters belong to the state, "step," where the model has any; for the list of entries to make. */
+const char *state_entries(const struct state_options *o, const struct model *m);
+/* After init(). *steps: how many steps the state has been through, 0 if it does not say. */
+bool state_load(struct session *s, const struct state_options *o, struct engine *e, int64_t *steps) MUST_USE;
+bool state_save(struct session *s, const struct state_options *o, struct engine *e, int64_t steps) MUST_USE;
+
+#endif

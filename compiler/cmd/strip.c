@@ -1,0 +1,108 @@
+/* stepc strip MODEL -o OUT.onnx: a training model becomes an inference model, with trained weights. */
+#include "cmd/cmd.h"
+
+#include "base/str.h"
+#include "engine/state_file.h"
+#include "train/strip.h"
+#include <stdio.h>
+
+static const struct option_spec specs[] = {
+    {"out", 'o', OPTION_TEXT, "OUT.onnx", "file to write"},
+    {"state", 0, OPTION_TEXT, "FILE", "trained values: what 'stepc run --save' or a program's checkpoint wrote"},
+    {"quiet", 'q', OPTION_FLAG, NULL, "do not print what was taken out"},
+    {0}};
+static const struct option_spec *const tables[] = {specs, NULL};
+
+/* A tensor of its own for each: several initializers may share one. */
+static void list_items(struct arena *a, const strip_list *trained, state_items *items)
+{
+    for (size_t i = 0; i < trained->count; i++) {
+        const struct model_initializer *const x = trained->data[i];
+        vec_push(a, items,
+                 ((struct state_item){.name = x->name, .tensor = tensor_new(a, x->tensor->dtype, &x->tensor->shape), .role = STEPC_ROLE_WEIGHT}));
+    }
+}
+
+static bool check_outcome(struct session *s, const struct model_initializer *x, const struct state_item *item, const char *path)
+{
+    const struct tensor *const t = item->tensor;
+    const char *const type = arena_printf(&s->arena, "%s%s", dtype_name(t->dtype), shape_text(&s->arena, &t->shape));
+    switch (item->outcome) {
+    case STEPC_LOADED:
+        return true;
+    case STEPC_LOAD_OTHER_DTYPE:
+        return diag_error(&s->diag, &x->loc, "'%s' is %s; in %s it has another type", x->name, type, path);
+    case STEPC_LOAD_OTHER_SHAPE:
+        return diag_error(&s->diag, &x->loc, "'%s' is %s; in %s it has another shape", x->name, type, path);
+    default:
+        return diag_error(&s->diag, &x->loc, "'%s' is trained, but %s has no value for it", x->name, path);
+    }
+}
+
+/* All trained values or none. What else the state holds (optimizer, counters) is of no use here. */
+static bool put_values(struct session *s, const strip_list *trained, const char *path)
+{
+    state_items items = {0};
+    bool ok = true;
+    list_items(&s->arena, trained, &items);
+    if (!state_file_read(&s->diag, &s->arena, path, &items, NULL))
+        return false;
+    for (size_t i = 0; i < items.count; i++)
+        ok = check_outcome(s, trained->data[i], &items.data[i], path) && ok;
+    for (size_t i = 0; i < items.count && ok; i++) {
+        trained->data[i]->tensor = items.data[i].tensor;
+        trained->data[i]->external_location = NULL;
+    }
+    return ok;
+}
+
+static bool strip(struct session *s, const struct options *o, const char *path, const char *out)
+{
+    struct model *m;
+    strip_list trained = {0};
+    struct strbuf report = {.arena = &s->arena};
+    const char *const state = option_text(o, "state");
+    if (!model_read(&s->diag, &s->arena, path, &m))
+        return false;
+    strip_find_trained(&s->arena, m, &trained);
+    if (state && trained.count == 0)
+        return diag_error(&s->diag, &LOC_FILE(path), "--state %s: no training_info of the model writes a weight of the inference graph", state);
+    if (state && !put_values(s, &trained, state))
+        return false;
+    if (state)
+        strbuf_addf(&report, "trained values: %zu of %zu initializers\n", trained.count, m->graph->initializers.count);
+    strip_model(&s->diag, m, &report);
+    if (!model_write(&s->diag, m, out))
+        return false;
+    if (!option_given(o, "quiet"))
+        printf("%swritten: %s\n", strbuf_text(&report), out);
+    return true;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct session s;
+    struct options o;
+    session_begin(&s);
+    if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
+        return EXIT_USAGE;
+    const char *const path = single_argument(self, &o, "MODEL"), *const out = option_text(&o, "out");
+    if (!path)
+        return EXIT_USAGE;
+    if (!out || (!str_ends_with(out, ".onnx") && !str_ends_with(out, ".onnxtxt"))) {
+        fprintf(stderr, "stepc strip: -o OUT.onnx names the file to write\n");
+        return EXIT_USAGE;
+    }
+    return session_end(&s, strip(&s, &o, path, out));
+}
+
+const struct command command_strip = {
+    .name = "strip",
+    .arguments = "MODEL -o OUT.onnx [--state FILE]",
+    .summary = "training model -> inference model, with trained weights",
+    .example = "stepc strip digits_train.onnx -o digits.onnx --state trained.state",
+    .options = tables,
+    .notes = "Takes out training_info, initializers that only training used, and the import of the training operators. What is left\n"
+             "runs in any ONNX tool. A model that went through 'stepc prepare' comes back as it was.\n",
+    .run = run,
+};

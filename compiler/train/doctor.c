@@ -1,0 +1,185 @@
+#include "train/doctor.h"
+
+#include "train/prepare_internal.h"
+#include "train/rebatch.h"
+#include "train/tie.h"
+
+enum { MOST_NAMED = 4 };
+
+struct doctor {
+    struct arena *arena;
+    struct model *model;
+    struct edit edit;
+    struct preparer view; /* model and producers: what trainables.c reads */
+    finding_list *findings;
+};
+
+typedef VEC(const char *) name_list;
+
+static void add(struct doctor *x, const char *text, const char *cure)
+{
+    vec_push(x->arena, x->findings, ((struct finding){text, cure}));
+}
+
+static const char *named(const struct doctor *x, const name_list *l)
+{
+    return names_text(x->arena, l->data, l->count, MOST_NAMED);
+}
+
+/* "1 initializer", "3 initializers" */
+static const char *count_of(const struct doctor *x, size_t n, const char *what)
+{
+    return arena_printf(x->arena, "%zu %s%s", n, what, n == 1 ? "" : "s");
+}
+
+/* ---- variables that are not what they were ------------------------------------------------------------------------ */
+
+static void examine_merged(struct doctor *x)
+{
+    merged_list all = {0};
+    find_merged(&x->edit, &all);
+    for (size_t i = 0; i < all.count; i++)
+        add(x,
+            arena_printf(x->arena, "initializer '%s' also stands for %s: merged because they were equal, they would be trained as one",
+                         all.data[i].kept, names_text(x->arena, all.data[i].others.data, all.data[i].others.count, MOST_NAMED)),
+            "prepare --untie auto makes them variables of their own again");
+}
+
+static void examine_ties(struct doctor *x)
+{
+    tie_list all = {0};
+    find_ties(&x->edit, &all);
+    for (size_t i = 0; i < all.count; i++)
+        add(x,
+            arena_printf(x->arena, "'%s' has the content of '%s'%s: if they were one parameter, they would be trained apart",
+                         all.data[i].tensor, all.data[i].equals, all.data[i].transposed ? " transposed" : ""),
+            arena_printf(x->arena, "prepare --tie '%s'", tie_text(x->arena, &all.data[i])));
+}
+
+/* ---- names -------------------------------------------------------------------------------------------------------- */
+
+static const struct model_initializer *anonymous_input(const struct doctor *x, const struct model_node *n, size_t input)
+{
+    if (n->inputs.count <= input || !is_anonymous(n->inputs.data[input]))
+        return NULL;
+    const struct model_initializer *const init = model_find_initializer(x->model->graph, n->inputs.data[input]);
+    return init && dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0 ? init : NULL;
+}
+
+/* A Conv whose weight and bias are both new was a Conv with a normalization behind it. */
+static void examine_names(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    name_list folded = {0}, anonymous = {0};
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        if ((is_op(n, "Conv") || is_op(n, "ConvTranspose")) && anonymous_input(x, n, 1) && anonymous_input(x, n, 2)) {
+            vec_push(x->arena, &folded, node_title(n));
+            continue;
+        }
+        for (size_t k = 0; k < n->inputs.count; k++)
+            if (anonymous_input(x, n, k))
+                vec_push(x->arena, &anonymous, n->inputs.data[k]);
+    }
+    if (folded.count > 0)
+        add(x,
+            arena_printf(x->arena, "%s %s weight and bias that the exporter computed, most likely with BatchNormalization folded "
+                                   "in: it will not normalize while it is trained",
+                         named(x, &folded), folded.count == 1 ? "has" : "have"),
+            "train it as it is, or export with training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False");
+    if (anonymous.count > 0)
+        add(x,
+            arena_printf(x->arena, "%s without a name of your own: %s, copies that the exporter computed, mostly transposed",
+                         count_of(x, anonymous.count, "initializer"), named(x, &anonymous)),
+            "export with do_constant_folding=False, or prepare --names-from FILE.safetensors with the weights under their names");
+}
+
+/* ---- the graph ---------------------------------------------------------------------------------------------------- */
+
+static void examine_constants(struct doctor *x)
+{
+    struct map weights = {.arena = x->arena};
+    find_constant_weights(&x->view, &weights);
+    for (size_t i = 0; i < weights.count; i++)
+        add(x,
+            arena_printf(x->arena, "constant '%s' stands where a parameter does, as %s, and is not trained",
+                         weights.entries[i].key, (const char *)weights.entries[i].value),
+            arena_printf(x->arena, "prepare --train '%s', if it is a parameter", weights.entries[i].key));
+}
+
+static void examine_end(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    for (size_t i = 0; i < g->outputs.count; i++) {
+        const char *const name = g->outputs.data[i]->name;
+        const struct model_node *const n = producer_of(&x->view, name);
+        if ((is_op(n, "Softmax") || is_op(n, "LogSoftmax") || is_op(n, "Sigmoid")) && n->inputs.count > 0)
+            add(x,
+                arena_printf(x->arena, "output '%s' comes out of a %s, which a loss of logits would apply twice", name, n->op_type),
+                arena_printf(x->arena, "prepare's %s reads '%s' in front of it; for another loss, --output '%s'",
+                             is_op(n, "Sigmoid") ? "bce" : "softmax-cross-entropy", n->inputs.data[0], n->inputs.data[0]));
+    }
+}
+
+static void examine_forms(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    size_t norms = 0, quantized = 0;
+    name_list half = {0};
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        norms += is_op(g->nodes.data[i], "BatchNormalization");
+        quantized += is_op(g->nodes.data[i], "DequantizeLinear");
+    }
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const struct model_initializer *const init = g->initializers.data[i];
+        if (dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0 &&
+            (DTYPE_BIT(init->tensor->dtype) & DTYPES_FLOAT_DOUBLE) == 0)
+            vec_push(x->arena, &half, init->name);
+    }
+    if (norms > 0)
+        add(x, arena_printf(x->arena, "%s: stored statistics are what infer() uses", count_of(x, norms, "BatchNormalization node")),
+            "prepare trains with the statistics of the batch; --batchnorm frozen keeps the stored ones");
+    if (half.count > 0)
+        add(x, arena_printf(x->arena, "%s of less than 32 bits: %s; only float and double are trained",
+                            count_of(x, half.count, "initializer"), named(x, &half)),
+            "export in float32");
+    if (quantized > 0)
+        add(x, arena_printf(x->arena, "%s: quantized weights are integers and have no gradient",
+                            count_of(x, quantized, "DequantizeLinear node")),
+            "train before quantizing");
+}
+
+/* Last: it changes the model. */
+static void examine_batch(struct doctor *x, const struct import_options *o)
+{
+    node_list nodes;
+    name_list titles = {0};
+    int64_t size;
+    find_frozen_batch(&x->edit, o, &size, &nodes);
+    for (size_t i = 0; i < nodes.count; i++)
+        vec_push(x->arena, &titles, node_title(nodes.data[i]));
+    if (titles.count > 0)
+        add(x, arena_printf(x->arena, "the batch of the example, %lld, is in constants of %s", (long long)size, named(x, &titles)),
+            "prepare --batch N; or export with dynamic_axes");
+    else if (size == 1)
+        add(x, "the batch is 1, from the example: statistics and gradients of a single sample",
+            "prepare --batch N; or export with dynamic_axes");
+}
+
+void examine_export(struct arena *a, struct model *m, const struct import_options *o, finding_list *out)
+{
+    struct diag silent = {.arena = a};
+    struct doctor x = {.arena = a, .model = m, .view = {.arena = a, .model = m, .producers.arena = a}, .findings = out};
+    edit_begin(&x.edit, &silent, a, m, NULL);
+    for (size_t i = 0; i < m->graph->nodes.count; i++)
+        for (size_t k = 0; k < m->graph->nodes.data[i]->outputs.count; k++)
+            if (m->graph->nodes.data[i]->outputs.data[k][0] != '\0')
+                map_set(&x.view.producers, m->graph->nodes.data[i]->outputs.data[k], m->graph->nodes.data[i]);
+    examine_merged(&x);
+    examine_ties(&x);
+    examine_constants(&x);
+    examine_end(&x);
+    examine_names(&x);
+    examine_forms(&x);
+    examine_batch(&x, o);
+}

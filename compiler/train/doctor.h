@@ -1,0 +1,17 @@
+/* The export doctor: what an exporter did that would spoil training, or surprise, and the cure. None of it is an error: the
+ * model is right as inference goes. */
+#ifndef STEPC_TRAIN_DOCTOR_H
+#define STEPC_TRAIN_DOCTOR_H
+
+#include "base/vec.h"
+#include "graph/import.h"
+
+struct finding {
+    const char *text, *cure;
+};
+typedef VEC(struct finding) finding_list;
+
+/* In the order in which they matter. The model is of no further use. */
+void examine_export(struct arena *a, struct model *m, const struct import_options *o, finding_list *out);
+
+#endif

@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "checkpoint.h"
+
+#include <string.h>
+
+enum {
+    HEADER_BYTES = 40,
+    HEADER_CHECKED = 36, /* of them, what the header's own checksum covers */
+    MARK_BYTES = 16,
+    MARK_CHECKED = 12,
+    RECORD_BYTES = 16, /* of a variable, before its dimensions */
+    LEAST_STAGING = 256,
+    MOST_RANK = 64
+};
+
+static const unsigned char magic[8] = {0x89, 'S', 'T', 'E', 'P', 'C', 0x0D, 0x0A}; /* a transfer as text spoils it */
+static const unsigned char end_magic[8] = {'S', 'T', 'E', 'P', 'C', 'E', 'N', 'D'};
+
+/* ---- numbers ------------------------------------------------------------------ */
+
+static void store_number(unsigned char *to, uint64_t x, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        to[i] = (unsigned char)((x >> (8 * i)) & 0xFFu);
+}
+
+static uint64_t load_number(const unsigned char *from, unsigned bytes)
+{
+    uint64_t x = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        x |= (uint64_t)from[i] << (8 * i);
+    return x;
+}
+
+static uint32_t load_32(const unsigned char *from)
+{
+    return (uint32_t)(load_number(from, 4) & 0xFFFFFFFFu);
+}
+
+/* Four bits at a time: 64 bytes of table. */
+static uint32_t crc_add(uint32_t crc, const unsigned char *bytes, size_t count)
+{
+    static const uint32_t table[16] = {
+        0x00000000u, 0x1DB71064u, 0x3B6E20C8u, 0x26D930ACu, 0x76DC4190u, 0x6B6B51F4u, 0x4DB26158u, 0x5005713Cu,
+        0xEDB88320u, 0xF00F9344u, 0xD6D6A3E8u, 0xCB61B38Cu, 0x9B64C2B0u, 0x86D3D2D4u, 0xA00AE278u, 0xBDBDF21Cu,
+    };
+    crc = ~crc;
+    for (size_t i = 0; i < count; i++) {
+        crc ^= bytes[i];
+        crc = (crc >> 4) ^ table[crc & 15u];
+        crc = (crc >> 4) ^ table[crc & 15u];
+    }
+    return ~crc;
+}
+
+static int is_little_endian(void)
+{
+    const uint16_t one = 1;
+    unsigned char first;
+    memcpy(&first, &one, 1);
+    return first == 1;
+}
+
+static void reverse_elements(unsigned char *values, size_t bytes, size_t element)
+{
+    for (size_t at = 0; at < bytes; at += element) {
+        for (size_t i = 0; i < element / 2; i++) {
+            const unsigned char x = values[at + i];
+            values[at + i] = values[at + element - 1 - i];
+            values[at + element - 1 - i] = x;
+        }
+    }
+}
+
+static size_t round_up(size_t x, size_t to)
+{
+    return (x + to - 1) / to * to;
+}
+
+/* ---- work memory -------------------------------------------------------------- */
+
+static int is_packed(const stepc_variable_info *v)
+{
+    return v->read != NULL || v->write != NULL;
+}
+
+static size_t text_bytes(const char *s)
+{
+    size_t n = 0;
+    while (s[n] != '\0')
+        n++;
+    return n;
+}
+
+/* [values of one packed variable][a bit for each variable][staging] */
+struct work {
+    unsigned char *packed, *seen, *staging;
+    size_t staging_bytes; /* a multiple of the program unit */
+};
+
+static size_t packed_bytes(const stepc_model *model)
+{
+    size_t most = 0;
+    for (unsigned i = 0; i < model->variable_count; i++) {
+        const stepc_variable_info *v = &model->variables[i];
+        const size_t bytes = is_packed(v) ? stepc_tensor_bytes(&v->tensor) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return round_up(most, 8);
+}
+
+static size_t seen_bytes(const stepc_model *model)
+{
+    return round_up(((size_t)model->variable_count + 7) / 8, 8);
+}
+
+static size_t least_staging(const stepc_model *model, size_t unit)
+{
+    size_t most = LEAST_STAGING;
+    for (unsigned i = 0; i < model->variable_count; i++) {
+        const size_t n = text_bytes(model->variables[i].tensor.name) + 1;
+        most = n > most ? n : most;
+    }
+    return round_up(most, unit > 0 ? unit : 1);
+}
+
+size_t stepc_checkpoint_work_bytes(const stepc_model *model, size_t unit)
+{
+    return packed_bytes(model) + seen_bytes(model) + least_staging(model, unit);
+}
+
+static int split_work(const stepc_model *model, size_t unit, void *bytes, size_t count, struct work *out)
+{
+    const size_t packed = packed_bytes(model), seen = seen_bytes(model);
+    if (unit == 0 || bytes == NULL || count < stepc_checkpoint_work_bytes(model, unit))
+        return 0;
+    out->packed = (unsigned char *)bytes;
+    out->seen = out->packed + packed;
+    out->staging = out->seen + seen;
+    out->staging_bytes = (count - packed - seen) / unit * unit;
+    memset(out->seen, 0, seen);
+    return 1;
+}
+
+/* ---- sizes -------------------------------------------------------------------- */
+
+/* Of one variable with what fills it up; 0 if it does not fit size_t. */
+static size_t record_bytes(const stepc_variable_info *v)
+{
+    const size_t fixed = RECORD_BYTES + 8 * (size_t)v->tensor.rank + 8 + text_bytes(v->tensor.name);
+    const size_t values = stepc_tensor_bytes(&v->tensor);
+    return values > SIZE_MAX - fixed - 8 ? 0 : round_up(fixed + values, 8);
+}
+
+size_t stepc_checkpoint_bytes(const stepc_model *model, size_t unit)
+{
+    size_t total = HEADER_BYTES;
+    for (unsigned i = 0; i < model->variable_count; i++) {
+        const size_t bytes = record_bytes(&model->variables[i]);
+        if (bytes == 0 || bytes > SIZE_MAX - total)
+            return 0;
+        total += bytes;
+    }
+    if (unit == 0 || total > SIZE_MAX - 2 * unit - MARK_BYTES)
+        return 0;
+    return round_up(total, unit) + round_up(MARK_BYTES, unit);
+}
+
+/* ---- writing one slot ---------------------------------------------------------- */
+
+struct writer {
+    const stepc_storage *storage;
+    unsigned slot;
+    const struct work *work;
+    size_t at, fill; /* offset of what is staged, and how much that is */
+    uint32_t crc;    /* of everything put so far */
+    int failed;
+};
+
+static void flush(struct writer *w)
+{
+    if (w->fill > 0 && !w->failed)
+        w->failed = w->storage->write(w->storage->context, w->slot, w->at, w->work->staging, w->fill) != 0;
+    w->at += w->fill;
+    w->fill = 0;
+}
+
+static void put(struct writer *w, const unsigned char *bytes, size_t count)
+{
+    w->crc = crc_add(w->crc, bytes, count);
+    while (count > 0 && !w->failed) {
+        const size_t room = w->work->staging_bytes - w->fill, n = count < room ? count : room;
+        memcpy(w->work->staging + w->fill, bytes, n);
+        w->fill += n;
+        bytes += n;
+        count -= n;
+        if (w->fill == w->work->staging_bytes)
+            flush(w);
+    }
+}
+
+static void put_number(struct writer *w, uint64_t x, unsigned bytes)
+{
+    unsigned char buffer[8];
+    store_number(buffer, x, bytes);
+    put(w, buffer, bytes);
+}
+
+/* Up to the next multiple of `to`. */
+static void pad(struct writer *w, size_t to, unsigned char with)
+{
+    while ((w->at + w->fill) % to != 0 && !w->failed)
+        put(w, &with, 1);
+}
+
+static void put_values(struct writer *w, const stepc_variable_info *v, const void *state)
+{
+    const unsigned char *values = (const unsigned char *)state + v->offset;
+    const size_t bytes = stepc_tensor_bytes(&v->tensor), element = stepc_dtype_size(v->tensor.dtype);
+    if (v->read != NULL) {
+        v->read(state, w->work->packed);
+        values = w->work->packed;
+    }
+    if (is_little_endian()) {
+        put(w, values, bytes);
+        return;
+    }
+    for (size_t at = 0; at < bytes; at += element) {
+        unsigned char one[8];
+        memcpy(one, values + at, element);
+        reverse_elements(one, element, element);
+        put(w, one, element);
+    }
+}
+
+static void put_variable(struct writer *w, const stepc_variable_info *v, const void *state)
+{
+    const size_t name = text_bytes(v->tensor.name);
+    put_number(w, name, 4);
+    put_number(w, (uint64_t)v->tensor.dtype, 4);
+    put_number(w, (uint64_t)v->role, 4);
+    put_number(w, v->tensor.rank, 4);
+    for (unsigned i = 0; i < v->tensor.rank; i++)
+        put_number(w, v->tensor.dims[i], 8);
+    put_number(w, stepc_tensor_bytes(&v->tensor), 8);
+    put(w, (const unsigned char *)v->tensor.name, name);
+    put_values(w, v, state);
+    pad(w, 8, 0);
+}
+
+static void put_header(struct writer *w, const stepc_model *model, uint64_t sequence, uint64_t end)
+{
+    unsigned char header[HEADER_BYTES] = {0};
+    memcpy(header, magic, sizeof magic);
+    store_number(header + 8, STEPC_CHECKPOINT_VERSION, 4);
+    store_number(header + 12, model->variable_count, 4);
+    store_number(header + 16, sequence, 8);
+    store_number(header + 24, end, 8);
+    store_number(header + HEADER_CHECKED, crc_add(0, header, HEADER_CHECKED), 4);
+    put(w, header, HEADER_BYTES);
+}
+
+static void wait_until_written(struct writer *w)
+{
+    flush(w);
+    if (!w->failed && w->storage->sync != NULL)
+        w->failed = w->storage->sync(w->storage->context, w->slot) != 0;
+}
+
+static void put_end_mark(struct writer *w)
+{
+    unsigned char mark[MARK_BYTES] = {0};
+    memcpy(mark, end_magic, sizeof end_magic);
+    store_number(mark + MARK_CHECKED, crc_add(w->crc, mark, MARK_CHECKED), 4);
+    put(w, mark, MARK_BYTES);
+}
+
+stepc_status stepc_checkpoint_write_slot(const stepc_model *model, const void *state, const stepc_storage *storage, unsigned slot,
+                                         uint64_t sequence, void *work_memory, size_t work_bytes)
+{
+    struct work work;
+    const size_t bytes = stepc_checkpoint_bytes(model, storage->unit);
+    if (!split_work(model, storage->unit, work_memory, work_bytes, &work) || bytes == 0 || bytes > storage->slot_bytes)
+        return STEPC_E_ARGUMENT;
+    struct writer w = {storage, slot, &work, 0, 0, 0, 0};
+    w.failed = storage->erase != NULL && storage->erase(storage->context, slot) != 0;
+    put_header(&w, model, sequence, bytes - round_up(MARK_BYTES, storage->unit));
+    for (unsigned i = 0; i < model->variable_count && !w.failed; i++)
+        put_variable(&w, &model->variables[i], state);
+    pad(&w, storage->unit, 0xFF);
+    wait_until_written(&w); /* before the mark says so */
+    put_end_mark(&w);
+    pad(&w, storage->unit, 0xFF);
+    wait_until_written(&w);
+    return w.failed ? STEPC_E_IO : STEPC_OK;
+}
+
+/* ---- is a slot whole? ----------------------------------------------------------- */
+
+static stepc_status read_bytes(const stepc_storage *storage, unsigned slot, size_t at, void *bytes, size_t count)
+{
+    return count == 0 || storage->read(storage->context, slot, at, bytes, count) == 0 ? STEPC_OK : STEPC_E_IO;
+}
+
+static stepc_status read_header(const stepc_storage *storage, unsigned slot, stepc_checkpoint_info *info)
+{
+    unsigned char header[HEADER_BYTES];
+    if (storage->slot_bytes < HEADER_BYTES + MARK_BYTES)
+        return STEPC_E_CORRUPT;
+    const stepc_status status = read_bytes(storage, slot, 0, header, HEADER_BYTES);
+    if (status != STEPC_OK)
+        return status;
+    if (memcmp(header, magic, sizeof magic) != 0 ||
+        load_32(header + HEADER_CHECKED) != crc_add(0, header, HEADER_CHECKED))
+        return STEPC_E_CORRUPT;
+    if (load_32(header + 8) != STEPC_CHECKPOINT_VERSION)
+        return STEPC_E_MISMATCH;
+    const uint64_t end = load_number(header + 24, 8);
+    if (load_32(header + 32) != 0 || end < HEADER_BYTES || end > storage->slot_bytes - MARK_BYTES)
+        return STEPC_E_CORRUPT;
+    info->variables = load_32(header + 12);
+    info->sequence = load_number(header + 16, 8);
+    info->end = (size_t)end;
+    return STEPC_OK;
+}
+
+stepc_status stepc_checkpoint_check(const stepc_storage *storage, unsigned slot, stepc_checkpoint_info *info, void *work,
+                                    size_t work_bytes)
+{
+    unsigned char mark[MARK_BYTES];
+    uint32_t crc = 0;
+    if (work == NULL || work_bytes == 0)
+        return STEPC_E_ARGUMENT;
+    stepc_status status = read_header(storage, slot, info);
+    for (size_t at = 0; status == STEPC_OK && at < info->end;) {
+        const size_t left = info->end - at, n = left < work_bytes ? left : work_bytes;
+        status = read_bytes(storage, slot, at, work, n);
+        if (status == STEPC_OK)
+            crc = crc_add(crc, (const unsigned char *)work, n);
+        at += n;
+    }
+    if (status == STEPC_OK)
+        status = read_bytes(storage, slot, info->end, mark, MARK_BYTES);
+    if (status != STEPC_OK)
+        return status;
+    const int whole = memcmp(mark, end_magic, sizeof end_magic) == 0 && load_32(mark + 8) == 0 &&
+                      load_32(mark + MARK_CHECKED) == crc_add(crc, mark, MARK_CHECKED);
+    return whole ? STEPC_OK : STEPC_E_CORRUPT;
+}
+
+/* ---- reading one slot ------------------------------------------------------------ */
+
+struct reader {
+    const stepc_model *model;
+    const stepc_storage *storage;
+    unsigned slot;
+    const struct work *work;
+    const stepc_load_options *options;
+    stepc_checkpoint_info info;
+};
+
+/* One variable of the checkpoint: where its parts are. */
+struct record {
+    uint32_t dtype, rank;
+    size_t name_bytes, value_bytes;
+    size_t dims_at, name_at, values_at, next;
+};
+
+/* Everything lies before the end mark afterwards. */
+static stepc_status read_record(const struct reader *r, size_t at, struct record *out)
+{
+    unsigned char fixed[RECORD_BYTES], bytes[8];
+    size_t left = r->info.end - at;
+    if (left < RECORD_BYTES + 8)
+        return STEPC_E_CORRUPT;
+    stepc_status status = read_bytes(r->storage, r->slot, at, fixed, sizeof fixed);
+    if (status != STEPC_OK)
+        return status;
+    left -= RECORD_BYTES + 8;
+    out->dtype = load_32(fixed + 4);
+    out->rank = load_32(fixed + 12);
+    if (out->rank > MOST_RANK || left < 8 * (size_t)out->rank)
+        return STEPC_E_CORRUPT;
+    left -= 8 * (size_t)out->rank;
+    out->dims_at = at + RECORD_BYTES;
+    out->name_at = out->dims_at + 8 * (size_t)out->rank + 8;
+    status = read_bytes(r->storage, r->slot, out->name_at - 8, bytes, sizeof bytes);
+    if (status != STEPC_OK)
+        return status;
+    if (load_32(fixed) > left || load_number(bytes, 8) > left - load_32(fixed))
+        return STEPC_E_CORRUPT;
+    out->name_bytes = (size_t)load_32(fixed);
+    out->value_bytes = (size_t)load_number(bytes, 8);
+    out->values_at = out->name_at + out->name_bytes;
+    const size_t end = out->values_at + out->value_bytes, padding = (8 - end % 8) % 8;
+    if (padding > r->info.end - end)
+        return STEPC_E_CORRUPT;
+    out->next = end + padding;
+    return STEPC_OK;
+}
+
+static stepc_status has_shape(const struct reader *r, const struct record *record, const stepc_tensor_info *t, int *same)
+{
+    *same = record->rank == t->rank;
+    for (unsigned i = 0; i < t->rank && *same; i++) {
+        unsigned char dim[8];
+        const stepc_status status = read_bytes(r->storage, r->slot, record->dims_at + 8 * (size_t)i, dim, sizeof dim);
+        if (status != STEPC_OK)
+            return status;
+        *same = load_number(dim, 8) == t->dims[i];
+    }
+    return STEPC_OK;
+}
+
+/* The name, cut to the staging memory, with a NUL. */
+static stepc_status read_name(const struct reader *r, const struct record *record)
+{
+    const size_t most = r->work->staging_bytes - 1, n = record->name_bytes < most ? record->name_bytes : most;
+    r->work->staging[n] = '\0';
+    return read_bytes(r->storage, r->slot, record->name_at, r->work->staging, n);
+}
+
+/* A name with a NUL inside is nobody's. */
+static const stepc_variable_info *find_named(const struct reader *r, const struct record *record)
+{
+    const char *name = (const char *)r->work->staging;
+    if (record->name_bytes >= r->work->staging_bytes || text_bytes(name) != record->name_bytes)
+        return NULL;
+    return stepc_find_variable(r->model, name);
+}
+
+static int is_wanted(const struct reader *r, const stepc_variable_info *v)
+{
+    return r->options == NULL || r->options->wants == NULL || r->options->wants(r->options->context, v);
+}
+
+/* What becomes of a record. *variable: NULL if the model has none of its name. */
+static stepc_status judge(const struct reader *r, const struct record *record, const stepc_variable_info **variable,
+                          stepc_load_outcome *outcome)
+{
+    int same = 0;
+    stepc_status status = read_name(r, record);
+    if (status != STEPC_OK)
+        return status;
+    const stepc_variable_info *v = *variable = find_named(r, record);
+    *outcome = STEPC_LOAD_UNKNOWN;
+    if (v == NULL)
+        return STEPC_OK;
+    status = has_shape(r, record, &v->tensor, &same);
+    *outcome = !is_wanted(r, v)                            ? STEPC_LOAD_UNWANTED
+               : record->dtype != (uint32_t)v->tensor.dtype ? STEPC_LOAD_OTHER_DTYPE
+               : !same                                      ? STEPC_LOAD_OTHER_SHAPE
+                                                            : STEPC_LOADED;
+    if (status == STEPC_OK && *outcome == STEPC_LOADED && record->value_bytes != stepc_tensor_bytes(&v->tensor))
+        return STEPC_E_CORRUPT;
+    return status;
+}
+
+static void report(const struct reader *r, stepc_load_outcome outcome, const char *name, const stepc_variable_info *v)
+{
+    if (r->options != NULL && r->options->report != NULL)
+        r->options->report(r->options->context, outcome, name, v);
+}
+
+static int is_own(const char *name)
+{
+    return strncmp(name, STEPC_CHECKPOINT_OWN_PREFIX, sizeof STEPC_CHECKPOINT_OWN_PREFIX - 1) == 0;
+}
+
+/* Goes through all records without touching the state. *fits: nothing is missing, left over or different. */
+static stepc_status compare_with_model(const struct reader *r, int *fits)
+{
+    const stepc_model *model = r->model;
+    unsigned char *seen = r->work->seen;
+    struct record record;
+    size_t at = HEADER_BYTES;
+    *fits = 1;
+    for (uint32_t i = 0; i < r->info.variables; i++, at = record.next) {
+        const stepc_variable_info *v;
+        stepc_load_outcome outcome;
+        stepc_status status = read_record(r, at, &record);
+        if (status == STEPC_OK)
+            status = judge(r, &record, &v, &outcome);
+        if (status != STEPC_OK)
+            return status;
+        const char *name = v != NULL ? v->tensor.name : (const char *)r->work->staging;
+        if (v != NULL) {
+            const size_t index = (size_t)(v - model->variables);
+            if ((seen[index / 8] >> (index % 8)) & 1)
+                return STEPC_E_CORRUPT; /* twice */
+            seen[index / 8] = (unsigned char)(seen[index / 8] | 1u << (index % 8));
+        } else if (is_own(name)) {
+            continue;
+        }
+        *fits &= outcome == STEPC_LOADED || outcome == STEPC_LOAD_UNWANTED;
+        report(r, outcome, name, v);
+    }
+    for (unsigned i = 0; i < model->variable_count; i++) {
+        const stepc_variable_info *v = &model->variables[i];
+        if ((seen[i / 8] >> (i % 8)) & 1)
+            continue;
+        const stepc_load_outcome outcome = is_wanted(r, v) ? STEPC_LOAD_MISSING : STEPC_LOAD_UNWANTED;
+        *fits &= outcome == STEPC_LOAD_UNWANTED;
+        report(r, outcome, v->tensor.name, v);
+    }
+    return STEPC_OK;
+}
+
+/* As the state keeps them: native byte order, truth values 0 or 1. */
+static void to_native(unsigned char *values, const stepc_tensor_info *t)
+{
+    const size_t bytes = stepc_tensor_bytes(t);
+    if (!is_little_endian())
+        reverse_elements(values, bytes, stepc_dtype_size(t->dtype));
+    for (size_t i = 0; t->dtype == STEPC_BOOL && i < bytes; i++)
+        values[i] = values[i] != 0;
+}
+
+static stepc_status load_values(const struct reader *r, const struct record *record, const stepc_variable_info *v, void *state)
+{
+    const int packed = v->write != NULL;
+    unsigned char *to = packed ? r->work->packed : (unsigned char *)state + v->offset;
+    const stepc_status status = read_bytes(r->storage, r->slot, record->values_at, to, record->value_bytes);
+    if (status != STEPC_OK)
+        return status;
+    to_native(to, &v->tensor);
+    if (packed)
+        v->write(state, to);
+    return STEPC_OK;
+}
+
+static stepc_status load_all(const struct reader *r, void *state)
+{
+    struct record record;
+    size_t at = HEADER_BYTES;
+    stepc_status status = STEPC_OK;
+    for (uint32_t i = 0; i < r->info.variables && status == STEPC_OK; i++, at = record.next) {
+        const stepc_variable_info *v = NULL;
+        stepc_load_outcome outcome = STEPC_LOAD_UNKNOWN;
+        status = read_record(r, at, &record);
+        if (status == STEPC_OK)
+            status = judge(r, &record, &v, &outcome);
+        if (status == STEPC_OK && outcome == STEPC_LOADED)
+            status = load_values(r, &record, v, state);
+    }
+    return status;
+}
+
+stepc_status stepc_checkpoint_read_slot(const stepc_model *model, void *state, const stepc_storage *storage, unsigned slot,
+                                        const stepc_load_options *options, void *work_memory, size_t work_bytes)
+{
+    struct work work;
+    struct reader r = {model, storage, slot, &work, options, {0, 0, 0}};
+    int fits = 0;
+    if (!split_work(model, storage->unit, work_memory, work_bytes, &work))
+        return STEPC_E_ARGUMENT;
+    stepc_status status = stepc_checkpoint_check(storage, slot, &r.info, work.staging, work.staging_bytes);
+    if (status == STEPC_OK)
+        status = compare_with_model(&r, &fits);
+    if (status == STEPC_OK && !fits && (options == NULL || !options->partial))
+        status = STEPC_E_MISMATCH;
+    return status == STEPC_OK ? load_all(&r, state) : status;
+}
+
+/* ---- two slots -------------------------------------------------------------------- */
+
+struct slots {
+    stepc_status status[2];
+    stepc_checkpoint_info info[2];
+    int newest; /* -1: neither is whole */
+};
+
+static void check_slots(const stepc_storage *storage, const struct work *work, struct slots *s)
+{
+    s->newest = -1;
+    for (unsigned i = 0; i < 2; i++) {
+        s->status[i] = stepc_checkpoint_check(storage, i, &s->info[i], work->staging, work->staging_bytes);
+        if (s->status[i] == STEPC_OK && (s->newest < 0 || s->info[i].sequence > s->info[s->newest].sequence))
+            s->newest = (int)i;
+    }
+}
+
+stepc_status stepc_checkpoint_save(const stepc_model *model, const void *state, const stepc_storage *storage, void *work_memory,
+                                   size_t work_bytes)
+{
+    struct work work;
+    struct slots s;
+    stepc_checkpoint_info written;
+    if (!split_work(model, storage->unit, work_memory, work_bytes, &work))
+        return STEPC_E_ARGUMENT;
+    check_slots(storage, &work, &s);
+    if (s.status[0] == STEPC_E_IO || s.status[1] == STEPC_E_IO)
+        return STEPC_E_IO; /* which one to keep is not known */
+    const unsigned slot = s.newest == 0 ? 1u : 0u;
+    const uint64_t sequence = s.newest < 0 ? 1 : s.info[s.newest].sequence + 1;
+    const stepc_status status = stepc_checkpoint_write_slot(model, state, storage, slot, sequence, work_memory, work_bytes);
+    if (status != STEPC_OK)
+        return status;
+    return stepc_checkpoint_check(storage, slot, &written, work.staging, work.staging_bytes) == STEPC_OK &&
+                   written.sequence == sequence
+               ? STEPC_OK
+               : STEPC_E_IO;
+}
+
+stepc_status stepc_checkpoint_load(const stepc_model *model, void *state, const stepc_storage *storage,
+                                   const stepc_load_options *options, void *work_memory, size_t work_bytes)
+{
+    struct work work;
+    struct slots s;
+    if (!split_work(model, storage->unit, work_memory, work_bytes, &work))
+        return STEPC_E_ARGUMENT;
+    check_slots(storage, &work, &s);
+    if (s.newest >= 0)
+        return stepc_checkpoint_read_slot(model, state, storage, (unsigned)s.newest, options, work_memory, work_bytes);
+    if (s.status[0] == STEPC_E_IO || s.status[1] == STEPC_E_IO)
+        return STEPC_E_IO;
+    return s.status[0] == STEPC_E_MISMATCH || s.status[1] == STEPC_E_MISMATCH ? STEPC_E_MISMATCH : STEPC_E_CORRUPT;
+}
+
+/* ---- copies ------------------------------------------------------------------------ */
+
+stepc_status stepc_copy_variables(const stepc_model *model, void *state, const void *from, void *context,
+                                  int (*wants)(void *context, const stepc_variable_info *variable), void *work_memory,
+                                  size_t work_bytes)
+{
+    struct work work;
+    if (!split_work(model, 1, work_memory, work_bytes, &work))
+        return STEPC_E_ARGUMENT;
+    for (unsigned i = 0; i < model->variable_count; i++) {
+        const stepc_variable_info *v = &model->variables[i];
+        if (wants != NULL && !wants(context, v))
+            continue;
+        if (is_packed(v)) {
+            stepc_read_variable(v, from, work.packed);
+            stepc_write_variable(v, state, work.packed);
+        } else {
+            memcpy((unsigned char *)state + v->offset, (const unsigned char *)from + v->offset, stepc_tensor_bytes(&v->tensor));
+        }
+    }
+    return STEPC_OK;
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# usage: usage.sh STEPC MAKE_NPY
+# Help, and what wrong usage is told.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+prepared train.onnx 0.3
+
+# Help is one text, however it is asked for; headings divide the options.
+expect 0 "$stepc" help prepare
+mv stdout help.txt
+has help.txt '--optimizer NAME[:KEY=VALUE,...]'
+has help.txt 'what is trained'
+expect 0 "$stepc" prepare --help
+same stdout help.txt
+expect 2 "$stepc"
+expect 0 "$stepc" help
+mapfile -t commands < <(sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' stdout)
+for command in "${commands[@]}"; do
+    expect 0 "$stepc" help "$command"
+done
+
+# What may have been meant.
+expect 2 "$stepc" compil
+has stderr "did you mean 'compile'?"
+expect 2 "$stepc" compile train.onnx -o train.c --reproducable
+has stderr 'Did you mean --reproducible?'
+expect 2 "$stepc" compile train.onnx --output
+lacks stderr 'Did you mean'
+expect 2 "$stepc" prepare "$source_folder/examples/digits/model.onnx" --output train2.onnx --loss mse
+has stderr '--output is the tensor that the loss reads'
+
+# Names that are in no model say so, but nothing else changes.
+expect 0 "$stepc" compile train.onnx -o plain.c --name train --dim batch=4
+[ ! -s stderr ] || fail 'a warning without reason'
+expect 0 "$stepc" compile train.onnx -o train.c --dim batsh=3 --dim batch=4 --dim infer:batch=4 --shape y=4x64
+has stderr "--dim batsh=3: the model has no symbolic dimension 'batsh'; did you mean 'batch'?"
+has stderr "--shape y=4x64: the model has no input 'y'"
+[ "$(wc -l <stderr)" -eq 2 ] || fail 'two warnings are expected'
+
+expect 1 "$stepc" compile train.onnx -o train.c --dim batch=4 --dump-after fusion
+has stderr 'there is no such pass'
+expect 0 "$stepc" ops Gemm Softmax
+[ "$(wc -l <stdout)" -eq 3 ] || fail 'a heading and two rows are expected'
+expect 1 "$stepc" ops gemm
+has stderr "operator 'gemm' is not supported; did you mean 'Gemm'?"
+mkdir empty
+expect 1 "$stepc" verify empty
+has stderr 'a test is a folder with model.onnx and test_data_set_0'
