@@ -153,6 +153,6 @@ bool option_count(const struct options *o, const char *name, long long fallback,
     *out = fallback;
     if (!text || (str_to_int64(text, out) && *out >= 0))
         return true;
-    fprintf(stderr, "stepc: --%s %s: expected a number\n", name, text);
+    fprintf(stderr, "stepc: --%s %s: expected a whole number from 0\n", name, text);
     return false;
 }

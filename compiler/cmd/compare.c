@@ -54,6 +54,8 @@ static bool compare(struct session *s, const struct options *o, const char *path
         return diag_error(&s->diag, NULL, "--arithmetic %s: expected double or same", arithmetic);
     if (same != option_given(o, "reproducible"))
         return diag_error(&s->diag, NULL, "--reproducible and --arithmetic same belong together: both or neither");
+    if (option_given(o, "entry") || option_given(o, "rtol"))
+        return diag_error(&s->diag, NULL, "--%s belongs to --against", option_given(o, "entry") ? "entry" : "rtol");
     c.bits = same;
     if (!read_import_options(s, o, &c.pipeline.import) || !read_model(s, o, path, &m) ||
         !compare_engines(&s->diag, &s->arena, m, &c, &report))

@@ -1,12 +1,18 @@
-/* stepc convert IN OUT: one form of a model into another. */
+/* stepc convert IN OUT: one form of a model into another; weights out of a model and into it. */
 #include "cmd/cmd.h"
 
 #include "base/str.h"
 #include "model/model.h"
+#include "model/weights.h"
 #include <stdio.h>
 
 static const struct option_spec specs[] = {
-    {"lossy", 0, OPTION_FLAG, NULL, "write .onnxtxt even where it cannot hold everything"}, {0}};
+    {"lossy", 0, OPTION_FLAG, NULL, "write .onnxtxt even where it cannot hold everything"},
+    {"model", 0, OPTION_TEXT, "MODEL", "the model that the weights of IN.safetensors go into; OUT is a copy of it with them"},
+    {"rename", 0, OPTION_LIST, "NAME=NAME", "name in the model = name in the weights file; 'encoder.*=bert.encoder.*' for many"},
+    {"transpose", 0, OPTION_LIST, "GLOB", "matrices that stand transposed in the weights file, square ones too"},
+    {"partial", 0, OPTION_FLAG, NULL, "weights that are missing or do not fit are warnings, and what the model has stays"},
+    {0}};
 static const struct option_spec *const tables[] = {specs, NULL};
 
 static bool is_model_file(const char *path)
@@ -14,37 +20,99 @@ static bool is_model_file(const char *path)
     return str_ends_with(path, ".onnx") || str_ends_with(path, ".onnxtxt");
 }
 
-static bool usage_error(const char *path)
+static bool is_weight_file(const char *path)
 {
-    if (str_ends_with(path, ".safetensors"))
-        fprintf(stderr,
-                "stepc convert: '%s': weights in .safetensors are not supported by this version; models are .onnx or "
-                ".onnxtxt\n",
-                path);
-    else
-        fprintf(stderr, "stepc convert: '%s': a model's file name ends in .onnx or .onnxtxt\n", path);
-    return false;
+    return str_ends_with(path, ".safetensors");
 }
 
 static bool check_arguments(const struct options *o)
 {
     if (o->arguments.count != 2) {
-        fprintf(stderr, "stepc convert: expected IN and OUT, got %zu argument%s\nTry 'stepc help convert'.\n",
-                o->arguments.count, o->arguments.count == 1 ? "" : "s");
+        fprintf(stderr, "stepc convert: expected IN and OUT, got %zu arguments\nTry 'stepc help convert'.\n",
+                o->arguments.count);
         return false;
     }
+    const char *const in = o->arguments.data[0], *const out = o->arguments.data[1];
     for (size_t i = 0; i < 2; i++)
-        if (!is_model_file(o->arguments.data[i]))
-            return usage_error(o->arguments.data[i]);
+        if (!is_model_file(o->arguments.data[i]) && !is_weight_file(o->arguments.data[i])) {
+            fprintf(stderr, "stepc convert: '%s': a model's file name ends in .onnx or .onnxtxt, that of weights in .safetensors\n",
+                    o->arguments.data[i]);
+            return false;
+        }
+    if (is_weight_file(in) && is_weight_file(out)) {
+        fprintf(stderr, "stepc convert: IN or OUT must be a model\n");
+        return false;
+    }
+    if (is_weight_file(in) != option_given(o, "model")) {
+        fprintf(stderr, is_weight_file(in) ? "stepc convert: --model MODEL says which model the weights go into\n"
+                                           : "stepc convert: --model belongs to IN.safetensors\n");
+        return false;
+    }
     return true;
 }
 
-static bool convert(struct session *s, const char *in, const char *out, bool lossy)
+/* ---- weights ------------------------------------------------------------------------------------------------------ */
+
+static bool read_weight_options(struct session *s, const struct options *o, struct weight_options *out)
+{
+    const text_list renames = option_list(o, "rename"), transpose = option_list(o, "transpose");
+    bool ok = true;
+    *out = (struct weight_options){.partial = option_given(o, "partial")};
+    for (size_t i = 0; i < renames.count; i++) {
+        struct weight_rename r;
+        if (option_pair(&s->arena, renames.data[i], &r.in_model, &r.in_file))
+            vec_push(&s->arena, &out->renames, r);
+        else
+            ok = diag_error(&s->diag, NULL, "--rename %s: expected NAME=NAME", renames.data[i]);
+    }
+    for (size_t i = 0; i < transpose.count; i++)
+        vec_push(&s->arena, &out->transpose, transpose.data[i]);
+    return ok;
+}
+
+static bool write_model(struct session *s, const struct options *o, const struct model *m, const char *out)
+{
+    return str_ends_with(out, ".onnxtxt") ? model_write_text(&s->diag, m, out, option_given(o, "lossy")) : model_write(&s->diag, m, out);
+}
+
+static bool weights_out(struct session *s, const struct weight_options *w, const char *in, const char *out)
 {
     struct model *m;
+    named_tensors list = {0};
     if (!model_read(&s->diag, &s->arena, in, &m))
         return false;
-    return str_ends_with(out, ".onnxtxt") ? model_write_text(&s->diag, m, out, lossy) : model_write(&s->diag, m, out);
+    weights_list(&s->arena, m, w, &list);
+    if (list.count == 0)
+        return diag_error(&s->diag, &LOC_FILE(in), "the model has no floating-point initializer");
+    return safetensors_write(&s->diag, out, &list);
+}
+
+static bool weights_in(struct session *s, const struct options *o, const struct weight_options *w, const char *in, const char *out)
+{
+    struct model *m;
+    named_tensors list;
+    struct strbuf report = {.arena = &s->arena};
+    if (!model_read(&s->diag, &s->arena, option_text(o, "model"), &m) || !safetensors_read(&s->diag, &s->arena, in, &list) ||
+        !weights_set(&s->diag, &s->arena, m, in, &list, w, &report) || !write_model(s, o, m, out))
+        return false;
+    fputs(strbuf_text(&report), stdout);
+    return true;
+}
+
+/* ---- the command -------------------------------------------------------------------------------------------------- */
+
+static bool convert(struct session *s, const struct options *o)
+{
+    const char *const in = o->arguments.data[0], *const out = o->arguments.data[1];
+    struct weight_options w;
+    struct model *m;
+    if (!read_weight_options(s, o, &w))
+        return false;
+    if (is_weight_file(out))
+        return weights_out(s, &w, in, out);
+    if (is_weight_file(in))
+        return weights_in(s, o, &w, in, out);
+    return model_read(&s->diag, &s->arena, in, &m) && write_model(s, o, m, out);
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -54,13 +122,13 @@ static int run(const struct command *self, int argc, char **argv)
     session_begin(&s);
     if (!options_parse(&s.arena, self->name, tables, argc, argv, &o) || !check_arguments(&o))
         return EXIT_USAGE;
-    return session_end(&s, convert(&s, o.arguments.data[0], o.arguments.data[1], option_given(&o, "lossy")));
+    return session_end(&s, convert(&s, &o));
 }
 
 const struct command command_convert = {
     .name = "convert",
-    .arguments = "IN OUT [--lossy]",
-    .summary = "rewrite a model: .onnx <-> .onnxtxt (text with @training_info)",
+    .arguments = "IN OUT [options]",
+    .summary = "rewrite a model: .onnx <-> .onnxtxt (text); its weights: <-> .safetensors",
     .example = "stepc convert digits_train.onnx digits_train.onnxtxt",
     .options = tables,
     .notes =
@@ -73,6 +141,9 @@ const struct command command_convert = {
         "  made spaces      control characters in strings, other than line ends and tabs\n"
         "  made plain       NaN with a payload\n"
         "Refused always, since anything else would be another model: other sparse attributes, names with control\n"
-        "characters, operators, domains, overloads and attributes named by no identifier, nesting deeper than 32.\n",
+        "characters, operators, domains, overloads and attributes named by no identifier, nesting deeper than 32.\n\n"
+        "Weights: MODEL to OUT.safetensors writes all floating-point initializers. IN.safetensors to OUT.onnx with\n"
+        "--model MODEL sets them by name. Types are converted; a matrix that fits only transposed is transposed, and this\n"
+        "is said. Everything that is missing or does not fit is listed, and then nothing is written.\n",
     .run = run,
 };

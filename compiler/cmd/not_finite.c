@@ -5,15 +5,16 @@
 #include <math.h>
 #include <string.h>
 
-void history_keep(struct history *h, struct engine *e, int64_t step)
+void history_keep(struct history *h, struct engine *e, const struct entry *entry, int64_t step)
 {
-    if (step % HISTORY_STEPS != 0)
+    if (step % HISTORY_STEPS != 0 && h->copies[h->newest].variables)
         return;
     const struct program *p = engine_program(e);
     h->newest = !h->newest;
     struct state_copy *c = &h->copies[h->newest];
     arena_free(&c->arena);
     c->step = step;
+    c->counter = engine_counter(e, entry);
     c->variables = arena_array(&c->arena, struct tensor *, p->variables.count + 1);
     for (size_t i = 0; i < p->variables.count; i++)
         c->variables[i] = engine_read(e, p->variables.data[i], &c->arena);
@@ -58,7 +59,7 @@ static struct interp *interp_before(struct replay *r, int64_t step)
 {
     struct interp *p = interp_new(&r->arena, r->program, r->arithmetic);
     p->seed = r->seed;
-    p->counters[r->entry - r->program->entries.data] = (uint64_t)r->from->step;
+    p->counters[r->entry - r->program->entries.data] = r->from->counter;
     for (size_t i = 0; i < r->program->variables.count; i++)
         memcpy(p->variables[i]->data, r->from->variables[i]->data, tensor_bytes(p->variables[i]));
     for (int64_t k = r->from->step; k < step; k++) {

@@ -37,6 +37,7 @@ static const struct option_spec specs[] = {
     {"batch", 0, OPTION_TEXT, "N", "batch size, in the place of the example's with which the model was exported"},
     {"untie", 0, OPTION_LIST, "auto|never|GLOB", "initializers that the exporter merged become separate variables"},
     {"tie", 0, OPTION_LIST, "A=B|A=B^T", "initializer A is B, or B transposed: one variable"},
+    {"names-from", 0, OPTION_TEXT, "FILE.safetensors", "made-up names become those of the tensors of the same content"},
     OPTION_HEADING("entries"),
     {"split", 0, OPTION_FLAG, NULL, "entries accumulate() and apply() instead of step(): samples may come one at a time"},
     {"accumulate", 0, OPTION_TEXT, "N", "step() goes through its batch in N parts"},
@@ -144,6 +145,7 @@ static bool read_options(struct session *s, const struct options *o, struct prep
     p->evaluate = option_given(o, "evaluate");
     read_globs(&s->arena, o, "train", &p->train);
     read_globs(&s->arena, o, "freeze", &p->freeze);
+    p->names_from = option_text(o, "names-from");
     read_globs(&s->arena, o, "untie", &p->untie);
     read_globs(&s->arena, o, "tie", &p->tie);
     bool ok = read_loss(d, o, &p->loss);

@@ -8,6 +8,7 @@
 #include "cmd/not_finite.h"
 #include "cmd/progress.h"
 #include "cmd/run_data.h"
+#include "cmd/run_state.h"
 #include "cmd/run_table.h"
 #include "cmd/run_validate.h"
 #include "train/combine.h"
@@ -36,6 +37,13 @@ static const struct option_spec specs[] = {
     {"epochs", 0, OPTION_TEXT, "N", "how often through the data (default: 1, or as --steps needs)"},
     {"shuffle", 0, OPTION_TEXT, "SEED", "a new order of the samples in every epoch, the same for the same seed"},
     {"validate", 0, OPTION_LIST, "NAME=FILE", "data for entry evaluate (or infer) after every epoch"},
+    OPTION_HEADING("the state"),
+    {"load", 0, OPTION_TEXT, "STATE", "go on from a saved state: also with feeds, data and --seed"},
+    {"save", 0, OPTION_TEXT, "STATE", "write the state after the last step"},
+    {"save-every", 0, OPTION_TEXT, "N", "and after every N steps, over the one before: a run that is killed can go on from there"},
+    {"partial", 0, OPTION_FLAG, NULL, "--load what fits, into a model that has changed"},
+    {"reset", 0, OPTION_LIST, "optimizer|GLOB", "--load all but these, which start as init() leaves them"},
+    {"from", 0, OPTION_TEXT, "N", "number of the first step, and its place in feeds and data (default: where --load goes on, or 0)"},
     OPTION_HEADING("results"),
     {"csv", 0, OPTION_TEXT, "FILE", "scalar outputs of every step as a table"},
     {"plot", 0, OPTION_TEXT, "FILE.svg", "scalar outputs over the steps as a picture"},
@@ -53,7 +61,7 @@ struct fetch {
 
 /* What the numbers on the command line say; 0: not given. */
 struct counts {
-    long long steps, seed, batch, epochs, shuffle;
+    long long steps, seed, batch, epochs, shuffle, from, save_every;
 };
 
 struct run {
@@ -72,7 +80,8 @@ struct run {
     enum arithmetic arithmetic;
     const struct entry *entry;
     VEC(struct fetch) fetches;
-    int64_t steps;
+    struct state_options state;
+    int64_t first, end; /* steps to run: first .. end-1 */
     int loss; /* index of the output that is minimised, or -1 */
     struct run_table table;
     size_t *columns; /* per output: its column in the table */
@@ -97,7 +106,7 @@ static bool read_engine_options(struct run *r, struct engine_options *e)
     e->cc = option_text(r->o, "cc");
     /* Generated code runs the canonical graph: what the interpreter repeats of it, it repeats in the same arithmetic. */
     r->arithmetic = e->kind == ENGINE_GENERATED ? ARITHMETIC_SAME : e->arithmetic;
-    return true;
+    return state_read_options(r->s, r->o, &r->state);
 }
 
 static const char *default_entry(const struct model *m)
@@ -184,7 +193,7 @@ static bool open_engine(struct run *r, const char *path)
     for (size_t i = 0; i < r->fetches.count; i++)
         names[i] = r->fetches.data[i].name;
     const bool validates = r->validation.data.list.count > 0;
-    e.pipeline.entries = arena_printf(a, "init,%s%s%s", entry, validates ? "," : "", validates ? validation_entry(r->m) : "");
+    e.pipeline.entries = arena_printf(a, "init,%s%s%s%s", state_entries(&r->state, r->m), entry, validates ? "," : "", validates ? validation_entry(r->m) : "");
     e.pipeline.fetch = names;
     e.pipeline.fetch_count = r->fetches.count;
     e.pipeline.fetch_entry = entry;
@@ -247,11 +256,11 @@ static void keep_fetches(struct run *r, struct tensor *const *outputs, int64_t s
             continue;
         const struct tensor *t = outputs[f->output];
         if (!f->stacked) {
-            struct shape s = {.rank = t->shape.rank + 1, .dim = {r->steps}};
+            struct shape s = {.rank = t->shape.rank + 1, .dim = {r->end - r->first}};
             memcpy(s.dim + 1, t->shape.dim, (size_t)t->shape.rank * sizeof *s.dim);
             f->stacked = tensor_new(&r->s->arena, t->dtype, &s);
         }
-        memcpy((char *)f->stacked->data + (size_t)step * tensor_bytes(t), t->data, tensor_bytes(t));
+        memcpy((char *)f->stacked->data + (size_t)(step - r->first) * tensor_bytes(t), t->data, tensor_bytes(t));
     }
 }
 
@@ -304,7 +313,8 @@ static bool check_finite(struct run *r, struct tensor *const *outputs, int64_t s
 
 static bool finish_epoch(struct run *r, int64_t step)
 {
-    const int64_t epoch = epoch_of(r, step), steps = step - epoch * r->data.batches + 1;
+    const int64_t epoch = epoch_of(r, step), begin = epoch * r->data.batches;
+    const int64_t steps = step + 1 - (begin < r->first ? r->first : begin);
     struct validation *v = &r->validation;
     if (v->data.batches && !validation_run(r->engine, v))
         return false;
@@ -328,7 +338,7 @@ static bool finish_epoch(struct run *r, int64_t step)
 /* What one step gave goes to whoever wants it. */
 static bool use_outputs(struct run *r, struct tensor *const *outputs, int64_t step)
 {
-    const bool ends_epoch = r->data.batches && ((step + 1) % r->data.batches == 0 || step + 1 == r->steps);
+    const bool ends_epoch = r->data.batches && ((step + 1) % r->data.batches == 0 || step + 1 == r->end);
     keep_fetches(r, outputs, step);
     if (r->print_steps)
         print_scalars(r, outputs, step);
@@ -340,7 +350,7 @@ static bool use_outputs(struct run *r, struct tensor *const *outputs, int64_t st
         ok = finish_epoch(r, step);
     table_end_row(&r->table, step, epoch_of(r, step));
     if (ok)
-        progress_show(&r->progress, step + 1, r->loss < 0 ? NULL : r->entry->graph->outputs.data[r->loss].name,
+        progress_show(&r->progress, step + 1 - r->first, r->loss < 0 ? NULL : r->entry->graph->outputs.data[r->loss].name,
                       r->loss < 0 ? NULL : &(double){tensor_get_double(outputs[r->loss], 0)});
     return ok;
 }
@@ -351,7 +361,7 @@ static bool one_step(struct run *r, int64_t step)
     const struct tensor **inputs;
     struct tensor **outputs = arena_array(&a, struct tensor *, r->entry->graph->outputs.count + 1);
     if (r->entry->kind == ENTRY_STEP)
-        history_keep(&r->history, r->engine, step);
+        history_keep(&r->history, r->engine, r->entry, step);
     const bool ok = step_inputs(r, step, &a, &inputs) && engine_run(r->engine, r->entry, inputs, outputs, &a) && use_outputs(r, outputs, step);
     arena_free(&a);
     return ok;
@@ -382,23 +392,39 @@ static void print_hash(struct run *r)
 
 /* ---- the run ------------------------------------------------------------------------------------------------------ */
 
-static bool count_steps(struct run *r)
+/* How many steps the command line asks for; the feeds' own number may be smaller. */
+static bool wanted_steps(struct run *r, int64_t *out)
 {
     const struct counts *c = &r->counts;
     int64_t most = INT64_MAX; /* what --epochs allows */
     if (c->epochs && r->data.batches && !checked_mul(c->epochs, r->data.batches, &most))
         return diag_error(&r->s->diag, NULL, "--epochs %lld: too many", c->epochs);
     if (c->steps)
-        r->steps = c->steps;
+        *out = c->steps;
     else if (r->data.batches)
-        r->steps = c->epochs ? most : r->data.batches;
+        *out = c->epochs ? most : r->data.batches;
     else
-        r->steps = r->feeds.steps ? r->feeds.steps : 1;
-    r->steps = r->steps < most ? r->steps : most;
-    if (r->feeds.steps && r->steps > r->feeds.steps)
-        return diag_error(&r->s->diag, NULL, "%s %lld: the feeds hold %lld", c->steps ? "--steps" : "steps to run:", (long long)r->steps,
-                          (long long)r->feeds.steps);
+        *out = r->feeds.steps ? r->feeds.steps - r->first : 1;
+    *out = *out < most ? *out : most;
     return true;
+}
+
+static bool count_steps(struct run *r)
+{
+    int64_t steps = 0;
+    if (option_given(r->o, "from"))
+        r->first = r->counts.from;
+    if (!wanted_steps(r, &steps))
+        return false;
+    if (!checked_add(r->first, steps, &r->end))
+        return diag_error(&r->s->diag, NULL, "%lld steps from step %lld: too many", (long long)steps, (long long)r->first);
+    if (!r->feeds.steps || (r->end <= r->feeds.steps && steps > 0))
+        return true;
+    if (r->first)
+        return diag_error(&r->s->diag, NULL, "steps %lld to %lld: the feeds hold %lld; --from 0 begins with their first again", (long long)r->first,
+                          (long long)(steps > 0 ? r->end - 1 : r->first), (long long)r->feeds.steps);
+    return diag_error(&r->s->diag, NULL, "%s %lld: the feeds hold %lld", r->counts.steps ? "--steps" : "steps to run:", (long long)steps,
+                      (long long)r->feeds.steps);
 }
 
 /* The output called loss, else the first floating scalar of a training step. */
@@ -458,23 +484,32 @@ static bool wants_bar(const struct run *r)
     return !r->quiet && !(r->print_steps && isatty(STDOUT_FILENO));
 }
 
+static bool save_now_and_then(struct run *r, int64_t steps)
+{
+    const int64_t every = r->counts.save_every;
+    return every == 0 || steps == r->end || (steps - r->first) % every != 0 || state_save(r->s, &r->state, r->engine, steps);
+}
+
 static bool run_steps(struct run *r)
 {
     sha256_begin(&r->hash);
-    if (!engine_init(r->engine, (uint64_t)r->counts.seed))
-        return false;
-    progress_begin(&r->progress, wants_bar(r), r->steps);
-    for (int64_t i = 0; i < r->steps; i++)
-        if (!one_step(r, i))
+    progress_begin(&r->progress, wants_bar(r), r->end - r->first);
+    for (int64_t i = r->first; i < r->end; i++)
+        if (!one_step(r, i) || !save_now_and_then(r, i + 1))
             return false;
     if (option_given(r->o, "hash"))
         print_hash(r);
-    return write_fetches(r);
+    return write_fetches(r) && state_save(r->s, &r->state, r->engine, r->end);
+}
+
+static bool start_state(struct run *r)
+{
+    return engine_init(r->engine, (uint64_t)r->counts.seed) && state_load(r->s, &r->state, r->engine, &r->first);
 }
 
 static bool train(struct run *r, const char *path)
 {
-    if (!check_data_options(r) || !open_engine(r, path) || !count_steps(r) || !open_outputs(r))
+    if (!check_data_options(r) || !open_engine(r, path) || !start_state(r) || !count_steps(r) || !open_outputs(r))
         return false;
     const bool ran = run_steps(r);
     const char *title = arena_printf(&r->s->arena, "%s: %s", path_base(&r->s->arena, path), r->entry->name);
@@ -484,7 +519,7 @@ static bool train(struct run *r, const char *path)
 static bool read_counts(const struct options *o, struct counts *c)
 {
     return option_count(o, "steps", 0, &c->steps) && option_count(o, "seed", 0, &c->seed) && option_count(o, "batch", 0, &c->batch) &&
-           option_count(o, "epochs", 0, &c->epochs) && option_count(o, "shuffle", 0, &c->shuffle);
+           option_count(o, "epochs", 0, &c->epochs) && option_count(o, "shuffle", 0, &c->shuffle) && option_count(o, "from", 0, &c->from) && option_count(o, "save-every", 0, &c->save_every);
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -17,6 +17,8 @@ bool state_read_options(struct session *s, const struct options *o, struct state
                                   .partial = option_given(o, "partial"),
                                   .reset = option_list(o, "reset")};
     bool ok = true;
+    if (!out->save && option_given(o, "save-every"))
+        ok = diag_error(&s->diag, NULL, "--save-every belongs to --save");
     if (!out->load && out->partial)
         ok = diag_error(&s->diag, NULL, "--partial belongs to --load");
     if (!out->load && out->reset.count > 0)
@@ -76,11 +78,14 @@ static void list_items(struct arena *a, struct engine *e, int64_t steps, state_i
 
 bool state_save(struct session *s, const struct state_options *o, struct engine *e, int64_t steps)
 {
+    struct arena scratch = {0};
     state_items items = {0};
     if (!o->save)
         return true;
-    list_items(&s->arena, e, steps, &items);
-    return state_file_write(&s->diag, &s->arena, o->save, &items);
+    list_items(&scratch, e, steps, &items);
+    const bool ok = state_file_write(&s->diag, &scratch, o->save, &items);
+    arena_free(&scratch);
+    return ok;
 }
 
 /* ---- loading ---------------------------------------------------------------------------------------------------------- */
@@ -114,20 +119,21 @@ static bool check_items(struct session *s, const struct state_options *o, const 
                         const state_names *unknown)
 {
     bool ok = true;
-    size_t loaded = 0;
+    size_t loaded = 0, wanted = 0;
     for (size_t i = 0; i < p->variables.count; i++) {
         const bool reset = is_reset(o, p->variables.data[i]);
         ok = (reset || check_variable(s, o, &items->data[i])) && ok;
+        wanted += !reset;
         loaded += !reset && items->data[i].outcome == STEPC_LOADED;
     }
     for (size_t i = 0; i < unknown->count; i++)
         ok = report_misfit(s, o, arena_printf(&s->arena, "the model has no variable '%s', but the state has one", unknown->data[i])) && ok;
     if (!ok)
         diag_note(&s->diag, &LOC_FILE(o->load), "--partial loads what fits");
-    if (ok && loaded == 0 && p->variables.count > 0)
+    if (ok && loaded == 0 && wanted > 0)
         return diag_error(&s->diag, &LOC_FILE(o->load), "nothing of the state fits the model");
-    if (ok && loaded < p->variables.count)
-        fprintf(stderr, "stepc run: note: %zu of %zu variables loaded; the others start as init() leaves them\n", loaded, p->variables.count);
+    if (ok && loaded < wanted)
+        fprintf(stderr, "stepc run: note: %zu of %zu variables loaded; the others start as init() leaves them\n", loaded, wanted);
     return ok;
 }
 

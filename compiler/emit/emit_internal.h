@@ -37,6 +37,7 @@ struct emission {
     bool uses_random;         /* some kernel of the entry at hand draws random numbers */
     bool random_state;        /* the state carries seed and counters: an entry other than init draws */
     const char **locals;      /* of the entry at hand, by buffer id: the pointer into the arena */
+    bool *local_used;          /* the same: does a call name it? */
     struct writer c, h;
 };
 

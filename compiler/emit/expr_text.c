@@ -302,9 +302,11 @@ static const struct expr *unify(struct sharing *h, const struct expr *e)
             return h->seen.data[h->to.data[i]].expr;
         }
     struct expr copy = *e;
+    if (e->op == EXPR_LOAD && find_param(h->s, e->access.buffer)->by_value)
+        copy.access.term_count = 0; /* its only element: the text has no index */
     for (int i = 0; i < expr_arg_count(e); i++)
         copy.arg[i] = unify(h, e->arg[i]);
-    for (int t = 0; e->op == EXPR_LOAD && t < e->access.term_count; t++)
+    for (int t = 0; e->op == EXPR_LOAD && t < copy.access.term_count; t++)
         copy.access.term[t].index = unify(h, e->access.term[t].index);
     size_t at = 0;
     while (at < h->seen.count && !expr_same_node(h->seen.data[at].expr, &copy))

@@ -61,9 +61,11 @@ static const char *variable_argument(struct emission *e, const struct buffer *b,
 static const char *pointer_argument(struct emission *e, const struct buffer *b)
 {
     switch (b->kind) {
+    case BUFFER_TEMP:
+        e->local_used[b->id] = true;
+        return b->count ? e->locals[b->id] : "NULL";
     case BUFFER_INPUT:
-    case BUFFER_OUTPUT:
-    case BUFFER_TEMP: return e->locals[b->id];
+    case BUFFER_OUTPUT: return e->locals[b->id];
     case BUFFER_CONSTANT: return constant_array(e, b->constant, b->name);
     case BUFFER_VARIABLE: break;
     }
@@ -184,8 +186,7 @@ static void declare_temporary(struct entry_text *t, struct buffer *b)
 {
     struct emission *e = t->e;
     const struct plan_life *life = &t->plan->life[b->id];
-    const char *name = name_in(&t->names, str_starts_with(b->name, "scratch") ? "scratch" : b->name);
-    e->locals[b->id] = name;
+    const char *name = e->locals[b->id];
     const char *macro = name_in(&e->file, name_upper(e->arena, arena_printf(e->arena, "%s_%.32s_AT", t->entry->name, name)));
     const char *about = arena_printf(e->arena, "%s %s %s, kernels %d-%d of %s", b->name, shape_text(e->arena, &b->shape),
                                      dtype_name(b->dtype), life->first, life->last, t->entry->name);
@@ -202,20 +203,35 @@ static void declare_temporary(struct entry_text *t, struct buffer *b)
     }
 }
 
-static void declare_locals(struct entry_text *t)
+static bool is_in_arena(const struct entry_text *t, const struct buffer *b)
+{
+    return b->kind == BUFFER_TEMP && t->plan->life[b->id].first >= 0 && b->count > 0;
+}
+
+static void name_locals(struct entry_text *t)
 {
     const struct lowered *l = t->plan->lowered;
     struct emission *e = t->e;
     e->locals = arena_array(e->arena, const char *, l->buffers.count + 1);
+    e->local_used = arena_array(e->arena, bool, l->buffers.count + 1);
     for (size_t i = 0; i < l->buffers.count; i++) {
         struct buffer *b = l->buffers.data[i];
         if (b->kind == BUFFER_INPUT)
             e->locals[i] = arena_printf(e->arena, "in->%s", input_name(e, t->entry, (size_t)b->index));
         else if (b->kind == BUFFER_OUTPUT)
             e->locals[i] = arena_printf(e->arena, "out->%s", output_name(e, t->entry, (size_t)b->index));
-        else if (b->kind == BUFFER_TEMP && t->plan->life[i].first >= 0)
-            declare_temporary(t, b);
+        else if (is_in_arena(t, b))
+            e->locals[i] = name_in(&t->names, str_starts_with(b->name, "scratch") ? "scratch" : b->name);
     }
+}
+
+/* After the calls are written: kernels that nobody wants have none, and what only they compute needs no name. */
+static void declare_temporaries(struct entry_text *t)
+{
+    const struct lowered *l = t->plan->lowered;
+    for (size_t i = 0; i < l->buffers.count; i++)
+        if (is_in_arena(t, l->buffers.data[i]) && t->e->local_used[i])
+            declare_temporary(t, l->buffers.data[i]);
 }
 
 /* ---- calls -------------------------------------------------------------------------------------------------------- */
@@ -393,17 +409,18 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
     t.body = (struct writer){.text = {.arena = e->arena}, .depth = 1};
     t.also = arena_array(e->arena, const struct buffer *, plan->lowered->buffers.count + 1);
     find_direct_outputs(&t);
-    declare_locals(&t);
-    const struct writer declarations = t.body;
-    t.body = (struct writer){.text = {.arena = e->arena}, .depth = 1};
+    name_locals(&t);
     e->uses_random = false;
     if (entry->kind == ENTRY_INIT)
         for (size_t i = 0; i < e->program->variables.count; i++)
             if (!is_overwritten(entry->graph, e->program->variables.data[i]))
                 write_initial(&t, e->program->variables.data[i]);
     write_kernels(&t);
+    const char *const body = strbuf_text(&t.body.text);
+    t.body = (struct writer){.text = {.arena = e->arena}, .depth = 1};
+    declare_temporaries(&t);
 
-    const char *const body = strbuf_text(&t.body.text), *const head = strbuf_text(&declarations.text);
+    const char *const head = strbuf_text(&t.body.text);
     struct writer writer = {.text = {.arena = e->arena}}, *w = &writer;
     write_list(w, arena_printf(e->arena, "stepc_status %s_%s(", e->name, entry->name), (const char *const[]){entry_signature(e, entry)}, 1, ")");
     write_line(w, "{");

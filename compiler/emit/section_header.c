@@ -138,17 +138,13 @@ static void write_prototype(struct emission *e, const struct entry *entry)
     write_blank(&e->h);
 }
 
-/* The entry that a program calls again and again: a training step, else what there is besides init. */
-static const struct entry *main_entry(const struct program *p)
+/* The first entry of a kind, or NULL. */
+static const struct entry *first_of_kind(const struct program *p, enum entry_kind kind)
 {
-    const struct entry *other = NULL;
-    for (size_t i = 0; i < p->entries.count; i++) {
-        const struct entry *entry = &p->entries.data[i];
-        if (entry->kind == ENTRY_STEP)
-            return entry;
-        other = other || entry->kind == ENTRY_INIT ? other : entry;
-    }
-    return other;
+    for (size_t i = 0; i < p->entries.count; i++)
+        if (p->entries.data[i].kind == kind)
+            return &p->entries.data[i];
+    return NULL;
 }
 
 static void write_usage(struct emission *e)
@@ -162,9 +158,9 @@ static void write_usage(struct emission *e)
     write_line(h, " *   static %s_state state;    every variable; memcpy is a snapshot", n);
     write_line(h, " *   static %s_arena arena;    work memory of a call", n);
     write_line(h, " *");
-    if (program_entry(e->program, "init"))
+    if (first_of_kind(e->program, ENTRY_INIT))
         write_line(h, " *   %s_init(&state, &arena, seed);", n);
-    const struct entry *again = main_entry(e->program);
+    const struct entry *step = first_of_kind(e->program, ENTRY_STEP), *again = step ? step : first_of_kind(e->program, ENTRY_INFER);
     if (again)
         write_line(h, " *   status = %s_%s(&state, &arena, &in, &out);    for each batch", n, again->name);
     write_line(h, " */");

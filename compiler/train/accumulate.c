@@ -197,14 +197,6 @@ const char *part_of_input(struct preparer *p, const char *input)
 
 /* ---- --accumulate N: copies of the main graph -------------------------------------------------------------------- */
 
-static bool is_needed(const struct preparer *p, const struct model_node *n)
-{
-    for (size_t k = 0; k < n->outputs.count; k++)
-        if (n->outputs.data[k][0] != '\0' && map_has(&p->ancestors, n->outputs.data[k]))
-            return true;
-    return false;
-}
-
 static bool check_copies(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;

@@ -226,6 +226,8 @@ static bool make_init(struct combiner *c)
             continue;
         struct map scope = {.arena = c->arena}; /* R14 */
         ok = import_nodes(g, t->initialization, &scope, c->options, "init") && ok;
+        ok = import_outputs(g, t->initialization, &scope) && ok; /* checks what it declares ... */
+        g->outputs.count = 0;                                    /* ... but init() hands out nothing */
         ok = add_bindings(c, g, k, "initialization_binding", &t->initialization_binding, &scope) && ok;
     }
     return ok;

@@ -40,7 +40,8 @@ static void examine_merged(struct doctor *x)
     find_merged(&x->edit, &all);
     for (size_t i = 0; i < all.count; i++)
         add(x,
-            arena_printf(x->arena, "initializer '%s' also stands for %s: merged because they were equal, they would be trained as one",
+            arena_printf(x->arena,
+                         "initializer '%s' also stands for %s: merged because they were equal, they would be trained as one",
                          all.data[i].kept, names_text(x->arena, all.data[i].others.data, all.data[i].others.count, MOST_NAMED)),
             "prepare --untie auto makes them variables of their own again");
 }

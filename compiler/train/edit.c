@@ -4,31 +4,30 @@
 #include <stdio.h>
 #include <string.h>
 
-static void take_name(struct edit *e, const char *name)
+static void take_name(struct map *names, const char *name)
 {
     if (name[0] != '\0')
-        map_set(&e->names, name, NULL);
+        map_set(names, name, NULL);
 }
 
-/* A subgraph sees the names around it, so that a new name must not be one of its own either. */
-static void take_names(struct edit *e, const struct model_graph *g)
+void collect_names(struct map *names, const struct model_graph *g)
 {
     for (size_t i = 0; i < g->inputs.count; i++)
-        take_name(e, g->inputs.data[i]->name);
+        take_name(names, g->inputs.data[i]->name);
     for (size_t i = 0; i < g->initializers.count; i++)
-        take_name(e, g->initializers.data[i]->name);
+        take_name(names, g->initializers.data[i]->name);
     for (size_t i = 0; i < g->sparse_initializers.count; i++)
-        take_name(e, g->sparse_initializers.data[i]->name);
+        take_name(names, g->sparse_initializers.data[i]->name);
     for (size_t i = 0; i < g->nodes.count; i++) {
         const struct model_node *const n = g->nodes.data[i];
         for (size_t k = 0; k < n->outputs.count; k++)
-            take_name(e, n->outputs.data[k]);
+            take_name(names, n->outputs.data[k]);
         for (size_t k = 0; k < n->attrs.count; k++) {
             const struct model_attr *const x = n->attrs.data[k];
             if (x->type == ATTR_GRAPH && x->g)
-                take_names(e, x->g);
+                collect_names(names, x->g);
             for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
-                take_names(e, x->graphs.data[j]);
+                collect_names(names, x->graphs.data[j]);
         }
     }
 }
@@ -37,7 +36,7 @@ void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m
 {
     *e = (struct edit){
         .diag = d, .arena = a, .model = m, .report = report, .names.arena = a, .loc = LOC_FILE(m->file)};
-    take_names(e, m->graph);
+    collect_names(&e->names, m->graph);
 }
 
 void edit_say(struct edit *e, const char *fmt, ...)

@@ -16,6 +16,10 @@ struct edit {
     struct loc loc;        /* the file */
 };
 
+/* Adds every name that the graph defines. A name of a subgraph is taken too: an outer value of the same name would be shadowed,
+ * which ONNX forbids. */
+void collect_names(struct map *names, const struct model_graph *g);
+
 void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m, struct strbuf *report);
 /* A line of the report. */
 void edit_say(struct edit *e, const char *fmt, ...) PRINTF_LIKE(2, 3);

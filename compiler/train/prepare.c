@@ -2,6 +2,8 @@
 #include "train/prepare.h"
 
 #include "train/combine.h"
+#include "train/edit.h"
+#include "train/names.h"
 #include "train/prepare_internal.h"
 #include "train/strip.h"
 #include "train/rebatch.h"
@@ -17,35 +19,6 @@ enum {
 
 /* ---- what the model has ---------------------------------------------------------------------------------------------
  */
-
-static void take_name(struct preparer *p, const char *name)
-{
-    if (name[0] != '\0')
-        map_set(&p->names, name, NULL);
-}
-
-/* A name of a subgraph is taken too: an outer value of the same name would be shadowed, which ONNX forbids. */
-static void take_names(struct preparer *p, const struct model_graph *g)
-{
-    for (size_t i = 0; i < g->inputs.count; i++)
-        take_name(p, g->inputs.data[i]->name);
-    for (size_t i = 0; i < g->initializers.count; i++)
-        take_name(p, g->initializers.data[i]->name);
-    for (size_t i = 0; i < g->sparse_initializers.count; i++)
-        take_name(p, g->sparse_initializers.data[i]->name);
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
-        for (size_t k = 0; k < n->outputs.count; k++)
-            take_name(p, n->outputs.data[k]);
-        for (size_t k = 0; k < n->attrs.count; k++) {
-            const struct model_attr *const x = n->attrs.data[k];
-            if (x->type == ATTR_GRAPH && x->g)
-                take_names(p, x->g);
-            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
-                take_names(p, x->graphs.data[j]);
-        }
-    }
-}
 
 static void index_nodes(struct preparer *p)
 {
@@ -310,7 +283,8 @@ static bool undo_export(struct diag *d, struct arena *a, struct model *m, const 
 {
     struct edit e;
     edit_begin(&e, d, a, m, report);
-    bool ok = untie_initializers(&e, o->untie.data, o->untie.count);
+    bool ok = !o->names_from || name_initializers(&e, o->names_from);
+    ok = ok && untie_initializers(&e, o->untie.data, o->untie.count);
     ok = ok && tie_initializers(&e, o->tie.data, o->tie.count);
     return ok && (o->batch == 0 || rebatch_model(&e, o->batch, o->import));
 }
@@ -335,7 +309,7 @@ bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struc
                          .parts.arena = a};
     if (!undo_export(d, a, m, o, report))
         return false;
-    take_names(&p, m->graph);
+    collect_names(&p.names, m->graph);
     p.main_names = p.names;
     index_nodes(&p);
     if (!check_model(&p) || !find_source(&p) || !check_loss_name(&p))

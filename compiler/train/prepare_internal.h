@@ -133,6 +133,8 @@ void find_constant_weights(const struct preparer *p, struct map *out);
 void plan_training_form(struct preparer *p);
 /* Copies the main graph into the algorithm from those nodes on; the loss reads the copy. */
 bool copy_in_training_form(struct preparer *p) MUST_USE;
+/* Does the loss depend on an output of the node? */
+bool is_needed(const struct preparer *p, const struct model_node *n);
 /* A node of the main graph, in the form that a step has, becomes one of the algorithm. renamed: value -> its copy. */
 void copy_main_node(struct preparer *p, const struct model_node *n, struct map *renamed);
 /* What the copies computed is stored into the running statistics. */

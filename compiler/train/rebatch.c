@@ -282,7 +282,8 @@ static void fix_target(struct rebatch *r, struct model_node *n, size_t input)
 /* An initial state or a part of a Concat for one example is the same for all of them: it is expanded. */
 static void widen(struct rebatch *r, struct model_node *n, size_t input, int axis)
 {
-    if (n->inputs.count <= input || n->inputs.data[input][0] == '\0' || r->from != 1 || place_of(r, n->inputs.data[input]))
+    if (r->from != 1 || n->inputs.count <= input || n->inputs.data[input][0] == '\0' ||
+        place_of(r, n->inputs.data[input]))
         return;
     struct edit *const e = r->edit;
     const char *const name = n->inputs.data[input];

@@ -102,7 +102,7 @@ struct form_counts {
     size_t trained, frozen, rewritten, old_dropouts, left;
 };
 
-static bool is_needed(const struct preparer *p, const struct model_node *n)
+bool is_needed(const struct preparer *p, const struct model_node *n)
 {
     for (size_t k = 0; k < n->outputs.count; k++)
         if (n->outputs.data[k][0] != '\0' && map_has(&p->ancestors, n->outputs.data[k]))

@@ -2,10 +2,12 @@
 #include "checkpoint.h"
 
 #include <check.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* ---- a model ------------------------------------------------------------------------------------------------------ */
@@ -94,6 +96,13 @@ struct flash {
     int fail_read;
 };
 
+/* As ck_assert, which leaves a note in a file each time. */
+static void require(bool ok, const char *what)
+{
+    if (!ok)
+        ck_abort_msg("%s", what);
+}
+
 /* How many of `count` bytes get done. */
 static size_t spend(struct flash *f, size_t count)
 {
@@ -109,7 +118,7 @@ static size_t spend(struct flash *f, size_t count)
 static int flash_read(void *context, unsigned slot, size_t offset, void *bytes, size_t count)
 {
     struct flash *f = context;
-    ck_assert(slot < 2 && offset <= SLOT && count <= SLOT - offset);
+    require(slot < 2 && offset <= SLOT && count <= SLOT - offset, "a read past the slot");
     memcpy(bytes, f->slot[slot] + offset, count);
     return f->fail_read && --f->fail_read == 0;
 }
@@ -126,10 +135,11 @@ static int flash_erase(void *context, unsigned slot)
 static int flash_write(void *context, unsigned slot, size_t offset, const void *bytes, size_t count)
 {
     struct flash *f = context;
-    ck_assert(slot < 2 && offset % f->unit == 0 && count % f->unit == 0 && offset <= SLOT && count <= SLOT - offset);
+    require(slot < 2 && offset % f->unit == 0 && count % f->unit == 0, "a write of parts of units");
+    require(offset <= SLOT && count <= SLOT - offset, "a write past the slot");
     const size_t done = spend(f, count);
     for (size_t i = 0; i < done; i++) {
-        ck_assert_msg(!f->programmed[slot][offset + i], "byte %zu is programmed twice", offset + i);
+        require(!f->programmed[slot][offset + i], "a unit is programmed twice");
         f->programmed[slot][offset + i] = 1;
     }
     memcpy(f->slot[slot] + offset, bytes, done);
@@ -171,11 +181,11 @@ static int load(stepc_status *status)
     const struct state untouched = state;
     *status = stepc_checkpoint_load(&m, &state, &s, NULL, &work, sizeof work);
     if (*status != STEPC_OK) {
-        ck_assert(same_state(&state, &untouched));
+        require(same_state(&state, &untouched), "a load that fails has touched the state");
         return -1;
     }
     const struct state expected = state_number((unsigned)-state.step);
-    ck_assert_msg(same_state(&state, &expected), "the loaded state is a mixture");
+    require(same_state(&state, &expected), "the loaded state is a mixture");
     return (int)-state.step;
 }
 
@@ -315,7 +325,7 @@ START_TEST(every_bit_flipped)
     const size_t bytes = stepc_checkpoint_bytes(&m, 8);
     for (size_t bit = 0; bit < 8 * bytes; bit++) {
         flash.slot[1][bit / 8] ^= (unsigned char)(1u << (bit % 8));
-        ck_assert_msg(load(&status) == 1, "bit %zu of byte %zu", bit % 8, bit / 8);
+        require(load(&status) == 1, "a flipped bit is overlooked");
         flash.slot[1][bit / 8] ^= (unsigned char)(1u << (bit % 8));
     }
     ck_assert_int_eq(load(&status), 2);
@@ -465,6 +475,7 @@ START_TEST(forged_contents_are_refused)
         {"values beyond the end", 1, 1, 1, 200, 0, STEPC_E_CORRUPT},
         {"values of 2^64 bytes", 1, 1, 1, UINT64_MAX, 0, STEPC_E_CORRUPT},
         {"values just before the end mark's end", 1, 1, 1, 60, 0, STEPC_E_CORRUPT},
+        {"nameless values beyond the end", 1, 0, 1, 200, 0, STEPC_E_CORRUPT},
         {"fewer values than the shape says", 1, 1, 1, 2, 0, STEPC_E_CORRUPT},
         {"more values than the shape says", 1, 1, 1, 4, 0, STEPC_E_CORRUPT},
         {"rank 65", 1, 1, 65, 3, 0, STEPC_E_CORRUPT},
@@ -494,7 +505,7 @@ START_TEST(forged_contents_are_refused)
     ck_assert_int_eq(state[0], status == STEPC_OK ? 1 : 7);
 }
 END_TEST
-enum { FORGED_CASES = 17 };
+enum { FORGED_CASES = 18 };
 
 START_TEST(another_version_is_a_mismatch)
 {
@@ -649,6 +660,34 @@ START_TEST(files)
 }
 END_TEST
 
+/* The disk is full after each number of bytes: the old file stays, and nothing is left beside it. */
+START_TEST(file_that_cannot_be_written_to_its_end)
+{
+    const stepc_model m = model_of(variables, VARIABLES);
+    const struct state first = state_number(1), second = state_number(2);
+    char folder[] = "/tmp/stepc-checkpoint-XXXXXX", path[64], beside[64];
+    struct rlimit limit;
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/state", folder);
+    snprintf(beside, sizeof beside, "%s/state.new", folder);
+    ck_assert_int_eq(stepc_checkpoint_save_file(&m, &first, path, &work, sizeof work), STEPC_OK);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit all = limit;
+    for (limit.rlim_cur = 0; limit.rlim_cur < stepc_checkpoint_bytes(&m, 1); limit.rlim_cur++) {
+        struct state state = state_number(3);
+        int set = setrlimit(RLIMIT_FSIZE, &limit);
+        const stepc_status saved = stepc_checkpoint_save_file(&m, &second, path, &work, sizeof work);
+        set |= setrlimit(RLIMIT_FSIZE, &all);
+        const stepc_status loaded = stepc_checkpoint_load_file(&m, &state, path, NULL, &work, sizeof work);
+        require(set == 0 && saved == STEPC_E_IO && loaded == STEPC_OK && same_state(&state, &first), "the old file is lost");
+        require(access(beside, F_OK) != 0, "a file is left beside it");
+    }
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("checkpoint");
@@ -669,6 +708,7 @@ int main(void)
     tcase_add_test(t, optimizer_starts_anew);
     tcase_add_test(t, truth_values_of_any_byte_become_one);
     tcase_add_test(t, files);
+    tcase_add_test(t, file_that_cannot_be_written_to_its_end);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

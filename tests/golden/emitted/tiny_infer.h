@@ -6,6 +6,7 @@
  *   static tiny_infer_arena arena;    work memory of a call
  *
  *   tiny_infer_init(&state, &arena, seed);
+ *   status = tiny_infer_infer(&state, &arena, &in, &out);    for each batch
  */
 #ifndef TINY_INFER_H
 #define TINY_INFER_H

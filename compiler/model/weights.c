@@ -1,0 +1,178 @@
+#include "model/weights.h"
+
+#include "base/map.h"
+#include <string.h>
+
+/* ---- names -------------------------------------------------------------------------------------------------------- */
+
+/* The part of the name that the `*` stands for, or NULL if the pattern does not match. */
+static const char *matched_part(struct arena *a, const char *pattern, const char *name)
+{
+    const char *const star = strchr(pattern, '*');
+    if (!star)
+        return str_equal(pattern, name) ? "" : NULL;
+    const size_t before = (size_t)(star - pattern), after = strlen(star + 1), n = strlen(name);
+    if (n < before + after || strncmp(pattern, name, before) != 0 || !str_ends_with(name, star + 1))
+        return NULL;
+    return arena_strndup(a, name + before, n - before - after);
+}
+
+static const char *name_in_file(struct arena *a, const struct weight_options *o, const char *name)
+{
+    for (size_t i = 0; i < o->renames.count; i++) {
+        const char *const part = matched_part(a, o->renames.data[i].in_model, name);
+        const char *const to = o->renames.data[i].in_file, *const star = strchr(to, '*');
+        if (part)
+            return star ? arena_printf(a, "%.*s%s%s", (int)(star - to), to, part, star + 1) : to;
+    }
+    return name;
+}
+
+static bool is_transposed(const struct weight_options *o, const char *name)
+{
+    for (size_t i = 0; i < o->transpose.count; i++)
+        if (str_glob(o->transpose.data[i], name))
+            return true;
+    return false;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------- */
+
+static struct tensor *transpose(struct arena *a, const struct tensor *t)
+{
+    const int64_t rows = t->shape.dim[0], columns = t->shape.dim[1];
+    const size_t size = dtype_size(t->dtype);
+    struct tensor *const out = tensor_new(a, t->dtype, &(struct shape){.rank = 2, .dim = {columns, rows}});
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < columns; k++)
+            memcpy((char *)out->data + (size_t)(k * rows + i) * size, (const char *)t->data + (size_t)(i * columns + k) * size, size);
+    return out;
+}
+
+static struct tensor *convert(struct arena *a, const struct tensor *t, enum dtype to)
+{
+    struct tensor *const out = tensor_new(a, to, &t->shape);
+    for (int64_t i = 0; i < t->count; i++)
+        if (dtype_is_float(to))
+            tensor_set_double(out, i, tensor_get_double(t, i));
+        else
+            tensor_set_int(out, i, tensor_get_int(t, i));
+    return out;
+}
+
+/* Between floating types values round; between integer types each must fit. */
+static bool can_convert(const struct tensor *t, enum dtype to)
+{
+    if (dtype_is_float(t->dtype) || dtype_is_float(to))
+        return dtype_is_float(t->dtype) && dtype_is_float(to);
+    if (t->dtype == DTYPE_STRING || to == DTYPE_STRING)
+        return false;
+    for (int64_t i = 0; i < t->count; i++) {
+        const int64_t x = tensor_get_int(t, i);
+        const bool sign_kept = x >= 0 || dtype_is_signed(to) == dtype_is_signed(t->dtype);
+        if (dtype_wrap(to, x) != x || !sign_kept)
+            return false;
+    }
+    return true;
+}
+
+/* ---- from the model ------------------------------------------------------------------------------------------------ */
+
+void weights_list(struct arena *a, const struct model *m, const struct weight_options *o, named_tensors *out)
+{
+    for (size_t i = 0; i < m->graph->initializers.count; i++) {
+        const struct model_initializer *const x = m->graph->initializers.data[i];
+        if (!dtype_is_float(x->tensor->dtype))
+            continue;
+        const bool turn = x->tensor->shape.rank == 2 && is_transposed(o, x->name);
+        vec_push(a, out, ((struct named_tensor){name_in_file(a, o, x->name), turn ? transpose(a, x->tensor) : x->tensor}));
+    }
+}
+
+/* ---- into the model ------------------------------------------------------------------------------------------------ */
+
+struct setter {
+    struct diag *diag;
+    struct arena *arena;
+    const char *path;
+    const struct weight_options *options;
+    struct strbuf *report;
+    struct map tensors, used; /* by name in the file; those that an initializer asked for */
+    bool ok;
+    size_t set;
+};
+
+static void mismatch(struct setter *s, const struct model_initializer *x, const char *text)
+{
+    if (s->options->partial)
+        diag_warning(s->diag, &x->loc, "initializer '%s': %s", x->name, text);
+    else
+        s->ok = diag_error(s->diag, &x->loc, "initializer '%s': %s", x->name, text);
+}
+
+static const char *type_text(struct arena *a, const struct tensor *t)
+{
+    return arena_printf(a, "%s%s", dtype_name(t->dtype), shape_text(a, &t->shape));
+}
+
+/* In the shape of the model; NULL after a message. */
+static const struct tensor *turn_to_shape(struct setter *s, const struct model_initializer *x, const char *name, const struct tensor *t)
+{
+    struct arena *const a = s->arena;
+    const struct shape turned = {.rank = 2, .dim = {t->shape.dim[1], t->shape.dim[0]}};
+    const bool can_turn = t->shape.rank == 2 && shape_equal(&turned, &x->tensor->shape), forced = is_transposed(s->options, x->name);
+    if (can_turn && (forced || !shape_equal(&t->shape, &x->tensor->shape))) {
+        strbuf_addf(s->report, "transposed: '%s' %s from %s%s\n", x->name, shape_text(a, &x->tensor->shape), shape_text(a, &t->shape),
+                    forced ? "" : ", since only that fits");
+        return transpose(a, t);
+    }
+    if (shape_equal(&t->shape, &x->tensor->shape) && !(forced && t->shape.rank == 2))
+        return t;
+    mismatch(s, x, arena_printf(a, "it is %s, but '%s' of %s is %s", type_text(a, x->tensor), name, s->path, type_text(a, t)));
+    return NULL;
+}
+
+static void set_one(struct setter *s, struct model_initializer *x)
+{
+    const char *const name = name_in_file(s->arena, s->options, x->name);
+    const struct tensor *t = map_get(&s->tensors, name);
+    if (!t) {
+        if (dtype_is_float(x->tensor->dtype) && x->tensor->count > 1)
+            mismatch(s, x, arena_printf(s->arena, "%s has no tensor '%s'", s->path, name));
+        return;
+    }
+    map_set(&s->used, name, NULL);
+    t = turn_to_shape(s, x, name, t);
+    if (!t)
+        return;
+    if (t->dtype != x->tensor->dtype && !can_convert(t, x->tensor->dtype)) {
+        mismatch(s, x, arena_printf(s->arena, "it is %s, and '%s' of %s is %s, which does not convert", type_text(s->arena, x->tensor), name,
+                                    s->path, type_text(s->arena, t)));
+        return;
+    }
+    if (t->dtype != x->tensor->dtype)
+        strbuf_addf(s->report, "converted: '%s' from %s to %s\n", x->name, dtype_name(t->dtype), dtype_name(x->tensor->dtype));
+    x->tensor = convert(s->arena, t, x->tensor->dtype);
+    if (t->dtype == x->tensor->dtype)
+        memcpy(x->tensor->data, t->data, tensor_bytes(t)); /* NaNs keep their bits */
+    x->external_location = NULL;
+    s->set++;
+}
+
+bool weights_set(struct diag *d, struct arena *a, struct model *m, const char *path, const named_tensors *tensors,
+                 const struct weight_options *o, struct strbuf *report)
+{
+    struct setter s = {.diag = d, .arena = a, .path = path, .options = o, .report = report, .tensors.arena = a, .used.arena = a, .ok = true};
+    for (size_t i = 0; i < tensors->count; i++)
+        map_set(&s.tensors, tensors->data[i].name, (void *)(uintptr_t)tensors->data[i].tensor);
+    for (size_t i = 0; i < m->graph->initializers.count; i++)
+        set_one(&s, m->graph->initializers.data[i]);
+    for (size_t i = 0; i < tensors->count; i++)
+        if (!map_has(&s.used, tensors->data[i].name))
+            diag_warning(d, &LOC_FILE(path), "'%s' %s fits no initializer of the model by name", tensors->data[i].name,
+                         type_text(a, tensors->data[i].tensor));
+    if (s.ok && s.set == 0)
+        return diag_error(d, &LOC_FILE(path), "none of its %zu tensors has the name of an initializer of %s", tensors->count, m->file);
+    strbuf_addf(report, "set: %zu initializers\n", s.set);
+    return s.ok;
+}

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# usage: prepare_exports.sh STEPC MAKE_NPY
+# What exporters leave, from the doctor's findings to a step in both engines: an example's batch in a Reshape, merged
+# initializers, BatchNormalization in inference form, a final Softmax.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+cat >export.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[1,2,2] x) => (float[1,3] probabilities)
+<float[4,3] w = {0.1,-0.2,0.3, 0.2,0.1,-0.1, -0.3,0.2,0.1, 0.1,0.1,0.2}, float[3] scale = {1,1,1}, float[3] bias = {0,0,0},
+ float[3] bn_mean = {0,0,0}, float[3] bn_var = {1,1,1}, float[3,3] head = {0.3,0.1,-0.2, 0.1,-0.3,0.2, 0.2,0.2,0.1},
+ int64[2] target_shape = {1,-1}>
+{
+    head_bias = Identity(bias)
+    rows = Reshape(x, target_shape)
+    h = MatMul(rows, w)
+    b = BatchNormalization(h, scale, bias, bn_mean, bn_var)
+    r = Relu(b)
+    m = MatMul(r, head)
+    logits = Add(m, head_bias)
+    probabilities = Softmax(logits)
+}
+MODEL
+expect 0 "$stepc" check --training export.onnxtxt
+has stdout "initializer 'bias' also stands for 'head_bias'"
+has stdout 'cure: prepare --untie auto'
+has stdout "the batch of the example, 1, is in constants of 'rows'"
+has stdout "output 'probabilities' comes out of a Softmax"
+has stdout '4 findings'
+
+expect 0 "$stepc" prepare export.onnxtxt -o train.onnx --loss softmax-cross-entropy --learning-rate 0.5 --batch 4 --untie auto
+has stdout "'rows' (Reshape) held it as a constant"
+has stdout "the loss reads 'logits' in front of it"
+has stdout '1 BatchNormalization: a step uses the statistics of its batch'
+lacks stderr warning
+expect 0 "$stepc" prepare export.onnxtxt -o merged.onnx --loss softmax-cross-entropy
+has stderr "initializer 'bias' also stands for 'head_bias'"
+
+printf '1 2 3 4  2 1 0 1  -1 0 1 2  0 0 2 1' | "$make_npy" f4 4 2 2 >x.npy
+printf '0 1 2 1' | "$make_npy" i8 4 >labels.npy
+printf '0 1 3 1' | "$make_npy" i8 4 >wrong.npy
+for engine in interpreted generated; do
+    expect 0 "$stepc" run train.onnx --engine "$engine" --feed x=x.npy --feed target=labels.npy --steps 40
+    awk 'NR == 1 { first = $NF } END { exit !($NF < 0.7 * first) }' stdout || fail "$engine learns nothing"
+    mv stdout "$engine.txt"
+    # Labels are checked before the running statistics are written, although the loss stands behind them.
+    expect 1 "$stepc" run train.onnx --engine "$engine" --feed x=x.npy --feed target=wrong.npy
+done
+expect 0 "$stepc" compile train.onnx -o train.c
+awk '/stepc_status train_step\(/ { body = 1 } body && /check_labels\(/ { checked = 1 }
+     body && /state->bn_mean/ { seen = 1; exit !checked } END { if (!seen) exit 1 }' train.c ||
+    fail 'the running mean is written before the labels are checked'
+
+expect 1 "$stepc" prepare export.onnxtxt -o no.onnx --loss mse --tie w=head
+has stderr "--tie w=head: 'w' is float[4,3], but 'head' is float[3,3]"
+expect 2 "$stepc" prepare export.onnxtxt -o no.onnx --loss mse --batchnorm never
+has stderr '--batchnorm never: expected train or frozen'
