@@ -69,7 +69,8 @@ static void find_tests(struct suite *t, const char *below, int depth)
         if (e->d_name[0] != '.' && file_is_directory(path_join(a, dir, e->d_name)))
             vec_push(a, &names, arena_strdup(a, e->d_name));
     closedir(d);
-    qsort(names.data, names.count, sizeof *names.data, by_name);
+    if (names.count > 0)
+        qsort(names.data, names.count, sizeof *names.data, by_name);
     for (size_t i = 0; i < names.count; i++)
         find_tests(t, *below ? arena_printf(a, "%s/%s", below, names.data[i]) : names.data[i], depth + 1);
 }

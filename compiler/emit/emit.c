@@ -107,13 +107,41 @@ static void write_accessors(struct emission *e)
     }
 }
 
-/* File-level names must not be shadowed by what kernels call their parameters and locals. */
+/* What kernels call their parameters and locals, with a number behind it where they have several: x_2. */
+static const char *const local_names[] = {"i", "j", "k", "l", "m", "n", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "a", "b", "lane",
+                                          "sum", "most", "least", "product", "width", "position", "acc", "tile", "vec", "panel", "scratch"};
+enum { LOCAL_NAMES = sizeof local_names / sizeof *local_names };
+
+/* File-level names must not be shadowed by those, by locals of templates or by temporaries of entries. */
 static void reserve_local_names(struct emission *e)
 {
-    static const char *const locals[] = {"i", "j", "k", "l", "m", "n", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "a", "b", "lane",
-                                         "sum", "most", "least", "product", "width", "position", "acc", "tile", "vec", "panel", "scratch"};
-    for (size_t i = 0; i < sizeof locals / sizeof *locals; i++)
-        map_set(&e->file.taken, locals[i], NULL);
+    for (size_t i = 0; i < LOCAL_NAMES; i++)
+        map_set(&e->file.taken, local_names[i], NULL);
+    for (size_t i = 0; i < e->program->entries.count; i++) {
+        const struct lowered *l = e->plans[i]->lowered;
+        for (size_t k = 0; k < l->kernels.count; k++)
+            if (l->kernels.data[k]->tmpl)
+                reserve_template_names(l->kernels.data[k], &e->file);
+    }
+    reserve_temporaries(e);
+}
+
+/* "x", "x_2", "x_20", "x0", "i7": a local name, perhaps with digits behind it. */
+static bool may_be_local(const char *name)
+{
+    size_t length = strlen(name);
+    while (length > 1 && ((name[length - 1] >= '0' && name[length - 1] <= '9') || name[length - 1] == '_'))
+        length--;
+    for (size_t i = 0; i < LOCAL_NAMES; i++)
+        if (strlen(local_names[i]) == length && !strncmp(local_names[i], name, length))
+            return true;
+    return false;
+}
+
+const char *file_name(struct emission *e, const char *wish)
+{
+    const char *name = name_mangle(e->arena, wish);
+    return name_in(&e->file, may_be_local(name) ? arena_printf(e->arena, "constant_%s", name) : name);
 }
 
 /* ---- the list of sections ----------------------------------------------------------------------------------------- */

@@ -119,6 +119,7 @@ const char *buffer_argument(struct emission *e, const struct buffer *b, bool by_
 
 /* ---- sections ----------------------------------------------------------------------------------------------------- */
 
+void reserve_temporaries(struct emission *e); /* keeps what entries call their temporaries from being file-level names */
 void section_entries(struct emission *e); /* writes arena_text and entries_text; runs first: it finds kernels and constants */
 void section_header(struct emission *e);  /* the whole .h file */
 void section_preamble(struct emission *e);
@@ -132,6 +133,8 @@ const char *entry_signature(struct emission *e, const struct entry *entry);
 const char *input_name(struct emission *e, const struct entry *entry, size_t i);  /* member of the inputs struct */
 const char *output_name(struct emission *e, const struct entry *entry, size_t i);
 
+/* A file-level name for something of the model's: none that a kernel may give to a parameter or local. */
+const char *file_name(struct emission *e, const char *wish);
 /* Name of the const array that holds a tensor (made on first use). */
 const char *constant_array(struct emission *e, const struct tensor *t, const char *wish);
 /* Bytes of a member and its alignment in the state; offsets are the C compiler's. */

@@ -63,7 +63,7 @@ const char *constant_array(struct emission *e, const struct tensor *t, const cha
     if (name)
         return name;
     struct writer *w = &e->constants_text;
-    name = name_in(&e->file, wish);
+    name = file_name(e, wish);
     if (t->count > DECIMAL_MOST && t->dtype != DTYPE_BOOL) {
         write_byte_rows(e, w, t, name);
         e->has_byte_rows = true;

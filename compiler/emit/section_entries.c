@@ -208,6 +208,36 @@ static bool is_in_arena(const struct entry_text *t, const struct buffer *b)
     return b->kind == BUFFER_TEMP && t->plan->life[b->id].first >= 0 && b->count > 0;
 }
 
+/* An empty scope but for what entries call things themselves. */
+static struct name_scope entry_scope(struct arena *a)
+{
+    static const char *const own[] = {"status",    "counter",   "seed",      "i",          "floats_at", "doubles_at", "bytes_at",  "int8s_at",
+                                      "int16s_at", "int32s_at", "int64s_at", "uint16s_at", "uint32s_at", "uint64s_at"};
+    struct name_scope names = {.taken = {.arena = a}};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        map_set(&names.taken, own[i], NULL);
+    return names;
+}
+
+static const char *temporary_name(struct name_scope *names, const struct buffer *b)
+{
+    return name_in(names, str_starts_with(b->name, "scratch") ? "scratch" : b->name);
+}
+
+/* Temporaries are called by values of the model, "add_4" say, which a kernel or constant must not be called as well: the local
+ * would hide it. */
+void reserve_temporaries(struct emission *e)
+{
+    for (size_t i = 0; i < e->program->entries.count; i++) {
+        const struct entry_text t = {.plan = e->plans[i]};
+        const struct lowered *l = t.plan->lowered;
+        struct name_scope names = entry_scope(e->arena);
+        for (size_t b = 0; b < l->buffers.count; b++)
+            if (is_in_arena(&t, l->buffers.data[b]))
+                map_set(&e->file.taken, temporary_name(&names, l->buffers.data[b]), NULL);
+    }
+}
+
 static void name_locals(struct entry_text *t)
 {
     const struct lowered *l = t->plan->lowered;
@@ -221,7 +251,7 @@ static void name_locals(struct entry_text *t)
         else if (b->kind == BUFFER_OUTPUT)
             e->locals[i] = arena_printf(e->arena, "out->%s", output_name(e, t->entry, (size_t)b->index));
         else if (is_in_arena(t, b))
-            e->locals[i] = name_in(&t->names, str_starts_with(b->name, "scratch") ? "scratch" : b->name);
+            e->locals[i] = temporary_name(&t->names, b);
     }
 }
 
@@ -402,10 +432,7 @@ static void write_unused(struct entry_text *t, struct writer *w, const char *bod
 
 static const char *emit_entry(struct emission *e, const struct entry *entry, const struct plan *plan)
 {
-    struct entry_text t = {.e = e, .entry = entry, .plan = plan, .names = {.taken = {.arena = e->arena}}};
-    static const char *const own[] = {"status", "counter", "seed", "i"};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        map_set(&t.names.taken, own[i], NULL);
+    struct entry_text t = {.e = e, .entry = entry, .plan = plan, .names = entry_scope(e->arena)};
     t.body = (struct writer){.text = {.arena = e->arena}, .depth = 1};
     t.also = arena_array(e->arena, const struct buffer *, plan->lowered->buffers.count + 1);
     find_direct_outputs(&t);

@@ -188,7 +188,8 @@ static const struct op_sample instance_samples[] = {
     {.text = "g (float[2,3,5,4] x, float[3] s, float[3] b) => (float[2,3,5,4] y) { y = InstanceNormalization(x, s, b) }"},
     {.text = "g (double[2,3,7] x, double[3] s, double[3] b) => (double[2,3,7] y) { y = InstanceNormalization <epsilon = 0.1> (x, s, b) }"},
     {.text = "g (float[2,3,5] x, float[3] s, float[3] b) => (float[2,3,5] y) { y = InstanceNormalization(x, s, b) }", .opset = 6},
-    {.text = "g (float[2,3,5] x, float[3] s, float[3] b) => (float[2,3,5] y) { y = InstanceNormalization <consumed_inputs = [0]> (x, s, b) }",
+    {.text = "g (float[2,3,5] x, float[3] s, float[3] b) => (float[2,3,5] y) "
+             "{ y = InstanceNormalization <consumed_inputs = [0]> (x, s, b) }",
      .opset = 5},
     {.text = "g (float[2,3,5] x, float[2] s) => (float[2,3,5] y) { y = InstanceNormalization(x, s, s) }", .error = "expected [3]"},
     {0}};

@@ -32,7 +32,8 @@ static const char *count_of(const struct doctor *x, size_t n, const char *what)
     return arena_printf(x->arena, "%zu %s%s", n, what, n == 1 ? "" : "s");
 }
 
-/* ---- variables that are not what they were ------------------------------------------------------------------------ */
+/* ---- variables that are not what they were ------------------------------------------------------------------------
+ */
 
 static void examine_merged(struct doctor *x)
 {
@@ -40,9 +41,10 @@ static void examine_merged(struct doctor *x)
     find_merged(&x->edit, &all);
     for (size_t i = 0; i < all.count; i++)
         add(x,
-            arena_printf(x->arena,
-                         "initializer '%s' also stands for %s: merged because they were equal, they would be trained as one",
-                         all.data[i].kept, names_text(x->arena, all.data[i].others.data, all.data[i].others.count, MOST_NAMED)),
+            arena_printf(
+                x->arena,
+                "initializer '%s' also stands for %s: merged because they were equal, they would be trained as one",
+                all.data[i].kept, names_text(x->arena, all.data[i].others.data, all.data[i].others.count, MOST_NAMED)),
             "prepare --untie auto makes them variables of their own again");
 }
 
@@ -52,12 +54,14 @@ static void examine_ties(struct doctor *x)
     find_ties(&x->edit, &all);
     for (size_t i = 0; i < all.count; i++)
         add(x,
-            arena_printf(x->arena, "'%s' has the content of '%s'%s: if they were one parameter, they would be trained apart",
+            arena_printf(x->arena,
+                         "'%s' has the content of '%s'%s: if they were one parameter, they would be trained apart",
                          all.data[i].tensor, all.data[i].equals, all.data[i].transposed ? " transposed" : ""),
             arena_printf(x->arena, "prepare --tie '%s'", tie_text(x->arena, &all.data[i])));
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------------------------------
+ */
 
 static const struct model_initializer *anonymous_input(const struct doctor *x, const struct model_node *n, size_t input)
 {
@@ -84,18 +88,22 @@ static void examine_names(struct doctor *x)
     }
     if (folded.count > 0)
         add(x,
-            arena_printf(x->arena, "%s %s weight and bias that the exporter computed, most likely with BatchNormalization folded "
-                                   "in: it will not normalize while it is trained",
+            arena_printf(x->arena,
+                         "%s %s weight and bias that the exporter computed, most likely with BatchNormalization folded "
+                         "in: it will not normalize while it is trained",
                          named(x, &folded), folded.count == 1 ? "has" : "have"),
             "train it as it is, or export with training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False");
     if (anonymous.count > 0)
         add(x,
-            arena_printf(x->arena, "%s without a name of your own: %s, copies that the exporter computed, mostly transposed",
+            arena_printf(x->arena,
+                         "%s without a name of your own: %s, copies that the exporter computed, mostly transposed",
                          count_of(x, anonymous.count, "initializer"), named(x, &anonymous)),
-            "export with do_constant_folding=False, or prepare --names-from FILE.safetensors with the weights under their names");
+            "export with do_constant_folding=False, or prepare --names-from FILE.safetensors with the weights under "
+            "their names");
 }
 
-/* ---- the graph ---------------------------------------------------------------------------------------------------- */
+/* ---- the graph ----------------------------------------------------------------------------------------------------
+ */
 
 static void examine_constants(struct doctor *x)
 {
@@ -116,9 +124,11 @@ static void examine_end(struct doctor *x)
         const struct model_node *const n = producer_of(&x->view, name);
         if ((is_op(n, "Softmax") || is_op(n, "LogSoftmax") || is_op(n, "Sigmoid")) && n->inputs.count > 0)
             add(x,
-                arena_printf(x->arena, "output '%s' comes out of a %s, which a loss of logits would apply twice", name, n->op_type),
+                arena_printf(x->arena, "output '%s' comes out of a %s, which a loss of logits would apply twice", name,
+                             n->op_type),
                 arena_printf(x->arena, "prepare's %s reads '%s' in front of it; for another loss, --output '%s'",
-                             is_op(n, "Sigmoid") ? "bce" : "softmax-cross-entropy", n->inputs.data[0], n->inputs.data[0]));
+                             is_op(n, "Sigmoid") ? "bce" : "softmax-cross-entropy", n->inputs.data[0],
+                             n->inputs.data[0]));
     }
 }
 
@@ -138,15 +148,19 @@ static void examine_forms(struct doctor *x)
             vec_push(x->arena, &half, init->name);
     }
     if (norms > 0)
-        add(x, arena_printf(x->arena, "%s: stored statistics are what infer() uses", count_of(x, norms, "BatchNormalization node")),
+        add(x,
+            arena_printf(x->arena, "%s: stored statistics are what infer() uses",
+                         count_of(x, norms, "BatchNormalization node")),
             "prepare trains with the statistics of the batch; --batchnorm frozen keeps the stored ones");
     if (half.count > 0)
-        add(x, arena_printf(x->arena, "%s of less than 32 bits: %s; only float and double are trained",
-                            count_of(x, half.count, "initializer"), named(x, &half)),
+        add(x,
+            arena_printf(x->arena, "%s of less than 32 bits: %s; only float and double are trained",
+                         count_of(x, half.count, "initializer"), named(x, &half)),
             "export in float32");
     if (quantized > 0)
-        add(x, arena_printf(x->arena, "%s: quantized weights are integers and have no gradient",
-                            count_of(x, quantized, "DequantizeLinear node")),
+        add(x,
+            arena_printf(x->arena, "%s: quantized weights are integers and have no gradient",
+                         count_of(x, quantized, "DequantizeLinear node")),
             "train before quantizing");
 }
 
@@ -160,7 +174,9 @@ static void examine_batch(struct doctor *x, const struct import_options *o)
     for (size_t i = 0; i < nodes.count; i++)
         vec_push(x->arena, &titles, node_title(nodes.data[i]));
     if (titles.count > 0)
-        add(x, arena_printf(x->arena, "the batch of the example, %lld, is in constants of %s", (long long)size, named(x, &titles)),
+        add(x,
+            arena_printf(x->arena, "the batch of the example, %lld, is in constants of %s", (long long)size,
+                         named(x, &titles)),
             "prepare --batch N; or export with dynamic_axes");
     else if (size == 1)
         add(x, "the batch is 1, from the example: statistics and gradients of a single sample",

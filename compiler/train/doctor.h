@@ -1,5 +1,5 @@
-/* The export doctor: what an exporter did that would spoil training, or surprise, and the cure. None of it is an error: the
- * model is right as inference goes. */
+/* The export doctor: what an exporter did that would spoil training, or surprise, and the cure. None of it is an error:
+ * the model is right as inference goes. */
 #ifndef STEPC_TRAIN_DOCTOR_H
 #define STEPC_TRAIN_DOCTOR_H
 

@@ -34,8 +34,7 @@ void collect_names(struct map *names, const struct model_graph *g)
 
 void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m, struct strbuf *report)
 {
-    *e = (struct edit){
-        .diag = d, .arena = a, .model = m, .report = report, .names.arena = a, .loc = LOC_FILE(m->file)};
+    *e = (struct edit){.diag = d, .arena = a, .model = m, .report = report, .names.arena = a, .loc = LOC_FILE(m->file)};
     collect_names(&e->names, m->graph);
 }
 
@@ -76,8 +75,8 @@ struct model_node *edit_insert_node(struct edit *e, size_t at, const char *op, c
                                     const char *output)
 {
     struct model_graph *const g = e->model->graph;
-    struct model_node *const n = model_add_node(e->arena, g, "", op, (const char *[]){a, b, NULL},
-                                                (const char *[]){output, NULL});
+    struct model_node *const n =
+        model_add_node(e->arena, g, "", op, (const char *[]){a, b, NULL}, (const char *[]){output, NULL});
     n->loc.file = e->model->file;
     memmove(&g->nodes.data[at + 1], &g->nodes.data[at], (g->nodes.count - 1 - at) * sizeof g->nodes.data[0]);
     g->nodes.data[at] = n;

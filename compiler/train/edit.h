@@ -16,8 +16,8 @@ struct edit {
     struct loc loc;        /* the file */
 };
 
-/* Adds every name that the graph defines. A name of a subgraph is taken too: an outer value of the same name would be shadowed,
- * which ONNX forbids. */
+/* Adds every name that the graph defines. A name of a subgraph is taken too: an outer value of the same name would be
+ * shadowed, which ONNX forbids. */
 void collect_names(struct map *names, const struct model_graph *g);
 
 void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m, struct strbuf *report);

@@ -1,5 +1,5 @@
-/* --names-from FILE.safetensors: initializers whose names the exporter made up ("onnx::MatMul_57") get the names of the tensors of
- * the same content: as they stand, transposed, or with the gates of a recurrent layer in ONNX's order. */
+/* --names-from FILE.safetensors: initializers whose names the exporter made up ("onnx::MatMul_57") get the names of the
+ * tensors of the same content: as they stand, transposed, or with the gates of a recurrent layer in ONNX's order. */
 #ifndef STEPC_TRAIN_NAMES_H
 #define STEPC_TRAIN_NAMES_H
 

@@ -5,8 +5,8 @@
 #include "train/edit.h"
 #include "train/names.h"
 #include "train/prepare_internal.h"
-#include "train/strip.h"
 #include "train/rebatch.h"
+#include "train/strip.h"
 #include "train/tie.h"
 #include <string.h>
 

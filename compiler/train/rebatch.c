@@ -1,14 +1,15 @@
-/* How a batch is found. The model is walked node by node in two sizes at once: `old`, as it was exported, and `next`, whose
- * inputs have N in the place of the example's batch. Inference gives both shapes of every value; where they differ, the
- * batch flows. A node that reads a shape as a constant (Reshape, Expand...) would stop it: the constant is written anew, for
- * this node, as the layout says:
+/* How a batch is found. The model is walked node by node in two sizes at once: `old`, as it was exported, and `next`,
+ * whose inputs have N in the place of the example's batch. Inference gives both shapes of every value; where they
+ * differ, the batch flows. A node that reads a shape as a constant (Reshape, Expand...) would stop it: the constant is
+ * written anew, for this node, as the layout says:
  *
  *   old [8 (batch), 6, 32] -> Reshape to [48, 32]        the batch is the outer factor of element numbers: it moves in
- *                                                        strides of 6 * 32. In [48, 32] that stride falls into dimension 0
- *   new [N, 6, 32] -> Reshape to [N * 6, 32]
+ *                                                        strides of 6 * 32. In [48, 32] that stride falls into
+ * dimension 0 new [N, 6, 32] -> Reshape to [N * 6, 32]
  *
- * A batch of 1 could stand in front of any dimension; an own dimension of size 1 at the right stride is preferred, then the
- * outermost. What does not fit afterwards (a folded constant of the example's batch, a Slice of it) is an error of the node. */
+ * A batch of 1 could stand in front of any dimension; an own dimension of size 1 at the right stride is preferred, then
+ * the outermost. What does not fit afterwards (a folded constant of the example's batch, a Slice of it) is an error of
+ * the node. */
 #include "train/rebatch.h"
 
 #include "graph/build.h"
@@ -42,7 +43,7 @@ struct rebatch {
     struct side old, next;
     struct map places; /* value -> struct place * */
     node_list changed;
-    bool quiet;        /* the model is a copy to look at: nothing is reported */
+    bool quiet; /* the model is a copy to look at: nothing is reported */
 };
 
 /* ---- both sizes -----------------------------------------------------------------------------------------------------
@@ -52,8 +53,8 @@ static void begin_side(struct rebatch *r, struct side *s)
 {
     const struct edit *const e = r->edit;
     s->diag.arena = r->arena;
-    s->program = (struct program){
-        .name = "rebatch", .arena = r->arena, .diag = &s->diag, .model = e->model, .fold = fold_value};
+    s->program =
+        (struct program){.name = "rebatch", .arena = r->arena, .diag = &s->diag, .model = e->model, .fold = fold_value};
     s->graph = graph_new(&s->program, "rebatch");
     s->scope.arena = r->arena;
 }
@@ -254,11 +255,12 @@ static bool fix_reshape(struct rebatch *r, struct model_node *n)
     return true;
 }
 
-/* Expand, Tile, and Resize by sizes: where the operand has the batch, so has the target; where the operand is stretched from
- * 1 to the example's batch in the first dimension, that is the batch too. */
+/* Expand, Tile, and Resize by sizes: where the operand has the batch, so has the target; where the operand is stretched
+ * from 1 to the example's batch in the first dimension, that is the batch too. */
 static void fix_target(struct rebatch *r, struct model_node *n, size_t input)
 {
-    const struct value *const x = value_of(&r->old, n->inputs.data[0]), *const now = value_of(&r->next, n->inputs.data[0]);
+    const struct value *const x = value_of(&r->old, n->inputs.data[0]), *const now =
+                                                                            value_of(&r->next, n->inputs.data[0]);
     const struct tensor *const target = known_input(&r->next, n, input), *const before = known_input(&r->old, n, input);
     const bool repeats = is_op(n, "Tile");
     int64_t wanted[SHAPE_MAX_RANK];
@@ -271,7 +273,8 @@ static void fix_target(struct rebatch *r, struct model_node *n, size_t input)
         if (own >= 0 && x->shape.dim[own] != now->shape.dim[own]) {
             if (!repeats && fixed && wanted[d] == x->shape.dim[own])
                 wanted[d] = now->shape.dim[own];
-        } else if (d == 0 && fixed && wanted[d] == r->from && !place_of(r, n->inputs.data[0]) && (own < 0 || x->shape.dim[own] == 1)) {
+        } else if (d == 0 && fixed && wanted[d] == r->from && !place_of(r, n->inputs.data[0]) &&
+                   (own < 0 || x->shape.dim[own] == 1)) {
             wanted[d] = r->to;
         }
     }
@@ -358,8 +361,9 @@ static bool step(struct rebatch *r, struct model_node *n)
             fix_target(r, n, 3);
     }
     if (!add_node_to(r, &r->next, n))
-        return fail_at(r, n, arena_printf(r->arena, "a constant that it reads cannot be read as a batch: %s",
-                                          first_message(&r->next.diag)));
+        return fail_at(r, n,
+                       arena_printf(r->arena, "a constant that it reads cannot be read as a batch: %s",
+                                    first_message(&r->next.diag)));
     for (size_t i = 0; i < n->outputs.count; i++)
         if (n->outputs.data[i][0] != '\0')
             find_place(r, n, n->outputs.data[i]);
@@ -429,9 +433,8 @@ static void bind_symbol(struct edit *e, const char *symbol, int64_t size)
 static bool walk_sources(struct rebatch *r, struct side *s)
 {
     begin_side(r, s);
-    return add_sources(r, s) ||
-           (!r->quiet && diag_error(r->edit->diag, &r->edit->loc, "--batch %lld: %s", (long long)r->to,
-                                    first_message(&s->diag)));
+    return add_sources(r, s) || (!r->quiet && diag_error(r->edit->diag, &r->edit->loc, "--batch %lld: %s",
+                                                         (long long)r->to, first_message(&s->diag)));
 }
 
 static bool walk(struct rebatch *r)
@@ -464,7 +467,9 @@ bool rebatch_model(struct edit *e, int64_t batch, const struct import_options *o
     const struct model_dim *const dim = example_batch(e->model);
     if (!dim || dim->value == 0 || (dim->value < 0 && dim->param[0] == '\0'))
         return diag_error(e->diag, &e->loc, "--batch %lld: the first dimension of the first input %s", (long long)batch,
-                          !dim ? "is not there" : dim->value == 0 ? "is 0" : "has neither size nor name");
+                          !dim              ? "is not there"
+                          : dim->value == 0 ? "is 0"
+                                            : "has neither size nor name");
     if (dim->value < 0) {
         bind_symbol(e, dim->param, batch);
         return true;

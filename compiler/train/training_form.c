@@ -3,8 +3,8 @@
  * them in training form. What a step does to running statistics is bound.
  *
  *   main    h = Gemm(x, W)   b = BatchNormalization(h, s, c, mean, var)                      y = Relu(b)
- *   train   train/b, mean.new, var.new = BatchNormalization<training_mode = 1>(h, s, c, mean, var)   train/y = Relu(train/b)
- *           mean <- mean.new, var <- var.new;  the loss reads train/y
+ *   train   train/b, mean.new, var.new = BatchNormalization<training_mode = 1>(h, s, c, mean, var)   train/y =
+ * Relu(train/b) mean <- mean.new, var <- var.new;  the loss reads train/y
  *
  * A main graph that was exported in training form is brought to inference form first.
  * Spec: BatchNormalization-7 (training is asked for by outputs), -14 (training_mode); Dropout-12 (training_mode). */
@@ -148,17 +148,20 @@ static void say_plan(struct preparer *p, const struct form_counts *c)
 {
     const size_t dropouts = p->in_training.count - c->trained;
     if (c->rewritten > 0)
-        say(p, "%zu BatchNormalization and Dropout of the model were in training form: infer() has them in inference form",
+        say(p,
+            "%zu BatchNormalization and Dropout of the model were in training form: infer() has them in inference form",
             c->rewritten);
     if (c->trained > 0)
-        say(p, "%zu BatchNormalization: a step uses the statistics of its batch and stores the running ones; infer() uses "
-               "the stored ones",
+        say(p,
+            "%zu BatchNormalization: a step uses the statistics of its batch and stores the running ones; infer() uses "
+            "the stored ones",
             c->trained);
     if (c->frozen > 0)
         say(p, "%zu BatchNormalization: a step uses the stored statistics and leaves them alone (--batchnorm frozen)",
             c->frozen);
     if (c->left > 0)
-        say(p, "%zu BatchNormalization stay in training form in infer() too: the model reads their statistics", c->left);
+        say(p, "%zu BatchNormalization stay in training form in infer() too: the model reads their statistics",
+            c->left);
     if (dropouts > 0)
         say(p, "%zu Dropout: a step drops, infer() does not", dropouts);
     if (c->old_dropouts > 0)

@@ -44,7 +44,9 @@ const char *gen_name(struct gen *g)
 {
     static const char *const odd[] = {"if",       "main",  "x.1",   "a/b:0", "0",     "sqrt", "init",  "state", "arena", "model_step",
                                       "NAN",      "int",   "x 1",   "_x",    "i",     "acc",  "seed",  "in",    "out",   "Größe",
-                                      "*/ evil",  "?\?/",   "restrict", "s",  "total", "k",    "a\\",   "%s",    "\"q\"", "MODEL_H"};
+                                      "*/ evil",  "?\?/",   "restrict", "s",  "total", "k",    "a\\",   "%s",    "\"q\"", "MODEL_H",
+                                      "floats_at", "bytes_at", "x_2", "s_3", "x0", "i7", "add_4", "mul_9", "rows", "matrix", "dims_4",
+                                      "check_indices", "infer", "vector", "status", "INFER_V1_AT", "unix", "stepc_h", "t_2"};
     const int n = g->names++;
     if (n < (int)(sizeof odd / sizeof *odd) && gen_chance(g, 15))
         return odd[n];

@@ -41,7 +41,8 @@ static struct tensor *ints(const int64_t *x, int64_t count)
 {
     return tensor_from_ints(&arena, x, count);
 }
-#define INTS(...) ints((const int64_t[]){__VA_ARGS__}, (int64_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
+#define INTS(...)                                                                                                      \
+    ints((const int64_t[]){__VA_ARGS__}, (int64_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
 
 static void must(bool ok)
 {
@@ -72,7 +73,8 @@ static bool has_initializer(const struct model *m, const char *name)
     return model_find_initializer(m->graph, name) != NULL;
 }
 
-/* ---- merged initializers ------------------------------------------------------------------------------------------ */
+/* ---- merged initializers ------------------------------------------------------------------------------------------
+ */
 
 /* y = (x + a) + b, where b is Identity(a) */
 static struct model *merged_model(void)
@@ -88,7 +90,8 @@ static struct model *merged_model(void)
     return m;
 }
 
-static const char *const AUTO[] = {"auto"}, *const NEVER[] = {"never"}, *const B_ONLY[] = {"b*"}, *const NOBODY[] = {"z*"};
+static const char *const AUTO[] = {"auto"}, *const NEVER[] = {"never"}, *const B_ONLY[] = {"b*"},
+                         *const NOBODY[] = {"z*"};
 
 /* x = 1, 3; y = 2, 4; target 0: e = y, dy = 2 e / 2 = 2, 4; da = 6 through h (w = 1), db = 6 */
 START_TEST(merged_initializers_separate)
@@ -131,7 +134,8 @@ START_TEST(untie_by_pattern)
 }
 END_TEST
 
-/* ---- ties --------------------------------------------------------------------------------------------------------- */
+/* ---- ties ---------------------------------------------------------------------------------------------------------
+ */
 
 /* y = (x w) v, v = w' */
 static struct model *tied_model(void)
@@ -196,7 +200,8 @@ START_TEST(wrong_ties)
 }
 END_TEST
 
-/* ---- the batch ---------------------------------------------------------------------------------------------------- */
+/* ---- the batch ----------------------------------------------------------------------------------------------------
+ */
 
 static const struct model_dim *output_dim(const struct model *m, size_t d)
 {
@@ -215,7 +220,8 @@ static int64_t target_of(const struct model *m, const char *output, int64_t d)
 static void rebatch_reshapes(int from, int to)
 {
     begin();
-    struct model *const m = inference_model(arena_printf(&arena, "%d 3 2", from), "y", arena_printf(&arena, "%d 6", from));
+    struct model *const m =
+        inference_model(arena_printf(&arena, "%d 3 2", from), "y", arena_printf(&arena, "%d 6", from));
     init_tensor(m, "flat", INTS(from, -1));
     init_tensor(m, "rows", INTS(2 * from, 3));
     init_tensor(m, "back", INTS(-1, 6));
@@ -323,7 +329,8 @@ START_TEST(batches_that_stay)
 }
 END_TEST
 
-/* ---- BatchNormalization and Dropout ------------------------------------------------------------------------------- */
+/* ---- BatchNormalization and Dropout -------------------------------------------------------------------------------
+ */
 
 static struct model *normalized(int64_t opset, bool training)
 {
@@ -426,7 +433,8 @@ START_TEST(dropout_drops_in_a_step)
 }
 END_TEST
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------------------------------
+ */
 
 static void tensor_of_file(named_tensors *list, const char *name, const struct tensor *t)
 {
@@ -457,7 +465,8 @@ START_TEST(names_by_content)
 }
 END_TEST
 
-/* ---- constants, the doctor ---------------------------------------------------------------------------------------- */
+/* ---- constants, the doctor ----------------------------------------------------------------------------------------
+ */
 
 static struct model *with_constant(void)
 {
