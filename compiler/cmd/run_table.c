@@ -98,7 +98,8 @@ static bool draw(struct run_table *t, struct diag *d, const char *title)
 bool table_close(struct run_table *t, struct diag *d, const char *title)
 {
     bool ok = true;
-    if (t->csv && (ferror(t->csv) != 0) | (fclose(t->csv) != 0))
+    const bool failed = t->csv && ferror(t->csv) != 0;
+    if (t->csv && (fclose(t->csv) != 0 || failed))
         ok = diag_error(d, NULL, "%s: cannot be written", t->csv_path);
     t->csv = NULL;
     return (!t->svg_path || draw(t, d, title)) && ok;

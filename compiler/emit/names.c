@@ -17,7 +17,14 @@ static const char *const reserved[] = {
     "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "uintptr_t", "intptr_t", "main", "errno", "exp", "log",
     "pow", "sqrt", "tanh", "sin", "cos", "tan", "floor", "ceil", "round", "fabs", "abs", "div", "exit", "free", "malloc", "y0",
     "y1", "yn", "j0", "j1", "jn", "gamma", "index", "rindex", "time", "signal", "remove", "rename", "read", "write", "linux",
-    "unix", "state", "arena", "seed", "in", "out", "status", "inputs", "outputs"};
+    "unix", "erf", "erfc", "sinh", "cosh", "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh", "exp2", "exp10", "expm1",
+    "log2", "log10", "log1p", "logb", "cbrt", "hypot", "fmin", "fmax", "fmod", "fdim", "fma", "trunc", "rint", "nearbyint", "lround",
+    "lrint", "ldexp", "frexp", "modf", "scalb", "scalbn", "significand", "remainder", "drem", "copysign", "nextafter", "lgamma",
+    "tgamma", "finite", "signbit", "isnan", "isinf", "isfinite", "isnormal", "isgreater", "isless", "conj", "creal", "cimag", "cabs",
+    "carg", "labs", "llabs", "imaxabs", "ffs", "alloca", "calloc", "realloc", "abort", "printf", "fprintf", "sprintf", "snprintf",
+    "scanf", "puts", "putchar", "fputs", "fputc", "fwrite", "strcat", "strchr", "strcmp", "strncmp", "strncpy", "strstr", "strdup",
+    "bcmp", "bcopy", "bzero", "mempcpy", "stpcpy", "toupper", "tolower", "isalpha", "isdigit", "isspace", "fork", "execl",
+    "state", "arena", "seed", "in", "out", "status", "inputs", "outputs"};
 
 static bool is_reserved(const char *s)
 {
