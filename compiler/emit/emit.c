@@ -1,6 +1,8 @@
 #include "emit/emit.h"
 
 #include "emit/emit_internal.h"
+
+#include "base/str.h"
 #include <string.h>
 
 /* ---- state members ------------------------------------------------------------------------------------------------ */
@@ -88,15 +90,17 @@ void section_kernels(struct emission *e)
     }
 }
 
-/* floats_at() and the like: typed pointers into the arena. */
+/* Typed pointers into the arena. */
+static const struct {
+    const char *name, *type;
+} accessors[] = {{"floats_at", "float"},   {"doubles_at", "double"},     {"bytes_at", "uint8_t"},   {"int8s_at", "int8_t"},
+                 {"int16s_at", "int16_t"}, {"uint16s_at", "uint16_t"},   {"int32s_at", "int32_t"},  {"uint32s_at", "uint32_t"},
+                 {"int64s_at", "int64_t"}, {"uint64s_at", "uint64_t"}};
+enum { ACCESSORS = sizeof accessors / sizeof *accessors };
+
 static void write_accessors(struct emission *e)
 {
-    static const struct {
-        const char *name, *type;
-    } accessors[] = {{"floats_at", "float"},     {"doubles_at", "double"},     {"bytes_at", "uint8_t"},   {"int8s_at", "int8_t"},
-                     {"int16s_at", "int16_t"},   {"uint16s_at", "uint16_t"},   {"int32s_at", "int32_t"},  {"uint32s_at", "uint32_t"},
-                     {"int64s_at", "int64_t"},   {"uint64s_at", "uint64_t"}};
-    for (size_t i = 0; i < sizeof accessors / sizeof *accessors; i++) {
+    for (size_t i = 0; i < ACCESSORS; i++) {
         if (!map_has(&e->helpers, accessors[i].name))
             continue;
         write_line(&e->c, "static %s *%s(%s_arena *arena, size_t offset)", accessors[i].type, accessors[i].name, e->name);
@@ -107,12 +111,19 @@ static void write_accessors(struct emission *e)
     }
 }
 
+void reserve_accessors(struct name_scope *names)
+{
+    for (size_t i = 0; i < ACCESSORS; i++)
+        map_set(&names->taken, accessors[i].name, NULL);
+}
+
 /* What kernels call their parameters and locals, with a number behind it where they have several: x_2. */
 static const char *const local_names[] = {"i", "j", "k", "l", "m", "n", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "a", "b", "lane",
                                           "sum", "most", "least", "product", "width", "position", "acc", "tile", "vec", "panel", "scratch"};
 enum { LOCAL_NAMES = sizeof local_names / sizeof *local_names };
 
-/* File-level names must not be shadowed by those, by locals of templates or by temporaries of entries. */
+/* File-level names must not be those of functions written at the end, nor be shadowed by what kernels call
+ * things, by locals of templates or by temporaries of entries. */
 static void reserve_local_names(struct emission *e)
 {
     for (size_t i = 0; i < LOCAL_NAMES; i++)
@@ -123,6 +134,7 @@ static void reserve_local_names(struct emission *e)
             if (l->kernels.data[k]->tmpl)
                 reserve_template_names(l->kernels.data[k], &e->file);
     }
+    reserve_accessors(&e->file);
     reserve_temporaries(e);
 }
 
@@ -141,7 +153,8 @@ static bool may_be_local(const char *name)
 const char *file_name(struct emission *e, const char *wish)
 {
     const char *name = name_mangle(e->arena, wish);
-    return name_in(&e->file, may_be_local(name) ? arena_printf(e->arena, "constant_%s", name) : name);
+    const bool is_public = str_starts_with(name, arena_printf(e->arena, "%s_", e->name)) || str_starts_with(name, e->upper);
+    return name_in(&e->file, is_public || may_be_local(name) ? arena_printf(e->arena, "constant_%s", name) : name);
 }
 
 /* ---- the list of sections ----------------------------------------------------------------------------------------- */

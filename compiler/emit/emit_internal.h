@@ -120,6 +120,7 @@ const char *buffer_argument(struct emission *e, const struct buffer *b, bool by_
 /* ---- sections ----------------------------------------------------------------------------------------------------- */
 
 void reserve_temporaries(struct emission *e); /* keeps what entries call their temporaries from being file-level names */
+void reserve_accessors(struct name_scope *names); /* floats_at and the like */
 void section_entries(struct emission *e); /* writes arena_text and entries_text; runs first: it finds kernels and constants */
 void section_header(struct emission *e);  /* the whole .h file */
 void section_preamble(struct emission *e);

@@ -211,11 +211,11 @@ static bool is_in_arena(const struct entry_text *t, const struct buffer *b)
 /* An empty scope but for what entries call things themselves. */
 static struct name_scope entry_scope(struct arena *a)
 {
-    static const char *const own[] = {"status",    "counter",   "seed",      "i",          "floats_at", "doubles_at", "bytes_at",  "int8s_at",
-                                      "int16s_at", "int32s_at", "int64s_at", "uint16s_at", "uint32s_at", "uint64s_at"};
+    static const char *const own[] = {"status", "counter", "seed", "i"};
     struct name_scope names = {.taken = {.arena = a}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         map_set(&names.taken, own[i], NULL);
+    reserve_accessors(&names);
     return names;
 }
 
