@@ -293,6 +293,52 @@ struct sharing {
     VEC(size_t) to;                /* ... seen[to] */
 };
 
+/* Alike as far as one looks: it finds x beside x, not everything that is equal. */
+static bool look_alike(const struct expr *a, const struct expr *b, int depth)
+{
+    struct expr copy = *b;
+    if (a == b)
+        return true;
+    if (depth == 0 || a->op != b->op)
+        return false;
+    for (int i = 0; i < expr_arg_count(a); i++) {
+        if (!look_alike(a->arg[i], b->arg[i], depth - 1))
+            return false;
+        copy.arg[i] = a->arg[i];
+    }
+    return expr_same_node(a, &copy);
+}
+
+/* What compilers warn about: x < x of integers is known, and so is c ? x : x. They come from Max(x, x) and the like. */
+static struct expr without_tautology(const struct expr *e)
+{
+    enum { DEPTH = 4 };
+    const bool compares = e->op == EXPR_LT || e->op == EXPR_LE || e->op == EXPR_EQ;
+    while (e->op == EXPR_SELECT && look_alike(e->arg[1], e->arg[2], DEPTH))
+        e = e->arg[1];
+    if (compares && !dtype_is_float(e->arg[0]->dtype) && look_alike(e->arg[0], e->arg[1], DEPTH))
+        return (struct expr){.op = EXPR_INT, .dtype = DTYPE_BOOL, .i = e->op != EXPR_LT};
+    return *e;
+}
+
+/* The object that stands for an expression whose operands are unified. */
+static const struct expr *find_same(struct sharing *h, const struct expr *e, const struct expr *copy)
+{
+    size_t at = 0;
+    while (at < h->seen.count && !expr_same_node(h->seen.data[at].expr, copy))
+        at++;
+    if (at == h->seen.count) {
+        struct expr *made = arena_new(h->arena, struct expr);
+        *made = *copy;
+        const struct occurrence o = {made, 0};
+        vec_push(h->arena, &h->seen, o);
+    }
+    vec_push(h->arena, &h->from, e);
+    vec_push(h->arena, &h->to, at);
+    h->seen.data[at].count++;
+    return h->seen.data[at].expr;
+}
+
 /* Equal expressions become one object, so that what is the same is computed once. */
 static const struct expr *unify(struct sharing *h, const struct expr *e)
 {
@@ -301,26 +347,14 @@ static const struct expr *unify(struct sharing *h, const struct expr *e)
             h->seen.data[h->to.data[i]].count++;
             return h->seen.data[h->to.data[i]].expr;
         }
-    struct expr copy = *e;
-    if (e->op == EXPR_LOAD && find_param(h->s, e->access.buffer)->by_value)
+    struct expr copy = without_tautology(e);
+    if (copy.op == EXPR_LOAD && find_param(h->s, copy.access.buffer)->by_value)
         copy.access.term_count = 0; /* its only element: the text has no index */
-    for (int i = 0; i < expr_arg_count(e); i++)
-        copy.arg[i] = unify(h, e->arg[i]);
-    for (int t = 0; e->op == EXPR_LOAD && t < copy.access.term_count; t++)
-        copy.access.term[t].index = unify(h, e->access.term[t].index);
-    size_t at = 0;
-    while (at < h->seen.count && !expr_same_node(h->seen.data[at].expr, &copy))
-        at++;
-    if (at == h->seen.count) {
-        struct expr *made = arena_new(h->arena, struct expr);
-        *made = copy;
-        const struct occurrence o = {made, 0};
-        vec_push(h->arena, &h->seen, o);
-    }
-    vec_push(h->arena, &h->from, e);
-    vec_push(h->arena, &h->to, at);
-    h->seen.data[at].count++;
-    return h->seen.data[at].expr;
+    for (int i = 0; i < expr_arg_count(&copy); i++)
+        copy.arg[i] = unify(h, copy.arg[i]);
+    for (int t = 0; copy.op == EXPR_LOAD && t < copy.access.term_count; t++)
+        copy.access.term[t].index = unify(h, copy.access.term[t].index);
+    return find_same(h, e, &copy);
 }
 
 static bool is_worth_a_name(const struct expr_scope *s, const struct occurrence *o)
