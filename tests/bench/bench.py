@@ -1,0 +1,477 @@
+#!/usr/bin/python3
+"""Runs the benchmark; tests/bench/run installs what it needs, builds stepc and starts it. README.md says what is measured how.
+
+usage: bench.py STEPC FOLDER [options]      FOLDER: where everything is built
+"""
+import argparse
+import os
+import platform
+import re
+import resource
+import subprocess
+import sys
+import warnings
+
+warnings.filterwarnings('ignore')  # PyTorch's, about tracing
+
+import workloads
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+RUNTIME = os.path.join(ROOT, 'runtime')
+NATIVE = ['-march=native', '-ffp-contract=fast']
+OPTIMIZERS = {'sgd': 'sgd', 'momentum': 'momentum:alpha=0.9,beta=1', 'adam': 'adam', 'adamw': 'adamw'}
+EMBEDDED_PARAMETERS = 1_000_000  # beyond that the program draws its first weights: C compilers are slow with 60 MB of numbers
+
+
+# ---- small things -----------------------------------------------------------------------------------------------------
+
+
+def progress(text):
+    if sys.stderr.isatty():
+        sys.stderr.write('\r\033[K' + text[:100])
+    else:
+        sys.stderr.write(text + '\n' if text else '')
+    sys.stderr.flush()
+
+
+def call(*command, **options):
+    """Runs a command and returns its CPU seconds; its output is shown only if it fails."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    if done.returncode != 0:
+        progress('')
+        sys.exit(f'{" ".join(map(str, command))}\n{done.stdout}')
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def output(*command):
+    return subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+
+
+def quartile(samples):
+    return sorted(samples)[len(samples) // 4]
+
+
+def machine():
+    name = platform.processor() or platform.machine()
+    try:
+        with open('/proc/cpuinfo') as file:
+            name = re.search(r'model name\s*: (.*)', file.read()).group(1)
+    except (OSError, AttributeError):
+        pass
+    versions = [output(cc, '--version').splitlines()[0] for cc in ('gcc', 'clang')]
+    import torch
+    return f'{name}, {os.cpu_count()} CPUs; {"; ".join(versions)}; PyTorch {torch.__version__}'
+
+
+class Table:
+    """Rows of text under a head; the first column is left-aligned."""
+
+    def __init__(self, *head):
+        self.rows = [head]
+
+    def add(self, *cells):
+        self.rows.append([str(c) for c in cells])
+
+    def lines(self):
+        width = [max(len(row[i]) for row in self.rows) for i in range(len(self.rows[0]))]
+        for number, row in enumerate(self.rows):
+            yield '| ' + ' | '.join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, width))) + ' |'
+            if number == 0:
+                yield '|' + '|'.join('-' * (w + 2) if i == 0 else '-' * (w + 1) + ':' for i, w in enumerate(width)) + '|'
+
+
+def milliseconds(ms):
+    return f'{ms:.4f}' if ms < 0.1 else f'{ms:.3f}' if ms < 10 else f'{ms:.2f}'
+
+
+# ---- programs ---------------------------------------------------------------------------------------------------------
+
+
+class Variant:
+    """How a model becomes a program: options of stepc, C compiler and flags, further sources and libraries, threads."""
+
+    def __init__(self, name, cc, flags, stepc=(), link=(), threads=1):
+        self.name, self.cc, self.flags, self.stepc, self.link, self.threads = name, cc, list(flags), list(stepc), list(link), threads
+
+
+def variants(stepc, quick):
+    known = output(stepc, 'help', 'compile')
+    result = [Variant('gcc', 'gcc', ['-O3', *NATIVE]), Variant('clang', 'clang', ['-O3', *NATIVE])]
+    if quick:
+        return result
+    exact = ['-O3', '-march=native', '-ffp-contract=off']
+    result += [
+        Variant('gcc -O2', 'gcc', ['-O2', *NATIVE]), Variant('clang -O2', 'clang', ['-O2', *NATIVE]),
+        Variant('gcc --reproducible', 'gcc', exact, ['--reproducible']),
+        Variant('clang --reproducible', 'clang', exact, ['--reproducible'])]
+    if '--simd' in known:
+        result.append(Variant('gcc --simd none', 'gcc', ['-O3', *NATIVE], ['--simd', 'none']))
+    else:
+        result.append(Variant('gcc, scalar form', 'gcc', ['-O3', *NATIVE, '-DSTEPC_FORM=0']))
+    return result
+
+
+class Build:
+    """The files of one workload: exported, prepared, emitted once for each set of options, compiled once for each variant."""
+
+    def __init__(self, stepc, folder, workload):
+        self.stepc, self.workload, self.folder = stepc, workload, os.path.join(folder, workload.name)
+        os.makedirs(self.folder, exist_ok=True)
+        self.emitted, self.stepc_seconds, self.cc_seconds = {}, {}, {}
+        model = os.path.join(self.folder, 'model.onnx')
+        workloads.export(workload, model)
+        self.model = os.path.join(self.folder, 'train.onnx')
+        large = sum(p.numel() for p in workload.module().parameters()) > EMBEDDED_PARAMETERS
+        call(stepc, 'prepare', model, '-o', self.model, '--loss', 'softmax-cross-entropy', '--class-axis', workload.class_axis, '--optimizer',
+             OPTIMIZERS[workload.optimizer], '--learning-rate', workload.rate, '--initialize', 'he' if large else 'keep', '--quiet')
+
+    def emit(self, options):
+        key = ' '.join(options)
+        if key not in self.emitted:
+            source = os.path.join(self.folder, f'{self.workload.name}{re.sub("[^a-z0-9]+", "_", key)}.c')
+            self.stepc_seconds[key] = call(self.stepc, 'compile', self.model, '-o', source, '--name', self.workload.name, *options)
+            self.emitted[key] = source
+        return self.emitted[key]
+
+    def data_arguments(self):
+        w = self.workload
+        return [f'{name}={bound}' for name, _, bound in w.inputs + [('target', None, w.classes)] if bound is not None]
+
+    def program(self, variant, profile=False):
+        """Path of the program: the driver with the model."""
+        source = self.emit(variant.stepc)
+        stem = os.path.join(self.folder, re.sub('[^a-z0-9A-Z]+', '_', variant.name) + ('_profile' if profile else ''))
+        common = [variant.cc, '-std=gnu11', '-I', self.folder, '-I', RUNTIME]
+        traced = ['-include', os.path.join(HERE, 'trace.h')] if profile else []
+        self.cc_seconds[variant.name] = call(*common, *variant.flags, *traced, '-c', source, '-o', stem + '.o')
+        driver = [f'-DMODEL={self.workload.name}_model', *(['-DPROFILE'] if profile else []), *(['-DWALL'] if variant.threads > 1 else [])]
+        call(*common, '-O2', *driver, os.path.join(HERE, 'drive.c'), os.path.join(RUNTIME, 'stepc.c'), stem + '.o', *variant.link, '-lm',
+             '-o', stem)
+        return stem
+
+    def plan(self):
+        """Of entry step: arena bytes, lower bound, and (flops, bytes) of each kernel by its number."""
+        text = output(self.stepc, 'inspect', self.model, '--entries', 'step')
+        entry = re.search(r'\nentry step: \d+ kernels, arena (\d+) bytes \(lower bound (\d+)\)\n(.*)', text, re.S)
+        kernels = {int(n): (int(flops), int(size)) for n, flops, size in
+                   re.findall(r'^ +(\d+) .* (\d+) flop +(\d+) bytes$', entry.group(3), re.M)}
+        return int(entry.group(1)), int(entry.group(2)), kernels
+
+    def state_bytes(self):
+        return int(re.search(r'(\d+) bytes of state', output(self.stepc, 'inspect', self.model, '--entries', 'step')).group(1))
+
+
+# ---- servers ----------------------------------------------------------------------------------------------------------
+
+
+class Server:
+    """A process that answers a line with a number."""
+
+    def __init__(self, *command, threads=1):
+        environment = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
+                                        stderr=subprocess.DEVNULL if 'torch_peer.py' in str(command) else None)
+
+    def line(self):
+        text = self.process.stdout.readline()
+        if not text:
+            progress('')
+            sys.exit(f'{self.process.args}: ended with status {self.process.wait()}')
+        return text
+
+    def ask(self, request):
+        self.process.stdin.write(request + '\n')
+        self.process.stdin.flush()
+        return float(self.line())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Contender:
+    """Something timed by turns: `steps` are chosen so that one sample lasts about `target` milliseconds."""
+
+    def __init__(self, server, request, target):
+        self.server, self.request, self.samples = server, request, []
+        once = min(server.ask(request.format(1)) for _ in range(2))
+        self.steps = max(1, int(target / max(once, 1e-4)))
+
+    def take(self):
+        self.samples.append(self.server.ask(self.request.format(self.steps)))
+
+    def ms(self):
+        return quartile(self.samples)
+
+
+class Peak:
+    """What the machine can do, measured in the same run: GFLOP/s and GB/s."""
+
+    PRODUCTS = ['sgemm 512', 'sgemm 768', 'sgemm 1024', 'tile']
+
+    def __init__(self, program):
+        self.server, self.rates = Server(program), {}
+
+    def take(self, request):
+        self.rates.setdefault(request, []).append(self.server.ask(request))
+
+    def rate(self, request):
+        """The upper quartile: the lower one of the times."""
+        return 1 / quartile([1 / rate for rate in self.rates[request]])
+
+    def product(self):
+        return max((self.rate(request), request) for request in self.PRODUCTS)
+
+
+def build_peak(folder):
+    program = os.path.join(folder, 'peak')
+    call('gcc', '-O3', '-march=native', os.path.join(HERE, 'peak.c'), '-o', program, '-lopenblas')
+    return program
+
+
+# ---- one workload -----------------------------------------------------------------------------------------------------
+
+
+class Result:
+    pass
+
+
+def moved_bytes(build):
+    """Bytes that a step cannot avoid to move: every variable is read and written, every input read."""
+    return 2 * build.state_bytes() + workloads.input_bytes(build.workload)
+
+
+def measure(build, programs, peak, rounds, target, with_torch=True):
+    """programs: [(variant, path)]. All take turns: rounds times one sample of each."""
+    workload, result = build.workload, Result()
+    result.flops, result.bytes = workloads.step_flops(workload), moved_bytes(build)
+    bandwidth = f'bandwidth {max(result.bytes // 2, 4096)}'
+    threads = sorted({variant.threads for variant, _ in programs})
+    result.contenders, torch_forms, servers = {}, {t: {} for t in threads}, []
+    for variant, path in programs:
+        servers.append(Server(path, *build.data_arguments(), threads=variant.threads))
+        result.contenders[variant.name] = Contender(servers[-1], '{}', target)
+    for t in threads if with_torch else []:
+        servers.append(Server(sys.executable, os.path.join(HERE, 'torch_peer.py'), workload.name, t, threads=t))
+        for form in servers[-1].line().split():
+            torch_forms[t][form] = Contender(servers[-1], form + ' {}', target)
+    for i in range(rounds):
+        progress(f'{workload.name}: round {i + 1} of {rounds}')
+        for contender in list(result.contenders.values()) + [f for forms in torch_forms.values() for f in forms.values()]:
+            contender.take()
+        for request in Peak.PRODUCTS + [bandwidth]:
+            peak.take(request)
+    progress('')
+    for server in servers:
+        server.close()
+    result.peak, result.peak_name = peak.product()
+    result.bandwidth = peak.rate(bandwidth)
+    result.limit = max(result.flops / result.peak * 1e-6, result.bytes / result.bandwidth * 1e-6)
+    result.torch = {t: min((forms[f].ms(), f) for f in ('eager', 'traced')) for t, forms in torch_forms.items() if forms}
+    result.torch_fastest = {t: min((forms[f].ms(), f) for f in forms) for t, forms in torch_forms.items() if forms}
+    return result
+
+
+HEAD = ('workload', 'program', 'ms', 'x PyTorch', 'x its fastest', 'x limit')
+
+
+def add_rows(table, workload, programs, result):
+    table.add(workload.title, 'limit', milliseconds(result.limit), '', '', '')
+    for t, (ms, form) in result.torch.items():
+        fastest, fastest_form = result.torch_fastest[t]
+        suffix = '' if t == 1 else f', {t} threads'
+        table.add('', f'PyTorch {form}{suffix}', milliseconds(ms), '1.00', f'{fastest / ms:.2f}', f'{ms / result.limit * t:.2f}')
+        table.add('', f'PyTorch {fastest_form}{suffix}', milliseconds(fastest), f'{ms / fastest:.2f}', '1.00', f'{fastest / result.limit * t:.2f}')
+    for variant, _ in programs:
+        ms, t = result.contenders[variant.name].ms(), variant.threads
+        ratios = [f'{result.torch[t][0] / ms:.2f}', f'{result.torch_fastest[t][0] / ms:.2f}'] if t in result.torch else ['', '']
+        table.add('', variant.name, milliseconds(ms), *ratios, f'{ms / result.limit * t:.2f}')
+
+
+def run_workloads(options, chosen, peak):
+    lines = []
+    table, memory, speed = Table(*HEAD), Table('workload', 'arena bytes', 'lower bound', 'ratio', 'state bytes', 'Mflop', 'bytes moved'), \
+        Table('workload', 'stepc compile, s', 'emitted kB', 'gcc -O3, s', 'clang -O3, s')
+    for workload in chosen:
+        progress(f'{workload.name}: building')
+        build = Build(options.stepc, options.folder, workload)
+        programs = [(v, build.program(v)) for v in variants(options.stepc, options.quick)]
+        result = measure(build, programs, peak, options.rounds, options.sample)
+        one = Table(*HEAD)
+        add_rows(one, workload, programs, result)
+        add_rows(table, workload, programs, result)
+        print('\n'.join(one.lines()), flush=True)
+        print(f'peak {result.peak:.1f} GFLOP/s ({result.peak_name}), {result.bandwidth:.1f} GB/s\n', flush=True)
+        arena, bound, _ = build.plan()
+        memory.add(workload.title, arena, bound, f'{arena / max(bound, 1):.3f}', build.state_bytes(), f'{result.flops / 1e6:.2f}', result.bytes)
+        speed.add(workload.title, f'{build.stepc_seconds[""]:.3f}', os.path.getsize(build.emitted['']) // 1000,
+                  f'{build.cc_seconds["gcc"]:.2f}', f'{build.cc_seconds["clang"]:.2f}')
+    lines += ['## Training step', '', *table.lines(), '', f'Peak: {result.peak:.1f} GFLOP/s ({result.peak_name}).', '',
+              '## Memory', '', *memory.lines(), '', '## Compile speed', '', 'CPU time.', '', *speed.lines()]
+    print('\n'.join([*memory.lines(), '', *speed.lines()]), flush=True)
+    return lines
+
+
+# ---- further shapes ---------------------------------------------------------------------------------------------------
+
+
+def run_shapes(options, chosen, peak):
+    """Each shape's ratio to its limit, beside that of its sibling among the workloads."""
+    table, siblings = Table('shape', 'limit ms', 'gcc ms', 'clang ms', 'gcc x limit', 'clang x limit', 'gcc / sibling', 'clang / sibling', ''), {}
+
+    def ratios(workload):
+        progress(f'{workload.name}: building')
+        build = Build(options.stepc, options.folder, workload)
+        programs = [(v, build.program(v)) for v in variants(options.stepc, True)]
+        result = measure(build, programs, peak, options.rounds, options.sample, with_torch=False)
+        times = [result.contenders[v.name].ms() for v, _ in programs]
+        return result.limit, times, [t / result.limit for t in times]
+
+    for workload in chosen:
+        if workload.sibling not in siblings:
+            siblings[workload.sibling] = ratios(workloads.find(workload.sibling))[2]
+        limit, times, own = ratios(workload)
+        beside = [a / b for a, b in zip(own, siblings[workload.sibling])]
+        table.add(workload.title, milliseconds(limit), *[milliseconds(t) for t in times], *[f'{r:.2f}' for r in own], *[f'{r:.2f}' for r in beside],
+                  'more than 2' if max(beside) > 2 else '')
+        progress(f'{workload.name}: {own[0]:.2f} {own[1]:.2f} x limit, {beside[0]:.2f} {beside[1]:.2f} x sibling')
+    progress('')
+    print('\n'.join(table.lines()))
+    return ['## Other shapes', '', *table.lines()]
+
+
+# ---- profile ----------------------------------------------------------------------------------------------------------
+
+
+def run_profile(options, chosen, peak):
+    lines = []
+    for workload in chosen:
+        progress(f'{workload.name}: building')
+        build = Build(options.stepc, options.folder, workload)
+        _, _, kernels = build.plan()
+        working_set = build.state_bytes() + build.plan()[0] + workloads.input_bytes(workload)
+        bandwidth = f'bandwidth {working_set}'
+        times, names = {}, {}
+        for variant in variants(options.stepc, True):
+            progress(f'{workload.name}: {variant.name}')
+            program = build.program(variant, profile=True)
+            steps = max(20, min(20000, int(2e9 * options.rounds / workloads.step_flops(workload))))
+            for line in output(program, '--profile', steps, *build.data_arguments()).splitlines():
+                number, name, ms = line.split()
+                names[int(number)] = name
+                times.setdefault(int(number), {})[variant.name] = float(ms)
+            for request in Peak.PRODUCTS + [bandwidth]:
+                peak.take(request)
+        rate, bytes_rate = peak.product()[0], peak.rate(bandwidth)
+        groups = {}
+        for number, by_variant in times.items():
+            g = groups.setdefault(names[number], dict(count=0, flops=0, bytes=0, limit=0.0, gcc=0.0, clang=0.0))
+            flops, size = kernels.get(number, (0, 0))
+            g['count'] += 1
+            g['flops'] += flops
+            g['bytes'] += size
+            g['limit'] += max(flops / rate, size / bytes_rate) * 1e-6
+            for variant, ms in by_variant.items():
+                g[variant] += ms
+        total = {v: sum(g[v] for g in groups.values()) for v in ('gcc', 'clang')}
+        table = Table('kernel', 'calls', 'gcc ms', 'share', 'clang ms', 'share', 'Mflop', 'gcc GFLOP/s', 'clang GFLOP/s', 'kB', 'limit ms',
+                      'gcc x limit', 'clang x limit')
+        for name, g in sorted(groups.items(), key=lambda item: -max(item[1]['gcc'], item[1]['clang'])):
+            table.add(name, g['count'], milliseconds(g['gcc']), f'{g["gcc"] / total["gcc"]:.1%}', milliseconds(g['clang']),
+                      f'{g["clang"] / total["clang"]:.1%}', f'{g["flops"] / 1e6:.3f}', f'{g["flops"] / max(g["gcc"], 1e-9) * 1e-6:.1f}',
+                      f'{g["flops"] / max(g["clang"], 1e-9) * 1e-6:.1f}', g['bytes'] // 1000, milliseconds(g['limit']),
+                      f'{g["gcc"] / max(g["limit"], 1e-9):.1f}', f'{g["clang"] / max(g["limit"], 1e-9):.1f}')
+        progress('')
+        title = f'{workload.title}: gcc {milliseconds(total["gcc"])} ms, clang {milliseconds(total["clang"])} ms ' \
+                f'(peak {rate:.0f} GFLOP/s, {bytes_rate:.0f} GB/s over {working_set // 1000} kB)'
+        print('\n'.join([title, *table.lines(), '']), flush=True)
+        lines += [f'## {title}', '', *table.lines(), '']
+    return lines
+
+
+# ---- the compiler itself ----------------------------------------------------------------------------------------------
+
+
+CHAINS = [1000, 10000, 100000]
+
+
+def write_chain(path, nodes):
+    """A training model in a file: `nodes` elementwise nodes, one after the other, with a weight every hundredth."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+    import numpy as np
+    weights, graph_nodes, value = [], [], 'x'
+    for i in range(nodes):
+        if i % 100 == 0:
+            weights.append(numpy_helper.from_array(np.full((1, 8), 0.5, np.float32), f'w{i // 100}'))
+            graph_nodes.append(helper.make_node('Add', [value, f'w{i // 100}'], [f'v{i}'], f'n{i}'))
+        else:
+            graph_nodes.append(helper.make_node(('Tanh', 'Sigmoid', 'Neg', 'Relu')[i % 4], [value], [f'v{i}'], f'n{i}'))
+        value = f'v{i}'
+    graph = helper.make_graph(graph_nodes, 'chain', [helper.make_tensor_value_info('x', TensorProto.FLOAT, [4, 8])],
+                              [helper.make_tensor_value_info(value, TensorProto.FLOAT, [4, 8])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid('', 17)], ir_version=8), path)
+
+
+def run_scaling(options):
+    table, seconds = Table('nodes', 'prepare, s', 'compile, s', 'emitted kB', 'x nodes', 'x time'), {}
+    folder = os.path.join(options.folder, 'chain')
+    os.makedirs(folder, exist_ok=True)
+    for nodes in CHAINS[:2] if options.quick else CHAINS:
+        progress(f'chain of {nodes} nodes')
+        model, train, source = (os.path.join(folder, f'{stem}{nodes}{end}') for stem, end in (('chain', '.onnx'), ('train', '.onnx'), ('chain', '.c')))
+        write_chain(model, nodes)
+        prepare = call(options.stepc, 'prepare', model, '-o', train, '--loss', 'mse', '--optimizer', 'sgd', '--train', 'w*', '--quiet')
+        seconds[nodes] = min(call(options.stepc, 'compile', train, '-o', source) for _ in range(5 if nodes < 100000 else 1))
+        table.add(nodes, f'{prepare:.3f}', f'{seconds[nodes]:.3f}', os.path.getsize(source) // 1000, nodes // CHAINS[0],
+                  f'{seconds[nodes] / seconds[CHAINS[0]]:.1f}')
+    progress('')
+    print('\n'.join(table.lines()))
+    return ['## Compile speed of a chain of elementwise nodes', '', 'CPU time of the training model.', '', *table.lines()]
+
+
+# ---- main -------------------------------------------------------------------------------------------------------------
+
+
+def main():
+    parser = argparse.ArgumentParser(prog='tests/bench/run')
+    parser.add_argument('stepc', help=argparse.SUPPRESS)
+    parser.add_argument('folder', help=argparse.SUPPRESS)
+    parser.add_argument('--only', metavar='NAME', action='append', help='only this workload or shape (again for more)')
+    parser.add_argument('--quick', action='store_true', help='gcc and clang with -O3 only, fewer and shorter samples')
+    parser.add_argument('--profile', action='store_true', help='time of each kernel instead')
+    parser.add_argument('--shapes', action='store_true', help='further shapes of the same kinds instead')
+    parser.add_argument('--scaling', action='store_true', help='only the speed of stepc compile on long chains')
+    parser.add_argument('--write', action='store_true', help='write what is printed to tests/bench/results.md')
+    options = parser.parse_args()
+    options.rounds, options.sample = (9, 15) if options.quick else (25, 40)
+    os.makedirs(options.folder, exist_ok=True)
+    table = workloads.SHAPES if options.shapes else workloads.WORKLOADS
+    names = options.only or [w.name for w in table]
+    unknown = [name for name in names if name not in [w.name for w in table]]
+    if unknown:
+        parser.error(f'--only {unknown[0]}: not among {", ".join(w.name for w in table)}')
+    chosen = [w for w in table if w.name in names]
+    print(machine() + '\n', flush=True)
+    lines = ['# Results', '', 'Written by `tests/bench/run --write`.', '', machine() + '.', '']
+    peak = Peak(build_peak(options.folder))
+    if options.scaling:
+        run_scaling(options)
+        return
+    if options.profile:
+        run_profile(options, chosen, peak)
+        return
+    if options.shapes:
+        run_shapes(options, chosen, peak)
+        return
+    lines += run_workloads(options, chosen, peak)
+    if options.write:
+        lines += ['', *run_scaling(options), '', *run_shapes(options, workloads.SHAPES, peak)]
+        with open(os.path.join(HERE, 'results.md'), 'w') as file:
+            file.write('\n'.join(lines) + '\n')
+
+
+main()

@@ -1,0 +1,141 @@
+/* What one core can do, served by turns beside the programs that are measured. For each line that it reads:
+ *
+ *   sgemm N            GFLOP/s of OpenBLAS, square matrices of N
+ *   tile               GFLOP/s of a register tile in C: the inner loop of a matrix product, operands packed, in the first cache
+ *   bandwidth BYTES    GB/s of y += a * x over that many bytes (both vectors), two reads and a write counted
+ *
+ * CPU time. Vectors have the width of the target (-march=native) or half of it, whichever is faster. */
+#define _POSIX_C_SOURCE 200809L
+#include <cblas.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static float *vector(size_t count)
+{
+    float *p = aligned_alloc(64, (count * sizeof(float) / 64 + 1) * 64);
+    if (p == NULL)
+        exit(1);
+    for (size_t i = 0; i < count; i++)
+        p[i] = (float)(i % 7) * 0.125f;
+    return p;
+}
+
+static double sgemm(int n)
+{
+    const size_t count = (size_t)n * (size_t)n;
+    float *a = vector(count), *b = vector(count), *c = vector(count);
+    double best = 0;
+    for (int i = 0; i < 3; i++) {
+        const double start = seconds();
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0f, a, n, b, n, 0.0f, c, n);
+        const double rate = 2.0 * n * n * n / (seconds() - start) * 1e-9;
+        best = rate > best ? rate : best;
+    }
+    free(a);
+    free(b);
+    free(c);
+    return best;
+}
+
+/* Two vectors across, ROWS down, K deep: all sums stay in registers. */
+enum { K = 128, REPEAT = 2000 };
+#define TILE(NAME, WIDTH, ROWS)                                                                                        \
+    typedef float NAME##_vec __attribute__((vector_size(4 * (WIDTH)), may_alias));                                     \
+    static double NAME(const float *a, const float *b, float *out)                                                     \
+    {                                                                                                                  \
+        const NAME##_vec *bv = (const NAME##_vec *)b;                                                                  \
+        const double start = seconds();                                                                                \
+        for (int r = 0; r < REPEAT; r++) {                                                                             \
+            NAME##_vec sum[ROWS][2] = {{{0}}};                                                                         \
+            for (int k = 0; k < K; k++) {                                                                              \
+                _Pragma("GCC unroll 16") for (int i = 0; i < (ROWS); i++)                                              \
+                {                                                                                                      \
+                    sum[i][0] += a[k * (ROWS) + i] * bv[2 * k];                                                        \
+                    sum[i][1] += a[k * (ROWS) + i] * bv[2 * k + 1];                                                    \
+                }                                                                                                      \
+            }                                                                                                          \
+            _Pragma("GCC unroll 16") for (int i = 0; i < (ROWS); i++)                                                  \
+            {                                                                                                          \
+                ((NAME##_vec *)out)[2 * i] = sum[i][0];                                                                \
+                ((NAME##_vec *)out)[2 * i + 1] = sum[i][1];                                                            \
+            }                                                                                                          \
+            __asm__ volatile("" : : "r"(out) : "memory");                                                              \
+        }                                                                                                              \
+        return 2.0 * REPEAT * K * (ROWS)*2 * (WIDTH) / (seconds() - start) * 1e-9;                                     \
+    }
+
+#if defined(__AVX512F__)
+TILE(tile_wide, 16, 12)
+TILE(tile_half, 8, 6)
+#elif defined(__AVX__)
+TILE(tile_wide, 8, 6)
+TILE(tile_half, 4, 6)
+#else
+TILE(tile_wide, 4, 6)
+TILE(tile_half, 4, 5)
+#endif
+
+static double tile(void)
+{
+    float *a = vector(K * 16), *b = vector(K * 32), *out = vector(16 * 32);
+    double best = 0;
+    for (int i = 0; i < 3; i++) {
+        const double wide = tile_wide(a, b, out), half = tile_half(a, b, out);
+        best = wide > best ? wide : best;
+        best = half > best ? half : best;
+    }
+    free(a);
+    free(b);
+    free(out);
+    return best;
+}
+
+static double bandwidth(size_t bytes)
+{
+    const size_t count = bytes / 8 < 64 ? 64 : bytes / 8;
+    float *x = vector(count), *y = vector(count);
+    const size_t repeat = 1 + ((size_t)1 << 23) / count;
+    double best = 0;
+    for (int i = 0; i < 3; i++) {
+        const double start = seconds();
+        for (size_t r = 0; r < repeat; r++) {
+            for (size_t j = 0; j < count; j++)
+                y[j] += 1e-6f * x[j];
+            __asm__ volatile("" : : "r"(y) : "memory");
+        }
+        const double rate = 12.0 * (double)count * (double)repeat / (seconds() - start) * 1e-9;
+        best = rate > best ? rate : best;
+    }
+    free(x);
+    free(y);
+    return best;
+}
+
+int main(void)
+{
+    char line[64];
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        double rate;
+        if (strncmp(line, "sgemm ", 6) == 0)
+            rate = sgemm(atoi(line + 6));
+        else if (strncmp(line, "tile", 4) == 0)
+            rate = tile();
+        else if (strncmp(line, "bandwidth ", 10) == 0)
+            rate = bandwidth((size_t)strtoull(line + 10, NULL, 10));
+        else
+            return 2;
+        printf("%.4f\n", rate);
+        fflush(stdout);
+    }
+    return 0;
+}
