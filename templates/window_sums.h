@@ -9,10 +9,10 @@
 #if STEPC_FORM == 2
 
 /* to[rows, vectors * WINDOW_LANES] = the sum over planes, lines and columns p of image[offset[row] + p] * dy[p, lane] */
-static STEPC_INLINE void window_sums(const int rows, const int vectors, const int planes, const int lines,
-                                     const int columns, float *restrict to, const float *restrict image,
-                                     const int32_t *restrict offset, const int plane_step, const int line_step,
-                                     const float *restrict dy, const int dy_step)
+STEPC_TILE void window_sums(const int rows, const int vectors, const int planes, const int lines,
+                            const int columns, float *restrict to, const float *restrict image,
+                            const int32_t *restrict offset, const int plane_step, const int line_step,
+                            const float *restrict dy, const int dy_step)
 {
     window_vec acc[16];
     STEPC_UNROLL
