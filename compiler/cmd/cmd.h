@@ -36,6 +36,7 @@ extern const struct option_spec model_options[];
 bool read_import_options(struct session *s, const struct options *o, struct import_options *out);
 /* Reads the model; warns of --dim and --shape that name nothing in it. */
 bool read_model(struct session *s, const struct options *o, const char *path, struct model **out);
+void warn_of_unknown_sizes(struct session *s, const struct options *o, const struct model *m);
 /* The only positional argument; NULL after a message. */
 const char *single_argument(const struct command *c, const struct options *o, const char *what);
 /* A non-negative number; reports wrong usage to stderr. */

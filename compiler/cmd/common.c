@@ -127,16 +127,21 @@ static void warn_of_unknown(struct session *s, const char *path, const text_list
 
 bool read_model(struct session *s, const struct options *o, const char *path, struct model **out)
 {
-    text_list dims = {0}, inputs = {0};
     if (!model_read(&s->diag, &s->arena, path, out))
         return false;
-    add_sizes(&s->arena, (*out)->graph, &dims, &inputs);
-    for (size_t i = 0; i < (*out)->training.count; i++)
-        add_sizes(&s->arena, (*out)->training.data[i]->algorithm, &dims, &inputs);
-    const text_list dim_list = option_list(o, "dim"), shape_list = option_list(o, "shape");
-    warn_of_unknown(s, path, &dim_list, "dim", "symbolic dimension", &dims);
-    warn_of_unknown(s, path, &shape_list, "shape", "input", &inputs);
+    warn_of_unknown_sizes(s, o, *out);
     return true;
+}
+
+void warn_of_unknown_sizes(struct session *s, const struct options *o, const struct model *m)
+{
+    text_list dims = {0}, inputs = {0};
+    add_sizes(&s->arena, m->graph, &dims, &inputs);
+    for (size_t i = 0; i < m->training.count; i++)
+        add_sizes(&s->arena, m->training.data[i]->algorithm, &dims, &inputs);
+    const text_list dim_list = option_list(o, "dim"), shape_list = option_list(o, "shape");
+    warn_of_unknown(s, m->file, &dim_list, "dim", "symbolic dimension", &dims);
+    warn_of_unknown(s, m->file, &shape_list, "shape", "input", &inputs);
 }
 
 const char *single_argument(const struct command *c, const struct options *o, const char *what)

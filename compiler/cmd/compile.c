@@ -1,22 +1,29 @@
-/* stepc compile: a model becomes one C file and its header. */
+/* stepc compile: a model becomes one C file and its header; an inference model may be prepared for training on the way. */
 #include "base/file.h"
 #include "base/str.h"
-#include "cmd/cmd.h"
-#include "model/model.h"
+#include "cmd/depfile.h"
+#include "cmd/training_options.h"
+#include "engine/budget.h"
+#include "engine/check_c.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const struct option_spec specs[] = {
     OPTION_HEADING("output"),
-    {"output", 'o', OPTION_TEXT, "OUT.c", "file to write; OUT.h beside it"},
+    {"out", 'o', OPTION_TEXT, "OUT.c", "file to write; OUT.h beside it"},
     {"name", 0, OPTION_TEXT, "ID", "prefix of every name (default: the output file's stem)"},
     {"entries", 0, OPTION_TEXT, "LIST", "comma-separated entries to emit (default: all)"},
     {"reproducible", 0, OPTION_FLAG, NULL, "the same bits on every machine and compiler"},
+    {"ram", 0, OPTION_TEXT, "SIZE", "refuse what does not fit: state and arena together, in bytes, or as 48K, 2M"},
+    {"check", 0, OPTION_FLAG, NULL, "compile what was made: the strictest warnings are errors"},
+    {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler for --check (default: $CC or cc, -O2)"},
+    {"depfile", 0, OPTION_TEXT, "FILE", "write a rule for make: which files OUT.c and OUT.h depend on"},
     {"dump-after", 0, OPTION_TEXT, "PASS",
      "also print what stands after a pass: combine, differentiate, expand, fold, simplify, cse, dce, canonical, lower, fuse, plan"},
+    OPTION_HEADING("an inference MODEL with --loss becomes a training model first, as by 'stepc prepare':"),
     {0}};
-static const struct option_spec *const tables[] = {specs, model_options, NULL};
+static const struct option_spec *const tables[] = {specs, training_options, model_options, NULL};
 
 /* The options that change the output, in a fixed order. */
 static const char *options_text(struct arena *a, const struct options *o)
@@ -49,27 +56,123 @@ static bool check_pass(struct diag *d, const char *pass)
     return !pass || diag_error(d, NULL, "--dump-after %s: there is no such pass; 'stepc help compile' names them", pass);
 }
 
-static bool compile(struct session *s, const struct options *o, const char *path, const char *out)
+/* "48K" -> 49152 */
+static bool parse_size(const char *text, size_t *out)
 {
-    struct arena *a = &s->arena;
+    static const char units[] = "KMG";
+    const size_t n = strlen(text);
+    const char *unit = n > 1 ? strchr(units, text[n - 1]) : NULL;
+    char number[24];
+    long long x;
+    if (n == 0 || n >= sizeof number)
+        return false;
+    snprintf(number, sizeof number, "%.*s", (int)(unit ? n - 1 : n), text);
+    const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (!str_to_int64(number, &x) || x < 1 || x > INT64_MAX >> shift)
+        return false;
+    *out = (size_t)x << shift;
+    return true;
+}
+
+struct job {
+    struct session *session;
+    const struct options *options;
+    const char *path, *out;
+    struct prepare_options training;
+    bool prepares;     /* options of training are given */
+    size_t ram;        /* 0: no bound */
+    struct strbuf report;
+};
+
+/* What is wrong here is wrong usage. */
+static bool read_options(struct job *j)
+{
+    const struct options *const o = j->options;
+    struct diag *const d = &j->session->diag;
+    const char *const ram = option_text(o, "ram");
+    bool ok = check_pass(d, option_text(o, "dump-after"));
+    if (ram && !parse_size(ram, &j->ram))
+        ok = diag_error(d, NULL, "--ram %s: expected a number of bytes, or one with K, M or G behind it", ram);
+    j->prepares = training_options_given(o);
+    return (!j->prepares || read_training_options(j->session, o, &j->training)) && ok;
+}
+
+/* By way of the bytes that `stepc prepare` would write: what comes out is what the two commands give, the model's digest too. */
+static bool prepare(struct job *j, const struct import_options *import, struct model **m)
+{
+    struct session *const s = j->session;
+    const struct model *const written = *m;
+    unsigned char *bytes;
+    size_t size;
+    if (!prepare_as_told(s, j->options, &j->training, import, *m, &j->report) ||
+        !model_encode_onnx(&s->diag, &s->arena, written, &bytes, &size) ||
+        !model_read_onnx(&s->diag, &s->arena, j->path, bytes, size, m))
+        return false;
+    for (size_t i = 0; i < written->external_files.count; i++)
+        vec_push(&s->arena, &(*m)->external_files, written->external_files.data[i]);
+    return true;
+}
+
+static bool read_and_prepare(struct job *j, const struct import_options *import, struct model **m)
+{
+    struct session *const s = j->session;
+    if (!model_read(&s->diag, &s->arena, j->path, m) || (j->prepares && !prepare(j, import, m)))
+        return false;
+    warn_of_unknown_sizes(s, j->options, *m);
+    return true;
+}
+
+static bool write_depfile(struct job *j, const struct model *m)
+{
+    struct arena *const a = &j->session->arena;
+    const char *const path = option_text(j->options, "depfile");
+    text_list outputs = {0}, inputs = {0};
+    if (!path)
+        return true;
+    vec_push(a, &outputs, j->out);
+    vec_push(a, &outputs, header_path(a, j->out));
+    vec_push(a, &inputs, j->path);
+    for (size_t i = 0; i < m->external_files.count; i++)
+        vec_push(a, &inputs, m->external_files.data[i]);
+    training_files(a, j->options, &inputs);
+    return depfile_write(&j->session->diag, a, path, &outputs, &inputs);
+}
+
+static bool write_files(struct job *j, const struct emitted *text)
+{
+    struct session *const s = j->session;
+    return file_write(&s->diag, header_path(&s->arena, j->out), text->header, strlen(text->header)) &&
+           file_write(&s->diag, j->out, text->source, strlen(text->source));
+}
+
+static bool compile(struct job *j)
+{
+    const struct options *const o = j->options;
+    struct arena *const a = &j->session->arena;
+    struct diag *const d = &j->session->diag;
+    const char *const stem = path_stem(a, j->out);
     struct model *m;
     struct program *program;
     struct emitted text;
     struct pipeline_options pipeline = {
-        .name = option_text(o, "name") ? option_text(o, "name") : path_stem(a, out),
+        .name = option_text(o, "name") ? option_text(o, "name") : stem,
         .entries = option_text(o, "entries"),
+        .ram = j->ram,
         .passes = {.dump_after = option_text(o, "dump-after"), .dump_to = stdout},
     };
-    const struct emit_options emit = {.file_stem = path_stem(a, out),
-                                      .model_file = path_base(a, path),
+    const struct emit_options emit = {.file_stem = stem,
+                                      .model_file = path_base(a, j->path),
                                       .options_text = options_text(a, o),
                                       .reproducible = option_given(o, "reproducible"),
                                       .simd = -1};
-    if (!check_pass(&s->diag, pipeline.passes.dump_after) || !read_import_options(s, o, &pipeline.import) || !read_model(s, o, path, &m) ||
-        !pipeline_compile(&s->diag, a, m, &pipeline, &emit, &text, &program))
+    if (!read_import_options(j->session, o, &pipeline.import) || !read_and_prepare(j, &pipeline.import, &m) ||
+        !pipeline_compile(d, a, m, &pipeline, &emit, &text, &program) ||
+        (option_given(o, "check") && !check_c(d, a, stem, &text, option_text(o, "cc"))) || !write_files(j, &text) ||
+        !write_depfile(j, m))
         return false;
-    return file_write(&s->diag, header_path(a, out), text.header, strlen(text.header)) &&
-           file_write(&s->diag, out, text.source, strlen(text.source));
+    if (!option_given(o, "quiet"))
+        fputs(strbuf_text(&j->report), stdout);
+    return true;
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -79,14 +182,23 @@ static int run(const struct command *self, int argc, char **argv)
     session_begin(&s);
     if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
         return EXIT_USAGE;
-    const char *path = single_argument(self, &o, "MODEL"), *out = option_text(&o, "output");
-    if (!path)
+    struct job j = {.session = &s,
+                    .options = &o,
+                    .path = single_argument(self, &o, "MODEL"),
+                    .out = option_text(&o, "out"),
+                    .report = {.arena = &s.arena}};
+    if (!j.path)
         return EXIT_USAGE;
-    if (!out || !str_ends_with(out, ".c") || strlen(path_base(&s.arena, out)) < 3) {
-        fprintf(stderr, "stepc compile: -o OUT.c names the file to write\n");
+    if (!j.out || !str_ends_with(j.out, ".c") || strlen(path_base(&s.arena, j.out)) < 3) {
+        fprintf(stderr, "stepc compile: -o OUT.c names the file to write%s\n",
+                option_given(&o, "output") ? " (--output is the tensor that the loss reads)" : "");
         return EXIT_USAGE;
     }
-    return session_end(&s, compile(&s, &o, path, out));
+    if (!read_options(&j)) {
+        session_end(&s, false);
+        return EXIT_USAGE;
+    }
+    return session_end(&s, compile(&j));
 }
 
 const struct command command_compile = {

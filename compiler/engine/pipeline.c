@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "emit/names.h"
+#include "engine/budget.h"
 #include "fuse/fuse.h"
 #include "lower/lower.h"
 #include "train/adjoint.h"
@@ -120,5 +121,5 @@ bool pipeline_compile(struct diag *d, struct arena *a, const struct model *m, co
         return false;
     struct emit_options with_name = *emit;
     with_name.name = (*program)->name;
-    return emit_program(d, a, *program, plans, &with_name, out);
+    return emit_program(d, a, *program, plans, &with_name, out) && (o->ram == 0 || budget_check(d, *program, plans, out, o->ram));
 }

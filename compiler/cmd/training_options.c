@@ -1,0 +1,206 @@
+/* Training options: the table, and how prepare_options come out of it. */
+#include "cmd/training_options.h"
+
+#include "base/str.h"
+
+const struct option_spec training_options[] = {
+    OPTION_HEADING("the loss"),
+    {"output", 0, OPTION_TEXT, "NAME", "tensor that the loss reads (default: the first output)"},
+    {"loss", 0, OPTION_TEXT, "NAME", "softmax-cross-entropy, nll, mse, l1, huber, bce, bce-logits, output"},
+    {"target", 0, OPTION_TEXT, "NAME", "input that the loss compares with, new or not (default: target)"},
+    {"target-type", 0, OPTION_TEXT, "TYPE", "int64, int32, uint8, float, double"},
+    {"class-axis", 0, OPTION_TEXT, "N", "axis of the classes (default: 1; -1 for language models)"},
+    {"ignore-index", 0, OPTION_TEXT, "N", "label that does not count"},
+    {"label-smoothing", 0, OPTION_TEXT, "F", "share of the target spread over all classes"},
+    {"class-weights", 0, OPTION_TEXT, "FILE", ".pb or .npy with a number for each class"},
+    {"sample-weight", 0, OPTION_TEXT, "NAME", "input with a weight for each sample; the mean divides by their sum"},
+    OPTION_HEADING("the update"),
+    {"optimizer", 0, OPTION_TEXT, "NAME[:KEY=VALUE,...]",
+     "sgd (default), momentum, nesterov, adagrad, adam, adamw, rmsprop"},
+    {"learning-rate", 0, OPTION_TEXT, "F", "initial value of the variable learning_rate"},
+    {"learning-rate-input", 0, OPTION_TEXT, "NAME", "the learning rate is an input of step() instead"},
+    {"first-step", 0, OPTION_TEXT, "N", "step count at the first step (default: 1 for adam, else 0)"},
+    {"schedule", 0, OPTION_TEXT, "NAME[:KEY=VALUE,...]",
+     "constant; step:every=N,gamma=F; cosine:steps=N,floor=F,warmup=N; linear:steps=N,warmup=N"},
+    {"clip-norm", 0, OPTION_TEXT, "F", "bound for the norm of all gradients together"},
+    {"clip-value", 0, OPTION_TEXT, "F", "bound for each element of a gradient"},
+    OPTION_HEADING("what is trained"),
+    {"train", 0, OPTION_LIST, "GLOB", "initializers to train (default: weights, biases, scales of operators)"},
+    {"freeze", 0, OPTION_LIST, "GLOB", "initializers not to train"},
+    {"initialize", 0, OPTION_TEXT, "HOW", "keep (default), he, glorot: what init() starts from"},
+    {"batchnorm", 0, OPTION_TEXT, "HOW", "train (default): statistics of the batch; frozen: the stored ones"},
+    OPTION_HEADING("what the export did"),
+    {"batch", 0, OPTION_TEXT, "N", "batch size, in the place of the example's with which the model was exported"},
+    {"untie", 0, OPTION_LIST, "auto|never|GLOB", "initializers that the exporter merged become separate variables"},
+    {"tie", 0, OPTION_LIST, "A=B|A=B^T", "initializer A is B, or B transposed: one variable"},
+    {"names-from", 0, OPTION_TEXT, "FILE.safetensors", "made-up names become those of the tensors of the same content"},
+    OPTION_HEADING("entries"),
+    {"split", 0, OPTION_FLAG, NULL, "entries accumulate() and apply() instead of step(): samples may come one at a time"},
+    {"accumulate", 0, OPTION_TEXT, "N", "step() goes through its batch in N parts"},
+    {"evaluate", 0, OPTION_FLAG, NULL, "an entry evaluate() too: loss and accuracy, changes nothing"},
+    {"gradients", 0, OPTION_FLAG, NULL, "gradients are outputs of step(), named NAME.gradient"},
+    OPTION_HEADING("messages"),
+    {"quiet", 'q', OPTION_FLAG, NULL, "do not print what will be trained"},
+    {0}};
+
+bool training_options_given(const struct options *o)
+{
+    for (const struct option_spec *t = training_options; t->name; t++)
+        if (t->kind != OPTION_GROUP && option_given(o, t->name))
+            return true;
+    return false;
+}
+
+/* ---- from text ------------------------------------------------------------------------------------------------------ */
+
+static bool read_number(struct diag *d, const struct options *o, const char *name, double low, double high, double *out)
+{
+    const char *const text = option_text(o, name);
+    double x;
+    if (!text)
+        return true;
+    if (!str_to_double(text, &x) || !(x >= low && x <= high))
+        return diag_error(d, NULL, "--%s %s: expected a number from %g%s", name, text, low,
+                          high <= 1 ? arena_printf(d->arena, " to %g", high) : "");
+    *out = x;
+    return true;
+}
+
+static bool read_integer(struct diag *d, const struct options *o, const char *name, long long low, int64_t *out)
+{
+    const char *const text = option_text(o, name);
+    long long x;
+    if (!text)
+        return true;
+    if (!str_to_int64(text, &x) || x < low)
+        return diag_error(d, NULL, "--%s %s: expected a whole number%s", name, text,
+                          low == INT64_MIN ? "" : arena_printf(d->arena, " from %lld", low));
+    *out = x;
+    return true;
+}
+
+static bool exclude(struct diag *d, const struct options *o, const char *a, const char *b)
+{
+    return !option_given(o, a) || !option_given(o, b) ||
+           diag_error(d, NULL, "--%s and --%s exclude each other", a, b);
+}
+
+static bool read_target_type(struct diag *d, const struct options *o, enum dtype *out)
+{
+    const char *const text = option_text(o, "target-type");
+    if (!text)
+        return true;
+    *out = dtype_from_name(text);
+    const dtype_set allowed = DTYPES_FLOAT_DOUBLE | DTYPES_INDEX | DTYPE_BIT(DTYPE_UINT8);
+    return (*out != DTYPE_UNDEFINED && (DTYPE_BIT(*out) & allowed)) ||
+           diag_error(d, NULL, "--target-type %s: expected int64, int32, uint8, float or double", text);
+}
+
+static bool read_initialize(struct diag *d, const struct options *o, enum initialize_kind *out)
+{
+    static const char *const names[] = {"keep", "he", "glorot"};
+    const char *const text = option_text(o, "initialize");
+    for (int i = 0; text && i < 3; i++)
+        if (str_equal(text, names[i])) {
+            *out = (enum initialize_kind)i;
+            return true;
+        }
+    return !text || diag_error(d, NULL, "--initialize %s: expected keep, he or glorot", text);
+}
+
+static bool read_batchnorm(struct diag *d, const struct options *o, enum batchnorm_kind *out)
+{
+    const char *const text = option_text(o, "batchnorm");
+    *out = text && str_equal(text, "frozen") ? BATCHNORM_FROZEN : BATCHNORM_TRAIN;
+    return !text || *out == BATCHNORM_FROZEN || str_equal(text, "train") ||
+           diag_error(d, NULL, "--batchnorm %s: expected train or frozen", text);
+}
+
+static void read_globs(struct arena *a, const struct options *o, const char *name, glob_list *out)
+{
+    const text_list l = option_list(o, name);
+    for (size_t i = 0; i < l.count; i++)
+        vec_push(a, out, l.data[i]);
+}
+
+static bool read_loss(struct diag *d, const struct options *o, enum loss_kind *out)
+{
+    const char *const text = option_text(o, "loss");
+    if (!text)
+        return diag_error(d, NULL,
+                          "--loss NAME says what to minimize: softmax-cross-entropy, mse, ...; output: the model's "
+                          "output is the loss");
+    return loss_parse(d, text, out);
+}
+
+bool read_training_options(struct session *s, const struct options *o, struct prepare_options *p)
+{
+    struct diag *const d = &s->diag;
+    *p = (struct prepare_options){.class_axis = 1, .learning_rate = -1, .first_step = -1};
+    const char *const optimizer = option_text(o, "optimizer");
+    p->output = option_text(o, "output");
+    p->target = option_text(o, "target");
+    p->sample_weight = option_text(o, "sample-weight");
+    p->learning_rate_input = option_text(o, "learning-rate-input");
+    p->gradients = option_given(o, "gradients");
+    p->split = option_given(o, "split");
+    p->evaluate = option_given(o, "evaluate");
+    read_globs(&s->arena, o, "train", &p->train);
+    read_globs(&s->arena, o, "freeze", &p->freeze);
+    p->names_from = option_text(o, "names-from");
+    read_globs(&s->arena, o, "untie", &p->untie);
+    read_globs(&s->arena, o, "tie", &p->tie);
+    bool ok = read_loss(d, o, &p->loss);
+    ok = read_batchnorm(d, o, &p->batchnorm) && ok;
+    ok = read_integer(d, o, "batch", 1, &p->batch) && ok;
+    ok = optimizer_parse(d, &s->arena, optimizer ? optimizer : "sgd", &p->optimizer) && ok;
+    ok = read_target_type(d, o, &p->target_type) && ok;
+    ok = read_initialize(d, o, &p->initialize) && ok;
+    ok = read_number(d, o, "learning-rate", 0, 1e30, &p->learning_rate) && ok;
+    ok = read_number(d, o, "clip-norm", 0, 1e30, &p->clip_norm) && ok;
+    ok = read_number(d, o, "clip-value", 0, 1e30, &p->clip_value) && ok;
+    ok = read_number(d, o, "label-smoothing", 0, 1, &p->label_smoothing) && ok;
+    ok = read_integer(d, o, "first-step", 0, &p->first_step) && ok;
+    ok = read_integer(d, o, "accumulate", 1, &p->accumulate) && ok;
+    ok = read_integer(d, o, "class-axis", INT64_MIN, &p->class_axis) && ok;
+    if (option_given(o, "ignore-index")) {
+        int64_t *const ignored = arena_new(&s->arena, int64_t);
+        ok = read_integer(d, o, "ignore-index", INT64_MIN, ignored) && ok;
+        p->ignore_index = ignored;
+    }
+    const char *const schedule = option_text(o, "schedule");
+    ok = (!schedule || schedule_parse(d, &s->arena, schedule, &p->schedule)) && ok;
+    ok = exclude(d, o, "learning-rate", "learning-rate-input") && ok;
+    ok = exclude(d, o, "schedule", "learning-rate-input") && ok;
+    ok = exclude(d, o, "split", "accumulate") && ok;
+    return ok;
+}
+
+/* ---- with files ----------------------------------------------------------------------------------------------------- */
+
+static bool read_class_weights(struct session *s, const struct options *o, struct prepare_options *p)
+{
+    const char *const path = option_text(o, "class-weights"), *name;
+    struct tensor *t;
+    if (!path)
+        return true;
+    if (!tensor_file_read(&s->diag, &s->arena, path, &t, &name))
+        return false;
+    p->class_weights = t;
+    return true;
+}
+
+void training_files(struct arena *a, const struct options *o, text_list *out)
+{
+    static const char *const names[] = {"class-weights", "names-from"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (option_given(o, names[i]))
+            vec_push(a, out, option_text(o, names[i]));
+}
+
+bool prepare_as_told(struct session *s, const struct options *o, struct prepare_options *p, const struct import_options *import,
+                     struct model *m, struct strbuf *report)
+{
+    p->import = import;
+    return read_class_weights(s, o, p) && prepare_model(&s->diag, &s->arena, m, p, report);
+}
