@@ -38,7 +38,7 @@ has stderr "--dim batsh=3: the model has no symbolic dimension 'batsh'; did you 
 has stderr "--shape y=4x64: the model has no input 'y'"
 [ "$(wc -l <stderr)" -eq 2 ] || fail 'two warnings are expected'
 
-expect 1 "$stepc" compile train.onnx -o train.c --dim batch=4 --dump-after fusion
+expect 2 "$stepc" compile train.onnx -o train.c --dim batch=4 --dump-after fusion
 has stderr 'there is no such pass'
 expect 0 "$stepc" ops Gemm Softmax
 [ "$(wc -l <stdout)" -eq 3 ] || fail 'a heading and two rows are expected'
