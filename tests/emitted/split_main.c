@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BATCH = 32, STEPS = 20, PIXELS = 64, CLASSES = 10 };
+enum { BATCH = 8, STEPS = 20, PIXELS = 64, CLASSES = 10 };
 
 struct ways {
     fused_state fused;

@@ -1,5 +1,5 @@
 /* The samples of all operators: shapes, values of both engines, gradients, error texts.
- *   test_ops [--cc "cc -O1"] [--seed N] [-j N] [PATTERN...]     only operators whose name matches (shell-like), "*Grad"
+ *   test_ops [--cc "cc -O0"] [--seed N] [-j N] [PATTERN...]     only operators whose name matches (shell-like), "*Grad"
  *
  * Other seeds than the default may draw inputs right beside a kink (two operands of Max within 1e-4): a gradient that fails
  * there need not be wrong.
@@ -165,12 +165,12 @@ static bool parse_options(struct suite *s, long long *jobs, int *argc, char ***a
 
 int main(int argc, char **argv)
 {
-    struct suite s = {.cc = "cc -O1"};
+    struct suite s = {.cc = "cc -O0"};
     long long jobs;
     argc--;
     argv++;
     if (!parse_options(&s, &jobs, &argc, &argv)) {
-        fprintf(stderr, "usage: test_ops [--cc \"cc -O1\"] [--seed N] [-j N] [PATTERN...]\n");
+        fprintf(stderr, "usage: test_ops [--cc \"cc -O0\"] [--seed N] [-j N] [PATTERN...]\n");
         return 2;
     }
     collect(&s, argc, argv);
