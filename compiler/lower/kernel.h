@@ -95,6 +95,7 @@ struct kernel {
     /* Template kernels */
     const char *tmpl;          /* base name of the template's functions ("product"): forms product_vector, product_lanes ...; NULL: loops */
     enum dtype type;           /* binds the type hole T */
+    int64_t flops;             /* multiplications and additions of the body: for reports */
     int outer_rank;            /* loops around the template's body */
     int64_t outer_extent[SHAPE_MAX_RANK];
     struct {

@@ -326,6 +326,11 @@ void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value)
     kernel_set_int(c->kernel, hole, value);
 }
 
+void lower_template_flops(struct lower_ctx *c, int64_t flops)
+{
+    c->kernel->flops = flops;
+}
+
 void lower_template_operand(struct lower_ctx *c, const char *param, const struct access *access)
 {
     struct kernel *k = c->kernel;

@@ -75,6 +75,8 @@ void lower_add_check(struct lower_ctx *c, const struct shape *domain, const stru
 /* Makes c->kernel an instance of a template (lower_kernel() first). */
 void lower_template(struct lower_ctx *c, const char *tmpl, enum dtype type);
 void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value);
+/* Multiplications and additions of the body, for reports: those of the parts are counted by themselves. */
+void lower_template_flops(struct lower_ctx *c, int64_t flops);
 /* Operand pointer: outer strides are taken for the kernel's outer dims. */
 void lower_template_operand(struct lower_ctx *c, const char *param, const struct access *access);
 void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count);

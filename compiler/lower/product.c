@@ -176,6 +176,7 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
         bind_matrix_vector(c, &a, &b, type, true);
     else
         bind_product(c, &a, &b, type);
+    lower_template_flops(c, 2 * m * n * a.shape.dim[outer + 1]);
     struct part *p = lower_template_part(c, "finish", 2, (int64_t[]){m, n});
     struct shape shape = {.rank = p->rank};
     memcpy(shape.dim, p->extent, (size_t)p->rank * sizeof *p->extent);

@@ -106,6 +106,7 @@ static void bind_sizes(struct lower_ctx *c, const struct conv *v, int64_t channe
     lower_template_int(c, "ROWS", rows);
     lower_template_int(c, "TAPS", window_size(&v->window));
     lower_template_int(c, "SLACK", SLACK);
+    lower_template_flops(c, 2 * v->n * v->groups * rows * channels * window_size(&v->window) * window_out_count(&v->window));
 }
 
 static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)

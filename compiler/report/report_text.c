@@ -27,15 +27,13 @@ static int64_t operations(const struct expr *e)
     return count;
 }
 
-/* Floating-point operations of one call: two per multiply-add of a product, one per operation of an expression, an elementary
+/* Floating-point operations of one call: two per multiply-add of a product or convolution, one per operation of an expression, an elementary
  * function counted as one. */
 static int64_t kernel_flops(const struct kernel *k)
 {
-    int64_t flops = 0, outer = 1;
+    int64_t flops = k->flops;
     for (int d = 0; d < k->outer_rank; d++)
-        outer *= k->outer_extent[d];
-    if (k->tmpl && str_starts_with(k->tmpl, "product"))
-        flops += 2 * outer * kernel_int(k, "M") * kernel_int(k, "N") * kernel_int(k, "K");
+        flops *= k->outer_extent[d];
     for (size_t i = 0; i < k->parts.count; i++) {
         const struct part *p = &k->parts.data[i];
         int64_t kept = 1;
