@@ -29,6 +29,8 @@ const struct option_spec training_options[] = {
     {"freeze", 0, OPTION_LIST, "GLOB", "initializers not to train"},
     {"initialize", 0, OPTION_TEXT, "HOW", "keep (default), he, glorot: what init() starts from"},
     {"batchnorm", 0, OPTION_TEXT, "HOW", "train (default): statistics of the batch; frozen: the stored ones"},
+    {"batchnorm-statistics", 0, OPTION_TEXT, "HOW",
+     "what running statistics start from: auto (default), keep: the model's; reset: 0 and 1"},
     OPTION_HEADING("what the export did"),
     {"batch", 0, OPTION_TEXT, "N", "batch size, in the place of the example's with which the model was exported"},
     {"untie", 0, OPTION_LIST, "auto|never|GLOB", "initializers that the exporter merged become separate variables"},
@@ -116,6 +118,18 @@ static bool read_batchnorm(struct diag *d, const struct options *o, enum batchno
            diag_error(d, NULL, "--batchnorm %s: expected train or frozen", text);
 }
 
+static bool read_statistics(struct diag *d, const struct options *o, enum statistics_kind *out)
+{
+    static const char *const names[] = {"auto", "keep", "reset"};
+    const char *const text = option_text(o, "batchnorm-statistics");
+    for (int i = 0; text && i < 3; i++)
+        if (str_equal(text, names[i])) {
+            *out = (enum statistics_kind)i;
+            return true;
+        }
+    return !text || diag_error(d, NULL, "--batchnorm-statistics %s: expected auto, keep or reset", text);
+}
+
 static void read_globs(struct arena *a, const struct options *o, const char *name, glob_list *out)
 {
     const text_list l = option_list(o, name);
@@ -152,6 +166,7 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     read_globs(&s->arena, o, "tie", &p->tie);
     bool ok = read_loss(d, o, &p->loss);
     ok = read_batchnorm(d, o, &p->batchnorm) && ok;
+    ok = read_statistics(d, o, &p->statistics) && ok;
     ok = read_integer(d, o, "batch", 1, &p->batch) && ok;
     ok = optimizer_parse(d, &s->arena, optimizer ? optimizer : "sgd", &p->optimizer) && ok;
     ok = read_target_type(d, o, &p->target_type) && ok;

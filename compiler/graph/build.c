@@ -119,14 +119,33 @@ struct value *build_transpose(struct builder *b, struct value *x, const int *per
     return build_value(b, "Transpose", ATTRS(attr_ints("perm", wide, (size_t)x->shape.rank)), &x, 1);
 }
 
+/* The shape without the axes, or with 1 in their place. */
+static struct shape reduced_shape(const struct shape *s, uint32_t axes, bool keepdims)
+{
+    struct shape out = {.rank = 0};
+    for (int d = 0; d < s->rank; d++)
+        if (!(axes >> d & 1u))
+            out.dim[out.rank++] = s->dim[d];
+        else if (keepdims)
+            out.dim[out.rank++] = 1;
+    return out;
+}
+
 /* No axes means none, not all as for a ReduceSum without the input. */
 struct value *build_reduce_sum(struct builder *b, struct value *x, const int *axes, size_t count, bool keepdims)
 {
     if (count == 0)
         return x;
     int64_t wide[SHAPE_MAX_RANK];
-    for (size_t i = 0; i < count; i++)
+    uint32_t along = 0;
+    for (size_t i = 0; i < count; i++) {
         wide[i] = axes[i];
+        along |= 1u << axes[i];
+    }
+    if (x->zero_sum != 0 && (x->zero_sum & ~along) == 0) {
+        const struct shape s = reduced_shape(&x->shape, along, keepdims);
+        return build_expand(b, build_scalar(b, x->dtype, 0), &s);
+    }
     return build_value(b, "ReduceSum", ATTRS(attr_int("keepdims", keepdims)),
                        (struct value *const[]){x, build_ints(b, wide, count)}, 2);
 }

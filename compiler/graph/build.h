@@ -42,6 +42,7 @@ struct value *build_full_like(struct builder *b, struct value *x, double number)
 /* Frequent shapes of code. */
 struct value *build_reshape(struct builder *b, struct value *x, const struct shape *to);   /* Reshape to constant dims; x itself if equal */
 struct value *build_transpose(struct builder *b, struct value *x, const int *perm);        /* rank entries */
+/* A constant 0 where x->zero_sum says so: the sum itself would be rounding errors, which an optimizer like Adam magnifies. */
 struct value *build_reduce_sum(struct builder *b, struct value *x, const int *axes, size_t count, bool keepdims);
 struct value *build_expand(struct builder *b, struct value *x, const struct shape *to);    /* x itself if equal */
 struct value *build_cast(struct builder *b, struct value *x, enum dtype to);               /* x itself if equal */

@@ -43,6 +43,7 @@ struct value {
     VEC(struct use) uses;          /* by nodes; outputs and bindings of the graph are looked at by graph_is_used() */
     int id;                        /* 0, 1, ... in order of creation: index for side tables of graph->value_count */
     bool specialised; /* VALUE_INPUT: the graph was built for this very `constant` (shape inputs under `verify`) */
+    uint32_t zero_sum;   /* bit d: summed over all these axes, the value is 0 in exact arithmetic; 0: nothing of the kind is known */
     uint32_t unknown_in; /* not known at compile time as of this fold_epoch of the program; 0: not asked yet */
 };
 

@@ -4,8 +4,9 @@
  * ReduceMean(X) and var ReduceMean(d * d) over all axes but C, the population's variance; and
  *   running_mean = input_mean * momentum + mean * (1 - momentum),  running_var likewise.
  * All in float (in double where an input is double); 1 - momentum is rounded once.
+ * With spatial = 0 (until version 8) each element of a sample is a channel of its own: everything is of shape [C, d...].
  * Spec: ONNX BatchNormalization-1, -6 (is_test), -7, -9 (training where more than Y is wanted), -14 (training_mode), -15; the
- * outputs saved_mean and saved_var of the old versions, mean and variance of the batch, stay available inside. */
+ * outputs saved_mean and saved_var of the old versions, mean and variance of the batch, and spatial stay available inside. */
 #include "ops/normalization_rules.h"
 
 #include <math.h>
@@ -26,8 +27,10 @@ static const struct op_attr attrs_1[] = {ATTR_CONSUMED, ATTR_EPSILON, ATTR_IS_TE
 static const struct op_attr attrs_6[] = {ATTR_EPSILON, ATTR_IS_TEST, ATTR_MOMENTUM, ATTR_SPATIAL, {0}};
 static const struct op_attr attrs_7[] = {ATTR_EPSILON, ATTR_MOMENTUM, ATTR_SPATIAL, {0}};
 static const struct op_attr attrs_9[] = {ATTR_EPSILON, ATTR_MOMENTUM, {0}};
-static const struct op_attr attrs[] = {
-    ATTR_EPSILON, ATTR_MOMENTUM, {.name = "training_mode", .type = ATTR_INT, .int_default = 0}, {0}};
+#define ATTR_TRAINING {.name = "training_mode", .type = ATTR_INT, .int_default = 0}
+static const struct op_attr attrs_14[] = {ATTR_EPSILON, ATTR_MOMENTUM, ATTR_TRAINING, {0}};
+/* As a node stands in a graph: with what no model of today can say. */
+static const struct op_attr attrs[] = {ATTR_EPSILON, ATTR_MOMENTUM, ATTR_SPATIAL, ATTR_TRAINING, {0}};
 
 #define PARAM(label, letter, marks) {.name = (label), .type = (letter), .dtypes = DTYPES_FLOATS, .flags = (marks)}
 #define UNUSED (PARAM_OPTIONAL | PARAM_OUTPUT_NOT_DIFF)
@@ -61,24 +64,13 @@ static void set_training(struct node *n, bool training)
         node_set_attr(n, attr_int("training_mode", 1));
 }
 
-/* With spatial = 0 every activation has statistics of its own; the same thing where there are no axes behind C. */
-static bool drop_spatial(struct upgrade_ctx *c)
-{
-    const struct attr *spatial = node_attr(c->node, "spatial");
-    const struct value *x = node_input(c->node, X);
-    if (spatial != NULL && spatial->i == 0 && x != NULL && x->shape.rank > 2)
-        return upgrade_error(c, "spatial = 0 (statistics per activation) is not supported for an input of rank %d", x->shape.rank);
-    node_remove_attr(c->node, "spatial");
-    return true;
-}
-
 /* Training unless is_test = 1. */
 static bool upgrade_is_test(struct upgrade_ctx *c)
 {
     const struct attr *is_test = node_attr(c->node, "is_test");
     set_training(c->node, is_test == NULL || is_test->i == 0);
     node_remove_attr(c->node, "is_test");
-    return drop_spatial(c);
+    return true;
 }
 
 /* Training where anything but Y is asked for. A node that comes from is_test says it already. */
@@ -88,16 +80,16 @@ static bool upgrade_by_outputs(struct upgrade_ctx *c)
     for (size_t o = 1; o < c->node->outputs.count; o++)
         more = more || c->node->outputs.data[o] != NULL;
     set_training(c->node, more);
-    return drop_spatial(c);
+    return true;
 }
 
 static const struct op_version versions[] = {
     {.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_drop_consumed_inputs},
     {.since = 6, .dtypes = FLOATS_1, .attrs = attrs_6, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_is_test},
-    {.since = 7, .dtypes = FLOATS_1, .attrs = attrs_7, .inputs = inputs_1, .outputs = outputs_1, .upgrade = drop_spatial},
+    {.since = 7, .dtypes = FLOATS_1, .attrs = attrs_7, .inputs = inputs_1, .outputs = outputs_1},
     {.since = 9, .dtypes = FLOATS_1, .attrs = attrs_9, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_by_outputs},
-    {.since = 14, .inputs = inputs_14, .outputs = outputs_14},
-    {.since = 15, .outputs = outputs_14},
+    {.since = 14, .attrs = attrs_14, .inputs = inputs_14, .outputs = outputs_14},
+    {.since = 15, .attrs = attrs_14, .outputs = outputs_14},
     {0}};
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------- */
@@ -107,24 +99,25 @@ static bool is_training(const struct node *n)
     return op_attr_int(n, "training_mode") != 0;
 }
 
-static int channel_axis(const struct shape *x)
+/* Of scale, bias and statistics: [C], with spatial = 0 [C, d...]; [N] is [N, 1]. */
+static struct shape channel_shape(const struct node *n)
 {
-    return x->rank == 1 ? -1 : 1; /* [N] is [N, 1] */
-}
-
-static int64_t channels_of(const struct shape *x)
-{
-    return x->rank == 1 ? 1 : x->dim[1];
+    const struct shape *x = &node_input(n, X)->shape;
+    struct shape s = {.rank = 1, .dim = {x->rank == 1 ? 1 : x->dim[1]}};
+    if (op_attr_int(n, "spatial") == 0)
+        for (int d = 2; d < x->rank; d++)
+            s.dim[s.rank++] = x->dim[d];
+    return s;
 }
 
 static bool check_vectors(struct infer_ctx *c)
 {
-    const int64_t channels = channels_of(infer_shape(c, X));
+    const struct shape expected = channel_shape(c->node);
     for (int i = SCALE; i <= VAR; i++)
-        if (!shape_equal(infer_shape(c, i), &SHAPE(channels))) {
+        if (!shape_equal(infer_shape(c, i), &expected)) {
             struct arena text = {0};
-            infer_error(c, "input %d '%s' has shape %s, expected [%lld]: one number for each channel of input 0 '%s'", i,
-                        infer_in(c, i)->name, shape_text(&text, infer_shape(c, i)), (long long)channels, infer_in(c, X)->name);
+            infer_error(c, "input %d '%s' has shape %s, expected %s: one number for each channel of input 0 '%s'", i,
+                        infer_in(c, i)->name, shape_text(&text, infer_shape(c, i)), shape_text(&text, &expected), infer_in(c, X)->name);
             arena_free(&text);
             return false;
         }
@@ -137,7 +130,7 @@ static bool batch_normalization_infer(struct infer_ctx *c)
         return infer_error(c, "input 0 '%s' is a scalar, expected a batch", infer_in(c, X)->name);
     if (!check_vectors(c))
         return false;
-    const struct shape s = SHAPE(channels_of(infer_shape(c, X)));
+    const struct shape s = channel_shape(c->node);
     for (int o = RUNNING_MEAN; o <= SAVED_VAR; o++) {
         if (node_output(c->node, (size_t)o) != NULL && !is_training(c->node))
             return infer_error(c, "output %d is wanted, but without training_mode = 1 there is only Y", o);
@@ -150,19 +143,22 @@ static bool batch_normalization_infer(struct infer_ctx *c)
 
 /* ---- as other nodes ----------------------------------------------------------------------------------------------- */
 
-/* The operands in the type that is computed in, vectors as [1, C, 1...]. */
+/* The operands in the type that is computed in, vectors as [1, C, 1...] or [1, C, d...]. */
 struct batch {
     struct builder *b;
     const struct node *node;
-    struct axis_set along; /* all axes but C */
+    struct axis_set along; /* all axes of X that the vectors do not have */
+    struct shape channels; /* of the vectors as they are given */
     int64_t count;         /* elements along them */
     struct value *x, *scale, *bias, *mean, *var, *deviation /* x - mean */, *inverse /* 1 / sqrt(var + epsilon) */;
 };
 
 static struct value *vector(const struct batch *t, struct value *v)
 {
-    const int rank = t->x->shape.rank, axis = channel_axis(&t->x->shape);
-    return build_cast(t->b, axis < 0 ? v : norm_on_axis(t->b, v, axis, rank), t->x->dtype);
+    struct shape s = t->x->shape;
+    for (size_t i = 0; i < t->along.count; i++)
+        s.dim[t->along.axis[i]] = 1;
+    return build_cast(t->b, build_reshape(t->b, v, &s), t->x->dtype);
 }
 
 static struct value *operand(const struct batch *t, int i)
@@ -173,10 +169,10 @@ static struct value *operand(const struct batch *t, int i)
 /* All but mean and what depends on it. */
 static struct batch batch_of(struct builder *b, const struct node *n)
 {
-    struct batch t = {.b = b, .node = n, .x = build_cast(b, node_input(n, X), norm_dtype(n))};
+    struct batch t = {.b = b, .node = n, .x = build_cast(b, node_input(n, X), norm_dtype(n)), .channels = channel_shape(n)};
     const struct shape *s = &t.x->shape;
     for (int d = 0; d < s->rank; d++)
-        if (d != channel_axis(s))
+        if (d == 0 || d > t.channels.rank)
             t.along.axis[t.along.count++] = d;
     t.count = norm_count(s, &t.along);
     t.scale = operand(&t, SCALE);
@@ -209,7 +205,7 @@ static void take_moments(struct batch *t)
 
 static struct value *as_vector(const struct batch *t, struct value *v)
 {
-    return build_reshape(t->b, v, &SHAPE(channels_of(&t->x->shape)));
+    return build_reshape(t->b, v, &t->channels);
 }
 
 static struct value *running(const struct batch *t, int input, struct value *now)
@@ -243,12 +239,16 @@ static struct value *share(const struct batch *t, struct value *v)
 
 /* Of the batch, with s = sum(dy) and p = sum(dy * d) over a channel of n elements, r = 1 / sqrt(var + epsilon):
  *   dX = r * scale * ((dy - s / n) - d * (p * r * r / n))
+ * whose sum over a channel is 0, since adding a constant to a channel changes nothing: a bias in front has no gradient;
  * and from adjoints of the statistics themselves (as gradients of gradients have them) dmean / n + dvar * 2 d / n. */
 static bool training_grad_x(struct grad_ctx *c, const struct batch *t, struct value *dy, struct value *s, struct value *p)
 {
     struct value *pull = share(t, build(t, "Mul", p, build(t, "Mul", t->inverse, t->inverse)));
     struct value *centred = build(t, "Sub", build(t, "Sub", dy, share(t, s)), build(t, "Mul", t->deviation, pull));
-    bool ok = grad_accumulate(c, X, build(t, "Mul", centred, build(t, "Mul", t->inverse, t->scale)));
+    struct value *dx = build(t, "Mul", centred, build(t, "Mul", t->inverse, t->scale));
+    for (size_t i = 0; i < t->along.count; i++)
+        dx->zero_sum |= 1u << t->along.axis[i];
+    bool ok = grad_accumulate(c, X, dx);
     if (grad_has_output(c, SAVED_MEAN))
         ok = ok && grad_accumulate(c, X, share(t, vector(t, grad_of_output(c, SAVED_MEAN))));
     if (grad_has_output(c, SAVED_VAR)) {
@@ -296,8 +296,9 @@ struct runs {
 
 static struct runs runs_of(struct eval_ctx *c)
 {
-    const struct shape *s = &c->in[X]->shape;
-    struct runs r = {.channels = channels_of(s), .length = shape_count_range(s, s->rank < 2 ? 1 : 2, s->rank), .starts = s->dim[0]};
+    const struct shape *s = &c->in[X]->shape, channels = channel_shape(c->node);
+    const int behind = channels.rank < s->rank ? channels.rank + 1 : s->rank;
+    struct runs r = {.channels = shape_count(&channels), .length = shape_count_range(s, behind, s->rank), .starts = s->dim[0]};
     r.start = arena_array(c->scratch, int64_t, (size_t)r.starts);
     return r;
 }
@@ -344,6 +345,7 @@ static bool batch_normalization_eval(struct eval_ctx *c)
 
 #define OPERANDS "float[5,3] x, float[3] s, float[3] b, float[3] m, float[3] v"
 #define IMAGES "double[2,3,2,5] x, double[3] s, double[3] b, double[3] m, double[3] v"
+#define ACTIVATIONS "double[4,3,2] x, double[3,2] s, double[3,2] b, double[3,2] m, double[3,2] v"
 #define FEED "normal,normal,normal,normal,positive"
 /* The running statistics carry no gradient, so a sum that contains them has another derivative than what flows: no_gradient. */
 static const struct op_sample samples[] = {
@@ -367,8 +369,13 @@ static const struct op_sample samples[] = {
     {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <is_test = 1> (x, s, b, m, v) }", .opset = 6, .feed = FEED},
     {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <consumed_inputs = [0]> (x, s, b, m, v) }", .opset = 1,
      .feed = FEED},
+    {.text = "g (" ACTIVATIONS ") => (double[4,3,2] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 7, .feed = FEED},
+    {.text = "g (" ACTIVATIONS ") => (double[4,3,2] y, double[3,2] rm) { y, rm = BatchNormalization <spatial = 0> (x, s, b, m, v) }",
+     .opset = 8, .feed = FEED, .no_gradient = true},
+    {.text = "g (" ACTIVATIONS ") => (double[4,3,2] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 6, .feed = FEED},
     {.text = "g (" IMAGES ") => (double[2,3,2,5] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 7,
-     .error = "spatial = 0"},
+     .error = "expected [3,2,5]"},
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 9, .error = "spatial"},
     {.text = "g (" OPERANDS ") => (float[5,3] y, float[3] rm) { y, rm = BatchNormalization(x, s, b, m, v) }",
      .error = "without training_mode = 1"},
     {.text = "g (float[5,3] x, float[4] s) => (float[5,3] y) { y = BatchNormalization(x, s, s, s, s) }", .error = "expected [3]"},

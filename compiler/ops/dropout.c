@@ -1,8 +1,8 @@
 /* Dropout. In training, with u drawn per element as by RandomUniform in float:
  *   mask = u >= ratio,  output = mask ? data * scale : 0,  scale = 1 / (1 - ratio) in data's type
  * otherwise output = data and mask is all true. What is not known at compile time is decided by Where at run time.
- * Spec: ONNX Dropout-1, -6 (attributes ratio and is_test), -7 (inference only), -10 (mask is bool), -12 (ratio and training_mode
- * are inputs), -13, -22. A node in inference form draws nothing. */
+ * Spec: ONNX Dropout-1, -6 (attributes ratio and is_test), -7 (inference only), -10 (mask is bool; of data's type before), -12
+ * (ratio and training_mode are inputs), -13, -22. A node in inference form draws nothing. */
 #include "ops/random_rules.h"
 
 /* ---- schema ------------------------------------------------------------------------------------------------------- */
@@ -15,7 +15,10 @@ static const struct op_attr attrs_1[] = {
     {.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true}, ATTR_IS_TEST, ATTR_RATIO, {0}};
 static const struct op_attr attrs_6[] = {ATTR_IS_TEST, ATTR_RATIO, {0}};
 static const struct op_attr attrs_7[] = {ATTR_RATIO, {0}};
-static const struct op_attr attrs[] = {{.name = "seed", .type = ATTR_INT, .no_default = true}, {0}};
+#define ATTR_SEED {.name = "seed", .type = ATTR_INT, .no_default = true}
+static const struct op_attr attrs_12[] = {ATTR_SEED, {0}};
+/* As a node stands in a graph: the mask of the versions before 10 has the type of data. */
+static const struct op_attr attrs[] = {ATTR_SEED, {.name = "mask_of_data", .type = ATTR_INT, .int_default = 0}, {0}};
 
 #define DATA {.name = "data", .type = 'T', .dtypes = DTYPES_FLOATS}
 static const struct op_param inputs_1[] = {DATA, {0}};
@@ -24,24 +27,25 @@ static const struct op_param inputs[] = {
     {.name = "ratio", .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF},
     {.name = "training_mode", .dtypes = DTYPES_BOOL, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF},
     {0}};
+#define MASK(set) {.name = "mask", .dtypes = (set), .flags = PARAM_OPTIONAL | PARAM_OUTPUT_NOT_DIFF}
+static const struct op_param outputs_1[] = {
+    {.name = "output", .type = 'T', .dtypes = DTYPES_FLOATS}, MASK(DTYPES_FLOATS), {0}};
+static const struct op_param outputs_10[] = {
+    {.name = "output", .type = 'T', .dtypes = DTYPES_FLOATS}, MASK(DTYPES_BOOL), {0}};
 static const struct op_param outputs[] = {
-    {.name = "output", .type = 'T', .dtypes = DTYPES_FLOATS},
-    {.name = "mask", .dtypes = DTYPES_BOOL, .flags = PARAM_OPTIONAL | PARAM_OUTPUT_NOT_DIFF},
-    {0}};
+    {.name = "output", .type = 'T', .dtypes = DTYPES_FLOATS}, MASK(DTYPES_FLOATS | DTYPES_BOOL), {0}};
 
-static bool refuse_old_mask(struct upgrade_ctx *c)
+static void keep_old_mask(struct upgrade_ctx *c)
 {
-    if (node_output(c->node, 1) == NULL)
-        return true;
-    return upgrade_error(c, "the output 'mask' of Dropout before version 10, which has the type of data, is not supported");
+    if (node_output(c->node, 1) != NULL)
+        node_set_attr(c->node, attr_int("mask_of_data", 1));
 }
 
 /* Training unless is_test = 1. */
 static bool upgrade_is_test(struct upgrade_ctx *c)
 {
     struct node *n = c->node;
-    if (!refuse_old_mask(c))
-        return false;
+    keep_old_mask(c);
     const struct attr *ratio = node_attr(n, "ratio"), *is_test = node_attr(n, "is_test");
     const double r = ratio != NULL ? ratio->f : 0.5;
     const bool training = is_test == NULL || is_test->i == 0;
@@ -62,17 +66,18 @@ static bool upgrade_inference(struct upgrade_ctx *c)
 
 static bool upgrade_7(struct upgrade_ctx *c)
 {
-    return refuse_old_mask(c) && upgrade_inference(c);
+    keep_old_mask(c);
+    return upgrade_inference(c);
 }
 
 static const struct op_version versions[] = {
-    {.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1, .inputs = inputs_1, .upgrade = upgrade_drop_consumed_inputs},
-    {.since = 6, .dtypes = FLOATS_1, .attrs = attrs_6, .inputs = inputs_1, .upgrade = upgrade_is_test},
-    {.since = 7, .dtypes = FLOATS_1, .attrs = attrs_7, .inputs = inputs_1, .upgrade = upgrade_7},
-    {.since = 10, .dtypes = FLOATS_1, .attrs = attrs_7, .inputs = inputs_1, .upgrade = upgrade_inference},
-    {.since = 12, .dtypes = FLOATS_1},
-    {.since = 13},
-    {.since = 22},
+    {.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_drop_consumed_inputs},
+    {.since = 6, .dtypes = FLOATS_1, .attrs = attrs_6, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_is_test},
+    {.since = 7, .dtypes = FLOATS_1, .attrs = attrs_7, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_7},
+    {.since = 10, .dtypes = FLOATS_1, .attrs = attrs_7, .inputs = inputs_1, .outputs = outputs_10, .upgrade = upgrade_inference},
+    {.since = 12, .dtypes = FLOATS_1, .attrs = attrs_12, .outputs = outputs_10},
+    {.since = 13, .attrs = attrs_12, .outputs = outputs_10},
+    {.since = 22, .attrs = attrs_12, .outputs = outputs_10},
     {0}};
 
 static bool check_scalar(struct infer_ctx *c, int i)
@@ -95,8 +100,9 @@ static bool check_ratio(struct infer_ctx *c)
 
 static bool dropout_infer(struct infer_ctx *c)
 {
+    const enum dtype mask = op_attr_int(c->node, "mask_of_data") ? infer_in(c, 0)->dtype : DTYPE_BOOL;
     return check_scalar(c, 1) && check_scalar(c, 2) && check_ratio(c) && infer_out(c, 0, DTYPE_UNDEFINED, infer_shape(c, 0)) &&
-           infer_out(c, 1, DTYPE_BOOL, infer_shape(c, 0));
+           infer_out(c, 1, mask, infer_shape(c, 0));
 }
 
 /* ---- as other nodes ----------------------------------------------------------------------------------------------- */
@@ -140,7 +146,10 @@ static bool dropout_grad(struct grad_ctx *c)
 {
     const enum mode mode = mode_of(c->node);
     struct value *dy = grad_of_output(c, 0);
-    return grad_accumulate(c, 0, mode == MODE_INFERENCE ? dy : build_dropped(c->b, c->node, dy, grad_output(c, 1), mode));
+    if (mode == MODE_INFERENCE)
+        return grad_accumulate(c, 0, dy);
+    struct value *mask = build_cast(c->b, grad_output(c, 1), DTYPE_BOOL);
+    return grad_accumulate(c, 0, build_dropped(c->b, c->node, dy, mask, mode));
 }
 
 static struct value *draw_mask(struct expand_ctx *c, enum mode mode)
@@ -158,17 +167,22 @@ static struct value *draw_mask(struct expand_ctx *c, enum mode mode)
     return build(c, "Or", keep, build(c, "Not", scalar_input(c->b, c->node, 2)));
 }
 
+static bool expand_mask(struct expand_ctx *c, struct value *mask)
+{
+    return !expand_wants(c, 1) || expand_out(c, 1, build_cast(c->b, mask, node_output(c->node, 1)->dtype));
+}
+
 static bool dropout_expand(struct expand_ctx *c)
 {
     const enum mode mode = mode_of(c->node);
     struct value *x = expand_in(c, 0);
     if (mode == MODE_INFERENCE) {
-        if (expand_wants(c, 1) && !expand_out(c, 1, build_expand(c->b, build_scalar(c->b, DTYPE_BOOL, 1), &x->shape)))
+        if (!expand_mask(c, build_expand(c->b, build_scalar(c->b, DTYPE_BOOL, 1), &x->shape)))
             return false;
         return expand_out(c, 0, build(c, "Identity", x));
     }
     struct value *mask = draw_mask(c, mode);
-    if (expand_wants(c, 1) && !expand_out(c, 1, mask))
+    if (!expand_mask(c, mask))
         return false;
     return !expand_wants(c, 0) || expand_out(c, 0, build_dropped(c->b, c->node, x, mask, mode));
 }
@@ -181,13 +195,16 @@ static bool dropout_eval(struct eval_ctx *c)
     const double ratio = eval_has(c, 1) ? eval_f(c, 1)[0] : 0.5, least = (double)(float)ratio;
     const bool training = eval_has(c, 2) && eval_i(c, 2)[0] != 0 && ratio != 0;
     const double scale = eval_round_to(c, x->dtype, 1 / eval_round_to(c, x->dtype, 1 - eval_round_to(c, x->dtype, ratio)));
-    double *y = eval_out_f(c, 0);
-    int64_t *mask = eval_out_i(c, 1);
+    const bool of_data = op_attr_int(c->node, "mask_of_data") != 0;
+    double *y = eval_out_f(c, 0), *float_mask = of_data ? eval_out_f(c, 1) : NULL;
+    int64_t *mask = of_data ? NULL : eval_out_i(c, 1);
     random_start_eval(c);
     for (int64_t k = 0; k < x->count; k++) {
         const bool keep = !training || eval_uniform(c, DTYPE_FLOAT, k) >= least;
         if (mask != NULL)
             mask[k] = keep;
+        if (float_mask != NULL)
+            float_mask[k] = keep;
         if (y != NULL)
             y[k] = !training ? x->f[k] : keep ? eval_round_to(c, x->dtype, x->f[k] * scale) : 0;
     }
@@ -208,7 +225,10 @@ static const struct op_sample samples[] = {
     {.text = "g (float[30] x) => (float[30] y) { y = Dropout <ratio = 0.1> (x) }", .opset = 6},
     {.text = "g (float[30] x) => (float[30] y) { y = Dropout <ratio = 0.1, is_test = 1> (x) }", .opset = 1},
     {.text = "g (float[30] x) => (float[30] y, bool[30] m) { y, m = Dropout <ratio = 0.1> (x) }", .opset = 10},
-    {.text = "g (float[3] x) => (float[3] y, float[3] m) { y, m = Dropout(x) }", .opset = 7, .error = "mask"},
+    {.text = "g (float[3] x) => (float[3] y, float[3] m) { y, m = Dropout(x) }", .opset = 7},
+    {.text = "g (double[30] x) => (double[30] y, double[30] m) { y, m = Dropout <ratio = 0.3> (x) }", .opset = 6},
+    {.text = "g (float[30] x) => (float[30] y) { y, unread = Dropout <ratio = 0.3, consumed_inputs = [0]> (x) }", .opset = 1},
+    {.text = "g (float[3] x) => (float[3] y) { y = Dropout <mask_of_data = 1> (x) }", .error = "mask_of_data"},
     {.text = "g (float[3] x) => (float[3] y) { r = Constant <value_float = 1.0> () y = Dropout(x, r) }", .error = "less than 1"},
     {.text = "g (float[3] x, float[2] r) => (float[3] y) { y = Dropout(x, r) }", .error = "expected a scalar"},
     {.text = "g (float[3,5] x) => (float[3,5] y) { y = Dropout <ratio = 0.3> (x) }", .opset = 9},

@@ -39,13 +39,18 @@ static void examine_merged(struct doctor *x)
 {
     merged_list all = {0};
     find_merged(&x->edit, &all);
-    for (size_t i = 0; i < all.count; i++)
-        add(x,
-            arena_printf(
-                x->arena,
-                "initializer '%s' also stands for %s: merged because they were equal, they would be trained as one",
-                all.data[i].kept, names_text(x->arena, all.data[i].others.data, all.data[i].others.count, MOST_NAMED)),
-            "prepare --untie auto makes them variables of their own again");
+    for (size_t i = 0; i < all.count; i++) {
+        name_list others = {0};
+        for (size_t k = 0; k < all.data[i].others.count; k++)
+            if (is_parameter_of_both(&x->edit, &all.data[i], all.data[i].others.data[k]))
+                vec_push(x->arena, &others, all.data[i].others.data[k]);
+        if (others.count > 0)
+            add(x,
+                arena_printf(x->arena,
+                             "initializer '%s' also stands for %s: merged because they were equal, they would be trained as one",
+                             all.data[i].kept, named(x, &others)),
+                "prepare --untie auto makes them variables of their own again");
+    }
 }
 
 static void examine_ties(struct doctor *x)
@@ -152,6 +157,15 @@ static void examine_forms(struct doctor *x)
             arena_printf(x->arena, "%s: stored statistics are what infer() uses",
                          count_of(x, norms, "BatchNormalization node")),
             "prepare trains with the statistics of the batch; --batchnorm frozen keeps the stored ones");
+    const size_t spoiled = spoiled_statistics(&x->view);
+    if (spoiled > 0)
+        add(x,
+            arena_printf(x->arena,
+                         "running statistics of %s are one update away from 0 and 1: the exporter ran a fresh network on its "
+                         "example",
+                         count_of(x, spoiled, "BatchNormalization node")),
+            "prepare starts them from 0 and 1 again (--batchnorm-statistics keep does not); or export with "
+            "training=torch.onnx.TrainingMode.PRESERVE after net.train() and m.eval() for each BatchNorm m of net.modules()");
     if (half.count > 0)
         add(x,
             arena_printf(x->arena, "%s of less than 32 bits: %s; only float and double are trained",
@@ -186,7 +200,7 @@ static void examine_batch(struct doctor *x, const struct import_options *o)
 void examine_export(struct arena *a, struct model *m, const struct import_options *o, finding_list *out)
 {
     struct diag silent = {.arena = a};
-    struct doctor x = {.arena = a, .model = m, .view = {.arena = a, .model = m, .producers.arena = a}, .findings = out};
+    struct doctor x = {.arena = a, .model = m, .view = {.arena = a, .model = m, .opset = model_opset(&m->opsets, ""), .producers.arena = a}, .findings = out};
     edit_begin(&x.edit, &silent, a, m, NULL);
     for (size_t i = 0; i < m->graph->nodes.count; i++)
         for (size_t k = 0; k < m->graph->nodes.data[i]->outputs.count; k++)

@@ -60,6 +60,10 @@ enum initialize_kind { INITIALIZE_KEEP, INITIALIZE_HE, INITIALIZE_GLOROT };
 /* BatchNormalization of the main graph in a step: with the statistics of the batch, or with the stored ones. */
 enum batchnorm_kind { BATCHNORM_TRAIN, BATCHNORM_FROZEN };
 
+/* What running statistics start from: 0 and 1, or what the model has. AUTO resets those that the export of a fresh network has
+ * moved, see spoiled_statistics(). */
+enum statistics_kind { STATISTICS_AUTO, STATISTICS_KEEP, STATISTICS_RESET };
+
 typedef VEC(const char *) glob_list;
 
 struct prepare_options {
@@ -85,6 +89,7 @@ struct prepare_options {
     int64_t accumulate; /* parts that a step goes through its batch in; 0, 1: no parts */
     bool evaluate;      /* an entry that computes loss and accuracy and changes nothing */
     enum batchnorm_kind batchnorm;
+    enum statistics_kind statistics;
     glob_list untie, tie;   /* see tie.h */
     int64_t batch;          /* in the place of the example's, see rebatch.h; 0: as it is */
     const char *names_from; /* .safetensors, see names.h; NULL: none */

@@ -129,6 +129,9 @@ void find_constant_weights(const struct preparer *p, struct map *out);
 
 /* ---- training_form.c: BatchNormalization and Dropout ---- */
 
+/* Did an export in training form run a fresh network, and so move its running statistics away from 0 and 1? How many
+ * BatchNormalization nodes are concerned; 0: no. Reads model, producers and opset only. */
+size_t spoiled_statistics(const struct preparer *p);
 /* The main graph takes inference form; says which nodes a step has in training form. */
 void plan_training_form(struct preparer *p);
 /* Copies the main graph into the algorithm from those nodes on; the loss reads the copy. */

@@ -40,6 +40,22 @@ static void index_identities(const struct edit *e, struct map *identities)
             map_set(identities, g->nodes.data[i]->outputs.data[0], g->nodes.data[i]);
 }
 
+/* Running statistics: what the exporter merges with a weight, because both are 1, must not be trained with it. */
+static bool is_statistic(const struct edit *e, const char *name)
+{
+    const struct model_graph *const g = e->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++)
+        for (size_t k = 3; is_op(g->nodes.data[i], "BatchNormalization") && k < 5 && k < g->nodes.data[i]->inputs.count; k++)
+            if (str_equal(g->nodes.data[i]->inputs.data[k], name))
+                return true;
+    return false;
+}
+
+bool is_parameter_of_both(const struct edit *e, const struct merged *m, const char *other)
+{
+    return !is_statistic(e, m->kept) && !is_statistic(e, other);
+}
+
 void find_merged(struct edit *e, merged_list *out)
 {
     struct map identities = {.arena = e->arena}, places = {.arena = e->arena};
@@ -124,14 +140,19 @@ bool untie_initializers(struct edit *e, const char *const *which, size_t count)
         return false;
     for (size_t i = 0; i < all.count; i++) {
         const struct merged *const m = &all.data[i];
-        if (count == 0)
-            warn_merged(e, m);
+        struct merged left = {.kept = m->kept};
         for (size_t k = 0; k < m->others.count; k++) {
-            if (!is_wanted(which, count, m->others.data[k]))
+            const char *const name = m->others.data[k];
+            const bool by_itself = count == 0 && !is_parameter_of_both(e, m, name);
+            if (!by_itself && !is_wanted(which, count, name)) {
+                vec_push(e->arena, &left.others, name);
                 continue;
-            separate(e, m, m->others.data[k]);
-            edit_say(e, "'%s' is a variable of its own, not '%s'", m->others.data[k], m->kept);
+            }
+            separate(e, m, name);
+            edit_say(e, "'%s' is a variable of its own, not '%s'%s", name, m->kept, by_itself ? ": one is a running statistic" : "");
         }
+        if (count == 0 && left.others.count > 0)
+            warn_merged(e, &left);
     }
     return true;
 }

@@ -27,12 +27,15 @@ typedef VEC(struct tie) tie_list;
 
 /* Float initializers that other names of the main graph stand for, by Identity nodes. */
 void find_merged(struct edit *e, merged_list *out);
+/* Is neither of the two a running statistic? Such are separated without being asked. */
+bool is_parameter_of_both(const struct edit *e, const struct merged *m, const char *other);
 /* Equal float matrices. Tensors of one repeated number are no sign of anything. */
 void find_ties(struct edit *e, tie_list *out);
 /* "A=B" or "A=B^T", as --tie takes it. */
 const char *tie_text(struct arena *a, const struct tie *t);
 
-/* --untie: "auto", "never" or patterns for the names to separate. None at all: a warning names what is merged. */
+/* --untie: "auto", "never" or patterns for the names to separate. None at all: running statistics are separated, which are no
+ * parameters, and a warning names what else is merged. */
 bool untie_initializers(struct edit *e, const char *const *which, size_t count) MUST_USE;
 /* --tie, each "A=B" or "A=B^T"; what looks tied and is not named is warned of. */
 bool tie_initializers(struct edit *e, const char *const *ties, size_t count) MUST_USE;

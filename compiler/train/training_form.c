@@ -14,10 +14,12 @@
 
 enum {
     BATCHNORM_MODE_OPSET = 14,
-    DROPOUT_MODE_OPSET = 12, /* before, Dropout had only the inference form */
+    DROPOUT_MODE_OPSET = 12, /* before, Dropout had only the inference form: a step has it in other nodes */
     MEAN = 3,                /* inputs of BatchNormalization */
     VARIANCE = 4
 };
+
+static const double USUAL_MOMENTUM = 0.9, USUAL_RATIO = 0.5;
 
 /* ---- forms ----------------------------------------------------------------------------------------------------------
  */
@@ -60,8 +62,7 @@ static bool has_read_extras(const struct preparer *p, const struct model_node *n
 /* Dropout whose mode is decided while it runs is left alone. */
 static bool has_fixed_mode(const struct preparer *p, const struct model_node *n)
 {
-    return p->opset >= DROPOUT_MODE_OPSET &&
-           (n->inputs.count < 3 || n->inputs.data[2][0] == '\0' || constant_input(p, n, 2));
+    return n->inputs.count < 3 || n->inputs.data[2][0] == '\0' || constant_input(p, n, 2);
 }
 
 static bool is_training_dropout(const struct preparer *p, const struct model_node *n)
@@ -70,8 +71,16 @@ static bool is_training_dropout(const struct preparer *p, const struct model_nod
     return mode && mode->count == 1 && tensor_get_int(mode, 0) != 0;
 }
 
+static double attribute_float(const struct model_node *n, const char *name, double fallback)
+{
+    const struct model_attr *const a = node_attribute(n, name);
+    return a && a->type == ATTR_FLOAT ? (double)a->f : fallback;
+}
+
 static bool drops_nothing(const struct preparer *p, const struct model_node *n)
 {
+    if (p->opset < DROPOUT_MODE_OPSET)
+        return attribute_float(n, "ratio", USUAL_RATIO) == 0;
     const struct tensor *const ratio = constant_input(p, n, 1);
     return ratio && ratio->count == 1 && tensor_get_double(ratio, 0) == 0;
 }
@@ -95,11 +104,99 @@ static void to_inference_form(struct preparer *p, struct model_node *n)
     }
 }
 
+/* ---- statistics -----------------------------------------------------------------------------------------------------
+ */
+
+static bool is_batchnorm(const struct model_node *n)
+{
+    return is_op(n, "BatchNormalization") && n->outputs.count > 0 && n->inputs.count > VARIANCE;
+}
+
+/* After one update from 1 by a batch of variance v >= 0: var = momentum + (1 - momentum) v, as the exporter rounds it. */
+static bool may_be_one_update(const struct tensor *var, double momentum)
+{
+    const double least = momentum * (1 - 1e-6);
+    for (int64_t i = 0; i < var->count; i++)
+        if (!(tensor_get_double(var, i) >= least))
+            return false;
+    return true;
+}
+
+static bool is_all(const struct tensor *t, double x)
+{
+    for (int64_t i = 0; i < t->count; i++)
+        if (tensor_get_double(t, i) != x)
+            return false;
+    return true;
+}
+
+/* torch.onnx.export(..., training=TrainingMode.TRAINING) runs the network once, on the example. In a network that was trained some
+ * channel has a variance below the momentum, as a rule. */
+size_t spoiled_statistics(const struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    size_t count = 0;
+    bool moved = false;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        if (!is_batchnorm(n))
+            continue;
+        const struct model_initializer *const var = model_find_initializer(g, n->inputs.data[VARIANCE]);
+        if (!var || !is_training_batchnorm(p, n) ||
+            !may_be_one_update(var->tensor, attribute_float(n, "momentum", USUAL_MOMENTUM)))
+            return 0;
+        moved = moved || !is_all(var->tensor, 1);
+        count++;
+    }
+    return moved ? count : 0;
+}
+
+static void set_all(struct preparer *p, const char *name, double x)
+{
+    struct model_initializer *const init = model_find_initializer(p->model->graph, name);
+    if (!init)
+        return;
+    struct tensor *const t = tensor_new(p->arena, init->tensor->dtype, &init->tensor->shape);
+    for (int64_t i = 0; i < t->count; i++)
+        tensor_set_double(t, i, x);
+    init->tensor = t;
+    init->external_location = NULL;
+}
+
+/* Before the nodes are brought to inference form. Frozen statistics are no start of anything: only `reset` touches them. */
+static void reset_statistics(struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    const enum statistics_kind how = p->options->statistics;
+    const bool frozen = p->options->batchnorm == BATCHNORM_FROZEN;
+    size_t count = how == STATISTICS_AUTO ? spoiled_statistics(p) : 0;
+    if (count > 0)
+        say(p,
+            frozen ? "note: %zu BatchNormalization: the stored statistics, which a step uses, come from the exporter's own run on its "
+                     "example (--batchnorm-statistics reset: 0 and 1)"
+                   : "%zu BatchNormalization: running statistics start from 0 and 1; those of the model come from the exporter's own "
+                     "run on its example (--batchnorm-statistics keep starts from them)",
+            count);
+    if (how != STATISTICS_RESET && (count == 0 || frozen))
+        return;
+    count = 0;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        if (!is_batchnorm(n))
+            continue;
+        set_all(p, n->inputs.data[MEAN], 0);
+        set_all(p, n->inputs.data[VARIANCE], 1);
+        count++;
+    }
+    if (how == STATISTICS_RESET && count > 0)
+        say(p, "%zu BatchNormalization: running statistics start from 0 and 1 (--batchnorm-statistics reset)", count);
+}
+
 /* ---- the plan -------------------------------------------------------------------------------------------------------
  */
 
 struct form_counts {
-    size_t trained, frozen, rewritten, old_dropouts, left;
+    size_t trained, frozen, rewritten, masked_dropouts, left;
 };
 
 bool is_needed(const struct preparer *p, const struct model_node *n)
@@ -132,8 +229,10 @@ static void plan_batchnorm(struct preparer *p, struct model_node *n, struct form
 
 static void plan_dropout(struct preparer *p, struct model_node *n, struct form_counts *c)
 {
-    if (!has_fixed_mode(p, n)) {
-        c->old_dropouts += p->opset < DROPOUT_MODE_OPSET && is_needed(p, n);
+    if (!has_fixed_mode(p, n))
+        return;
+    if (p->opset < DROPOUT_MODE_OPSET && has_read_extras(p, n)) {
+        c->masked_dropouts += is_needed(p, n);
         return;
     }
     const bool training = is_training_dropout(p, n);
@@ -164,20 +263,21 @@ static void say_plan(struct preparer *p, const struct form_counts *c)
             c->left);
     if (dropouts > 0)
         say(p, "%zu Dropout: a step drops, infer() does not", dropouts);
-    if (c->old_dropouts > 0)
-        say(p, "note: %zu Dropout drop nothing in a step: before opset %d there is no training form", c->old_dropouts,
-            DROPOUT_MODE_OPSET);
+    if (c->masked_dropouts > 0)
+        say(p, "note: %zu Dropout drop nothing in a step: the model reads their mask, and before opset %d there is no training form",
+            c->masked_dropouts, DROPOUT_MODE_OPSET);
 }
 
 void plan_training_form(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
     struct form_counts c = {0};
+    reset_statistics(p);
     for (size_t i = 0; i < g->nodes.count; i++) {
         struct model_node *const n = g->nodes.data[i];
         if (n->outputs.count == 0 || n->inputs.count == 0)
             continue;
-        if (is_op(n, "BatchNormalization") && n->inputs.count > VARIANCE)
+        if (is_batchnorm(n))
             plan_batchnorm(p, n, &c);
         else if (is_op(n, "Dropout"))
             plan_dropout(p, n, &c);
@@ -229,6 +329,24 @@ static void train_dropout(struct preparer *p, struct model_node *copy)
     vec_push(p->arena, &copy->inputs, add_scalar(p, "true", DTYPE_BOOL, 1));
 }
 
+/* What opset 12 says in one node:  y = x * Cast(Not(RandomUniformLike(x) < ratio)) * (1 / (1 - ratio)) */
+static void add_old_dropout(struct preparer *p, const struct model_node *original, const struct model_node *copy)
+{
+    const struct value *const v = p->graph ? graph_find(p->graph, original->outputs.data[0]) : NULL;
+    const enum dtype dtype = v ? v->dtype : DTYPE_FLOAT;
+    const char *const x = copy->inputs.data[0], *const y = copy->outputs.data[0];
+    const double ratio = attribute_float(original, "ratio", USUAL_RATIO);
+    const char *const drawn = add_op(p, arena_printf(p->arena, "%s.uniform", y), "RandomUniformLike", x, NULL, NULL);
+    model_set_int(p->arena, last_node(p), "dtype", DTYPE_FLOAT);
+    const char *const drop = add_op(p, arena_printf(p->arena, "%s.drop", y), "Less", drawn,
+                                    add_scalar(p, "dropout_ratio", DTYPE_FLOAT, ratio), NULL);
+    const char *const keep = add_op(p, arena_printf(p->arena, "%s.keep", y), "Not", drop, NULL, NULL);
+    const char *const mask = add_cast(p, arena_printf(p->arena, "%s.mask", y), keep, dtype);
+    const char *const kept = add_op(p, arena_printf(p->arena, "%s.kept", y), "Mul", x, mask, NULL);
+    const char *const scale = add_scalar(p, "dropout_scale", dtype, 1 / (1 - ratio));
+    model_add_node(p->arena, p->algorithm, "", "Mul", (const char *[]){kept, scale, NULL}, (const char *[]){y, NULL});
+}
+
 /* In a part of the batch, inputs are replaced by their part. */
 static const char *name_in_copy(struct preparer *p, const struct map *renamed, const char *name)
 {
@@ -261,12 +379,15 @@ void copy_main_node(struct preparer *p, const struct model_node *n, struct map *
         if (own[0] != '\0')
             map_set(renamed, old, (void *)(uintptr_t)own);
     }
-    if (n->outputs.count > 0 && map_get(&p->in_training, n->outputs.data[0]) == n) {
-        if (is_op(n, "Dropout"))
-            train_dropout(p, copy);
-        else
-            train_batchnorm(p, copy);
+    const bool trains = n->outputs.count > 0 && map_get(&p->in_training, n->outputs.data[0]) == n;
+    if (trains && is_op(n, "Dropout") && p->opset < DROPOUT_MODE_OPSET) {
+        add_old_dropout(p, n, copy);
+        return;
     }
+    if (trains && is_op(n, "Dropout"))
+        train_dropout(p, copy);
+    else if (trains)
+        train_batchnorm(p, copy);
     vec_push(p->arena, &p->algorithm->nodes, copy);
 }
 

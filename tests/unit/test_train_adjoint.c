@@ -120,6 +120,57 @@ START_TEST(broadcasts_are_summed_back)
 }
 END_TEST
 
+/* loss = sum(t * BatchNormalization(z) + extra) with z = x + b, of numbers whose gradients do not quite sum to 0 by themselves. */
+static void combine_normalized(const char *extra)
+{
+    struct model *const m = new_model();
+    for (const char *const *name = words("x t b scale shift mean var"); *name != NULL; name++)
+        input(m->graph, *name, DTYPE_DOUBLE, strlen(*name) == 1 && **name != 'b' ? "5 3" : "3");
+    op(m->graph, "z", "Add", "x b");
+    struct model_node *const n = op(m->graph, "y", "BatchNormalization", "z scale shift mean var");
+    model_set_int(&arena, n, "training_mode", 1);
+    op(m->graph, "p", "Mul", "y t");
+    op(m->graph, "q", "Mul", extra);
+    op(m->graph, "r", "Add", "p q");
+    model_set_int(&arena, op(m->graph, "loss", "ReduceSum", "r"), "keepdims", 0);
+    gradient(m->graph, "db dx", "b x", "", "loss", "b x");
+    output(m->graph, "db dx");
+    must_combine(m);
+}
+
+static struct tensor *uneven(const struct shape *s, int seed)
+{
+    struct tensor *const t = tensor_new(&arena, DTYPE_DOUBLE, s);
+    for (int64_t i = 0; i < t->count; i++)
+        tensor_set_double(t, i, 0.1 + (double)((i * 37 + seed * 11) % 29) / 7);
+    return t;
+}
+
+static double largest_of_bias(const char *extra)
+{
+    combine_normalized(extra);
+    const struct shape matrix = SHAPE(5, 3), vector = SHAPE(3);
+    const struct tensor *const in[] = {uneven(&matrix, 1), uneven(&matrix, 2), uneven(&vector, 3), uneven(&vector, 4),
+                                       uneven(&vector, 5), uneven(&vector, 6), uneven(&vector, 7)};
+    const struct tensor *const db = run(start(), "infer", "db", in);
+    double most = 0;
+    for (int64_t i = 0; i < db->count; i++)
+        most = fmax(most, fabs(tensor_get_double(db, i)));
+    return most;
+}
+
+START_TEST(a_bias_before_batch_normalization_has_no_gradient)
+{
+    ck_assert(largest_of_bias("t t") == 0);
+}
+END_TEST
+
+START_TEST(a_bias_that_something_else_reads_has_one)
+{
+    ck_assert(largest_of_bias("z t") > 0.1);
+}
+END_TEST
+
 static void names_unknown(struct model_graph *g)
 {
     gradient(g, "d", "q", "", "y", "x");
@@ -195,6 +246,8 @@ int main(void)
     tcase_add_test(good, x_without_influence_has_a_zero_gradient);
     tcase_add_test(good, y_itself_and_unwanted_outputs);
     tcase_add_test(good, broadcasts_are_summed_back);
+    tcase_add_test(good, a_bias_before_batch_normalization_has_no_gradient);
+    tcase_add_test(good, a_bias_that_something_else_reads_has_one);
     tcase_add_loop_test(bad, bad_gradients_are_refused, 0, (int)(sizeof bad_gradients / sizeof bad_gradients[0]));
     return run_suite(suite);
 }

@@ -416,6 +416,79 @@ START_TEST(frozen_statistics)
 }
 END_TEST
 
+/* Statistics of (0, 1) after one update with momentum 0.5 by a batch of mean -2 and variance `v`. */
+static struct model *exported_in_training_form(int64_t opset, double v)
+{
+    struct model *const m = normalized(opset, true);
+    model_find_initializer(m->graph, "mean")->tensor = DOUBLES(SHAPE(1), -1);
+    model_find_initializer(m->graph, "var")->tensor = DOUBLES(SHAPE(1), 0.5 + 0.5 * v);
+    return m;
+}
+
+static void expect_statistics(struct model *m, double mean, double var)
+{
+    struct interp *const s = prepared(m);
+    const struct tensor *const *const in = INPUTS(DOUBLES(SHAPE(2, 1), 1, 5), DOUBLES(SHAPE(2, 1), 0));
+    EXPECT(run(s, "infer", "mean", in), mean);
+    EXPECT(run(s, "infer", "var", in), var);
+}
+
+START_TEST(statistics_that_the_exporter_moved)
+{
+    static const int64_t opsets[] = {17, 14, 11};
+    for (size_t i = 0; i < 3; i++) {
+        begin();
+        expect_statistics(exported_in_training_form(opsets[i], 3), 0, 1);
+        ck_assert(reports("1 BatchNormalization: running statistics start from 0 and 1; those of the model come from"));
+    }
+    begin();
+    prepare_with.statistics = STATISTICS_KEEP;
+    expect_statistics(exported_in_training_form(17, 3), -1, 2);
+    ck_assert(!reports("start from 0 and 1"));
+    begin();
+    prepare_with.batchnorm = BATCHNORM_FROZEN;
+    expect_statistics(exported_in_training_form(17, 3), -1, 2);
+    ck_assert(reports("--batchnorm-statistics reset: 0 and 1"));
+}
+END_TEST
+
+START_TEST(statistics_of_a_trained_network)
+{
+    expect_statistics(exported_in_training_form(17, -0.1), -1, 0.45); /* below the momentum: no single update gives that */
+    ck_assert(!reports("start from 0 and 1"));
+    begin();
+    struct model *const m = normalized(17, false); /* inference form: the exporter has not run it in training */
+    model_find_initializer(m->graph, "var")->tensor = DOUBLES(SHAPE(1), 2);
+    expect_statistics(m, 0, 2);
+    begin();
+    prepare_with.statistics = STATISTICS_RESET;
+    expect_statistics(exported_in_training_form(17, -0.1), 0, 1);
+    ck_assert(reports("running statistics start from 0 and 1 (--batchnorm-statistics reset)"));
+}
+END_TEST
+
+/* One ones for scale and variance, one zeros for shift and mean: the statistics become tensors of their own unasked. */
+START_TEST(statistics_that_the_exporter_merged)
+{
+    struct model *const m = normalized(17, false);
+    model_find_initializer(m->graph, "scale")->tensor = DOUBLES(SHAPE(1), 1);
+    model_find_initializer(m->graph, "shift")->tensor = DOUBLES(SHAPE(1), 0);
+    begin_edit(m);
+    edit_remove_initializer(&edit, "var");
+    edit_remove_initializer(&edit, "mean");
+    edit_insert_node(&edit, 0, "Identity", "scale", NULL, "var");
+    edit_insert_node(&edit, 0, "Identity", "shift", NULL, "mean");
+    struct interp *const s = prepared(m);
+    const struct tensor *const *const in = INPUTS(DOUBLES(SHAPE(2, 1), 1, 5), DOUBLES(SHAPE(2, 1), 0));
+    run(s, "step", "loss", in);
+    EXPECT(run(s, "infer", "mean", in), 1.5);
+    EXPECT(run(s, "infer", "var", in), 2.5);
+    ck_assert(reports("'var' is a variable of its own, not 'scale': one is a running statistic"));
+    ck_assert(reports("trained: 2 tensors"));
+    ck_assert_int_eq(diag.warnings, 0);
+}
+END_TEST
+
 /* Dropping nearly everything makes the loss of a step that of zeros; infer() drops nothing. */
 START_TEST(dropout_drops_in_a_step)
 {
@@ -430,6 +503,32 @@ START_TEST(dropout_drops_in_a_step)
     EXPECT(run(s, "infer", "y", in), 3, 3);
     EXPECT(run(s, "step", "loss", in), 0);
     ck_assert(reports("1 Dropout: a step drops, infer() does not"));
+}
+END_TEST
+
+/* Before opset 12 a step has it in other nodes. y = 4 x, of which some are dropped and the others doubled. */
+START_TEST(dropout_of_old_opsets)
+{
+    static const int64_t opsets[] = {7, 10, 11};
+    for (size_t i = 0; i < 3; i++) {
+        begin();
+        struct model *const m = inference_model("1 64", "y", "1 64");
+        m->opsets.data[0].version = opsets[i];
+        init_tensor(m, "w", DOUBLES(SHAPE(64), 4));
+        op(m->graph, "d", "Dropout", "x");
+        op(m->graph, "y", "Mul", "d w");
+        vec_push(&arena, &prepare_with.train, "w");
+        struct interp *const s = prepared(m);
+        const struct tensor *const *const in = INPUTS(DOUBLES(SHAPE(1, 64), 1), DOUBLES(SHAPE(1, 64), 0));
+        const struct tensor *const y = run(s, "step", "train/y", in);
+        int dropped = 0;
+        for (int64_t k = 0; k < 64; k++) {
+            ck_assert(tensor_get_double(y, k) == 0 || tensor_get_double(y, k) == 8);
+            dropped += tensor_get_double(y, k) == 0;
+        }
+        ck_assert(dropped > 16 && dropped < 48);
+        ck_assert(reports("1 Dropout: a step drops, infer() does not"));
+        }
 }
 END_TEST
 
@@ -511,6 +610,8 @@ START_TEST(what_the_doctor_finds)
     ck_assert(finds(with_constant(), "output 'y' comes out of a Softmax", "--output 'z'"));
     ck_assert(finds(with_constant(), "the batch is 1", "--batch N"));
     ck_assert(finds(normalized(17, false), "1 BatchNormalization node", "--batchnorm frozen"));
+    ck_assert(finds(exported_in_training_form(17, 3), "one update away from 0 and 1", "TrainingMode.PRESERVE"));
+    ck_assert(!finds(exported_in_training_form(17, -0.1), "one update away", ""));
     struct model *const m = inference_model("4 6", "y", "8 3");
     init_tensor(m, "rows", INTS(8, 3));
     op(m->graph, "y", "Reshape", "x rows");
@@ -539,7 +640,11 @@ int main(void)
     tcase_add_test(c, statistics_go_through_parts);
     tcase_add_test(c, own_loss_in_training_form);
     tcase_add_test(c, frozen_statistics);
+    tcase_add_test(c, statistics_that_the_exporter_moved);
+    tcase_add_test(c, statistics_of_a_trained_network);
+    tcase_add_test(c, statistics_that_the_exporter_merged);
     tcase_add_test(c, dropout_drops_in_a_step);
+    tcase_add_test(c, dropout_of_old_opsets);
     tcase_add_test(c, names_by_content);
     tcase_add_test(c, constants_in_the_place_of_weights);
     tcase_add_test(c, what_the_doctor_finds);
