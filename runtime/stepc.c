@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* ORDER STATUS */
-static const char *const status_texts[STEPC_STATUS_COUNT] = {
+static const char *const stepc_status_texts[STEPC_STATUS_COUNT] = {
     "no error",
     "a required argument is missing or has the wrong size",
     "a class label is out of range",
@@ -16,34 +16,34 @@ static const char *const status_texts[STEPC_STATUS_COUNT] = {
     "the checkpoint belongs to another model or version",
 };
 
-const char *stepc_status_text(stepc_status status)
+STEPC_FUNCTION const char *stepc_status_text(stepc_status status)
 {
     const size_t i = (size_t)status;
-    return i < STEPC_STATUS_COUNT ? status_texts[i] : "unknown status";
+    return i < STEPC_STATUS_COUNT ? stepc_status_texts[i] : "unknown status";
 }
 
 /* Indexed by ONNX number; holes have size 0. */
 static const struct {
     const char *name;
     size_t size;
-} dtypes[] = {
+} stepc_dtypes[] = {
     {NULL, 0},      {"float", 4},   {"uint8", 1},  {"int8", 1},   {"uint16", 2}, {"int16", 2},
     {"int32", 4},   {"int64", 8},   {NULL, 0},     {"bool", 1},   {"float16", 2}, {"double", 8},
     {"uint32", 4},  {"uint64", 8},  {NULL, 0},     {NULL, 0},     {"bfloat16", 2},
 };
 
-size_t stepc_dtype_size(stepc_dtype dtype)
+STEPC_FUNCTION size_t stepc_dtype_size(stepc_dtype dtype)
 {
     const size_t i = (size_t)dtype;
-    return i < sizeof dtypes / sizeof dtypes[0] ? dtypes[i].size : 0;
+    return i < sizeof stepc_dtypes / sizeof stepc_dtypes[0] ? stepc_dtypes[i].size : 0;
 }
 
-const char *stepc_dtype_name(stepc_dtype dtype)
+STEPC_FUNCTION const char *stepc_dtype_name(stepc_dtype dtype)
 {
-    return stepc_dtype_size(dtype) > 0 ? dtypes[dtype].name : "unknown";
+    return stepc_dtype_size(dtype) > 0 ? stepc_dtypes[dtype].name : "unknown";
 }
 
-size_t stepc_tensor_count(const stepc_tensor_info *tensor)
+STEPC_FUNCTION size_t stepc_tensor_count(const stepc_tensor_info *tensor)
 {
     size_t count = 1;
     for (unsigned i = 0; i < tensor->rank; i++)
@@ -51,38 +51,38 @@ size_t stepc_tensor_count(const stepc_tensor_info *tensor)
     return count;
 }
 
-size_t stepc_tensor_bytes(const stepc_tensor_info *tensor)
+STEPC_FUNCTION size_t stepc_tensor_bytes(const stepc_tensor_info *tensor)
 {
     return stepc_tensor_count(tensor) * stepc_dtype_size(tensor->dtype);
 }
 
 /* strcmp would be the only thing needed from libc besides memcpy and memset. */
-static int same_text(const char *a, const char *b)
+static inline int stepc_same_text(const char *a, const char *b)
 {
     while (*a != '\0' && *a == *b)
         a++, b++;
     return *a == *b;
 }
 
-const stepc_entry *stepc_find_entry(const stepc_model *model, const char *name)
+STEPC_FUNCTION const stepc_entry *stepc_find_entry(const stepc_model *model, const char *name)
 {
     for (unsigned i = 0; i < model->entry_count; i++) {
-        if (same_text(model->entries[i].name, name))
+        if (stepc_same_text(model->entries[i].name, name))
             return &model->entries[i];
     }
     return NULL;
 }
 
-const stepc_variable_info *stepc_find_variable(const stepc_model *model, const char *name)
+STEPC_FUNCTION const stepc_variable_info *stepc_find_variable(const stepc_model *model, const char *name)
 {
     for (unsigned i = 0; i < model->variable_count; i++) {
-        if (same_text(model->variables[i].tensor.name, name))
+        if (stepc_same_text(model->variables[i].tensor.name, name))
             return &model->variables[i];
     }
     return NULL;
 }
 
-void stepc_read_variable(const stepc_variable_info *variable, const void *state, void *values)
+STEPC_FUNCTION void stepc_read_variable(const stepc_variable_info *variable, const void *state, void *values)
 {
     if (variable->read != NULL)
         variable->read(state, values);
@@ -90,7 +90,7 @@ void stepc_read_variable(const stepc_variable_info *variable, const void *state,
         memcpy(values, (const unsigned char *)state + variable->offset, stepc_tensor_bytes(&variable->tensor));
 }
 
-void stepc_write_variable(const stepc_variable_info *variable, void *state, const void *values)
+STEPC_FUNCTION void stepc_write_variable(const stepc_variable_info *variable, void *state, const void *values)
 {
     if (variable->write != NULL)
         variable->write(state, values);

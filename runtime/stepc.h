@@ -49,6 +49,14 @@ extern "C" {
 #endif
 #define STEPC_KERNEL STEPC_CODE STEPC_NOINLINE STEPC_WIDE
 
+/* The functions below are those of stepc.c. A header made with `stepc compile --standalone` has this file and that one in it; there
+ * they are static, so that each source file has its own and nothing is linked. */
+#ifdef STEPC_STANDALONE
+#define STEPC_FUNCTION static inline
+#else
+#define STEPC_FUNCTION
+#endif
+
 /* Infinity and NaN as constants of each type, for emitted code. Without the built-ins they are values that overflow; what
  * the arithmetic says about them then is the compiler's business. */
 #if defined(__GNUC__)
@@ -80,7 +88,7 @@ typedef enum stepc_status {
 } stepc_status;
 
 /* One English sentence without a full stop; never NULL, "unknown status" for other numbers. */
-const char *stepc_status_text(stepc_status status);
+STEPC_FUNCTION const char *stepc_status_text(stepc_status status);
 
 /* ---- tensors ---------------------------------------------------------------- */
 
@@ -110,9 +118,9 @@ typedef enum stepc_dtype {
 } stepc_dtype;
 
 /* Bytes of one element; 0 for a number that is no dtype. */
-size_t stepc_dtype_size(stepc_dtype dtype);
+STEPC_FUNCTION size_t stepc_dtype_size(stepc_dtype dtype);
 /* ONNX's name in lower case, "float"; "unknown" for a number that is no dtype. */
-const char *stepc_dtype_name(stepc_dtype dtype);
+STEPC_FUNCTION const char *stepc_dtype_name(stepc_dtype dtype);
 
 typedef struct stepc_tensor_info {
     const char *name; /* as in the ONNX model, UTF-8 */
@@ -122,8 +130,8 @@ typedef struct stepc_tensor_info {
 } stepc_tensor_info;
 
 /* Elements and bytes of a tensor: the product of its dims, 1 for a scalar. stepc has checked that both fit size_t. */
-size_t stepc_tensor_count(const stepc_tensor_info *tensor);
-size_t stepc_tensor_bytes(const stepc_tensor_info *tensor);
+STEPC_FUNCTION size_t stepc_tensor_count(const stepc_tensor_info *tensor);
+STEPC_FUNCTION size_t stepc_tensor_bytes(const stepc_tensor_info *tensor);
 
 /* ---- variables: the members of the state ------------------------------------ */
 
@@ -178,12 +186,12 @@ typedef struct stepc_model {
 } stepc_model;
 
 /* By exact name; NULL if there is none. */
-const stepc_entry *stepc_find_entry(const stepc_model *model, const char *name);
-const stepc_variable_info *stepc_find_variable(const stepc_model *model, const char *name);
+STEPC_FUNCTION const stepc_entry *stepc_find_entry(const stepc_model *model, const char *name);
+STEPC_FUNCTION const stepc_variable_info *stepc_find_variable(const stepc_model *model, const char *name);
 
 /* Copy one variable out of or into a state, as stepc_tensor_bytes() bytes of row-major values, whatever its layout. */
-void stepc_read_variable(const stepc_variable_info *variable, const void *state, void *values);
-void stepc_write_variable(const stepc_variable_info *variable, void *state, const void *values);
+STEPC_FUNCTION void stepc_read_variable(const stepc_variable_info *variable, const void *state, void *values);
+STEPC_FUNCTION void stepc_write_variable(const stepc_variable_info *variable, void *state, const void *values);
 
 #ifdef __cplusplus
 }

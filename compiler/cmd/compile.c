@@ -15,6 +15,7 @@ static const struct option_spec specs[] = {
     {"name", 0, OPTION_TEXT, "ID", "prefix of every name (default: the output file's stem)"},
     {"entries", 0, OPTION_TEXT, "LIST", "comma-separated entries to emit (default: all)"},
     {"reproducible", 0, OPTION_FLAG, NULL, "the same bits on every machine and compiler"},
+    {"standalone", 0, OPTION_FLAG, NULL, "OUT.h brings the runtime along: nothing else to compile or to install"},
     {"ram", 0, OPTION_TEXT, "SIZE", "refuse what does not fit: state and arena together, in bytes, or as 48K, 2M"},
     {"check", 0, OPTION_FLAG, NULL, "compile what was made: the strictest warnings are errors"},
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler for --check (default: $CC or cc, -O2)"},
@@ -25,18 +26,16 @@ static const struct option_spec specs[] = {
     {0}};
 static const struct option_spec *const tables[] = {specs, training_options, model_options, NULL};
 
-/* The options that change the output, in a fixed order. */
+/* The options that change the output, in a fixed order. Those of training are in the model's digest. */
 static const char *options_text(struct arena *a, const struct options *o)
 {
-    static const char *const with_text[] = {"entries", "dim", "shape"};
+    static const char *const names[] = {"entries", "dim", "shape", "reproducible", "standalone"};
     struct strbuf b = {.arena = a};
-    for (size_t i = 0; i < sizeof with_text / sizeof *with_text; i++) {
-        const text_list l = option_list(o, with_text[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const text_list l = option_list(o, names[i]);
         for (size_t j = 0; j < l.count; j++)
-            strbuf_addf(&b, "%s--%s %s", b.length ? " " : "", with_text[i], l.data[j]);
+            strbuf_addf(&b, "%s--%s%s%s", b.length ? " " : "", names[i], l.data[j][0] ? " " : "", l.data[j]);
     }
-    if (option_given(o, "reproducible"))
-        strbuf_addf(&b, "%s--reproducible", b.length ? " " : "");
     return strbuf_text(&b);
 }
 
@@ -164,6 +163,7 @@ static bool compile(struct job *j)
                                       .model_file = path_base(a, j->path),
                                       .options_text = options_text(a, o),
                                       .reproducible = option_given(o, "reproducible"),
+                                      .standalone = option_given(o, "standalone"),
                                       .simd = -1};
     if (!read_import_options(j->session, o, &pipeline.import) || !read_and_prepare(j, &pipeline.import, &m) ||
         !pipeline_compile(d, a, m, &pipeline, &emit, &text, &program) ||

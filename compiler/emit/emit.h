@@ -10,6 +10,7 @@ struct emit_options {
     const char *model_file;   /* base name, for the header comment */
     const char *options_text; /* the options that change the output, as typed; "" if none */
     bool reproducible;        /* contraction off, self-test in init() */
+    bool standalone;          /* the header brings the runtime along */
     int simd;                 /* -1 auto, 0 none, or lanes (4, 8, 16) */
 };
 

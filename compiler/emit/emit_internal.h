@@ -123,6 +123,7 @@ void reserve_temporaries(struct emission *e); /* keeps what entries call their t
 void reserve_accessors(struct name_scope *names); /* floats_at and the like */
 void section_entries(struct emission *e); /* writes arena_text and entries_text; runs first: it finds kernels and constants */
 void section_header(struct emission *e);  /* the whole .h file */
+void section_runtime(struct emission *e); /* part of it */
 void section_preamble(struct emission *e);
 void section_data(struct emission *e);    /* constants and initial values */
 void section_math(struct emission *e);    /* register tiles and elementary functions */

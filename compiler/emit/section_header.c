@@ -173,8 +173,7 @@ void section_header(struct emission *e)
     write_line(h, "#ifndef %s_H", e->upper);
     write_line(h, "#define %s_H", e->upper);
     write_blank(h);
-    write_line(h, "#include \"stepc.h\"");
-    write_blank(h);
+    section_runtime(e);
     write_line(h, "#ifdef __cplusplus");
     write_line(h, "extern \"C\" {");
     write_line(h, "#endif");

@@ -1,7 +1,7 @@
 #include "engine/check_c.h"
 
 #include "base/file.h"
-#include "engine/runtime_text.h"
+#include "emit/runtime_text.h"
 #include "engine/c_compiler.h"
 #include <string.h>
 

@@ -1,8 +1,8 @@
 #include "engine/shared_object.h"
 
 #include "base/file.h"
+#include "emit/runtime_text.h"
 #include "engine/c_compiler.h"
-#include "engine/runtime_text.h"
 #include <dlfcn.h>
 #include <string.h>
 
