@@ -13,7 +13,7 @@ static const char *const stepc_status_texts[STEPC_STATUS_COUNT] = {
     "the model has no entry or variable of this name",
     "reading or writing the storage failed",
     "the checkpoint is damaged",
-    "the checkpoint belongs to another model or version",
+    "the checkpoint or weights file belongs to another model or version",
 };
 
 STEPC_FUNCTION const char *stepc_status_text(stepc_status status)

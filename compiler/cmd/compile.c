@@ -16,6 +16,8 @@ static const struct option_spec specs[] = {
     {"entries", 0, OPTION_TEXT, "LIST", "comma-separated entries to emit (default: all)"},
     {"reproducible", 0, OPTION_FLAG, NULL, "the same bits on every machine and compiler"},
     {"standalone", 0, OPTION_FLAG, NULL, "OUT.h brings the runtime along: nothing else to compile or to install"},
+    {"weights", 0, OPTION_TEXT, "embed|file|incbin",
+     "large tensors: in the text (default), in OUT.weights for the program to read, or for the assembler"},
     {"ram", 0, OPTION_TEXT, "SIZE", "refuse what does not fit: state and arena together, in bytes, or as 48K, 2M"},
     {"check", 0, OPTION_FLAG, NULL, "compile what was made: the strictest warnings are errors"},
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler for --check (default: $CC or cc, -O2)"},
@@ -29,7 +31,7 @@ static const struct option_spec *const tables[] = {specs, training_options, mode
 /* The options that change the output, in a fixed order. Those of training are in the model's digest. */
 static const char *options_text(struct arena *a, const struct options *o)
 {
-    static const char *const names[] = {"entries", "dim", "shape", "reproducible", "standalone"};
+    static const char *const names[] = {"entries", "dim", "shape", "reproducible", "standalone", "weights"};
     struct strbuf b = {.arena = a};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const text_list l = option_list(o, names[i]);
@@ -42,6 +44,11 @@ static const char *options_text(struct arena *a, const struct options *o)
 static const char *header_path(struct arena *a, const char *source)
 {
     return arena_printf(a, "%.*s.h", (int)(strlen(source) - 2), source);
+}
+
+static const char *weights_path(struct arena *a, const char *source)
+{
+    return arena_printf(a, "%.*s.weights", (int)(strlen(source) - 2), source);
 }
 
 /* In the order in which they run; those of the canonical graph repeat until nothing changes. */
@@ -79,9 +86,21 @@ struct job {
     const char *path, *out;
     struct prepare_options training;
     bool prepares;     /* options of training are given */
+    enum emit_weights weights;
     size_t ram;        /* 0: no bound */
     struct strbuf report;
 };
+
+static bool parse_weights(struct diag *d, const char *text, enum emit_weights *out)
+{
+    static const char *const names[] = {"embed", "file", "incbin"};
+    for (int i = 0; i < 3; i++)
+        if (str_equal(text, names[i])) {
+            *out = (enum emit_weights)i;
+            return true;
+        }
+    return diag_error(d, NULL, "--weights %s: expected embed, file or incbin", text);
+}
 
 /* What is wrong here is wrong usage. */
 static bool read_options(struct job *j)
@@ -90,6 +109,8 @@ static bool read_options(struct job *j)
     struct diag *const d = &j->session->diag;
     const char *const ram = option_text(o, "ram");
     bool ok = check_pass(d, option_text(o, "dump-after"));
+    if (option_given(o, "weights"))
+        ok = parse_weights(d, option_text(o, "weights"), &j->weights) && ok;
     if (ram && !parse_size(ram, &j->ram))
         ok = diag_error(d, NULL, "--ram %s: expected a number of bytes, or one with K, M or G behind it", ram);
     j->prepares = training_options_given(o);
@@ -140,7 +161,8 @@ static bool write_depfile(struct job *j, const struct model *m)
 static bool write_files(struct job *j, const struct emitted *text)
 {
     struct session *const s = j->session;
-    return file_write(&s->diag, header_path(&s->arena, j->out), text->header, strlen(text->header)) &&
+    return (!text->weights || file_write(&s->diag, weights_path(&s->arena, j->out), text->weights, text->weights_bytes)) &&
+           file_write(&s->diag, header_path(&s->arena, j->out), text->header, strlen(text->header)) &&
            file_write(&s->diag, j->out, text->source, strlen(text->source));
 }
 
@@ -164,6 +186,7 @@ static bool compile(struct job *j)
                                       .options_text = options_text(a, o),
                                       .reproducible = option_given(o, "reproducible"),
                                       .standalone = option_given(o, "standalone"),
+                                      .weights = j->weights,
                                       .simd = -1};
     if (!read_import_options(j->session, o, &pipeline.import) || !read_and_prepare(j, &pipeline.import, &m) ||
         !pipeline_compile(d, a, m, &pipeline, &emit, &text, &program) ||

@@ -171,6 +171,7 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     e.constants_text.depth = 0;
     const size_t errors = d->errors;
 
+    weights_begin(&e);
     reserve_local_names(&e);
     name_members(&e);
     section_entries(&e);
@@ -190,6 +191,7 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     out->source = strbuf_text(&e.c.text);
     out->state_bytes = emission_state_bytes(&e);
     out->arena_bytes = emission_arena_bytes(&e);
+    weights_finish(&e, out);
     out->kernel_count = e.functions.count;
     return d->errors == errors;
 }

@@ -4,6 +4,13 @@
 
 #include "plan/plan.h"
 
+/* Where large constants and initial values stand. */
+enum emit_weights {
+    WEIGHTS_EMBED, /* in the C text */
+    WEIGHTS_FILE,  /* in a file that the program hands to the entries that need it */
+    WEIGHTS_INCBIN /* in a file that the assembler puts into the object */
+};
+
 struct emit_options {
     const char *name;         /* C prefix of everything: "digits" */
     const char *file_stem;    /* of the files to be written ("digits" for digits.c and digits.h); NULL: as name */
@@ -11,6 +18,7 @@ struct emit_options {
     const char *options_text; /* the options that change the output, as typed; "" if none */
     bool reproducible;        /* contraction off, self-test in init() */
     bool standalone;          /* the header brings the runtime along */
+    enum emit_weights weights;
     int simd;                 /* -1 auto, 0 none, or lanes (4, 8, 16) */
 };
 
@@ -18,6 +26,9 @@ struct emitted {
     const char *header, *source;
     size_t state_bytes, arena_bytes;
     size_t kernel_count; /* distinct kernel functions */
+    const void *weights; /* content of STEM.weights; NULL: nothing is large, or it stands in the text */
+    size_t weights_bytes;
+    const char *weights_path_macro; /* WEIGHTS_INCBIN: where the C text finds the file */
 };
 
 /* plans[i] belongs to program->entries[i]. */

@@ -32,6 +32,14 @@ struct emission {
     struct map constants;     /* dtype and digest of the content -> name of the array */
     struct writer constants_text;
     bool has_byte_rows;
+    struct weights_file {     /* weights.c */
+        struct strbuf bytes;
+        struct map places;    /* dtype and digest of the content -> where it is */
+        struct map used;      /* by the entry at hand: name -> place */
+        struct map types;     /* element types in use */
+        struct writer macros;
+        bool *entries;        /* by entry: it reads the file */
+    } weights;
     struct writer entries_text, arena_text;
     const char ***input_names, ***output_names; /* [entry][i] */
     bool uses_random;         /* some kernel of the entry at hand draws random numbers */
@@ -139,9 +147,23 @@ const char *output_name(struct emission *e, const struct entry *entry, size_t i)
 const char *file_name(struct emission *e, const char *wish);
 /* Name of the const array that holds a tensor (made on first use). */
 const char *constant_array(struct emission *e, const struct tensor *t, const char *wish);
+/* Is the tensor one for the weights file? Then weights_array() is the name of a pointer to it, which weights_declare() declares in
+ * every entry that uses it. */
+bool weights_has(const struct emission *e, const struct tensor *t);
+const char *weights_array(struct emission *e, const struct tensor *t, const char *wish);
+void weights_declare(struct emission *e, struct writer *body);
+/* Does the entry take the file's content as an input? */
+bool weights_is_input(const struct emission *e, const struct entry *entry);
+const char *weights_expression(const struct emission *e); /* its address, as entries write it */
+void weights_begin(struct emission *e);
+void weights_write(struct emission *e);     /* part of section_data() */
+void weights_describe(struct emission *e);  /* in the header */
+void weights_finish(struct emission *e, struct emitted *out);
 /* Bytes of a member and its alignment in the state; offsets are the C compiler's. */
 size_t emission_state_bytes(const struct emission *e);
 size_t emission_arena_bytes(const struct emission *e);
+/* "a string literal", quotes included. */
+const char *c_string(struct arena *a, const char *s);
 /* "[32][64]", "" for a scalar. */
 const char *dims_text(struct arena *a, const struct shape *s);
 

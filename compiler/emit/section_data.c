@@ -55,6 +55,8 @@ static void write_byte_rows(struct emission *e, struct writer *w, const struct t
 
 const char *constant_array(struct emission *e, const struct tensor *t, const char *wish)
 {
+    if (weights_has(e, t))
+        return weights_array(e, t, wish);
     /* Equal contents share an array, whatever they are called. */
     char digest[65];
     sha256_hex(t->data, tensor_bytes(t), digest);
@@ -82,15 +84,16 @@ const char *constant_array(struct emission *e, const struct tensor *t, const cha
 
 void section_data(struct emission *e)
 {
-    if (e->constants_text.text.length == 0)
+    if (e->constants_text.text.length == 0 && e->weights.places.count == 0)
         return;
     write_section(&e->c, "constants and initial values");
-    if (e->has_byte_rows) {
+    if (e->has_byte_rows || e->weights.places.count > 0) {
         write_line(&e->c, "#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__");
         write_line(&e->c, "#error \"the constants of this file are in little-endian byte order\"");
         write_line(&e->c, "#endif");
         write_blank(&e->c);
     }
+    weights_write(e);
     strbuf_add(&e->c.text, strbuf_text(&e->constants_text.text));
     /* the section ends with the blank line of its last array */
     e->c.text.text[--e->c.text.length] = '\0';

@@ -29,7 +29,7 @@ const char *entry_signature(struct emission *e, const struct entry *entry)
     strbuf_addf(&b, "%s%s_state *state, %s_arena *arena", writes ? "" : "const ", e->name, e->name);
     if (entry->kind == ENTRY_INIT)
         strbuf_add(&b, ", uint64_t seed");
-    if (entry->graph->inputs.count)
+    if (entry->graph->inputs.count || weights_is_input(e, entry))
         strbuf_addf(&b, ", const %s_%s_inputs *in", e->name, entry->name);
     if (entry->graph->outputs.count)
         strbuf_addf(&b, ", const %s_%s_outputs *out", e->name, entry->name);
@@ -430,6 +430,17 @@ static void write_unused(struct entry_text *t, struct writer *w, const char *bod
     write_blank(w);
 }
 
+/* The weights are looked at before anything else happens. */
+static const char *checked_body(struct entry_text *t)
+{
+    const char *const body = strbuf_text(&t->body.text);
+    t->body = (struct writer){.text = {.arena = t->e->arena}, .depth = 1};
+    write_check(t, arena_printf(t->e->arena, "check_weights(%s)", weights_expression(t->e)));
+    weights_declare(t->e, &t->body);
+    strbuf_add(&t->body.text, body);
+    return strbuf_text(&t->body.text);
+}
+
 static const char *emit_entry(struct emission *e, const struct entry *entry, const struct plan *plan)
 {
     struct entry_text t = {.e = e, .entry = entry, .plan = plan, .names = entry_scope(e->arena)};
@@ -438,12 +449,14 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
     find_direct_outputs(&t);
     name_locals(&t);
     e->uses_random = false;
+    e->weights.used = (struct map){.arena = e->arena};
     if (entry->kind == ENTRY_INIT)
         for (size_t i = 0; i < e->program->variables.count; i++)
             if (!is_overwritten(entry->graph, e->program->variables.data[i]))
                 write_initial(&t, e->program->variables.data[i]);
     write_kernels(&t);
-    const char *const body = strbuf_text(&t.body.text);
+    e->weights.entries[entry_index(e, entry)] = e->weights.used.count > 0;
+    const char *const body = e->weights.used.count ? checked_body(&t) : strbuf_text(&t.body.text);
     t.body = (struct writer){.text = {.arena = e->arena}, .depth = 1};
     declare_temporaries(&t);
 
@@ -479,6 +492,8 @@ static void name_arguments(struct emission *e)
         struct name_scope in = {.taken = {.arena = e->arena}}, out = {.taken = {.arena = e->arena}};
         e->input_names[i] = arena_array(e->arena, const char *, g->inputs.count + 1);
         e->output_names[i] = arena_array(e->arena, const char *, g->outputs.count + 1);
+        if (e->options->weights == WEIGHTS_FILE)
+            map_set(&in.taken, "weights", NULL);
         for (size_t j = 0; j < g->inputs.count; j++)
             e->input_names[i][j] = name_in(&in, g->inputs.data[j]->name);
         for (size_t j = 0; j < g->outputs.count; j++)

@@ -102,13 +102,15 @@ static void write_arguments(struct emission *e, const struct entry *entry)
 {
     const struct graph *g = entry->graph;
     struct writer *h = &e->h;
-    if (g->inputs.count) {
+    if (g->inputs.count || weights_is_input(e, entry)) {
         write_open(h, "typedef struct %s_%s_inputs", e->name, entry->name);
         for (size_t i = 0; i < g->inputs.count; i++) {
             const struct value *v = g->inputs.data[i];
             write_member(e, arena_printf(e->arena, "const %s *%s;", c_type(v->dtype), input_name(e, entry, i)), v->name, &v->shape,
                          v->dtype, v->specialised ? "fixed when the model was compiled" : "");
         }
+        if (weights_is_input(e, entry))
+            write_line(h, "const void *weights; /* %s_WEIGHTS_BYTES bytes */", e->upper);
         write_close(h, arena_printf(e->arena, " %s_%s_inputs;", e->name, entry->name));
         write_blank(h);
     }
@@ -180,6 +182,7 @@ void section_header(struct emission *e)
     write_blank(h);
     write_state(e);
     write_arena(e);
+    weights_describe(e);
     for (size_t i = 0; i < e->program->entries.count; i++)
         write_arguments(e, &e->program->entries.data[i]);
     for (size_t i = 0; i < e->program->entries.count; i++)

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-static const char *c_string(struct arena *a, const char *s)
+const char *c_string(struct arena *a, const char *s)
 {
     struct strbuf b = {.arena = a};
     strbuf_add(&b, "\"");
@@ -104,7 +104,8 @@ static void write_tensor_table(struct model_text *t, const struct entry *entry, 
     struct emission *e = t->e;
     const struct graph *g = entry->graph;
     const size_t count = outputs ? g->outputs.count : g->inputs.count;
-    if (count == 0)
+    const bool weights = !outputs && weights_is_input(e, entry);
+    if (count == 0 && !weights)
         return;
     write_open(&t->tables, "static const stepc_tensor_info %s_%s[] =", entry->name, outputs ? "outputs" : "inputs");
     for (size_t i = 0; i < count; i++) {
@@ -112,7 +113,17 @@ static void write_tensor_table(struct model_text *t, const struct entry *entry, 
         const char *name = outputs ? g->outputs.data[i].name : v->name;
         write_line(&t->tables, "%s,", tensor_info(e, &t->shapes, &t->dims, name, v->dtype, &v->shape));
     }
+    if (weights) {
+        const struct shape bytes = {.rank = 1, .dim = {(int64_t)e->weights.bytes.length}};
+        write_line(&t->tables, "%s,", tensor_info(e, &t->shapes, &t->dims, "stepc.weights", DTYPE_UINT8, &bytes));
+    }
     write_close(&t->tables, ";");
+}
+
+/* The graph's, and the weights file behind them. */
+static size_t input_count(const struct emission *e, const struct entry *entry)
+{
+    return entry->graph->inputs.count + (weights_is_input(e, entry) ? 1 : 0);
 }
 
 static void write_call(struct model_text *t, const struct entry *entry)
@@ -125,9 +136,10 @@ static void write_call(struct model_text *t, const struct entry *entry)
                (const char *const[]){"void *state", "void *arena", "uint64_t seed", "const void *const *inputs", "void *const *outputs"}, 5, ")");
     write_line(w, "{");
     w->depth++;
+    const size_t inputs = input_count(e, entry);
     struct strbuf arguments = {.arena = e->arena};
     strbuf_addf(&arguments, "(%s%s_state *)state, (%s_arena *)arena", mutates ? "" : "const ", e->name, e->name);
-    if (g->inputs.count)
+    if (inputs)
         write_line(w, "%s_%s_inputs in;", e->name, entry->name);
     if (g->outputs.count)
         write_line(w, "%s_%s_outputs out;", e->name, entry->name);
@@ -135,15 +147,17 @@ static void write_call(struct model_text *t, const struct entry *entry)
         strbuf_add(&arguments, ", seed");
     else
         write_line(w, "(void)seed;");
-    if (!g->inputs.count)
+    if (!inputs)
         write_line(w, "(void)inputs;");
     if (!g->outputs.count)
         write_line(w, "(void)outputs;");
     for (size_t i = 0; i < g->inputs.count; i++)
         write_line(w, "in.%s = (const %s *)inputs[%zu];", input_name(e, entry, i), c_type(g->inputs.data[i]->dtype), i);
+    if (weights_is_input(e, entry))
+        write_line(w, "in.weights = inputs[%zu];", g->inputs.count);
     for (size_t i = 0; i < g->outputs.count; i++)
         write_line(w, "out.%s = (%s *)outputs[%zu];", output_name(e, entry, i), c_type(g->outputs.data[i].value->dtype), i);
-    strbuf_add(&arguments, g->inputs.count ? ", &in" : "");
+    strbuf_add(&arguments, inputs ? ", &in" : "");
     strbuf_add(&arguments, g->outputs.count ? ", &out" : "");
     write_line(w, "return %s_%s(%s);", e->name, entry->name, strbuf_text(&arguments));
     write_close(w, "");
@@ -163,8 +177,8 @@ static void write_entries(struct model_text *t)
         const struct entry *x = &e->program->entries.data[i];
         const struct graph *g = x->graph;
         const char *flags = x->kind == ENTRY_INIT ? "STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES" : x->kind == ENTRY_STEP ? "STEPC_ENTRY_MUTATES" : "0";
-        write_line(&t->tables, "{\"%s\", %s, %zu, %zu, %s, %s, call_%s},", x->name, flags, g->inputs.count, g->outputs.count,
-                   g->inputs.count ? arena_printf(e->arena, "%s_inputs", x->name) : "NULL",
+        write_line(&t->tables, "{\"%s\", %s, %zu, %zu, %s, %s, call_%s},", x->name, flags, input_count(e, x), g->outputs.count,
+                   input_count(e, x) ? arena_printf(e->arena, "%s_inputs", x->name) : "NULL",
                    g->outputs.count ? arena_printf(e->arena, "%s_outputs", x->name) : "NULL", x->name);
     }
     write_close(&t->tables, ";");

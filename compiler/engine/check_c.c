@@ -21,11 +21,15 @@ static bool compile(struct diag *d, struct arena *a, const char *dir, const char
     if (!c_compiler_words(d, a, cc, &words) || !write_text(d, a, dir, "stepc.h", runtime_stepc_h) ||
         !write_text(d, a, dir, source, text->source) || !write_text(d, a, dir, header, text->header))
         return false;
+    if (text->weights && !file_write(d, path_join(a, dir, "weights"), text->weights, text->weights_bytes))
+        return false;
     if (words.count == 1)
         vec_push(a, &words, "-O2");
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         vec_push(a, &words, flags[i]);
     vec_push(a, &words, path_join(a, dir, "check.o"));
+    if (text->weights_path_macro)
+        vec_push(a, &words, arena_printf(a, "-D%s=\"%s/weights\"", text->weights_path_macro, dir));
     vec_push(a, &words, "-I");
     vec_push(a, &words, dir);
     vec_push(a, &words, path_join(a, dir, source));
