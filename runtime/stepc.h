@@ -48,6 +48,12 @@ extern "C" {
 #define STEPC_WIDE
 #endif
 #define STEPC_KERNEL STEPC_CODE STEPC_NOINLINE STEPC_WIDE
+/* Before a loop over lanes that selects: GCC unrolls short loops first, and then finds no vectors in the branches. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
+#define STEPC_SELECT_LOOP _Pragma("GCC unroll 1")
+#else
+#define STEPC_SELECT_LOOP
+#endif
 
 /* The functions below are those of stepc.c. A header made with `stepc compile --standalone` has this file and that one in it; there
  * they are static, so that each source file has its own and nothing is linked. */

@@ -108,10 +108,12 @@ static inline double stepc_scale(double x, uint64_t k)
 /* ---- exp ------------------------------------------------------------------- */
 
 /* exp(x) = 2^n exp(r), r = x - n ln 2 in [-ln2/2, ln2/2]; ln 2 in two parts, n times the first is exact.
- * Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum. */
+ * Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum. Below -104 nothing is left;
+ * multiplying down to it is slow on most processors. */
 static inline float stepc_expf(float x)
 {
-    const float c = stepc_selectf(stepc_fabsf(x) > 105.0f, stepc_copysignf(105.0f, x), x);
+    const int is_zero = x < -104.0f;
+    const float c = stepc_selectf(is_zero, 0.0f, stepc_selectf(x > 105.0f, 105.0f, x));
     const float t = c * 1.44269504f + 12582912.0f;
     const float n = t - 12582912.0f;
     const float r_1 = c - n * 0.693359375f;
@@ -125,12 +127,13 @@ static inline float stepc_expf(float x)
     q = q * r + 0.5f;
     const float one_r = 1.0f + r;
     const float p = one_r + (((1.0f - one_r) + r) + (r * r * q + r_rest));
-    return stepc_scalef(p, stepc_bitsf(t) - 0x4B400000u + 254u);
+    return stepc_selectf(is_zero, 0.0f, stepc_scalef(p, stepc_bitsf(t) - 0x4B400000u + 254u));
 }
 
 static inline double stepc_exp(double x)
 {
-    const double c = stepc_select(stepc_fabs(x) > 746.0, stepc_copysign(746.0, x), x);
+    const int is_zero = x < -746.0;
+    const double c = stepc_select(is_zero, 0.0, stepc_select(x > 746.0, 746.0, x));
     const double t = c * 1.4426950408889634 + 6755399441055744.0;
     const double n = t - 6755399441055744.0;
     const double r_1 = c - n * 6.93147180369123816490e-01;
@@ -148,7 +151,7 @@ static inline double stepc_exp(double x)
     q = q * r + 0.50000000000000111;
     const double one_r = 1.0 + r;
     const double p = one_r + (((1.0 - one_r) + r) + (r * r * q + r_rest));
-    return stepc_scale(p, stepc_bits(t) - 0x4338000000000000u + 2046u);
+    return stepc_select(is_zero, 0.0, stepc_scale(p, stepc_bits(t) - 0x4338000000000000u + 2046u));
 }
 
 /* exp(x) - 1 = 2^n ((1 - 2^-n) + r + (exp(r) - 1 - r)), added in this order. */

@@ -147,7 +147,7 @@ static void write_combine(struct nest *n, const char *acc, const char *x)
             write_line(n->w, "const %s v = %s;", c_type(d), x);
         }
         if (dtype_is_float(d)) /* a NaN stays */
-            write_line(n->w, "%s = %s %s %s || %s != %s ? %s : %s;", acc, v, less, acc, v, v, v, acc);
+            write_line(n->w, "%s = %s != %s ? %s : %s %s %s ? %s : %s;", acc, v, v, v, v, less, acc, v, acc);
         else
             write_line(n->w, "%s = %s %s %s ? %s : %s;", acc, v, less, acc, v, acc);
         return;
@@ -176,11 +176,18 @@ static int64_t tail_extent(const struct part *p, int from)
     return count;
 }
 
+static void open_lanes(struct nest *n, int64_t width)
+{
+    if (n->p->reduce == REDUCE_MAX || n->p->reduce == REDUCE_MIN)
+        write_line(n->w, "STEPC_SELECT_LOOP");
+    write_open(n->w, "for (int %s = 0; %s < %" PRId64 "; %s++)", n->lane, n->lane, width, n->lane);
+}
+
 /* for (l..) lane[l] (op)= element, over `width` lanes from position `base` of the tail's only loop d. */
 static void write_lane_loop(struct nest *n, int d, const char *lane, const char *base, int64_t width)
 {
     const char *l = n->lane;
-    write_open(n->w, "for (int %s = 0; %s < %" PRId64 "; %s++)", l, l, width, l);
+    open_lanes(n, width);
     n->s->index[d] = base ? arena_printf(n->s->arena, "%s + %s", base, l) : l;
     write_element(n, arena_printf(n->s->arena, "%s[%s]", lane, l));
     write_close(n->w, "");
@@ -221,7 +228,7 @@ static void write_fold(struct nest *n, const char *lane, int64_t lanes)
     for (int64_t half = lanes / 2; half > 0; half /= 2) {
         if (half > 1) {
             const char *l = n->lane;
-            write_open(n->w, "for (int %s = 0; %s < %" PRId64 "; %s++)", l, l, half, l);
+            open_lanes(n, half);
             write_combine(n, arena_printf(n->s->arena, "%s[%s]", lane, l), arena_printf(n->s->arena, "%s[%s + %" PRId64 "]", lane, l, half));
             write_close(n->w, "");
         } else {

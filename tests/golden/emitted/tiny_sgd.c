@@ -324,17 +324,6 @@ static inline float stepc_from_bitsf(uint32_t u)
     return x;
 }
 
-static inline float stepc_fabsf(float x)
-{
-    return stepc_from_bitsf(stepc_bitsf(x) & 0x7FFFFFFFu);
-}
-
-/* The magnitude of x with the sign of s. */
-static inline float stepc_copysignf(float x, float s)
-{
-    return stepc_from_bitsf((stepc_bitsf(x) & 0x7FFFFFFFu) | (stepc_bitsf(s) & 0x80000000u));
-}
-
 /* c ? a : b for c = 0 or 1. With `?:` gcc moves the computation of a and b into branches, and then cannot turn
  * them back (it minds traps) and does not vectorise; where both are plain values `?:` is good. */
 static inline float stepc_selectf(int c, float a, float b)
@@ -350,10 +339,12 @@ static inline float stepc_scalef(float x, uint32_t k)
 }
 
 /* exp(x) = 2^n exp(r), r = x - n ln 2 in [-ln2/2, ln2/2]; ln 2 in two parts, n times the first is exact.
- * Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum. */
+ * Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum. Below -104 nothing is left;
+ * multiplying down to it is slow on most processors. */
 static inline float stepc_expf(float x)
 {
-    const float c = stepc_selectf(stepc_fabsf(x) > 105.0f, stepc_copysignf(105.0f, x), x);
+    const int is_zero = x < -104.0f;
+    const float c = stepc_selectf(is_zero, 0.0f, stepc_selectf(x > 105.0f, 105.0f, x));
     const float t = c * 1.44269504f + 12582912.0f;
     const float n = t - 12582912.0f;
     const float r_1 = c - n * 0.693359375f;
@@ -367,7 +358,7 @@ static inline float stepc_expf(float x)
     q = q * r + 0.5f;
     const float one_r = 1.0f + r;
     const float p = one_r + (((1.0f - one_r) + r) + (r * r * q + r_rest));
-    return stepc_scalef(p, stepc_bitsf(t) - 0x4B400000u + 254u);
+    return stepc_selectf(is_zero, 0.0f, stepc_scalef(p, stepc_bitsf(t) - 0x4B400000u + 254u));
 }
 
 /* log(1 + f) - f for 1 + f in [sqrt(1/2), sqrt(2)). */
