@@ -186,17 +186,15 @@ static void add_stores(struct fusion *f, struct match *m, struct part *to, const
         vec_push(f->arena, &to->stores, made[s]);
 }
 
-/* A temporary that only its own kernel still mentions is not stored. */
-static void drop_unread_store(struct fusion *f, struct kernel *p, struct part *part, const struct buffer *b)
+/* Temporaries that nobody reads any more are not stored; what the part itself needed of them it has as expressions. */
+static void drop_unread_stores(struct fusion *f, struct kernel *p, struct part *part)
 {
-    if (b->kind != BUFFER_TEMP || fuse_buffer(f, b)->readers.count > 0)
-        return;
     fuse_forget(f, p);
-    for (size_t s = 0; s < part->stores.count; s++)
-        if (part->stores.data[s].to.buffer == b) {
+    for (size_t s = part->stores.count; s-- > 0;) {
+        const struct buffer *b = part->stores.data[s].to.buffer;
+        if (b->kind == BUFFER_TEMP && fuse_buffer(f, b)->readers.count == 0)
             vec_remove(&part->stores, s);
-            break;
-        }
+    }
     fuse_remember(f, p);
 }
 
@@ -218,7 +216,6 @@ static bool merge(struct fusion *f, struct kernel *p, struct part *part, size_t 
     const enum fuse_place place = fuse_place(f, p, c);
     if (place == FUSE_NOWHERE)
         return false;
-    const struct buffer *b = m.store.to.buffer;
     fuse_forget(f, p);
     fuse_forget(f, c);
     add_stores(f, &m, part, &c->parts.data[0]);
@@ -227,7 +224,7 @@ static bool merge(struct fusion *f, struct kernel *p, struct part *part, size_t 
     if (place == FUSE_AT_SECOND)
         fuse_take_place(f, p, c);
     fuse_remove(f, c);
-    drop_unread_store(f, p, part, b);
+    drop_unread_stores(f, p, part);
     return true;
 }
 
