@@ -193,5 +193,7 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     out->arena_bytes = emission_arena_bytes(&e);
     weights_finish(&e, out);
     out->kernel_count = e.functions.count;
+    out->constant_bytes = e.constant_bytes;
+    out->calls = e.calls;
     return d->errors == errors;
 }

@@ -20,15 +20,20 @@ struct emit_options {
     bool standalone;          /* the header brings the runtime along */
     enum emit_weights weights;
     int simd;                 /* -1 auto, 0 none, or lanes (4, 8, 16) */
+    bool without_data;        /* the contents of constants are left out: for who wants sizes and names only */
 };
 
 struct emitted {
     const char *header, *source;
     size_t state_bytes, arena_bytes;
-    size_t kernel_count; /* distinct kernel functions */
     const void *weights; /* content of STEM.weights; NULL: nothing is large, or it stands in the text */
     size_t weights_bytes;
     const char *weights_path_macro; /* WEIGHTS_INCBIN: where the C text finds the file */
+    size_t kernel_count;   /* distinct kernel functions */
+    size_t constant_bytes; /* of all const arrays, but not of the weights file; what init() restores is among them */
+    /* [entry][kernel]: the function that is called, "memcpy" for a copy; NULL where the entry has no such call, because the
+     * kernel copies an output that is written in place. */
+    const char ***calls;
 };
 
 /* plans[i] belongs to program->entries[i]. */

@@ -40,12 +40,14 @@ struct emission {
         struct writer macros;
         bool *entries;        /* by entry: it reads the file */
     } weights;
+    size_t constant_bytes;
     struct writer entries_text, arena_text;
     const char ***input_names, ***output_names; /* [entry][i] */
     bool uses_random;         /* some kernel of the entry at hand draws random numbers */
     bool random_state;        /* the state carries seed and counters: an entry other than init draws */
     const char **locals;      /* of the entry at hand, by buffer id: the pointer into the arena */
     bool *local_used;          /* the same: does a call name it? */
+    const char ***calls;       /* see struct emitted */
     struct writer c, h;
 };
 

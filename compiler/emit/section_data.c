@@ -41,7 +41,8 @@ static void write_byte_rows(struct emission *e, struct writer *w, const struct t
     const unsigned char *p = t->data;
     write_open(w, "static const union { unsigned char rows[%zu][%d]; %s values[%zu]; } %s_bytes STEPC_CONST = {", rows, ROW_BYTES,
                c_type(t->dtype), rows * ROW_BYTES / dtype_size(t->dtype), name);
-    for (size_t r = 0; r < rows; r++) {
+    e->constant_bytes += rows * ROW_BYTES;
+    for (size_t r = 0; r < rows && !e->options->without_data; r++) {
         struct strbuf line = {.arena = e->arena};
         for (size_t i = r * ROW_BYTES; i < (r + 1) * ROW_BYTES; i++) {
             const unsigned char c = i < bytes ? p[i] : 0, next = i + 1 < bytes ? p[i + 1] : 0;
@@ -72,7 +73,9 @@ const char *constant_array(struct emission *e, const struct tensor *t, const cha
         name = arena_printf(e->arena, "%s_bytes.values", name);
     } else {
         write_open(w, "static const %s %s[%lld] STEPC_CONST =", c_type(t->dtype), name, (long long)(t->count ? t->count : 1));
-        write_numbers(e, w, t);
+        e->constant_bytes += dtype_size(t->dtype) * (size_t)(t->count ? t->count : 1);
+        if (!e->options->without_data)
+            write_numbers(e, w, t);
         if (t->count == 0)
             write_line(w, "0");
         write_close(w, ";");

@@ -278,9 +278,11 @@ static void write_kernel(struct entry_text *t, const struct kernel *k, int numbe
 {
     struct emission *e = t->e;
     struct buffer *from, *to;
+    const char **const called = &e->calls[entry_index(e, t->entry)][number];
     if (kernel_is_copy(k, &from, &to)) {
         if (to->count == 0)
             return;
+        *called = "memcpy";
         write_line(&t->body, "memcpy(%s, %s, %zu);", buffer_argument(e, to, false), buffer_argument(e, from, false),
                    (size_t)to->count * dtype_size(to->dtype));
         return;
@@ -288,6 +290,7 @@ static void write_kernel(struct entry_text *t, const struct kernel *k, int numbe
     const struct kernel_call call = emit_kernel(e, t->plan, k);
     for (size_t i = 0; i < call.checks.count; i++)
         write_check(t, call.checks.data[i]);
+    *called = call.name ? call.name : "check";
     if (k->parts.count == 0 && !k->tmpl)
         return; /* a check alone */
     write_line(&t->body, "STEPC_TRACE(%d, \"%s\");", number, call.name);
@@ -443,6 +446,7 @@ static const char *checked_body(struct entry_text *t)
 
 static const char *emit_entry(struct emission *e, const struct entry *entry, const struct plan *plan)
 {
+    e->calls[entry_index(e, entry)] = arena_array(e->arena, const char *, plan->lowered->kernels.count + 1);
     struct entry_text t = {.e = e, .entry = entry, .plan = plan, .names = entry_scope(e->arena)};
     t.body = (struct writer){.text = {.arena = e->arena}, .depth = 1};
     t.also = arena_array(e->arena, const struct buffer *, plan->lowered->buffers.count + 1);
@@ -507,6 +511,7 @@ void section_entries(struct emission *e)
     const size_t count = e->program->entries.count;
     const char **texts = arena_array(e->arena, const char *, count + 1);
     name_arguments(e);
+    e->calls = arena_array(e->arena, const char **, count + 1);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < count; i++)
             if ((e->program->entries.data[i].kind == ENTRY_INIT) == (pass == 1))
