@@ -273,6 +273,7 @@ static void lower_scatter(struct lower_ctx *c, const struct view *dy, const stru
     lower_template_operand(c, "indices", &to_indices);
     lower_template_operand(c, "dy", &to_dy);
     lower_template_scratch(c, "chain", size + rows);
+    lower_template_flops(c, shape->dim[0] * rows * shape->dim[2]);
     c->kernel->scratch->dtype = DTYPE_INT32;
     struct part *p = lower_template_part(c, "finish", 3, shape->dim);
     lower_store(c, p, out, expr_result(c->arena, type));

@@ -392,6 +392,7 @@ static void bind_window(struct lower_ctx *c, const char *tmpl, const struct wind
     lower_template_int(c, "PLANES", planes);
     lower_template_int(c, "FLOATS", dtype_is_float(type));
     lower_template_int(c, "COLUMN_MAJOR", 0);
+    lower_template_flops(c, planes * window_size(w) * window_out_count(w)); /* a comparison or addition for each element */
     for (int i = 0; i < WINDOW_AXES; i++) {
         const struct window_axis *a = &w->axis[i];
         bind_axis(c, "", i, a->in);
