@@ -41,5 +41,11 @@ void warn_of_unknown_sizes(struct session *s, const struct options *o, const str
 const char *single_argument(const struct command *c, const struct options *o, const char *what);
 /* A non-negative number; reports wrong usage to stderr. */
 bool option_count(const struct options *o, const char *name, long long fallback, long long *out);
+/* "48K" -> 49152: a number from 1, perhaps with K, M or G of powers of 1024. */
+bool parse_size(const char *text, size_t *out);
+/* The same of an option; reports wrong usage to stderr. */
+bool option_size(const struct options *o, const char *name, int64_t fallback, int64_t *out);
+/* The options that change the emitted text, as typed, in a fixed order. Those of training are in the model's digest. */
+const char *changing_options_text(struct arena *a, const struct options *o);
 
 #endif

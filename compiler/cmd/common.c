@@ -161,3 +161,47 @@ bool option_count(const struct options *o, const char *name, long long fallback,
     fprintf(stderr, "stepc: --%s %s: expected a whole number from 0\n", name, text);
     return false;
 }
+
+bool parse_size(const char *text, size_t *out)
+{
+    static const char units[] = "KMG";
+    const size_t n = strlen(text);
+    const char *unit = n > 1 ? strchr(units, text[n - 1]) : NULL;
+    char number[24];
+    long long x;
+    if (n == 0 || n >= sizeof number)
+        return false;
+    snprintf(number, sizeof number, "%.*s", (int)(unit ? n - 1 : n), text);
+    const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (!str_to_int64(number, &x) || x < 1 || x > INT64_MAX >> shift)
+        return false;
+    *out = (size_t)x << shift;
+    return true;
+}
+
+bool option_size(const struct options *o, const char *name, int64_t fallback, int64_t *out)
+{
+    const char *text = option_text(o, name);
+    size_t size;
+    *out = fallback;
+    if (!text)
+        return true;
+    if (parse_size(text, &size)) {
+        *out = (int64_t)size;
+        return true;
+    }
+    fprintf(stderr, "stepc: --%s %s: expected a number of bytes, or one with K, M or G behind it\n", name, text);
+    return false;
+}
+
+const char *changing_options_text(struct arena *a, const struct options *o)
+{
+    static const char *const names[] = {"entries", "dim", "shape", "reproducible", "standalone", "weights"};
+    struct strbuf b = {.arena = a};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const text_list l = option_list(o, names[i]);
+        for (size_t j = 0; j < l.count; j++)
+            strbuf_addf(&b, "%s--%s%s%s", b.length ? " " : "", names[i], l.data[j][0] ? " " : "", l.data[j]);
+    }
+    return strbuf_text(&b);
+}

@@ -28,19 +28,6 @@ static const struct option_spec specs[] = {
     {0}};
 static const struct option_spec *const tables[] = {specs, training_options, model_options, NULL};
 
-/* The options that change the output, in a fixed order. Those of training are in the model's digest. */
-static const char *options_text(struct arena *a, const struct options *o)
-{
-    static const char *const names[] = {"entries", "dim", "shape", "reproducible", "standalone", "weights"};
-    struct strbuf b = {.arena = a};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const text_list l = option_list(o, names[i]);
-        for (size_t j = 0; j < l.count; j++)
-            strbuf_addf(&b, "%s--%s%s%s", b.length ? " " : "", names[i], l.data[j][0] ? " " : "", l.data[j]);
-    }
-    return strbuf_text(&b);
-}
-
 static const char *header_path(struct arena *a, const char *source)
 {
     return arena_printf(a, "%.*s.h", (int)(strlen(source) - 2), source);
@@ -60,24 +47,6 @@ static bool check_pass(struct diag *d, const char *pass)
         if (str_equal(pass, names[i]))
             return true;
     return !pass || diag_error(d, NULL, "--dump-after %s: there is no such pass; 'stepc help compile' names them", pass);
-}
-
-/* "48K" -> 49152 */
-static bool parse_size(const char *text, size_t *out)
-{
-    static const char units[] = "KMG";
-    const size_t n = strlen(text);
-    const char *unit = n > 1 ? strchr(units, text[n - 1]) : NULL;
-    char number[24];
-    long long x;
-    if (n == 0 || n >= sizeof number)
-        return false;
-    snprintf(number, sizeof number, "%.*s", (int)(unit ? n - 1 : n), text);
-    const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-    if (!str_to_int64(number, &x) || x < 1 || x > INT64_MAX >> shift)
-        return false;
-    *out = (size_t)x << shift;
-    return true;
 }
 
 struct job {
@@ -115,31 +84,6 @@ static bool read_options(struct job *j)
         ok = diag_error(d, NULL, "--ram %s: expected a number of bytes, or one with K, M or G behind it", ram);
     j->prepares = training_options_given(o);
     return (!j->prepares || read_training_options(j->session, o, &j->training)) && ok;
-}
-
-/* By way of the bytes that `stepc prepare` would write: what comes out is what the two commands give, the model's digest too. */
-static bool prepare(struct job *j, const struct import_options *import, struct model **m)
-{
-    struct session *const s = j->session;
-    const struct model *const written = *m;
-    unsigned char *bytes;
-    size_t size;
-    if (!prepare_as_told(s, j->options, &j->training, import, *m, &j->report) ||
-        !model_encode_onnx(&s->diag, &s->arena, written, &bytes, &size) ||
-        !model_read_onnx(&s->diag, &s->arena, j->path, bytes, size, m))
-        return false;
-    for (size_t i = 0; i < written->external_files.count; i++)
-        vec_push(&s->arena, &(*m)->external_files, written->external_files.data[i]);
-    return true;
-}
-
-static bool read_and_prepare(struct job *j, const struct import_options *import, struct model **m)
-{
-    struct session *const s = j->session;
-    if (!model_read(&s->diag, &s->arena, j->path, m) || (j->prepares && !prepare(j, import, m)))
-        return false;
-    warn_of_unknown_sizes(s, j->options, *m);
-    return true;
 }
 
 static bool write_depfile(struct job *j, const struct model *m)
@@ -183,12 +127,12 @@ static bool compile(struct job *j)
     };
     const struct emit_options emit = {.file_stem = stem,
                                       .model_file = path_base(a, j->path),
-                                      .options_text = options_text(a, o),
+                                      .options_text = changing_options_text(a, o),
                                       .reproducible = option_given(o, "reproducible"),
                                       .standalone = option_given(o, "standalone"),
                                       .weights = j->weights,
                                       .simd = -1};
-    if (!read_import_options(j->session, o, &pipeline.import) || !read_and_prepare(j, &pipeline.import, &m) ||
+    if (!read_import_options(j->session, o, &pipeline.import) || !read_prepared_model(j->session, o, j->prepares ? &j->training : NULL, &pipeline.import, j->path, &j->report, &m) ||
         !pipeline_compile(d, a, m, &pipeline, &emit, &text, &program) ||
         (option_given(o, "check") && !check_c(d, a, stem, &text, option_text(o, "cc"))) || !write_files(j, &text) ||
         !write_depfile(j, m))

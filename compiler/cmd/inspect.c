@@ -1,24 +1,92 @@
-/* stepc inspect: what a model trains and how, in numbers. */
-#include "cmd/cmd.h"
+/* stepc inspect: what a model trains and how, and what it costs; as text, JSON, a page, or for Graphviz. */
+#include "base/file.h"
+#include "base/str.h"
+#include "cmd/training_options.h"
 #include "model/model.h"
 #include "report/report.h"
 
 #include <stdio.h>
+#include <string.h>
 
-static const struct option_spec specs[] = {{"entries", 0, OPTION_TEXT, "LIST", "only these entries"}, {0}};
-static const struct option_spec *const tables[] = {specs, model_options, NULL};
+static const struct option_spec specs[] = {
+    OPTION_HEADING("output"),
+    {"json", 0, OPTION_TEXT, "FILE", "all of it for programs, with a stable schema; - is stdout, instead of the text"},
+    {"html", 0, OPTION_TEXT, "FILE.html", "one page: graphs, memory plan, tables"},
+    {"dot", 0, OPTION_TEXT, "FILE.dot", "graphs for Graphviz"},
+    OPTION_HEADING("limits: status 1 if the program needs more"),
+    {"max-ram", 0, OPTION_TEXT, "SIZE", "state and arena, as 20000, 20K or 1M; no stack, inputs, outputs"},
+    {"max-flash", 0, OPTION_TEXT, "SIZE", "constants, initial values among them; no code"},
+    OPTION_HEADING("what is compiled"),
+    {"entries", 0, OPTION_TEXT, "LIST", "comma-separated entries (default: all)"},
+    {"reproducible", 0, OPTION_FLAG, NULL, "as compile --reproducible"},
+    OPTION_HEADING("an inference MODEL with --loss is inspected as the training model that 'stepc prepare' would make:"),
+    {0}};
+static const struct option_spec *const tables[] = {specs, training_options, model_options, NULL};
 
-static bool inspect(struct session *s, const struct options *o, const char *path)
+struct job {
+    struct session *session;
+    const struct options *options;
+    const char *path;
+    struct prepare_options training;
+    bool prepares;      /* options of training are given */
+    int64_t ram, flash; /* limits; -1: none */
+};
+
+/* The program is emitted as well, since only then sizes and names are those of the C code. */
+static bool gather(struct job *j, const struct report **out)
 {
+    struct arena *const a = &j->session->arena;
+    struct diag *const d = &j->session->diag;
+    const struct options *const o = j->options;
+    struct strbuf said = {.arena = a}; /* by preparation: the report says it better */
     struct model *m;
     struct program *p;
     struct plan **plans;
-    struct pipeline_options pipeline = {.name = "model", .entries = option_text(o, "entries")};
-    if (!read_import_options(s, o, &pipeline.import) || !read_model(s, o, path, &m) ||
-        !pipeline_canonical(&s->diag, &s->arena, m, &pipeline, &p) || !pipeline_plans(&s->diag, &s->arena, p, &pipeline, &plans))
+    struct emitted code;
+    struct pipeline_options pipeline = {.entries = option_text(o, "entries")};
+    if (!read_import_options(j->session, o, &pipeline.import) ||
+        !read_prepared_model(j->session, o, j->prepares ? &j->training : NULL, &pipeline.import, j->path, &said, &m) ||
+        !pipeline_canonical(d, a, m, &pipeline, &p) || !pipeline_plans(d, a, p, &pipeline, &plans))
         return false;
-    fputs(report_text(&s->arena, p, plans), stdout);
+    const struct emit_options emit = {.name = p->name, .model_file = "", .options_text = "", .simd = -1, .without_data = true,
+                                      .reproducible = option_given(o, "reproducible")};
+    if (!emit_program(d, a, p, plans, &emit, &code))
+        return false;
+    const struct report_code sizes = {.state_bytes = code.state_bytes,
+                                      .arena_bytes = code.arena_bytes,
+                                      .constant_bytes = code.constant_bytes,
+                                      .calls = (const char *const *const *)code.calls,
+                                      .options_text = changing_options_text(a, o)};
+    *out = report_gather(a, p, plans, &sizes);
     return true;
+}
+
+/* *used: stdout is taken. */
+static bool write_file(struct job *j, const char *option, const char *(*print)(const struct report *r), const struct report *r, bool *used)
+{
+    const char *const path = option_text(j->options, option);
+    if (!path)
+        return true;
+    const char *const text = print(r);
+    if (!str_equal(path, "-"))
+        return file_write(&j->session->diag, path, text, strlen(text));
+    *used = true;
+    fputs(text, stdout);
+    return true;
+}
+
+static bool inspect(struct job *j)
+{
+    const struct report *r;
+    bool used = option_given(j->options, "quiet");
+    if (!gather(j, &r))
+        return false;
+    bool ok = write_file(j, "json", report_json, r, &used);
+    ok = write_file(j, "html", report_html, r, &used) && ok;
+    ok = write_file(j, "dot", report_dot, r, &used) && ok;
+    if (!used)
+        fputs(report_text(r), stdout);
+    return report_check_limits(&j->session->diag, r, j->ram, j->flash) && ok;
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -28,15 +96,21 @@ static int run(const struct command *self, int argc, char **argv)
     session_begin(&s);
     if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
         return EXIT_USAGE;
-    const char *path = single_argument(self, &o, "MODEL");
-    return path ? session_end(&s, inspect(&s, &o, path)) : EXIT_USAGE;
+    struct job j = {.session = &s, .options = &o, .path = single_argument(self, &o, "MODEL"), .prepares = training_options_given(&o)};
+    if (!j.path || !option_size(&o, "max-ram", -1, &j.ram) || !option_size(&o, "max-flash", -1, &j.flash))
+        return EXIT_USAGE;
+    if (j.prepares && !read_training_options(&s, &o, &j.training)) {
+        session_end(&s, false);
+        return EXIT_USAGE;
+    }
+    return session_end(&s, inspect(&j));
 }
 
 const struct command command_inspect = {
     .name = "inspect",
     .arguments = "MODEL [options]",
-    .summary = "what a model trains: entries, variables, kernels, operations, memory",
-    .example = "stepc inspect digits_train.onnx --dim batch=32",
+    .summary = "what a model trains and what it costs: entries, kernels, operations, memory",
+    .example = "stepc inspect digits_train.onnx --dim batch=32 --html digits.html",
     .options = tables,
     .run = run,
 };

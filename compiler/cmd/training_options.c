@@ -48,7 +48,7 @@ const struct option_spec training_options[] = {
 bool training_options_given(const struct options *o)
 {
     for (const struct option_spec *t = training_options; t->name; t++)
-        if (t->kind != OPTION_GROUP && option_given(o, t->name))
+        if (t->kind != OPTION_GROUP && !str_equal(t->name, "quiet") && option_given(o, t->name))
             return true;
     return false;
 }
@@ -218,4 +218,27 @@ bool prepare_as_told(struct session *s, const struct options *o, struct prepare_
 {
     p->import = import;
     return read_class_weights(s, o, p) && prepare_model(&s->diag, &s->arena, m, p, report);
+}
+
+static bool prepare_again(struct session *s, const struct options *o, struct prepare_options *p, const struct import_options *import,
+                          const char *path, struct strbuf *report, struct model **m)
+{
+    const struct model *const written = *m;
+    unsigned char *bytes;
+    size_t size;
+    if (!prepare_as_told(s, o, p, import, *m, report) || !model_encode_onnx(&s->diag, &s->arena, written, &bytes, &size) ||
+        !model_read_onnx(&s->diag, &s->arena, path, bytes, size, m))
+        return false;
+    for (size_t i = 0; i < written->external_files.count; i++)
+        vec_push(&s->arena, &(*m)->external_files, written->external_files.data[i]);
+    return true;
+}
+
+bool read_prepared_model(struct session *s, const struct options *o, struct prepare_options *p, const struct import_options *import,
+                         const char *path, struct strbuf *report, struct model **out)
+{
+    if (!model_read(&s->diag, &s->arena, path, out) || (p && !prepare_again(s, o, p, import, path, report, out)))
+        return false;
+    warn_of_unknown_sizes(s, o, *out);
+    return true;
 }

@@ -7,13 +7,17 @@
 
 extern const struct option_spec training_options[];
 
-/* Is any of them given? */
+/* Is any of them given, but for --quiet? */
 bool training_options_given(const struct options *o);
 /* Everything but files and --dim, --shape; errors are wrong usage. */
 bool read_training_options(struct session *s, const struct options *o, struct prepare_options *out) MUST_USE;
 /* Reads the files that the options name and prepares the model; what will be trained is added to *report. */
 bool prepare_as_told(struct session *s, const struct options *o, struct prepare_options *p, const struct import_options *import,
                      struct model *m, struct strbuf *report) MUST_USE;
+/* Reads the model; with `p`, prepares it by way of the bytes that `stepc prepare` would write: what comes out is what the two
+ * commands give, the model's digest too. Warns of --dim and --shape that name nothing in it. */
+bool read_prepared_model(struct session *s, const struct options *o, struct prepare_options *p, const struct import_options *import,
+                         const char *path, struct strbuf *report, struct model **out) MUST_USE;
 /* Files beside the model that the options name, for dependency files. */
 void training_files(struct arena *a, const struct options *o, text_list *out);
 

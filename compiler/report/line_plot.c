@@ -1,5 +1,7 @@
 #include "report/line_plot.h"
 
+#include "report/markup.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -23,30 +25,10 @@ struct drawing {
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
-/* Control characters are not allowed in XML at all. */
-static void add_escaped(struct strbuf *b, const char *text)
-{
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '&')
-            strbuf_add(b, "&amp;");
-        else if (c == '<')
-            strbuf_add(b, "&lt;");
-        else if (c == '>')
-            strbuf_add(b, "&gt;");
-        else if (c == '"')
-            strbuf_add(b, "&quot;");
-        else if (c < 0x20 || c == 0x7f)
-            strbuf_add(b, "?");
-        else
-            strbuf_add_n(b, text, 1);
-    }
-}
-
 static void add_text(struct strbuf *b, double x, double y, const char *attributes, const char *text)
 {
     strbuf_addf(b, "<text x=\"%.1f\" y=\"%.1f\"%s%s>", x, y, *attributes ? " " : "", attributes);
-    add_escaped(b, text);
+    markup_text(b, text);
     strbuf_add(b, "</text>\n");
 }
 
@@ -223,7 +205,7 @@ const char *line_plot_svg(struct arena *a, const struct line_plot *p)
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
                 "font-size=\"12\">\n<title>",
                 WIDTH, HEIGHT, WIDTH, HEIGHT);
-    add_escaped(&d.svg, p->title);
+    markup_text(&d.svg, p->title);
     strbuf_add(&d.svg, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
     add_text(&d.svg, LEFT, 26, "font-size=\"15\"", p->title);
     draw_axes(&d);

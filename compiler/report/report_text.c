@@ -1,105 +1,130 @@
-#include "report/report.h"
+/* The report for a terminal. Numbers are printed in full: scripts look for them. */
+#include "report/report_internal.h"
 
-#include "base/str.h"
 #include <inttypes.h>
 #include <string.h>
 
-static const char *const role_names[] = {"weight", "statistic", "optimizer", "counter"};
+enum { TIMELINE_MOST = 60, NAME_WIDTH = 44 };
 
-static int64_t points(const struct part *p)
+static const char *clean(const struct report *r, const char *text)
 {
-    int64_t n = 1;
-    for (int d = 0; d < p->rank; d++)
-        n *= p->extent[d];
-    return n;
+    return readable_clean(r->arena, text);
 }
 
-static bool count_operation(const struct expr *e, void *count)
-{
-    *(int64_t *)count += e->op >= EXPR_NEG && dtype_is_float(e->dtype) && e->op != EXPR_CAST;
-    return false;
-}
+/* ---- the model -------------------------------------------------------------------------------------------------------- */
 
-static int64_t operations(const struct expr *e)
+static void add_training(struct strbuf *b, const struct report *r, const struct report_training *t)
 {
-    int64_t count = 0;
-    expr_any(e, count_operation, &count);
-    return count;
-}
-
-/* Floating-point operations of one call: two per multiply-add of a product or convolution, one per operation of an expression, an elementary
- * function counted as one. */
-static int64_t kernel_flops(const struct kernel *k)
-{
-    int64_t flops = k->flops;
-    for (int d = 0; d < k->outer_rank; d++)
-        flops *= k->outer_extent[d];
-    for (size_t i = 0; i < k->parts.count; i++) {
-        const struct part *p = &k->parts.data[i];
-        int64_t kept = 1;
-        for (int d = 0; d < p->rank; d++)
-            kept *= p->reduced[d] ? 1 : p->extent[d];
-        if (p->element)
-            flops += points(p) * (1 + operations(p->element));
-        for (size_t s = 0; s < p->stores.count; s++)
-            flops += kept * operations(p->stores.data[s].value);
+    const char *name = t->entry ? t->entry : "(not compiled)";
+    strbuf_addf(b, "%-10s", name);
+    const char *next = strlen(name) < 10 ? "" : "\n          ";
+    if (t->loss) {
+        strbuf_addf(b, "%s loss: %s", next, clean(r, t->loss));
+        if (t->loss_text)
+            strbuf_addf(b, " = %s", clean(r, t->loss_text));
+        next = "\n          ";
     }
-    return flops;
-}
-
-static int64_t kernel_bytes(const struct kernel *k)
-{
-    struct arena scratch = {0};
-    buffer_list touched = {0}, writes = {0};
-    kernel_reads(&scratch, k, &touched);
-    kernel_writes(&scratch, k, &writes);
-    int64_t bytes = 0;
-    for (size_t i = 0; i < touched.count; i++)
-        bytes += touched.data[i]->count * (int64_t)dtype_size(touched.data[i]->dtype);
-    for (size_t i = 0; i < writes.count; i++)
-        bytes += writes.data[i]->count * (int64_t)dtype_size(writes.data[i]->dtype);
-    arena_free(&scratch);
-    return bytes;
-}
-
-static void add_tensor(struct strbuf *b, const char *what, const char *name, enum dtype d, const struct shape *s)
-{
-    strbuf_addf(b, "    %-7s %s %s %s\n", what, name, dtype_name(d), shape_text(b->arena, s));
-}
-
-static void add_entry(struct strbuf *b, const struct entry *e, const struct plan *plan)
-{
-    const struct graph *g = e->graph;
-    strbuf_addf(b, "\nentry %s: %zu kernels, arena %zu bytes (lower bound %zu)\n", e->name, plan->lowered->kernels.count, plan->arena_bytes,
-                plan->bound_bytes);
-    for (size_t i = 0; i < g->inputs.count; i++)
-        add_tensor(b, "input", g->inputs.data[i]->name, g->inputs.data[i]->dtype, &g->inputs.data[i]->shape);
-    for (size_t i = 0; i < g->outputs.count; i++)
-        add_tensor(b, "output", g->outputs.data[i].name, g->outputs.data[i].value->dtype, &g->outputs.data[i].value->shape);
-    int64_t flops = 0;
-    for (size_t i = 0; i < plan->lowered->kernels.count; i++) {
-        const struct kernel *k = plan->lowered->kernels.data[i];
-        flops += kernel_flops(k);
-        strbuf_addf(b, "    %3zu %-44.44s %12" PRId64 " flop %10" PRId64 " bytes\n", i, k->label, kernel_flops(k), kernel_bytes(k));
+    if (t->trains.count) {
+        strbuf_addf(b, "%s gradients of %zu tensors", next, t->trains.count);
+        next = "\n          ";
     }
-    strbuf_addf(b, "    total %" PRId64 " floating-point operations\n", flops);
+    if (t->optimizer) {
+        strbuf_addf(b, "%s optimizer: %s", next, clean(r, t->optimizer));
+        next = "\n          ";
+    }
+    if (t->rate)
+        strbuf_addf(b, "%s learning rate: %s", next, clean(r, t->rate));
+    strbuf_add(b, "\n");
 }
 
-const char *report_text(struct arena *a, const struct program *p, struct plan *const *plans)
+static void add_summary(struct strbuf *b, const struct report *r)
+{
+    const int64_t trained = r->roles[REPORT_WEIGHT].elements;
+    strbuf_addf(b, "%s: graph '%s', opset %s\n\n", clean(r, r->file), clean(r, r->graph), clean(r, r->opsets));
+    strbuf_addf(b, "trains     %" PRId64 " parameters in %" PRId64 " tensors; %" PRId64 " in %" PRId64 " tensors are frozen\n", trained,
+                r->roles[REPORT_WEIGHT].tensors, r->roles[REPORT_FROZEN].elements, r->roles[REPORT_FROZEN].tensors);
+    for (size_t i = 0; i < r->trainings.count; i++)
+        add_training(b, r, &r->trainings.data[i]);
+    strbuf_addf(b, "memory     RAM %" PRId64 " bytes: state %" PRId64 ", arena %" PRId64 "\n", r->ram_bytes, r->state_bytes, r->arena_bytes);
+    strbuf_addf(b, "           flash %" PRId64 " bytes of constants\n", r->flash_bytes);
+    strbuf_add(b, "           not counted: code, stack, and the inputs and outputs, which the caller owns\n");
+}
+
+static void add_tensor(struct strbuf *b, const struct report *r, const char *what, const struct report_tensor *t)
+{
+    strbuf_addf(b, "    %-9s %s %s\n", what, clean(r, t->name), readable_type(r->arena, t->dtype, &t->shape));
+}
+
+static void add_parameters(struct strbuf *b, const struct report *r)
+{
+    if (r->parameters.count)
+        strbuf_add(b, "\nparameters\n");
+    for (size_t i = 0; i < r->parameters.count; i++)
+        add_tensor(b, r, report_role_names[r->parameters.data[i].role], &r->parameters.data[i].tensor);
+}
+
+/* ---- entries ---------------------------------------------------------------------------------------------------------- */
+
+static void add_kernels(struct strbuf *b, const struct report *r, const struct report_entry *e)
+{
+    if (e->kernels.count)
+        strbuf_addf(b, "    %4s %-*s %15s %13s %9s %13s\n", "", NAME_WIDTH, "kernel", "operations", "bytes", "ops/byte", "alive");
+    for (size_t i = 0; i < e->kernels.count; i++) {
+        const struct report_kernel *k = &e->kernels.data[i];
+        const int64_t bytes = k->bytes_read + k->bytes_written;
+        if (!k->is_called) {
+            strbuf_addf(b, "    %4zu %s: no call, written in place\n", i, clean(r, k->writes.count ? k->writes.data[0]->name : k->name));
+            continue;
+        }
+        strbuf_addf(b, "    %4zu %-*s %14" PRId64 "%s %13" PRId64 " %9.2f %13" PRId64 "\n", i, NAME_WIDTH,
+                    readable_shortened(r->arena, clean(r, k->name), NAME_WIDTH), k->flops, k->flops_known ? " " : "+", bytes,
+                    bytes ? (double)k->flops / (double)bytes : 0, k->alive);
+    }
+    strbuf_addf(b, "    total %" PRId64 "%s floating-point operations, %" PRId64 " bytes\n", e->flops, e->flops_known ? "" : " or more", e->bytes);
+}
+
+/* One mark per kernel: alive or not. */
+static const char *timeline(struct arena *a, const struct report_entry *e, const struct report_temporary *t)
 {
     struct strbuf b = {.arena = a};
-    int64_t bytes = 0, parameters = 0;
-    for (size_t i = 0; i < p->variables.count; i++) {
-        const struct variable *v = p->variables.data[i];
-        bytes += shape_count(&v->shape) * (int64_t)dtype_size(v->dtype);
-        parameters += v->role == ROLE_WEIGHT ? shape_count(&v->shape) : 0;
+    for (int k = 0; k < (int)e->kernels.count && e->kernels.count <= TIMELINE_MOST; k++)
+        strbuf_add(&b, k >= t->first && k <= t->last ? "#" : ".");
+    return strbuf_text(&b);
+}
+
+static void add_memory(struct strbuf *b, const struct report *r, const struct report_entry *e)
+{
+    if (e->temporaries.count == 0)
+        return;
+    strbuf_addf(b, "    memory: most is alive during kernel %d\n", e->peak);
+    strbuf_addf(b, "    %10s %10s %9s\n", "offset", "bytes", "kernels");
+    for (size_t i = 0; i < e->temporaries.count; i++) {
+        const struct report_temporary *t = &e->temporaries.data[i];
+        const char *marks = timeline(r->arena, e, t);
+        strbuf_addf(b, "    %10" PRId64 " %10" PRId64 " %9s %s%s%-8s %s %s\n", t->offset, t->bytes,
+                    arena_printf(r->arena, "%d-%d", t->first, t->last), marks, *marks ? " " : "", report_temporary_names[t->kind],
+                    clean(r, t->name), readable_type(r->arena, t->dtype, &t->shape));
     }
-    strbuf_addf(&b, "%s: %" PRId64 " trainable parameters, %" PRId64 " bytes of state\n", p->model->file, parameters, bytes);
-    for (size_t i = 0; i < p->variables.count; i++) {
-        const struct variable *v = p->variables.data[i];
-        add_tensor(&b, role_names[v->role], v->name, v->dtype, &v->shape);
-    }
-    for (size_t i = 0; i < p->entries.count; i++)
-        add_entry(&b, &p->entries.data[i], plans[i]);
+}
+
+static void add_entry(struct strbuf *b, const struct report *r, const struct report_entry *e)
+{
+    strbuf_addf(b, "\nentry %s: %d kernels, arena %" PRId64 " bytes (lower bound %" PRId64 ")\n", e->name, e->called, e->arena_bytes,
+                e->bound_bytes);
+    for (size_t i = 0; i < e->inputs.count; i++)
+        add_tensor(b, r, "input", &e->inputs.data[i]);
+    for (size_t i = 0; i < e->outputs.count; i++)
+        add_tensor(b, r, "output", &e->outputs.data[i]);
+    add_kernels(b, r, e);
+    add_memory(b, r, e);
+}
+
+const char *report_text(const struct report *r)
+{
+    struct strbuf b = {.arena = r->arena};
+    add_summary(&b, r);
+    add_parameters(&b, r);
+    for (size_t i = 0; i < r->entries.count; i++)
+        add_entry(&b, r, &r->entries.data[i]);
     return strbuf_text(&b);
 }

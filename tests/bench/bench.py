@@ -4,6 +4,7 @@
 usage: bench.py STEPC FOLDER [options]      FOLDER: where everything is built
 """
 import argparse
+import json
 import os
 import platform
 import re
@@ -154,14 +155,15 @@ class Build:
 
     def plan(self):
         """Of entry step: arena bytes, lower bound, and (flops, bytes) of each kernel by its number."""
-        text = output(self.stepc, 'inspect', self.model, '--entries', 'step')
-        entry = re.search(r'\nentry step: \d+ kernels, arena (\d+) bytes \(lower bound (\d+)\)\n(.*)', text, re.S)
-        kernels = {int(n): (int(flops), int(size)) for n, flops, size in
-                   re.findall(r'^ +(\d+) .* (\d+) flop +(\d+) bytes$', entry.group(3), re.M)}
-        return int(entry.group(1)), int(entry.group(2)), kernels
+        step = self.inspect()['entries'][0]
+        kernels = {k['index']: (k['flops'], k['bytes_read'] + k['bytes_written']) for k in step['kernels']}
+        return step['arena_bytes'], step['arena_lower_bound'], kernels
 
     def state_bytes(self):
-        return int(re.search(r'(\d+) bytes of state', output(self.stepc, 'inspect', self.model, '--entries', 'step')).group(1))
+        return self.inspect()['memory']['state_bytes']
+
+    def inspect(self):
+        return json.loads(output(self.stepc, 'inspect', self.model, '--entries', 'step', '--json', '-'))
 
 
 # ---- servers ----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,142 @@
+/* What one call of a kernel costs: arithmetic and traffic, from its loops and the shapes of its nodes. */
+#include "report/report_internal.h"
+
+#include <string.h>
+
+/* ---- loops ------------------------------------------------------------------------------------------------------------ */
+
+static int64_t points(const struct part *p, bool kept_only)
+{
+    int64_t n = 1;
+    for (int d = 0; d < p->rank; d++)
+        n *= kept_only && p->reduced[d] ? 1 : p->extent[d];
+    return n;
+}
+
+static bool count_operation(const struct expr *e, void *count)
+{
+    *(int64_t *)count += e->op >= EXPR_NEG && dtype_is_float(e->dtype) && e->op != EXPR_CAST;
+    return false;
+}
+
+static int64_t operations(const struct expr *e)
+{
+    int64_t count = 0;
+    expr_any(e, count_operation, &count);
+    return count;
+}
+
+bool cost_flops(const struct kernel *k, int64_t *flops)
+{
+    *flops = k->flops;
+    for (int d = 0; d < k->outer_rank; d++)
+        *flops *= k->outer_extent[d];
+    for (size_t i = 0; i < k->parts.count; i++) {
+        const struct part *p = &k->parts.data[i];
+        if (p->element)
+            *flops += points(p, false) * (dtype_is_float(p->element->dtype) + operations(p->element));
+        for (size_t s = 0; s < p->stores.count; s++)
+            *flops += points(p, true) * operations(p->stores.data[s].value);
+    }
+    return !k->tmpl || k->flops > 0;
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------------ */
+
+/* How many elements of a buffer some accesses touch: their sum, at most all of it. */
+struct touched {
+    struct arena *arena;
+    const struct part *part; /* around the access at hand */
+    VEC(struct access) seen;
+    struct map_of_counts {
+        const struct buffer *buffer;
+        int64_t count;
+    } *counts;
+    size_t buffers, capacity;
+};
+
+static void add_count(struct touched *t, const struct buffer *b, int64_t count)
+{
+    size_t i = 0;
+    while (i < t->buffers && t->counts[i].buffer != b)
+        i++;
+    if (i == t->buffers) {
+        if (t->buffers == t->capacity)
+            t->counts = vec_grow(t->arena, t->counts, t->buffers, &t->capacity, sizeof *t->counts, alignof(struct map_of_counts));
+        t->counts[t->buffers++] = (struct map_of_counts){b, 0};
+    }
+    t->counts[i].count += count < b->count - t->counts[i].count ? count : b->count - t->counts[i].count;
+}
+
+static bool same_access(const struct access *x, const struct access *y)
+{
+    return x->buffer == y->buffer && x->offset == y->offset && !memcmp(x->stride, y->stride, sizeof x->stride) &&
+           x->term_count == y->term_count && (x->term_count == 0 || x->term[0].index == y->term[0].index);
+}
+
+static void touch(const struct access *access, void *data)
+{
+    struct touched *t = data;
+    int64_t count = 1;
+    for (size_t i = 0; i < t->seen.count; i++)
+        if (same_access(&t->seen.data[i], access))
+            return;
+    vec_push(t->arena, &t->seen, *access);
+    for (int d = 0; t->part && d < t->part->rank; d++)
+        count *= access->stride[d] != 0 || access->term_count ? t->part->extent[d] : 1;
+    add_count(t, access->buffer, count);
+}
+
+static int64_t total_bytes(const struct touched *t)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < t->buffers; i++)
+        bytes += t->counts[i].count * (int64_t)dtype_size(t->counts[i].buffer->dtype);
+    return bytes;
+}
+
+/* Of a product's operands M x K and K x N elements for each of the outer places that differ; of others the whole buffer. */
+static void touch_operands(struct touched *t, const struct kernel *k)
+{
+    const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), depth = kernel_int(k, "K");
+    const bool is_product = m >= 0 && n >= 0 && depth >= 0;
+    const bool swapped = kernel_int(k, "SWAPPED") == 1;
+    for (int o = 0; o < k->operand_count; o++) {
+        const struct access *a = &k->operands[o].access;
+        int64_t count = !is_product ? a->buffer->count : (o == 0) != swapped ? m * depth : depth * n;
+        for (int d = 0; is_product && d < k->outer_rank; d++)
+            count *= a->stride[d] != 0 ? k->outer_extent[d] : 1;
+        add_count(t, a->buffer, count);
+    }
+}
+
+void cost_bytes(const struct kernel *k, int64_t *read, int64_t *written)
+{
+    struct arena scratch = {0};
+    struct touched reads = {.arena = &scratch}, writes = {.arena = &scratch};
+    touch_operands(&reads, k);
+    for (size_t i = 0; i < k->checks.count; i++) {
+        const struct check *c = &k->checks.data[i];
+        struct part loops = {.rank = c->rank};
+        memcpy(loops.extent, c->extent, sizeof c->extent);
+        reads.part = &loops;
+        expr_each_load(c->value, touch, &reads);
+    }
+    for (size_t i = 0; i < k->parts.count; i++) {
+        const struct part *p = &k->parts.data[i];
+        reads.part = writes.part = p;
+        reads.seen.count = 0; /* strides mean something else in other loops */
+        writes.seen.count = 0;
+        if (p->element)
+            expr_each_load(p->element, touch, &reads);
+        for (size_t s = 0; s < p->stores.count; s++) {
+            expr_each_load(p->stores.data[s].value, touch, &reads);
+            for (int t = 0; t < p->stores.data[s].to.term_count; t++)
+                expr_each_load(p->stores.data[s].to.term[t].index, touch, &reads);
+            touch(&p->stores.data[s].to, &writes);
+        }
+    }
+    *read = total_bytes(&reads);
+    *written = total_bytes(&writes);
+    arena_free(&scratch);
+}

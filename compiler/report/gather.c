@@ -1,0 +1,225 @@
+/* From a program and its plans to what the report says. */
+#include "report/report_internal.h"
+
+#include "base/checked.h"
+#include "graph/op_def.h"
+#include "model/model.h"
+#include <stdlib.h>
+#include <string.h>
+
+const char *const report_role_names[REPORT_ROLES] = {"weight", "statistic", "optimizer", "counter", "frozen"};
+const char *const report_phase_names[REPORT_PHASES] = {"forward", "backward", "update", "copy"};
+const char *const report_temporary_names[TEMPORARY_KINDS] = {"forward", "kept", "gradient", "scratch"};
+
+/* ---- the model -------------------------------------------------------------------------------------------------------- */
+
+static struct report_tensor tensor_of(const char *name, enum dtype d, const struct shape *s)
+{
+    return (struct report_tensor){name, d, *s, shape_count(s) * (int64_t)dtype_size(d)};
+}
+
+static void add_parameter(struct report *r, const struct report_tensor *t, enum report_role role)
+{
+    const struct report_parameter p = {*t, role};
+    vec_push(r->arena, &r->parameters, p);
+    r->roles[role].tensors++;
+    r->roles[role].elements += shape_count(&t->shape);
+    r->roles[role].bytes += t->bytes;
+}
+
+static bool is_variable(const struct program *p, const char *name)
+{
+    for (size_t i = 0; i < p->variables.count; i++)
+        if (str_equal(p->variables.data[i]->name, name))
+            return true;
+    return false;
+}
+
+/* Numbers of the main graph that nothing changes; integers are shapes and axes, not parameters. */
+static void gather_frozen(struct report *r)
+{
+    const struct model_graph *g = r->program->model->graph;
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const struct model_initializer *init = g->initializers.data[i];
+        if (!dtype_is_float(init->tensor->dtype) || is_variable(r->program, init->name))
+            continue;
+        const struct report_tensor t = tensor_of(init->name, init->tensor->dtype, &init->tensor->shape);
+        add_parameter(r, &t, REPORT_FROZEN);
+    }
+}
+
+static void gather_parameters(struct report *r)
+{
+    static const enum report_role roles[] = {
+        [ROLE_WEIGHT] = REPORT_WEIGHT, [ROLE_STATISTIC] = REPORT_STATISTIC, [ROLE_OPTIMIZER] = REPORT_OPTIMIZER, [ROLE_COUNTER] = REPORT_COUNTER};
+    for (size_t i = 0; i < r->program->variables.count; i++) {
+        const struct variable *v = r->program->variables.data[i];
+        const struct report_tensor t = tensor_of(v->name, v->dtype, &v->shape);
+        add_parameter(r, &t, roles[v->role]);
+    }
+    gather_frozen(r);
+}
+
+static void gather_model(struct report *r)
+{
+    const struct model *m = r->program->model;
+    struct strbuf opsets = {.arena = r->arena};
+    r->file = m->file;
+    r->graph = m->graph->name;
+    for (size_t i = 0; i < m->opsets.count; i++)
+        strbuf_addf(&opsets, "%s%s %lld", i ? ", " : "", m->opsets.data[i].domain[0] ? m->opsets.data[i].domain : "ai.onnx",
+                    (long long)m->opsets.data[i].version);
+    r->opsets = strbuf_text(&opsets);
+    for (int i = 0; i < 32; i++)
+        snprintf(r->digest + 2 * i, 3, "%02x", m->digest[i]);
+}
+
+/* ---- kernels ---------------------------------------------------------------------------------------------------------- */
+
+static const char *about_kernel(struct arena *a, const struct kernel *k)
+{
+    struct strbuf b = {.arena = a};
+    for (size_t i = 0; i < k->nodes.count; i++) {
+        const struct node *n = k->nodes.data[i];
+        strbuf_addf(&b, "%s%s", i ? ", " : "", op_display_name(n->def));
+        if (n->loc.origin)
+            strbuf_addf(&b, " (%s)", n->loc.origin);
+        else if (n->name[0])
+            strbuf_addf(&b, " \"%s\"", n->name);
+    }
+    return strbuf_text(&b);
+}
+
+static bool is_of_gradient(const struct kernel *k)
+{
+    for (size_t i = 0; i < k->nodes.count; i++)
+        if (k->nodes.data[i]->loc.origin && str_starts_with(k->nodes.data[i]->loc.origin, "gradient of"))
+            return true;
+    return false;
+}
+
+static enum report_phase phase_of(const struct kernel *k, bool updates)
+{
+    struct buffer *from, *to;
+    if (is_of_gradient(k))
+        return PHASE_BACKWARD;
+    if (updates)
+        return PHASE_UPDATE;
+    return kernel_is_copy(k, &from, &to) ? PHASE_COPY : PHASE_FORWARD;
+}
+
+static void add_kernel(struct report *r, struct report_entry *e, const struct kernel *k, const char *call)
+{
+    struct report_kernel out = {.kernel = k, .is_called = call != NULL, .name = call ? call : k->label, .about = about_kernel(r->arena, k)};
+    kernel_reads(r->arena, k, &out.reads);
+    kernel_writes(r->arena, k, &out.writes);
+    for (size_t i = 0; i < out.writes.count; i++)
+        out.updates |= out.writes.data[i]->kind == BUFFER_VARIABLE;
+    out.phase = phase_of(k, out.updates);
+    out.flops_known = cost_flops(k, &out.flops);
+    cost_bytes(k, &out.bytes_read, &out.bytes_written);
+    vec_push(r->arena, &e->kernels, out);
+    if (!out.is_called)
+        return;
+    e->called++;
+    e->flops += out.flops;
+    e->flops_known &= out.flops_known;
+    e->bytes += out.bytes_read + out.bytes_written;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+
+static const struct kernel *scratch_owner(const struct report_entry *e, const struct buffer *b)
+{
+    for (size_t i = 0; i < e->kernels.count; i++)
+        if (e->kernels.data[i].kernel->scratch == b)
+            return e->kernels.data[i].kernel;
+    return NULL;
+}
+
+static enum report_temporary_kind kind_of(const struct report_entry *e, const struct report_temporary *t)
+{
+    if (e->kernels.data[t->first].phase == PHASE_BACKWARD)
+        return TEMPORARY_GRADIENT;
+    return e->kernels.data[t->last].phase == PHASE_BACKWARD ? TEMPORARY_KEPT : TEMPORARY_FORWARD;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct report_temporary *x = a, *y = b;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static void gather_memory(struct report *r, struct report_entry *e, const struct plan *plan)
+{
+    const struct lowered *l = plan->lowered;
+    for (size_t i = 0; i < l->buffers.count; i++) {
+        const struct buffer *b = l->buffers.data[i];
+        const struct plan_life *life = &plan->life[i];
+        if (b->kind != BUFFER_TEMP || life->first < 0 || b->count == 0)
+            continue;
+        struct report_temporary t = {.name = b->name, .dtype = b->dtype, .shape = b->shape, .offset = (int64_t)b->arena_offset,
+                                     .bytes = b->count * (int64_t)dtype_size(b->dtype), .first = life->first, .last = life->last};
+        t.space = round_up(t.bytes, PLAN_ALIGN);
+        const bool is_scratch = scratch_owner(e, b) != NULL;
+        t.kind = is_scratch ? TEMPORARY_SCRATCH : kind_of(e, &t);
+        if (is_scratch) {
+            t.name = "scratch";
+            t.shape = SHAPE(b->count);
+        }
+        vec_push(r->arena, &e->temporaries, t);
+        for (int k = t.first; k <= t.last; k++)
+            e->kernels.data[k].alive += t.space;
+    }
+    if (e->temporaries.count)
+        qsort(e->temporaries.data, e->temporaries.count, sizeof *e->temporaries.data, by_offset);
+    e->peak = -1;
+    for (size_t k = 0; k < e->kernels.count && e->temporaries.count; k++)
+        if (e->peak < 0 || e->kernels.data[k].alive > e->kernels.data[e->peak].alive)
+            e->peak = (int)k;
+}
+
+/* ---- entries ---------------------------------------------------------------------------------------------------------- */
+
+static void gather_entry(struct report *r, const struct entry *entry, const struct plan *plan, const char *const *calls)
+{
+    static const char *const kinds[] = {
+        [ENTRY_INIT] = "init", [ENTRY_STEP] = "step", [ENTRY_INFER] = "infer", [ENTRY_EVALUATE] = "evaluate"};
+    struct report_entry e = {.entry = entry, .name = entry->name, .kind = kinds[entry->kind], .flops_known = true};
+    const struct graph *g = entry->graph;
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        const struct value *v = g->inputs.data[i];
+        vec_push(r->arena, &e.inputs, tensor_of(v->name, v->dtype, &v->shape));
+    }
+    for (size_t i = 0; i < g->outputs.count; i++) {
+        const struct graph_output *o = &g->outputs.data[i];
+        vec_push(r->arena, &e.outputs, tensor_of(o->name, o->value->dtype, &o->value->shape));
+    }
+    for (size_t i = 0; i < plan->lowered->kernels.count; i++)
+        add_kernel(r, &e, plan->lowered->kernels.data[i], calls[i]);
+    gather_memory(r, &e, plan);
+    e.arena_bytes = (int64_t)plan->arena_bytes;
+    e.bound_bytes = (int64_t)plan->bound_bytes;
+    vec_push(r->arena, &r->entries, e);
+}
+
+const struct report *report_gather(struct arena *a, const struct program *p, struct plan *const *plans, const struct report_code *code)
+{
+    struct report *r = arena_new(a, struct report);
+    *r = (struct report){.arena = a, .program = p, .options_text = code->options_text};
+    r->state_bytes = (int64_t)code->state_bytes;
+    r->arena_bytes = (int64_t)code->arena_bytes;
+    r->constant_bytes = (int64_t)code->constant_bytes;
+    r->ram_bytes = r->state_bytes + r->arena_bytes;
+    r->flash_bytes = r->constant_bytes;
+    gather_model(r);
+    gather_parameters(r);
+    gather_trainings(r);
+    for (size_t i = 0; i < p->entries.count; i++)
+        gather_entry(r, &p->entries.data[i], plans[i], code->calls[i]);
+    return r;
+}

@@ -1,0 +1,11 @@
+/* Text inside HTML, SVG and XML. */
+#ifndef STEPC_REPORT_MARKUP_H
+#define STEPC_REPORT_MARKUP_H
+
+#include "base/str.h"
+
+/* Adds any text as character data or as the content of a quoted attribute: & < > " ' become entities, control characters and what else
+ * XML forbids are shown as \xNN. */
+void markup_text(struct strbuf *b, const char *text);
+
+#endif

@@ -1,0 +1,84 @@
+/* Numbers and names for people. */
+#include "report/report_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *readable_grouped(struct arena *a, int64_t x)
+{
+    char digits[32];
+    struct strbuf b = {.arena = a};
+    const int n = snprintf(digits, sizeof digits, "%" PRId64, x);
+    for (int i = 0; i < n; i++)
+        strbuf_addf(&b, "%s%c", i && digits[i - 1] != '-' && (n - i) % 3 == 0 ? "," : "", digits[i]);
+    return strbuf_text(&b);
+}
+
+/* Three digits at most, of the largest unit that leaves one in front of the point. */
+static const char *with_unit(struct arena *a, int64_t x, double step, const char *const *units, int count)
+{
+    double v = (double)x;
+    int u = 0;
+    for (; u + 1 < count && v >= step; u++)
+        v /= step;
+    return u == 0 || v >= 99.95 ? arena_printf(a, "%.0f%s", v, units[u]) : arena_printf(a, "%.1f%s", v, units[u]);
+}
+
+const char *readable_bytes(struct arena *a, int64_t bytes)
+{
+    static const char *const units[] = {" B", " KiB", " MiB", " GiB", " TiB"};
+    return with_unit(a, bytes, 1024, units, sizeof units / sizeof *units);
+}
+
+const char *readable_count(struct arena *a, int64_t count)
+{
+    static const char *const units[] = {"", " k", " M", " G", " T"};
+    return with_unit(a, count, 1000, units, sizeof units / sizeof *units);
+}
+
+static bool begins_character(char c)
+{
+    return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+size_t readable_length(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++)
+        n += begins_character(*text);
+    return n;
+}
+
+const char *readable_shortened(struct arena *a, const char *text, size_t most)
+{
+    if (readable_length(text) <= most)
+        return text;
+    const char *end = text;
+    for (size_t n = 0; *end && (n += begins_character(*end)) < most;)
+        end++;
+    return arena_printf(a, "%.*s\xe2\x80\xa6", (int)(end - text), text);
+}
+
+const char *readable_type(struct arena *a, enum dtype d, const struct shape *s)
+{
+    return s->rank ? arena_printf(a, "%s %s", shape_text(a, s), dtype_name(d)) : dtype_name(d);
+}
+
+/* U+0080 to U+009F, in UTF-8 C2 80 to C2 9F, are control characters as well. */
+const char *readable_clean(struct arena *a, const char *text)
+{
+    struct strbuf b = {.arena = a};
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
+        if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
+            strbuf_addf(&b, "\\xC2\\x%02X", next);
+            text++;
+        } else if (c < 0x20 || c == 0x7f) {
+            strbuf_addf(&b, "\\x%02X", c);
+        } else {
+            strbuf_add_n(&b, text, 1);
+        }
+    }
+    return strbuf_text(&b);
+}

@@ -1,0 +1,82 @@
+/* The report for Graphviz: a cluster for the main graph, and one for the kernels of each entry. */
+#include "report/picture.h"
+#include "report/report_internal.h"
+
+#include <string.h>
+
+/* Inside a quoted string: quotes and backslashes escaped, a line break as \n. */
+static void put(struct strbuf *b, const char *text)
+{
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            strbuf_addf(b, "\\%c", c);
+        else if (c == '\n')
+            strbuf_add(b, "\\n");
+        else if (c < 0x20 || c == 0x7f)
+            strbuf_addf(b, "\\\\x%02X", c);
+        else
+            strbuf_add_n(b, text, 1);
+    }
+}
+
+static const char *style_of(const char *kind)
+{
+    static const struct {
+        const char *kind, *style;
+    } styles[] = {{"input", "shape=ellipse"},       {"output", "shape=ellipse"},        {"node", "fillcolor=\"#eef2f7\""},
+                  {"forward", "fillcolor=\"#cfe3f5\""}, {"backward", "fillcolor=\"#fbdcc0\""}, {"update", "fillcolor=\"#cdebd3\""},
+                  {"copy", "fillcolor=\"#e8e8e8\""}};
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
+        if (!strcmp(styles[i].kind, kind))
+            return styles[i].style;
+    return "";
+}
+
+static void add_cluster(struct strbuf *b, const struct picture *p, size_t number, const char *name)
+{
+    strbuf_addf(b, "  subgraph cluster_%zu {\n    label=\"", number);
+    put(b, name);
+    strbuf_add(b, "\";\n");
+    for (size_t i = 0; i < p->nodes.count; i++) {
+        const struct picture_node *n = &p->nodes.data[i];
+        strbuf_addf(b, "    n%zu_%zu [label=\"", number, i);
+        if (n->number >= 0)
+            strbuf_addf(b, "%d ", n->number);
+        put(b, n->title);
+        if (n->detail[0]) {
+            strbuf_add(b, "\\n");
+            put(b, n->detail);
+        }
+        strbuf_addf(b, "\", tooltip=\"");
+        put(b, n->tooltip);
+        strbuf_addf(b, "\", %s];\n", style_of(n->kind));
+    }
+    for (size_t i = 0; i < p->edges.count; i++) {
+        const struct picture_edge *e = &p->edges.data[i];
+        strbuf_addf(b, "    n%zu_%d -> n%zu_%d [label=\"", number, e->from, number, e->to);
+        put(b, e->type);
+        strbuf_add(b, "\", tooltip=\"");
+        put(b, e->name);
+        strbuf_add(b, "\"];\n");
+    }
+    strbuf_add(b, "  }\n");
+}
+
+const char *report_dot(const struct report *r)
+{
+    struct strbuf b = {.arena = r->arena};
+    const struct picture model = picture_of_model(r);
+    strbuf_add(&b, "digraph \"");
+    put(&b, r->graph);
+    strbuf_add(&b, "\" {\n  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"sans-serif\", fontsize=11];\n"
+                   "  edge [fontname=\"sans-serif\", fontsize=9];\n");
+    add_cluster(&b, &model, 0, arena_printf(r->arena, "main graph %s", r->graph));
+    for (size_t i = 0; i < r->entries.count; i++) {
+        const struct picture kernels = picture_of_entry(r, &r->entries.data[i]);
+        if (kernels.nodes.count)
+            add_cluster(&b, &kernels, i + 1, arena_printf(r->arena, "kernels of %s", r->entries.data[i].name));
+    }
+    strbuf_add(&b, "}\n");
+    return strbuf_text(&b);
+}

@@ -1,0 +1,317 @@
+/* The report: layered drawings, text for readers and for markup, and what the report says of programs compiled from text. */
+#include "report/layers.h"
+#include "report/line_plot.h"
+#include "report/markup.h"
+#include "report/picture.h"
+#include "report/report_internal.h"
+#include "engine/pipeline.h"
+#include "model/model.h"
+
+#include <check.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct arena arena;
+static struct diag diag;
+
+static void setup(void)
+{
+    diag = (struct diag){.arena = &arena};
+}
+
+static void teardown(void)
+{
+    arena_free(&arena);
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------------- */
+
+static const char *markup(const char *text)
+{
+    struct strbuf b = {.arena = &arena};
+    markup_text(&b, text);
+    return strbuf_text(&b);
+}
+
+START_TEST(markup_holds_no_markup_of_names)
+{
+    ck_assert_str_eq(markup("<a href=\"x\" id='y'>&"), "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;");
+    ck_assert_str_eq(markup("\x1b[1m\t\xc2\x85\xef\xbf\xbe|\xc3\xa4"), "\\x1B[1m\\x09\\xC2\\x85\\xEF\\xBF\\xBE|\xc3\xa4");
+}
+END_TEST
+
+START_TEST(numbers_for_readers)
+{
+    ck_assert_str_eq(readable_grouped(&arena, 0), "0");
+    ck_assert_str_eq(readable_grouped(&arena, 1234567), "1,234,567");
+    ck_assert_str_eq(readable_grouped(&arena, -123), "-123");
+    ck_assert_str_eq(readable_bytes(&arena, 1023), "1023 B");
+    ck_assert_str_eq(readable_bytes(&arena, 9472), "9.2 KiB");
+    ck_assert_str_eq(readable_bytes(&arena, 200 << 20), "200 MiB");
+    ck_assert_str_eq(readable_count(&arena, 333716), "334 k");
+}
+END_TEST
+
+START_TEST(names_are_cut_between_characters)
+{
+    ck_assert_str_eq(readable_shortened(&arena, "h\xc3\xa4user", 6), "h\xc3\xa4user");
+    ck_assert_str_eq(readable_shortened(&arena, "h\xc3\xa4user", 3), "h\xc3\xa4\xe2\x80\xa6");
+    ck_assert_str_eq(readable_shortened(&arena, "h\xc3\xa4user", 2), "h\xe2\x80\xa6");
+}
+END_TEST
+
+/* ---- layered drawings ------------------------------------------------------------------------------------------------- */
+
+/* A graph of `count` boxes, each joined to some before it. */
+static struct layout random_layout(unsigned seed, size_t count, int longest, int widest)
+{
+    struct layout l = {.arena = &arena, .node_count = count, .longest = longest, .widest = widest};
+    l.nodes = arena_array(&arena, struct layout_node, count + 1);
+    l.edges = arena_array(&arena, struct layout_edge, 3 * count + 1);
+    srand(seed);
+    for (size_t i = 0; i < count; i++) {
+        l.nodes[i] = (struct layout_node){.width = 20 + rand() % 200, .height = 20 + rand() % 40, .late = rand() % 5 == 0};
+        for (int k = rand() % 4; k > 0 && i > 0; k--)
+            l.edges[l.edge_count++] = (struct layout_edge){.from = rand() % (int)i, .to = (int)i};
+    }
+    layers_assign(&l);
+    layers_place(&l);
+    return l;
+}
+
+static bool overlap(const struct layout_node *a, const struct layout_node *b)
+{
+    return a->x < b->x + b->width && b->x < a->x + a->width && a->y < b->y + b->height && b->y < a->y + a->height;
+}
+
+START_TEST(boxes_do_not_overlap_and_arrows_go_down)
+{
+    const struct layout l = random_layout((unsigned)_i, 1 + 17 * (size_t)_i, _i % 3 * 3, _i % 2 * 4);
+    for (size_t i = 0; i < l.node_count; i++) {
+        const struct layout_node *n = &l.nodes[i];
+        ck_assert(n->x >= -0.01 && n->y >= 0 && n->x + n->width <= l.width + 0.01 && n->y + n->height <= l.height + 0.01);
+        for (size_t j = 0; j < i; j++)
+            ck_assert(!overlap(n, &l.nodes[j]));
+    }
+    for (size_t i = 0; i < l.edge_count; i++) {
+        const struct layout_edge *e = &l.edges[i];
+        const int layers = l.nodes[e->to].layer - l.nodes[e->from].layer;
+        double y = l.nodes[e->from].y + l.nodes[e->from].height;
+        ck_assert_int_ge(layers, 1);
+        ck_assert(e->cut == (l.longest > 0 && layers > l.longest));
+        ck_assert_uint_eq(e->bends.count, e->cut ? 0 : 2 * (size_t)(layers - 1));
+        for (size_t k = 0; k < e->bends.count; k++) {
+            ck_assert(e->bends.data[k].y >= y);
+            y = e->bends.data[k].y;
+        }
+        ck_assert(e->cut || l.nodes[e->to].y >= y);
+    }
+}
+END_TEST
+
+START_TEST(layers_hold_no_more_than_fits)
+{
+    const struct layout l = random_layout(7, 300, 0, 4);
+    int *boxes = arena_array(&arena, int, 301);
+    for (size_t i = 0; i < l.node_count; i++)
+        if (!l.nodes[i].late)
+            boxes[l.nodes[i].layer]++;
+    bool sources[300] = {false};
+    for (size_t i = 0; i < l.edge_count; i++)
+        sources[l.edges[i].to] = true;
+    for (size_t i = 0; i < l.node_count; i++)
+        boxes[l.nodes[i].layer] -= !l.nodes[i].late && !sources[i]; /* they move down to their readers */
+    for (int k = 0; k < 300; k++)
+        ck_assert_int_le(boxes[k], 4);
+}
+END_TEST
+
+START_TEST(drawings_are_the_same_again)
+{
+    const struct layout a = random_layout(3, 120, 5, 3), b = random_layout(3, 120, 5, 3);
+    for (size_t i = 0; i < a.node_count; i++)
+        ck_assert(a.nodes[i].x == b.nodes[i].x && a.nodes[i].y == b.nodes[i].y);
+}
+END_TEST
+
+/* ---- reports ---------------------------------------------------------------------------------------------------------- */
+
+static const struct report *report_of(const char *body)
+{
+    const char *const text = arena_printf(&arena, "< ir_version: 10, opset_import: [\"\" : 17, \"ai.onnx.preview.training\" : 1] >\n%s", body);
+    const struct pipeline_options pipeline = {.name = "m"};
+    struct model *m;
+    struct program *p;
+    struct plan **plans;
+    struct emitted code;
+    if (!model_read_text(&diag, &arena, "m.onnxtxt", text, strlen(text), &m) || !pipeline_canonical(&diag, &arena, m, &pipeline, &p) ||
+        !pipeline_plans(&diag, &arena, p, &pipeline, &plans)) {
+        diag_print(&diag, stderr);
+        ck_abort_msg("the model is not compiled");
+    }
+    const struct emit_options emit = {.name = "m", .model_file = "", .options_text = "", .simd = -1, .without_data = true};
+    ck_assert(emit_program(&diag, &arena, p, plans, &emit, &code));
+    const struct report_code sizes = {code.state_bytes, code.arena_bytes, code.constant_bytes, (const char *const *const *)code.calls, ""};
+    return report_gather(&arena, p, plans, &sizes);
+}
+
+static const struct report_entry *entry_named(const struct report *r, const char *name)
+{
+    for (size_t i = 0; i < r->entries.count; i++)
+        if (str_equal(r->entries.data[i].name, name))
+            return &r->entries.data[i];
+    ck_abort_msg("no entry '%s'", name);
+    return NULL;
+}
+
+START_TEST(multiply_adds_count_two)
+{
+    const struct report_entry *e = entry_named(report_of("g (float[5,7] a, float[7,3] b) => (float[5,3] c) { c = MatMul(a, b) }"), "infer");
+    ck_assert_int_eq(e->called, 1);
+    ck_assert_int_eq(e->flops, 2 * 5 * 7 * 3);
+    ck_assert_int_eq(e->bytes, 4 * (5 * 7 + 7 * 3 + 5 * 3));
+    ck_assert(e->flops_known);
+}
+END_TEST
+
+START_TEST(convolutions_count_their_windows)
+{
+    const struct report_entry *e = entry_named(
+        report_of("g (float[2,4,9,9] x, float[6,2,3,3] w) => (float[2,6,7,7] y) { y = Conv<group = 2>(x, w) }"), "infer");
+    ck_assert_int_eq(e->flops, 2 * (2 * 6 * 7 * 7) * (2 * 3 * 3));
+}
+END_TEST
+
+START_TEST(only_elements_that_are_read_count)
+{
+    const struct report_entry *e = entry_named(
+        report_of("g (float[100,8] x) => (float[2,8] y) <int64[1] b = {10}, int64[1] e = {12}, int64[1] axis = {0}> "
+                  "{ part = Slice(x, b, e, axis) y = Exp(part) }"),
+        "infer");
+    ck_assert_int_eq(e->called, 1);
+    ck_assert_int_eq(e->kernels.data[0].bytes_read, 2 * 8 * 4);
+    ck_assert_int_eq(e->kernels.data[0].bytes_written, 2 * 8 * 4);
+    ck_assert_int_eq(e->flops, 16);
+}
+END_TEST
+
+static const char trained[] =
+    "net (float[4,8] x) => (float[4,1] y) <float[8,1] w = {1,2,3,4,5,6,7,8}, float[1] b = {0.5}, float[2] unused = {1,2}> "
+    "{ xw = MatMul(x, w) y = Add(xw, b) }\n"
+    "@training_info { algorithm: train (float[4,1] t) => (float loss, float[8,1] w_new, float[8,1] v_new) "
+    "<float[8,1] v = {0,0,0,0,0,0,0,0}, float rate = {0.25}, int64 step = {1}> {"
+    " d = Sub(y, t) s = Mul(d, d) loss = ReduceMean<keepdims = 0>(s)"
+    " w_grad = ai.onnx.preview.training.Gradient<xs = [\"w\"], zs = [\"x\", \"t\"], y = \"loss\">(w, x, t)"
+    " w_new, v_new = ai.onnx.preview.training.Momentum<alpha = 0.9, beta = 1.0, mode = \"standard\", norm_coefficient = 0.0>(rate, step, w, w_grad, v) }"
+    " update_binding: [\"w\" : \"w_new\", \"v\" : \"v_new\"] }";
+
+START_TEST(says_what_is_trained_and_how)
+{
+    const struct report *r = report_of(trained);
+    ck_assert_uint_eq(r->trainings.count, 1);
+    const struct report_training *t = &r->trainings.data[0];
+    ck_assert_str_eq(t->entry, "step");
+    ck_assert_str_eq(t->loss, "loss");
+    ck_assert_str_eq(t->loss_text, "ReduceMean<keepdims=0>(s)");
+    ck_assert_str_eq(t->optimizer, "Momentum<alpha=0.9, beta=1, mode=standard, norm_coefficient=0>");
+    ck_assert_str_eq(t->rate, "0.25");
+    ck_assert_uint_eq(t->trains.count, 1);
+    ck_assert_str_eq(t->trains.data[0], "w");
+    ck_assert_int_eq(r->roles[REPORT_WEIGHT].elements, 8);
+    ck_assert_int_eq(r->roles[REPORT_OPTIMIZER].elements, 8);
+    ck_assert_int_eq(r->roles[REPORT_FROZEN].elements, 3);
+    ck_assert_int_eq(r->state_bytes, 2 * 8 * 4);
+}
+END_TEST
+
+START_TEST(memory_of_an_entry_adds_up)
+{
+    const struct report *r = report_of(trained);
+    const struct report_entry *e = entry_named(r, "step");
+    for (int k = 0; k < (int)e->kernels.count; k++) {
+        int64_t alive = 0;
+        for (size_t i = 0; i < e->temporaries.count; i++)
+            if (e->temporaries.data[i].first <= k && k <= e->temporaries.data[i].last)
+                alive += e->temporaries.data[i].space;
+        ck_assert_int_eq(alive, e->kernels.data[k].alive);
+    }
+    ck_assert_int_ge(e->peak, 0);
+    ck_assert_int_eq(e->kernels.data[e->peak].alive, e->bound_bytes);
+    ck_assert_int_le(e->bound_bytes, e->arena_bytes);
+}
+END_TEST
+
+START_TEST(json_is_read_back)
+{
+    const struct report *r = report_of(trained);
+    json_error_t error;
+    json_t *root = json_loads(report_json(r), 0, &error);
+    ck_assert_msg(root != NULL, "%s", error.text);
+    ck_assert_int_eq(json_integer_value(json_object_get(root, "schema")), 1);
+    const json_t *memory = json_object_get(root, "memory");
+    ck_assert_int_eq(json_integer_value(json_object_get(memory, "state_bytes")), 64);
+    ck_assert_int_eq(json_integer_value(json_object_get(memory, "ram_bytes")), r->ram_bytes);
+    const json_t *parameter = json_array_get(json_object_get(root, "parameters"), 0);
+    ck_assert_str_eq(json_string_value(json_object_get(parameter, "name")), "w");
+    ck_assert_str_eq(json_string_value(json_object_get(parameter, "role")), "weight");
+    ck_assert_uint_eq(json_array_size(json_object_get(root, "entries")), r->entries.count);
+    json_decref(root);
+}
+END_TEST
+
+START_TEST(limits_are_inclusive)
+{
+    const struct report *r = report_of(trained);
+    ck_assert(report_check_limits(&diag, r, r->ram_bytes, r->flash_bytes));
+    ck_assert(report_check_limits(&diag, r, -1, -1));
+    ck_assert_uint_eq(diag.errors, 0);
+    ck_assert(!report_check_limits(&diag, r, r->ram_bytes - 1, r->flash_bytes));
+    ck_assert_uint_eq(diag.errors, 1);
+    ck_assert(!report_check_limits(&diag, r, 0, 0));
+    ck_assert_uint_eq(diag.errors, 3);
+}
+END_TEST
+
+START_TEST(what_follows_from_constants_is_not_drawn)
+{
+    const struct report *r = report_of("g (float[2,6] x) => (float[6,2] y) <int64[1] a = {6}, int64[1] b = {2}> "
+                                       "{ shape = Concat<axis = 0>(a, b) r = Reshape(x, shape) y = Exp(r) }");
+    const struct picture p = picture_of_model(r);
+    ck_assert_uint_eq(p.nodes.count, 4); /* x, Reshape, Exp, y */
+    ck_assert_uint_eq(p.edges.count, 3);
+    ck_assert_str_eq(p.nodes.data[1].title, "Reshape");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("report");
+    TCase *t = tcase_create("report");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, markup_holds_no_markup_of_names);
+    tcase_add_test(t, numbers_for_readers);
+    tcase_add_test(t, names_are_cut_between_characters);
+    tcase_add_loop_test(t, boxes_do_not_overlap_and_arrows_go_down, 0, 20);
+    tcase_add_test(t, layers_hold_no_more_than_fits);
+    tcase_add_test(t, drawings_are_the_same_again);
+    tcase_add_test(t, multiply_adds_count_two);
+    tcase_add_test(t, convolutions_count_their_windows);
+    tcase_add_test(t, only_elements_that_are_read_count);
+    tcase_add_test(t, says_what_is_trained_and_how);
+    tcase_add_test(t, memory_of_an_entry_adds_up);
+    tcase_add_test(t, json_is_read_back);
+    tcase_add_test(t, limits_are_inclusive);
+    tcase_add_test(t, what_follows_from_constants_is_not_drawn);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *r = srunner_create(suite());
+    srunner_run_all(r, CK_ENV);
+    const int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
