@@ -103,6 +103,7 @@ const struct command command_strip = {
     .example = "stepc strip digits_train.onnx -o digits.onnx --state trained.state",
     .options = tables,
     .notes = "Takes out training_info, initializers that only training used, and the import of the training operators. What is left\n"
-             "runs in any ONNX tool. A model that went through 'stepc prepare' comes back as it was.\n",
+             "runs in any ONNX tool. A model that went through 'stepc prepare' comes back as it was. Where prepare had to change the\n"
+             "inference model (--untie, --tie, --batch, --names-from, training form, a loss inside), it stays changed, and this is said.\n",
     .run = run,
 };

@@ -48,8 +48,8 @@ static bool imported_version(struct diag *d, const struct model_node *mn, const 
     if (version == 0 && ir_version < 3 && opsets->count == 0 && mn->domain[0] == '\0')
         version = 1;
     if (version == 0)
-        return diag_error(d, &mn->loc, "domain '%s' is not imported: opset_import has no entry for it",
-                          domain_text(mn->domain));
+        return diag_error(d, &mn->loc, "domain '%s' is not imported: opset_import has no entry for it%s", domain_text(mn->domain),
+                          strcmp(mn->domain, DOMAIN_TRAINING) == 0 ? "; add (\"" DOMAIN_TRAINING "\", 1)" : "");
     if (version < 1 || version > INT_MAX)
         return diag_error(d, &mn->loc, "domain '%s' is imported with version %lld, which cannot be",
                           domain_text(mn->domain), (long long)version);

@@ -50,6 +50,14 @@ void edit_say(struct edit *e, const char *fmt, ...)
     strbuf_addf(e->report, "%s\n", line);
 }
 
+void edit_changed(struct edit *e, const char *what)
+{
+    for (size_t i = 0; i < e->changes.count; i++)
+        if (str_equal(e->changes.data[i], what))
+            return;
+    vec_push(e->arena, &e->changes, what);
+}
+
 const char *edit_fresh_name(struct edit *e, const char *wish)
 {
     const char *name = wish;

@@ -14,6 +14,7 @@ struct edit {
     struct strbuf *report; /* what was done, a line each; NULL: nobody wants to know */
     struct map names;      /* every name of the main graph, of its subgraphs too */
     struct loc loc;        /* the file */
+    VEC(const char *) changes; /* what was done to the main graph, each kind once */
 };
 
 /* Adds every name that the graph defines. A name of a subgraph is taken too: an outer value of the same name would be
@@ -23,6 +24,8 @@ void collect_names(struct map *names, const struct model_graph *g);
 void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m, struct strbuf *report);
 /* A line of the report. */
 void edit_say(struct edit *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The main graph has changed in this respect. */
+void edit_changed(struct edit *e, const char *what);
 /* A name not taken yet: `wish`, `wish_2`... It is taken from now on. */
 const char *edit_fresh_name(struct edit *e, const char *wish);
 /* Takes the initializer out, and the graph input of that name that old files list beside it. */

@@ -138,6 +138,7 @@ static bool find_name(struct edit *e, struct model_initializer *init, const name
         const char *const how = relation(init->tensor, t->tensor);
         if (!how || t->name[0] == '\0' || map_has(&e->names, t->name))
             continue;
+        edit_changed(e, "names of initializers");
         edit_say(e, "'%s' is '%s'%s", init->name, t->name, how);
         rename_initializer(e, init, arena_strdup(e->arena, t->name));
         return true;

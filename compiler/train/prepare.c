@@ -210,11 +210,19 @@ void add_gradient(struct preparer *p, const char *y)
 /* ---- all of it ------------------------------------------------------------------------------------------------------
  */
 
+static const char *changes_text(struct preparer *p)
+{
+    struct strbuf text = {.arena = p->arena};
+    for (size_t i = 0; i < p->edit.changes.count; i++)
+        strbuf_addf(&text, "%s%s", i > 0 ? ", " : "", p->edit.changes.data[i]);
+    return strbuf_text(&text);
+}
+
 void attach_algorithm(struct preparer *p)
 {
     struct model *const m = p->model;
     if (m->training.count == 0)
-        strip_remember(p->arena, m);
+        strip_remember(p->arena, m, changes_text(p));
     vec_push(p->arena, &m->training, p->training);
     if (model_opset(&m->opsets, PREVIEW_TRAINING) == 0)
         vec_push(p->arena, &m->opsets, ((struct model_opset){PREVIEW_TRAINING, 1}));
@@ -278,15 +286,12 @@ static bool prepare_evaluation(struct preparer *p)
 }
 
 /* What exporters do to a model is undone first. */
-static bool undo_export(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
-                        struct strbuf *report)
+static bool undo_export(struct edit *e, const struct prepare_options *o)
 {
-    struct edit e;
-    edit_begin(&e, d, a, m, report);
-    bool ok = !o->names_from || name_initializers(&e, o->names_from);
-    ok = ok && untie_initializers(&e, o->untie.data, o->untie.count);
-    ok = ok && tie_initializers(&e, o->tie.data, o->tie.count);
-    return ok && (o->batch == 0 || rebatch_model(&e, o->batch, o->import));
+    bool ok = !o->names_from || name_initializers(e, o->names_from);
+    ok = ok && untie_initializers(e, o->untie.data, o->untie.count);
+    ok = ok && tie_initializers(e, o->tie.data, o->tie.count);
+    return ok && (o->batch == 0 || rebatch_model(e, o->batch, o->import));
 }
 
 bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
@@ -307,7 +312,8 @@ bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struc
                          .statistics.arena = a,
                          .in_training.arena = a,
                          .parts.arena = a};
-    if (!undo_export(d, a, m, o, report))
+    edit_begin(&p.edit, d, a, m, report);
+    if (!undo_export(&p.edit, o))
         return false;
     collect_names(&p.names, m->graph);
     p.main_names = p.names;

@@ -3,6 +3,7 @@
 #ifndef STEPC_TRAIN_PREPARE_INTERNAL_H
 #define STEPC_TRAIN_PREPARE_INTERNAL_H
 
+#include "train/edit.h"
 #include "train/prepare.h"
 
 #define PREVIEW_TRAINING "ai.onnx.preview.training"
@@ -41,7 +42,8 @@ struct preparer {
     const struct prepare_options *options;
     struct strbuf *report;
     struct loc loc;
-    int64_t opset; /* of ai.onnx */
+    struct edit edit; /* of the main graph, before the algorithm is written */
+    int64_t opset;    /* of ai.onnx */
     struct model_graph *algorithm;
     struct model_training *training;
     struct map names;          /* every name of the main graph and of the algorithm */

@@ -427,6 +427,7 @@ static void bind_symbol(struct edit *e, const char *symbol, int64_t size)
     bind_in(g->inputs.data, g->inputs.count, symbol, size);
     bind_in(g->outputs.data, g->outputs.count, symbol, size);
     bind_in(g->value_infos.data, g->value_infos.count, symbol, size);
+    edit_changed(e, "the batch size");
     edit_say(e, "batch: %lld, in the place of '%s'", (long long)size, symbol);
 }
 
@@ -479,6 +480,7 @@ bool rebatch_model(struct edit *e, int64_t batch, const struct import_options *o
         return true;
     if (!walk(&r))
         return false;
+    edit_changed(e, "the batch size");
     edit_say(e, "batch: %lld, in the model's example it was %lld", (long long)batch, (long long)r.from);
     for (size_t i = 0; i < r.changed.count; i++)
         edit_say(e, "  '%s' (%s) held it as a constant", node_title(r.changed.data[i]), r.changed.data[i]->op_type);

@@ -4,16 +4,22 @@
 
 #define TRAINING_DOMAIN "ai.onnx.preview.training"
 
-enum { TRAINING_IR = 7 }; /* the first with training_info */
+enum {
+    TRAINING_IR = 7,         /* the first with training_info */
+    FREE_INITIALIZERS_IR = 4 /* the first in which initializers need not be inputs */
+};
 
 /* Keys in the model's metadata. */
 static const char *const kept_ir = "stepc.prepare.ir_version";     /* the version before it was raised for training_info */
 static const char *const kept_import = "stepc.prepare.keep_import"; /* the model imported the training operators itself */
+static const char *const kept_changes = "stepc.prepare.changes";    /* of the main graph */
 
 /* ---- what the model was ------------------------------------------------------------------------------------------- */
 
-void strip_remember(struct arena *a, struct model *m)
+void strip_remember(struct arena *a, struct model *m, const char *changes)
 {
+    if (changes[0] != '\0')
+        vec_push(a, &m->metadata, ((struct model_pair){kept_changes, changes}));
     if (m->ir_version < TRAINING_IR)
         vec_push(a, &m->metadata, ((struct model_pair){kept_ir, arena_printf(a, "%lld", (long long)m->ir_version)}));
     if (model_opset(&m->opsets, TRAINING_DOMAIN) != 0)
@@ -211,10 +217,23 @@ static void remove_import(struct diag *d, struct model *m, bool keep, struct str
     }
 }
 
+/* Until IR 3 every initializer had to be an input too, which those that preparation made are not. */
+static bool lists_all_initializers(const struct model_graph *g)
+{
+    for (size_t i = 0; i < g->initializers.count; i++)
+        if (!model_find_input(g, g->initializers.data[i]->name))
+            return false;
+    return true;
+}
+
 static void restore_ir_version(struct model *m, const char *text, struct strbuf *report)
 {
     long long version;
-    if (!text || !str_to_int64(text, &version) || version < 1 || version >= m->ir_version)
+    if (!text || !str_to_int64(text, &version) || version < 1)
+        return;
+    if (version < FREE_INITIALIZERS_IR && !lists_all_initializers(m->graph))
+        version = FREE_INITIALIZERS_IR;
+    if (version >= m->ir_version)
         return;
     strbuf_addf(report, "ir_version: %lld again, as before training_info was added\n", version);
     m->ir_version = version;
@@ -228,6 +247,9 @@ void strip_model(struct diag *d, struct model *m, struct strbuf *report)
         strbuf_addf(report, "removed: %zu training_info\n", m->training.count);
     remove_state(m, report);
     m->training.count = 0;
+    const char *const changes = take_metadata(m, kept_changes);
+    if (changes)
+        strbuf_addf(report, "stays as 'stepc prepare' made it: %s\n", changes);
     restore_ir_version(m, take_metadata(m, kept_ir), report);
     remove_import(d, m, take_metadata(m, kept_import) != NULL, report);
     warn_of_training_form(d, m);

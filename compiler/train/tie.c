@@ -149,6 +149,7 @@ bool untie_initializers(struct edit *e, const char *const *which, size_t count)
                 continue;
             }
             separate(e, m, name);
+            edit_changed(e, "separate initializers for what was merged");
             edit_say(e, "'%s' is a variable of its own, not '%s'%s", name, m->kept, by_itself ? ": one is a running statistic" : "");
         }
         if (count == 0 && left.others.count > 0)
@@ -321,6 +322,7 @@ static bool tie_one(struct edit *e, const char *text)
         edit_insert_node(e, 0, t.transposed ? "Transpose" : "Identity", t.equals, NULL, t.tensor);
     if (t.transposed)
         model_set_ints(e->arena, n, "perm", (const int64_t[]){1, 0}, 2);
+    edit_changed(e, "one initializer for what is tied");
     edit_say(e, "'%s' is '%s'%s: one variable, whose gradient is the sum over both uses", t.tensor, t.equals,
              t.transposed ? " transposed" : "");
     return true;

@@ -267,6 +267,7 @@ static void lift_constants(struct preparer *p, const glob_list *globs, const str
         model_add_initializer(p->arena, g, n->outputs.data[0], value->t);
         g->initializers.data[g->initializers.count - 1]->loc = n->loc;
         map_set(&p->producers, n->outputs.data[0], NULL);
+        edit_changed(&p->edit, "initializers in the place of constants");
         say(p, "constant '%s' becomes an initializer", n->outputs.data[0]);
         vec_remove(&g->nodes, i);
     }

@@ -96,6 +96,7 @@ static void remove_attribute(struct preparer *p, struct model_node *n, const cha
 
 static void to_inference_form(struct preparer *p, struct model_node *n)
 {
+    edit_changed(&p->edit, "BatchNormalization and Dropout in inference form");
     if (is_op(n, "BatchNormalization")) {
         remove_attribute(p, n, "training_mode");
         n->outputs.count = 1;
@@ -161,6 +162,7 @@ static void set_all(struct preparer *p, const char *name, double x)
         tensor_set_double(t, i, x);
     init->tensor = t;
     init->external_location = NULL;
+    edit_changed(&p->edit, "fresh running statistics");
 }
 
 /* Before the nodes are brought to inference form. Frozen statistics are no start of anything: only `reset` touches them. */
@@ -317,8 +319,12 @@ static void train_batchnorm(struct preparer *p, struct model_node *copy)
         set_latest(p, statistic, value);
     }
     remove_attribute(p, copy, "training_mode");
-    if (p->opset >= BATCHNORM_MODE_OPSET)
+    if (p->opset >= BATCHNORM_MODE_OPSET) {
         model_set_int(p->arena, copy, "training_mode", 1);
+        return;
+    }
+    vec_push(p->arena, &copy->outputs, fresh_name(p, arena_printf(p->arena, "%s.saved_mean", copy->outputs.data[0]))); /* all five or one */
+    vec_push(p->arena, &copy->outputs, fresh_name(p, arena_printf(p->arena, "%s.saved_var", copy->outputs.data[0])));
 }
 
 static void train_dropout(struct preparer *p, struct model_node *copy)

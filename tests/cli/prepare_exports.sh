@@ -56,3 +56,35 @@ expect 1 "$stepc" prepare export.onnxtxt -o no.onnx --loss mse --tie w=head
 has stderr "--tie w=head: 'w' is float[4,3], but 'head' is float[3,3]"
 expect 2 "$stepc" prepare export.onnxtxt -o no.onnx --loss mse --batchnorm never
 has stderr '--batchnorm never: expected train or frozen'
+
+# strip: what preparation did to the main graph stays, once; what it only added goes, in every bit.
+expect 0 "$stepc" convert export.onnxtxt plain.onnx
+expect 0 "$stepc" prepare export.onnxtxt -o merged.onnx --loss softmax-cross-entropy --untie never
+expect 0 "$stepc" strip merged.onnx -o stripped.onnx
+lacks stdout 'stays as'
+same plain.onnx stripped.onnx
+expect 0 "$stepc" strip train.onnx -o changed.onnx
+has stdout "stays as 'stepc prepare' made it: separate initializers for what was merged, the batch size"
+differ plain.onnx changed.onnx
+expect 0 "$stepc" prepare changed.onnx -o again.onnx --loss softmax-cross-entropy
+expect 0 "$stepc" strip again.onnx -o again_stripped.onnx
+same changed.onnx again_stripped.onnx
+expect 0 "$stepc" check changed.onnx
+
+# Training form becomes inference form; a file that lists its initializers as inputs needs not do so for the new ones.
+cat >old.onnxtxt <<'MODEL'
+<ir_version: 3, opset_import: ["" : 11]>
+net (float[4,3] x, float[3] scale = {1,1,1}, float[3] bias = {0,0,0}, float[3] mean = {0.5,0,0}, float[3] var = {1,2,3}) => (float[4,3] y)
+{
+    shift = Identity(bias)
+    b, m, v, sm, sv = BatchNormalization(x, scale, bias, mean, var)
+    y = Add(b, shift)
+}
+MODEL
+expect 0 "$stepc" prepare old.onnxtxt -o old_train.onnx --loss mse --untie auto
+has stdout 'running statistics start from 0 and 1'
+expect 0 "$stepc" strip old_train.onnx -o old.onnx
+has stdout 'ir_version: 4 again'
+has stdout 'fresh running statistics, BatchNormalization and Dropout in inference form'
+[ ! -s stderr ] || fail 'what is left is in training form'
+expect 0 "$stepc" check old.onnx
