@@ -28,11 +28,13 @@ static const char *suffixed(struct preparer *p, const char *name, const char *su
     return arena_printf(p->arena, "%s.%s", name, suffix);
 }
 
-/* The output "loss" = sum / weight. A model's own loss may have the name already. */
+/* The output "loss" = sum / weight. A model's own loss may have the name already, at least until it is taken out. */
 static void add_loss_output(struct preparer *p, const char *sum, const char *weight)
 {
-    if (map_has(&p->names, "loss"))
+    if (map_has(&p->names, "loss")) {
+        vec_push(p->arena, &p->left_losses, ((struct quotient){p->algorithm, sum, weight}));
         return;
+    }
     add_op(p, "loss", "Div", sum, weight, NULL);
     declare_output(p, "loss", p->loss_dtype, NULL);
 }

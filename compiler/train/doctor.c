@@ -77,20 +77,18 @@ static const struct model_initializer *anonymous_input(const struct doctor *x, c
 }
 
 /* A Conv whose weight and bias are both new was a Conv with a normalization behind it. */
-static void examine_names(struct doctor *x)
+static bool is_folded(const struct doctor *x, const struct model_node *n)
+{
+    return (is_op(n, "Conv") || is_op(n, "ConvTranspose")) && anonymous_input(x, n, 1) && anonymous_input(x, n, 2);
+}
+
+static void examine_folded(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
-    name_list folded = {0}, anonymous = {0};
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
-        if ((is_op(n, "Conv") || is_op(n, "ConvTranspose")) && anonymous_input(x, n, 1) && anonymous_input(x, n, 2)) {
-            vec_push(x->arena, &folded, node_title(n));
-            continue;
-        }
-        for (size_t k = 0; k < n->inputs.count; k++)
-            if (anonymous_input(x, n, k))
-                vec_push(x->arena, &anonymous, n->inputs.data[k]);
-    }
+    name_list folded = {0};
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (is_folded(x, g->nodes.data[i]))
+            vec_push(x->arena, &folded, node_title(g->nodes.data[i]));
     if (folded.count > 0)
         add(x,
             arena_printf(x->arena,
@@ -98,6 +96,16 @@ static void examine_names(struct doctor *x)
                          "in: it will not normalize while it is trained",
                          named(x, &folded), folded.count == 1 ? "has" : "have"),
             "train it as it is, or export with training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False");
+}
+
+static void examine_names(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    name_list anonymous = {0};
+    for (size_t i = 0; i < g->nodes.count; i++)
+        for (size_t k = 0; k < g->nodes.data[i]->inputs.count && !is_folded(x, g->nodes.data[i]); k++)
+            if (anonymous_input(x, g->nodes.data[i], k))
+                vec_push(x->arena, &anonymous, g->nodes.data[i]->inputs.data[k]);
     if (anonymous.count > 0)
         add(x,
             arena_printf(x->arena,
@@ -121,12 +129,25 @@ static void examine_constants(struct doctor *x)
             arena_printf(x->arena, "prepare --train '%s', if it is a parameter", weights.entries[i].key));
 }
 
+/* A loss operator, or a mean to a scalar beside other outputs. */
+static bool is_loss(const struct doctor *x, const struct model_value_info *output, const struct model_node *n)
+{
+    if (is_op(n, "SoftmaxCrossEntropyLoss") || is_op(n, "NegativeLogLikelihoodLoss"))
+        return true;
+    return (is_op(n, "ReduceMean") || is_op(n, "ReduceSum")) && output->type.kind == TYPE_TENSOR && output->type.dims.count == 0 &&
+           x->model->graph->outputs.count > 1;
+}
+
 static void examine_end(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
     for (size_t i = 0; i < g->outputs.count; i++) {
         const char *const name = g->outputs.data[i]->name;
         const struct model_node *const n = producer_of(&x->view, name);
+        if (is_loss(x, g->outputs.data[i], n))
+            add(x, arena_printf(x->arena, "output '%s', out of a %s, is a loss: the model computes it when it infers, too", name, n->op_type),
+                arena_printf(x->arena, "prepare --loss output --output '%s'%s", name,
+                             g->outputs.count > 1 ? " trains with it, and leaves it out of infer()" : " trains with it"));
         if ((is_op(n, "Softmax") || is_op(n, "LogSoftmax") || is_op(n, "Sigmoid")) && n->inputs.count > 0)
             add(x,
                 arena_printf(x->arena, "output '%s' comes out of a %s, which a loss of logits would apply twice", name,
@@ -135,6 +156,24 @@ static void examine_end(struct doctor *x)
                              is_op(n, "Sigmoid") ? "bce" : "softmax-cross-entropy", n->inputs.data[0],
                              n->inputs.data[0]));
     }
+}
+
+static bool has_op(const struct model_graph *g, const char *op)
+{
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (is_op(g->nodes.data[i], op))
+            return true;
+    return false;
+}
+
+/* Is there a sign that the export was in training form? Dropout is left out of an export in inference form without a trace. */
+static void examine_dropped(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    if (!str_equal(x->model->producer_name, "pytorch") || has_op(g, "Dropout") || has_training_form(&x->view))
+        return;
+    add(x, "no Dropout: if the network has any, the exporter has left it out, and a step trains without it",
+        "export with training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False");
 }
 
 static void examine_forms(struct doctor *x)
@@ -197,19 +236,37 @@ static void examine_batch(struct doctor *x, const struct import_options *o)
             "prepare --batch N; or export with dynamic_axes");
 }
 
-void examine_export(struct arena *a, struct model *m, const struct import_options *o, finding_list *out)
+static struct doctor doctor_of(struct arena *a, struct model *m, finding_list *out)
 {
-    struct diag silent = {.arena = a};
-    struct doctor x = {.arena = a, .model = m, .view = {.arena = a, .model = m, .opset = model_opset(&m->opsets, ""), .producers.arena = a}, .findings = out};
-    edit_begin(&x.edit, &silent, a, m, NULL);
+    struct doctor x = {.arena = a,
+                       .model = m,
+                       .view = {.arena = a, .model = m, .opset = model_opset(&m->opsets, ""), .producers.arena = a},
+                       .findings = out};
     for (size_t i = 0; i < m->graph->nodes.count; i++)
         for (size_t k = 0; k < m->graph->nodes.data[i]->outputs.count; k++)
             if (m->graph->nodes.data[i]->outputs.data[k][0] != '\0')
                 map_set(&x.view.producers, m->graph->nodes.data[i]->outputs.data[k], m->graph->nodes.data[i]);
+    return x;
+}
+
+void examine_lost(struct arena *a, struct model *m, finding_list *out)
+{
+    struct doctor x = doctor_of(a, m, out);
+    examine_folded(&x);
+    examine_dropped(&x);
+}
+
+void examine_export(struct arena *a, struct model *m, const struct import_options *o, finding_list *out)
+{
+    struct diag silent = {.arena = a};
+    struct doctor x = doctor_of(a, m, out);
+    edit_begin(&x.edit, &silent, a, m, NULL);
     examine_merged(&x);
     examine_ties(&x);
     examine_constants(&x);
     examine_end(&x);
+    examine_folded(&x);
+    examine_dropped(&x);
     examine_names(&x);
     examine_forms(&x);
     examine_batch(&x, o);

@@ -2,6 +2,7 @@
 #include "train/prepare.h"
 
 #include "train/combine.h"
+#include "train/doctor.h"
 #include "train/edit.h"
 #include "train/names.h"
 #include "train/prepare_internal.h"
@@ -222,7 +223,7 @@ void attach_algorithm(struct preparer *p)
 {
     struct model *const m = p->model;
     if (m->training.count == 0)
-        strip_remember(p->arena, m, changes_text(p));
+        strip_remember(p->arena, m);
     vec_push(p->arena, &m->training, p->training);
     if (model_opset(&m->opsets, PREVIEW_TRAINING) == 0)
         vec_push(p->arena, &m->opsets, ((struct model_opset){PREVIEW_TRAINING, 1}));
@@ -294,6 +295,14 @@ static bool undo_export(struct edit *e, const struct prepare_options *o)
     return ok && (o->batch == 0 || rebatch_model(e, o->batch, o->import));
 }
 
+static void say_lost(struct preparer *p)
+{
+    finding_list lost = {0};
+    examine_lost(p->arena, p->model, &lost);
+    for (size_t i = 0; i < lost.count; i++)
+        say(p, "note: %s; %s", lost.data[i].text, lost.data[i].cure);
+}
+
 bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
                    struct strbuf *report)
 {
@@ -312,6 +321,7 @@ bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struc
                          .statistics.arena = a,
                          .in_training.arena = a,
                          .parts.arena = a};
+    say_lost(&p);
     edit_begin(&p.edit, d, a, m, report);
     if (!undo_export(&p.edit, o))
         return false;
@@ -328,6 +338,11 @@ bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struc
     const char *const loss_input = p.loss_input;
     if (!(o->split ? prepare_split(&p) : o->accumulate > 1 ? prepare_accumulation(&p) : prepare_step(&p)))
         return false;
+    const char *const step_loss = p.loss_name;
     p.loss_input = loss_input;
-    return !o->evaluate || prepare_evaluation(&p);
+    if (o->evaluate && !prepare_evaluation(&p))
+        return false;
+    take_loss_out(&p, step_loss);
+    strip_remember_changes(a, m, changes_text(&p));
+    return true;
 }

@@ -35,6 +35,12 @@ struct tensor_type {
     struct model_dim dims[SHAPE_MAX_RANK];
 };
 
+/* A loss = sum / weight that an algorithm may give. */
+struct quotient {
+    struct model_graph *algorithm;
+    const char *sum, *weight;
+};
+
 struct preparer {
     struct diag *diag;
     struct arena *arena;
@@ -66,6 +72,7 @@ struct preparer {
     bool counts_correct;             /* a class loss adds the output `correct` */
     bool sums; /* the loss is not written as a mean, but as loss_sum, which Gradient reads, and its divisor */
     const char *loss_sum, *loss_weight;
+    VEC(struct quotient) left_losses; /* not written, since the main graph has a 'loss' */
     size_t part, part_count;  /* --accumulate: which part of the batch is being written; 0 parts: all */
     struct map parts;         /* input -> const char **, its parts */
     struct model_dim batch;   /* leading dimension of what is split into parts */
@@ -122,6 +129,8 @@ const char *part_of_input(struct preparer *p, const char *input);
 
 /* ---- trainables.c ---- */
 
+/* Adds to the marked names of the graph those that they depend on. */
+void mark_ancestors(const struct model_graph *g, struct map *marked);
 /* Enters what the loss depends on into ancestors. */
 void find_ancestors(struct preparer *p);
 bool choose_trainables(struct preparer *p) MUST_USE;
@@ -134,6 +143,8 @@ void find_constant_weights(const struct preparer *p, struct map *out);
 /* Did an export in training form run a fresh network, and so move its running statistics away from 0 and 1? How many
  * BatchNormalization nodes are concerned; 0: no. Reads model, producers and opset only. */
 size_t spoiled_statistics(const struct preparer *p);
+/* Is some BatchNormalization or Dropout of the main graph in training form? Reads the same. */
+bool has_training_form(const struct preparer *p);
 /* The main graph takes inference form; says which nodes a step has in training form. */
 void plan_training_form(struct preparer *p);
 /* Copies the main graph into the algorithm from those nodes on; the loss reads the copy. */
@@ -151,6 +162,12 @@ void bind_statistics(struct preparer *p);
 bool add_loss(struct preparer *p) MUST_USE;
 /* What the loss reads when the tensor `source` is named: a final Softmax or Sigmoid is bypassed, and this is said. */
 const char *bypass_activation(struct preparer *p, const char *source);
+
+/* ---- inner_loss.c ---- */
+
+/* Last of all: a loss that the model computes itself goes from the main graph into the algorithms. step_loss: what the step calls
+ * its loss. */
+void take_loss_out(struct preparer *p, const char *step_loss);
 
 /* ---- optimizers.c, initialization.c ---- */
 

@@ -16,10 +16,14 @@ static const char *const kept_changes = "stepc.prepare.changes";    /* of the ma
 
 /* ---- what the model was ------------------------------------------------------------------------------------------- */
 
-void strip_remember(struct arena *a, struct model *m, const char *changes)
+void strip_remember_changes(struct arena *a, struct model *m, const char *changes)
 {
     if (changes[0] != '\0')
         vec_push(a, &m->metadata, ((struct model_pair){kept_changes, changes}));
+}
+
+void strip_remember(struct arena *a, struct model *m)
+{
     if (m->ir_version < TRAINING_IR)
         vec_push(a, &m->metadata, ((struct model_pair){kept_ir, arena_printf(a, "%lld", (long long)m->ir_version)}));
     if (model_opset(&m->opsets, TRAINING_DOMAIN) != 0)

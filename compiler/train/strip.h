@@ -10,8 +10,10 @@
 #include "model/model.h"
 
 /* To be called before the first training_info is added to m: notes in its metadata what strip_model() could not know later. Most
- * models need no note. changes: what preparation did to the main graph, as words for a list; "" for nothing. */
-void strip_remember(struct arena *a, struct model *m, const char *changes);
+ * models need no note. */
+void strip_remember(struct arena *a, struct model *m);
+/* Notes what preparation did to the main graph, as words for a list; "" for nothing. */
+void strip_remember_changes(struct arena *a, struct model *m, const char *changes);
 
 /* The initializers of the main graph that some training_info writes and that remain after strip_model(): what a state holds values
  * for. Pointers into the model. */

@@ -7,50 +7,54 @@
 /* ---- what the loss depends on ---------------------------------------------------------------------------------------
  */
 
-static void mark(struct preparer *p, const char *name)
+static void mark(struct map *marked, const char *name)
 {
-    if (name[0] != '\0' && !map_has(&p->ancestors, name))
-        map_set(&p->ancestors, name, NULL);
+    if (name[0] != '\0' && !map_has(marked, name))
+        map_set(marked, name, NULL);
 }
 
-static void mark_inputs(struct preparer *p, const struct model_node *n);
+static void mark_inputs(struct map *marked, const struct model_node *n);
 
 /* A subgraph reads values of the graph around it without listing them: every name that it reads is marked. Names of its
  * own among them do no harm. */
-static void mark_captures(struct preparer *p, const struct model_graph *g)
+static void mark_captures(struct map *marked, const struct model_graph *g)
 {
     for (size_t i = 0; i < g->nodes.count; i++)
-        mark_inputs(p, g->nodes.data[i]);
+        mark_inputs(marked, g->nodes.data[i]);
     for (size_t i = 0; i < g->outputs.count; i++)
-        mark(p, g->outputs.data[i]->name);
+        mark(marked, g->outputs.data[i]->name);
 }
 
-static void mark_inputs(struct preparer *p, const struct model_node *n)
+static void mark_inputs(struct map *marked, const struct model_node *n)
 {
     for (size_t i = 0; i < n->inputs.count; i++)
-        mark(p, n->inputs.data[i]);
+        mark(marked, n->inputs.data[i]);
     for (size_t i = 0; i < n->attrs.count; i++) {
         const struct model_attr *const x = n->attrs.data[i];
         if (x->type == ATTR_GRAPH && x->g)
-            mark_captures(p, x->g);
+            mark_captures(marked, x->g);
         for (size_t k = 0; x->type == ATTR_GRAPHS && k < x->graphs.count; k++)
-            mark_captures(p, x->graphs.data[k]);
+            mark_captures(marked, x->graphs.data[k]);
     }
 }
 
 /* Nodes stand in topological order, so that one walk backwards finds all. */
-void find_ancestors(struct preparer *p)
+void mark_ancestors(const struct model_graph *g, struct map *marked)
 {
-    const struct model_graph *const g = p->model->graph;
-    mark(p, p->loss_input);
     for (size_t i = g->nodes.count; i-- > 0;) {
         const struct model_node *const n = g->nodes.data[i];
         bool needed = false;
         for (size_t k = 0; k < n->outputs.count; k++)
-            needed = needed || (n->outputs.data[k][0] != '\0' && map_has(&p->ancestors, n->outputs.data[k]));
+            needed = needed || (n->outputs.data[k][0] != '\0' && map_has(marked, n->outputs.data[k]));
         if (needed)
-            mark_inputs(p, n);
+            mark_inputs(marked, n);
     }
+}
+
+void find_ancestors(struct preparer *p)
+{
+    mark(&p->ancestors, p->loss_input);
+    mark_ancestors(p->model->graph, &p->ancestors);
 }
 
 /* ---- slots ----------------------------------------------------------------------------------------------------------

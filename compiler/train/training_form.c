@@ -152,6 +152,17 @@ size_t spoiled_statistics(const struct preparer *p)
     return moved ? count : 0;
 }
 
+bool has_training_form(const struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        if ((is_batchnorm(n) && is_training_batchnorm(p, n)) || (is_op(n, "Dropout") && is_training_dropout(p, n)))
+            return true;
+    }
+    return false;
+}
+
 static void set_all(struct preparer *p, const char *name, double x)
 {
     struct model_initializer *const init = model_find_initializer(p->model->graph, name);

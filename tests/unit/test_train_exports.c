@@ -404,6 +404,58 @@ START_TEST(own_loss_in_training_form)
 }
 END_TEST
 
+/* Outputs y = 2 x and, of squares with a target that only it reads, loss: infer() has y alone. */
+static struct model *with_loss(bool with_parameter)
+{
+    struct model *const m = inference_model("2 1", "y", "2 1");
+    input(m->graph, "labels", DTYPE_DOUBLE, "2 1");
+    model_add_value(&arena, m->graph, 1, "loss", DTYPE_DOUBLE, NULL, 0);
+    init_tensor(m, "w", DOUBLES(SHAPE(1, 1), 2));
+    init_tensor(m, "own", DOUBLES(SHAPE(1, 1), -1)); /* where it is added, it is a bias */
+    op(m->graph, "y", "MatMul", "x w");
+    op(m->graph, "used", with_parameter ? "Add" : "Sub", "y own");
+    op(m->graph, "e", "Sub", "used labels");
+    op(m->graph, "ee", "Mul", "e e");
+    model_set_int(&arena, op(m->graph, "loss", "ReduceMean", "ee"), "keepdims", 0);
+    prepare_with.loss = LOSS_OUTPUT;
+    prepare_with.output = "loss";
+    return m;
+}
+
+/* x = 1, 3; y = 2, 6; with 1 added and labels 0: loss (9 + 49) / 2, dw = 3 + 21 */
+START_TEST(a_loss_inside_is_taken_out)
+{
+    prepare_with.evaluate = true;
+    struct interp *const s = prepared(with_loss(false));
+    const struct tensor *const *const in = INPUTS(DOUBLES(SHAPE(2, 1), 1, 3), DOUBLES(SHAPE(2, 1), 0));
+    EXPECT(run(s, "step", "loss", in), 29);
+    EXPECT(run(start(), "evaluate", "loss", in), 29);
+    EXPECT(run(start(), "step", "w.gradient", in), 24);
+    EXPECT(run(start(), "infer", "y", in), 2, 6);
+    ck_assert_int_eq(program_entry(program, "infer")->graph->inputs.count, 1);
+    ck_assert_int_eq(program_entry(program, "infer")->graph->outputs.count, 1);
+    ck_assert(reports("infer() does not compute the loss and does not take 'labels'"));
+}
+END_TEST
+
+START_TEST(a_loss_inside_of_parts)
+{
+    prepare_with.accumulate = 2;
+    struct interp *const s = prepared(with_loss(false));
+    const struct tensor *const *const in = INPUTS(DOUBLES(SHAPE(2, 1), 1, 3), DOUBLES(SHAPE(2, 1), 0));
+    EXPECT(run(s, "step", "loss", in), 29);
+    ck_assert_int_eq(program_entry(program, "infer")->graph->inputs.count, 1);
+}
+END_TEST
+
+START_TEST(a_loss_inside_with_parameters_stays)
+{
+    prepared(with_loss(true));
+    ck_assert_int_eq(program_entry(program, "infer")->graph->outputs.count, 2);
+    ck_assert(reports("infer() computes the loss too"));
+}
+END_TEST
+
 START_TEST(frozen_statistics)
 {
     struct model *const m = normalized(17, true);
@@ -612,6 +664,13 @@ START_TEST(what_the_doctor_finds)
     ck_assert(finds(normalized(17, false), "1 BatchNormalization node", "--batchnorm frozen"));
     ck_assert(finds(exported_in_training_form(17, 3), "one update away from 0 and 1", "TrainingMode.PRESERVE"));
     ck_assert(!finds(exported_in_training_form(17, -0.1), "one update away", ""));
+    ck_assert(finds(with_loss(false), "output 'loss', out of a ReduceMean, is a loss", "leaves it out of infer()"));
+    struct model *exported = normalized(17, false);
+    exported->producer_name = "pytorch";
+    ck_assert(finds(exported, "no Dropout", "TrainingMode.TRAINING"));
+    exported = normalized(17, true);
+    exported->producer_name = "pytorch";
+    ck_assert(!finds(exported, "no Dropout", ""));
     struct model *const m = inference_model("4 6", "y", "8 3");
     init_tensor(m, "rows", INTS(8, 3));
     op(m->graph, "y", "Reshape", "x rows");
@@ -639,6 +698,9 @@ int main(void)
     tcase_add_test(c, batch_statistics);
     tcase_add_test(c, statistics_go_through_parts);
     tcase_add_test(c, own_loss_in_training_form);
+    tcase_add_test(c, a_loss_inside_is_taken_out);
+    tcase_add_test(c, a_loss_inside_of_parts);
+    tcase_add_test(c, a_loss_inside_with_parameters_stays);
     tcase_add_test(c, frozen_statistics);
     tcase_add_test(c, statistics_that_the_exporter_moved);
     tcase_add_test(c, statistics_of_a_trained_network);
