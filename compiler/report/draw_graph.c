@@ -4,9 +4,10 @@
 #include "report/picture.h"
 #include "report/report_internal.h"
 
-enum { SMALL = 60, LONGEST = 7, WIDEST = 3, MOST = 3000 }; /* boxes; in larger pictures: layers that an arrow may span, boxes in a layer */
+enum { FEW = 20, LONGEST = 7, FAN = 3 }; /* in pictures of more boxes: layers that an arrow may span; readers of what depends on no input */
+enum { SMALL = 60, WIDEST = 3, MOST = 3000 }; /* in pictures of more boxes: boxes in a layer; what is too many for a drawing */
 enum { TITLE = 34, DETAIL = 40, MARGIN = 10, LINE = 14, PADDING = 9 }; /* characters; pixels */
-#define TITLE_WIDTH 7.3 /* of a character */
+#define TITLE_WIDTH 7.6 /* of a character */
 #define DETAIL_WIDTH 6.1
 
 struct drawing {
@@ -37,6 +38,8 @@ static void add_reference(struct drawing *d, const char **line, const char *arro
 {
     enum { ENOUGH = 40 };
     const char *name = node_reference(d->arena, &d->picture->nodes.data[node]);
+    if (*line && (str_ends_with(*line, arena_printf(d->arena, " %s", name)) || str_ends_with(*line, "\xe2\x80\xa6")))
+        return; /* said before, or cut off */
     if (!*line)
         *line = arena_printf(d->arena, "%s %s", arrow, name);
     else if (readable_length(*line) < ENOUGH)
@@ -131,6 +134,19 @@ static void draw_edge(struct drawing *d, size_t i)
     strbuf_add(&d->svg, "</title></path>\n");
 }
 
+/* A scalar that all updates read, the learning rate of this step say, would be an arrow to each of them. */
+static void hide_fans(struct drawing *d)
+{
+    const struct picture *p = d->picture;
+    int *readers = arena_array(d->arena, int, p->nodes.count + 1);
+    for (size_t i = 0; i < p->edges.count; i++)
+        readers[p->edges.data[i].from]++;
+    for (size_t i = 0; i < p->edges.count && p->nodes.count > FEW; i++) {
+        const int from = p->edges.data[i].from;
+        d->layout.edges[i].hidden = !p->nodes.data[from].depends && readers[from] > FAN;
+    }
+}
+
 static void start(struct drawing *d)
 {
     const struct picture *p = d->picture;
@@ -140,13 +156,14 @@ static void start(struct drawing *d)
     d->detail = arena_array(a, const char *, nodes + 1);
     d->far_from = arena_array(a, const char *, nodes + 1);
     d->far_to = arena_array(a, const char *, nodes + 1);
-    d->layout = (struct layout){.arena = a, .node_count = nodes, .edge_count = edges, .longest = nodes > SMALL ? LONGEST : 0, .widest = nodes > SMALL ? WIDEST : 0};
+    d->layout = (struct layout){.arena = a, .node_count = nodes, .edge_count = edges, .longest = nodes > FEW ? LONGEST : 0, .widest = nodes > SMALL ? WIDEST : 0};
     d->layout.nodes = arena_array(a, struct layout_node, nodes + 1);
     d->layout.edges = arena_array(a, struct layout_edge, edges + 1);
     for (size_t i = 0; i < nodes; i++)
         d->layout.nodes[i].late = !p->nodes.data[i].depends;
     for (size_t i = 0; i < edges; i++)
         d->layout.edges[i] = (struct layout_edge){.from = p->edges.data[i].from, .to = p->edges.data[i].to};
+    hide_fans(d);
 }
 
 const char *picture_svg(struct arena *a, const struct picture *p)

@@ -86,7 +86,7 @@ void layers_assign(struct layout *l)
     }
     move_down(l, &scratch);
     for (size_t i = 0; i < l->edge_count; i++)
-        l->edges[i].cut = l->longest > 0 && l->nodes[l->edges[i].to].layer - l->nodes[l->edges[i].from].layer > l->longest;
+        l->edges[i].cut = l->edges[i].hidden || (l->longest > 0 && l->nodes[l->edges[i].to].layer - l->nodes[l->edges[i].from].layer > l->longest);
     arena_free(&scratch);
 }
 

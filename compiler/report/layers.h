@@ -19,7 +19,8 @@ struct layout_point {
 
 struct layout_edge {
     int from, to; /* given; from < to */
-    bool cut;     /* found: too long to be drawn */
+    bool hidden;  /* given: not drawn, whatever its length */
+    bool cut;     /* found: hidden, or too long to be drawn */
     VEC(struct layout_point) bends; /* found: points that the arrow passes between the two boxes */
 };
 

@@ -30,7 +30,7 @@ struct report_parameter {
     enum report_role role;
 };
 
-/* One TrainingInfoProto: what its algorithm does, as far as it can be told; fields are NULL where it does not. */
+/* One TrainingInfoProto that differentiates or updates: what its algorithm does, as far as it can be told; else fields are NULL. */
 struct report_training {
     const char *entry;        /* "step", or NULL where the entry is not compiled */
     const char *loss;         /* the tensor that is differentiated */

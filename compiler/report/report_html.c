@@ -292,7 +292,7 @@ static void add_entry(struct page *p, const struct report_entry *e)
     add_kernels(p, e);
     add_graph(p, "Graph of kernels", &kernels,
               "What each kernel computes goes along the arrows to those that read it. In boxes: the function, and the variables that it reads or updates. "
-              "In large graphs, numbers stand for arrows over many layers.");
+              "In larger graphs, numbers of kernels stand for arrows over many layers: to 201, from 17.");
 }
 
 static void add_model(struct page *p)

@@ -17,7 +17,7 @@ static void add_training(struct strbuf *b, const struct report *r, const struct 
 {
     const char *name = t->entry ? t->entry : "(not compiled)";
     strbuf_addf(b, "%-10s", name);
-    const char *next = strlen(name) < 10 ? "" : "\n          ";
+    const char *next = strlen(name) <= 10 ? "" : "\n          ";
     if (t->loss) {
         strbuf_addf(b, "%s loss: %s", next, clean(r, t->loss));
         if (t->loss_text)

@@ -197,6 +197,40 @@ static const char *descent_rate(const struct reader *q, const struct model_node 
     return NULL;
 }
 
+/* Does some algorithm give the variable a new value, rather than its own again? */
+static bool is_changed(const struct model *m, const char *name)
+{
+    for (size_t k = 0; k < m->training.count; k++)
+        for (size_t i = 0; i < m->training.data[k]->update_binding.count; i++) {
+            const struct model_pair *binding = &m->training.data[k]->update_binding.data[i];
+            const struct model_graph *g = m->training.data[k]->algorithm;
+            const struct model_node *n = g && str_equal(binding->key, name) ? find_producer_in(g, binding->value) : NULL;
+            if (str_equal(binding->key, name) && (!n || !str_equal(n->op_type, "Identity") || !str_equal(n->inputs.data[0], name)))
+                return true;
+        }
+    return false;
+}
+
+/* Of a written-out update: the one floating scalar that it reads and that the program sets, a variable or an input. NULL where
+ * there are several, or none. */
+static const char *only_scalar(const struct reader *q, const struct report *r, const struct chain *c)
+{
+    const char *found = NULL;
+    int count = 0;
+    for (size_t i = 0; i < c->seen.count; i++) {
+        const char *name = c->seen.entries[i].key;
+        const struct model_value_info *input = model_find_input(q->algorithm, name);
+        bool scalar = input && input->type.kind == TYPE_TENSOR && dtype_is_float(input->type.elem) && input->type.has_shape && input->type.dims.count == 0;
+        for (size_t k = 0; k < r->program->variables.count; k++) {
+            const struct variable *v = r->program->variables.data[k];
+            scalar |= str_equal(v->name, name) && dtype_is_float(v->dtype) && v->shape.rank == 0 && !is_changed(q->model, name);
+        }
+        count += scalar;
+        found = scalar ? name : found;
+    }
+    return count == 1 ? found : NULL;
+}
+
 static void describe_update(const struct reader *q, const struct report *r, const struct model_pair *binding, struct report_training *out)
 {
     struct chain c = {.seen = {.arena = q->arena}};
@@ -215,6 +249,8 @@ static void describe_update(const struct reader *q, const struct report *r, cons
         out->rate = rate_text(q, r, rate);
     } else if (c.nodes.count) {
         out->optimizer = arena_printf(q->arena, "written out (%s)", operators_of(q->arena, &c));
+        rate = only_scalar(q, r, &c);
+        out->rate = rate ? rate_text(q, r, rate) : NULL;
     }
 }
 
@@ -257,6 +293,7 @@ void gather_trainings(struct report *r)
             if (is_gradient(t->algorithm->nodes.data[i]))
                 read_gradient(&q, t->algorithm->nodes.data[i], &out);
         read_updates(&q, r, t, &out);
-        vec_push(r->arena, &r->trainings, out);
+        if (out.loss || out.optimizer) /* neither: it only computes, metrics say */
+            vec_push(r->arena, &r->trainings, out);
     }
 }

@@ -38,6 +38,11 @@ expect 0 "$stepc" inspect "$source_folder/examples/digits/model.onnx" --dim batc
 has stdout 'optimizer: Adam<alpha=0.9, beta=0.999, '
 lacks stdout 'entry infer'
 
+expect 0 "$stepc" inspect "$source_folder/examples/digits/model.onnx" --dim batch=8 --loss mse --optimizer adamw --split --evaluate
+has stdout 'apply      optimizer: written out (Add, '
+has stdout "learning rate: variable 'learning_rate', initially 0.001"
+has stdout 'accumulate loss: '
+
 # Limits: what fits exactly is no error.
 expect 0 "${inspect[@]}" --quiet --max-ram "$ram" --max-flash 9640
 expect 1 "${inspect[@]}" --max-ram $((ram - 1)) --json limited.json
