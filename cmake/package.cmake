@@ -7,7 +7,15 @@ set(runtime_dir ${CMAKE_INSTALL_DATADIR}/stepc/runtime)
 install(TARGETS stepc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # The runtime goes out as source: it is compiled for the machine that the model is compiled for.
 install(DIRECTORY runtime/ DESTINATION ${runtime_dir} FILES_MATCHING PATTERN "*.h" PATTERN "*.c" PATTERN "LICENSE")
-install(FILES runtime/stepc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# Also for this machine, as library and headers: what pkg-config finds.
+install(TARGETS stepc_runtime ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES runtime/stepc.h runtime/checkpoint.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stepc)
+file(RELATIVE_PATH STEPC_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" STEPC_PC_PREFIX "${STEPC_PC_PREFIX}")
+set(STEPC_PC_PREFIX "\${pcfiledir}/${STEPC_PC_PREFIX}") # the installed tree may be moved
+set(STEPC_RUNTIME_FOLDER ${runtime_dir})
+configure_file(cmake/stepc.pc.in ${PROJECT_BINARY_DIR}/install/stepc.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/install/stepc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(STEPC_PACKAGE_EXECUTABLE ${CMAKE_INSTALL_BINDIR}/stepc)

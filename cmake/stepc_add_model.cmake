@@ -1,47 +1,84 @@
 # stepc_add_model(NAME MODEL FILE [PREPARE OPTION...] [OPTIONS OPTION...] [DEPENDS FILE...])
 #
 # Adds the static library NAME: the C that `stepc compile` makes of the model FILE, linked to the runtime. Its header is
-# NAME.h, and every name in it starts with NAME. It is made anew when FILE, a file of DEPENDS (external data) or stepc itself
-# changes.
+# NAME.h, and every name in it starts with NAME. It is made anew when FILE, its external data, a file that an option names, an
+# option or stepc itself changes; when the C comes out as it was, nothing is compiled. Paths in options are relative to the
+# folder of the CMakeLists.txt.
 #
-#   PREPARE   FILE is an inference model: options of `stepc prepare`, which makes a training model of it first
-#   OPTIONS   options of `stepc compile`
+#   PREPARE   FILE is an inference model: options of `stepc prepare`, which makes a training model of it first, in a file that
+#             `stepc strip` and `stepc run` read, too: the target's property STEPC_TRAINING_MODEL
+#   OPTIONS   options of `stepc compile`; with --weights the target's property STEPC_WEIGHTS is the weights file
+#   DEPENDS   more files to watch
 #
 #   stepc_add_model(digits MODEL model.onnx PREPARE --loss softmax-cross-entropy --optimizer adam OPTIONS --dim batch=32)
 #   target_link_libraries(my_program PRIVATE digits)
+#
+# stepc runs on this machine, also when the project is built for another: it is that of the package, or what the variable or
+# environment variable STEPC_EXECUTABLE names.
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.20...3.25)
+
 function(stepc_add_model name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODEL" "PREPARE;OPTIONS;DEPENDS")
   if(NOT arg_MODEL OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "usage: stepc_add_model(NAME MODEL FILE [PREPARE OPTION...] [OPTIONS OPTION...] [DEPENDS FILE...])")
   endif()
+  get_property(stepc GLOBAL PROPERTY STEPC_EXECUTABLE)
   cmake_path(ABSOLUTE_PATH arg_MODEL NORMALIZE)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}_model)
-  file(MAKE_DIRECTORY ${folder})
+  set(stamp ${folder}/${name}.stamp)
+  set(depfile --depfile ${folder}/${name}.d --depfile-target ${stamp})
+  set(made ${folder}/${name}.c ${folder}/${name}.h)
+
   set(model ${arg_MODEL})
+  set(prepare "")
   if(arg_PREPARE)
     set(model ${folder}/${name}.onnx)
-    add_custom_command(
-      OUTPUT ${model}
-      COMMAND ${STEPC_EXECUTABLE} prepare ${arg_MODEL} -o ${model} ${arg_PREPARE}
-      COMMAND ${CMAKE_COMMAND} -E touch ${model} # stepc leaves equal content untouched
-      DEPENDS ${arg_MODEL} ${arg_DEPENDS} ${STEPC_EXECUTABLE}
-      WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
-      COMMENT "stepc prepare ${arg_MODEL}"
-      VERBATIM)
+    list(APPEND made ${model})
+    set(prepare COMMAND ${stepc} prepare ${arg_MODEL} -o ${model} ${arg_PREPARE} ${depfile})
+    set(depfile "")
   endif()
+  string(REGEX MATCH "--weights[ =;]*(file|incbin)" weights "${arg_OPTIONS}")
+  if(weights)
+    list(APPEND made ${folder}/${name}.weights)
+  endif()
+
+  # Make does not see that a command has changed; a file that it depends on shows it.
+  set(options ${folder}/${name}.options)
+  file(CONFIGURE OUTPUT ${options} @ONLY CONTENT "@arg_MODEL@\n@arg_PREPARE@\n@arg_OPTIONS@\n")
+  # What stepc makes keeps its time where its content is as before, so a stamp says when it ran.
   add_custom_command(
-    OUTPUT ${folder}/${name}.c ${folder}/${name}.h
-    COMMAND ${STEPC_EXECUTABLE} compile ${model} -o ${folder}/${name}.c --name ${name} ${arg_OPTIONS}
-    COMMAND ${CMAKE_COMMAND} -E touch ${folder}/${name}.c ${folder}/${name}.h
-    DEPENDS ${model} ${arg_DEPENDS} ${STEPC_EXECUTABLE}
+    OUTPUT ${stamp}
+    BYPRODUCTS ${made}
+    ${prepare}
+    COMMAND ${stepc} compile ${model} -o ${folder}/${name}.c --name ${name} ${arg_OPTIONS} ${depfile}
+    COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+    DEPENDS ${arg_MODEL} ${arg_DEPENDS} ${options} ${stepc}
+    DEPFILE ${folder}/${name}.d
     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
-    COMMENT "stepc compile ${model}"
+    COMMENT "stepc: ${arg_MODEL} -> ${name}.c"
     VERBATIM)
+  add_custom_target(${name}_made DEPENDS ${stamp})
+
   add_library(${name} STATIC ${folder}/${name}.c ${folder}/${name}.h)
+  add_dependencies(${name} ${name}_made)
   set_target_properties(${name} PROPERTIES C_STANDARD 99 POSITION_INDEPENDENT_CODE ON)
   target_include_directories(${name} PUBLIC ${folder})
-  target_link_libraries(${name} PUBLIC stepc::runtime)
+  if(NOT "--standalone" IN_LIST arg_OPTIONS)
+    target_link_libraries(${name} PUBLIC stepc::runtime)
+  endif()
   if("--reproducible" IN_LIST arg_OPTIONS)
     target_compile_options(${name} PRIVATE -ffp-contract=off)
   endif()
+  if(arg_PREPARE)
+    set_target_properties(${name} PROPERTIES STEPC_TRAINING_MODEL ${model})
+  endif()
+  if(weights)
+    string(TOUPPER ${name} upper)
+    set_target_properties(${name} PROPERTIES STEPC_WEIGHTS ${folder}/${name}.weights)
+    set_source_files_properties(${folder}/${name}.c PROPERTIES OBJECT_DEPENDS ${folder}/${name}.weights)
+    target_compile_definitions(${name} PRIVATE ${upper}_WEIGHTS_PATH="${folder}/${name}.weights")
+  endif()
 endfunction()
+
+cmake_policy(POP)

@@ -21,12 +21,12 @@ static const struct option_spec specs[] = {
     {"ram", 0, OPTION_TEXT, "SIZE", "refuse what does not fit: state and arena together, in bytes, or as 48K, 2M"},
     {"check", 0, OPTION_FLAG, NULL, "compile what was made: the strictest warnings are errors"},
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler for --check (default: $CC or cc, -O2)"},
-    {"depfile", 0, OPTION_TEXT, "FILE", "write a rule for make: which files OUT.c and OUT.h depend on"},
     {"dump-after", 0, OPTION_TEXT, "PASS",
      "also print what stands after a pass: combine, differentiate, expand, fold, simplify, cse, dce, canonical, lower, fuse, plan"},
-    OPTION_HEADING("an inference MODEL with --loss becomes a training model first, as by 'stepc prepare':"),
     {0}};
-static const struct option_spec *const tables[] = {specs, training_options, model_options, NULL};
+static const struct option_spec from_inference[] = {
+    OPTION_HEADING("an inference MODEL with --loss becomes a training model first, as by 'stepc prepare':"), {0}};
+static const struct option_spec *const tables[] = {specs, depfile_options, from_inference, training_options, model_options, NULL};
 
 static const char *header_path(struct arena *a, const char *source)
 {
@@ -86,28 +86,18 @@ static bool read_options(struct job *j)
     return (!j->prepares || read_training_options(j->session, o, &j->training)) && ok;
 }
 
-static bool write_depfile(struct job *j, const struct model *m)
-{
-    struct arena *const a = &j->session->arena;
-    const char *const path = option_text(j->options, "depfile");
-    text_list outputs = {0}, inputs = {0};
-    if (!path)
-        return true;
-    vec_push(a, &outputs, j->out);
-    vec_push(a, &outputs, header_path(a, j->out));
-    vec_push(a, &inputs, j->path);
-    for (size_t i = 0; i < m->external_files.count; i++)
-        vec_push(a, &inputs, m->external_files.data[i]);
-    training_files(a, j->options, &inputs);
-    return depfile_write(&j->session->diag, a, path, &outputs, &inputs);
-}
-
-static bool write_files(struct job *j, const struct emitted *text)
+static bool write_files(struct job *j, const struct model *m, const struct emitted *text)
 {
     struct session *const s = j->session;
-    return (!text->weights || file_write(&s->diag, weights_path(&s->arena, j->out), text->weights, text->weights_bytes)) &&
-           file_write(&s->diag, header_path(&s->arena, j->out), text->header, strlen(text->header)) &&
-           file_write(&s->diag, j->out, text->source, strlen(text->source));
+    const char *const header = header_path(&s->arena, j->out), *const weights = weights_path(&s->arena, j->out);
+    text_list outputs = {0};
+    vec_push(&s->arena, &outputs, j->out);
+    vec_push(&s->arena, &outputs, header);
+    if (text->weights)
+        vec_push(&s->arena, &outputs, weights);
+    return (!text->weights || file_write(&s->diag, weights, text->weights, text->weights_bytes)) &&
+           file_write(&s->diag, header, text->header, strlen(text->header)) &&
+           file_write(&s->diag, j->out, text->source, strlen(text->source)) && write_depfile(s, j->options, j->path, m, outputs);
 }
 
 static bool compile(struct job *j)
@@ -132,10 +122,11 @@ static bool compile(struct job *j)
                                       .standalone = option_given(o, "standalone"),
                                       .weights = j->weights,
                                       .simd = -1};
-    if (!read_import_options(j->session, o, &pipeline.import) || !read_prepared_model(j->session, o, j->prepares ? &j->training : NULL, &pipeline.import, j->path, &j->report, &m) ||
+    struct prepare_options *const training = j->prepares ? &j->training : NULL;
+    if (!read_import_options(j->session, o, &pipeline.import) ||
+        !read_prepared_model(j->session, o, training, &pipeline.import, j->path, &j->report, &m) ||
         !pipeline_compile(d, a, m, &pipeline, &emit, &text, &program) ||
-        (option_given(o, "check") && !check_c(d, a, stem, &text, option_text(o, "cc"))) || !write_files(j, &text) ||
-        !write_depfile(j, m))
+        (option_given(o, "check") && !check_c(d, a, stem, &text, option_text(o, "cc"))) || !write_files(j, m, &text))
         return false;
     if (!option_given(o, "quiet"))
         fputs(strbuf_text(&j->report), stdout);

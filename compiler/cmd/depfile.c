@@ -2,10 +2,17 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "cmd/training_options.h"
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
+
+const struct option_spec depfile_options[] = {
+    OPTION_HEADING("builds"),
+    {"depfile", 0, OPTION_TEXT, "FILE", "write a rule for make: which files the output was made of"},
+    {"depfile-target", 0, OPTION_TEXT, "NAME", "with --depfile: target of that rule (default: the output)"},
+    {0}};
 
 /* "my model.onnx" -> "my\ model.onnx": what make, ninja and CMake read back. */
 static bool add_escaped(struct diag *d, struct strbuf *b, const char *path)
@@ -22,7 +29,7 @@ static bool add_escaped(struct diag *d, struct strbuf *b, const char *path)
     return true;
 }
 
-bool depfile_write(struct diag *d, struct arena *a, const char *path, const text_list *outputs, const text_list *inputs)
+static bool write_rule(struct diag *d, struct arena *a, const char *path, const text_list *outputs, const text_list *inputs)
 {
     struct strbuf b = {.arena = a};
     char here[PATH_MAX];
@@ -40,4 +47,22 @@ bool depfile_write(struct diag *d, struct arena *a, const char *path, const text
     }
     strbuf_add(&b, "\n");
     return ok && file_write(d, path, strbuf_text(&b), b.length);
+}
+
+bool write_depfile(struct session *s, const struct options *o, const char *path, const struct model *m, text_list outputs)
+{
+    struct arena *const a = &s->arena;
+    const char *const file = option_text(o, "depfile"), *const target = option_text(o, "depfile-target");
+    text_list inputs = {0};
+    if (!file)
+        return true;
+    if (target) {
+        outputs = (text_list){0};
+        vec_push(a, &outputs, target);
+    }
+    vec_push(a, &inputs, path);
+    for (size_t i = 0; i < m->external_files.count; i++)
+        vec_push(a, &inputs, m->external_files.data[i]);
+    training_files(a, o, &inputs);
+    return write_rule(&s->diag, a, file, &outputs, &inputs);
 }

@@ -1,4 +1,5 @@
 /* stepc prepare MODEL -o OUT.onnx: an inference model becomes a training model. */
+#include "cmd/depfile.h"
 #include "cmd/training_options.h"
 
 #include "base/str.h"
@@ -7,16 +8,18 @@
 static const struct option_spec specs[] = {
     {"out", 'o', OPTION_TEXT, "OUT.onnx", "file to write; OUT.onnxtxt: as text"},
     {0}};
-static const struct option_spec *const tables[] = {specs, training_options, model_options, NULL};
+static const struct option_spec *const tables[] = {specs, training_options, depfile_options, model_options, NULL};
 
 static bool prepare(struct session *s, const struct options *o, struct prepare_options *p, const char *path,
                     const char *out)
 {
     struct import_options import;
     struct model *m;
+    text_list outputs = {0};
     struct strbuf report = {.arena = &s->arena};
+    vec_push(&s->arena, &outputs, out);
     if (!read_import_options(s, o, &import) || !read_model(s, o, path, &m) || !prepare_as_told(s, o, p, &import, m, &report) ||
-        !model_write(&s->diag, m, out))
+        !model_write(&s->diag, m, out) || !write_depfile(s, o, path, m, outputs))
         return false;
     if (!option_given(o, "quiet"))
         printf("%swritten: %s\n", strbuf_text(&report), out);

@@ -1,0 +1,3 @@
+# Included by CMake at the end of the project() of a program that knows nothing of boards: -DCMAKE_PROJECT_INCLUDE=...
+add_library(board OBJECT ${CMAKE_CURRENT_LIST_DIR}/semihosted.c)
+link_libraries($<TARGET_OBJECTS:board>)
