@@ -27,7 +27,7 @@ enum { RED_ZONE = 16, LEAST_ALIGN = 8 }; /* 8: the grain of the sanitizer's shad
 enum { RED_ZONE = 0, LEAST_ALIGN = 1 };
 #endif
 
-enum { CHUNK_FIRST = 16 << 10, CHUNK_LARGEST = 1 << 20 };
+enum { CHUNK_FIRST = 1 << 10, CHUNK_LARGEST = 1 << 20 };
 
 struct arena_chunk {
     struct arena_chunk *next;
@@ -152,15 +152,19 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
 
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
+    char small[256]; /* enough for most: formatted once */
     va_list args, again;
     va_start(args, fmt);
     va_copy(again, args);
-    const int length = vsnprintf(NULL, 0, fmt, args);
+    const int length = vsnprintf(small, sizeof small, fmt, args);
     va_end(args);
     if (length < 0)
         UNREACHABLE("arena_printf cannot format \"%s\"", fmt);
     char *text = arena_alloc(a, (size_t)length + 1, 1, 1);
-    vsnprintf(text, (size_t)length + 1, fmt, again);
+    if ((size_t)length < sizeof small)
+        memcpy(text, small, (size_t)length + 1);
+    else
+        vsnprintf(text, (size_t)length + 1, fmt, again);
     va_end(again);
     return text;
 }

@@ -1,9 +1,10 @@
 #include "base/hash.h"
 
+#include "base/sha256_x86.h"
 #include <string.h>
 
 /* FIPS 180-4, section 4.2.2: the fractions of the cube roots of the first 64 primes. */
-static const uint32_t round_constant[64] = {
+const uint32_t sha256_round_constant[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -24,8 +25,21 @@ static uint32_t load_big_endian(const unsigned char *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Section 6.2.2. The names are the standard's. */
-static void digest_block(uint32_t h[8], const unsigned char block[64])
+/* Section 6.2.2, step 3. The names are the standard's, but the variables stay where they are and change their roles from round to
+ * round, eight of which are written out where it is called: models have tens of megabytes. */
+static inline void digest_round(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f, uint32_t g, uint32_t *h,
+                                uint32_t constant_and_word)
+{
+    const uint32_t sum1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);
+    const uint32_t choice = (e & f) ^ (~e & g);
+    const uint32_t t1 = *h + sum1 + choice + constant_and_word;
+    const uint32_t sum0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);
+    const uint32_t majority = (a & b) ^ (a & c) ^ (b & c);
+    *d += t1;
+    *h = t1 + sum0 + majority;
+}
+
+static void digest_block(uint32_t state[8], const unsigned char block[64])
 {
     uint32_t w[64];
     for (int t = 0; t < 16; t++)
@@ -35,20 +49,31 @@ static void digest_block(uint32_t h[8], const unsigned char block[64])
         const uint32_t s1 = rotate_right(w[t - 2], 17) ^ rotate_right(w[t - 2], 19) ^ w[t - 2] >> 10;
         w[t] = s1 + w[t - 7] + s0 + w[t - 16];
     }
-    uint32_t v[8]; /* a, b, ... h */
-    memcpy(v, h, sizeof v);
-    for (int t = 0; t < 64; t++) {
-        const uint32_t sum1 = rotate_right(v[4], 6) ^ rotate_right(v[4], 11) ^ rotate_right(v[4], 25);
-        const uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
-        const uint32_t t1 = v[7] + sum1 + choice + round_constant[t] + w[t];
-        const uint32_t sum0 = rotate_right(v[0], 2) ^ rotate_right(v[0], 13) ^ rotate_right(v[0], 22);
-        const uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-        memmove(v + 1, v, 7 * sizeof v[0]);
-        v[4] += t1;
-        v[0] = t1 + sum0 + majority;
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6], h = state[7];
+    for (int t = 0; t < 64; t += 8) {
+        const uint32_t *k = sha256_round_constant + t, *x = w + t;
+        digest_round(a, b, c, &d, e, f, g, &h, k[0] + x[0]);
+        digest_round(h, a, b, &c, d, e, f, &g, k[1] + x[1]);
+        digest_round(g, h, a, &b, c, d, e, &f, k[2] + x[2]);
+        digest_round(f, g, h, &a, b, c, d, &e, k[3] + x[3]);
+        digest_round(e, f, g, &h, a, b, c, &d, k[4] + x[4]);
+        digest_round(d, e, f, &g, h, a, b, &c, k[5] + x[5]);
+        digest_round(c, d, e, &f, g, h, a, &b, k[6] + x[6]);
+        digest_round(b, c, d, &e, f, g, h, &a, k[7] + x[7]);
     }
+    const uint32_t result[8] = {a, b, c, d, e, f, g, h};
     for (int i = 0; i < 8; i++)
-        h[i] += v[i];
+        state[i] += result[i];
+}
+
+static void digest_blocks(struct sha256 *s, const unsigned char *p, size_t blocks)
+{
+    if (!s->plain) {
+        sha256_x86_blocks(s->h, p, blocks);
+        return;
+    }
+    for (; blocks > 0; blocks--, p += sizeof s->block)
+        digest_block(s->h, p);
 }
 
 void sha256_begin(struct sha256 *s)
@@ -57,6 +82,7 @@ void sha256_begin(struct sha256 *s)
                                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     memset(s, 0, sizeof *s);
     memcpy(s->h, initial, sizeof initial);
+    s->plain = !sha256_x86_available();
 }
 
 void sha256_add(struct sha256 *s, const void *bytes, size_t size)
@@ -65,9 +91,9 @@ void sha256_add(struct sha256 *s, const void *bytes, size_t size)
     s->length += size;
     while (size != 0) {
         if (s->fill == 0 && size >= sizeof s->block) {
-            digest_block(s->h, p);
-            p += sizeof s->block;
-            size -= sizeof s->block;
+            digest_blocks(s, p, size / sizeof s->block);
+            p += size - size % sizeof s->block;
+            size %= sizeof s->block;
             continue;
         }
         const size_t room = sizeof s->block - s->fill;
@@ -77,7 +103,7 @@ void sha256_add(struct sha256 *s, const void *bytes, size_t size)
         p += n;
         size -= n;
         if (s->fill == sizeof s->block) {
-            digest_block(s->h, s->block);
+            digest_blocks(s, s->block, 1);
             s->fill = 0;
         }
     }
@@ -108,4 +134,20 @@ void sha256_hex(const void *bytes, size_t size, char out[65])
         out[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
     }
     out[64] = '\0';
+}
+
+/* FNV-1a's step, over words: its odd factor carries low bits up, the shift carries high ones down again. */
+uint64_t hash_bytes(const void *bytes, size_t size)
+{
+    const unsigned char *p = bytes;
+    uint64_t h = 0xcbf29ce484222325u ^ size;
+    for (; size >= 8; size -= 8, p += 8) {
+        uint64_t word;
+        memcpy(&word, p, sizeof word);
+        h = (h ^ word) * 0x100000001b3u;
+        h ^= h >> 32;
+    }
+    for (; size > 0; size--, p++)
+        h = (h ^ *p) * 0x100000001b3u;
+    return h ^ h >> 32;
 }

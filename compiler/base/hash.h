@@ -1,7 +1,8 @@
-/* SHA-256 (FIPS 180-4), for the header comment of emitted files and for --hash. */
+/* SHA-256 (FIPS 180-4), for the header comment of emitted files and for --hash; and a quick hash for tables. */
 #ifndef STEPC_BASE_HASH_H
 #define STEPC_BASE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,12 +11,18 @@ struct sha256 {
     uint64_t length;
     unsigned char block[64];
     size_t fill;
+    bool plain; /* without the processor's instructions for it; set by sha256_begin() */
 };
+
+extern const uint32_t sha256_round_constant[64];
 
 void sha256_begin(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *bytes, size_t size);
 void sha256_end(struct sha256 *s, unsigned char digest[32]);
 /* Lower-case hexadecimal of the digest of one buffer. */
 void sha256_hex(const void *bytes, size_t size, char out[65]);
+
+/* Quick; not for telling contents apart: whoever finds equal hashes compares. */
+uint64_t hash_bytes(const void *bytes, size_t size);
 
 #endif

@@ -29,7 +29,7 @@ struct emission {
     VEC(struct template_use) sections; /* of templates/ (register tiles), used by kernels */
     struct map shared_pieces; /* functions that several template kernels may use: name -> text */
     struct map functions;     /* body text -> struct kernel_function * */
-    struct map constants;     /* dtype and digest of the content -> name of the array */
+    struct map constants;     /* hash of the content -> struct constant */
     struct writer constants_text;
     bool has_byte_rows;
     struct weights_file {     /* weights.c */

@@ -1,35 +1,28 @@
 #include "emit/number.h"
 
+#include "base/decimal.h"
 #include "base/str.h"
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Shortest of %.6g .. %.17g that reads back to the same value: 0.1f, not 0.100000001f. */
-static void shortest(char *text, size_t size, enum dtype dtype, double x)
-{
-    const int most = dtype == DTYPE_DOUBLE ? 17 : 9;
-    for (int digits = 1; digits <= most; digits++) {
-        snprintf(text, size, "%.*g", digits, x);
-        const bool same = dtype == DTYPE_DOUBLE ? strtod(text, NULL) == x : strtof(text, NULL) == (float)x;
-        if (same)
-            return;
-    }
-}
-
+/* The fewest digits that read back to the same value: 0.1f, not 0.100000001f. */
 const char *number_float(struct arena *a, enum dtype dtype, double x)
 {
-    const char *suffix = dtype == DTYPE_DOUBLE ? "" : "f";
+    const bool is_double = dtype == DTYPE_DOUBLE;
+    char text[DECIMAL_MAX + 4];
     if (isnan(x))
-        return arena_printf(a, "STEPC_NAN%s", dtype == DTYPE_DOUBLE ? "" : "F");
+        return is_double ? "STEPC_NAN" : "STEPC_NANF";
     if (isinf(x))
-        return arena_printf(a, "%sSTEPC_INF%s", x < 0 ? "-" : "", dtype == DTYPE_DOUBLE ? "" : "F");
-    char text[64];
-    shortest(text, sizeof text, dtype, x);
-    const char *point = strpbrk(text, ".e") ? "" : ".0";
-    return arena_printf(a, "%s%s%s", text, point, suffix);
+        return arena_printf(a, "%sSTEPC_INF%s", x < 0 ? "-" : "", is_double ? "" : "F");
+    size_t n = is_double ? decimal_double(text, x) : decimal_float(text, (float)x);
+    if (!strpbrk(text, ".e")) {
+        memcpy(text + n, ".0", 2);
+        n += 2;
+    }
+    if (!is_double)
+        text[n++] = 'f';
+    return arena_strndup(a, text, n);
 }
 
 const char *number_int(struct arena *a, enum dtype dtype, int64_t x)

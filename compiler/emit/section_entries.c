@@ -330,22 +330,18 @@ static void write_kernels(struct entry_text *t)
 
 /* ---- initial values ----------------------------------------------------------------------------------------------- */
 
+/* Is every element the first one? As bytes: so is each its neighbour. */
 static bool is_uniform(const struct tensor *t)
 {
-    const size_t size = dtype_size(t->dtype);
-    for (int64_t i = 1; i < t->count; i++)
-        if (memcmp(t->data, (const char *)t->data + (size_t)i * size, size) != 0)
-            return false;
-    return true;
+    const size_t size = dtype_size(t->dtype), bytes = tensor_bytes(t);
+    return bytes <= size || memcmp(t->data, (const char *)t->data + size, bytes - size) == 0;
 }
 
 static bool is_zero(const struct tensor *t)
 {
     const unsigned char *bytes = t->data;
-    for (size_t i = 0; i < tensor_bytes(t); i++)
-        if (bytes[i])
-            return false;
-    return true;
+    const size_t size = tensor_bytes(t);
+    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
 static void write_initial(struct entry_text *t, const struct variable *v)

@@ -38,6 +38,13 @@ void write_line(struct writer *w, const char *fmt, ...)
     va_end(ap);
 }
 
+void write_verbatim(struct writer *w, const char *text, size_t length)
+{
+    indent(w);
+    strbuf_add_n(&w->text, text, length);
+    strbuf_add(&w->text, "\n");
+}
+
 void write_blank(struct writer *w)
 {
     strbuf_add(&w->text, "\n");

@@ -11,6 +11,8 @@ struct writer {
 
 /* One line at the current depth (printf); the newline is added. An empty format gives an empty line. */
 void write_line(struct writer *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The same of a text as it stands. */
+void write_verbatim(struct writer *w, const char *text, size_t length);
 void write_blank(struct writer *w);
 /* "... {" and one deeper; "}" and one back. */
 void write_open(struct writer *w, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -551,25 +551,47 @@ static const struct {
     {"a", 64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb"},
 };
 
+/* Twice: as this processor does it, and in plain C. */
 START_TEST(sha256_of_known_texts)
 {
+    const int which = _i / 2;
+    const bool plain = _i % 2;
     struct strbuf b = {.arena = &arena};
     struct sha256 s;
     unsigned char digest[32];
     char hex[65];
     sha256_begin(&s);
-    for (int i = 0; i < hash_cases[_i].times; i++) {
-        strbuf_add(&b, hash_cases[_i].text);
-        sha256_add(&s, hash_cases[_i].text, strlen(hash_cases[_i].text));
+    s.plain |= plain;
+    for (int i = 0; i < hash_cases[which].times; i++) {
+        strbuf_add(&b, hash_cases[which].text);
+        sha256_add(&s, hash_cases[which].text, strlen(hash_cases[which].text));
     }
     sha256_end(&s, digest);
     sha256_hex(b.text, b.length, hex);
-    ck_assert_str_eq(hex, hash_cases[_i].hex);
+    ck_assert_str_eq(hex, hash_cases[which].hex);
     for (int i = 0; i < 32; i++) {
         unsigned int byte;
         ck_assert_int_eq(sscanf(hex + 2 * i, "%2x", &byte), 1);
         ck_assert_uint_eq(digest[i], byte);
     }
+}
+END_TEST
+
+START_TEST(hash_tells_contents_and_lengths_apart)
+{
+    unsigned char bytes[64] = {0};
+    uint64_t seen[1 + 2 * sizeof bytes];
+    size_t count = 0;
+    for (size_t n = 0; n <= sizeof bytes; n++)
+        seen[count++] = hash_bytes(bytes, n);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = 0x80;
+        seen[count++] = hash_bytes(bytes, sizeof bytes);
+        bytes[i] = 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            ck_assert(seen[i] != seen[j]);
 }
 END_TEST
 
@@ -584,7 +606,8 @@ int main(void)
     tcase_add_test(memory, vec_keeps_order_over_growth_and_removal);
     tcase_add_test(memory, checked_arithmetic_notices_overflow);
     tcase_add_test(memory, map_finds_everything_and_iterates_in_order);
-    tcase_add_loop_test(memory, sha256_of_known_texts, 0, COUNT(hash_cases));
+    tcase_add_loop_test(memory, sha256_of_known_texts, 0, 2 * COUNT(hash_cases));
+    tcase_add_test(memory, hash_tells_contents_and_lengths_apart);
     suite_add_tcase(suite, memory);
 
     TCase *text = tcase_create("text");

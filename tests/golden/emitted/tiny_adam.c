@@ -1026,7 +1026,7 @@ static STEPC_INLINE void product_update_2x3x8_part(const int rows, const int vec
             const float v = acc[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
             const float t = 0.9f * w[(i + r) * 3 + j + l] + 0.100000024f * v;
             const float t_2 = 0.999f * w_3[(i + r) * 3 + j + l] + 0.0009999871f * (v * v);
-            const float u = w_2[(i + r) * 3 + j + l] - s * t / (stepc_sqrtf(t_2) + 1e-06f);
+            const float u = w_2[(i + r) * 3 + j + l] - s * t / (stepc_sqrtf(t_2) + 1e-6f);
             w[(i + r) * 3 + j + l] = t;
             w_2[(i + r) * 3 + j + l] = u;
             w_3[(i + r) * 3 + j + l] = t_2;
@@ -1053,7 +1053,7 @@ static STEPC_INLINE void product_update_2x3x8_row_sum_block(const int count, con
         const float t_4 = 0.999f * w_60;
         const float t_5 = 0.0009999871f * (sum[r] * sum[r]);
         const float t_6 = t_4 + t_5;
-        const float u = w_5[first + r] - s * t_3 / (stepc_sqrtf(t_6) + 1e-06f);
+        const float u = w_5[first + r] - s * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
         w_4[first + r] = t_3;
         w_5[first + r] = u;
         w_6[first + r] = t_6;
@@ -1128,7 +1128,7 @@ static STEPC_INLINE void product_update_3x4x8_part(const int rows, const int vec
             const float v = acc[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
             const float t = 0.9f * w[(i + r) * 4 + j + l] + 0.100000024f * v;
             const float t_2 = 0.999f * w_3[(i + r) * 4 + j + l] + 0.0009999871f * (v * v);
-            const float u = w_2[(i + r) * 4 + j + l] - s * t / (stepc_sqrtf(t_2) + 1e-06f);
+            const float u = w_2[(i + r) * 4 + j + l] - s * t / (stepc_sqrtf(t_2) + 1e-6f);
             w[(i + r) * 4 + j + l] = t;
             w_2[(i + r) * 4 + j + l] = u;
             w_3[(i + r) * 4 + j + l] = t_2;
@@ -1155,7 +1155,7 @@ static STEPC_INLINE void product_update_3x4x8_row_sum_block(const int count, con
         const float t_4 = 0.999f * w_60;
         const float t_5 = 0.0009999871f * (sum[r] * sum[r]);
         const float t_6 = t_4 + t_5;
-        const float u = w_5[first + r] - s * t_3 / (stepc_sqrtf(t_6) + 1e-06f);
+        const float u = w_5[first + r] - s * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
         w_4[first + r] = t_3;
         w_5[first + r] = u;
         w_6[first + r] = t_6;
