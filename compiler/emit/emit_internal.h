@@ -56,6 +56,7 @@ struct emission {
 /* One parameter of a kernel function. */
 struct kernel_param {
     struct buffer *buffer;
+    const struct buffer *replaces; /* what is read there before the buffer takes its place, or NULL */
     const char *name;
     bool written, by_value, is_scratch;
 };

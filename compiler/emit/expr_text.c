@@ -18,7 +18,7 @@ const char *use_helper(struct emission *e, const char *name)
 static const struct kernel_param *find_param(const struct expr_scope *s, const struct buffer *b)
 {
     for (size_t i = 0; i < s->params->count; i++)
-        if (s->params->data[i].buffer == b)
+        if (s->params->data[i].buffer == b || s->params->data[i].replaces == b)
             return &s->params->data[i];
     UNREACHABLE("buffer '%s' is not a parameter of its kernel", b->name);
 }

@@ -27,6 +27,15 @@ static const char *operand_name(const struct kernel *k, const struct buffer *b)
     return NULL;
 }
 
+/* Is it read where the result of this kernel is written that takes its place? */
+static bool is_replaced(const buffer_list *writes, const struct buffer *b)
+{
+    for (size_t i = 0; i < writes->count; i++)
+        if (writes->data[i]->place_of == b)
+            return true;
+    return false;
+}
+
 static kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names)
 {
     kernel_params params = {0};
@@ -39,12 +48,13 @@ static kernel_params find_params(struct emission *e, const struct kernel *k, str
         reserve_template_names(k, names);
     for (size_t i = 0; i < writes.count; i++) {
         struct kernel_param p = {.buffer = writes.data[i], .written = true};
-        p.name = name_in(names, contains(&reads, p.buffer) ? "w" : "y");
+        p.replaces = contains(&reads, p.buffer->place_of) ? p.buffer->place_of : NULL;
+        p.name = name_in(names, p.replaces || contains(&reads, p.buffer) ? "w" : "y");
         vec_push(e->arena, &params, p);
     }
     for (size_t i = 0; i < reads.count; i++) {
         struct kernel_param p = {.buffer = reads.data[i]};
-        if (contains(&writes, p.buffer))
+        if (contains(&writes, p.buffer) || is_replaced(&writes, p.buffer))
             continue;
         p.name = operand_name(k, p.buffer);
         p.by_value = !p.name && p.buffer->count == 1;
@@ -149,6 +159,8 @@ static const char *comment_text(struct emission *e, const struct kernel *k, cons
             continue;
         strbuf_addf(&b, "%s %s is \"%s\"%s%s", i ? "," : "", p->name, p->buffer->name, p->buffer->shape.rank ? " " : "",
                     p->buffer->shape.rank ? shape_text(e->arena, &p->buffer->shape) : "");
+        if (p->replaces)
+            strbuf_addf(&b, " in place of \"%s\"", p->replaces->name);
     }
     return strbuf_text(&b);
 }

@@ -17,6 +17,24 @@ static const char *const index_names[] = {"i", "j", "k", "m", "n", "p", "q", "r"
 
 /* ---- stores ------------------------------------------------------------------------------------------------------- */
 
+static bool loads_written(const struct expr *e, void *part)
+{
+    const struct part *p = part;
+    for (size_t i = 0; e->op == EXPR_LOAD && i < p->stores.count; i++)
+        if (p->stores.data[i].to.buffer == e->access.buffer || p->stores.data[i].to.buffer->place_of == e->access.buffer)
+            return true;
+    return false;
+}
+
+/* All values stand before the first write; the last may stand in its own statement if it reads nothing that is written. */
+static bool needs_name(const struct part *p, size_t i, const char *text)
+{
+    struct part writes = *p;
+    if (text[strcspn(text, " [(")] == '\0')
+        return false;
+    return i + 1 < p->stores.count || (i > 0 && expr_any(p->stores.data[i].value, loads_written, &writes));
+}
+
 void emit_stores(struct expr_scope *s, struct writer *w, const struct part *p)
 {
     const size_t count = p->stores.count, locals = s->locals.count;
@@ -27,7 +45,7 @@ void emit_stores(struct expr_scope *s, struct writer *w, const struct part *p)
     const char **texts = arena_array(s->arena, const char *, count + 1);
     for (size_t i = 0; i < count; i++) {
         texts[i] = expr_stored(s, values[i]);
-        if (count > 1 && i + 1 < count && texts[i][strcspn(texts[i], " [(")] != '\0') { /* all values before the first write */
+        if (needs_name(p, i, texts[i])) {
             const char *name = name_in(&s->names, "u");
             write_line(w, "const %s %s = %s;", c_type(p->stores.data[i].to.buffer->dtype), name, texts[i]);
             texts[i] = name;

@@ -27,6 +27,7 @@ struct buffer {
     int index;                /* input: in graph->inputs; output: in graph->outputs */
     int id;                   /* position in lowered->buffers */
     size_t arena_offset;      /* TEMP: set by the plan, bytes */
+    const struct buffer *place_of; /* TEMP: the plan lets its first writer put it where that one lies, which dies there; or NULL */
 };
 
 /* A value seen as strides over a buffer. */

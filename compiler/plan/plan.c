@@ -1,18 +1,14 @@
 /* Liveness over kernels and offsets in the arena.
  *
- * A temporary is alive from the kernel that first writes it to the one that last reads it. Offsets are given largest first,
- * each at the lowest place that is free during the whole life (the usual greedy for dynamic storage allocation; see
- * Gergov 1999 for bounds; in practice within a few percent of the bound, which the report states). */
+ * A temporary is alive from the kernel that first writes it to the one that last reads it; a result may take the place of an
+ * operand that dies. Offsets are given largest first, each at the lowest place that is free during the whole life (the usual
+ * greedy for dynamic storage allocation; see Gergov 1999 for bounds; in practice within a few percent of the bound, which the
+ * report states). */
 #include "plan/plan.h"
 
-#include "base/checked.h"
 #include "plan/schedule.h"
+#include "plan/tasks.h"
 #include <stdlib.h>
-
-static size_t buffer_bytes(const struct buffer *b)
-{
-    return (size_t)round_up(b->count * (int64_t)dtype_size(b->dtype), PLAN_ALIGN);
-}
 
 /* ---- liveness ----------------------------------------------------------------------------------------------------- */
 
@@ -43,20 +39,68 @@ static void find_lives(struct plan *p)
     }
 }
 
-static void find_bound(struct plan *p)
+/* ---- in place ----------------------------------------------------------------------------------------------------- */
+
+/* Results take the place of operands that die in the kernel that makes them. */
+static void reuse_places(struct plan *p, struct lowered *l)
+{
+    struct arena scratch = {0};
+    const bool *const is_output = in_place_outputs(&scratch, l);
+    for (size_t i = 0; i < l->kernels.count; i++) {
+        in_place_list pairs = {0};
+        bool taken[IN_PLACE_MOST];
+        in_place_find(&scratch, l->kernels.data[i], is_output, &pairs);
+        for (size_t n = 0; n < pairs.count; n++) {
+            const struct in_place *pair = &pairs.data[n];
+            taken[n] = p->life[pair->operand->id].last == (int)i && p->life[pair->result->id].first == (int)i &&
+                       in_place_is_free(&pairs, taken, n);
+            if (taken[n])
+                pair->result->place_of = pair->operand;
+        }
+    }
+    arena_free(&scratch);
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------- */
+
+/* A temporary with all that take its place one after the other. */
+struct item {
+    struct buffer *buffer; /* the first */
+    int first, last;
+    size_t bytes;
+};
+
+typedef VEC(struct item) item_list;
+
+static void find_items(struct arena *a, const struct plan *p, item_list *out)
 {
     const struct lowered *l = p->lowered;
-    struct arena scratch = {0};
-    int64_t *change = arena_array(&scratch, int64_t, l->kernels.count + 2);
+    struct buffer **next = arena_array(a, struct buffer *, l->buffers.count + 1);
+    for (size_t i = 0; i < l->buffers.count; i++)
+        if (l->buffers.data[i]->place_of)
+            next[l->buffers.data[i]->place_of->id] = l->buffers.data[i];
     for (size_t i = 0; i < l->buffers.count; i++) {
-        const struct plan_life *life = &p->life[i];
-        if (l->buffers.data[i]->kind != BUFFER_TEMP || life->first < 0)
+        struct buffer *const b = l->buffers.data[i];
+        const struct plan_life *const life = &p->life[i];
+        if (b->kind != BUFFER_TEMP || life->first < 0 || b->place_of)
             continue;
-        change[life->first] += (int64_t)buffer_bytes(l->buffers.data[i]);
-        change[life->last + 1] -= (int64_t)buffer_bytes(l->buffers.data[i]);
+        struct item it = {b, life->first, life->last, (size_t)plan_buffer_bytes(b)};
+        for (const struct buffer *x = next[b->id]; x; x = next[x->id])
+            it.last = p->life[x->id].last;
+        vec_push(a, out, it);
     }
-    int64_t alive = 0, most = 0;
-    for (size_t i = 0; i <= l->kernels.count; i++) {
+}
+
+static void find_bound(struct plan *p, const item_list *items)
+{
+    struct arena scratch = {0};
+    const size_t count = p->lowered->kernels.count;
+    int64_t *change = arena_array(&scratch, int64_t, count + 2), alive = 0, most = 0;
+    for (size_t i = 0; i < items->count; i++) {
+        change[items->data[i].first] += (int64_t)items->data[i].bytes;
+        change[items->data[i].last + 1] -= (int64_t)items->data[i].bytes;
+    }
+    for (size_t i = 0; i <= count; i++) {
         alive += change[i];
         most = alive > most ? alive : most;
     }
@@ -65,12 +109,6 @@ static void find_bound(struct plan *p)
 }
 
 /* ---- offsets ------------------------------------------------------------------------------------------------------ */
-
-struct item {
-    struct buffer *buffer;
-    struct plan_life life;
-    size_t bytes;
-};
 
 static int by_size_then_order(const void *a, const void *b)
 {
@@ -94,7 +132,7 @@ static size_t lowest_place(struct item **placed, size_t count, const struct item
     size_t at = 0;
     for (size_t i = 0; i < count; i++) { /* placed is sorted by offset */
         const struct item *o = placed[i];
-        if (o->life.last < it->life.first || o->life.first > it->life.last)
+        if (o->last < it->first || o->first > it->last)
             continue;
         if (at + it->bytes <= o->buffer->arena_offset)
             break;
@@ -112,24 +150,30 @@ static void insert_sorted(struct item **placed, size_t count, struct item *it)
     placed[at] = it;
 }
 
-static void place_buffers(struct plan *p)
+static void place_items(struct plan *p, const item_list *items)
 {
-    const struct lowered *l = p->lowered;
     struct arena scratch = {0};
-    struct item *items = arena_array(&scratch, struct item, l->buffers.count);
-    struct item **placed = arena_array(&scratch, struct item *, l->buffers.count);
-    size_t count = 0;
-    for (size_t i = 0; i < l->buffers.count; i++)
-        if (l->buffers.data[i]->kind == BUFFER_TEMP && p->life[i].first >= 0)
-            items[count++] = (struct item){l->buffers.data[i], p->life[i], buffer_bytes(l->buffers.data[i])};
-    qsort(items, count, sizeof *items, by_size_then_order);
-    for (size_t i = 0; i < count; i++) {
-        items[i].buffer->arena_offset = lowest_place(placed, i, &items[i]);
-        insert_sorted(placed, i, &items[i]);
-        const size_t end = items[i].buffer->arena_offset + items[i].bytes;
+    struct item **placed = arena_array(&scratch, struct item *, items->count + 1);
+    qsort(items->data, items->count, sizeof *items->data, by_size_then_order);
+    for (size_t i = 0; i < items->count; i++) {
+        struct item *const it = &items->data[i];
+        it->buffer->arena_offset = lowest_place(placed, i, it);
+        insert_sorted(placed, i, it);
+        const size_t end = it->buffer->arena_offset + it->bytes;
         p->arena_bytes = end > p->arena_bytes ? end : p->arena_bytes;
     }
     arena_free(&scratch);
+}
+
+/* What takes the place of another lies where that lies. Buffers are numbered as they were made: an operand may come later. */
+static void follow_places(struct plan *p)
+{
+    for (size_t i = 0; i < p->lowered->buffers.count; i++) {
+        const struct buffer *at = p->lowered->buffers.data[i];
+        while (at->place_of)
+            at = at->place_of;
+        p->lowered->buffers.data[i]->arena_offset = at->arena_offset;
+    }
 }
 
 bool plan_entry(struct diag *d, struct lowered *l, struct plan **out)
@@ -140,8 +184,14 @@ bool plan_entry(struct diag *d, struct lowered *l, struct plan **out)
     if (!schedule_kernels(d, l))
         return false;
     find_lives(p);
-    find_bound(p);
-    place_buffers(p);
+    reuse_places(p, l);
+    struct arena scratch = {0};
+    item_list items = {0};
+    find_items(&scratch, p, &items);
+    find_bound(p, &items);
+    place_items(p, &items);
+    follow_places(p);
+    arena_free(&scratch);
     *out = p;
     return true;
 }

@@ -1,210 +1,411 @@
-/* List scheduling over the kernels of an entry. The order that lowering and fusion leave is legal and stays the fallback in
- * ties, so that an unrelated change of the model moves as little as possible. Adds one constraint that they do not know: what
- * can fail runs before the first write to the state, so that a failed entry leaves the state as it was. */
+/* List scheduling over the kernels of an entry, several times: the order with the lowest peak wins, the earliest tried among
+ * equals. First comes the greedy one (of what is ready, the kernel that grows the arena least; the earliest of the given order
+ * among equals, so that an unrelated change of the model moves as little as possible), then the order that lowering and fusion
+ * left, then greedy ones whose sight is blurred by numbers that are the same in every run. */
 #include "plan/schedule.h"
 
-#include "graph/op_def.h"
+#include "plan/tasks.h"
 #include <string.h>
 
-struct task {
-    struct kernel *kernel;
-    VEC(int) successors;
-    int waiting; /* predecessors not yet scheduled */
-    bool done, writes_state, can_fail;
-    buffer_list reads, writes;
+enum {
+    WINDOW = 64,           /* tasks of the ready list that are weighed: keeps a schedule linear in large graphs */
+    MOST_TRIALS = 60,     /* orders that are tried, */
+    TRIAL_WORK = 50 * 400, /* and kernels that they place in all */
+    TIGHTEN_TURNS = 4,
+    WANDER_WORK = 1000 * 400
 };
+
+enum policy { POLICY_GREEDY, POLICY_GIVEN, POLICY_BLURRED, POLICY_RANDOM };
 
 struct schedule {
-    struct arena *arena;
-    struct task *tasks;
-    int count;
-    int *readers_left; /* by buffer id: kernels that still have to read it */
-    VEC(int) ready;    /* tasks without open predecessors, by original position */
+    const struct task_list *tasks;
+    enum policy policy;
+    uint64_t random;
+    int *waiting;      /* by task: predecessors not yet placed */
+    int *touches_left; /* by buffer id: tasks that still have to touch it */
+    int *born, *dead;  /* by buffer id: the first and the last task that touch it */
+    int *ready;        /* a heap: the earliest of the given order on top */
+    int ready_count;
+    int window[WINDOW]; /* taken from the heap, to be weighed */
+    int window_count;
+    int *order;
+    int64_t alive, peak;
 };
 
-static void add_edge(struct schedule *s, int from, int to)
+/* ---- bytes -------------------------------------------------------------------------------------------------------- */
+
+static bool dies_here(const struct schedule *s, const struct buffer *b)
 {
-    if (from == to)
-        return;
-    struct task *t = &s->tasks[from];
-    if (t->successors.count && t->successors.data[t->successors.count - 1] == to)
-        return;
-    vec_push(s->arena, &t->successors, to);
-    s->tasks[to].waiting++;
+    return s->touches_left[b->id] == 1;
 }
 
-/* Read after write, write after read, write after write, in the order given. */
-static void add_data_edges(struct schedule *s, size_t buffer_count)
+static bool is_born_here(const struct schedule *s, const struct buffer *b)
 {
-    int *writer = arena_array(s->arena, int, buffer_count);
-    typedef VEC(int) int_list;
-    int_list *readers = arena_array(s->arena, int_list, buffer_count);
-    memset(writer, -1, buffer_count * sizeof *writer);
-    for (int i = 0; i < s->count; i++) {
-        struct task *t = &s->tasks[i];
-        for (size_t r = 0; r < t->reads.count; r++) {
-            const int b = t->reads.data[r]->id;
-            if (writer[b] >= 0)
-                add_edge(s, writer[b], i);
-            vec_push(s->arena, &readers[b], i);
-        }
-        for (size_t w = 0; w < t->writes.count; w++) {
-            const int b = t->writes.data[w]->id;
-            if (writer[b] >= 0)
-                add_edge(s, writer[b], i);
-            for (size_t r = 0; r < readers[b].count; r++)
-                add_edge(s, readers[b].data[r], i);
-            readers[b].count = 0;
-            writer[b] = i;
-        }
+    return s->touches_left[b->id] == s->tasks->touches[b->id];
+}
+
+struct change {
+    int64_t during, after; /* bytes that the task adds while it runs, and for good */
+};
+
+static struct change weigh(const struct schedule *s, const struct task *t)
+{
+    struct change c = {0, 0};
+    for (size_t i = 0; i < t->touches.count; i++) {
+        const struct buffer *b = t->touches.data[i];
+        const int64_t bytes = s->tasks->bytes[b->id];
+        c.during += is_born_here(s, b) ? bytes : 0;
+        c.after += (is_born_here(s, b) ? bytes : 0) - (dies_here(s, b) ? bytes : 0);
     }
-}
-
-static void fill_tasks(struct schedule *s, const struct lowered *l)
-{
-    s->count = (int)l->kernels.count;
-    s->tasks = arena_array(s->arena, struct task, l->kernels.count);
-    for (int i = 0; i < s->count; i++) {
-        struct task *t = &s->tasks[i];
-        t->kernel = l->kernels.data[i];
-        kernel_reads(s->arena, t->kernel, &t->reads);
-        kernel_writes(s->arena, t->kernel, &t->writes);
-        t->can_fail = t->kernel->checks.count > 0;
-        for (size_t w = 0; w < t->writes.count; w++)
-            t->writes_state |= t->writes.data[w]->kind == BUFFER_VARIABLE;
+    bool taken[IN_PLACE_MOST];
+    for (size_t i = 0; i < t->in_place.count; i++) {
+        const struct in_place *pair = &t->in_place.data[i];
+        taken[i] = dies_here(s, pair->operand) && is_born_here(s, pair->result) && in_place_is_free(&t->in_place, taken, i);
+        c.during -= taken[i] ? s->tasks->bytes[pair->result->id] : 0;
     }
-    add_data_edges(s, l->buffers.count);
+    return c;
 }
 
-/* Which kernels can only run after one that writes state: the given order is topological. */
-static bool *find_after_write(struct schedule *s)
+static void place(struct schedule *s, int task, int at)
 {
-    bool *after_write = arena_array(s->arena, bool, (size_t)s->count + 1);
-    for (int i = 0; i < s->count; i++) {
-        after_write[i] |= s->tasks[i].writes_state;
-        for (size_t e = 0; e < s->tasks[i].successors.count; e++)
-            after_write[s->tasks[i].successors.data[e]] |= after_write[i];
+    const struct task *t = &s->tasks->tasks[task];
+    const struct change c = weigh(s, t);
+    s->peak = s->alive + c.during > s->peak ? s->alive + c.during : s->peak;
+    s->alive += c.after;
+    for (size_t i = 0; i < t->touches.count; i++) {
+        const struct buffer *b = t->touches.data[i];
+        if (is_born_here(s, b))
+            s->born[b->id] = task;
+        if (dies_here(s, b))
+            s->dead[b->id] = task;
+        s->touches_left[b->id]--;
     }
-    return after_write;
+    s->order[at] = task;
 }
 
-/* A loss reads what BatchNormalization computed while it stored the running statistics. Its labels do not depend on that: such
- * checks become kernels of their own, in front of the kernel they stood in. */
-static bool detach_checks(struct schedule *s, struct lowered *l)
+/* ---- the ready list ----------------------------------------------------------------------------------------------- */
+
+static void swap(int *a, int *b)
 {
-    const bool *const after_write = find_after_write(s);
-    bool any = false;
-    for (int i = s->count - 1; i >= 0; i--) {
-        struct kernel *const k = s->tasks[i].kernel;
-        if (!after_write[i] || k->checks.count == 0 || (k->parts.count == 0 && !k->tmpl))
-            continue;
-        struct kernel *const only = arena_new(l->arena, struct kernel);
-        only->id = k->id;
-        only->label = "check";
-        for (size_t n = 0; n < k->nodes.count; n++)
-            vec_push(l->arena, &only->nodes, k->nodes.data[n]);
-        for (size_t c = 0; c < k->checks.count; c++)
-            vec_push(l->arena, &only->checks, k->checks.data[c]);
-        k->checks.count = 0;
-        vec_push(l->arena, &l->kernels, NULL);
-        memmove(&l->kernels.data[i + 1], &l->kernels.data[i], (l->kernels.count - 1 - (size_t)i) * sizeof *l->kernels.data);
-        l->kernels.data[i] = only;
-        any = true;
+    const int x = *a;
+    *a = *b;
+    *b = x;
+}
+
+static void push_ready(struct schedule *s, int task)
+{
+    int at = s->ready_count++;
+    s->ready[at] = task;
+    for (; at > 0 && s->ready[(at - 1) / 2] > s->ready[at]; at = (at - 1) / 2)
+        swap(&s->ready[(at - 1) / 2], &s->ready[at]);
+}
+
+static int pop_ready(struct schedule *s)
+{
+    const int first = s->ready[0];
+    s->ready[0] = s->ready[--s->ready_count];
+    for (int at = 0, child; (child = 2 * at + 1) < s->ready_count; at = child) {
+        if (child + 1 < s->ready_count && s->ready[child + 1] < s->ready[child])
+            child++;
+        if (s->ready[at] <= s->ready[child])
+            break;
+        swap(&s->ready[at], &s->ready[child]);
     }
-    return any;
-}
-
-/* Every kernel that can fail -> every kernel that writes state. */
-static bool add_failure_edges(struct diag *d, struct schedule *s)
-{
-    const bool *const after_write = find_after_write(s);
-    bool ok = true;
-    for (int i = 0; i < s->count; i++)
-        if (after_write[i] && s->tasks[i].can_fail && !s->tasks[i].writes_state)
-            ok = diag_error(d, s->tasks[i].kernel->nodes.count ? &s->tasks[i].kernel->nodes.data[0]->loc : NULL,
-                            "the check of its indices can only run after a variable was written");
-    for (int i = 0; ok && i < s->count; i++)
-        for (int j = 0; s->tasks[i].can_fail && j < s->count; j++)
-            if (s->tasks[j].writes_state)
-                add_edge(s, i, j);
-    return ok;
-}
-
-/* Bytes of the arena that running the task would add (new results) less those that would die (last reads). */
-static int64_t growth(const struct schedule *s, const struct task *t)
-{
-    int64_t bytes = 0;
-    for (size_t w = 0; w < t->writes.count; w++)
-        if (t->writes.data[w]->kind == BUFFER_TEMP)
-            bytes += t->writes.data[w]->count * (int64_t)dtype_size(t->writes.data[w]->dtype);
-    for (size_t r = 0; r < t->reads.count; r++) {
-        const struct buffer *b = t->reads.data[r];
-        if (b->kind == BUFFER_TEMP && s->readers_left[b->id] == 1)
-            bytes -= b->count * (int64_t)dtype_size(b->dtype);
-    }
-    return bytes;
-}
-
-/* The ready task that grows the arena least; the earliest in the given order among equals. Only a window of the ready list is
- * looked at, which keeps scheduling linear in large graphs. */
-static size_t choose(const struct schedule *s)
-{
-    enum { WINDOW = 64 };
-    size_t best = 0;
-    int64_t least = INT64_MAX;
-    for (size_t i = 0; i < s->ready.count && i < WINDOW; i++) {
-        const int64_t g = growth(s, &s->tasks[s->ready.data[i]]);
-        if (g < least) {
-            least = g;
-            best = i;
-        }
-    }
-    return best;
+    return first;
 }
 
 static void make_ready(struct schedule *s, int task)
 {
-    size_t at = s->ready.count;
-    vec_push(s->arena, &s->ready, task);
-    for (; at > 0 && s->ready.data[at - 1] > task; at--)
-        s->ready.data[at] = s->ready.data[at - 1];
-    s->ready.data[at] = task;
+    int latest = 0;
+    for (int i = 1; i < s->window_count; i++)
+        if (s->window[i] > s->window[latest])
+            latest = i;
+    if (s->window_count < WINDOW)
+        s->window[s->window_count++] = task;
+    else if (task < s->window[latest]) {
+        push_ready(s, s->window[latest]);
+        s->window[latest] = task;
+    } else {
+        push_ready(s, task);
+    }
 }
 
-static void run_schedule(struct schedule *s, struct lowered *l)
+/* ---- choosing ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t next_random(uint64_t *state) /* splitmix64: Steele, Lea and Flood 2014 */
 {
-    for (int i = 0; i < s->count; i++)
-        if (s->tasks[i].waiting == 0)
-            make_ready(s, i);
-    for (int n = 0; n < s->count; n++) {
-        if (s->ready.count == 0)
-            UNREACHABLE("the kernels of entry '%s' depend on each other in a cycle", l->entry->name);
-        const size_t at = choose(s);
-        struct task *t = &s->tasks[s->ready.data[at]];
-        vec_remove(&s->ready, at);
-        l->kernels.data[n] = t->kernel;
-        for (size_t r = 0; r < t->reads.count; r++)
-            s->readers_left[t->reads.data[r]->id]--;
-        for (size_t e = 0; e < t->successors.count; e++)
-            if (--s->tasks[t->successors.data[e]].waiting == 0)
-                make_ready(s, t->successors.data[e]);
+    uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+/* What the task costs in the eyes of the policy; the least is placed. */
+static double cost_of(struct schedule *s, int task)
+{
+    const struct change c = weigh(s, &s->tasks->tasks[task]);
+    switch (s->policy) {
+    case POLICY_GIVEN: return task;
+    case POLICY_RANDOM: return (double)(next_random(&s->random) >> 11);
+    case POLICY_BLURRED: {
+        const double blur = 0.25 + 1.5 * (double)(next_random(&s->random) >> 11) * 0x1p-53;
+        const int64_t over = s->alive + c.during - s->peak; /* a new peak */
+        return (double)c.after * (c.after > 0 ? blur : 2 - blur) + (over > 0 ? (double)over * blur : 0);
     }
+    default: return (double)c.after;
+    }
+}
+
+static int choose(struct schedule *s)
+{
+    int best = 0;
+    double least = 0;
+    for (int i = 0; i < s->window_count; i++) {
+        if (!s->tasks->tasks[s->window[i]].kernel) { /* costs nothing and lets others run */
+            best = i;
+            break;
+        }
+        const double cost = cost_of(s, s->window[i]);
+        if (i > 0 && (cost > least || (cost == least && s->window[i] > s->window[best])))
+            continue;
+        least = cost;
+        best = i;
+    }
+    const int task = s->window[best];
+    s->window[best] = s->window[--s->window_count];
+    if (s->ready_count > 0)
+        s->window[s->window_count++] = pop_ready(s);
+    return task;
+}
+
+static void run(struct schedule *s, enum policy policy, uint64_t seed)
+{
+    const struct task_list *l = s->tasks;
+    s->policy = policy;
+    s->random = seed;
+    s->alive = s->peak = 0;
+    s->ready_count = s->window_count = 0;
+    memcpy(s->touches_left, l->touches, l->buffer_count * sizeof *l->touches);
+    for (int i = 0; i < l->count; i++) {
+        s->waiting[i] = (int)l->tasks[i].predecessors.count;
+        if (s->waiting[i] == 0)
+            make_ready(s, i);
+    }
+    for (int n = 0; n < l->count; n++) {
+        if (s->window_count == 0)
+            UNREACHABLE("kernels depend on each other in a cycle");
+        const int task = choose(s);
+        place(s, task, n);
+        for (size_t e = 0; e < l->tasks[task].successors.count; e++)
+            if (--s->waiting[l->tasks[task].successors.data[e]] == 0)
+                make_ready(s, l->tasks[task].successors.data[e]);
+    }
+}
+
+/* ---- the search --------------------------------------------------------------------------------------------------- */
+
+static struct schedule make_schedule(struct arena *a, const struct task_list *l)
+{
+    const size_t n = (size_t)l->count + 1;
+    return (struct schedule){.tasks = l,
+                             .waiting = arena_array(a, int, n),
+                             .touches_left = arena_array(a, int, l->buffer_count + 1),
+                             .born = arena_array(a, int, l->buffer_count + 1),
+                             .dead = arena_array(a, int, l->buffer_count + 1),
+                             .ready = arena_array(a, int, n),
+                             .order = arena_array(a, int, n)};
+}
+
+/* No order needs less than the kernel that touches most. */
+static int64_t least_possible(const struct task_list *l)
+{
+    int64_t most = 0;
+    for (int i = 0; i < l->count; i++) {
+        const struct task *t = &l->tasks[i];
+        int64_t bytes = 0;
+        for (size_t b = 0; b < t->touches.count; b++)
+            bytes += l->bytes[t->touches.data[b]->id];
+        for (size_t p = 0; p < t->in_place.count; p++)
+            bytes -= p == 0 || t->in_place.data[p].result != t->in_place.data[p - 1].result ? l->bytes[t->in_place.data[p].result->id] : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* Bytes that the task added for good in the order that was run last. */
+static int64_t growth(const struct schedule *s, int task)
+{
+    const struct task *t = &s->tasks->tasks[task];
+    int64_t bytes = 0;
+    for (size_t i = 0; i < t->touches.count; i++) {
+        const int b = t->touches.data[i]->id;
+        bytes += (s->born[b] == task) * s->tasks->bytes[b] - (s->dead[b] == task) * s->tasks->bytes[b];
+    }
+    return bytes;
+}
+
+/* Moves the task at `from` to `to`, those between by one. */
+static void move(struct schedule *s, int *position, int from, int to)
+{
+    const int task = s->order[from], by = from < to ? 1 : -1;
+    for (int i = from; i != to; i += by) {
+        s->order[i] = s->order[i + by];
+        position[s->order[i]] = i;
+    }
+    s->order[to] = task;
+    position[task] = to;
+}
+
+/* Positions to which the task can move alone: behind what it needs, in front of what needs it. */
+static int earliest(const struct schedule *s, const int *position, int task)
+{
+    const struct task *t = &s->tasks->tasks[task];
+    int at = 0;
+    for (size_t e = 0; e < t->predecessors.count; e++)
+        at = position[t->predecessors.data[e]] + 1 > at ? position[t->predecessors.data[e]] + 1 : at;
+    return at;
+}
+
+static int latest(const struct schedule *s, const int *position, int task)
+{
+    const struct task *t = &s->tasks->tasks[task];
+    int at = s->tasks->count - 1;
+    for (size_t e = 0; e < t->successors.count; e++)
+        at = position[t->successors.data[e]] - 1 < at ? position[t->successors.data[e]] - 1 : at;
+    return at;
+}
+
+static void find_positions(const struct schedule *s, int *position)
+{
+    for (int i = 0; i < s->tasks->count; i++)
+        position[s->order[i]] = i;
+}
+
+/* What makes the arena larger runs as late as what waits for it allows; what makes it smaller as early as it may. */
+static void tighten(struct schedule *s, int *position, bool late)
+{
+    find_positions(s, position);
+    for (int n = 0; n < s->tasks->count; n++) {
+        const int at = late ? s->tasks->count - 1 - n : n, task = s->order[at];
+        const int to = late ? latest(s, position, task) : earliest(s, position, task);
+        const int64_t bytes = growth(s, task);
+        if (late ? bytes >= 0 && to > at : bytes <= 0 && to < at)
+            move(s, position, at, to);
+    }
+}
+
+/* The order in s->order once more, for its peak. */
+static void replay(struct schedule *s)
+{
+    s->alive = s->peak = 0;
+    memcpy(s->touches_left, s->tasks->touches, s->tasks->buffer_count * sizeof *s->touches_left);
+    for (int i = 0; i < s->tasks->count; i++)
+        place(s, s->order[i], i);
+}
+
+struct best {
+    int *order;
+    int64_t peak;
+    bool any;
+};
+
+static void keep_lower(const struct schedule *s, struct best *b)
+{
+    if (b->any && s->peak >= b->peak)
+        return;
+    *b = (struct best){b->order, s->peak, true};
+    memcpy(b->order, s->order, (size_t)s->tasks->count * sizeof *b->order);
+}
+
+/* Moves single tasks at random, as long as the peak does not rise. */
+static void wander(struct schedule *s, int *position)
+{
+    const int count = s->tasks->count, moves = WANDER_WORK / (count + 1);
+    uint64_t random = 1;
+    find_positions(s, position);
+    for (int m = 0; m < moves; m++) {
+        const int64_t before = s->peak;
+        const int from = (int)(next_random(&random) % (uint64_t)count), task = s->order[from];
+        const int low = earliest(s, position, task), high = latest(s, position, task);
+        move(s, position, from, low + (int)(next_random(&random) % (uint64_t)(high - low + 1)));
+        replay(s);
+        if (s->peak <= before)
+            continue;
+        move(s, position, position[task], from);
+        s->peak = before;
+    }
+}
+
+static void search(struct arena *a, struct schedule *s)
+{
+    struct best best = {.order = arena_array(a, int, (size_t)s->tasks->count + 1)};
+    int *position = arena_array(a, int, (size_t)s->tasks->count + 1);
+    const int64_t least = least_possible(s->tasks);
+    const int trials = TRIAL_WORK / (s->tasks->count + 1) + 2;
+    for (int trial = 0; trial < trials && trial < MOST_TRIALS && !(best.any && best.peak <= least); trial++) {
+        run(s, trial == 0 ? POLICY_GREEDY : trial == 1 ? POLICY_GIVEN : trial % 2 ? POLICY_RANDOM : POLICY_BLURRED, (uint64_t)trial);
+        keep_lower(s, &best);
+        for (int turn = 0; turn < TIGHTEN_TURNS && s->tasks->count <= TRIAL_WORK / 8; turn++) {
+            tighten(s, position, turn % 2 == 0);
+            replay(s);
+            keep_lower(s, &best);
+        }
+    }
+    memcpy(s->order, best.order, (size_t)s->tasks->count * sizeof *best.order);
+    s->peak = best.peak;
+    if (best.peak <= least)
+        return;
+    wander(s, position);
+    keep_lower(s, &best); /* a readable order is worth more than another of the same peak */
+    memcpy(s->order, best.order, (size_t)s->tasks->count * sizeof *best.order);
+}
+
+static void reorder(struct lowered *l, const struct schedule *s)
+{
+    size_t at = 0;
+    for (int i = 0; i < s->tasks->count; i++)
+        if (s->tasks->tasks[s->order[i]].kernel)
+            l->kernels.data[at++] = s->tasks->tasks[s->order[i]].kernel;
 }
 
 bool schedule_kernels(struct diag *d, struct lowered *l)
 {
     struct arena scratch = {0};
-    struct schedule s = {.arena = &scratch};
-    fill_tasks(&s, l);
-    if (detach_checks(&s, l))
-        fill_tasks(&s, l);
-    s.readers_left = arena_array(&scratch, int, l->buffers.count);
-    for (int i = 0; i < s.count; i++)
-        for (size_t r = 0; r < s.tasks[i].reads.count; r++)
-            s.readers_left[s.tasks[i].reads.data[r]->id]++;
-    const bool ok = add_failure_edges(d, &s);
-    if (ok)
-        run_schedule(&s, l);
+    struct task_list tasks;
+    const bool ok = tasks_make(d, &scratch, l, &tasks);
+    if (ok) {
+        struct schedule s = make_schedule(&scratch, &tasks);
+        search(&scratch, &s);
+        reorder(l, &s);
+    }
+    arena_free(&scratch);
+    return ok;
+}
+
+bool schedule_at_random(struct diag *d, struct lowered *l, uint64_t seed)
+{
+    struct arena scratch = {0};
+    struct task_list tasks;
+    const bool ok = tasks_make(d, &scratch, l, &tasks);
+    if (ok) {
+        struct schedule s = make_schedule(&scratch, &tasks);
+        run(&s, POLICY_RANDOM, seed);
+        reorder(l, &s);
+    }
+    arena_free(&scratch);
+    return ok;
+}
+
+bool schedule_peak(struct diag *d, struct lowered *l, int64_t *peak)
+{
+    struct arena scratch = {0};
+    struct task_list tasks;
+    const bool ok = tasks_make(d, &scratch, l, &tasks);
+    if (ok) {
+        struct schedule s = make_schedule(&scratch, &tasks);
+        run(&s, POLICY_GIVEN, 0);
+        *peak = s.peak;
+    }
     arena_free(&scratch);
     return ok;
 }
