@@ -1,4 +1,5 @@
 /* Declared types of model values: shapes of inputs, with symbols bound, and declarations against what was inferred. */
+#include "graph/dim_expression.h"
 #include "graph/import_internal.h"
 
 #include <string.h>
@@ -48,18 +49,38 @@ static int64_t symbol_from_inputs(const struct model_graph *mg, const struct imp
     return -1;
 }
 
-/* One scope for the whole model (R2): --dim, then inputs of the main graph and of the algorithms. -1: nothing binds it.
- */
-static int64_t symbol_size(const struct graph *g, const struct import_options *o, const char *entry, const char *symbol)
+/* What sizes are looked up in. */
+struct symbols {
+    const struct graph *g;
+    const struct import_options *o;
+    const char *entry;
+    int64_t provisional; /* of symbols that nothing binds; -1: they have no size */
+};
+
+/* One scope for the whole model (R2): --dim, then inputs of the main graph and of the algorithms. */
+static int64_t plain_symbol_size(const void *context, const char *symbol)
 {
-    const int64_t *const option = dim_option(o, g->arena, entry, symbol);
+    const struct symbols *const s = context;
+    const int64_t *const option = dim_option(s->o, s->g->arena, s->entry, symbol);
     if (option != NULL)
         return *option;
-    const struct model *const m = g->program->model;
-    int64_t size = symbol_from_inputs(m->graph, o, symbol);
+    const struct model *const m = s->g->program->model;
+    int64_t size = symbol_from_inputs(m->graph, s->o, symbol);
     for (size_t k = 0; size < 0 && k < m->training.count; k++)
-        size = symbol_from_inputs(m->training.data[k]->algorithm, o, symbol);
-    return size;
+        size = symbol_from_inputs(m->training.data[k]->algorithm, s->o, symbol);
+    return size >= 0 ? size : s->provisional;
+}
+
+/* -1: nothing binds it. What is written as an expression is looked up as a name first. */
+static int64_t symbol_size(const struct graph *g, const struct import_options *o, const char *entry, const char *symbol)
+{
+    struct symbols s = {g, o, entry, -1};
+    const int64_t size = plain_symbol_size(&s, symbol);
+    if (size >= 0 || !dim_is_expression(symbol))
+        return size;
+    s.provisional = o->provisional_dim > 0 ? o->provisional_dim : -1;
+    const int64_t computed = dim_expression_size(g->arena, symbol, plain_symbol_size, &s);
+    return computed == 0 && s.provisional > 0 ? -1 : computed;
 }
 
 /* ---- shapes of inputs -------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include "train/prepare_internal.h"
 #include <string.h>
 
-enum { MOST_NAMED = 8, LSTM_GATES = 4, GRU_GATES = 3 };
+enum { MOST_NAMED = 8, LSTM_GATES = 4, GRU_GATES = 3, MOST_PIECES = 4 };
 
 /* Block i of ONNX's is block order[i] of PyTorch's. LSTM: i o f c and i f g o; GRU: z r h and r z n. */
 static const int lstm_order[LSTM_GATES] = {0, 3, 1, 2};
@@ -24,15 +24,6 @@ static bool is_uniform(const struct tensor *t)
         if (!same_number(t, 0, t, i))
             return false;
     return true;
-}
-
-/* Dimensions of 1 aside: recurrent layers of one direction have one more than PyTorch's. */
-static void matrix_of(const struct tensor *t, int64_t *rows, int64_t *columns)
-{
-    const struct shape *const s = &t->shape;
-    const int first = s->rank == 3 && s->dim[0] == 1 ? 1 : 0;
-    *rows = s->rank > first ? s->dim[first] : 1;
-    *columns = shape_count_range(s, first + 1 < s->rank ? first + 1 : s->rank, s->rank);
 }
 
 static bool same_as_it_stands(const struct tensor *a, const struct tensor *b)
@@ -57,21 +48,6 @@ static bool same_transposed(const struct tensor *a, const struct tensor *b)
     return true;
 }
 
-static bool same_reordered(const struct tensor *a, const struct tensor *b, const int *order, int gates)
-{
-    int64_t rows, columns, b_rows, b_columns;
-    matrix_of(a, &rows, &columns);
-    matrix_of(b, &b_rows, &b_columns);
-    if (a->count == 0 || a->count != b->count || rows != b_rows || columns != b_columns || rows % gates != 0)
-        return false;
-    const int64_t block = rows / gates * columns;
-    for (int g = 0; g < gates; g++)
-        for (int64_t i = 0; i < block; i++)
-            if (!same_number(a, g * block + i, b, order[g] * block + i))
-                return false;
-    return true;
-}
-
 /* How `a` follows from the file's `b`, for the report; NULL: not at all. */
 static const char *relation(const struct tensor *a, const struct tensor *b)
 {
@@ -79,11 +55,64 @@ static const char *relation(const struct tensor *a, const struct tensor *b)
         return NULL;
     if (same_as_it_stands(a, b))
         return "";
-    if (same_transposed(a, b))
-        return ", transposed";
-    if (same_reordered(a, b, lstm_order, LSTM_GATES) || same_reordered(a, b, gru_order, GRU_GATES))
-        return ", gates reordered";
+    return same_transposed(a, b) ? ", transposed" : NULL;
+}
+
+/* ---- recurrent layers -----------------------------------------------------------------------------------------------
+ * ONNX stacks the directions, and puts both biases of a layer into one tensor:  W [directions, gates * hidden, inputs],
+ * B [directions, 2 * gates * hidden]. PyTorch has a tensor for each.
+ */
+
+struct piece {
+    const struct tensor *of;
+    int64_t from, rows, columns; /* elements from .. from + rows * columns */
+};
+
+static bool same_piece(const struct piece *p, const struct tensor *b, const int *order, int gates)
+{
+    const int64_t rows = b->shape.rank > 0 ? b->shape.dim[0] : 1, block = p->rows / gates * p->columns;
+    if (!dtype_is_float(b->dtype) || b->count != p->rows * p->columns || rows != p->rows || rows % gates != 0)
+        return false;
+    for (int g = 0; g < gates; g++)
+        for (int64_t i = 0; i < block; i++)
+            if (!same_number(p->of, p->from + g * block + i, b, (order ? order[g] : g) * block + i))
+                return false;
+    return true;
+}
+
+static bool is_uniform_piece(const struct piece *p)
+{
+    for (int64_t i = 1; i < p->rows * p->columns; i++)
+        if (!same_number(p->of, p->from, p->of, p->from + i))
+            return false;
+    return true;
+}
+
+static const char *find_piece(const struct piece *p, const named_tensors *tensors, bool *reordered)
+{
+    for (size_t i = 0; !is_uniform_piece(p) && i < tensors->count; i++) {
+        const struct tensor *const b = tensors->data[i].tensor;
+        const bool as_it_stands = same_piece(p, b, NULL, 1);
+        if (!as_it_stands && !same_piece(p, b, lstm_order, LSTM_GATES) && !same_piece(p, b, gru_order, GRU_GATES))
+            continue;
+        *reordered = *reordered || !as_it_stands;
+        return tensors->data[i].name;
+    }
     return NULL;
+}
+
+/* The first piece of a weight or bias of a recurrent layer, and into how many such it falls; 0: it is none. */
+static int64_t cut(const struct tensor *t, struct piece *first)
+{
+    const struct shape *const s = &t->shape;
+    if (s->rank == 3 && s->dim[0] <= 2) {
+        *first = (struct piece){t, 0, s->dim[1], s->dim[2]};
+        return s->dim[0];
+    }
+    if (s->rank != 2 || s->dim[0] > 2 || s->dim[1] % 2 != 0)
+        return 0;
+    *first = (struct piece){t, 0, s->dim[1] / 2, 1};
+    return 2 * s->dim[0];
 }
 
 /* ---- names ----------------------------------------------------------------------------------------------------------
@@ -146,12 +175,33 @@ static bool find_name(struct edit *e, struct model_initializer *init, const name
     return false;
 }
 
+/* Weights and biases of recurrent layers get the name of their first piece. */
+static bool find_pieces(struct edit *e, struct model_initializer *init, const named_tensors *tensors)
+{
+    struct piece p;
+    const int64_t count = cut(init->tensor, &p);
+    bool reordered = false;
+    const char *names[MOST_PIECES];
+    for (int64_t i = 0; i < count; i++, p.from += p.rows * p.columns) {
+        names[i] = find_piece(&p, tensors, &reordered);
+        if (!names[i])
+            return false;
+    }
+    if (count == 0 || names[0][0] == '\0' || map_has(&e->names, names[0]))
+        return false;
+    edit_changed(e, "names of initializers");
+    edit_say(e, "'%s' is %s%s", init->name, names_text(e->arena, names, (size_t)count, MOST_PIECES), reordered ? ", gates reordered" : "");
+    rename_initializer(e, init, arena_strdup(e->arena, names[0]));
+    return true;
+}
+
 void name_from_tensors(struct edit *e, const char *path, const named_tensors *tensors)
 {
     const struct model_graph *const g = e->model->graph;
     VEC(const char *) nameless = {0};
     for (size_t i = 0; i < g->initializers.count; i++)
-        if (is_wanted(e, g->initializers.data[i]) && !find_name(e, g->initializers.data[i], tensors))
+        if (is_wanted(e, g->initializers.data[i]) && !find_name(e, g->initializers.data[i], tensors) &&
+            !find_pieces(e, g->initializers.data[i], tensors))
             vec_push(e->arena, &nameless, g->initializers.data[i]->name);
     if (nameless.count > 0)
         diag_warning(e->diag, &e->loc, "--names-from %s: no tensor has the content of %s, which keep%s %s", path,

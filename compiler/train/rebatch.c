@@ -13,6 +13,7 @@
 #include "train/rebatch.h"
 
 #include "graph/build.h"
+#include "graph/dim_expression.h"
 #include "rewrite/pass.h"
 #include "train/prepare_internal.h"
 #include <string.h>
@@ -411,22 +412,24 @@ static void declare_all_anew(const struct rebatch *r)
 }
 
 /* A batch that has a name gets its size. */
-static void bind_in(struct model_value_info *const *list, size_t count, const char *symbol, int64_t size)
+static void bind_in(struct arena *a, struct model_value_info *const *list, size_t count, const char *symbol, int64_t size)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t d = 0; d < list[i]->type.dims.count; d++) {
             struct model_dim *const dim = &list[i]->type.dims.data[d];
             if (dim->value < 0 && str_equal(dim->param, symbol))
                 *dim = (struct model_dim){size, "", dim->denotation};
+            else if (dim->value < 0 && dim_is_expression(dim->param))
+                dim->param = dim_expression_bind(a, dim->param, symbol, size);
         }
 }
 
 static void bind_symbol(struct edit *e, const char *symbol, int64_t size)
 {
     const struct model_graph *const g = e->model->graph;
-    bind_in(g->inputs.data, g->inputs.count, symbol, size);
-    bind_in(g->outputs.data, g->outputs.count, symbol, size);
-    bind_in(g->value_infos.data, g->value_infos.count, symbol, size);
+    bind_in(e->arena, g->inputs.data, g->inputs.count, symbol, size);
+    bind_in(e->arena, g->outputs.data, g->outputs.count, symbol, size);
+    bind_in(e->arena, g->value_infos.data, g->value_infos.count, symbol, size);
     edit_changed(e, "the batch size");
     edit_say(e, "batch: %lld, in the place of '%s'", (long long)size, symbol);
 }

@@ -88,3 +88,22 @@ has stdout 'ir_version: 4 again'
 has stdout 'fresh running statistics, BatchNormalization and Dropout in inference form'
 [ ! -s stderr ] || fail 'what is left is in training form'
 expect 0 "$stepc" check old.onnx
+
+# Dimensions that are expressions of others: computed, and rewritten when one of them gets its size.
+cat >rows.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[batch,seq,4] x) => (float["batch*seq",3] y) <float[4,3] w = {1,2,3,4,5,6,7,8,9,1,2,3}, int64[2] flat = {-1,4}>
+{
+    rows = Reshape(x, flat)
+    y = MatMul(rows, w)
+}
+MODEL
+expect 0 "$stepc" prepare rows.onnxtxt -o rows.onnx --loss mse
+expect 0 "$stepc" check rows.onnx
+expect 0 "$stepc" inspect rows.onnx --dim batch=2 --dim seq=5 --entries step
+has stdout 'target [10,3] float'
+expect 0 "$stepc" prepare rows.onnxtxt -o rows.onnx --loss mse --batch 3
+expect 0 "$stepc" inspect rows.onnx --dim seq=5 --entries step
+has stdout 'target [15,3] float'
+expect 1 "$stepc" inspect rows.onnx --entries step
+has stderr "is '3*seq'; give --dim"

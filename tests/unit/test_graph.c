@@ -1,5 +1,6 @@
 /* compiler/graph: the data structure, operator look-up, attributes, inference, printing. Import has tests of its own. */
 #include "graph/build.h"
+#include "graph/dim_expression.h"
 
 #include <check.h>
 #include <signal.h>
@@ -46,6 +47,47 @@ static const char *names_of_nodes(void)
         text = arena_printf(&arena, "%s%s ", text, n->outputs.data[0]->name);
     return text;
 }
+
+/* ---- dimensions --------------------------------------------------------------------------------------------------- */
+
+static int64_t size_of(const void *context, const char *symbol)
+{
+    (void)context;
+    return strcmp(symbol, "batch") == 0 ? 3 : strcmp(symbol, "s.1") == 0 ? 7 : -1;
+}
+
+static const struct {
+    const char *text;
+    int64_t size;
+} dimensions[] = {
+    {"batch*s.1", 21},    {"2*batch + 1", 7},    {"(s.1 - 1)//2", 3},   {"s.1//2*2", 6},  {"s.1 % batch", 1}, {"(s.1+2)/batch", 3},
+    {"batch", 3},         {"((batch))", 3},      {"12", 12},            {"s.1/2", -1},    {"batch - s.1", -1}, {"batch*other", -1},
+    {"batch//0", -1},     {"batch**2", -1},      {"2*(batch", -1},      {"batch )", -1},  {"", -1},           {"floor(batch)", -1},
+    {"batch-", -1},       {"99999999999*99999999999", -1}, {"/a/b", -1}, {"3 4", -1},     {"batch % 0", -1},
+};
+
+START_TEST(dimensions_that_are_expressions)
+{
+    ck_assert_int_eq(dim_expression_size(&arena, dimensions[_i].text, size_of, NULL), dimensions[_i].size);
+}
+END_TEST
+
+START_TEST(deep_expressions_end)
+{
+    char text[200];
+    memset(text, '(', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    ck_assert_int_eq(dim_expression_size(&arena, text, size_of, NULL), -1);
+}
+END_TEST
+
+START_TEST(dimensions_with_a_symbol_bound)
+{
+    ck_assert_str_eq(dim_expression_bind(&arena, "batch*seq + batches", "batch", 4), "4*seq + batches");
+    ck_assert_str_eq(dim_expression_bind(&arena, "my_batch*seq", "batch", 4), "my_batch*seq");
+    ck_assert(dim_is_expression("2*seq") && !dim_is_expression("seq") && !dim_is_expression("input.1_dim") && !dim_is_expression(""));
+}
+END_TEST
 
 /* ---- operators ---------------------------------------------------------------------------------------------------- */
 
@@ -319,6 +361,9 @@ int main(void)
     Suite *suite = suite_create("graph");
     TCase *all = tcase_create("graph");
     tcase_add_checked_fixture(all, begin, end);
+    tcase_add_loop_test(all, dimensions_that_are_expressions, 0, COUNT(dimensions));
+    tcase_add_test(all, deep_expressions_end);
+    tcase_add_test(all, dimensions_with_a_symbol_bound);
     tcase_add_test(all, operators_are_found_by_domain_and_name);
     tcase_add_test(all, every_operator_of_the_table_is_found_once);
     tcase_add_test(all, attributes_are_replaced_removed_and_have_defaults);

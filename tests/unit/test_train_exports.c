@@ -616,6 +616,30 @@ START_TEST(names_by_content)
 }
 END_TEST
 
+/* Two directions of a GRU with one unit: rows z r h in the model, r z n in the file; the biases of input and state are one tensor. */
+START_TEST(names_of_recurrent_layers)
+{
+    struct model *const m = tied_model();
+    named_tensors file = {0};
+    init_tensor(m, "onnx::GRU_1", DOUBLES(SHAPE(2, 3, 1), 2, 1, 3, 5, 4, 6));
+    init_tensor(m, "onnx::GRU_2", DOUBLES(SHAPE(1, 6), 12, 11, 13, 15, 14, 16));
+    init_tensor(m, "onnx::RNN_3", DOUBLES(SHAPE(1, 2, 1), 21, 22));
+    init_tensor(m, "onnx::GRU_4", DOUBLES(SHAPE(2, 3, 1), 2, 1, 3, 5, 4, 7));
+    tensor_of_file(&file, "forward", DOUBLES(SHAPE(3, 1), 1, 2, 3));
+    tensor_of_file(&file, "reverse", DOUBLES(SHAPE(3, 1), 4, 5, 6));
+    tensor_of_file(&file, "of_input", DOUBLES(SHAPE(3), 11, 12, 13));
+    tensor_of_file(&file, "of_state", DOUBLES(SHAPE(3), 14, 15, 16));
+    tensor_of_file(&file, "plain", DOUBLES(SHAPE(2, 1), 21, 22));
+    begin_edit(m);
+    name_from_tensors(&edit, "w.safetensors", &file);
+    ck_assert(has_initializer(m, "forward") && has_initializer(m, "of_input") && has_initializer(m, "plain"));
+    ck_assert(reports("'onnx::GRU_1' is 'forward' and 'reverse', gates reordered"));
+    ck_assert(reports("'onnx::GRU_2' is 'of_input' and 'of_state', gates reordered"));
+    ck_assert(reports("'onnx::RNN_3' is 'plain'\n"));
+    ck_assert(has_initializer(m, "onnx::GRU_4"));
+}
+END_TEST
+
 /* ---- constants, the doctor ----------------------------------------------------------------------------------------
  */
 
@@ -708,6 +732,7 @@ int main(void)
     tcase_add_test(c, dropout_drops_in_a_step);
     tcase_add_test(c, dropout_of_old_opsets);
     tcase_add_test(c, names_by_content);
+    tcase_add_test(c, names_of_recurrent_layers);
     tcase_add_test(c, constants_in_the_place_of_weights);
     tcase_add_test(c, what_the_doctor_finds);
     suite_add_tcase(suite, c);
