@@ -1,5 +1,6 @@
 /* stepc check: is the file right? Every rule of the format and of training_info, all errors at once. */
 #include "cmd/cmd.h"
+#include "model/check_model.h"
 #include "model/model.h"
 #include "train/doctor.h"
 
@@ -22,7 +23,8 @@ static bool check_model(struct session *s, const struct options *o, const char *
     if (!read_import_options(s, o, &pipeline.import) || !read_model(s, o, path, &m))
         return false;
     pipeline.import.provisional_dim = ANY_SIZE;
-    if (!pipeline_program(&s->diag, &s->arena, m, &pipeline, &p))
+    const bool as_demanded = model_check(&s->diag, m);
+    if (!pipeline_program(&s->diag, &s->arena, m, &pipeline, &p) || !as_demanded)
         return false;
     if (!option_given(o, "quiet"))
         printf("%s: ok (%zu entries, %zu variables)\n", path, p->entries.count, p->variables.count);
