@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-void history_keep(struct history *h, struct engine *e, const struct entry *entry, int64_t step)
+void history_keep(struct history *h, struct engine *e, int64_t step)
 {
     if (step % HISTORY_STEPS != 0 && h->copies[h->newest].variables)
         return;
@@ -14,7 +14,9 @@ void history_keep(struct history *h, struct engine *e, const struct entry *entry
     struct state_copy *c = &h->copies[h->newest];
     arena_free(&c->arena);
     c->step = step;
-    c->counter = engine_counter(e, entry);
+    c->counters = arena_array(&c->arena, uint64_t, p->counters.count);
+    for (size_t i = 0; i < p->counters.count; i++)
+        c->counters[i] = engine_counter(e, i);
     c->variables = arena_array(&c->arena, struct tensor *, p->variables.count + 1);
     for (size_t i = 0; i < p->variables.count; i++)
         c->variables[i] = engine_read(e, p->variables.data[i], &c->arena);
@@ -59,7 +61,7 @@ static struct interp *interp_before(struct replay *r, int64_t step)
 {
     struct interp *p = interp_new(&r->arena, r->program, r->arithmetic);
     p->seed = r->seed;
-    p->counters[r->entry - r->program->entries.data] = r->from->counter;
+    memcpy(p->counters, r->from->counters, r->program->counters.count * sizeof *p->counters);
     for (size_t i = 0; i < r->program->variables.count; i++)
         memcpy(p->variables[i]->data, r->from->variables[i]->data, tensor_bytes(p->variables[i]));
     for (int64_t k = r->from->step; k < step; k++) {

@@ -14,7 +14,7 @@ struct state_copy {
     struct arena arena;
     struct tensor **variables; /* by variable->index; NULL: no copy yet */
     int64_t step;              /* the next to be run from here */
-    uint64_t counter;          /* of its random numbers */
+    uint64_t *counters;        /* of its random numbers */
 };
 
 struct history {
@@ -28,8 +28,8 @@ struct step_feeds {
     void *self;
 };
 
-/* To be called before each step of the entry. */
-void history_keep(struct history *h, struct engine *e, const struct entry *entry, int64_t step);
+/* To be called before each step. */
+void history_keep(struct history *h, struct engine *e, int64_t step);
 /* Reports where output `output` of step `step` became not finite, as notes to the error reported before. */
 void history_explain(const struct history *h, struct session *s, const struct engine *e, enum arithmetic arithmetic,
                      const struct entry *entry, const struct step_feeds *feeds, int64_t step, size_t output);

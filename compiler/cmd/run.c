@@ -169,18 +169,6 @@ static bool read_all_data(struct run *r, struct import_options *import)
     return true;
 }
 
-/* Only `step` can be missing here: of several training entries each is called by its own name. */
-static bool report_missing_entry(struct run *r, const char *entry)
-{
-    const struct program *p = engine_program(r->engine);
-    struct strbuf names = {.arena = &r->s->arena};
-    for (size_t i = 0; i < p->entries.count; i++)
-        if (p->entries.data[i].kind == ENTRY_STEP)
-            strbuf_addf(&names, "%s%s", names.length ? ", " : "", p->entries.data[i].name);
-    return diag_error(&r->s->diag, &LOC_FILE(r->m->file),
-                      "the model has no entry '%s', but several training entries: name one with --entry: %s", entry, strbuf_text(&names));
-}
-
 static bool open_engine(struct run *r, const char *path)
 {
     struct engine_options e = {.kind = ENGINE_INTERPRETED};
@@ -193,15 +181,13 @@ static bool open_engine(struct run *r, const char *path)
     for (size_t i = 0; i < r->fetches.count; i++)
         names[i] = r->fetches.data[i].name;
     const bool validates = r->validation.data.list.count > 0;
-    e.pipeline.entries = arena_printf(a, "init,%s%s%s%s", state_entries(&r->state, r->m), entry, validates ? "," : "", validates ? validation_entry(r->m) : "");
+    e.pipeline.entries = arena_printf(a, "init,%s%s%s%s", state_entries(a, &r->state, r->m), entry, validates ? "," : "", validates ? validation_entry(r->m) : "");
     e.pipeline.fetch = names;
     e.pipeline.fetch_count = r->fetches.count;
     e.pipeline.fetch_entry = entry;
     if (!engine_open(&r->s->diag, a, r->m, &e, &r->engine))
         return false;
     r->entry = program_entry(engine_program(r->engine), entry);
-    if (!r->entry)
-        return report_missing_entry(r, entry);
     if (validates && !validation_begin(r->s, r->m, engine_program(r->engine), &r->validation))
         return false;
     return resolve_fetches(r);
@@ -361,7 +347,7 @@ static bool one_step(struct run *r, int64_t step)
     const struct tensor **inputs;
     struct tensor **outputs = arena_array(&a, struct tensor *, r->entry->graph->outputs.count + 1);
     if (r->entry->kind == ENTRY_STEP)
-        history_keep(&r->history, r->engine, r->entry, step);
+        history_keep(&r->history, r->engine, step);
     const bool ok = step_inputs(r, step, &a, &inputs) && engine_run(r->engine, r->entry, inputs, outputs, &a) && use_outputs(r, outputs, step);
     arena_free(&a);
     return ok;

@@ -26,12 +26,14 @@ bool state_read_options(struct session *s, const struct options *o, struct state
     return ok;
 }
 
-const char *state_entries(const struct state_options *o, const struct model *m)
+const char *state_entries(struct arena *a, const struct state_options *o, const struct model *m)
 {
-    for (size_t i = 0; (o->load || o->save) && i < m->training.count; i++)
-        if (m->training.data[i]->update_binding.count > 0)
-            return "step,";
-    return "";
+    struct strbuf list = {.arena = a};
+    entry_names names = {0};
+    combine_training_names(a, m, &names);
+    for (size_t i = 0; (o->load || o->save) && i < names.count; i++)
+        strbuf_addf(&list, "%s,", names.data[i]);
+    return strbuf_text(&list);
 }
 
 /* ---- what the state is ---------------------------------------------------------------------------------------------- */
@@ -69,9 +71,8 @@ static void list_items(struct arena *a, struct engine *e, int64_t steps, state_i
     }
     if (engine_draws(e)) {
         add_number(a, items, "stepc.random_seed", DTYPE_UINT64, engine_seed(e));
-        for (size_t i = 0; i < p->entries.count; i++)
-            if (p->entries.data[i].kind == ENTRY_STEP)
-                add_number(a, items, engine_counter_name(a, p, &p->entries.data[i]), DTYPE_UINT64, engine_counter(e, &p->entries.data[i]));
+        for (size_t i = 0; i < p->counters.count; i++)
+            add_number(a, items, engine_counter_name(a, p, i), DTYPE_UINT64, engine_counter(e, i));
     }
     add_number(a, items, steps_name, DTYPE_INT64, (uint64_t)steps);
 }
@@ -160,9 +161,8 @@ static void take_items(struct engine *e, const struct state_options *o, const st
             engine_write(e, p->variables.data[i], items->data[i].tensor);
     if (engine_draws(e)) {
         engine_set_seed(e, (uint64_t)tensor_get_int(items->data[at++].tensor, 0));
-        for (size_t i = 0; i < p->entries.count; i++)
-            if (p->entries.data[i].kind == ENTRY_STEP)
-                engine_set_counter(e, &p->entries.data[i], (uint64_t)tensor_get_int(items->data[at++].tensor, 0));
+        for (size_t i = 0; i < p->counters.count; i++)
+            engine_set_counter(e, i, (uint64_t)tensor_get_int(items->data[at++].tensor, 0));
     }
     *steps = tensor_get_int(items->data[at].tensor, 0);
 }

@@ -12,8 +12,9 @@ struct state_options {
 };
 
 bool state_read_options(struct session *s, const struct options *o, struct state_options *out) MUST_USE;
-/* Entries whose counters belong to the state, "step," where the model has any; for the list of entries to make. */
-const char *state_entries(const struct state_options *o, const struct model *m);
+/* Entries that decide whether random numbers belong to the state: the training entries, each with a comma behind it; for the list of
+ * entries to make. "" where no state is kept. */
+const char *state_entries(struct arena *a, const struct state_options *o, const struct model *m);
 /* After init(). *steps: how many steps the state has been through, 0 if it does not say. */
 bool state_load(struct session *s, const struct state_options *o, struct engine *e, int64_t *steps) MUST_USE;
 bool state_save(struct session *s, const struct state_options *o, struct engine *e, int64_t steps) MUST_USE;

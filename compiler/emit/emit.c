@@ -10,9 +10,11 @@
 static void name_members(struct emission *e)
 {
     struct name_scope scope = {.taken = {.arena = e->arena}};
-    static const char *const own[] = {"random_seed", "random_counter", "nothing"};
+    static const char *const own[] = {"random_seed", "nothing"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         map_set(&scope.taken, own[i], NULL);
+    for (size_t i = 0; i < e->program->counters.count; i++)
+        map_set(&scope.taken, counter_member(e, i), NULL);
     e->member = arena_array(e->arena, const char *, e->program->variables.count + 1);
     for (size_t i = 0; i < e->program->variables.count; i++)
         e->member[i] = name_in(&scope, e->program->variables.data[i]->name);

@@ -44,6 +44,8 @@ struct emission {
     struct writer entries_text, arena_text;
     const char ***input_names, ***output_names; /* [entry][i] */
     bool uses_random;         /* some kernel of the entry at hand draws random numbers */
+    bool *draws_with;         /* the same, with this counter of the program */
+    VEC(uint32_t) kernel_counters; /* what the parameters counter, counter_2 ... of the kernel at hand stand for */
     bool random_state;        /* the state carries seed and counters: an entry other than init draws */
     const char **locals;      /* of the entry at hand, by buffer id: the pointer into the arena */
     bool *local_used;          /* the same: does a call name it? */
@@ -89,6 +91,8 @@ const char *access_text(struct expr_scope *s, const struct access *a);
 /* Declares locals for what several of the expressions (or several places of one) share; the expressions then read them. The array is
  * rewritten to expressions in which equal parts are one. */
 void expr_hoist(struct expr_scope *s, struct writer *w, const struct expr **e, size_t count);
+/* "counter", "counter_2" ...: parameter i of a kernel that draws. */
+const char *counter_parameter(struct arena *a, size_t i);
 /* Text converted for storing into an element of dtype (bool from a condition). */
 const char *expr_stored(struct expr_scope *s, const struct expr *e);
 /* Notes that a helper of runtime/stepc_math.h or stepc_random.h is called; returns its name. */
@@ -125,7 +129,9 @@ struct kernel_call {
     VEC(const char *) checks; /* calls that return a stepc_status */
 };
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k);
-/* How an entry names a buffer as an argument (section_entry.c). */
+/* What an entry calls the value of a counter (section_entries.c). */
+const char *entry_counter(struct emission *e, const struct entry *entry, size_t counter);
+/* How an entry names a buffer as an argument (section_entries.c). */
 const char *buffer_argument(struct emission *e, const struct buffer *b, bool by_value);
 
 /* ---- sections ----------------------------------------------------------------------------------------------------- */
@@ -143,6 +149,7 @@ void section_model(struct emission *e);
 
 /* The parameter list of an entry: "(digits_state *state, ...". */
 const char *entry_signature(struct emission *e, const struct entry *entry);
+const char *counter_member(const struct emission *e, size_t i); /* member of the state: counter i of the program */
 const char *input_name(struct emission *e, const struct entry *entry, size_t i);  /* member of the inputs struct */
 const char *output_name(struct emission *e, const struct entry *entry, size_t i);
 

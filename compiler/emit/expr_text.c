@@ -171,13 +171,29 @@ static const char *math_text(struct expr_scope *s, const struct expr *e)
     return call1(s, arena_printf(s->arena, "stepc_%s%s", names[e->fn], suffix_of(e->dtype)), e->arg[0]);
 }
 
+const char *counter_parameter(struct arena *a, size_t i)
+{
+    return i == 0 ? "counter" : arena_printf(a, "counter_%zu", i + 1);
+}
+
+/* Parts of a step have counters of their own, and a kernel may draw for several. */
+static const char *counter_text(struct emission *e, uint32_t counter)
+{
+    size_t at = 0;
+    while (at < e->kernel_counters.count && e->kernel_counters.data[at] != counter)
+        at++;
+    if (at == e->kernel_counters.count)
+        vec_push(e->arena, &e->kernel_counters, counter);
+    return counter_parameter(e->arena, at);
+}
+
 static const char *random_text(struct expr_scope *s, const struct expr *e)
 {
     const char *kind = e->op == EXPR_UNIFORM ? "uniform" : "normal";
     const char *helper = use_helper(s->e, arena_printf(s->arena, "stepc_%s%s", kind, suffix_of(e->dtype)));
     const char *seed = e->has_seed ? arena_printf(s->arena, "UINT64_C(%" PRIu64 ")", e->seed) : "seed";
     s->uses_random = true;
-    return arena_printf(s->arena, "%s(%s, counter, %" PRId64 "u, (uint64_t)%s)", helper, seed, e->i,
+    return arena_printf(s->arena, "%s(%s, %s, %" PRId64 "u, (uint64_t)%s)", helper, seed, counter_text(s->e, e->counter), e->i,
                         expr_text(s, e->arg[0], PREC_UNARY));
 }
 

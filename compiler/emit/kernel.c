@@ -190,16 +190,18 @@ static struct kernel_function *find_function(struct emission *e, const struct ke
                                              const struct name_scope *names, bool *uses_random)
 {
     struct writer before = {.text = {.arena = e->arena}};
+    e->kernel_counters.count = 0;
     const char *body = body_text(e, k, params, names, uses_random, &before);
     body = arena_printf(e->arena, "%s%s", unused_text(e, params, body, *uses_random), body);
     struct strbuf key = {.arena = e->arena};
-    const char **declarations = arena_array(e->arena, const char *, params->count + 2);
+    const char **declarations = arena_array(e->arena, const char *, params->count + 1 + e->kernel_counters.count);
     size_t count = 0;
     for (size_t i = 0; i < params->count; i++)
         declarations[count++] = param_declaration(e->arena, &params->data[i]);
     if (*uses_random) {
         declarations[count++] = "const uint64_t seed";
-        declarations[count++] = "const uint64_t counter";
+        for (size_t i = 0; i < e->kernel_counters.count; i++)
+            declarations[count++] = arena_printf(e->arena, "const uint64_t %s", counter_parameter(e->arena, i));
     }
     for (size_t i = 0; i < count; i++)
         strbuf_addf(&key, "%s,", declarations[i]);
@@ -302,7 +304,6 @@ static struct kernel_call with_checks(struct emission *e, const struct kernel *k
 
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k)
 {
-    (void)plan;
     struct kernel_call call = {0};
     if (k->parts.count == 0 && !k->tmpl)
         return with_checks(e, k, call); /* a check alone */
@@ -317,7 +318,12 @@ struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, cons
         strbuf_addf(&text, "%s%s", i ? ", " : "", buffer_argument(e, params.data[i].buffer, params.data[i].by_value));
     if (uses_random) {
         e->uses_random = true;
-        strbuf_addf(&text, "%sseed, counter", params.count ? ", " : "");
+        strbuf_addf(&text, "%sseed", params.count ? ", " : "");
+        for (size_t i = 0; i < e->kernel_counters.count; i++) {
+            const uint32_t counter = e->kernel_counters.data[i];
+            e->draws_with[counter] = true;
+            strbuf_addf(&text, ", %s", entry_counter(e, plan->lowered->entry, counter));
+        }
     }
     strbuf_add(&text, ")");
     call.name = f->name;

@@ -134,10 +134,11 @@ static void add_captures(struct template_filler *f, const char *hole, const char
         if (text_names(text, p->name))
             vec_push(a, out, ((struct template_capture){hole, param_declaration(a, p), p->name}));
     }
-    static const char *const others[] = {"seed", "counter"};
-    for (size_t i = 0; i < 2; i++)
-        if (text_names(text, others[i]))
-            vec_push(a, out, ((struct template_capture){hole, arena_printf(a, "const uint64_t %s", others[i]), others[i]}));
+    for (size_t i = 0; i <= f->s->e->kernel_counters.count; i++) {
+        const char *const random = i == 0 ? "seed" : counter_parameter(a, i - 1);
+        if (text_names(text, random))
+            vec_push(a, out, ((struct template_capture){hole, arena_printf(a, "const uint64_t %s", random), random}));
+    }
     for (int d = 0; d < f->k->outer_rank; d++)
         if (text_names(text, f->outer[d]) && is_name_char(f->outer[d][0]) && !isdigit((unsigned char)f->outer[d][0]))
             vec_push(a, out, ((struct template_capture){hole, arena_printf(a, "const %s %s", f->s->index_type, f->outer[d]), f->outer[d]}));

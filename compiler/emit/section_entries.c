@@ -209,12 +209,15 @@ static bool is_in_arena(const struct entry_text *t, const struct buffer *b)
 }
 
 /* An empty scope but for what entries call things themselves. */
-static struct name_scope entry_scope(struct arena *a)
+static struct name_scope entry_scope(const struct emission *e)
 {
+    struct arena *a = e->arena;
     static const char *const own[] = {"status", "counter", "seed", "i"};
     struct name_scope names = {.taken = {.arena = a}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         map_set(&names.taken, own[i], NULL);
+    for (size_t i = 0; i < e->program->counters.count; i++)
+        map_set(&names.taken, arena_printf(a, "counter_%s", e->program->counters.data[i]), NULL);
     reserve_accessors(&names);
     return names;
 }
@@ -231,7 +234,7 @@ void reserve_temporaries(struct emission *e)
     for (size_t i = 0; i < e->program->entries.count; i++) {
         const struct entry_text t = {.plan = e->plans[i]};
         const struct lowered *l = t.plan->lowered;
-        struct name_scope names = entry_scope(e->arena);
+        struct name_scope names = entry_scope(e);
         for (size_t b = 0; b < l->buffers.count; b++)
             if (is_in_arena(&t, l->buffers.data[b]))
                 map_set(&e->file.taken, temporary_name(&names, l->buffers.data[b]), NULL);
@@ -374,41 +377,61 @@ static bool is_overwritten(const struct graph *g, const struct variable *v)
 
 /* ---- one entry ---------------------------------------------------------------------------------------------------- */
 
-static const char *counter_member(const struct emission *e, const struct entry *entry)
+/* Whose counter it is, where there are several. */
+static const char *counter_suffix(const struct emission *e, size_t i)
 {
-    const struct entry *owner = entry->kind == ENTRY_STEP ? entry : NULL;
-    for (size_t i = 0; i < e->program->entries.count && !owner; i++)
-        if (e->program->entries.data[i].kind == ENTRY_STEP)
-            owner = &e->program->entries.data[i];
-    int steps = 0;
-    for (size_t i = 0; i < e->program->entries.count; i++)
-        steps += e->program->entries.data[i].kind == ENTRY_STEP;
-    return steps > 1 && owner ? arena_printf(e->arena, "random_counter_%s", owner->name) : "random_counter";
+    const struct program *p = e->program;
+    return p->counters.count > 1 ? arena_printf(e->arena, "_%s", p->counters.data[i]) : "";
+}
+
+const char *counter_member(const struct emission *e, size_t i)
+{
+    return arena_printf(e->arena, "random_counter%s", counter_suffix(e, i));
+}
+
+/* Only a step that runs several training entries has more than one. */
+const char *entry_counter(struct emission *e, const struct entry *entry, size_t counter)
+{
+    return entry->counter_count > 1 ? arena_printf(e->arena, "counter%s", counter_suffix(e, counter)) : "counter";
 }
 
 static void write_random_locals(struct emission *e, struct writer *w, const struct entry *entry)
 {
-    if (entry->kind == ENTRY_INIT) {
-        write_line(w, "const uint64_t counter = 0;");
-        return;
-    }
-    e->random_state = true;
-    write_line(w, "const uint64_t seed = state->random_seed;");
-    write_line(w, "const uint64_t counter = state->%s;", counter_member(e, entry));
+    const bool init = entry->kind == ENTRY_INIT;
+    if (!init)
+        write_line(w, "const uint64_t seed = state->random_seed;");
+    for (size_t i = 0; i < e->program->counters.count; i++)
+        if (e->draws_with[i])
+            write_line(w, "const uint64_t %s = %s;", entry_counter(e, entry, i),
+                       init ? "0" : arena_printf(e->arena, "state->%s", counter_member(e, i)));
+}
+
+/* The entry is done: the next call draws other numbers. */
+static void write_random_advance(struct emission *e, struct writer *w, const struct entry *entry)
+{
+    for (size_t i = entry->first_counter; i < entry->first_counter + entry->counter_count; i++)
+        if (e->draws_with[i])
+            write_line(w, "state->%s = %s + 1u;", counter_member(e, i), entry_counter(e, entry, i));
+        else
+            write_line(w, "state->%s++;", counter_member(e, i));
 }
 
 /* init() starts the random numbers of all entries. */
 static void write_random_reset(struct emission *e, struct writer *w)
 {
-    int steps = 0;
     write_line(w, "state->random_seed = seed;");
-    for (size_t i = 0; i < e->program->entries.count; i++)
-        if (e->program->entries.data[i].kind == ENTRY_STEP) {
-            write_line(w, "state->%s = 0;", counter_member(e, &e->program->entries.data[i]));
-            steps++;
-        }
-    if (steps == 0)
-        write_line(w, "state->random_counter = 0;");
+    for (size_t i = 0; i < e->program->counters.count; i++)
+        write_line(w, "state->%s = 0;", counter_member(e, i));
+}
+
+/* Does an entry other than init draw? Kernels keep what nodes draw. */
+static bool find_random_state(const struct program *p)
+{
+    for (size_t i = 0; i < p->entries.count; i++)
+        graph_each_node(p->entries.data[i].graph, n)
+            if (n->stream != 0 && p->entries.data[i].kind != ENTRY_INIT)
+                return true;
+    return false;
 }
 
 static void write_unused(struct entry_text *t, struct writer *w, const char *body, const char *head)
@@ -416,7 +439,7 @@ static void write_unused(struct entry_text *t, struct writer *w, const char *bod
     const struct emission *e = t->e;
     const struct graph *g = t->entry->graph;
     const bool init = t->entry->kind == ENTRY_INIT;
-    if (!strstr(body, "state->") && !e->uses_random && !(init && e->random_state))
+    if (!strstr(body, "state->") && !e->uses_random && !(e->random_state && (init || t->entry->counter_count > 0)))
         write_line(w, "(void)state;");
     if (!t->uses_arena)
         write_line(w, "(void)arena;");
@@ -443,13 +466,14 @@ static const char *checked_body(struct entry_text *t)
 static const char *emit_entry(struct emission *e, const struct entry *entry, const struct plan *plan)
 {
     e->calls[entry_index(e, entry)] = arena_array(e->arena, const char *, plan->lowered->kernels.count + 1);
-    struct entry_text t = {.e = e, .entry = entry, .plan = plan, .names = entry_scope(e->arena)};
+    struct entry_text t = {.e = e, .entry = entry, .plan = plan, .names = entry_scope(e)};
     t.body = (struct writer){.text = {.arena = e->arena}, .depth = 1};
     t.also = arena_array(e->arena, const struct buffer *, plan->lowered->buffers.count + 1);
     find_direct_outputs(&t);
     name_locals(&t);
     e->uses_random = false;
     e->weights.used = (struct map){.arena = e->arena};
+    memset(e->draws_with, 0, e->program->counters.count * sizeof *e->draws_with);
     if (entry->kind == ENTRY_INIT)
         for (size_t i = 0; i < e->program->variables.count; i++)
             if (!is_overwritten(entry->graph, e->program->variables.data[i]))
@@ -472,8 +496,8 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
         write_line(w, "stepc_status status;");
     write_unused(&t, w, body, head);
     strbuf_add(&w->text, body);
-    if (entry->kind == ENTRY_STEP && e->uses_random)
-        write_line(w, "state->%s = counter + 1u;", counter_member(e, entry));
+    if (e->random_state)
+        write_random_advance(e, w, entry);
     if (entry->kind == ENTRY_INIT && e->random_state)
         write_random_reset(e, w);
     write_line(w, "return STEPC_OK;");
@@ -501,13 +525,15 @@ static void name_arguments(struct emission *e)
     }
 }
 
-/* init() comes first in the file but last here: it resets what the other entries turn out to need. */
+/* init() comes first in the file but last here: constants are called after where the other entries use them. */
 void section_entries(struct emission *e)
 {
     const size_t count = e->program->entries.count;
     const char **texts = arena_array(e->arena, const char *, count + 1);
     name_arguments(e);
     e->calls = arena_array(e->arena, const char **, count + 1);
+    e->random_state = find_random_state(e->program);
+    e->draws_with = arena_array(e->arena, bool, e->program->counters.count);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < count; i++)
             if ((e->program->entries.data[i].kind == ENTRY_INIT) == (pass == 1))

@@ -25,10 +25,7 @@ size_t emission_state_bytes(const struct emission *e)
         align = size > align ? size : align;
     }
     if (e->random_state) {
-        int counters = 0;
-        for (size_t i = 0; i < e->program->entries.count; i++)
-            counters += e->program->entries.data[i].kind == ENTRY_STEP;
-        at = (size_t)round_up((int64_t)at, 8) + 8 + 8 * (size_t)(counters > 1 ? counters : 1);
+        at = (size_t)round_up((int64_t)at, 8) + 8 + 8 * e->program->counters.count;
         align = 8;
     }
     return (size_t)round_up((int64_t)at, (int64_t)align);
@@ -69,14 +66,10 @@ static void write_state(struct emission *e)
     }
     if (e->random_state) {
         write_line(h, "uint64_t random_seed; /* key of the random numbers, given to %s_init() */", e->name);
-        int steps = 0;
-        for (size_t i = 0; i < e->program->entries.count; i++)
-            steps += e->program->entries.data[i].kind == ENTRY_STEP;
-        for (size_t i = 0; i < e->program->entries.count && steps > 1; i++)
-            if (e->program->entries.data[i].kind == ENTRY_STEP)
-                write_line(h, "uint64_t random_counter_%s; /* calls of it so far */", e->program->entries.data[i].name);
-        if (steps <= 1)
-            write_line(h, "uint64_t random_counter; /* steps so far: each draws other numbers */");
+        const size_t counters = e->program->counters.count;
+        for (size_t i = 0; i < counters; i++)
+            write_line(h, "uint64_t %s; /* %s */", counter_member(e, i),
+                       counters > 1 ? "times it ran so far" : "steps so far: each draws other numbers");
     }
     if (emission_state_bytes(e) == 0)
         write_line(h, "unsigned char nothing; /* the model has no variables */");
@@ -127,6 +120,15 @@ static void write_arguments(struct emission *e, const struct entry *entry)
     }
 }
 
+/* "discriminator, then generator": what a step of several entries runs. */
+static const char *entries_in_order(struct emission *e)
+{
+    struct strbuf b = {.arena = e->arena};
+    for (size_t i = 0; i < e->program->counters.count; i++)
+        strbuf_addf(&b, "%s%s", i ? ", then " : "", e->program->counters.data[i]);
+    return strbuf_text(&b);
+}
+
 static void write_prototype(struct emission *e, const struct entry *entry)
 {
     static const char *const about[] = {
@@ -134,7 +136,12 @@ static void write_prototype(struct emission *e, const struct entry *entry)
         [ENTRY_STEP] = "One training step: all updates take effect together at its end. If it returns an error, the state is as before.",
         [ENTRY_INFER] = "The inference graph with the current variables.",
         [ENTRY_EVALUATE] = "Computes outputs with the current variables and changes nothing."};
-    write_comment(&e->h, about[entry->kind]);
+    write_comment(&e->h, entry->counter_count > 1
+                             ? arena_printf(e->arena,
+                                            "One training step: %s, each with what those before it updated. If it returns an "
+                                            "error, the state is as before.",
+                                            entries_in_order(e))
+                             : about[entry->kind]);
     write_list(&e->h, arena_printf(e->arena, "stepc_status %s_%s(", e->name, entry->name),
                (const char *const[]){entry_signature(e, entry)}, 1, ");");
     write_blank(&e->h);

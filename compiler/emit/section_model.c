@@ -74,21 +74,13 @@ static void write_variables(struct model_text *t)
         t->variable_count++;
     }
     if (e->random_state) {
-        int steps = 0;
-        for (size_t i = 0; i < e->program->entries.count; i++)
-            steps += e->program->entries.data[i].kind == ENTRY_STEP;
         write_line(&rows, "{{\"stepc.random_seed\", STEPC_UINT64, 0, NULL}, offsetof(%s_state, random_seed), STEPC_ROLE_COUNTER, NULL, NULL},", e->name);
         t->variable_count++;
-        for (size_t i = 0; i < e->program->entries.count; i++) {
-            if (e->program->entries.data[i].kind != ENTRY_STEP && steps > 0)
-                continue;
-            const char *suffix = steps > 1 ? arena_printf(e->arena, "_%s", e->program->entries.data[i].name) : "";
-            write_line(&rows, "{{\"stepc.random_counter%s\", STEPC_UINT64, 0, NULL}, offsetof(%s_state, random_counter%s), STEPC_ROLE_COUNTER,",
-                       suffix, e->name, suffix);
+        for (size_t i = 0; i < e->program->counters.count; i++) {
+            const char *member = counter_member(e, i);
+            write_line(&rows, "{{\"stepc.%s\", STEPC_UINT64, 0, NULL}, offsetof(%s_state, %s), STEPC_ROLE_COUNTER,", member, e->name, member);
             write_line(&rows, " NULL, NULL},");
             t->variable_count++;
-            if (steps == 0)
-                break;
         }
     }
     if (t->variable_count == 0)

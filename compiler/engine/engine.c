@@ -209,40 +209,38 @@ bool engine_draws(const struct engine *e)
     return false;
 }
 
-const char *engine_counter_name(struct arena *a, const struct program *p, const struct entry *entry)
+const char *engine_counter_name(struct arena *a, const struct program *p, size_t counter)
 {
-    int steps = 0;
-    for (size_t i = 0; i < p->entries.count; i++)
-        steps += p->entries.data[i].kind == ENTRY_STEP;
-    return steps > 1 ? arena_printf(a, "stepc.random_counter_%s", entry->name) : "stepc.random_counter";
+    return p->counters.count > 1 ? arena_printf(a, "stepc.random_counter_%s", p->counters.data[counter])
+                                 : "stepc.random_counter";
 }
 
-static const stepc_variable_info *find_counter(const struct engine *e, const struct entry *entry)
+static const stepc_variable_info *find_counter(const struct engine *e, size_t counter)
 {
     struct arena a = {0};
-    const stepc_variable_info *v = stepc_find_variable(e->model, engine_counter_name(&a, e->program, entry));
+    const stepc_variable_info *v = stepc_find_variable(e->model, engine_counter_name(&a, e->program, counter));
     arena_free(&a);
     return v;
 }
 
-uint64_t engine_counter(const struct engine *e, const struct entry *entry)
+uint64_t engine_counter(const struct engine *e, size_t counter)
 {
-    uint64_t counter = 0;
+    uint64_t x = 0;
     if (e->kind == ENGINE_INTERPRETED)
-        return e->interp->counters[entry - e->program->entries.data];
-    const stepc_variable_info *v = find_counter(e, entry);
+        return e->interp->counters[counter];
+    const stepc_variable_info *v = find_counter(e, counter);
     if (v)
-        stepc_read_variable(v, e->state, &counter);
-    return counter;
+        stepc_read_variable(v, e->state, &x);
+    return x;
 }
 
-void engine_set_counter(struct engine *e, const struct entry *entry, uint64_t counter)
+void engine_set_counter(struct engine *e, size_t counter, uint64_t x)
 {
     if (e->kind == ENGINE_INTERPRETED) {
-        e->interp->counters[entry - e->program->entries.data] = counter;
+        e->interp->counters[counter] = x;
         return;
     }
-    const stepc_variable_info *v = find_counter(e, entry);
+    const stepc_variable_info *v = find_counter(e, counter);
     if (v)
-        stepc_write_variable(v, e->state, &counter);
+        stepc_write_variable(v, e->state, &x);
 }

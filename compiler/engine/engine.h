@@ -33,14 +33,14 @@ bool engine_run(struct engine *e, const struct entry *entry, const struct tensor
 /* The content of a variable (in `a`), and setting it. */
 struct tensor *engine_read(struct engine *e, const struct variable *v, struct arena *a);
 void engine_write(struct engine *e, const struct variable *v, const struct tensor *t);
-/* Seed and counters of random numbers, for saving: a counter for each training entry. The others draw from the first one's. */
+/* Seed and counters of random numbers (program->counters), for saving. */
 uint64_t engine_seed(const struct engine *e);
 void engine_set_seed(struct engine *e, uint64_t seed);
 /* Does any entry but init draw? If not, the counters say nothing: 0. */
 bool engine_draws(const struct engine *e);
-uint64_t engine_counter(const struct engine *e, const struct entry *entry);
-void engine_set_counter(struct engine *e, const struct entry *entry, uint64_t counter);
-/* What the counter is called in emitted code and in checkpoints: of the only training entry "stepc.random_counter". */
-const char *engine_counter_name(struct arena *a, const struct program *p, const struct entry *entry);
+uint64_t engine_counter(const struct engine *e, size_t counter);
+void engine_set_counter(struct engine *e, size_t counter, uint64_t x);
+/* What the counter is called in emitted code and in checkpoints; where there is only one, "stepc.random_counter". */
+const char *engine_counter_name(struct arena *a, const struct program *p, size_t counter);
 
 #endif

@@ -43,6 +43,7 @@ static void copy_node(struct cut *c, const struct node *n)
         inputs[i] = n->inputs.data[i] ? bring(c, n->inputs.data[i]) : NULL;
     struct node *copy = graph_add_node(c->to, n->def, n->name, &n->loc, NULL);
     copy->stream = n->stream;
+    copy->counter = n->counter;
     for (size_t i = 0; i < n->attrs.count; i++)
         node_set_attr(copy, n->attrs.data[i]);
     for (size_t i = 0; i < n->inputs.count; i++)
@@ -122,6 +123,8 @@ bool split_entry(struct diag *d, struct arena *a, const struct program *p, const
     struct program *made = arena_new(a, struct program);
     *made = (struct program){.name = "kernels", .arena = a, .diag = d, .model = p->model, .fold = p->fold};
     made->random_streams = p->random_streams;
+    for (size_t i = 0; i < p->counters.count; i++)
+        vec_push(a, &made->counters, p->counters.data[i]);
     *out = (struct split){.program = made};
     const struct entry init = {.name = "init", .kind = ENTRY_INIT, .graph = graph_new(made, "init"), .training = -1};
     vec_push(a, &made->entries, init);

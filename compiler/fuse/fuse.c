@@ -99,6 +99,36 @@ static bool list_clear(const struct fusion *f, const buffer_list *list, bool aga
     return true;
 }
 
+/* ORDER CHECKS: plan/schedule.c runs them before the first write to the state, if nothing here makes that impossible. */
+static void mark_checked(struct fusion *f)
+{
+    const struct lowered *l = f->l;
+    for (size_t i = l->kernels.count; i-- > 0;) {
+        const struct kernel *k = l->kernels.data[i];
+        struct arena scratch = {0};
+        struct kernel checks = {0};
+        buffer_list reads = {0}, writes = {0};
+        bool checked = false;
+        kernel_writes(&scratch, k, &writes);
+        for (size_t b = 0; b < writes.count; b++)
+            checked |= fuse_buffer(f, writes.data[b])->checked;
+        for (size_t c = 0; c < k->checks.count; c++)
+            vec_push(&scratch, &checks.checks, k->checks.data[c]);
+        kernel_reads(&scratch, checked ? k : &checks, &reads);
+        for (size_t b = 0; b < reads.count; b++)
+            fuse_buffer(f, reads.data[b])->checked = true;
+        arena_free(&scratch);
+    }
+}
+
+static void find_kinds(const struct fusion *f, const buffer_list *writes, bool *state, bool *checked)
+{
+    for (size_t i = 0; i < writes->count; i++) {
+        *state |= writes->data[i]->kind == BUFFER_VARIABLE;
+        *checked |= fuse_buffer(f, writes->data[i])->checked && writes->data[i]->kind != BUFFER_VARIABLE;
+    }
+}
+
 enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const struct kernel *c)
 {
     const int lo = f->position[p->id], hi = f->position[c->id];
@@ -109,7 +139,12 @@ enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const
     kernel_reads(&scratch, c, &c_reads);
     kernel_writes(&scratch, c, &c_writes);
     enum fuse_place place = FUSE_NOWHERE;
-    if (list_clear(f, &c_reads, true, false, lo, hi) && list_clear(f, &c_writes, true, true, lo, hi))
+    bool state = false, checked = false;
+    find_kinds(f, &p_writes, &state, &checked);
+    find_kinds(f, &c_writes, &state, &checked);
+    if (state && checked)
+        place = FUSE_NOWHERE;
+    else if (list_clear(f, &c_reads, true, false, lo, hi) && list_clear(f, &c_writes, true, true, lo, hi))
         place = FUSE_AT_FIRST;
     else if (list_clear(f, &p_writes, true, true, lo, hi) && list_clear(f, &p_reads, true, false, lo, hi))
         place = FUSE_AT_SECOND;
@@ -215,6 +250,7 @@ void fuse_entry(struct lowered *l)
         f.position[l->kernels.data[i]->id] = (int)i;
         fuse_remember(&f, l->kernels.data[i]);
     }
+    mark_checked(&f);
     static const fuse_rule rules[] = {fuse_siblings, fuse_inline,   fuse_epilogue,        fuse_row_sums,
                                       fuse_inline,   fuse_epilogue, write_output_directly};
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)

@@ -6,6 +6,7 @@
 
 struct fuse_buffer {
     VEC(struct kernel *) writers, readers; /* living kernels, each once */
+    bool checked; /* some check depends on it */
 };
 
 struct fusion {
@@ -29,7 +30,8 @@ bool fuse_reads(const struct fusion *f, const struct kernel *k, const struct buf
 
 /* c can run as late as p or p as early as... Where may a kernel made of p (earlier) and c (later) stand? At p's place: all that c
  * reads is written before p, and nobody between them reads what c overwrites. At c's place: nobody between them reads what p
- * writes or overwrites what p reads. */
+ * writes or overwrites what p reads. Nowhere, too, if it would write the state before a check that needs its results: an entry
+ * that fails leaves the state as it was. */
 enum fuse_place { FUSE_NOWHERE, FUSE_AT_FIRST, FUSE_AT_SECOND };
 enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const struct kernel *c);
 

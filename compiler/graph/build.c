@@ -19,6 +19,7 @@ static const char *wish_name(const struct builder *b, const char *what)
 static void take_stream(struct builder *b, struct node *n)
 {
     struct program *p = b->graph->program;
+    n->counter = b->stream != 0 ? b->counter : b->graph->counter;
     n->stream = b->stream != 0 ? b->stream : ++p->random_streams;
     p->uses_random = true;
 }

@@ -11,6 +11,7 @@ struct builder {
     struct loc loc;       /* given to new nodes (origin included) */
     const char *prefix;   /* new values are called prefix + operator name, "" allowed */
     uint32_t stream;      /* given to random nodes made here; 0: take a new stream */
+    uint32_t counter;     /* likewise, with the stream */
     bool failed;          /* some build failed and was reported; results are then placeholders of the first input */
 };
 

@@ -83,6 +83,7 @@ struct node {
     struct graph *graph;
     struct node *prev, *next; /* topological order */
     uint32_t stream;          /* random operators: number of the random stream, given at import, kept by copies (R27) */
+    uint32_t counter;         /* and the counter they draw with, an index in program->counters; kept by copies too */
     bool removed;
 };
 
@@ -123,6 +124,7 @@ struct graph {
     struct map variables;           /* variable's name -> struct value * */
     int value_count;                /* values made so far; ids are below */
     size_t node_count;
+    uint32_t counter; /* of random nodes that are added now: index in program->counters */
     uint64_t edits; /* changes so far: a pass that leaves the number alone found nothing to do */
     struct loc loc;
 };
@@ -147,7 +149,8 @@ struct entry {
     const char *name; /* "step", "infer", ... a C identifier */
     enum entry_kind kind;
     struct graph *graph;
-    int training; /* index in model->training, or -1 */
+    int training; /* index in model->training, or -1: also of the step that runs several in order */
+    size_t first_counter, counter_count; /* in program->counters: what a call moves on; the others leave all as they are */
 };
 
 struct program {
@@ -157,6 +160,9 @@ struct program {
     const struct model *model;
     VEC(struct variable *) variables; /* weights | statistics | optimizer | counters, each in model order */
     VEC(struct entry) entries;        /* init first if present, then steps in order, then infer */
+    /* Counters of random numbers: one for each training_info with update bindings, by its entry's name, whether or not the entry
+     * is made; a single unnamed one if there is none. Entries that change nothing draw with the first. */
+    VEC(const char *) counters;
     uint32_t random_streams;          /* given out so far */
     bool uses_random;
     /* Finds out a value at compile time (rewrite/fold.c sets it): the tensor, or NULL. Lets shape rules in ops/ read the

@@ -373,6 +373,7 @@ static bool import_operator(struct importer *im, const struct region *r, const s
         return true;
     }
     n->stream = stream;
+    n->counter = im->g->counter;
     if (stream != 0)
         im->g->program->uses_random = true;
     if (finish_node(im, r, mn, &choice, n))
@@ -631,23 +632,32 @@ static bool check_listed(struct graph *g, struct map *listed, const char *name, 
     return true;
 }
 
-static bool import_inputs(const struct importer *im, const struct model_graph *mg, struct map *scope,
-                          const struct map *initializers)
+static void collect_initializers(const struct model_graph *mg, struct map *names)
 {
-    struct map listed = {.arena = im->g->arena};
+    for (size_t i = 0; i < mg->initializers.count; i++)
+        map_set(names, mg->initializers.data[i]->name, NULL);
+    for (size_t i = 0; i < mg->sparse_initializers.count; i++)
+        map_set(names, mg->sparse_initializers.data[i]->name, NULL);
+}
+
+bool import_arguments(struct graph *g, const struct model_graph *mg, struct map *scope, const struct import_options *o,
+                      const char *entry)
+{
+    struct map listed = {.arena = g->arena}, initializers = {.arena = g->arena};
     bool ok = true;
+    collect_initializers(mg, &initializers);
     for (size_t i = 0; i < mg->inputs.count; i++) {
         const struct model_value_info *const vi = mg->inputs.data[i];
-        if (!check_listed(im->g, &listed, vi->name, "input", &vi->loc)) {
+        if (!check_listed(g, &listed, vi->name, "input", &vi->loc)) {
             ok = false;
             continue;
         }
-        if (map_has(scope, vi->name) || (map_has(initializers, vi->name) && !is_asked_for(im->options, vi->name)))
+        if (map_has(scope, vi->name) || (map_has(&initializers, vi->name) && !is_asked_for(o, vi->name)))
             continue;
         struct shape shape;
         struct value *v = NULL;
-        if (import_input_shape(im->g, vi, im->options, im->entry, &shape))
-            v = graph_add_input(im->g, vi->name, vi->type.elem, &shape);
+        if (import_input_shape(g, vi, o, entry, &shape))
+            v = graph_add_input(g, vi->name, vi->type.elem, &shape);
         else
             ok = false;
         map_set(scope, vi->name, v);
@@ -687,14 +697,14 @@ bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *sco
     const struct model *const m = g->program->model;
     struct importer im = {.g = g, .model = m, .options = o, .entry = entry, .functions = {.arena = g->arena}};
     index_functions(&im.functions, m);
-    im.stream = count_streams(&im.functions, m, mg);
+    im.stream = count_streams(&im.functions, m, mg) + g->counter * import_random_streams(m);
     for (size_t k = 0; k < m->training.count; k++)
         if (m->training.data[k]->algorithm == mg)
             im.main_graph = main_graph_as_function(g->arena, m);
 
     struct map initializers = {.arena = g->arena};
     bool ok = import_initializers(&im, mg, scope, &initializers, false);
-    ok = import_inputs(&im, mg, scope, &initializers) && ok;
+    ok = import_arguments(g, mg, scope, o, entry) && ok;
     ok = import_initializers(&im, mg, scope, &initializers, true) && ok;
 
     struct region r = {.scope = scope, .opsets = &m->opsets, .prefix = ""};

@@ -20,7 +20,8 @@ struct import_options {
 /* What concerns the model as a whole: opset_import (R3), IR version against training_info (R4), functions. */
 bool import_check_model(struct diag *d, const struct model *m) MUST_USE;
 /* How many random streams the nodes of the model take: main graph first, then algorithms, then initializations. The
- * stream of a node depends on its place in the model alone, so it is the same in every entry that imports the node. */
+ * stream of a node depends on its place in the model and on the counter it draws with (graph->counter) alone: entries with
+ * update bindings draw different numbers of a node that they share. */
 uint32_t import_random_streams(const struct model *m);
 
 /* Adds the nodes of a model graph to g (to its end). Names seen before are in `scope` (value name -> struct value *);
@@ -31,6 +32,10 @@ uint32_t import_random_streams(const struct model *m);
  * import_outputs). All independent errors of the graph are reported. */
 bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *scope, const struct import_options *o,
                   const char *entry) MUST_USE;
+/* Adds to g and to scope the inputs of a model graph that are arguments of the entry and not in scope yet: what import_nodes()
+ * does first. Called before, it gives inputs their names in g before nodes take them. */
+bool import_arguments(struct graph *g, const struct model_graph *mg, struct map *scope, const struct import_options *o,
+                      const char *entry) MUST_USE;
 /* Declared shape of an input after binding dims: reports when a dimension stays unknown. */
 bool import_input_shape(struct graph *g, const struct model_value_info *vi, const struct import_options *o,
                         const char *entry, struct shape *shape) MUST_USE;

@@ -376,7 +376,7 @@ bool upgrade_set_attrs(struct diag *d, struct node *n, const struct model_node *
 
 bool upgrade_to_newest(struct node *n, const struct op_choice *c)
 {
-    struct builder b = {.graph = n->graph, .before = n, .loc = n->loc, .prefix = "", .stream = n->stream};
+    struct builder b = {.graph = n->graph, .before = n, .loc = n->loc, .prefix = "", .stream = n->stream, .counter = n->counter};
     const struct value *const first = node_output(n, 0);
     if (first != NULL)
         b.prefix = arena_printf(n->graph->arena, "%s.", first->name);

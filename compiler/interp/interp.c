@@ -8,7 +8,7 @@ struct interp *interp_new(struct arena *a, const struct program *p, enum arithme
     struct interp *s = arena_new(a, struct interp);
     *s = (struct interp){.arena = a, .program = p, .arithmetic = arithmetic};
     s->variables = arena_array(a, struct tensor *, p->variables.count);
-    s->counters = arena_array(a, uint64_t, p->entries.count);
+    s->counters = arena_array(a, uint64_t, p->counters.count);
     for (size_t i = 0; i < p->variables.count; i++) {
         const struct variable *v = p->variables.data[i];
         s->variables[i] = tensor_new(a, v->dtype, &v->shape);
@@ -31,8 +31,8 @@ struct run {
     const struct eval_tensor **value;   /* by value->id; NULL: not there yet, or gone */
     struct holder **holder;             /* by value->id */
     size_t *readers;                    /* by value->id: reads still to come */
-    struct eval_random random;
-    struct arena arena; /* of the tables */
+    bool initializes;                   /* random numbers are drawn with counters at 0 */
+    struct arena arena;                 /* of the tables */
     struct diag *diag;
 };
 
@@ -102,9 +102,11 @@ static bool run_node(struct run *r, const struct node *n)
     for (size_t i = 0; i < n->inputs.count; i++)
         in[i] = n->inputs.data[i] == NULL ? NULL : read_value(r, n->inputs.data[i]);
 
+    const struct interp *s = r->interp;
+    const struct eval_random random = {s->seed, n->stream == 0 || r->initializes ? 0 : s->counters[n->counter]};
     struct holder *h = arena_new(&r->arena, struct holder);
     h->alive = 1; /* our own hold, until the outputs are handed over */
-    const bool ok = eval_node(n, in, out, r->interp->arithmetic, r->random, &h->arena, r->diag);
+    const bool ok = eval_node(n, in, out, s->arithmetic, random, &h->arena, r->diag);
     for (size_t o = 0; ok && o < n->outputs.count; o++)
         if (out[o] != NULL && r->readers[n->outputs.data[o]->id] > 0)
             hold(r, n->outputs.data[o], out[o], h);
@@ -218,29 +220,14 @@ static bool run_graph(struct run *r, struct tensor **outputs, struct interp_fetc
 
 /* ---- entries ------------------------------------------------------------------------------------------------------ */
 
-/* Only an entry that may write the state can move a counter, since the counter is part of the state. The others draw from the
- * first training entry's. */
-static uint64_t *entry_counter(struct interp *s, const struct entry *e)
-{
-    const struct program *p = s->program;
-    if (e->kind == ENTRY_STEP)
-        return &s->counters[e - p->entries.data];
-    for (size_t i = 0; i < p->entries.count; i++)
-        if (p->entries.data[i].kind == ENTRY_STEP)
-            return &s->counters[i];
-    return &s->counters[e - p->entries.data];
-}
-
 bool interp_run(struct interp *s, const struct entry *e, const struct tensor *const *inputs, struct tensor **outputs,
                 struct interp_fetch *fetches, size_t fetch_count, struct arena *a, struct diag *d)
 {
-    uint64_t *counter = entry_counter(s, e);
-    struct run r = {.interp = s, .graph = e->graph, .inputs = inputs, .diag = d};
-    r.random = (struct eval_random){.seed = s->seed, .counter = e->kind == ENTRY_INIT ? 0 : *counter};
+    struct run r = {.interp = s, .graph = e->graph, .inputs = inputs, .initializes = e->kind == ENTRY_INIT, .diag = d};
     if (!run_graph(&r, outputs, fetches, fetch_count, a))
         return false;
-    if (e->kind == ENTRY_STEP)
-        ++*counter;
+    for (size_t i = 0; i < e->counter_count; i++)
+        s->counters[e->first_counter + i]++;
     return true;
 }
 
@@ -248,7 +235,7 @@ bool interp_init(struct interp *s, uint64_t seed, struct diag *d)
 {
     const struct program *p = s->program;
     s->seed = seed;
-    for (size_t i = 0; i < p->entries.count; i++)
+    for (size_t i = 0; i < p->counters.count; i++)
         s->counters[i] = 0;
     for (size_t i = 0; i < p->variables.count; i++) {
         const struct variable *v = p->variables.data[i];

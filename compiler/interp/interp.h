@@ -11,7 +11,7 @@ struct interp {
     enum arithmetic arithmetic;
     struct tensor **variables; /* by variable->index */
     uint64_t seed;
-    uint64_t *counters; /* per entry of the program; see interp_run */
+    uint64_t *counters; /* of program->counters: they are part of the state */
 };
 
 struct interp *interp_new(struct arena *a, const struct program *p, enum arithmetic arithmetic);
@@ -25,8 +25,7 @@ struct interp_fetch {
 };
 
 /* Runs one entry: inputs in the graph's order; outputs (if not NULL) get one tensor per graph output, fetches any value.
- * Bindings are written at the end, rounded to the variable's dtype, and the entry's counter advances, only if nothing failed.
- * The infer entry draws from the counter of the first training entry and does not advance it. */
+ * Bindings are written at the end, rounded to the variable's dtype, and the entry's counters advance, only if nothing failed. */
 bool interp_run(struct interp *s, const struct entry *e, const struct tensor *const *inputs, struct tensor **outputs,
                 struct interp_fetch *fetches, size_t fetch_count, struct arena *a, struct diag *d) MUST_USE;
 

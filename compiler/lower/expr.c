@@ -131,11 +131,13 @@ const struct expr *expr_cast(struct arena *a, enum dtype to, const struct expr *
     return e;
 }
 
-const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtype, uint32_t stream, const struct expr *element)
+const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtype, uint32_t stream, uint32_t counter,
+                               const struct expr *element)
 {
     struct expr *e = expr_new(a, op, dtype);
     e->arg[0] = element;
     e->i = stream;
+    e->counter = counter;
     return e;
 }
 
@@ -262,7 +264,7 @@ static bool same_access(const struct access *a, const struct access *b)
 bool expr_same_node(const struct expr *a, const struct expr *b)
 {
     if (a->op != b->op || a->dtype != b->dtype || a->fn != b->fn || a->i != b->i || memcmp(&a->f, &b->f, sizeof a->f) != 0 ||
-        a->has_seed != b->has_seed || a->seed != b->seed)
+        a->has_seed != b->has_seed || a->seed != b->seed || a->counter != b->counter)
         return false;
     for (int i = 0; i < expr_arg_count(a); i++)
         if (a->arg[i] != b->arg[i])

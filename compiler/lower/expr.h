@@ -38,7 +38,7 @@ enum expr_op {
     EXPR_LT, EXPR_LE, EXPR_EQ, EXPR_AND, EXPR_OR, EXPR_XOR, /* -> bool */
     /* three */
     EXPR_SELECT, /* arg[0] ? arg[1] : arg[2]; both sides may be evaluated */
-    /* random: arg[0] = number of the element (int64); .i = stream; seed and counter are the entry's, or .seed */
+    /* random: arg[0] = number of the element (int64); .i = stream; the key is the entry's seed, or .seed; .counter */
     EXPR_UNIFORM, EXPR_NORMAL
 };
 
@@ -56,6 +56,7 @@ struct expr {
     int64_t i;
     bool has_seed; /* random: key is .seed instead of the model's */
     uint64_t seed;
+    uint32_t counter; /* random: which of program->counters */
     struct access access;
 };
 
@@ -72,7 +73,8 @@ const struct expr *expr_binary(struct arena *a, enum expr_op op, const struct ex
 const struct expr *expr_select(struct arena *a, const struct expr *cond, const struct expr *x, const struct expr *y);
 const struct expr *expr_math(struct arena *a, enum expr_fn fn, const struct expr *x);
 const struct expr *expr_cast(struct arena *a, enum dtype to, const struct expr *x);
-const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtype, uint32_t stream, const struct expr *element);
+const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtype, uint32_t stream, uint32_t counter,
+                               const struct expr *element);
 
 int expr_arg_count(const struct expr *e);
 /* Rough cost for fusion: loads 1, arithmetic 1, divisions 4, elementary functions 12, random 40. */

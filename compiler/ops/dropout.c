@@ -160,6 +160,7 @@ static struct value *draw_mask(struct expand_ctx *c, enum mode mode)
     if (random_seed(c->node, &seed))
         draw[1] = attr_int("seed", (int64_t)seed); /* exact, which a float is not: random_seed() takes either */
     c->b->stream = c->node->stream;
+    c->b->counter = c->node->counter;
     struct value *u = build_value(c->b, "RandomUniform", draw, NULL, 0);
     struct value *keep = build(c, "GreaterOrEqual", u, build_cast(c->b, scalar_input(c->b, c->node, 1), DTYPE_FLOAT));
     if (mode == MODE_TRAINING)

@@ -24,7 +24,7 @@ static const char *prefix_of(const struct node *n)
 
 static bool expand_node(struct graph *g, struct node *n)
 {
-    struct builder b = {.graph = g, .before = n, .loc = n->loc, .prefix = prefix_of(n), .stream = n->stream};
+    struct builder b = {.graph = g, .before = n, .loc = n->loc, .prefix = prefix_of(n), .stream = n->stream, .counter = n->counter};
     struct expand_ctx c = {.b = &b, .node = n};
     if (!n->def->expand(&c) || b.failed)
         return false;

@@ -188,7 +188,7 @@ static void mark_forward(struct expansion *e)
     for (size_t k = 0; k < e->node_count; k++) {
         const struct node *const n = e->nodes[k];
         bool active = false, changed = false;
-        for (size_t i = 0; i < n->inputs.count; i++) {
+        for (size_t i = 0; i < n->inputs.count && !n->def->is_state; i++) {
             const struct mark *const m = mark_of(e, n->inputs.data[i]);
             changed = changed || (m != NULL && m->changed);
             active = active || carries(e, n, i);
@@ -285,7 +285,7 @@ static bool check_independent(const struct expansion *e)
     for (size_t k = 0; k < e->node_count; k++) {
         const struct node *const n = e->nodes[k];
         const struct value *from = NULL;
-        for (size_t i = 0; i < n->inputs.count && from == NULL; i++)
+        for (size_t i = 0; i < n->inputs.count && from == NULL && !n->def->is_state; i++)
             if (n->inputs.data[i] != NULL && reached[n->inputs.data[i]->id])
                 from = n->inputs.data[i];
         for (size_t i = 0; i < n->outputs.count && from != NULL; i++) {
@@ -352,6 +352,7 @@ static bool expand_composites(struct expansion *e, bool *failed)
                             .before = n,
                             .loc = n->loc,
                             .stream = n->stream,
+                            .counter = n->counter,
                             .prefix = out != NULL ? arena_printf(e->g->arena, "%s.", out->name) : ""};
         struct expand_ctx c = {.b = &b, .node = n};
         if (!n->def->expand(&c) || b.failed) {
@@ -418,6 +419,7 @@ static bool evaluate_again(struct expansion *e, const struct node *n)
     loc.origin = arena_printf(g->arena, "evaluated again for %s", node_text(g->arena, e->gradient->node));
     struct node *const copy = graph_add_node(g, n->def, n->name, &loc, e->gradient->node);
     copy->stream = n->stream;
+    copy->counter = n->counter;
     for (size_t i = 0; i < n->inputs.count; i++)
         node_add_input(copy, now(e, n->inputs.data[i]));
     for (size_t i = 0; i < n->attrs.count; i++)
@@ -472,8 +474,12 @@ static void name_adjoint(const struct expansion *e, const struct value *v, struc
 static struct builder builder_for(const struct expansion *e, const struct node *n)
 {
     struct arena *const a = e->g->arena;
-    struct builder b = {
-        .graph = e->g, .before = e->gradient->node, .loc = n->loc, .stream = n->stream, .prefix = MADE_PREFIX};
+    struct builder b = {.graph = e->g,
+                        .before = e->gradient->node,
+                        .loc = n->loc,
+                        .stream = n->stream,
+                        .counter = n->counter,
+                        .prefix = MADE_PREFIX};
     b.loc.origin = arena_printf(a, "gradient of %s", n->loc.origin != NULL ? n->loc.origin : node_text(a, n));
     for (size_t i = n->outputs.count; i-- > 0;)
         if (n->outputs.data[i] != NULL)

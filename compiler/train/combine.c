@@ -1,7 +1,8 @@
 /* Combination: one graph per entry out of a model with training_info.
  *
  *   init       the initialization graphs, each in a name space of its own, with their bindings
- *   step ...   main graph + algorithm, as if their lists stood in one graph, with the update bindings
+ *   step ...   main graph + algorithm, as if their lists stood in one graph, with the update bindings; of several
+ *              each under its own name, and "step" for all of them: combine_step.c
  *   infer      the main graph alone
  *
  * State variables are the initializers that some binding writes; every other initializer is a constant. Which
@@ -30,12 +31,37 @@ static bool is_statistic_in(const struct model_graph *mg, const char *name)
     return false;
 }
 
-/* What the main graph does not read is there for the algorithms, which share nothing else: sums of gradients. */
+/* Does a Gradient of the graph list it in xs? */
+static bool is_differentiated_in(const struct model_graph *mg, const char *name)
+{
+    for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++) {
+        const struct model_node *const n = mg->nodes.data[i];
+        for (size_t k = 0; k < n->attrs.count && strcmp(n->op_type, "Gradient") == 0; k++)
+            for (size_t j = 0; strcmp(n->attrs.data[k]->name, "xs") == 0 && j < n->attrs.data[k]->strings.count; j++)
+                if (n->attrs.data[k]->strings.data[j].data != NULL &&
+                    strcmp(n->attrs.data[k]->strings.data[j].data, name) == 0)
+                    return true;
+    }
+    return false;
+}
+
+static bool is_differentiated(const struct model *m, const char *name)
+{
+    bool found = is_differentiated_in(m->graph, name);
+    for (size_t k = 0; k < m->training.count && !found; k++)
+        found = is_differentiated_in(m->training.data[k]->algorithm, name);
+    return found;
+}
+
+/* What the main graph does not read is there for the algorithms: weights of a part that only training needs, and what they
+ * share beside them, like sums of gradients. */
 static enum variable_role role_of(const struct model *m, const struct model_initializer *init, bool in_main)
 {
     const struct tensor *const t = init->tensor;
     if (!dtype_is_float(t->dtype))
         return t->count == 1 ? ROLE_COUNTER : in_main ? ROLE_STATISTIC : ROLE_OPTIMIZER;
+    if (is_differentiated(m, init->name))
+        return ROLE_WEIGHT;
     if (!in_main || !combine_is_read(m->graph, init->name))
         return ROLE_OPTIMIZER;
     bool statistic = is_statistic_in(m->graph, init->name);
@@ -113,7 +139,7 @@ static const char *fresh_entry_name(struct combiner *c, const char *wish)
     return name;
 }
 
-static bool is_step(const struct model_training *t)
+bool combine_has_updates(const struct model_training *t)
 {
     return t->update_binding.count > 0;
 }
@@ -122,7 +148,7 @@ static size_t count_steps(const struct combiner *c)
 {
     size_t steps = 0;
     for (size_t k = 0; k < c->model->training.count; k++)
-        steps += is_step(c->model->training.data[k]);
+        steps += combine_has_updates(c->model->training.data[k]);
     return steps;
 }
 
@@ -130,9 +156,9 @@ static size_t count_steps(const struct combiner *c)
 static const char *training_entry_name(struct combiner *c, size_t k)
 {
     const struct model_training *const t = c->model->training.data[k];
-    if (!is_step(t) && t->algorithm == NULL)
+    if (!combine_has_updates(t) && t->algorithm == NULL)
         return NULL;
-    if (is_step(t) && count_steps(c) == 1)
+    if (combine_has_updates(t) && count_steps(c) == 1)
         return "step";
     const char *const own = t->algorithm != NULL ? t->algorithm->name : "";
     return fresh_entry_name(c,
@@ -167,12 +193,19 @@ static bool check_only(struct combiner *c)
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
-static struct graph *add_entry(struct combiner *c, const char *name, enum entry_kind kind, int training)
+struct graph *combine_add_entry(struct combiner *c, const char *name, enum entry_kind kind, int training, size_t first,
+                                size_t counters)
 {
     struct graph *const g = graph_new(c->program, name);
     g->loc = (struct loc){.file = c->model->file, .graph = name, .index = -1};
+    g->counter = (uint32_t)first;
     vec_push(c->arena, &c->program->entries,
-             ((struct entry){.name = name, .kind = kind, .graph = g, .training = training}));
+             ((struct entry){.name = name,
+                             .kind = kind,
+                             .graph = g,
+                             .training = training,
+                             .first_counter = first,
+                             .counter_count = counters}));
     return g;
 }
 
@@ -218,7 +251,7 @@ static bool add_bindings(struct combiner *c, struct graph *g, size_t k, const ch
 
 static bool make_init(struct combiner *c)
 {
-    struct graph *const g = add_entry(c, "init", ENTRY_INIT, -1);
+    struct graph *const g = combine_add_entry(c, "init", ENTRY_INIT, -1, 0, 0);
     bool ok = true;
     for (size_t k = 0; k < c->model->training.count; k++) {
         const struct model_training *const t = c->model->training.data[k];
@@ -257,55 +290,95 @@ static const struct model_graph *initializers_only(struct arena *a, const struct
     return bare;
 }
 
-static bool make_training_entry(struct combiner *c, size_t k, const char *name)
+const struct model_graph *combine_main_graph(const struct combiner *c, size_t k)
+{
+    return combine_without_main(c, k) ? initializers_only(c->arena, c->model->graph) : c->model->graph;
+}
+
+bool combine_add_training(struct combiner *c, struct graph *g, size_t k, struct map *scope, const char *entry)
 {
     const struct model_training *const t = c->model->training.data[k];
-    struct graph *const g = add_entry(c, name, is_step(t) ? ENTRY_STEP : ENTRY_EVALUATE, (int)k);
-    struct map scope = {.arena = c->arena};
-    const struct model_graph *const main_graph =
-        combine_without_main(c, k) ? initializers_only(c->arena, c->model->graph) : c->model->graph; /* R31 */
-    add_state_to_scope(g, &c->main_state, &scope);
-    bool ok = import_nodes(g, main_graph, &scope, c->options, name);
-    ok = import_outputs(g, main_graph, &scope) && ok;
+    const struct model_graph *const main_graph = combine_main_graph(c, k);
+    bool ok = import_nodes(g, main_graph, scope, c->options, entry);
+    ok = import_outputs(g, main_graph, scope) && ok;
     if (t->algorithm != NULL) {
-        add_state_to_scope(g, &c->own_state[k], &scope);
-        ok = import_nodes(g, t->algorithm, &scope, c->options, name) && ok;
-        ok = import_outputs(g, t->algorithm, &scope) && ok;
+        ok = import_nodes(g, t->algorithm, scope, c->options, entry) && ok;
+        ok = import_outputs(g, t->algorithm, scope) && ok;
     }
-    ok = add_bindings(c, g, k, "update_binding", &t->update_binding, &scope) && ok;
+    ok = add_bindings(c, g, k, "update_binding", &t->update_binding, scope) && ok;
     drop_bound_outputs(g, &t->update_binding);
     return ok;
 }
 
+static bool make_training_entry(struct combiner *c, size_t k, const char *name, size_t counter)
+{
+    const bool updates = combine_has_updates(c->model->training.data[k]);
+    struct graph *const g =
+        combine_add_entry(c, name, updates ? ENTRY_STEP : ENTRY_EVALUATE, (int)k, updates ? counter : 0, updates);
+    struct map scope = {.arena = c->arena};
+    add_state_to_scope(g, &c->main_state, &scope);
+    add_state_to_scope(g, &c->own_state[k], &scope);
+    return combine_add_training(c, g, k, &scope, name);
+}
+
 static bool make_infer(struct combiner *c)
 {
-    struct graph *const g = add_entry(c, "infer", ENTRY_INFER, -1);
+    struct graph *const g = combine_add_entry(c, "infer", ENTRY_INFER, -1, 0, 0);
     struct map scope = {.arena = c->arena};
     add_state_to_scope(g, &c->main_state, &scope);
     const bool ok = import_nodes(g, c->model->graph, &scope, c->options, "infer");
     return import_outputs(g, c->model->graph, &scope) && ok;
 }
 
-static bool make_entries(struct combiner *c)
+/* NULL for a training_info that is no entry. */
+static const char **name_entries(struct combiner *c)
 {
     const size_t count = c->model->training.count;
     const char **const names = arena_array(c->arena, const char *, count);
     map_set(&c->entry_names, "init", NULL);
     map_set(&c->entry_names, "infer", NULL);
     for (size_t k = 0; k < count; k++)
-        if (is_step(c->model->training.data[k]))
+        if (combine_has_updates(c->model->training.data[k]))
             map_set(&c->entry_names, "step", NULL);
     for (size_t k = 0; k < count; k++)
         names[k] = training_entry_name(c, k);
-    bool ok = check_only(c);
+    return names;
+}
 
+void combine_training_names(struct arena *a, const struct model *m, entry_names *names)
+{
+    struct combiner c = {.arena = a, .model = m, .entry_names = {.arena = a}};
+    const char **const all = name_entries(&c);
+    for (size_t k = 0; k < m->training.count; k++)
+        if (combine_has_updates(m->training.data[k]))
+            vec_push(a, names, all[k]);
+}
+
+static void add_counters(struct combiner *c)
+{
+    entry_names names = {0};
+    combine_training_names(c->arena, c->model, &names);
+    for (size_t i = 0; i < names.count; i++)
+        vec_push(c->arena, &c->program->counters, names.data[i]);
+    if (names.count == 0)
+        vec_push(c->arena, &c->program->counters, "");
+    c->program->random_streams = (uint32_t)c->program->counters.count * import_random_streams(c->model);
+}
+
+static bool make_entries(struct combiner *c)
+{
+    const size_t count = c->model->training.count;
+    const char **const names = name_entries(c);
+    bool ok = check_only(c);
     if (is_in_list(c->only, "init"))
         ok = make_init(c) && ok;
+    if (count_steps(c) > 1 && is_in_list(c->only, "step"))
+        ok = combine_make_step(c, names) && ok;
+    size_t counter = 0;
     for (size_t k = 0; k < count; k++) {
-        const bool named = names[k] != NULL && is_in_list(c->only, names[k]);
-        const bool by_step = names[k] != NULL && is_step(c->model->training.data[k]) && is_in_list(c->only, "step");
-        if (named || by_step)
-            ok = make_training_entry(c, k, names[k]) && ok;
+        if (names[k] != NULL && is_in_list(c->only, names[k]))
+            ok = make_training_entry(c, k, names[k], counter) && ok;
+        counter += combine_has_updates(c->model->training.data[k]);
     }
     if (is_in_list(c->only, "infer"))
         ok = make_infer(c) && ok;
@@ -323,8 +396,7 @@ bool combine_program(struct diag *d, struct arena *a, const struct model *m, con
                           .diag = d,
                           .model = m,
                           .fold = fold_value,
-                          .fed = o->fed,
-                          .random_streams = import_random_streams(m)};
+                          .fed = o->fed};
     struct combiner c = {.diag = d,
                          .arena = a,
                          .model = m,
@@ -343,6 +415,7 @@ bool combine_program(struct diag *d, struct arena *a, const struct model *m, con
         return false; /* every node would say so again */
     ok = combine_check(&c) && ok;
     make_all_variables(&c);
+    add_counters(&c);
     ok = make_entries(&c) && ok;
     *out = ok ? p : NULL;
     return ok;

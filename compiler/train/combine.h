@@ -8,11 +8,15 @@
 
 /* Entries made: "init" (always: restores stored values, then runs the initialization graphs), one ENTRY_STEP per
  * TrainingInfoProto with update_binding and one ENTRY_EVALUATE per one without (named after the algorithm graph, mangled to C
- * identifiers; "step" when there is exactly one training entry with update bindings, otherwise their own names with "step"
- * running all in order left to emission), "infer" (the main graph alone).
+ * identifiers), "infer" (the main graph alone). A single training entry with update bindings is called "step"; of several each
+ * has its own name, and "step" runs them all in order as one graph (combine_step.c).
  * `only`: comma-separated names of entries to make, NULL: all. */
 bool combine_program(struct diag *d, struct arena *a, const struct model *m, const struct import_options *o, const char *name,
                      const char *only, struct program **out) MUST_USE;
+
+typedef VEC(const char *) entry_names;
+/* What the entries with update bindings are called, in order. */
+void combine_training_names(struct arena *a, const struct model *m, entry_names *names);
 
 struct entry *program_entry(const struct program *p, const char *name); /* NULL if absent */
 struct variable *program_variable(const struct program *p, const char *name);

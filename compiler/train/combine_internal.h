@@ -23,6 +23,18 @@ struct combiner {
     struct map entry_names;
 };
 
+/* The entry's graph, empty; `counters` of the program from `first` on are its own. */
+struct graph *combine_add_entry(struct combiner *c, const char *name, enum entry_kind kind, int training, size_t first,
+                                size_t counters);
+/* The main graph as training_info k is combined with it: whole, or its initializers alone (R31). */
+const struct model_graph *combine_main_graph(const struct combiner *c, size_t k);
+/* Adds main graph and algorithm of training_info k to g: nodes, outputs and bindings, which drop the outputs that only feed
+ * them (R13). The scope holds the state variables, and inputs that are there already. */
+bool combine_add_training(struct combiner *c, struct graph *g, size_t k, struct map *scope, const char *entry) MUST_USE;
+bool combine_has_updates(const struct model_training *t);
+/* The entry "step" of several training entries, whose names are given by training_info. */
+bool combine_make_step(struct combiner *c, const char *const *names) MUST_USE;
+
 /* All rules of training_info that need no shapes: bindings (R6, R8, R9, R14, R15), graphs that have to be there, names
  * of the combined graphs (R12). Enters the state variables into main_state and own_state. */
 bool combine_check(struct combiner *c) MUST_USE;

@@ -21,6 +21,7 @@ static void begin(void)
 {
     diag = (struct diag){.arena = &arena};
     program = (struct program){.name = "test", .arena = &arena, .diag = &diag};
+    vec_push(&arena, &program.counters, "");
     graph = graph_new(&program, "step");
     builder = (struct builder){.graph = graph, .loc = LOC_FILE("test.onnx"), .prefix = ""};
 }
@@ -61,7 +62,7 @@ static void add_output(const char *name, struct value *value)
 
 static const struct entry *add_entry(enum entry_kind kind)
 {
-    const struct entry e = {.name = "step", .kind = kind, .graph = graph};
+    const struct entry e = {.name = "step", .kind = kind, .graph = graph, .counter_count = kind == ENTRY_STEP};
     vec_push(&arena, &program.entries, e);
     return &program.entries.data[program.entries.count - 1];
 }
