@@ -102,16 +102,17 @@ static inline void zero_slack(T *restrict to)
 /* ---- windows -------------------------------------------------------------------------------------------------------- */
 
 /* flat[rows, windows] = w * image */
-static STEPC_INLINE void windows(const int rows, const int taps_count, T *restrict flat, const T *restrict w, const int w_row,
-                                 const int w_channel, const int w_tap, const T *restrict image, const int32_t *restrict at)
+static STEPC_INLINE void windows(const int rows, const int taps_count, T *restrict flat, const int flat_step,
+                                 const T *restrict w, const int w_row, const int w_channel, const int w_tap,
+                                 const T *restrict image, const int32_t *restrict at)
 {
     for (int q = 0; q < (((OD - 1) * QH + OH - 1) * QW + OW) / WINDOW_COLUMNS * WINDOW_COLUMNS; q += WINDOW_COLUMNS)
-        window_tile(rows, VECTORS, CHANNELS, taps_count, flat + q, FLAT_STEP, w, w_row, w_channel, w_tap, image + q,
+        window_tile(rows, VECTORS, CHANNELS, taps_count, flat + q, flat_step, w, w_row, w_channel, w_tap, image + q,
                     PD * PH * PW * QD * QH * QW, at);
     if ((((OD - 1) * QH + OH - 1) * QW + OW) % WINDOW_COLUMNS > 0) {
         const int q = (((OD - 1) * QH + OH - 1) * QW + OW) / WINDOW_COLUMNS * WINDOW_COLUMNS;
         window_tile(rows, (((OD - 1) * QH + OH - 1) * QW + OW) % WINDOW_COLUMNS > WINDOW_LANES ? VECTORS : 1, CHANNELS, taps_count,
-                    flat + q, FLAT_STEP, w, w_row, w_channel, w_tap, image + q, PD * PH * PW * QD * QH * QW, at);
+                    flat + q, flat_step, w, w_row, w_channel, w_tap, image + q, PD * PH * PW * QD * QH * QW, at);
     }
 }
 
@@ -150,7 +151,7 @@ static STEPC_INLINE void conv_rows(const int rows, const int n, const int o, T *
     if (ROWS == 1)
         windows_of_one(TAPS, flat, weights + o * (CHANNELS * TAPS), TAPS, 1, image, at);
     else
-        windows(rows, TAPS, flat, weights + o * (CHANNELS * TAPS), CHANNELS * TAPS, TAPS, 1, image, at);
+        windows(rows, TAPS, flat, FLAT_STEP, weights + o * (CHANNELS * TAPS), CHANNELS * TAPS, TAPS, 1, image, at);
     for (int i = 0; i < rows; i++)
         finish_row(n, o + i, flat + i * FLAT_STEP);
 }
@@ -183,23 +184,49 @@ static inline void pack_weights(T *restrict to, const T *restrict w, const int32
     }
 }
 
-/* First element of dx in this phase; low > -stride. */
-static inline int first_of_phase(const int low, const int phase, const int stride)
+/* A line of dx from those of its phases. */
+static inline void merge_line(T *restrict line, const T *restrict phases)
 {
-    return low + phase >= 0 ? low + phase : low + phase + stride;
+    for (int j = 0; j < OW; j++) {
+        STEPC_UNROLL
+        for (int c = 0; c < TW; c++)
+            line[j * TW + c] = phases[c * FLAT_STEP + j];
+    }
 }
 
-static STEPC_INLINE void finish_phase(const int n, const int channel, const int a, const int b, const int c,
-                                      const T *restrict flat)
+static STEPC_INLINE void finish_line(const int n, const int channel, const int first, const T *restrict line)
 {
-    for (int z = first_of_phase(LOW_D, a, TD); z < XD; z += TD) {
-        for (int y = first_of_phase(LOW_H, b, TH); y < XH; y += TH) {
-            const T *const line = flat + ((z - LOW_D) / TD * QH + (y - LOW_H) / TH) * QW;
-            for (int x = first_of_phase(LOW_W, c, TW); x < XW; x += TW) {
-                const T v = line[(x - LOW_W) / TW];
-                finish(n, channel, (z * XH + y) * XW + x, v);
+    STEPC_LANE_LOOP
+    for (int x = 0; x < XW; x++) {
+        const T v = line[x - LOW_W];
+        finish(n, channel, first + x, v);
+    }
+}
+
+/* A channel of dx: line y is window (y - LOW_H) / TH of phase (y - LOW_H) % TH, and so on. */
+static STEPC_INLINE void finish_channel(const int n, const int channel, const T *restrict flat, T *restrict line)
+{
+    for (int z = 0; z < XD; z++) {
+        for (int y = 0; y < XH; y++) {
+            const T *const phases = flat + ((z - LOW_D) % TD * TH + (y - LOW_H) % TH) * (TW * FLAT_STEP) +
+                                    ((z - LOW_D) / TD * QH + (y - LOW_H) / TH) * QW;
+            if (TW == 1) {
+                finish_line(n, channel, (z * XH + y) * XW, phases);
+            } else {
+                merge_line(line, phases);
+                finish_line(n, channel, (z * XH + y) * XW, line);
             }
         }
+    }
+    if (TW == 1)
+        (void)line;
+}
+
+static STEPC_INLINE void zero_phase(const int rows, T *restrict flat)
+{
+    for (int i = 0; i < rows; i++) {
+        for (int q = 0; q < FLAT_STEP; q++)
+            flat[i * (TD * TH * TW * FLAT_STEP) + q] = (T)0;
     }
 }
 
@@ -209,12 +236,15 @@ static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int 
     for (int p = 0; p < TD * TH * TW; p++) {
         const int from = taps[2 * TAPS + p], count = taps[2 * TAPS + p + 1] - from;
         if (ROWS == 1)
-            windows_of_one(count, flat, packed + from, TAPS, 1, image, taps + from);
+            windows_of_one(count, flat + p * FLAT_STEP, packed + from, TAPS, 1, image, taps + from);
+        else if (count > 0)
+            windows(rows, count, flat + p * FLAT_STEP, TD * TH * TW * FLAT_STEP, packed + from * ROWS + c, 1, TAPS * ROWS, ROWS,
+                    image, taps + from);
         else
-            windows(rows, count, flat, packed + from * ROWS + c, 1, TAPS * ROWS, ROWS, image, taps + from);
-        for (int i = 0; i < rows; i++)
-            finish_phase(n, channel + i, p / (TH * TW), p / TW % TH, p % TW, flat + i * FLAT_STEP);
+            zero_phase(rows, flat + p * FLAT_STEP);
     }
+    for (int i = 0; i < rows; i++)
+        finish_channel(n, channel + i, flat + i * (TD * TH * TW * FLAT_STEP), flat + rows * (TD * TH * TW * FLAT_STEP));
     if (ROWS == 1)
         (void)c;
 }

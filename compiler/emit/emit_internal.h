@@ -88,8 +88,8 @@ enum { PREC_NONE = 0, PREC_SELECT = 3, PREC_EQUAL = 9, PREC_LESS = 10, PREC_ADD 
 const char *expr_text(struct expr_scope *s, const struct expr *e, int precedence);
 /* "name[i * 64 + j]", or "name" for a value parameter. */
 const char *access_text(struct expr_scope *s, const struct access *a);
-/* Declares locals for what several of the expressions (or several places of one) share; the expressions then read them. The array is
- * rewritten to expressions in which equal parts are one. */
+/* Declares locals for what several of the expressions (or several places of one) share, and for what is loaded in a branch of a
+ * select; the expressions then read them. The array is rewritten to expressions in which equal parts are one. */
 void expr_hoist(struct expr_scope *s, struct writer *w, const struct expr **e, size_t count);
 /* "counter", "counter_2" ...: parameter i of a kernel that draws. */
 const char *counter_parameter(struct arena *a, size_t i);

@@ -299,6 +299,7 @@ const char *expr_stored(struct expr_scope *s, const struct expr *e)
 struct occurrence {
     const struct expr *expr;
     int count;
+    bool chosen; /* stands in a branch of a select */
 };
 
 struct sharing {
@@ -346,7 +347,7 @@ static const struct expr *find_same(struct sharing *h, const struct expr *e, con
     if (at == h->seen.count) {
         struct expr *made = arena_new(h->arena, struct expr);
         *made = *copy;
-        const struct occurrence o = {made, 0};
+        const struct occurrence o = {made, 0, false};
         vec_push(h->arena, &h->seen, o);
     }
     vec_push(h->arena, &h->from, e);
@@ -373,9 +374,28 @@ static const struct expr *unify(struct sharing *h, const struct expr *e)
     return find_same(h, e, &copy);
 }
 
+static void mark_chosen(struct sharing *h, const struct expr *e)
+{
+    for (size_t i = 0; i < h->seen.count; i++)
+        h->seen.data[i].chosen |= h->seen.data[i].expr == e;
+}
+
+/* From users to operands: what only one outcome of a condition needs. */
+static void find_chosen(struct sharing *h)
+{
+    for (size_t i = h->seen.count; i-- > 0;) {
+        const struct expr *e = h->seen.data[i].expr;
+        for (int a = 0; a < expr_arg_count(e); a++)
+            if (h->seen.data[i].chosen || (e->op == EXPR_SELECT && a > 0))
+                mark_chosen(h, e->arg[a]);
+    }
+}
+
+/* Loads in branches of a select are done in any case: GCC would not load what C does not, and jumps instead of computing in vectors
+ * (15 times slower). */
 static bool is_worth_a_name(const struct expr_scope *s, const struct occurrence *o)
 {
-    if (o->count < 2)
+    if (o->count < 2 && !(o->chosen && o->expr->op == EXPR_LOAD))
         return false;
     switch (o->expr->op) {
     case EXPR_FLOAT:
@@ -392,6 +412,7 @@ void expr_hoist(struct expr_scope *s, struct writer *w, const struct expr **e, s
     struct sharing h = {.s = s, .arena = s->arena};
     for (size_t i = 0; i < count; i++)
         e[i] = unify(&h, e[i]);
+    find_chosen(&h);
     for (size_t i = 0; i < h.seen.count; i++) {
         const struct expr *x = h.seen.data[i].expr;
         if (!is_worth_a_name(s, &h.seen.data[i]))

@@ -5,6 +5,7 @@
 #define SLACK 32      /* elements that a vector may read behind its operand: two of 16 */
 #define FLAT_UNIT 32  /* windows that a tile computes at a time, at most */
 #define ROWS_MOST 8   /* rows of a tile, at most */
+#define LANES_MOST 16 /* channels of a vector, at most */
 
 static const char *const axis_letters = "DHW";
 
@@ -201,8 +202,80 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     bind_operand(c, "w", w);
     const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
     bind_table(c, table, count);
+    const int64_t phases = v->window.axis[0].stride * v->window.axis[1].stride * v->window.axis[2].stride;
+    const int64_t line = a[2].windows * v->window.axis[2].stride;
     lower_template_scratch(c, "scratch", v->o * image_channel(a) + SLACK + v->o * v->c * window_size(&v->window) +
-                                             flat_rows(v->c) * flat_step(a));
+                                             flat_rows(v->c) * phases * flat_step(a) + line);
+}
+
+/* ---- a window for each channel -------------------------------------------------------------------------------------- */
+
+static bool is_depthwise(const struct conv *v)
+{
+    return v->groups > 1 && v->c == 1 && v->o == 1;
+}
+
+static void lower_channels(struct lower_ctx *c, const char *tmpl, const struct conv *v, const struct image_axis *a, const int64_t *at)
+{
+    lower_template(c, tmpl, lower_out_dtype(c, 0));
+    lower_template_int(c, "N", v->n);
+    lower_template_int(c, "G", v->groups);
+    lower_template_int(c, "TAPS", window_size(&v->window));
+    bind_image(c, a);
+    bind_table(c, at, window_size(&v->window));
+}
+
+static void lower_depthwise(struct lower_ctx *c, const struct conv *v, const struct image_axis *a, const int64_t *at, int image, int w)
+{
+    const int64_t in = a[0].size * a[1].size * a[2].size, out = a[0].windows * a[1].windows * a[2].windows;
+    lower_channels(c, "depthwise", v, a, at);
+    bind_operand(c, "x", image);
+    bind_operand(c, "w", w);
+    lower_template_scratch(c, "scratch", (image_channel(a) + in + out + (out + 3) / 4 * 4 + window_size(&v->window)) * LANES_MOST);
+}
+
+/* Vectors across channels pay for two transpositions: where lines are shorter than a vector, or where no vector could run along them. */
+static bool lower_depthwise_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
+{
+    struct image_axis a[WINDOW_AXES];
+    for (int i = 0; i < WINDOW_AXES; i++)
+        a[i] = axis_of_x(&v->window.axis[i]);
+    if (!is_depthwise(v) || a[2].windows >= LANES_MOST)
+        return false;
+    lower_depthwise(c, v, a, distances_in_x(c->arena, &v->window, a), x, w);
+    return true;
+}
+
+/* At stride 1 dx is a convolution of dy. */
+static bool lower_depthwise_input_grad(struct lower_ctx *c, const struct conv *v, int dy, int w)
+{
+    struct image_axis a[WINDOW_AXES];
+    int64_t *at;
+    bool single = true;
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        single &= v->window.axis[i].stride == 1;
+        a[i] = axis_of_dy(&v->window.axis[i]);
+    }
+    if (!is_depthwise(v) || !single || a[2].windows >= LANES_MOST)
+        return false;
+    table_for_dy(c->arena, &v->window, a, &at);
+    lower_depthwise(c, v, a, at, dy, w);
+    return true;
+}
+
+static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *v, int dy, int x)
+{
+    struct image_axis a[WINDOW_AXES];
+    if (!is_depthwise(v))
+        return false;
+    for (int i = 0; i < WINDOW_AXES; i++)
+        a[i] = axis_of_x(&v->window.axis[i]);
+    lower_channels(c, "depthwise_grad_weight", v, a, distances_in_x(c->arena, &v->window, a));
+    bind_operand(c, "dy", dy);
+    bind_operand(c, "x", x);
+    lower_template_scratch(c, "scratch", (image_channel(a) + window_in_count(&v->window) + window_out_count(&v->window) +
+                                          window_size(&v->window)) * LANES_MOST);
+    return true;
 }
 
 /* ---- matrix products ------------------------------------------------------------------------------------------------ */
@@ -263,12 +336,15 @@ bool conv_lower(struct lower_ctx *c, const struct conv *v, enum conv_role result
     lower_contiguous(c, first); /* copies, where needed, are kernels before this one */
     lower_contiguous(c, second);
     lower_kernel(c, NULL);
-    if (result == CONV_Y)
-        lower_forward(c, v, first, second);
-    else if (result == CONV_X)
-        lower_input_grad(c, v, first, second);
-    else
+    if (result == CONV_Y) {
+        if (!lower_depthwise_forward(c, v, first, second))
+            lower_forward(c, v, first, second);
+    } else if (result == CONV_X) {
+        if (!lower_depthwise_input_grad(c, v, first, second))
+            lower_input_grad(c, v, first, second);
+    } else if (!lower_depthwise_weight_grad(c, v, first, second)) {
         lower_weight_grad(c, v, first, second);
+    }
     struct part *p = lower_template_part(c, result == CONV_W ? "finish_weight" : "finish", loops.rank, loops.dim);
     lower_store(c, p, &to, finish);
     return true;

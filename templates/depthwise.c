@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: 0BSD */
+/* Convolutions of each channel with a window of its own, and the gradient of their windows, for one to three spatial axes, any
+ * strides and dilations. Channels are taken a vector at a time: their planes are transposed, so that a pixel's channels are
+ * neighbours, and put into an image that is laid out as in conv.c.
+ *
+ *   depthwise              finish(n, g, p, sum); also the gradient of the input at stride 1, which is the same with other distances
+ *   depthwise_grad_weight  finish_weight(g, t, sum)
+ *
+ * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
+#include "pack.h"
+#include "registers.h"
+#include "template.h"
+#include "window_channels.h"
+
+enum HOLE {
+    N = 2, G = 5, /* images, channels */
+    D = 1, H = 6, W = 7, /* what is copied into the image */
+    SD = 1, SH = 1, SW = 1, /* strides */
+    PAD_D = 0, PAD_H = 1, PAD_W = 1, /* may be negative: cut off */
+    PD = 1, PH = 1, PW = 1, /* phases */
+    QD = 1, QH = 8, QW = 9, /* elements of each phase */
+    OD = 1, OH = 6, OW = 7, /* windows computed */
+    TAPS = 9
+};
+typedef float T HOLE;
+
+static T out[N * G * D * H * W]; /* sample */
+static inline void HOLE finish(int n, int g, int p, T sum)
+{
+    out[(n * G + g) * (OD * OH * OW) + p] = sum;
+}
+static inline void HOLE finish_weight(int g, int t, T sum)
+{
+    out[g * TAPS + t] = sum;
+}
+
+/* ---- the image ------------------------------------------------------------------------------------------------------ */
+
+static inline int channels_from(const int g)
+{
+    return G - g < WINDOW_LANES ? G - g : WINDOW_LANES;
+}
+
+static inline void zero_image(T *restrict image)
+{
+    for (int i = 0; i < PD * PH * PW * QD * QH * QW * WINDOW_LANES; i++)
+        image[i] = (T)0;
+}
+
+/* Columns of one line into the phases of theirs, which begin at `to`; what lies outside is cut off. */
+static STEPC_INLINE void fill_columns(T *restrict to, const T *restrict from)
+{
+    const int first = PAD_W < 0 ? -PAD_W : 0, end = W < QW * SW - PAD_W ? W : QW * SW - PAD_W;
+    if (SW == 1) {
+        for (int i = 0; i < (end - first) * WINDOW_LANES; i++)
+            to[(first + PAD_W) * WINDOW_LANES + i] = from[first * WINDOW_LANES + i];
+    } else {
+        for (int x = first; x < end; x++) {
+            if ((x + PAD_W) % SW < PW) {
+                for (int l = 0; l < WINDOW_LANES; l++)
+                    to[((x + PAD_W) % SW * (QD * QH * QW) + (x + PAD_W) / SW) * WINDOW_LANES + l] = from[x * WINDOW_LANES + l];
+            }
+        }
+    }
+}
+
+/* The image of `channels` planes; around them it is zero already. */
+static STEPC_INLINE void fill_image(T *restrict image, T *restrict planes, const T *restrict from, const int channels)
+{
+    pack_transposed(planes, WINDOW_LANES, from, D * H * W, channels, D * H * W);
+    for (int z = 0; z < D; z++) {
+        for (int y = 0; y < H; y++) {
+            const int a = z + PAD_D, b = y + PAD_H;
+            if (a >= 0 && a / SD < QD && a % SD < PD && b >= 0 && b / SH < QH && b % SH < PH)
+                fill_columns(image + ((a % SD * PH + b % SH) * (PW * QD * QH * QW) + (a / SD * QH + b / SH) * QW) * WINDOW_LANES,
+                             planes + (z * H + y) * (W * WINDOW_LANES));
+        }
+    }
+}
+
+/* ---- depthwise ------------------------------------------------------------------------------------------------------ */
+
+static STEPC_INLINE void pack_windows(T *restrict to, const T *restrict w, const int channels)
+{
+    for (int t = 0; t < TAPS; t++) {
+        for (int l = 0; l < WINDOW_LANES; l++)
+            to[t * WINDOW_LANES + l] = l < channels ? w[l * TAPS + t] : (T)0;
+    }
+}
+
+static STEPC_INLINE void line_of_windows(T *restrict to, const T *restrict w, const T *restrict image, const int32_t *restrict at)
+{
+    for (int x = 0; x < OW / PART_PIXELS(OW) * PART_PIXELS(OW); x += PART_PIXELS(OW))
+        channel_windows(PART_PIXELS(OW), TAPS, to + x * WINDOW_LANES, w, image + x * WINDOW_LANES, at);
+    if (OW % PART_PIXELS(OW) > 0) {
+        const int x = OW / PART_PIXELS(OW) * PART_PIXELS(OW);
+        channel_windows(OW % PART_PIXELS(OW), TAPS, to + x * WINDOW_LANES, w, image + x * WINDOW_LANES, at);
+    }
+}
+
+static STEPC_INLINE void finish_plane(const int n, const int g, const T *restrict plane)
+{
+    STEPC_LANE_LOOP
+    for (int p = 0; p < OD * OH * OW; p++) {
+        const T v = plane[p];
+        finish(n, g, p, v);
+    }
+}
+
+KERNEL static void depthwise(const T *restrict x, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
+{
+    T *const planes = scratch + PD * PH * PW * QD * QH * QW * WINDOW_LANES;
+    T *const computed = planes + D * H * W * WINDOW_LANES;
+    T *const back = computed + OD * OH * OW * WINDOW_LANES;
+    T *const packed = back + (OD * OH * OW + 3) / 4 * 4 * WINDOW_LANES;
+    zero_image(scratch);
+    for (int g = 0; g < G; g += WINDOW_LANES) {
+        pack_windows(packed, w + g * TAPS, channels_from(g));
+        for (int n = 0; n < N; n++) {
+            fill_image(scratch, planes, x + (n * G + g) * (D * H * W), channels_from(g));
+            for (int y = 0; y < OD * OH; y++)
+                line_of_windows(computed + y * (OW * WINDOW_LANES), packed, scratch + (y / OH * QH + y % OH) * (QW * WINDOW_LANES), taps);
+            pack_transposed(back, (OD * OH * OW + 3) / 4 * 4, computed, WINDOW_LANES, OD * OH * OW, WINDOW_LANES);
+            for (int l = 0; l < channels_from(g); l++)
+                finish_plane(n, g + l, back + l * ((OD * OH * OW + 3) / 4 * 4));
+        }
+    }
+}
+
+/* ---- depthwise_grad_weight ------------------------------------------------------------------------------------------ */
+
+static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict taps, const T *restrict dy)
+{
+    for (int t = 0; t < TAPS / CHANNEL_TAPS * CHANNEL_TAPS; t += CHANNEL_TAPS)
+        channel_sums(CHANNEL_TAPS, OD, OH, OW, total + t * WINDOW_LANES, image, taps + t, QH * QW, QW, dy);
+    if (TAPS % CHANNEL_TAPS > 0) {
+        const int t = TAPS / CHANNEL_TAPS * CHANNEL_TAPS;
+        channel_sums(TAPS % CHANNEL_TAPS, OD, OH, OW, total + t * WINDOW_LANES, image, taps + t, QH * QW, QW, dy);
+    }
+}
+
+static STEPC_INLINE void finish_window(const int g, const T *restrict total)
+{
+    for (int t = 0; t < TAPS; t++) {
+        const T v = total[t * WINDOW_LANES];
+        finish_weight(g, t, v);
+    }
+}
+
+KERNEL static void depthwise_grad_weight(const T *restrict dy, const T *restrict x, const int32_t *restrict taps, T *restrict scratch)
+{
+    T *const planes = scratch + PD * PH * PW * QD * QH * QW * WINDOW_LANES;
+    T *const transposed = planes + D * H * W * WINDOW_LANES;
+    T *const total = transposed + OD * OH * OW * WINDOW_LANES;
+    zero_image(scratch);
+    for (int g = 0; g < G; g += WINDOW_LANES) {
+        for (int i = 0; i < TAPS * WINDOW_LANES; i++)
+            total[i] = (T)0;
+        for (int n = 0; n < N; n++) {
+            fill_image(scratch, planes, x + (n * G + g) * (D * H * W), channels_from(g));
+            pack_transposed(transposed, WINDOW_LANES, dy + (n * G + g) * (OD * OH * OW), OD * OH * OW, channels_from(g), OD * OH * OW);
+            add_image(total, scratch, taps, transposed);
+        }
+        for (int l = 0; l < channels_from(g); l++)
+            finish_window(g + l, total + l);
+    }
+}

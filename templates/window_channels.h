@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: 0BSD */
+/* Windows whose vectors run across channels, for depthwise convolutions: element (position, channel) of an image is at position *
+ * WINDOW_LANES + channel. Three forms, each of which adds an element's terms in index order. Embedded whole into emitted code; for
+ * double as tile.h. */
+#ifndef STEPC_TEMPLATE_WINDOW_CHANNELS_H
+#define STEPC_TEMPLATE_WINDOW_CHANNELS_H
+
+#include "window_lanes.h"
+
+#if STEPC_FORM == 2
+
+#define CHANNEL_PIXELS 8 /* neighbouring windows computed together */
+#define CHANNEL_TAPS 12  /* positions of the window summed together */
+
+/* to[pixels, lane] = the sum over t of w[t, lane] * image[at[t] + pixel, lane] */
+STEPC_TILE void channel_windows(const int pixels, const int taps, float *restrict to, const float *restrict w,
+                                const float *restrict image, const int32_t *restrict at)
+{
+    window_vec acc[CHANNEL_PIXELS];
+    STEPC_UNROLL
+    for (int i = 0; i < pixels; i++)
+        acc[i] = (window_vec){0};
+    for (int t = 0; t < taps; t++) {
+        const float *const b = image + at[t] * WINDOW_LANES;
+        const window_vec s = *(const window_vec_at *)(w + t * WINDOW_LANES);
+        STEPC_UNROLL
+        for (int i = 0; i < pixels; i++)
+            acc[i] += s * *(const window_vec_at *)(b + i * WINDOW_LANES);
+    }
+    STEPC_UNROLL
+    for (int i = 0; i < pixels; i++)
+        *(window_vec_at *)(to + i * WINDOW_LANES) = acc[i];
+}
+
+/* total[taps, lane] += the sum over planes, lines and columns p of dy[p, lane] * image[at[t] + p, lane] */
+STEPC_TILE void channel_sums(const int taps, const int planes, const int lines, const int columns, float *restrict total,
+                             const float *restrict image, const int32_t *restrict at, const int plane_step, const int line_step,
+                             const float *restrict dy)
+{
+    window_vec acc[CHANNEL_TAPS];
+    STEPC_UNROLL
+    for (int i = 0; i < taps; i++)
+        acc[i] = (window_vec){0};
+    for (int l = 0; l < planes * lines; l++) {
+        const float *row[CHANNEL_TAPS];
+        const float *const d = dy + l * columns * WINDOW_LANES;
+        STEPC_UNROLL
+        for (int i = 0; i < taps; i++)
+            row[i] = image + (at[i] + l / lines * plane_step + l % lines * line_step) * WINDOW_LANES;
+        for (int p = 0; p < columns; p++) {
+            const window_vec s = *(const window_vec_at *)(d + p * WINDOW_LANES);
+            STEPC_UNROLL
+            for (int i = 0; i < taps; i++)
+                acc[i] += s * *(const window_vec_at *)(row[i] + p * WINDOW_LANES);
+        }
+    }
+    STEPC_UNROLL
+    for (int i = 0; i < taps; i++)
+        *(window_vec_at *)(total + i * WINDOW_LANES) += acc[i];
+}
+
+#elif STEPC_FORM == 1
+
+#define CHANNEL_PIXELS 1
+#define CHANNEL_TAPS 4
+
+static STEPC_INLINE void channel_windows(const int pixels, const int taps, float *restrict to, const float *restrict w,
+                                         const float *restrict image, const int32_t *restrict at)
+{
+    float sum[WINDOW_LANES] = {0};
+    (void)pixels;
+    for (int t = 0; t < taps; t++) {
+        const float *const b = image + at[t] * WINDOW_LANES, *const s = w + t * WINDOW_LANES;
+        for (int l = 0; l < WINDOW_LANES; l++)
+            sum[l] += s[l] * b[l];
+    }
+    memcpy(to, sum, sizeof sum);
+}
+
+/* Positions that do not exist repeat the first one. */
+static STEPC_INLINE void channel_sums(const int taps, const int planes, const int lines, const int columns,
+                                      float *restrict total, const float *restrict image, const int32_t *restrict at,
+                                      const int plane_step, const int line_step, const float *restrict dy)
+{
+    float c0[WINDOW_LANES] = {0}, c1[WINDOW_LANES] = {0}, c2[WINDOW_LANES] = {0}, c3[WINDOW_LANES] = {0};
+    for (int l = 0; l < planes * lines; l++) {
+        const float *const line = image + (l / lines * plane_step + l % lines * line_step) * WINDOW_LANES;
+        const float *const r0 = line + at[0] * WINDOW_LANES, *const r1 = line + at[taps > 1 ? 1 : 0] * WINDOW_LANES;
+        const float *const r2 = line + at[taps > 2 ? 2 : 0] * WINDOW_LANES, *const r3 = line + at[taps > 3 ? 3 : 0] * WINDOW_LANES;
+        const float *const d = dy + l * columns * WINDOW_LANES;
+        for (int p = 0; p < columns * WINDOW_LANES; p += WINDOW_LANES) {
+            for (int i = 0; i < WINDOW_LANES; i++) {
+                const float s = d[p + i];
+                c0[i] += s * r0[p + i];
+                c1[i] += s * r1[p + i];
+                c2[i] += s * r2[p + i];
+                c3[i] += s * r3[p + i];
+            }
+        }
+    }
+    for (int i = 0; i < WINDOW_LANES; i++) {
+        total[i] += c0[i];
+        if (taps > 1)
+            total[WINDOW_LANES + i] += c1[i];
+        if (taps > 2)
+            total[2 * WINDOW_LANES + i] += c2[i];
+        if (taps > 3)
+            total[3 * WINDOW_LANES + i] += c3[i];
+    }
+}
+
+#else
+
+#define CHANNEL_PIXELS 2
+#define CHANNEL_TAPS 4
+
+/* A second pixel that does not exist repeats the first. */
+static STEPC_KERNEL void channel_windows(const int pixels, const int taps, float *restrict to, const float *restrict w,
+                                         const float *restrict image, const int32_t *restrict at)
+{
+    const int second = (pixels - 1) * WINDOW_LANES;
+    float c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
+    for (int t = 0; t < taps; t++) {
+        const float *b = image + at[t] * WINDOW_LANES;
+        const float w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
+        c00 += w0 * b[0];
+        c01 += w1 * b[1];
+        c02 += w2 * b[2];
+        c03 += w3 * b[3];
+        b += second;
+        c10 += w0 * b[0];
+        c11 += w1 * b[1];
+        c12 += w2 * b[2];
+        c13 += w3 * b[3];
+        w += WINDOW_LANES;
+    }
+    to[0] = c00, to[1] = c01, to[2] = c02, to[3] = c03;
+    to += second;
+    to[0] = c10, to[1] = c11, to[2] = c12, to[3] = c13;
+}
+
+/* Positions that do not exist repeat the first one. */
+static STEPC_KERNEL void channel_sums(const int taps, const int planes, const int lines, const int columns,
+                                      float *restrict total, const float *restrict image, const int32_t *restrict at,
+                                      const int plane_step, const int line_step, const float *restrict dy)
+{
+    float c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
+    float c20 = 0, c21 = 0, c22 = 0, c23 = 0, c30 = 0, c31 = 0, c32 = 0, c33 = 0;
+    const int row0 = at[0], row1 = at[taps > 1 ? 1 : 0], row2 = at[taps > 2 ? 2 : 0], row3 = at[taps > 3 ? 3 : 0];
+    for (int l = 0; l < planes * lines; l++) {
+        const float *const line = image + (l / lines * plane_step + l % lines * line_step) * WINDOW_LANES;
+        const float *r0 = line + row0 * WINDOW_LANES, *r1 = line + row1 * WINDOW_LANES;
+        const float *r2 = line + row2 * WINDOW_LANES, *r3 = line + row3 * WINDOW_LANES;
+        for (int p = 0; p < columns; p++) {
+            const float d0 = dy[0], d1 = dy[1], d2 = dy[2], d3 = dy[3];
+            c00 += d0 * r0[0];
+            c01 += d1 * r0[1];
+            c02 += d2 * r0[2];
+            c03 += d3 * r0[3];
+            c10 += d0 * r1[0];
+            c11 += d1 * r1[1];
+            c12 += d2 * r1[2];
+            c13 += d3 * r1[3];
+            c20 += d0 * r2[0];
+            c21 += d1 * r2[1];
+            c22 += d2 * r2[2];
+            c23 += d3 * r2[3];
+            c30 += d0 * r3[0];
+            c31 += d1 * r3[1];
+            c32 += d2 * r3[2];
+            c33 += d3 * r3[3];
+            r0 += WINDOW_LANES, r1 += WINDOW_LANES, r2 += WINDOW_LANES, r3 += WINDOW_LANES, dy += WINDOW_LANES;
+        }
+    }
+    total[0] += c00, total[1] += c01, total[2] += c02, total[3] += c03;
+    if (taps > 1)
+        total += WINDOW_LANES, total[0] += c10, total[1] += c11, total[2] += c12, total[3] += c13;
+    if (taps > 2)
+        total += WINDOW_LANES, total[0] += c20, total[1] += c21, total[2] += c22, total[3] += c23;
+    if (taps > 3)
+        total += WINDOW_LANES, total[0] += c30, total[1] += c31, total[2] += c32, total[3] += c33;
+}
+
+#endif
+
+/* Windows of a line when it is cut into equal parts. */
+#define LINE_PARTS(columns) (((columns) + CHANNEL_PIXELS - 1) / CHANNEL_PIXELS)
+#define PART_PIXELS(columns) (((columns) + LINE_PARTS(columns) - 1) / LINE_PARTS(columns))
+
+#endif
