@@ -273,7 +273,7 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
 static STEPC_INLINE void add_sums(const int rows, const int vectors, const int columns, T *restrict total,
                                   const T *restrict image, const int32_t *restrict offset, const T *restrict dy)
 {
-    T sum[TILE_ROWS * WINDOW_COLUMNS];
+    T sum[SUMS_MOST * WINDOW_COLUMNS];
     window_sums(rows, vectors, OD, OH, OW, sum, image, offset, QH * QW, QW, dy, PACKED);
     for (int i = 0; i < rows; i++) {
         for (int l = 0; l < columns; l++)
@@ -284,7 +284,7 @@ static STEPC_INLINE void add_sums(const int rows, const int vectors, const int c
 static STEPC_INLINE void grad_weight_rows(const int rows, const int k, T *restrict total, const T *restrict image,
                                           const int32_t *restrict taps, const T *restrict dy)
 {
-    int32_t offset[TILE_ROWS];
+    int32_t offset[SUMS_MOST];
     for (int i = 0; i < rows; i++)
         offset[i] = (int32_t)((k + i) / TAPS * (PD * PH * PW * QD * QH * QW)) + taps[(k + i) % TAPS];
     for (int o = 0; o < ROWS / WINDOW_COLUMNS * WINDOW_COLUMNS; o += WINDOW_COLUMNS)
@@ -296,10 +296,11 @@ static STEPC_INLINE void grad_weight_rows(const int rows, const int k, T *restri
 
 static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict taps, const T *restrict dy)
 {
-    for (int k = 0; k < CHANNELS * TAPS - LAST_ROWS(CHANNELS * TAPS); k += PART_ROWS(CHANNELS * TAPS))
-        grad_weight_rows(PART_ROWS(CHANNELS * TAPS), k, total, image, taps, dy);
-    if (LAST_ROWS(CHANNELS * TAPS) > 0)
-        grad_weight_rows(LAST_ROWS(CHANNELS * TAPS), CHANNELS * TAPS - LAST_ROWS(CHANNELS * TAPS), total, image, taps, dy);
+    const int rows = SUMS_ROWS(CHANNELS * TAPS, ROWS), rest = CHANNELS * TAPS % rows;
+    for (int k = 0; k < CHANNELS * TAPS - rest; k += rows)
+        grad_weight_rows(rows, k, total, image, taps, dy);
+    if (rest > 0)
+        grad_weight_rows(rest, CHANNELS * TAPS - rest, total, image, taps, dy);
 }
 
 static STEPC_INLINE void finish_weights(const int o, const T *restrict total)

@@ -68,14 +68,6 @@
 #define TILE_ROWS 4
 #endif
 
-/* What a tile function is declared with. Clang splits vectors of 512 bits in two on machines that prefer 256 bits, unless told
- * otherwise: 1.5 times slower. */
-#if defined(__clang__) && STEPC_FORM == 2 && VECTOR_BYTES == 64 && defined(__x86_64__)
-#define STEPC_TILE static STEPC_INLINE __attribute__((min_vector_width(512)))
-#else
-#define STEPC_TILE static STEPC_INLINE
-#endif
-
 /* Rows of a tile when `rows` are cut into equal parts, none above TILE_ROWS. */
 #define PARTS(rows) (((rows) + TILE_ROWS - 1) / TILE_ROWS)
 #define PART_ROWS(rows) (((rows) + PARTS(rows) - 1) / PARTS(rows))

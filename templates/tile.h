@@ -17,9 +17,9 @@ typedef float vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(fl
 /* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES]; c has TILE_COLUMNS per row, element (i,k) of
  * a is at a[i * row_step + k * depth_step]. Always inlined: rows, vectors and steps are literals in every call, which
  * is what keeps the accumulators in registers. */
-STEPC_TILE void tile(const int rows, const int vectors, const int depth, float *restrict c,
-                     const float *restrict a, const int row_step, const int depth_step,
-                     const float *restrict b, const int b_step)
+static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, float *restrict c,
+                              const float *restrict a, const int row_step, const int depth_step,
+                              const float *restrict b, const int b_step)
 {
     vec acc[TILE_ROWS][VECTORS];
     STEPC_UNROLL

@@ -13,8 +13,8 @@
 #define CHANNEL_TAPS 12  /* positions of the window summed together */
 
 /* to[pixels, lane] = the sum over t of w[t, lane] * image[at[t] + pixel, lane] */
-STEPC_TILE void channel_windows(const int pixels, const int taps, float *restrict to, const float *restrict w,
-                                const float *restrict image, const int32_t *restrict at)
+static STEPC_INLINE void channel_windows(const int pixels, const int taps, float *restrict to, const float *restrict w,
+                                         const float *restrict image, const int32_t *restrict at)
 {
     window_vec acc[CHANNEL_PIXELS];
     STEPC_UNROLL
@@ -33,9 +33,9 @@ STEPC_TILE void channel_windows(const int pixels, const int taps, float *restric
 }
 
 /* total[taps, lane] += the sum over planes, lines and columns p of dy[p, lane] * image[at[t] + p, lane] */
-STEPC_TILE void channel_sums(const int taps, const int planes, const int lines, const int columns, float *restrict total,
-                             const float *restrict image, const int32_t *restrict at, const int plane_step, const int line_step,
-                             const float *restrict dy)
+static STEPC_INLINE void channel_sums(const int taps, const int planes, const int lines, const int columns, float *restrict total,
+                                      const float *restrict image, const int32_t *restrict at, const int plane_step, const int line_step,
+                                      const float *restrict dy)
 {
     window_vec acc[CHANNEL_TAPS];
     STEPC_UNROLL

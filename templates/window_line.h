@@ -11,9 +11,9 @@
 
 /* One row, with as many columns as keep the adders busy: to[vectors * WINDOW_LANES] = the sum over c and t of w[c, t] * image[c, at[t] +
  * column] */
-STEPC_TILE void window_line(const int vectors, const int channels, const int taps, float *restrict to,
-                            const float *restrict w, const int w_channel, const int w_tap,
-                            const float *restrict image, const int image_channel, const int32_t *restrict at)
+static STEPC_INLINE void window_line(const int vectors, const int channels, const int taps, float *restrict to,
+                                     const float *restrict w, const int w_channel, const int w_tap,
+                                     const float *restrict image, const int image_channel, const int32_t *restrict at)
 {
     window_vec acc[LINE_VECTORS];
     STEPC_UNROLL

@@ -8,18 +8,24 @@
 
 #if STEPC_FORM == 2
 
+/* Rows of a call, at most: each has a pointer. With 16 registers two vectors leave room for fewer. */
+#define SUMS_MOST 12
+#define SUMS_TILE(columns) ((columns) > WINDOW_LANES && TILE_ROWS < 8 ? TILE_ROWS : SUMS_MOST)
+#define SUMS_PARTS(rows, columns) (((rows) + SUMS_TILE(columns) - 1) / SUMS_TILE(columns))
+#define SUMS_ROWS(rows, columns) (((rows) + SUMS_PARTS(rows, columns) - 1) / SUMS_PARTS(rows, columns))
+
 /* to[rows, vectors * WINDOW_LANES] = the sum over planes, lines and columns p of image[offset[row] + p] * dy[p, lane] */
-STEPC_TILE void window_sums(const int rows, const int vectors, const int planes, const int lines,
-                            const int columns, float *restrict to, const float *restrict image,
-                            const int32_t *restrict offset, const int plane_step, const int line_step,
-                            const float *restrict dy, const int dy_step)
+static STEPC_INLINE void window_sums(const int rows, const int vectors, const int planes, const int lines,
+                                     const int columns, float *restrict to, const float *restrict image,
+                                     const int32_t *restrict offset, const int plane_step, const int line_step,
+                                     const float *restrict dy, const int dy_step)
 {
-    window_vec acc[16];
+    window_vec acc[SUMS_MOST * VECTORS];
     STEPC_UNROLL
-    for (int i = 0; i < rows * vectors; i++)
-        acc[i] = (window_vec){0};
+    for (int i = 0; i < rows; i++)
+        acc[i * VECTORS] = acc[i * VECTORS + 1] = (window_vec){0};
     for (int l = 0; l < planes * lines; l++) {
-        const float *row[TILE_ROWS];
+        const float *row[SUMS_MOST];
         const float *const d = dy + l * columns * dy_step;
         STEPC_UNROLL
         for (int i = 0; i < rows; i++)
@@ -30,17 +36,17 @@ STEPC_TILE void window_sums(const int rows, const int vectors, const int planes,
             STEPC_UNROLL
             for (int i = 0; i < rows; i++) {
                 const float s = row[i][p];
-                acc[i * vectors] += s * d0;
+                acc[i * VECTORS] += s * d0;
                 if (vectors > 1)
-                    acc[i * vectors + 1] += s * d1;
+                    acc[i * VECTORS + 1] += s * d1;
             }
         }
     }
     STEPC_UNROLL
     for (int i = 0; i < rows; i++) {
-        *(window_vec_at *)(to + i * WINDOW_COLUMNS) = acc[i * vectors];
+        *(window_vec_at *)(to + i * WINDOW_COLUMNS) = acc[i * VECTORS];
         if (vectors > 1)
-            *(window_vec_at *)(to + i * WINDOW_COLUMNS + WINDOW_LANES) = acc[i * vectors + 1];
+            *(window_vec_at *)(to + i * WINDOW_COLUMNS + WINDOW_LANES) = acc[i * VECTORS + 1];
     }
 }
 
@@ -129,6 +135,11 @@ static STEPC_KERNEL void window_sums(const int rows, const int vectors, const in
     to[8] = c20, to[9] = c21, to[10] = c22, to[11] = c23, to[12] = c30, to[13] = c31, to[14] = c32, to[15] = c33;
 }
 
+#endif
+
+#if STEPC_FORM != 2
+#define SUMS_MOST TILE_ROWS
+#define SUMS_ROWS(rows, columns) PART_ROWS(rows)
 #endif
 
 #endif

@@ -10,10 +10,10 @@
 #if STEPC_FORM == 2
 
 /* to[rows, vectors * WINDOW_LANES] = the sum over c and t of w[row, c, t] * image[c, at[t] + column] */
-STEPC_TILE void window_tile(const int rows, const int vectors, const int channels, const int taps,
-                            float *restrict to, const int to_step, const float *restrict w, const int w_row,
-                            const int w_channel, const int w_tap, const float *restrict image,
-                            const int image_channel, const int32_t *restrict at)
+static STEPC_INLINE void window_tile(const int rows, const int vectors, const int channels, const int taps,
+                                     float *restrict to, const int to_step, const float *restrict w, const int w_row,
+                                     const int w_channel, const int w_tap, const float *restrict image,
+                                     const int image_channel, const int32_t *restrict at)
 {
     window_vec acc[16];
     STEPC_UNROLL

@@ -99,15 +99,25 @@ static int64_t *distances_in_x(struct arena *arena, const struct window *w, cons
     return at;
 }
 
-static void bind_sizes(struct lower_ctx *c, const struct conv *v, int64_t channels, int64_t rows)
+static void bind_sizes(struct lower_ctx *c, const struct conv *v, int64_t channels, int64_t rows, int64_t slack)
 {
     lower_template_int(c, "N", v->n);
     lower_template_int(c, "G", v->groups);
     lower_template_int(c, "CHANNELS", channels);
     lower_template_int(c, "ROWS", rows);
     lower_template_int(c, "TAPS", window_size(&v->window));
-    lower_template_int(c, "SLACK", SLACK);
+    lower_template_int(c, "SLACK", slack);
     lower_template_flops(c, 2 * v->n * v->groups * rows * channels * window_size(&v->window) * window_out_count(&v->window));
+}
+
+/* The zeros behind a line are those in front of the next one, or of the slack. Returns how many this saves a line: so many more
+ * elements of the slack are read. */
+static int64_t share_padding(struct image_axis *a)
+{
+    const int64_t behind = a->length - a->pad - a->size, less = a->pad < behind ? a->pad : behind;
+    const int64_t shared = a->phases == 1 && less > 0 ? less : 0;
+    a->length -= shared;
+    return shared;
 }
 
 static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
@@ -115,14 +125,15 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
     struct image_axis a[WINDOW_AXES];
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_x(&v->window.axis[i]);
+    const int64_t slack = SLACK + share_padding(&a[WINDOW_AXES - 1]);
     lower_template(c, "conv", lower_out_dtype(c, 0));
-    bind_sizes(c, v, v->c, v->o);
+    bind_sizes(c, v, v->c, v->o, slack);
     bind_image(c, a);
     lower_template_int(c, "FLAT_STEP", flat_step(a));
     bind_operand(c, "x", x);
     bind_operand(c, "w", w);
     bind_table(c, distances_in_x(c->arena, &v->window, a), window_size(&v->window));
-    lower_template_scratch(c, "scratch", v->c * image_channel(a) + SLACK + flat_rows(v->o) * flat_step(a));
+    lower_template_scratch(c, "scratch", v->c * image_channel(a) + slack + flat_rows(v->o) * flat_step(a));
 }
 
 static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy, int x)
@@ -132,7 +143,7 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_x(&v->window.axis[i]);
     lower_template(c, "conv_grad_weight", lower_out_dtype(c, 0));
-    bind_sizes(c, v, v->c, v->o);
+    bind_sizes(c, v, v->c, v->o, SLACK);
     bind_image(c, a);
     lower_template_int(c, "PACKED", packed);
     bind_operand(c, "dy", dy);
@@ -188,8 +199,9 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     int64_t *table;
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_dy(&v->window.axis[i]);
+    const int64_t slack = SLACK + share_padding(&a[WINDOW_AXES - 1]);
     lower_template(c, "conv_grad_input", lower_out_dtype(c, 0));
-    bind_sizes(c, v, v->o, v->c);
+    bind_sizes(c, v, v->o, v->c, slack);
     bind_image(c, a);
     for (int i = 0; i < WINDOW_AXES; i++) {
         const struct window_axis *axis = &v->window.axis[i];
@@ -204,7 +216,7 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     bind_table(c, table, count);
     const int64_t phases = v->window.axis[0].stride * v->window.axis[1].stride * v->window.axis[2].stride;
     const int64_t line = a[2].windows * v->window.axis[2].stride;
-    lower_template_scratch(c, "scratch", v->o * image_channel(a) + SLACK + v->o * v->c * window_size(&v->window) +
+    lower_template_scratch(c, "scratch", v->o * image_channel(a) + slack + v->o * v->c * window_size(&v->window) +
                                              flat_rows(v->c) * phases * flat_step(a) + line);
 }
 
