@@ -76,16 +76,51 @@ static void gather_model(struct report *r)
 
 /* ---- kernels ---------------------------------------------------------------------------------------------------------- */
 
+/* What sets nodes apart from others of their operator: " "fc1"", " (gradient of node 'fc1')", or nothing. */
+static const char *apart(struct arena *a, const struct node *n)
+{
+    if (n->loc.origin)
+        return arena_printf(a, " (%s)", n->loc.origin);
+    return n->name[0] ? arena_printf(a, " \"%s\"", n->name) : "";
+}
+
+/* The operators of nodes from `first` on that have the same text behind them, each once: "Mul x3, Sub". They are marked as said. */
+static void add_group(struct strbuf *b, const struct kernel *k, size_t first, const char *const *behind, bool *said)
+{
+    const char *separator = "";
+    for (size_t i = first; i < k->nodes.count; i++) {
+        int count = 0;
+        if (!str_equal(behind[i], behind[first]))
+            continue;
+        for (size_t j = i; j < k->nodes.count && !said[i]; j++) {
+            if (said[j] || k->nodes.data[j]->def != k->nodes.data[i]->def || !str_equal(behind[j], behind[first]))
+                continue;
+            count++;
+            said[j] = j != i;
+        }
+        if (count == 0)
+            continue;
+        said[i] = true;
+        strbuf_addf(b, "%s%s", separator, op_display_name(k->nodes.data[i]->def));
+        if (count > 1)
+            strbuf_addf(b, " x%d", count);
+        separator = ", ";
+    }
+    strbuf_add(b, behind[first]);
+}
+
 static const char *about_kernel(struct arena *a, const struct kernel *k)
 {
     struct strbuf b = {.arena = a};
+    bool *said = arena_array(a, bool, k->nodes.count + 1);
+    const char **behind = arena_array(a, const char *, k->nodes.count + 1);
+    for (size_t i = 0; i < k->nodes.count; i++)
+        behind[i] = apart(a, k->nodes.data[i]);
     for (size_t i = 0; i < k->nodes.count; i++) {
-        const struct node *n = k->nodes.data[i];
-        strbuf_addf(&b, "%s%s", i ? ", " : "", op_display_name(n->def));
-        if (n->loc.origin)
-            strbuf_addf(&b, " (%s)", n->loc.origin);
-        else if (n->name[0])
-            strbuf_addf(&b, " \"%s\"", n->name);
+        if (said[i])
+            continue;
+        strbuf_add(&b, b.length ? "; " : "");
+        add_group(&b, k, i, behind, said);
     }
     return strbuf_text(&b);
 }

@@ -49,7 +49,7 @@ struct report_kernel {
     bool is_called;    /* false: copies an output that is written in place */
     enum report_phase phase; /* backward: computes some gradient, and perhaps the update of its variable at once */
     bool updates;      /* writes variables */
-    const char *about; /* the nodes it computes: "Gemm "fc1", Relu "relu"" */
+    const char *about; /* the nodes it computes: "Gemm "fc1"; Mul x2, Sub" */
     int64_t flops;     /* docs/inspect.md says what counts; of the known part if !flops_known */
     bool flops_known;
     int64_t bytes_read, bytes_written; /* each element that it touches once */

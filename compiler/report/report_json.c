@@ -2,7 +2,7 @@
  * meaning. */
 #include "report/report_internal.h"
 
-#include <inttypes.h>
+#include "graph/op_def.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +125,7 @@ static json_t *parameters(const struct report *r)
 
 /* ---- entries ---------------------------------------------------------------------------------------------------------- */
 
-static json_t *touches(const struct report *r, const buffer_list *list)
+static json_t *touches(const buffer_list *list)
 {
     static const char *const kinds[] = {[BUFFER_INPUT] = "input", [BUFFER_OUTPUT] = "output", [BUFFER_CONSTANT] = "constant",
                                         [BUFFER_VARIABLE] = "variable", [BUFFER_TEMP] = "temporary"};
@@ -139,21 +139,35 @@ static json_t *touches(const struct report *r, const buffer_list *list)
     return a;
 }
 
-static json_t *kernel(const struct report *r, const struct report_kernel *k, size_t index)
+static json_t *nodes(const struct kernel *k)
+{
+    json_t *a = made(json_array());
+    for (size_t i = 0; i < k->nodes.count; i++) {
+        const struct node *n = k->nodes.data[i];
+        json_t *o = made(json_object());
+        set_text(o, "op", op_display_name(n->def));
+        set_text(o, "name", n->name[0] ? n->name : NULL);
+        set_text(o, "origin", n->loc.origin);
+        append(a, o);
+    }
+    return a;
+}
+
+static json_t *kernel(const struct report_kernel *k, size_t index)
 {
     json_t *o = made(json_object());
     set_int(o, "index", (int64_t)index);
     set_text(o, "function", k->is_called ? k->name : NULL);
     set_text(o, "phase", report_phase_names[k->phase]);
     set(o, "updates", json_boolean(k->updates));
-    set_text(o, "nodes", k->about);
+    set(o, "nodes", nodes(k->kernel));
     set_int(o, "flops", k->flops);
     set(o, "flops_complete", json_boolean(k->flops_known));
     set_int(o, "bytes_read", k->bytes_read);
     set_int(o, "bytes_written", k->bytes_written);
     set_int(o, "alive_bytes", k->alive);
-    set(o, "reads", touches(r, &k->reads));
-    set(o, "writes", touches(r, &k->writes));
+    set(o, "reads", touches(&k->reads));
+    set(o, "writes", touches(&k->writes));
     return o;
 }
 
@@ -168,7 +182,7 @@ static json_t *temporary(const struct report_temporary *t)
     return o;
 }
 
-static json_t *entry(const struct report *r, const struct report_entry *e)
+static json_t *entry(const struct report_entry *e)
 {
     json_t *o = made(json_object()), *list = made(json_array());
     set_text(o, "name", e->name);
@@ -189,7 +203,7 @@ static json_t *entry(const struct report *r, const struct report_entry *e)
     set(o, "peak_kernel", e->peak < 0 ? json_null() : made(json_integer(e->peak)));
     list = made(json_array());
     for (size_t i = 0; i < e->kernels.count; i++)
-        append(list, kernel(r, &e->kernels.data[i], i));
+        append(list, kernel(&e->kernels.data[i], i));
     set(o, "kernels", list);
     list = made(json_array());
     for (size_t i = 0; i < e->temporaries.count; i++)
@@ -211,7 +225,7 @@ const char *report_json(const struct report *r)
     set(o, "parameters", parameters(r));
     list = made(json_array());
     for (size_t i = 0; i < r->entries.count; i++)
-        append(list, entry(r, &r->entries.data[i]));
+        append(list, entry(&r->entries.data[i]));
     set(o, "entries", list);
     char *dumped = made(json_dumps(o, JSON_INDENT(2)));
     const char *out = arena_printf(r->arena, "%s\n", dumped);

@@ -72,8 +72,7 @@ lacks hostile.html '<script'
 lacks hostile.html '<b>&'
 lacks hostile.html "$(printf '\033')"
 has hostile.html '&lt;script&gt;alert(1)&lt;/script&gt;'
-lacks hostile.dot '"</svg>'\''\"'
-has hostile.dot '</svg>'\''\\'
+has hostile.dot "</svg>'\\\\"
 
 # Elements are closed in their order, pictures are XML, nothing comes from elsewhere, links lead somewhere.
 cat >check.py <<'END'

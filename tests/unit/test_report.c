@@ -196,6 +196,15 @@ START_TEST(only_elements_that_are_read_count)
 }
 END_TEST
 
+START_TEST(nodes_of_a_kernel_are_said_once)
+{
+    const struct report_entry *e = entry_named(
+        report_of("g (float[8] x, float[8] w) => (float[8] y) { a = Mul(x, w) b = Mul(a, w) [sine] c = Sin(b) d = Sub(c, w) y = Mul(d, x) }"), "infer");
+    ck_assert_int_eq(e->called, 1);
+    ck_assert_str_eq(e->kernels.data[0].about, "Mul x3, Sub; Sin \"sine\"");
+}
+END_TEST
+
 static const char trained[] =
     "net (float[4,8] x) => (float[4,1] y) <float[8,1] w = {1,2,3,4,5,6,7,8}, float[1] b = {0.5}, float[2] unused = {1,2}> "
     "{ xw = MatMul(x, w) y = Add(xw, b) }\n"
@@ -256,6 +265,9 @@ START_TEST(json_is_read_back)
     ck_assert_str_eq(json_string_value(json_object_get(parameter, "name")), "w");
     ck_assert_str_eq(json_string_value(json_object_get(parameter, "role")), "weight");
     ck_assert_uint_eq(json_array_size(json_object_get(root, "entries")), r->entries.count);
+    const json_t *step = json_array_get(json_object_get(root, "entries"), (size_t)(entry_named(r, "step") - r->entries.data));
+    const json_t *nodes = json_object_get(json_array_get(json_object_get(step, "kernels"), 0), "nodes");
+    ck_assert_str_eq(json_string_value(json_object_get(json_array_get(nodes, 0), "op")), "MatMul");
     json_decref(root);
 }
 END_TEST
@@ -298,6 +310,7 @@ static Suite *suite(void)
     tcase_add_test(t, multiply_adds_count_two);
     tcase_add_test(t, convolutions_count_their_windows);
     tcase_add_test(t, only_elements_that_are_read_count);
+    tcase_add_test(t, nodes_of_a_kernel_are_said_once);
     tcase_add_test(t, says_what_is_trained_and_how);
     tcase_add_test(t, memory_of_an_entry_adds_up);
     tcase_add_test(t, json_is_read_back);
