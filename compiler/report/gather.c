@@ -189,6 +189,20 @@ static int by_offset(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+/* Bytes in use during each kernel: a result may take the place of what dies, so the two count once. Temporaries are sorted by offset. */
+static void count_alive(struct report *r, struct report_entry *e)
+{
+    int64_t *end = arena_array(r->arena, int64_t, e->kernels.count + 1); /* of what is in use up to here */
+    for (size_t i = 0; i < e->temporaries.count; i++) {
+        const struct report_temporary *t = &e->temporaries.data[i];
+        for (int k = t->first; k <= t->last; k++) {
+            const int64_t from = t->offset > end[k] ? t->offset : end[k], to = t->offset + t->space;
+            e->kernels.data[k].alive += to > from ? to - from : 0;
+            end[k] = to > end[k] ? to : end[k];
+        }
+    }
+}
+
 static void gather_memory(struct report *r, struct report_entry *e, const struct plan *plan)
 {
     const struct lowered *l = plan->lowered;
@@ -207,11 +221,10 @@ static void gather_memory(struct report *r, struct report_entry *e, const struct
             t.shape = SHAPE(b->count);
         }
         vec_push(r->arena, &e->temporaries, t);
-        for (int k = t.first; k <= t.last; k++)
-            e->kernels.data[k].alive += t.space;
     }
     if (e->temporaries.count)
         qsort(e->temporaries.data, e->temporaries.count, sizeof *e->temporaries.data, by_offset);
+    count_alive(r, e);
     e->peak = -1;
     for (size_t k = 0; k < e->kernels.count && e->temporaries.count; k++)
         if (e->peak < 0 || e->kernels.data[k].alive > e->kernels.data[e->peak].alive)
