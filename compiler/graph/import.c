@@ -52,8 +52,11 @@ static struct value omitted_input;
 
 /* ---- functions of the model -------------------------------------------------------------------------------------- */
 
+/* The standard domain has two spellings. */
 static const char *function_key(struct arena *a, const char *domain, const char *name, const char *overload)
 {
+    if (strcmp(domain, "ai.onnx") == 0)
+        domain = "";
     return arena_printf(a, "%s\1%s\1%s", domain, name, overload);
 }
 
