@@ -450,14 +450,25 @@ static bool is_emitted_dtype(enum dtype d)
     return dtype_c_type(d)[0] != '\0' && d != DTYPE_FLOAT16 && d != DTYPE_BFLOAT16;
 }
 
+static bool check_dtype(struct diag *d, const struct loc *at, const char *what, size_t i, const struct value *v)
+{
+    return !v || is_emitted_dtype(v->dtype) ||
+           diag_error(d, at, "%s %zu '%s' is %s, which the C emitter does not support", what, i, v->name,
+                      dtype_name(v->dtype));
+}
+
 static bool check_dtypes(struct diag *d, const struct graph *g)
 {
     bool ok = true;
     graph_each_node(g, n)
+    {
+        for (size_t i = 0; i < n->inputs.count; i++)
+            ok &= check_dtype(d, &n->loc, "input", i, n->inputs.data[i]);
         for (size_t o = 0; o < n->outputs.count; o++)
-            if (n->outputs.data[o] && !is_emitted_dtype(n->outputs.data[o]->dtype))
-                ok = diag_error(d, &n->loc, "output %zu '%s' is %s, which the C emitter does not support", o,
-                                n->outputs.data[o]->name, dtype_name(n->outputs.data[o]->dtype));
+            ok &= check_dtype(d, &n->loc, "output", o, n->outputs.data[o]);
+    }
+    for (size_t o = 0; o < g->outputs.count; o++)
+        ok &= check_dtype(d, &g->loc, "output", o, g->outputs.data[o].value);
     return ok;
 }
 
