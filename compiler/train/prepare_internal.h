@@ -134,6 +134,8 @@ void mark_ancestors(const struct model_graph *g, struct map *marked);
 /* Enters what the loss depends on into ancestors. */
 void find_ancestors(struct preparer *p);
 bool choose_trainables(struct preparer *p) MUST_USE;
+/* A Constant node of that name, if there is one, becomes an initializer. */
+void lift_named_constant(struct preparer *p, const char *name);
 /* Constant nodes in the place of a weight, bias or scale: output -> const char *, "weight of Gemm 'fc1'". Reads producers and
  * the model only. */
 void find_constant_weights(const struct preparer *p, struct map *out);

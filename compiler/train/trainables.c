@@ -254,27 +254,48 @@ static bool names_exactly(const glob_list *globs, const char *name)
     return false;
 }
 
-/* Constants that --train names become initializers, which a binding may write. A pattern takes those in the place of a
- * weight only. */
-static void lift_constants(struct preparer *p, const glob_list *globs, const struct map *weights)
+/* The tensor of a Constant node; NULL: the node is another, or its value is of another form. */
+static struct tensor *constant_of(const struct model_node *n)
+{
+    const struct model_attr *const value = is_op(n, "Constant") && n->outputs.count == 1 ? node_attribute(n, "value") : NULL;
+    return value && value->type == ATTR_TENSOR ? value->t : NULL;
+}
+
+/* Node `at`, a Constant, becomes an initializer, which a binding may write. */
+static void lift_constant(struct preparer *p, size_t at)
 {
     struct model_graph *const g = p->model->graph;
+    const struct model_node *const n = g->nodes.data[at];
+    model_add_initializer(p->arena, g, n->outputs.data[0], constant_of(n));
+    g->initializers.data[g->initializers.count - 1]->loc = n->loc;
+    map_set(&p->producers, n->outputs.data[0], NULL);
+    edit_changed(&p->edit, "initializers in the place of constants");
+    say(p, "constant '%s' becomes an initializer", n->outputs.data[0]);
+    vec_remove(&g->nodes, at);
+}
+
+/* Those that --train names. A pattern takes those in the place of a weight only. */
+static void lift_constants(struct preparer *p, const glob_list *globs, const struct map *weights)
+{
+    const struct model_graph *const g = p->model->graph;
     for (size_t i = 0; i < g->nodes.count;) {
         const struct model_node *const n = g->nodes.data[i];
-        const struct model_attr *const value = is_op(n, "Constant") ? node_attribute(n, "value") : NULL;
-        if (!value || value->type != ATTR_TENSOR || !value->t || n->outputs.count != 1 ||
-            !(names_exactly(globs, n->outputs.data[0]) ||
-              (map_has(weights, n->outputs.data[0]) && matches(globs, n->outputs.data[0])))) {
+        if (constant_of(n) && (names_exactly(globs, n->outputs.data[0]) ||
+                               (map_has(weights, n->outputs.data[0]) && matches(globs, n->outputs.data[0]))))
+            lift_constant(p, i);
+        else
             i++;
-            continue;
-        }
-        model_add_initializer(p->arena, g, n->outputs.data[0], value->t);
-        g->initializers.data[g->initializers.count - 1]->loc = n->loc;
-        map_set(&p->producers, n->outputs.data[0], NULL);
-        edit_changed(&p->edit, "initializers in the place of constants");
-        say(p, "constant '%s' becomes an initializer", n->outputs.data[0]);
-        vec_remove(&g->nodes, i);
     }
+}
+
+void lift_named_constant(struct preparer *p, const char *name)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (constant_of(g->nodes.data[i]) && str_equal(g->nodes.data[i]->outputs.data[0], name)) {
+            lift_constant(p, i);
+            return;
+        }
 }
 
 static bool check_globs(struct preparer *p, const char *option, const glob_list *globs)
@@ -395,6 +416,7 @@ bool choose_trainables(struct preparer *p)
         return diag_error(
             p->diag, &p->loc, "nothing to train: no float initializer that '%s' depends on %s", p->loss_input,
             o->train.count || o->freeze.count ? "is left by --train and --freeze"
+            : constants.count > 0             ? "stands in a weight, bias or scale slot, but constants do; --train '*' trains them"
                                               : "stands in a weight, bias or scale slot; --train NAME trains any");
     say_trainables(p);
     for (size_t i = 0; i < g->initializers.count; i++) {

@@ -176,6 +176,20 @@ static void set_all(struct preparer *p, const char *name, double x)
     edit_changed(&p->edit, "fresh running statistics");
 }
 
+/* Running statistics that are constants become initializers, so that a step can store them. */
+static void lift_statistics(struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    VEC(const struct model_node *) norms = {0};
+    for (size_t i = 0; i < g->nodes.count && p->options->batchnorm == BATCHNORM_TRAIN; i++)
+        if (is_batchnorm(g->nodes.data[i]))
+            vec_push(p->arena, &norms, g->nodes.data[i]);
+    for (size_t i = 0; i < norms.count; i++) {
+        lift_named_constant(p, norms.data[i]->inputs.data[MEAN]);
+        lift_named_constant(p, norms.data[i]->inputs.data[VARIANCE]);
+    }
+}
+
 /* Before the nodes are brought to inference form. Frozen statistics are no start of anything: only `reset` touches them. */
 static void reset_statistics(struct preparer *p)
 {
@@ -285,6 +299,7 @@ void plan_training_form(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
     struct form_counts c = {0};
+    lift_statistics(p);
     reset_statistics(p);
     for (size_t i = 0; i < g->nodes.count; i++) {
         struct model_node *const n = g->nodes.data[i];

@@ -541,6 +541,30 @@ START_TEST(statistics_that_the_exporter_merged)
 }
 END_TEST
 
+static void to_constant(struct model *m, const char *name)
+{
+    struct tensor *const t = model_find_initializer(m->graph, name)->tensor;
+    edit_remove_initializer(&edit, name);
+    model_set_tensor(&arena, edit_insert_node(&edit, 0, "Constant", NULL, NULL, name), "value", t);
+}
+
+/* Some exporters write every tensor as a Constant node. */
+START_TEST(statistics_that_are_constants)
+{
+    struct model *const m = normalized(17, false);
+    begin_edit(m);
+    to_constant(m, "mean");
+    to_constant(m, "var");
+    struct interp *const s = prepared(m);
+    const struct tensor *const *const in = INPUTS(DOUBLES(SHAPE(2, 1), 1, 5), DOUBLES(SHAPE(2, 1), 0));
+    run(s, "step", "loss", in);
+    EXPECT(run(s, "infer", "mean", in), 1.5);
+    EXPECT(run(s, "infer", "var", in), 2.5);
+    ck_assert(reports("constant 'mean' becomes an initializer"));
+    ck_assert_int_eq(diag.warnings, 0);
+}
+END_TEST
+
 /* Dropping nearly everything makes the loss of a step that of zeros; infer() drops nothing. */
 START_TEST(dropout_drops_in_a_step)
 {
@@ -667,6 +691,17 @@ START_TEST(constants_in_the_place_of_weights)
 }
 END_TEST
 
+START_TEST(constants_only)
+{
+    struct model *const m = with_constant();
+    edit_begin(&edit, &diag, &arena, m, &report);
+    edit_remove_initializer(&edit, "b");
+    edit_insert_node(&edit, 0, "Mul", "x", "x", "b");
+    ck_assert(!prepare_model(&diag, &arena, m, &prepare_with, &report));
+    ck_assert(has_message("but constants do; --train '*' trains them"));
+}
+END_TEST
+
 static bool finds(struct model *m, const char *text, const char *cure)
 {
     finding_list found = {0};
@@ -729,11 +764,13 @@ int main(void)
     tcase_add_test(c, statistics_that_the_exporter_moved);
     tcase_add_test(c, statistics_of_a_trained_network);
     tcase_add_test(c, statistics_that_the_exporter_merged);
+    tcase_add_test(c, statistics_that_are_constants);
     tcase_add_test(c, dropout_drops_in_a_step);
     tcase_add_test(c, dropout_of_old_opsets);
     tcase_add_test(c, names_by_content);
     tcase_add_test(c, names_of_recurrent_layers);
     tcase_add_test(c, constants_in_the_place_of_weights);
+    tcase_add_test(c, constants_only);
     tcase_add_test(c, what_the_doctor_finds);
     suite_add_tcase(suite, c);
     return run_suite(suite);
