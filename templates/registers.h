@@ -46,7 +46,11 @@
 #define TILE_ROWS 8
 #elif defined(__AVX__)
 #define VECTOR_BYTES 32
+#if defined(__FMA__)
+#define TILE_ROWS 6
+#else
 #define TILE_ROWS 4
+#endif
 #else
 #define VECTOR_BYTES 16
 #if defined(__aarch64__)
