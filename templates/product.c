@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: 0BSD */
 /* Matrix products: out[M,N] = finish(a[M,K] * b[K,N]). Each element's terms are added in index order into one
- * accumulator that starts from zero, in all forms (tile.h). Two kernels:
+ * accumulator that starts from zero, in all forms (tile.h). Three kernels:
  *
  *   product         rows of b are contiguous: tiles read b in place. N >= 16. Where N is no multiple of a vector, the last
  *                   vector of columns overlaps the one before, and only its new columns are finished.
  *   product_packed  any strides: PANEL columns of b at a time are copied into `panel`, which all rows then use.
+ *   product_blocked any strides, large: BLOCK columns and DEPTH rows of b at a time are packed into panels of 32 columns, of
+ *                   which one stays in the cache nearest to the core while all rows of a use it. Where K > DEPTH the sums of a
+ *                   block wait in `panel` behind it, and the next block goes on from there: the order of each sum stays. ROWS
+ *                   rows of a at most, so that the waiting sums stay in the cache as well.
  *
  * Panels are 16 or 32 columns, whatever the target: the arena has one size everywhere. 32 gain nothing for small products
  * and cost memory (the MLP 64-32-10: 3.74 us a step and 12288 bytes, with 16 columns 3.78 and 9472). */
@@ -17,8 +21,10 @@ enum HOLE {
     M = 5, N = 21, K = 7,
     A_ROW = 7, A_COL = 1,  /* element (i,k) of a is at i * A_ROW + k * A_COL */
     B_ROW = 21, B_COL = 1, /* element (k,j) of b is at k * B_ROW + j * B_COL */
-    PANEL = 16, BLOCK = 16, /* BLOCK: columns packed at a time, a multiple of PANEL */
-    PACK_A = 0,             /* rows of a are packed as well, for all of a BLOCK > PANEL: K * 8 more elements behind the panels */
+    PANEL = 16,
+    BLOCK = 64, DEPTH = 3, ROWS = 24, /* product_blocked: BLOCK is a multiple of 32, ROWS at least 8 */
+    PACK_A = 0,                      /* and rows of a are packed as well: 8 * DEPTH elements more behind the panels */
+    FETCH_B = 1, FETCH_OUT = 1,      /* b, or what finish touches, is in no near cache: ask for it ahead */
     WITH_FINISH = 1, WITH_ROW_SUM = 1
 };
 typedef float T HOLE;
@@ -27,6 +33,10 @@ static T out[M * N], sums[M]; /* sample */
 static inline void HOLE finish(int i, int j, T acc)
 {
     out[i * N + j] = acc;
+}
+static inline void HOLE finish_ahead(int i, int j) /* finish(i, j, ..) follows soon */
+{
+    STEPC_AHEAD(&out[i * N + j]);
 }
 static inline void HOLE row_sum(int i, T sum)
 {
@@ -43,17 +53,12 @@ static STEPC_INLINE void pack(T *restrict to, const int width, const T *restrict
     }
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
- * right is b at column j. */
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
 static STEPC_INLINE void part(const int rows, const int vectors, const int from, const int to, const int i, const int j,
                               const T *restrict left, const T *restrict right, const int step)
 {
     T acc[TILE_ROWS * TILE_COLUMNS];
-    if (PACK_A) {
-        tile(rows, vectors, K, acc, left, 1, rows, right, step);
-    } else {
-        tile(rows, vectors, K, acc, left + i * A_ROW, A_ROW, A_COL, right, step);
-    }
+    tile(rows, vectors, K, 1, acc, left + i * A_ROW, A_ROW, A_COL, right, step);
     if (N == 1)
         (void)j;
     for (int r = 0; r < rows; r++) {
@@ -139,78 +144,185 @@ static STEPC_INLINE void panel_part(const int rows, const int columns, const int
     }
 }
 
-/* The same of all packed panels. */
-static STEPC_INLINE void panels_part(const int rows, const int columns, const int i, const int p, const T *restrict left,
-                                     const T *restrict packed)
-{
-    for (int q = 0; q < columns - columns % PANEL; q += PANEL)
-        panel_part(rows, PANEL, i, p + q, left, packed + q * K);
-    if (N % PANEL > 0) {
-        if (columns % PANEL > 0)
-            panel_part(rows, columns % PANEL, i, p + columns - columns % PANEL, left,
-                       packed + (columns - columns % PANEL) * K);
-    }
-}
-
-/* Rows i .. of a, element by element of the sum: a column of a tile that is far from the next would fall into one set of the
- * cache with it, and out again before the next tile. */
-static STEPC_INLINE void pack_rows(const int rows, const int i, T *restrict packed, const T *restrict left)
-{
-    for (int k = 0; k < K; k++) {
-        for (int r = 0; r < rows; r++)
-            packed[k * rows + r] = left[(i + r) * A_ROW + k * A_COL];
-    }
-}
-
-static STEPC_INLINE void rows_part(const int rows, const int columns, const int i, const int p, const T *restrict left,
-                                   T *restrict packed)
-{
-    if (PACK_A) {
-        pack_rows(rows, i, packed + BLOCK * K, left);
-        panels_part(rows, columns, i, p, packed + BLOCK * K, packed);
-    } else {
-        panels_part(rows, columns, i, p, left, packed);
-    }
-}
-
-static STEPC_INLINE void pack_panels(const int columns, const int p, T *restrict packed, const T *restrict right)
-{
-    for (int q = 0; q < columns - columns % PANEL; q += PANEL)
-        pack_panel(PANEL, p + q, packed + q * K, right);
-    if (N % PANEL > 0) {
-        if (columns % PANEL > 0)
-            pack_panel(columns % PANEL, p + columns - columns % PANEL, packed + (columns - columns % PANEL) * K, right);
-    }
-}
-
 /* All rows of the columns p .. */
 static STEPC_INLINE void packed_strip(const int columns, const int p, const T *restrict left, const T *restrict right,
                                       T *restrict packed)
 {
-    if (BLOCK == PANEL) {
-        pack_panel(columns, p, packed, right);
-        for (int i = 0; i < M - LAST_ROWS(M); i += PART_ROWS(M))
-            panel_part(PART_ROWS(M), columns, i, p, left, packed);
-        if (LAST_ROWS(M) > 0)
-            panel_part(LAST_ROWS(M), columns, M - LAST_ROWS(M), p, left, packed);
-    } else {
-        pack_panels(columns, p, packed, right);
-        for (int i = 0; i < M - LAST_ROWS(M); i += PART_ROWS(M))
-            rows_part(PART_ROWS(M), columns, i, p, left, packed);
-        if (LAST_ROWS(M) > 0)
-            rows_part(LAST_ROWS(M), columns, M - LAST_ROWS(M), p, left, packed);
-    }
+    pack_panel(columns, p, packed, right);
+    for (int i = 0; i < M - LAST_ROWS(M); i += PART_ROWS(M))
+        panel_part(PART_ROWS(M), columns, i, p, left, packed);
+    if (LAST_ROWS(M) > 0)
+        panel_part(LAST_ROWS(M), columns, M - LAST_ROWS(M), p, left, packed);
 }
 
 KERNEL static void product_packed(const T *restrict a, const T *restrict b, T *restrict panel)
 {
     if (WITH_FINISH) {
-        if (N >= BLOCK) {
-            for (int p = 0; p < N - N % BLOCK; p += BLOCK)
-                packed_strip(BLOCK, p, a, b, panel);
+        if (N >= PANEL) {
+            for (int p = 0; p < N - N % PANEL; p += PANEL)
+                packed_strip(PANEL, p, a, b, panel);
         }
-        if (N % BLOCK > 0)
-            packed_strip(N % BLOCK, N - N % BLOCK, a, b, panel);
+        if (N % PANEL > 0)
+            packed_strip(N % PANEL, N - N % PANEL, a, b, panel);
+    }
+    if (WITH_ROW_SUM)
+        row_sums(a);
+}
+
+/* ---- large products ---------------------------------------------------------------------------------------------- */
+
+/* `panel` holds a block of b, a tile's rows of a (PACK_A), then the tiles whose sums wait for the next terms; only one tile if
+ * all terms are added at once. */
+
+/* Rows i .. and columns j .., the terms k .. of each sum. */
+static STEPC_INLINE void block_tile(const int rows, const int columns, const int i, const int j, const int k,
+                                    const T *restrict left, const T *restrict right, T *restrict waiting)
+{
+    const int depth = K - k < DEPTH ? K - k : DEPTH, whole = K - k <= DEPTH;
+    if (FETCH_OUT) {
+        for (int r = 0; whole && r < rows; r++) {
+            for (int l = 0; l < columns; l += 64 / (int)sizeof(T))
+                finish_ahead(i + r, j + l);
+        }
+    }
+    if (PACK_A) {
+        tile(rows, VECTORS, depth, k == 0, waiting, left, 1, 8, right, 32);
+    } else {
+        tile(rows, VECTORS, depth, k == 0, waiting, left, A_ROW, A_COL, right, 32);
+    }
+    for (int r = 0; whole && r < rows; r++) {
+        STEPC_LANE_LOOP
+        for (int l = 0; l < columns; l++) {
+            const T v = waiting[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
+            finish(i + r, j + l, v);
+        }
+    }
+}
+
+/* Rows i .. of the columns j .. of one panel. */
+static STEPC_INLINE void block_panel(const int rows, const int columns, const int i, const int j, const int k,
+                                     const T *restrict left, const T *restrict packed, T *restrict waiting)
+{
+    for (int t = 0; t < columns - columns % PANEL_TILE(32); t += PANEL_TILE(32))
+        block_tile(rows, PANEL_TILE(32), i, j + t, k, left, packed + t, waiting + (DEPTH < K ? t * TILE_ROWS : 0));
+    if (N % 32 > 0) {
+        if (columns % PANEL_TILE(32) > 0)
+            block_tile(rows, columns % PANEL_TILE(32), i, j + columns - columns % PANEL_TILE(32), k, left,
+                       packed + (columns - columns % PANEL_TILE(32)),
+                       waiting + (DEPTH < K ? (columns - columns % PANEL_TILE(32)) * TILE_ROWS : 0));
+    }
+}
+
+/* While rows i .. of a panel are computed, their share of a panel of the next block is asked for: columns j .., terms k .. */
+static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, const int k, const T *restrict right)
+{
+    const int columns = N - j < 32 ? N - j : 32, depth = K - k < DEPTH ? K - k : DEPTH, line = 64 / (int)sizeof(T);
+    if (B_ROW == 1) {
+        const int share = (32 * rows + M - 1) / M;
+        for (int c = i / rows * share; c < i / rows * share + share && c < columns; c++) {
+            for (int l = 0; l < depth; l += line)
+                STEPC_AHEAD(right + k + l + (j + c) * B_COL);
+        }
+    } else {
+        const int share = (DEPTH * rows + M - 1) / M;
+        for (int l = i / rows * share; l < i / rows * share + share && l < depth; l++) {
+            for (int c = 0; c < columns; c += line)
+                STEPC_AHEAD(right + (k + l) * B_ROW + (j + c) * B_COL);
+        }
+    }
+}
+
+/* A tile's rows of a, element by element of the sum: rows or columns that are far from each other would fall into one set of
+ * the cache, and out again before the next tile. */
+static STEPC_INLINE void pack_rows(const int rows, const int depth, T *restrict packed, const T *restrict left)
+{
+    if (A_COL == 1) {
+        pack_transposed(packed, 8, left, A_ROW, rows, depth);
+    } else {
+        for (int k = 0; k < depth; k++) {
+            for (int r = 0; r < rows; r++)
+                packed[k * 8 + r] = left[r * A_ROW + k * A_COL];
+        }
+    }
+}
+
+/* Rows i .. of the packed columns p .. and terms k .. */
+static STEPC_INLINE void block_rows(const int rows, const int i, const int p, const int k, const T *restrict left,
+                                    const T *restrict right, T *restrict panel, T *restrict waiting)
+{
+    const int end = N - p < BLOCK ? N : p + BLOCK, depth = K - k < DEPTH ? K - k : DEPTH;
+    const T *const a = PACK_A ? panel + BLOCK * DEPTH : left + i * A_ROW + k * A_COL;
+    if (!FETCH_B)
+        (void)right;
+    if (PACK_A)
+        pack_rows(rows, depth, panel + BLOCK * DEPTH, left + i * A_ROW + k * A_COL);
+    for (int j = p; j < end; j += 32) {
+        if (FETCH_B)
+            fetch_panel(rows, i, K - k <= DEPTH ? j + BLOCK : j, K - k <= DEPTH ? 0 : k + DEPTH, right);
+        if (N % 32 > 0) {
+            if (j + 32 <= end)
+                block_panel(rows, 32, i, j, k, a, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
+            else
+                block_panel(rows, N % 32, i, j, k, a, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
+        } else {
+            block_panel(rows, 32, i, j, k, a, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
+        }
+    }
+}
+
+static STEPC_INLINE void pack_block(const int p, const int k, T *restrict packed, const T *restrict right)
+{
+    const int end = N - p < BLOCK ? N : p + BLOCK, depth = K - k < DEPTH ? K - k : DEPTH;
+    for (int j = p; j < end; j += 32) {
+        const int columns = N - j < 32 ? N - j : 32;
+        if (B_ROW == 1) {
+            pack_transposed(packed + (j - p) * depth, 32, right + k + j * B_COL, B_COL, columns, depth);
+        } else {
+            pack(packed + (j - p) * depth, 32, right + k * B_ROW + j * B_COL, B_ROW, B_COL, columns, depth);
+        }
+    }
+}
+
+/* Rows first .. end - 1 of the packed columns p .. and terms k .. */
+static STEPC_INLINE void block_terms(const int first, const int end, const int p, const int k, const T *restrict left,
+                                     const T *restrict right, T *restrict panel)
+{
+    for (int i = first; i < end - end % PART_ROWS(M); i += PART_ROWS(M))
+        block_rows(PART_ROWS(M), i, p, k, left, right, panel,
+                   panel + (BLOCK + (PACK_A ? 8 : 0)) * DEPTH + (DEPTH < K ? (i - first) / PART_ROWS(M) * TILE_ROWS * BLOCK : 0));
+    if (LAST_ROWS(M) > 0) {
+        if (end == M)
+            block_rows(LAST_ROWS(M), M - LAST_ROWS(M), p, k, left, right, panel,
+                       panel + (BLOCK + (PACK_A ? 8 : 0)) * DEPTH + (DEPTH < K ? (M - first) / PART_ROWS(M) * TILE_ROWS * BLOCK : 0));
+    }
+}
+
+/* Rows first .. end - 1 of the columns p .. */
+static STEPC_INLINE void block_sums(const int first, const int end, const int p, const T *restrict left,
+                                    const T *restrict right, T *restrict panel)
+{
+    if (DEPTH < K) {
+        for (int k = 0; k < K; k += DEPTH) {
+            pack_block(p, k, panel, right);
+            block_terms(first, end, p, k, left, right, panel);
+        }
+    } else {
+        pack_block(p, 0, panel, right);
+        block_terms(first, end, p, 0, left, right, panel);
+    }
+}
+
+KERNEL static void product_blocked(const T *restrict a, const T *restrict b, T *restrict panel)
+{
+    if (WITH_FINISH) {
+        for (int p = 0; p < N; p += BLOCK) {
+            if (ROWS < M) {
+                for (int i = 0; i < M; i += ROWS / PART_ROWS(M) * PART_ROWS(M))
+                    block_sums(i, M - i < ROWS ? M : i + ROWS / PART_ROWS(M) * PART_ROWS(M), p, a, b, panel);
+            } else {
+                block_sums(0, M, p, a, b, panel);
+            }
+        }
     }
     if (WITH_ROW_SUM)
         row_sums(a);

@@ -14,17 +14,22 @@
 typedef float vec __attribute__((vector_size(VECTOR_BYTES)));
 typedef float vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(float)), may_alias)); /* a vec anywhere */
 
-/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES]; c has TILE_COLUMNS per row, element (i,k) of
- * a is at a[i * row_step + k * depth_step]. Always inlined: rows, vectors and steps are literals in every call, which
- * is what keeps the accumulators in registers. */
-static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, float *restrict c,
+/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], or unless `fresh` the sums in c go on; c has
+ * TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows, vectors and
+ * steps are literals in every call, which is what keeps the accumulators in registers. */
+static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int fresh, float *restrict c,
                               const float *restrict a, const int row_step, const int depth_step,
                               const float *restrict b, const int b_step)
 {
     vec acc[TILE_ROWS][VECTORS];
     STEPC_UNROLL
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
         acc[i][0] = acc[i][1] = (vec){0};
+        if (!fresh) {
+            acc[i][0] = *(const vec_at *)(c + i * TILE_COLUMNS);
+            acc[i][1] = *(const vec_at *)(c + i * TILE_COLUMNS + (vectors > 1 ? LANES : 0));
+        }
+    }
     for (int k = 0; k < depth; k++) {
         const vec b0 = *(const vec_at *)(b + k * b_step);
         const vec b1 = *(const vec_at *)(b + k * b_step + (vectors > 1 ? LANES : 0));
@@ -51,7 +56,7 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
 
 /* The same in C99. Named arrays and one loop over the lanes: a two-dimensional accumulator, or a loop per row, is 2 to
  * 40 times slower with one compiler or the other. Rows that do not exist repeat the last one. */
-static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, float *restrict c,
+static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int fresh, float *restrict c,
                               const float *restrict a, const int row_step, const int depth_step,
                               const float *restrict b, const int b_step)
 {
@@ -59,6 +64,16 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
     float c4[LANES] = {0}, c5[LANES] = {0}, c6[LANES] = {0}, c7[LANES] = {0};
     const int last = (rows - 1) * row_step;
     (void)vectors;
+    if (!fresh) {
+        memcpy(c0, c, sizeof c0);
+        memcpy(c1, c + LANES, sizeof c1);
+        memcpy(c2, c + 2 * LANES, sizeof c2);
+        memcpy(c3, c + 3 * LANES, sizeof c3);
+        memcpy(c4, c + 4 * LANES, sizeof c4);
+        memcpy(c5, c + 5 * LANES, sizeof c5);
+        memcpy(c6, c + 6 * LANES, sizeof c6);
+        memcpy(c7, c + 7 * LANES, sizeof c7);
+    }
     for (int k = 0; k < depth; k++) {
         const float *const ak = a + k * depth_step;
         const float *const bk = b + k * b_step;
@@ -95,7 +110,7 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
 
 /* The same for scalar registers: a shared function, not inlined, because code size counts here and a call costs 2 %.
  * Rows that do not exist repeat the last one. */
-static STEPC_KERNEL void tile(const int rows, const int vectors, const int depth, float *restrict c,
+static STEPC_KERNEL void tile(const int rows, const int vectors, const int depth, const int fresh, float *restrict c,
                               const float *restrict a, const int row_step, const int depth_step,
                               const float *restrict b, const int b_step)
 {
@@ -105,6 +120,10 @@ static STEPC_KERNEL void tile(const int rows, const int vectors, const int depth
     const float *a2 = rows > 2 ? a1 + row_step : a1;
     const float *a3 = rows > 3 ? a2 + row_step : a2;
     (void)vectors;
+    if (!fresh) {
+        c00 = c[0], c01 = c[1], c02 = c[2], c03 = c[3], c10 = c[4], c11 = c[5], c12 = c[6], c13 = c[7];
+        c20 = c[8], c21 = c[9], c22 = c[10], c23 = c[11], c30 = c[12], c31 = c[13], c32 = c[14], c33 = c[15];
+    }
     for (int k = 0; k < depth; k++) {
         const float b0 = b[k * b_step], b1 = b[k * b_step + 1], b2 = b[k * b_step + 2], b3 = b[k * b_step + 3];
         float s = a[k * depth_step];

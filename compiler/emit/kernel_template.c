@@ -4,6 +4,7 @@
  *   type holes        T: the kernel's type; LABELS: the type of operand "labels"
  *   statement holes   the stores of the part of that name; the call's arguments are the indices and then the result. A hole
  *                     "loss_at" stands for the part "loss" with indices. Without a part: nothing
+ *                     A hole "finish_ahead" asks for the memory that the part "finish" will touch
  *   expression holes  exp_of(x): the elementary function; weights_at(i): element i of operand "weights"
  *   parameters        the operand's pointer, moved to its offset and to the place of the outer loops
  *
@@ -69,6 +70,48 @@ static const char *part_text(struct template_filler *f, const struct part *p, co
     return strbuf_text(&w.text);
 }
 
+/* ---- what a part will touch ---------------------------------------------------------------------------------------- */
+
+struct ahead {
+    struct expr_scope *s;
+    struct writer *w;
+    int last; /* the loop that runs through the elements */
+    VEC(const char *) known;
+};
+
+static void fetch_access(const struct access *a, void *data)
+{
+    struct ahead *h = data;
+    if (a->stride[h->last] == 0 || a->term_count > 0)
+        return;
+    const char *text = access_text(h->s, a);
+    for (size_t i = 0; i < h->known.count; i++)
+        if (str_equal(h->known.data[i], text))
+            return;
+    vec_push(h->s->arena, &h->known, text);
+    write_line(h->w, "STEPC_AHEAD(&%s);", text);
+}
+
+/* Hole "finish_ahead": asks for the memory that the part "finish" reads and writes at these indices. */
+static const char *ahead_text(struct template_filler *f, const struct part *p, const char *const *args, size_t count)
+{
+    struct expr_scope s = *f->s;
+    struct writer w = {.text = {.arena = s.arena}};
+    struct ahead h = {.s = &s, .w = &w, .last = p->rank - 1};
+    for (int d = 0; d < LOOP_MAX_DIMS; d++)
+        s.index[d] = d < f->k->outer_rank ? f->outer[d] : d - f->k->outer_rank < (int)count ? args[d - f->k->outer_rank] : "0";
+    for (size_t i = 0; i < p->stores.count; i++) {
+        fetch_access(&p->stores.data[i].to, &h);
+        expr_each_load(p->stores.data[i].value, fetch_access, &h);
+    }
+    return strbuf_text(&w.text);
+}
+
+static const struct part *part_ahead(struct arena *a, const struct kernel *k, const char *hole)
+{
+    return str_ends_with(hole, "_ahead") ? part_of(k, arena_strndup(a, hole, strlen(hole) - strlen("_ahead"))) : NULL;
+}
+
 /* ---- expression holes --------------------------------------------------------------------------------------------- */
 
 static const char *operand_text(struct template_filler *f, const char *hole, const char *const *args, size_t count)
@@ -103,6 +146,9 @@ static const char *fill_hole(void *user, const char *hole, const char *const *ar
     const struct part *p = part_for(f->s->arena, f->k, hole);
     if (p)
         return part_text(f, p, args, count);
+    p = part_ahead(f->s->arena, f->k, hole);
+    if (p)
+        return ahead_text(f, p, args, count);
     const char *text = operand_text(f, hole, args, count);
     text = text ? text : function_text(f, hole, args, count);
     return text ? text : "";
@@ -156,6 +202,7 @@ static void collect_captures(struct template_filler *f, capture_list *out)
         const char *text = part_text(f, part, args, count);
         add_captures(f, part->hole, text, out);
         add_captures(f, arena_printf(a, "%s_at", part->hole), text, out);
+        add_captures(f, arena_printf(a, "%s_ahead", part->hole), ahead_text(f, part, args, count), out);
     }
     for (int o = 0; o < f->k->operand_count; o++) {
         const char *hole = arena_printf(a, "%s_at", f->k->operands[o].param);

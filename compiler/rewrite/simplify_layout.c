@@ -64,6 +64,39 @@ static bool keeps_order(const struct shape *s, const int *perm)
     return true;
 }
 
+/* Does it exchange the last two dimensions and nothing else? */
+static bool turns_matrices(const int *perm, int rank)
+{
+    for (int i = 0; i < rank - 2; i++)
+        if (perm[i] != i)
+            return false;
+    return rank >= 2 && perm[rank - 2] == rank - 1 && perm[rank - 1] == rank - 2;
+}
+
+static struct value *turned(struct rule_ctx *c, struct value *x)
+{
+    int perm[SHAPE_MAX_RANK];
+    const int rank = x->shape.rank;
+    for (int i = 0; i < rank; i++)
+        perm[i] = i;
+    perm[rank - 2] = rank - 1;
+    perm[rank - 1] = rank - 2;
+    return build_transpose(c->b, x, perm);
+}
+
+/* Transpose(MatMul(a, b)) = MatMul(b', a'), the same terms in the same order: the gradient of a weight that is used transposed
+ * comes out as the weight lies, and the update can follow each element. */
+static struct value *turn_product(struct rule_ctx *c, const struct value *x, const int *perm)
+{
+    const struct node *product = rule_producer(x, "MatMul");
+    if (product == NULL || x->uses.count != 1 || !turns_matrices(perm, x->shape.rank))
+        return NULL;
+    struct value *a = product->inputs.data[0], *b = product->inputs.data[1];
+    if (a->shape.rank < 2 || b->shape.rank < 2)
+        return NULL;
+    return build(c->b, "MatMul", turned(c, b), turned(c, a));
+}
+
 struct value *simplify_transpose(struct rule_ctx *c)
 {
     struct value *x = rule_input(c, 0);
@@ -76,7 +109,7 @@ struct value *simplify_transpose(struct rule_ctx *c)
         return repeat_element(c, element);
     const struct node *inner = rule_producer(x, "Transpose");
     if (inner == NULL)
-        return NULL;
+        return turn_product(c, x, perm);
     int first[SHAPE_MAX_RANK], both[SHAPE_MAX_RANK];
     get_perm(inner, first);
     bool is_identity = true;

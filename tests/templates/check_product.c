@@ -43,12 +43,13 @@ static void check(const char *kernel, const T *a, const T *b)
 int main(void)
 {
     T *a = malloc(sizeof(T) * A_SIZE), *b = malloc(sizeof(T) * B_SIZE); /* exact sizes: sanitizers see a read too far */
-    T *panel = malloc(sizeof(T) * (K * BLOCK + 8 * K + 1));
-    if (!a || !b || !panel)
+    T *panel = malloc(sizeof(T) * (K * PANEL + 1));
+    T *block = malloc(sizeof(T) * ((DEPTH < K ? DEPTH : K) * (BLOCK + PACK_A * 8) + (DEPTH < K ? (ROWS < M ? ROWS : M + 8) * BLOCK : 256)));
+    if (!a || !b || !panel || !block)
         return 1;
     fill(a, A_SIZE);
     fill(b, B_SIZE);
-    if (B_COL == 1 && N >= 16 && !PACK_A) {
+    if (B_COL == 1 && N >= 16) {
         product(a, b);
         check("product", a, b);
     } else {
@@ -56,6 +57,11 @@ int main(void)
     }
     product_packed(a, b, panel);
     check("product_packed", a, b);
+    if (K > 0) { /* an empty sum is never large */
+        product_blocked(a, b, block);
+        check("product_blocked", a, b);
+    }
+    free(block);
     free(a);
     free(b);
     free(panel);

@@ -76,6 +76,13 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 #define STEPC_UNROLL
 #endif
 
+/* Asks for the line of memory at p, which is needed soon, to be brought into the second cache. */
+#if defined(__GNUC__) && STEPC_FORM == 2
+#define STEPC_AHEAD(p) __builtin_prefetch(p, 0, 2)
+#else
+#define STEPC_AHEAD(p) (void)(p)
+#endif
+
 /* A tile is TILE_ROWS rows of VECTORS vectors. With 16 registers, 6 rows spill in part with GCC, and leave 2 of 32 over. */
 #if STEPC_FORM == 2
 #define VECTORS 2
@@ -84,7 +91,11 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 #define TILE_ROWS 8
 #elif defined(__AVX__)
 #define VECTOR_BYTES 32
+#if defined(__FMA__)
+#define TILE_ROWS 6
+#else
 #define TILE_ROWS 4
+#endif
 #else
 #define VECTOR_BYTES 16
 #if defined(__aarch64__)
@@ -106,6 +117,14 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 #define TILE_ROWS 4
 #endif
 
+/* What a tile function is declared with. Clang splits vectors of 512 bits in two on machines that prefer 256 bits, unless told
+ * otherwise: 1.5 times slower. */
+#if defined(__clang__) && STEPC_FORM == 2 && VECTOR_BYTES == 64 && defined(__x86_64__)
+#define STEPC_TILE static STEPC_INLINE __attribute__((min_vector_width(512)))
+#else
+#define STEPC_TILE static STEPC_INLINE
+#endif
+
 /* Rows of a tile when `rows` are cut into equal parts, none above TILE_ROWS. */
 #define PARTS(rows) (((rows) + TILE_ROWS - 1) / TILE_ROWS)
 #define PART_ROWS(rows) (((rows) + PARTS(rows) - 1) / PARTS(rows))
@@ -119,17 +138,22 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 typedef float vec __attribute__((vector_size(VECTOR_BYTES)));
 typedef float vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(float)), may_alias)); /* a vec anywhere */
 
-/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES]; c has TILE_COLUMNS per row, element (i,k) of
- * a is at a[i * row_step + k * depth_step]. Always inlined: rows, vectors and steps are literals in every call, which
- * is what keeps the accumulators in registers. */
-static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, float *restrict c,
-                              const float *restrict a, const int row_step, const int depth_step,
-                              const float *restrict b, const int b_step)
+/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], or unless `fresh` the sums in c go on; c has
+ * TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows, vectors and
+ * steps are literals in every call, which is what keeps the accumulators in registers. */
+STEPC_TILE void tile(const int rows, const int vectors, const int depth, const int fresh, float *restrict c,
+                     const float *restrict a, const int row_step, const int depth_step,
+                     const float *restrict b, const int b_step)
 {
     vec acc[TILE_ROWS][VECTORS];
     STEPC_UNROLL
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
         acc[i][0] = acc[i][1] = (vec){0};
+        if (!fresh) {
+            acc[i][0] = *(const vec_at *)(c + i * TILE_COLUMNS);
+            acc[i][1] = *(const vec_at *)(c + i * TILE_COLUMNS + (vectors > 1 ? LANES : 0));
+        }
+    }
     for (int k = 0; k < depth; k++) {
         const vec b0 = *(const vec_at *)(b + k * b_step);
         const vec b1 = *(const vec_at *)(b + k * b_step + (vectors > 1 ? LANES : 0));
@@ -156,7 +180,7 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
 
 /* The same in C99. Named arrays and one loop over the lanes: a two-dimensional accumulator, or a loop per row, is 2 to
  * 40 times slower with one compiler or the other. Rows that do not exist repeat the last one. */
-static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, float *restrict c,
+static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int fresh, float *restrict c,
                               const float *restrict a, const int row_step, const int depth_step,
                               const float *restrict b, const int b_step)
 {
@@ -164,6 +188,16 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
     float c4[LANES] = {0}, c5[LANES] = {0}, c6[LANES] = {0}, c7[LANES] = {0};
     const int last = (rows - 1) * row_step;
     (void)vectors;
+    if (!fresh) {
+        memcpy(c0, c, sizeof c0);
+        memcpy(c1, c + LANES, sizeof c1);
+        memcpy(c2, c + 2 * LANES, sizeof c2);
+        memcpy(c3, c + 3 * LANES, sizeof c3);
+        memcpy(c4, c + 4 * LANES, sizeof c4);
+        memcpy(c5, c + 5 * LANES, sizeof c5);
+        memcpy(c6, c + 6 * LANES, sizeof c6);
+        memcpy(c7, c + 7 * LANES, sizeof c7);
+    }
     for (int k = 0; k < depth; k++) {
         const float *const ak = a + k * depth_step;
         const float *const bk = b + k * b_step;
@@ -200,7 +234,7 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
 
 /* The same for scalar registers: a shared function, not inlined, because code size counts here and a call costs 2 %.
  * Rows that do not exist repeat the last one. */
-static STEPC_KERNEL void tile(const int rows, const int vectors, const int depth, float *restrict c,
+static STEPC_KERNEL void tile(const int rows, const int vectors, const int depth, const int fresh, float *restrict c,
                               const float *restrict a, const int row_step, const int depth_step,
                               const float *restrict b, const int b_step)
 {
@@ -210,6 +244,10 @@ static STEPC_KERNEL void tile(const int rows, const int vectors, const int depth
     const float *a2 = rows > 2 ? a1 + row_step : a1;
     const float *a3 = rows > 3 ? a2 + row_step : a2;
     (void)vectors;
+    if (!fresh) {
+        c00 = c[0], c01 = c[1], c02 = c[2], c03 = c[3], c10 = c[4], c11 = c[5], c12 = c[6], c13 = c[7];
+        c20 = c[8], c21 = c[9], c22 = c[10], c23 = c[11], c30 = c[12], c31 = c[13], c32 = c[14], c33 = c[15];
+    }
     for (int k = 0; k < depth; k++) {
         const float b0 = b[k * b_step], b1 = b[k * b_step + 1], b2 = b[k * b_step + 2], b3 = b[k * b_step + 3];
         float s = a[k * depth_step];
@@ -730,22 +768,20 @@ static STEPC_KERNEL void cast(float *restrict y, const int64_t s, const float s_
                                                           t_2)) / (1.0 - stepc_pow(0.8999999761581421, t_2)) : t);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
- * right is b at column j. */
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
 static STEPC_INLINE void product_relu_8x3x4_part(const int rows, const int vectors, const int from, const int to,
                                                  const int i, const int j, const float *restrict left,
                                                  const float *restrict right, const int step, float *restrict y,
                                                  const float *restrict x)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 4, acc, left + i * 4, 4, 1, right, step);
+    tile(rows, vectors, 4, 1, acc, left + i * 4, 4, 1, right, step);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
             const float v = acc[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
-            const float x0 = x[j + l];
-            const float t = v + x0;
-            y[(i + r) * 3 + j + l] = t < 0.0f ? 0.0f : t;
+            const float t_2 = v + x[j + l];
+            y[(i + r) * 3 + j + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
     }
 }
@@ -789,15 +825,14 @@ static STEPC_KERNEL void product_relu_8x3x4(float *restrict y, const float *rest
     product_relu_8x3x4_packed_strip(3, 0, a, b, panel, y, x);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
- * right is b at column j. */
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
 static STEPC_INLINE void product_8x2x3_part(const int rows, const int vectors, const int from, const int to,
                                             const int i, const int j, const float *restrict left,
                                             const float *restrict right, const int step, float *restrict y,
                                             const float *restrict x)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 3, acc, left + i * 3, 3, 1, right, step);
+    tile(rows, vectors, 3, 1, acc, left + i * 3, 3, 1, right, step);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
@@ -944,15 +979,14 @@ static STEPC_KERNEL void update(int64_t *restrict w)
     w[0] = stepc_add64(w[0], 1);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
- * right is b at column j. */
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
 static STEPC_INLINE void product_where_greater_8x3x2_part(const int rows, const int vectors, const int from,
                                                           const int to, const int i, const int j,
                                                           const float *restrict left, const float *restrict right,
                                                           const int step, float *restrict y, const float *restrict x)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 2, acc, left + i * 2, 2, 1, right, step);
+    tile(rows, vectors, 2, 1, acc, left + i * 2, 2, 1, right, step);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
@@ -1004,25 +1038,24 @@ static STEPC_KERNEL void product_where_greater_8x3x2(float *restrict y, const fl
     product_where_greater_8x3x2_packed_strip(3, 0, a, b, panel, y, x);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
- * right is b at column j. */
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
 static STEPC_INLINE void product_update_2x3x8_part(const int rows, const int vectors, const int from, const int to,
                                                    const int i, const int j, const float *restrict left,
                                                    const float *restrict right, const int step, float *restrict w,
                                                    float *restrict w_2, float *restrict w_3, const float s)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 8, acc, left + i, 1, 2, right, step);
+    tile(rows, vectors, 8, 1, acc, left + i, 1, 2, right, step);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
             const float v = acc[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
-            const float t = 0.9f * w[(i + r) * 3 + j + l] + 0.100000024f * v;
-            const float t_2 = 0.999f * w_3[(i + r) * 3 + j + l] + 0.0009999871f * (v * v);
-            const float u = w_2[(i + r) * 3 + j + l] - s * t / (stepc_sqrtf(t_2) + 1e-6f);
-            w[(i + r) * 3 + j + l] = t;
+            const float t_2 = 0.9f * w[(i + r) * 3 + j + l] + 0.100000024f * v;
+            const float t_3 = 0.999f * w_3[(i + r) * 3 + j + l] + 0.0009999871f * (v * v);
+            const float u = w_2[(i + r) * 3 + j + l] - s * t_2 / (stepc_sqrtf(t_3) + 1e-06f);
+            w[(i + r) * 3 + j + l] = t_2;
             w_2[(i + r) * 3 + j + l] = u;
-            w_3[(i + r) * 3 + j + l] = t_2;
+            w_3[(i + r) * 3 + j + l] = t_3;
         }
     }
 }
@@ -1039,17 +1072,17 @@ static STEPC_INLINE void product_update_2x3x8_row_sum_block(const int count, con
     }
     for (int r = 0; r < count; r++) {
         const float w_40 = w_4[first + r];
-        const float t = 0.9f * w_40;
-        const float t_2 = 0.100000024f * sum[r];
-        const float t_3 = t + t_2;
+        const float t_2 = 0.9f * w_40;
+        const float t_3 = 0.100000024f * sum[r];
+        const float t_4 = t_2 + t_3;
         const float w_60 = w_6[first + r];
-        const float t_4 = 0.999f * w_60;
-        const float t_5 = 0.0009999871f * (sum[r] * sum[r]);
-        const float t_6 = t_4 + t_5;
-        const float u = w_5[first + r] - s * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        w_4[first + r] = t_3;
+        const float t_5 = 0.999f * w_60;
+        const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
+        const float t_7 = t_5 + t_6;
+        const float u = w_5[first + r] - s * t_4 / (stepc_sqrtf(t_7) + 1e-06f);
+        w_4[first + r] = t_4;
         w_5[first + r] = u;
-        w_6[first + r] = t_6;
+        w_6[first + r] = t_7;
     }
 }
 
@@ -1106,25 +1139,24 @@ static STEPC_KERNEL void product_update_2x3x8(float *restrict w, float *restrict
     product_update_2x3x8_row_sums(a, w_4, w_5, w_6, s);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. left is a, or with PACK_A its packed rows;
- * right is b at column j. */
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
 static STEPC_INLINE void product_update_3x4x8_part(const int rows, const int vectors, const int from, const int to,
                                                    const int i, const int j, const float *restrict left,
                                                    const float *restrict right, const int step, float *restrict w,
                                                    float *restrict w_2, float *restrict w_3, const float s)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 8, acc, left + i, 1, 3, right, step);
+    tile(rows, vectors, 8, 1, acc, left + i, 1, 3, right, step);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
             const float v = acc[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
-            const float t = 0.9f * w[(i + r) * 4 + j + l] + 0.100000024f * v;
-            const float t_2 = 0.999f * w_3[(i + r) * 4 + j + l] + 0.0009999871f * (v * v);
-            const float u = w_2[(i + r) * 4 + j + l] - s * t / (stepc_sqrtf(t_2) + 1e-6f);
-            w[(i + r) * 4 + j + l] = t;
+            const float t_2 = 0.9f * w[(i + r) * 4 + j + l] + 0.100000024f * v;
+            const float t_3 = 0.999f * w_3[(i + r) * 4 + j + l] + 0.0009999871f * (v * v);
+            const float u = w_2[(i + r) * 4 + j + l] - s * t_2 / (stepc_sqrtf(t_3) + 1e-06f);
+            w[(i + r) * 4 + j + l] = t_2;
             w_2[(i + r) * 4 + j + l] = u;
-            w_3[(i + r) * 4 + j + l] = t_2;
+            w_3[(i + r) * 4 + j + l] = t_3;
         }
     }
 }
@@ -1141,17 +1173,17 @@ static STEPC_INLINE void product_update_3x4x8_row_sum_block(const int count, con
     }
     for (int r = 0; r < count; r++) {
         const float w_40 = w_4[first + r];
-        const float t = 0.9f * w_40;
-        const float t_2 = 0.100000024f * sum[r];
-        const float t_3 = t + t_2;
+        const float t_2 = 0.9f * w_40;
+        const float t_3 = 0.100000024f * sum[r];
+        const float t_4 = t_2 + t_3;
         const float w_60 = w_6[first + r];
-        const float t_4 = 0.999f * w_60;
-        const float t_5 = 0.0009999871f * (sum[r] * sum[r]);
-        const float t_6 = t_4 + t_5;
-        const float u = w_5[first + r] - s * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        w_4[first + r] = t_3;
+        const float t_5 = 0.999f * w_60;
+        const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
+        const float t_7 = t_5 + t_6;
+        const float u = w_5[first + r] - s * t_4 / (stepc_sqrtf(t_7) + 1e-06f);
+        w_4[first + r] = t_4;
         w_5[first + r] = u;
-        w_6[first + r] = t_6;
+        w_6[first + r] = t_7;
     }
 }
 
