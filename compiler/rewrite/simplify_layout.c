@@ -73,6 +73,17 @@ static bool turns_matrices(const int *perm, int rank)
     return rank >= 2 && perm[rank - 2] == rank - 1 && perm[rank - 1] == rank - 2;
 }
 
+static bool is_result(const struct graph *g, const struct value *v)
+{
+    for (size_t i = 0; i < g->outputs.count; i++)
+        if (g->outputs.data[i].value == v)
+            return true;
+    for (size_t i = 0; i < g->bindings.count; i++)
+        if (g->bindings.data[i].value == v)
+            return true;
+    return false;
+}
+
 static struct value *turned(struct rule_ctx *c, struct value *x)
 {
     int perm[SHAPE_MAX_RANK];
@@ -89,12 +100,12 @@ static struct value *turned(struct rule_ctx *c, struct value *x)
 static struct value *turn_product(struct rule_ctx *c, const struct value *x, const int *perm)
 {
     const struct node *product = rule_producer(x, "MatMul");
-    if (product == NULL || x->uses.count != 1 || !turns_matrices(perm, x->shape.rank))
+    if (product == NULL || x->uses.count != 1 || is_result(c->b->graph, x) || !turns_matrices(perm, x->shape.rank))
         return NULL;
     struct value *a = product->inputs.data[0], *b = product->inputs.data[1];
     if (a->shape.rank < 2 || b->shape.rank < 2)
         return NULL;
-    return build(c->b, "MatMul", turned(c, b), turned(c, a));
+    return build(c, "MatMul", turned(c, b), turned(c, a));
 }
 
 struct value *simplify_transpose(struct rule_ctx *c)

@@ -151,6 +151,7 @@ CASE(reshape_to_shape_of, build(&at, "Reshape", build(&at, "Neg", x), build(&at,
 CASE(flatten_and_unsqueeze, build(&at, "Unsqueeze", build_with(&at, "Flatten", ATTRS(attr_int("axis", 0)), x), build_ints(&b, (int64_t[]){0}, 1)))
 CASE(transpose_twice, build(&at, "Transpose", build(&at, "Transpose", x)))
 CASE(transpose_row, build(&at, "Transpose", build_reshape(&b, x, &SHAPE(1, 6))))
+CASE(transposed_product, build(&at, "Transpose", build(&at, "MatMul", x, build(&at, "Transpose", y))))
 CASE(expand_same, build_expand(&b, x, &SHAPE(2, 3)))
 CASE(expand_twice, build_expand(&b, build_expand(&b, x, &SHAPE(4, 2, 3)), &SHAPE(5, 4, 2, 3)))
 CASE(mul_expanded, build(&at, "Mul", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape), x))
@@ -207,6 +208,7 @@ static const struct {
     {flatten_and_unsqueeze, "Reshape(x,{1,1,6}) = unsqueeze"},
     {transpose_twice, "= x"},
     {transpose_row, "Reshape(x,{6,1}) = transpose"},
+    {transposed_product, "Transpose(x) MatMul(y,transpose_2.transpose_2) = transpose_2"},
     {expand_same, "= x"},
     {expand_twice, "Expand(x,{5,4,2,3}) = expand_2"},
     {mul_expanded, "Mul(s,x) = mul"},
