@@ -1052,7 +1052,7 @@ static STEPC_INLINE void product_update_2x3x8_part(const int rows, const int vec
             const float v = acc[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
             const float t_2 = 0.9f * w[(i + r) * 3 + j + l] + 0.100000024f * v;
             const float t_3 = 0.999f * w_3[(i + r) * 3 + j + l] + 0.0009999871f * (v * v);
-            const float u = w_2[(i + r) * 3 + j + l] - s * t_2 / (stepc_sqrtf(t_3) + 1e-06f);
+            const float u = w_2[(i + r) * 3 + j + l] - s * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
             w[(i + r) * 3 + j + l] = t_2;
             w_2[(i + r) * 3 + j + l] = u;
             w_3[(i + r) * 3 + j + l] = t_3;
@@ -1079,7 +1079,7 @@ static STEPC_INLINE void product_update_2x3x8_row_sum_block(const int count, con
         const float t_5 = 0.999f * w_60;
         const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
         const float t_7 = t_5 + t_6;
-        const float u = w_5[first + r] - s * t_4 / (stepc_sqrtf(t_7) + 1e-06f);
+        const float u = w_5[first + r] - s * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
         w_4[first + r] = t_4;
         w_5[first + r] = u;
         w_6[first + r] = t_7;
@@ -1153,7 +1153,7 @@ static STEPC_INLINE void product_update_3x4x8_part(const int rows, const int vec
             const float v = acc[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
             const float t_2 = 0.9f * w[(i + r) * 4 + j + l] + 0.100000024f * v;
             const float t_3 = 0.999f * w_3[(i + r) * 4 + j + l] + 0.0009999871f * (v * v);
-            const float u = w_2[(i + r) * 4 + j + l] - s * t_2 / (stepc_sqrtf(t_3) + 1e-06f);
+            const float u = w_2[(i + r) * 4 + j + l] - s * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
             w[(i + r) * 4 + j + l] = t_2;
             w_2[(i + r) * 4 + j + l] = u;
             w_3[(i + r) * 4 + j + l] = t_3;
@@ -1180,7 +1180,7 @@ static STEPC_INLINE void product_update_3x4x8_row_sum_block(const int count, con
         const float t_5 = 0.999f * w_60;
         const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
         const float t_7 = t_5 + t_6;
-        const float u = w_5[first + r] - s * t_4 / (stepc_sqrtf(t_7) + 1e-06f);
+        const float u = w_5[first + r] - s * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
         w_4[first + r] = t_4;
         w_5[first + r] = u;
         w_6[first + r] = t_7;
