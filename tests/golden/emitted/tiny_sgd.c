@@ -117,14 +117,6 @@ static const float initial_fc2_bias[2] STEPC_CONST = {
 #define TILE_ROWS 4
 #endif
 
-/* What a tile function is declared with. Clang splits vectors of 512 bits in two on machines that prefer 256 bits, unless told
- * otherwise: 1.5 times slower. */
-#if defined(__clang__) && STEPC_FORM == 2 && VECTOR_BYTES == 64 && defined(__x86_64__)
-#define STEPC_TILE static STEPC_INLINE __attribute__((min_vector_width(512)))
-#else
-#define STEPC_TILE static STEPC_INLINE
-#endif
-
 /* Rows of a tile when `rows` are cut into equal parts, none above TILE_ROWS. */
 #define PARTS(rows) (((rows) + TILE_ROWS - 1) / TILE_ROWS)
 #define PART_ROWS(rows) (((rows) + PARTS(rows) - 1) / PARTS(rows))
@@ -141,9 +133,9 @@ typedef float vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(fl
 /* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], or unless `fresh` the sums in c go on; c has
  * TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows, vectors and
  * steps are literals in every call, which is what keeps the accumulators in registers. */
-STEPC_TILE void tile(const int rows, const int vectors, const int depth, const int fresh, float *restrict c,
-                     const float *restrict a, const int row_step, const int depth_step,
-                     const float *restrict b, const int b_step)
+static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int fresh, float *restrict c,
+                              const float *restrict a, const int row_step, const int depth_step,
+                              const float *restrict b, const int b_step)
 {
     vec acc[TILE_ROWS][VECTORS];
     STEPC_UNROLL
@@ -457,7 +449,8 @@ static STEPC_INLINE void product_relu_8x3x4_part(const int rows, const int vecto
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
             const float v = acc[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
-            const float t_2 = v + x[j + l];
+            const float x0 = x[j + l];
+            const float t_2 = v + x0;
             y[(i + r) * 3 + j + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
     }
