@@ -186,8 +186,9 @@ void *vec_grow(struct arena *a, void *data, size_t count, size_t *capacity, size
     size_t wanted;
     if (!checked_mul_size(*capacity, 2, &wanted))
         out_of_memory(SIZE_MAX);
-    if (wanted < 8)
-        wanted = 8;
+    const size_t least = size > 64 ? 1 : 8; /* most lists of large things hold one */
+    if (wanted < least)
+        wanted = least;
     void *grown = arena_alloc(a, wanted, size, align);
     if (count != 0)
         memcpy(grown, data, count * size);

@@ -14,9 +14,10 @@ struct fuse_buffer *fuse_buffer(const struct fusion *f, const struct buffer *b)
 
 static void list_touched(struct fusion *f, struct kernel *k, bool add)
 {
+    struct arena scratch = {0};
     buffer_list reads = {0}, writes = {0};
-    kernel_reads(f->arena, k, &reads);
-    kernel_writes(f->arena, k, &writes);
+    kernel_reads(&scratch, k, &reads);
+    kernel_writes(&scratch, k, &writes);
     for (int pass = 0; pass < 2; pass++) {
         const buffer_list *list = pass ? &writes : &reads;
         for (size_t i = 0; i < list->count; i++) {
@@ -33,6 +34,7 @@ static void list_touched(struct fusion *f, struct kernel *k, bool add)
                     vec_remove(&b->readers, j);
         }
     }
+    arena_free(&scratch);
 }
 
 void fuse_forget(struct fusion *f, struct kernel *k)

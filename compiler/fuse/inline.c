@@ -18,12 +18,35 @@ struct affine {
 /* What is inlined into whom. */
 struct inlining {
     struct arena *arena;
-    const struct part *producer; /* loops collapsed */
+    const struct part *whole; /* the producer as it is ... */
+    struct part producer;     /* ... and with its loops collapsed, made when it is needed */
+    bool is_collapsed;
     struct buffer *buffer;
-    const struct expr *value;
     const int64_t *extent; /* of the reader's loops */
     int rank;
 };
+
+/* Does the reader walk the same loops, and reads each element where the producer computes it? Then the value is taken as it is. */
+static bool in_equal_loops(const struct inlining *in, const struct access *a)
+{
+    const struct access *to = &in->whole->stores.data[0].to;
+    if (in->rank != in->whole->rank || a->offset != to->offset || a->term_count > 0)
+        return false;
+    for (int d = 0; d < in->rank; d++)
+        if (in->extent[d] != in->whole->extent[d] || (in->extent[d] != 1 && a->stride[d] != to->stride[d]))
+            return false;
+    return true;
+}
+
+static const struct part *collapsed_producer(struct inlining *in)
+{
+    if (!in->is_collapsed) {
+        in->producer = *in->whole;
+        part_collapse(in->arena, &in->producer);
+        in->is_collapsed = true;
+    }
+    return &in->producer;
+}
 
 /* ---- from strides back to indices --------------------------------------------------------------------------------- */
 
@@ -37,9 +60,9 @@ static int dim_of_stride(const struct part *p, const int64_t *row, int64_t strid
     return -1;
 }
 
-static bool indices_of_access(const struct inlining *in, const struct access *a, struct affine *index)
+static bool indices_of_access(struct inlining *in, const struct access *a, struct affine *index)
 {
-    const struct part *p = in->producer;
+    const struct part *p = collapsed_producer(in);
     int64_t row[LOOP_MAX_DIMS], stride = 1, rest = a->offset;
     int64_t low[LOOP_MAX_DIMS], high[LOOP_MAX_DIMS];
     if (a->term_count > 0)
@@ -81,11 +104,13 @@ static const struct expr *rebase_load(const struct expr *load, void *data)
     const struct rebase *r = data;
     struct access a = load->access;
     memset(a.stride, 0, sizeof a.stride);
-    for (int d = 0; d < r->in->producer->rank; d++) {
+    for (int d = 0; d < r->in->producer.rank; d++) {
         a.offset += load->access.stride[d] * r->index[d].start;
         for (int i = 0; i < r->in->rank; i++)
             a.stride[i] += load->access.stride[d] * r->index[d].step[i];
     }
+    if (a.offset == load->access.offset && memcmp(a.stride, load->access.stride, sizeof a.stride) == 0)
+        return NULL; /* equal loops: nothing is copied */
     return expr_load(r->in->arena, &a);
 }
 
@@ -94,6 +119,10 @@ static const struct expr *rebase_index(const struct expr *e, void *data)
     const struct rebase *r = data;
     struct arena *arena = r->in->arena;
     const struct affine *x = &r->index[e->i];
+    struct affine same = {0};
+    same.step[e->i] = 1;
+    if (memcmp(x, &same, sizeof same) == 0)
+        return NULL;
     const struct expr *sum = expr_int(arena, DTYPE_INT64, x->start);
     for (int i = 0; i < r->in->rank; i++)
         if (x->step[i])
@@ -104,19 +133,21 @@ static const struct expr *rebase_index(const struct expr *e, void *data)
 
 static const struct expr *inline_load(const struct expr *load, void *data)
 {
-    const struct inlining *in = data;
+    struct inlining *in = data;
     if (load->access.buffer != in->buffer)
         return NULL;
+    if (in_equal_loops(in, &load->access))
+        return in->whole->stores.data[0].value;
     struct affine index[LOOP_MAX_DIMS];
     if (!indices_of_access(in, &load->access, index))
         UNREACHABLE("inlining was tested before");
     struct rebase r = {in, index};
     const struct expr_map map = {.arena = in->arena, .load = rebase_load, .index = rebase_index, .data = &r};
-    return expr_substitute(&map, in->value);
+    return expr_substitute(&map, in->producer.stores.data[0].value);
 }
 
 struct load_test {
-    const struct inlining *in;
+    struct inlining *in;
     bool ok;
 };
 
@@ -124,7 +155,7 @@ static void test_load(const struct access *a, void *data)
 {
     struct load_test *t = data;
     struct affine index[LOOP_MAX_DIMS];
-    if (a->buffer == t->in->buffer)
+    if (a->buffer == t->in->buffer && !in_equal_loops(t->in, a))
         t->ok &= indices_of_access(t->in, a, index);
 }
 
@@ -312,8 +343,7 @@ bool fuse_inline(struct fusion *f, struct kernel *producer)
     }
     if (points(&p) != b->count)
         return false;
-    part_collapse(f->arena, &p);
-    struct inlining in = {.arena = f->arena, .producer = &p, .buffer = b, .value = p.stores.data[0].value};
+    struct inlining in = {.arena = f->arena, .whole = &p, .buffer = b};
     const size_t readers = table->readers.count;
     struct kernel **list = arena_copy(f->arena, table->readers.data, readers * sizeof *list, 16);
     size_t done = 0;

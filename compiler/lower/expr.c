@@ -184,22 +184,53 @@ int expr_cost(const struct expr *e)
     return cost;
 }
 
-/* A set of visited nodes: expressions are small (bounded by fusion), so a list is enough. */
-struct visited {
+/* A table of nodes, each with another one: hashed by address, which no result depends on. Most expressions are small, and need no
+ * memory but this. */
+struct node_table {
     struct arena arena;
-    VEC(const struct expr *) seen;
+    struct node_slot {
+        const struct expr *from, *to;
+    } few[32], *slots;
+    size_t count, slot_count; /* a power of two; at least half of them are empty */
 };
 
-static bool visit_once(struct visited *v, const struct expr *e)
+static struct node_slot *find_slot(struct node_table *t, const struct expr *e)
 {
-    for (size_t i = 0; i < v->seen.count; i++)
-        if (v->seen.data[i] == e)
-            return false;
-    vec_push(&v->arena, &v->seen, e);
+    size_t at = (size_t)((uint64_t)(uintptr_t)e * 0x9e3779b97f4a7c15u >> 32);
+    if (!t->slots) {
+        t->slots = t->few;
+        t->slot_count = sizeof t->few / sizeof *t->few;
+    }
+    while (t->slots[at &= t->slot_count - 1].from && t->slots[at].from != e)
+        at++;
+    return &t->slots[at];
+}
+
+/* Only what is not there yet. */
+static void add_slot(struct node_table *t, const struct expr *from, const struct expr *to)
+{
+    if (2 * (t->count + 1) > t->slot_count && t->slots) {
+        struct node_slot *old = t->slots;
+        const size_t old_count = t->slot_count;
+        t->slot_count *= 2;
+        t->slots = arena_array(&t->arena, struct node_slot, t->slot_count);
+        for (size_t i = 0; i < old_count; i++)
+            if (old[i].from)
+                *find_slot(t, old[i].from) = old[i];
+    }
+    *find_slot(t, from) = (struct node_slot){from, to};
+    t->count++;
+}
+
+static bool visit_once(struct node_table *t, const struct expr *e)
+{
+    if (find_slot(t, e)->from)
+        return false;
+    add_slot(t, e, e);
     return true;
 }
 
-static void each_load(struct visited *v, const struct expr *e, void (*f)(const struct access *, void *), void *data)
+static void each_load(struct node_table *v, const struct expr *e, void (*f)(const struct access *, void *), void *data)
 {
     if (!visit_once(v, e))
         return;
@@ -214,14 +245,14 @@ static void each_load(struct visited *v, const struct expr *e, void (*f)(const s
 
 void expr_each_load(const struct expr *e, void (*f)(const struct access *access, void *data), void *data)
 {
-    struct visited v = {0};
+    struct node_table v = {0};
     each_load(&v, e, f, data);
     arena_free(&v.arena);
 }
 
 bool expr_any(const struct expr *e, bool (*f)(const struct expr *e, void *data), void *data)
 {
-    struct visited v = {0};
+    struct node_table v = {0};
     VEC(const struct expr *) open = {0};
     bool found = false;
     vec_push(&v.arena, &open, e);
@@ -276,9 +307,7 @@ bool expr_same_node(const struct expr *a, const struct expr *b)
 
 struct substitution {
     const struct expr_map *map;
-    struct arena scratch;
-    VEC(const struct expr *) from;
-    VEC(const struct expr *) to;
+    struct node_table done;
 };
 
 static const struct expr *substitute(struct substitution *s, const struct expr *e);
@@ -312,12 +341,11 @@ static const struct expr *rebuild(struct substitution *s, const struct expr *e)
 
 static const struct expr *substitute(struct substitution *s, const struct expr *e)
 {
-    for (size_t i = 0; i < s->from.count; i++)
-        if (s->from.data[i] == e)
-            return s->to.data[i];
+    const struct node_slot *known = find_slot(&s->done, e);
+    if (known->from)
+        return known->to;
     const struct expr *by = rebuild(s, e);
-    vec_push(&s->scratch, &s->from, e);
-    vec_push(&s->scratch, &s->to, by);
+    add_slot(&s->done, e, by);
     return by;
 }
 
@@ -325,6 +353,6 @@ const struct expr *expr_substitute(const struct expr_map *m, const struct expr *
 {
     struct substitution s = {.map = m};
     const struct expr *by = substitute(&s, e);
-    arena_free(&s.scratch);
+    arena_free(&s.done.arena);
     return by;
 }

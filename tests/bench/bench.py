@@ -5,6 +5,7 @@ usage: bench.py STEPC FOLDER [options]      FOLDER: where everything is built
 """
 import argparse
 import json
+import json
 import os
 import platform
 import re
@@ -153,17 +154,10 @@ class Build:
              '-o', stem)
         return stem
 
-    def plan(self):
-        """Of entry step: arena bytes, lower bound, and (flops, bytes) of each kernel by its number."""
-        step = self.inspect()['entries'][0]
-        kernels = {k['index']: (k['flops'], k['bytes_read'] + k['bytes_written']) for k in step['kernels']}
-        return step['arena_bytes'], step['arena_lower_bound'], kernels
-
-    def state_bytes(self):
-        return self.inspect()['memory']['state_bytes']
-
     def inspect(self):
-        return json.loads(output(self.stepc, 'inspect', self.model, '--entries', 'step', '--json', '-'))
+        """What stepc says of entry step: a dictionary, see docs/inspect.md."""
+        text = output(self.stepc, 'inspect', self.model, '--entries', 'step', '--json', '-')
+        return json.loads(text)
 
 
 # ---- servers ----------------------------------------------------------------------------------------------------------
@@ -243,7 +237,7 @@ class Result:
 
 def moved_bytes(build):
     """Bytes that a step cannot avoid to move: every variable is read and written, every input read."""
-    return 2 * build.state_bytes() + workloads.input_bytes(build.workload)
+    return 2 * build.inspect()['memory']['state_bytes'] + workloads.input_bytes(build.workload)
 
 
 def measure(build, programs, peak, rounds, target, with_torch=True):
@@ -294,7 +288,6 @@ def add_rows(table, workload, programs, result):
 
 
 def run_workloads(options, chosen, peak):
-    lines = []
     table, memory, speed = Table(*HEAD), Table('workload', 'arena bytes', 'lower bound', 'ratio', 'state bytes', 'Mflop', 'bytes moved'), \
         Table('workload', 'stepc compile, s', 'emitted kB', 'gcc -O3, s', 'clang -O3, s')
     for workload in chosen:
@@ -307,14 +300,15 @@ def run_workloads(options, chosen, peak):
         add_rows(table, workload, programs, result)
         print('\n'.join(one.lines()), flush=True)
         print(f'peak {result.peak:.1f} GFLOP/s ({result.peak_name}), {result.bandwidth:.1f} GB/s\n', flush=True)
-        arena, bound, _ = build.plan()
-        memory.add(workload.title, arena, bound, f'{arena / max(bound, 1):.3f}', build.state_bytes(), f'{result.flops / 1e6:.2f}', result.bytes)
+        report = build.inspect()
+        arena, bound = (report['entries'][0][key] for key in ('arena_bytes', 'arena_lower_bound'))
+        memory.add(workload.title, arena, bound, f'{arena / max(bound, 1):.3f}', report['memory']['state_bytes'], f'{result.flops / 1e6:.2f}',
+                   result.bytes)
         speed.add(workload.title, f'{build.stepc_seconds[""]:.3f}', os.path.getsize(build.emitted['']) // 1000,
                   f'{build.cc_seconds["gcc"]:.2f}', f'{build.cc_seconds["clang"]:.2f}')
-    lines += ['## Training step', '', *table.lines(), '', f'Peak: {result.peak:.1f} GFLOP/s ({result.peak_name}).', '',
-              '## Memory', '', *memory.lines(), '', '## Compile speed', '', 'CPU time.', '', *speed.lines()]
     print('\n'.join([*memory.lines(), '', *speed.lines()]), flush=True)
-    return lines
+    return {'Training step': [f'Peak: {result.peak:.1f} GFLOP/s ({result.peak_name}).', '', *table.lines()], 'Memory': memory.lines(),
+            'Compile speed': ['CPU time.', '', *speed.lines()]}
 
 
 # ---- further shapes ---------------------------------------------------------------------------------------------------
@@ -342,19 +336,20 @@ def run_shapes(options, chosen, peak):
         progress(f'{workload.name}: {own[0]:.2f} {own[1]:.2f} x limit, {beside[0]:.2f} {beside[1]:.2f} x sibling')
     progress('')
     print('\n'.join(table.lines()))
-    return ['## Other shapes', '', *table.lines()]
+    return {'Other shapes': table.lines()}
 
 
 # ---- profile ----------------------------------------------------------------------------------------------------------
 
 
 def run_profile(options, chosen, peak):
-    lines = []
+    sections = {}
     for workload in chosen:
         progress(f'{workload.name}: building')
         build = Build(options.stepc, options.folder, workload)
-        _, _, kernels = build.plan()
-        working_set = build.state_bytes() + build.plan()[0] + workloads.input_bytes(workload)
+        report = build.inspect()
+        kernels = {k['index']: (k['flops'], k['bytes_read'] + k['bytes_written']) for k in report['entries'][0]['kernels']}
+        working_set = report['memory']['ram_bytes'] + workloads.input_bytes(workload)
         bandwidth = f'bandwidth {working_set}'
         times, names = {}, {}
         for variant in variants(options.stepc, True):
@@ -390,8 +385,8 @@ def run_profile(options, chosen, peak):
         title = f'{workload.title}: gcc {milliseconds(total["gcc"])} ms, clang {milliseconds(total["clang"])} ms ' \
                 f'(peak {rate:.0f} GFLOP/s, {bytes_rate:.0f} GB/s over {working_set // 1000} kB)'
         print('\n'.join([title, *table.lines(), '']), flush=True)
-        lines += [f'## {title}', '', *table.lines(), '']
-    return lines
+        sections['Kernels of ' + workload.title] = [title.partition(': ')[2] + '.', '', *table.lines()]
+    return sections
 
 
 # ---- the compiler itself ----------------------------------------------------------------------------------------------
@@ -432,7 +427,26 @@ def run_scaling(options):
                   f'{seconds[nodes] / seconds[CHAINS[0]]:.1f}')
     progress('')
     print('\n'.join(table.lines()))
-    return ['## Compile speed of a chain of elementwise nodes', '', 'CPU time of the training model.', '', *table.lines()]
+    return {'Compile speed of a chain of elementwise nodes': ['CPU time for the training model.', '', *table.lines()]}
+
+
+# ---- results.md -------------------------------------------------------------------------------------------------------
+
+
+def write_results(sections):
+    """Replaces these sections, {title: lines}, of results.md, and keeps the others."""
+    path, kept = os.path.join(HERE, 'results.md'), {}
+    if os.path.exists(path):
+        with open(path) as file:
+            for section in file.read().split('\n## ')[1:]:
+                title, _, body = section.partition('\n')
+                kept[title] = body.strip('\n').split('\n')
+    for title, lines in sections.items():
+        kept[title] = [machine() + '.', '', *lines]
+    with open(path, 'w') as file:
+        file.write('# Results\n\nWritten by `tests/bench/run --write`, a section at a time; [README.md](README.md) says what is measured how.\n')
+        for title, lines in kept.items():
+            file.write(f'\n## {title}\n\n' + '\n'.join(lines) + '\n')
 
 
 # ---- main -------------------------------------------------------------------------------------------------------------
@@ -447,7 +461,7 @@ def main():
     parser.add_argument('--profile', action='store_true', help='time of each kernel instead')
     parser.add_argument('--shapes', action='store_true', help='further shapes of the same kinds instead')
     parser.add_argument('--scaling', action='store_true', help='only the speed of stepc compile on long chains')
-    parser.add_argument('--write', action='store_true', help='write what is printed to tests/bench/results.md')
+    parser.add_argument('--write', action='store_true', help='also write the tables to tests/bench/results.md, in the place of the same ones there')
     options = parser.parse_args()
     options.rounds, options.sample = (9, 15) if options.quick else (25, 40)
     os.makedirs(options.folder, exist_ok=True)
@@ -458,22 +472,17 @@ def main():
         parser.error(f'--only {unknown[0]}: not among {", ".join(w.name for w in table)}')
     chosen = [w for w in table if w.name in names]
     print(machine() + '\n', flush=True)
-    lines = ['# Results', '', 'Written by `tests/bench/run --write`.', '', machine() + '.', '']
     peak = Peak(build_peak(options.folder))
     if options.scaling:
-        run_scaling(options)
-        return
-    if options.profile:
-        run_profile(options, chosen, peak)
-        return
-    if options.shapes:
-        run_shapes(options, chosen, peak)
-        return
-    lines += run_workloads(options, chosen, peak)
+        sections = run_scaling(options)
+    elif options.profile:
+        sections = run_profile(options, chosen, peak)
+    elif options.shapes:
+        sections = run_shapes(options, chosen, peak)
+    else:
+        sections = run_workloads(options, chosen, peak)
     if options.write:
-        lines += ['', *run_scaling(options), '', *run_shapes(options, workloads.SHAPES, peak)]
-        with open(os.path.join(HERE, 'results.md'), 'w') as file:
-            file.write('\n'.join(lines) + '\n')
+        write_results(sections)
 
 
 main()
