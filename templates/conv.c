@@ -50,34 +50,47 @@ static inline void HOLE finish_weight(int o, int k, T sum)
 
 /* ---- the image ------------------------------------------------------------------------------------------------------ */
 
-/* One line of phase `phase`: to[j] = from[j * SW + phase - PAD_W], zero outside. */
-static inline void fill_line(T *restrict to, const T *restrict from, const int phase)
+/* Column j of all phases of a line: phase c has from[j * SW + c - PAD_W], zero outside. */
+static inline void fill_edge(T *restrict to, const T *restrict from, const int j)
 {
-    const int skipped = PAD_W - phase > 0 ? (PAD_W - phase + SW - 1) / SW : 0;
-    const int end = W - 1 + PAD_W - phase >= 0 ? (W - 1 + PAD_W - phase) / SW + 1 : 0;
-    const int first = skipped < QW ? skipped : QW, last = end < first ? first : end < QW ? end : QW;
+    for (int c = 0; c < PW; c++) {
+        const int x = j * SW + c - PAD_W;
+        to[c * (QD * QH * QW) + j] = x >= 0 && x < W ? from[x] : (T)0;
+    }
+}
+
+/* One line of all phases. */
+static inline void fill_line(T *restrict to, const T *restrict from)
+{
+    const int before = PAD_W > 0 ? (PAD_W + SW - 1) / SW : 0, inside = W - PW + PAD_W >= 0 ? (W - PW + PAD_W) / SW + 1 : 0;
+    const int first = before < QW ? before : QW, last = inside < first ? first : inside < QW ? inside : QW;
     for (int j = 0; j < first; j++)
-        to[j] = (T)0;
-    for (int j = first; j < last; j++)
-        to[j] = from[j * SW + phase - PAD_W];
+        fill_edge(to, from, j);
+    for (int j = first; j < last; j++) {
+        STEPC_UNROLL
+        for (int c = 0; c < PW; c++)
+            to[c * (QD * QH * QW) + j] = from[j * SW + c - PAD_W];
+    }
     for (int j = last; j < QW; j++)
-        to[j] = (T)0;
+        fill_edge(to, from, j);
 }
 
 static inline void zero_line(T *restrict to)
 {
-    for (int j = 0; j < QW; j++)
-        to[j] = (T)0;
+    for (int c = 0; c < PW; c++) {
+        for (int j = 0; j < QW; j++)
+            to[c * (QD * QH * QW) + j] = (T)0;
+    }
 }
 
-/* All lines of a channel of phase (a,b,c). */
-static inline void fill_phase(T *restrict to, const T *restrict from, const int a, const int b, const int c)
+/* All lines of a channel of the phases (a,b,..). */
+static inline void fill_phases(T *restrict to, const T *restrict from, const int a, const int b)
 {
     for (int i = 0; i < QD; i++) {
         for (int j = 0; j < QH; j++) {
             const int z = i * SD + a - PAD_D, y = j * SH + b - PAD_H;
             if (z >= 0 && z < D && y >= 0 && y < H)
-                fill_line(to + (i * QH + j) * QW, from + (z * H + y) * W, c);
+                fill_line(to + (i * QH + j) * QW, from + (z * H + y) * W);
             else
                 zero_line(to + (i * QH + j) * QW);
         }
@@ -87,9 +100,8 @@ static inline void fill_phase(T *restrict to, const T *restrict from, const int 
 static inline void fill_image(T *restrict image, const T *restrict from)
 {
     for (int k = 0; k < CHANNELS; k++) {
-        for (int p = 0; p < PD * PH * PW; p++)
-            fill_phase(image + (k * (PD * PH * PW) + p) * (QD * QH * QW), from + k * (D * H * W), p / (PH * PW),
-                       p / PW % PH, p % PW);
+        for (int p = 0; p < PD * PH; p++)
+            fill_phases(image + (k * (PD * PH) + p) * (PW * QD * QH * QW), from + k * (D * H * W), p / PH, p % PH);
     }
 }
 
@@ -108,11 +120,11 @@ static STEPC_INLINE void windows(const int rows, const int taps_count, T *restri
 {
     for (int q = 0; q < (((OD - 1) * QH + OH - 1) * QW + OW) / WINDOW_COLUMNS * WINDOW_COLUMNS; q += WINDOW_COLUMNS)
         window_tile(rows, VECTORS, CHANNELS, taps_count, flat + q, flat_step, w, w_row, w_channel, w_tap, image + q,
-                    PD * PH * PW * QD * QH * QW, at);
+                    PD * PH * PW * QD * QH * QW, WINDOW_LANES, at);
     if ((((OD - 1) * QH + OH - 1) * QW + OW) % WINDOW_COLUMNS > 0) {
         const int q = (((OD - 1) * QH + OH - 1) * QW + OW) / WINDOW_COLUMNS * WINDOW_COLUMNS;
         window_tile(rows, (((OD - 1) * QH + OH - 1) * QW + OW) % WINDOW_COLUMNS > WINDOW_LANES ? VECTORS : 1, CHANNELS, taps_count,
-                    flat + q, flat_step, w, w_row, w_channel, w_tap, image + q, PD * PH * PW * QD * QH * QW, at);
+                    flat + q, flat_step, w, w_row, w_channel, w_tap, image + q, PD * PH * PW * QD * QH * QW, WINDOW_LANES, at);
     }
 }
 
@@ -128,6 +140,43 @@ static STEPC_INLINE void windows_of_one(const int taps_count, T *restrict flat, 
         window_line(((((OD - 1) * QH + OH - 1) * QW + OW) % LINE_COLUMNS + WINDOW_LANES - 1) / WINDOW_LANES, CHANNELS, taps_count,
                     flat + q, w, w_channel, w_tap, image + q, PD * PH * PW * QD * QH * QW, at);
     }
+}
+
+/* ---- lines of whole vectors ------------------------------------------------------------------------------------------- */
+
+/* Where vector i of the windows lies in the image. */
+static inline int place_of(const int i)
+{
+    const int line = i / LINE_OF_VECTORS(OW);
+    return (line / OH * QH + line % OH) * QW + i % LINE_OF_VECTORS(OW) * WINDOW_LANES;
+}
+
+/* Rows o .. of the vectors i .., finished straight away. */
+static STEPC_INLINE void finish_vectors(const int rows, const int vectors, const int taps_count, const int n, const int o, const int i,
+                                        const T *restrict w, const int w_row, const int w_channel, const int w_tap,
+                                        const T *restrict image, const int32_t *restrict at)
+{
+    T sum[TILE_ROWS * WINDOW_COLUMNS];
+    window_tile(rows, vectors, CHANNELS, taps_count, sum, WINDOW_COLUMNS, w, w_row, w_channel, w_tap, image + place_of(i),
+                PD * PH * PW * QD * QH * QW, vectors > 1 ? place_of(i + 1) - place_of(i) : 0, at);
+    for (int r = 0; r < rows; r++) {
+        STEPC_LANE_LOOP
+        for (int l = 0; l < vectors * WINDOW_LANES; l++) {
+            const T v = sum[r * WINDOW_COLUMNS + l];
+            finish(n, o + r, i * WINDOW_LANES + l, v);
+        }
+    }
+}
+
+static STEPC_INLINE void finish_lines(const int rows, const int taps_count, const int n, const int o, const T *restrict w,
+                                      const int w_row, const int w_channel, const int w_tap, const T *restrict image,
+                                      const int32_t *restrict at)
+{
+    const int vectors = OD * OH * LINE_OF_VECTORS(OW);
+    for (int i = 0; i < vectors - vectors % VECTORS; i += VECTORS)
+        finish_vectors(rows, VECTORS, taps_count, n, o, i, w, w_row, w_channel, w_tap, image, at);
+    if (vectors % VECTORS > 0)
+        finish_vectors(rows, 1, taps_count, n, o, vectors - vectors % VECTORS, w, w_row, w_channel, w_tap, image, at);
 }
 
 /* ---- conv ----------------------------------------------------------------------------------------------------------- */
@@ -148,6 +197,10 @@ static STEPC_INLINE void finish_row(const int n, const int o, const T *restrict 
 static STEPC_INLINE void conv_rows(const int rows, const int n, const int o, T *restrict flat, const T *restrict weights,
                                    const T *restrict image, const int32_t *restrict at)
 {
+    if (WHOLE_VECTORS(ROWS, OW)) {
+        finish_lines(rows, TAPS, n, o, weights + o * (CHANNELS * TAPS), CHANNELS * TAPS, TAPS, 1, image, at);
+        return;
+    }
     if (ROWS == 1)
         windows_of_one(TAPS, flat, weights + o * (CHANNELS * TAPS), TAPS, 1, image, at);
     else
@@ -173,15 +226,23 @@ KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t 
 
 /* ---- conv_grad_input ------------------------------------------------------------------------------------------------ */
 
-/* to[o,t,c] = w[o,c,t], t in the order of phases */
+/* to[c / PART_ROWS(ROWS), o, t, c % PART_ROWS(ROWS)] = w[o,c,t], t in the order of phases */
 static inline void pack_weights(T *restrict to, const T *restrict w, const int32_t *restrict order)
 {
-    for (int o = 0; o < CHANNELS; o++) {
-        for (int t = 0; t < TAPS; t++) {
-            for (int c = 0; c < ROWS; c++)
-                to[(o * TAPS + t) * ROWS + c] = w[(o * ROWS + c) * TAPS + order[t]];
+    for (int first = 0; first < ROWS; first += PART_ROWS(ROWS)) {
+        for (int o = 0; o < CHANNELS; o++) {
+            for (int t = 0; t < TAPS; t++) {
+                for (int c = first; c < first + PART_ROWS(ROWS) && c < ROWS; c++)
+                    to[first * (CHANNELS * TAPS) + (o * TAPS + t) * PART_ROWS(ROWS) + c - first] = w[(o * ROWS + c) * TAPS + order[t]];
+            }
         }
     }
+}
+
+/* The window of a phase that comes first, where all phases have equally many. */
+static inline int first_window(const int low, const int phase, const int size, const int stride)
+{
+    return size % stride == 0 && low + phase < 0;
 }
 
 /* A line of dx from those of its phases. */
@@ -190,7 +251,7 @@ static inline void merge_line(T *restrict line, const T *restrict phases)
     for (int j = 0; j < OW; j++) {
         STEPC_UNROLL
         for (int c = 0; c < TW; c++)
-            line[j * TW + c] = phases[c * FLAT_STEP + j];
+            line[(j + first_window(LOW_W, c, XW, TW)) * TW + c] = phases[c * FLAT_STEP + j];
     }
 }
 
@@ -203,13 +264,20 @@ static STEPC_INLINE void finish_line(const int n, const int channel, const int f
     }
 }
 
-/* A channel of dx: line y is window (y - LOW_H) / TH of phase (y - LOW_H) % TH, and so on. */
+/* Window of element x. */
+static inline int window_of(const int x, const int low, const int size, const int stride)
+{
+    return (x - low) / stride - first_window(low, (x - low) % stride, size, stride);
+}
+
+/* A channel of dx. */
 static STEPC_INLINE void finish_channel(const int n, const int channel, const T *restrict flat, T *restrict line)
 {
+    const int width = WHOLE_VECTORS(ROWS, OW) ? OW : QW, height = WHOLE_VECTORS(ROWS, OW) ? OH : QH;
     for (int z = 0; z < XD; z++) {
         for (int y = 0; y < XH; y++) {
             const T *const phases = flat + ((z - LOW_D) % TD * TH + (y - LOW_H) % TH) * (TW * FLAT_STEP) +
-                                    ((z - LOW_D) / TD * QH + (y - LOW_H) / TH) * QW;
+                                    (window_of(z, LOW_D, XD, TD) * height + window_of(y, LOW_H, XH, TH)) * width;
             if (TW == 1) {
                 finish_line(n, channel, (z * XH + y) * XW, phases);
             } else {
@@ -230,39 +298,67 @@ static STEPC_INLINE void zero_phase(const int rows, T *restrict flat)
     }
 }
 
-static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int channel, const int c, T *restrict flat,
-                                         const T *restrict packed, const T *restrict image, const int32_t *restrict taps)
+/* The same windows side by side, without gaps. */
+static STEPC_INLINE void vectors_of_lines(const int rows, const int count, T *restrict flat, const T *restrict packed,
+                                          const T *restrict image, const int32_t *restrict at)
 {
+    const int vectors = OD * OH * LINE_OF_VECTORS(OW);
+    for (int i = 0; i < vectors - vectors % VECTORS; i += VECTORS)
+        window_tile(rows, VECTORS, CHANNELS, count, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, 1,
+                    TAPS * PART_ROWS(ROWS), PART_ROWS(ROWS), image + place_of(i), QD * QH * QW,
+                    VECTORS > 1 ? place_of(i + 1) - place_of(i) : 0, at);
+    if (vectors % VECTORS > 0) {
+        const int i = vectors - vectors % VECTORS;
+        window_tile(rows, 1, CHANNELS, count, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, 1, TAPS * PART_ROWS(ROWS),
+                    PART_ROWS(ROWS), image + place_of(i), QD * QH * QW, 0, at);
+    }
+}
+
+/* All windows of a phase. */
+static STEPC_INLINE void phase_windows(const int rows, const int count, T *restrict flat, const T *restrict packed,
+                                       const T *restrict image, const int32_t *restrict at)
+{
+    if (ROWS == 1)
+        windows_of_one(count, flat, packed, TAPS, 1, image, at);
+    else if (count == 0)
+        zero_phase(rows, flat);
+    else if (WHOLE_VECTORS(ROWS, OW))
+        vectors_of_lines(rows, count, flat, packed, image, at);
+    else
+        windows(rows, count, flat, TD * TH * TW * FLAT_STEP, packed, 1, TAPS * PART_ROWS(ROWS), PART_ROWS(ROWS), image, at);
+}
+
+static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int channel, T *restrict flat, const T *restrict packed,
+                                         const T *restrict image, const int32_t *restrict taps)
+{
+    if (TD * TH * TW == 1 && WHOLE_VECTORS(ROWS, OW)) {
+        finish_lines(rows, TAPS, n, channel, packed, 1, TAPS * PART_ROWS(ROWS), PART_ROWS(ROWS), image, taps);
+        return;
+    }
     for (int p = 0; p < TD * TH * TW; p++) {
         const int from = taps[2 * TAPS + p], count = taps[2 * TAPS + p + 1] - from;
-        if (ROWS == 1)
-            windows_of_one(count, flat + p * FLAT_STEP, packed + from, TAPS, 1, image, taps + from);
-        else if (count > 0)
-            windows(rows, count, flat + p * FLAT_STEP, TD * TH * TW * FLAT_STEP, packed + from * ROWS + c, 1, TAPS * ROWS, ROWS,
-                    image, taps + from);
-        else
-            zero_phase(rows, flat + p * FLAT_STEP);
+        const int z = first_window(LOW_D, p / (TH * TW), XD, TD), y = first_window(LOW_H, p / TW % TH, XH, TH);
+        phase_windows(rows, count, flat + p * FLAT_STEP, packed + from * PART_ROWS(ROWS),
+                      image + (z * QH + y) * QW + first_window(LOW_W, p % TW, XW, TW), taps + from);
     }
     for (int i = 0; i < rows; i++)
         finish_channel(n, channel + i, flat + i * (TD * TH * TW * FLAT_STEP), flat + rows * (TD * TH * TW * FLAT_STEP));
-    if (ROWS == 1)
-        (void)c;
 }
 
 KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
 {
     T *const packed = scratch + (CHANNELS * QD * QH * QW + SLACK);
-    T *const flat = packed + CHANNELS * TAPS * ROWS;
+    T *const flat = packed + CHANNELS * TAPS * ((ROWS + PART_ROWS(ROWS) - 1) / PART_ROWS(ROWS) * PART_ROWS(ROWS));
     zero_slack(scratch + CHANNELS * QD * QH * QW);
     for (int g = 0; g < G; g++) {
         pack_weights(packed, w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
         for (int n = 0; n < N; n++) {
             fill_image(scratch, dy + (n * G + g) * (CHANNELS * D * H * W));
             for (int c = 0; c < ROWS - LAST_ROWS(ROWS); c += PART_ROWS(ROWS))
-                grad_input_rows(PART_ROWS(ROWS), n, g * ROWS + c, c, flat, packed, scratch, taps);
+                grad_input_rows(PART_ROWS(ROWS), n, g * ROWS + c, flat, packed + c * (CHANNELS * TAPS), scratch, taps);
             if (LAST_ROWS(ROWS) > 0)
-                grad_input_rows(LAST_ROWS(ROWS), n, g * ROWS + ROWS - LAST_ROWS(ROWS), ROWS - LAST_ROWS(ROWS), flat, packed,
-                                scratch, taps);
+                grad_input_rows(LAST_ROWS(ROWS), n, g * ROWS + ROWS - LAST_ROWS(ROWS), flat,
+                                packed + (ROWS - LAST_ROWS(ROWS)) * (CHANNELS * TAPS), scratch, taps);
         }
     }
 }

@@ -16,5 +16,8 @@ typedef float window_vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(si
 #define WINDOW_LANES 4
 #endif
 #define WINDOW_COLUMNS (VECTORS * WINDOW_LANES)
+/* Are lines of `columns` whole vectors, for several rows? Their tiles go from line to line; others run over the gaps. */
+#define WHOLE_VECTORS(rows, columns) ((rows) > 1 && (columns) % WINDOW_LANES == 0)
+#define LINE_OF_VECTORS(columns) ((columns) >= WINDOW_LANES ? (columns) / WINDOW_LANES : 1)
 
 #endif

@@ -9,11 +9,12 @@
 
 #if STEPC_FORM == 2
 
-/* to[rows, vectors * WINDOW_LANES] = the sum over c and t of w[row, c, t] * image[c, at[t] + column] */
+/* to[rows, vectors * WINDOW_LANES] = the sum over c and t of w[row, c, t] * image[c, at[t] + column]; the second vector's columns begin
+ * `next` behind those of the first */
 static STEPC_INLINE void window_tile(const int rows, const int vectors, const int channels, const int taps,
                                      float *restrict to, const int to_step, const float *restrict w, const int w_row,
                                      const int w_channel, const int w_tap, const float *restrict image,
-                                     const int image_channel, const int32_t *restrict at)
+                                     const int image_channel, const int next, const int32_t *restrict at)
 {
     window_vec acc[16];
     STEPC_UNROLL
@@ -26,7 +27,7 @@ static STEPC_INLINE void window_tile(const int rows, const int vectors, const in
             window_vec x[VECTORS];
             STEPC_UNROLL
             for (int v = 0; v < vectors; v++)
-                x[v] = *(const window_vec_at *)(b + v * WINDOW_LANES);
+                x[v] = *(const window_vec_at *)(b + v * next);
             STEPC_UNROLL
             for (int i = 0; i < rows; i++) {
                 const float s = a[i * w_row];
@@ -50,12 +51,12 @@ static STEPC_INLINE void window_tile(const int rows, const int vectors, const in
 static STEPC_INLINE void window_tile(const int rows, const int vectors, const int channels, const int taps,
                                      float *restrict to, const int to_step, const float *restrict w, const int w_row,
                                      const int w_channel, const int w_tap, const float *restrict image,
-                                     const int image_channel, const int32_t *restrict at)
+                                     const int image_channel, const int next, const int32_t *restrict at)
 {
     float c0[WINDOW_LANES] = {0}, c1[WINDOW_LANES] = {0}, c2[WINDOW_LANES] = {0}, c3[WINDOW_LANES] = {0};
     float c4[WINDOW_LANES] = {0}, c5[WINDOW_LANES] = {0}, c6[WINDOW_LANES] = {0}, c7[WINDOW_LANES] = {0};
     const int last = (rows - 1) * w_row;
-    (void)vectors;
+    (void)vectors, (void)next;
     for (int c = 0; c < channels; c++) {
         for (int t = 0; t < taps; t++) {
             const float *const b = image + c * image_channel + at[t];
@@ -100,12 +101,12 @@ static STEPC_INLINE void window_tile(const int rows, const int vectors, const in
 static STEPC_KERNEL void window_tile(const int rows, const int vectors, const int channels, const int taps,
                                      float *restrict to, const int to_step, const float *restrict w, const int w_row,
                                      const int w_channel, const int w_tap, const float *restrict image,
-                                     const int image_channel, const int32_t *restrict at)
+                                     const int image_channel, const int next, const int32_t *restrict at)
 {
     float c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
     float c20 = 0, c21 = 0, c22 = 0, c23 = 0, c30 = 0, c31 = 0, c32 = 0, c33 = 0;
     const int row1 = rows > 1 ? w_row : 0, row2 = rows > 2 ? 2 * w_row : 0, row3 = rows > 3 ? 3 * w_row : 0;
-    (void)vectors;
+    (void)vectors, (void)next;
     for (int c = 0; c < channels; c++) {
         const float *a = w + c * w_channel;
         for (int t = 0; t < taps; t++) {

@@ -5,6 +5,7 @@
 #define SLACK 32      /* elements that a vector may read behind its operand: two of 16 */
 #define FLAT_UNIT 32  /* windows that a tile computes at a time, at most */
 #define ROWS_MOST 8   /* rows of a tile, at most */
+#define IMAGE_MOST 32768 /* elements of an image that stays near */
 #define LANES_MOST 16 /* channels of a vector, at most */
 
 static const char *const axis_letters = "DHW";
@@ -161,7 +162,8 @@ static struct image_axis axis_of_dy(const struct window_axis *w)
 {
     const int64_t reach = (w->size - 1) * w->dilation / w->stride, first = w->pad_begin / w->stride;
     const int64_t windows = (w->in - 1 + w->pad_begin) / w->stride - first + 1;
-    return (struct image_axis){.size = w->out, .stride = 1, .pad = reach - first, .phases = 1, .length = windows + reach, .windows = windows};
+    return (struct image_axis){.size = w->out, .stride = 1, .pad = reach - first, .phases = 1, .length = windows + reach,
+                               .windows = w->in % w->stride == 0 ? w->in / w->stride : windows};
 }
 
 /* Distances, positions of the window in the order of phases, then where each phase begins. */
@@ -216,7 +218,7 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     bind_table(c, table, count);
     const int64_t phases = v->window.axis[0].stride * v->window.axis[1].stride * v->window.axis[2].stride;
     const int64_t line = a[2].windows * v->window.axis[2].stride;
-    lower_template_scratch(c, "scratch", v->o * image_channel(a) + slack + v->o * v->c * window_size(&v->window) +
+    lower_template_scratch(c, "scratch", v->o * image_channel(a) + slack + v->o * (v->c + ROWS_MOST - 1) * window_size(&v->window) +
                                              flat_rows(v->c) * phases * flat_step(a) + line);
 }
 
@@ -292,15 +294,32 @@ static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *
 
 /* ---- matrix products ------------------------------------------------------------------------------------------------ */
 
-/* Windows of one element that meet every element once, in one group. */
-static bool is_product(const struct conv *v)
+/* Windows of one element that meet every element once. */
+static bool is_pointwise(const struct conv *v)
 {
     for (int i = 0; i < WINDOW_AXES; i++) {
         const struct window_axis *a = &v->window.axis[i];
         if (a->size != 1 || a->stride != 1 || a->pad_begin != 0 || a->pad_end != 0)
             return false;
     }
-    return v->groups == 1;
+    return true;
+}
+
+/* A matrix product, unless its rows would begin at any address: an image of them costs less than vectors that cross cache lines. */
+static bool is_product(const struct conv *v)
+{
+    const int64_t count = window_in_count(&v->window), channels = v->c > v->o ? v->c : v->o;
+    return is_pointwise(v) && v->groups == 1 && (count % LANES_MOST == 0 || count < LANES_MOST || channels * count > IMAGE_MOST);
+}
+
+/* Pointwise windows with all elements of a channel on one line. */
+static struct conv on_one_line(const struct conv *v)
+{
+    struct conv r = *v;
+    const int64_t count = window_in_count(&v->window);
+    for (int i = 0; i < WINDOW_AXES; i++)
+        r.window.axis[i].in = r.window.axis[i].out = i + 1 < WINDOW_AXES ? 1 : count;
+    return r;
 }
 
 /* y[n] = w x[n], dx[n] = w' dy[n] */
@@ -345,6 +364,9 @@ bool conv_lower(struct lower_ctx *c, const struct conv *v, enum conv_role result
         return lower_without_terms(c, loops, &to, finish);
     if (result != CONV_W && is_product(v))
         return lower_as_product(c, v, first, second, result == CONV_X, finish);
+    const struct conv line = on_one_line(v);
+    if (is_pointwise(v))
+        v = &line;
     lower_contiguous(c, first); /* copies, where needed, are kernels before this one */
     lower_contiguous(c, second);
     lower_kernel(c, NULL);
