@@ -3,8 +3,9 @@
  *
  * Each image (and group) is first copied into `image`: padded with zeros and, along an axis of stride S, sorted by its index
  * modulo S ("phases"), so that position t of the window lies taps[t] elements from the window's place whatever the stride, and
- * neighbouring windows are neighbours. Windows are then computed over whole lines of an image including its gaps, as one
- * long line `flat`, from which the outputs are taken: narrow images fill vectors, too.
+ * neighbouring windows are neighbours. Where a line of windows is a number of whole vectors, tiles go from line to line; else
+ * windows are computed over whole lines of an image including its gaps, as one long line `flat`, from which the outputs are
+ * taken: so narrow images fill vectors, too. Lines share the zeros between them.
  *
  *   conv              image of x; finish(n, o, p, sum)
  *   conv_grad_input   image of dy; one pass for each phase of dx; taps: distances, then window positions, in the order of phases,

@@ -314,7 +314,7 @@ static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, co
 static STEPC_INLINE void pack_transposed(float *restrict panel, const int width, const float *restrict b,
                                          const int b_step, const int columns, const int depth)
 {
-    const int blocked = STEPC_FORM == 2 ? depth - depth % 4 : 0;
+    const int blocked = STEPC_FORM == 2 && width % 4 == 0 ? depth - depth % 4 : 0; /* two doubles are no block */
 #if STEPC_FORM == 2
     for (int k = 0; k < blocked; k += 4) {
         int j = 0;
