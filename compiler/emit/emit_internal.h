@@ -61,6 +61,7 @@ struct kernel_param {
     const struct buffer *replaces; /* what is read there before the buffer takes its place, or NULL */
     const char *name;
     bool written, by_value, is_scratch;
+    bool is_local; /* no parameter: a variable that the body declares */
 };
 typedef VEC(struct kernel_param) kernel_params;
 
@@ -105,8 +106,10 @@ const char *c_type(enum dtype d);
 
 /* All stores of a part at the current point (values first, then writes). */
 void emit_stores(struct expr_scope *s, struct writer *w, const struct part *p);
-/* A loop nest with its reduction (kernel_loops.c). */
-void emit_loops(struct expr_scope *s, struct writer *w, const struct part *p);
+/* A loop nest with its reduction (kernel_loops.c), inside `rows` loops whose indices the scope has. */
+void emit_loops(struct expr_scope *s, struct writer *w, const struct part *p, int rows);
+/* Opens the loops that all parts of a kernel share; returns how many are to be closed. */
+int emit_open_rows(struct expr_scope *s, struct writer *w, const struct kernel *k);
 /* The body of a template kernel and, above it, the functions of its own (kernel_template.c). PLACEHOLDER stands for the name. */
 #define PLACEHOLDER "@NAME@"
 void emit_template_body(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before);

@@ -36,6 +36,20 @@ static bool is_replaced(const buffer_list *writes, const struct buffer *b)
     return false;
 }
 
+/* What one part of a kernel hands to the next in a variable. */
+static void add_locals(struct emission *e, const struct kernel *k, struct name_scope *names, kernel_params *params)
+{
+    static const char *const results[] = {
+        [REDUCE_NONE] = "row_value", [REDUCE_SUM] = "row_sum", [REDUCE_MAX] = "row_most", [REDUCE_MIN] = "row_least", [REDUCE_PROD] = "row_product"};
+    for (size_t i = 0; i < k->parts.count; i++)
+        for (size_t s = 0; s < k->parts.data[i].stores.count; s++) {
+            struct kernel_param p = {.buffer = k->parts.data[i].stores.data[s].to.buffer, .by_value = true, .is_local = true};
+            p.name = p.buffer->kind == BUFFER_LOCAL ? name_in(names, results[k->parts.data[i].reduce]) : NULL;
+            if (p.name)
+                vec_push(e->arena, params, p);
+        }
+}
+
 static kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names)
 {
     kernel_params params = {0};
@@ -48,8 +62,9 @@ static kernel_params find_params(struct emission *e, const struct kernel *k, str
         reserve_template_names(k, names);
     for (size_t i = 0; i < writes.count; i++) {
         struct kernel_param p = {.buffer = writes.data[i], .written = true};
+        const bool is_row = k->rows > 0 && contains(&reads, p.buffer) && p.buffer->kind == BUFFER_TEMP;
         p.replaces = contains(&reads, p.buffer->place_of) ? p.buffer->place_of : NULL;
-        p.name = name_in(names, p.replaces || contains(&reads, p.buffer) ? "w" : "y");
+        p.name = name_in(names, is_row ? "row" : p.replaces || contains(&reads, p.buffer) ? "w" : "y");
         vec_push(e->arena, &params, p);
     }
     for (size_t i = 0; i < reads.count; i++) {
@@ -62,6 +77,7 @@ static kernel_params find_params(struct emission *e, const struct kernel *k, str
             p.name = name_in(names, p.by_value ? "s" : "x");
         vec_push(e->arena, &params, p);
     }
+    add_locals(e, k, names, &params);
     if (k->scratch) {
         const struct kernel_param p = {.buffer = k->scratch, .name = k->scratch_param, .written = true, .is_scratch = true};
         vec_push(e->arena, &params, p);
@@ -96,17 +112,20 @@ static const char *body_text(struct emission *e, const struct kernel *k, const k
     if (k->tmpl) {
         emit_template_body(&s, &w, k, before);
     } else {
+        const int open = k->rows > 0 ? emit_open_rows(&s, &w, k) : 0;
         for (size_t p = 0; p < k->parts.count; p++) {
             struct expr_scope part = s; /* loop names may repeat from one nest to the next */
             part.declares = false;
             part.names = (struct name_scope){.taken = {.arena = e->arena}};
             for (size_t i = 0; i < s.names.taken.count; i++)
                 map_set(&part.names.taken, s.names.taken.entries[i].key, NULL);
-            emit_loops(&part, &w, &k->parts.data[p]);
+            emit_loops(&part, &w, &k->parts.data[p], k->rows);
             s.uses_random |= part.uses_random;
             if (part.declares)
                 s.names = part.names;
         }
+        for (int i = 0; i < open; i++)
+            write_close(&w, "");
     }
     *uses_random = s.uses_random;
     return strbuf_text(&w.text);
@@ -155,7 +174,7 @@ static const char *comment_text(struct emission *e, const struct kernel *k, cons
     strbuf_add(&b, ";");
     for (size_t i = 0; i < params->count; i++) {
         const struct kernel_param *p = &params->data[i];
-        if (p->is_scratch)
+        if (p->is_scratch || p->is_local)
             continue;
         strbuf_addf(&b, "%s %s is \"%s\"%s%s", i ? "," : "", p->name, p->buffer->name, p->buffer->shape.rank ? " " : "",
                     p->buffer->shape.rank ? shape_text(e->arena, &p->buffer->shape) : "");
@@ -170,7 +189,7 @@ static const char *unused_text(struct emission *e, const kernel_params *params, 
 {
     struct strbuf b = {.arena = e->arena};
     for (size_t i = 0; i < params->count; i++)
-        if (!text_names(body, params->data[i].name))
+        if (!params->data[i].is_local && !text_names(body, params->data[i].name))
             strbuf_addf(&b, "    (void)%s;\n", params->data[i].name);
     if (uses_random && !text_names(body, "seed"))
         strbuf_add(&b, "    (void)seed;\n");
@@ -197,7 +216,8 @@ static struct kernel_function *find_function(struct emission *e, const struct ke
     const char **declarations = arena_array(e->arena, const char *, params->count + 1 + e->kernel_counters.count);
     size_t count = 0;
     for (size_t i = 0; i < params->count; i++)
-        declarations[count++] = param_declaration(e->arena, &params->data[i]);
+        if (!params->data[i].is_local)
+            declarations[count++] = param_declaration(e->arena, &params->data[i]);
     if (*uses_random) {
         declarations[count++] = "const uint64_t seed";
         for (size_t i = 0; i < e->kernel_counters.count; i++)
@@ -314,8 +334,9 @@ struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, cons
     add_comment(e, f, comment_text(e, k, &params));
     struct strbuf text = {.arena = e->arena};
     strbuf_addf(&text, "%s(", f->name);
-    for (size_t i = 0; i < params.count; i++)
-        strbuf_addf(&text, "%s%s", i ? ", " : "", buffer_argument(e, params.data[i].buffer, params.data[i].by_value));
+    for (size_t i = 0, given = 0; i < params.count; i++)
+        if (!params.data[i].is_local)
+            strbuf_addf(&text, "%s%s", given++ ? ", " : "", buffer_argument(e, params.data[i].buffer, params.data[i].by_value));
     if (uses_random) {
         e->uses_random = true;
         strbuf_addf(&text, "%sseed", params.count ? ", " : "");

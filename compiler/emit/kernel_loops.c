@@ -51,8 +51,11 @@ void emit_stores(struct expr_scope *s, struct writer *w, const struct part *p)
             texts[i] = name;
         }
     }
-    for (size_t i = 0; i < count; i++)
-        write_line(w, "%s = %s;", access_text(s, &p->stores.data[i].to), texts[i]);
+    for (size_t i = 0; i < count; i++) {
+        const struct buffer *b = p->stores.data[i].to.buffer;
+        const char *declared = b->kind == BUFFER_LOCAL ? arena_printf(s->arena, "const %s ", c_type(b->dtype)) : "";
+        write_line(w, "%s%s = %s;", declared, access_text(s, &p->stores.data[i].to), texts[i]);
+    }
     s->locals.count = locals;
 }
 
@@ -89,6 +92,7 @@ struct nest {
     const struct part *p;
     const char *type; /* of loop variables */
     const char *lane;  /* index of the loops over lanes, which never stand in one another */
+    int rows; /* loops around the nest */
     int names_used;
     int open;
 };
@@ -264,7 +268,7 @@ static void write_lanes(struct nest *n, int tail)
     int64_t lanes = 1;
     while (lanes < LANES && lanes < count && (!any_order || count >= 2 * LANES))
         lanes *= 2;
-    for (int d = 0; d < tail; d++)
+    for (int d = n->rows; d < tail; d++)
         if (!p->reduced[d])
             open_loop(n, d);
     const char *type = c_type(element_type(p)), *start = neutral(n);
@@ -317,7 +321,7 @@ static void write_columns(struct nest *n, int v)
 {
     const struct part *p = n->p;
     const int64_t extent = p->extent[v], block = block_of(extent);
-    for (int d = 0; d < p->rank; d++)
+    for (int d = n->rows; d < p->rank; d++)
         if (!p->reduced[d] && d != v)
             open_loop(n, d);
     const char *base = NULL, *width = arena_printf(n->s->arena, "%" PRId64, block);
@@ -367,17 +371,25 @@ static bool is_empty(const struct part *p, bool reduced)
     return false;
 }
 
-void emit_loops(struct expr_scope *s, struct writer *w, const struct part *original)
+int emit_open_rows(struct expr_scope *s, struct writer *w, const struct kernel *k)
+{
+    struct nest n = {.s = s, .w = w, .p = &k->parts.data[0], .type = s->index_type};
+    for (int d = 0; d < k->rows; d++)
+        open_loop(&n, d);
+    return n.open;
+}
+
+void emit_loops(struct expr_scope *s, struct writer *w, const struct part *original, int rows)
 {
     struct part p = *original;
-    part_collapse(s->arena, &p);
-    struct nest n = {.s = s, .w = w, .p = &p, .type = s->index_type};
-    for (int d = 0; d < LOOP_MAX_DIMS; d++)
+    part_collapse(s->arena, &p, rows);
+    struct nest n = {.s = s, .w = w, .p = &p, .type = s->index_type, .rows = rows, .names_used = rows};
+    for (int d = rows; d < LOOP_MAX_DIMS; d++)
         s->index[d] = "0";
     if (is_empty(&p, false))
         return;
     if (p.reduce == REDUCE_NONE) {
-        for (int d = 0; d < p.rank; d++)
+        for (int d = rows; d < p.rank; d++)
             open_loop(&n, d);
         s->declares |= n.open == 0;
         emit_stores(s, w, &p);
@@ -386,12 +398,12 @@ void emit_loops(struct expr_scope *s, struct writer *w, const struct part *origi
     }
     n.lane = name_in(&s->names, "l");
     int tail = p.rank, last_kept = -1;
-    while (tail > 0 && (p.reduced[tail - 1] || !counts(&p, tail - 1)))
+    while (tail > rows && (p.reduced[tail - 1] || !counts(&p, tail - 1)))
         tail--;
     bool tail_counts = false;
     for (int d = tail; d < p.rank; d++)
         tail_counts |= p.reduced[d] && counts(&p, d);
-    for (int d = 0; d < p.rank; d++)
+    for (int d = rows; d < p.rank; d++)
         if (!p.reduced[d] && counts(&p, d))
             last_kept = d;
     if (tail_counts || last_kept < 0)

@@ -67,7 +67,8 @@ static const char *pointer_argument(struct emission *e, const struct buffer *b)
     case BUFFER_INPUT:
     case BUFFER_OUTPUT: return e->locals[b->id];
     case BUFFER_CONSTANT: return constant_array(e, b->constant, b->name);
-    case BUFFER_VARIABLE: break;
+    case BUFFER_VARIABLE:
+    case BUFFER_LOCAL: break;
     }
     UNREACHABLE("buffer kind %d", (int)b->kind);
 }

@@ -15,6 +15,8 @@ struct match {
     struct store store;          /* of the producer: what the consumer reads (a copy: stores are appended meanwhile) */
     struct shape from_shape, to_shape;
     int to_dim[SHAPE_MAX_RANK];  /* loop of `to` for each dim of to_shape */
+    bool is_permuted;            /* the consumer walks the same points in another order: */
+    int dim_of[LOOP_MAX_DIMS];   /* loop of `to` for each loop of `from` */
     bool ok;
 };
 
@@ -37,6 +39,13 @@ static bool translate(const struct match *m, const struct access *a, struct acce
 {
     int dims[SHAPE_MAX_RANK];
     struct shape shape;
+    if (m->is_permuted) {
+        *out = (struct access){.buffer = a->buffer, .offset = a->offset};
+        for (int d = 0; d < m->from->rank; d++)
+            if (m->from->extent[d] != 1)
+                out->stride[m->dim_of[d]] = a->stride[d];
+        return a->term_count == 0;
+    }
     struct view v = {.buffer = a->buffer, .offset = a->offset}, w;
     if (!loops_as_shape(m->from, false, &shape, dims) || a->term_count > 0)
         return false;
@@ -147,13 +156,9 @@ static bool may_update_in_place(const struct match *m, const struct kernel *p, c
 
 /* ---- the merge ---------------------------------------------------------------------------------------------------- */
 
-static bool fits(struct match *m, const struct kernel *p, const struct kernel *c)
+static bool fits_as_it_is(struct match *m, const struct kernel *p)
 {
-    const struct part *from = &c->parts.data[0];
-    m->from = from;
-    if (!loops_as_shape(m->to, true, &m->to_shape, m->to_dim) || !loops_as_shape(from, false, &m->from_shape, (int[SHAPE_MAX_RANK]){0}) ||
-        shape_count(&m->to_shape) != shape_count(&m->from_shape))
-        return false;
+    const struct part *from = m->from;
     m->ok = true;
     for (size_t s = 0; s < from->stores.count && m->ok; s++) {
         const struct store *store = &from->stores.data[s];
@@ -173,6 +178,88 @@ static bool fits(struct match *m, const struct kernel *p, const struct kernel *c
         m->ok &= own.ok;
     }
     return m->ok;
+}
+
+struct find_load {
+    const struct buffer *buffer;
+    struct access access;
+    bool found;
+};
+
+static void find_access(const struct access *a, void *data)
+{
+    struct find_load *f = data;
+    if (a->buffer != f->buffer)
+        return;
+    f->access = *a;
+    f->found = true;
+}
+
+/* The loop of `to`, none of those taken, along which the stored element moves as the load does; its turns divide `extent`. */
+static int loop_along(const struct match *m, int64_t extent, int64_t stride, const bool *taken)
+{
+    for (int d = 0; d < m->to->rank; d++)
+        if (!taken[d] && !m->to->reduced[d] && m->to->extent[d] > 1 && extent % m->to->extent[d] == 0 && m->store.to.stride[d] == stride)
+            return d;
+    return -1;
+}
+
+static struct find_load load_of(const struct match *m, const struct part *from)
+{
+    struct find_load load = {.buffer = m->store.to.buffer};
+    for (size_t s = 0; s < from->stores.count; s++)
+        expr_each_load(from->stores.data[s].value, find_access, &load);
+    return load;
+}
+
+/* Rows that stay rows: only the order of the outer loops may differ. */
+static bool keeps_rows(const struct match *m, const struct access *a)
+{
+    const int64_t stride = m->to_shape.rank > 0 ? a->stride[m->to_dim[m->to_shape.rank - 1]] : 0;
+    return stride == 0 || stride == 1;
+}
+
+/* The same points in another order: loops find each other by how they walk through what is read, from the innermost one on. One
+ * that walks on where another ends is cut there: [8,64,128] reads [8,4,64,32] as [8,64,4,32]. */
+static bool find_permutation(struct match *m)
+{
+    struct part *from = arena_copy(m->arena, m->from, sizeof *from, alignof(max_align_t));
+    bool taken[LOOP_MAX_DIMS] = {false};
+    if (!load_of(m, from).found)
+        return false;
+    for (int d = from->rank - 1; d >= 0; d--) {
+        if (from->extent[d] == 1)
+            continue;
+        const int e = loop_along(m, from->extent[d], load_of(m, from).access.stride[d], taken);
+        if (e < 0)
+            return false;
+        taken[e] = true;
+        const bool is_cut = from->extent[d] != m->to->extent[e];
+        if (is_cut && !part_split(m->arena, from, d, from->extent[d] / m->to->extent[e]))
+            return false;
+        for (int i = from->rank - 1; is_cut && i > d + 1; i--)
+            m->dim_of[i] = m->dim_of[i - 1];
+        d += is_cut;
+        m->dim_of[d] = e;
+    }
+    m->from = from;
+    m->is_permuted = true;
+    for (size_t s = 0; s < from->stores.count; s++) {
+        struct access to;
+        if (!translate(m, &from->stores.data[s].to, &to) || !keeps_rows(m, &to))
+            return false;
+    }
+    return true;
+}
+
+static bool fits(struct match *m, const struct kernel *p, const struct kernel *c)
+{
+    m->from = &c->parts.data[0];
+    if (!loops_as_shape(m->to, true, &m->to_shape, m->to_dim) ||
+        !loops_as_shape(m->from, false, &m->from_shape, (int[SHAPE_MAX_RANK]){0}) ||
+        shape_count(&m->to_shape) != shape_count(&m->from_shape))
+        return false;
+    return fits_as_it_is(m, p) || (find_permutation(m) && fits_as_it_is(m, p));
 }
 
 static void add_stores(struct fusion *f, struct match *m, struct part *to, const struct part *from)
@@ -220,7 +307,7 @@ static bool merge(struct fusion *f, struct kernel *p, struct part *part, size_t 
         return false;
     fuse_forget(f, p);
     fuse_forget(f, c);
-    add_stores(f, &m, part, &c->parts.data[0]);
+    add_stores(f, &m, part, m.from);
     fuse_remember(f, p);
     fuse_join_nodes(f, p, c);
     if (place == FUSE_AT_SECOND)

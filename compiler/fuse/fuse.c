@@ -209,27 +209,48 @@ static void run_rule(struct fusion *f, fuse_rule rule)
     }
 }
 
-/* A value that only feeds one output of the entry is written there directly. */
+static bool is_internal(const struct fusion *f, const struct kernel *k, const struct buffer *b)
+{
+    const struct fuse_buffer *t = fuse_buffer(f, b);
+    return b->kind == BUFFER_TEMP && t->writers.count == 1 && t->readers.count == 1 && t->readers.data[0] == k;
+}
+
+/* The pointer of an output may be NULL: all that a kernel writes for others is guarded, or nothing. */
+static bool writes_only(struct fusion *f, const struct kernel *k, const struct buffer *b)
+{
+    buffer_list writes = {0};
+    kernel_writes(f->arena, k, &writes);
+    bool ok = !fuse_reads(f, k, b);
+    for (size_t i = 0; i < writes.count; i++)
+        ok &= writes.data[i] == b || is_internal(f, k, writes.data[i]);
+    return ok;
+}
+
+static void write_to(struct fusion *f, struct kernel *k, const struct buffer *from, struct buffer *to)
+{
+    fuse_forget(f, k);
+    for (size_t p = 0; p < k->parts.count; p++)
+        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
+            if (k->parts.data[p].stores.data[s].to.buffer == from)
+                k->parts.data[p].stores.data[s].to.buffer = to;
+    fuse_remember(f, k);
+}
+
+/* A value that only feeds one output of the entry is written there directly, by all that write it. */
 static bool write_output_directly(struct fusion *f, struct kernel *copy)
 {
     struct buffer *from, *to;
     if (!kernel_is_copy(copy, &from, &to) || to->kind != BUFFER_OUTPUT || from->kind != BUFFER_TEMP)
         return false;
-    struct fuse_buffer *b = fuse_buffer(f, from);
-    if (b->readers.count != 1 || b->writers.count != 1)
+    const struct fuse_buffer *b = fuse_buffer(f, from);
+    bool ok = b->readers.count == 1 && b->writers.count > 0;
+    for (size_t i = 0; ok && i < b->writers.count; i++)
+        ok = writes_only(f, b->writers.data[i], from);
+    if (!ok)
         return false;
-    struct kernel *k = b->writers.data[0];
-    buffer_list writes = {0};
-    kernel_writes(f->arena, k, &writes);
-    for (size_t i = 0; i < writes.count; i++) /* the pointer may be NULL: all or nothing is guarded */
-        if (writes.data[i] != from)
-            return false;
-    fuse_forget(f, k);
     fuse_forget(f, copy);
-    for (size_t p = 0; p < k->parts.count; p++)
-        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
-            k->parts.data[p].stores.data[s].to.buffer = to;
-    fuse_remember(f, k);
+    while (b->writers.count > 0)
+        write_to(f, b->writers.data[0], from, to);
     fuse_remove(f, copy);
     return true;
 }
@@ -254,9 +275,11 @@ void fuse_entry(struct lowered *l)
     }
     mark_checked(&f);
     static const fuse_rule rules[] = {fuse_siblings, fuse_inline,   fuse_epilogue,        fuse_row_sums,
-                                      fuse_inline,   fuse_epilogue, write_output_directly};
+                                      fuse_inline,   fuse_epilogue, fuse_rows, write_output_directly};
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)
         run_rule(&f, rules[r]);
+    for (size_t i = 0; i < l->kernels.count; i++)
+        fuse_finish_rows(&f, l->kernels.data[i]);
     drop_removed(l);
     name_updates(&f);
 }

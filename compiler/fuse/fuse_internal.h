@@ -41,6 +41,10 @@ void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b)
 bool fuse_inline(struct fusion *f, struct kernel *producer);    /* producer into the loads of its readers */
 bool fuse_epilogue(struct fusion *f, struct kernel *producer);  /* a consumer into the producer's finishing statements */
 bool fuse_siblings(struct fusion *f, struct kernel *k);         /* an equal template kernel with other results into k */
+bool fuse_rows(struct fusion *f, struct kernel *k);             /* a reader that walks the same rows into k */
 bool fuse_row_sums(struct fusion *f, struct kernel *product);   /* a sum over k of operand a into the product */
+
+/* When all is fused: what only one row of a kernel needs takes the memory of one row. */
+void fuse_finish_rows(struct fusion *f, struct kernel *k);
 
 #endif

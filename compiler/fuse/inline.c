@@ -42,7 +42,7 @@ static const struct part *collapsed_producer(struct inlining *in)
 {
     if (!in->is_collapsed) {
         in->producer = *in->whole;
-        part_collapse(in->arena, &in->producer);
+        part_collapse(in->arena, &in->producer, 0);
         in->is_collapsed = true;
     }
     return &in->producer;
@@ -222,20 +222,77 @@ static bool reads_as_memory(const struct kernel *k, const struct buffer *b)
     return found;
 }
 
-#define INLINE_CHEAP 3   /* recomputing this is cheaper than a load and a store */
-#define INLINE_LIMIT 300 /* of the joined expression, so that kernels stay readable */
+#define INLINE_CHEAP 3            /* recomputing this is cheaper than a load and a store */
+#define INLINE_FAR 10             /* ... than a load of what has left the cache since it was stored */
+#define INLINE_FAR_BYTES (1 << 18)
+#define INLINE_LIMIT 300          /* of the joined expression, so that kernels stay readable */
 
-static bool is_worth_it(const struct kernel *producer, const struct kernel *reader, size_t readers)
+/* Is so much done between two kernels that what the first stored has left the cache when the second runs? A product, a
+ * convolution or a long way lies between them. */
+static bool is_far(const struct fusion *f, const struct kernel *from, const struct kernel *to)
 {
-    const struct part *p = &producer->parts.data[0];
-    const int cost = expr_cost(p->stores.data[0].value);
+    enum { LONG_WAY = 64 };
+    const int lo = f->position[from->id], hi = f->position[to->id];
+    bool far = hi - lo > LONG_WAY || lo - hi > LONG_WAY;
+    for (int i = lo < hi ? lo : hi; !far && i < (lo < hi ? hi : lo); i++)
+        far |= i != lo && i != hi && !f->l->kernels.data[i]->removed && f->l->kernels.data[i]->tmpl != NULL;
+    return far;
+}
+
+/* Would a load of u in the reader keep u alive longer than its other readers do? */
+static bool lengthens(const struct fusion *f, const struct buffer *u, const struct kernel *producer, const struct kernel *reader)
+{
+    const struct fuse_buffer *t = fuse_buffer(f, u);
+    for (size_t i = 0; i < t->readers.count; i++) {
+        const struct kernel *k = t->readers.data[i];
+        if (k != producer && (f->position[k->id] >= f->position[reader->id] || !is_far(f, k, reader)))
+            return false;
+    }
+    return u->kind == BUFFER_TEMP;
+}
+
+/* Temporaries that the reader would keep alive longer, of those that are not small beside what is inlined. */
+static int lengthened(const struct fusion *f, const struct kernel *producer, const struct buffer *b, const struct kernel *reader)
+{
+    struct arena scratch = {0};
+    buffer_list reads = {0};
+    kernel_reads(&scratch, producer, &reads);
+    int count = 0;
+    for (size_t i = 0; i < reads.count; i++)
+        count += reads.data[i]->count * 8 > b->count && lengthens(f, reads.data[i], producer, reader);
+    arena_free(&scratch);
+    return count;
+}
+
+static int64_t most_points(const struct kernel *k)
+{
     int64_t most = 0;
-    for (size_t i = 0; i < reader->parts.count; i++)
-        if (points(&reader->parts.data[i]) > most)
-            most = points(&reader->parts.data[i]);
+    for (size_t i = 0; i < k->parts.count; i++)
+        if (points(&k->parts.data[i]) > most)
+            most = points(&k->parts.data[i]);
+    return most;
+}
+
+enum worth {
+    INLINE_NEVER,
+    INLINE_IF_ALL, /* readers take it, so that it is not stored */
+    INLINE_ALWAYS
+};
+
+static enum worth worth_of(const struct fusion *f, const struct kernel *producer, const struct buffer *b, const struct kernel *reader,
+                           bool is_only)
+{
+    const int cost = expr_cost(producer->parts.data[0].stores.data[0].value);
+    const bool once = most_points(reader) <= points(&producer->parts.data[0]);
     if (cost > INLINE_LIMIT)
-        return false;
-    return cost <= INLINE_CHEAP || (readers == 1 && most <= points(p));
+        return INLINE_NEVER;
+    if (is_only && (once || cost <= INLINE_CHEAP))
+        return INLINE_ALWAYS;
+    const bool far = b->count * (int64_t)dtype_size(b->dtype) >= INLINE_FAR_BYTES && once && is_far(f, producer, reader);
+    if (cost > (far ? INLINE_FAR : INLINE_CHEAP))
+        return INLINE_NEVER;
+    const int longer = lengthened(f, producer, b, reader);
+    return longer == 0 ? INLINE_ALWAYS : longer == 1 && cost <= INLINE_CHEAP ? INLINE_IF_ALL : INLINE_NEVER;
 }
 
 /* What the producer reads must still be there where the reader stands. */
@@ -299,11 +356,13 @@ static bool in_place_holds(const struct kernel *k)
     return true;
 }
 
+static bool may_inline(const struct fusion *f, const struct kernel *producer, struct inlining *in, struct kernel *reader)
+{
+    return !reads_as_memory(reader, in->buffer) && inputs_unchanged(f, producer, reader) && each_expression(reader, in, test_expression);
+}
+
 static bool inline_into(struct fusion *f, struct kernel *producer, struct inlining *in, struct kernel *reader)
 {
-    if (reads_as_memory(reader, in->buffer) || !inputs_unchanged(f, producer, reader) ||
-        !each_expression(reader, in, test_expression))
-        return false;
     struct kernel before = *reader;
     struct part *parts = arena_array(f->arena, struct part, reader->parts.count);
     for (size_t p = 0; p < reader->parts.count; p++) {
@@ -322,6 +381,25 @@ static bool inline_into(struct fusion *f, struct kernel *producer, struct inlini
         fuse_join_nodes(f, reader, producer);
     fuse_remember(f, reader);
     return ok;
+}
+
+/* First into the readers for which it is worth it whatever the others do; then, if all that are left agree, into these. */
+static void inline_where_worth(struct fusion *f, struct kernel *producer, struct inlining *in, const struct fuse_buffer *table)
+{
+    const size_t readers = table->readers.count;
+    struct kernel **list = arena_copy(f->arena, table->readers.data, readers * sizeof *list, 16);
+    bool all = true;
+    for (size_t i = 0; i < readers; i++) {
+        const enum worth w = may_inline(f, producer, in, list[i]) ? worth_of(f, producer, in->buffer, list[i], readers == 1) : INLINE_NEVER;
+        const bool done = w == INLINE_ALWAYS && inline_into(f, producer, in, list[i]);
+        all = all && (done || w == INLINE_IF_ALL);
+        list[i] = done ? NULL : list[i];
+    }
+    const bool is_last = table->readers.count == 1;
+    for (size_t i = 0; i < readers; i++)
+        if (list[i] && (all || (is_last && may_inline(f, producer, in, list[i]) &&
+                                worth_of(f, producer, in->buffer, list[i], true) == INLINE_ALWAYS)))
+            inline_into(f, producer, in, list[i]);
 }
 
 bool fuse_inline(struct fusion *f, struct kernel *producer)
@@ -344,13 +422,8 @@ bool fuse_inline(struct fusion *f, struct kernel *producer)
     if (points(&p) != b->count)
         return false;
     struct inlining in = {.arena = f->arena, .whole = &p, .buffer = b};
-    const size_t readers = table->readers.count;
-    struct kernel **list = arena_copy(f->arena, table->readers.data, readers * sizeof *list, 16);
-    size_t done = 0;
-    for (size_t i = 0; i < readers; i++)
-        if (is_worth_it(producer, list[i], readers))
-            done += inline_into(f, producer, &in, list[i]);
-    if (done < readers)
+    inline_where_worth(f, producer, &in, table);
+    if (table->readers.count > 0)
         return false;
     fuse_forget(f, producer);
     fuse_remove(f, producer);

@@ -82,18 +82,90 @@ static bool may_merge(const struct part *p, int dim)
     return t.ok;
 }
 
-void part_collapse(struct arena *a, struct part *p)
+static void own_stores(struct arena *a, struct part *p)
 {
     p->stores.data = arena_copy(a, p->stores.data, p->stores.count * sizeof *p->stores.data, alignof(max_align_t));
     p->stores.capacity = p->stores.count;
+}
+
+static void merge_dims(struct arena *a, struct part *p, int d)
+{
+    p->extent[d + 1] *= p->extent[d];
+    remove_dim(a, p, d);
+}
+
+void part_collapse(struct arena *a, struct part *p, int rows)
+{
+    own_stores(a, p);
     if (part_uses_index(p)) /* numbers of loops are written into the expressions */
         return;
-    for (int d = p->rank - 1; d >= 0; d--)
+    for (int d = p->rank - 1; d >= rows; d--)
         if (p->extent[d] == 1)
             remove_dim(a, p, d);
-    for (int d = p->rank - 2; d >= 0; d--)
-        if (may_merge(p, d)) {
-            p->extent[d + 1] *= p->extent[d];
-            remove_dim(a, p, d);
-        }
+    for (int d = p->rank - 2; d >= rows; d--)
+        if (may_merge(p, d))
+            merge_dims(a, p, d);
+}
+
+void kernel_collapse_rows(struct arena *a, struct kernel *k)
+{
+    for (size_t i = 0; i < k->parts.count; i++)
+        if (part_uses_index(&k->parts.data[i]))
+            return;
+    for (size_t i = 0; i < k->parts.count; i++)
+        own_stores(a, &k->parts.data[i]);
+    for (int d = k->rows - 2; d >= 0; d--) {
+        bool ok = true;
+        for (size_t i = 0; i < k->parts.count; i++)
+            ok = ok && may_merge(&k->parts.data[i], d);
+        for (size_t i = 0; ok && i < k->parts.count; i++)
+            merge_dims(a, &k->parts.data[i], d);
+        k->rows -= ok;
+    }
+}
+
+/* ---- one loop becomes two ----------------------------------------------------------------------------------------- */
+
+struct split {
+    struct arena *arena;
+    int dim;
+    int64_t inner;
+};
+
+static void split_stride(struct access *a, const struct split *s)
+{
+    memmove(a->stride + s->dim + 1, a->stride + s->dim, (size_t)(LOOP_MAX_DIMS - s->dim - 1) * sizeof *a->stride);
+    a->stride[s->dim] *= s->inner;
+}
+
+static const struct expr *split_load(const struct expr *load, void *data)
+{
+    const struct split *s = data;
+    struct access a = load->access;
+    split_stride(&a, s);
+    return expr_load(s->arena, &a);
+}
+
+bool part_split(struct arena *a, struct part *p, int dim, int64_t outer)
+{
+    struct split s = {a, dim, p->extent[dim] / outer};
+    const struct expr_map map = {.arena = a, .load = split_load, .data = &s};
+    if (p->rank == LOOP_MAX_DIMS || part_uses_index(p))
+        return false;
+    own_stores(a, p);
+    if (p->element)
+        p->element = expr_substitute(&map, p->element);
+    for (size_t i = 0; i < p->stores.count; i++) {
+        struct store *store = &p->stores.data[i];
+        store->value = expr_substitute(&map, store->value);
+        for (int t = 0; t < store->to.term_count; t++)
+            store->to.term[t].index = expr_substitute(&map, store->to.term[t].index);
+        split_stride(&store->to, &s);
+    }
+    memmove(p->extent + dim + 1, p->extent + dim, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->extent);
+    memmove(p->reduced + dim + 1, p->reduced + dim, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->reduced);
+    p->extent[dim] = outer;
+    p->extent[dim + 1] = s.inner;
+    p->rank++;
+    return true;
 }

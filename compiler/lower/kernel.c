@@ -14,6 +14,8 @@ struct collector {
 
 static void collect(struct collector *c, struct buffer *b)
 {
+    if (b->kind == BUFFER_LOCAL)
+        return;
     for (size_t i = 0; i < c->list->count; i++)
         if (c->list->data[i] == b)
             return;
@@ -175,6 +177,8 @@ static void print_part(struct strbuf *b, const struct part *p)
 static void print_kernel(struct strbuf *b, const struct kernel *k)
 {
     strbuf_addf(b, "kernel %d %s", k->id, k->label);
+    if (k->rows > 0)
+        strbuf_addf(b, " rows %d", k->rows);
     if (k->tmpl) {
         strbuf_addf(b, " template %s", k->tmpl);
         for (int i = 0; i < k->int_count; i++)

@@ -13,7 +13,8 @@ enum buffer_kind {
     BUFFER_OUTPUT,   /* out->name: may be NULL at run time */
     BUFFER_CONSTANT, /* a const array of the file */
     BUFFER_VARIABLE, /* a member of the state */
-    BUFFER_TEMP      /* in the arena of the call */
+    BUFFER_TEMP,     /* in the arena of the call */
+    BUFFER_LOCAL     /* one element: a local variable of its kernel, set anew in each row */
 };
 
 struct buffer {
@@ -91,6 +92,7 @@ struct kernel {
     VEC(const struct node *) nodes; /* what it computes, in graph order: for comments and traces */
     VEC(struct part) parts;
     VEC(struct check) checks;
+    int rows;                  /* leading loops that all parts share, which run one after the other for each row; 0: none */
     bool removed;
 
     /* Template kernels */
@@ -123,15 +125,20 @@ struct lowered {
     VEC(struct kernel *) kernels; /* a legal order */
 };
 
-/* What a kernel touches: buffers read (loads, operands, check values) and written (stores), each once, in a stable order. */
+/* What a kernel touches: buffers read (loads, operands, check values) and written (stores), each once, in a stable order.
+ * Its local variables are not among them. */
 typedef VEC(struct buffer *) buffer_list;
 void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out);
 void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out);
 /* Plain copy of one whole contiguous buffer into another (what remains of outputs and bindings)? Emitted as memcpy. */
 bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer **to);
-/* Walks adjacent loops as one where every access allows it, and drops loops of one turn; reduced loops are merged among
- * themselves only. The order in which elements are visited stays. *p is a private copy afterwards. */
-void part_collapse(struct arena *a, struct part *p);
+/* Walks adjacent loops from `rows` on as one where every access allows it, and drops loops of one turn; reduced loops are merged
+ * among themselves only. The order in which elements are visited stays. *p is a private copy afterwards. */
+void part_collapse(struct arena *a, struct part *p, int rows);
+/* The same for the leading loops that all parts share. */
+void kernel_collapse_rows(struct arena *a, struct kernel *k);
+/* One loop becomes two, the outer one of `outer` turns; false where loops cannot be renumbered. *p is a private copy afterwards. */
+bool part_split(struct arena *a, struct part *p, int dim, int64_t outer);
 int64_t kernel_int(const struct kernel *k, const char *name); /* -1 where not bound */
 void kernel_set_int(struct kernel *k, const char *name, int64_t value);
 /* Deterministic text of all kernels, for --dump-after lower|fuse and tests. */

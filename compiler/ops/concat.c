@@ -91,7 +91,13 @@ static bool concat_eval(struct eval_ctx *c)
     return true;
 }
 
-/* One part per input, each storing into its slice of the result. */
+/* Is input i computed for this node alone? Then its copy is a kernel of its own, that fusion may put where the input is computed. */
+static bool is_own(const struct lower_ctx *c, int i)
+{
+    return lower_view_of(c, i).buffer->kind == BUFFER_TEMP && node_input(c->node, (size_t)i)->uses.count == 1;
+}
+
+/* Each input is stored into its slice of the result: those that come from elsewhere by the parts of one kernel. */
 static bool concat_lower(struct lower_ctx *c)
 {
     const int axis = concat_axis(c->node);
@@ -101,10 +107,13 @@ static bool concat_lower(struct lower_ctx *c)
     if (out.buffer->count == 0)
         return true;
     struct view to = out;
-    lower_kernel(c, NULL);
+    bool is_open = false;
     for (int i = 0; i < (int)c->node->inputs.count; i++) {
         const struct view from = lower_view_of(c, i);
         to.shape = from.shape;
+        if (shape_count(&from.shape) > 0 && (!is_open || is_own(c, i)))
+            lower_kernel(c, NULL);
+        is_open = shape_count(&from.shape) > 0 ? !is_own(c, i) : is_open;
         if (shape_count(&from.shape) > 0)
             lower_store(c, lower_part(c, &from.shape), &to, lower_in_over(c, i, &from.shape));
         to.offset += from.shape.dim[axis] * out.stride[axis];

@@ -105,6 +105,20 @@ static struct value *simplify_div(struct rule_ctx *c)
     return is_number(c, rule_input(c, 1), 1.0) ? rule_expand(c, rule_input(c, 0)) : drop_both_signs(c);
 }
 
+/* Squares and cubes of fixed exponent are products. That is no rule that keeps every bit: the product is what docs/numerics.md
+ * says of them. */
+static struct value *simplify_pow(struct rule_ctx *c)
+{
+    struct value *x = rule_input(c, 0), *exponent = rule_input(c, 1);
+    if (x->dtype != rule_output(c)->dtype || !shape_equal(&x->shape, &rule_output(c)->shape))
+        return NULL;
+    if (is_number(c, exponent, 1.0))
+        return x;
+    if (is_number(c, exponent, 2.0))
+        return build(c, "Mul", x, x);
+    return is_number(c, exponent, 3.0) ? build(c, "Mul", build(c, "Mul", x, x), x) : NULL;
+}
+
 static struct value *simplify_and(struct rule_ctx *c)
 {
     for (size_t i = 0; i < 2; i++) {
@@ -267,6 +281,7 @@ static const struct rule {
     {"Not", simplify_involution},
     {"Or", simplify_or},
     {"Pad", simplify_pad},
+    {"Pow", simplify_pow},
     {"ReduceMax", simplify_reduce_exact},
     {"ReduceMin", simplify_reduce_exact},
     {"ReduceSum", simplify_reduce_sum},

@@ -152,6 +152,9 @@ CASE(flatten_and_unsqueeze, build(&at, "Unsqueeze", build_with(&at, "Flatten", A
 CASE(transpose_twice, build(&at, "Transpose", build(&at, "Transpose", x)))
 CASE(transpose_row, build(&at, "Transpose", build_reshape(&b, x, &SHAPE(1, 6))))
 CASE(transposed_product, build(&at, "Transpose", build(&at, "MatMul", x, build(&at, "Transpose", y))))
+CASE(square, build(&at, "Pow", x, number(2)))
+CASE(cube, build(&at, "Pow", x, number(3)))
+CASE(fourth_power, build(&at, "Pow", x, number(4)))
 CASE(expand_same, build_expand(&b, x, &SHAPE(2, 3)))
 CASE(expand_twice, build_expand(&b, build_expand(&b, x, &SHAPE(4, 2, 3)), &SHAPE(5, 4, 2, 3)))
 CASE(mul_expanded, build(&at, "Mul", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape), x))
@@ -209,6 +212,9 @@ static const struct {
     {transpose_twice, "= x"},
     {transpose_row, "Reshape(x,{6,1}) = transpose"},
     {transposed_product, "Transpose(x) MatMul(y,transpose_2.transpose_2) = transpose_2"},
+    {square, "Mul(x,x) = mul"},
+    {cube, "Mul(x,x) = mul; Mul(mul,x) = mul_2"},
+    {fourth_power, "Pow(x,4) = pow"},
     {expand_same, "= x"},
     {expand_twice, "Expand(x,{5,4,2,3}) = expand_2"},
     {mul_expanded, "Mul(s,x) = mul"},

@@ -1,0 +1,311 @@
+/* Kernels that walk the same rows share the walk:
+ *
+ *   most[i] = max over j of x[i,j]                 for each i:
+ *   e[i,j] = exp(x[i,j] - most[i])                     most = max over j of x[i,j]
+ *   scale[i] = 1 / sum over j of e[i,j]       ->       e[j] = exp(x[i,j] - most)
+ *   y[i,j] = e[i,j] * scale[i]                         scale = 1 / sum over j of e[j]
+ *                                                      y[i,j] = e[j] * scale
+ *
+ * A row stays in the first cache from one step to the next, and what nobody else reads takes one row of memory, or a local
+ * variable. This is all that softmax, normalizations and the gradients of both need, however a model spells them. */
+#include "fuse/fuse_internal.h"
+
+#include "base/str.h"
+#include <string.h>
+
+/* Shorter rows are better walked as one long loop. */
+#define ROW_LEAST 16
+
+/* A kernel's parts while loops are brought into line; a private copy. */
+struct walk {
+    struct part *parts;
+    size_t count;
+    int rows; /* leading loops that all parts share; -1: a map, which takes any */
+};
+
+/* ---- what a kernel walks ------------------------------------------------------------------------------------------ */
+
+/* Leading loops that a reduction keeps, if what it folds comes last; else -1. */
+static int kept_rows(const struct part *p)
+{
+    int rows = 0;
+    while (rows < p->rank && !p->reduced[rows])
+        rows++;
+    for (int d = rows; d < p->rank; d++)
+        if (!p->reduced[d])
+            return -1;
+    return rows;
+}
+
+static bool walk_of(struct fusion *f, const struct kernel *k, struct walk *w)
+{
+    if (k->removed || k->tmpl || k->checks.count > 0 || (k->parts.count != 1 && k->rows == 0))
+        return false;
+    w->count = k->parts.count;
+    w->parts = arena_copy(f->arena, k->parts.data, w->count * sizeof *w->parts, 16);
+    w->rows = k->rows;
+    if (k->rows > 0)
+        return true;
+    part_collapse(f->arena, w->parts, 0);
+    w->rows = w->parts->reduce == REDUCE_NONE ? -1 : kept_rows(w->parts);
+    return w->parts->reduce == REDUCE_NONE || w->rows > 0;
+}
+
+static bool split(struct fusion *f, struct walk *w, int dim, int64_t outer)
+{
+    for (size_t i = 0; i < w->count; i++)
+        if (!part_split(f->arena, &w->parts[i], dim, outer))
+            return false;
+    w->rows += dim < w->rows;
+    return true;
+}
+
+/* Makes the leading loops of both the same, splitting where one walks as one loop what the other walks as two. */
+static bool align(struct fusion *f, struct walk *a, struct walk *b)
+{
+    if (a->rows < 0 && b->rows < 0)
+        return false;
+    for (int d = 0; d < a->rows || d < b->rows; d++) {
+        if ((a->rows >= 0 && d >= a->rows) || (b->rows >= 0 && d >= b->rows) || d >= a->parts->rank || d >= b->parts->rank)
+            return false;
+        const int64_t ea = a->parts->extent[d], eb = b->parts->extent[d];
+        if (ea == eb)
+            continue;
+        if (ea > eb ? ea % eb != 0 || !split(f, a, d, eb) : eb % ea != 0 || !split(f, b, d, ea))
+            return false;
+    }
+    if (a->rows < 0)
+        a->rows = b->rows;
+    b->rows = a->rows;
+    return true;
+}
+
+static int64_t row_length(const struct walk *w)
+{
+    int64_t most = 1;
+    for (size_t i = 0; i < w->count; i++) {
+        int64_t n = 1;
+        for (int d = w->rows; d < w->parts[i].rank; d++)
+            n *= w->parts[i].extent[d];
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* ---- may they? ---------------------------------------------------------------------------------------------------- */
+
+/* Does the load, in loops of part `l`, touch only what the store, in loops of part `s`, wrote in the same row? */
+static bool same_row(const struct part *s, const struct access *store, const struct part *l, const struct access *load, int rows)
+{
+    bool taken[LOOP_MAX_DIMS] = {false};
+    if (store->offset != load->offset || store->term_count > 0 || load->term_count > 0)
+        return false;
+    for (int d = 0; d < rows; d++)
+        if (s->extent[d] != 1 && store->stride[d] != load->stride[d])
+            return false;
+    for (int d = rows; d < l->rank; d++) {
+        if (l->extent[d] == 1 || load->stride[d] == 0)
+            continue;
+        int e = rows;
+        while (e < s->rank && (taken[e] || store->stride[e] != load->stride[d] || s->extent[e] < l->extent[d]))
+            e++;
+        if (e == s->rank)
+            return false;
+        taken[e] = true;
+    }
+    return true;
+}
+
+struct flow_test {
+    const struct walk *from;
+    const struct part *to; /* part of the later kernel */
+    bool ok, any;
+};
+
+static void test_flow(const struct access *load, void *data)
+{
+    struct flow_test *t = data;
+    for (size_t i = 0; i < t->from->count; i++) {
+        const struct part *p = &t->from->parts[i];
+        for (size_t s = 0; s < p->stores.count; s++) {
+            if (p->stores.data[s].to.buffer != load->buffer)
+                continue;
+            t->any = true;
+            t->ok &= load->buffer->kind == BUFFER_TEMP && same_row(p, &p->stores.data[s].to, t->to, load, t->from->rows);
+        }
+    }
+}
+
+static bool flows_by_rows(const struct walk *p, const struct walk *c)
+{
+    struct flow_test t = {.from = p, .ok = true};
+    for (size_t i = 0; i < c->count; i++) {
+        t.to = &c->parts[i];
+        if (t.to->element)
+            expr_each_load(t.to->element, test_flow, &t);
+        for (size_t s = 0; s < t.to->stores.count; s++) {
+            expr_each_load(t.to->stores.data[s].value, test_flow, &t);
+            t.ok &= t.to->stores.data[s].to.term_count == 0;
+        }
+    }
+    return t.ok && t.any;
+}
+
+static bool holds(const buffer_list *l, const struct buffer *b)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (l->data[i] == b)
+            return true;
+    return false;
+}
+
+/* Does nobody but c want what p writes? */
+static bool serves_only(const struct fusion *f, const buffer_list *writes, const struct kernel *p, const struct kernel *c)
+{
+    for (size_t i = 0; i < writes->count; i++) {
+        const struct fuse_buffer *b = fuse_buffer(f, writes->data[i]);
+        if (writes->data[i]->kind != BUFFER_TEMP)
+            return false;
+        for (size_t r = 0; r < b->readers.count; r++)
+            if (b->readers.data[r] != p && b->readers.data[r] != c)
+                return false;
+    }
+    return true;
+}
+
+/* What c writes is nothing that p reads or writes. An output may not be wanted: then all of the kernel is for it alone. */
+static bool writes_apart(const struct fusion *f, const struct kernel *p, const struct kernel *c)
+{
+    struct arena scratch = {0};
+    buffer_list p_touches = {0}, p_writes = {0}, c_writes = {0};
+    kernel_reads(&scratch, p, &p_touches);
+    kernel_writes(&scratch, p, &p_writes);
+    kernel_writes(&scratch, c, &c_writes);
+    bool ok = true, guarded = false;
+    for (size_t i = 0; i < p_writes.count; i++)
+        ok &= p_writes.data[i]->kind != BUFFER_OUTPUT;
+    for (size_t i = 0; i < c_writes.count; i++) {
+        ok &= !holds(&p_touches, c_writes.data[i]) && !holds(&p_writes, c_writes.data[i]);
+        guarded |= c_writes.data[i]->kind == BUFFER_OUTPUT;
+    }
+    ok &= !guarded || serves_only(f, &p_writes, p, c);
+    arena_free(&scratch);
+    return ok;
+}
+
+/* ---- the merge ---------------------------------------------------------------------------------------------------- */
+
+static bool merge(struct fusion *f, struct kernel *p, struct kernel *c)
+{
+    struct walk a, b;
+    if (c == p || f->position[c->id] < f->position[p->id] || !writes_apart(f, p, c) || !walk_of(f, p, &a) || !walk_of(f, c, &b) ||
+        !align(f, &a, &b) || (row_length(&a) < ROW_LEAST && row_length(&b) < ROW_LEAST) || !flows_by_rows(&a, &b))
+        return false;
+    const enum fuse_place place = fuse_place(f, p, c);
+    if (place == FUSE_NOWHERE)
+        return false;
+    fuse_forget(f, p);
+    fuse_forget(f, c);
+    p->rows = a.rows;
+    p->parts.count = p->parts.capacity = 0;
+    p->parts.data = NULL;
+    for (size_t i = 0; i < a.count; i++)
+        vec_push(f->arena, &p->parts, a.parts[i]);
+    for (size_t i = 0; i < b.count; i++)
+        vec_push(f->arena, &p->parts, b.parts[i]);
+    fuse_remember(f, p);
+    fuse_join_nodes(f, p, c);
+    if (place == FUSE_AT_SECOND)
+        fuse_take_place(f, p, c);
+    fuse_remove(f, c);
+    return true;
+}
+
+bool fuse_rows(struct fusion *f, struct kernel *p)
+{
+    if (p->tmpl)
+        return false;
+    for (size_t i = 0; i < p->parts.count; i++)
+        for (size_t s = 0; s < p->parts.data[i].stores.count; s++) {
+            const struct fuse_buffer *b = fuse_buffer(f, p->parts.data[i].stores.data[s].to.buffer);
+            for (size_t r = 0; b->writers.count == 1 && r < b->readers.count; r++)
+                if (merge(f, p, b->readers.data[r]))
+                    return true;
+        }
+    return false;
+}
+
+/* ---- memory for one row ------------------------------------------------------------------------------------------- */
+
+/* Elements that one row of the store takes, 1 + the largest index; -1: it walks backwards. */
+static int64_t row_reach(const struct part *p, const struct access *to, int rows)
+{
+    int64_t reach = 1;
+    for (int d = rows; d < p->rank; d++) {
+        if (to->stride[d] < 0)
+            return -1;
+        reach += to->stride[d] * (p->extent[d] - 1);
+    }
+    return reach;
+}
+
+struct in_row {
+    struct arena *arena;
+    const struct buffer *old;
+    struct buffer *row;
+    int rows;
+};
+
+static struct access access_in_row(const struct in_row *r, const struct access *from)
+{
+    struct access a = *from;
+    a.buffer = r->row;
+    a.offset = 0;
+    for (int d = 0; d < r->rows; d++)
+        a.stride[d] = 0;
+    return a;
+}
+
+static const struct expr *load_in_row(const struct expr *load, void *data)
+{
+    const struct in_row *r = data;
+    if (load->access.buffer != r->old)
+        return NULL;
+    const struct access a = access_in_row(r, &load->access);
+    return expr_load(r->arena, &a);
+}
+
+static void keep_in_row(struct fusion *f, struct kernel *k, struct part *part, size_t store)
+{
+    struct in_row r = {.arena = f->arena, .old = part->stores.data[store].to.buffer, .rows = k->rows};
+    const int64_t reach = row_reach(part, &part->stores.data[store].to, k->rows);
+    if (r.old->kind != BUFFER_TEMP || fuse_buffer(f, r.old)->writers.count != 1 || fuse_buffer(f, r.old)->readers.count != 1 || reach < 0 ||
+        !fuse_reads(f, k, r.old))
+        return;
+    r.row = arena_new(f->arena, struct buffer);
+    *r.row = *r.old;
+    r.row->kind = reach == 1 ? BUFFER_LOCAL : BUFFER_TEMP;
+    r.row->name = reach == 1 ? r.old->name : arena_printf(f->arena, "a row of %s", r.old->name);
+    r.row->count = reach;
+    r.row->shape = reach == 1 ? SHAPE_SCALAR : SHAPE(reach);
+    r.row->id = (int)f->l->buffers.count;
+    vec_push(f->l->arena, &f->l->buffers, r.row);
+    const struct expr_map map = {.arena = f->arena, .load = load_in_row, .data = &r};
+    part->stores.data[store].to = access_in_row(&r, &part->stores.data[store].to);
+    for (size_t i = 0; i < k->parts.count; i++) {
+        struct part *p = &k->parts.data[i];
+        p->element = p->element ? expr_substitute(&map, p->element) : NULL;
+        for (size_t s = 0; s < p->stores.count; s++)
+            p->stores.data[s].value = expr_substitute(&map, p->stores.data[s].value);
+    }
+}
+
+void fuse_finish_rows(struct fusion *f, struct kernel *k)
+{
+    if (k->rows == 0 || k->removed)
+        return;
+    kernel_collapse_rows(f->arena, k);
+    for (size_t i = 0; i < k->parts.count; i++)
+        for (size_t s = 0; s < k->parts.data[i].stores.count; s++)
+            keep_in_row(f, k, &k->parts.data[i], s);
+}
