@@ -94,28 +94,6 @@ static int64_t row_length(const struct walk *w)
 
 /* ---- may they? ---------------------------------------------------------------------------------------------------- */
 
-/* Does the load, in loops of part `l`, touch only what the store, in loops of part `s`, wrote in the same row? */
-static bool same_row(const struct part *s, const struct access *store, const struct part *l, const struct access *load, int rows)
-{
-    bool taken[LOOP_MAX_DIMS] = {false};
-    if (store->offset != load->offset || store->term_count > 0 || load->term_count > 0)
-        return false;
-    for (int d = 0; d < rows; d++)
-        if (s->extent[d] != 1 && store->stride[d] != load->stride[d])
-            return false;
-    for (int d = rows; d < l->rank; d++) {
-        if (l->extent[d] == 1 || load->stride[d] == 0)
-            continue;
-        int e = rows;
-        while (e < s->rank && (taken[e] || store->stride[e] != load->stride[d] || s->extent[e] < l->extent[d]))
-            e++;
-        if (e == s->rank)
-            return false;
-        taken[e] = true;
-    }
-    return true;
-}
-
 struct flow_test {
     const struct walk *from;
     const struct part *to; /* part of the later kernel */
@@ -131,7 +109,7 @@ static void test_flow(const struct access *load, void *data)
             if (p->stores.data[s].to.buffer != load->buffer)
                 continue;
             t->any = true;
-            t->ok &= load->buffer->kind == BUFFER_TEMP && same_row(p, &p->stores.data[s].to, t->to, load, t->from->rows);
+            t->ok &= load->buffer->kind == BUFFER_TEMP && part_same_row(p, &p->stores.data[s].to, t->to, load, t->from->rows);
         }
     }
 }

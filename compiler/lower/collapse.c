@@ -169,3 +169,26 @@ bool part_split(struct arena *a, struct part *p, int dim, int64_t outer)
     p->rank++;
     return true;
 }
+
+/* ---- rows --------------------------------------------------------------------------------------------------------- */
+
+bool part_same_row(const struct part *s, const struct access *store, const struct part *l, const struct access *load, int rows)
+{
+    bool taken[LOOP_MAX_DIMS] = {false};
+    if (store->offset != load->offset || store->term_count > 0 || load->term_count > 0)
+        return false;
+    for (int d = 0; d < rows; d++)
+        if (s->extent[d] != 1 && store->stride[d] != load->stride[d])
+            return false;
+    for (int d = rows; d < l->rank; d++) {
+        if (l->extent[d] == 1 || load->stride[d] == 0)
+            continue;
+        int e = rows;
+        while (e < s->rank && (taken[e] || store->stride[e] != load->stride[d] || s->extent[e] < l->extent[d]))
+            e++;
+        if (e == s->rank)
+            return false;
+        taken[e] = true;
+    }
+    return true;
+}

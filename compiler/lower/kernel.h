@@ -139,6 +139,9 @@ void part_collapse(struct arena *a, struct part *p, int rows);
 void kernel_collapse_rows(struct arena *a, struct kernel *k);
 /* One loop becomes two, the outer one of `outer` turns; false where loops cannot be renumbered. *p is a private copy afterwards. */
 bool part_split(struct arena *a, struct part *p, int dim, int64_t outer);
+/* Does the load, in loops of part l, touch only what the store, in loops of part s, writes at the same point of the first `rows`
+ * loops, which both share? */
+bool part_same_row(const struct part *s, const struct access *store, const struct part *l, const struct access *load, int rows);
 int64_t kernel_int(const struct kernel *k, const char *name); /* -1 where not bound */
 void kernel_set_int(struct kernel *k, const char *name, int64_t value);
 /* Deterministic text of all kernels, for --dump-after lower|fuse and tests. */

@@ -78,12 +78,41 @@ static bool covers_whole(const struct part *p, const struct access *to)
     return to->offset == 0 && to->term_count == 0 && count == to->buffer->count && span == count;
 }
 
-/* In a template the statements of other holes may run before or after: they must not touch the operand. */
-static bool others_allow(const struct kernel *k, size_t at, const struct buffer *operand)
+struct row_test {
+    const struct kernel *kernel;
+    const struct part *reader, *writer;
+    const struct access *to;
+    const struct buffer *operand;
+    bool ok;
+};
+
+static void test_row(const struct access *load, void *data)
 {
-    for (size_t p = 0; p < k->parts.count; p++)
+    struct row_test *t = data;
+    if (load->buffer == t->operand)
+        t->ok &= part_same_row(t->writer, t->to, t->reader, load, t->kernel->rows);
+}
+
+/* Where parts take turns row by row, an earlier one reads its next rows after this store: they must be other rows. */
+static bool reads_its_row(const struct kernel *k, size_t p, size_t at, const struct access *to, const struct buffer *operand)
+{
+    struct row_test t = {k, &k->parts.data[p], &k->parts.data[at], to, operand, true};
+    if (t.reader->element)
+        expr_each_load(t.reader->element, test_row, &t);
+    for (size_t s = 0; s < t.reader->stores.count; s++)
+        expr_each_load(t.reader->stores.data[s].value, test_row, &t);
+    return t.ok;
+}
+
+/* In a template the statements of other holes may run before or after: they must not touch the operand. */
+static bool others_allow(const struct kernel *k, size_t at, const struct access *to, const struct buffer *operand)
+{
+    for (size_t p = 0; p < k->parts.count; p++) {
         if (p != at && (p > at || k->tmpl) && part_reads_otherwise(&k->parts.data[p], operand, NULL))
             return false;
+        if (p < at && k->rows > 0 && !reads_its_row(k, p, at, to, operand))
+            return false;
+    }
     return true;
 }
 
@@ -91,7 +120,7 @@ static bool may_replace(const struct kernel *k, size_t at, const struct store *t
 {
     const struct buffer *result = to->to.buffer;
     return operand != result && operand->kind == BUFFER_TEMP && operand->dtype == result->dtype && operand->count == result->count &&
-           operand->count > 0 && !is_operand(k, operand) && stores_to(k, operand) == 0 && others_allow(k, at, operand) &&
+           operand->count > 0 && !is_operand(k, operand) && stores_to(k, operand) == 0 && others_allow(k, at, &to->to, operand) &&
            !part_reads_otherwise(&k->parts.data[at], operand, &to->to);
 }
 
