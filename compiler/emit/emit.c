@@ -51,6 +51,12 @@ void section_preamble(struct emission *e)
     write_line(c, "#include \"%s.h\"", e->stem);
     write_blank(c);
     write_line(c, "#include <string.h>");
+    if (e->options->simd != 0) { /* for some processors GCC makes vectors of half the registers, in all but matrix products */
+        write_blank(c);
+        write_line(c, "#if defined(__AVX512F__) && defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)");
+        write_line(c, "#pragma GCC target(\"prefer-vector-width=512\")");
+        write_line(c, "#endif");
+    }
     if (e->options->reproducible) {
         write_blank(c);
         write_line(c, "#if defined(__FAST_MATH__)");

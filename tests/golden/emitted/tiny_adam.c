@@ -10,6 +10,10 @@
 
 #include <string.h>
 
+#if defined(__AVX512F__) && defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
+
 #if defined(__FAST_MATH__)
 #error "this file promises reproducible results: compile it without -ffast-math"
 #endif

@@ -9,6 +9,10 @@
 
 #include <string.h>
 
+#if defined(__AVX512F__) && defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
+
 /* ---- arena ------------------------------------------------------------- */
 
 #define INFER_SCRATCH_AT 0u /* scratch [64] float, kernels 0-0 of infer */
