@@ -24,6 +24,7 @@ enum HOLE {
     PANEL = 16,
     BLOCK = 64, DEPTH = 3, ROWS = 24, /* product_blocked: BLOCK is a multiple of 32, ROWS at least 8 */
     PACK_A = 0,                      /* and rows of a are packed as well: 8 * DEPTH elements more behind the panels */
+    SHARES = 1,                      /* the result is cut into so many: rows, or columns of product_blocked */
     FETCH_B = 1, FETCH_OUT = 1,      /* b, or what finish touches, is in no near cache: ask for it ahead */
     WITH_FINISH = 1, WITH_ROW_SUM = 1
 };
@@ -37,6 +38,11 @@ static inline void HOLE finish(int i, int j, T acc)
 static inline void HOLE finish_ahead(int i, int j) /* finish(i, j, ..) follows soon */
 {
     STEPC_AHEAD(&out[i * N + j]);
+}
+static int share_of_sample;
+static inline int HOLE share(void) /* which of them to compute */
+{
+    return share_of_sample;
 }
 static inline void HOLE row_sum(int i, T sum)
 {
@@ -74,9 +80,9 @@ static STEPC_INLINE void part(const int rows, const int vectors, const int from,
 static STEPC_INLINE void strip(const int vectors, const int from, const int to, const int j, const T *restrict left,
                                const T *restrict right, const int step)
 {
-    for (int i = 0; i < M - LAST_ROWS(M); i += PART_ROWS(M))
+    for (int i = SHARES > 1 ? share() * PART_ROWS(M) : 0; i < M - LAST_ROWS(M); i += SHARES > 1 ? SHARES * PART_ROWS(M) : PART_ROWS(M))
         part(PART_ROWS(M), vectors, from, to, i, j, left, right, step);
-    if (LAST_ROWS(M) > 0)
+    if (SHARES > 1 ? LAST_ROWS(M) > 0 && share() == SHARES - 1 : LAST_ROWS(M) > 0)
         part(LAST_ROWS(M), vectors, from, to, M - LAST_ROWS(M), j, left, right, step);
 }
 
@@ -95,6 +101,10 @@ static STEPC_INLINE void row_sum_block(const int count, const int first, const T
 
 static STEPC_INLINE void row_sums(const T *restrict left)
 {
+    if (SHARES > 1) {
+        if (share() > 0)
+            return;
+    }
     if (M >= 64) {
         for (int i = 0; i < M - M % 64; i += 64)
             row_sum_block(64, i, left);
@@ -149,9 +159,9 @@ static STEPC_INLINE void packed_strip(const int columns, const int p, const T *r
                                       T *restrict packed)
 {
     pack_panel(columns, p, packed, right);
-    for (int i = 0; i < M - LAST_ROWS(M); i += PART_ROWS(M))
+    for (int i = SHARES > 1 ? share() * PART_ROWS(M) : 0; i < M - LAST_ROWS(M); i += SHARES > 1 ? SHARES * PART_ROWS(M) : PART_ROWS(M))
         panel_part(PART_ROWS(M), columns, i, p, left, packed);
-    if (LAST_ROWS(M) > 0)
+    if (SHARES > 1 ? LAST_ROWS(M) > 0 && share() == SHARES - 1 : LAST_ROWS(M) > 0)
         panel_part(LAST_ROWS(M), columns, M - LAST_ROWS(M), p, left, packed);
 }
 
@@ -218,14 +228,14 @@ static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, c
 {
     const int columns = N - j < 32 ? N - j : 32, depth = K - k < DEPTH ? K - k : DEPTH, line = 64 / (int)sizeof(T);
     if (B_ROW == 1) {
-        const int share = (32 * rows + M - 1) / M;
-        for (int c = i / rows * share; c < i / rows * share + share && c < columns; c++) {
+        const int own = (32 * rows + M - 1) / M;
+        for (int c = i / rows * own; c < i / rows * own + own && c < columns; c++) {
             for (int l = 0; l < depth; l += line)
                 STEPC_AHEAD(right + k + l + (j + c) * B_COL);
         }
     } else {
-        const int share = (DEPTH * rows + M - 1) / M;
-        for (int l = i / rows * share; l < i / rows * share + share && l < depth; l++) {
+        const int own = (DEPTH * rows + M - 1) / M;
+        for (int l = i / rows * own; l < i / rows * own + own && l < depth; l++) {
             for (int c = 0; c < columns; c += line)
                 STEPC_AHEAD(right + (k + l) * B_ROW + (j + c) * B_COL);
         }
@@ -258,7 +268,7 @@ static STEPC_INLINE void block_rows(const int rows, const int i, const int p, co
         pack_rows(rows, depth, panel + BLOCK * DEPTH, left + i * A_ROW + k * A_COL);
     for (int j = p; j < end; j += 32) {
         if (FETCH_B)
-            fetch_panel(rows, i, K - k <= DEPTH ? j + BLOCK : j, K - k <= DEPTH ? 0 : k + DEPTH, right);
+            fetch_panel(rows, i, K - k <= DEPTH ? j + SHARES * BLOCK : j, K - k <= DEPTH ? 0 : k + DEPTH, right);
         if (N % 32 > 0) {
             if (j + 32 <= end)
                 block_panel(rows, 32, i, j, k, a, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
@@ -315,7 +325,7 @@ static STEPC_INLINE void block_sums(const int first, const int end, const int p,
 KERNEL static void product_blocked(const T *restrict a, const T *restrict b, T *restrict panel)
 {
     if (WITH_FINISH) {
-        for (int p = 0; p < N; p += BLOCK) {
+        for (int p = SHARES > 1 ? share() * BLOCK : 0; p < N; p += SHARES * BLOCK) {
             if (ROWS < M) {
                 for (int i = 0; i < M; i += ROWS / PART_ROWS(M) * PART_ROWS(M))
                     block_sums(i, M - i < ROWS ? M : i + ROWS / PART_ROWS(M) * PART_ROWS(M), p, a, b, panel);

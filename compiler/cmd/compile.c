@@ -18,6 +18,7 @@ static const struct option_spec specs[] = {
     {"standalone", 0, OPTION_FLAG, NULL, "OUT.h brings the runtime along: nothing else to compile or to install"},
     {"weights", 0, OPTION_TEXT, "embed|file|incbin",
      "large tensors: in the text (default), in OUT.weights for the program to read, or for the assembler"},
+    {"threads", 0, OPTION_TEXT, "N", "cut large kernels into N shares, which threads compute side by side if the C is built with -fopenmp"},
     {"ram", 0, OPTION_TEXT, "SIZE", "refuse what does not fit: state and arena together, in bytes, or as 48K, 2M"},
     {"check", 0, OPTION_FLAG, NULL, "compile what was made: the strictest warnings are errors"},
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler for --check (default: $CC or cc, -O2)"},
@@ -57,6 +58,7 @@ struct job {
     bool prepares;     /* options of training are given */
     enum emit_weights weights;
     size_t ram;        /* 0: no bound */
+    int threads;
     struct strbuf report;
 };
 
@@ -71,15 +73,23 @@ static bool parse_weights(struct diag *d, const char *text, enum emit_weights *o
     return diag_error(d, NULL, "--weights %s: expected embed, file or incbin", text);
 }
 
+enum { MOST_THREADS = 256 };
+
 /* What is wrong here is wrong usage. */
 static bool read_options(struct job *j)
 {
     const struct options *const o = j->options;
     struct diag *const d = &j->session->diag;
-    const char *const ram = option_text(o, "ram");
+    const char *const ram = option_text(o, "ram"), *const threads = option_text(o, "threads");
+    long long count = 1;
     bool ok = check_pass(d, option_text(o, "dump-after"));
     if (option_given(o, "weights"))
         ok = parse_weights(d, option_text(o, "weights"), &j->weights) && ok;
+    if (threads && (!str_to_int64(threads, &count) || count < 1 || count > MOST_THREADS)) {
+        count = 1;
+        ok = diag_error(d, NULL, "--threads %s: expected a number from 1 to %d", threads, MOST_THREADS);
+    }
+    j->threads = (int)count;
     if (ram && !parse_size(ram, &j->ram))
         ok = diag_error(d, NULL, "--ram %s: expected a number of bytes, or one with K, M or G behind it", ram);
     j->prepares = training_options_given(o);
@@ -113,6 +123,7 @@ static bool compile(struct job *j)
         .name = option_text(o, "name") ? option_text(o, "name") : stem,
         .entries = option_text(o, "entries"),
         .ram = j->ram,
+        .threads = j->threads,
         .passes = {.dump_after = option_text(o, "dump-after"), .dump_to = stdout},
     };
     const struct emit_options emit = {.file_stem = stem,

@@ -43,6 +43,7 @@ struct emission {
     size_t constant_bytes;
     struct writer entries_text, arena_text;
     const char ***input_names, ***output_names; /* [entry][i] */
+    bool has_shares;          /* some kernel is cut into shares */
     bool uses_random;         /* some kernel of the entry at hand draws random numbers */
     bool *draws_with;         /* the same, with this counter of the program */
     VEC(uint32_t) kernel_counters; /* what the parameters counter, counter_2 ... of the kernel at hand stand for */
@@ -82,6 +83,7 @@ struct expr_scope {
     bool uses_random;       /* seed and counter are parameters */
     bool declares;          /* some of the names are declared outside every loop: the parts that follow must avoid them */
     const char *index_type; /* of loop variables: see index_type() */
+    int shares;             /* > 1: the outermost loops are cut into so many, which threads may run */
 };
 
 /* C text with the precedence of at least `precedence` (PREC_*). */

@@ -109,6 +109,8 @@ static const char *body_text(struct emission *e, const struct kernel *k, const k
     struct writer w = {.text = {.arena = e->arena}, .depth = 1};
     struct expr_scope s = scope_for(e, params, names);
     s.index_type = index_type(k);
+    s.shares = k->shares;
+    e->has_shares |= k->shares > 1;
     if (k->tmpl) {
         emit_template_body(&s, &w, k, before);
     } else {

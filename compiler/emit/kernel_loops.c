@@ -105,6 +105,13 @@ static const char *fresh_index(struct nest *n)
     return name_in(&n->s->names, wish);
 }
 
+/* The outermost loop over outputs may be run in shares. */
+static void mark_shares(struct nest *n)
+{
+    if (n->s->shares > 1 && n->open == 0)
+        write_line(n->w, "STEPC_SHARES(%d)", n->s->shares);
+}
+
 /* Opens a loop over dim d; a loop of one turn is only the index 0. */
 static void open_loop(struct nest *n, int d)
 {
@@ -114,6 +121,8 @@ static void open_loop(struct nest *n, int d)
     }
     const char *i = fresh_index(n);
     n->s->index[d] = i;
+    if (!n->p->reduced[d])
+        mark_shares(n);
     write_open(n->w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", n->type, i, i, n->p->extent[d], i);
     n->open++;
 }
@@ -327,6 +336,7 @@ static void write_columns(struct nest *n, int v)
     const char *base = NULL, *width = arena_printf(n->s->arena, "%" PRId64, block);
     if (block < extent) {
         base = fresh_index(n);
+        mark_shares(n);
         write_open(n->w, "for (%s %s = 0; %s < %" PRId64 "; %s += %" PRId64 ")", n->type, base, base, extent, base, block);
         n->open++;
         if (extent % block != 0) {

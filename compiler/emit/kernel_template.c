@@ -20,6 +20,7 @@ struct template_filler {
     struct expr_scope *s;
     const struct kernel *k;
     const char *outer[SHAPE_MAX_RANK]; /* index texts of the outer loops */
+    const char *share;                 /* which share of the kernel; NULL: it is not cut */
 };
 
 /* ---- parts -------------------------------------------------------------------------------------------------------- */
@@ -149,6 +150,8 @@ static const char *fill_hole(void *user, const char *hole, const char *const *ar
     p = part_ahead(f->s->arena, f->k, hole);
     if (p)
         return ahead_text(f, p, args, count);
+    if (str_equal(hole, "share"))
+        return f->share;
     const char *text = operand_text(f, hole, args, count);
     text = text ? text : function_text(f, hole, args, count);
     return text ? text : "";
@@ -193,6 +196,8 @@ static void add_captures(struct template_filler *f, const char *hole, const char
 static void collect_captures(struct template_filler *f, capture_list *out)
 {
     struct arena *a = f->s->arena;
+    if (f->share)
+        vec_push(a, out, ((struct template_capture){"share", arena_printf(a, "const int %s", f->share), f->share}));
     const char *args[LOOP_MAX_DIMS + 1];
     for (int d = 0; d <= LOOP_MAX_DIMS; d++)
         args[d] = "0";
@@ -220,6 +225,7 @@ static int_list bind_ints(struct arena *a, const struct kernel *k)
     int_list ints = {0};
     for (int i = 0; i < k->int_count; i++)
         vec_push(a, &ints, ((struct template_int){k->ints[i].name, k->ints[i].value}));
+    vec_push(a, &ints, ((struct template_int){"SHARES", k->shares > 1 && k->share_outer < 0 ? k->shares : 1}));
     for (size_t p = 0; p < k->parts.count; p++)
         vec_push(a, &ints, ((struct template_int){arena_printf(a, "WITH_%s", name_upper(a, k->parts.data[p].hole)), 1}));
     return ints;
@@ -243,9 +249,8 @@ static bool moves(const struct kernel *k, const struct access *a)
 }
 
 /* Pointers to where the operands begin, under the names that the template's parameters get. */
-static name_list bind_operands(struct template_filler *f, struct writer *w)
+static void bind_operands(struct template_filler *f, struct writer *w, name_list *params)
 {
-    name_list params = {0};
     for (int o = 0; o < f->k->operand_count; o++) {
         const struct access *access = &f->k->operands[o].access;
         const char *name = param_name(f->s, access->buffer);
@@ -257,9 +262,8 @@ static name_list bind_operands(struct template_filler *f, struct writer *w)
             name = name_in(&f->s->names, arena_printf(f->s->arena, "%s_here", f->k->operands[o].param));
             write_line(w, "const %s *const %s = &%s;", c_type(access->buffer->dtype), name, place);
         }
-        vec_push(f->s->arena, &params, ((struct template_name){f->k->operands[o].param, name}));
+        vec_push(f->s->arena, params, ((struct template_name){f->k->operands[o].param, name}));
     }
-    return params;
 }
 
 /* ---- the body ----------------------------------------------------------------------------------------------------- */
@@ -304,6 +308,23 @@ static void place_pieces(struct emission *e, const struct template_instance *mad
     }
 }
 
+/* The loop over the shares of a kernel that is cut, and which part of the scratch is the share's own. */
+static int open_shares(struct template_filler *f, struct writer *w, name_list *params)
+{
+    const struct kernel *k = f->k;
+    if (k->shares <= 1)
+        return 0;
+    f->share = name_in(&f->s->names, "share");
+    write_line(w, "STEPC_SHARES(%d)", k->shares);
+    write_open(w, "for (int %s = 0; %s < %d; %s++)", f->share, f->share, k->shares, f->share);
+    if (k->scratch) {
+        const char *own = name_in(&f->s->names, "own_scratch");
+        write_line(w, "%s *const %s = %s + %s * %" PRId64 ";", c_type(k->scratch->dtype), own, k->scratch_param, f->share, k->scratch_count);
+        vec_push(f->s->arena, params, ((struct template_name){k->scratch_param, own}));
+    }
+    return 1;
+}
+
 static int open_outer(struct template_filler *f, struct writer *w)
 {
     static const char *const wishes[] = {"n", "h", "g", "m"};
@@ -312,8 +333,13 @@ static int open_outer(struct template_filler *f, struct writer *w)
         f->outer[d] = "0";
         if (f->k->outer_extent[d] == 1)
             continue;
-        const char *i = name_in(&f->s->names, wishes[open % 4]);
-        write_open(w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", f->s->index_type, i, i, f->k->outer_extent[d], i);
+        const char *i = name_in(&f->s->names, wishes[open % 4]), *type = f->s->index_type;
+        const int64_t extent = f->k->outer_extent[d], shares = f->k->shares;
+        if (f->share && d == f->k->share_outer)
+            write_open(w, "for (%s %s = %s * %" PRId64 " / %" PRId64 "; %s < (%s + 1) * %" PRId64 " / %" PRId64 "; %s++)", type, i,
+                       f->share, extent, shares, i, f->share, extent, shares, i);
+        else
+            write_open(w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", type, i, i, extent, i);
         f->outer[d] = i;
         open++;
     }
@@ -324,8 +350,11 @@ void emit_template_body(struct expr_scope *s, struct writer *w, const struct ker
 {
     const struct template_kernel *t = template_find(&template_table, k->tmpl);
     struct template_filler f = {.s = s, .k = k};
-    int open = open_outer(&f, w);
-    const name_list params = bind_operands(&f, w), types = bind_types(s->arena, k);
+    name_list params = {0};
+    int open = open_shares(&f, w, &params);
+    open += open_outer(&f, w);
+    bind_operands(&f, w, &params);
+    const name_list types = bind_types(s->arena, k);
     const int_list ints = bind_ints(s->arena, k);
     capture_list captures = {0};
     collect_captures(&f, &captures);

@@ -31,9 +31,30 @@ static void write_helpers(struct emission *e, const bool *used)
     }
 }
 
+/* Shares write different elements: however many threads run them, the bits are the same. */
+static void write_shares(struct emission *e)
+{
+    static const char *const lines[] = {
+        "/* The shares of a large kernel write different elements: with -fopenmp threads run them side by side, as many as",
+        " * OMP_NUM_THREADS allows; the results are the same bits. */",
+        "#if defined(_OPENMP)",
+        "#include <omp.h>",
+        "#define STEPC_PRAGMA(...) _Pragma(#__VA_ARGS__)",
+        "#define STEPC_SHARES(n) \\",
+        "    STEPC_PRAGMA(omp parallel for schedule(static) num_threads(omp_get_max_threads() < n ? omp_get_max_threads() : n))",
+        "#else",
+        "#define STEPC_SHARES(n)",
+        "#endif"};
+    write_section(&e->c, "threads");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        write_line(&e->c, "%s", lines[i]);
+}
+
 void section_math(struct emission *e)
 {
     bool *used = used_helpers(e);
+    if (e->has_shares)
+        write_shares(e);
     if (e->sections.count > 0) {
         write_section(&e->c, "registers");
         struct strbuf text = {.arena = e->arena};

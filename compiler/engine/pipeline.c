@@ -5,6 +5,7 @@
 #include "emit/names.h"
 #include "engine/budget.h"
 #include "fuse/fuse.h"
+#include "fuse/share.h"
 #include "lower/lower.h"
 #include "train/adjoint.h"
 #include "train/combine.h"
@@ -96,6 +97,7 @@ static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, con
         return false;
     dump_kernels(a, l, o, "lower");
     fuse_entry(l);
+    share_kernels(l, o->threads);
     dump_kernels(a, l, o, "fuse");
     if (!plan_entry(d, l, out))
         return false;

@@ -13,6 +13,7 @@ struct pipeline_options {
     const char *const *fetch;     /* values to add as outputs of `fetch_entry`, beside its own */
     size_t fetch_count;
     const char *fetch_entry;
+    int threads;                  /* large kernels are cut into so many shares; 0 or 1: none is */
     size_t ram;                   /* state and arena must fit; 0: no bound */
     struct pass_options passes;   /* --dump-after: also "differentiate", "lower", "fuse", "plan" */
 };

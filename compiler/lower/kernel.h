@@ -114,6 +114,9 @@ struct kernel {
     const char *scratch_param; /* pointer parameter for scratch, or NULL */
     int64_t scratch_count;     /* elements of `type`, planned into the arena */
     struct buffer *scratch;    /* TEMP, made by lowering when scratch_count > 0 */
+
+    int shares;                /* > 1: cut into that many, which may run side by side; each has scratch_count elements of scratch */
+    int share_outer;           /* template kernels: the outer loop that is cut, or -1: the template does it (hole SHARES) */
 };
 
 /* One entry, lowered. */

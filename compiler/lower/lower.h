@@ -80,6 +80,9 @@ void lower_template_flops(struct lower_ctx *c, int64_t flops);
 /* Operand pointer: outer strides are taken for the kernel's outer dims. */
 void lower_template_operand(struct lower_ctx *c, const char *param, const struct access *access);
 void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count);
+/* How a kernel of the template product_blocked is cut, by columns, when that many shares are computed side by side: integer holes and
+ * scratch_count. */
+void lower_product_cut(struct kernel *k, int shares);
 /* A table of the file for a template's operand, the same for all kernels with equal contents. */
 struct access lower_table(struct lower_ctx *c, const char *name, const struct tensor *t);
 /* The part that fills statement hole `hole`; loops: outer dims, then `rank` dims of extents. */

@@ -136,23 +136,28 @@ static void bind_product(struct lower_ctx *c, const char *tmpl, const struct vie
 /* A product whose rows of a are that far apart in memory packs them: 2048 x 784 x 128 takes 4.9 instead of 7.5 ms with AVX2. */
 enum { FAR = 512 };
 
+void lower_product_cut(struct kernel *k, int shares)
+{
+    const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), terms = kernel_int(k, "K");
+    const bool turned = kernel_int(k, "B_ROW") == 1, pack_a = kernel_int(k, "A_ROW") == 1 && kernel_int(k, "A_COL") >= FAR;
+    const int64_t most_terms = turned ? TERMS_TURNED : TERMS, rows = m <= ROWS ? m + 8 : ROWS;
+    const int64_t depth = terms > most_terms * 3 / 2 ? equal_parts(terms, most_terms, 4) : terms;
+    const int64_t most = turned ? COLUMNS_TURNED : depth < terms ? COLUMNS : COLUMNS_AT_ONCE, columns = (n + shares - 1) / shares;
+    const int64_t block = equal_parts(columns, most, 32);
+    kernel_set_int(k, "BLOCK", block);
+    kernel_set_int(k, "DEPTH", depth);
+    kernel_set_int(k, "ROWS", depth < terms ? rows : m);
+    kernel_set_int(k, "PACK_A", pack_a);
+    kernel_set_int(k, "FETCH_B", !turned && terms * n >= FAR_AWAY);
+    kernel_set_int(k, "FETCH_OUT", m * n >= FAR_AWAY);
+    k->scratch_count = depth * (block + (pack_a ? 8 : 0)) + (depth < terms ? rows * block : TILE);
+}
+
 static void bind_blocked(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
 {
-    const int outer = a->shape.rank - 2;
-    const int64_t m = a->shape.dim[outer], k = a->shape.dim[outer + 1], n = b->shape.dim[outer + 1];
-    const bool turned = b->stride[outer] == 1;
-    const int64_t terms = turned ? TERMS_TURNED : TERMS, depth = k > terms * 3 / 2 ? equal_parts(k, terms, 4) : k;
-    const int64_t block = equal_parts(n, turned ? COLUMNS_TURNED : depth < k ? COLUMNS : COLUMNS_AT_ONCE, 32);
-    const int64_t rows = m <= ROWS ? m + 8 : ROWS;
-    const bool pack_a = a->stride[outer] == 1 && a->stride[outer + 1] >= FAR;
     bind_product(c, "product_blocked", a, b, type);
-    lower_template_int(c, "BLOCK", block);
-    lower_template_int(c, "DEPTH", depth);
-    lower_template_int(c, "ROWS", depth < k ? rows : m);
-    lower_template_int(c, "PACK_A", pack_a);
-    lower_template_int(c, "FETCH_B", !turned && k * n >= FAR_AWAY);
-    lower_template_int(c, "FETCH_OUT", m * n >= FAR_AWAY);
-    lower_template_scratch(c, "panel", depth * (block + (pack_a ? 8 : 0)) + (depth < k ? rows * block : TILE));
+    lower_product_cut(c->kernel, 1);
+    lower_template_scratch(c, "panel", c->kernel->scratch_count);
 }
 
 static void bind_small(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)

@@ -50,15 +50,18 @@ int main(void)
     fill(a, A_SIZE);
     fill(b, B_SIZE);
     if (B_COL == 1 && N >= 16) {
-        product(a, b);
+        for (share_of_sample = 0; share_of_sample < SHARES; share_of_sample++)
+            product(a, b);
         check("product", a, b);
     } else {
         (void)product;
     }
-    product_packed(a, b, panel);
+    for (share_of_sample = 0; share_of_sample < SHARES; share_of_sample++)
+        product_packed(a, b, panel);
     check("product_packed", a, b);
     if (K > 0 && N >= 32) { /* the others are never large */
-        product_blocked(a, b, block);
+        for (share_of_sample = 0; share_of_sample < SHARES; share_of_sample++)
+            product_blocked(a, b, block);
         check("product_blocked", a, b);
     }
     free(block);

@@ -1,0 +1,106 @@
+#include "fuse/share.h"
+
+#include "base/str.h"
+#include "lower/lower.h"
+#include "lower/template.h"
+
+/* ---- the cost model ------------------------------------------------------------------------------------------------ */
+
+/* Starting threads and waiting for the last one takes some microseconds, in which one core does about a tenth of this. */
+enum { WORTH_CUTTING = 1000000 };
+
+static int64_t outer_count(const struct kernel *k)
+{
+    int64_t count = 1;
+    for (int d = 0; d < k->outer_rank; d++)
+        count *= k->outer_extent[d];
+    return count;
+}
+
+/* Operations at each point of a part, loads included. */
+static int64_t part_cost(const struct part *p)
+{
+    int64_t points = 1, outputs = 1, cost = 0;
+    for (int d = 0; d < p->rank; d++) {
+        points *= p->extent[d];
+        outputs *= p->reduced[d] ? 1 : p->extent[d];
+    }
+    for (size_t s = 0; s < p->stores.count; s++)
+        cost += outputs * expr_cost(p->stores.data[s].value);
+    return p->element ? cost + points * expr_cost(p->element) : cost;
+}
+
+static int64_t kernel_cost(const struct kernel *k)
+{
+    int64_t cost = k->tmpl ? k->flops * outer_count(k) : 0;
+    for (size_t p = 0; p < k->parts.count; p++)
+        cost += part_cost(&k->parts.data[p]);
+    return cost;
+}
+
+/* ---- what can be cut ----------------------------------------------------------------------------------------------- */
+
+/* Does every output change along dim d of its part, which then belongs to one share alone? */
+static bool outputs_change_along(const struct kernel *k, int d)
+{
+    for (size_t p = 0; p < k->parts.count; p++)
+        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
+            if (k->parts.data[p].stores.data[s].to.stride[d] == 0)
+                return false;
+    return true;
+}
+
+/* Outputs whose place is computed may meet. */
+static bool outputs_apart(const struct kernel *k)
+{
+    for (size_t p = 0; p < k->parts.count; p++) {
+        const struct part *part = &k->parts.data[p];
+        for (size_t s = 0; s < part->stores.count; s++) {
+            if (part->stores.data[s].to.term_count > 0)
+                return false;
+            for (int d = 0; d < part->rank && !k->tmpl; d++)
+                if (!part->reduced[d] && part->extent[d] > 1 && part->stores.data[s].to.stride[d] == 0)
+                    return false;
+        }
+    }
+    return true;
+}
+
+/* The template computes shares itself: it has the integer hole SHARES. */
+static bool cuts_itself(const struct kernel *k)
+{
+    return str_starts_with(k->tmpl, "product");
+}
+
+static bool cut_template(struct kernel *k, int shares)
+{
+    for (int d = 0; d < k->outer_rank; d++) {
+        if (k->outer_extent[d] < shares || !outputs_change_along(k, d))
+            continue;
+        k->share_outer = d;
+        return true;
+    }
+    k->share_outer = -1;
+    if (!cuts_itself(k))
+        return false;
+    if (str_equal(k->tmpl, "product_blocked"))
+        lower_product_cut(k, shares);
+    return str_equal(k->tmpl, "product_blocked") || kernel_int(k, "M") >= 16 * shares;
+}
+
+static void cut(struct kernel *k, int shares)
+{
+    if (kernel_cost(k) < WORTH_CUTTING || !outputs_apart(k) || (k->tmpl && !cut_template(k, shares)))
+        return;
+    k->shares = shares;
+    if (k->scratch) {
+        k->scratch->count = k->scratch_count * shares;
+        k->scratch->shape = SHAPE(k->scratch->count);
+    }
+}
+
+void share_kernels(struct lowered *l, int shares)
+{
+    for (size_t i = 0; i < l->kernels.count && shares > 1; i++)
+        cut(l->kernels.data[i], shares);
+}
