@@ -108,7 +108,7 @@ static const char *fresh_index(struct nest *n)
 /* The outermost loop over outputs may be run in shares. */
 static void mark_shares(struct nest *n)
 {
-    if (n->s->shares > 1 && n->open == 0)
+    if (n->s->shares > 1 && n->open == 0 && n->rows == 0)
         write_line(n->w, "STEPC_SHARES(%d)", n->s->shares);
 }
 

@@ -50,16 +50,24 @@ static bool outputs_change_along(const struct kernel *k, int d)
     return true;
 }
 
-/* Outputs whose place is computed may meet. */
+/* Loops that may be the one that is cut: those around all parts, else every loop over outputs. */
+static bool may_be_cut(const struct kernel *k, const struct part *p, int d)
+{
+    return !p->reduced[d] && p->extent[d] > 1 && (k->rows == 0 || d < k->rows);
+}
+
+/* Do different turns of the loops write different elements? What has a computed place may meet, and so may rows that are kept in
+ * memory for the parts of one turn; local variables are each turn's own. */
 static bool outputs_apart(const struct kernel *k)
 {
     for (size_t p = 0; p < k->parts.count; p++) {
         const struct part *part = &k->parts.data[p];
         for (size_t s = 0; s < part->stores.count; s++) {
-            if (part->stores.data[s].to.term_count > 0)
+            const struct access *to = &part->stores.data[s].to;
+            if (to->term_count > 0)
                 return false;
-            for (int d = 0; d < part->rank && !k->tmpl; d++)
-                if (!part->reduced[d] && part->extent[d] > 1 && part->stores.data[s].to.stride[d] == 0)
+            for (int d = 0; d < part->rank && !k->tmpl && to->buffer->kind != BUFFER_LOCAL; d++)
+                if (may_be_cut(k, part, d) && to->stride[d] == 0)
                     return false;
         }
     }
