@@ -153,8 +153,10 @@ static size_t pack_by_time(place_list *l)
 
 size_t places_pack(place_list *l)
 {
+    if (l->count == 0)
+        return 0;
     const size_t by_time = pack_by_time(l);
-    if (l->count > MOST_BY_SIZE || by_time == 0)
+    if (l->count > MOST_BY_SIZE)
         return by_time;
     const size_t by_size_end = pack_by_size(l);
     return by_size_end <= by_time ? by_size_end : pack_by_time(l);
