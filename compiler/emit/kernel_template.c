@@ -101,7 +101,7 @@ static const char *ahead_text(struct template_filler *f, const struct part *p, c
     struct ahead h = {.s = &s, .w = &w, .last = p->rank - 1};
     for (int d = 0; d < LOOP_MAX_DIMS; d++)
         s.index[d] = d < f->k->outer_rank ? f->outer[d] : d - f->k->outer_rank < (int)count ? args[d - f->k->outer_rank] : "0";
-    for (size_t i = 0; i < p->stores.count; i++) {
+    for (size_t i = 0; i < p->stores.count && p->rank > 0; i++) { /* one element needs no asking ahead */
         fetch_access(&p->stores.data[i].to, &h);
         expr_each_load(p->stores.data[i].value, fetch_access, &h);
     }
