@@ -1,7 +1,8 @@
 /* List scheduling over the kernels of an entry, several times: the order with the lowest peak wins, the earliest tried among
  * equals. First comes the greedy one (of what is ready, the kernel that grows the arena least; the earliest of the given order
  * among equals, so that an unrelated change of the model moves as little as possible), then the order that lowering and fusion
- * left, then greedy ones whose sight is blurred by numbers that are the same in every run. */
+ * left, then random ones and greedy ones whose sight is blurred, by numbers that are the same in every run. Each is tightened;
+ * from the best, single kernels wander at last. */
 #include "plan/schedule.h"
 
 #include "plan/tasks.h"
@@ -9,10 +10,10 @@
 
 enum {
     WINDOW = 64,           /* tasks of the ready list that are weighed: keeps a schedule linear in large graphs */
-    MOST_TRIALS = 60,     /* orders that are tried, */
+    MOST_TRIALS = 60,      /* orders that are tried, */
     TRIAL_WORK = 50 * 400, /* and kernels that they place in all */
-    TIGHTEN_TURNS = 4,
-    WANDER_WORK = 1000 * 400
+    TIGHTEN_TURNS = 4,     /* of each, late and early in turns */
+    WANDER_WORK = 1000 * 400 /* kernels that all single moves place */
 };
 
 enum policy { POLICY_GREEDY, POLICY_GIVEN, POLICY_BLURRED, POLICY_RANDOM };

@@ -1,0 +1,90 @@
+/* Places in the arena: what lives at the same time does not overlap, however many there are, and none is placed as well. */
+#include "plan/places.h"
+
+#include "lower/kernel.h"
+#include <check.h>
+#include <stdint.h>
+
+static struct arena arena;
+
+static void teardown(void)
+{
+    arena_free(&arena);
+}
+
+/* `count` lives of up to `longest` kernels and up to 16 cache lines, the same in every run. */
+static place_list lives(int count, int longest)
+{
+    place_list l = {0};
+    uint32_t random = 1;
+    for (int i = 0; i < count; i++) {
+        struct place p = {.buffer = arena_new(&arena, struct buffer), .first = i};
+        p.buffer->id = i;
+        random = random * 1664525u + 1013904223u;
+        p.last = p.first + (int)((random >> 16) % (uint32_t)longest);
+        p.bytes = 64 * (1 + (random >> 8) % 16);
+        vec_push(&arena, &l, p);
+    }
+    return l;
+}
+
+static void check_pack(place_list l, size_t times)
+{
+    const size_t bound = places_bound(&l, times), end = places_pack(&l);
+    ck_assert_uint_ge(end, bound);
+    for (size_t i = 0; i < l.count; i++) {
+        const struct place *a = &l.data[i];
+        ck_assert_uint_le(a->offset + a->bytes, end);
+        for (size_t j = 0; j < i; j++) {
+            const struct place *b = &l.data[j];
+            ck_assert(a->last < b->first || b->last < a->first || a->offset + a->bytes <= b->offset || b->offset + b->bytes <= a->offset);
+        }
+    }
+}
+
+START_TEST(nothing_takes_no_bytes)
+{
+    place_list none = {0};
+    ck_assert_uint_eq(places_bound(&none, 0), 0);
+    ck_assert_uint_eq(places_pack(&none), 0);
+}
+END_TEST
+
+START_TEST(few_do_not_overlap)
+{
+    check_pack(lives(300, 40), 340);
+}
+END_TEST
+
+START_TEST(many_do_not_overlap) /* too many for the quadratic way */
+{
+    check_pack(lives(5000, 60), 5060);
+}
+END_TEST
+
+START_TEST(nested_lives_take_no_more_than_the_bound)
+{
+    place_list l = lives(6000, 1);
+    for (int i = 0; i < 6000; i++)
+        l.data[i].last = 12000 - i;
+    const size_t bound = places_bound(&l, 12001);
+    ck_assert_uint_eq(places_pack(&l), bound);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("plan");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, NULL, teardown);
+    tcase_add_test(tests, nothing_takes_no_bytes);
+    tcase_add_test(tests, few_do_not_overlap);
+    tcase_add_test(tests, many_do_not_overlap);
+    tcase_add_test(tests, nested_lives_take_no_more_than_the_bound);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
