@@ -50,20 +50,9 @@ static struct conv conv_of(const struct node *n)
     return make_conv(n, &node_input(n, 0)->shape, w->dim[0], w->dim + 2);
 }
 
-static struct shape shape_attr(const struct node *n)
-{
-    struct shape s = {0};
-    const int64_t *x;
-    size_t count;
-    if (op_attr_ints(n, "shape", &x, &count))
-        for (size_t i = 0; i < count && i < SHAPE_MAX_RANK; i++)
-            s.dim[s.rank++] = x[i];
-    return s;
-}
-
 static struct conv input_grad_of(const struct node *n)
 {
-    const struct shape x = shape_attr(n), *w = &node_input(n, 1)->shape;
+    const struct shape x = window_shape(n), *w = &node_input(n, 1)->shape;
     return make_conv(n, &x, w->dim[0], w->dim + 2);
 }
 
@@ -135,15 +124,8 @@ static bool check_dy(struct infer_ctx *c, const struct shape *x, int64_t channel
 
 static bool input_grad_infer(struct infer_ctx *c)
 {
-    const struct shape x = shape_attr(c->node);
-    if (window_infer_rank(c, 0) == 0)
-        return false;
-    if (x.rank != infer_rank(c, 0))
-        return infer_error(c, "attribute 'shape' has %d numbers, expected %d", x.rank, infer_rank(c, 0));
-    for (int d = 0; d < x.rank; d++)
-        if (x.dim[d] < 0)
-            return infer_error(c, "attribute 'shape' contains %lld", (long long)x.dim[d]);
-    return check_weights(c, &x) && check_dy(c, &x, infer_shape(c, 1)->dim[0], infer_shape(c, 1)->dim + 2) &&
+    struct shape x;
+    return window_infer_shape(c, &x) && check_weights(c, &x) && check_dy(c, &x, infer_shape(c, 1)->dim[0], infer_shape(c, 1)->dim + 2) &&
            infer_out(c, 0, DTYPE_UNDEFINED, &x);
 }
 

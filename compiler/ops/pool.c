@@ -148,28 +148,10 @@ static bool max_grad_infer(struct infer_ctx *c)
     return window_infer_rank(c, 0) != 0 && check_dy(c, 1, infer_shape(c, 0));
 }
 
-static struct shape shape_attr(const struct node *n)
-{
-    struct shape s = {0};
-    const int64_t *x;
-    size_t count;
-    if (op_attr_ints(n, "shape", &x, &count))
-        for (size_t i = 0; i < count && i < SHAPE_MAX_RANK; i++)
-            s.dim[s.rank++] = x[i];
-    return s;
-}
-
 static bool average_grad_infer(struct infer_ctx *c)
 {
-    const struct shape x = shape_attr(c->node);
-    if (window_infer_rank(c, 0) == 0)
-        return false;
-    if (x.rank != infer_rank(c, 0))
-        return infer_error(c, "attribute 'shape' has %d numbers, expected %d", x.rank, infer_rank(c, 0));
-    for (int d = 0; d < x.rank; d++)
-        if (x.dim[d] < 0)
-            return infer_error(c, "attribute 'shape' contains %lld", (long long)x.dim[d]);
-    return check_dy(c, 0, &x);
+    struct shape x;
+    return window_infer_shape(c, &x) && check_dy(c, 0, &x);
 }
 
 /* ---- gradients ----------------------------------------------------------------------------------------------------- */
@@ -218,7 +200,7 @@ static bool average_grad(struct grad_ctx *c)
 static bool average_grad_grad(struct grad_ctx *c)
 {
     struct window_attrs a;
-    const struct shape x = shape_attr(c->node);
+    const struct shape x = window_shape(c->node);
     const struct window w = pool_window(c->node, &x);
     make_attrs(c->node, &w, &a);
     a.attr[WINDOW_ATTRS + 1] = attr_int("count_include_pad", op_attr_int(c->node, "count_include_pad"));
@@ -309,7 +291,7 @@ static bool average_eval(struct eval_ctx *c)
 
 static bool average_grad_eval(struct eval_ctx *c)
 {
-    const struct shape shape = shape_attr(c->node);
+    const struct shape shape = window_shape(c->node);
     const double *dy = eval_f(c, 0);
     double *dx = eval_out_f(c, 0);
     const struct window w = pool_window(c->node, &shape);

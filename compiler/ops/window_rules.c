@@ -168,6 +168,30 @@ struct window window_of(const struct node *n, const struct shape *shape, const i
     return make_window(n, shape, size, &x);
 }
 
+struct shape window_shape(const struct node *n)
+{
+    struct shape s = {0};
+    const int64_t *x;
+    size_t count;
+    if (op_attr_ints(n, "shape", &x, &count))
+        for (size_t i = 0; i < count && i < SHAPE_MAX_RANK; i++)
+            s.dim[s.rank++] = x[i];
+    return s;
+}
+
+bool window_infer_shape(struct infer_ctx *c, struct shape *out)
+{
+    *out = window_shape(c->node);
+    if (window_infer_rank(c, 0) == 0)
+        return false;
+    if (out->rank != infer_rank(c, 0))
+        return infer_error(c, "attribute 'shape' has %d numbers, expected %d", out->rank, infer_rank(c, 0));
+    for (int d = 0; d < out->rank; d++)
+        if (out->dim[d] < 0)
+            return infer_error(c, "attribute 'shape' contains %lld", (long long)out->dim[d]);
+    return true;
+}
+
 struct shape window_out_shape(const struct window *w, int64_t n, int64_t channels)
 {
     struct shape y = SHAPE(n, channels);

@@ -27,6 +27,9 @@ bool window_infer(struct infer_ctx *c, const struct shape *shape, const int64_t 
 bool window_infer_kernel(struct infer_ctx *c, int rank, bool required, const int64_t **size);
 /* Spatial axes of input i: 1 to 3, else a report and 0. */
 int window_infer_rank(struct infer_ctx *c, int i);
+/* Of gradients: the attribute shape, the shape of the input that is differentiated by; reports unless it suits input 0. */
+bool window_infer_shape(struct infer_ctx *c, struct shape *out);
+struct shape window_shape(const struct node *n); /* the same for a node that inference has passed */
 /* [n, channels, spatial outputs...] */
 struct shape window_out_shape(const struct window *w, int64_t n, int64_t channels);
 

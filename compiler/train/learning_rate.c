@@ -8,104 +8,36 @@
  *
  * In double, since s may exceed 2^24; a few operations a step. */
 #include "train/prepare_internal.h"
+#include "train/spec.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #define PI 3.14159265358979323846
 #define FIELD(f) offsetof(struct rate_schedule, f)
-enum { KEYS = 3 };
+#define MOST_STEPS 1e15
+#define STEPS(name, from) {#name, FIELD(name), .low = (from), .high = MOST_STEPS, .whole = true, .required = (from) > 0}
 
-struct key {
-    const char *name;
-    size_t field;
-    bool whole;        /* a number of steps */
-    double usual, low; /* usual < 0: has to be given */
-    double high;
-};
-
-static const struct rule {
-    const char *name;
-    struct key keys[KEYS + 1];
-} rules[SCHEDULE_COUNT] = {
+static const struct spec_rule rules[SCHEDULE_COUNT] = {
     {"constant", {{0}}},
-    {"step", {{"every", FIELD(every), true, -1, 1, 1e15}, {"gamma", FIELD(gamma), false, 0.1, 0, 1e6}}},
-    {"cosine",
-     {{"steps", FIELD(steps), true, -1, 1, 1e15},
-      {"floor", FIELD(floor), false, 0, 0, 1},
-      {"warmup", FIELD(warm_up), true, 0, 0, 1e15}}},
-    {"linear", {{"steps", FIELD(steps), true, -1, 1, 1e15}, {"warmup", FIELD(warm_up), true, 0, 0, 1e15}}},
+    {"step", {STEPS(every, 1), {"gamma", FIELD(gamma), .usual = 0.1, .high = 1e6}}},
+    {"cosine", {STEPS(steps, 1), {"floor", FIELD(floor), .high = 1}, STEPS(warmup, 0)}},
+    {"linear", {STEPS(steps, 1), STEPS(warmup, 0)}},
 };
 
-/* ---- the command line's text ------------------------------------------------------------------------------------- */
-
-static double *field_of(struct rate_schedule *s, const struct key *k)
-{
-    return (double *)(void *)((char *)s + k->field);
-}
-
-static bool set_key(struct diag *d, struct rate_schedule *s, const char *name, const char *value)
-{
-    const struct rule *const rule = &rules[s->kind];
-    struct strbuf all = {.arena = d->arena};
-    double x;
-    for (const struct key *k = rule->keys; k->name; k++) {
-        strbuf_addf(&all, "%s%s", k == rule->keys ? "" : ", ", k->name);
-        if (!str_equal(name, k->name))
-            continue;
-        if (!str_to_double(value, &x) || !(x >= k->low && x <= k->high) || (k->whole && x != (double)(int64_t)x))
-            return diag_error(d, NULL, "--schedule %s: %s=%s: expected a %snumber from %g to %g", rule->name, name,
-                              value, k->whole ? "whole " : "", k->low, k->high);
-        *field_of(s, k) = x;
-        return true;
-    }
-    return diag_error(d, NULL, "--schedule %s: no key '%s'; it has: %s", rule->name, name,
-                      rule->keys[0].name ? strbuf_text(&all) : "none");
-}
-
-static bool find_rule(struct diag *d, const char *name, enum schedule_kind *out)
-{
-    struct strbuf all = {.arena = d->arena};
-    for (int i = 0; i < SCHEDULE_COUNT; i++) {
-        strbuf_addf(&all, "%s%s", i ? ", " : "", rules[i].name);
-        *out = (enum schedule_kind)i;
-        if (str_equal(name, rules[i].name))
-            return true;
-    }
-    return diag_error(d, NULL, "--schedule %s: no such schedule; there are: %s", name, strbuf_text(&all));
-}
-
-static bool check_keys(struct diag *d, struct rate_schedule *s)
-{
-    for (const struct key *k = rules[s->kind].keys; k->name; k++)
-        if (*field_of(s, k) < 0)
-            return diag_error(d, NULL, "--schedule %s: give %s=N", rules[s->kind].name, k->name);
-    if (s->steps > 0 && s->warm_up >= s->steps)
-        return diag_error(d, NULL, "--schedule %s: warmup=%g is not less than steps=%g, which includes it",
-                          rules[s->kind].name, s->warm_up, s->steps);
-    return true;
-}
+static const struct spec_table table = {"--schedule", "schedule", rules, SCHEDULE_COUNT};
 
 bool schedule_parse(struct diag *d, struct arena *a, const char *text, struct rate_schedule *out)
 {
-    const size_t length = strcspn(text, ":");
+    size_t kind;
     *out = (struct rate_schedule){0};
-    if (!find_rule(d, arena_strndup(a, text, length), &out->kind))
+    if (!spec_parse(d, a, &table, text, &kind, out))
         return false;
-    for (const struct key *k = rules[out->kind].keys; k->name; k++)
-        *field_of(out, k) = k->usual;
-    bool ok = true;
-    for (const char *p = text + length; *p != '\0';) {
-        p++; /* ':' or ',' */
-        const size_t n = strcspn(p, ",");
-        const char *const pair = arena_strndup(a, p, n), *const equals = strchr(pair, '=');
-        if (equals)
-            ok = set_key(d, out, arena_strndup(a, pair, (size_t)(equals - pair)), equals + 1) && ok;
-        else
-            ok = diag_error(d, NULL, "--schedule %s: '%s': expected key=value", text, pair) && ok;
-        p += n;
-    }
-    return ok && check_keys(d, out);
+    out->kind = (enum schedule_kind)kind;
+    if (out->steps > 0 && out->warmup >= out->steps)
+        return diag_error(d, NULL, "--schedule %s: warmup=%g is not less than steps=%g, which includes it", rules[kind].name,
+                          out->warmup, out->steps);
+    return true;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
@@ -119,9 +51,9 @@ static const char *number(struct preparer *p, const char *wish, double x)
 static const char *add_progress(struct preparer *p, const char *s)
 {
     const struct rate_schedule *const o = &p->options->schedule;
-    if (o->warm_up > 0)
-        s = add_op(p, "steps_after_warmup", "Sub", s, number(p, "warmup", o->warm_up), NULL);
-    const char *const u = add_op(p, "progress", "Div", s, number(p, "steps_to_go", o->steps - o->warm_up), NULL);
+    if (o->warmup > 0)
+        s = add_op(p, "steps_after_warmup", "Sub", s, number(p, "warmup", o->warmup), NULL);
+    const char *const u = add_op(p, "progress", "Div", s, number(p, "steps_to_go", o->steps - o->warmup), NULL);
     const char *const low = add_op(p, "progress", "Max", u, number(p, "zero_double", 0), NULL);
     return add_op(p, "progress", "Min", low, number(p, "one_double", 1), NULL);
 }
@@ -159,9 +91,9 @@ const char *add_schedule(struct preparer *p, const char *step, int64_t first)
     const char *const factor = o->kind == SCHEDULE_COSINE
                                    ? add_cosine(p, u)
                                    : add_op(p, "rate_factor", "Sub", number(p, "one_double", 1), u, NULL);
-    if (o->warm_up == 0)
+    if (o->warmup == 0)
         return factor;
     const char *const next = add_op(p, "next_step", "Add", s, number(p, "one_double", 1), NULL);
-    const char *const rise = add_op(p, "rise", "Div", next, number(p, "warmup", o->warm_up), NULL);
+    const char *const rise = add_op(p, "rise", "Div", next, number(p, "warmup", o->warmup), NULL);
     return add_op(p, "rate_factor", "Min", rise, factor, NULL);
 }

@@ -3,6 +3,7 @@
  * is written instead is the sum that the mean divides, and the divisor: the number of elements or the sum of weights.
  */
 #include "train/prepare_internal.h"
+#include "train/spec.h"
 
 #include <string.h>
 
@@ -14,18 +15,10 @@ static const char *const loss_names[LOSS_COUNT] = {
 
 bool loss_parse(struct diag *d, const char *name, enum loss_kind *out)
 {
-    struct strbuf all = {.arena = d->arena};
-    for (int i = 0; i < LOSS_COUNT; i++) {
-        strbuf_addf(&all, "%s%s", i ? ", " : "", loss_names[i]);
-        if (str_equal(name, loss_names[i])) {
-            *out = (enum loss_kind)i;
-            return true;
-        }
-    }
-    const char *const close = str_closest(name, loss_names, LOSS_COUNT);
-    if (close)
-        return diag_error(d, NULL, "--loss %s: no such loss; did you mean '%s'?", name, close);
-    return diag_error(d, NULL, "--loss %s: no such loss; there are: %s", name, strbuf_text(&all));
+    size_t kind = 0;
+    const bool ok = spec_name(d, "--loss", "loss", name, loss_names, LOSS_COUNT, &kind);
+    *out = (enum loss_kind)kind;
+    return ok;
 }
 
 /* ---- types of tensors of the main graph -----------------------------------------------------------------------------

@@ -1,146 +1,59 @@
 /* Optimizers: one update for each trained tensor. momentum, nesterov, adagrad and adam are ONNX operators; the others
  * are written out. One node for each tensor, since it then fuses with the gradient that it alone reads. */
 #include "train/prepare_internal.h"
+#include "train/spec.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-/* ---- the command line's text ----------------------------------------------------------------------------------------
- */
+/* ---- the command line's text ------------------------------------------------------------------------------------- */
 
 #define FIELD(f) offsetof(struct optimizer, f)
-enum { KEYS = 6 };
 
-struct key {
-    const char *name;
-    size_t field;
-    double usual;
-    double low, high; /* allowed: [low, high], or [low, high) where `open` */
-    bool open;
+#define DECAY(name, usual) {#name, FIELD(name), (usual), 0, 1, .open = true}
+#define SWITCH(name, usual) {#name, FIELD(name), (usual), 0, 1}
+#define AMOUNT(name, usual) {#name, FIELD(name), (usual), 0, HUGE_VAL, .open = true}
+
+/* The usual values are ONNX's where the operator has any, else PyTorch's. */
+static const struct spec_rule rules[OPTIMIZER_COUNT] = {
+    [OPTIMIZER_SGD] = {"sgd", {AMOUNT(norm_coefficient, 0)}},
+    [OPTIMIZER_MOMENTUM] = {"momentum", {AMOUNT(alpha, 0.9), AMOUNT(beta, 1), AMOUNT(norm_coefficient, 0)}},
+    [OPTIMIZER_NESTEROV] = {"nesterov", {AMOUNT(alpha, 0.9), AMOUNT(beta, 1), AMOUNT(norm_coefficient, 0)}},
+    [OPTIMIZER_ADAGRAD] = {"adagrad",
+                           {AMOUNT(epsilon, 1e-6), AMOUNT(decay_factor, 0), AMOUNT(norm_coefficient, 0), AMOUNT(initial_accumulator, 0)}},
+    [OPTIMIZER_ADAM] = {"adam",
+                        {DECAY(alpha, 0.9), DECAY(beta, 0.999), AMOUNT(epsilon, 1e-6), AMOUNT(norm_coefficient, 0),
+                         AMOUNT(norm_coefficient_post, 0)}},
+    [OPTIMIZER_ADAMW] = {"adamw",
+                         {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8), AMOUNT(weight_decay, 0.01),
+                          AMOUNT(decay_min_rank, 0), AMOUNT(norm_coefficient, 0)}},
+    [OPTIMIZER_RMSPROP] = {"rmsprop",
+                           {DECAY(alpha, 0.99), AMOUNT(epsilon, 1e-8), AMOUNT(norm_coefficient, 0), AMOUNT(momentum, 0),
+                            SWITCH(centered, 0)}},
 };
 
-struct optimizer_rule {
-    const char *name;
-    double rate;        /* usual learning rate */
-    int64_t first_step; /* usual value of T at the first step */
+static const struct spec_table table = {"--optimizer", "optimizer", rules, OPTIMIZER_COUNT};
+
+/* What an optimizer starts with where the user says nothing. */
+static const struct {
+    double rate;
+    int64_t first_step; /* T at the first step */
     bool counts;        /* reads T */
-    struct key keys[KEYS + 1];
+} usual[OPTIMIZER_COUNT] = {
+    [OPTIMIZER_SGD] = {0.01, 0, false},     [OPTIMIZER_MOMENTUM] = {0.01, 0, true}, [OPTIMIZER_NESTEROV] = {0.01, 0, true},
+    [OPTIMIZER_ADAGRAD] = {0.01, 0, true},  [OPTIMIZER_ADAM] = {0.001, 1, true},    [OPTIMIZER_ADAMW] = {0.001, 0, true},
+    [OPTIMIZER_RMSPROP] = {0.01, 0, false},
 };
-
-#define DECAY(name, usual)                                                                                             \
-    {                                                                                                                  \
-#name, FIELD(name), (usual), 0, 1, true                                                                        \
-    }
-#define SWITCH(name, usual)                                                                                            \
-    {                                                                                                                  \
-#name, FIELD(name), (usual), 0, 1, false                                                                       \
-    }
-#define AMOUNT(name, usual)                                                                                            \
-    {                                                                                                                  \
-#name, FIELD(name), (usual), 0, HUGE_VAL, true                                                                 \
-    }
-
-/* Rows in the order of enum optimizer_kind. The usual values are ONNX's where the operator has any, else PyTorch's. */
-static const struct optimizer_rule rules[OPTIMIZER_COUNT] = {
-    {"sgd", 0.01, 0, false, {AMOUNT(norm_coefficient, 0)}},
-    {"momentum", 0.01, 0, true, {AMOUNT(alpha, 0.9), AMOUNT(beta, 1), AMOUNT(norm_coefficient, 0)}},
-    {"nesterov", 0.01, 0, true, {AMOUNT(alpha, 0.9), AMOUNT(beta, 1), AMOUNT(norm_coefficient, 0)}},
-    {"adagrad",
-     0.01,
-     0,
-     true,
-     {AMOUNT(epsilon, 1e-6), AMOUNT(decay_factor, 0), AMOUNT(norm_coefficient, 0), AMOUNT(initial_accumulator, 0)}},
-    {"adam",
-     0.001,
-     1,
-     true,
-     {DECAY(alpha, 0.9), DECAY(beta, 0.999), AMOUNT(epsilon, 1e-6), AMOUNT(norm_coefficient, 0),
-      AMOUNT(norm_coefficient_post, 0)}},
-    {"adamw",
-     0.001,
-     0,
-     true,
-     {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8), AMOUNT(weight_decay, 0.01),
-      AMOUNT(decay_min_rank, 0), AMOUNT(norm_coefficient, 0)}},
-    {"rmsprop",
-     0.01,
-     0,
-     false,
-     {DECAY(alpha, 0.99), AMOUNT(epsilon, 1e-8), AMOUNT(norm_coefficient, 0), AMOUNT(momentum, 0),
-      SWITCH(centered, 0)}},
-};
-
-static bool find_rule(struct diag *d, const char *name, enum optimizer_kind *out)
-{
-    const char *names[OPTIMIZER_COUNT];
-    struct strbuf all = {.arena = d->arena};
-    for (int i = 0; i < OPTIMIZER_COUNT; i++) {
-        names[i] = rules[i].name;
-        strbuf_addf(&all, "%s%s", i ? ", " : "", names[i]);
-        if (str_equal(name, names[i])) {
-            *out = (enum optimizer_kind)i;
-            return true;
-        }
-    }
-    const char *const close = str_closest(name, names, OPTIMIZER_COUNT);
-    if (close)
-        return diag_error(d, NULL, "--optimizer %s: no such optimizer; did you mean '%s'?", name, close);
-    return diag_error(d, NULL, "--optimizer %s: no such optimizer; there are: %s", name, strbuf_text(&all));
-}
-
-static double *field_of(struct optimizer *o, const struct key *k)
-{
-    return (double *)(void *)((char *)o + k->field);
-}
-
-static bool set_key(struct diag *d, struct optimizer *o, const char *name, const char *value)
-{
-    const struct optimizer_rule *const rule = &rules[o->kind];
-    const char *names[KEYS];
-    size_t count = 0;
-    double x;
-    for (const struct key *k = rule->keys; k->name; k++) {
-        names[count++] = k->name;
-        if (!str_equal(name, k->name))
-            continue;
-        if (!str_to_double(value, &x) || !(x >= k->low && (k->open ? x < k->high : x <= k->high)))
-            return diag_error(d, NULL, "--optimizer %s: %s=%s: expected a number from 0%s", rule->name, name, value,
-                              k->high != 1 ? ""
-                              : k->open    ? " up to, but not, 1"
-                                           : " to 1");
-        *field_of(o, k) = x;
-        return true;
-    }
-    const char *const close = str_closest(name, names, count);
-    struct strbuf all = {.arena = d->arena};
-    for (size_t i = 0; i < count; i++)
-        strbuf_addf(&all, "%s%s", i ? ", " : "", names[i]);
-    if (close)
-        return diag_error(d, NULL, "--optimizer %s: no key '%s'; did you mean '%s'?", rule->name, name, close);
-    return diag_error(d, NULL, "--optimizer %s: no key '%s'; it has: %s", rule->name, name, strbuf_text(&all));
-}
 
 bool optimizer_parse(struct diag *d, struct arena *a, const char *text, struct optimizer *out)
 {
-    const size_t length = strcspn(text, ":");
+    size_t kind;
     *out = (struct optimizer){0};
-    if (!find_rule(d, arena_strndup(a, text, length), &out->kind))
+    if (!spec_parse(d, a, &table, text, &kind, out))
         return false;
-    for (const struct key *k = rules[out->kind].keys; k->name; k++)
-        *field_of(out, k) = k->usual;
-    bool ok = true;
-    for (const char *p = text + length; *p != '\0';) {
-        p++; /* ':' or ',' */
-        const size_t n = strcspn(p, ",");
-        const char *const pair = arena_strndup(a, p, n), *const equals = strchr(pair, '=');
-        if (equals)
-            ok = set_key(d, out, arena_strndup(a, pair, (size_t)(equals - pair)), equals + 1) && ok;
-        else
-            ok = diag_error(d, NULL, "--optimizer %s: '%s': expected key=value", text, pair) && ok;
-        p += n;
-    }
-    return ok;
+    out->kind = (enum optimizer_kind)kind;
+    return true;
 }
 
 /* ---- values that all updates share ----------------------------------------------------------------------------------
@@ -166,7 +79,7 @@ static void add_rate(struct updater *u)
 {
     struct preparer *const p = u->p;
     const struct prepare_options *const o = p->options;
-    const double rate = o->learning_rate >= 0 ? o->learning_rate : rules[u->o->kind].rate;
+    const double rate = o->learning_rate >= 0 ? o->learning_rate : usual[u->o->kind].rate;
     u->rate_dtype = p->trainables.data[0].tensor->dtype;
     const char **const slot = &u->rate[slot_of(u->rate_dtype)];
     if (o->learning_rate_input) {
@@ -196,12 +109,12 @@ static const char *cast_unless(struct preparer *p, const char *wish, const char 
 
 static bool counts_steps(const struct preparer *p)
 {
-    return rules[p->options->optimizer.kind].counts || p->options->schedule.kind != SCHEDULE_CONSTANT;
+    return usual[p->options->optimizer.kind].counts || p->options->schedule.kind != SCHEDULE_CONSTANT;
 }
 
 static int64_t first_step(const struct preparer *p)
 {
-    return p->options->first_step >= 0 ? p->options->first_step : rules[p->options->optimizer.kind].first_step;
+    return p->options->first_step >= 0 ? p->options->first_step : usual[p->options->optimizer.kind].first_step;
 }
 
 static void add_step_count(struct updater *u)
@@ -486,8 +399,8 @@ static void say_optimizer(struct preparer *p, const struct optimizer *o)
 {
     struct strbuf b = {.arena = p->arena};
     struct optimizer copy = *o;
-    for (const struct key *k = rules[o->kind].keys; k->name; k++)
-        strbuf_addf(&b, " %s=%g", k->name, *field_of(&copy, k));
+    for (const struct spec_key *k = rules[o->kind].keys; k->name; k++)
+        strbuf_addf(&b, " %s=%g", k->name, *spec_field(&copy, k));
     say(p, "optimizer: %s%s", rules[o->kind].name, strbuf_text(&b));
 }
 

@@ -41,8 +41,8 @@ enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_STEP, SCHEDULE_COSINE, SCHEDULE
 
 struct rate_schedule {
     enum schedule_kind kind;
-    double every, gamma;           /* step */
-    double steps, floor, warm_up;  /* cosine, linear */
+    double every, gamma;         /* step */
+    double steps, floor, warmup; /* cosine, linear */
 };
 
 /* Hyper-parameters by their ONNX attribute names; which of them an optimizer has, and their defaults, is in
