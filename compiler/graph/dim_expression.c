@@ -33,10 +33,72 @@ static size_t name_length(const char *text)
     return n;
 }
 
-static int64_t fail(struct parser *p)
+/* A fraction in its lowest terms: floor(length/2 - 1/2) has halves on the way. */
+struct ratio {
+    int64_t above, below; /* below > 0 */
+};
+
+static struct ratio fail(struct parser *p)
 {
     p->failed = true;
-    return 0;
+    return (struct ratio){0, 1};
+}
+
+static struct ratio ratio(struct parser *p, int64_t above, int64_t below)
+{
+    int64_t a = above, b = below;
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    if (below <= 0 || above == INT64_MIN)
+        return fail(p);
+    a = a < 0 ? -a : a;
+    return (struct ratio){above / a, below / a};
+}
+
+static struct ratio add(struct parser *p, struct ratio x, struct ratio y)
+{
+    int64_t a, b, below;
+    if (!checked_mul(x.above, y.below, &a) || !checked_mul(y.above, x.below, &b) || !checked_add(a, b, &a) ||
+        !checked_mul(x.below, y.below, &below))
+        return fail(p);
+    return ratio(p, a, below);
+}
+
+static struct ratio multiply(struct parser *p, struct ratio x, struct ratio y)
+{
+    int64_t above, below;
+    if (!checked_mul(x.above, y.above, &above) || !checked_mul(x.below, y.below, &below))
+        return fail(p);
+    return ratio(p, above, below);
+}
+
+/* Sizes are divided by positive numbers only. */
+static struct ratio divide(struct parser *p, struct ratio x, struct ratio y)
+{
+    return y.above > 0 ? multiply(p, x, (struct ratio){y.below, y.above}) : fail(p);
+}
+
+static struct ratio round_down(struct ratio x)
+{
+    return (struct ratio){x.above / x.below - (x.above % x.below < 0), 1};
+}
+
+static struct ratio negative(struct ratio x)
+{
+    return (struct ratio){-x.above, x.below}; /* never INT64_MIN, see ratio() */
+}
+
+static struct ratio round_up_ratio(struct ratio x)
+{
+    return negative(round_down(negative(x)));
+}
+
+static bool is_less(struct parser *p, struct ratio x, struct ratio y)
+{
+    return add(p, x, negative(y)).above < 0;
 }
 
 static char next(struct parser *p)
@@ -54,74 +116,104 @@ static bool take(struct parser *p, const char *what)
     return true;
 }
 
-static int64_t parse_sum(struct parser *p);
+static struct ratio parse_sum(struct parser *p);
 
-static int64_t parse_number(struct parser *p)
+static struct ratio parse_number(struct parser *p)
 {
     int64_t x = 0;
     for (; is_digit(*p->at); p->at++)
         if (!checked_mul(x, 10, &x) || !checked_add(x, *p->at - '0', &x))
             return fail(p);
-    return x;
+    return (struct ratio){x, 1};
 }
 
-static int64_t parse_atom(struct parser *p)
+enum function { FLOOR, CEILING, LARGEST, SMALLEST };
+
+static const struct {
+    const char *name;
+    enum function function;
+} functions[] = {{"floor", FLOOR}, {"ceil", CEILING}, {"ceiling", CEILING}, {"max", LARGEST},
+                 {"Max", LARGEST}, {"min", SMALLEST}, {"Min", SMALLEST}};
+
+/* From behind the '(' of a call. */
+static struct ratio parse_call(struct parser *p, enum function f)
 {
-    const char c = next(p);
-    if (is_digit(c))
-        return parse_number(p);
-    if (starts_name(c)) {
-        const size_t n = name_length(p->at);
-        const int64_t size = p->lookup(p->context, arena_strndup(p->arena, p->at, n));
-        p->at += n;
-        return size >= 0 ? size : fail(p);
+    struct ratio x = parse_sum(p);
+    while (!p->failed && (f == LARGEST || f == SMALLEST) && take(p, ",")) {
+        const struct ratio y = parse_sum(p);
+        if (is_less(p, x, y) == (f == LARGEST))
+            x = y;
     }
-    if (!take(p, "(") || ++p->depth > DEEPEST)
+    if (p->failed || !take(p, ")"))
         return fail(p);
-    const int64_t x = parse_sum(p);
-    p->depth--;
+    return f == FLOOR ? round_down(x) : f == CEILING ? round_up_ratio(x) : x;
+}
+
+static struct ratio parse_name(struct parser *p)
+{
+    const size_t n = name_length(p->at);
+    const char *const name = arena_strndup(p->arena, p->at, n);
+    p->at += n;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (str_equal(name, functions[i].name) && take(p, "("))
+            return parse_call(p, functions[i].function);
+    const int64_t size = p->lookup(p->context, name);
+    return size >= 0 ? (struct ratio){size, 1} : fail(p);
+}
+
+static struct ratio parse_parenthesis(struct parser *p)
+{
+    const struct ratio x = take(p, "(") ? parse_sum(p) : fail(p);
     return take(p, ")") ? x : fail(p);
 }
 
-/* Rounds down, as Python's // does. */
-static int64_t divide(struct parser *p, int64_t a, int64_t b, bool exactly)
+static struct ratio parse_factor(struct parser *p)
 {
-    if (b <= 0 || (exactly && a % b != 0))
+    if (++p->depth > DEEPEST)
         return fail(p);
-    return a / b - (a % b < 0);
+    const char c = next(p);
+    const struct ratio x = is_digit(c)      ? parse_number(p)
+                           : starts_name(c) ? parse_name(p)
+                           : take(p, "-")   ? negative(parse_factor(p))
+                                            : parse_parenthesis(p);
+    p->depth--;
+    return x;
 }
 
-static int64_t parse_product(struct parser *p)
+/* x - y floor(x / y), as Python's % */
+static struct ratio remainder_of(struct parser *p, struct ratio x, struct ratio y)
 {
-    int64_t x = parse_atom(p);
+    return add(p, x, negative(multiply(p, y, round_down(divide(p, x, y)))));
+}
+
+static struct ratio parse_product(struct parser *p)
+{
+    struct ratio x = parse_factor(p);
     while (!p->failed) {
-        if (take(p, "*")) {
-            if (!checked_mul(x, parse_atom(p), &x))
-                return fail(p);
-        } else if (take(p, "//")) {
-            x = divide(p, x, parse_atom(p), false);
-        } else if (take(p, "/")) {
-            x = divide(p, x, parse_atom(p), true);
-        } else if (take(p, "%")) {
-            const int64_t b = parse_atom(p), rest = b > 0 ? x % b : fail(p);
-            x = rest < 0 ? rest + b : rest;
-        } else {
+        if (take(p, "*"))
+            x = multiply(p, x, parse_factor(p));
+        else if (take(p, "//"))
+            x = round_down(divide(p, x, parse_factor(p)));
+        else if (take(p, "/"))
+            x = divide(p, x, parse_factor(p));
+        else if (take(p, "%"))
+            x = remainder_of(p, x, parse_factor(p));
+        else
             break;
-        }
     }
     return x;
 }
 
-static int64_t parse_sum(struct parser *p)
+static struct ratio parse_sum(struct parser *p)
 {
-    int64_t x = parse_product(p);
+    struct ratio x = parse_product(p);
     while (!p->failed) {
-        const bool plus = take(p, "+");
-        if (!plus && !take(p, "-"))
+        if (take(p, "+"))
+            x = add(p, x, parse_product(p));
+        else if (take(p, "-"))
+            x = add(p, x, negative(parse_product(p)));
+        else
             break;
-        int64_t y = parse_product(p);
-        if (p->failed || !checked_mul(y, plus ? 1 : -1, &y) || !checked_add(x, y, &x))
-            return fail(p);
     }
     return x;
 }
@@ -134,8 +226,8 @@ bool dim_is_expression(const char *text)
 int64_t dim_expression_size(struct arena *a, const char *text, dim_lookup *lookup, const void *context)
 {
     struct parser p = {.at = text, .arena = a, .lookup = lookup, .context = context};
-    const int64_t x = parse_sum(&p);
-    return !p.failed && next(&p) == '\0' && x >= 0 ? x : -1;
+    const struct ratio x = parse_sum(&p);
+    return !p.failed && next(&p) == '\0' && x.below == 1 && x.above >= 0 ? x.above : -1;
 }
 
 const char *dim_expression_bind(struct arena *a, const char *text, const char *symbol, int64_t size)

@@ -13,7 +13,8 @@ typedef int64_t dim_lookup(const void *context, const char *symbol);
 
 /* Is the text more than a name? */
 bool dim_is_expression(const char *text);
-/* Integers, names, + - * / // % and parentheses; / must leave no rest. -1: no such expression, an unknown name, or no size. */
+/* Integers, names, + - * / // %, signs, parentheses, floor() ceil() ceiling() and max() min() with any number of arguments (also Max()
+ * and Min(), as sympy writes them), in exact fractions. -1: no such expression, an unknown name, or no size. */
 int64_t dim_expression_size(struct arena *a, const char *text, dim_lookup *lookup, const void *context);
 /* The text with the number in the place of the name, as long as it is a whole word; `text` itself if it does not occur. */
 const char *dim_expression_bind(struct arena *a, const char *text, const char *symbol, int64_t size);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* "did you mean 'x'?", or "`otherwise`: a, b, c" */
-static const char *advice(struct arena *a, const char *name, const char *const *names, size_t count, const char *otherwise)
+static const char *advice(struct arena *a, const char *name, const char *const *names, size_t count,
+                          const char *otherwise)
 {
     const char *const close = str_closest(name, names, count);
     if (close)
@@ -16,14 +17,16 @@ static const char *advice(struct arena *a, const char *name, const char *const *
     return arena_printf(a, "%s: %s", otherwise, count ? strbuf_text(&all) : "none");
 }
 
-bool spec_name(struct diag *d, const char *option, const char *noun, const char *name, const char *const *names, size_t count, size_t *out)
+bool spec_name(struct diag *d, const char *option, const char *noun, const char *name, const char *const *names,
+               size_t count, size_t *out)
 {
     for (size_t i = 0; i < count; i++)
         if (str_equal(name, names[i])) {
             *out = i;
             return true;
         }
-    return diag_error(d, NULL, "%s %s: no such %s; %s", option, name, noun, advice(d->arena, name, names, count, "there are"));
+    return diag_error(d, NULL, "%s %s: no such %s; %s", option, name, noun,
+                      advice(d->arena, name, names, count, "there are"));
 }
 
 double *spec_field(void *fields, const struct spec_key *k)
@@ -38,7 +41,8 @@ static const char *range(struct arena *a, const struct spec_key *k)
     return arena_printf(a, k->open ? "from %g up to, but not, %g" : "from %g to %g", k->low, k->high);
 }
 
-static bool set_key(struct diag *d, const char *option, const struct spec_rule *rule, const char *name, const char *value, void *fields)
+static bool set_key(struct diag *d, const char *option, const struct spec_rule *rule, const char *name,
+                    const char *value, void *fields)
 {
     const char *names[SPEC_KEYS];
     size_t count = 0;
@@ -47,16 +51,19 @@ static bool set_key(struct diag *d, const char *option, const struct spec_rule *
         if (!str_equal(name, k->name))
             continue;
         double x;
-        if (!str_to_double(value, &x) || !(x >= k->low && (k->open ? x < k->high : x <= k->high)) || (k->whole && x != floor(x)))
-            return diag_error(d, NULL, "%s %s: %s=%s: expected a %snumber %s", option, rule->name, name, value, k->whole ? "whole " : "",
-                              range(d->arena, k));
+        if (!str_to_double(value, &x) || !(x >= k->low && (k->open ? x < k->high : x <= k->high)) ||
+            (k->whole && x != floor(x)))
+            return diag_error(d, NULL, "%s %s: %s=%s: expected a %snumber %s", option, rule->name, name, value,
+                              k->whole ? "whole " : "", range(d->arena, k));
         *spec_field(fields, k) = x;
         return true;
     }
-    return diag_error(d, NULL, "%s %s: no key '%s'; %s", option, rule->name, name, advice(d->arena, name, names, count, "it has"));
+    return diag_error(d, NULL, "%s %s: no key '%s'; %s", option, rule->name, name,
+                      advice(d->arena, name, names, count, "it has"));
 }
 
-static bool set_keys(struct diag *d, struct arena *a, const char *option, const struct spec_rule *rule, const char *text, void *fields)
+static bool set_keys(struct diag *d, struct arena *a, const char *option, const struct spec_rule *rule,
+                     const char *text, void *fields)
 {
     bool ok = true;
     for (const char *p = text + strcspn(text, ":"); *p != '\0';) {
@@ -72,7 +79,8 @@ static bool set_keys(struct diag *d, struct arena *a, const char *option, const 
     return ok;
 }
 
-bool spec_parse(struct diag *d, struct arena *a, const struct spec_table *t, const char *text, size_t *rule, void *fields)
+bool spec_parse(struct diag *d, struct arena *a, const struct spec_table *t, const char *text, size_t *rule,
+                void *fields)
 {
     const char **names = arena_array(a, const char *, t->count);
     for (size_t i = 0; i < t->count; i++)

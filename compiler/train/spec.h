@@ -1,5 +1,5 @@
-/* Texts of the command line such as adam:alpha=0.9,epsilon=1e-6: a name out of a table, then numbers by key. Internal to
- * train/. */
+/* Texts of the command line such as adam:alpha=0.9,epsilon=1e-6: a name out of a table, then numbers by key. Internal
+ * to train/. */
 #ifndef STEPC_TRAIN_SPEC_H
 #define STEPC_TRAIN_SPEC_H
 
@@ -27,12 +27,16 @@ struct spec_table {
     size_t count;
 };
 
-/* The number of `name` in `names` (count entries). A name that is not there is reported with the one it may have meant, or with all. */
-bool spec_name(struct diag *d, const char *option, const char *noun, const char *name, const char *const *names, size_t count, size_t *out);
+/* The number of `name` in `names` (count entries). A name that is not there is reported with the one it may have meant,
+ * or with all. */
+bool spec_name(struct diag *d, const char *option, const char *noun, const char *name, const char *const *names,
+               size_t count, size_t *out);
 
-/* NAME[:KEY=NUMBER[,KEY=NUMBER]...]: *rule becomes the number of NAME's rule, and every key of that rule is set in *fields, as given or
- * as usual. Reports each unknown name and key, each number out of range and each required one that is missing. */
-bool spec_parse(struct diag *d, struct arena *a, const struct spec_table *t, const char *text, size_t *rule, void *fields);
+/* NAME[:KEY=NUMBER[,KEY=NUMBER]...]: *rule becomes the number of NAME's rule, and every key of that rule is set in
+ * *fields, as given or as usual. Reports each unknown name and key, each number out of range and each required one that
+ * is missing. */
+bool spec_parse(struct diag *d, struct arena *a, const struct spec_table *t, const char *text, size_t *rule,
+                void *fields);
 
 /* The field of key k in *fields. */
 double *spec_field(void *fields, const struct spec_key *k);

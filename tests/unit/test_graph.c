@@ -62,7 +62,10 @@ static const struct {
 } dimensions[] = {
     {"batch*s.1", 21},    {"2*batch + 1", 7},    {"(s.1 - 1)//2", 3},   {"s.1//2*2", 6},  {"s.1 % batch", 1}, {"(s.1+2)/batch", 3},
     {"batch", 3},         {"((batch))", 3},      {"12", 12},            {"s.1/2", -1},    {"batch - s.1", -1}, {"batch*other", -1},
-    {"batch//0", -1},     {"batch**2", -1},      {"2*(batch", -1},      {"batch )", -1},  {"", -1},           {"floor(batch)", -1},
+    {"batch//0", -1},     {"batch**2", -1},      {"2*(batch", -1},      {"batch )", -1},  {"", -1},           {"floor(batch)", 3},
+    {"floor(s.1/2 - 1/2)", 3}, {"ceiling(s.1/2)", 4}, {"-batch + s.1", 4}, {"s.1 - -batch", 10}, {"2*-(batch - s.1)", 8},
+    {"Max(1, batch, s.1)", 7}, {"min(s.1/2, batch)", 3}, {"-7//2 + 5", 1},   {"-s.1 % batch", 2}, {"floor(batch", -1},
+    {"floor(batch, 2)", -1}, {"max()", -1},      {"sqrt(batch)", -1},   {"s.1/2*2", 7},   {"batch/-1", -1},
     {"batch-", -1},       {"99999999999*99999999999", -1}, {"/a/b", -1}, {"3 4", -1},     {"batch % 0", -1},
 };
 
