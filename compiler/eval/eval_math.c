@@ -7,18 +7,28 @@
 #include <math.h>
 
 /* float16, bfloat16 and the 8-bit types compute in float: a node's results are rounded further in eval_node(). */
+static bool rounds_to_float(const struct eval_ctx *c, enum dtype d)
+{
+    return c->arithmetic == ARITHMETIC_SAME && d != DTYPE_DOUBLE;
+}
+
 double eval_round_to(const struct eval_ctx *c, enum dtype d, double x)
 {
-    return c->arithmetic == ARITHMETIC_SAME && d != DTYPE_DOUBLE ? (double)(float)x : x;
+    return rounds_to_float(c, d) ? (double)(float)x : x;
 }
 
 /* Output 0 may be the one that nobody wants. */
-double eval_round(const struct eval_ctx *c, double x)
+static enum dtype dtype_of_node(const struct eval_ctx *c)
 {
     size_t o = 0;
     while (c->node->outputs.data[o] == NULL)
         o++;
-    return eval_round_to(c, c->node->outputs.data[o]->dtype, x);
+    return c->node->outputs.data[o]->dtype;
+}
+
+double eval_round(const struct eval_ctx *c, double x)
+{
+    return eval_round_to(c, dtype_of_node(c), x);
 }
 
 /* ---- elementary functions ----------------------------------------------------------------------------------------- */
@@ -84,6 +94,17 @@ double eval_sum_lanes(const struct eval_ctx *c, enum dtype d, const double *x, i
         for (int l = 0; l < w; l++)
             lane[l] = eval_round_to(c, d, lane[l] + lane[l + w]);
     return lane[0];
+}
+
+double eval_dot(const struct eval_ctx *c, int64_t n, const double *a, int64_t step_a, const double *b, int64_t step_b)
+{
+    const bool rounds = rounds_to_float(c, dtype_of_node(c));
+    double sum = 0;
+    for (int64_t k = 0; k < n; k++) {
+        const double product = a[k * step_a] * b[k * step_b];
+        sum = rounds ? (double)(float)(sum + (double)(float)product) : sum + product;
+    }
+    return sum;
 }
 
 double eval_max(const double *x, int64_t n, int64_t stride)

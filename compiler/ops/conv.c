@@ -220,33 +220,33 @@ static bool weight_grad_grad(struct grad_ctx *c)
 
 /* ---- values -------------------------------------------------------------------------------------------------------- */
 
-static double add_product(const struct eval_ctx *c, double acc, double a, double b)
+/* patch[t] = x[at[t]], 0 in the padding */
+static void fill_patch(const double *x, const int64_t *at, int64_t count, double *patch)
 {
-    return eval_round(c, acc + eval_round(c, a * b));
-}
-
-static double conv_element(const struct eval_ctx *c, const struct conv *v, int64_t n, int64_t o, int64_t p)
-{
-    const int64_t size = window_size(&v->window), in = window_in_count(&v->window);
-    const double *x = eval_f(c, 0) + (n * v->groups * v->c + o / v->o * v->c) * in, *w = eval_f(c, 1) + o * v->c * size;
-    double acc = 0;
-    for (int64_t k = 0; k < v->c; k++)
-        for (int64_t t = 0; t < size; t++) {
-            const int64_t i = window_element(&v->window, p, t);
-            acc = add_product(c, acc, i < 0 ? 0 : x[k * in + i], w[k * size + t]);
-        }
-    return eval_has(c, 2) ? eval_round(c, acc + eval_f(c, 2)[o]) : acc;
+    for (int64_t t = 0; t < count; t++)
+        patch[t] = at[t] < 0 ? 0 : x[at[t]];
 }
 
 static bool conv_eval(struct eval_ctx *c)
 {
     const struct conv v = conv_of(c->node);
-    const int64_t out = window_out_count(&v.window), channels = v.groups * v.o;
+    const int64_t size = window_size(&v.window), in = window_in_count(&v.window), out = window_out_count(&v.window);
+    const int64_t channels = v.groups * v.o, terms = v.c * size;
+    int64_t *const at = arena_array(c->scratch, int64_t, (size_t)size);
+    double *const patch = arena_array(c->scratch, double, (size_t)terms);
     double *y = eval_out_f(c, 0);
-    for (int64_t n = 0; y != NULL && n < v.n; n++)
-        for (int64_t o = 0; o < channels; o++)
-            for (int64_t p = 0; p < out; p++)
-                y[(n * channels + o) * out + p] = conv_element(c, &v, n, o, p);
+    for (int64_t p = 0; y != NULL && p < out; p++) {
+        for (int64_t t = 0; t < size; t++)
+            at[t] = window_element(&v.window, p, t);
+        for (int64_t plane = 0; plane < v.n * v.groups; plane++) {
+            for (int64_t k = 0; k < v.c; k++)
+                fill_patch(eval_f(c, 0) + (plane * v.c + k) * in, at, size, patch + k * size);
+            for (int64_t o = plane * v.o; o < (plane + 1) * v.o; o++) {
+                const double sum = eval_dot(c, terms, patch, 1, eval_f(c, 1) + o % channels * terms, 1);
+                y[o * out + p] = eval_has(c, 2) ? eval_round(c, sum + eval_f(c, 2)[o % channels]) : sum;
+            }
+        }
+    }
     return true;
 }
 
@@ -277,58 +277,67 @@ static enum output_kind output_of(const struct window *w, int64_t in, int64_t ta
     return least;
 }
 
-static double input_grad_element(const struct eval_ctx *c, const struct conv *v, int64_t n, int64_t channel, int64_t in)
+/* Of one input element: the positions of windows at which any output reads it, and that output (-1: one that does not exist). */
+static int64_t find_readers(const struct window *w, int64_t in, int64_t *tap, int64_t *out)
 {
-    const int64_t size = window_size(&v->window), out = window_out_count(&v->window), first = channel / v->c * v->o;
-    double acc = 0;
-    for (int64_t o = first; o < first + v->o; o++)
-        for (int64_t t = 0; t < size; t++) {
-            int64_t p;
-            const enum output_kind kind = output_of(&v->window, in, t, &p);
-            if (kind != NO_OUTPUT)
-                acc = add_product(c, acc, kind == OUTPUT ? eval_f(c, 0)[(n * v->groups * v->o + o) * out + p] : 0,
-                                  eval_f(c, 1)[(o * v->c + channel % v->c) * size + t]);
-        }
-    return acc;
+    const int64_t size = window_size(w);
+    int64_t count = 0;
+    for (int64_t t = 0; t < size; t++) {
+        const enum output_kind kind = output_of(w, in, t, &out[count]);
+        if (kind == NO_OUTPUT)
+            continue;
+        if (kind == OUTSIDE)
+            out[count] = -1;
+        tap[count++] = t;
+    }
+    return count;
 }
 
 static bool input_grad_eval(struct eval_ctx *c)
 {
     const struct conv v = input_grad_of(c->node);
-    const int64_t in = window_in_count(&v.window), channels = v.groups * v.c;
+    const int64_t size = window_size(&v.window), in = window_in_count(&v.window), out = window_out_count(&v.window);
+    int64_t *const tap = arena_array(c->scratch, int64_t, (size_t)size);
+    int64_t *const at = arena_array(c->scratch, int64_t, (size_t)size);
+    double *const patch = arena_array(c->scratch, double, (size_t)(v.o * size));
+    double *const w = arena_array(c->scratch, double, (size_t)(v.o * size));
     double *dx = eval_out_f(c, 0);
-    for (int64_t n = 0; dx != NULL && n < v.n; n++)
-        for (int64_t k = 0; k < channels; k++)
-            for (int64_t i = 0; i < in; i++)
-                dx[(n * channels + k) * in + i] = input_grad_element(c, &v, n, k, i);
+    for (int64_t i = 0; dx != NULL && i < in; i++) {
+        const int64_t readers = find_readers(&v.window, i, tap, at);
+        for (int64_t plane = 0; plane < v.n * v.groups; plane++) {
+            const double *const weights = eval_f(c, 1) + plane % v.groups * v.o * v.c * size;
+            for (int64_t o = 0; o < v.o; o++)
+                fill_patch(eval_f(c, 0) + (plane * v.o + o) * out, at, readers, patch + o * readers);
+            for (int64_t k = 0; k < v.c; k++) {
+                for (int64_t o = 0; o < v.o; o++)
+                    fill_patch(weights + (o * v.c + k) * size, tap, readers, w + o * readers);
+                dx[(plane * v.c + k) * in + i] = eval_dot(c, v.o * readers, patch, 1, w, 1);
+            }
+        }
+    }
     return true;
 }
 
-static double weight_grad_element(const struct eval_ctx *c, const struct conv *v, int64_t o, int64_t k, int64_t t)
-{
-    const int64_t in = window_in_count(&v->window), out = window_out_count(&v->window), channel = o / v->o * v->c + k;
-    double total = 0;
-    for (int64_t n = 0; n < v->n; n++) {
-        const double *dy = eval_f(c, 0) + (n * v->groups * v->o + o) * out, *x = eval_f(c, 1) + (n * v->groups * v->c + channel) * in;
-        double acc = 0;
-        for (int64_t p = 0; p < out; p++) {
-            const int64_t i = window_element(&v->window, p, t);
-            acc = add_product(c, acc, dy[p], i < 0 ? 0 : x[i]);
-        }
-        total = eval_round(c, total + acc);
-    }
-    return total;
-}
-
+/* Sums over one image, then over the images. */
 static bool weight_grad_eval(struct eval_ctx *c)
 {
     const struct conv v = weight_grad_of(c->node);
-    const int64_t size = window_size(&v.window);
+    const int64_t size = window_size(&v.window), in = window_in_count(&v.window), out = window_out_count(&v.window);
+    int64_t *const at = arena_array(c->scratch, int64_t, (size_t)out);
+    double *const patch = arena_array(c->scratch, double, (size_t)out);
     double *dw = eval_out_f(c, 0);
-    for (int64_t o = 0; dw != NULL && o < v.groups * v.o; o++)
-        for (int64_t k = 0; k < v.c; k++)
-            for (int64_t t = 0; t < size; t++)
-                dw[(o * v.c + k) * size + t] = weight_grad_element(c, &v, o, k, t);
+    for (int64_t t = 0; dw != NULL && t < size; t++) {
+        for (int64_t p = 0; p < out; p++)
+            at[p] = window_element(&v.window, p, t);
+        for (int64_t plane = 0; plane < v.n * v.groups; plane++)
+            for (int64_t k = 0; k < v.c; k++) {
+                fill_patch(eval_f(c, 1) + (plane * v.c + k) * in, at, out, patch);
+                for (int64_t o = 0; o < v.o; o++) {
+                    double *const total = &dw[((plane % v.groups * v.o + o) * v.c + k) * size + t];
+                    *total = eval_round(c, *total + eval_dot(c, out, eval_f(c, 0) + (plane * v.o + o) * out, 1, patch, 1));
+                }
+            }
+    }
     return true;
 }
 

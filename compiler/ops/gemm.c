@@ -153,9 +153,7 @@ struct steps { /* of index k in A and B */
 static double float_element(const struct eval_ctx *c, const struct gemm *g, int64_t a, int64_t b, struct steps step,
                             const double *bias)
 {
-    double r = 0;
-    for (int64_t k = 0; k < g->k; k++)
-        r = eval_round(c, r + eval_round(c, eval_f(c, 0)[a + k * step.a] * eval_f(c, 1)[b + k * step.b]));
+    double r = eval_dot(c, g->k, eval_f(c, 0) + a, step.a, eval_f(c, 1) + b, step.b);
     if (g->alpha != 1)
         r = eval_round(c, g->alpha * r);
     if (bias != NULL)

@@ -158,10 +158,7 @@ static bool matmul_grad(struct grad_ctx *c)
 
 static double dot(const struct eval_ctx *c, const struct product *p, int64_t from_a, int64_t from_b)
 {
-    double sum = 0;
-    for (int64_t k = 0; k < p->k; k++)
-        sum = eval_round(c, sum + eval_round(c, eval_f(c, 0)[from_a + k] * eval_f(c, 1)[from_b + k * p->n]));
-    return sum;
+    return eval_dot(c, p->k, eval_f(c, 0) + from_a, 1, eval_f(c, 1) + from_b, p->n);
 }
 
 static int64_t int_dot(const struct eval_ctx *c, const struct product *p, int64_t from_a, int64_t from_b)
