@@ -157,7 +157,7 @@ static STEPC_INLINE void finish_vectors(const int rows, const int vectors, const
                                         const T *restrict w, const int w_row, const int w_channel, const int w_tap,
                                         const T *restrict image, const int32_t *restrict at)
 {
-    T sum[TILE_ROWS * WINDOW_COLUMNS];
+    T sum[WINDOW_TILE_ROWS * WINDOW_COLUMNS];
     window_tile(rows, vectors, CHANNELS, taps_count, sum, WINDOW_COLUMNS, w, w_row, w_channel, w_tap, image + place_of(i),
                 PD * PH * PW * QD * QH * QW, vectors > 1 ? place_of(i + 1) - place_of(i) : 0, at);
     for (int r = 0; r < rows; r++) {
@@ -217,24 +217,24 @@ KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t 
     for (int n = 0; n < N; n++) {
         for (int g = 0; g < G; g++) {
             fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W));
-            for (int o = 0; o < ROWS - LAST_ROWS(ROWS); o += PART_ROWS(ROWS))
-                conv_rows(PART_ROWS(ROWS), n, g * ROWS + o, flat, w, scratch, taps);
-            if (LAST_ROWS(ROWS) > 0)
-                conv_rows(LAST_ROWS(ROWS), n, g * ROWS + ROWS - LAST_ROWS(ROWS), flat, w, scratch, taps);
+            for (int o = 0; o < ROWS - WINDOW_LAST_ROWS(ROWS); o += WINDOW_ROWS(ROWS))
+                conv_rows(WINDOW_ROWS(ROWS), n, g * ROWS + o, flat, w, scratch, taps);
+            if (WINDOW_LAST_ROWS(ROWS) > 0)
+                conv_rows(WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), flat, w, scratch, taps);
         }
     }
 }
 
 /* ---- conv_grad_input ------------------------------------------------------------------------------------------------ */
 
-/* to[c / PART_ROWS(ROWS), o, t, c % PART_ROWS(ROWS)] = w[o,c,t], t in the order of phases */
+/* to[c / WINDOW_ROWS(ROWS), o, t, c % WINDOW_ROWS(ROWS)] = w[o,c,t], t in the order of phases */
 static inline void pack_weights(T *restrict to, const T *restrict w, const int32_t *restrict order)
 {
-    for (int first = 0; first < ROWS; first += PART_ROWS(ROWS)) {
+    for (int first = 0; first < ROWS; first += WINDOW_ROWS(ROWS)) {
         for (int o = 0; o < CHANNELS; o++) {
             for (int t = 0; t < TAPS; t++) {
-                for (int c = first; c < first + PART_ROWS(ROWS) && c < ROWS; c++)
-                    to[first * (CHANNELS * TAPS) + (o * TAPS + t) * PART_ROWS(ROWS) + c - first] = w[(o * ROWS + c) * TAPS + order[t]];
+                for (int c = first; c < first + WINDOW_ROWS(ROWS) && c < ROWS; c++)
+                    to[first * (CHANNELS * TAPS) + (o * TAPS + t) * WINDOW_ROWS(ROWS) + c - first] = w[(o * ROWS + c) * TAPS + order[t]];
             }
         }
     }
@@ -306,12 +306,12 @@ static STEPC_INLINE void vectors_of_lines(const int rows, const int count, T *re
     const int vectors = OD * OH * LINE_OF_VECTORS(OW);
     for (int i = 0; i < vectors - vectors % VECTORS; i += VECTORS)
         window_tile(rows, VECTORS, CHANNELS, count, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, 1,
-                    TAPS * PART_ROWS(ROWS), PART_ROWS(ROWS), image + place_of(i), QD * QH * QW,
+                    TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), image + place_of(i), QD * QH * QW,
                     VECTORS > 1 ? place_of(i + 1) - place_of(i) : 0, at);
     if (vectors % VECTORS > 0) {
         const int i = vectors - vectors % VECTORS;
-        window_tile(rows, 1, CHANNELS, count, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, 1, TAPS * PART_ROWS(ROWS),
-                    PART_ROWS(ROWS), image + place_of(i), QD * QH * QW, 0, at);
+        window_tile(rows, 1, CHANNELS, count, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, 1, TAPS * WINDOW_ROWS(ROWS),
+                    WINDOW_ROWS(ROWS), image + place_of(i), QD * QH * QW, 0, at);
     }
 }
 
@@ -326,20 +326,20 @@ static STEPC_INLINE void phase_windows(const int rows, const int count, T *restr
     else if (WHOLE_VECTORS(ROWS, OW))
         vectors_of_lines(rows, count, flat, packed, image, at);
     else
-        windows(rows, count, flat, TD * TH * TW * FLAT_STEP, packed, 1, TAPS * PART_ROWS(ROWS), PART_ROWS(ROWS), image, at);
+        windows(rows, count, flat, TD * TH * TW * FLAT_STEP, packed, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), image, at);
 }
 
 static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int channel, T *restrict flat, const T *restrict packed,
                                          const T *restrict image, const int32_t *restrict taps)
 {
     if (TD * TH * TW == 1 && WHOLE_VECTORS(ROWS, OW)) {
-        finish_lines(rows, TAPS, n, channel, packed, 1, TAPS * PART_ROWS(ROWS), PART_ROWS(ROWS), image, taps);
+        finish_lines(rows, TAPS, n, channel, packed, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), image, taps);
         return;
     }
     for (int p = 0; p < TD * TH * TW; p++) {
         const int from = taps[2 * TAPS + p], count = taps[2 * TAPS + p + 1] - from;
         const int z = first_window(LOW_D, p / (TH * TW), XD, TD), y = first_window(LOW_H, p / TW % TH, XH, TH);
-        phase_windows(rows, count, flat + p * FLAT_STEP, packed + from * PART_ROWS(ROWS),
+        phase_windows(rows, count, flat + p * FLAT_STEP, packed + from * WINDOW_ROWS(ROWS),
                       image + (z * QH + y) * QW + first_window(LOW_W, p % TW, XW, TW), taps + from);
     }
     for (int i = 0; i < rows; i++)
@@ -349,17 +349,17 @@ static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int 
 KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
 {
     T *const packed = scratch + (CHANNELS * QD * QH * QW + SLACK);
-    T *const flat = packed + CHANNELS * TAPS * ((ROWS + PART_ROWS(ROWS) - 1) / PART_ROWS(ROWS) * PART_ROWS(ROWS));
+    T *const flat = packed + CHANNELS * TAPS * ((ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS));
     zero_slack(scratch + CHANNELS * QD * QH * QW);
     for (int g = 0; g < G; g++) {
         pack_weights(packed, w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
         for (int n = 0; n < N; n++) {
             fill_image(scratch, dy + (n * G + g) * (CHANNELS * D * H * W));
-            for (int c = 0; c < ROWS - LAST_ROWS(ROWS); c += PART_ROWS(ROWS))
-                grad_input_rows(PART_ROWS(ROWS), n, g * ROWS + c, flat, packed + c * (CHANNELS * TAPS), scratch, taps);
-            if (LAST_ROWS(ROWS) > 0)
-                grad_input_rows(LAST_ROWS(ROWS), n, g * ROWS + ROWS - LAST_ROWS(ROWS), flat,
-                                packed + (ROWS - LAST_ROWS(ROWS)) * (CHANNELS * TAPS), scratch, taps);
+            for (int c = 0; c < ROWS - WINDOW_LAST_ROWS(ROWS); c += WINDOW_ROWS(ROWS))
+                grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, packed + c * (CHANNELS * TAPS), scratch, taps);
+            if (WINDOW_LAST_ROWS(ROWS) > 0)
+                grad_input_rows(WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), flat,
+                                packed + (ROWS - WINDOW_LAST_ROWS(ROWS)) * (CHANNELS * TAPS), scratch, taps);
         }
     }
 }

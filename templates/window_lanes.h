@@ -16,6 +16,18 @@ typedef float window_vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(si
 #define WINDOW_LANES 4
 #endif
 #define WINDOW_COLUMNS (VECTORS * WINDOW_LANES)
+/* Rows of a tile when `rows` are cut into parts, none above WINDOW_TILE_ROWS. Scalar tiles have 4 or 6: what costs less, a tile of 6 rows
+ * taking 7 / 5 of one of 4. */
+#if STEPC_FORM == 0
+#define WINDOW_TILE_ROWS 6
+#define WINDOW_COST_4(rows) (((rows) + 3) / 4 * 5)
+#define WINDOW_COST_6(rows) ((rows) / 6 * 7 + ((rows) % 6 > 4 ? 7 : (rows) % 6 > 0 ? 5 : 0))
+#define WINDOW_ROWS(rows) (WINDOW_COST_4(rows) <= WINDOW_COST_6(rows) ? ((rows) < 4 ? (rows) : 4) : ((rows) < 6 ? (rows) : 6))
+#else
+#define WINDOW_TILE_ROWS TILE_ROWS
+#define WINDOW_ROWS(rows) PART_ROWS(rows)
+#endif
+#define WINDOW_LAST_ROWS(rows) ((rows) % WINDOW_ROWS(rows))
 /* Are lines of `columns` whole vectors, for several rows? Their tiles go from line to line; others run over the gaps. */
 #define WHOLE_VECTORS(rows, columns) ((rows) > 1 && (columns) % WINDOW_LANES == 0)
 #define LINE_OF_VECTORS(columns) ((columns) >= WINDOW_LANES ? (columns) / WINDOW_LANES : 1)
