@@ -184,6 +184,30 @@ KERNEL static void product_packed(const T *restrict a, const T *restrict b, T *r
 /* `panel` holds a block of b, a tile's rows of a (PACK_A), then the tiles whose sums wait for the next terms; only one tile if
  * all terms are added at once. */
 
+/* Finishes the sums of one tile: a function of its own, so that what finishing needs takes no registers from the tile. */
+static STEPC_KERNEL void finish_tile(const int rows, const int i, const int j, const T *restrict sums_of_tile)
+{
+    for (int r = 0; r < rows; r++) {
+        STEPC_WIDE_LOOP
+        for (int l = 0; l < PANEL_TILE(32); l++) {
+            const T v = sums_of_tile[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
+            finish(i + r, j + l, v);
+        }
+    }
+}
+
+/* The same for the last columns, fewer than a tile has. */
+static STEPC_KERNEL void finish_last(const int rows, const int i, const int j, const T *restrict sums_of_tile)
+{
+    for (int r = 0; r < rows; r++) {
+        STEPC_LANE_LOOP
+        for (int l = 0; l < N % PANEL_TILE(32); l++) {
+            const T v = sums_of_tile[r * TILE_COLUMNS + l];
+            finish(i + r, j + l, v);
+        }
+    }
+}
+
 /* Rows i .. and columns j .., the terms k .. of each sum. */
 static STEPC_INLINE void block_tile(const int rows, const int columns, const int i, const int j, const int k,
                                     const T *restrict left, const T *restrict right, T *restrict waiting)
@@ -200,12 +224,14 @@ static STEPC_INLINE void block_tile(const int rows, const int columns, const int
     } else {
         tile(rows, VECTORS, depth, k == 0, waiting, left, A_ROW, A_COL, right, 32);
     }
-    for (int r = 0; whole && r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < columns; l++) {
-            const T v = waiting[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
-            finish(i + r, j + l, v);
-        }
+    if (N % 32 > 0) {
+        if (whole && columns == PANEL_TILE(32))
+            finish_tile(rows, i, j, waiting);
+        else if (whole)
+            finish_last(rows, i, j, waiting);
+    } else {
+        if (whole)
+            finish_tile(rows, i, j, waiting);
     }
 }
 
@@ -280,16 +306,25 @@ static STEPC_INLINE void block_rows(const int rows, const int i, const int p, co
     }
 }
 
+/* Columns j .. and terms k .. of b as one panel. */
+static STEPC_INLINE void pack_columns(const int columns, const int j, const int k, T *restrict packed, const T *restrict right)
+{
+    const int depth = K - k < DEPTH ? K - k : DEPTH;
+    if (B_ROW == 1) {
+        pack_transposed(packed, 32, right + k + j * B_COL, B_COL, columns, depth);
+    } else {
+        pack(packed, 32, right + k * B_ROW + j * B_COL, B_ROW, B_COL, columns, depth);
+    }
+}
+
 static STEPC_INLINE void pack_block(const int p, const int k, T *restrict packed, const T *restrict right)
 {
     const int end = N - p < BLOCK ? N : p + BLOCK, depth = K - k < DEPTH ? K - k : DEPTH;
-    for (int j = p; j < end; j += 32) {
-        const int columns = N - j < 32 ? N - j : 32;
-        if (B_ROW == 1) {
-            pack_transposed(packed + (j - p) * depth, 32, right + k + j * B_COL, B_COL, columns, depth);
-        } else {
-            pack(packed + (j - p) * depth, 32, right + k * B_ROW + j * B_COL, B_ROW, B_COL, columns, depth);
-        }
+    for (int j = p; j <= end - 32; j += 32)
+        pack_columns(32, j, k, packed + (j - p) * depth, right);
+    if (N % 32 > 0) {
+        if (end == N)
+            pack_columns(N % 32, N - N % 32, k, packed + (N - N % 32 - p) * depth, right);
     }
 }
 

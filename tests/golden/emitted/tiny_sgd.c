@@ -80,6 +80,13 @@ static const float initial_fc2_bias[2] STEPC_CONST = {
 #define STEPC_UNROLL
 #endif
 
+/* Before a loop over whole vectors. Clang, tuned for a processor on which it prefers 256 bits, would use half of each. */
+#if defined(__clang__) && STEPC_FORM == 2 && defined(__AVX512F__)
+#define STEPC_WIDE_LOOP _Pragma("clang loop vectorize_width(16) unroll(disable)")
+#else
+#define STEPC_WIDE_LOOP STEPC_LANE_LOOP
+#endif
+
 /* Asks for the line of memory at p, which is needed soon, to be brought into the second cache. */
 #if defined(__GNUC__) && STEPC_FORM == 2
 #define STEPC_AHEAD(p) __builtin_prefetch(p, 0, 2)
