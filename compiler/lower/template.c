@@ -477,7 +477,8 @@ void template_instantiate(struct arena *a, const struct template_kernel *k, cons
         if (!in.item_used[i])
             continue;
         const struct template_item *item = &k->items[i];
-        const char *text = template_wrap(a, arena_printf(a, "%s\n", expanded(&in, &item->text)), TEMPLATE_WIDTH);
+        const char *const filled = template_mention_unused(a, arena_printf(a, "%s\n", expanded(&in, &item->text)));
+        const char *const text = template_wrap(a, filled, TEMPLATE_WIDTH);
         const struct template_piece p = {.name = item_name(&in, item->name),
                                          .text = arena_printf(a, "%s%s%s", item->comment ? item->comment : "",
                                                               item->comment ? "\n" : "", text)};

@@ -184,6 +184,9 @@ const char *template_function(struct arena *a, const struct template_kernel *k, 
 void template_add_sections(struct arena *a, const struct template_table *t, const struct template_use *uses,
                            size_t count, struct strbuf *out, bool *helpers_used);
 
+/* The text of a function, "static ...", which mentions those of its parameters that it would not. */
+const char *template_mention_unused(struct arena *a, const char *function);
+
 /* Joins what brackets hold together over several lines and breaks lines longer than `width` anew. Comments and
  * directives stay. Bodies and pieces have been through it. */
 const char *template_wrap(struct arena *a, const char *text, size_t width);

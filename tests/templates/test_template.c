@@ -101,6 +101,7 @@ START_TEST(one_line_statements)
         "static inline void sum_2x8_part(const int i, const int from, float *restrict y, const float rate,\n"
         "                                const float *restrict x)\n"
         "{\n"
+        "    (void)rate;\n"
         "    for (int j = from; j < 8; j++)\n"
         "        y[i * 8 + (j + (-1))] = twice_float(0.5f) + x[i * 8 + (j - 1)] * 2;\n"
         "}\n");
