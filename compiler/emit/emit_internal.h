@@ -82,7 +82,8 @@ struct expr_scope {
     struct name_scope names; /* identifiers of the function: params, indices, locals */
     bool uses_random;       /* seed and counter are parameters */
     bool declares;          /* some of the names are declared outside every loop: the parts that follow must avoid them */
-    const char *index_type; /* of loop variables: see index_type() */
+    const char *index_type; /* of loop variables: see kernel_index_type() */
+    bool in_template;
     int shares;             /* > 1: the outermost loops are cut into so many, which threads may run */
 };
 
@@ -123,8 +124,6 @@ bool text_names(const char *text, const char *name);
 const char *layout_kernel(struct arena *a, const char *text, const char *name);
 /* "const float *restrict x" */
 const char *param_declaration(struct arena *a, const struct kernel_param *p);
-/* The smallest of int, int32_t, int64_t that holds every index of the kernel, for loop variables. */
-const char *index_type(const struct kernel *k);
 
 /* Finds or makes the function of a kernel (kernel.c); the call's text, without semicolon, for the entry's writer. Checks of the
  * kernel become functions of their own: *check_calls lists their calls. */

@@ -1,6 +1,7 @@
 /* Expressions as C text. */
 #include "emit/emit_internal.h"
 
+#include "base/str.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -57,13 +58,14 @@ static void add_term(struct strbuf *b, int64_t stride, const char *index)
 static const char *offset_text(struct expr_scope *s, const struct access *a)
 {
     struct strbuf b = {.arena = s->arena};
+    const bool wide = s->in_template && str_equal(s->index_type, "int64_t"); /* the indices within a turn are int all the same */
     for (int t = 0; t < a->term_count; t++)
         add_term(&b, a->term[t].stride, expr_text(s, a->term[t].index, PREC_ADD));
     for (int d = 0; d < LOOP_MAX_DIMS; d++)
         if (a->stride[d] > 0 && strcmp(s->index[d], "0") != 0)
             add_term(&b, a->stride[d], s->index[d]);
     if (a->offset != 0 || b.length == 0)
-        strbuf_addf(&b, "%s%" PRId64, b.length ? " + " : "", a->offset);
+        strbuf_addf(&b, wide ? "%sINT64_C(%" PRId64 ")" : "%s%" PRId64, b.length ? " + " : "", a->offset);
     for (int d = 0; d < LOOP_MAX_DIMS; d++)
         if (a->stride[d] < 0 && strcmp(s->index[d], "0") != 0)
             add_term(&b, a->stride[d], s->index[d]);

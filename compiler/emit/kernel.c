@@ -108,7 +108,8 @@ static const char *body_text(struct emission *e, const struct kernel *k, const k
 {
     struct writer w = {.text = {.arena = e->arena}, .depth = 1};
     struct expr_scope s = scope_for(e, params, names);
-    s.index_type = index_type(k);
+    s.index_type = kernel_index_type(k);
+    s.in_template = k->tmpl != NULL;
     s.shares = k->shares;
     e->has_shares |= k->shares > 1;
     if (k->tmpl) {
@@ -263,7 +264,7 @@ static const char *check_call(struct emission *e, const struct kernel *k, const 
     vec_push(e->arena, &only.parts, as_part);
     struct expr_scope s = scope_for(e, &params, &names);
     struct writer w = {.text = {.arena = e->arena}, .depth = 1};
-    const char *type = index_type(&only);
+    const char *type = kernel_index_type(&only);
     int open = 0;
     for (int d = 0; d < c->rank; d++) {
         if (c->extent[d] == 1)

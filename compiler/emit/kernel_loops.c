@@ -61,31 +61,6 @@ void emit_stores(struct expr_scope *s, struct writer *w, const struct part *p)
 
 /* ---- loops -------------------------------------------------------------------------------------------------------- */
 
-const char *index_type(const struct kernel *k)
-{
-    int64_t most = k->scratch_count;
-    for (int64_t i = 0; i < k->operand_count; i++)
-        most = k->operands[i].access.buffer->count > most ? k->operands[i].access.buffer->count : most;
-    for (size_t p = 0; p < k->parts.count; p++) {
-        int64_t points = 1;
-        for (int d = 0; d < k->parts.data[p].rank; d++)
-            points *= k->parts.data[p].extent[d];
-        most = points > most ? points : most;
-        for (size_t s = 0; s < k->parts.data[p].stores.count; s++) {
-            const int64_t n = k->parts.data[p].stores.data[s].to.buffer->count;
-            most = n > most ? n : most;
-        }
-    }
-    struct arena scratch = {0};
-    buffer_list reads = {0};
-    kernel_reads(&scratch, k, &reads);
-    for (size_t i = 0; i < reads.count; i++)
-        most = reads.data[i]->count > most ? reads.data[i]->count : most;
-    arena_free(&scratch);
-    /* int is at least 16 bits; LANES and BLOCK are added to indices before they are compared */
-    return most < INT16_MAX - 2 * BLOCK ? "int" : most < INT32_MAX - 2 * BLOCK ? "int32_t" : "int64_t";
-}
-
 struct nest {
     struct expr_scope *s;
     struct writer *w;

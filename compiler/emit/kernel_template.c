@@ -335,7 +335,10 @@ static int open_outer(struct template_filler *f, struct writer *w)
             continue;
         const char *i = name_in(&f->s->names, wishes[open % 4]), *type = f->s->index_type;
         const int64_t extent = f->k->outer_extent[d], shares = f->k->shares;
-        if (f->share && d == f->k->share_outer)
+        if (f->share && d == f->k->share_outer && extent > INT32_MAX / (shares + 1)) /* the products need 64 bits */
+            write_open(w, "for (%s %s = (%s)(INT64_C(%" PRId64 ") * %s / %" PRId64 "); %s < INT64_C(%" PRId64 ") * (%s + 1) / %" PRId64 "; %s++)",
+                       type, i, type, extent, f->share, shares, i, extent, f->share, shares, i);
+        else if (f->share && d == f->k->share_outer)
             write_open(w, "for (%s %s = %s * %" PRId64 " / %" PRId64 "; %s < (%s + 1) * %" PRId64 " / %" PRId64 "; %s++)", type, i,
                        f->share, extent, shares, i, f->share, extent, shares, i);
         else

@@ -98,6 +98,8 @@ static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, con
     dump_kernels(a, l, o, "lower");
     fuse_entry(l);
     share_kernels(l, o->threads);
+    if (!kernels_check_sizes(l))
+        return false;
     dump_kernels(a, l, o, "fuse");
     if (!plan_entry(d, l, out))
         return false;

@@ -145,6 +145,10 @@ bool part_split(struct arena *a, struct part *p, int dim, int64_t outer);
 /* Does the load, in loops of part l, touch only what the store, in loops of part s, writes at the same point of the first `rows`
  * loops, which both share? */
 bool part_same_row(const struct part *s, const struct access *store, const struct part *l, const struct access *load, int rows);
+/* The smallest of int, int32_t, int64_t that holds every index of the kernel, for loop variables. */
+const char *kernel_index_type(const struct kernel *k);
+/* Is there a type for the indices of every kernel? What is not compiled is reported, by its first node. */
+bool kernels_check_sizes(struct lowered *l) MUST_USE;
 int64_t kernel_int(const struct kernel *k, const char *name); /* -1 where not bound */
 void kernel_set_int(struct kernel *k, const char *name, int64_t value);
 /* Deterministic text of all kernels, for --dump-after lower|fuse and tests. */

@@ -496,5 +496,5 @@ bool lower_entry(struct diag *d, struct arena *a, const struct entry *e, struct 
     lower_outputs(&c, g);
     lower_bindings(&c, g);
     *out = l;
-    return true;
+    return kernels_check_sizes(l);
 }

@@ -100,15 +100,13 @@ static bool is_large(int64_t m, int64_t n, int64_t k)
     return n >= 64 && m >= 16 && m * n * k >= LARGE;
 }
 
-/* Indices of the templates are ints. */
-static bool fits_int(struct lower_ctx *c, const struct view *v)
+/* Can cost models count the multiplications? What indices hold is checked for all kernels alike (lower/index.c). */
+static bool can_be_counted(struct lower_ctx *c, int64_t m, int64_t n, int64_t k)
 {
-    int64_t last = v->offset;
-    for (int d = 0; d < v->shape.rank; d++)
-        last += (v->shape.dim[d] - 1) * (v->stride[d] < 0 ? 0 : v->stride[d]);
-    if (last <= INT32_MAX - 4096)
+    const int64_t most = (int64_t)1 << 48, rows = m > 0 ? m : 1, columns = n > 0 ? n : 1;
+    if (k <= most / rows / columns)
         return true;
-    return lower_error(c, "a matrix product over more than %d elements of '%s' is not compiled", INT32_MAX, v->buffer->name);
+    return lower_error(c, "a matrix product of more than 2^48 multiplications is not compiled");
 }
 
 static void bind_sizes(struct lower_ctx *c, const struct view *a, const struct view *b)
@@ -195,7 +193,7 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     const enum dtype type = a.buffer->dtype;
     if (!dtype_is_float(type))
         return product_of_integers(c, &a, &b, finish);
-    if (!fits_int(c, &a) || !fits_int(c, &b))
+    if (!can_be_counted(c, a.shape.dim[a.shape.rank - 2], b.shape.dim[b.shape.rank - 1], a.shape.dim[a.shape.rank - 1]))
         return false;
     if (!finish)
         merge_rows(&a, &b);

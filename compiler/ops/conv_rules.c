@@ -2,6 +2,8 @@
  * needs to know of an axis is worked out here, and where each position of the window lies in the padded image becomes a table. */
 #include "ops/conv_rules.h"
 
+#include "base/checked.h"
+
 #define SLACK 32      /* elements that a vector may read behind its operand: two of 16 */
 #define FLAT_UNIT 32  /* windows that a tile computes at a time, at most */
 #define ROWS_MOST 8   /* rows of a tile, at most */
@@ -349,6 +351,25 @@ static bool lower_without_terms(struct lower_ctx *c, struct shape loops, const s
     return true;
 }
 
+/* Can what follows count with int64? Sizes come from shapes that no tensor need have. What indices hold is checked for all kernels alike
+ * (lower/index.c). */
+static bool can_be_counted(struct lower_ctx *c, const struct conv *v)
+{
+    const int64_t most = (int64_t)1 << 48, most_taps = 1 << 24; /* the distances of a window become a table */
+    int64_t image = 1, taps = 1, steps = 2;
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        const struct window_axis *a = &v->window.axis[i];
+        const int64_t length = a->in + a->pad_begin + a->pad_end + a->size * a->dilation + a->stride;
+        if (!checked_mul(image, length, &image) || image > most || !checked_mul(taps, a->size, &taps) || taps > most_taps)
+            return lower_error(c, "a window over a padded image of more than 2^48 elements, or of more than 2^24 positions, is not compiled");
+    }
+    const int64_t factors[] = {v->n, v->groups, v->c, v->o, taps, window_out_count(&v->window)};
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
+        if (!checked_mul(steps, factors[i], &steps) || steps > most)
+            return lower_error(c, "a convolution of more than 2^48 steps is not compiled");
+    return true;
+}
+
 bool conv_lower(struct lower_ctx *c, const struct conv *v, enum conv_role result, int first, int second, const struct expr *finish)
 {
     const int64_t size = window_size(&v->window), in = window_in_count(&v->window), out = window_out_count(&v->window);
@@ -362,6 +383,8 @@ bool conv_lower(struct lower_ctx *c, const struct conv *v, enum conv_role result
         return true;
     if (v->n == 0 || v->c == 0 || v->o == 0 || out == 0)
         return lower_without_terms(c, loops, &to, finish);
+    if (!can_be_counted(c, v))
+        return false;
     if (result != CONV_W && is_product(v))
         return lower_as_product(c, v, first, second, result == CONV_X, finish);
     const struct conv line = on_one_line(v);

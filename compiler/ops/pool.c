@@ -385,6 +385,7 @@ static void bind_window(struct lower_ctx *c, const char *tmpl, const struct wind
         bind_axis(c, "PAD_", i, a->pad_begin);
         bind_axis(c, "BEGIN_", i, padding ? -a->pad_begin : 0);
         bind_axis(c, "END_", i, padding ? a->in + a->pad_end : a->in);
+        bind_axis(c, "PADDED_", i, a->in + a->pad_begin + a->pad_end + a->size * a->dilation); /* no hole: indices go that far */
     }
 }
 

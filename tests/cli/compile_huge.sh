@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# usage: compile_huge.sh STEPC MAKE_NPY
+# Models whose tensors have more than 2^31 elements: loops count with 64 bits, templates where one turn of their outer loops fits 32,
+# and all else is refused by node and tensor. Only compiled: nobody has the memory. Sanitizers watch the compiler's own arithmetic.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck source=tests/emitted/models.sh
+. "$source_folder/tests/emitted/models.sh"
+cc=${CC:-cc}
+
+# model INPUTS OUTPUTS BODY: huge.onnxtxt
+model() {
+    printf '<ir_version: 8, opset_import: ["" : 17]>\nhuge (%s) => (%s)\n{\n    %s\n}\n' "$1" "$2" "$3" >huge.onnxtxt
+}
+
+# compiles TYPE INPUTS OUTPUTS BODY: with that type of indices somewhere in its kernels, without a warning on this machine
+compiles() {
+    model "${@:2}"
+    expect 0 "$stepc" compile huge.onnxtxt -o huge.c
+    has huge.c "for ($1 "
+    "$cc" "${emitted_warnings[@]}" -O0 -I"$source_folder/runtime" -c huge.c -o huge.o || fail "$4: the C does not compile"
+}
+
+# refused TEXT INPUTS OUTPUTS BODY: with the error, of node "big"
+refused() {
+    echo "$4"
+    rm -f huge.c
+    model "${@:2}"
+    expect 1 "$stepc" compile huge.onnxtxt -o huge.c
+    has stderr "node 'big'"
+    has stderr "$1"
+    [ ! -e huge.c ] || fail "$4 is refused, and written"
+}
+
+# ---- loops ------------------------------------------------------------------------------------------------------------
+
+compiles int64_t 'float[3000000000] x' 'float[3000000000] y' 'y = Relu(x)'
+compiles int64_t 'float[50000,50000] x, float[50000] b' 'float[50000,50000] y' 'y = Add(x, b)'
+compiles int64_t 'float[3000000000] x' 'float y' 'y = ReduceSum <keepdims = 0> (x)'
+compiles int64_t 'float[60000,60000] x' 'float[60000] y' 'a = Constant <value_ints = [0]> () y = ReduceSum <keepdims = 0> (x, a)'
+compiles int64_t 'float[60000,60000] x' 'float[60000] y' 'y = ReduceMax <axes = [1], keepdims = 0> (x)'
+compiles int64_t 'float[60000,60000] x' 'float[60000,60000] y' 'y = Softmax(x)'
+compiles int64_t 'float[60000,60000] x' 'float[60000,60000] y' 'y = Transpose(x)'
+compiles int64_t 'float[3000000000] x, int32[5] i' 'float[5] y' 'y = Gather(x, i)'
+compiles int64_t 'float[50000,50000] x, int32[50000] i' 'float[50000,50000] y' 'y = Gather(x, i)'
+compiles int64_t 'float[40000,60000] x' 'float[80000,60000] y' 'y = Concat <axis = 0> (x, x)'
+compiles int64_t 'float[3000000000] x' 'float[3000000001] y' 'p = Constant <value_ints = [1, 0]> () y = Pad <mode = "reflect"> (x, p)'
+compiles int64_t 'int64[60000,60000] x, int64[60000,2] w' 'int64[60000,2] y' 'y = MatMul(x, w)'
+# backwards: partial sums of indices
+compiles int64_t 'float[3000000000] x' 'float[3000000000] y' \
+    'z = Constant <value_ints = [0]> () b = Constant <value_ints = [-1]> () e = Constant <value_ints = [-3000000001]> () y = Slice(x, b, e, z, b)'
+
+# elements behind a far offset
+compiles int64_t 'float[3000000000] x' 'float[40000] y' \
+    'b = Constant <value_ints = [2999960000]> () e = Constant <value_ints = [3000000000]> () s = Slice(x, b, e) y = Exp(s)'
+
+# ---- templates --------------------------------------------------------------------------------------------------------
+
+# a batch of products: each fits
+compiles int64_t 'float[3,40000,40000] a, float[3,40000,70] b' 'float[3,40000,70] y' 'y = MatMul(a, b)'
+compiles int64_t 'float[70000,40000,2] a, float[70000,2,3] b' 'float[70000,40000,3] y' 'y = MatMul(a, b)'
+refused "'a' spans 4900000000 elements" 'float[70000,70000] a, float[70000,70] b' 'float[70000,70] y' '[big] y = MatMul(a, b)'
+refused "'a' spans 3000000000 elements" 'float[3,1000000000] a, float[1000000000,1] b' 'float[3,1] y' '[big] y = MatMul(a, b)'
+refused 'spans' 'float[3000000000,1] a, float[1,1] b' 'float[3000000000,1] y' '[big] y = MatMul(a, b)'
+refused "'y' spans" 'float[70000,1] a, float[1,70000] b' 'float[70000,70000] y' '[big] y = MatMul(a, b)'
+refused 'more than 2^48' 'float[100000000,1000] a, float[1000,100000000] b' 'float[100000000,100000000] y' '[big] y = MatMul(a, b)'
+refused 'more than 2^48' 'int64[100000000,1000] a, int64[1000,100000000] b' 'int64[100000000,100000000] y' '[big] y = MatMul(a, b)'
+refused "'x' spans 3600000000 elements" 'float[1,1,60000,60000] x, float[1,1,3,3] w' 'float[1,1,59998,59998] y' '[big] y = Conv(x, w)'
+refused "spans" 'float[40,1,10000,10000] x, float[2,1,3,3] w' 'float[40,2,9998,9998] y' '[big] y = Conv(x, w)'
+refused 'spans' 'float[2,2,40000,40000] x, float[2,1,3,3] w' 'float[2,2,39998,39998] y' '[big] y = Conv <group = 2> (x, w)'
+refused 'more than 2^48' 'float[1,1,1,1,1] x, float[1,1,1,1,1] w' 'float[1,1,2,2,2] y' \
+    '[big] y = Conv <pads = [0, 0, 0, 2147483647, 2147483647, 2147483647], strides = [2147483647, 2147483647, 2147483647]> (x, w)'
+for pool in MaxPool AveragePool; do
+    compiles int64_t 'float[1,1,60000,60000] x' 'float[1,1,30000,30000] y' "y = $pool <kernel_shape = [2, 2], strides = [2, 2]> (x)"
+    refused 'spans' 'float[1,1,60000,60000] x' 'float[1,1,30000,30000] y' \
+        "[big] y = $pool <kernel_shape = [9, 9], strides = [2, 2], pads = [4, 4, 3, 3]> (x)"
+done
+refused 'a window has more than' 'float[1,1,3] x' 'float[1,1,3] y' '[big] y = MaxPool <kernel_shape = [2147483647], pads = [2147483646, 0]> (x)'
