@@ -7,7 +7,8 @@
 #
 #   PREPARE   FILE is an inference model: options of `stepc prepare`, which makes a training model of it first, in a file that
 #             `stepc strip` and `stepc run` read, too: the target's property STEPC_TRAINING_MODEL
-#   OPTIONS   options of `stepc compile`; with --weights the target's property STEPC_WEIGHTS is the weights file
+#   OPTIONS   options of `stepc compile`; with --weights the target's property STEPC_WEIGHTS is the weights file; with --blas the
+#             library is linked to stepc::blas, which is OpenBLAS unless the project has made a target of that name before
 #   DEPENDS   more files to watch
 #
 #   stepc_add_model(digits MODEL model.onnx PREPARE --loss softmax-cross-entropy --optimizer adam OPTIONS --dim batch=32)
@@ -17,6 +18,24 @@
 # environment variable STEPC_EXECUTABLE names.
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.20...3.25)
+
+# Built from source like the runtime, with the BLAS of the machine that the project is for.
+function(stepc_need_blas)
+  if(TARGET stepc::blas)
+    return()
+  endif()
+  find_path(STEPC_CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas openblas-pthread)
+  find_library(STEPC_BLAS_LIBRARY NAMES openblas)
+  if(NOT STEPC_CBLAS_INCLUDE_DIR OR NOT STEPC_BLAS_LIBRARY)
+    message(FATAL_ERROR "stepc compile --blas needs a BLAS with its C interface, and OpenBLAS is not found: set STEPC_BLAS_LIBRARY and "
+                        "STEPC_CBLAS_INCLUDE_DIR (the folder of cblas.h), or add a target stepc::blas")
+  endif()
+  add_library(stepc_package_blas STATIC EXCLUDE_FROM_ALL "${STEPC_RUNTIME_DIR}/blas/stepc_blas.c")
+  target_include_directories(stepc_package_blas PUBLIC "${STEPC_RUNTIME_DIR}/blas" PRIVATE "${STEPC_CBLAS_INCLUDE_DIR}")
+  set_target_properties(stepc_package_blas PROPERTIES C_STANDARD 99 POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(stepc_package_blas PUBLIC "${STEPC_BLAS_LIBRARY}")
+  add_library(stepc::blas ALIAS stepc_package_blas)
+endfunction()
 
 function(stepc_add_model name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODEL" "PREPARE;OPTIONS;DEPENDS")
@@ -66,6 +85,10 @@ function(stepc_add_model name)
   target_include_directories(${name} PUBLIC ${folder})
   if(NOT "--standalone" IN_LIST arg_OPTIONS)
     target_link_libraries(${name} PUBLIC stepc::runtime)
+  endif()
+  if("--blas" IN_LIST arg_OPTIONS)
+    stepc_need_blas()
+    target_link_libraries(${name} PUBLIC stepc::blas)
   endif()
   if("--reproducible" IN_LIST arg_OPTIONS)
     target_compile_options(${name} PRIVATE -ffp-contract=off)

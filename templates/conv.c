@@ -320,6 +320,8 @@ static STEPC_INLINE void phase_windows(const int rows, const int count, T *restr
                                        const T *restrict image, const int32_t *restrict at)
 {
     if (ROWS == 1)
+        (void)rows;
+    if (ROWS == 1)
         windows_of_one(count, flat, packed, TAPS, 1, image, at);
     else if (count == 0)
         zero_phase(rows, flat);

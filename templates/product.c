@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 /* Matrix products: out[M,N] = finish(a[M,K] * b[K,N]). Each element's terms are added in index order into one
- * accumulator that starts from zero, in all forms (tile.h). Three kernels:
+ * accumulator that starts from zero, in all forms (tile.h), unless a BLAS adds them. Four kernels:
  *
  *   product         rows of b are contiguous: tiles read b in place. N >= 16. Where N is no multiple of a vector, the last
  *                   vector of columns overlaps the one before, and only its new columns are finished.
@@ -9,6 +9,7 @@
  *                   which one stays in the cache nearest to the core while all rows of a use it. Where K > DEPTH the sums of a
  *                   block wait in `panel` behind it, and the next block goes on from there: the order of each sum stays. ROWS
  *                   rows of a at most, so that the waiting sums stay in the cache as well.
+ *   product_blas    a call of a library (runtime/blas/), which leaves the sums in `panel` or where they are wanted.
  *
  * Panels are 16 or 32 columns, whatever the target: the arena has one size everywhere. 32 gain nothing for small products
  * and cost memory (the MLP 64-32-10: 3.74 us a step and 12288 bytes, with 16 columns 3.78 and 9472). */
@@ -26,6 +27,7 @@ enum HOLE {
     PACK_A = 0,                      /* and rows of a are packed as well: 8 * DEPTH elements more behind the panels */
     SHARES = 1,                      /* the result is cut into so many: rows, or columns of product_blocked */
     FETCH_B = 1, FETCH_OUT = 1,      /* b, or what finish touches, is in no near cache: ask for it ahead */
+    RESULT_ROW = 0,                  /* product_blas: finish only stores the sums, in rows that far apart; 0: it does more */
     WITH_FINISH = 1, WITH_ROW_SUM = 1
 };
 typedef float T HOLE;
@@ -44,9 +46,24 @@ static inline int HOLE share(void) /* which of them to compute */
 {
     return share_of_sample;
 }
+static inline T *HOLE finish_place(void) /* where finish stores element (0,0) */
+{
+    return out;
+}
 static inline void HOLE row_sum(int i, T sum)
 {
     sums[i] = sum;
+}
+/* to[M,N] = left * right, by a BLAS */
+static inline void HOLE blas(const T *left, const T *right, T *to, int row)
+{
+    for (int i = 0; i < M; i++) {
+        for (int j = 0; j < N; j++) {
+            to[i * row + j] = 0;
+            for (int k = 0; k < K; k++)
+                to[i * row + j] += left[i * A_ROW + k * A_COL] * right[k * B_ROW + j * B_COL];
+        }
+    }
 }
 
 /* to[depth,width] = from[depth,columns], missing columns are zeros. */
@@ -230,6 +247,8 @@ static STEPC_INLINE void block_tile(const int rows, const int columns, const int
         else if (whole)
             finish_last(rows, i, j, waiting);
     } else {
+        if (!FETCH_OUT)
+            (void)columns;
         if (whole)
             finish_tile(rows, i, j, waiting);
     }
@@ -366,6 +385,28 @@ KERNEL static void product_blocked(const T *restrict a, const T *restrict b, T *
                     block_sums(i, M - i < ROWS ? M : i + ROWS / PART_ROWS(M) * PART_ROWS(M), p, a, b, panel);
             } else {
                 block_sums(0, M, p, a, b, panel);
+            }
+        }
+    }
+    if (WITH_ROW_SUM)
+        row_sums(a);
+}
+
+/* ---- a library's ------------------------------------------------------------------------------------------------- */
+
+KERNEL static void product_blas(const T *restrict a, const T *restrict b, T *restrict panel)
+{
+    if (WITH_FINISH) {
+        if (RESULT_ROW > 0) {
+            blas(a, b, finish_place(), RESULT_ROW);
+        } else {
+            blas(a, b, panel, N);
+            for (int i = 0; i < M; i++) {
+                STEPC_LANE_LOOP
+                for (int j = 0; j < N; j++) {
+                    const T v = panel[i * N + j];
+                    finish(i, j, v);
+                }
             }
         }
     }

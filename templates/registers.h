@@ -86,6 +86,11 @@
 #define TILE_ROWS 4
 #endif
 
+#if defined(STEPC_VECTOR_BYTES) /* stepc compile --simd */
+#undef VECTOR_BYTES
+#define VECTOR_BYTES STEPC_VECTOR_BYTES
+#endif
+
 /* Rows of a tile when `rows` are cut into equal parts, none above TILE_ROWS. */
 #define PARTS(rows) (((rows) + TILE_ROWS - 1) / TILE_ROWS)
 #define PART_ROWS(rows) (((rows) + PARTS(rows) - 1) / PARTS(rows))

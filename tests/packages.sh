@@ -6,7 +6,7 @@
 build_packages=(gcc libc6-dev cmake make pkg-config protobuf-c-compiler libprotobuf-c-dev libclang-14-dev libjansson-dev check)
 # What `tests/run --all` needs beside them.
 # shellcheck disable=SC2034
-all_packages=(g++ clang libclang-rt-14-dev gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm frama-c-base shellcheck
+all_packages=(g++ clang libclang-rt-14-dev gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm frama-c-base shellcheck libopenblas-dev
     python3 python3-numpy python3-onnx python3-torch)
 
 # install_packages PACKAGE...: those that are missing, as root or through sudo; otherwise prints what to type and fails.

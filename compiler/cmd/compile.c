@@ -3,7 +3,6 @@
 #include "base/str.h"
 #include "cmd/depfile.h"
 #include "cmd/training_options.h"
-#include "engine/budget.h"
 #include "engine/check_c.h"
 
 #include <stdio.h>
@@ -18,7 +17,10 @@ static const struct option_spec specs[] = {
     {"standalone", 0, OPTION_FLAG, NULL, "OUT.h brings the runtime along: nothing else to compile or to install"},
     {"weights", 0, OPTION_TEXT, "embed|file|incbin",
      "large tensors: in the text (default), in OUT.weights for the program to read, or for the assembler"},
+    {"optimize", 0, OPTION_TEXT, "speed|size", "for few cycles (default), or for few instructions, as on microcontrollers"},
+    {"simd", 0, OPTION_TEXT, "auto|none|4|8|16", "floats of a vector: as the target has (default), no vectors at all, or so many"},
     {"threads", 0, OPTION_TEXT, "N", "cut large kernels into N shares, which threads compute side by side if the C is built with -fopenmp"},
+    {"blas", 0, OPTION_FLAG, NULL, "large matrix products call a BLAS: link runtime/blas/stepc_blas.c and, say, OpenBLAS"},
     {"ram", 0, OPTION_TEXT, "SIZE", "refuse what does not fit: state and arena together, in bytes, or as 48K, 2M"},
     {"check", 0, OPTION_FLAG, NULL, "compile what was made: the strictest warnings are errors"},
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler for --check (default: $CC or cc, -O2)"},
@@ -58,7 +60,8 @@ struct job {
     bool prepares;     /* options of training are given */
     enum emit_weights weights;
     size_t ram;        /* 0: no bound */
-    int threads;
+    int threads, simd;
+    bool small;        /* --optimize size */
     struct strbuf report;
 };
 
@@ -73,6 +76,20 @@ static bool parse_weights(struct diag *d, const char *text, enum emit_weights *o
     return diag_error(d, NULL, "--weights %s: expected embed, file or incbin", text);
 }
 
+static bool parse_simd(struct diag *d, const char *text, int *out)
+{
+    static const struct {
+        const char *name;
+        int simd;
+    } rows[] = {{"auto", SIMD_AUTO}, {"none", SIMD_NONE}, {"4", 4}, {"8", 8}, {"16", 16}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (str_equal(text, rows[i].name)) {
+            *out = rows[i].simd;
+            return true;
+        }
+    return diag_error(d, NULL, "--simd %s: expected auto, none, 4, 8 or 16", text);
+}
+
 enum { MOST_THREADS = 256 };
 
 /* What is wrong here is wrong usage. */
@@ -85,6 +102,12 @@ static bool read_options(struct job *j)
     bool ok = check_pass(d, option_text(o, "dump-after"));
     if (option_given(o, "weights"))
         ok = parse_weights(d, option_text(o, "weights"), &j->weights) && ok;
+    j->small = option_given(o, "optimize") && str_equal(option_text(o, "optimize"), "size");
+    if (option_given(o, "optimize") && !j->small && !str_equal(option_text(o, "optimize"), "speed"))
+        ok = diag_error(d, NULL, "--optimize %s: expected speed or size", option_text(o, "optimize"));
+    j->simd = j->small ? SIMD_NONE : SIMD_AUTO;
+    if (option_given(o, "simd"))
+        ok = parse_simd(d, option_text(o, "simd"), &j->simd) && ok;
     if (threads && (!str_to_int64(threads, &count) || count < 1 || count > MOST_THREADS)) {
         count = 1;
         ok = diag_error(d, NULL, "--threads %s: expected a number from 1 to %d", threads, MOST_THREADS);
@@ -92,6 +115,11 @@ static bool read_options(struct job *j)
     j->threads = (int)count;
     if (ram && !parse_size(ram, &j->ram))
         ok = diag_error(d, NULL, "--ram %s: expected a number of bytes, or one with K, M or G behind it", ram);
+    if (option_given(o, "blas") && option_given(o, "reproducible"))
+        ok = diag_error(d, NULL, "--blas and --reproducible exclude each other: in which order a BLAS adds is its own affair, and changes with "
+                                 "the processor and the number of threads");
+    if (option_given(o, "blas") && option_given(o, "standalone"))
+        ok = diag_error(d, NULL, "--blas and --standalone exclude each other: a BLAS is a library to link");
     j->prepares = training_options_given(o);
     return (!j->prepares || read_training_options(j->session, o, &j->training)) && ok;
 }
@@ -124,6 +152,8 @@ static bool compile(struct job *j)
         .entries = option_text(o, "entries"),
         .ram = j->ram,
         .threads = j->threads,
+        .small = j->small,
+        .blas = option_given(o, "blas"),
         .passes = {.dump_after = option_text(o, "dump-after"), .dump_to = stdout},
     };
     const struct emit_options emit = {.file_stem = stem,
@@ -132,7 +162,8 @@ static bool compile(struct job *j)
                                       .reproducible = option_given(o, "reproducible"),
                                       .standalone = option_given(o, "standalone"),
                                       .weights = j->weights,
-                                      .simd = -1};
+                                      .simd = j->simd,
+                                      .small = j->small};
     struct prepare_options *const training = j->prepares ? &j->training : NULL;
     if (!read_import_options(j->session, o, &pipeline.import) ||
         !read_prepared_model(j->session, o, training, &pipeline.import, j->path, &j->report, &m) ||

@@ -48,7 +48,7 @@ static bool gather(struct job *j, const struct report **out)
         !read_prepared_model(j->session, o, j->prepares ? &j->training : NULL, &pipeline.import, j->path, &said, &m) ||
         !pipeline_canonical(d, a, m, &pipeline, &p) || !pipeline_plans(d, a, p, &pipeline, &plans))
         return false;
-    const struct emit_options emit = {.name = p->name, .model_file = "", .options_text = "", .simd = -1, .without_data = true,
+    const struct emit_options emit = {.name = p->name, .model_file = "", .options_text = "", .without_data = true,
                                       .reproducible = option_given(o, "reproducible")};
     if (!emit_program(d, a, p, plans, &emit, &code))
         return false;
@@ -86,7 +86,7 @@ static bool inspect(struct job *j)
     ok = write_file(j, "dot", report_dot, r, &used) && ok;
     if (!used)
         fputs(report_text(r), stdout);
-    return report_check_limits(&j->session->diag, r, j->ram, j->flash) && ok;
+    return report_check_limits(&j->session->diag, r, "--max-ram", j->ram, j->flash) && ok;
 }
 
 static int run(const struct command *self, int argc, char **argv)

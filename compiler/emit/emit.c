@@ -51,7 +51,11 @@ void section_preamble(struct emission *e)
     write_line(c, "#include \"%s.h\"", e->stem);
     write_blank(c);
     write_line(c, "#include <string.h>");
-    if (e->options->simd != 0) { /* for some processors GCC makes vectors of half the registers, in all but matrix products */
+    if (e->has_blas) {
+        write_blank(c);
+        write_line(c, "#include \"stepc_blas.h\" /* stepc_blas.c and a BLAS are to be linked */");
+    }
+    if (e->options->simd == SIMD_AUTO || e->options->simd == 16) { /* for some processors GCC makes vectors of half the registers, in all but matrix products */
         write_blank(c);
         write_line(c, "#if defined(__AVX512F__) && defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)");
         write_line(c, "#pragma GCC target(\"prefer-vector-width=512\")");

@@ -11,6 +11,8 @@ enum emit_weights {
     WEIGHTS_INCBIN /* in a file that the assembler puts into the object */
 };
 
+enum { SIMD_AUTO = 0, SIMD_NONE = 1 };
+
 struct emit_options {
     const char *name;         /* C prefix of everything: "digits" */
     const char *file_stem;    /* of the files to be written ("digits" for digits.c and digits.h); NULL: as name */
@@ -19,7 +21,8 @@ struct emit_options {
     bool reproducible;        /* contraction off, self-test in init() */
     bool standalone;          /* the header brings the runtime along */
     enum emit_weights weights;
-    int simd;                 /* -1 auto, 0 none, or lanes (4, 8, 16) */
+    int simd;                 /* lanes of a vector of floats: 4, 8, 16; SIMD_AUTO: as the target has, SIMD_NONE: the scalar form only */
+    bool small;               /* elementary functions are not inlined */
     bool without_data;        /* the contents of constants are left out: for who wants sizes and names only */
 };
 

@@ -44,6 +44,7 @@ struct emission {
     struct writer entries_text, arena_text;
     const char ***input_names, ***output_names; /* [entry][i] */
     bool has_shares;          /* some kernel is cut into shares */
+    bool has_blas;            /* some kernel calls a BLAS */
     bool uses_random;         /* some kernel of the entry at hand draws random numbers */
     bool *draws_with;         /* the same, with this counter of the program */
     VEC(uint32_t) kernel_counters; /* what the parameters counter, counter_2 ... of the kernel at hand stand for */
@@ -148,6 +149,8 @@ void section_runtime(struct emission *e); /* part of it */
 void section_preamble(struct emission *e);
 void section_data(struct emission *e);    /* constants and initial values */
 void section_math(struct emission *e);    /* register tiles and elementary functions */
+/* Sections of templates/ with only what --simd leaves of their forms (form.c). */
+const char *keep_form(struct arena *a, const char *text, int simd);
 void section_kernels(struct emission *e);
 void section_model(struct emission *e);
 

@@ -113,6 +113,30 @@ static const struct part *part_ahead(struct arena *a, const struct kernel *k, co
     return str_ends_with(hole, "_ahead") ? part_of(k, arena_strndup(a, hole, strlen(hole) - strlen("_ahead"))) : NULL;
 }
 
+/* ---- calls of BLAS ------------------------------------------------------------------------------------------------- */
+
+/* Hole "blas(left, right, to, row)": a call of runtime/blas/. */
+static const char *blas_text(struct template_filler *f, const char *const *args)
+{
+    const struct kernel *k = f->k;
+    struct strbuf b = {.arena = f->s->arena};
+    strbuf_addf(&b, "stepc_blas_%s(%" PRId64 ", %" PRId64 ", %" PRId64, c_type(k->type), kernel_int(k, "M"), kernel_int(k, "N"), kernel_int(k, "K"));
+    strbuf_addf(&b, ", %s, %" PRId64 ", %" PRId64, args[0], kernel_int(k, "A_ROW"), kernel_int(k, "A_COL"));
+    strbuf_addf(&b, ", %s, %" PRId64 ", %" PRId64, args[1], kernel_int(k, "B_ROW"), kernel_int(k, "B_COL"));
+    strbuf_addf(&b, ", %s, %s);\n", args[2], args[3]);
+    f->s->e->has_blas = true;
+    return strbuf_text(&b);
+}
+
+/* Hole "finish_place()": where the part "finish" stores its first element. */
+static const char *place_text(struct template_filler *f)
+{
+    struct expr_scope s = *f->s;
+    for (int d = 0; d < LOOP_MAX_DIMS; d++)
+        s.index[d] = d < f->k->outer_rank ? f->outer[d] : "0";
+    return arena_printf(s.arena, "&%s", access_text(&s, &part_of(f->k, "finish")->stores.data[0].to));
+}
+
 /* ---- expression holes --------------------------------------------------------------------------------------------- */
 
 static const char *operand_text(struct template_filler *f, const char *hole, const char *const *args, size_t count)
@@ -152,6 +176,10 @@ static const char *fill_hole(void *user, const char *hole, const char *const *ar
         return ahead_text(f, p, args, count);
     if (str_equal(hole, "share"))
         return f->share;
+    if (str_equal(hole, "blas"))
+        return blas_text(f, args);
+    if (str_equal(hole, "finish_place"))
+        return place_text(f);
     const char *text = operand_text(f, hole, args, count);
     text = text ? text : function_text(f, hole, args, count);
     return text ? text : "";

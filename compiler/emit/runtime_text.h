@@ -3,6 +3,6 @@
 #ifndef STEPC_EMIT_RUNTIME_TEXT_H
 #define STEPC_EMIT_RUNTIME_TEXT_H
 
-extern const char runtime_stepc_h[], runtime_stepc_c[];
+extern const char runtime_stepc_h[], runtime_stepc_c[], runtime_stepc_blas_h[];
 
 #endif

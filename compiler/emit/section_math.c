@@ -1,6 +1,7 @@
 /* What kernels stand on: the register tiles of templates/ and the elementary functions of runtime/, each only where used. */
 #include "emit/emit_internal.h"
 
+#include "base/str.h"
 #include <string.h>
 
 /* Marks the used functions; names that are no function of the runtime are the emitter's own. */
@@ -11,6 +12,20 @@ static bool *used_helpers(struct emission *e)
         if (template_find_helper(&template_table, e->helpers.entries[i].key))
             template_use_helper(&template_table, e->helpers.entries[i].key, used);
     return used;
+}
+
+/* A function of many lines is worth a call where size counts: it would be copied to each of its places. */
+static void write_helper(struct emission *e, const char *text)
+{
+    static const char inlined[] = "static inline ";
+    enum { MANY = 8 };
+    int lines = 0;
+    for (const char *p = text; *p; p++)
+        lines += *p == '\n';
+    if (e->options->small && lines > MANY && str_starts_with(text, inlined))
+        strbuf_addf(&e->c.text, "static STEPC_NOINLINE %s", text + strlen(inlined));
+    else
+        strbuf_add(&e->c.text, text);
 }
 
 static void write_helpers(struct emission *e, const bool *used)
@@ -27,7 +42,7 @@ static void write_helpers(struct emission *e, const bool *used)
         any = true;
         if (h->comment)
             strbuf_addf(&e->c.text, "%s\n", h->comment);
-        strbuf_add(&e->c.text, h->text);
+        write_helper(e, h->text);
     }
 }
 
@@ -59,7 +74,7 @@ void section_math(struct emission *e)
         write_section(&e->c, "registers");
         struct strbuf text = {.arena = e->arena};
         template_add_sections(e->arena, &template_table, e->sections.data, e->sections.count, &text, used);
-        strbuf_add(&e->c.text, strbuf_text(&text));
+        strbuf_add(&e->c.text, keep_form(e->arena, strbuf_text(&text), e->options->simd));
     }
     write_helpers(e, used);
     if (e->shared_pieces.count == 0)

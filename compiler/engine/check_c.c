@@ -19,6 +19,7 @@ static bool compile(struct diag *d, struct arena *a, const char *dir, const char
     const char *source = arena_printf(a, "%s.c", stem), *header = arena_printf(a, "%s.h", stem);
     c_arguments words;
     if (!c_compiler_words(d, a, cc, &words) || !write_text(d, a, dir, "stepc.h", runtime_stepc_h) ||
+        !write_text(d, a, dir, "stepc_blas.h", runtime_stepc_blas_h) ||
         !write_text(d, a, dir, source, text->source) || !write_text(d, a, dir, header, text->header))
         return false;
     if (text->weights && !file_write(d, path_join(a, dir, "weights"), text->weights, text->weights_bytes))

@@ -38,7 +38,7 @@ static void *aligned_memory(size_t bytes)
 /* Lowers, emits, compiles and loads. */
 static bool start_generated(struct engine *e, const struct engine_options *o)
 {
-    struct emit_options emit = {.model_file = "model", .options_text = "", .reproducible = o->reproducible, .simd = -1};
+    struct emit_options emit = {.model_file = "model", .options_text = "", .reproducible = o->reproducible};
     struct emitted text;
     struct plan **plans;
     emit.name = e->program->name;

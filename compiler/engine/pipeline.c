@@ -3,10 +3,12 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "emit/names.h"
-#include "engine/budget.h"
+#include "fuse/blas.h"
 #include "fuse/fuse.h"
+#include "fuse/plain.h"
 #include "fuse/share.h"
 #include "lower/lower.h"
+#include "report/report.h"
 #include "train/adjoint.h"
 #include "train/combine.h"
 #include <inttypes.h>
@@ -97,6 +99,10 @@ static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, con
         return false;
     dump_kernels(a, l, o, "lower");
     fuse_entry(l);
+    if (o->blas)
+        blas_kernels(l);
+    if (o->small)
+        plain_kernels(l);
     share_kernels(l, o->threads);
     if (!kernels_check_sizes(l))
         return false;
@@ -117,6 +123,17 @@ bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, co
     return ok;
 }
 
+/* Do state and arena fit --ram? */
+static bool check_memory(struct diag *d, struct arena *a, const struct program *p, struct plan *const *plans, const struct emitted *text, size_t ram)
+{
+    const struct report_code code = {.state_bytes = text->state_bytes,
+                                     .arena_bytes = text->arena_bytes,
+                                     .constant_bytes = text->constant_bytes,
+                                     .calls = (const char *const *const *)text->calls,
+                                     .options_text = ""};
+    return ram == 0 || report_check_limits(d, report_gather(a, p, plans, &code), "--ram", (int64_t)ram, -1);
+}
+
 bool pipeline_compile(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
                       const struct emit_options *emit, struct emitted *out, struct program **program)
 {
@@ -125,5 +142,5 @@ bool pipeline_compile(struct diag *d, struct arena *a, const struct model *m, co
         return false;
     struct emit_options with_name = *emit;
     with_name.name = (*program)->name;
-    return emit_program(d, a, *program, plans, &with_name, out) && (o->ram == 0 || budget_check(d, *program, plans, out, o->ram));
+    return emit_program(d, a, *program, plans, &with_name, out) && check_memory(d, a, *program, plans, out, o->ram);
 }

@@ -77,7 +77,7 @@ static bool outputs_apart(const struct kernel *k)
 /* The template computes shares itself: it has the integer hole SHARES. */
 static bool cuts_itself(const struct kernel *k)
 {
-    return str_starts_with(k->tmpl, "product");
+    return str_starts_with(k->tmpl, "product") && !str_equal(k->tmpl, "product_plain");
 }
 
 static bool cut_template(struct kernel *k, int shares)
@@ -98,7 +98,8 @@ static bool cut_template(struct kernel *k, int shares)
 
 static void cut(struct kernel *k, int shares)
 {
-    if (kernel_cost(k) < WORTH_CUTTING || !outputs_apart(k) || (k->tmpl && !cut_template(k, shares)))
+    const bool in_library = k->tmpl && str_equal(k->tmpl, "product_blas"); /* which has threads of its own */
+    if (in_library || kernel_cost(k) < WORTH_CUTTING || !outputs_apart(k) || (k->tmpl && !cut_template(k, shares)))
         return;
     k->shares = shares;
     if (k->scratch) {

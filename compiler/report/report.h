@@ -113,7 +113,7 @@ const char *report_dot(const struct report *r);
 
 /* ---- limits --------------------------------------------------------------------------------------------------------- */
 
-/* Reports what is over, by how much, and what takes most. A limit below 0 is none. */
-bool report_check_limits(struct diag *d, const struct report *r, int64_t max_ram, int64_t max_flash) MUST_USE;
+/* Reports what is over, by how much, and what takes most. ram_option: as the user typed it, "--max-ram". A limit below 0 is none. */
+bool report_check_limits(struct diag *d, const struct report *r, const char *ram_option, int64_t max_ram, int64_t max_flash) MUST_USE;
 
 #endif

@@ -55,8 +55,9 @@ rm ram.c
 expect 0 "$stepc" compile two/digits.onnx -o ram.c --dim batch=8 --ram $((state))
 rm ram.c
 expect 1 "$stepc" compile two/digits.onnx -o ram.c --dim batch=8 --ram $((state - 1))
-has stderr "are $((state)), 1 more than the $((state - 1)) that there are"
-has stderr 'the largest tensors there'
+has stderr "RAM: $((state)) bytes are needed, 1 more than --ram $((state - 1)): state"
+has stderr 'largest in the state:'
+has stderr 'largest in the arena of step, during kernel'
 [ ! -e ram.c ] || fail '--ram refused it, and it was written'
 for size in 0 -5 12Q '' 9999999999G; do
     expect 2 "$stepc" compile two/digits.onnx -o ram.c --dim batch=8 --ram "$size"

@@ -61,7 +61,7 @@ static bool text_is_silent(struct diag *d, struct arena *a, const struct setting
 {
     const char *name = arena_printf(a, "emitted_%llu", (unsigned long long)seed), *stem = arena_printf(a, "%s/%s", s->keep, name);
     const struct pipeline_options o = {.name = name};
-    const struct emit_options emit = {.file_stem = name, .model_file = "random.onnx", .options_text = "", .simd = -1};
+    const struct emit_options emit = {.file_stem = name, .model_file = "random.onnx", .options_text = ""};
     const char *source = arena_printf(a, "%s.c", stem), *header = arena_printf(a, "%s.h", stem);
     struct emitted text;
     struct program *p;

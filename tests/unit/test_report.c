@@ -150,7 +150,7 @@ static const struct report *report_of(const char *body)
         diag_print(&diag, stderr);
         ck_abort_msg("the model is not compiled");
     }
-    const struct emit_options emit = {.name = "m", .model_file = "", .options_text = "", .simd = -1, .without_data = true};
+    const struct emit_options emit = {.name = "m", .model_file = "", .options_text = "", .without_data = true};
     ck_assert(emit_program(&diag, &arena, p, plans, &emit, &code));
     const struct report_code sizes = {code.state_bytes, code.arena_bytes, code.constant_bytes, (const char *const *const *)code.calls, ""};
     return report_gather(&arena, p, plans, &sizes);
@@ -280,12 +280,12 @@ END_TEST
 START_TEST(limits_are_inclusive)
 {
     const struct report *r = report_of(trained);
-    ck_assert(report_check_limits(&diag, r, r->ram_bytes, r->flash_bytes));
-    ck_assert(report_check_limits(&diag, r, -1, -1));
+    ck_assert(report_check_limits(&diag, r, "--max-ram", r->ram_bytes, r->flash_bytes));
+    ck_assert(report_check_limits(&diag, r, "--max-ram", -1, -1));
     ck_assert_uint_eq(diag.errors, 0);
-    ck_assert(!report_check_limits(&diag, r, r->ram_bytes - 1, r->flash_bytes));
+    ck_assert(!report_check_limits(&diag, r, "--max-ram", r->ram_bytes - 1, r->flash_bytes));
     ck_assert_uint_eq(diag.errors, 1);
-    ck_assert(!report_check_limits(&diag, r, 0, 0));
+    ck_assert(!report_check_limits(&diag, r, "--max-ram", 0, 0));
     ck_assert_uint_eq(diag.errors, 3);
 }
 END_TEST

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# usage: compile_forms.sh STEPC MAKE_NPY
+# compile --simd, --optimize and --blas: what they leave of the text, and what does not go together. tests/emitted compares the bits.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+prepared train.onnx 0.3
+compile=("$stepc" compile train.onnx --dim batch=32)
+
+expect 0 "${compile[@]}" -o net.c
+has net.c vector_size
+lacks net.c 'options  --dim batch=32 --'
+for simd in auto none 4 8 16; do
+    expect 0 "${compile[@]}" -o $simd.c --name net --simd $simd
+    has $simd.c " *   options  --dim batch=32 --simd $simd"
+done
+expect 0 diff <(sed '/^ [*]   options/d; s/auto[.]/net./' auto.c) <(sed '/^ [*]   options/d' net.c)
+lacks none.c vector_size
+lacks none.c __AVX
+has none.c 'float c00 = 0'
+lacks none.c 'float c0[LANES]'
+has 8.c '#define STEPC_VECTOR_BYTES 32'
+has 8.c vector_size
+lacks auto.c STEPC_VECTOR_BYTES
+
+# size: plain loops, no panels, functions that are called
+expect 0 "${compile[@]}" -o size.c --optimize size
+has size.c 'static STEPC_NOINLINE float stepc_expf'
+lacks size.c tile
+lacks size.c panel
+lacks size.c vector_size
+expect 0 "${compile[@]}" -o speed.c --optimize speed
+has speed.c 'static inline float stepc_expf'
+has speed.c panel
+expect 0 "${compile[@]}" -o wide.c --optimize size --simd 8 --check
+
+# what is large calls a BLAS, what is small does not
+cat >wide.onnxtxt <<'END'
+<ir_version: 8, opset_import: ["" : 17]>
+wide (float[256,256] a, float[256,256] b, float[255,256] c) => (float[256,256] ab, float[255,256] cb)
+{
+    ab = MatMul(a, b)
+    cb = MatMul(c, b)
+}
+END
+expect 0 "$stepc" compile wide.onnxtxt -o called.c --blas --check
+has called.c '#include "stepc_blas.h"'
+[ "$(grep -c 'stepc_blas_float(256, 256, 256, a, 256, 1, b, 256, 1' called.c)" -eq 1 ] || fail 'one call is expected'
+lacks called.c 'stepc_blas_float(255'
+expect 0 "${compile[@]}" -o small.c --blas
+lacks small.c stepc_blas
+
+# wrong usage
+expect 2 "${compile[@]}" -o wrong.c --simd 12
+has stderr '--simd 12: expected auto, none, 4, 8 or 16'
+expect 2 "${compile[@]}" -o wrong.c --optimize fast
+has stderr '--optimize fast: expected speed or size'
+expect 2 "${compile[@]}" -o wrong.c --blas --reproducible
+has stderr 'in which order a BLAS adds'
+expect 2 "${compile[@]}" -o wrong.c --blas --standalone
+has stderr 'a BLAS is a library to link'
+[ ! -e wrong.c ] || fail 'wrong usage, and a file is written'
