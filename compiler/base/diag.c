@@ -41,7 +41,7 @@ static char *format(struct arena *a, const char *fmt, va_list args)
 }
 
 /* Keeps a message unless it says nothing new, and counts it. */
-static void record(struct diag *d, enum diag_severity severity, const struct loc *at, const char *fmt, va_list args)
+static void record(struct diag *d, enum diag_severity severity, bool unsupported, const struct loc *at, const char *fmt, va_list args)
 {
     assert(d->arena != NULL);
     size_t *counter = severity == DIAG_ERROR ? &d->errors : &d->warnings;
@@ -51,6 +51,7 @@ static void record(struct diag *d, enum diag_severity severity, const struct loc
         return;
     }
     const struct diag_message message = {.severity = severity,
+                                         .unsupported = unsupported,
                                          .loc = at != NULL ? *at : (struct loc){.index = -1},
                                          .text = format(d->arena, fmt, args)};
     if (severity != DIAG_NOTE) {
@@ -66,7 +67,16 @@ bool diag_error(struct diag *d, const struct loc *at, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    record(d, DIAG_ERROR, at, fmt, args);
+    record(d, DIAG_ERROR, false, at, fmt, args);
+    va_end(args);
+    return false;
+}
+
+bool diag_unsupported(struct diag *d, const struct loc *at, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    record(d, DIAG_ERROR, true, at, fmt, args);
     va_end(args);
     return false;
 }
@@ -75,7 +85,7 @@ bool diag_warning(struct diag *d, const struct loc *at, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    record(d, DIAG_WARNING, at, fmt, args);
+    record(d, DIAG_WARNING, false, at, fmt, args);
     va_end(args);
     return true;
 }
@@ -84,7 +94,7 @@ bool diag_lenient(struct diag *d, const struct loc *at, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    record(d, d->strict ? DIAG_ERROR : DIAG_WARNING, at, fmt, args);
+    record(d, d->strict ? DIAG_ERROR : DIAG_WARNING, false, at, fmt, args);
     va_end(args);
     return !d->strict;
 }
@@ -95,7 +105,7 @@ void diag_note(struct diag *d, const struct loc *at, const char *fmt, ...)
         return;
     va_list args;
     va_start(args, fmt);
-    record(d, DIAG_NOTE, at, fmt, args);
+    record(d, DIAG_NOTE, false, at, fmt, args);
     va_end(args);
 }
 

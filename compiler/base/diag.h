@@ -23,6 +23,7 @@ enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE };
 
 struct diag_message {
     enum diag_severity severity;
+    bool unsupported; /* an error that is ours: the model may be right */
     struct loc loc;
     const char *text;
 };
@@ -41,6 +42,8 @@ struct diag {
 /* Records an error and returns false, so that `return diag_error(...)` reports and fails. `at` may be NULL. The parts of
  * *at are kept by pointer: they live as long as the diag. Exact repetitions of an earlier message are dropped. */
 bool diag_error(struct diag *d, const struct loc *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* The same for what a right model may have and stepc does not support. */
+bool diag_unsupported(struct diag *d, const struct loc *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Records a warning; returns true. */
 bool diag_warning(struct diag *d, const struct loc *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* A warning, or under d->strict an error: returns !d->strict. */

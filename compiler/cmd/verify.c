@@ -116,12 +116,15 @@ static enum verdict conclude(struct test *t, enum verdict v, const char *reason)
     return v;
 }
 
-static enum verdict conclude_from_messages(struct test *t, enum verdict v)
+/* What was reported first: something that stepc does not support, or a failure. */
+static enum verdict conclude_from_messages(struct test *t)
 {
-    for (size_t i = 0; i < t->s->diag.messages.count; i++)
-        if (t->s->diag.messages.data[i].severity == DIAG_ERROR)
-            return conclude(t, v, t->s->diag.messages.data[i].text);
-    return conclude(t, v, "no reason given");
+    for (size_t i = 0; i < t->s->diag.messages.count; i++) {
+        const struct diag_message *m = &t->s->diag.messages.data[i];
+        if (m->severity == DIAG_ERROR)
+            return conclude(t, m->unsupported ? UNSUPPORTED : FAIL, m->text);
+    }
+    return conclude(t, FAIL, "no reason given");
 }
 
 static void read_tolerance(struct test *t)
@@ -139,18 +142,29 @@ static bool is_tensor(const struct model_value_info *vi)
     return vi->type.kind == TYPE_TENSOR;
 }
 
-/* Input files belong to the leading inputs; IR 3 models list initializers after them. */
+static const char *input_file(struct test *t, const char *set, size_t i)
+{
+    return path_join(&t->s->arena, set, arena_printf(&t->s->arena, "input_%zu.pb", i));
+}
+
+/* The files belong to the inputs in order: to all of them, or, where there are fewer files, to those without an initializer (IR 3
+ * models list their weights among the inputs). */
 static bool read_inputs(struct test *t, const char *set, struct map *fed)
 {
-    for (size_t i = 0; i < t->m->graph->inputs.count; i++) {
-        struct arena *a = &t->s->arena;
-        const char *path = path_join(a, set, arena_printf(a, "input_%zu.pb", i)), *inner;
+    struct arena *a = &t->s->arena;
+    const struct model_graph *g = t->m->graph;
+    const bool all = g->inputs.count > 0 && file_exists(input_file(t, set, g->inputs.count - 1));
+    for (size_t i = 0, file = 0; i < g->inputs.count; i++) {
+        const char *const name = g->inputs.data[i]->name, *path, *inner;
         struct tensor *x;
+        if (!all && model_find_initializer(g, name))
+            continue;
+        path = input_file(t, set, file++);
         if (!file_exists(path))
             break;
         if (!tensor_file_read(&t->s->diag, a, path, &x, &inner))
             return false;
-        map_set(fed, t->m->graph->inputs.data[i]->name, x);
+        map_set(fed, name, x);
     }
     return true;
 }
@@ -194,24 +208,24 @@ static enum verdict run_data_set(struct test *t, const char *set, enum engine_ki
     struct map *fed = arena_new(a, struct map);
     fed->arena = a;
     if (!read_inputs(t, set, fed))
-        return conclude_from_messages(t, UNSUPPORTED);
+        return conclude_from_messages(t);
     struct engine_options o = {.kind = kind, .cc = t->suite->cc, .pipeline = {.entries = "infer", .name = "test", .import = {.fed = fed}}};
     struct engine *e;
     if (!engine_open(&t->s->diag, a, t->m, &o, &e))
-        return conclude_from_messages(t, UNSUPPORTED);
+        return conclude_from_messages(t);
     const struct entry *entry = program_entry(engine_program(e), "infer");
     const struct graph *g = entry->graph;
     const struct tensor **inputs = arena_array(a, const struct tensor *, g->inputs.count + 1);
     struct tensor **outputs = arena_array(a, struct tensor *, g->outputs.count + 1);
     for (size_t i = 0; i < g->inputs.count; i++)
         inputs[i] = map_get(fed, g->inputs.data[i]->name);
-    enum verdict v = engine_init(e, 0) && engine_run(e, entry, inputs, outputs, a) ? PASS : conclude_from_messages(t, FAIL);
+    enum verdict v = engine_init(e, 0) && engine_run(e, entry, inputs, outputs, a) ? PASS : conclude_from_messages(t);
     const bool random = draws_random(entry);
     for (size_t i = 0; i < g->outputs.count && v == PASS; i++) {
         struct tensor *want;
         const char *inner;
         if (!tensor_file_read(&t->s->diag, a, path_join(a, set, arena_printf(a, "output_%zu.pb", i)), &want, &inner))
-            v = conclude_from_messages(t, UNSUPPORTED);
+            v = conclude_from_messages(t);
         else
             v = compare_output(t, kind == ENGINE_GENERATED ? "generated" : "interpreted", g->outputs.data[i].name, outputs[i], want, random);
     }
@@ -224,7 +238,7 @@ static enum verdict run_test(struct test *t)
     struct arena *a = &t->s->arena;
     read_tolerance(t);
     if (!model_read(&t->s->diag, a, path_join(a, t->dir, "model.onnx"), &t->m))
-        return conclude_from_messages(t, UNSUPPORTED);
+        return conclude_from_messages(t);
     for (size_t i = 0; i < t->m->graph->inputs.count + t->m->graph->outputs.count; i++) {
         const size_t n = t->m->graph->inputs.count;
         const struct model_value_info *vi = i < n ? t->m->graph->inputs.data[i] : t->m->graph->outputs.data[i - n];

@@ -281,8 +281,8 @@ static bool resolve_names(const struct importer *im, const struct region *r, con
                           struct node *n)
 {
     if (r->call != NULL)
-        return diag_error(im->g->diag, &n->loc,
-                          "Gradient inside a function is not supported: its names mean the graph it stands in");
+        return diag_unsupported(im->g->diag, &n->loc,
+                                "Gradient inside a function is not supported: its names mean the graph it stands in");
     bool ok = true;
     for (size_t i = 0; i < n->attrs.count; i++) {
         struct attr *const a = &n->attrs.data[i];

@@ -18,6 +18,16 @@ bool infer_error(struct infer_ctx *c, const char *fmt, ...)
     return diag_error(c->diag, &c->node->loc, "%s", text);
 }
 
+bool infer_unsupported(struct infer_ctx *c, const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return diag_unsupported(c->diag, &c->node->loc, "%s", text);
+}
+
 static const char *plural(size_t n)
 {
     return n == 1 ? "" : "s";
@@ -97,7 +107,7 @@ static bool check_counts(struct infer_ctx *c)
         return infer_error(c, "%s has at most %zu output%s, the node wants %zu", op, count_params(n->def->outputs),
                            plural(count_params(n->def->outputs)), outputs);
     if (outputs > INFER_MAX_OUTPUTS)
-        return infer_error(c, "the node has %zu outputs, at most %d are supported", outputs, INFER_MAX_OUTPUTS);
+        return infer_unsupported(c, "the node has %zu outputs, at most %d are supported", outputs, INFER_MAX_OUTPUTS);
     return ok;
 }
 
@@ -278,9 +288,9 @@ static bool report_unknown(struct infer_ctx *c, int i, const struct cone *cone)
         if (at->constant != NULL || (at->kind != VALUE_INPUT && at->kind != VALUE_VARIABLE))
             continue;
         if (at == v)
-            return infer_error(c, "input %d '%s' (%s) must be known at compile time, but it is %s of the graph", i, v->name,
+            return infer_unsupported(c, "input %d '%s' (%s) must be known at compile time, but it is %s of the graph", i, v->name,
                                p->name, at->kind == VALUE_INPUT ? "an input" : "a variable");
-        return infer_error(c, "input %d '%s' (%s) must be known at compile time, but depends on %s '%s'", i, v->name, p->name,
+        return infer_unsupported(c, "input %d '%s' (%s) must be known at compile time, but depends on %s '%s'", i, v->name, p->name,
                            at->kind == VALUE_INPUT ? "input" : "variable", at->name);
     }
     return infer_error(c, "input %d '%s' (%s) must be known at compile time", i, v->name, p->name);

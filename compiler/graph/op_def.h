@@ -141,6 +141,7 @@ bool infer_known_ints(struct infer_ctx *c, int i, const int64_t **x, size_t *cou
 bool infer_out(struct infer_ctx *c, int i, enum dtype dtype, const struct shape *shape);
 /* Reports at the node; returns false. */
 bool infer_error(struct infer_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+bool infer_unsupported(struct infer_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3); /* see diag_unsupported() */
 /* Attribute `axis`-like value to [0, rank): reports when outside. */
 bool infer_axis(struct infer_ctx *c, int64_t axis, int rank, int *out);
 

@@ -24,13 +24,13 @@ static bool report_unknown(struct diag *d, const struct model_node *mn)
     const char *close;
     if (mn->domain[0] == '\0') {
         if (onnx_names_has(mn->op_type))
-            return diag_error(d, &mn->loc, "operator %s is not supported", mn->op_type);
+            return diag_unsupported(d, &mn->loc, "operator %s is not supported", mn->op_type);
         close = str_closest(mn->op_type, onnx_names, onnx_names_count);
     } else {
         const size_t count = op_names(mn->domain, names, NAMES_MAX);
         close = str_closest(mn->op_type, names, count < NAMES_MAX ? count : NAMES_MAX);
         if (close == NULL)
-            return diag_error(d, &mn->loc, "operator %s of domain '%s' is not supported%s", mn->op_type, mn->domain,
+            return diag_unsupported(d, &mn->loc, "operator %s of domain '%s' is not supported%s", mn->op_type, mn->domain,
                               count == 0 ? ": no operator of this domain is, and the model has no function of that name"
                                          : "");
     }
@@ -73,7 +73,7 @@ bool upgrade_choose(struct diag *d, const struct model_node *mn, const model_ops
     for (const struct op_version *v = rows; v->since != 0 && v->since <= opset; v++)
         found = v;
     if (found == NULL)
-        return diag_error(d, &mn->loc, "operator %s is not supported as of opset %d of '%s': the oldest version is %d",
+        return diag_unsupported(d, &mn->loc, "operator %s is not supported as of opset %d of '%s': the oldest version is %d",
                           mn->op_type, opset, domain_text(mn->domain), rows->since);
     if (found->deprecated)
         return diag_error(d, &mn->loc, "operator %s is deprecated since opset %d of '%s', and the model imports %d",
@@ -261,7 +261,7 @@ bool upgrade_check_node(struct diag *d, const struct op_choice *c, const struct 
     if (mn->inputs.count == 0 && mn->outputs.count == 0)
         return diag_error(d, &mn->loc, "the node has neither inputs nor outputs");
     if (mn->outputs.count > INFER_MAX_OUTPUTS)
-        return diag_error(d, &mn->loc, "the node has %zu outputs, at most %d are supported", mn->outputs.count,
+        return diag_unsupported(d, &mn->loc, "the node has %zu outputs, at most %d are supported", mn->outputs.count,
                           INFER_MAX_OUTPUTS);
     bool ok = check_inputs_present(d, c, mn);
     if (!check_outputs_present(d, c, mn))
@@ -352,7 +352,7 @@ static bool convert_attr(struct diag *d, struct arena *arena, const struct model
     case ATTR_STRINGS:
         return convert_strings(d, arena, mn, from, to);
     default:
-        return diag_error(d, attr_loc(from, mn), "attribute '%s' of type %s is not supported", from->name,
+        return diag_unsupported(d, attr_loc(from, mn), "attribute '%s' of type %s is not supported", from->name,
                           attr_type_name(from->type));
     }
 }

@@ -453,7 +453,7 @@ static bool is_emitted_dtype(enum dtype d)
 static bool check_dtype(struct diag *d, const struct loc *at, const char *what, size_t i, const struct value *v)
 {
     return !v || is_emitted_dtype(v->dtype) ||
-           diag_error(d, at, "%s %zu '%s' is %s, which the C emitter does not support", what, i, v->name,
+           diag_unsupported(d, at, "%s %zu '%s' is %s, which the C emitter does not support", what, i, v->name,
                       dtype_name(v->dtype));
 }
 

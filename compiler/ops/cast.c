@@ -85,7 +85,7 @@ static bool cast_infer(struct infer_ctx *c)
     if (to <= 0 || to >= DTYPE_COUNT)
         return infer_error(c, "attribute 'to' is %lld, which is no type", (long long)to);
     if (!(TYPES_25 & DTYPE_BIT(to)))
-        return infer_error(c, "attribute 'to' is %lld (%s): conversion to this type is not supported", (long long)to,
+        return infer_unsupported(c, "attribute 'to' is %lld (%s): conversion to this type is not supported", (long long)to,
                            dtype_name((enum dtype)to));
     return check_round_mode(c) && infer_out(c, 0, (enum dtype)to, infer_shape(c, 0));
 }

@@ -41,15 +41,15 @@ static bool constant_infer(struct infer_ctx *c)
     switch (a->type) {
     case ATTR_TENSOR:
         if (!(MOVE_TYPES_25 & DTYPE_BIT(a->t->dtype)))
-            return infer_error(c, "attribute 'value' is of type %s, which is not supported", dtype_name(a->t->dtype));
+            return infer_unsupported(c, "attribute 'value' is of type %s, which is not supported", dtype_name(a->t->dtype));
         return infer_out(c, 0, a->t->dtype, &a->t->shape);
     case ATTR_FLOAT: return infer_out(c, 0, DTYPE_FLOAT, &SHAPE_SCALAR);
     case ATTR_INT: return infer_out(c, 0, DTYPE_INT64, &SHAPE_SCALAR);
     case ATTR_FLOATS: return infer_out(c, 0, DTYPE_FLOAT, &SHAPE((int64_t)a->count));
     case ATTR_INTS: return infer_out(c, 0, DTYPE_INT64, &SHAPE((int64_t)a->count));
     case ATTR_STRING:
-    case ATTR_STRINGS: return infer_error(c, "attribute '%s': tensors of strings are not supported", a->name);
-    default: return infer_error(c, "attribute '%s' of type %s is not supported", a->name, attr_type_name(a->type));
+    case ATTR_STRINGS: return infer_unsupported(c, "attribute '%s': tensors of strings are not supported", a->name);
+    default: return infer_unsupported(c, "attribute '%s' of type %s is not supported", a->name, attr_type_name(a->type));
     }
 }
 

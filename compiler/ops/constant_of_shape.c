@@ -24,7 +24,7 @@ static bool constant_of_shape_infer(struct infer_ctx *c)
     if (value != NULL && value->count != 1)
         return infer_error(c, "attribute 'value' has %lld elements, expected one", (long long)value->count);
     if (value != NULL && !(MOVE_TYPES_25 & DTYPE_BIT(value->dtype)))
-        return infer_error(c, "attribute 'value' is of type %s, which is not supported", dtype_name(value->dtype));
+        return infer_unsupported(c, "attribute 'value' is of type %s, which is not supported", dtype_name(value->dtype));
     return move_infer_dims(c, 0, &shape) && infer_out(c, 0, value != NULL ? value->dtype : DTYPE_FLOAT, &shape);
 }
 

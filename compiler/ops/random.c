@@ -55,7 +55,7 @@ static bool shaped_infer(struct infer_ctx *c)
     if (dims == NULL)
         return infer_error(c, "attribute 'shape' is missing");
     if (dims->count > SHAPE_MAX_RANK)
-        return infer_error(c, "attribute 'shape' has %zu entries, at most %d are supported", dims->count, SHAPE_MAX_RANK);
+        return infer_unsupported(c, "attribute 'shape' has %zu entries, at most %d are supported", dims->count, SHAPE_MAX_RANK);
     shape.rank = (int)dims->count;
     for (int d = 0; d < shape.rank; d++) {
         if (dims->ints[d] < 0)

@@ -81,7 +81,7 @@ static bool tile_infer(struct infer_ctx *c)
         return infer_error(c, "input 1 (repeats) has %d elements, expected %d, the rank of input 0 '%s'", repeats.rank, x->rank,
                            infer_in(c, 0)->name);
     if (!tile_plan(x, repeats.dim, &apart, &repeated))
-        return infer_error(c, "rank and number of repeated axes are more than %d together, which is not supported",
+        return infer_unsupported(c, "rank and number of repeated axes are more than %d together, which is not supported",
                            SHAPE_MAX_RANK - 1);
     for (int d = 0; d < x->rank; d++)
         if (!checked_mul(x->dim[d], repeats.dim[d], &y.dim[d]))

@@ -96,7 +96,7 @@ static bool read_descr(struct npy_reader *r)
         if (strcmp(descr + has_order, npy_types[i].code) == 0)
             r->dtype = npy_types[i].dtype;
     if (r->dtype == DTYPE_UNDEFINED)
-        return diag_error(r->diag, &r->at, "element type '%s' of the array is not supported", descr);
+        return diag_unsupported(r->diag, &r->at, "element type '%s' of the array is not supported", descr);
     return true;
 }
 
@@ -187,7 +187,7 @@ static bool locate_header(struct npy_reader *r, const unsigned char *bytes, size
         return diag_error(r->diag, &r->at, "not a .npy file");
     const int version = bytes[MAGIC_BYTES];
     if (version < 1 || version > 3) /* 3 differs from 2 only in the header's encoding */
-        return diag_error(r->diag, &r->at, ".npy version %d is not supported, expected 1, 2 or 3", version);
+        return diag_unsupported(r->diag, &r->at, ".npy version %d is not supported, expected 1, 2 or 3", version);
     const size_t length_bytes = version == 1 ? 2 : 4, begin = MAGIC_BYTES + 2 + length_bytes;
     if (size < begin)
         return diag_error(r->diag, &r->at, "the file ends in the .npy header");

@@ -376,7 +376,7 @@ static bool check_rules(const struct expansion *e)
         if (!has_wanted_output(e, n))
             continue;
         if (n->def->grad == NULL)
-            ok = diag_error(e->g->diag, &n->loc, "no gradient is known for operator %s; path from y: %s",
+            ok = diag_unsupported(e->g->diag, &n->loc, "no gradient is known for operator %s; path from y: %s",
                             op_display_name(n->def), path_text(e, n));
         else if (n->def->grad == grad_undefined)
             ok = diag_error(e->g->diag, &n->loc, "the gradient of operator %s is not defined; path from y: %s",
