@@ -381,8 +381,8 @@ KERNEL static void product_blocked(const T *restrict a, const T *restrict b, T *
     if (WITH_FINISH) {
         for (int p = SHARES > 1 ? share() * BLOCK : 0; p < N; p += SHARES * BLOCK) {
             if (ROWS < M) {
-                for (int i = 0; i < M; i += ROWS / PART_ROWS(M) * PART_ROWS(M))
-                    block_sums(i, M - i < ROWS ? M : i + ROWS / PART_ROWS(M) * PART_ROWS(M), p, a, b, panel);
+                for (int i = 0; i < M; i += ROWS / PART_ROWS(M) * PART_ROWS(M)) /* whole tiles, so that ROWS hold them */
+                    block_sums(i, M - i < ROWS / PART_ROWS(M) * PART_ROWS(M) ? M : i + ROWS / PART_ROWS(M) * PART_ROWS(M), p, a, b, panel);
             } else {
                 block_sums(0, M, p, a, b, panel);
             }

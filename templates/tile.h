@@ -30,6 +30,7 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
             acc[i][1] = *(const vec_at *)(c + i * TILE_COLUMNS + (vectors > 1 ? LANES : 0));
         }
     }
+    STEPC_UNROLL_4
     for (int k = 0; k < depth; k++) {
         const vec b0 = *(const vec_at *)(b + k * b_step);
         const vec b1 = *(const vec_at *)(b + k * b_step + (vectors > 1 ? LANES : 0));

@@ -93,7 +93,7 @@ static bool cut_template(struct kernel *k, int shares)
         return false;
     if (str_equal(k->tmpl, "product_blocked"))
         lower_product_cut(k, shares);
-    return str_equal(k->tmpl, "product_blocked") || kernel_int(k, "M") >= 16 * shares;
+    return str_equal(k->tmpl, "product_blocked") || kernel_int(k, str_equal(k->tmpl, "product_turned") ? "N" : "M") >= 16 * shares;
 }
 
 static void cut(struct kernel *k, int shares)

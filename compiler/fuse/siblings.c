@@ -76,8 +76,8 @@ bool fuse_siblings(struct fusion *f, struct kernel *k)
 /* Does the reduction sum a[m, k] over k for each m, with the loops of the product's operand `a`? */
 static bool sums_operand(const struct kernel *product, const struct kernel *r)
 {
-    if (r->tmpl || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0)
-        return false;
+    if (r->tmpl || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0 || !strcmp(product->tmpl, "product_turned"))
+        return false; /* product_turned has no hole for it: its a is stored by rows, whose sums run in lanes */
     const struct part *p = &r->parts.data[0];
     const struct access *a = &product->operands[0].access;
     if (p->reduce != REDUCE_SUM || p->element->op != EXPR_LOAD || p->element->access.buffer != a->buffer ||

@@ -61,12 +61,15 @@ static const float fc2_bias[2] STEPC_CONST = {
 #pragma clang diagnostic ignored "-Wpass-failed" /* a hint: sanitizers may prevent it */
 #define STEPC_LANE_LOOP _Pragma("clang loop vectorize(enable) unroll(disable)")
 #define STEPC_UNROLL _Pragma("clang loop unroll(full)")
+#define STEPC_UNROLL_4 _Pragma("clang loop unroll_count(4)")
 #elif defined(__GNUC__)
 #define STEPC_LANE_LOOP
 #define STEPC_UNROLL _Pragma("GCC unroll 16")
+#define STEPC_UNROLL_4 _Pragma("GCC unroll 4")
 #else
 #define STEPC_LANE_LOOP
 #define STEPC_UNROLL
+#define STEPC_UNROLL_4
 #endif
 
 /* Before a loop over whole vectors. Clang, tuned for a processor on which it prefers 256 bits, would use half of each. */
@@ -121,6 +124,8 @@ static const float fc2_bias[2] STEPC_CONST = {
 #define PARTS(rows) (((rows) + TILE_ROWS - 1) / TILE_ROWS)
 #define PART_ROWS(rows) (((rows) + PARTS(rows) - 1) / PARTS(rows))
 #define LAST_ROWS(rows) ((rows) % PART_ROWS(rows))
+/* Rows of four tiles: what becomes columns fills lines of memory. */
+#define GROUP_ROWS(rows) (4 * PART_ROWS(rows))
 
 #if STEPC_FORM == 2
 
@@ -146,6 +151,7 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
             acc[i][1] = *(const vec_at *)(c + i * TILE_COLUMNS + (vectors > 1 ? LANES : 0));
         }
     }
+    STEPC_UNROLL_4
     for (int k = 0; k < depth; k++) {
         const vec b0 = *(const vec_at *)(b + k * b_step);
         const vec b1 = *(const vec_at *)(b + k * b_step + (vectors > 1 ? LANES : 0));
