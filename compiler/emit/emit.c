@@ -66,7 +66,7 @@ void section_preamble(struct emission *e)
         write_line(c, "#if defined(__FAST_MATH__)");
         write_line(c, "#error \"this file promises reproducible results: compile it without -ffast-math\"");
         write_line(c, "#endif");
-        write_line(c, "#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0");
+        write_line(c, "#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16 /* that is half precision's */");
         write_line(c, "#error \"this file promises reproducible results: float expressions must be evaluated as float\"");
         write_line(c, "#endif");
         write_line(c, "#if defined(__clang__) || !defined(__GNUC__)");

@@ -4,14 +4,15 @@
 usage: bench.py STEPC FOLDER [options]      FOLDER: where everything is built
 """
 import argparse
-import json
+import concurrent.futures
 import json
 import os
 import platform
 import re
-import resource
 import subprocess
 import sys
+import tempfile
+import time
 import warnings
 
 warnings.filterwarnings('ignore')  # PyTorch's, about tracing
@@ -23,6 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 RUNTIME = os.path.join(ROOT, 'runtime')
 NATIVE = ['-march=native', '-ffp-contract=fast']
 OPTIMIZERS = {'sgd': 'sgd', 'momentum': 'momentum:alpha=0.9,beta=1', 'adam': 'adam', 'adamw': 'adamw'}
+BLAS = [os.path.join(RUNTIME, 'blas', 'stepc_blas.c'), '-lopenblas']
 EMBEDDED_PARAMETERS = 1_000_000  # beyond that the program draws its first weights: C compilers are slow with 60 MB of numbers
 
 
@@ -39,13 +41,14 @@ def progress(text):
 
 def call(*command, **options):
     """Runs a command and returns its CPU seconds; its output is shown only if it fails."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
-    if done.returncode != 0:
-        progress('')
-        sys.exit(f'{" ".join(map(str, command))}\n{done.stdout}')
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    with tempfile.TemporaryFile('w+') as said:
+        process = subprocess.Popen([str(word) for word in command], stdout=said, stderr=subprocess.STDOUT, **options)
+        _, status, used = os.wait4(process.pid, 0)  # several may run side by side: of this one only
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            said.seek(0)
+            raise SystemExit(f'{" ".join(map(str, command))}\n{said.read()}')
+    return used.ru_utime + used.ru_stime
 
 
 def output(*command):
@@ -99,21 +102,19 @@ class Variant:
         self.name, self.cc, self.flags, self.stepc, self.link, self.threads = name, cc, list(flags), list(stepc), list(link), threads
 
 
-def variants(stepc, quick):
-    known = output(stepc, 'help', 'compile')
+def variants(quick):
     result = [Variant('gcc', 'gcc', ['-O3', *NATIVE]), Variant('clang', 'clang', ['-O3', *NATIVE])]
     if quick:
         return result
     exact = ['-O3', '-march=native', '-ffp-contract=off']
-    result += [
+    return result + [
         Variant('gcc -O2', 'gcc', ['-O2', *NATIVE]), Variant('clang -O2', 'clang', ['-O2', *NATIVE]),
         Variant('gcc --reproducible', 'gcc', exact, ['--reproducible']),
-        Variant('clang --reproducible', 'clang', exact, ['--reproducible'])]
-    if '--simd' in known:
-        result.append(Variant('gcc --simd none', 'gcc', ['-O3', *NATIVE], ['--simd', 'none']))
-    else:
-        result.append(Variant('gcc, scalar form', 'gcc', ['-O3', *NATIVE, '-DSTEPC_FORM=0']))
-    return result
+        Variant('clang --reproducible', 'clang', exact, ['--reproducible']),
+        Variant('gcc --simd none', 'gcc', ['-O3', *NATIVE], ['--simd', 'none']),
+        Variant('gcc --blas', 'gcc', ['-O3', *NATIVE], ['--blas'], BLAS),
+        Variant('gcc --threads 2', 'gcc', ['-O3', '-fopenmp', *NATIVE], ['--threads', 2], ['-fopenmp'], threads=2),
+        Variant('gcc --threads 2 --blas', 'gcc', ['-O3', '-fopenmp', *NATIVE], ['--threads', 2, '--blas'], ['-fopenmp', *BLAS], threads=2)]
 
 
 class Build:
@@ -131,7 +132,7 @@ class Build:
              OPTIMIZERS[workload.optimizer], '--learning-rate', workload.rate, '--initialize', 'he' if large else 'keep', '--quiet')
 
     def emit(self, options):
-        key = ' '.join(options)
+        key = ' '.join(map(str, options))
         if key not in self.emitted:
             source = os.path.join(self.folder, f'{self.workload.name}{re.sub("[^a-z0-9]+", "_", key)}.c')
             self.stepc_seconds[key] = call(self.stepc, 'compile', self.model, '-o', source, '--name', self.workload.name, *options)
@@ -146,13 +147,25 @@ class Build:
         """Path of the program: the driver with the model."""
         source = self.emit(variant.stepc)
         stem = os.path.join(self.folder, re.sub('[^a-z0-9A-Z]+', '_', variant.name) + ('_profile' if profile else ''))
-        common = [variant.cc, '-std=gnu11', '-I', self.folder, '-I', RUNTIME]
+        common = [variant.cc, '-std=gnu11', '-I', self.folder, '-I', RUNTIME, '-I', os.path.join(RUNTIME, 'blas')]
         traced = ['-include', os.path.join(HERE, 'trace.h')] if profile else []
         self.cc_seconds[variant.name] = call(*common, *variant.flags, *traced, '-c', source, '-o', stem + '.o')
         driver = [f'-DMODEL={self.workload.name}_model', *(['-DPROFILE'] if profile else []), *(['-DWALL'] if variant.threads > 1 else [])]
         call(*common, '-O2', *driver, os.path.join(HERE, 'drive.c'), os.path.join(RUNTIME, 'stepc.c'), stem + '.o', *variant.link, '-lm',
              '-o', stem)
         return stem
+
+    def calls_blas(self, variant):
+        with open(self.emit(variant.stepc)) as file:
+            return 'stepc_blas.h' in file.read()
+
+    def programs(self, chosen):
+        """[(variant, path)] of those that differ: where no product is large enough, --blas changes nothing."""
+        wanted = [v for v in chosen if '--blas' not in v.stepc or self.calls_blas(v)]
+        for variant in wanted:
+            self.emit(variant.stepc)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(zip(wanted, pool.map(self.program, wanted)))
 
     def inspect(self):
         """What stepc says of entry step: a dictionary, see docs/inspect.md."""
@@ -204,19 +217,23 @@ class Contender:
 
 
 class Peak:
-    """What the machine can do, measured in the same run: GFLOP/s and GB/s."""
+    """What the machine can do, measured in the same run: GFLOP/s and GB/s. With threads, the rate of OpenBLAS."""
 
     PRODUCTS = ['sgemm 512', 'sgemm 768', 'sgemm 1024', 'tile']
+    THREADED = 'sgemm 1024'
 
     def __init__(self, program):
-        self.server, self.rates = Server(program), {}
+        self.servers, self.rates = {t: Server(program, t, threads=t) for t in (1, 2)}, {}
 
-    def take(self, request):
-        self.rates.setdefault(request, []).append(self.server.ask(request))
+    def take(self, request, threads=1):
+        self.rates.setdefault((request, threads), []).append(self.servers[threads].ask(request))
 
-    def rate(self, request):
+    def rate(self, request, threads=1):
         """The upper quartile: the lower one of the times."""
-        return 1 / quartile([1 / rate for rate in self.rates[request]])
+        return 1 / quartile([1 / rate for rate in self.rates[request, threads]])
+
+    def gain(self, threads):
+        return self.rate(self.THREADED, threads) / self.rate(self.THREADED)
 
     def product(self):
         return max((self.rate(request), request) for request in self.PRODUCTS)
@@ -226,6 +243,9 @@ def build_peak(folder):
     program = os.path.join(folder, 'peak')
     call('gcc', '-O3', '-march=native', os.path.join(HERE, 'peak.c'), '-o', program, '-lopenblas')
     return program
+
+
+FEWEST, LONGEST = 9, 60  # rounds of a workload; seconds for those beyond: the whole run takes about ten minutes
 
 
 # ---- one workload -----------------------------------------------------------------------------------------------------
@@ -254,15 +274,22 @@ def measure(build, programs, peak, rounds, target, with_torch=True):
         servers.append(Server(sys.executable, os.path.join(HERE, 'torch_peer.py'), workload.name, t, threads=t))
         for form in servers[-1].line().split():
             torch_forms[t][form] = Contender(servers[-1], form + ' {}', target)
+    start = time.monotonic()
     for i in range(rounds):
+        spent = time.monotonic() - start
+        if i >= FEWEST and spent + spent / i > LONGEST:
+            break
         progress(f'{workload.name}: round {i + 1} of {rounds}')
         for contender in list(result.contenders.values()) + [f for forms in torch_forms.values() for f in forms.values()]:
             contender.take()
         for request in Peak.PRODUCTS + [bandwidth]:
             peak.take(request)
+        for t in threads[1:]:
+            peak.take(Peak.THREADED, t)
     progress('')
     for server in servers:
         server.close()
+    result.gain = {t: peak.gain(t) for t in threads[1:]}
     result.peak, result.peak_name = peak.product()
     result.bandwidth = peak.rate(bandwidth)
     result.limit = max(result.flops / result.peak * 1e-6, result.bytes / result.bandwidth * 1e-6)
@@ -271,6 +298,30 @@ def measure(build, programs, peak, rounds, target, with_torch=True):
     return result
 
 
+def cost_row(workload, result):
+    """What options and lower optimisation cost: times of the same compiler without them."""
+    def ratio(name):
+        other = result.contenders.get(name)
+        return f'{other.ms() / result.contenders[name.split()[0]].ms():.2f}' if other else 'no call'
+    return [workload.title, *map(ratio, COSTS)]
+
+
+COSTS = ['gcc -O2', 'clang -O2', 'gcc --reproducible', 'clang --reproducible', 'gcc --simd none', 'gcc --blas']
+
+
+def thread_rows(workload, result):
+    """How much two threads gain, beside PyTorch and OpenBLAS in the same run."""
+    one = result.contenders['gcc'].ms()
+    for name in ('gcc --threads 2', 'gcc --threads 2 --blas'):
+        if name not in result.contenders:
+            continue
+        two = result.contenders[name].ms()
+        gain, torch_gain, sgemm = one / two, result.torch[1][0] / result.torch[2][0], result.gain[2]
+        yield [workload.title, name.replace('gcc ', ''), milliseconds(one), milliseconds(two), f'{gain:.2f}', f'{torch_gain:.2f}', f'{sgemm:.2f}',
+               f'{gain / sgemm:.2f}', f'{result.torch[2][0] / two:.2f}']
+
+
+THREAD_HEAD = ('workload', 'options', '1 thread, ms', '2 threads, ms', 'gain', 'PyTorch gains', 'sgemm gains', 'gain / sgemm', 'x PyTorch')
 HEAD = ('workload', 'program', 'ms', 'x PyTorch', 'x its fastest', 'x limit')
 
 
@@ -280,7 +331,8 @@ def add_rows(table, workload, programs, result):
         fastest, fastest_form = result.torch_fastest[t]
         suffix = '' if t == 1 else f', {t} threads'
         table.add('', f'PyTorch {form}{suffix}', milliseconds(ms), '1.00', f'{fastest / ms:.2f}', f'{ms / result.limit * t:.2f}')
-        table.add('', f'PyTorch {fastest_form}{suffix}', milliseconds(fastest), f'{ms / fastest:.2f}', '1.00', f'{fastest / result.limit * t:.2f}')
+        if fastest_form != form:
+            table.add('', f'PyTorch {fastest_form}{suffix}', milliseconds(fastest), f'{ms / fastest:.2f}', '1.00', f'{fastest / result.limit * t:.2f}')
     for variant, _ in programs:
         ms, t = result.contenders[variant.name].ms(), variant.threads
         ratios = [f'{result.torch[t][0] / ms:.2f}', f'{result.torch_fastest[t][0] / ms:.2f}'] if t in result.torch else ['', '']
@@ -290,25 +342,36 @@ def add_rows(table, workload, programs, result):
 def run_workloads(options, chosen, peak):
     table, memory, speed = Table(*HEAD), Table('workload', 'arena bytes', 'lower bound', 'ratio', 'state bytes', 'Mflop', 'bytes moved'), \
         Table('workload', 'stepc compile, s', 'emitted kB', 'gcc -O3, s', 'clang -O3, s')
-    for workload in chosen:
-        progress(f'{workload.name}: building')
+    costs, threads = Table('workload', *COSTS), Table(*THREAD_HEAD)
+    for number, workload in enumerate(chosen):
+        progress(f'{workload.name} ({number + 1} of {len(chosen)}): building')
         build = Build(options.stepc, options.folder, workload)
-        programs = [(v, build.program(v)) for v in variants(options.stepc, options.quick)]
+        programs = build.programs(variants(options.quick))
         result = measure(build, programs, peak, options.rounds, options.sample)
         one = Table(*HEAD)
         add_rows(one, workload, programs, result)
         add_rows(table, workload, programs, result)
         print('\n'.join(one.lines()), flush=True)
         print(f'peak {result.peak:.1f} GFLOP/s ({result.peak_name}), {result.bandwidth:.1f} GB/s\n', flush=True)
+        if not options.quick:
+            costs.add(*cost_row(workload, result))
+            for row in thread_rows(workload, result):
+                threads.add(*row)
         report = build.inspect()
         arena, bound = (report['entries'][0][key] for key in ('arena_bytes', 'arena_lower_bound'))
         memory.add(workload.title, arena, bound, f'{arena / max(bound, 1):.3f}', report['memory']['state_bytes'], f'{result.flops / 1e6:.2f}',
                    result.bytes)
         speed.add(workload.title, f'{build.stepc_seconds[""]:.3f}', os.path.getsize(build.emitted['']) // 1000,
                   f'{build.cc_seconds["gcc"]:.2f}', f'{build.cc_seconds["clang"]:.2f}')
-    print('\n'.join([*memory.lines(), '', *speed.lines()]), flush=True)
-    return {'Training step': [f'Peak: {result.peak:.1f} GFLOP/s ({result.peak_name}).', '', *table.lines()], 'Memory': memory.lines(),
-            'Compile speed': ['CPU time.', '', *speed.lines()]}
+    sections = {'Training step': [f'Peak: {result.peak:.1f} GFLOP/s ({result.peak_name}).', '', *table.lines()]}
+    if not options.quick:
+        sections['Two threads'] = ['Wall-clock time of two threads, CPU time of one; sgemm: OpenBLAS, 1024 x 1024.', '', *threads.lines()]
+        sections['What options cost'] = ['Times of `-O3` without the option, by the same compiler; no call: no product is large enough.', '',
+                                         *costs.lines()]
+    sections.update({'Memory': list(memory.lines()), 'Compile speed': ['CPU time.', '', *speed.lines()]})
+    for title in list(sections)[1:]:
+        print('\n'.join([title, *sections[title], '']), flush=True)
+    return sections
 
 
 # ---- further shapes ---------------------------------------------------------------------------------------------------
@@ -321,7 +384,7 @@ def run_shapes(options, chosen, peak):
     def ratios(workload):
         progress(f'{workload.name}: building')
         build = Build(options.stepc, options.folder, workload)
-        programs = [(v, build.program(v)) for v in variants(options.stepc, True)]
+        programs = build.programs(variants(True))
         result = measure(build, programs, peak, options.rounds, options.sample, with_torch=False)
         times = [result.contenders[v.name].ms() for v, _ in programs]
         return result.limit, times, [t / result.limit for t in times]
@@ -352,7 +415,7 @@ def run_profile(options, chosen, peak):
         working_set = report['memory']['ram_bytes'] + workloads.input_bytes(workload)
         bandwidth = f'bandwidth {working_set}'
         times, names = {}, {}
-        for variant in variants(options.stepc, True):
+        for variant in variants(True):
             progress(f'{workload.name}: {variant.name}')
             program = build.program(variant, profile=True)
             steps = max(20, min(20000, int(2e9 * options.rounds / workloads.step_flops(workload))))
@@ -433,8 +496,32 @@ def run_scaling(options):
 # ---- results.md -------------------------------------------------------------------------------------------------------
 
 
+def groups_of(lines):
+    """A table as (head, {first cell: its rows}): rows with an empty first cell belong to the one above; (None, {}) without a table."""
+    rows = [[cell.strip() for cell in line.split('|')[1:-1]] for line in lines if line.startswith('|')]
+    groups, name = {}, ''
+    for row in rows[2:]:
+        name = row[0] or name
+        groups.setdefault(name, []).append(row)
+    return rows[0] if rows else None, groups
+
+
+def with_rows_of(old, new):
+    """The lines of a new table, in which rows of an old one stay that it has no new ones for: workloads left out by --only."""
+    (old_head, old_groups), (head, groups) = groups_of(old), groups_of(new)
+    if head is None or head != old_head or old[0] != new[0]:  # another table, or another machine
+        return new
+    groups = {**old_groups, **groups}
+    titles = [w.title for w in workloads.WORKLOADS + workloads.SHAPES]
+    table = Table(*head)
+    for name in sorted(groups, key=lambda name: titles.index(name) if name in titles else -1):
+        for row in groups[name]:
+            table.add(*row)
+    return [line for line in new if not line.startswith('|')] + list(table.lines())
+
+
 def write_results(sections):
-    """Replaces these sections, {title: lines}, of results.md, and keeps the others."""
+    """Puts these sections, {title: lines}, into results.md, and keeps the others, as well as rows of workloads that they lack."""
     path, kept = os.path.join(HERE, 'results.md'), {}
     if os.path.exists(path):
         with open(path) as file:
@@ -442,7 +529,8 @@ def write_results(sections):
                 title, _, body = section.partition('\n')
                 kept[title] = body.strip('\n').split('\n')
     for title, lines in sections.items():
-        kept[title] = [machine() + '.', '', *lines]
+        lines = [machine() + '.', '', *lines]
+        kept[title] = with_rows_of(kept[title], lines) if title in kept else lines
     with open(path, 'w') as file:
         file.write('# Results\n\nWritten by `tests/bench/run --write`, a section at a time; [README.md](README.md) says what is measured how.\n')
         for title, lines in kept.items():
@@ -463,7 +551,8 @@ def main():
     parser.add_argument('--scaling', action='store_true', help='only the speed of stepc compile on long chains')
     parser.add_argument('--write', action='store_true', help='also write the tables to tests/bench/results.md, in the place of the same ones there')
     options = parser.parse_args()
-    options.rounds, options.sample = (9, 15) if options.quick else (25, 40)
+    options.rounds, options.sample = (9, 15) if options.quick else (25, 30)
+    start = time.monotonic()
     os.makedirs(options.folder, exist_ok=True)
     table = workloads.SHAPES if options.shapes else workloads.WORKLOADS
     names = options.only or [w.name for w in table]
@@ -483,6 +572,7 @@ def main():
         sections = run_workloads(options, chosen, peak)
     if options.write:
         write_results(sections)
+    print(f'{time.monotonic() - start:.0f} s')
 
 
 main()

@@ -34,6 +34,14 @@ has speed.c 'static inline float stepc_expf'
 has speed.c panel
 expect 0 "${compile[@]}" -o wide.c --optimize size --simd 8 --check
 
+# float expressions may be evaluated as float only: gcc says 16 where the processor has half precision, and means that of it alone
+expect 0 "${compile[@]}" -o exact.c --reproducible
+for method in 0 16; do
+    expect 0 cc -U__FLT_EVAL_METHOD__ -D__FLT_EVAL_METHOD__=$method -I"$source_folder/runtime" -fsyntax-only exact.c
+done
+expect 1 cc -U__FLT_EVAL_METHOD__ -D__FLT_EVAL_METHOD__=2 -I"$source_folder/runtime" -fsyntax-only exact.c
+has stderr 'float expressions must be evaluated as float'
+
 # what is large calls a BLAS, what is small does not
 cat >wide.onnxtxt <<'END'
 <ir_version: 8, opset_import: ["" : 17]>
