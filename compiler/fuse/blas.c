@@ -71,7 +71,8 @@ void blas_kernels(struct lowered *l)
 {
     for (size_t i = 0; i < l->kernels.count; i++) {
         struct kernel *k = l->kernels.data[i];
-        if (k->tmpl && str_equal(k->tmpl, "product_blocked") && is_worth_a_call(k) && is_possible(k))
+        const bool is_large = k->tmpl && (str_equal(k->tmpl, "product_blocked") || str_equal(k->tmpl, "product_turned"));
+        if (is_large && is_worth_a_call(k) && is_possible(k))
             call_blas(k);
     }
 }
