@@ -76,6 +76,33 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
     return ok;
 }
 
+/* ---- how C is emitted ---------------------------------------------------------------------------------------------- */
+
+static bool parse_simd(struct diag *d, const char *text, int *out)
+{
+    static const struct {
+        const char *name;
+        int simd;
+    } rows[] = {{"auto", SIMD_AUTO}, {"none", SIMD_NONE}, {"4", 4}, {"8", 8}, {"16", 16}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (str_equal(text, rows[i].name)) {
+            *out = rows[i].simd;
+            return true;
+        }
+    return diag_error(d, NULL, "--simd %s: expected auto, none, 4, 8 or 16", text);
+}
+
+bool read_code_options(struct diag *d, const struct options *o, int *simd, bool *small)
+{
+    const char *optimize = option_text(o, "optimize");
+    *small = optimize && str_equal(optimize, "size");
+    *simd = *small ? SIMD_NONE : SIMD_AUTO;
+    bool ok = !option_given(o, "simd") || parse_simd(d, option_text(o, "simd"), simd);
+    if (optimize && !*small && !str_equal(optimize, "speed"))
+        ok = diag_error(d, NULL, "--optimize %s: expected speed or size", optimize);
+    return ok;
+}
+
 /* ---- sizes that the model does not have ---------------------------------------------------------------------------- */
 
 static void add_name(struct arena *a, text_list *names, const char *name)

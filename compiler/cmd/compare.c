@@ -14,6 +14,7 @@ static const struct option_spec specs[] = {
     {"reproducible", 0, OPTION_FLAG, NULL, "generated code without contraction"},
     {"seed", 0, OPTION_TEXT, "S", "seed of the random inputs and of init() (default 1)"},
     {"steps", 0, OPTION_TEXT, "N", "length of the whole runs (default 5)"},
+    CODE_OPTIONS,
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler of the generated engine"},
 
     OPTION_HEADING("one step against another framework's"),
@@ -57,7 +58,7 @@ static bool compare(struct session *s, const struct options *o, const char *path
     if (option_given(o, "entry") || option_given(o, "rtol"))
         return diag_error(&s->diag, NULL, "--%s belongs to --against", option_given(o, "entry") ? "entry" : "rtol");
     c.bits = same;
-    if (!read_import_options(s, o, &c.pipeline.import) || !read_model(s, o, path, &m) ||
+    if (!read_code_options(&s->diag, o, &c.pipeline.simd, &c.pipeline.small) || !read_import_options(s, o, &c.pipeline.import) || !read_model(s, o, path, &m) ||
         !compare_engines(&s->diag, &s->arena, m, &c, &report))
         return false;
     print_report(&report, option_given(o, "quiet"), c.bits);
@@ -66,7 +67,7 @@ static bool compare(struct session *s, const struct options *o, const char *path
 
 static bool compare_with_dump(struct session *s, const struct options *o, const char *path)
 {
-    static const char *const others[] = {"arithmetic", "reproducible", "seed", "steps", "cc"};
+    static const char *const others[] = {"arithmetic", "reproducible", "seed", "steps", "cc", "optimize", "simd"};
     struct dump_options d = {.folder = option_text(o, "against"), .entry = option_text(o, "entry"), .rtol = 1e-4, .quiet = option_given(o, "quiet")};
     const char *rtol = option_text(o, "rtol");
     struct model *m;

@@ -17,8 +17,7 @@ static const struct option_spec specs[] = {
     {"standalone", 0, OPTION_FLAG, NULL, "OUT.h brings the runtime along: nothing else to compile or to install"},
     {"weights", 0, OPTION_TEXT, "embed|file|incbin",
      "large tensors: in the text (default), in OUT.weights for the program to read, or for the assembler"},
-    {"optimize", 0, OPTION_TEXT, "speed|size", "for few cycles (default), or for few instructions, as on microcontrollers"},
-    {"simd", 0, OPTION_TEXT, "auto|none|4|8|16", "floats of a vector: as the target has (default), no vectors at all, or so many"},
+    CODE_OPTIONS,
     {"threads", 0, OPTION_TEXT, "N", "cut large kernels into N shares, which threads compute side by side if the C is built with -fopenmp"},
     {"blas", 0, OPTION_FLAG, NULL, "large matrix products call a BLAS: link runtime/blas/stepc_blas.c and, say, OpenBLAS"},
     {"ram", 0, OPTION_TEXT, "SIZE", "refuse what does not fit: state and arena together, in bytes, or as 48K, 2M"},
@@ -76,20 +75,6 @@ static bool parse_weights(struct diag *d, const char *text, enum emit_weights *o
     return diag_error(d, NULL, "--weights %s: expected embed, file or incbin", text);
 }
 
-static bool parse_simd(struct diag *d, const char *text, int *out)
-{
-    static const struct {
-        const char *name;
-        int simd;
-    } rows[] = {{"auto", SIMD_AUTO}, {"none", SIMD_NONE}, {"4", 4}, {"8", 8}, {"16", 16}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (str_equal(text, rows[i].name)) {
-            *out = rows[i].simd;
-            return true;
-        }
-    return diag_error(d, NULL, "--simd %s: expected auto, none, 4, 8 or 16", text);
-}
-
 enum { MOST_THREADS = 256 };
 
 /* What is wrong here is wrong usage. */
@@ -102,12 +87,7 @@ static bool read_options(struct job *j)
     bool ok = check_pass(d, option_text(o, "dump-after"));
     if (option_given(o, "weights"))
         ok = parse_weights(d, option_text(o, "weights"), &j->weights) && ok;
-    j->small = option_given(o, "optimize") && str_equal(option_text(o, "optimize"), "size");
-    if (option_given(o, "optimize") && !j->small && !str_equal(option_text(o, "optimize"), "speed"))
-        ok = diag_error(d, NULL, "--optimize %s: expected speed or size", option_text(o, "optimize"));
-    j->simd = j->small ? SIMD_NONE : SIMD_AUTO;
-    if (option_given(o, "simd"))
-        ok = parse_simd(d, option_text(o, "simd"), &j->simd) && ok;
+    ok = read_code_options(d, o, &j->simd, &j->small) && ok;
     if (threads && (!str_to_int64(threads, &count) || count < 1 || count > MOST_THREADS)) {
         count = 1;
         ok = diag_error(d, NULL, "--threads %s: expected a number from 1 to %d", threads, MOST_THREADS);
@@ -152,6 +132,7 @@ static bool compile(struct job *j)
         .entries = option_text(o, "entries"),
         .ram = j->ram,
         .threads = j->threads,
+        .simd = j->simd,
         .small = j->small,
         .blas = option_given(o, "blas"),
         .passes = {.dump_after = option_text(o, "dump-after"), .dump_to = stdout},
@@ -161,9 +142,7 @@ static bool compile(struct job *j)
                                       .options_text = changing_options_text(a, o),
                                       .reproducible = option_given(o, "reproducible"),
                                       .standalone = option_given(o, "standalone"),
-                                      .weights = j->weights,
-                                      .simd = j->simd,
-                                      .small = j->small};
+                                      .weights = j->weights};
     struct prepare_options *const training = j->prepares ? &j->training : NULL;
     if (!read_import_options(j->session, o, &pipeline.import) ||
         !read_prepared_model(j->session, o, training, &pipeline.import, j->path, &j->report, &m) ||

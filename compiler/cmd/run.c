@@ -27,6 +27,7 @@ static const struct option_spec specs[] = {
     {"engine", 0, OPTION_TEXT, "interpreted|generated", "who computes (default: interpreted)"},
     {"arithmetic", 0, OPTION_TEXT, "double|same", "of the interpreter: same gives the bits of --reproducible code"},
     {"reproducible", 0, OPTION_FLAG, NULL, "generated code without contraction"},
+    CODE_OPTIONS,
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler of the generated engine (default: $CC or cc, -O2)"},
     OPTION_HEADING("tensors, step by step"),
     {"feed", 0, OPTION_LIST, "NAME=FILE", ".pb or .npy; one leading axis more than declared: a slice per step"},
@@ -104,6 +105,8 @@ static bool read_engine_options(struct run *r, struct engine_options *e)
     e->arithmetic = str_equal(arithmetic, "same") ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE;
     e->reproducible = option_given(r->o, "reproducible");
     e->cc = option_text(r->o, "cc");
+    if (!read_code_options(&r->s->diag, r->o, &e->pipeline.simd, &e->pipeline.small))
+        return false;
     /* Generated code runs the canonical graph: what the interpreter repeats of it, it repeats in the same arithmetic. */
     r->arithmetic = e->kind == ENGINE_GENERATED ? ARITHMETIC_SAME : e->arithmetic;
     return state_read_options(r->s, r->o, &r->state);

@@ -38,7 +38,8 @@ static void *aligned_memory(size_t bytes)
 /* Lowers, emits, compiles and loads. */
 static bool start_generated(struct engine *e, const struct engine_options *o)
 {
-    struct emit_options emit = {.model_file = "model", .options_text = "", .reproducible = o->reproducible};
+    struct emit_options emit = {.model_file = "model", .options_text = "", .reproducible = o->reproducible,
+                                .simd = o->pipeline.simd, .small = o->pipeline.small};
     struct emitted text;
     struct plan **plans;
     emit.name = e->program->name;

@@ -14,7 +14,8 @@ struct pipeline_options {
     size_t fetch_count;
     const char *fetch_entry;
     int threads;                  /* large kernels are cut into so many shares; 0 or 1: none is */
-    bool small;                   /* few instructions count for more than few cycles */
+    int simd;                     /* of the text: see struct emit_options, where pipeline_compile() and engines put it */
+    bool small;                   /* few instructions count for more than few cycles; of the text as well */
     bool blas;                    /* large matrix products call a BLAS */
     size_t ram;                   /* state and arena must fit; 0: no bound */
     struct pass_options passes;   /* --dump-after: also "differentiate", "lower", "fuse", "plan" */

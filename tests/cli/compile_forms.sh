@@ -58,6 +58,20 @@ lacks called.c 'stepc_blas_float(255'
 expect 0 "${compile[@]}" -o small.c --blas
 lacks small.c stepc_blas
 
+# run and compare go the same ways
+digits 1 32 a
+run=("$stepc" run train.onnx --dim batch=32 --engine generated --reproducible --feed x=ax.npy --feed target=at.npy --hash --quiet)
+expect 0 "${run[@]}"
+mv stdout hash
+for options in '--simd none' '--simd 8' '--optimize size'; do
+    # shellcheck disable=SC2086 # options are words
+    expect 0 "${run[@]}" $options
+    same stdout hash
+done
+expect 1 "${run[@]}" --simd 3
+has stderr '--simd 3: expected auto'
+expect 0 "$stepc" compare train.onnx --dim batch=4 --reproducible --arithmetic same --optimize size --quiet
+
 # wrong usage
 expect 2 "${compile[@]}" -o wrong.c --simd 12
 has stderr '--simd 12: expected auto, none, 4, 8 or 16'

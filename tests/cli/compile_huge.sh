@@ -56,6 +56,10 @@ compiles int64_t 'float[3000000000] x' 'float[40000] y' \
 
 # ---- templates --------------------------------------------------------------------------------------------------------
 
+# cut into shares: numbers of turns times numbers of shares
+model 'float[1200000000,4,4] a, float[1200000000,4,4] b' 'float[1200000000,4,4] y' 'y = MatMul(a, b)'
+expect 0 "$stepc" compile huge.onnxtxt -o huge.c --threads 3 --check
+has huge.c 'INT64_C(1200000000) * share / 3'
 # a batch of products: each fits
 compiles int64_t 'float[3,40000,40000] a, float[3,40000,70] b' 'float[3,40000,70] y' 'y = MatMul(a, b)'
 compiles int64_t 'float[70000,40000,2] a, float[70000,2,3] b' 'float[70000,40000,3] y' 'y = MatMul(a, b)'
