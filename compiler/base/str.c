@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for n more bytes and a NUL. */
-static void reserve(struct strbuf *b, size_t n)
+/* And for a NUL. */
+void strbuf_reserve(struct strbuf *b, size_t n)
 {
     size_t needed;
     if (!checked_add_size(b->length, n, &needed) || !checked_add_size(needed, 1, &needed))
@@ -30,7 +30,7 @@ static void reserve(struct strbuf *b, size_t n)
 
 void strbuf_add_n(struct strbuf *b, const char *s, size_t n)
 {
-    reserve(b, n);
+    strbuf_reserve(b, n);
     if (n != 0)
         memcpy(b->text + b->length, s, n);
     b->length += n;
@@ -53,7 +53,7 @@ void strbuf_addf(struct strbuf *b, const char *fmt, ...)
     if (length < 0)
         UNREACHABLE("strbuf_addf cannot format \"%s\"", fmt);
     if ((size_t)length >= room) {
-        reserve(b, (size_t)length);
+        strbuf_reserve(b, (size_t)length);
         vsnprintf(b->text + b->length, (size_t)length + 1, fmt, again);
     }
     va_end(again);

@@ -15,6 +15,8 @@ struct strbuf {
 void strbuf_add(struct strbuf *b, const char *s);
 void strbuf_add_n(struct strbuf *b, const char *s, size_t n);
 void strbuf_addf(struct strbuf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Makes room for n more bytes: whoever knows that much is coming spares copies of what is there. */
+void strbuf_reserve(struct strbuf *b, size_t n);
 /* The text so far, never NULL. */
 const char *strbuf_text(const struct strbuf *b);
 

@@ -30,8 +30,7 @@ struct emission {
     struct map shared_pieces; /* functions that several template kernels may use: name -> text */
     struct map functions;     /* body text -> struct kernel_function * */
     struct map constants;     /* hash of the content -> struct constant */
-    struct writer constants_text;
-    bool has_byte_rows;
+    VEC(struct constant *) constant_list; /* in the order in which they are first named */
     struct weights_file {     /* weights.c */
         struct strbuf bytes;
         struct map places;    /* dtype and digest of the content -> where it is */

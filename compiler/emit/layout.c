@@ -79,10 +79,12 @@ static size_t fold_operation(const char *text, size_t at, int64_t *value)
 static size_t vanishing_term(const char *text, size_t at)
 {
     int64_t value;
-    if (!strncmp(text + at, "0 + ", 4) && literal_at(text, at, &value) == 1)
+    if (text[at] == '0' && !strncmp(text + at, "0 + ", 4) && literal_at(text, at, &value) == 1)
         return strchr("([,=<>", before(text, at)) ? 4 : 0;
-    const bool is_sum = !strncmp(text + at, " + 0", 4) || !strncmp(text + at, " - 0", 4);
-    if (at == 0 || (!is_sum && strncmp(text + at, " * 1", 4) != 0) || literal_at(text, at + 3, &value) != 1)
+    if (at == 0 || text[at] != ' ' || !text[at + 1] || !strchr("+-*", text[at + 1]) || text[at + 2] != ' ')
+        return 0;
+    const bool is_sum = text[at + 1] != '*';
+    if (text[at + 3] != (is_sum ? '0' : '1') || literal_at(text, at + 3, &value) != 1)
         return 0;
     return is_sum && strchr("*/%", after(text, at + 4)) ? 0 : 4;
 }
@@ -102,8 +104,10 @@ static const char *fold_once(struct arena *a, const char *text, bool *changed)
     *changed = false;
     for (size_t i = 0; text[i];) {
         int64_t value;
-        size_t n = 0;
-        if (!strncmp(text + i, "/*", 2)) {
+        size_t n = strcspn(text + i, "/ (0123456789"); /* where something may begin */
+        if (n > 0) {
+            strbuf_add_n(&b, text + i, n);
+        } else if (text[i] == '/' && text[i + 1] == '*') {
             const char *end = strstr(text + i, "*/");
             n = end ? (size_t)(end + 2 - text) - i : strlen(text + i);
             strbuf_add_n(&b, text + i, n);

@@ -1,48 +1,70 @@
 #include "emit/number.h"
 
 #include "base/decimal.h"
-#include "base/str.h"
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+/* ---- into memory of the caller ------------------------------------------------------------------------------------ */
+
+static size_t put(char *to, const char *text)
+{
+    const size_t n = strlen(text);
+    memcpy(to, text, n + 1);
+    return n;
+}
+
 /* The fewest digits that read back to the same value: 0.1f, not 0.100000001f. */
-const char *number_float(struct arena *a, enum dtype dtype, double x)
+static size_t float_text(char *text, enum dtype dtype, double x)
 {
     const bool is_double = dtype == DTYPE_DOUBLE;
-    char text[DECIMAL_MAX + 4];
     if (isnan(x))
-        return is_double ? "STEPC_NAN" : "STEPC_NANF";
+        return put(text, is_double ? "STEPC_NAN" : "STEPC_NANF");
     if (isinf(x))
-        return arena_printf(a, "%sSTEPC_INF%s", x < 0 ? "-" : "", is_double ? "" : "F");
+        return (size_t)snprintf(text, NUMBER_MAX, "%sSTEPC_INF%s", x < 0 ? "-" : "", is_double ? "" : "F");
     size_t n = is_double ? decimal_double(text, x) : decimal_float(text, (float)x);
-    if (!strpbrk(text, ".e")) {
-        memcpy(text + n, ".0", 2);
-        n += 2;
-    }
+    if (!strpbrk(text, ".e"))
+        n += put(text + n, ".0");
     if (!is_double)
-        text[n++] = 'f';
-    return arena_strndup(a, text, n);
+        n += put(text + n, "f");
+    return n;
+}
+
+static size_t int_text(char *text, enum dtype dtype, int64_t x)
+{
+    if (dtype == DTYPE_UINT64)
+        return (size_t)snprintf(text, NUMBER_MAX, "UINT64_C(%" PRIu64 ")", (uint64_t)x);
+    if (dtype == DTYPE_UINT32)
+        return (size_t)snprintf(text, NUMBER_MAX, "%" PRId64 "u", x);
+    if (x == INT64_MIN)
+        return put(text, "INT64_MIN");
+    if (dtype == DTYPE_INT32 && x == INT32_MIN)
+        return put(text, "INT32_MIN");
+    return (size_t)snprintf(text, NUMBER_MAX, x > INT32_MAX || x < -INT32_MAX ? "INT64_C(%" PRId64 ")" : "%" PRId64, x);
+}
+
+size_t number_text(char text[NUMBER_MAX], const struct tensor *t, int64_t i)
+{
+    return dtype_is_float(t->dtype) ? float_text(text, t->dtype, tensor_get_double(t, i)) : int_text(text, t->dtype, tensor_get_int(t, i));
+}
+
+/* ---- in an arena -------------------------------------------------------------------------------------------------- */
+
+const char *number_float(struct arena *a, enum dtype dtype, double x)
+{
+    char text[NUMBER_MAX];
+    return arena_strndup(a, text, float_text(text, dtype, x));
 }
 
 const char *number_int(struct arena *a, enum dtype dtype, int64_t x)
 {
-    if (dtype == DTYPE_UINT64)
-        return arena_printf(a, "UINT64_C(%" PRIu64 ")", (uint64_t)x);
-    if (dtype == DTYPE_UINT32)
-        return arena_printf(a, "%" PRId64 "u", x);
-    if (x == INT64_MIN)
-        return "INT64_MIN";
-    if (dtype == DTYPE_INT32 && x == INT32_MIN)
-        return "INT32_MIN";
-    if (x > INT32_MAX || x < -INT32_MAX)
-        return arena_printf(a, "INT64_C(%" PRId64 ")", x);
-    return arena_printf(a, "%" PRId64, x);
+    char text[NUMBER_MAX];
+    return arena_strndup(a, text, int_text(text, dtype, x));
 }
 
 const char *number_element(struct arena *a, const struct tensor *t, int64_t i)
 {
-    if (dtype_is_float(t->dtype))
-        return number_float(a, t->dtype, tensor_get_double(t, i));
-    return number_int(a, t->dtype, tensor_get_int(t, i));
+    char text[NUMBER_MAX];
+    return arena_strndup(a, text, number_text(text, t, i));
 }

@@ -8,5 +8,8 @@
 const char *number_float(struct arena *a, enum dtype dtype, double x);
 const char *number_int(struct arena *a, enum dtype dtype, int64_t x);
 const char *number_element(struct arena *a, const struct tensor *t, int64_t i);
+/* The same into memory of the caller; returns the length. */
+#define NUMBER_MAX 40
+size_t number_text(char text[NUMBER_MAX], const struct tensor *t, int64_t i);
 
 #endif

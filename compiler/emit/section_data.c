@@ -7,30 +7,35 @@
 
 #define DECIMAL_MOST 16384 /* elements: above, numbers take the C compiler too long, and rows of bytes are used */
 #define ROW_BYTES 64
+#define ROW_TEXT (3 * ROW_BYTES) /* characters of a row, as bytes without a pattern have them */
 
 /* Values wrapped at the line's width. */
-static void write_numbers(struct emission *e, struct writer *w, const struct tensor *t)
+static void write_numbers(struct writer *w, const struct tensor *t)
 {
-    struct strbuf line = {.arena = e->arena};
+    enum { LINE_MOST = 112 };
+    char line[LINE_MOST + NUMBER_MAX], number[NUMBER_MAX];
+    size_t length = 0;
     for (int64_t i = 0; i < t->count; i++) {
-        const char *number = number_element(e->arena, t, i);
-        if (line.length && line.length + strlen(number) + 2 > 112) {
-            write_line(w, "%s", strbuf_text(&line));
-            line = (struct strbuf){.arena = e->arena};
+        const size_t n = number_text(number, t, i);
+        if (length > 0 && length + n + 2 > LINE_MOST) {
+            write_verbatim(w, line, length);
+            length = 0;
         }
-        strbuf_add(&line, line.length ? " " : "");
-        strbuf_add(&line, number);
-        strbuf_add(&line, ",");
+        if (length > 0)
+            line[length++] = ' ';
+        memcpy(line + length, number, n);
+        length += n;
+        line[length++] = ',';
     }
-    if (line.length)
-        write_line(w, "%s", strbuf_text(&line));
+    if (length > 0)
+        write_verbatim(w, line, length);
 }
 
 /* What a byte is in a string: short octal escapes unless a digit follows; quotes, backslash and ? (trigraphs) escaped; other
  * printable bytes as they are. */
 struct escape {
     char text[4];
-    unsigned char length;
+    uint32_t length;
 };
 
 static struct escape escape_of(unsigned char c, bool digit_follows)
@@ -64,11 +69,12 @@ static void write_byte_rows(struct emission *e, struct writer *w, const struct t
         escapes[c / 256][c % 256] = escape_of((unsigned char)(c % 256), c >= 256);
     for (size_t r = 0; r < rows && !e->options->without_data; r++) {
         char line[4 * ROW_BYTES + 3], *to = line;
+        unsigned char row[ROW_BYTES + 1] = {0}; /* no digit follows the last */
+        memcpy(row, p + r * ROW_BYTES, r + 1 < rows ? ROW_BYTES : bytes - r * ROW_BYTES);
         *to++ = '"';
-        for (size_t i = r * ROW_BYTES; i < (r + 1) * ROW_BYTES; i++) {
-            const unsigned char c = i < bytes ? p[i] : 0, next = i + 1 < bytes ? p[i + 1] : 0;
-            const bool last = i + 1 == (r + 1) * ROW_BYTES;
-            const struct escape *x = &escapes[!last & (next >= '0') & (next <= '7')][c];
+        for (size_t i = 0; i < ROW_BYTES; i++) {
+            const bool digit_follows = (unsigned char)(row[i + 1] - '0') < 8;
+            const struct escape *x = &escapes[digit_follows][row[i]];
             memcpy(to, x->text, sizeof x->text);
             to += x->length;
         }
@@ -78,33 +84,34 @@ static void write_byte_rows(struct emission *e, struct writer *w, const struct t
     write_close(w, "};");
 }
 
-/* Writes the array and returns what it is called in expressions. */
-static const char *write_array(struct emission *e, const struct tensor *t, const char *wish)
+struct constant {
+    const struct tensor *tensor;
+    const char *array, *name; /* as declared, and in expressions */
+    struct constant *next;    /* other contents with the same hash */
+};
+
+static bool has_byte_rows(const struct tensor *t)
 {
-    struct writer *w = &e->constants_text;
-    const char *name = file_name(e, wish);
-    if (t->count > DECIMAL_MOST && t->dtype != DTYPE_BOOL) {
-        write_byte_rows(e, w, t, name);
-        e->has_byte_rows = true;
-        name = arena_printf(e->arena, "%s_bytes.values", name);
+    return t->count > DECIMAL_MOST && t->dtype != DTYPE_BOOL;
+}
+
+static void write_array(struct emission *e, const struct constant *c)
+{
+    struct writer *const w = &e->c;
+    const struct tensor *const t = c->tensor;
+    if (has_byte_rows(t)) {
+        write_byte_rows(e, w, t, c->array);
     } else {
-        write_open(w, "static const %s %s[%lld] STEPC_CONST =", c_type(t->dtype), name, (long long)(t->count ? t->count : 1));
+        write_open(w, "static const %s %s[%lld] STEPC_CONST =", c_type(t->dtype), c->array, (long long)(t->count ? t->count : 1));
         e->constant_bytes += dtype_size(t->dtype) * (size_t)(t->count ? t->count : 1);
         if (!e->options->without_data)
-            write_numbers(e, w, t);
+            write_numbers(w, t);
         if (t->count == 0)
             write_line(w, "0");
         write_close(w, ";");
     }
     write_blank(w);
-    return name;
 }
-
-struct constant {
-    const struct tensor *tensor;
-    const char *name;
-    struct constant *next; /* other contents with the same hash */
-};
 
 static bool same_contents(const struct tensor *a, const struct tensor *b)
 {
@@ -122,24 +129,36 @@ const char *constant_array(struct emission *e, const struct tensor *t, const cha
         if (same_contents(c->tensor, t))
             return c->name;
     struct constant *made = arena_new(e->arena, struct constant);
-    *made = (struct constant){.tensor = t, .name = write_array(e, t, wish), .next = first};
+    const char *const array = file_name(e, wish);
+    *made = (struct constant){t, array, has_byte_rows(t) ? arena_printf(e->arena, "%s_bytes.values", array) : array, first};
     map_set(&e->constants, key, made);
+    vec_push(e->arena, &e->constant_list, made);
     return made->name;
 }
 
 void section_data(struct emission *e)
 {
-    if (e->constants_text.text.length == 0 && e->weights.places.count == 0)
+    if (e->constant_list.count == 0 && e->weights.places.count == 0)
         return;
+    bool byte_rows = e->weights.places.count > 0;
+    size_t bytes = 0;
+    for (size_t i = 0; i < e->constant_list.count; i++) {
+        const struct tensor *const t = e->constant_list.data[i]->tensor;
+        byte_rows = byte_rows || has_byte_rows(t);
+        bytes += has_byte_rows(t) ? tensor_bytes(t) : 0;
+    }
     write_section(&e->c, "constants and initial values");
-    if (e->has_byte_rows || e->weights.places.count > 0) {
+    if (byte_rows) {
         write_line(&e->c, "#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__");
         write_line(&e->c, "#error \"the constants of this file are in little-endian byte order\"");
         write_line(&e->c, "#endif");
         write_blank(&e->c);
     }
     weights_write(e);
-    strbuf_add(&e->c.text, strbuf_text(&e->constants_text.text));
+    if (!e->options->without_data)
+        strbuf_reserve(&e->c.text, bytes / ROW_BYTES * ROW_TEXT);
+    for (size_t i = 0; i < e->constant_list.count; i++)
+        write_array(e, e->constant_list.data[i]);
     /* the section ends with the blank line of its last array */
     e->c.text.text[--e->c.text.length] = '\0';
 }

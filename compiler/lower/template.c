@@ -63,6 +63,7 @@ struct instantiation {
     const struct template_binding *binding;
     struct template_instance *out; /* NULL: nothing is recorded */
     bool *item_used, *param_used;
+    signed char *item_calls; /* by item and capture: does the item call the capture's hole? 0: not asked yet, 1: no, 2: yes */
 };
 
 static const char *find_name(const struct template_name *names, size_t count, const char *name)
@@ -74,15 +75,21 @@ static const char *find_name(const struct template_name *names, size_t count, co
     return NULL;
 }
 
-static int64_t bound_int(const struct instantiation *in, const char *name)
+/* Is `word`, of `length` characters, this name? */
+static bool is_word(const char *word, size_t length, const char *name)
+{
+    return !strncmp(word, name, length) && name[length] == '\0';
+}
+
+static int64_t bound_int(const struct instantiation *in, const char *word, size_t length)
 {
     for (size_t i = 0; i < in->binding->int_count; i++) {
-        if (str_equal(in->binding->ints[i].name, name))
+        if (is_word(word, length, in->binding->ints[i].name))
             return in->binding->ints[i].value;
     }
-    if (str_starts_with(name, "WITH_"))
+    if (str_starts_with(word, "WITH_"))
         return 0;
-    UNREACHABLE("template '%s': integer hole '%s' is not bound", in->kernel->name, name);
+    UNREACHABLE("template '%s': integer hole '%.*s' is not bound", in->kernel->name, (int)length, word);
 }
 
 static const char *bound_type(const struct instantiation *in, const char *name)
@@ -97,17 +104,18 @@ static const char *bound_type(const struct instantiation *in, const char *name)
 
 #define EXPRESSION_MAX_DEPTH 32
 
+/* `op` is followed by a blank or by the end. */
 static int64_t operate(const struct instantiation *in, const char *op, int64_t x, int64_t y)
 {
-    if ((str_equal(op, "/") || str_equal(op, "%")) && y == 0)
+    if ((op[0] == '/' || op[0] == '%') && y == 0)
         UNREACHABLE("template '%s': division by zero", in->kernel->name);
     switch (op[0]) {
     case '|': return x || y;
     case '&': return x && y;
     case '=': return x == y;
     case '!': return x != y;
-    case '<': return op[1] ? x <= y : x < y;
-    case '>': return op[1] ? x >= y : x > y;
+    case '<': return op[1] == '=' ? x <= y : x < y;
+    case '>': return op[1] == '=' ? x >= y : x > y;
     case '+': return x + y;
     case '-': return x - y;
     case '*': return x * y;
@@ -117,25 +125,33 @@ static int64_t operate(const struct instantiation *in, const char *op, int64_t x
     UNREACHABLE("template '%s': operator '%s'", in->kernel->name, op);
 }
 
-/* The value of an expression over integer holes, in postfix. */
+/* A number at the begin of `word`, which the build wrote. */
+static int64_t literal(const char *word, size_t length)
+{
+    int64_t value = 0;
+    for (size_t i = word[0] == '-'; i < length; i++)
+        value = 10 * value + (word[i] - '0');
+    return word[0] == '-' ? -value : value;
+}
+
+/* The value of an expression over integer holes, in postfix: asked for some hundred times in each instance. */
 static int64_t evaluate(const struct instantiation *in, const char *postfix)
 {
     int64_t stack[EXPRESSION_MAX_DEPTH];
     size_t depth = 0;
     while (*postfix) {
         const size_t length = strcspn(postfix, " ");
-        const char *word = arena_strndup(in->arena, postfix, length);
-        long long number;
+        const char *const word = postfix;
         postfix += length + (postfix[length] == ' ');
         if (depth == EXPRESSION_MAX_DEPTH)
             UNREACHABLE("template '%s': expression is too deep", in->kernel->name);
-        if (str_to_int64(word, &number)) {
-            stack[depth++] = number;
-        } else if (isalpha((unsigned char)word[0]) && !str_equal(word, "neg")) {
-            stack[depth++] = bound_int(in, word);
-        } else if (depth >= 1 && str_equal(word, "neg")) {
+        if (isdigit((unsigned char)word[0]) || (word[0] == '-' && length > 1)) {
+            stack[depth++] = literal(word, length);
+        } else if (isalpha((unsigned char)word[0]) && !is_word(word, length, "neg")) {
+            stack[depth++] = bound_int(in, word, length);
+        } else if (depth >= 1 && is_word(word, length, "neg")) {
             stack[depth - 1] = -stack[depth - 1];
-        } else if (depth >= 1 && str_equal(word, "!")) {
+        } else if (depth >= 1 && is_word(word, length, "!")) {
             stack[depth - 1] = !stack[depth - 1];
         } else if (depth >= 2) {
             depth--;
@@ -339,32 +355,41 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
 
 /* ---- captures ---------------------------------------------------------------------------------------------------- */
 
-/* Is the hole called in live text of `t`, or of items that live text names? `within`: the item that t belongs to. */
-static bool calls_hole(const struct instantiation *in, const struct template_text *t, const char *within,
-                       const char *hole)
+static bool item_calls(const struct instantiation *in, const struct template_item *item, size_t capture);
+
+/* Is the capture's hole called in live text of `t`, or of items that live text names? `within`: the item that t belongs to. */
+static bool calls_hole(const struct instantiation *in, const struct template_text *t, const char *within, size_t capture)
 {
+    const char *const hole = in->binding->captures[capture].hole;
     for (size_t i = 0; i < t->count; i++) {
         const struct template_segment *s = &t->segments[i];
         const bool is_hole = s->kind == TEMPLATE_EXPR || s->kind == TEMPLATE_STMT;
         if (is_hole && str_equal(s->text, hole))
             return true;
-        if (s->kind == TEMPLATE_ITEM && !str_equal(s->text, within) &&
-            calls_hole(in, &find_item(in, s->text)->text, s->text, hole))
+        if (s->kind == TEMPLATE_ITEM && !str_equal(s->text, within) && item_calls(in, find_item(in, s->text), capture))
             return true;
         const size_t live = s->kind == TEMPLATE_IF ? (evaluate(in, s->text) ? 0 : 1) : SIZE_MAX;
         for (size_t p = 0; p < s->part_count; p++) {
-            if ((live == SIZE_MAX || live == p) && calls_hole(in, &s->parts[p], within, hole))
+            if ((live == SIZE_MAX || live == p) && calls_hole(in, &s->parts[p], within, capture))
                 return true;
         }
     }
     return false;
 }
 
+static bool item_calls(const struct instantiation *in, const struct template_item *item, size_t capture)
+{
+    signed char *const known = &in->item_calls[(size_t)(item - in->kernel->items) * in->binding->capture_count + capture];
+    if (*known == 0)
+        *known = calls_hole(in, &item->text, item->name, capture) ? 2 : 1;
+    return *known == 2;
+}
+
 static bool captured_before(const struct instantiation *in, const struct template_item *item, size_t c)
 {
     const struct template_capture *all = in->binding->captures;
     for (size_t i = 0; i < c; i++) {
-        if (str_equal(all[i].name, all[c].name) && calls_hole(in, &item->text, item->name, all[i].hole))
+        if (str_equal(all[i].name, all[c].name) && item_calls(in, item, i))
             return true;
     }
     return false;
@@ -375,7 +400,7 @@ static void add_captures(const struct instantiation *in, const char *item_name, 
     const struct template_item *item = find_item(in, item_name);
     for (size_t c = 0; c < in->binding->capture_count; c++) {
         const struct template_capture *capture = &in->binding->captures[c];
-        if (calls_hole(in, &item->text, item->name, capture->hole) && !captured_before(in, item, c))
+        if (item_calls(in, item, c) && !captured_before(in, item, c))
             strbuf_addf(out, ", %s", declare ? capture->declaration : capture->name);
     }
 }
@@ -461,6 +486,7 @@ static struct instantiation new_instantiation(struct arena *a, const struct temp
                                   .kernel = k,
                                   .binding = b,
                                   .item_used = arena_array(a, bool, k->item_count),
+                                  .item_calls = arena_array(a, signed char, k->item_count * b->capture_count),
                                   .param_used = arena_array(a, bool, k->param_count)};
 }
 

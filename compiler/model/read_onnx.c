@@ -573,12 +573,24 @@ static bool read_model(struct reader *r, const Onnx__ModelProto *p)
 
 /* ---- files -------------------------------------------------------------------- */
 
-static ProtobufCMessage *unpack(struct diag *d, const struct loc *at, const ProtobufCMessageDescriptor *kind,
+static void *allocate(void *arena, size_t size)
+{
+    return arena_alloc(arena, 1, size, alignof(max_align_t));
+}
+
+static void no_free(void *arena, void *pointer)
+{
+    (void)arena, (void)pointer;
+}
+
+/* In `scratch`: nothing is freed singly. */
+static ProtobufCMessage *unpack(struct diag *d, struct arena *scratch, const struct loc *at, const ProtobufCMessageDescriptor *kind,
                                 const unsigned char *bytes, size_t size)
 {
     if (!scan_message(d, at, kind, bytes, size))
         return NULL;
-    ProtobufCMessage *m = protobuf_c_message_unpack(kind, NULL, size, bytes);
+    ProtobufCAllocator allocator = {allocate, no_free, scratch};
+    ProtobufCMessage *m = protobuf_c_message_unpack(kind, &allocator, size, bytes);
     if (!m)
         diag_error(d, at, "cannot be decoded as %s", kind->short_name);
     return m;
@@ -588,9 +600,12 @@ bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const un
                      struct model **out)
 {
     const struct loc at = LOC_FILE(path);
-    ProtobufCMessage *p = unpack(d, &at, &onnx__model_proto__descriptor, bytes, size);
-    if (!p)
+    struct arena scratch = {0};
+    ProtobufCMessage *p = unpack(d, &scratch, &at, &onnx__model_proto__descriptor, bytes, size);
+    if (!p) {
+        arena_free(&scratch);
         return false;
+    }
     struct reader r = {.diag = d, .arena = a, .file = path, .external.arena = a};
     struct model *m = r.model = arena_new(a, struct model);
     m->file = path;
@@ -599,7 +614,7 @@ bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const un
     sha256_add(&hash, bytes, size);
     sha256_end(&hash, m->digest);
     const bool ok = read_model(&r, (const Onnx__ModelProto *)p);
-    protobuf_c_message_free_unpacked(p, NULL);
+    arena_free(&scratch);
     if (ok)
         *out = m;
     return ok;
@@ -609,15 +624,18 @@ bool read_tensor_bytes(struct diag *d, struct arena *a, const char *path, const 
                        struct tensor **out, const char **name)
 {
     const struct loc at = LOC_FILE(path);
-    ProtobufCMessage *p = unpack(d, &at, &onnx__tensor_proto__descriptor, bytes, size);
-    if (!p)
+    struct arena scratch = {0};
+    ProtobufCMessage *p = unpack(d, &scratch, &at, &onnx__tensor_proto__descriptor, bytes, size);
+    if (!p) {
+        arena_free(&scratch);
         return false;
+    }
     struct reader r = {.diag = d, .arena = a, .file = path};
     const Onnx__TensorProto *t = (const Onnx__TensorProto *)p;
     /* Field 3 is a tensor's segment, which nobody writes, and where sequences and optionals have their tensors. */
     const bool ok = t->segment ? diag_error(d, &at, "not a tensor (a sequence, or an optional?)")
                                : read_text(&r, &at, t->name, "the tensor's name", name) &&
                                      read_tensor(&r, &at, "the tensor", t, out, NULL);
-    protobuf_c_message_free_unpacked(p, NULL);
+    arena_free(&scratch);
     return ok;
 }

@@ -49,38 +49,49 @@ struct change {
     int64_t during, after; /* bytes that the task adds while it runs, and for good */
 };
 
-static struct change weigh(const struct schedule *s, const struct task *t)
+/* Bytes of results that take the place of operands. */
+static int64_t bytes_in_place(const struct schedule *s, const struct task *t)
 {
-    struct change c = {0, 0};
-    for (size_t i = 0; i < t->touches.count; i++) {
-        const struct buffer *b = t->touches.data[i];
-        const int64_t bytes = s->tasks->bytes[b->id];
-        c.during += is_born_here(s, b) ? bytes : 0;
-        c.after += (is_born_here(s, b) ? bytes : 0) - (dies_here(s, b) ? bytes : 0);
-    }
+    int64_t bytes = 0;
     bool taken[IN_PLACE_MOST];
     for (size_t i = 0; i < t->in_place.count; i++) {
         const struct in_place *pair = &t->in_place.data[i];
         taken[i] = dies_here(s, pair->operand) && is_born_here(s, pair->result) && in_place_is_free(&t->in_place, taken, i);
-        c.during -= taken[i] ? s->tasks->bytes[pair->result->id] : 0;
+        bytes += taken[i] ? s->tasks->bytes[pair->result->id] : 0;
     }
-    return c;
+    return bytes;
 }
 
+static struct change weigh(const struct schedule *s, const struct task *t)
+{
+    int64_t born = 0, dead = 0;
+    for (size_t i = 0; i < t->touches.count; i++) {
+        const int id = t->touched.data[i], left = s->touches_left[id];
+        const int64_t bytes = s->tasks->bytes[id];
+        born += left == s->tasks->touches[id] ? bytes : 0;
+        dead += left == 1 ? bytes : 0;
+    }
+    return (struct change){born - bytes_in_place(s, t), born - dead};
+}
+
+/* In one walk over what the task touches: a search does little else. */
 static void place(struct schedule *s, int task, int at)
 {
     const struct task *t = &s->tasks->tasks[task];
-    const struct change c = weigh(s, t);
-    s->peak = s->alive + c.during > s->peak ? s->alive + c.during : s->peak;
-    s->alive += c.after;
+    int64_t born = 0, dead = 0, in_place = t->in_place.count > 0 ? bytes_in_place(s, t) : 0;
     for (size_t i = 0; i < t->touches.count; i++) {
-        const struct buffer *b = t->touches.data[i];
-        if (is_born_here(s, b))
-            s->born[b->id] = task;
-        if (dies_here(s, b))
-            s->dead[b->id] = task;
-        s->touches_left[b->id]--;
+        const int id = t->touched.data[i], left = s->touches_left[id]--;
+        if (left == s->tasks->touches[id]) {
+            born += s->tasks->bytes[id];
+            s->born[id] = task;
+        }
+        if (left == 1) {
+            dead += s->tasks->bytes[id];
+            s->dead[id] = task;
+        }
     }
+    s->peak = s->alive + born - in_place > s->peak ? s->alive + born - in_place : s->peak;
+    s->alive += born - dead;
     s->order[at] = task;
 }
 

@@ -59,6 +59,7 @@ static void add_touch(struct task_list *l, struct task *t, struct buffer *b)
         if (t->touches.data[i] == b)
             return;
     vec_push(l->arena, &t->touches, b);
+    vec_push(l->arena, &t->touched, b->id);
     l->touches[b->id]++;
 }
 

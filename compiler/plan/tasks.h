@@ -10,6 +10,7 @@ struct task {
     bool writes_state, can_fail;
     buffer_list reads, writes;
     buffer_list touches;    /* temporaries read or written, and scratch; each once */
+    VEC(int) touched;       /* their ids */
     in_place_list in_place; /* what may take the place of what */
 };
 
