@@ -237,7 +237,7 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
         if (e->i < 0)
             *precedence = PREC_UNARY;
         return number_int(s->arena, e->dtype, e->i);
-    case EXPR_LOAD: return access_text(s, &e->access);
+    case EXPR_LOAD: return access_text(s, e->access);
     case EXPR_RESULT: return s->result;
     case EXPR_INDEX:
         *precedence = PREC_UNARY;
@@ -358,6 +358,18 @@ static const struct expr *find_same(struct sharing *h, const struct expr *e, con
     return h->seen.data[at].expr;
 }
 
+static const struct expr *unify(struct sharing *h, const struct expr *e);
+
+static const struct access *unify_terms(struct sharing *h, const struct access *a)
+{
+    struct access *const copy = arena_copy(h->arena, a, sizeof *a, alignof(struct access));
+    if (find_param(h->s, a->buffer)->by_value)
+        copy->term_count = 0; /* its only element: the text has no index */
+    for (int t = 0; t < copy->term_count; t++)
+        copy->term[t].index = unify(h, copy->term[t].index);
+    return copy;
+}
+
 /* Equal expressions become one object, so that what is the same is computed once. */
 static const struct expr *unify(struct sharing *h, const struct expr *e)
 {
@@ -367,12 +379,10 @@ static const struct expr *unify(struct sharing *h, const struct expr *e)
             return h->seen.data[h->to.data[i]].expr;
         }
     struct expr copy = without_tautology(e);
-    if (copy.op == EXPR_LOAD && find_param(h->s, copy.access.buffer)->by_value)
-        copy.access.term_count = 0; /* its only element: the text has no index */
     for (int i = 0; i < expr_arg_count(&copy); i++)
         copy.arg[i] = unify(h, copy.arg[i]);
-    for (int t = 0; copy.op == EXPR_LOAD && t < copy.access.term_count; t++)
-        copy.access.term[t].index = unify(h, copy.access.term[t].index);
+    if (copy.op == EXPR_LOAD && copy.access->term_count > 0)
+        copy.access = unify_terms(h, copy.access);
     return find_same(h, e, &copy);
 }
 
@@ -404,7 +414,7 @@ static bool is_worth_a_name(const struct expr_scope *s, const struct occurrence 
     case EXPR_INT:
     case EXPR_INDEX:
     case EXPR_RESULT: return false;
-    case EXPR_LOAD: return !find_param(s, o->expr->access.buffer)->by_value;
+    case EXPR_LOAD: return !find_param(s, o->expr->access->buffer)->by_value;
     default: return true;
     }
 }
@@ -420,7 +430,7 @@ void expr_hoist(struct expr_scope *s, struct writer *w, const struct expr **e, s
         if (!is_worth_a_name(s, &h.seen.data[i]))
             continue;
         const char *text = expr_stored(s, x);
-        const char *name = name_in(&s->names, x->op == EXPR_LOAD ? arena_printf(s->arena, "%s0", param_name(s, x->access.buffer)) : "t");
+        const char *name = name_in(&s->names, x->op == EXPR_LOAD ? arena_printf(s->arena, "%s0", param_name(s, x->access->buffer)) : "t");
         write_line(w, "const %s %s = %s;", c_type(x->dtype), name, text);
         const struct expr_local local = {x, name};
         vec_push(s->arena, &s->locals, local);

@@ -21,7 +21,7 @@ static bool loads_written(const struct expr *e, void *part)
 {
     const struct part *p = part;
     for (size_t i = 0; e->op == EXPR_LOAD && i < p->stores.count; i++)
-        if (p->stores.data[i].to.buffer == e->access.buffer || p->stores.data[i].to.buffer->place_of == e->access.buffer)
+        if (p->stores.data[i].to.buffer == e->access->buffer || p->stores.data[i].to.buffer->place_of == e->access->buffer)
             return true;
     return false;
 }

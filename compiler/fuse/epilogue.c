@@ -94,13 +94,13 @@ static void test_load(const struct access *a, void *data)
 static const struct expr *replace_load(const struct expr *load, void *data)
 {
     const struct match *m = data;
-    const struct store *stored = store_of(m, load->access.buffer);
+    const struct store *stored = store_of(m, load->access->buffer);
     struct access t;
     if (stored)
         return stored->value;
-    if (!translate(m, &load->access, &t))
+    if (!translate(m, load->access, &t))
         UNREACHABLE("the epilogue was tested before");
-    if (t.offset == load->access.offset && memcmp(t.stride, load->access.stride, sizeof t.stride) == 0)
+    if (t.offset == load->access->offset && memcmp(t.stride, load->access->stride, sizeof t.stride) == 0)
         return NULL; /* equal loops: nothing is copied */
     return expr_load(m->arena, &t);
 }

@@ -102,14 +102,14 @@ struct rebase {
 static const struct expr *rebase_load(const struct expr *load, void *data)
 {
     const struct rebase *r = data;
-    struct access a = load->access;
+    struct access a = *load->access;
     memset(a.stride, 0, sizeof a.stride);
     for (int d = 0; d < r->in->producer.rank; d++) {
-        a.offset += load->access.stride[d] * r->index[d].start;
+        a.offset += load->access->stride[d] * r->index[d].start;
         for (int i = 0; i < r->in->rank; i++)
-            a.stride[i] += load->access.stride[d] * r->index[d].step[i];
+            a.stride[i] += load->access->stride[d] * r->index[d].step[i];
     }
-    if (a.offset == load->access.offset && memcmp(a.stride, load->access.stride, sizeof a.stride) == 0)
+    if (a.offset == load->access->offset && memcmp(a.stride, load->access->stride, sizeof a.stride) == 0)
         return NULL; /* equal loops: nothing is copied */
     return expr_load(r->in->arena, &a);
 }
@@ -134,12 +134,12 @@ static const struct expr *rebase_index(const struct expr *e, void *data)
 static const struct expr *inline_load(const struct expr *load, void *data)
 {
     struct inlining *in = data;
-    if (load->access.buffer != in->buffer)
+    if (load->access->buffer != in->buffer)
         return NULL;
-    if (in_equal_loops(in, &load->access))
+    if (in_equal_loops(in, load->access))
         return in->whole->stores.data[0].value;
     struct affine index[LOOP_MAX_DIMS];
-    if (!indices_of_access(in, &load->access, index))
+    if (!indices_of_access(in, load->access, index))
         UNREACHABLE("inlining was tested before");
     struct rebase r = {in, index};
     const struct expr_map map = {.arena = in->arena, .load = rebase_load, .index = rebase_index, .data = &r};

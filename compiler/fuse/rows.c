@@ -247,9 +247,9 @@ static struct access access_in_row(const struct in_row *r, const struct access *
 static const struct expr *load_in_row(const struct expr *load, void *data)
 {
     const struct in_row *r = data;
-    if (load->access.buffer != r->old)
+    if (load->access->buffer != r->old)
         return NULL;
-    const struct access a = access_in_row(r, &load->access);
+    const struct access a = access_in_row(r, load->access);
     return expr_load(r->arena, &a);
 }
 

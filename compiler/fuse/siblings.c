@@ -80,8 +80,8 @@ static bool sums_operand(const struct kernel *product, const struct kernel *r)
         return false; /* product_turned has no hole for it: its a is stored by rows, whose sums run in lanes */
     const struct part *p = &r->parts.data[0];
     const struct access *a = &product->operands[0].access;
-    if (p->reduce != REDUCE_SUM || p->element->op != EXPR_LOAD || p->element->access.buffer != a->buffer ||
-        p->element->access.offset != a->offset || p->element->access.term_count > 0)
+    if (p->reduce != REDUCE_SUM || p->element->op != EXPR_LOAD || p->element->access->buffer != a->buffer ||
+        p->element->access->offset != a->offset || p->element->access->term_count > 0)
         return false;
     int kept = -1, folded = -1;
     for (int d = 0; d < p->rank; d++) {
@@ -96,8 +96,8 @@ static bool sums_operand(const struct kernel *product, const struct kernel *r)
     if (kept < 0 || folded < 0 || folded > kept)
         return false;
     return p->extent[kept] == kernel_int(product, "M") && p->extent[folded] == kernel_int(product, "K") &&
-           p->element->access.stride[kept] == kernel_int(product, "A_ROW") &&
-           p->element->access.stride[folded] == kernel_int(product, "A_COL");
+           p->element->access->stride[kept] == kernel_int(product, "A_ROW") &&
+           p->element->access->stride[folded] == kernel_int(product, "A_COL");
 }
 
 struct redim {
@@ -116,7 +116,7 @@ static struct access on_rows(const struct access *a, int kept)
 static const struct expr *load_on_rows(const struct expr *load, void *data)
 {
     const struct redim *r = data;
-    const struct access a = on_rows(&load->access, r->kept);
+    const struct access a = on_rows(load->access, r->kept);
     return expr_load(r->arena, &a);
 }
 

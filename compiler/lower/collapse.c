@@ -40,7 +40,7 @@ static void drop_stride(struct access *a, int dim)
 static const struct expr *drop_load(const struct expr *load, void *data)
 {
     const struct drop *d = data;
-    struct access a = load->access;
+    struct access a = *load->access;
     drop_stride(&a, d->dim);
     return expr_load(d->arena, &a);
 }
@@ -141,7 +141,7 @@ static void split_stride(struct access *a, const struct split *s)
 static const struct expr *split_load(const struct expr *load, void *data)
 {
     const struct split *s = data;
-    struct access a = load->access;
+    struct access a = *load->access;
     split_stride(&a, s);
     return expr_load(s->arena, &a);
 }

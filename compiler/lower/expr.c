@@ -42,7 +42,7 @@ const struct expr *expr_index(struct arena *a, int dim)
 const struct expr *expr_load(struct arena *a, const struct access *access)
 {
     struct expr *e = expr_new(a, EXPR_LOAD, access->buffer->dtype);
-    e->access = *access;
+    e->access = arena_copy(a, access, sizeof *access, alignof(struct access));
     return e;
 }
 
@@ -235,9 +235,9 @@ static void each_load(struct node_table *v, const struct expr *e, void (*f)(cons
     if (!visit_once(v, e))
         return;
     if (e->op == EXPR_LOAD) {
-        for (int t = 0; t < e->access.term_count; t++)
-            each_load(v, e->access.term[t].index, f, data);
-        f(&e->access, data);
+        for (int t = 0; t < e->access->term_count; t++)
+            each_load(v, e->access->term[t].index, f, data);
+        f(e->access, data);
     }
     for (int i = 0; i < expr_arg_count(e); i++)
         each_load(v, e->arg[i], f, data);
@@ -263,8 +263,8 @@ bool expr_any(const struct expr *e, bool (*f)(const struct expr *e, void *data),
         found = f(x, data);
         for (int i = 0; i < expr_arg_count(x); i++)
             vec_push(&v.arena, &open, x->arg[i]);
-        for (int t = 0; x->op == EXPR_LOAD && t < x->access.term_count; t++)
-            vec_push(&v.arena, &open, x->access.term[t].index);
+        for (int t = 0; x->op == EXPR_LOAD && t < x->access->term_count; t++)
+            vec_push(&v.arena, &open, x->access->term[t].index);
     }
     arena_free(&v.arena);
     return found;
@@ -300,7 +300,7 @@ bool expr_same_node(const struct expr *a, const struct expr *b)
     for (int i = 0; i < expr_arg_count(a); i++)
         if (a->arg[i] != b->arg[i])
             return false;
-    return a->op != EXPR_LOAD || same_access(&a->access, &b->access);
+    return a->op != EXPR_LOAD || same_access(a->access, b->access);
 }
 
 /* ---- substitution ------------------------------------------------------------------------------------------------- */
@@ -320,9 +320,13 @@ static const struct expr *rebuild(struct substitution *s, const struct expr *e)
         copy.arg[i] = substitute(s, e->arg[i]);
         changed |= copy.arg[i] != e->arg[i];
     }
-    for (int t = 0; e->op == EXPR_LOAD && t < e->access.term_count; t++) {
-        copy.access.term[t].index = substitute(s, e->access.term[t].index);
-        changed |= copy.access.term[t].index != e->access.term[t].index;
+    if (e->op == EXPR_LOAD && e->access->term_count > 0) {
+        struct access *const access = arena_copy(s->map->arena, e->access, sizeof *e->access, alignof(struct access));
+        for (int t = 0; t < access->term_count; t++) {
+            access->term[t].index = substitute(s, access->term[t].index);
+            changed |= access->term[t].index != e->access->term[t].index;
+        }
+        copy.access = access;
     }
     if (changed) {
         struct expr *made = arena_new(s->map->arena, struct expr);

@@ -77,9 +77,9 @@ bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer 
         return false;
     const struct store *s = &p->stores.data[0];
     if (s->value->op != EXPR_LOAD || s->value->dtype != s->to.buffer->dtype || !walks_whole_buffer(p, &s->to) ||
-        !walks_whole_buffer(p, &s->value->access))
+        !walks_whole_buffer(p, s->value->access))
         return false;
-    *from = s->value->access.buffer;
+    *from = s->value->access->buffer;
     *to = s->to.buffer;
     return true;
 }
@@ -139,7 +139,7 @@ static void print_expr(struct strbuf *b, const struct expr *e)
     case EXPR_INT: strbuf_addf(b, "%" PRId64, e->i); return;
     case EXPR_INDEX: strbuf_addf(b, "i%" PRId64, e->i); return;
     case EXPR_RESULT: strbuf_add(b, "result"); return;
-    case EXPR_LOAD: print_access(b, &e->access, LOOP_MAX_DIMS); return;
+    case EXPR_LOAD: print_access(b, e->access, LOOP_MAX_DIMS); return;
     default: break;
     }
     strbuf_add(b, e->op == EXPR_MATH ? fn_names_text[e->fn] : op_names_text[e->op]);

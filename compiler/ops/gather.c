@@ -163,7 +163,7 @@ static const struct expr *lower_lookup(struct lower_ctx *c, const struct view *x
         over.stride[axis + d] = indices.stride[d];
     const int64_t size = x->shape.dim[axis];
     const struct expr *index = wrapped(c->arena, expr_cast(c->arena, DTYPE_INT64, lower_load(c, &over)), size);
-    struct access access = lower_load(c, &v)->access;
+    struct access access = *lower_load(c, &v)->access;
     access.term[access.term_count++] = (struct access_term){.index = index, .stride = x->stride[axis], .extent = size};
     return expr_load(c->arena, &access);
 }
