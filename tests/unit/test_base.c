@@ -45,14 +45,15 @@ static const char *printed(const struct diag *d)
 
 static const struct {
     size_t count, size, align;
-} arena_cases[] = {{1, 1, 1}, {0, 8, 8}, {3, 5, 1}, {1, 8, 64}, {1000, 16, 16}, {1, 1 << 12, 4096}, {3, 1 << 16, 32}, {7, 1, 2}};
+} arena_cases[] = {{1, 1, 1}, {0, 8, 8}, {3, 5, 1}, {1, 8, 64}, {1000, 16, 16}, {1, 1 << 12, 4096}, {3, 1 << 16, 32}, {7, 1, 2},
+                   {1, (2 << 20) + 1, 64}, {1, 5 << 20, 8}};
 
 START_TEST(arena_gives_aligned_zeroed_separate_memory)
 {
     unsigned char *before = arena_alloc(&arena, 1, 1, 1);
     *before = 0xaa;
     const size_t count = arena_cases[_i].count * arena_cases[_i].size;
-    for (int round = 0; round < 50; round++) {
+    for (int round = 0; round < (count > 1 << 20 ? 3 : 50); round++) {
         unsigned char *p = arena_alloc(&arena, arena_cases[_i].count, arena_cases[_i].size, arena_cases[_i].align);
         ck_assert_uint_eq((uintptr_t)p % arena_cases[_i].align, 0);
         ck_assert_ptr_ne(p, before);
