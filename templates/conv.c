@@ -12,6 +12,8 @@
  *                     then where each phase begins; weights are repacked so that rows lie side by side; finish(n, c, i, sum)
  *   conv_grad_weight  image of x; dy is transposed, so that vectors run over output channels; finish(o, c and t, sum)
  *
+ * An image may also be computed on the way in (WITH_X, WITH_DY): then each of its planes passes through `scratch + PLANE`.
+ *
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
 #include "pack.h"
 #include "registers.h"
@@ -35,9 +37,21 @@ enum HOLE {
     LOW_D = 0, LOW_H = 0, LOW_W = 0, /* element of dx where window 0 of phase 0 lies, 0 or less */
     FLAT_STEP = 64, /* windows of the long line, a multiple of 32 */
     SLACK = 32, /* elements behind the image that vectors may read */
-    PACKED = 8 /* conv_grad_weight: ROWS rounded up to 4 */
+    PACKED = 8, /* conv_grad_weight: ROWS rounded up to 4 */
+    PLANE = 4096, /* where in scratch planes are computed: behind everything else */
+    WITH_X = 0, WITH_DY = 0 /* x, dy are computed */
 };
 typedef float T HOLE;
+
+static const T sample[N * G * CHANNELS * D * H * W];
+static inline void HOLE x_into(int n, int k, int i, T *to) /* element i of plane k of image n */
+{
+    to[i] = sample[((n * G * CHANNELS) + k) * (D * H * W) + i];
+}
+static inline void HOLE dy_into(int n, int k, int i, T *to)
+{
+    to[i] = sample[((n * G * CHANNELS) + k) * (D * H * W) + i];
+}
 
 static T out[N * G * ROWS * CHANNELS * 64]; /* sample */
 static inline void HOLE finish(int n, int o, int p, T sum)
@@ -103,6 +117,39 @@ static inline void fill_image(T *restrict image, const T *restrict from)
     for (int k = 0; k < CHANNELS; k++) {
         for (int p = 0; p < PD * PH; p++)
             fill_phases(image + (k * (PD * PH) + p) * (PW * QD * QH * QW), from + k * (D * H * W), p / PH, p % PH);
+    }
+}
+
+static inline void compute_x(T *restrict to, const int n, const int k)
+{
+    STEPC_LANE_LOOP
+    for (int i = 0; i < D * H * W; i++)
+        x_into(n, k, i, to);
+}
+
+static inline void compute_dy(T *restrict to, const int n, const int k, const int count)
+{
+    STEPC_LANE_LOOP
+    for (int i = 0; i < count; i++)
+        dy_into(n, k, i, to);
+}
+
+/* The image of x, of the planes from `first` on, which are computed one after the other. */
+static inline void fill_computed_x(T *restrict image, T *restrict plane, const int n, const int first)
+{
+    for (int k = 0; k < CHANNELS; k++) {
+        compute_x(plane, n, first + k);
+        for (int p = 0; p < PD * PH; p++)
+            fill_phases(image + (k * (PD * PH) + p) * (PW * QD * QH * QW), plane, p / PH, p % PH);
+    }
+}
+
+/* The same of dy. */
+static inline void fill_computed_dy(T *restrict image, T *restrict plane, const int n, const int first)
+{
+    for (int k = 0; k < CHANNELS; k++) {
+        compute_dy(plane, n, first + k, D * H * W);
+        fill_phases(image + k * (QD * QH * QW), plane, 0, 0);
     }
 }
 
@@ -216,7 +263,10 @@ KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t 
     zero_slack(scratch + CHANNELS * PD * PH * PW * QD * QH * QW);
     for (int n = 0; n < N; n++) {
         for (int g = 0; g < G; g++) {
-            fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W));
+            if (WITH_X)
+                fill_computed_x(scratch, scratch + PLANE, n, g * CHANNELS);
+            else
+                fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W));
             for (int o = 0; o < ROWS - WINDOW_LAST_ROWS(ROWS); o += WINDOW_ROWS(ROWS))
                 conv_rows(WINDOW_ROWS(ROWS), n, g * ROWS + o, flat, w, scratch, taps);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
@@ -356,7 +406,10 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
     for (int g = 0; g < G; g++) {
         pack_weights(packed, w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
         for (int n = 0; n < N; n++) {
-            fill_image(scratch, dy + (n * G + g) * (CHANNELS * D * H * W));
+            if (WITH_DY)
+                fill_computed_dy(scratch, scratch + PLANE, n, g * CHANNELS);
+            else
+                fill_image(scratch, dy + (n * G + g) * (CHANNELS * D * H * W));
             for (int c = 0; c < ROWS - WINDOW_LAST_ROWS(ROWS); c += WINDOW_ROWS(ROWS))
                 grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, packed + c * (CHANNELS * TAPS), scratch, taps);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
@@ -402,6 +455,13 @@ static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, c
         grad_weight_rows(rest, CHANNELS * TAPS - rest, total, image, taps, dy);
 }
 
+static STEPC_INLINE void transpose_computed(T *restrict to, T *restrict planes, const int n, const int first)
+{
+    for (int o = 0; o < ROWS; o++)
+        compute_dy(planes + o * (OD * OH * OW), n, first + o, OD * OH * OW);
+    pack_transposed(to, PACKED, planes, OD * OH * OW, ROWS, OD * OH * OW);
+}
+
 static STEPC_INLINE void finish_weights(const int o, const T *restrict total)
 {
     for (int k = 0; k < CHANNELS * TAPS; k++) {
@@ -419,8 +479,14 @@ KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, c
         for (int i = 0; i < CHANNELS * TAPS * PACKED; i++)
             total[i] = (T)0;
         for (int n = 0; n < N; n++) {
-            fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W));
-            pack_transposed(transposed, PACKED, dy + (n * G + g) * (ROWS * OD * OH * OW), OD * OH * OW, ROWS, OD * OH * OW);
+            if (WITH_X)
+                fill_computed_x(scratch, scratch + PLANE, n, g * CHANNELS);
+            else
+                fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W));
+            if (WITH_DY)
+                transpose_computed(transposed, scratch + PLANE, n, g * ROWS);
+            else
+                pack_transposed(transposed, PACKED, dy + (n * G + g) * (ROWS * OD * OH * OW), OD * OH * OW, ROWS, OD * OH * OW);
             add_image(total, scratch, taps, transposed);
         }
         for (int o = 0; o < ROWS; o++)

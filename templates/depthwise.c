@@ -6,6 +6,8 @@
  *   depthwise              finish(n, g, p, sum); also the gradient of the input at stride 1, which is the same with other distances
  *   depthwise_grad_weight  finish_weight(g, t, sum)
  *
+ * Operands may also be computed on the way in (WITH_X, WITH_DY): then their planes pass through `scratch + PLANE`.
+ *
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
 #include "pack.h"
 #include "registers.h"
@@ -20,9 +22,21 @@ enum HOLE {
     PD = 1, PH = 1, PW = 1, /* phases */
     QD = 1, QH = 8, QW = 9, /* elements of each phase */
     OD = 1, OH = 6, OW = 7, /* windows computed */
-    TAPS = 9
+    TAPS = 9,
+    PLANE = 4096, /* where in scratch planes are computed: behind everything else */
+    WITH_X = 0, WITH_DY = 0 /* x, dy are computed */
 };
 typedef float T HOLE;
+
+static const T sample[N * G * D * H * W];
+static inline void HOLE x_into(int n, int g, int i, T *to) /* element i of plane g of image n */
+{
+    to[i] = sample[(n * G + g) * (D * H * W) + i];
+}
+static inline void HOLE dy_into(int n, int g, int i, T *to)
+{
+    to[i] = sample[(n * G + g) * (D * H * W) + i];
+}
 
 static T out[N * G * D * H * W]; /* sample */
 static inline void HOLE finish(int n, int g, int p, T sum)
@@ -39,6 +53,19 @@ static inline void HOLE finish_weight(int g, int t, T sum)
 static inline int channels_from(const int g)
 {
     return G - g < WINDOW_LANES ? G - g : WINDOW_LANES;
+}
+
+static inline void compute_x(T *restrict to, const int n, const int g)
+{
+    STEPC_LANE_LOOP
+    for (int i = 0; i < D * H * W; i++)
+        x_into(n, g, i, to);
+}
+
+static inline void compute_planes_of_x(T *restrict to, const int n, const int g)
+{
+    for (int l = 0; l < channels_from(g); l++)
+        compute_x(to + l * (D * H * W), n, g + l);
 }
 
 static inline void zero_image(T *restrict image)
@@ -117,7 +144,12 @@ KERNEL static void depthwise(const T *restrict x, const T *restrict w, const int
     for (int g = 0; g < G; g += WINDOW_LANES) {
         pack_windows(packed, w + g * TAPS, channels_from(g));
         for (int n = 0; n < N; n++) {
-            fill_image(scratch, planes, x + (n * G + g) * (D * H * W), channels_from(g));
+            if (WITH_X) {
+                compute_planes_of_x(scratch + PLANE, n, g);
+                fill_image(scratch, planes, scratch + PLANE, channels_from(g));
+            } else {
+                fill_image(scratch, planes, x + (n * G + g) * (D * H * W), channels_from(g));
+            }
             for (int y = 0; y < OD * OH; y++)
                 line_of_windows(computed + y * (OW * WINDOW_LANES), packed, scratch + (y / OH * QH + y % OH) * (QW * WINDOW_LANES), taps);
             pack_transposed(back, (OD * OH * OW + 3) / 4 * 4, computed, WINDOW_LANES, OD * OH * OW, WINDOW_LANES);
@@ -139,6 +171,20 @@ static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, c
     }
 }
 
+static inline void compute_dy(T *restrict to, const int n, const int g)
+{
+    STEPC_LANE_LOOP
+    for (int i = 0; i < OD * OH * OW; i++)
+        dy_into(n, g, i, to);
+}
+
+static inline void transpose_computed(T *restrict to, T *restrict planes, const int n, const int g)
+{
+    for (int l = 0; l < channels_from(g); l++)
+        compute_dy(planes + l * (OD * OH * OW), n, g + l);
+    pack_transposed(to, WINDOW_LANES, planes, OD * OH * OW, channels_from(g), OD * OH * OW);
+}
+
 static STEPC_INLINE void finish_window(const int g, const T *restrict total)
 {
     for (int t = 0; t < TAPS; t++) {
@@ -157,8 +203,16 @@ KERNEL static void depthwise_grad_weight(const T *restrict dy, const T *restrict
         for (int i = 0; i < TAPS * WINDOW_LANES; i++)
             total[i] = (T)0;
         for (int n = 0; n < N; n++) {
-            fill_image(scratch, planes, x + (n * G + g) * (D * H * W), channels_from(g));
-            pack_transposed(transposed, WINDOW_LANES, dy + (n * G + g) * (OD * OH * OW), OD * OH * OW, channels_from(g), OD * OH * OW);
+            if (WITH_X) {
+                compute_planes_of_x(scratch + PLANE, n, g);
+                fill_image(scratch, planes, scratch + PLANE, channels_from(g));
+            } else {
+                fill_image(scratch, planes, x + (n * G + g) * (D * H * W), channels_from(g));
+            }
+            if (WITH_DY)
+                transpose_computed(transposed, scratch + PLANE, n, g);
+            else
+                pack_transposed(transposed, WINDOW_LANES, dy + (n * G + g) * (OD * OH * OW), OD * OH * OW, channels_from(g), OD * OH * OW);
             add_image(total, scratch, taps, transposed);
         }
         for (int l = 0; l < channels_from(g); l++)

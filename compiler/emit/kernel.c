@@ -22,7 +22,7 @@ static bool contains(const buffer_list *l, const struct buffer *b)
 static const char *operand_name(const struct kernel *k, const struct buffer *b)
 {
     for (int o = 0; o < k->operand_count; o++)
-        if (k->operands[o].access.buffer == b)
+        if (!k->operands[o].value && k->operands[o].access.buffer == b)
             return k->operands[o].param;
     return NULL;
 }

@@ -5,6 +5,7 @@
  *   statement holes   the stores of the part of that name; the call's arguments are the indices and then the result. A hole
  *                     "loss_at" stands for the part "loss" with indices. Without a part: nothing
  *                     A hole "finish_ahead" asks for the memory that the part "finish" will touch
+ *                     x_into(n, k, i, to): element (n, k, i) of operand "x", which is computed (then WITH_X is 1), into to[i]
  *   expression holes  exp_of(x): the elementary function; weights_at(i): element i of operand "weights"
  *   parameters        the operand's pointer, moved to its offset and to the place of the outer loops
  *
@@ -155,6 +156,31 @@ static const char *operand_text(struct template_filler *f, const char *hole, con
     return NULL;
 }
 
+/* ---- operands that are computed ----------------------------------------------------------------------------------- */
+
+static const struct operand *computed_operand(struct arena *a, const struct kernel *k, const char *hole)
+{
+    for (int o = 0; o < k->operand_count; o++)
+        if (k->operands[o].value && str_equal(hole, arena_printf(a, "%s_into", k->operands[o].param)))
+            return &k->operands[o];
+    return NULL;
+}
+
+/* args: indices of the operand's inner loops, then where the element goes, by the last of them. */
+static const char *into_text(struct template_filler *f, const struct operand *o, const char *const *args, size_t count)
+{
+    struct expr_scope s = *f->s;
+    struct writer w = {.text = {.arena = s.arena}};
+    const struct expr *value = o->value;
+    s.names = names_copy(s.arena, &f->s->names);
+    for (int d = 0; d < LOOP_MAX_DIMS; d++)
+        s.index[d] = d < f->k->outer_rank ? f->outer[d] : d < o->rank ? args[d - f->k->outer_rank] : "0";
+    expr_hoist(&s, &w, &value, 1);
+    write_line(&w, "%s[%s] = %s;", args[count - 1], args[count - 2], expr_stored(&s, value));
+    f->s->uses_random |= s.uses_random;
+    return strbuf_text(&w.text);
+}
+
 static const char *function_text(struct template_filler *f, const char *hole, const char *const *args, size_t count)
 {
     if (!str_ends_with(hole, "_of") || count != 1)
@@ -174,6 +200,9 @@ static const char *fill_hole(void *user, const char *hole, const char *const *ar
     p = part_ahead(f->s->arena, f->k, hole);
     if (p)
         return ahead_text(f, p, args, count);
+    const struct operand *computed = computed_operand(f->s->arena, f->k, hole);
+    if (computed)
+        return into_text(f, computed, args, count);
     if (str_equal(hole, "share"))
         return f->share;
     if (str_equal(hole, "blas"))
@@ -238,8 +267,10 @@ static void collect_captures(struct template_filler *f, capture_list *out)
         add_captures(f, arena_printf(a, "%s_ahead", part->hole), ahead_text(f, part, args, count), out);
     }
     for (int o = 0; o < f->k->operand_count; o++) {
-        const char *hole = arena_printf(a, "%s_at", f->k->operands[o].param);
-        add_captures(f, hole, operand_text(f, hole, args, 1), out);
+        const struct operand *operand = &f->k->operands[o];
+        const char *hole = arena_printf(a, operand->value ? "%s_into" : "%s_at", operand->param);
+        add_captures(f, hole, operand->value ? into_text(f, operand, args, (size_t)(operand->rank - f->k->outer_rank) + 1)
+                                             : operand_text(f, hole, args, 1), out);
     }
 }
 
@@ -254,6 +285,9 @@ static int_list bind_ints(struct arena *a, const struct kernel *k)
     for (int i = 0; i < k->int_count; i++)
         vec_push(a, &ints, ((struct template_int){k->ints[i].name, k->ints[i].value}));
     vec_push(a, &ints, ((struct template_int){"SHARES", k->shares > 1 && k->share_outer < 0 ? k->shares : 1}));
+    for (int o = 0; o < k->operand_count; o++)
+        if (k->operands[o].value)
+            vec_push(a, &ints, ((struct template_int){arena_printf(a, "WITH_%s", name_upper(a, k->operands[o].param)), 1}));
     for (size_t p = 0; p < k->parts.count; p++)
         vec_push(a, &ints, ((struct template_int){arena_printf(a, "WITH_%s", name_upper(a, k->parts.data[p].hole)), 1}));
     return ints;
@@ -280,6 +314,8 @@ static bool moves(const struct kernel *k, const struct access *a)
 static void bind_operands(struct template_filler *f, struct writer *w, name_list *params)
 {
     for (int o = 0; o < f->k->operand_count; o++) {
+        if (f->k->operands[o].value)
+            continue;
         const struct access *access = &f->k->operands[o].access;
         const char *name = param_name(f->s, access->buffer);
         if (moves(f->k, access)) {

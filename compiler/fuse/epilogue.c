@@ -138,7 +138,7 @@ static bool may_update_in_place(const struct match *m, const struct kernel *p, c
     struct touch_test same = {m, own, true};
     struct find_buffer elsewhere = {own->buffer, false};
     for (int o = 0; o < p->operand_count; o++)
-        elsewhere.found |= p->operands[o].access.buffer == own->buffer;
+        elsewhere.found |= operand_reads(&p->operands[o], own->buffer);
     for (size_t i = 0; i < p->parts.count; i++) {
         const struct part *part = &p->parts.data[i];
         if (part->element)

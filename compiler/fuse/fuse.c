@@ -274,8 +274,8 @@ void fuse_entry(struct lowered *l)
         fuse_remember(&f, l->kernels.data[i]);
     }
     mark_checked(&f);
-    static const fuse_rule rules[] = {fuse_siblings, fuse_inline,   fuse_epilogue,        fuse_row_sums,
-                                      fuse_inline,   fuse_epilogue, fuse_rows, write_output_directly};
+    static const fuse_rule rules[] = {fuse_siblings,        fuse_inline,   fuse_epilogue, fuse_row_sums,
+                                      fuse_inline_operands, fuse_epilogue, fuse_rows,     write_output_directly};
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)
         run_rule(&f, rules[r]);
     for (size_t i = 0; i < l->kernels.count; i++)

@@ -39,6 +39,7 @@ enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const
 void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b);
 
 bool fuse_inline(struct fusion *f, struct kernel *producer);    /* producer into the loads of its readers */
+bool fuse_inline_operands(struct fusion *f, struct kernel *producer); /* ... and into operands that a template takes by elements */
 bool fuse_epilogue(struct fusion *f, struct kernel *producer);  /* a consumer into the producer's finishing statements */
 bool fuse_siblings(struct fusion *f, struct kernel *k);         /* an equal template kernel with other results into k */
 bool fuse_rows(struct fusion *f, struct kernel *k);             /* a reader that walks the same rows into k */

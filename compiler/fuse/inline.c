@@ -4,7 +4,8 @@
  *
  * The reader sees the producer's buffer as offset + strides; this is turned back into one index per loop of the producer,
  * each an affine function of the reader's loops. Where no such functions exist (a reshape in between that strides can say but
- * loop indices cannot) the producer stays. */
+ * loop indices cannot) the producer stays. Operands that a template takes element by element are readers like any other, once
+ * finishing statements have had their choice. */
 #include "fuse/fuse_internal.h"
 
 #include <string.h>
@@ -24,6 +25,7 @@ struct inlining {
     struct buffer *buffer;
     const int64_t *extent; /* of the reader's loops */
     int rank;
+    bool into_operands; /* also where templates read */
 };
 
 /* Does the reader walk the same loops, and reads each element where the producer computes it? Then the value is taken as it is. */
@@ -159,9 +161,26 @@ static void test_load(const struct access *a, void *data)
         t->ok &= indices_of_access(t->in, a, index);
 }
 
+/* Does the operand read the buffer where an expression can stand? */
+static bool takes_expression(const struct inlining *in, const struct operand *o)
+{
+    return in->into_operands && o->rank > 0 && operand_reads(o, in->buffer);
+}
+
 /* Visits every expression of a kernel that is evaluated in loops, with these loops. */
 static bool each_expression(struct kernel *k, struct inlining *in, bool (*f)(struct inlining *in, const struct expr **e))
 {
+    for (int o = 0; o < k->operand_count; o++) {
+        struct operand *operand = &k->operands[o];
+        if (!takes_expression(in, operand))
+            continue;
+        const struct expr *e = operand->value ? operand->value : expr_load(in->arena, &operand->access), *before = e;
+        in->extent = operand->extent;
+        in->rank = operand->rank;
+        if (!f(in, &e))
+            return false;
+        operand->value = e != before ? e : operand->value;
+    }
     for (size_t p = 0; p < k->parts.count; p++) {
         struct part *part = &k->parts.data[p];
         in->extent = part->extent;
@@ -191,7 +210,6 @@ static bool replace_expression(struct inlining *in, const struct expr **e)
 
 /* ---- the decision ------------------------------------------------------------------------------------------------- */
 
-/* How often the readers would compute an element, as a multiple of once. Only their loads in loops count. */
 static int64_t points(const struct part *p)
 {
     int64_t n = 1;
@@ -201,10 +219,11 @@ static int64_t points(const struct part *p)
 }
 
 /* Reads the buffer in some place where no expression can stand: a template's operand, a check, an indirect index. */
-static bool reads_as_memory(const struct kernel *k, const struct buffer *b)
+static bool reads_as_memory(const struct kernel *k, const struct inlining *in)
 {
+    const struct buffer *b = in->buffer;
     for (int o = 0; o < k->operand_count; o++)
-        if (k->operands[o].access.buffer == b)
+        if (operand_reads(&k->operands[o], b) && !takes_expression(in, &k->operands[o]))
             return true;
     struct arena scratch = {0};
     struct kernel checks_only = *k;
@@ -225,6 +244,7 @@ static bool reads_as_memory(const struct kernel *k, const struct buffer *b)
 #define INLINE_CHEAP 3            /* recomputing this is cheaper than a load and a store */
 #define INLINE_FAR 10             /* ... than a load of what has left the cache since it was stored */
 #define INLINE_FAR_BYTES (1 << 18)
+#define INLINE_FEW 4              /* readers that may compute so much each, if then nothing is stored */
 #define INLINE_LIMIT 300          /* of the joined expression, so that kernels stay readable */
 
 /* Is so much done between two kernels that what the first stored has left the cache when the second runs? A product, a
@@ -264,13 +284,38 @@ static int lengthened(const struct fusion *f, const struct kernel *producer, con
     return count;
 }
 
-static int64_t most_points(const struct kernel *k)
+static bool part_reads(const struct part *p, const struct buffer *b)
+{
+    struct kernel alone = {0};
+    struct part copy = *p;
+    struct arena scratch = {0};
+    buffer_list reads = {0};
+    bool found = false;
+    vec_push(&scratch, &alone.parts, copy);
+    kernel_reads(&scratch, &alone, &reads);
+    for (size_t i = 0; i < reads.count; i++)
+        found |= reads.data[i] == b;
+    arena_free(&scratch);
+    return found;
+}
+
+/* Points at which the kernel reads the buffer. An operand is read once. */
+static int64_t points_of_reader(const struct kernel *k, const struct buffer *b)
 {
     int64_t most = 0;
     for (size_t i = 0; i < k->parts.count; i++)
-        if (points(&k->parts.data[i]) > most)
+        if (points(&k->parts.data[i]) > most && (!k->tmpl || part_reads(&k->parts.data[i], b)))
             most = points(&k->parts.data[i]);
     return most;
+}
+
+/* Operations along the innermost loop. */
+static int cost_along_rows(const struct part *p)
+{
+    int d = p->rank - 1;
+    while (d > 0 && p->extent[d] == 1)
+        d--;
+    return d < 0 ? 0 : expr_cost_along(p->stores.data[0].value, d);
 }
 
 enum worth {
@@ -283,16 +328,18 @@ static enum worth worth_of(const struct fusion *f, const struct kernel *producer
                            bool is_only)
 {
     const int cost = expr_cost(producer->parts.data[0].stores.data[0].value);
-    const bool once = most_points(reader) <= points(&producer->parts.data[0]);
+    const bool once = points_of_reader(reader, b) <= points(&producer->parts.data[0]);
     if (cost > INLINE_LIMIT)
         return INLINE_NEVER;
     if (is_only && (once || cost <= INLINE_CHEAP))
         return INLINE_ALWAYS;
-    const bool far = b->count * (int64_t)dtype_size(b->dtype) >= INLINE_FAR_BYTES && once && is_far(f, producer, reader);
-    if (cost > (far ? INLINE_FAR : INLINE_CHEAP))
-        return INLINE_NEVER;
+    const bool large = b->count * (int64_t)dtype_size(b->dtype) >= INLINE_FAR_BYTES && once;
+    const bool far = large && is_far(f, producer, reader);
     const int longer = lengthened(f, producer, b, reader);
-    return longer == 0 ? INLINE_ALWAYS : longer == 1 && cost <= INLINE_CHEAP ? INLINE_IF_ALL : INLINE_NEVER;
+    if (cost <= (far ? INLINE_FAR : INLINE_CHEAP))
+        return longer == 0 ? INLINE_ALWAYS : longer == 1 && cost <= INLINE_CHEAP ? INLINE_IF_ALL : INLINE_NEVER;
+    const bool few = fuse_buffer(f, b)->readers.count <= INLINE_FEW;
+    return large && few && longer == 0 && cost_along_rows(&producer->parts.data[0]) <= INLINE_FAR ? INLINE_IF_ALL : INLINE_NEVER;
 }
 
 /* What the producer reads must still be there where the reader stands. */
@@ -347,8 +394,20 @@ static bool reads_only_own_element(const struct part *p, const struct expr *valu
     return t.ok;
 }
 
+static bool writes_buffer_of(const struct kernel *k, const struct operand *o)
+{
+    for (size_t p = 0; p < k->parts.count; p++)
+        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
+            if (operand_reads(o, k->parts.data[p].stores.data[s].to.buffer))
+                return true;
+    return false;
+}
+
 static bool in_place_holds(const struct kernel *k)
 {
+    for (int o = 0; o < k->operand_count; o++)
+        if (k->operands[o].value && writes_buffer_of(k, &k->operands[o]))
+            return false;
     for (size_t p = 0; p < k->parts.count; p++)
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
             if (!reads_only_own_element(&k->parts.data[p], k->parts.data[p].stores.data[s].value))
@@ -358,7 +417,24 @@ static bool in_place_holds(const struct kernel *k)
 
 static bool may_inline(const struct fusion *f, const struct kernel *producer, struct inlining *in, struct kernel *reader)
 {
-    return !reads_as_memory(reader, in->buffer) && inputs_unchanged(f, producer, reader) && each_expression(reader, in, test_expression);
+    return !reads_as_memory(reader, in) && inputs_unchanged(f, producer, reader) && each_expression(reader, in, test_expression);
+}
+
+/* Room for the planes of operands that are computed now, one operand after the other. */
+static void add_scratch(struct kernel *k, const struct kernel *before)
+{
+    int64_t had = 0, needs = 0;
+    for (int o = 0; o < k->operand_count; o++) {
+        if (before->operands[o].value && before->operands[o].scratch > had)
+            had = before->operands[o].scratch;
+        if (k->operands[o].value && k->operands[o].scratch > needs)
+            needs = k->operands[o].scratch;
+    }
+    if (needs == had)
+        return;
+    k->scratch_count += needs - had;
+    k->scratch->count = k->scratch_count;
+    k->scratch->shape = SHAPE(k->scratch_count);
 }
 
 static bool inline_into(struct fusion *f, struct kernel *producer, struct inlining *in, struct kernel *reader)
@@ -376,9 +452,11 @@ static bool inline_into(struct fusion *f, struct kernel *producer, struct inlini
     each_expression(reader, in, replace_expression);
     const bool ok = in_place_holds(reader);
     if (!ok)
-        reader->parts = before.parts;
+        *reader = before;
     else
         fuse_join_nodes(f, reader, producer);
+    if (ok)
+        add_scratch(reader, &before);
     fuse_remember(f, reader);
     return ok;
 }
@@ -402,7 +480,7 @@ static void inline_where_worth(struct fusion *f, struct kernel *producer, struct
             inline_into(f, producer, in, list[i]);
 }
 
-bool fuse_inline(struct fusion *f, struct kernel *producer)
+static bool inline_producer(struct fusion *f, struct kernel *producer, bool into_operands)
 {
     if (!fuse_is_map(producer) || producer->parts.data[0].stores.count != 1)
         return false;
@@ -421,11 +499,21 @@ bool fuse_inline(struct fusion *f, struct kernel *producer)
     }
     if (points(&p) != b->count)
         return false;
-    struct inlining in = {.arena = f->arena, .whole = &p, .buffer = b};
+    struct inlining in = {.arena = f->arena, .whole = &p, .buffer = b, .into_operands = into_operands};
     inline_where_worth(f, producer, &in, table);
     if (table->readers.count > 0)
         return false;
     fuse_forget(f, producer);
     fuse_remove(f, producer);
     return true;
+}
+
+bool fuse_inline(struct fusion *f, struct kernel *producer)
+{
+    return inline_producer(f, producer, false);
+}
+
+bool fuse_inline_operands(struct fusion *f, struct kernel *producer)
+{
+    return inline_producer(f, producer, true);
 }

@@ -21,7 +21,7 @@ static bool same_instance(const struct kernel *a, const struct kernel *b)
         if (a->outer_extent[d] != b->outer_extent[d])
             return false;
     for (int o = 0; o < a->operand_count; o++)
-        if (strcmp(a->operands[o].param, b->operands[o].param) != 0 || !same_access(&a->operands[o].access, &b->operands[o].access))
+        if (strcmp(a->operands[o].param, b->operands[o].param) != 0 || a->operands[o].value != b->operands[o].value || !same_access(&a->operands[o].access, &b->operands[o].access))
             return false;
     for (int i = 0; i < a->int_count; i++)
         if (kernel_int(b, a->ints[i].name) != a->ints[i].value)

@@ -162,25 +162,49 @@ int expr_arg_count(const struct expr *e)
     }
 }
 
-int expr_cost(const struct expr *e)
+/* Of the operation itself. */
+static int own_cost(const struct expr *e)
 {
     static const int random_cost = 40, math_cost = 12, division_cost = 4;
-    int cost = 1;
     switch (e->op) {
     case EXPR_FLOAT:
     case EXPR_INT:
     case EXPR_INDEX:
     case EXPR_RESULT: return 0;
     case EXPR_UNIFORM:
-    case EXPR_NORMAL: cost = random_cost; break;
-    case EXPR_MATH: cost = e->fn == EXPR_FN_ABS ? 1 : e->fn == EXPR_FN_SQRT ? division_cost : math_cost; break;
-    case EXPR_POW: cost = 2 * math_cost; break;
+    case EXPR_NORMAL: return random_cost;
+    case EXPR_MATH: return e->fn == EXPR_FN_ABS ? 1 : e->fn == EXPR_FN_SQRT ? division_cost : math_cost;
+    case EXPR_POW: return 2 * math_cost;
     case EXPR_DIV:
-    case EXPR_MOD: cost = division_cost; break;
-    default: break;
+    case EXPR_MOD: return division_cost;
+    default: return 1;
     }
-    for (int i = 0; i < expr_arg_count(e) && cost < 1000; i++)
+}
+
+#define COST_MOST 1000 /* beyond it nobody counts exactly */
+
+int expr_cost(const struct expr *e)
+{
+    int cost = own_cost(e);
+    for (int i = 0; i < expr_arg_count(e) && cost < COST_MOST; i++)
         cost += expr_cost(e->arg[i]);
+    return cost;
+}
+
+static bool moves_along(const struct expr *e, void *dim)
+{
+    const int d = *(const int *)dim;
+    return e->op == EXPR_RESULT || (e->op == EXPR_INDEX && e->i == d) ||
+           (e->op == EXPR_LOAD && (e->access->stride[d] != 0 || e->access->term_count > 0));
+}
+
+int expr_cost_along(const struct expr *e, int dim)
+{
+    if (!expr_any(e, moves_along, &dim))
+        return 0;
+    int cost = own_cost(e);
+    for (int i = 0; i < expr_arg_count(e) && cost < COST_MOST; i++)
+        cost += expr_cost_along(e->arg[i], dim);
     return cost;
 }
 

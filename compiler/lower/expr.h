@@ -79,6 +79,8 @@ const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtyp
 int expr_arg_count(const struct expr *e);
 /* Rough cost for fusion: loads 1, arithmetic 1, divisions 4, elementary functions 12, random 40. */
 int expr_cost(const struct expr *e);
+/* The same of what changes along loop `dim`: everything else is computed once before the loop. */
+int expr_cost_along(const struct expr *e, int dim);
 /* Calls f for every load below e, terms' indices included; shared nodes once. */
 void expr_each_load(const struct expr *e, void (*f)(const struct access *access, void *data), void *data);
 /* Copy of e with loads, indices and results replaced: each callback returns the new expression, or NULL to keep the

@@ -32,8 +32,12 @@ void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out)
     struct collector c = {a, out};
     for (size_t i = 0; i < k->checks.count; i++)
         expr_each_load(k->checks.data[i].value, collect_load, &c);
-    for (int o = 0; o < k->operand_count; o++)
-        collect(&c, k->operands[o].access.buffer);
+    for (int o = 0; o < k->operand_count; o++) {
+        if (k->operands[o].value)
+            expr_each_load(k->operands[o].value, collect_load, &c);
+        else
+            collect(&c, k->operands[o].access.buffer);
+    }
     for (size_t p = 0; p < k->parts.count; p++) {
         const struct part *part = &k->parts.data[p];
         if (part->element)
@@ -52,6 +56,16 @@ void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out)
     for (size_t p = 0; p < k->parts.count; p++)
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
             collect(&c, k->parts.data[p].stores.data[s].to.buffer);
+}
+
+static bool loads_buffer(const struct expr *e, void *buffer)
+{
+    return e->op == EXPR_LOAD && e->access->buffer == buffer;
+}
+
+bool operand_reads(const struct operand *o, const struct buffer *b)
+{
+    return o->value ? expr_any(o->value, loads_buffer, (void *)(uintptr_t)b) : o->access.buffer == b;
 }
 
 /* Row-major over the part's loops, from the first element to the last. */
@@ -187,7 +201,10 @@ static void print_kernel(struct strbuf *b, const struct kernel *k)
     strbuf_add(b, "\n");
     for (int o = 0; o < k->operand_count; o++) {
         strbuf_addf(b, "  %s = ", k->operands[o].param);
-        print_access(b, &k->operands[o].access, k->outer_rank);
+        if (k->operands[o].value)
+            print_expr(b, k->operands[o].value);
+        else
+            print_access(b, &k->operands[o].access, k->outer_rank);
         strbuf_add(b, "\n");
     }
     for (size_t i = 0; i < k->checks.count; i++) {

@@ -82,6 +82,18 @@ struct check {
     const char *status; /* "STEPC_E_LABEL", "STEPC_E_INDEX" */
 };
 
+/* What a template reads through a pointer parameter: memory that begins at `access`, moved to the place of the outer loops (inner
+ * strides are in ints). Some templates take an operand plane by plane, each element once: then `rank` loops (outer dims, then the
+ * indices of the statement hole PARAM_into) walk it, and fusion may give an expression that is computed there instead. */
+struct operand {
+    const char *param;
+    struct access access;
+    int rank; /* 0: only as memory */
+    int64_t extent[LOOP_MAX_DIMS];
+    int64_t scratch;          /* elements that the template needs behind its own scratch to compute planes */
+    const struct expr *value; /* computed; NULL: memory */
+};
+
 #define KERNEL_MAX_OPERANDS 6
 #define KERNEL_MAX_INTS 40
 
@@ -101,10 +113,7 @@ struct kernel {
     int64_t flops;             /* multiplications and additions of the body: for reports */
     int outer_rank;            /* loops around the template's body */
     int64_t outer_extent[SHAPE_MAX_RANK];
-    struct {
-        const char *param;     /* pointer parameter of the template */
-        struct access access;  /* offset and outer strides; inner strides are in ints */
-    } operands[KERNEL_MAX_OPERANDS];
+    struct operand operands[KERNEL_MAX_OPERANDS];
     int operand_count;
     struct {
         const char *name;      /* integer hole */
@@ -133,6 +142,7 @@ struct lowered {
 typedef VEC(struct buffer *) buffer_list;
 void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out);
 void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out);
+bool operand_reads(const struct operand *o, const struct buffer *b);
 /* Plain copy of one whole contiguous buffer into another (what remains of outputs and bindings)? Emitted as memcpy. */
 bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer **to);
 /* Walks adjacent loops from `rows` on as one where every access allows it, and drops loops of one turn; reduced loops are merged

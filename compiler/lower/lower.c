@@ -340,6 +340,15 @@ void lower_template_operand(struct lower_ctx *c, const char *param, const struct
     k->operands[k->operand_count++].access = *access;
 }
 
+void lower_template_loops(struct lower_ctx *c, int rank, const int64_t *extent, int64_t scratch)
+{
+    struct operand *o = &c->kernel->operands[c->kernel->operand_count - 1];
+    o->rank = c->kernel->outer_rank + rank;
+    memcpy(o->extent, c->kernel->outer_extent, (size_t)c->kernel->outer_rank * sizeof *extent);
+    memcpy(o->extent + c->kernel->outer_rank, extent, (size_t)rank * sizeof *extent);
+    o->scratch = scratch;
+}
+
 void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count)
 {
     c->kernel->scratch_param = param;

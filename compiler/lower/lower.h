@@ -79,6 +79,9 @@ void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value);
 void lower_template_flops(struct lower_ctx *c, int64_t flops);
 /* Operand pointer: outer strides are taken for the kernel's outer dims. */
 void lower_template_operand(struct lower_ctx *c, const char *param, const struct access *access);
+/* The operand given last, read element by element over `rank` loops, may be computed: then the template needs so much scratch more. Its
+ * access has strides for these loops. */
+void lower_template_loops(struct lower_ctx *c, int rank, const int64_t *extent, int64_t scratch);
 void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count);
 /* How a kernel of the template product_blocked is cut, by columns, when that many shares are computed side by side: integer holes and
  * scratch_count. */

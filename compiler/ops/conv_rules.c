@@ -63,6 +63,22 @@ static void bind_operand(struct lower_ctx *c, const char *param, int i)
     lower_template_operand(c, param, &a);
 }
 
+/* An operand of [n, channels, elements], which the template takes plane by plane; `planes` of them at a time. */
+static void bind_planes(struct lower_ctx *c, const char *param, int i, int64_t n, int64_t channels, int64_t elements, int64_t planes)
+{
+    const struct view v = lower_contiguous(c, i);
+    const struct access a = {.buffer = v.buffer, .offset = v.offset, .stride = {channels * elements, elements, 1}};
+    lower_template_operand(c, param, &a);
+    lower_template_loops(c, 3, (const int64_t[]){n, channels, elements}, planes * elements);
+}
+
+/* Scratch, behind which lie the planes of operands that are computed. */
+static void bind_scratch(struct lower_ctx *c, int64_t count)
+{
+    lower_template_scratch(c, "scratch", count);
+    lower_template_int(c, "PLANE", count);
+}
+
 static void bind_table(struct lower_ctx *c, const int64_t *x, int64_t count)
 {
     struct tensor *t = tensor_new(c->arena, DTYPE_INT32, &SHAPE(count));
@@ -133,10 +149,10 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
     bind_sizes(c, v, v->c, v->o, slack);
     bind_image(c, a);
     lower_template_int(c, "FLAT_STEP", flat_step(a));
-    bind_operand(c, "x", x);
+    bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), 1);
     bind_operand(c, "w", w);
     bind_table(c, distances_in_x(c->arena, &v->window, a), window_size(&v->window));
-    lower_template_scratch(c, "scratch", v->c * image_channel(a) + slack + flat_rows(v->o) * flat_step(a));
+    bind_scratch(c, v->c * image_channel(a) + slack + flat_rows(v->o) * flat_step(a));
 }
 
 static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy, int x)
@@ -149,11 +165,11 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     bind_sizes(c, v, v->c, v->o, SLACK);
     bind_image(c, a);
     lower_template_int(c, "PACKED", packed);
-    bind_operand(c, "dy", dy);
-    bind_operand(c, "x", x);
+    bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), v->o);
+    bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), 1);
     bind_table(c, distances_in_x(c->arena, &v->window, a), window_size(&v->window));
-    lower_template_scratch(c, "scratch", v->c * image_channel(a) + SLACK + window_out_count(&v->window) * packed + SLACK +
-                                             v->c * window_size(&v->window) * packed);
+    bind_scratch(c, v->c * image_channel(a) + SLACK + window_out_count(&v->window) * packed + SLACK +
+                        v->c * window_size(&v->window) * packed);
 }
 
 /* ---- images of dy --------------------------------------------------------------------------------------------------- */
@@ -214,14 +230,14 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
         bind_axis(c, "LOW_", i, "", axis->pad_begin / axis->stride * axis->stride - axis->pad_begin);
     }
     lower_template_int(c, "FLAT_STEP", flat_step(a));
-    bind_operand(c, "dy", dy);
+    bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), 1);
     bind_operand(c, "w", w);
     const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
     bind_table(c, table, count);
     const int64_t phases = v->window.axis[0].stride * v->window.axis[1].stride * v->window.axis[2].stride;
     const int64_t line = a[2].windows * v->window.axis[2].stride;
-    lower_template_scratch(c, "scratch", v->o * image_channel(a) + slack + v->o * (v->c + ROWS_MOST - 1) * window_size(&v->window) +
-                                             flat_rows(v->c) * phases * flat_step(a) + line);
+    bind_scratch(c, v->o * image_channel(a) + slack + v->o * (v->c + ROWS_MOST - 1) * window_size(&v->window) +
+                        flat_rows(v->c) * phases * flat_step(a) + line);
 }
 
 /* ---- a window for each channel -------------------------------------------------------------------------------------- */
@@ -245,9 +261,9 @@ static void lower_depthwise(struct lower_ctx *c, const struct conv *v, const str
 {
     const int64_t in = a[0].size * a[1].size * a[2].size, out = a[0].windows * a[1].windows * a[2].windows;
     lower_channels(c, "depthwise", v, a, at);
-    bind_operand(c, "x", image);
+    bind_planes(c, "x", image, v->n, v->groups, in, LANES_MOST);
     bind_operand(c, "w", w);
-    lower_template_scratch(c, "scratch", (image_channel(a) + in + out + (out + 3) / 4 * 4 + window_size(&v->window)) * LANES_MOST);
+    bind_scratch(c, (image_channel(a) + in + out + (out + 3) / 4 * 4 + window_size(&v->window)) * LANES_MOST);
 }
 
 /* Vectors across channels pay for two transpositions: where lines are shorter than a vector, or where no vector could run along them. */
@@ -287,10 +303,9 @@ static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_x(&v->window.axis[i]);
     lower_channels(c, "depthwise_grad_weight", v, a, distances_in_x(c->arena, &v->window, a));
-    bind_operand(c, "dy", dy);
-    bind_operand(c, "x", x);
-    lower_template_scratch(c, "scratch", (image_channel(a) + window_in_count(&v->window) + window_out_count(&v->window) +
-                                          window_size(&v->window)) * LANES_MOST);
+    bind_planes(c, "dy", dy, v->n, v->groups, window_out_count(&v->window), LANES_MOST);
+    bind_planes(c, "x", x, v->n, v->groups, window_in_count(&v->window), LANES_MOST);
+    bind_scratch(c, (image_channel(a) + window_in_count(&v->window) + window_out_count(&v->window) + window_size(&v->window)) * LANES_MOST);
     return true;
 }
 

@@ -46,7 +46,7 @@ static bool part_reads_otherwise(const struct part *p, const struct buffer *b, c
 static bool is_operand(const struct kernel *k, const struct buffer *b)
 {
     for (int o = 0; o < k->operand_count; o++)
-        if (k->operands[o].access.buffer == b)
+        if (operand_reads(&k->operands[o], b))
             return true;
     for (size_t c = 0; c < k->checks.count; c++)
         if (reads_otherwise(k->checks.data[c].value, b, NULL))

@@ -95,6 +95,17 @@ static int64_t total_bytes(const struct touched *t)
     return bytes;
 }
 
+/* An operand that is computed where it is read: what its expression loads. */
+static void touch_value(struct touched *t, const struct operand *o)
+{
+    struct part loops = {.rank = o->rank};
+    memcpy(loops.extent, o->extent, sizeof o->extent);
+    t->part = &loops;
+    expr_each_load(o->value, touch, t);
+    t->part = NULL;
+    t->seen.count = 0;
+}
+
 /* Of a product's operands M x K and K x N elements for each of the outer places that differ; of others the whole buffer. */
 static void touch_operands(struct touched *t, const struct kernel *k)
 {
@@ -103,6 +114,10 @@ static void touch_operands(struct touched *t, const struct kernel *k)
     const bool swapped = kernel_int(k, "SWAPPED") == 1;
     for (int o = 0; o < k->operand_count; o++) {
         const struct access *a = &k->operands[o].access;
+        if (k->operands[o].value) {
+            touch_value(t, &k->operands[o]);
+            continue;
+        }
         int64_t count = !is_product ? a->buffer->count : (o == 0) != swapped ? m * depth : depth * n;
         for (int d = 0; is_product && d < k->outer_rank; d++)
             count *= a->stride[d] != 0 ? k->outer_extent[d] : 1;
