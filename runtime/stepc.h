@@ -54,6 +54,12 @@ extern "C" {
 #else
 #define STEPC_SELECT_LOOP
 #endif
+/* Lanes, of 16, of a loop in which only the first n add something: with masks GCC makes one vector of all. */
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+#define STEPC_REST(n) 16
+#else
+#define STEPC_REST(n) (n)
+#endif
 
 /* The functions below are those of stepc.c. A header made with `stepc compile --standalone` has this file and that one in it; there
  * they are static, so that each source file has its own and nothing is linked. */

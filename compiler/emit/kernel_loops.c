@@ -174,6 +174,33 @@ static void write_element(struct nest *n, const char *acc)
     n->s->locals.count = locals;
 }
 
+static bool compares(const struct expr *e, void *data)
+{
+    (void)data;
+    return e->op == EXPR_SELECT || e->op == EXPR_LT || e->op == EXPR_LE || e->op == EXPR_EQ;
+}
+
+/* May the element stand in a branch of a select? What is named would be loaded before it, so it must be short without names. */
+static bool may_mask(const struct part *p)
+{
+    enum { SHORT = 16 };
+    return p->reduce == REDUCE_SUM && dtype_is_float(element_type(p)) && expr_cost(p->element) <= SHORT &&
+           !expr_any(p->element, compares, NULL);
+}
+
+/* for (l..) lane[l] += the `count` elements behind `base`. With masks GCC takes them as one vector, if the loop goes over all lanes
+ * (GCC 12, AVX-512: in half the time, where rows are 125 long). */
+static void write_masked_lanes(struct nest *n, int d, const char *lane, const char *base, int64_t count)
+{
+    const char *l = n->lane;
+    n->s->index[d] = base ? arena_printf(n->s->arena, "%s + %s", base, l) : l;
+    write_line(n->w, "STEPC_SELECT_LOOP");
+    write_open(n->w, "for (int %s = 0; %s < STEPC_REST(%" PRId64 "); %s++)", l, l, count, l);
+    write_line(n->w, "%s[%s] += %s < %" PRId64 " ? %s : %s;", lane, l, l, count, expr_text(n->s, n->p->element, PREC_SELECT + 1),
+               neutral(n));
+    write_close(n->w, "");
+}
+
 static int64_t tail_extent(const struct part *p, int from)
 {
     int64_t count = 1;
@@ -214,8 +241,11 @@ static void write_tail(struct nest *n, int from, const char *lane, int64_t lanes
             write_lane_loop(n, from, lane, k, lanes);
             write_close(n->w, "");
         }
-        if (rest > 0)
-            write_lane_loop(n, from, lane, whole ? arena_printf(n->s->arena, "%" PRId64, whole) : NULL, rest);
+        const char *base = whole ? arena_printf(n->s->arena, "%" PRId64, whole) : NULL;
+        if (rest > 1 && lanes == LANES && may_mask(p))
+            write_masked_lanes(n, from, lane, base, rest);
+        else if (rest > 0)
+            write_lane_loop(n, from, lane, base, rest);
         return;
     }
     /* The tail cannot be walked as one loop: number its elements. */
