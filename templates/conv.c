@@ -19,6 +19,7 @@
 #include "registers.h"
 #include "template.h"
 #include "window_line.h"
+#include "window_lines.h"
 #include "window_sums.h"
 #include "window_tile.h"
 
@@ -35,6 +36,7 @@ enum HOLE {
     XD = 1, XH = 6, XW = 7, /* conv_grad_input: dx */
     TD = 1, TH = 1, TW = 1, /* its strides */
     LOW_D = 0, LOW_H = 0, LOW_W = 0, /* element of dx where window 0 of phase 0 lies, 0 or less */
+    LINES = 1, /* the image holds lines as they are, stride 1, none of them cut off */
     FLAT_STEP = 64, /* windows of the long line, a multiple of 32 */
     SLACK = 32, /* elements behind the image that vectors may read */
     PACKED = 8, /* conv_grad_weight: ROWS rounded up to 4 */
@@ -112,12 +114,22 @@ static inline void fill_phases(T *restrict to, const T *restrict from, const int
     }
 }
 
+/* One channel. Where lines are what they are, the zeros around them are there already. */
+static inline void fill_channel(T *restrict image, const T *restrict from)
+{
+    if (LINES) {
+        for (int z = 0; z < D; z++)
+            copy_lines(H, W, QW - W, image + ((z + PAD_D) * QH + PAD_H) * QW + PAD_W, QW, from + z * (H * W), W);
+    } else {
+        for (int p = 0; p < PD * PH; p++)
+            fill_phases(image + p * (PW * QD * QH * QW), from, p / PH, p % PH);
+    }
+}
+
 static inline void fill_image(T *restrict image, const T *restrict from)
 {
-    for (int k = 0; k < CHANNELS; k++) {
-        for (int p = 0; p < PD * PH; p++)
-            fill_phases(image + (k * (PD * PH) + p) * (PW * QD * QH * QW), from + k * (D * H * W), p / PH, p % PH);
-    }
+    for (int k = 0; k < CHANNELS; k++)
+        fill_channel(image + k * (PD * PH * PW * QD * QH * QW), from + k * (D * H * W));
 }
 
 static inline void compute_x(T *restrict to, const int n, const int k)
@@ -134,13 +146,16 @@ static inline void compute_dy(T *restrict to, const int n, const int k, const in
         dy_into(n, k, i, to);
 }
 
-/* The image of x, of the planes from `first` on, which are computed one after the other. */
+/* The image of x, of the planes from `first` on, which are computed one after the other; in place where a plane is one line. */
 static inline void fill_computed_x(T *restrict image, T *restrict plane, const int n, const int first)
 {
     for (int k = 0; k < CHANNELS; k++) {
-        compute_x(plane, n, first + k);
-        for (int p = 0; p < PD * PH; p++)
-            fill_phases(image + (k * (PD * PH) + p) * (PW * QD * QH * QW), plane, p / PH, p % PH);
+        if (LINES && D * H == 1 && QD * QH == 1) {
+            compute_x(image + k * QW + PAD_W, n, first + k);
+        } else {
+            compute_x(plane, n, first + k);
+            fill_channel(image + k * (PD * PH * PW * QD * QH * QW), plane);
+        }
     }
 }
 
@@ -148,9 +163,20 @@ static inline void fill_computed_x(T *restrict image, T *restrict plane, const i
 static inline void fill_computed_dy(T *restrict image, T *restrict plane, const int n, const int first)
 {
     for (int k = 0; k < CHANNELS; k++) {
-        compute_dy(plane, n, first + k, D * H * W);
-        fill_phases(image + k * (QD * QH * QW), plane, 0, 0);
+        if (LINES && D * H == 1 && QD * QH == 1) {
+            compute_dy(image + k * QW + PAD_W, n, first + k, W);
+        } else {
+            compute_dy(plane, n, first + k, D * H * W);
+            fill_channel(image + k * (QD * QH * QW), plane);
+        }
     }
+}
+
+/* Before the first image: the zeros around lines, and those behind all. */
+static inline void zero_image(T *restrict image)
+{
+    for (int i = LINES ? 0 : CHANNELS * PD * PH * PW * QD * QH * QW; i < CHANNELS * PD * PH * PW * QD * QH * QW + SLACK; i++)
+        image[i] = (T)0;
 }
 
 static inline void zero_slack(T *restrict to)
@@ -229,15 +255,25 @@ static STEPC_INLINE void finish_lines(const int rows, const int taps_count, cons
 
 /* ---- conv ----------------------------------------------------------------------------------------------------------- */
 
-static STEPC_INLINE void finish_row(const int n, const int o, const T *restrict flat)
+/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
+static STEPC_INLINE void finish_row(const int n, const int o, const T *restrict flat, T *restrict plane)
 {
-    for (int z = 0; z < OD; z++) {
-        for (int y = 0; y < OH; y++) {
+    if (OW % 16 == 0 || OD * OH == 1) {
+        for (int l = 0; l < OD * OH; l++) {
             STEPC_LANE_LOOP
             for (int x = 0; x < OW; x++) {
-                const T v = flat[(z * QH + y) * QW + x];
-                finish(n, o, (z * OH + y) * OW + x, v);
+                const T v = flat[(l / OH * QH + l % OH) * QW + x];
+                finish(n, o, l * OW + x, v);
             }
+        }
+        (void)plane;
+    } else {
+        for (int z = 0; z < OD; z++)
+            copy_lines(OH, OW, 0, plane + z * (OH * OW), OW, flat + z * (QH * QW), QW);
+        STEPC_LANE_LOOP
+        for (int p = 0; p < OD * OH * OW; p++) {
+            const T v = plane[p];
+            finish(n, o, p, v);
         }
     }
 }
@@ -254,13 +290,13 @@ static STEPC_INLINE void conv_rows(const int rows, const int n, const int o, T *
     else
         windows(rows, TAPS, flat, FLAT_STEP, weights + o * (CHANNELS * TAPS), CHANNELS * TAPS, TAPS, 1, image, at);
     for (int i = 0; i < rows; i++)
-        finish_row(n, o + i, flat + i * FLAT_STEP);
+        finish_row(n, o + i, flat + i * FLAT_STEP, flat + rows * FLAT_STEP);
 }
 
 KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
 {
     T *const flat = scratch + (CHANNELS * PD * PH * PW * QD * QH * QW + SLACK);
-    zero_slack(scratch + CHANNELS * PD * PH * PW * QD * QH * QW);
+    zero_image(scratch);
     for (int n = 0; n < N; n++) {
         for (int g = 0; g < G; g++) {
             if (WITH_X)
@@ -325,6 +361,16 @@ static inline int window_of(const int x, const int low, const int size, const in
 static STEPC_INLINE void finish_channel(const int n, const int channel, const T *restrict flat, T *restrict line)
 {
     const int width = WHOLE_VECTORS(ROWS, OW) ? OW : QW, height = WHOLE_VECTORS(ROWS, OW) ? OH : QH;
+    if (TD * TH * TW == 1 && XW % 16 > 0 && XD * XH > 1) {
+        for (int z = 0; z < XD; z++)
+            copy_lines(XH, XW, 0, line + z * (XH * XW), XW, flat + z * (QH * QW), QW);
+        STEPC_LANE_LOOP
+        for (int i = 0; i < XD * XH * XW; i++) {
+            const T v = line[i];
+            finish(n, channel, i, v);
+        }
+        return;
+    }
     for (int z = 0; z < XD; z++) {
         for (int y = 0; y < XH; y++) {
             const T *const phases = flat + ((z - LOW_D) % TD * TH + (y - LOW_H) % TH) * (TW * FLAT_STEP) +
@@ -402,7 +448,7 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
 {
     T *const packed = scratch + (CHANNELS * QD * QH * QW + SLACK);
     T *const flat = packed + CHANNELS * TAPS * ((ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS));
-    zero_slack(scratch + CHANNELS * QD * QH * QW);
+    zero_image(scratch);
     for (int g = 0; g < G; g++) {
         pack_weights(packed, w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
         for (int n = 0; n < N; n++) {
@@ -474,6 +520,7 @@ KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, c
 {
     T *const transposed = scratch + (CHANNELS * PD * PH * PW * QD * QH * QW + SLACK);
     T *const total = transposed + (OD * OH * OW * PACKED + SLACK);
+    zero_image(scratch);
     zero_slack(transposed + OD * OH * OW * PACKED);
     for (int g = 0; g < G; g++) {
         for (int i = 0; i < CHANNELS * TAPS * PACKED; i++)

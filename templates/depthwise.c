@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Convolutions of each channel with a window of its own, and the gradient of their windows, for one to three spatial axes, any
- * strides and dilations. Channels are taken a vector at a time: their planes are transposed, so that a pixel's channels are
- * neighbours, and put into an image that is laid out as in conv.c.
+/* The gradient of windows where each channel has one of its own, for one to three spatial axes, any strides and dilations. The order
+ * of its sums leaves no axis for vectors but the channels: a vector of them at a time, planes are transposed, so that a pixel's
+ * channels are neighbours, and put into an image that is laid out as in conv.c.
  *
- *   depthwise              finish(n, g, p, sum); also the gradient of the input at stride 1, which is the same with other distances
  *   depthwise_grad_weight  finish_weight(g, t, sum)
  *
  * Operands may also be computed on the way in (WITH_X, WITH_DY): then their planes pass through `scratch + PLANE`.
@@ -38,11 +37,7 @@ static inline void HOLE dy_into(int n, int g, int i, T *to)
     to[i] = sample[(n * G + g) * (D * H * W) + i];
 }
 
-static T out[N * G * D * H * W]; /* sample */
-static inline void HOLE finish(int n, int g, int p, T sum)
-{
-    out[(n * G + g) * (OD * OH * OW) + p] = sum;
-}
+static T out[G * TAPS]; /* sample */
 static inline void HOLE finish_weight(int g, int t, T sum)
 {
     out[g * TAPS + t] = sum;
@@ -101,60 +96,6 @@ static STEPC_INLINE void fill_image(T *restrict image, T *restrict planes, const
             if (a >= 0 && a / SD < QD && a % SD < PD && b >= 0 && b / SH < QH && b % SH < PH)
                 fill_columns(image + ((a % SD * PH + b % SH) * (PW * QD * QH * QW) + (a / SD * QH + b / SH) * QW) * WINDOW_LANES,
                              planes + (z * H + y) * (W * WINDOW_LANES));
-        }
-    }
-}
-
-/* ---- depthwise ------------------------------------------------------------------------------------------------------ */
-
-static STEPC_INLINE void pack_windows(T *restrict to, const T *restrict w, const int channels)
-{
-    for (int t = 0; t < TAPS; t++) {
-        for (int l = 0; l < WINDOW_LANES; l++)
-            to[t * WINDOW_LANES + l] = l < channels ? w[l * TAPS + t] : (T)0;
-    }
-}
-
-static STEPC_INLINE void line_of_windows(T *restrict to, const T *restrict w, const T *restrict image, const int32_t *restrict at)
-{
-    for (int x = 0; x < OW / PART_PIXELS(OW) * PART_PIXELS(OW); x += PART_PIXELS(OW))
-        channel_windows(PART_PIXELS(OW), TAPS, to + x * WINDOW_LANES, w, image + x * WINDOW_LANES, at);
-    if (OW % PART_PIXELS(OW) > 0) {
-        const int x = OW / PART_PIXELS(OW) * PART_PIXELS(OW);
-        channel_windows(OW % PART_PIXELS(OW), TAPS, to + x * WINDOW_LANES, w, image + x * WINDOW_LANES, at);
-    }
-}
-
-static STEPC_INLINE void finish_plane(const int n, const int g, const T *restrict plane)
-{
-    STEPC_LANE_LOOP
-    for (int p = 0; p < OD * OH * OW; p++) {
-        const T v = plane[p];
-        finish(n, g, p, v);
-    }
-}
-
-KERNEL static void depthwise(const T *restrict x, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
-{
-    T *const planes = scratch + PD * PH * PW * QD * QH * QW * WINDOW_LANES;
-    T *const computed = planes + D * H * W * WINDOW_LANES;
-    T *const back = computed + OD * OH * OW * WINDOW_LANES;
-    T *const packed = back + (OD * OH * OW + 3) / 4 * 4 * WINDOW_LANES;
-    zero_image(scratch);
-    for (int g = 0; g < G; g += WINDOW_LANES) {
-        pack_windows(packed, w + g * TAPS, channels_from(g));
-        for (int n = 0; n < N; n++) {
-            if (WITH_X) {
-                compute_planes_of_x(scratch + PLANE, n, g);
-                fill_image(scratch, planes, scratch + PLANE, channels_from(g));
-            } else {
-                fill_image(scratch, planes, x + (n * G + g) * (D * H * W), channels_from(g));
-            }
-            for (int y = 0; y < OD * OH; y++)
-                line_of_windows(computed + y * (OW * WINDOW_LANES), packed, scratch + (y / OH * QH + y % OH) * (QW * WINDOW_LANES), taps);
-            pack_transposed(back, (OD * OH * OW + 3) / 4 * 4, computed, WINDOW_LANES, OD * OH * OW, WINDOW_LANES);
-            for (int l = 0; l < channels_from(g); l++)
-                finish_plane(n, g + l, back + l * ((OD * OH * OW + 3) / 4 * 4));
         }
     }
 }

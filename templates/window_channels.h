@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Windows whose vectors run across channels, for depthwise convolutions: element (position, channel) of an image is at position *
- * WINDOW_LANES + channel. Three forms, each of which adds an element's terms in index order. Embedded whole into emitted code; for
- * double as tile.h. */
+/* Sums over windows whose vectors run across channels, for the gradient of depthwise convolutions: element (position, channel) of an
+ * image is at position * WINDOW_LANES + channel. Three forms, each of which adds an element's terms in index order. Embedded whole into
+ * emitted code; for double as tile.h. */
 #ifndef STEPC_TEMPLATE_WINDOW_CHANNELS_H
 #define STEPC_TEMPLATE_WINDOW_CHANNELS_H
 
@@ -9,28 +9,7 @@
 
 #if STEPC_FORM == 2
 
-#define CHANNEL_PIXELS 8 /* neighbouring windows computed together */
 #define CHANNEL_TAPS 12  /* positions of the window summed together */
-
-/* to[pixels, lane] = the sum over t of w[t, lane] * image[at[t] + pixel, lane] */
-static STEPC_INLINE void channel_windows(const int pixels, const int taps, float *restrict to, const float *restrict w,
-                                         const float *restrict image, const int32_t *restrict at)
-{
-    window_vec acc[CHANNEL_PIXELS];
-    STEPC_UNROLL
-    for (int i = 0; i < pixels; i++)
-        acc[i] = (window_vec){0};
-    for (int t = 0; t < taps; t++) {
-        const float *const b = image + at[t] * WINDOW_LANES;
-        const window_vec s = *(const window_vec_at *)(w + t * WINDOW_LANES);
-        STEPC_UNROLL
-        for (int i = 0; i < pixels; i++)
-            acc[i] += s * *(const window_vec_at *)(b + i * WINDOW_LANES);
-    }
-    STEPC_UNROLL
-    for (int i = 0; i < pixels; i++)
-        *(window_vec_at *)(to + i * WINDOW_LANES) = acc[i];
-}
 
 /* total[taps, lane] += the sum over planes, lines and columns p of dy[p, lane] * image[at[t] + p, lane] */
 static STEPC_INLINE void channel_sums(const int taps, const int planes, const int lines, const int columns, float *restrict total,
@@ -61,21 +40,7 @@ static STEPC_INLINE void channel_sums(const int taps, const int planes, const in
 
 #elif STEPC_FORM == 1
 
-#define CHANNEL_PIXELS 1
 #define CHANNEL_TAPS 4
-
-static STEPC_INLINE void channel_windows(const int pixels, const int taps, float *restrict to, const float *restrict w,
-                                         const float *restrict image, const int32_t *restrict at)
-{
-    float sum[WINDOW_LANES] = {0};
-    (void)pixels;
-    for (int t = 0; t < taps; t++) {
-        const float *const b = image + at[t] * WINDOW_LANES, *const s = w + t * WINDOW_LANES;
-        for (int l = 0; l < WINDOW_LANES; l++)
-            sum[l] += s[l] * b[l];
-    }
-    memcpy(to, sum, sizeof sum);
-}
 
 /* Positions that do not exist repeat the first one. */
 static STEPC_INLINE void channel_sums(const int taps, const int planes, const int lines, const int columns,
@@ -111,33 +76,7 @@ static STEPC_INLINE void channel_sums(const int taps, const int planes, const in
 
 #else
 
-#define CHANNEL_PIXELS 2
 #define CHANNEL_TAPS 4
-
-/* A second pixel that does not exist repeats the first. */
-static STEPC_KERNEL void channel_windows(const int pixels, const int taps, float *restrict to, const float *restrict w,
-                                         const float *restrict image, const int32_t *restrict at)
-{
-    const int second = (pixels - 1) * WINDOW_LANES;
-    float c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
-    for (int t = 0; t < taps; t++) {
-        const float *b = image + at[t] * WINDOW_LANES;
-        const float w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
-        c00 += w0 * b[0];
-        c01 += w1 * b[1];
-        c02 += w2 * b[2];
-        c03 += w3 * b[3];
-        b += second;
-        c10 += w0 * b[0];
-        c11 += w1 * b[1];
-        c12 += w2 * b[2];
-        c13 += w3 * b[3];
-        w += WINDOW_LANES;
-    }
-    to[0] = c00, to[1] = c01, to[2] = c02, to[3] = c03;
-    to += second;
-    to[0] = c10, to[1] = c11, to[2] = c12, to[3] = c13;
-}
 
 /* Positions that do not exist repeat the first one. */
 static STEPC_KERNEL void channel_sums(const int taps, const int planes, const int lines, const int columns,
@@ -182,9 +121,5 @@ static STEPC_KERNEL void channel_sums(const int taps, const int planes, const in
 }
 
 #endif
-
-/* Windows of a line when it is cut into equal parts. */
-#define LINE_PARTS(columns) (((columns) + CHANNEL_PIXELS - 1) / CHANNEL_PIXELS)
-#define PART_PIXELS(columns) (((columns) + LINE_PARTS(columns) - 1) / LINE_PARTS(columns))
 
 #endif

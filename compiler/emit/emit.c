@@ -60,6 +60,10 @@ void section_preamble(struct emission *e)
         write_line(c, "#if defined(__AVX512F__) && defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)");
         write_line(c, "#pragma GCC target(\"prefer-vector-width=512\")");
         write_line(c, "#endif");
+        /* with -O2, too, GCC makes vectors of loops that leave a rest */
+        write_line(c, "#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)");
+        write_line(c, "#pragma GCC optimize(\"vect-cost-model=dynamic\")");
+        write_line(c, "#endif");
     }
     if (e->options->reproducible) {
         write_blank(c);

@@ -300,7 +300,7 @@ static bool reads_other_parts(const struct fusion *f, const struct kernel *p, co
 static bool merge(struct fusion *f, struct kernel *p, struct part *part, size_t store, struct kernel *c)
 {
     struct match m = {.arena = f->arena, .to = part, .store = part->stores.data[store]};
-    if (c == p || !fuse_is_map(c) || reads_other_parts(f, p, part, c) || !fits(&m, p, c))
+    if (c == p || !fuse_is_map(c) || (fuse_keeps(f, p) && !fuse_keeps(f, c)) || reads_other_parts(f, p, part, c) || !fits(&m, p, c))
         return false;
     const enum fuse_place place = fuse_place(f, p, c);
     if (place == FUSE_NOWHERE)

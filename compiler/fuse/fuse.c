@@ -101,6 +101,30 @@ static bool list_clear(const struct fusion *f, const buffer_list *list, bool aga
     return true;
 }
 
+bool fuse_keeps(const struct fusion *f, const struct kernel *k)
+{
+    for (size_t p = 0; p < k->parts.count; p++)
+        for (size_t s = 0; s < k->parts.data[p].stores.count; s++) {
+            const struct buffer *b = k->parts.data[p].stores.data[s].to.buffer;
+            if (b->kind == BUFFER_VARIABLE || fuse_buffer(f, b)->kept)
+                return true;
+        }
+    return false;
+}
+
+static void mark_kept(struct fusion *f)
+{
+    for (size_t i = f->l->kernels.count; i-- > 0;) {
+        struct arena scratch = {0};
+        buffer_list reads = {0};
+        if (fuse_keeps(f, f->l->kernels.data[i]))
+            kernel_reads(&scratch, f->l->kernels.data[i], &reads);
+        for (size_t b = 0; b < reads.count; b++)
+            fuse_buffer(f, reads.data[b])->kept = true;
+        arena_free(&scratch);
+    }
+}
+
 /* ORDER CHECKS: plan/schedule.c runs them before the first write to the state, if nothing here makes that impossible. */
 static void mark_checked(struct fusion *f)
 {
@@ -274,6 +298,7 @@ void fuse_entry(struct lowered *l)
         fuse_remember(&f, l->kernels.data[i]);
     }
     mark_checked(&f);
+    mark_kept(&f);
     static const fuse_rule rules[] = {fuse_siblings,        fuse_inline,   fuse_epilogue, fuse_row_sums,
                                       fuse_inline_operands, fuse_epilogue, fuse_rows,     write_output_directly};
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)

@@ -7,6 +7,7 @@
 struct fuse_buffer {
     VEC(struct kernel *) writers, readers; /* living kernels, each once */
     bool checked; /* some check depends on it */
+    bool kept;    /* some variable depends on it: it is computed whatever outputs are wanted */
 };
 
 struct fusion {
@@ -27,6 +28,9 @@ void fuse_take_place(struct fusion *f, struct kernel *k, struct kernel *at);
 /* A loop nest that maps: one part, no reduction, no checks, not a template. */
 bool fuse_is_map(const struct kernel *k);
 bool fuse_reads(const struct fusion *f, const struct kernel *k, const struct buffer *b);
+
+/* Does it compute what some variable depends on? Else a caller that wants no outputs does without it. */
+bool fuse_keeps(const struct fusion *f, const struct kernel *k);
 
 /* c can run as late as p or p as early as... Where may a kernel made of p (earlier) and c (later) stand? At p's place: all that c
  * reads is written before p, and nobody between them reads what c overwrites. At c's place: nobody between them reads what p

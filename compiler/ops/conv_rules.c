@@ -6,6 +6,7 @@
 
 #define SLACK 32      /* elements that a vector may read behind its operand: two of 16 */
 #define FLAT_UNIT 32  /* windows that a tile computes at a time, at most */
+#define LINE_OVER 4   /* elements that a copied line may be too long */
 #define ROWS_MOST 8   /* rows of a tile, at most */
 #define IMAGE_MOST 32768 /* elements of an image that stays near */
 #define LANES_MOST 16 /* channels of a vector, at most */
@@ -24,8 +25,18 @@ struct image_axis {
     int64_t windows;
 };
 
+/* Do lines stand in the image as they are, with zeros around them? */
+static bool holds_lines(const struct image_axis *a)
+{
+    for (int i = 0; i < WINDOW_AXES; i++)
+        if (a[i].stride != 1 || a[i].phases != 1 || a[i].pad < 0 || a[i].pad + a[i].size > a[i].length)
+            return false;
+    return true;
+}
+
 static void bind_image(struct lower_ctx *c, const struct image_axis *a)
 {
+    lower_template_int(c, "LINES", holds_lines(a));
     for (int i = 0; i < WINDOW_AXES; i++) {
         bind_axis(c, "", i, "", a[i].size);
         bind_axis(c, "S", i, "", a[i].stride);
@@ -152,7 +163,7 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
     bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), 1);
     bind_operand(c, "w", w);
     bind_table(c, distances_in_x(c->arena, &v->window, a), window_size(&v->window));
-    bind_scratch(c, v->c * image_channel(a) + slack + flat_rows(v->o) * flat_step(a));
+    bind_scratch(c, v->c * image_channel(a) + slack + flat_rows(v->o) * flat_step(a) + window_out_count(&v->window) + LINE_OVER);
 }
 
 static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy, int x)
@@ -235,7 +246,7 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
     bind_table(c, table, count);
     const int64_t phases = v->window.axis[0].stride * v->window.axis[1].stride * v->window.axis[2].stride;
-    const int64_t line = a[2].windows * v->window.axis[2].stride;
+    const int64_t line = phases > 1 ? a[2].windows * v->window.axis[2].stride : window_in_count(&v->window) + LINE_OVER;
     bind_scratch(c, v->o * image_channel(a) + slack + v->o * (v->c + ROWS_MOST - 1) * window_size(&v->window) +
                         flat_rows(v->c) * phases * flat_step(a) + line);
 }
@@ -255,44 +266,6 @@ static void lower_channels(struct lower_ctx *c, const char *tmpl, const struct c
     lower_template_int(c, "TAPS", window_size(&v->window));
     bind_image(c, a);
     bind_table(c, at, window_size(&v->window));
-}
-
-static void lower_depthwise(struct lower_ctx *c, const struct conv *v, const struct image_axis *a, const int64_t *at, int image, int w)
-{
-    const int64_t in = a[0].size * a[1].size * a[2].size, out = a[0].windows * a[1].windows * a[2].windows;
-    lower_channels(c, "depthwise", v, a, at);
-    bind_planes(c, "x", image, v->n, v->groups, in, LANES_MOST);
-    bind_operand(c, "w", w);
-    bind_scratch(c, (image_channel(a) + in + out + (out + 3) / 4 * 4 + window_size(&v->window)) * LANES_MOST);
-}
-
-/* Vectors across channels pay for two transpositions: where lines are shorter than a vector, or where no vector could run along them. */
-static bool lower_depthwise_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
-{
-    struct image_axis a[WINDOW_AXES];
-    for (int i = 0; i < WINDOW_AXES; i++)
-        a[i] = axis_of_x(&v->window.axis[i]);
-    if (!is_depthwise(v) || a[2].windows >= LANES_MOST)
-        return false;
-    lower_depthwise(c, v, a, distances_in_x(c->arena, &v->window, a), x, w);
-    return true;
-}
-
-/* At stride 1 dx is a convolution of dy. */
-static bool lower_depthwise_input_grad(struct lower_ctx *c, const struct conv *v, int dy, int w)
-{
-    struct image_axis a[WINDOW_AXES];
-    int64_t *at;
-    bool single = true;
-    for (int i = 0; i < WINDOW_AXES; i++) {
-        single &= v->window.axis[i].stride == 1;
-        a[i] = axis_of_dy(&v->window.axis[i]);
-    }
-    if (!is_depthwise(v) || !single || a[2].windows >= LANES_MOST)
-        return false;
-    table_for_dy(c->arena, &v->window, a, &at);
-    lower_depthwise(c, v, a, at, dy, w);
-    return true;
 }
 
 static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *v, int dy, int x)
@@ -409,11 +382,9 @@ bool conv_lower(struct lower_ctx *c, const struct conv *v, enum conv_role result
     lower_contiguous(c, second);
     lower_kernel(c, NULL);
     if (result == CONV_Y) {
-        if (!lower_depthwise_forward(c, v, first, second))
-            lower_forward(c, v, first, second);
+        lower_forward(c, v, first, second);
     } else if (result == CONV_X) {
-        if (!lower_depthwise_input_grad(c, v, first, second))
-            lower_input_grad(c, v, first, second);
+        lower_input_grad(c, v, first, second);
     } else if (!lower_depthwise_weight_grad(c, v, first, second)) {
         lower_weight_grad(c, v, first, second);
     }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: 0BSD */
+/* Lines of images and of results, which may be shorter than vectors: copied where they lie closer together or further apart. Embedded
+ * whole into emitted code; for double as tile.h. */
+#ifndef STEPC_TEMPLATE_WINDOW_LINES_H
+#define STEPC_TEMPLATE_WINDOW_LINES_H
+
+#include "pack.h"
+#include "window_lanes.h"
+
+/* to[columns] = from[columns] */
+static STEPC_INLINE void copy_line(const int columns, float *restrict to, const float *restrict from)
+{
+    int x = 0;
+#if STEPC_FORM == 2
+    for (; x + WINDOW_LANES <= columns; x += WINDOW_LANES)
+        *(window_vec_at *)(to + x) = *(const window_vec_at *)(from + x);
+    STEPC_UNROLL
+    for (; x + 4 <= columns; x += 4)
+        *(quad_at *)(to + x) = *(const quad_at *)(from + x);
+#endif
+    for (; x < columns; x++)
+        to[x] = from[x];
+}
+
+/* to[l * to_step + x] = from[l * from_step + x]; `gap` zeros behind each line. Lines come one after the other, so that all but the last
+ * are written in whole vectors, too far: what is destroyed are zeros, or belongs to the next line. */
+static STEPC_INLINE void copy_lines(const int lines, const int columns, const int gap, float *restrict to, const int to_step,
+                                    const float *restrict from, const int from_step)
+{
+    for (int l = 0; l < lines - 1; l++) {
+        copy_line(STEPC_FORM == 2 ? (columns + 3) / 4 * 4 : columns, to + l * to_step, from + l * from_step);
+        for (int x = columns; x < columns + gap && x < (columns + 3) / 4 * 4; x++)
+            to[l * to_step + x] = 0;
+    }
+    copy_line(columns, to + (lines - 1) * to_step, from + (lines - 1) * from_step);
+}
+
+#endif
