@@ -41,9 +41,16 @@ enum HOLE {
     SLACK = 32, /* elements behind the image that vectors may read */
     PACKED = 8, /* conv_grad_weight: ROWS rounded up to 4 */
     PLANE = 4096, /* where in scratch planes are computed: behind everything else */
+    SHARES = 1, /* the results are cut into so many: by images, weights by rows of sums */
     WITH_X = 0, WITH_DY = 0 /* x, dy are computed */
 };
 typedef float T HOLE;
+
+static int share_of_sample;
+static inline int HOLE share(void) /* which of them to compute */
+{
+    return share_of_sample;
+}
 
 static const T sample[N * G * CHANNELS * D * H * W];
 static inline void HOLE x_into(int n, int k, int i, T *to) /* element i of plane k of image n */
@@ -114,7 +121,7 @@ static inline void fill_phases(T *restrict to, const T *restrict from, const int
     }
 }
 
-/* One channel. Where lines are what they are, the zeros around them are there already. */
+/* One channel. Where lines are as they are, the zeros around them are there already. */
 static inline void fill_channel(T *restrict image, const T *restrict from)
 {
     if (LINES) {
@@ -126,9 +133,9 @@ static inline void fill_channel(T *restrict image, const T *restrict from)
     }
 }
 
-static inline void fill_image(T *restrict image, const T *restrict from)
+static inline void fill_image(T *restrict image, const T *restrict from, const int first, const int end)
 {
-    for (int k = 0; k < CHANNELS; k++)
+    for (int k = first; k < end; k++)
         fill_channel(image + k * (PD * PH * PW * QD * QH * QW), from + k * (D * H * W));
 }
 
@@ -146,27 +153,27 @@ static inline void compute_dy(T *restrict to, const int n, const int k, const in
         dy_into(n, k, i, to);
 }
 
-/* The image of x, of the planes from `first` on, which are computed one after the other; in place where a plane is one line. */
-static inline void fill_computed_x(T *restrict image, T *restrict plane, const int n, const int first)
+/* The image of x, of the channels first .. end - 1 of group g, which are computed one after the other; in place where a plane is one line. */
+static inline void fill_computed_x(T *restrict image, T *restrict plane, const int n, const int g, const int first, const int end)
 {
-    for (int k = 0; k < CHANNELS; k++) {
+    for (int k = first; k < end; k++) {
         if (LINES && D * H == 1 && QD * QH == 1) {
-            compute_x(image + k * QW + PAD_W, n, first + k);
+            compute_x(image + k * QW + PAD_W, n, g * CHANNELS + k);
         } else {
-            compute_x(plane, n, first + k);
+            compute_x(plane, n, g * CHANNELS + k);
             fill_channel(image + k * (PD * PH * PW * QD * QH * QW), plane);
         }
     }
 }
 
 /* The same of dy. */
-static inline void fill_computed_dy(T *restrict image, T *restrict plane, const int n, const int first)
+static inline void fill_computed_dy(T *restrict image, T *restrict plane, const int n, const int g, const int first, const int end)
 {
-    for (int k = 0; k < CHANNELS; k++) {
+    for (int k = first; k < end; k++) {
         if (LINES && D * H == 1 && QD * QH == 1) {
-            compute_dy(image + k * QW + PAD_W, n, first + k, W);
+            compute_dy(image + k * QW + PAD_W, n, g * CHANNELS + k, W);
         } else {
-            compute_dy(plane, n, first + k, D * H * W);
+            compute_dy(plane, n, g * CHANNELS + k, D * H * W);
             fill_channel(image + k * (QD * QH * QW), plane);
         }
     }
@@ -297,12 +304,12 @@ KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t 
 {
     T *const flat = scratch + (CHANNELS * PD * PH * PW * QD * QH * QW + SLACK);
     zero_image(scratch);
-    for (int n = 0; n < N; n++) {
+    for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
         for (int g = 0; g < G; g++) {
             if (WITH_X)
-                fill_computed_x(scratch, scratch + PLANE, n, g * CHANNELS);
+                fill_computed_x(scratch, scratch + PLANE, n, g, 0, CHANNELS);
             else
-                fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W));
+                fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
             for (int o = 0; o < ROWS - WINDOW_LAST_ROWS(ROWS); o += WINDOW_ROWS(ROWS))
                 conv_rows(WINDOW_ROWS(ROWS), n, g * ROWS + o, flat, w, scratch, taps);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
@@ -415,16 +422,16 @@ static STEPC_INLINE void vectors_of_lines(const int rows, const int count, T *re
 static STEPC_INLINE void phase_windows(const int rows, const int count, T *restrict flat, const T *restrict packed,
                                        const T *restrict image, const int32_t *restrict at)
 {
-    if (ROWS == 1)
-        (void)rows;
-    if (ROWS == 1)
+    if (ROWS == 1) {
         windows_of_one(count, flat, packed, TAPS, 1, image, at);
-    else if (count == 0)
+        (void)rows;
+    } else if (count == 0) {
         zero_phase(rows, flat);
-    else if (WHOLE_VECTORS(ROWS, OW))
+    } else if (WHOLE_VECTORS(ROWS, OW)) {
         vectors_of_lines(rows, count, flat, packed, image, at);
-    else
+    } else {
         windows(rows, count, flat, TD * TH * TW * FLAT_STEP, packed, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), image, at);
+    }
 }
 
 static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int channel, T *restrict flat, const T *restrict packed,
@@ -451,11 +458,11 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
     zero_image(scratch);
     for (int g = 0; g < G; g++) {
         pack_weights(packed, w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
-        for (int n = 0; n < N; n++) {
+        for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
             if (WITH_DY)
-                fill_computed_dy(scratch, scratch + PLANE, n, g * CHANNELS);
+                fill_computed_dy(scratch, scratch + PLANE, n, g, 0, CHANNELS);
             else
-                fill_image(scratch, dy + (n * G + g) * (CHANNELS * D * H * W));
+                fill_image(scratch, dy + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
             for (int c = 0; c < ROWS - WINDOW_LAST_ROWS(ROWS); c += WINDOW_ROWS(ROWS))
                 grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, packed + c * (CHANNELS * TAPS), scratch, taps);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
@@ -492,13 +499,26 @@ static STEPC_INLINE void grad_weight_rows(const int rows, const int k, T *restri
                  total + k * PACKED + ROWS / WINDOW_COLUMNS * WINDOW_COLUMNS, image, offset, dy + ROWS / WINDOW_COLUMNS * WINDOW_COLUMNS);
 }
 
+/* The rows of sums that a share computes: whole tiles of `rows`, and for the last one what is left. */
+static inline int first_row(const int rows)
+{
+    return share() * (CHANNELS * TAPS / rows) / SHARES * rows;
+}
+
+static inline int end_row(const int rows)
+{
+    return share() + 1 < SHARES ? (share() + 1) * (CHANNELS * TAPS / rows) / SHARES * rows : CHANNELS * TAPS;
+}
+
 static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict taps, const T *restrict dy)
 {
     const int rows = SUMS_ROWS(CHANNELS * TAPS, ROWS), rest = CHANNELS * TAPS % rows;
-    for (int k = 0; k < CHANNELS * TAPS - rest; k += rows)
+    const int end = SHARES > 1 ? end_row(SUMS_ROWS(CHANNELS * TAPS, ROWS)) : CHANNELS * TAPS;
+    int k = SHARES > 1 ? first_row(SUMS_ROWS(CHANNELS * TAPS, ROWS)) : 0;
+    for (; k + rows <= end; k += rows)
         grad_weight_rows(rows, k, total, image, taps, dy);
-    if (rest > 0)
-        grad_weight_rows(rest, CHANNELS * TAPS - rest, total, image, taps, dy);
+    if (rest > 0 && k < end)
+        grad_weight_rows(rest, k, total, image, taps, dy);
 }
 
 static STEPC_INLINE void transpose_computed(T *restrict to, T *restrict planes, const int n, const int first)
@@ -510,7 +530,7 @@ static STEPC_INLINE void transpose_computed(T *restrict to, T *restrict planes, 
 
 static STEPC_INLINE void finish_weights(const int o, const T *restrict total)
 {
-    for (int k = 0; k < CHANNELS * TAPS; k++) {
+    for (int k = SHARES > 1 ? first_row(SUMS_ROWS(CHANNELS * TAPS, ROWS)) : 0; k < (SHARES > 1 ? end_row(SUMS_ROWS(CHANNELS * TAPS, ROWS)) : CHANNELS * TAPS); k++) {
         const T v = total[k * PACKED];
         finish_weight(o, k, v);
     }
@@ -520,6 +540,8 @@ KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, c
 {
     T *const transposed = scratch + (CHANNELS * PD * PH * PW * QD * QH * QW + SLACK);
     T *const total = transposed + (OD * OH * OW * PACKED + SLACK);
+    const int first = SHARES > 1 ? first_row(SUMS_ROWS(CHANNELS * TAPS, ROWS)) / TAPS : 0;
+    const int end = SHARES > 1 ? (end_row(SUMS_ROWS(CHANNELS * TAPS, ROWS)) + TAPS - 1) / TAPS : CHANNELS;
     zero_image(scratch);
     zero_slack(transposed + OD * OH * OW * PACKED);
     for (int g = 0; g < G; g++) {
@@ -527,9 +549,9 @@ KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, c
             total[i] = (T)0;
         for (int n = 0; n < N; n++) {
             if (WITH_X)
-                fill_computed_x(scratch, scratch + PLANE, n, g * CHANNELS);
+                fill_computed_x(scratch, scratch + PLANE, n, g, first, end);
             else
-                fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W));
+                fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W), first, end);
             if (WITH_DY)
                 transpose_computed(transposed, scratch + PLANE, n, g * ROWS);
             else

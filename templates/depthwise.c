@@ -23,9 +23,16 @@ enum HOLE {
     OD = 1, OH = 6, OW = 7, /* windows computed */
     TAPS = 9,
     PLANE = 4096, /* where in scratch planes are computed: behind everything else */
+    SHARES = 1, /* the results are cut into so many: by channels */
     WITH_X = 0, WITH_DY = 0 /* x, dy are computed */
 };
 typedef float T HOLE;
+
+static int share_of_sample;
+static inline int HOLE share(void) /* which of them to compute */
+{
+    return share_of_sample;
+}
 
 static const T sample[N * G * D * H * W];
 static inline void HOLE x_into(int n, int g, int i, T *to) /* element i of plane g of image n */
@@ -140,7 +147,7 @@ KERNEL static void depthwise_grad_weight(const T *restrict dy, const T *restrict
     T *const transposed = planes + D * H * W * WINDOW_LANES;
     T *const total = transposed + OD * OH * OW * WINDOW_LANES;
     zero_image(scratch);
-    for (int g = 0; g < G; g += WINDOW_LANES) {
+    for (int g = SHARES > 1 ? share() * WINDOW_LANES : 0; g < G; g += SHARES > 1 ? SHARES * WINDOW_LANES : WINDOW_LANES) {
         for (int i = 0; i < TAPS * WINDOW_LANES; i++)
             total[i] = (T)0;
         for (int n = 0; n < N; n++) {

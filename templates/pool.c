@@ -23,10 +23,17 @@ enum HOLE {
     END_D = 1, END_H = 6, END_W = 7, /* what counts for an average ends here, */
     BEGIN_D = 0, BEGIN_H = 0, BEGIN_W = 0, /* and begins here: input, with or without padding */
     FLOATS = 1, /* is T a floating type? */
+    SHARES = 1, /* the results are cut into so many: by planes */
     COLUMN_MAJOR = 0, /* how elements are numbered */
     WITH_FINISH = 1, WITH_FINISH_INDEX = 1
 };
 typedef float T HOLE;
+
+static int share_of_sample;
+static inline int HOLE share(void) /* which of them to compute */
+{
+    return share_of_sample;
+}
 
 static T out[PLANES * D * H * W]; /* sample */
 static int64_t indices[PLANES * OD * OH * OW];
@@ -98,7 +105,7 @@ static inline int64_t number_of(const int plane, const int i)
 
 KERNEL static void max_pool(const T *restrict x)
 {
-    for (int p = 0; p < PLANES; p++) {
+    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         const T *const plane = x + p * (D * H * W);
         for (int o = 0; o < OD * OH * OW; o++) {
             const int i = find_maximum(plane, o);
@@ -122,7 +129,7 @@ static inline void zero_plane(T *restrict plane)
 
 KERNEL static void max_pool_grad(const T *restrict x, const T *restrict dy, T *restrict scratch)
 {
-    for (int p = 0; p < PLANES; p++) {
+    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         zero_plane(scratch);
         for (int o = 0; o < OD * OH * OW; o++)
             scratch[find_maximum(x + p * (D * H * W), o)] += dy[p * (OD * OH * OW) + o];
@@ -149,7 +156,7 @@ static STEPC_INLINE void apart_line(const int p, const int first, const T *restr
     STEPC_LANE_LOOP
     for (int o = 0; o < OW; o++) {
         T best = from[o * KW], chosen = (T)0, flows[KD * KH * KW];
-        const T share = (T)0 + flow[o];
+        const T from_above = (T)0 + flow[o];
         STEPC_UNROLL
         for (int t = 1; t < KD * KH * KW; t++) {
             const T v = from[(t / (KH * KW) * H + t / KW % KH) * W + t % KW + o * KW];
@@ -159,7 +166,7 @@ static STEPC_INLINE void apart_line(const int p, const int first, const T *restr
         }
         STEPC_UNROLL
         for (int t = 0; t < KD * KH * KW; t++)
-            flows[t] = chosen == (T)t ? share : (T)0;
+            flows[t] = chosen == (T)t ? from_above : (T)0;
         STEPC_UNROLL
         for (int t = 0; t < KD * KH * KW; t++) {
             const T v = flows[t];
@@ -177,7 +184,7 @@ static STEPC_INLINE void apart_ends(const int p, const int first)
 
 KERNEL static void max_pool_grad_apart(const T *restrict x, const T *restrict dy)
 {
-    for (int p = 0; p < PLANES; p++) {
+    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         for (int z = 0; z < OD; z++) {
             for (int y = 0; y < OH; y++) {
                 apart_line(p, (z * KD * H + y * KH) * W, x + (p * (D * H * W) + (z * KD * H + y * KH) * W),
@@ -212,7 +219,7 @@ static inline int population(const int o)
 
 KERNEL static void average_pool(const T *restrict x)
 {
-    for (int p = 0; p < PLANES; p++) {
+    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         const T *const plane = x + p * (D * H * W);
         for (int o = 0; o < OD * OH * OW; o++) {
             T sum = (T)0;
@@ -229,14 +236,14 @@ KERNEL static void average_pool(const T *restrict x)
 
 KERNEL static void average_pool_grad(const T *restrict dy, T *restrict scratch)
 {
-    for (int p = 0; p < PLANES; p++) {
+    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         zero_plane(scratch);
         for (int o = 0; o < OD * OH * OW; o++) {
-            const T share = dy[p * (OD * OH * OW) + o] / (T)population(o);
+            const T part = dy[p * (OD * OH * OW) + o] / (T)population(o);
             for (int t = 0; t < KD * KH * KW; t++) {
                 const int i = element_at(o, t);
                 if (i >= 0)
-                    scratch[i] += share;
+                    scratch[i] += part;
             }
         }
         for (int i = 0; i < D * H * W; i++) {

@@ -9,6 +9,8 @@
 /* Starting threads and waiting for the last one takes some microseconds, in which one core does about a tenth of this. */
 enum { WORTH_CUTTING = 1000000 };
 
+enum { LINE = 16 }; /* elements of scratch that shares begin at multiples of: no two write to one line of memory */
+
 static int64_t outer_count(const struct kernel *k)
 {
     int64_t count = 1;
@@ -74,10 +76,11 @@ static bool outputs_apart(const struct kernel *k)
     return true;
 }
 
-/* The template computes shares itself: it has the integer hole SHARES. */
-static bool cuts_itself(const struct kernel *k)
+/* The template computes shares itself, of pieces of its results. */
+static bool cuts_itself(const struct kernel *k, int shares)
 {
-    return str_starts_with(k->tmpl, "product") && !str_equal(k->tmpl, "product_plain");
+    const struct template_kernel *t = template_find(&template_table, k->tmpl);
+    return t && template_has_int(t, "SHARES") && k->pieces >= shares;
 }
 
 static bool cut_template(struct kernel *k, int shares)
@@ -89,11 +92,11 @@ static bool cut_template(struct kernel *k, int shares)
         return true;
     }
     k->share_outer = -1;
-    if (!cuts_itself(k))
+    if (!cuts_itself(k, shares))
         return false;
     if (str_equal(k->tmpl, "product_blocked"))
         lower_product_cut(k, shares);
-    return str_equal(k->tmpl, "product_blocked") || kernel_int(k, str_equal(k->tmpl, "product_turned") ? "N" : "M") >= 16 * shares;
+    return true;
 }
 
 static void cut(struct kernel *k, int shares)
@@ -103,6 +106,7 @@ static void cut(struct kernel *k, int shares)
         return;
     k->shares = shares;
     if (k->scratch) {
+        k->scratch_count = (k->scratch_count + LINE - 1) / LINE * LINE;
         k->scratch->count = k->scratch_count * shares;
         k->scratch->shape = SHAPE(k->scratch->count);
     }

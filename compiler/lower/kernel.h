@@ -124,6 +124,7 @@ struct kernel {
     int64_t scratch_count;     /* elements of `type`, planned into the arena */
     struct buffer *scratch;    /* TEMP, made by lowering when scratch_count > 0 */
 
+    int64_t pieces;            /* template kernels that cut themselves: of so many pieces shares can be made */
     int shares;                /* > 1: cut into that many, which may run side by side; each has scratch_count elements of scratch */
     int share_outer;           /* template kernels: the outer loop that is cut, or -1: the template does it (hole SHARES) */
 };

@@ -349,6 +349,11 @@ void lower_template_loops(struct lower_ctx *c, int rank, const int64_t *extent, 
     o->scratch = scratch;
 }
 
+void lower_template_pieces(struct lower_ctx *c, int64_t pieces)
+{
+    c->kernel->pieces = pieces;
+}
+
 void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count)
 {
     c->kernel->scratch_param = param;

@@ -82,6 +82,8 @@ void lower_template_operand(struct lower_ctx *c, const char *param, const struct
 /* The operand given last, read element by element over `rank` loops, may be computed: then the template needs so much scratch more. Its
  * access has strides for these loops. */
 void lower_template_loops(struct lower_ctx *c, int rank, const int64_t *extent, int64_t scratch);
+/* A template with the hole SHARES can be cut between so many pieces of its results. */
+void lower_template_pieces(struct lower_ctx *c, int64_t pieces);
 void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count);
 /* How a kernel of the template product_blocked is cut, by columns, when that many shares are computed side by side: integer holes and
  * scratch_count. */

@@ -109,6 +109,8 @@ static bool can_be_counted(struct lower_ctx *c, int64_t m, int64_t n, int64_t k)
     return lower_error(c, "a matrix product of more than 2^48 multiplications is not compiled");
 }
 
+#define ROWS_OF_PIECE 16 /* of a result that is cut by rows: two tiles */
+
 static void bind_sizes(struct lower_ctx *c, const struct view *a, const struct view *b)
 {
     const int outer = a->shape.rank - 2;
@@ -153,6 +155,7 @@ void lower_product_cut(struct kernel *k, int shares)
 static void bind_blocked(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
 {
     bind_product(c, "product_blocked", a, b, type);
+    lower_template_pieces(c, (b->shape.dim[b->shape.rank - 1] + 31) / 32);
     lower_product_cut(c->kernel, 1);
     lower_template_scratch(c, "panel", c->kernel->scratch_count);
 }
@@ -174,6 +177,7 @@ static void bind_turned(struct lower_ctx *c, const struct view *a, const struct 
     const int64_t most = BLOCK_OF_A / m < TERMS ? TERMS : BLOCK_OF_A / m, depth = k > most * 3 / 2 ? equal_parts(k, most, 4) : k;
     const int64_t rows = n <= ROWS ? n + GROUP : ROWS;
     bind_product(c, "product_turned", a, b, type);
+    lower_template_pieces(c, n / ROWS_OF_PIECE);
     lower_template_int(c, "DEPTH", depth);
     lower_template_int(c, "ROWS", rows);
     lower_template_scratch(c, "panel", m * k + (depth < k ? rows : GROUP) * m);
@@ -185,10 +189,12 @@ static void bind_small(struct lower_ctx *c, const struct view *a, const struct v
     const int64_t m = a->shape.dim[outer], k = a->shape.dim[outer + 1], n = b->shape.dim[outer + 1];
     if (!needs_packing(m, n, b->stride[outer + 1])) {
         bind_product(c, "product", a, b, type);
+        lower_template_pieces(c, m / ROWS_OF_PIECE);
         return;
     }
     const int64_t panel = panel_columns(n, k);
     bind_product(c, "product_packed", a, b, type);
+    lower_template_pieces(c, m / ROWS_OF_PIECE);
     lower_template_int(c, "PANEL", panel);
     lower_template_scratch(c, "panel", k * panel);
 }

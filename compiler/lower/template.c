@@ -38,6 +38,39 @@ const struct template_section *template_find_section(const struct template_table
     return NULL;
 }
 
+/* Is the word one of those of an expression in postfix? */
+static bool has_word(const char *postfix, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = postfix; at; at = strchr(at, ' ') ? strchr(at, ' ') + 1 : NULL)
+        if (!strncmp(at, word, length) && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+static bool text_has_int(const struct template_kernel *k, const struct template_text *t, const char *name)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const struct template_segment *s = &t->segments[i];
+        if ((s->kind == TEMPLATE_INT || s->kind == TEMPLATE_IF) && has_word(s->text, name))
+            return true;
+        for (size_t p = 0; p < s->part_count; p++) {
+            if (text_has_int(k, &s->parts[p], name))
+                return true;
+        }
+        for (size_t n = 0; s->kind == TEMPLATE_ITEM && n < k->item_count; n++) { /* items name only items above them */
+            if (str_equal(k->items[n].name, s->text) && &k->items[n].text != t && text_has_int(k, &k->items[n].text, name))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool template_has_int(const struct template_kernel *k, const char *name)
+{
+    return text_has_int(k, &k->body, name);
+}
+
 static void use_with_needs(const struct template_table *t, size_t i, bool *used)
 {
     if (used[i])

@@ -110,6 +110,9 @@ const struct template_kernel *template_find(const struct template_table *t, cons
 const struct template_helper *template_find_helper(const struct template_table *t, const char *name);
 const struct template_section *template_find_section(const struct template_table *t, const char *name);
 
+/* Has the kernel, or the file's items that it uses, the integer hole `name`? */
+bool template_has_int(const struct template_kernel *k, const char *name);
+
 /* Marks helper `name` and what it needs in used[helper_count]; emit the marked ones in order. */
 void template_use_helper(const struct template_table *t, const char *name, bool *used);
 

@@ -9,6 +9,7 @@
 #define LINE_OVER 4   /* elements that a copied line may be too long */
 #define ROWS_MOST 8   /* rows of a tile, at most */
 #define IMAGE_MOST 32768 /* elements of an image that stays near */
+#define SUMS_LEAST 16 /* sums of weights that are worth a share */
 #define LANES_MOST 16 /* channels of a vector, at most */
 
 static const char *const axis_letters = "DHW";
@@ -157,6 +158,7 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
         a[i] = axis_of_x(&v->window.axis[i]);
     const int64_t slack = SLACK + share_padding(&a[WINDOW_AXES - 1]);
     lower_template(c, "conv", lower_out_dtype(c, 0));
+    lower_template_pieces(c, v->n);
     bind_sizes(c, v, v->c, v->o, slack);
     bind_image(c, a);
     lower_template_int(c, "FLAT_STEP", flat_step(a));
@@ -173,6 +175,7 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_x(&v->window.axis[i]);
     lower_template(c, "conv_grad_weight", lower_out_dtype(c, 0));
+    lower_template_pieces(c, v->c * window_size(&v->window) / SUMS_LEAST);
     bind_sizes(c, v, v->c, v->o, SLACK);
     bind_image(c, a);
     lower_template_int(c, "PACKED", packed);
@@ -232,6 +235,7 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
         a[i] = axis_of_dy(&v->window.axis[i]);
     const int64_t slack = SLACK + share_padding(&a[WINDOW_AXES - 1]);
     lower_template(c, "conv_grad_input", lower_out_dtype(c, 0));
+    lower_template_pieces(c, v->n);
     bind_sizes(c, v, v->o, v->c, slack);
     bind_image(c, a);
     for (int i = 0; i < WINDOW_AXES; i++) {
@@ -276,6 +280,8 @@ static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_x(&v->window.axis[i]);
     lower_channels(c, "depthwise_grad_weight", v, a, distances_in_x(c->arena, &v->window, a));
+    lower_template_pieces(c, v->groups / LANES_MOST);
+    lower_template_flops(c, 2 * v->n * v->groups * window_size(&v->window) * window_out_count(&v->window));
     bind_planes(c, "dy", dy, v->n, v->groups, window_out_count(&v->window), LANES_MOST);
     bind_planes(c, "x", x, v->n, v->groups, window_in_count(&v->window), LANES_MOST);
     bind_scratch(c, (image_channel(a) + window_in_count(&v->window) + window_out_count(&v->window) + window_size(&v->window)) * LANES_MOST);

@@ -371,6 +371,7 @@ static void bind_axis(struct lower_ctx *c, const char *prefix, int axis, int64_t
 static void bind_window(struct lower_ctx *c, const char *tmpl, const struct window *w, int64_t planes, enum dtype type, bool padding)
 {
     lower_template(c, tmpl, type);
+    lower_template_pieces(c, planes);
     lower_template_int(c, "PLANES", planes);
     lower_template_int(c, "FLOATS", dtype_is_float(type));
     lower_template_int(c, "COLUMN_MAJOR", 0);
