@@ -41,6 +41,7 @@ enum HOLE {
     SLACK = 32, /* elements behind the image that vectors may read */
     PACKED = 8, /* conv_grad_weight: ROWS rounded up to 4 */
     PLANE = 4096, /* where in scratch planes are computed: behind everything else */
+    AGAIN_FINISH = 1, /* may finish run twice for an element? */
     SHARES = 1, /* the results are cut into so many: by images, weights by rows of sums */
     WITH_X = 0, WITH_DY = 0 /* x, dy are computed */
 };
@@ -139,18 +140,29 @@ static inline void fill_image(T *restrict image, const T *restrict from, const i
         fill_channel(image + k * (PD * PH * PW * QD * QH * QW), from + k * (D * H * W));
 }
 
+/* Plane k of image n. The last vector overlaps the one before it. */
 static inline void compute_x(T *restrict to, const int n, const int k)
 {
     STEPC_LANE_LOOP
-    for (int i = 0; i < D * H * W; i++)
+    for (int i = 0; i < (D * H * W < 16 ? D * H * W : D * H * W - D * H * W % 16); i++)
         x_into(n, k, i, to);
+    if (D * H * W > 16 && D * H * W % 16 > 0) {
+        STEPC_LANE_LOOP
+        for (int i = D * H * W - 16; i < D * H * W; i++)
+            x_into(n, k, i, to);
+    }
 }
 
-static inline void compute_dy(T *restrict to, const int n, const int k, const int count)
+static STEPC_INLINE void compute_dy(T *restrict to, const int n, const int k, const int count)
 {
     STEPC_LANE_LOOP
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < (count < 16 ? count : count - count % 16); i++)
         dy_into(n, k, i, to);
+    if (count > 16 && count % 16 > 0) {
+        STEPC_LANE_LOOP
+        for (int i = count - 16; i < count; i++)
+            dy_into(n, k, i, to);
+    }
 }
 
 /* The image of x, of the channels first .. end - 1 of group g, which are computed one after the other; in place where a plane is one line. */
@@ -262,10 +274,32 @@ static STEPC_INLINE void finish_lines(const int rows, const int taps_count, cons
 
 /* ---- conv ----------------------------------------------------------------------------------------------------------- */
 
+/* Elements side by side; where no harm is done, the last vector overlaps the one before it. */
+static STEPC_INLINE void finish_elements(const int n, const int o, const int count, const T *restrict from)
+{
+    STEPC_LANE_LOOP
+    for (int p = 0; p < (AGAIN_FINISH && count >= 16 ? count - count % 16 : count); p++) {
+        const T v = from[p];
+        finish(n, o, p, v);
+    }
+    if (AGAIN_FINISH) {
+        if (count > 16 && count % 16 > 0) {
+            STEPC_LANE_LOOP
+            for (int p = count - 16; p < count; p++) {
+                const T v = from[p];
+                finish(n, o, p, v);
+            }
+        }
+    }
+}
+
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
 static STEPC_INLINE void finish_row(const int n, const int o, const T *restrict flat, T *restrict plane)
 {
-    if (OW % 16 == 0 || OD * OH == 1) {
+    if (OD * OH == 1) {
+        finish_elements(n, o, OW, flat);
+        (void)plane;
+    } else if (OW % 16 == 0) {
         for (int l = 0; l < OD * OH; l++) {
             STEPC_LANE_LOOP
             for (int x = 0; x < OW; x++) {
@@ -277,11 +311,7 @@ static STEPC_INLINE void finish_row(const int n, const int o, const T *restrict 
     } else {
         for (int z = 0; z < OD; z++)
             copy_lines(OH, OW, 0, plane + z * (OH * OW), OW, flat + z * (QH * QW), QW);
-        STEPC_LANE_LOOP
-        for (int p = 0; p < OD * OH * OW; p++) {
-            const T v = plane[p];
-            finish(n, o, p, v);
-        }
+        finish_elements(n, o, OD * OH * OW, plane);
     }
 }
 
@@ -368,14 +398,14 @@ static inline int window_of(const int x, const int low, const int size, const in
 static STEPC_INLINE void finish_channel(const int n, const int channel, const T *restrict flat, T *restrict line)
 {
     const int width = WHOLE_VECTORS(ROWS, OW) ? OW : QW, height = WHOLE_VECTORS(ROWS, OW) ? OH : QH;
-    if (TD * TH * TW == 1 && XW % 16 > 0 && XD * XH > 1) {
+    if (TD * TH * TW == 1 && XD * XH == 1) {
+        finish_elements(n, channel, XW, flat);
+        return;
+    }
+    if (TD * TH * TW == 1 && XW % 16 > 0) {
         for (int z = 0; z < XD; z++)
             copy_lines(XH, XW, 0, line + z * (XH * XW), XW, flat + z * (QH * QW), QW);
-        STEPC_LANE_LOOP
-        for (int i = 0; i < XD * XH * XW; i++) {
-            const T v = line[i];
-            finish(n, channel, i, v);
-        }
+        finish_elements(n, channel, XD * XH * XW, line);
         return;
     }
     for (int z = 0; z < XD; z++) {

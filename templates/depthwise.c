@@ -60,8 +60,13 @@ static inline int channels_from(const int g)
 static inline void compute_x(T *restrict to, const int n, const int g)
 {
     STEPC_LANE_LOOP
-    for (int i = 0; i < D * H * W; i++)
+    for (int i = 0; i < (D * H * W < 16 ? D * H * W : D * H * W - D * H * W % 16); i++)
         x_into(n, g, i, to);
+    if (D * H * W > 16 && D * H * W % 16 > 0) {
+        STEPC_LANE_LOOP
+        for (int i = D * H * W - 16; i < D * H * W; i++)
+            x_into(n, g, i, to);
+    }
 }
 
 static inline void compute_planes_of_x(T *restrict to, const int n, const int g)
@@ -122,8 +127,13 @@ static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, c
 static inline void compute_dy(T *restrict to, const int n, const int g)
 {
     STEPC_LANE_LOOP
-    for (int i = 0; i < OD * OH * OW; i++)
+    for (int i = 0; i < (OD * OH * OW < 16 ? OD * OH * OW : OD * OH * OW - OD * OH * OW % 16); i++)
         dy_into(n, g, i, to);
+    if (OD * OH * OW > 16 && OD * OH * OW % 16 > 0) {
+        STEPC_LANE_LOOP
+        for (int i = OD * OH * OW - 16; i < OD * OH * OW; i++)
+            dy_into(n, g, i, to);
+    }
 }
 
 static inline void transpose_computed(T *restrict to, T *restrict planes, const int n, const int g)

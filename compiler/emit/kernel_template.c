@@ -1,6 +1,7 @@
 /* Kernels made from templates (templates/, lower/template.h): what goes into the holes.
  *
  *   integer holes     the kernel's ints; WITH_FINISH and the like: is there a part for the hole?
+ *                     AGAIN_FINISH and the like: may that part run twice for an element, since it reads nothing that it writes?
  *   type holes        T: the kernel's type; LABELS: the type of operand "labels"
  *   statement holes   the stores of the part of that name; the call's arguments are the indices and then the result. A hole
  *                     "loss_at" stands for the part "loss" with indices. Without a part: nothing
@@ -279,6 +280,19 @@ static void collect_captures(struct template_filler *f, capture_list *out)
 typedef VEC(struct template_int) int_list;
 typedef VEC(struct template_name) name_list;
 
+static bool may_run_again(const struct kernel *k, const struct part *p)
+{
+    struct arena scratch = {0};
+    buffer_list reads = {0};
+    bool ok = true;
+    kernel_reads(&scratch, k, &reads);
+    for (size_t s = 0; s < p->stores.count; s++)
+        for (size_t r = 0; r < reads.count; r++)
+            ok &= reads.data[r] != p->stores.data[s].to.buffer && reads.data[r] != p->stores.data[s].to.buffer->place_of;
+    arena_free(&scratch);
+    return ok;
+}
+
 static int_list bind_ints(struct arena *a, const struct kernel *k)
 {
     int_list ints = {0};
@@ -288,8 +302,11 @@ static int_list bind_ints(struct arena *a, const struct kernel *k)
     for (int o = 0; o < k->operand_count; o++)
         if (k->operands[o].value)
             vec_push(a, &ints, ((struct template_int){arena_printf(a, "WITH_%s", name_upper(a, k->operands[o].param)), 1}));
-    for (size_t p = 0; p < k->parts.count; p++)
-        vec_push(a, &ints, ((struct template_int){arena_printf(a, "WITH_%s", name_upper(a, k->parts.data[p].hole)), 1}));
+    for (size_t p = 0; p < k->parts.count; p++) {
+        const char *hole = name_upper(a, k->parts.data[p].hole);
+        vec_push(a, &ints, ((struct template_int){arena_printf(a, "WITH_%s", hole), 1}));
+        vec_push(a, &ints, ((struct template_int){arena_printf(a, "AGAIN_%s", hole), may_run_again(k, &k->parts.data[p])}));
+    }
     return ints;
 }
 
