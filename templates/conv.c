@@ -5,7 +5,9 @@
  * modulo S ("phases"), so that position t of the window lies taps[t] elements from the window's place whatever the stride, and
  * neighbouring windows are neighbours. Where a line of windows is a number of whole vectors, tiles go from line to line; else
  * windows are computed over whole lines of an image including its gaps, as one long line `flat`, from which the outputs are
- * taken: so narrow images fill vectors, too. Lines share the zeros between them.
+ * taken: so narrow images fill vectors, too. Lines share the zeros between them. Where a line has as many windows as elements, and
+ * fewer than a vector, there is an image for each position of the window along the line, moved by it, with zeros where elements would
+ * come from other lines: then lines lie side by side without gaps.
  *
  *   conv              image of x; finish(n, o, p, sum)
  *   conv_grad_input   image of dy; one pass for each phase of dx; taps: distances, then window positions, in the order of phases,
@@ -37,6 +39,7 @@ enum HOLE {
     TD = 1, TH = 1, TW = 1, /* its strides */
     LOW_D = 0, LOW_H = 0, LOW_W = 0, /* element of dx where window 0 of phase 0 lies, 0 or less */
     LINES = 1, /* the image holds lines as they are, stride 1, none of them cut off */
+    COPIES = 0, SHIFT = -1, SHIFT_STEP = 1, /* PW copies of short lines, moved by so many columns */
     FLAT_STEP = 64, /* windows of the long line, a multiple of 32 */
     SLACK = 32, /* elements behind the image that vectors may read */
     PACKED = 8, /* conv_grad_weight: ROWS rounded up to 4 */
@@ -122,22 +125,64 @@ static inline void fill_phases(T *restrict to, const T *restrict from, const int
     }
 }
 
-/* One channel. Where lines are as they are, the zeros around them are there already. */
-static inline void fill_channel(T *restrict image, const T *restrict from)
+/* Behind the plane, of which each copy reads a part: for each copy, what is no other line's (up to whole vectors). */
+static inline void mark_columns(T *restrict keep)
 {
-    if (LINES) {
-        for (int z = 0; z < D; z++)
-            copy_lines(H, W, QW - W, image + ((z + PAD_D) * QH + PAD_H) * QW + PAD_W, QW, from + z * (H * W), W);
-    } else {
-        for (int p = 0; p < PD * PH; p++)
-            fill_phases(image + p * (PW * QD * QH * QW), from, p / PH, p % PH);
+    for (int c = 0; c < PW; c++) {
+        for (int p = 0; p < (H * W + 15) / 16 * 16; p++) {
+            const int x = p % W + SHIFT + c * SHIFT_STEP;
+            keep[c * ((H * W + 15) / 16 * 16) + p] = p < H * W && x >= 0 && x < W ? (T)1 : (T)0;
+        }
     }
 }
 
-static inline void fill_image(T *restrict image, const T *restrict from, const int first, const int end)
+/* The plane begins 16 elements behind `plane`. */
+static inline void fill_copies(T *restrict image, const T *restrict plane)
+{
+    const T *const keep = plane + (D * H * W + 48);
+    for (int c = 0; c < PW; c++) {
+        for (int z = 0; z < D; z++) {
+            T *const to = image + c * (QD * QH * QW) + ((z + PAD_D) * QH + PAD_H) * QW;
+            const T *const from = plane + (z * (H * W) + 16 + SHIFT + c * SHIFT_STEP);
+            STEPC_LANE_LOOP
+            for (int p = 0; p < (H * W + 15) / 16 * 16; p++) {
+                const T v = from[p];
+                to[p] = keep[c * ((H * W + 15) / 16 * 16) + p] != (T)0 ? v : (T)0;
+            }
+        }
+    }
+}
+
+/* One channel, of which `plane` holds the elements. Where lines are as they are, the zeros around them are there already. */
+static inline void fill_plane(T *restrict image, const T *restrict plane)
+{
+    if (COPIES) {
+        fill_copies(image, plane);
+    } else if (LINES) {
+        for (int z = 0; z < D; z++)
+            copy_lines(H, W, QW - W, image + ((z + PAD_D) * QH + PAD_H) * QW + PAD_W, QW, plane + z * (H * W), W);
+    } else {
+        for (int p = 0; p < PD * PH; p++)
+            fill_phases(image + p * (PW * QD * QH * QW), plane, p / PH, p % PH);
+    }
+}
+
+/* Copies are made of a plane that may be read beyond its ends. */
+static inline void fill_channel(T *restrict image, const T *restrict from, T *restrict plane)
+{
+    if (COPIES) {
+        copy_line(D * H * W, plane + 16, from);
+        fill_plane(image, plane);
+    } else {
+        fill_plane(image, from);
+        (void)plane;
+    }
+}
+
+static inline void fill_image(T *restrict image, T *restrict plane, const T *restrict from, const int first, const int end)
 {
     for (int k = first; k < end; k++)
-        fill_channel(image + k * (PD * PH * PW * QD * QH * QW), from + k * (D * H * W));
+        fill_channel(image + k * (PD * PH * PW * QD * QH * QW), from + k * (D * H * W), plane);
 }
 
 /* Plane k of image n. The last vector overlaps the one before it. */
@@ -169,11 +214,11 @@ static STEPC_INLINE void compute_dy(T *restrict to, const int n, const int k, co
 static inline void fill_computed_x(T *restrict image, T *restrict plane, const int n, const int g, const int first, const int end)
 {
     for (int k = first; k < end; k++) {
-        if (LINES && D * H == 1 && QD * QH == 1) {
+        if (!COPIES && LINES && D * H == 1 && QD * QH == 1) {
             compute_x(image + k * QW + PAD_W, n, g * CHANNELS + k);
         } else {
-            compute_x(plane, n, g * CHANNELS + k);
-            fill_channel(image + k * (PD * PH * PW * QD * QH * QW), plane);
+            compute_x(plane + (COPIES ? 16 : 0), n, g * CHANNELS + k);
+            fill_plane(image + k * (PD * PH * PW * QD * QH * QW), plane);
         }
     }
 }
@@ -182,11 +227,11 @@ static inline void fill_computed_x(T *restrict image, T *restrict plane, const i
 static inline void fill_computed_dy(T *restrict image, T *restrict plane, const int n, const int g, const int first, const int end)
 {
     for (int k = first; k < end; k++) {
-        if (LINES && D * H == 1 && QD * QH == 1) {
+        if (!COPIES && LINES && D * H == 1 && QD * QH == 1) {
             compute_dy(image + k * QW + PAD_W, n, g * CHANNELS + k, W);
         } else {
-            compute_dy(plane, n, g * CHANNELS + k, D * H * W);
-            fill_channel(image + k * (QD * QH * QW), plane);
+            compute_dy(plane + (COPIES ? 16 : 0), n, g * CHANNELS + k, D * H * W);
+            fill_plane(image + k * (PW * QD * QH * QW), plane);
         }
     }
 }
@@ -296,8 +341,8 @@ static STEPC_INLINE void finish_elements(const int n, const int o, const int cou
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
 static STEPC_INLINE void finish_row(const int n, const int o, const T *restrict flat, T *restrict plane)
 {
-    if (OD * OH == 1) {
-        finish_elements(n, o, OW, flat);
+    if (OD * OH == 1 || (OD == 1 && QW == OW)) {
+        finish_elements(n, o, OH * OW, flat);
         (void)plane;
     } else if (OW % 16 == 0) {
         for (int l = 0; l < OD * OH; l++) {
@@ -334,12 +379,14 @@ KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t 
 {
     T *const flat = scratch + (CHANNELS * PD * PH * PW * QD * QH * QW + SLACK);
     zero_image(scratch);
+    if (COPIES)
+        mark_columns(scratch + (PLANE + D * H * W + 48));
     for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
         for (int g = 0; g < G; g++) {
             if (WITH_X)
                 fill_computed_x(scratch, scratch + PLANE, n, g, 0, CHANNELS);
             else
-                fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
+                fill_image(scratch, scratch + PLANE, x + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
             for (int o = 0; o < ROWS - WINDOW_LAST_ROWS(ROWS); o += WINDOW_ROWS(ROWS))
                 conv_rows(WINDOW_ROWS(ROWS), n, g * ROWS + o, flat, w, scratch, taps);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
@@ -398,8 +445,8 @@ static inline int window_of(const int x, const int low, const int size, const in
 static STEPC_INLINE void finish_channel(const int n, const int channel, const T *restrict flat, T *restrict line)
 {
     const int width = WHOLE_VECTORS(ROWS, OW) ? OW : QW, height = WHOLE_VECTORS(ROWS, OW) ? OH : QH;
-    if (TD * TH * TW == 1 && XD * XH == 1) {
-        finish_elements(n, channel, XW, flat);
+    if (TD * TH * TW == 1 && (XD * XH == 1 || (XD == 1 && QW == XW))) {
+        finish_elements(n, channel, XH * XW, flat);
         return;
     }
     if (TD * TH * TW == 1 && XW % 16 > 0) {
@@ -439,12 +486,12 @@ static STEPC_INLINE void vectors_of_lines(const int rows, const int count, T *re
     const int vectors = OD * OH * LINE_OF_VECTORS(OW);
     for (int i = 0; i < vectors - vectors % VECTORS; i += VECTORS)
         window_tile(rows, VECTORS, CHANNELS, count, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, 1,
-                    TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), image + place_of(i), QD * QH * QW,
+                    TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), image + place_of(i), PW * QD * QH * QW,
                     VECTORS > 1 ? place_of(i + 1) - place_of(i) : 0, at);
     if (vectors % VECTORS > 0) {
         const int i = vectors - vectors % VECTORS;
         window_tile(rows, 1, CHANNELS, count, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, 1, TAPS * WINDOW_ROWS(ROWS),
-                    WINDOW_ROWS(ROWS), image + place_of(i), QD * QH * QW, 0, at);
+                    WINDOW_ROWS(ROWS), image + place_of(i), PW * QD * QH * QW, 0, at);
     }
 }
 
@@ -483,21 +530,25 @@ static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int 
 
 KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
 {
-    T *const packed = scratch + (CHANNELS * QD * QH * QW + SLACK);
-    T *const flat = packed + CHANNELS * TAPS * ((ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS));
+    T *const packed = scratch + (CHANNELS * PW * QD * QH * QW + SLACK);
+    const int group = CHANNELS * TAPS * ((ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS));
+    T *const flat = packed + G * group;
     zero_image(scratch);
-    for (int g = 0; g < G; g++) {
-        pack_weights(packed, w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
-        for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
+    if (COPIES)
+        mark_columns(scratch + (PLANE + D * H * W + 48));
+    for (int g = 0; g < G; g++)
+        pack_weights(packed + g * group, w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
+    for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
+        for (int g = 0; g < G; g++) {
             if (WITH_DY)
                 fill_computed_dy(scratch, scratch + PLANE, n, g, 0, CHANNELS);
             else
-                fill_image(scratch, dy + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
+                fill_image(scratch, scratch + PLANE, dy + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
             for (int c = 0; c < ROWS - WINDOW_LAST_ROWS(ROWS); c += WINDOW_ROWS(ROWS))
-                grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, packed + c * (CHANNELS * TAPS), scratch, taps);
+                grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, packed + g * group + c * (CHANNELS * TAPS), scratch, taps);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
                 grad_input_rows(WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), flat,
-                                packed + (ROWS - WINDOW_LAST_ROWS(ROWS)) * (CHANNELS * TAPS), scratch, taps);
+                                packed + g * group + (ROWS - WINDOW_LAST_ROWS(ROWS)) * (CHANNELS * TAPS), scratch, taps);
         }
     }
 }
@@ -581,7 +632,7 @@ KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, c
             if (WITH_X)
                 fill_computed_x(scratch, scratch + PLANE, n, g, first, end);
             else
-                fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W), first, end);
+                fill_image(scratch, scratch + PLANE, x + (n * G + g) * (CHANNELS * D * H * W), first, end);
             if (WITH_DY)
                 transpose_computed(transposed, scratch + PLANE, n, g * ROWS);
             else

@@ -6,6 +6,7 @@
 
 #define SLACK 32      /* elements that a vector may read behind its operand: two of 16 */
 #define FLAT_UNIT 32  /* windows that a tile computes at a time, at most */
+#define PLANE_MARGIN 48 /* elements around a plane that copies are made of: 16 before it */
 #define LINE_OVER 4   /* elements that a copied line may be too long */
 #define ROWS_MOST 8   /* rows of a tile, at most */
 #define IMAGE_MOST 32768 /* elements of an image that stays near */
@@ -35,9 +36,36 @@ static bool holds_lines(const struct image_axis *a)
     return true;
 }
 
+/* Copies of lines instead of zeros between them: for as many windows as elements, and fewer than a vector. */
+#define NARROW_MOST 15
+#define SHIFT_MOST 16
+
+static bool takes_copies(const struct window *w, const struct image_axis *a)
+{
+    const struct window_axis *line = &w->axis[WINDOW_AXES - 1];
+    return holds_lines(a) && line->size > 1 && line->out == line->in && line->in <= NARROW_MOST &&
+           (line->size - 1) * line->dilation < SHIFT_MOST && line->pad_begin < SHIFT_MOST;
+}
+
+/* The last axis as copies, the first of which is moved by `shift` columns and the next by `step` more. Returns scratch for a plane with
+ * room around it, and for what is kept of it. */
+static int64_t take_copies(struct lower_ctx *c, const struct window *w, struct image_axis *a, int64_t shift, int64_t step)
+{
+    struct image_axis *line = &a[WINDOW_AXES - 1];
+    const int64_t lines = a[1].size * line->size, vectors = (lines + LANES_MOST - 1) / LANES_MOST * LANES_MOST;
+    line->pad = 0;
+    line->length = line->size;
+    line->phases = w->axis[WINDOW_AXES - 1].size;
+    lower_template_int(c, "SHIFT", shift);
+    lower_template_int(c, "SHIFT_STEP", step);
+    return a[0].size * lines + PLANE_MARGIN + line->phases * vectors;
+}
+
 static void bind_image(struct lower_ctx *c, const struct image_axis *a)
 {
-    lower_template_int(c, "LINES", holds_lines(a));
+    const bool copies = a[WINDOW_AXES - 1].phases > a[WINDOW_AXES - 1].stride;
+    lower_template_int(c, "LINES", copies || holds_lines(a));
+    lower_template_int(c, "COPIES", copies);
     for (int i = 0; i < WINDOW_AXES; i++) {
         bind_axis(c, "", i, "", a[i].size);
         bind_axis(c, "S", i, "", a[i].stride);
@@ -84,10 +112,10 @@ static void bind_planes(struct lower_ctx *c, const char *param, int i, int64_t n
     lower_template_loops(c, 3, (const int64_t[]){n, channels, elements}, planes * elements);
 }
 
-/* Scratch, behind which lie the planes of operands that are computed. */
-static void bind_scratch(struct lower_ctx *c, int64_t count)
+/* Scratch, in which a plane is needed behind the first `count` elements; there lie the planes of operands that are computed, too. */
+static void bind_scratch(struct lower_ctx *c, int64_t count, int64_t plane)
 {
-    lower_template_scratch(c, "scratch", count);
+    lower_template_scratch(c, "scratch", count + plane);
     lower_template_int(c, "PLANE", count);
 }
 
@@ -120,8 +148,9 @@ static int64_t *distances_in_x(struct arena *arena, const struct window *w, cons
         for (int i = WINDOW_AXES - 1; i >= 0; i--) {
             const int64_t reach = rest % w->axis[i].size * w->axis[i].dilation;
             rest /= w->axis[i].size;
-            phase += reach % w->axis[i].stride * phase_unit;
-            place += reach / w->axis[i].stride * place_unit;
+            const bool copies = a[i].phases > a[i].stride;
+            phase += (copies ? reach / w->axis[i].dilation : reach % w->axis[i].stride) * phase_unit;
+            place += (copies ? 0 : reach / w->axis[i].stride) * place_unit;
             phase_unit *= a[i].phases;
             place_unit *= a[i].length;
         }
@@ -156,16 +185,19 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
     struct image_axis a[WINDOW_AXES];
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_x(&v->window.axis[i]);
-    const int64_t slack = SLACK + share_padding(&a[WINDOW_AXES - 1]);
+    const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
     lower_template(c, "conv", lower_out_dtype(c, 0));
+    const bool copies = takes_copies(&v->window, a);
+    const int64_t plane = copies ? take_copies(c, &v->window, a, -line->pad_begin, line->dilation) : 0;
+    const int64_t slack = SLACK + (copies ? 0 : share_padding(&a[WINDOW_AXES - 1]));
     lower_template_pieces(c, v->n);
     bind_sizes(c, v, v->c, v->o, slack);
     bind_image(c, a);
     lower_template_int(c, "FLAT_STEP", flat_step(a));
-    bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), 1);
+    bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), !copies);
     bind_operand(c, "w", w);
     bind_table(c, distances_in_x(c->arena, &v->window, a), window_size(&v->window));
-    bind_scratch(c, v->c * image_channel(a) + slack + flat_rows(v->o) * flat_step(a) + window_out_count(&v->window) + LINE_OVER);
+    bind_scratch(c, v->c * image_channel(a) + slack + flat_rows(v->o) * flat_step(a) + window_out_count(&v->window) + LINE_OVER, plane);
 }
 
 static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy, int x)
@@ -183,7 +215,7 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), 1);
     bind_table(c, distances_in_x(c->arena, &v->window, a), window_size(&v->window));
     bind_scratch(c, v->c * image_channel(a) + SLACK + window_out_count(&v->window) * packed + SLACK +
-                        v->c * window_size(&v->window) * packed);
+                        v->c * window_size(&v->window) * packed, 0);
 }
 
 /* ---- images of dy --------------------------------------------------------------------------------------------------- */
@@ -206,19 +238,22 @@ static int64_t table_for_dy(struct arena *arena, const struct window *w, const s
     for (int64_t p = 0; p < phases; p++) {
         x[2 * count + p] = done;
         for (int64_t t = 0; t < count; t++) {
-            int64_t rest = t, phase = 0, place = 0, phase_unit = 1, place_unit = 1;
+            int64_t rest = t, phase = 0, place = 0, copy = 0, phase_unit = 1, place_unit = 1;
             for (int i = WINDOW_AXES - 1; i >= 0; i--) {
                 const struct window_axis *axis = &w->axis[i];
                 const int64_t distance = rest % axis->size * axis->dilation;
                 rest /= axis->size;
                 phase += distance % axis->stride * phase_unit;
-                place += ((axis->size - 1) * axis->dilation / axis->stride - distance / axis->stride) * place_unit;
+                if (a[i].phases > 1)
+                    copy = distance / axis->dilation;
+                else
+                    place += ((axis->size - 1) * axis->dilation / axis->stride - distance / axis->stride) * place_unit;
                 phase_unit *= axis->stride;
                 place_unit *= a[i].length;
             }
             if (phase != p)
                 continue;
-            x[done] = place;
+            x[done] = copy * place_unit + place;
             x[count + done++] = t;
         }
     }
@@ -233,8 +268,11 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     int64_t *table;
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_dy(&v->window.axis[i]);
-    const int64_t slack = SLACK + share_padding(&a[WINDOW_AXES - 1]);
+    const struct window_axis *last = &v->window.axis[WINDOW_AXES - 1];
     lower_template(c, "conv_grad_input", lower_out_dtype(c, 0));
+    const bool copies = takes_copies(&v->window, a);
+    const int64_t plane = copies ? take_copies(c, &v->window, a, last->pad_begin, -last->dilation) : 0;
+    const int64_t slack = SLACK + (copies ? 0 : share_padding(&a[WINDOW_AXES - 1]));
     lower_template_pieces(c, v->n);
     bind_sizes(c, v, v->o, v->c, slack);
     bind_image(c, a);
@@ -245,14 +283,14 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
         bind_axis(c, "LOW_", i, "", axis->pad_begin / axis->stride * axis->stride - axis->pad_begin);
     }
     lower_template_int(c, "FLAT_STEP", flat_step(a));
-    bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), 1);
+    bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), !copies);
     bind_operand(c, "w", w);
     const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
     bind_table(c, table, count);
     const int64_t phases = v->window.axis[0].stride * v->window.axis[1].stride * v->window.axis[2].stride;
     const int64_t line = phases > 1 ? a[2].windows * v->window.axis[2].stride : window_in_count(&v->window) + LINE_OVER;
-    bind_scratch(c, v->o * image_channel(a) + slack + v->o * (v->c + ROWS_MOST - 1) * window_size(&v->window) +
-                        flat_rows(v->c) * phases * flat_step(a) + line);
+    bind_scratch(c, v->o * image_channel(a) + slack + v->groups * v->o * (v->c + flat_rows(v->c) - 1) * window_size(&v->window) +
+                        flat_rows(v->c) * phases * flat_step(a) + line, plane);
 }
 
 /* ---- a window for each channel -------------------------------------------------------------------------------------- */
@@ -284,7 +322,7 @@ static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *
     lower_template_flops(c, 2 * v->n * v->groups * window_size(&v->window) * window_out_count(&v->window));
     bind_planes(c, "dy", dy, v->n, v->groups, window_out_count(&v->window), LANES_MOST);
     bind_planes(c, "x", x, v->n, v->groups, window_in_count(&v->window), LANES_MOST);
-    bind_scratch(c, (image_channel(a) + window_in_count(&v->window) + window_out_count(&v->window) + window_size(&v->window)) * LANES_MOST);
+    bind_scratch(c, (image_channel(a) + window_in_count(&v->window) + window_out_count(&v->window) + window_size(&v->window)) * LANES_MOST, 0);
     return true;
 }
 
