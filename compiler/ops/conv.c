@@ -401,6 +401,14 @@ static const struct op_sample samples[] = {
              "{ y = Conv <strides = [2], dilations = [2], pads = [2, 2]> (x, w, b) }"},
     {.text = "g (double[2,2,4,5,6] x, double[3,2,2,3,2] w, double[3] b) => (double[2,3,3,2,7] y) "
              "{ y = Conv <strides = [1, 2, 1], pads = [0, 0, 1, 0, 0, 1]> (x, w, b) }"},
+    {.text = "g (float[2,3,7,5] x, float[9,3,3,3] w) => (float[2,9,7,5] y) { y = Conv <dilations = [1, 2], pads = [1, 2, 1, 2]> (x, w) }"},
+    {.text = "g (double[1,2,3,7] x, double[3,2,1,4] w) => (double[1,3,3,7] y) { y = Conv <pads = [0, 1, 0, 2]> (x, w) }"},
+    {.text = "g (double[1,2,3,4,5] x, double[3,2,3,2,3] w) => (double[1,3,3,5,5] y) { y = Conv <pads = [1, 1, 1, 1, 1, 1]> (x, w) }"},
+    {.text = "g (float[2,3,7] x, float[4,3,3] w, float[4] b) => (float[2,4,7] y) { y = Conv <pads = [1, 1]> (x, w, b) }"},
+    {.text = "g (float[2,3,7,5] x, float[9,3,3,3] w) => (float[2,9,7,5] y) { e = Tanh(x) y = Conv <pads = [1, 1, 1, 1]> (e, w) }"},
+    {.text = "g (double[2,18,5,20] x, double[18,1,3,3] w) => (double[2,18,3,10] y) "
+             "{ e = Tanh(x) y = Conv <group = 18, strides = [2, 2], pads = [1, 1, 1, 1]> (e, w) }"},
+    {.text = "g (float[2,5,9] x, float[9,5,1] w) => (float[2,9,9] y) { e = Tanh(x) f = Conv(e, w) y = Tanh(f) }"},
     {.text = "g (float[2,0,4,4] x, float[3,0,2,2] w, float[3] b) => (float[2,3,3,3] y) { y = Conv(x, w, b) }"},
     {.text = "g (float[0,2,4,4] x, float[3,2,2,2] w) => (float[0,3,3,3] y) { y = Conv(x, w) }"},
     {.text = "g (float[1,3,4,4] x, float[2,2,3,3] w) => (float[1,2,2,2] y) { y = Conv(x, w) }", .error = "is for 2 channels, expected 3"},
