@@ -71,6 +71,7 @@ static STEPC_INLINE void pack(T *restrict to, const int width, const T *restrict
                               const int column_step, const int columns, const int depth)
 {
     for (int k = 0; k < depth; k++) {
+        STEPC_LANE_LOOP
         for (int j = 0; j < width; j++)
             to[k * width + j] = j < columns ? from[k * row_step + j * column_step] : 0;
     }
@@ -295,6 +296,7 @@ static STEPC_INLINE void pack_rows(const int rows, const int depth, T *restrict 
         pack_transposed(packed, 8, left, A_ROW, rows, depth);
     } else {
         for (int k = 0; k < depth; k++) {
+            STEPC_LANE_LOOP
             for (int r = 0; r < rows; r++)
                 packed[k * 8 + r] = left[r * A_ROW + k * A_COL];
         }
