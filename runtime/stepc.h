@@ -48,8 +48,10 @@ extern "C" {
 #define STEPC_WIDE
 #endif
 #define STEPC_KERNEL STEPC_CODE STEPC_NOINLINE STEPC_WIDE
-/* Before a loop over lanes that selects: GCC unrolls short loops first, and then finds no vectors in the branches. */
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
+/* Before a loop over lanes that selects: both compilers unroll short loops first, and then find no vectors in the branches. */
+#if defined(__clang__)
+#define STEPC_SELECT_LOOP _Pragma("clang loop unroll(disable)")
+#elif defined(__GNUC__) && __GNUC__ >= 8
 #define STEPC_SELECT_LOOP _Pragma("GCC unroll 1")
 #else
 #define STEPC_SELECT_LOOP
