@@ -108,15 +108,11 @@ static inline double stepc_scale(double x, uint64_t k)
 /* ---- exp ------------------------------------------------------------------- */
 
 /* exp(x) = 2^n exp(r), r = x - n ln 2 in [-ln2/2, ln2/2]; ln 2 in two parts, n times the first is exact.
- * Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum. Below -104 nothing is left;
- * multiplying down to it is slow on most processors. */
-static inline float stepc_expf(float x)
+ * exp(r), for t = n + 1.5 * 2^23: adding that rounds to an integer, which then stands in the low bits of the sum. */
+static inline float stepc_exp_restf(float x, float t)
 {
-    const int is_zero = x < -104.0f;
-    const float c = stepc_selectf(is_zero, 0.0f, stepc_selectf(x > 105.0f, 105.0f, x));
-    const float t = c * 1.44269504f + 12582912.0f;
     const float n = t - 12582912.0f;
-    const float r_1 = c - n * 0.693359375f;
+    const float r_1 = x - n * 0.693359375f;
     const float r = r_1 - n * -2.12194440e-4f;
     const float r_rest = (r_1 - r) - n * -2.12194440e-4f;
     float q = 1.97898597e-4f;
@@ -126,8 +122,24 @@ static inline float stepc_expf(float x)
     q = q * r + 1.66666657e-1f;
     q = q * r + 0.5f;
     const float one_r = 1.0f + r;
-    const float p = one_r + (((1.0f - one_r) + r) + (r * r * q + r_rest));
+    return one_r + (((1.0f - one_r) + r) + (r * r * q + r_rest));
+}
+
+/* Below -104 nothing is left; multiplying down to it is slow on most processors. */
+static inline float stepc_expf(float x)
+{
+    const int is_zero = x < -104.0f;
+    const float c = stepc_selectf(is_zero, 0.0f, stepc_selectf(x > 105.0f, 105.0f, x));
+    const float t = c * 1.44269504f + 12582912.0f;
+    const float p = stepc_exp_restf(c, t);
     return stepc_selectf(is_zero, 0.0f, stepc_scalef(p, stepc_bitsf(t) - 0x4B400000u + 254u));
+}
+
+/* The same for -87 < x < 87, where nothing needs to be cut and 2^n is one factor. */
+static inline float stepc_exp_nearf(float x)
+{
+    const float t = x * 1.44269504f + 12582912.0f;
+    return stepc_exp_restf(x, t) * stepc_from_bitsf((stepc_bitsf(t) - 0x4B400000u + 127u) << 23);
 }
 
 static inline double stepc_exp(double x)
@@ -644,7 +656,7 @@ static inline float stepc_erff(float x)
     q = q * c + 0.633329928f;
     q = q * c + 1.12952316f;
     q = q * c - 0.000176362009f;
-    const float outer = 1.0f - stepc_expf(-q);
+    const float outer = 1.0f - stepc_exp_nearf(-q);
     return stepc_copysignf(stepc_selectf(a < 0.921875f, inner, outer), x);
 }
 
