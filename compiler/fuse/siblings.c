@@ -73,8 +73,9 @@ bool fuse_siblings(struct fusion *f, struct kernel *k)
 
 /* ---- sums of a product's operand ---------------------------------------------------------------------------------- */
 
-/* Does the reduction sum a[m, k] over k for each m, with the loops of the product's operand `a`? */
-static bool sums_operand(const struct kernel *product, const struct kernel *r)
+/* Does the reduction sum a[m, k] over k for each m, with the loops of the product's operand `a`? *collapsed: its part, in which rows
+ * that the product walks as one loop are one as well. */
+static bool sums_operand(struct fusion *f, const struct kernel *product, const struct kernel *r, struct part *collapsed)
 {
     if (r->tmpl || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0 || !strcmp(product->tmpl, "product_turned"))
         return false; /* product_turned has no hole for it: its a is stored by rows, whose sums run in lanes */
@@ -83,6 +84,9 @@ static bool sums_operand(const struct kernel *product, const struct kernel *r)
     if (p->reduce != REDUCE_SUM || p->element->op != EXPR_LOAD || p->element->access->buffer != a->buffer ||
         p->element->access->offset != a->offset || p->element->access->term_count > 0)
         return false;
+    *collapsed = *p;
+    part_collapse(f->arena, collapsed, 0);
+    p = collapsed;
     int kept = -1, folded = -1;
     for (int d = 0; d < p->rank; d++) {
         if (p->extent[d] == 1)
@@ -163,7 +167,8 @@ bool fuse_row_sums(struct fusion *f, struct kernel *product)
     const struct fuse_buffer *b = fuse_buffer(f, product->operands[0].access.buffer);
     for (size_t i = 0; i < b->readers.count; i++) {
         struct kernel *r = b->readers.data[i];
-        if (r == product || r->removed || !sums_operand(product, r) || updates_what_product_reads(product, r))
+        struct part part;
+        if (r == product || r->removed || !sums_operand(f, product, r, &part) || updates_what_product_reads(product, r))
             continue;
         struct kernel *first = f->position[r->id] < f->position[product->id] ? r : product;
         struct kernel *second = first == r ? product : r;
@@ -172,7 +177,7 @@ bool fuse_row_sums(struct fusion *f, struct kernel *product)
             continue;
         fuse_forget(f, product);
         fuse_forget(f, r);
-        const struct part sums = row_sum_part(f, &r->parts.data[0]);
+        const struct part sums = row_sum_part(f, &part);
         vec_push(f->arena, &product->parts, sums);
         fuse_remember(f, product);
         for (size_t n = 0; n < r->nodes.count; n++)
