@@ -959,6 +959,43 @@ static inline double stepc_cos(double x)
     return stepc_select(is_finite, value, stepc_from_bits(0x7FF8000000000000u));
 }
 
+/* ---- float16 and bfloat16: bit patterns to float, exact; float to them, to nearest, ties to even ---------------------------- */
+
+/* The exponent moves from bias 15 to 127. A subnormal gets the exponent of the smallest normal number, 2^-14, which is then taken
+ * away. */
+static inline float stepc_float16_to_float(uint16_t h)
+{
+    const uint32_t u = (uint32_t)(h & 0x7FFFu) << 13;
+    const float small = stepc_from_bitsf(u + 0x38800000u) - 6.10351562e-5f;
+    const uint32_t normal = u + (u < 0x0F800000u ? 0x38000000u : 0x70000000u); /* infinity and NaN keep the largest exponent */
+    const uint32_t magnitude = u < 0x00800000u ? stepc_bitsf(small) : normal;
+    return stepc_from_bitsf(magnitude | (uint32_t)(h & 0x8000u) << 16);
+}
+
+/* Below 2^-14 the sum with 1/2, whose last bit is 2^-24, rounds to a multiple of the smallest subnormal. Above, what rounds up carries
+ * into the exponent, up to that of infinity. */
+static inline uint16_t stepc_float_to_float16(float x)
+{
+    const uint32_t sign = stepc_bitsf(x) >> 16 & 0x8000u, u = stepc_bitsf(x) & 0x7FFFFFFFu;
+    const uint32_t small = stepc_bitsf(stepc_from_bitsf(u) + 0.5f) - 0x3F000000u;
+    const uint32_t normal = (u - 0x38000000u + 0x00000FFFu + (u >> 13 & 1u)) >> 13;
+    const uint32_t finite = u < 0x38800000u ? small : normal;
+    const uint32_t number = (u < 0x47800000u ? finite : 0x7C00u) | sign;
+    return (uint16_t)(u > 0x7F800000u ? 0x7E00u : number);
+}
+
+static inline float stepc_bfloat16_to_float(uint16_t h)
+{
+    return stepc_from_bitsf((uint32_t)h << 16);
+}
+
+static inline uint16_t stepc_float_to_bfloat16(float x)
+{
+    const uint32_t u = stepc_bitsf(x);
+    const uint32_t number = (u + 0x00007FFFu + (u >> 16 & 1u)) >> 16;
+    return (uint16_t)((u & 0x7FFFFFFFu) > 0x7F800000u ? 0x7FC0u : number);
+}
+
 /* ---- rounding to integers, remainder: exact ----------------------------------- */
 
 /* Adding 2^23 (2^52) rounds to an integer, ties to even; larger numbers, infinities and NaN are left alone. */

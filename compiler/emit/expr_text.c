@@ -153,6 +153,8 @@ static const char *cast_text(struct expr_scope *s, const struct expr *e)
         return is_condition(x) ? expr_text(s, x, PREC_EQUAL)
                                : arena_printf(s->arena, "%s != %s", expr_text(s, x, PREC_EQUAL),
                                               dtype_is_float(x->dtype) ? number_float(s->arena, x->dtype, 0) : "0");
+    if (dtype_is_float16(e->dtype) || dtype_is_float16(x->dtype)) /* the other one is float: expr.h */
+        return call1(s, arena_printf(s->arena, "stepc_%s_to_%s", dtype_name(x->dtype), dtype_name(e->dtype)), x);
     if (dtype_is_float(x->dtype) && !dtype_is_float(e->dtype)) /* truncates, saturates, NaN gives 0 */
         return call1(s, arena_printf(s->arena, "stepc_%s_to_%s", c_type(x->dtype), dtype_name(e->dtype)), x);
     return arena_printf(s->arena, "(%s)%s", c_type(e->dtype), expr_text(s, x, PREC_UNARY));

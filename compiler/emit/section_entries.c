@@ -147,6 +147,8 @@ static const char *accessor_name(enum dtype d)
     case DTYPE_BOOL:
     case DTYPE_UINT8: return "bytes_at";
     case DTYPE_INT8: return "int8s_at";
+    case DTYPE_FLOAT16:
+    case DTYPE_BFLOAT16:
     case DTYPE_UINT16: return "uint16s_at";
     case DTYPE_INT16: return "int16s_at";
     case DTYPE_UINT32: return "uint32s_at";

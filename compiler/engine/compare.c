@@ -91,12 +91,33 @@ static void add_line(struct comparison *c, struct compare_line line)
     c->report->ok &= line.ok;
 }
 
+static double unit_of(enum dtype d)
+{
+    switch (d) {
+    case DTYPE_DOUBLE: return DBL_EPSILON;
+    case DTYPE_FLOAT16: return 0x1p-10;
+    case DTYPE_BFLOAT16: return 0x1p-7;
+    default: return FLT_EPSILON;
+    }
+}
+
+/* What a result in d may be off by at once: all values of float16 on the way to it are rounded to float16, wherever they stand. */
+static double unit_within(const struct graph *g, enum dtype d)
+{
+    double unit = unit_of(d);
+    graph_each_node(g, n)
+        for (size_t o = 0; o < n->outputs.count; o++)
+            if (n->outputs.data[o] && dtype_is_float16(n->outputs.data[o]->dtype))
+                unit = fmax(unit, unit_of(n->outputs.data[o]->dtype));
+    return unit;
+}
+
 /* Every float one unit in the last place up or down, at random. */
-static struct tensor *perturbed(struct arena *a, const struct tensor *t, uint64_t *random)
+static struct tensor *perturbed(struct arena *a, const struct graph *g, const struct tensor *t, uint64_t *random)
 {
     struct tensor *p = tensor_new(a, t->dtype, &t->shape);
     memcpy(p->data, t->data, tensor_bytes(t));
-    const double unit = t->dtype == DTYPE_DOUBLE ? DBL_EPSILON : FLT_EPSILON;
+    const double unit = unit_within(g, t->dtype);
     for (int64_t i = 0; dtype_is_float(t->dtype) && i < t->count; i++)
         tensor_set_double(p, i, tensor_get_double(t, i) * (1.0 + (next_random(random) & 1u ? unit : -unit)));
     return p;
@@ -148,14 +169,13 @@ static bool find_tolerances(struct comparison *c, struct engine *interpreted, co
     struct arena *a = c->arena;
     uint64_t random = c->o->seed;
     for (size_t o = 0; o < g->outputs.count; o++) {
-        const double unit = g->outputs.data[o].value->dtype == DTYPE_DOUBLE ? DBL_EPSILON : FLT_EPSILON;
-        tolerance[o] = PER_RESULT * unit * largest_value(r->plain[o]);
+        tolerance[o] = PER_RESULT * unit_within(g, g->outputs.data[o].value->dtype) * largest_value(r->plain[o]);
     }
     for (int trial = 0; trial < TRIALS; trial++) {
         const struct tensor **moved = arena_array(a, const struct tensor *, g->inputs.count + 1);
         struct tensor **outputs = arena_array(a, struct tensor *, g->outputs.count + 1);
         for (size_t i = 0; i < g->inputs.count; i++)
-            moved[i] = perturbed(a, r->inputs[i], &random);
+            moved[i] = perturbed(a, g, r->inputs[i], &random);
         if (!engine_run(interpreted, r->kernel->entry, moved, outputs, a))
             return false;
         for (size_t o = 0; o < g->outputs.count; o++)

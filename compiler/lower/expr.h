@@ -47,6 +47,8 @@ enum expr_fn { /* one per elementary function of runtime/stepc_math.h: stepc_exp
     EXPR_FN_COS, EXPR_FN_LOG1P, EXPR_FN_EXPM1, EXPR_FN_FLOOR, EXPR_FN_CEIL, EXPR_FN_ROUND, EXPR_FN_ABS, EXPR_FN_COUNT
 };
 
+/* float16 and bfloat16 are types of memory: loads and values that are stored have them, and a cast stands between these and the
+ * operations, which know float only. A cast to float16 and back is the rounding at the end of a node. */
 struct expr {
     enum expr_op op;
     enum dtype dtype; /* of the result */

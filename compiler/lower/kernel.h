@@ -28,6 +28,7 @@ struct buffer {
     int index;                /* input: in graph->inputs; output: in graph->outputs */
     int id;                   /* position in lowered->buffers */
     size_t arena_offset;      /* TEMP: set by the plan, bytes */
+    struct buffer *in_float;  /* float16: the copy in float that templates read, or NULL */
     const struct buffer *place_of; /* TEMP: the plan lets its first writer put it where that one lies, which dies there; or NULL */
 };
 

@@ -76,12 +76,12 @@ const struct shape *lower_out_shape(const struct lower_ctx *c, int o)
 
 enum dtype lower_dtype(const struct lower_ctx *c, int i)
 {
-    return input(c, i)->dtype;
+    return dtype_computed(input(c, i)->dtype);
 }
 
 enum dtype lower_out_dtype(const struct lower_ctx *c, int o)
 {
-    return output(c, o)->dtype;
+    return dtype_computed(output(c, o)->dtype);
 }
 
 struct view lower_view_of(const struct lower_ctx *c, int i)
@@ -152,7 +152,7 @@ struct part *lower_part(struct lower_ctx *c, const struct shape *domain)
     return part_new(c->arena, c->kernel, domain);
 }
 
-static struct access access_of(const struct view *v)
+struct access lower_access(const struct view *v)
 {
     struct access a = {.buffer = v->buffer, .offset = v->offset};
     memcpy(a.stride, v->stride, sizeof v->stride);
@@ -162,10 +162,17 @@ static struct access access_of(const struct view *v)
     return a;
 }
 
+static void add_store(struct lower_ctx *c, struct part *p, const struct access *to, const struct expr *e)
+{
+    const enum dtype d = to->buffer->dtype;
+    const struct store s = {.to = *to, .value = dtype_is_float16(d) ? expr_cast(c->arena, d, expr_cast(c->arena, DTYPE_FLOAT, e)) : e};
+    vec_push(c->arena, &p->stores, s);
+}
+
 void lower_store(struct lower_ctx *c, struct part *p, const struct view *to, const struct expr *e)
 {
-    const struct store s = {.to = access_of(to), .value = e};
-    vec_push(c->arena, &p->stores, s);
+    const struct access a = lower_access(to);
+    add_store(c, p, &a, e);
 }
 
 struct view lower_contiguous(struct lower_ctx *c, int i)
@@ -201,14 +208,20 @@ static const struct expr *literal_of(struct arena *a, const struct tensor *t)
     for (int64_t i = 1; i < t->count; i++)
         if (memcmp(bytes, bytes + (size_t)i * size, size) != 0)
             return NULL;
-    return dtype_is_float(t->dtype) ? expr_float(a, t->dtype, tensor_get_double(t, 0))
+    return dtype_is_float(t->dtype) ? expr_float(a, dtype_computed(t->dtype), tensor_get_double(t, 0))
                                     : expr_int(a, t->dtype, tensor_get_int(t, 0));
+}
+
+const struct expr *lower_load_at(struct lower_ctx *c, const struct access *access)
+{
+    const struct expr *e = expr_load(c->arena, access);
+    return expr_cast(c->arena, dtype_computed(e->dtype), e);
 }
 
 const struct expr *lower_load(struct lower_ctx *c, const struct view *v)
 {
-    const struct access a = access_of(v);
-    return expr_load(c->arena, &a);
+    const struct access a = lower_access(v);
+    return lower_load_at(c, &a);
 }
 
 const struct expr *lower_in_over(struct lower_ctx *c, int i, const struct shape *domain)
@@ -308,8 +321,7 @@ bool lower_reduce(struct lower_ctx *c, const bool *reduced, enum reduce_op op, c
         a.stride[d] = domain->dim[d] == 1 ? 0 : stride;
         stride *= domain->dim[d];
     }
-    const struct store s = {.to = a, .value = finish ? finish : expr_result(c->arena, element->dtype)};
-    vec_push(c->arena, &p->stores, s);
+    add_store(c, p, &a, finish ? finish : expr_result(c->arena, element->dtype));
     return true;
 }
 
@@ -331,13 +343,33 @@ void lower_template_flops(struct lower_ctx *c, int64_t flops)
     c->kernel->flops = flops;
 }
 
+/* A copy of b in float, made by a kernel in front of the one at hand. */
+static struct buffer *in_float(struct lower_ctx *c, struct buffer *b)
+{
+    if (b->in_float)
+        return b->in_float;
+    struct lowered *l = c->l;
+    const struct view from = view_of_buffer(b, &SHAPE(b->count));
+    b->in_float = buffer_new(l, BUFFER_TEMP, b->name, DTYPE_FLOAT, &b->shape);
+    const struct view to = view_of_buffer(b->in_float, &from.shape);
+    struct kernel *convert = kernel_new(l, "widen", c->node), *const last = c->kernel;
+    lower_store(c, part_new(c->arena, convert, &from.shape), &to, lower_load(c, &from));
+    convert->id = last->id++;
+    l->kernels.data[convert->id] = convert;
+    l->kernels.data[last->id] = last;
+    return b->in_float;
+}
+
 void lower_template_operand(struct lower_ctx *c, const char *param, const struct access *access)
 {
     struct kernel *k = c->kernel;
     if (k->operand_count == KERNEL_MAX_OPERANDS)
         UNREACHABLE("template '%s' has more than %d operands", k->tmpl, KERNEL_MAX_OPERANDS);
     k->operands[k->operand_count].param = param;
-    k->operands[k->operand_count++].access = *access;
+    k->operands[k->operand_count].access = *access;
+    if (dtype_is_float16(access->buffer->dtype))
+        k->operands[k->operand_count].access.buffer = in_float(c, access->buffer);
+    k->operand_count++;
 }
 
 void lower_template_loops(struct lower_ctx *c, int rank, const int64_t *extent, int64_t scratch)
@@ -461,7 +493,7 @@ static bool lower_node(struct lower_ctx *c, const struct node *n)
 
 static bool is_emitted_dtype(enum dtype d)
 {
-    return dtype_c_type(d)[0] != '\0' && d != DTYPE_FLOAT16 && d != DTYPE_BFLOAT16;
+    return dtype_c_type(d)[0] != '\0';
 }
 
 static bool check_dtype(struct diag *d, const struct loc *at, const char *what, size_t i, const struct value *v)

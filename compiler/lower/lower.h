@@ -19,12 +19,13 @@ bool lower_has(const struct lower_ctx *c, int i);
 bool lower_wants(const struct lower_ctx *c, int o);
 const struct shape *lower_shape(const struct lower_ctx *c, int i);
 const struct shape *lower_out_shape(const struct lower_ctx *c, int o);
+/* The types in which they are computed: float for float16 and bfloat16 (dtype_computed()). */
 enum dtype lower_dtype(const struct lower_ctx *c, int i);
 enum dtype lower_out_dtype(const struct lower_ctx *c, int o);
 struct view lower_view_of(const struct lower_ctx *c, int i); /* how input i lies in memory */
 /* The same, row-major without gaps: copied first where it is not, once for all readers from here on. For template operands. */
 struct view lower_contiguous(struct lower_ctx *c, int i);
-/* Not lowered by this version (float16 ...): reports, returns false. */
+/* Not lowered by this version: reports, returns false. */
 bool lower_error(struct lower_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* ---- maps --------------------------------------------------------------------------------------------------------- */
@@ -34,8 +35,10 @@ bool lower_error(struct lower_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 const struct expr *lower_in(struct lower_ctx *c, int i);
 /* The same over loops of shape `domain` (input broadcast to it); rank = domain's. */
 const struct expr *lower_in_over(struct lower_ctx *c, int i, const struct shape *domain);
-/* Load through any view over loops whose first dims are the view's dims. */
+/* Load through any view over loops whose first dims are the view's dims. Loads of float16 are converted to float. */
 const struct expr *lower_load(struct lower_ctx *c, const struct view *v);
+const struct expr *lower_load_at(struct lower_ctx *c, const struct access *access);
+struct access lower_access(const struct view *v);
 /* Row-major number of the current point of output 0's shape, int64 (for random numbers). */
 const struct expr *lower_element(struct lower_ctx *c, const struct shape *shape);
 
@@ -67,7 +70,7 @@ struct kernel *lower_kernel(struct lower_ctx *c, const char *label);
 struct view lower_out_view(struct lower_ctx *c, int o);
 /* Appends a loop nest over `domain`; returns it for adding stores. */
 struct part *lower_part(struct lower_ctx *c, const struct shape *domain);
-/* Adds: element at the part's current point of `to` (dims of the view = dims of the loops) = e. */
+/* Adds: element at the part's current point of `to` (dims of the view = dims of the loops) = e, rounded where `to` is float16. */
 void lower_store(struct lower_ctx *c, struct part *p, const struct view *to, const struct expr *e);
 void lower_add_check(struct lower_ctx *c, const struct shape *domain, const struct expr *value, int64_t low, int64_t high,
                      const char *status);
@@ -77,7 +80,8 @@ void lower_template(struct lower_ctx *c, const char *tmpl, enum dtype type);
 void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value);
 /* Multiplications and additions of the body, for reports: those of the parts are counted by themselves. */
 void lower_template_flops(struct lower_ctx *c, int64_t flops);
-/* Operand pointer: outer strides are taken for the kernel's outer dims. */
+/* Operand pointer: outer strides are taken for the kernel's outer dims. Templates compute in float: of a buffer of float16 they
+ * read a copy in float, made once in front of the kernel. */
 void lower_template_operand(struct lower_ctx *c, const char *param, const struct access *access);
 /* The operand given last, read element by element over `rank` loops, may be computed: then the template needs so much scratch more. Its
  * access has strides for these loops. */

@@ -219,7 +219,7 @@ static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const 
 bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct view *b_in, const struct expr *finish)
 {
     struct view a = *a_in, b = *b_in;
-    const enum dtype type = a.buffer->dtype;
+    const enum dtype type = dtype_computed(a.buffer->dtype);
     if (!dtype_is_float(type))
         return product_of_integers(c, &a, &b, finish);
     if (!can_be_counted(c, a.shape.dim[a.shape.rank - 2], b.shape.dim[b.shape.rank - 1], a.shape.dim[a.shape.rank - 1]))

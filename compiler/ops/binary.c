@@ -80,6 +80,8 @@ static const struct op_sample add_samples[] = {
     {.text = "g (float[2] a, int32[2] b) => (float[2] y) { y = Add(a, b) }", .error = "int32"},
     {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) { y = Add <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }",
      .opset = 5},
+    {.text = "g (float16[3,4] a, float16[4] b) => (float16[3,4] y) { y = Add(a, b) }"},
+    {.text = "g (bfloat16[3,4] a, bfloat16[3,1] b) => (bfloat16[3,4] y) { s = Add(a, b) y = Add(s, a) }"},
     {0}};
 
 /* ---- Sub ---------------------------------------------------------------------------------------------------------- */
@@ -159,6 +161,7 @@ static const struct op_sample mul_samples[] = {
     {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) { y = Mul <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }",
      .opset = 5},
     {.text = "g (float[2,3,4] a, float[3] b) => (float[2,3,4] y) { y = Mul <axis = 1, broadcast = 1> (a, b) }", .opset = 6},
+    {.text = "g (float16[7] a, float16[7] b) => (float16[7] y) { e = Exp(a) s = Add(e, b) y = Mul(s, e) }"},
     {0}};
 
 /* ---- Div ---------------------------------------------------------------------------------------------------------- */
@@ -350,6 +353,7 @@ static const struct op_sample pow_samples[] = {
      .no_gradient = true},
     {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) { y = Pow <axis = 0, broadcast = 1> (a, b) }",
      .opset = 6, .feed = "positive"},
+    {.text = "g (bfloat16[5] a) => (bfloat16[5] y) { two = Constant <value_int = 2> () y = Pow(a, two) }"},
     {0}};
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */

@@ -197,14 +197,14 @@ static bool cast_eval(struct eval_ctx *c)
 
 static bool cast_lower(struct lower_ctx *c)
 {
-    const enum dtype from = lower_dtype(c, 0), to = lower_out_dtype(c, 0);
+    const enum dtype from = node_input(c->node, 0)->dtype, to = node_output(c->node, 0)->dtype;
     if (from == to) {
         const struct view v = lower_view_of(c, 0);
         return lower_as_view(c, 0, &v);
     }
     if (dtype_c_type(from)[0] == '\0' || dtype_c_type(to)[0] == '\0')
         return lower_error(c, "conversion from %s to %s is not compiled", dtype_name(from), dtype_name(to));
-    return lower_map(c, expr_cast(c->arena, to, lower_in(c, 0)));
+    return lower_map(c, expr_cast(c->arena, lower_out_dtype(c, 0), lower_in(c, 0)));
 }
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */
@@ -223,10 +223,21 @@ static const struct op_sample samples[] = {
     {.text = "g (float[9] x) => (int64[9] y) { y = Cast <to = \"INT64\"> (x) }", .opset = 5, .no_gradient = true},
     {.text = "g (float[9] x) => (string[9] y) { y = Cast <to = 8> (x) }", .error = "string"},
     {.text = "g (float[9] x) => (float[9] y) { y = Cast <to = 99> (x) }", .error = "no type"},
+    {.text = "g (float[19] x) => (float16[19] y) { y = Cast <to = 10> (x) }"},
+    {.text = "g (double[19] x) => (bfloat16[19] y) { y = Cast <to = 16> (x) }"},
+    {.text = "g (float16[19] x) => (double[19] y) { y = Cast <to = 11> (x) }"},
+    {.text = "g (float16[19] x) => (bfloat16[19] y) { y = Cast <to = 16> (x) }"},
+    {.text = "g (bfloat16[9] x) => (int8[9] y) { y = Cast <to = 3> (x) }", .no_gradient = true},
+    {.text = "g (int64[9] x) => (float16[9] y) { y = Cast <to = 10> (x) }", .no_gradient = true},
+    {.text = "g (float16[9] x) => (bool[9] y) { y = Cast <to = 9> (x) }", .no_gradient = true},
+    {.text = "g () => (float16[8] y) { x = Constant <value_floats = [65519.0, 65520.0, -1e9, 5.9e-8, 2.9e-8, 6.1e-5, 1.00048828125, 0.0]> ()"
+             " y = Cast <to = 10> (x) }",
+     .no_gradient = true},
     {0}};
 static const struct op_sample like_samples[] = {
     {.text = "g (float[9] x, double[1] t) => (double[9] y) { y = CastLike(x, t) }"},
     {.text = "g (float[9] x, int16[1] t) => (int16[9] y) { y = CastLike(x, t) }", .no_gradient = true},
+    {.text = "g (float[9] x, bfloat16[1] t) => (bfloat16[9] y) { y = CastLike(x, t) }"},
     {0}};
 
 const struct op_def op_defs_cast[] = {

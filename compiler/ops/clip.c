@@ -136,6 +136,7 @@ static const struct op_sample samples[] = {
     {.text = "g (float[9] x) => (float[9] y) { y = Clip <min = -0.5, max = 0.5> (x) }", .opset = 6},
     {.text = "g (float[9] x) => (float[9] y) { y = Clip <min = -0.5> (x) }", .opset = 5},
     {.text = "g (float[9] x, float[2] lo) => (float[9] y) { y = Clip(x, lo) }", .error = "must be a scalar"},
+    {.text = "g (float16[9] x) => (float16[9] y) { a = Constant <value_float = -0.3> () b = Constant <value_float = 0.4> () lo = CastLike(a, x) hi = CastLike(b, x) y = Clip(x, lo, hi) }"},
     {0}};
 
 const struct op_def op_defs_clip[] = {

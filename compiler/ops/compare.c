@@ -110,6 +110,7 @@ static const struct op_sample less_samples[] = {
     {.text = "g (uint64[9] a, uint64[9] b) => (bool[9] y) { y = Less(a, b) }", .no_gradient = true},
     {.text = "g (bool[2] a, bool[2] b) => (bool[2] y) { y = Less(a, b) }", .error = "bool"},
     {.text = "g (float[2,3] a, float[2] b) => (bool[2,3] y) { y = Less <axis = 0, broadcast = 1> (a, b) }", .opset = 6},
+    {.text = "g (float16[9] a, float16[9] b) => (bool[9] y) { y = Less(a, b) }", .no_gradient = true},
     {0}};
 
 /* ---- LessOrEqual -------------------------------------------------------------------------------------------------- */

@@ -133,6 +133,8 @@ static const struct op_sample samples[] = {
     {.text = "g (float[2,3] a, float[3] b) => (float[3,3] y) { y = Concat <axis = 0> (a, b) }",
      .error = "has rank 1, expected 2"},
     {.text = "g (float a, float b) => (float[2] y) { y = Concat <axis = 0> (a, b) }", .error = "is a scalar"},
+    {.text = "g (float16[2,3] a, float16[2,2] b) => (float16[2,5] y) { y = Concat <axis = 1> (a, b) }"},
+    {.text = "g (bfloat16[2,3] a, bfloat16[1,3] b) => (bfloat16[3,3] y) { s = Exp(a) y = Concat <axis = 0> (s, b) }"},
     {0}};
 
 const struct op_def op_defs_concat[] = {

@@ -425,6 +425,7 @@ static const struct op_sample samples[] = {
     {.text = "g (float[1,3,4,4] x, float[2,3,3,3] w, float[3] b) => (float[1,2,2,2] y) { y = Conv(x, w, b) }",
      .error = "not a list of 2 numbers"},
     {.text = "g (float[3,4] x, float[2,3] w) => (float[1,2] y) { y = Conv(x, w) }", .error = "has rank 2, expected 3 to 5"},
+    {.text = "g (float16[2,3,5,5] x, float16[4,3,3,3] w, float16[4] b) => (float16[2,4,5,5] y) { y = Conv <pads = [1,1,1,1]> (x, w, b) }"},
     {0}};
 
 static const struct op_sample input_grad_samples[] = {

@@ -163,9 +163,9 @@ static const struct expr *lower_lookup(struct lower_ctx *c, const struct view *x
         over.stride[axis + d] = indices.stride[d];
     const int64_t size = x->shape.dim[axis];
     const struct expr *index = wrapped(c->arena, expr_cast(c->arena, DTYPE_INT64, lower_load(c, &over)), size);
-    struct access access = *lower_load(c, &v)->access;
+    struct access access = lower_access(&v);
     access.term[access.term_count++] = (struct access_term){.index = index, .stride = x->stride[axis], .extent = size};
-    return expr_load(c->arena, &access);
+    return lower_load_at(c, &access);
 }
 
 static bool gather_lower(struct lower_ctx *c)
@@ -202,6 +202,7 @@ static const struct op_sample samples[] = {
      .error = "is the index 5, expected -5 to 4"},
     {.text = "g (float x, int64[1] i) => (float[1] y) { y = Gather(x, i) }", .error = "is a scalar"},
     {.text = "g (float[5] x, float[1] i) => (float[1] y) { y = Gather(x, i) }", .error = "float"},
+    {.text = "g (float16[5,3] x, int64[4] i) => (float16[4,3] y) { y = Gather(x, i) }", .feed = ",index:5"},
     {0}};
 
 /* ---- GatherGrad(indices, dy): dx[o, s, i] = the sum of dy[o, k, i] over all k with indices[k] = s, in order of k ------------ */

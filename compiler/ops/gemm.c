@@ -244,6 +244,7 @@ static const struct op_sample samples[] = {
     {.text = "g (float[2,3,4] a, float[4,5] b) => (float[3,5] y) { y = Gemm(a, b) }", .error = "has rank 3"},
     {.text = "g (int32[3,4] a, int32[4,5] b) => (int32[3,5] y) { y = Gemm <alpha = 0.5> (a, b) }", .error = "whole number"},
     {.text = "g (float[3,4] a, float[4,5] b) => (float[3,5] y) { y = Gemm(a, b) }", .opset = 9, .error = "input"},
+    {.text = "g (float16[3,4] a, float16[5,4] b, float16[5] c) => (float16[3,5] y) { y = Gemm <transB = 1, alpha = 0.3, beta = 0.7> (a, b, c) }"},
     {0}};
 
 const struct op_def op_defs_gemm[] = {

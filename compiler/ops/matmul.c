@@ -245,6 +245,9 @@ static const struct op_sample samples[] = {
     {.text = "g (float[2,3,4] a, float[3,4,5] b) => (float[3,5] y) { y = MatMul(a, b) }", .error = "do not broadcast"},
     {.text = "g (float a, float[3] b) => (float[3] y) { y = MatMul(a, b) }", .error = "scalar"},
     {.text = "g (int32[3,4] a, int32[4] b) => (int32[3] y) { y = MatMul(a, b) }", .opset = 8, .error = "int32"},
+    {.text = "g (float16[5,7] a, float16[7,9] b) => (float16[5,9] y) { y = MatMul(a, b) }"},
+    {.text = "g (bfloat16[2,3,4] a, bfloat16[2,4,3] b) => (bfloat16[2,3,3] y) { y = MatMul(a, b) }"},
+    {.text = "g (float16[5,7] a, float16[7] b) => (float16[5] y) { t = Exp(a) y = MatMul(t, b) }"},
     {0}};
 
 const struct op_def op_defs_matmul[] = {

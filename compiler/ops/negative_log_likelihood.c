@@ -185,7 +185,7 @@ static bool pick_lower(struct lower_ctx *c)
     struct access from = {.buffer = x.buffer, .offset = x.offset, .term_count = 1};
     strides_under_labels(&x.shape, x.stride, from.stride);
     from.term[0] = (struct access_term){expr_cast(c->arena, DTYPE_INT64, at), x.stride[1], x.shape.dim[1]};
-    const struct expr *y = expr_load(c->arena, &from);
+    const struct expr *y = lower_load_at(c, &from);
     if (ignored != NULL)
         y = expr_select(c->arena, ignored, expr_number(c->arena, y->dtype, 0), y);
     if (!lower_map(c, y))

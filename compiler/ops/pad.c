@@ -316,7 +316,7 @@ static bool lower_repeating(struct lower_ctx *c, const struct padding *p)
         access.term[access.term_count++] = (struct access_term){
             .index = repeated_index(c->arena, mode, d, p->before[d], x.shape.dim[d]), .stride = x.stride[d], .extent = x.shape.dim[d]};
     }
-    return lower_map(c, expr_load(c->arena, &access));
+    return lower_map(c, lower_load_at(c, &access));
 }
 
 static bool pad_lower(struct lower_ctx *c)

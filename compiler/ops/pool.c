@@ -586,6 +586,7 @@ static const struct op_sample max_samples[] = {
     {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2, 2], auto_pad = \"SAME\"> (x) }",
      .error = "expected NOTSET"},
     {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [8, 2]> (x) }", .error = "does not fit"},
+    {.text = "g (float16[1,2,6,6] x) => (float16[1,2,3,3] y) { y = MaxPool <kernel_shape = [2,2], strides = [2,2]> (x) }"},
     {0}};
 
 static const struct op_sample max_grad_samples[] = {
@@ -613,6 +614,7 @@ static const struct op_sample average_samples[] = {
     {.text = "g (float[1,1,6,7] x) => (float[1,1,6,7] y) { y = AveragePool <kernel_shape = [2, 2], auto_pad = \"SAME_UPPER\"> (x) }", .opset = 9},
     {.text = "g (float[1,0,6,7] x) => (float[1,0,5,6] y) { y = AveragePool <kernel_shape = [2, 2]> (x) }"},
     {.text = "g (int8[1,2,6,7] x) => (int8[1,2,5,6] y) { y = AveragePool <kernel_shape = [2, 2]> (x) }", .error = "int8"},
+    {.text = "g (bfloat16[1,2,6,6] x) => (bfloat16[1,2,3,3] y) { y = AveragePool <kernel_shape = [2,2], strides = [2,2]> (x) }"},
     {0}};
 
 static const struct op_sample average_grad_samples[] = {

@@ -375,6 +375,8 @@ static const struct op_sample sum_samples[] = {
     {.text = "g (float[4,5] x) => (float[4] y) { a = Constant <value_ints = [1, -1]> () y = ReduceSum(x, a) }", .error = "twice"},
     {.text = "g (float[4,5] x, int64[1] a) => (float[4] y) { y = ReduceSum(x, a) }", .error = "known at compile time"},
     {.text = "g (int8[4] x) => (int8[1] y) { y = ReduceSum(x) }", .error = "is int8"},
+    {.text = "g (float16[3,40] x) => (float16[3,1] y) { a = Constant <value_ints = [1]> () y = ReduceSum(x, a) }"},
+    {.text = "g (bfloat16[7,5] x) => (bfloat16[5] y) { a = Constant <value_ints = [0]> () y = ReduceSum <keepdims = 0> (x, a) }"},
     {0}};
 
 /* dx = dy / n */
@@ -401,6 +403,7 @@ static const struct op_sample mean_samples[] = {
     {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceMean(x, a) }"},
     {.text = "g (double[2,3,4] x) => (double[2,4] y) { y = ReduceMean <axes = [1], keepdims = 0> (x) }", .opset = 13},
     {.text = "g (int64[4,5] x) => (int64[1,5] y) { a = Constant <value_ints = [0]> () y = ReduceMean(x, a) }", .no_gradient = true},
+    {.text = "g (float16[3,37] x) => (float16[3] y) { a = Constant <value_ints = [1]> () y = ReduceMean <keepdims = 0> (x, a) }"},
     {0}};
 
 /* ---- ReduceMax and ReduceMin: any NaN gives NaN ----------------------------------------------------------------------- */
@@ -445,6 +448,7 @@ static const struct op_sample max_samples[] = {
      .no_gradient = true},
     {.text = "g (uint8[4] x) => (uint8[1] y) { y = ReduceMax(x) }", .opset = 11, .error = "is uint8"},
     {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceMax <axes = [-2]> (x) }", .opset = 13},
+    {.text = "g (float16[3,40] x) => (float16[3,1] y) { a = Constant <value_ints = [1]> () y = ReduceMax(x, a) }"},
     {0}};
 
 static bool min_eval(struct eval_ctx *c)

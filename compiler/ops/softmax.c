@@ -175,6 +175,7 @@ static const struct op_sample softmax_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Softmax <axis = 2> (x) }", .error = "axis 2 is out of range"},
     {.text = "g (float x) => (float y) { y = Softmax(x) }", .error = "is a scalar"},
     {.text = "g (int32[2,3] x) => (int32[2,3] y) { y = Softmax(x) }", .error = "is int32"},
+    {.text = "g (float16[3,20] x) => (float16[3,20] y) { y = Softmax(x) }"},
     {0}};
 
 /* ---- LogSoftmax --------------------------------------------------------------------------------------------------- */

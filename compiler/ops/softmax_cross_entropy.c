@@ -316,6 +316,7 @@ static const struct op_sample samples[] = {
     {.text = "g (float[5,10] x, int64[5] t, float[9] w) => (float y) { y = SoftmaxCrossEntropyLoss(x, t, w) }", .error = "expected [10]"},
     {.text = "g (float[5] x, int64[5] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }", .error = "at least 2"},
     {.text = "g (float[5,3] x, int64[5] t) => (float y) { y = SoftmaxCrossEntropyLoss <reduction = \"avg\"> (x, t) }", .error = "'avg'"},
+    {.text = "g (float16[6,5] x, int64[6] t) => (float16 y) { y = SoftmaxCrossEntropyLoss(x, t) }", .feed = "normal,index:5"},
     {0}};
 static const struct op_sample grad_samples[] = {
     {.text = "g (float[5,10] x, int64[5] t, float d) => (float[5,10] y) { y = stepc.SoftmaxCrossEntropyGrad(x, t, \"\", d) }",

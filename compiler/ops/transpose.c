@@ -96,6 +96,7 @@ static const struct op_sample samples[] = {
     {.text = "g (float[2,3] x) => (float[3,2] y) { y = Transpose <perm = [1, 1]> (x) }", .error = "contains 1 twice"},
     {.text = "g (float[2,3] x) => (float[3,2] y) { y = Transpose <perm = [1]> (x) }", .error = "has 1 entries, expected 2"},
     {.text = "g (float[2,3] x) => (float[3,2] y) { y = Transpose <perm = [1, 2]> (x) }", .error = "contains 2, expected 0 to 1"},
+    {.text = "g (bfloat16[2,3,4] x) => (bfloat16[4,2,3] y) { y = Transpose <perm = [2,0,1]> (x) }"},
     {0}};
 
 const struct op_def op_defs_transpose[] = {

@@ -200,6 +200,7 @@ static const struct op_sample max_samples[] = {
              "d = ai.onnx.preview.training.Gradient <xs = [\"x\"], zs = [\"z\", \"w\"], y = \"s\"> (x, z, w) }",
      .no_gradient = true},
     {.text = "g (float[5] a, float[5] b) => (float[5] y) { y = Max <consumed_inputs = [0, 0]> (a, b) }", .opset = 5},
+    {.text = "g (float16[3,4] a, float16[4] b, float16[3,1] c) => (float16[3,4] y) { y = Max(a, b, c) }"},
     {0}};
 
 static bool min_grad(struct grad_ctx *c)

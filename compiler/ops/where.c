@@ -50,6 +50,7 @@ static const struct op_sample samples[] = {
     {.text = "g (bool[3,1] c, double[4] x, double[2,1,1] y) => (double[2,3,4] z) { z = Where(c, x, y) }"},
     {.text = "g (bool c, int64[4] x, int64[4] y) => (int64[4] z) { z = Where(c, x, y) }", .no_gradient = true},
     {.text = "g (int32[4] c, float[4] x, float[4] y) => (float[4] z) { z = Where(c, x, y) }", .error = "int32"},
+    {.text = "g (bool[3,4] c, float16[3,4] a, float16[1,4] b) => (float16[3,4] y) { y = Where(c, a, b) }"},
     {0}};
 
 const struct op_def op_defs_where[] = {

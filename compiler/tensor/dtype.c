@@ -81,6 +81,16 @@ bool dtype_is_signed(enum dtype d)
     return row_of(d)->kind == 'S' || row_of(d)->kind == 'F';
 }
 
+bool dtype_is_float16(enum dtype d)
+{
+    return d == DTYPE_FLOAT16 || d == DTYPE_BFLOAT16;
+}
+
+enum dtype dtype_computed(enum dtype d)
+{
+    return dtype_is_float16(d) ? DTYPE_FLOAT : d;
+}
+
 /* ---- integers ------------------------------------------------------------------------------------------------------ */
 
 int64_t dtype_min_int(enum dtype d)

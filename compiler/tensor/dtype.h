@@ -40,6 +40,9 @@ size_t dtype_size(enum dtype d);
 bool dtype_is_float(enum dtype d);
 bool dtype_is_int(enum dtype d); /* signed or unsigned, not bool */
 bool dtype_is_signed(enum dtype d);
+bool dtype_is_float16(enum dtype d); /* one of DTYPES_FLOAT16S */
+/* The type that arithmetic on elements of d runs in: float for float16 and bfloat16, else d itself. */
+enum dtype dtype_computed(enum dtype d);
 
 /* Numeric limits of an integer type, as int64 (UINT64's maximum does not fit: dtype_wrap handles it). */
 int64_t dtype_min_int(enum dtype d);

@@ -5,11 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-#define FLOATS (DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYPE_DOUBLE))
+#define FLOATS (DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYPE_DOUBLE) | DTYPE_BIT(DTYPE_FLOAT16))
 #define INTS (DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64) | DTYPE_BIT(DTYPE_INT8))
 #define NUMBERS (FLOATS | INTS)
 #define BOOLS DTYPE_BIT(DTYPE_BOOL)
-#define ANY (NUMBERS | BOOLS)
+#define ANY (NUMBERS | BOOLS | DTYPE_BIT(DTYPE_BFLOAT16)) /* most operators take bfloat16 in newer versions only */
 
 /* How a result moves when an operand does. */
 enum continuity { SMOOTH, KINK, JUMP };
@@ -157,8 +157,9 @@ static bool make_clip(struct gen *g)
 
 static bool make_cast(struct gen *g)
 {
-    static const enum dtype to[] = {DTYPE_FLOAT, DTYPE_DOUBLE, DTYPE_FLOAT, DTYPE_INT32, DTYPE_INT64, DTYPE_INT8, DTYPE_BOOL};
-    const enum dtype t = to[gen_below(g, 7)];
+    static const enum dtype to[] = {DTYPE_FLOAT, DTYPE_DOUBLE, DTYPE_FLOAT,   DTYPE_INT32,   DTYPE_INT64,
+                                    DTYPE_INT8,  DTYPE_BOOL,   DTYPE_FLOAT16, DTYPE_BFLOAT16};
+    const enum dtype t = to[gen_below(g, 9)];
     const struct operand *x = gen_pick(g, ANY);
     /* What a gradient or a training step makes may be infinite: no integers from it. */
     if (!x || (is_float(x) && !dtype_is_float(t) && !allowed(g, JUMP)))

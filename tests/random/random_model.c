@@ -33,8 +33,8 @@ static void draw_settings(struct gen *g)
 
 static enum dtype leaf_dtype(struct gen *g)
 {
-    static const enum dtype others[] = {DTYPE_DOUBLE, DTYPE_INT32, DTYPE_INT64, DTYPE_BOOL, DTYPE_INT8};
-    return gen_chance(g, 75) ? DTYPE_FLOAT : others[gen_below(g, 5)];
+    static const enum dtype others[] = {DTYPE_DOUBLE, DTYPE_INT32, DTYPE_INT64, DTYPE_BOOL, DTYPE_INT8, DTYPE_FLOAT16};
+    return gen_chance(g, 75) ? DTYPE_FLOAT : others[gen_below(g, 6)];
 }
 
 static void add_leaves(struct gen *g)

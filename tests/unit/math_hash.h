@@ -13,7 +13,7 @@
 #include "stepc_random.h"
 
 enum { MATH_HASH_POINTS = 1500 };
-#define MATH_HASH_OF_FLOATS 0xDE9000C495D390DAu
+#define MATH_HASH_OF_FLOATS 0x2FC9A653B9B5ADBEu
 #define MATH_HASH_OF_DOUBLES 0x2877931FECFCFFB8u
 
 static uint64_t math_hash_add(uint64_t hash, uint64_t bits)
@@ -93,11 +93,22 @@ static uint64_t math_hash_double_pairs(uint64_t hash)
     return hash;
 }
 
+static float math_round16f(float x)
+{
+    return stepc_float16_to_float(stepc_float_to_float16(x));
+}
+
+static float math_roundb16f(float x)
+{
+    return stepc_bfloat16_to_float(stepc_float_to_bfloat16(x));
+}
+
 static uint64_t math_hash_of_floats(void)
 {
     static math_float_function *const functions[] = {
         stepc_expf, stepc_expm1f, stepc_logf, stepc_log1pf, stepc_softplusf, stepc_sqrtf, stepc_sqrt_softf, stepc_tanhf,
-        stepc_sigmoidf, stepc_erff, stepc_sinf, stepc_cosf, stepc_rintf, stepc_truncf, stepc_floorf, stepc_ceilf};
+        stepc_sigmoidf, stepc_erff, stepc_sinf, stepc_cosf, stepc_rintf, stepc_truncf, stepc_floorf, stepc_ceilf,
+        math_round16f, math_roundb16f};
     uint64_t hash = 0;
     for (uint32_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
         hash = math_hash_float_function(hash, functions[i]);

@@ -234,6 +234,78 @@ START_TEST(double_function_is_accurate)
 }
 END_TEST
 
+/* ---- float16 and bfloat16 ----------------------------------------------------------- */
+
+static const struct half_case {
+    const char *name;
+    int digits, min_exponent, max_exponent; /* of the significand; of the smallest normal number and the largest number, as in ilogb() */
+    uint32_t infinity;                      /* bit pattern */
+    float (*widen)(uint16_t h);
+    uint16_t (*narrow)(float x);
+} half_cases[] = {{"float16", 11, -14, 15, 0x7C00u, stepc_float16_to_float, stepc_float_to_float16},
+                  {"bfloat16", 8, -126, 127, 0x7F80u, stepc_bfloat16_to_float, stepc_float_to_bfloat16}};
+
+/* What the bits say: sign, exponent, significand. */
+static double half_value(const struct half_case *c, uint32_t h)
+{
+    const uint32_t hidden = 1u << (c->digits - 1), magnitude = h & 0x7FFFu, exponent = magnitude / hidden, low = magnitude % hidden;
+    const double value = magnitude > c->infinity    ? (double)NAN
+                         : magnitude == c->infinity ? (double)INFINITY
+                         : exponent == 0u           ? ldexp((double)low, c->min_exponent - c->digits + 1)
+                                                    : ldexp((double)(low + hidden), c->min_exponent - c->digits + (int)exponent);
+    return (h & 0x8000u) != 0u ? -value : value;
+}
+
+/* Nearest multiple of the last digit, ties to even. */
+static double half_rounded(const struct half_case *c, float x)
+{
+    if (x == 0.0f || !isfinite(x))
+        return (double)x;
+    const int exponent = ilogb((double)x) > c->min_exponent ? ilogb((double)x) : c->min_exponent;
+    const double last = ldexp(1.0, exponent - c->digits + 1), y = rint((double)x / last) * last;
+    return fabs(y) >= ldexp(1.0, c->max_exponent + 1) ? copysign((double)INFINITY, y) : y;
+}
+
+static void check_narrow(const struct half_case *c, float x)
+{
+    const double got = (double)c->widen(c->narrow(x)), want = half_rounded(c, x);
+    const bool same = isnan(want) ? isnan(got) : got == want && !signbit(got) == !signbit(want);
+    ck_assert_msg(same, "%a as %s is %a, expected %a", (double)x, c->name, got, want);
+}
+
+START_TEST(half_floats_are_read_exactly)
+{
+    const struct half_case *c = &half_cases[_i];
+    for (uint32_t h = 0; h < 0x10000u; h++) {
+        const double got = (double)c->widen((uint16_t)h), want = half_value(c, h);
+        ck_assert_msg(isnan(want) ? isnan(got) : got == want && !signbit(got) == !signbit(want), "%s %#x is %a, expected %a", c->name, h,
+                      got, want);
+        ck_assert_msg(isnan(want) || c->narrow((float)want) == h, "%s %#x does not come back", c->name, h);
+    }
+    ck_assert_uint_eq(c->narrow(NAN), c->infinity | 1u << (c->digits - 2));
+    ck_assert_uint_eq(c->narrow(-NAN), c->infinity | 1u << (c->digits - 2));
+}
+END_TEST
+
+/* The ties between all neighbours, the floats beside these, and any float. */
+START_TEST(floats_become_the_nearest_half_float)
+{
+    const struct half_case *c = &half_cases[_i];
+    for (uint32_t h = 0; h < 0x10000u; h++) {
+        const uint32_t magnitude = h & 0x7FFFu;
+        if (magnitude >= c->infinity)
+            continue;
+        const double low = half_value(c, h), step = magnitude == 0u ? half_value(c, h + 1u) : low - half_value(c, h - 1u);
+        const float tie = (float)(magnitude + 1u < c->infinity ? 0.5 * (low + half_value(c, h + 1u)) : low + 0.5 * step);
+        check_narrow(c, tie);
+        check_narrow(c, nextafterf(tie, -INFINITY));
+        check_narrow(c, nextafterf(tie, INFINITY));
+    }
+    for (uint64_t i = 0; i < (exhaustive ? 0x100000000u : 200000u); i++)
+        check_narrow(c, stepc_from_bitsf(exhaustive ? (uint32_t)i : (uint32_t)random_word(i, 0u)));
+}
+END_TEST
+
 /* ---- two operands ---------------------------------------------------------------- */
 
 /* x anything, y so that the result is an ordinary number; x near 1; y a small integer; anything. */
@@ -498,6 +570,8 @@ static Suite *math_suite(void)
     tcase_set_timeout(accuracy, 60.0);
     tcase_add_loop_test(accuracy, float_function_is_accurate, 0, COUNT(float_cases));
     tcase_add_loop_test(accuracy, double_function_is_accurate, 0, COUNT(double_cases));
+    tcase_add_loop_test(accuracy, half_floats_are_read_exactly, 0, COUNT(half_cases));
+    tcase_add_loop_test(accuracy, floats_become_the_nearest_half_float, 0, COUNT(half_cases));
     tcase_add_test(accuracy, pow_is_accurate);
     tcase_add_test(accuracy, remainder_is_exact);
     tcase_add_test(accuracy, pow_and_fmod_agree_with_libm_on_special_operands);
