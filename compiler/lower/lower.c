@@ -503,18 +503,21 @@ static bool check_dtype(struct diag *d, const struct loc *at, const char *what, 
                       dtype_name(v->dtype));
 }
 
+/* A value that a node makes is reported there, not again where it is read. */
 static bool check_dtypes(struct diag *d, const struct graph *g)
 {
     bool ok = true;
     graph_each_node(g, n)
     {
         for (size_t i = 0; i < n->inputs.count; i++)
-            ok &= check_dtype(d, &n->loc, "input", i, n->inputs.data[i]);
+            if (n->inputs.data[i] && !n->inputs.data[i]->producer)
+                ok &= check_dtype(d, &n->loc, "input", i, n->inputs.data[i]);
         for (size_t o = 0; o < n->outputs.count; o++)
             ok &= check_dtype(d, &n->loc, "output", o, n->outputs.data[o]);
     }
     for (size_t o = 0; o < g->outputs.count; o++)
-        ok &= check_dtype(d, &g->loc, "output", o, g->outputs.data[o].value);
+        if (!g->outputs.data[o].value->producer)
+            ok &= check_dtype(d, &g->loc, "output", o, g->outputs.data[o].value);
     return ok;
 }
 

@@ -12,7 +12,7 @@
 #define FIELD(f) offsetof(struct optimizer, f)
 
 #define DECAY(name, usual) {#name, FIELD(name), (usual), 0, 1, .open = true}
-#define SWITCH(name, usual) {#name, FIELD(name), (usual), 0, 1}
+#define SWITCH(name, usual) {#name, FIELD(name), (usual), 0, 1, .open = false}
 #define AMOUNT(name, usual) {#name, FIELD(name), (usual), 0, HUGE_VAL, .open = true}
 
 /* The usual values are ONNX's where the operator has any, else PyTorch's. */
