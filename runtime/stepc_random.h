@@ -8,13 +8,13 @@
  *   i         the element's row-major index; a block of four 32-bit words serves 4 floats or 2 doubles
  *
  * so that elements may be drawn in any order and by any number of threads. Uniform numbers are exact; normal ones use
- * the functions of stepc_math.h and are as reproducible as those. */
+ * the functions of stepc_math.h and stepc_trigonometry.h and are as reproducible as those. */
 #ifndef STEPC_RANDOM_H
 #define STEPC_RANDOM_H
 
 #include <stdint.h>
 
-#include "stepc_math.h"
+#include "stepc_trigonometry.h"
 
 /* The four words of a block: counter words (block, counter low, counter high, stream), key words (seed low, high). */
 static inline void stepc_philox(uint64_t seed, uint64_t counter, uint32_t stream, uint32_t block, uint32_t out[4])

@@ -197,22 +197,29 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
     return copy;
 }
 
-char *arena_printf(struct arena *a, const char *fmt, ...)
+char *arena_vprintf(struct arena *a, const char *fmt, va_list args)
 {
     char small[256]; /* enough for most: formatted once */
-    va_list args, again;
-    va_start(args, fmt);
+    va_list again;
     va_copy(again, args);
     const int length = vsnprintf(small, sizeof small, fmt, args);
-    va_end(args);
     if (length < 0)
-        UNREACHABLE("arena_printf cannot format \"%s\"", fmt);
+        UNREACHABLE("arena_vprintf cannot format \"%s\"", fmt);
     char *text = arena_alloc(a, (size_t)length + 1, 1, 1);
     if ((size_t)length < sizeof small)
         memcpy(text, small, (size_t)length + 1);
     else
         vsnprintf(text, (size_t)length + 1, fmt, again);
     va_end(again);
+    return text;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    char *text = arena_vprintf(a, fmt, args);
+    va_end(args);
     return text;
 }
 

@@ -3,6 +3,7 @@
 #define STEPC_BASE_ARENA_H
 
 #include <stdalign.h>
+#include <stdarg.h>
 #include <stddef.h>
 
 struct arena_chunk;
@@ -42,6 +43,7 @@ char *arena_strndup(struct arena *a, const char *s, size_t n);
 
 /* printf into the arena. */
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+char *arena_vprintf(struct arena *a, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 
 /* An internal error: prints file, line and message to stderr and aborts. For our bugs, never for input. */
 void internal_error(const char *file, int line, const char *fmt, ...) NORETURN PRINTF_LIKE(3, 4);

@@ -27,19 +27,6 @@ static bool is_repetition(const struct diag *d, enum diag_severity severity, con
     return false;
 }
 
-static char *format(struct arena *a, const char *fmt, va_list args)
-{
-    va_list again;
-    va_copy(again, args);
-    const int length = vsnprintf(NULL, 0, fmt, args);
-    if (length < 0)
-        UNREACHABLE("diag cannot format \"%s\"", fmt);
-    char *text = arena_array(a, char, (size_t)length + 1);
-    vsnprintf(text, (size_t)length + 1, fmt, again);
-    va_end(again);
-    return text;
-}
-
 /* Keeps a message unless it says nothing new, and counts it. */
 static void record(struct diag *d, enum diag_severity severity, bool unsupported, const struct loc *at, const char *fmt, va_list args)
 {
@@ -53,7 +40,7 @@ static void record(struct diag *d, enum diag_severity severity, bool unsupported
     const struct diag_message message = {.severity = severity,
                                          .unsupported = unsupported,
                                          .loc = at != NULL ? *at : (struct loc){.index = -1},
-                                         .text = format(d->arena, fmt, args)};
+                                         .text = arena_vprintf(d->arena, fmt, args)};
     if (severity != DIAG_NOTE) {
         d->skip_notes = is_repetition(d, severity, &message.loc, message.text);
         if (d->skip_notes)
@@ -63,12 +50,24 @@ static void record(struct diag *d, enum diag_severity severity, bool unsupported
     vec_push(d->arena, &d->messages, message);
 }
 
+bool diag_errorv(struct diag *d, const struct loc *at, const char *fmt, va_list args)
+{
+    record(d, DIAG_ERROR, false, at, fmt, args);
+    return false;
+}
+
 bool diag_error(struct diag *d, const struct loc *at, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    record(d, DIAG_ERROR, false, at, fmt, args);
+    diag_errorv(d, at, fmt, args);
     va_end(args);
+    return false;
+}
+
+bool diag_unsupportedv(struct diag *d, const struct loc *at, const char *fmt, va_list args)
+{
+    record(d, DIAG_ERROR, true, at, fmt, args);
     return false;
 }
 
@@ -76,7 +75,7 @@ bool diag_unsupported(struct diag *d, const struct loc *at, const char *fmt, ...
 {
     va_list args;
     va_start(args, fmt);
-    record(d, DIAG_ERROR, true, at, fmt, args);
+    diag_unsupportedv(d, at, fmt, args);
     va_end(args);
     return false;
 }

@@ -42,22 +42,28 @@ void strbuf_add(struct strbuf *b, const char *s)
     strbuf_add_n(b, s, strlen(s));
 }
 
-void strbuf_addf(struct strbuf *b, const char *fmt, ...)
+void strbuf_addv(struct strbuf *b, const char *fmt, va_list args)
 {
-    va_list args, again;
-    va_start(args, fmt);
+    va_list again;
     va_copy(again, args);
     const size_t room = b->capacity - b->length;
-    int length = vsnprintf(room == 0 ? NULL : b->text + b->length, room, fmt, args);
-    va_end(args);
+    const int length = vsnprintf(room == 0 ? NULL : b->text + b->length, room, fmt, args);
     if (length < 0)
-        UNREACHABLE("strbuf_addf cannot format \"%s\"", fmt);
+        UNREACHABLE("strbuf_addv cannot format \"%s\"", fmt);
     if ((size_t)length >= room) {
         strbuf_reserve(b, (size_t)length);
         vsnprintf(b->text + b->length, (size_t)length + 1, fmt, again);
     }
     va_end(again);
     b->length += (size_t)length;
+}
+
+void strbuf_addf(struct strbuf *b, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    strbuf_addv(b, fmt, args);
+    va_end(args);
 }
 
 const char *strbuf_text(const struct strbuf *b)

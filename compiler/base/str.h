@@ -15,6 +15,7 @@ struct strbuf {
 void strbuf_add(struct strbuf *b, const char *s);
 void strbuf_add_n(struct strbuf *b, const char *s, size_t n);
 void strbuf_addf(struct strbuf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void strbuf_addv(struct strbuf *b, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 /* Makes room for n more bytes: whoever knows that much is coming spares copies of what is there. */
 void strbuf_reserve(struct strbuf *b, size_t n);
 /* The text so far, never NULL. */

@@ -99,7 +99,7 @@ void expr_hoist(struct expr_scope *s, struct writer *w, const struct expr **e, s
 const char *counter_parameter(struct arena *a, size_t i);
 /* Text converted for storing into an element of dtype (bool from a condition). */
 const char *expr_stored(struct expr_scope *s, const struct expr *e);
-/* Notes that a helper of runtime/stepc_math.h or stepc_random.h is called; returns its name. */
+/* Notes that a helper of runtime/stepc_math.h or of the headers beside it is called; returns its name. */
 const char *use_helper(struct emission *e, const char *name);
 const char *param_name(const struct expr_scope *s, const struct buffer *b);
 /* "float", "int64_t" ... as the emitted C spells a dtype */

@@ -12,28 +12,12 @@ static void indent(struct writer *w)
         strbuf_add(&w->text, "    ");
 }
 
-static void add_formatted(struct writer *w, const char *fmt, va_list ap)
-{
-    char small[512];
-    va_list again;
-    va_copy(again, ap);
-    const int n = vsnprintf(small, sizeof small, fmt, ap);
-    if (n >= 0 && (size_t)n < sizeof small) {
-        strbuf_add_n(&w->text, small, (size_t)n);
-    } else {
-        char *large = arena_array(w->text.arena, char, (size_t)n + 1);
-        vsnprintf(large, (size_t)n + 1, fmt, again);
-        strbuf_add_n(&w->text, large, (size_t)n);
-    }
-    va_end(again);
-}
-
 void write_line(struct writer *w, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
     indent(w);
-    add_formatted(w, fmt, ap);
+    strbuf_addv(&w->text, fmt, ap);
     strbuf_add(&w->text, "\n");
     va_end(ap);
 }
@@ -55,7 +39,7 @@ void write_open(struct writer *w, const char *fmt, ...)
     va_list ap;
     va_start(ap, fmt);
     indent(w);
-    add_formatted(w, fmt, ap);
+    strbuf_addv(&w->text, fmt, ap);
     strbuf_add(&w->text, " {\n");
     va_end(ap);
     w->depth++;

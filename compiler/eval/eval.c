@@ -91,11 +91,10 @@ int64_t *eval_out_i(const struct eval_ctx *c, int o)
 bool eval_error(const struct eval_ctx *c, const char *fmt, ...)
 {
     va_list args;
-    char text[512];
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    diag_errorv(c->diag, &c->node->loc, fmt, args);
     va_end(args);
-    return diag_error(c->diag, &c->node->loc, "%s", text);
+    return false;
 }
 
 /* ---- a node ------------------------------------------------------------------------------------------------------- */

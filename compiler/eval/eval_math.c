@@ -3,6 +3,8 @@
 
 #include "stepc_math.h"
 #include "stepc_random.h"
+#include "stepc_rounding.h"
+#include "stepc_trigonometry.h"
 
 #include <math.h>
 

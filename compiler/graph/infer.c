@@ -3,29 +3,26 @@
 
 #include "base/str.h"
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
 
 bool infer_error(struct infer_ctx *c, const char *fmt, ...)
 {
-    char text[1024];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    diag_errorv(c->diag, &c->node->loc, fmt, args);
     va_end(args);
-    return diag_error(c->diag, &c->node->loc, "%s", text);
+    return false;
 }
 
 bool infer_unsupported(struct infer_ctx *c, const char *fmt, ...)
 {
-    char text[1024];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    diag_unsupportedv(c->diag, &c->node->loc, fmt, args);
     va_end(args);
-    return diag_unsupported(c->diag, &c->node->loc, "%s", text);
+    return false;
 }
 
 static const char *plural(size_t n)

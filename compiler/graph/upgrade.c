@@ -6,7 +6,6 @@
 
 #include <limits.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define NAMES_MAX 512
@@ -390,12 +389,11 @@ bool upgrade_to_newest(struct node *n, const struct op_choice *c)
 
 bool upgrade_error(struct upgrade_ctx *c, const char *fmt, ...)
 {
-    char text[1024];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    diag_errorv(c->diag, &c->node->loc, fmt, args);
     va_end(args);
-    return diag_error(c->diag, &c->node->loc, "%s", text);
+    return false;
 }
 
 /* Sets input `at`, with omitted ones before it as needed. */

@@ -95,12 +95,11 @@ struct view lower_view_of(const struct lower_ctx *c, int i)
 
 bool lower_error(struct lower_ctx *c, const char *fmt, ...)
 {
-    va_list ap;
-    char text[512];
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    return diag_error(c->l->diag, &c->node->loc, "%s", text);
+    va_list args;
+    va_start(args, fmt);
+    diag_errorv(c->l->diag, &c->node->loc, fmt, args);
+    va_end(args);
+    return false;
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------------------ */

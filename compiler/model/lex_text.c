@@ -63,11 +63,9 @@ struct loc lexer_loc(const struct lexer *l)
 
 static bool report(struct lexer *l, const struct token *t, const char *fmt, va_list ap)
 {
-    char text[512];
-    vsnprintf(text, sizeof text, fmt, ap);
     if (!l->failed && !l->silent) { /* what follows the first fault is guesswork */
         const struct loc at = token_loc(l, t);
-        diag_error(l->diag, &at, "%s", text);
+        diag_errorv(l->diag, &at, fmt, ap);
     }
     l->failed = true;
     return false;

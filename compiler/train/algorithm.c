@@ -143,12 +143,11 @@ int64_t attribute_int(const struct model_node *n, const char *name, int64_t fall
 
 void say(struct preparer *p, const char *fmt, ...)
 {
-    char line[1024];
     va_list args;
     if (p->silent)
         return;
     va_start(args, fmt);
-    vsnprintf(line, sizeof line, fmt, args);
+    strbuf_addv(p->report, fmt, args);
     va_end(args);
-    strbuf_addf(p->report, "%s\n", line);
+    strbuf_add(p->report, "\n");
 }

@@ -40,14 +40,13 @@ void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m
 
 void edit_say(struct edit *e, const char *fmt, ...)
 {
-    char line[1024];
     va_list args;
     if (!e->report)
         return;
     va_start(args, fmt);
-    vsnprintf(line, sizeof line, fmt, args);
+    strbuf_addv(e->report, fmt, args);
     va_end(args);
-    strbuf_addf(e->report, "%s\n", line);
+    strbuf_add(e->report, "\n");
 }
 
 void edit_changed(struct edit *e, const char *what)

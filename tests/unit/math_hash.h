@@ -11,6 +11,8 @@
 #include "stepc_integer.h"
 #include "stepc_math.h"
 #include "stepc_random.h"
+#include "stepc_rounding.h"
+#include "stepc_trigonometry.h"
 
 enum { MATH_HASH_POINTS = 1500 };
 #define MATH_HASH_OF_FLOATS 0x2FC9A653B9B5ADBEu

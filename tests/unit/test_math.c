@@ -1,4 +1,4 @@
-/* runtime/stepc_math.h, stepc_integer.h, stepc_random.h: accuracy against libm of twice the precision, special cases,
+/* runtime/stepc_math.h, stepc_trigonometry.h, stepc_rounding.h, stepc_integer.h, stepc_random.h: accuracy against libm of twice the precision, special cases,
  * the same bits everywhere. `unit_math --exhaustive [NAME]` tries every float (minutes for each function) and many more
  * doubles, and prints the errors that docs/numerics-functions.md states. */
 #include "math_hash.h"
