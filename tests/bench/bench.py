@@ -219,7 +219,8 @@ class Contender:
 class Peak:
     """What the machine can do, measured in the same run: GFLOP/s and GB/s. With threads, the rate of OpenBLAS."""
 
-    PRODUCTS = ['sgemm 512', 'sgemm 768', 'sgemm 1024', 'tile']
+    SGEMM, TILE = ['sgemm 512', 'sgemm 768', 'sgemm 1024'], 'tile'
+    PRODUCTS = SGEMM + [TILE]
     THREADED = 'sgemm 1024'
 
     def __init__(self, program):
@@ -235,8 +236,9 @@ class Peak:
     def gain(self, threads):
         return self.rate(self.THREADED, threads) / self.rate(self.THREADED)
 
-    def product(self):
-        return max((self.rate(request), request) for request in self.PRODUCTS)
+    def sgemm(self):
+        """(GFLOP/s, request) of OpenBLAS's fastest square product."""
+        return max((self.rate(request), request) for request in self.SGEMM)
 
 
 def build_peak(folder):
@@ -290,9 +292,8 @@ def measure(build, programs, peak, rounds, target, with_torch=True):
     for server in servers:
         server.close()
     result.gain = {t: peak.gain(t) for t in threads[1:]}
-    result.peak, result.peak_name = peak.product()
-    result.bandwidth = peak.rate(bandwidth)
-    result.limit = max(result.flops / result.peak * 1e-6, result.bytes / result.bandwidth * 1e-6)
+    (result.peak, result.peak_name), result.tile, result.bandwidth = peak.sgemm(), peak.rate(Peak.TILE), peak.rate(bandwidth)
+    result.limit, result.tile_limit = (max(result.flops / rate, result.bytes / result.bandwidth) * 1e-6 for rate in (result.peak, result.tile))
     result.torch = {t: min((forms[f].ms(), f) for f in ('eager', 'traced')) for t, forms in torch_forms.items() if forms}
     result.torch_fastest = {t: min((forms[f].ms(), f) for f in forms) for t, forms in torch_forms.items() if forms}
     return result
@@ -322,21 +323,24 @@ def thread_rows(workload, result):
 
 
 THREAD_HEAD = ('workload', 'options', '1 thread, ms', '2 threads, ms', 'gain', 'PyTorch gains', 'sgemm gains', 'gain / sgemm', 'x PyTorch')
-HEAD = ('workload', 'program', 'ms', 'x PyTorch', 'x its fastest', 'x limit')
+HEAD = ('workload', 'program', 'ms', 'x PyTorch', 'x its fastest', 'x limit', 'x tile')
 
 
 def add_rows(table, workload, programs, result):
-    table.add(workload.title, 'limit', milliseconds(result.limit), '', '', '')
+    def limits(ms, threads):
+        return [f'{ms / limit * threads:.2f}' for limit in (result.limit, result.tile_limit)]
+
+    table.add(workload.title, 'limit', milliseconds(result.limit), '', '', *limits(result.limit, 1))
     for t, (ms, form) in result.torch.items():
         fastest, fastest_form = result.torch_fastest[t]
         suffix = '' if t == 1 else f', {t} threads'
-        table.add('', f'PyTorch {form}{suffix}', milliseconds(ms), '1.00', f'{fastest / ms:.2f}', f'{ms / result.limit * t:.2f}')
+        table.add('', f'PyTorch {form}{suffix}', milliseconds(ms), '1.00', f'{fastest / ms:.2f}', *limits(ms, t))
         if fastest_form != form:
-            table.add('', f'PyTorch {fastest_form}{suffix}', milliseconds(fastest), f'{ms / fastest:.2f}', '1.00', f'{fastest / result.limit * t:.2f}')
+            table.add('', f'PyTorch {fastest_form}{suffix}', milliseconds(fastest), f'{ms / fastest:.2f}', '1.00', *limits(fastest, t))
     for variant, _ in programs:
         ms, t = result.contenders[variant.name].ms(), variant.threads
         ratios = [f'{result.torch[t][0] / ms:.2f}', f'{result.torch_fastest[t][0] / ms:.2f}'] if t in result.torch else ['', '']
-        table.add('', variant.name, milliseconds(ms), *ratios, f'{ms / result.limit * t:.2f}')
+        table.add('', variant.name, milliseconds(ms), *ratios, *limits(ms, t))
 
 
 def run_workloads(options, chosen, peak):
@@ -352,7 +356,7 @@ def run_workloads(options, chosen, peak):
         add_rows(one, workload, programs, result)
         add_rows(table, workload, programs, result)
         print('\n'.join(one.lines()), flush=True)
-        print(f'peak {result.peak:.1f} GFLOP/s ({result.peak_name}), {result.bandwidth:.1f} GB/s\n', flush=True)
+        print(f'peak {result.peak:.1f} GFLOP/s ({result.peak_name}; tile {result.tile:.1f}), {result.bandwidth:.1f} GB/s\n', flush=True)
         if not options.quick:
             costs.add(*cost_row(workload, result))
             for row in thread_rows(workload, result):
@@ -363,7 +367,7 @@ def run_workloads(options, chosen, peak):
                    result.bytes)
         speed.add(workload.title, f'{build.stepc_seconds[""]:.3f}', os.path.getsize(build.emitted['']) // 1000,
                   f'{build.cc_seconds["gcc"]:.2f}', f'{build.cc_seconds["clang"]:.2f}')
-    sections = {'Training step': [f'Peak: {result.peak:.1f} GFLOP/s ({result.peak_name}).', '', *table.lines()]}
+    sections = {'Training step': [f'Peak: {result.peak:.1f} GFLOP/s ({result.peak_name}), the tile {result.tile:.1f}.', '', *table.lines()]}
     if not options.quick:
         sections['Two threads'] = ['Wall-clock time of two threads, CPU time of one; sgemm: OpenBLAS, 1024 x 1024.', '', *threads.lines()]
         sections['What options cost'] = ['Times of `-O3` without the option, by the same compiler; no call: no product is large enough.', '',
@@ -425,7 +429,7 @@ def run_profile(options, chosen, peak):
                 times.setdefault(int(number), {})[variant.name] = float(ms)
             for request in Peak.PRODUCTS + [bandwidth]:
                 peak.take(request)
-        rate, bytes_rate = peak.product()[0], peak.rate(bandwidth)
+        rate, bytes_rate = peak.rate(Peak.TILE), peak.rate(bandwidth)
         groups = {}
         for number, by_variant in times.items():
             g = groups.setdefault(names[number], dict(count=0, flops=0, bytes=0, limit=0.0, gcc=0.0, clang=0.0))

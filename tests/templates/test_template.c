@@ -215,7 +215,8 @@ START_TEST(helpers_with_what_they_need)
     template_use_helper(&sample_templates, "stepc_fabsf", used);
     struct strbuf names = {.arena = &arena};
     for (size_t i = 0; i < sample_templates.helper_count; i++)
-        strbuf_addf(&names, used[i] ? "%s " : "", sample_templates.helpers[i].name);
+        if (used[i])
+            strbuf_addf(&names, "%s ", sample_templates.helpers[i].name);
     ck_assert_str_eq(strbuf_text(&names), "stepc_bitsf stepc_from_bitsf stepc_fabsf ");
     const struct template_helper *h = template_find_helper(&sample_templates, "stepc_copysignf");
     ck_assert_str_eq(h->comment, "/* The magnitude of x with the sign of s. */");
