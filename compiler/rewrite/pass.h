@@ -17,7 +17,7 @@ const struct tensor *uniform_value(struct graph *g, struct value *v);
 /* Each returns false only after a report. They keep the meaning: under ARITHMETIC_SAME the bits. */
 bool rewrite_expand(struct graph *g);   /* composites without lowering -> primitives */
 bool rewrite_fold(struct graph *g);     /* nodes with known results -> constants (repeated numbers: Expand of a scalar) */
-bool rewrite_simplify(struct graph *g); /* exact local rules: x*1, x+0 for integers, no-op casts and reshapes, double transpose,
+bool rewrite_simplify(struct graph *g); /* local rules: x*1, x+0 for integers, no-op casts and reshapes, double transpose,
                                        * Where with known condition ... */
 bool rewrite_cse(struct graph *g);      /* equal nodes become one (not random ones) */
 bool rewrite_dce(struct graph *g);      /* what no output and no binding needs goes; trailing unwanted node outputs become NULL */

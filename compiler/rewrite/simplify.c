@@ -1,5 +1,6 @@
 /* Local rules that keep every bit, for NaN, infinities and -0 too: what is not exact is not here (x + 0.0 turns -0 into 0, so
- * only x + -0.0 goes; a float sum over one element starts from +0, so it stays).
+ * only x + -0.0 goes; a float sum over one element starts from +0, so it stays), but for two that docs/numerics.md names: fixed
+ * powers and divisions by a number are products.
  *
  *   d = Expand(const{1}, ..); e = Mul(d, g); y = Transpose(Transpose(e))        y = g
  *
@@ -10,6 +11,7 @@
 #include "graph/build.h"
 #include "rewrite/rewrite_internal.h"
 #include "rewrite/simplify.h"
+#include <float.h>
 #include <math.h>
 
 struct value *rule_input(const struct rule_ctx *c, size_t i)
@@ -100,9 +102,29 @@ static struct value *simplify_mul(struct rule_ctx *c)
     return drop_both_signs(c);
 }
 
+/* x / c = x * (1 / c) for one number c of float or double that is normal and whose inverse is. For powers of 2 that is exact, for
+ * others the product is what docs/numerics.md says of them: a division takes as long as ten products. */
+static struct value *multiply_by_inverse(struct rule_ctx *c)
+{
+    struct value *x = rule_input(c, 0);
+    const struct value *y = rule_output(c);
+    const struct tensor *by = uniform_value(c->b->graph, rule_input(c, 1));
+    if (by == NULL || (y->dtype != DTYPE_FLOAT && y->dtype != DTYPE_DOUBLE) || !shape_equal(&x->shape, &y->shape))
+        return NULL;
+    const bool narrow = y->dtype == DTYPE_FLOAT;
+    const double number = tensor_get_double(by, 0), inverse = narrow ? (double)(1.0f / (float)number) : 1 / number;
+    const double least = narrow ? (double)FLT_MIN : DBL_MIN;
+    if (!(fabs(number) >= least && fabs(inverse) >= least)) /* nor NaN, nor infinite */
+        return NULL;
+    return build(c, "Mul", x, build_like(c, y, inverse));
+}
+
 static struct value *simplify_div(struct rule_ctx *c)
 {
-    return is_number(c, rule_input(c, 1), 1.0) ? rule_expand(c, rule_input(c, 0)) : drop_both_signs(c);
+    if (is_number(c, rule_input(c, 1), 1.0))
+        return rule_expand(c, rule_input(c, 0));
+    struct value *by = drop_both_signs(c);
+    return by != NULL ? by : multiply_by_inverse(c);
 }
 
 /* Squares and cubes of fixed exponent are products. That is no rule that keeps every bit: the product is what docs/numerics.md

@@ -121,6 +121,14 @@ CASE(add_zero_int, build(&at, "Add", integer(0), i))
 CASE(sub_zero, build(&at, "Sub", x, number(0)))
 CASE(sub_minus_zero, build(&at, "Sub", x, number(-0.0)))
 CASE(div_one, build(&at, "Div", x, number(1)))
+CASE(div_four, build(&at, "Div", x, number(4)))
+CASE(div_three, build(&at, "Div", x, number(3)))
+CASE(div_threes, build(&at, "Div", x, dense(-3)))
+CASE(div_zero, build(&at, "Div", x, number(0)))
+CASE(div_large, build(&at, "Div", x, number(2e38)))
+CASE(div_infinite, build(&at, "Div", x, number(INFINITY)))
+CASE(div_row, build(&at, "Div", graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), dense(2)))
+CASE(div_ints, build(&at, "Div", i, integer(4)))
 CASE(neg_neg, build(&at, "Neg", build(&at, "Neg", x)))
 CASE(neg_neg_neg, build(&at, "Neg", build(&at, "Neg", build(&at, "Neg", x))))
 CASE(add_neg, build(&at, "Add", x, build(&at, "Neg", y)))
@@ -182,6 +190,14 @@ static const struct {
     {sub_zero, "= x"},
     {sub_minus_zero, "Sub(x,-0) = sub"},
     {div_one, "= x"},
+    {div_four, "Mul(x,0.25) = div"},
+    {div_three, "Mul(x,0.333333) = div"},
+    {div_threes, "Mul(x,-0.333333) = div"},
+    {div_zero, "Div(x,0) = div"},
+    {div_large, "Div(x,2e+38) = div"},
+    {div_infinite, "Div(x,inf) = div"},
+    {div_row, "Mul(s,0.5) Expand(div.div,{2,3}) = div"},
+    {div_ints, "Div(i,4) = div"},
     {neg_neg, "= x"},
     {neg_neg_neg, "Neg(x) = neg"},
     {add_neg, "Sub(x,y) = add"},
