@@ -29,7 +29,7 @@ static const char *const reserved[] = {
 static bool is_reserved(const char *s)
 {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (!strcmp(s, reserved[i]))
+        if (*s == *reserved[i] && !strcmp(s, reserved[i]))
             return true;
     return str_starts_with(s, "stepc_") || str_starts_with(s, "STEPC_");
 }

@@ -210,6 +210,108 @@ int expr_cost_along(const struct expr *e, int dim)
     return cost;
 }
 
+/* Nodes are shared, so a walk marks where it has been. The number of the walk is no part of an expression, which stays as it was made;
+ * hence the cast. A table of addresses instead took half of the time of compiling a chain of elementwise nodes. */
+static uint64_t begin_walk(void)
+{
+    static uint64_t walks;
+    return ++walks;
+}
+
+static bool visit_once(const struct expr *e, uint64_t walk)
+{
+    if (e->walk == walk)
+        return false;
+    ((struct expr *)(uintptr_t)e)->walk = walk;
+    return true;
+}
+
+/* Loads in the order of a walk. Most expressions have few, and need no memory but this. */
+struct load_list {
+    struct arena arena;
+    const struct access *few[16];
+    VEC(const struct access *) accesses;
+};
+
+static void find_loads(struct load_list *l, const struct expr *e, uint64_t walk)
+{
+    if (!visit_once(e, walk))
+        return;
+    if (e->op == EXPR_LOAD) {
+        for (int t = 0; t < e->access->term_count; t++)
+            find_loads(l, e->access->term[t].index, walk);
+        vec_push(&l->arena, &l->accesses, e->access);
+    }
+    for (int i = 0; i < expr_arg_count(e); i++)
+        find_loads(l, e->arg[i], walk);
+}
+
+void expr_each_load(const struct expr *e, void (*f)(const struct access *, void *), void *data)
+{
+    struct load_list l = {.accesses = {0}};
+    l.accesses.data = l.few;
+    l.accesses.capacity = sizeof l.few / sizeof *l.few;
+    find_loads(&l, e, begin_walk());
+    for (size_t i = 0; i < l.accesses.count; i++)
+        f(l.accesses.data[i], data);
+    arena_free(&l.arena);
+}
+
+static bool any(const struct expr *e, bool (*f)(const struct expr *e, void *data), void *data, uint64_t walk)
+{
+    if (!visit_once(e, walk))
+        return false;
+    if (f(e, data))
+        return true;
+    for (int i = 0; i < expr_arg_count(e); i++)
+        if (any(e->arg[i], f, data, walk))
+            return true;
+    for (int t = 0; e->op == EXPR_LOAD && t < e->access->term_count; t++)
+        if (any(e->access->term[t].index, f, data, walk))
+            return true;
+    return false;
+}
+
+bool expr_any(const struct expr *e, bool (*f)(const struct expr *e, void *data), void *data)
+{
+    return any(e, f, data, begin_walk());
+}
+
+static bool is_index(const struct expr *e, void *data)
+{
+    (void)data;
+    return e->op == EXPR_INDEX;
+}
+
+bool expr_uses_index(const struct expr *e)
+{
+    return expr_any(e, is_index, NULL);
+}
+
+static bool same_access(const struct access *a, const struct access *b)
+{
+    if (a->buffer != b->buffer || a->offset != b->offset || a->term_count != b->term_count ||
+        memcmp(a->stride, b->stride, sizeof a->stride) != 0)
+        return false;
+    for (int t = 0; t < a->term_count; t++)
+        if (a->term[t].stride != b->term[t].stride || a->term[t].index != b->term[t].index)
+            return false;
+    return true;
+}
+
+bool expr_same_node(const struct expr *a, const struct expr *b)
+{
+    if (a->op != b->op || a->dtype != b->dtype || a->fn != b->fn || a->i != b->i || memcmp(&a->f, &b->f, sizeof a->f) != 0 ||
+        a->has_seed != b->has_seed || a->seed != b->seed || a->counter != b->counter)
+        return false;
+    for (int i = 0; i < expr_arg_count(a); i++)
+        if (a->arg[i] != b->arg[i])
+            return false;
+    return a->op != EXPR_LOAD || same_access(a->access, b->access);
+}
+
+/* ---- substitution ------------------------------------------------------------------------------------------------- */
+
 /* A table of nodes, each with another one: hashed by address, which no result depends on. Most expressions are small, and need no
  * memory but this. */
 struct node_table {
@@ -247,89 +349,6 @@ static void add_slot(struct node_table *t, const struct expr *from, const struct
     *find_slot(t, from) = (struct node_slot){from, to};
     t->count++;
 }
-
-static bool visit_once(struct node_table *t, const struct expr *e)
-{
-    if (find_slot(t, e)->from)
-        return false;
-    add_slot(t, e, e);
-    return true;
-}
-
-static void each_load(struct node_table *v, const struct expr *e, void (*f)(const struct access *, void *), void *data)
-{
-    if (!visit_once(v, e))
-        return;
-    if (e->op == EXPR_LOAD) {
-        for (int t = 0; t < e->access->term_count; t++)
-            each_load(v, e->access->term[t].index, f, data);
-        f(e->access, data);
-    }
-    for (int i = 0; i < expr_arg_count(e); i++)
-        each_load(v, e->arg[i], f, data);
-}
-
-void expr_each_load(const struct expr *e, void (*f)(const struct access *access, void *data), void *data)
-{
-    struct node_table v = {0};
-    each_load(&v, e, f, data);
-    arena_free(&v.arena);
-}
-
-bool expr_any(const struct expr *e, bool (*f)(const struct expr *e, void *data), void *data)
-{
-    struct node_table v = {0};
-    VEC(const struct expr *) open = {0};
-    bool found = false;
-    vec_push(&v.arena, &open, e);
-    while (open.count > 0 && !found) {
-        const struct expr *x = open.data[--open.count];
-        if (!visit_once(&v, x))
-            continue;
-        found = f(x, data);
-        for (int i = 0; i < expr_arg_count(x); i++)
-            vec_push(&v.arena, &open, x->arg[i]);
-        for (int t = 0; x->op == EXPR_LOAD && t < x->access->term_count; t++)
-            vec_push(&v.arena, &open, x->access->term[t].index);
-    }
-    arena_free(&v.arena);
-    return found;
-}
-
-static bool is_index(const struct expr *e, void *data)
-{
-    (void)data;
-    return e->op == EXPR_INDEX;
-}
-
-bool expr_uses_index(const struct expr *e)
-{
-    return expr_any(e, is_index, NULL);
-}
-
-static bool same_access(const struct access *a, const struct access *b)
-{
-    if (a->buffer != b->buffer || a->offset != b->offset || a->term_count != b->term_count ||
-        memcmp(a->stride, b->stride, sizeof a->stride) != 0)
-        return false;
-    for (int t = 0; t < a->term_count; t++)
-        if (a->term[t].stride != b->term[t].stride || a->term[t].index != b->term[t].index)
-            return false;
-    return true;
-}
-
-bool expr_same_node(const struct expr *a, const struct expr *b)
-{
-    if (a->op != b->op || a->dtype != b->dtype || a->fn != b->fn || a->i != b->i || memcmp(&a->f, &b->f, sizeof a->f) != 0 ||
-        a->has_seed != b->has_seed || a->seed != b->seed || a->counter != b->counter)
-        return false;
-    for (int i = 0; i < expr_arg_count(a); i++)
-        if (a->arg[i] != b->arg[i])
-            return false;
-    return a->op != EXPR_LOAD || same_access(a->access, b->access);
-}
-
-/* ---- substitution ------------------------------------------------------------------------------------------------- */
 
 struct substitution {
     const struct expr_map *map;

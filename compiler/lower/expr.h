@@ -60,6 +60,7 @@ struct expr {
     uint64_t seed;
     uint32_t counter; /* random: which of program->counters */
     const struct access *access; /* LOAD; most nodes are none, and it is four times as large as all else */
+    uint64_t walk; /* the last one that came here; expr.c alone looks at it */
 };
 
 /* Makers, in the arena of the lowering. Constants are folded only where exact (integers, selects of known conditions). */
@@ -83,7 +84,7 @@ int expr_arg_count(const struct expr *e);
 int expr_cost(const struct expr *e);
 /* The same of what changes along loop `dim`: everything else is computed once before the loop. */
 int expr_cost_along(const struct expr *e, int dim);
-/* Calls f for every load below e, terms' indices included; shared nodes once. */
+/* Calls f for every load below e, terms' indices included; shared nodes once. f may start walks of its own. */
 void expr_each_load(const struct expr *e, void (*f)(const struct access *access, void *data), void *data);
 /* Copy of e with loads, indices and results replaced: each callback returns the new expression, or NULL to keep the
  * (rebuilt) node. Shared nodes stay shared. */
@@ -97,7 +98,7 @@ struct expr_map {
 const struct expr *expr_substitute(const struct expr_map *m, const struct expr *e);
 /* Same operation on the very same operands (compared by address, not looked into)? */
 bool expr_same_node(const struct expr *a, const struct expr *b);
-/* Does f hold for some node of e (shared nodes are asked once)? */
+/* Does f hold for some node of e (shared nodes are asked once)? f starts no other walk. */
 bool expr_any(const struct expr *e, bool (*f)(const struct expr *e, void *data), void *data);
 /* Does e contain the number of a loop (EXPR_INDEX)? */
 bool expr_uses_index(const struct expr *e);

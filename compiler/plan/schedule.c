@@ -329,23 +329,106 @@ static void keep_lower(const struct schedule *s, struct best *b)
     memcpy(b->order, s->order, (size_t)s->tasks->count * sizeof *b->order);
 }
 
+/* ---- single moves ------------------------------------------------------------------------------------------------- */
+
+/* What is known of an order, so that a move costs as much as the positions that it shifts. */
+struct wandering {
+    struct schedule *s;
+    int *position;      /* by task */
+    int64_t *alive;     /* by position: bytes in front of the task there, */
+    int64_t *need;      /* and while it runs */
+    int *first, *last;  /* by buffer id: positions */
+    int *move, moves;   /* by buffer id: the last move that looked at it, of so many */
+};
+
+/* Places the tasks at lo .. hi, whatever their order there, and returns the peak of the whole. */
+static int64_t place_range(struct wandering *w, int lo, int hi)
+{
+    struct schedule *const s = w->s;
+    const struct task_list *const l = s->tasks;
+    int64_t peak = 0;
+    w->moves++;
+    for (int at = lo; at <= hi; at++) {
+        const struct task *const t = &l->tasks[s->order[at]];
+        for (size_t i = 0; i < t->touches.count; i++) { /* touches_left as it is at lo, as far as place() asks for it */
+            const int id = t->touched.data[i];
+            const bool is_new = w->first[id] >= lo;
+            if (w->move[id] != w->moves)
+                s->touches_left[id] = is_new ? l->touches[id] : w->last[id] > hi;
+            s->touches_left[id] += !is_new;
+            w->move[id] = w->moves;
+        }
+    }
+    s->alive = w->alive[lo];
+    for (int at = lo; at <= hi; at++) {
+        w->alive[at] = s->alive;
+        s->peak = 0;
+        place(s, s->order[at], at);
+        w->need[at] = s->peak;
+    }
+    for (int at = 0; at < l->count; at++)
+        peak = w->need[at] > peak ? w->need[at] : peak;
+    return peak;
+}
+
+/* Where the buffers that the tasks at lo .. hi touch are touched first and last. */
+static void find_touches(struct wandering *w, int lo, int hi)
+{
+    for (int at = hi; at >= lo; at--) {
+        const struct task *const t = &w->s->tasks->tasks[w->s->order[at]];
+        for (size_t i = 0; i < t->touches.count; i++)
+            if (w->first[t->touched.data[i]] >= lo)
+                w->first[t->touched.data[i]] = at;
+    }
+    for (int at = lo; at <= hi; at++) {
+        const struct task *const t = &w->s->tasks->tasks[w->s->order[at]];
+        for (size_t i = 0; i < t->touches.count; i++)
+            if (w->last[t->touched.data[i]] <= hi)
+                w->last[t->touched.data[i]] = at;
+    }
+}
+
+static struct wandering make_wandering(struct arena *a, struct schedule *s, int *position)
+{
+    const size_t tasks = (size_t)s->tasks->count + 1, buffers = s->tasks->buffer_count + 1;
+    struct wandering w = {.s = s,
+                          .position = position,
+                          .alive = arena_array(a, int64_t, tasks),
+                          .need = arena_array(a, int64_t, tasks),
+                          .first = arena_array(a, int, buffers),
+                          .last = arena_array(a, int, buffers),
+                          .move = arena_array(a, int, buffers)};
+    find_positions(s, position);
+    find_touches(&w, 0, s->tasks->count - 1);
+    s->peak = place_range(&w, 0, s->tasks->count - 1);
+    return w;
+}
+
 /* Moves single tasks at random, as long as the peak does not rise. */
-static void wander(struct schedule *s, int *position)
+static void wander(struct arena *a, struct schedule *s, int *position)
 {
     const int count = s->tasks->count, moves = WANDER_WORK / (count + 1);
     uint64_t random = 1;
-    find_positions(s, position);
+    struct wandering w = make_wandering(a, s, position);
+    int64_t peak = s->peak;
     for (int m = 0; m < moves; m++) {
-        const int64_t before = s->peak;
         const int from = (int)(next_random(&random) % (uint64_t)count), task = s->order[from];
         const int low = earliest(s, position, task), high = latest(s, position, task);
-        move(s, position, from, low + (int)(next_random(&random) % (uint64_t)(high - low + 1)));
-        replay(s);
-        if (s->peak <= before)
+        const int to = low + (int)(next_random(&random) % (uint64_t)(high - low + 1));
+        const int lo = from < to ? from : to, hi = from < to ? to : from;
+        if (from == to)
             continue;
-        move(s, position, position[task], from);
-        s->peak = before;
+        move(s, position, from, to);
+        const int64_t moved = place_range(&w, lo, hi);
+        if (moved <= peak) {
+            find_touches(&w, lo, hi);
+            peak = moved;
+        } else {
+            move(s, position, to, from);
+            place_range(&w, lo, hi);
+        }
     }
+    s->peak = peak;
 }
 
 static void search(struct arena *a, struct schedule *s)
@@ -367,7 +450,7 @@ static void search(struct arena *a, struct schedule *s)
     s->peak = best.peak;
     if (best.peak <= least)
         return;
-    wander(s, position);
+    wander(a, s, position);
     keep_lower(s, &best); /* a readable order is worth more than another of the same peak */
     memcpy(s->order, best.order, (size_t)s->tasks->count * sizeof *best.order);
 }
