@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: 0BSD */
 /* Products of a matrix and a vector: out[ROWS] = finish(matrix[ROWS,K] * vector[K]), each sum in index order from zero. Tiles
- * would fill one lane of a vector only, and packing would cost as much as the product. */
+ * would fill one lane of a vector only, and packing would cost as much as the product. The matrix is read once, in the order of
+ * memory. */
 #include "registers.h"
+#include "row_sums.h"
 #include "template.h"
 
 enum HOLE {
     ROWS = 13, K = 7,
     ROW_STEP = 7, COL_STEP = 1, /* element (i,k) of the matrix is at i * ROW_STEP + k * COL_STEP */
     VECTOR_STEP = 1,
+    BLOCK = 64, /* rows side by side whose sums are added to at a time: up to 64 in registers, more in `waiting` */
     SWAPPED = 0 /* 1: the result is a row of one, element (0,i) */
 };
 typedef float T HOLE;
@@ -30,6 +33,53 @@ static STEPC_INLINE void adjacent_rows(const int count, const int i, const T *re
     }
     for (int r = 0; r < count; r++) {
         const T v = sum[r];
+        if (SWAPPED)
+            finish(0, i + r, v);
+        else
+            finish(i + r, 0, v);
+    }
+}
+
+/* The terms k .. of `count` rows side by side, eight at a time or what is left. */
+static STEPC_INLINE void eight_terms(const int terms, const int count, const int k, const T *restrict from,
+                                     const T *restrict factor, T *restrict waiting)
+{
+    const T *const f = factor + k * VECTOR_STEP, *const column = from + k * COL_STEP;
+    STEPC_LANE_LOOP
+    for (int r = 0; r < count; r++) {
+        T sum = waiting[r] + column[r] * f[0];
+        if (terms > 1)
+            sum += column[r + COL_STEP] * f[VECTOR_STEP];
+        if (terms > 2)
+            sum += column[r + 2 * COL_STEP] * f[2 * VECTOR_STEP];
+        if (terms > 3)
+            sum += column[r + 3 * COL_STEP] * f[3 * VECTOR_STEP];
+        if (terms > 4)
+            sum += column[r + 4 * COL_STEP] * f[4 * VECTOR_STEP];
+        if (terms > 5)
+            sum += column[r + 5 * COL_STEP] * f[5 * VECTOR_STEP];
+        if (terms > 6)
+            sum += column[r + 6 * COL_STEP] * f[6 * VECTOR_STEP];
+        if (terms > 7)
+            sum += column[r + 7 * COL_STEP] * f[7 * VECTOR_STEP];
+        waiting[r] = sum;
+    }
+}
+
+/* Many rows side by side: their sums wait in memory, so that the matrix is walked column by column. */
+static STEPC_INLINE void waiting_rows(const int count, const int i, const T *restrict from, const T *restrict factor,
+                                      T *restrict waiting)
+{
+    STEPC_LANE_LOOP
+    for (int r = 0; r < count; r++)
+        waiting[r] = (T)0;
+    for (int k = 0; k < K - K % 8; k += 8)
+        eight_terms(8, count, k, from + i, factor, waiting);
+    if (K % 8 > 0)
+        eight_terms(K % 8, count, K - K % 8, from + i, factor, waiting);
+    STEPC_LANE_LOOP
+    for (int r = 0; r < count; r++) {
+        const T v = waiting[r];
         if (SWAPPED)
             finish(0, i + r, v);
         else
@@ -68,15 +118,44 @@ static STEPC_INLINE void distant_rows(const int rows, const int i, const T *rest
     }
 }
 
-KERNEL static void matrix_vector(const T *restrict matrix, const T *restrict vector)
+/* Rows of which each lies in memory as a whole. */
+static STEPC_INLINE void whole_rows(const int rows, const int i, const T *restrict from, const T *restrict factor)
 {
-    if (ROW_STEP == 1) {
+    T sum[16];
+    rows_times_vector(rows, K, sum, from + i * ROW_STEP, ROW_STEP, factor, VECTOR_STEP);
+    STEPC_LANE_LOOP
+    for (int r = 0; r < rows; r++) {
+        const T v = sum[r];
+        if (SWAPPED)
+            finish(0, i + r, v);
+        else
+            finish(i + r, 0, v);
+    }
+}
+
+KERNEL static void matrix_vector(const T *restrict matrix, const T *restrict vector, T *restrict waiting)
+{
+    if (ROW_STEP == 1 && BLOCK > 64) {
+        if (ROWS >= BLOCK) {
+            for (int i = 0; i < ROWS - ROWS % BLOCK; i += BLOCK)
+                waiting_rows(BLOCK, i, matrix, vector, waiting);
+        }
+        if (ROWS % BLOCK > 0)
+            waiting_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector, waiting);
+    } else if (ROW_STEP == 1) {
         if (ROWS >= 64) {
             for (int i = 0; i < ROWS - ROWS % 64; i += 64)
                 adjacent_rows(64, i, matrix, vector);
         }
         if (ROWS % 64 > 0)
             adjacent_rows(ROWS % 64, ROWS - ROWS % 64, matrix, vector);
+    } else if (COL_STEP == 1) {
+        if (ROWS >= 16) {
+            for (int i = 0; i < ROWS - ROWS % 16; i += 16)
+                whole_rows(16, i, matrix, vector);
+        }
+        if (ROWS % 16 > 0)
+            whole_rows(ROWS % 16, ROWS - ROWS % 16, matrix, vector);
     } else {
         if (ROWS >= 8) {
             for (int i = 0; i < ROWS - ROWS % 8; i += 8)

@@ -34,6 +34,33 @@ static bool product_of_integers(struct lower_ctx *c, const struct view *a, const
     return true;
 }
 
+static const struct expr *take_result(const struct expr *result, void *element)
+{
+    (void)result;
+    return element;
+}
+
+/* One term a sum (a gradient of weights for one sample): a loop nest, which needs neither tiles nor scratch and fuses like any other.
+ * The sum starts from +0, which shows where the term is -0. */
+static bool product_of_one_term(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type, const struct expr *finish)
+{
+    const int outer = a->shape.rank - 2;
+    struct shape domain = a->shape; /* outer.., m, n */
+    domain.dim[outer + 1] = b->shape.dim[outer + 1];
+    struct access pa = {.buffer = a->buffer, .offset = a->offset}, pb = {.buffer = b->buffer, .offset = b->offset};
+    memcpy(pa.stride, a->stride, (size_t)(outer + 1) * sizeof *a->stride);
+    memcpy(pb.stride, b->stride, (size_t)outer * sizeof *b->stride);
+    pb.stride[outer + 1] = b->stride[outer + 1];
+    const struct expr *const term = expr_binary(c->arena, EXPR_MUL, lower_load_at(c, &pa), lower_load_at(c, &pb));
+    const struct expr *const sum = expr_binary(c->arena, EXPR_ADD, expr_float(c->arena, type, 0), term);
+    const struct expr_map map = {.arena = c->arena, .result = take_result, .data = (void *)(uintptr_t)sum};
+    lower_kernel(c, "product");
+    struct part *p = lower_part(c, &domain);
+    const struct view to = view_of_buffer(lower_out_view(c, 0).buffer, &domain);
+    lower_store(c, p, &to, finish ? expr_substitute(&map, finish) : sum);
+    return true;
+}
+
 /* [outer.., m, k] x [k, n] is one product of outer * m rows when b does not change along the outer dims. */
 static bool merge_rows(struct view *a, struct view *b)
 {
@@ -200,6 +227,14 @@ static void bind_small(struct lower_ctx *c, const struct view *a, const struct v
     lower_template_scratch(c, "panel", k * panel);
 }
 
+/* Of rows side by side, how many sums are added to at a time: as many as registers hold, or where the matrix is larger than a near
+ * cache, whole columns as far as their sums stay in one: memory is then read in its order. */
+static int64_t waiting_sums(int64_t rows, int64_t terms)
+{
+    enum { IN_REGISTERS = 64, NEAR = 1 << 16, MOST = 2048 };
+    return rows <= IN_REGISTERS || rows * terms < NEAR ? IN_REGISTERS : equal_parts(rows, MOST, 16);
+}
+
 /* N == 1, or swapped: M == 1, and b' is the matrix. */
 static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type, bool swapped)
 {
@@ -212,6 +247,10 @@ static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const 
     lower_template_int(c, "ROW_STEP", swapped ? b->stride[outer + 1] : a->stride[outer]);
     lower_template_int(c, "COL_STEP", swapped ? b->stride[outer] : a->stride[outer + 1]);
     lower_template_int(c, "VECTOR_STEP", swapped ? a->stride[outer + 1] : b->stride[outer]);
+    const int64_t rows = kernel_int(c->kernel, "ROWS"), block = waiting_sums(rows, kernel_int(c->kernel, "K"));
+    lower_template_int(c, "BLOCK", block);
+    if (kernel_int(c->kernel, "ROW_STEP") == 1 && block > 64)
+        lower_template_scratch(c, "waiting", block);
     lower_template_operand(c, "matrix", swapped ? &pb : &pa);
     lower_template_operand(c, "vector", swapped ? &pa : &pb);
 }
@@ -231,10 +270,12 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     const struct view out = lower_out_view(c, 0);
     if (m == 0 || n == 0)
         return true;
+    if (a.shape.dim[outer + 1] == 1)
+        return product_of_one_term(c, &a, &b, type, finish);
     bind_outer(lower_kernel(c, "product"), &a);
     if (n == 1)
         bind_matrix_vector(c, &a, &b, type, false);
-    else if (m == 1 && b.stride[outer + 1] != 1)
+    else if (m == 1)
         bind_matrix_vector(c, &a, &b, type, true);
     else if (is_large(m, n, a.shape.dim[outer + 1]) && is_turned(&a, &b))
         bind_turned(c, &a, &b, type);

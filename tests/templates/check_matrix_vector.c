@@ -8,12 +8,13 @@ enum { SIZE = (ROWS - 1) * ROW_STEP + (K - 1) * COL_STEP + 1 };
 int main(void)
 {
     static T matrix[SIZE], vector[(K - 1) * VECTOR_STEP + 1];
+    static T waiting[BLOCK];
     int failures = 0;
     for (int i = 0; i < SIZE; i++)
         matrix[i] = (T)((i * 7919) % 1009 - 504) / (T)97;
     for (int k = 0; k < K; k++)
         vector[k * VECTOR_STEP] = (T)((k * 31) % 17 - 8) / (T)3;
-    matrix_vector(matrix, vector);
+    matrix_vector(matrix, vector, waiting);
     for (int i = 0; i < ROWS; i++) {
         T sum = 0;
         for (int k = 0; k < K; k++)
