@@ -1,10 +1,10 @@
 #include "base/str.h"
 #include "base/checked.h"
-#include "base/format.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,12 +47,12 @@ void strbuf_addv(struct strbuf *b, const char *fmt, va_list args)
     va_list again;
     va_copy(again, args);
     const size_t room = b->capacity - b->length;
-    const int length = format_args(room == 0 ? NULL : b->text + b->length, room, fmt, args);
+    const int length = vsnprintf(room == 0 ? NULL : b->text + b->length, room, fmt, args);
     if (length < 0)
         UNREACHABLE("strbuf_addv cannot format \"%s\"", fmt);
     if ((size_t)length >= room) {
         strbuf_reserve(b, (size_t)length);
-        format_args(b->text + b->length, (size_t)length + 1, fmt, again);
+        vsnprintf(b->text + b->length, (size_t)length + 1, fmt, again);
     }
     va_end(again);
     b->length += (size_t)length;

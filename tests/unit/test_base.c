@@ -2,16 +2,12 @@
 #include "base/checked.h"
 #include "base/diag.h"
 #include "base/file.h"
-#include "base/format.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/str.h"
 
 #include <check.h>
 #include <errno.h>
-#include <limits.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -250,34 +246,6 @@ START_TEST(doubles_are_parsed_whole)
     double x = 42;
     ck_assert_msg(str_to_double(double_cases[_i].text, &x) == double_cases[_i].ok, "'%s'", double_cases[_i].text);
     ck_assert(x == (double_cases[_i].ok ? double_cases[_i].value : 42));
-}
-END_TEST
-
-static int PRINTF_LIKE(4, 5) formatted(bool by_library, char *to, size_t room, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    const int length = by_library ? vsnprintf(to, room, format, args) : format_args(to, room, format, args);
-    va_end(args);
-    return length;
-}
-
-/* What format_args writes itself, and what it leaves to the C library, is what printf writes, also where the room ends. */
-START_TEST(format_is_that_of_printf)
-{
-    char expected[64], text[64];
-#define SAME(...)                                                                                                          \
-    for (size_t room = 0; room <= sizeof text; room++) {                                                                    \
-        const int length = formatted(true, expected, room, __VA_ARGS__);                                                     \
-        ck_assert_int_eq(formatted(false, text, room, __VA_ARGS__), length);                                                 \
-        if (room > 0)                                                                                                        \
-            ck_assert_str_eq(text, expected);                                                                                \
-    }
-    SAME("%s|%d|%u|%c|%%", "some text", -12, 4000000000u, 'c')
-    SAME("%.*s|%lld|%zu|%ld|%d", 3, "cut off", LLONG_MIN, SIZE_MAX, LONG_MAX, INT_MIN)
-    SAME("%.*s|%.*s", 9, "short", -1, "whole")
-    SAME("%5d|%s|%08x|%.3f", 17, "left to the library", 255u, 0.25)
-    SAME("%s and no directive behind", "")
 }
 END_TEST
 
@@ -646,7 +614,6 @@ int main(void)
     TCase *text = tcase_create("text");
     tcase_add_checked_fixture(text, begin, end);
     tcase_add_test(text, strbuf_grows);
-    tcase_add_test(text, format_is_that_of_printf);
     tcase_add_loop_test(text, glob_matches, 0, COUNT(glob_cases));
     tcase_add_loop_test(text, distance_is_levenshtein, 0, COUNT(distance_cases));
     tcase_add_test(text, closest_is_near_or_nothing);
