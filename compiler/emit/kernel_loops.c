@@ -194,7 +194,7 @@ static void write_masked_lanes(struct nest *n, int d, const char *lane, const ch
 {
     const char *l = n->lane;
     n->s->index[d] = base ? arena_printf(n->s->arena, "%s + %s", base, l) : l;
-    write_line(n->w, "STEPC_SELECT_LOOP");
+    write_line(n->w, "STEPC_REST_LOOP");
     write_open(n->w, "for (int %s = 0; %s < STEPC_REST(%" PRId64 "); %s++)", l, l, count, l);
     write_line(n->w, "%s[%s] += %s < %" PRId64 " ? %s : %s;", lane, l, l, count, expr_text(n->s, n->p->element, PREC_SELECT + 1),
                neutral(n));
