@@ -388,6 +388,13 @@ static const struct op_sample samples[] = {
     {.text = "g (double[2,5,4,20] x, double[5,1,3,3] w) => (double[2,5,4,20] y) { y = Conv <group = 5, pads = [1, 1, 1, 1]> (x, w) }"},
     {.text = "g (double[1,9,9,8] x, double[9,1,2,3] w) => (double[1,9,6,4] y) { y = Conv <group = 9, dilations = [3, 2]> (x, w) }"},
     {.text = "g (double[1,4,4,4] x, double[4,1,2,2] w) => (double[1,4,9,9] y) { y = Conv <group = 4, pads = [3, 3, 3, 3]> (x, w) }"},
+    {.text = "g (double[1,9,9,8] x, double[9,1,2,3] w) => (double[1,9,11,8] y) { y = Conv <group = 9, pads = [3, 1, 0, 1]> (x, w) }"},
+    {.text = "g (float[2,19,31,9] x, float[19,1,5,5] w, float[19] b) => (float[2,19,28,9] y) "
+             "{ e = Relu(x) y = Conv <group = 19, dilations = [2, 1], pads = [1, 3, 4, 1]> (e, w, b) }"},
+    {.text = "g (double[3,4,3,2] x, double[4,1,3,2] w) => (double[3,4,3,2] y) { y = Conv <group = 4, pads = [1, 1, 1, 0]> (x, w) }"},
+    {.text = "g (float[2,5,9] x, float[5,1,3] w) => (float[2,5,9] y) { y = Conv <group = 5, pads = [1, 1]> (x, w) }"},
+    {.text = "g (double[2,3,4,5] x, double[3,1,2,3] w) => (double[2,3,7,5] y) "
+             "{ y = Conv <group = 3, dilations = [1, 2], pads = [0, 4, 4, 0]> (x, w) }"},
     {.text = "g (float[1,6,3,4,5] x, float[6,1,2,3,2] w) => (float[1,6,2,2,4] y) { y = Conv <group = 6> (x, w) }"},
     {.text = "g (float[2,3,5,16] x, float[9,3,3,3] w, float[9] b) => (float[2,9,5,16] y) { y = Conv <pads = [1, 1, 1, 1]> (x, w, b) }"},
     {.text = "g (float[1,2,3,48] x, float[5,2,3,3] w) => (float[1,5,3,48] y) { y = Conv <pads = [1, 2, 1, 0]> (x, w) }"},

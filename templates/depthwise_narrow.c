@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: 0BSD */
+/* Convolutions where each channel has a window of its own, and their gradients in X, of planes whose lines are shorter than a vector:
+ * one or two spatial axes, stride 1, as many windows on a line as elements.
+ *
+ *   depthwise   finish(n, g, p, sum)
+ *
+ * Vectors run over a whole plane, lines side by side: position (l, c) of the window lies l * LINE_STEP + SHIFT + c * SHIFT_STEP elements
+ * from its place. What then comes from another line is masked; above and below a plane there are zeros. Several planes are brought
+ * into scratch before the first is read: what has just been written in other pieces cannot be loaded at once.
+ *
+ * Planes may also be computed on the way in (WITH_X).
+ *
+ * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
+#include "registers.h"
+#include "template.h"
+#include "window_line.h"
+#include "window_lines.h"
+
+enum HOLE {
+    N = 2, G = 5, /* images, channels */
+    H = 6, W = 7, /* what is read */
+    OH = 6, /* lines computed */
+    LINES = 3, COLUMNS = 3, /* of the window */
+    LOW = -7, LINE_STEP = 7, /* where its first line lies */
+    SHIFT = -1, SHIFT_STEP = 1,
+    MARGIN = 32, PLANE_STEP = 112, /* zeros before and behind each plane; with them, and rounded up to 16 */
+    KEPT = 48, /* OH * W rounded up to 16 */
+    PLANES = 4, /* brought in together */
+    AGAIN_FINISH = 1, /* may finish run twice for an element? */
+    SHARES = 1, /* the results are cut into so many: by images */
+    WITH_X = 0 /* x is computed */
+};
+typedef float T HOLE;
+
+static int share_of_sample;
+static inline int HOLE share(void) /* which of them to compute */
+{
+    return share_of_sample;
+}
+
+static const T sample[N * G * H * W];
+static inline void HOLE x_into(int n, int g, int i, T *to) /* element i of plane g of image n */
+{
+    to[i] = sample[(n * G + g) * (H * W) + i];
+}
+
+static T out[N * G * OH * W]; /* sample */
+static inline void HOLE finish(int n, int g, int p, T sum)
+{
+    out[(n * G + g) * (OH * W) + p] = sum;
+}
+
+/* The last vector overlaps the one before it. */
+static inline void compute_plane(T *restrict to, const int n, const int g)
+{
+    STEPC_LANE_LOOP
+    for (int i = 0; i < (H * W < 16 ? H * W : H * W - H * W % 16); i++)
+        x_into(n, g, i, to);
+    if (H * W > 16 && H * W % 16 > 0) {
+        STEPC_LANE_LOOP
+        for (int i = H * W - 16; i < H * W; i++)
+            x_into(n, g, i, to);
+    }
+}
+
+static inline void zero_planes(T *restrict planes)
+{
+    for (int i = 0; i < PLANES * PLANE_STEP; i++)
+        planes[i] = (T)0;
+}
+
+/* For each column of the window: all bits where it is the window's own line. */
+static inline void mark_columns(T *restrict keep)
+{
+    for (int c = 0; c < COLUMNS; c++) {
+        for (int p = 0; p < KEPT; p++) {
+            const int x = p % W + SHIFT + c * SHIFT_STEP;
+            memset(keep + (c * KEPT + p), x >= 0 && x < W ? 0xff : 0, sizeof *keep);
+        }
+    }
+}
+
+static STEPC_INLINE void windows(T *restrict flat, const T *restrict w, const T *restrict plane, const T *restrict keep)
+{
+    for (int q = 0; q < OH * W / KEPT_COLUMNS * KEPT_COLUMNS; q += KEPT_COLUMNS)
+        window_line_kept(KEPT_VECTORS, LINES, COLUMNS, flat + q, w, plane + (LOW + q), LINE_STEP, SHIFT, SHIFT_STEP, keep + q, KEPT);
+    if (OH * W % KEPT_COLUMNS > 0) {
+        const int q = OH * W / KEPT_COLUMNS * KEPT_COLUMNS;
+        window_line_kept((OH * W % KEPT_COLUMNS + WINDOW_LANES - 1) / WINDOW_LANES, LINES, COLUMNS, flat + q, w, plane + (LOW + q),
+                         LINE_STEP, SHIFT, SHIFT_STEP, keep + q, KEPT);
+    }
+}
+
+/* Where no harm is done, the last vector overlaps the one before it. */
+static STEPC_INLINE void finish_plane(const int n, const int g, const T *restrict flat)
+{
+    STEPC_LANE_LOOP
+    for (int p = 0; p < (AGAIN_FINISH && OH * W >= 16 ? OH * W - OH * W % 16 : OH * W); p++) {
+        const T v = flat[p];
+        finish(n, g, p, v);
+    }
+    if (AGAIN_FINISH && OH * W > 16 && OH * W % 16 > 0) {
+        STEPC_LANE_LOOP
+        for (int p = OH * W - 16; p < OH * W; p++) {
+            const T v = flat[p];
+            finish(n, g, p, v);
+        }
+    }
+}
+
+static inline int planes_from(const int g)
+{
+    return G - g < PLANES ? G - g : PLANES;
+}
+
+KERNEL static void depthwise(const T *restrict x, const T *restrict w, T *restrict scratch)
+{
+    T *const keep = scratch + PLANES * PLANE_STEP;
+    T *const flat = keep + COLUMNS * KEPT;
+    zero_planes(scratch);
+    mark_columns(keep);
+    for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
+        for (int g = 0; g < G; g += PLANES) {
+            for (int i = 0; i < planes_from(g); i++) {
+                if (WITH_X)
+                    compute_plane(scratch + (i * PLANE_STEP + MARGIN), n, g + i);
+                else
+                    copy_line(H * W, scratch + (i * PLANE_STEP + MARGIN), x + (n * G + g + i) * (H * W));
+            }
+            for (int i = 0; i < planes_from(g); i++) {
+                windows(flat, w + (g + i) * (LINES * COLUMNS), scratch + (i * PLANE_STEP + MARGIN), keep);
+                finish_plane(n, g + i, flat);
+            }
+        }
+    }
+}
