@@ -146,9 +146,14 @@ static void reserve_local_names(struct emission *e)
         map_set(&e->file.taken, local_names[i], NULL);
     for (size_t i = 0; i < e->program->entries.count; i++) {
         const struct lowered *l = e->plans[i]->lowered;
-        for (size_t k = 0; k < l->kernels.count; k++)
-            if (l->kernels.data[k]->tmpl)
-                reserve_template_names(l->kernels.data[k], &e->file);
+        for (size_t k = 0; k < l->kernels.count; k++) {
+            const struct kernel *const kernel = l->kernels.data[k];
+            if (kernel->tmpl)
+                reserve_template_names(kernel, &e->file);
+            for (size_t j = 0; j < kernel->stages.count; j++)
+                if (kernel->stages.data[j]->tmpl)
+                    reserve_template_names(kernel->stages.data[j], &e->file);
+        }
     }
     reserve_accessors(&e->file);
     reserve_temporaries(e);

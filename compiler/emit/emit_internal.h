@@ -111,11 +111,21 @@ const char *c_type(enum dtype d);
 void emit_stores(struct expr_scope *s, struct writer *w, const struct part *p);
 /* A loop nest with its reduction (kernel_loops.c), inside `rows` loops whose indices the scope has. */
 void emit_loops(struct expr_scope *s, struct writer *w, const struct part *p, int rows);
-/* Opens the loops that all parts of a kernel share; returns how many are to be closed. */
-int emit_open_rows(struct expr_scope *s, struct writer *w, const struct kernel *k);
+/* Opens the loops that all parts of a kernel share, from number `from` on; returns how many are to be closed. */
+int emit_open_rows(struct expr_scope *s, struct writer *w, const struct kernel *k, int from);
 /* The body of a template kernel and, above it, the functions of its own (kernel_template.c). PLACEHOLDER stands for the name. */
 #define PLACEHOLDER "@NAME@"
 void emit_template_body(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before);
+/* Where a stage of a kernel stands: the scope has the loops' indices, the last of which is the block's first row. */
+struct block_place {
+    int stage;                       /* 1 ..: part of the names of its functions */
+    const char *skip, *first, *last; /* how many of its rows were in the block before, is it the first, is it the last */
+};
+/* All stages, block by block (kernel_stages.c). */
+void emit_stages(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before);
+void emit_template_stage(struct expr_scope *s, struct writer *w, const struct kernel *k, const struct block_place *place, struct writer *before);
+/* The parts of a kernel of loops, one after the other, inside so many loops that are open. */
+void emit_parts(struct expr_scope *s, struct writer *w, const struct kernel *k, int open);
 /* Identifiers that parameters and locals of the kernel must not have. */
 void reserve_template_names(const struct kernel *k, struct name_scope *names);
 /* Does the text name the identifier? */

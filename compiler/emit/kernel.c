@@ -36,9 +36,19 @@ static bool is_replaced(const buffer_list *writes, const struct buffer *b)
     return false;
 }
 
+static const char *own_name(const struct kernel *k, const struct buffer *b)
+{
+    for (size_t i = 0; i < k->own.count; i++)
+        if (k->own.data[i].buffer == b)
+            return k->own.data[i].param;
+    return NULL;
+}
+
 /* What one part of a kernel hands to the next in a variable. */
 static void add_locals(struct emission *e, const struct kernel *k, struct name_scope *names, kernel_params *params)
 {
+    for (size_t i = 0; i < k->stages.count; i++)
+        add_locals(e, k->stages.data[i], names, params);
     static const char *const results[] = {
         [REDUCE_NONE] = "row_value", [REDUCE_SUM] = "row_sum", [REDUCE_MAX] = "row_most", [REDUCE_MIN] = "row_least", [REDUCE_PROD] = "row_product"};
     for (size_t i = 0; i < k->parts.count; i++)
@@ -58,13 +68,18 @@ static kernel_params find_params(struct emission *e, const struct kernel *k, str
     without_checks.checks.count = 0;
     kernel_reads(e->arena, &without_checks, &reads);
     kernel_writes(e->arena, &without_checks, &writes);
+    for (size_t i = 0; i < k->stages.count; i++)
+        if (k->stages.data[i]->tmpl)
+            reserve_template_names(k->stages.data[i], names);
     if (k->tmpl)
         reserve_template_names(k, names);
     for (size_t i = 0; i < writes.count; i++) {
         struct kernel_param p = {.buffer = writes.data[i], .written = true};
+        const char *const own = own_name(k, p.buffer);
         const bool is_row = k->rows > 0 && contains(&reads, p.buffer) && p.buffer->kind == BUFFER_TEMP;
         p.replaces = contains(&reads, p.buffer->place_of) ? p.buffer->place_of : NULL;
-        p.name = name_in(names, is_row ? "row" : p.replaces || contains(&reads, p.buffer) ? "w" : "y");
+        p.is_scratch = own && str_equal(p.buffer->name, "scratch");
+        p.name = name_in(names, own ? own : is_row ? "row" : p.replaces || contains(&reads, p.buffer) ? "w" : "y");
         vec_push(e->arena, &params, p);
     }
     for (size_t i = 0; i < reads.count; i++) {
@@ -103,6 +118,24 @@ static struct expr_scope scope_for(struct emission *e, const kernel_params *para
     return s;
 }
 
+void emit_parts(struct expr_scope *s, struct writer *w, const struct kernel *k, int open)
+{
+    const int own = k->rows > open ? emit_open_rows(s, w, k, open) : 0;
+    for (size_t p = 0; p < k->parts.count; p++) {
+        struct expr_scope part = *s; /* loop names may repeat from one nest to the next */
+        part.declares = false;
+        part.names = (struct name_scope){.taken = {.arena = s->arena}};
+        for (size_t i = 0; i < s->names.taken.count; i++)
+            map_set(&part.names.taken, s->names.taken.entries[i].key, NULL);
+        emit_loops(&part, w, &k->parts.data[p], k->rows);
+        s->uses_random |= part.uses_random;
+        if (part.declares)
+            s->names = part.names;
+    }
+    for (int i = 0; i < own; i++)
+        write_close(w, "");
+}
+
 static const char *body_text(struct emission *e, const struct kernel *k, const kernel_params *params,
                              const struct name_scope *names, bool *uses_random, struct writer *before)
 {
@@ -112,24 +145,12 @@ static const char *body_text(struct emission *e, const struct kernel *k, const k
     s.in_template = k->tmpl != NULL;
     s.shares = k->shares;
     e->has_shares |= k->shares > 1;
-    if (k->tmpl) {
+    if (k->stages.count > 0)
+        emit_stages(&s, &w, k, before);
+    else if (k->tmpl)
         emit_template_body(&s, &w, k, before);
-    } else {
-        const int open = k->rows > 0 ? emit_open_rows(&s, &w, k) : 0;
-        for (size_t p = 0; p < k->parts.count; p++) {
-            struct expr_scope part = s; /* loop names may repeat from one nest to the next */
-            part.declares = false;
-            part.names = (struct name_scope){.taken = {.arena = e->arena}};
-            for (size_t i = 0; i < s.names.taken.count; i++)
-                map_set(&part.names.taken, s.names.taken.entries[i].key, NULL);
-            emit_loops(&part, &w, &k->parts.data[p], k->rows);
-            s.uses_random |= part.uses_random;
-            if (part.declares)
-                s.names = part.names;
-        }
-        for (int i = 0; i < open; i++)
-            write_close(&w, "");
-    }
+    else
+        emit_parts(&s, &w, k, 0);
     *uses_random = s.uses_random;
     return strbuf_text(&w.text);
 }
@@ -138,6 +159,10 @@ static const char *body_text(struct emission *e, const struct kernel *k, const k
 static const char *sizes_suffix(struct emission *e, const struct kernel *k)
 {
     struct strbuf b = {.arena = e->arena};
+    if (k->stages.count > 0) { /* the first is a product; of all its rows */
+        const struct kernel *first = k->stages.data[0];
+        return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64, k->outer_extent[k->outer_rank - 1], kernel_int(first, "N"), kernel_int(first, "K"));
+    }
     if (k->tmpl && kernel_int(k, "K") >= 0)
         return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64, kernel_int(k, "M"), kernel_int(k, "N"), kernel_int(k, "K"));
     const struct part *widest = NULL;
@@ -328,7 +353,7 @@ static struct kernel_call with_checks(struct emission *e, const struct kernel *k
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k)
 {
     struct kernel_call call = {0};
-    if (k->parts.count == 0 && !k->tmpl)
+    if (kernel_only_checks(k))
         return with_checks(e, k, call); /* a check alone */
     struct name_scope names = {.taken = {.arena = e->arena}};
     const kernel_params params = find_params(e, k, &names);

@@ -386,10 +386,10 @@ static bool is_empty(const struct part *p, bool reduced)
     return false;
 }
 
-int emit_open_rows(struct expr_scope *s, struct writer *w, const struct kernel *k)
+int emit_open_rows(struct expr_scope *s, struct writer *w, const struct kernel *k, int from)
 {
     struct nest n = {.s = s, .w = w, .p = &k->parts.data[0], .type = s->index_type};
-    for (int d = 0; d < k->rows; d++)
+    for (int d = from; d < k->rows; d++)
         open_loop(&n, d);
     return n.open;
 }

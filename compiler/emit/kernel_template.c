@@ -23,6 +23,7 @@ struct template_filler {
     const struct kernel *k;
     const char *outer[SHAPE_MAX_RANK]; /* index texts of the outer loops */
     const char *share;                 /* which share of the kernel; NULL: it is not cut */
+    const struct block_place *block;   /* a stage: which block; else NULL */
 };
 
 /* ---- parts -------------------------------------------------------------------------------------------------------- */
@@ -206,6 +207,12 @@ static const char *fill_hole(void *user, const char *hole, const char *const *ar
         return into_text(f, computed, args, count);
     if (str_equal(hole, "share"))
         return f->share;
+    if (f->block && str_equal(hole, "skip"))
+        return f->block->skip;
+    if (f->block && str_equal(hole, "is_first"))
+        return f->block->first;
+    if (f->block && str_equal(hole, "is_last"))
+        return f->block->last;
     if (str_equal(hole, "blas"))
         return blas_text(f, args);
     if (str_equal(hole, "finish_place"))
@@ -430,30 +437,47 @@ static int open_outer(struct template_filler *f, struct writer *w)
     return open;
 }
 
-void emit_template_body(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before)
+static void write_instance(struct template_filler *f, struct writer *w, const char *name, name_list *params, struct writer *before)
 {
-    const struct template_kernel *t = template_find(&template_table, k->tmpl);
-    struct template_filler f = {.s = s, .k = k};
-    name_list params = {0};
-    int open = open_shares(&f, w, &params);
-    open += open_outer(&f, w);
-    bind_operands(&f, w, &params);
-    const name_list types = bind_types(s->arena, k);
-    const int_list ints = bind_ints(s->arena, k);
+    struct expr_scope *const s = f->s;
+    const struct template_kernel *t = template_find(&template_table, f->k->tmpl);
+    bind_operands(f, w, params);
+    const name_list types = bind_types(s->arena, f->k);
+    const int_list ints = bind_ints(s->arena, f->k);
     capture_list captures = {0};
-    collect_captures(&f, &captures);
+    collect_captures(f, &captures);
     const struct template_binding binding = {
-        .name = PLACEHOLDER,
+        .name = name,
         .ints = ints.data, .int_count = ints.count,
         .types = types.data, .type_count = types.count,
-        .params = params.data, .param_count = params.count,
-        .fill = fill_hole, .user = &f,
+        .params = params->data, .param_count = params->count,
+        .fill = fill_hole, .user = f,
         .captures = captures.data, .capture_count = captures.count};
     struct template_instance made;
     template_instantiate(s->arena, t, &binding, &made);
     write_block(w, made.body);
-    for (; open > 0; open--)
-        write_close(w, "");
     note_uses(s->e, &made);
     place_pieces(s->e, &made, before);
+}
+
+void emit_template_body(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before)
+{
+    struct template_filler f = {.s = s, .k = k};
+    name_list params = {0};
+    int open = open_shares(&f, w, &params);
+    open += open_outer(&f, w);
+    write_instance(&f, w, PLACEHOLDER, &params, before);
+    for (; open > 0; open--)
+        write_close(w, "");
+}
+
+void emit_template_stage(struct expr_scope *s, struct writer *w, const struct kernel *k, const struct block_place *place, struct writer *before)
+{
+    struct template_filler f = {.s = s, .k = k, .block = place};
+    name_list params = {0};
+    for (int d = 0; d < k->outer_rank; d++)
+        f.outer[d] = s->index[d];
+    if (k->scratch)
+        vec_push(s->arena, &params, ((struct template_name){k->scratch_param, param_name(s, k->scratch)}));
+    write_instance(&f, w, arena_printf(s->arena, PLACEHOLDER "_%d", place->stage), &params, before);
 }

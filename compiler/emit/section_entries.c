@@ -297,7 +297,7 @@ static void write_kernel(struct entry_text *t, const struct kernel *k, int numbe
     for (size_t i = 0; i < call.checks.count; i++)
         write_check(t, call.checks.data[i]);
     *called = call.name ? call.name : "check";
-    if (k->parts.count == 0 && !k->tmpl)
+    if (kernel_only_checks(k))
         return; /* a check alone */
     write_line(&t->body, "STEPC_TRACE(%d, \"%s\");", number, call.name);
     const char *paren = strchr(call.call, '(');

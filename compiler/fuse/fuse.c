@@ -288,15 +288,38 @@ static void drop_removed(struct lowered *l)
     l->kernels.count = kept;
 }
 
-void fuse_entry(struct lowered *l)
+static struct fusion tables_of(struct lowered *l)
 {
-    struct fusion f = {.l = l, .arena = l->arena};
+    struct fusion f = {.l = l, .arena = l->arena, .buffer_count = l->buffers.count};
+    int most = 0;
+    for (size_t i = 0; i < l->kernels.count; i++)
+        most = l->kernels.data[i]->id > most ? l->kernels.data[i]->id : most;
     f.buffers = arena_array(l->arena, struct fuse_buffer, l->buffers.count);
-    f.position = arena_array(l->arena, int, l->kernels.count);
+    f.position = arena_array(l->arena, int, (size_t)most + 1);
     for (size_t i = 0; i < l->kernels.count; i++) {
         f.position[l->kernels.data[i]->id] = (int)i;
         fuse_remember(&f, l->kernels.data[i]);
     }
+    return f;
+}
+
+/* Shares blocks of rows until nothing more is found. */
+static void share_blocks(struct lowered *l)
+{
+    struct fusion f = tables_of(l);
+    for (size_t i = 0; i < l->kernels.count; i++) {
+        struct kernel *const k = l->kernels.data[i];
+        if (!fuse_blocks(&f, k))
+            continue;
+        drop_removed(l);
+        f = tables_of(l);
+        i = 0;
+    }
+}
+
+void fuse_entry(struct lowered *l)
+{
+    struct fusion f = tables_of(l);
     mark_checked(&f);
     mark_kept(&f);
     static const fuse_rule rules[] = {fuse_siblings,        fuse_inline,   fuse_epilogue, fuse_row_sums,
@@ -307,4 +330,5 @@ void fuse_entry(struct lowered *l)
         fuse_finish_rows(&f, l->kernels.data[i]);
     drop_removed(l);
     name_updates(&f);
+    share_blocks(l);
 }

@@ -14,6 +14,7 @@ struct fusion {
     struct lowered *l;
     struct arena *arena;
     struct fuse_buffer *buffers; /* by buffer id */
+    size_t buffer_count;
     int *position;               /* by kernel id: place in l->kernels */
 };
 
@@ -51,5 +52,8 @@ bool fuse_row_sums(struct fusion *f, struct kernel *product);   /* a sum over k 
 
 /* When all is fused: what only one row of a kernel needs takes the memory of one row. */
 void fuse_finish_rows(struct fusion *f, struct kernel *k);
+
+/* Then: products and the loops between them share blocks of rows. The tables are stale afterwards. */
+bool fuse_blocks(struct fusion *f, struct kernel *loops);
 
 #endif

@@ -23,17 +23,43 @@ static void from_matrix_vector(struct kernel *k)
         set_steps(k, row, column, vector, 0);
 }
 
+static void make_plain(struct kernel *k)
+{
+    const bool is_vector = k->tmpl && str_equal(k->tmpl, "matrix_vector");
+    if (!is_vector && (!k->tmpl || !str_starts_with(k->tmpl, "product")))
+        return;
+    if (is_vector)
+        from_matrix_vector(k);
+    if (str_equal(k->tmpl, "product_sums")) { /* the sums themselves are needed from block to block */
+        k->tmpl = "product_sums_plain";
+        k->scratch_count = kernel_int(k, "M") * kernel_int(k, "N");
+        k->scratch->count = k->scratch_count;
+        k->scratch->shape = SHAPE(k->scratch_count);
+        return;
+    }
+    k->tmpl = "product_plain";
+    k->scratch = NULL;
+    k->scratch_count = 0;
+}
+
+/* What none of its stages takes for scratch any more. */
+static void drop_scratch(struct kernel *k, const struct buffer *scratch)
+{
+    for (size_t i = k->own.count; i-- > 0;)
+        if (k->own.data[i].buffer == scratch)
+            vec_remove(&k->own, i);
+}
+
 void plain_kernels(struct lowered *l)
 {
     for (size_t i = 0; i < l->kernels.count; i++) {
         struct kernel *k = l->kernels.data[i];
-        const bool is_vector = k->tmpl && str_equal(k->tmpl, "matrix_vector");
-        if (!is_vector && (!k->tmpl || !str_starts_with(k->tmpl, "product")))
-            continue;
-        if (is_vector)
-            from_matrix_vector(k);
-        k->tmpl = "product_plain";
-        k->scratch = NULL;
-        k->scratch_count = 0;
+        make_plain(k);
+        for (size_t s = 0; s < k->stages.count; s++) {
+            const struct buffer *const scratch = k->stages.data[s]->scratch;
+            make_plain(k->stages.data[s]);
+            if (scratch && !k->stages.data[s]->scratch)
+                drop_scratch(k, scratch);
+        }
     }
 }

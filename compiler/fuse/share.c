@@ -37,6 +37,8 @@ static int64_t kernel_cost(const struct kernel *k)
     int64_t cost = k->tmpl ? k->flops * outer_count(k) : 0;
     for (size_t p = 0; p < k->parts.count; p++)
         cost += part_cost(&k->parts.data[p]);
+    for (size_t i = 0; i < k->stages.count; i++) /* whose loops count a row as often as it is in a block */
+        cost += kernel_cost(k->stages.data[i]) / k->block;
     return cost;
 }
 
@@ -83,6 +85,42 @@ static bool cuts_itself(const struct kernel *k, int shares)
     return t && template_has_int(t, "SHARES") && k->pieces >= shares;
 }
 
+static bool is_own(const struct kernel *k, const struct buffer *b)
+{
+    bool own = b->kind == BUFFER_LOCAL;
+    for (size_t i = 0; i < k->own.count; i++)
+        own |= k->own.data[i].buffer == b;
+    return own;
+}
+
+/* A loop around the rows along which all that the stages leave behind changes. */
+static bool cut_stages(struct kernel *k, int shares)
+{
+    for (int d = 0; d + 1 < k->outer_rank; d++) {
+        bool ok = k->outer_extent[d] >= shares;
+        for (size_t i = 0; i < k->stages.count; i++)
+            for (size_t p = 0; p < k->stages.data[i]->parts.count; p++) {
+                const struct part *part = &k->stages.data[i]->parts.data[p];
+                for (size_t s = 0; s < part->stores.count; s++)
+                    ok &= is_own(k, part->stores.data[s].to.buffer) || (part->stores.data[s].to.term_count == 0 && part->stores.data[s].to.stride[d] != 0);
+            }
+        if (!ok)
+            continue;
+        k->share_outer = d;
+        return true;
+    }
+    return false;
+}
+
+static void multiply(struct kernel *k, int shares)
+{
+    for (size_t i = 0; i < k->own.count; i++) {
+        struct buffer *const b = k->own.data[i].buffer;
+        b->count = (b->count + LINE - 1) / LINE * LINE * shares;
+        b->shape = SHAPE(b->count);
+    }
+}
+
 static bool cut_template(struct kernel *k, int shares)
 {
     for (int d = 0; d < k->outer_rank; d++) {
@@ -102,9 +140,11 @@ static bool cut_template(struct kernel *k, int shares)
 static void cut(struct kernel *k, int shares)
 {
     const bool in_library = k->tmpl && str_equal(k->tmpl, "product_blas"); /* which has threads of its own */
-    if (in_library || kernel_cost(k) < WORTH_CUTTING || !outputs_apart(k) || (k->tmpl && !cut_template(k, shares)))
+    if (in_library || kernel_cost(k) < WORTH_CUTTING || !outputs_apart(k) || (k->tmpl && !cut_template(k, shares)) ||
+        (k->stages.count > 0 && !cut_stages(k, shares)))
         return;
     k->shares = shares;
+    multiply(k, shares);
     if (k->scratch) {
         k->scratch_count = (k->scratch_count + LINE - 1) / LINE * LINE;
         k->scratch->count = k->scratch_count * shares;

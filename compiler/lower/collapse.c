@@ -146,9 +146,10 @@ static const struct expr *split_load(const struct expr *load, void *data)
     return expr_load(s->arena, &a);
 }
 
-bool part_split(struct arena *a, struct part *p, int dim, int64_t outer)
+/* A loop of `outer` turns in front of loop dim, which keeps `inner` turns; one turn of the new loop goes as far as `steps` of the other. */
+static bool insert_loop(struct arena *a, struct part *p, int dim, int64_t outer, int64_t inner, int64_t steps)
 {
-    struct split s = {a, dim, p->extent[dim] / outer};
+    struct split s = {a, dim, steps};
     const struct expr_map map = {.arena = a, .load = split_load, .data = &s};
     if (p->rank == LOOP_MAX_DIMS || part_uses_index(p))
         return false;
@@ -165,9 +166,25 @@ bool part_split(struct arena *a, struct part *p, int dim, int64_t outer)
     memmove(p->extent + dim + 1, p->extent + dim, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->extent);
     memmove(p->reduced + dim + 1, p->reduced + dim, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->reduced);
     p->extent[dim] = outer;
-    p->extent[dim + 1] = s.inner;
+    p->extent[dim + 1] = inner;
     p->rank++;
     return true;
+}
+
+bool part_split(struct arena *a, struct part *p, int dim, int64_t outer)
+{
+    const int64_t inner = p->extent[dim] / outer;
+    return insert_loop(a, p, dim, outer, inner, inner);
+}
+
+bool part_block(struct arena *a, struct part *p, int dim, int64_t block)
+{
+    return insert_loop(a, p, dim, p->extent[dim], block, 1);
+}
+
+bool part_around(struct arena *a, struct part *p, int dim, int64_t turns)
+{
+    return insert_loop(a, p, dim, turns, p->extent[dim], 0);
 }
 
 /* ---- rows --------------------------------------------------------------------------------------------------------- */

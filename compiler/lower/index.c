@@ -88,9 +88,11 @@ static void add_check(struct reach *r, const struct check *c)
     expr_each_load(c->value, add_access, r);
 }
 
-const char *kernel_index_type(const struct kernel *k)
+static int64_t most_index(const struct kernel *k)
 {
     struct reach r = {.most = k->scratch_count};
+    for (size_t i = 0; i < k->stages.count; i++)
+        r.most = larger(r.most, most_index(k->stages.data[i]));
     for (int o = 0; o < k->operand_count; o++)
         r.most = larger(r.most, k->operands[o].access.buffer->count);
     for (size_t p = 0; p < k->parts.count; p++) {
@@ -106,8 +108,13 @@ const char *kernel_index_type(const struct kernel *k)
     for (size_t i = 0; i < touched.count; i++)
         r.most = larger(r.most, touched.data[i]->count);
     arena_free(&scratch);
-    /* int is at least 16 bits */
-    return r.most < INT16_MAX - LOOP_MARGIN ? "int" : r.most < INT32_MAX - LOOP_MARGIN ? "int32_t" : "int64_t";
+    return r.most;
+}
+
+const char *kernel_index_type(const struct kernel *k)
+{
+    const int64_t most = most_index(k); /* int is at least 16 bits */
+    return most < INT16_MAX - LOOP_MARGIN ? "int" : most < INT32_MAX - LOOP_MARGIN ? "int32_t" : "int64_t";
 }
 
 /* ---- what cannot be compiled --------------------------------------------------------------------------------------- */
@@ -157,6 +164,9 @@ static bool too_long(struct diag *d, const struct loc *at)
 
 static bool kernel_fits(struct diag *d, const struct loc *at, const struct kernel *k)
 {
+    for (size_t i = 0; i < k->stages.count; i++)
+        if (!kernel_fits(d, at, k->stages.data[i]))
+            return false;
     for (size_t p = 0; p < k->parts.count; p++)
         if (points_of(k->parts.data[p].extent, k->parts.data[p].rank) > MOST_STEPS)
             return too_long(d, at);

@@ -48,6 +48,8 @@ void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out)
                 expr_each_load(part->stores.data[s].to.term[t].index, collect_load, &c);
         }
     }
+    for (size_t i = 0; i < k->stages.count; i++)
+        kernel_reads(a, k->stages.data[i], out);
 }
 
 void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out)
@@ -56,6 +58,15 @@ void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out)
     for (size_t p = 0; p < k->parts.count; p++)
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
             collect(&c, k->parts.data[p].stores.data[s].to.buffer);
+    for (size_t i = 0; i < k->stages.count; i++)
+        kernel_writes(a, k->stages.data[i], out);
+    for (size_t i = 0; i < k->own.count; i++)
+        collect(&c, k->own.data[i].buffer);
+}
+
+bool kernel_only_checks(const struct kernel *k)
+{
+    return k->parts.count == 0 && !k->tmpl && k->stages.count == 0;
 }
 
 static bool loads_buffer(const struct expr *e, void *buffer)
@@ -214,6 +225,10 @@ static void print_kernel(struct strbuf *b, const struct kernel *k)
     }
     for (size_t p = 0; p < k->parts.count; p++)
         print_part(b, &k->parts.data[p]);
+    if (k->stages.count > 0)
+        strbuf_addf(b, "  %zu stages, %" PRId64 " rows at a time\n", k->stages.count, k->block);
+    for (size_t i = 0; i < k->stages.count; i++)
+        print_kernel(b, k->stages.data[i]);
 }
 
 const char *lowered_print(struct arena *a, const struct lowered *l)

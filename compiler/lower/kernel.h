@@ -95,6 +95,12 @@ struct operand {
     const struct expr *value; /* computed; NULL: memory */
 };
 
+/* Memory that a kernel of stages needs for one block. */
+struct own {
+    struct buffer *buffer; /* TEMP */
+    const char *param;     /* what its parameter shall be called */
+};
+
 #define KERNEL_MAX_OPERANDS 6
 #define KERNEL_MAX_INTS 40
 
@@ -125,6 +131,13 @@ struct kernel {
     int64_t scratch_count;     /* elements of `type`, planned into the arena */
     struct buffer *scratch;    /* TEMP, made by lowering when scratch_count > 0 */
 
+    /* Kernels that take turns, block by block (fuse/blocks.c): `outer_rank` loops around them all, of which the last goes over rows, `block`
+     * of them at a time, and the last block may begin before the one in front of it ends. Then the kernel has neither parts nor a
+     * template of its own. The stages' own loops begin with these. */
+    VEC(struct kernel *) stages;
+    int64_t block;
+    VEC(struct own) own;       /* what one block needs: not read by anyone else */
+
     int64_t pieces;            /* template kernels that cut themselves: of so many pieces shares can be made */
     int shares;                /* > 1: cut into that many, which may run side by side; each has scratch_count elements of scratch */
     int share_outer;           /* template kernels: the outer loop that is cut, or -1: the template does it (hole SHARES) */
@@ -154,6 +167,11 @@ void part_collapse(struct arena *a, struct part *p, int rows);
 void kernel_collapse_rows(struct arena *a, struct kernel *k);
 /* One loop becomes two, the outer one of `outer` turns; false where loops cannot be renumbered. *p is a private copy afterwards. */
 bool part_split(struct arena *a, struct part *p, int dim, int64_t outer);
+/* Loop dim goes over `block` turns only, from where a loop of all its turns says that stands in front of it afterwards; false where loops
+ * cannot be renumbered. *p is a private copy afterwards. */
+bool part_block(struct arena *a, struct part *p, int dim, int64_t block);
+/* A loop of so many turns, in which nothing moves, in front of loop dim. */
+bool part_around(struct arena *a, struct part *p, int dim, int64_t turns);
 /* Does the load, in loops of part l, touch only what the store, in loops of part s, writes at the same point of the first `rows`
  * loops, which both share? */
 bool part_same_row(const struct part *s, const struct access *store, const struct part *l, const struct access *load, int rows);
@@ -161,6 +179,8 @@ bool part_same_row(const struct part *s, const struct access *store, const struc
 const char *kernel_index_type(const struct kernel *k);
 /* Is there a type for the indices of every kernel? What is not compiled is reported, by its first node. */
 bool kernels_check_sizes(struct lowered *l) MUST_USE;
+/* Is there nothing but checks? */
+bool kernel_only_checks(const struct kernel *k);
 int64_t kernel_int(const struct kernel *k, const char *name); /* -1 where not bound */
 void kernel_set_int(struct kernel *k, const char *name, int64_t value);
 /* Deterministic text of all kernels, for --dump-after lower|fuse and tests. */

@@ -291,3 +291,48 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     lower_store(c, p, &to, finish ? finish : expr_result(c->arena, type));
     return true;
 }
+
+/* ---- products block by block (fuse/blocks.c) ------------------------------------------------------------------------ */
+
+static void rebind(struct kernel *k, const char *tmpl, int64_t rows, int64_t terms)
+{
+    const int64_t n = kernel_int(k, "N"), a_row = kernel_int(k, "A_ROW"), a_col = kernel_int(k, "A_COL");
+    const int64_t b_row = kernel_int(k, "B_ROW"), b_col = kernel_int(k, "B_COL");
+    k->tmpl = tmpl;
+    k->flops = 2 * rows * n * terms;
+    k->int_count = 0;
+    k->pieces = 0;
+    k->scratch_param = NULL;
+    k->scratch_count = 0;
+    kernel_set_int(k, "M", rows);
+    kernel_set_int(k, "N", n);
+    kernel_set_int(k, "K", terms);
+    kernel_set_int(k, "A_ROW", a_row);
+    kernel_set_int(k, "A_COL", a_col);
+    kernel_set_int(k, "B_ROW", b_row);
+    kernel_set_int(k, "B_COL", b_col);
+}
+
+void lower_product_of_rows(struct kernel *k, int64_t rows)
+{
+    const int64_t n = kernel_int(k, "N"), terms = kernel_int(k, "K");
+    const bool packs = needs_packing(rows, n, kernel_int(k, "B_COL"));
+    rebind(k, packs ? "product_packed" : "product", rows, terms);
+    if (!packs)
+        return;
+    const int64_t panel = panel_columns(rows, n, terms);
+    kernel_set_int(k, "PANEL", panel);
+    k->scratch_param = "panel";
+    k->scratch_count = terms * panel;
+}
+
+bool lower_product_of_terms(struct kernel *k, int64_t terms)
+{
+    const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), whole = (n + 31) / 32 * 32;
+    if (kernel_int(k, "B_COL") != 1 || n < 16)
+        return false;
+    rebind(k, "product_sums", m, terms);
+    k->scratch_param = "waiting";
+    k->scratch_count = (m + 8) * (n % 32 ? whole + 32 : whole);
+    return true;
+}

@@ -129,7 +129,7 @@ static bool detach_checks(const struct task_list *tasks, struct lowered *l)
     bool any = false;
     for (int i = tasks->count - 1; i >= 0; i--) {
         struct kernel *const k = tasks->tasks[i].kernel;
-        if (!after_write[i] || k->checks.count == 0 || (k->parts.count == 0 && !k->tmpl))
+        if (!after_write[i] || k->checks.count == 0 || kernel_only_checks(k))
             continue;
         struct kernel *const only = only_checks(l->arena, k);
         vec_push(l->arena, &l->kernels, NULL);

@@ -31,6 +31,11 @@ bool cost_flops(const struct kernel *k, int64_t *flops)
     *flops = k->flops;
     for (int d = 0; d < k->outer_rank; d++)
         *flops *= k->outer_extent[d];
+    for (size_t i = 0; i < k->stages.count; i++) { /* their loops count a row as often as it is in a block */
+        int64_t of_stage;
+        cost_flops(k->stages.data[i], &of_stage);
+        *flops += of_stage / k->block;
+    }
     for (size_t i = 0; i < k->parts.count; i++) {
         const struct part *p = &k->parts.data[i];
         if (p->element)
@@ -125,32 +130,39 @@ static void touch_operands(struct touched *t, const struct kernel *k)
     }
 }
 
-void cost_bytes(const struct kernel *k, int64_t *read, int64_t *written)
+static void touch_kernel(struct touched *reads, struct touched *writes, const struct kernel *k)
 {
-    struct arena scratch = {0};
-    struct touched reads = {.arena = &scratch}, writes = {.arena = &scratch};
-    touch_operands(&reads, k);
+    touch_operands(reads, k);
     for (size_t i = 0; i < k->checks.count; i++) {
         const struct check *c = &k->checks.data[i];
         struct part loops = {.rank = c->rank};
         memcpy(loops.extent, c->extent, sizeof c->extent);
-        reads.part = &loops;
-        expr_each_load(c->value, touch, &reads);
+        reads->part = &loops;
+        expr_each_load(c->value, touch, reads);
     }
     for (size_t i = 0; i < k->parts.count; i++) {
         const struct part *p = &k->parts.data[i];
-        reads.part = writes.part = p;
-        reads.seen.count = 0; /* strides mean something else in other loops */
-        writes.seen.count = 0;
+        reads->part = writes->part = p;
+        reads->seen.count = 0; /* strides mean something else in other loops */
+        writes->seen.count = 0;
         if (p->element)
-            expr_each_load(p->element, touch, &reads);
+            expr_each_load(p->element, touch, reads);
         for (size_t s = 0; s < p->stores.count; s++) {
-            expr_each_load(p->stores.data[s].value, touch, &reads);
+            expr_each_load(p->stores.data[s].value, touch, reads);
             for (int t = 0; t < p->stores.data[s].to.term_count; t++)
-                expr_each_load(p->stores.data[s].to.term[t].index, touch, &reads);
-            touch(&p->stores.data[s].to, &writes);
+                expr_each_load(p->stores.data[s].to.term[t].index, touch, reads);
+            touch(&p->stores.data[s].to, writes);
         }
     }
+    for (size_t i = 0; i < k->stages.count; i++)
+        touch_kernel(reads, writes, k->stages.data[i]);
+}
+
+void cost_bytes(const struct kernel *k, int64_t *read, int64_t *written)
+{
+    struct arena scratch = {0};
+    struct touched reads = {.arena = &scratch}, writes = {.arena = &scratch};
+    touch_kernel(&reads, &writes, k);
     *read = total_bytes(&reads);
     *written = total_bytes(&writes);
     arena_free(&scratch);

@@ -1,0 +1,922 @@
+/* Products and what walks the rows between them share blocks of rows:
+ *
+ *   s = q * k'                           for each matrix, for each block of its rows:
+ *   p[i,j] = exp(s[i,j] - most[i]) ..        s = rows of q * k'
+ *   y = p * v                         ->     p[i,j] = exp(s[i,j] - most[i]) ..
+ *                                            rows of y = p * v
+ *
+ * Matrices that nobody else reads are then no larger than a block, and stay in the cache from one step to the next. Kernels are known by
+ * what they read and how they walk, so this is attention however a model spells it, its gradient, and anything else of that form.
+ *
+ * A matrix that is read again much later, as probabilities are by the gradient, is computed again there, from the same operands in the same
+ * order, if it is large. Products that add over the rows (dK, dV) get their terms block by block. */
+#include "fuse/fuse_internal.h"
+
+#include "base/str.h"
+#include "lower/lower.h"
+#include <string.h>
+
+/* ---- what it weighs ------------------------------------------------------------------------------------------------ */
+
+enum {
+    ROWS_AT_ONCE = 64,     /* rows of a block: tiles in number, and what they pack is used often enough */
+    WORTH_AGAIN = 2 << 20, /* bytes of a matrix that is rather computed twice than kept from forward pass to gradient */
+    PAGE = 4096, LINE = 64
+};
+
+/* ---- groups -------------------------------------------------------------------------------------------------------- */
+
+enum { APART_MOST = 8 };
+
+enum role {
+    BY_ROWS, /* a product of which a block has some rows of the result */
+    SUMS,    /* a product of which a block has some terms of every sum */
+    LOOPS    /* loops over each row for itself */
+};
+
+struct member {
+    struct kernel *k;
+    enum role role;
+    struct part *parts; /* private copy; LOOPS: with leading loops as the group has them */
+    size_t part_count;
+};
+
+/* A matrix in memory between members. */
+struct matrix {
+    struct buffer *from;
+    struct access at;     /* over the outer loops, rows and columns */
+    int64_t columns;
+    struct buffer *block; /* what takes its place */
+    int64_t step;         /* from row to row there */
+};
+
+struct group {
+    struct fusion *f;
+    int outer;
+    int64_t extent[SHAPE_MAX_RANK]; /* of the outer loops, then the rows */
+    int64_t block;
+    const struct kernel *apart[APART_MOST];  /* readers that have a group of their own, which computes the same again */
+    int apart_count;
+    VEC(struct member) members;
+    VEC(struct matrix) matrices;
+};
+
+static int64_t rows_of(const struct group *g)
+{
+    return g->extent[g->outer];
+}
+
+static struct member *find_member(const struct group *g, const struct kernel *k)
+{
+    for (size_t i = 0; i < g->members.count; i++)
+        if (g->members.data[i].k == k)
+            return &g->members.data[i];
+    return NULL;
+}
+
+static struct matrix *find_matrix(const struct group *g, const struct buffer *b)
+{
+    for (size_t i = 0; i < g->matrices.count; i++)
+        if (g->matrices.data[i].from == b)
+            return &g->matrices.data[i];
+    return NULL;
+}
+
+static bool is_apart(const struct group *g, const struct kernel *k)
+{
+    for (int i = 0; i < g->apart_count; i++)
+        if (g->apart[i] == k)
+            return true;
+    return false;
+}
+
+static bool is_product(const struct kernel *k)
+{
+    return k->tmpl && str_starts_with(k->tmpl, "product") && k->parts.count == 1 && k->operand_count == 2 && !k->operands[0].value &&
+           !k->operands[1].value && str_equal(k->parts.data[0].hole, "finish") && k->checks.count == 0;
+}
+
+/* ---- matrices in memory -------------------------------------------------------------------------------------------- */
+
+/* The access, in loops of the part that begin with the group's, as a matrix: outer loops, rows, then one loop over columns. */
+static bool as_matrix(const struct group *g, const struct part *p, const struct access *a, struct matrix *out)
+{
+    *out = (struct matrix){.from = a->buffer, .at = *a, .columns = 1};
+    int inner = -1;
+    for (int d = g->outer + 1; d < p->rank; d++) {
+        if (p->extent[d] == 1)
+            continue;
+        if (inner >= 0)
+            return false;
+        inner = d;
+    }
+    if (inner < 0 || a->term_count > 0 || a->stride[inner] != 1)
+        return false;
+    out->columns = p->extent[inner];
+    for (int d = g->outer + 1; d < LOOP_MAX_DIMS; d++)
+        out->at.stride[d] = d == g->outer + 1;
+    return a->stride[g->outer] == out->columns;
+}
+
+/* Does the access walk the same rows? */
+static bool same_rows(const struct group *g, const struct matrix *m, const struct part *p, const struct access *a)
+{
+    bool ok = a->offset == m->at.offset && a->term_count == 0, walked = false;
+    for (int d = 0; d <= g->outer; d++)
+        ok &= g->extent[d] == 1 || a->stride[d] == m->at.stride[d];
+    for (int d = g->outer + 1; d < p->rank; d++) {
+        if (p->extent[d] == 1 || a->stride[d] == 0)
+            continue;
+        ok &= !walked && a->stride[d] == 1 && p->extent[d] <= m->columns;
+        walked = true;
+    }
+    return ok;
+}
+
+struct load_test {
+    const struct group *g;
+    const struct part *p;
+    const struct buffer *only; /* NULL: all matrices of the group */
+    bool any, ok;
+};
+
+static void test_load(const struct access *a, void *data)
+{
+    struct load_test *t = data;
+    const struct matrix *m = find_matrix(t->g, a->buffer);
+    if (!m || (t->only && t->only != a->buffer))
+        return;
+    t->any = true;
+    t->ok &= same_rows(t->g, m, t->p, a);
+}
+
+static struct load_test test_loads(const struct group *g, const struct part *p, const struct buffer *only)
+{
+    struct load_test t = {g, p, only, false, true};
+    if (p->element)
+        expr_each_load(p->element, test_load, &t);
+    for (size_t s = 0; s < p->stores.count; s++) {
+        expr_each_load(p->stores.data[s].value, test_load, &t);
+        for (int i = 0; i < p->stores.data[s].to.term_count; i++)
+            expr_each_load(p->stores.data[s].to.term[i].index, test_load, &t);
+    }
+    return t;
+}
+
+/* How the operand of a product lies over the matrix: steps along its two axes, in the product's outer loops. */
+static bool same_place(const struct group *g, const struct matrix *m, const struct access *a)
+{
+    bool ok = a->offset == m->at.offset;
+    for (int d = 0; d < g->outer; d++)
+        ok &= g->extent[d] == 1 || a->stride[d] == m->at.stride[d];
+    return ok;
+}
+
+/* ---- who can take part --------------------------------------------------------------------------------------------- */
+
+static bool same_outer(const struct group *g, const struct kernel *k)
+{
+    bool ok = k->outer_rank == g->outer;
+    for (int d = 0; d < g->outer && ok; d++)
+        ok = k->outer_extent[d] == g->extent[d];
+    return ok;
+}
+
+/* Weights are better packed once for all rows. */
+static bool is_result(const struct buffer *b)
+{
+    return b->kind == BUFFER_TEMP || b->kind == BUFFER_INPUT;
+}
+
+/* As what does the product take part, given how it reads the group's matrices? */
+static bool role_of(const struct group *g, const struct kernel *k, enum role *role)
+{
+    const struct matrix *a = find_matrix(g, k->operands[0].access.buffer), *b = find_matrix(g, k->operands[1].access.buffer);
+    const int64_t rows = rows_of(g), m = kernel_int(k, "M"), n = kernel_int(k, "N"), depth = kernel_int(k, "K");
+    const int64_t a_row = kernel_int(k, "A_ROW"), a_col = kernel_int(k, "A_COL");
+    *role = BY_ROWS;
+    if (a && b)
+        return false;
+    if (!a && !b)
+        return m == rows && is_result(k->operands[1].access.buffer);
+    if (!same_place(g, a ? a : b, &k->operands[a ? 0 : 1].access))
+        return false;
+    if (a && a_row == a->columns && a_col == 1 && m == rows && depth == a->columns)
+        return is_result(k->operands[1].access.buffer);
+    *role = SUMS;
+    if (kernel_int(k, "B_COL") != 1 || n < 16) /* what the template asks for */
+        return false;
+    if (a)
+        return a_row == 1 && a_col == a->columns && m == a->columns && depth == rows;
+    return kernel_int(k, "B_ROW") == b->columns && kernel_int(k, "B_COL") == 1 && n == b->columns && depth == rows;
+}
+
+/* False where loops cannot be renumbered. */
+static bool copy_parts(struct fusion *f, struct member *m)
+{
+    m->part_count = m->k->parts.count;
+    m->parts = arena_copy(f->arena, m->k->parts.data, m->part_count * sizeof *m->parts, alignof(max_align_t));
+    for (size_t i = 0; i < m->part_count; i++) {
+        struct part trial = m->parts[i];
+        if (trial.rank + 2 > LOOP_MAX_DIMS || !part_block(f->arena, &trial, 0, 1))
+            return false;
+    }
+    return true;
+}
+
+static bool add_product(struct group *g, struct kernel *k)
+{
+    struct member m = {.k = k};
+    if (!same_outer(g, k) || !str_equal(k->operands[0].param, "a") || !role_of(g, k, &m.role))
+        return false;
+    if (!copy_parts(g->f, &m))
+        return false;
+    const struct load_test t = test_loads(g, m.parts, NULL);
+    if (t.any && (!t.ok || m.role == SUMS))
+        return false;
+    vec_push(g->f->arena, &g->members, m);
+    return true;
+}
+
+/* Splits leading loops until they are the group's. */
+static bool align(const struct group *g, struct member *m)
+{
+    for (int d = 0; d <= g->outer; d++) {
+        const int64_t want = g->extent[d];
+        for (size_t i = 0; i < m->part_count; i++) {
+            struct part *const p = &m->parts[i];
+            if (d >= p->rank || p->reduced[d] || p->extent[d] % want != 0)
+                return false;
+            if (p->extent[d] != want && !part_split(g->f->arena, p, d, want))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool add_loops(struct group *g, struct kernel *k)
+{
+    struct member m = {.k = k, .role = LOOPS};
+    if (k->tmpl || k->checks.count > 0 || k->parts.count == 0 || (k->parts.count > 1 && k->rows == 0))
+        return false;
+    if (!copy_parts(g->f, &m) || !align(g, &m))
+        return false;
+    for (size_t i = 0; i < m.part_count; i++)
+        if (!test_loads(g, &m.parts[i], NULL).ok)
+            return false;
+    vec_push(g->f->arena, &g->members, m);
+    return true;
+}
+
+static bool add_kernel(struct group *g, struct kernel *k)
+{
+    if (find_member(g, k) || is_apart(g, k))
+        return true;
+    return is_product(k) ? add_product(g, k) : add_loops(g, k);
+}
+
+/* Is it what one row needs (fuse/rows.c)? */
+static bool is_of_row(const struct group *g, const struct access *to)
+{
+    bool moves = to->buffer->kind != BUFFER_LOCAL && to->buffer->kind != BUFFER_TEMP;
+    for (int d = 0; d <= g->outer; d++)
+        moves |= to->stride[d] != 0 && g->extent[d] != 1;
+    return !moves;
+}
+
+/* ---- growing a group ----------------------------------------------------------------------------------------------- */
+
+static bool is_between(const struct fusion *f, const struct buffer *b)
+{
+    return b->kind == BUFFER_TEMP && fuse_buffer(f, b)->writers.count == 1;
+}
+
+/* A matrix is the group's own, with all that read it. */
+static bool add_matrix(struct group *g, const struct part *p, const struct access *to)
+{
+    struct matrix m;
+    if (!is_between(g->f, to->buffer) || !as_matrix(g, p, to, &m))
+        return false;
+    vec_push(g->f->arena, &g->matrices, m);
+    const struct fuse_buffer *b = fuse_buffer(g->f, to->buffer);
+    for (size_t r = 0; r < b->readers.count; r++)
+        if (!add_kernel(g, b->readers.data[r]))
+            return false;
+    return true;
+}
+
+struct pull {
+    struct group *g;
+    struct member m;
+};
+
+/* A product whose result only these loops read takes part. */
+static void pull_producer(const struct access *a, void *data)
+{
+    struct pull *const t = data;
+    struct group *const g = t->g;
+    if (a->buffer->kind != BUFFER_TEMP || (size_t)a->buffer->id >= g->f->buffer_count || find_matrix(g, a->buffer))
+        return;
+    const struct fuse_buffer *b = fuse_buffer(g->f, a->buffer);
+    struct kernel *const k = b->writers.count == 1 && b->readers.count == 1 ? b->writers.data[0] : NULL;
+    if (!k || !is_product(k) || find_member(g, k) || k->parts.data[0].stores.count != 1)
+        return;
+    const size_t members = g->members.count;
+    struct matrix m;
+    if (!add_product(g, k))
+        return;
+    if (g->members.data[members].role != BY_ROWS || !as_matrix(g, g->members.data[members].parts, &k->parts.data[0].stores.data[0].to, &m)) {
+        g->members.count = members;
+        return;
+    }
+    vec_push(g->f->arena, &g->matrices, m);
+    for (size_t i = 0; i < t->m.part_count; i++)
+        if (!test_loads(g, &t->m.parts[i], a->buffer).ok) {
+            g->members.count = members;
+            g->matrices.count--;
+            return;
+        }
+}
+
+static void pull_producers(struct group *g, const struct member *m)
+{
+    struct pull t = {g, *m};
+    for (size_t i = 0; i < t.m.part_count; i++) {
+        const struct part *p = &t.m.parts[i];
+        if (p->element)
+            expr_each_load(p->element, pull_producer, &t);
+        for (size_t s = 0; s < p->stores.count; s++)
+            expr_each_load(p->stores.data[s].value, pull_producer, &t);
+    }
+}
+
+/* All that loops of the group write is a row's, or a matrix of the group. */
+static bool add_results(struct group *g, const struct member *m)
+{
+    for (size_t i = 0; i < m->part_count; i++)
+        for (size_t s = 0; s < m->parts[i].stores.count; s++) {
+            const struct access *to = &m->parts[i].stores.data[s].to;
+            if (!is_of_row(g, to) && !find_matrix(g, to->buffer) && !add_matrix(g, &m->parts[i], to))
+                return false;
+        }
+    return true;
+}
+
+static bool grow(struct group *g, size_t from)
+{
+    for (size_t i = from; i < g->members.count; i++) {
+        const struct member m = g->members.data[i]; /* the list moves */
+        if (m.role == LOOPS) {
+            pull_producers(g, &m);
+            if (!add_results(g, &m))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The product and the loops that alone read its result. */
+static bool begin(struct group *g, struct kernel *product, struct kernel *loops)
+{
+    struct fusion *const f = g->f;
+    if (!is_product(product) || product->outer_rank + 1 > SHAPE_MAX_RANK || product->parts.data[0].stores.count != 1)
+        return false;
+    g->outer = product->outer_rank;
+    memcpy(g->extent, product->outer_extent, (size_t)g->outer * sizeof *g->extent);
+    g->extent[g->outer] = kernel_int(product, "M");
+    const int64_t rows = rows_of(g), blocks = (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
+    const int64_t block = blocks > 0 ? ((rows + blocks - 1) / blocks + 7) / 8 * 8 : 0;
+    g->block = block < rows ? block : rows;
+    struct matrix m;
+    const struct part *finish = &product->parts.data[0];
+    if (rows < 2 || !is_between(f, finish->stores.data[0].to.buffer) || !as_matrix(g, finish, &finish->stores.data[0].to, &m) ||
+        !add_product(g, product))
+        return false;
+    vec_push(f->arena, &g->matrices, m);
+    return add_loops(g, loops);
+}
+
+/* ---- where it may stand -------------------------------------------------------------------------------------------- */
+
+/* Strides that are a multiple of a distance, and others that stay within it: different places there never meet. */
+static bool place_within(const struct part *p, const struct access *a, int64_t distance, int64_t *first, int64_t *last)
+{
+    *first = *last = a->offset % distance;
+    for (int d = 0; d < p->rank; d++) {
+        if (p->extent[d] == 1 || a->stride[d] % distance == 0)
+            continue;
+        if (a->stride[d] < 0)
+            return false;
+        *last += a->stride[d] * (p->extent[d] - 1);
+    }
+    return *last < distance;
+}
+
+static bool never_meet(const struct part *p, const struct access *a, const struct part *q, const struct access *b)
+{
+    if (a->term_count > 0 || b->term_count > 0)
+        return false;
+    for (int d = 0; d < p->rank; d++) {
+        int64_t a_first, a_last, b_first, b_last;
+        if (p->extent[d] != 1 && a->stride[d] > 1 && place_within(p, a, a->stride[d], &a_first, &a_last) &&
+            place_within(q, b, a->stride[d], &b_first, &b_last) && (a_last < b_first || b_last < a_first))
+            return true;
+    }
+    return false;
+}
+
+/* Do two kernels write different elements of the buffer? */
+static bool write_apart(const struct kernel *k, const struct kernel *l, const struct buffer *b)
+{
+    for (size_t i = 0; i < k->parts.count; i++)
+        for (size_t s = 0; s < k->parts.data[i].stores.count; s++)
+            for (size_t j = 0; k->parts.data[i].stores.data[s].to.buffer == b && j < l->parts.count; j++)
+                for (size_t t = 0; t < l->parts.data[j].stores.count; t++)
+                    if (l->parts.data[j].stores.data[t].to.buffer == b &&
+                        !never_meet(&k->parts.data[i], &k->parts.data[i].stores.data[s].to, &l->parts.data[j], &l->parts.data[j].stores.data[t].to))
+                        return false;
+    return k->stages.count == 0 && l->stages.count == 0;
+}
+
+static bool passes(const struct group *g, const struct kernel *other, const struct kernel *k, const struct buffer *b, int at, bool both_write)
+{
+    const int other_at = g->f->position[other->id], own = g->f->position[k->id];
+    const int lo = own < at ? own : at, hi = own < at ? at : own;
+    if (other_at <= lo || other_at >= hi || find_member(g, other))
+        return true;
+    return both_write && write_apart(k, other, b);
+}
+
+/* May member k run at position `at` instead of its own? */
+static bool may_move(const struct group *g, const struct kernel *k, int at)
+{
+    struct arena scratch = {0};
+    buffer_list reads = {0}, writes = {0};
+    bool ok = true;
+    kernel_reads(&scratch, k, &reads);
+    kernel_writes(&scratch, k, &writes);
+    for (size_t i = 0; i < reads.count; i++) {
+        const struct fuse_buffer *b = fuse_buffer(g->f, reads.data[i]);
+        for (size_t w = 0; w < b->writers.count; w++)
+            ok &= passes(g, b->writers.data[w], k, reads.data[i], at, false);
+    }
+    for (size_t i = 0; i < writes.count; i++) {
+        const struct fuse_buffer *b = fuse_buffer(g->f, writes.data[i]);
+        for (size_t w = 0; w < b->writers.count; w++)
+            ok &= passes(g, b->writers.data[w], k, writes.data[i], at, true);
+        for (size_t r = 0; r < b->readers.count && !find_matrix(g, writes.data[i]); r++)
+            ok &= passes(g, b->readers.data[r], k, writes.data[i], at, false);
+    }
+    arena_free(&scratch);
+    return ok;
+}
+
+/* A member in whose place all can run, or NULL. */
+static struct kernel *find_place(const struct group *g)
+{
+    for (size_t i = g->members.count; i-- > 0;) {
+        struct kernel *const k = g->members.data[i].k;
+        bool ok = true;
+        for (size_t j = 0; ok && j < g->members.count; j++)
+            ok = may_move(g, g->members.data[j].k, g->f->position[k->id]);
+        if (ok)
+            return k;
+    }
+    return NULL;
+}
+
+static void sort_members(struct group *g)
+{
+    const int *const position = g->f->position;
+    for (size_t i = 1; i < g->members.count; i++)
+        for (size_t j = i; j > 0 && position[g->members.data[j].k->id] < position[g->members.data[j - 1].k->id]; j--) {
+            const struct member m = g->members.data[j];
+            g->members.data[j] = g->members.data[j - 1];
+            g->members.data[j - 1] = m;
+        }
+}
+
+/* A block may overlap the one before: what it writes again must be the same again. Variables stay as they are until all is checked, and
+ * what writes an output that may not be wanted writes nothing else. */
+static bool writes_allow(const struct group *g)
+{
+    struct arena scratch = {0};
+    buffer_list reads = {0}, writes = {0};
+    int outputs = 0, others = 0;
+    bool ok = true;
+    for (size_t i = 0; i < g->members.count; i++) {
+        kernel_reads(&scratch, g->members.data[i].k, &reads);
+        kernel_writes(&scratch, g->members.data[i].k, &writes);
+    }
+    for (size_t i = 0; i < writes.count; i++) {
+        struct buffer *const b = writes.data[i];
+        bool is_read = false;
+        for (size_t r = 0; r < reads.count; r++)
+            is_read |= reads.data[r] == b;
+        if (find_matrix(g, b) || is_read) {
+            ok &= find_matrix(g, b) || (b->kind == BUFFER_TEMP && fuse_buffer(g->f, b)->writers.count == 1 && fuse_buffer(g->f, b)->readers.count == 1 &&
+                                        fuse_buffer(g->f, b)->readers.data[0] == fuse_buffer(g->f, b)->writers.data[0]);
+            continue;
+        }
+        ok &= b->kind == BUFFER_TEMP || b->kind == BUFFER_OUTPUT;
+        outputs += b->kind == BUFFER_OUTPUT;
+        others += b->kind != BUFFER_OUTPUT;
+    }
+    arena_free(&scratch);
+    return ok && (outputs == 0 || (outputs == 1 && others == 0));
+}
+
+/* ---- memory of a block --------------------------------------------------------------------------------------------- */
+
+static struct buffer *new_buffer(struct fusion *f, const char *name, enum dtype type, const struct shape *shape)
+{
+    struct buffer *const b = arena_new(f->arena, struct buffer);
+    *b = (struct buffer){.kind = BUFFER_TEMP, .dtype = type, .count = shape_count(shape), .shape = *shape, .name = name};
+    b->id = (int)f->l->buffers.count;
+    vec_push(f->l->arena, &f->l->buffers, b);
+    return b;
+}
+
+static bool reads_matrix(const struct member *m, const struct buffer *b)
+{
+    for (int o = 0; o < m->k->operand_count; o++)
+        if (operand_reads(&m->k->operands[o], b))
+            return true;
+    return false;
+}
+
+static void note_load(const struct access *a, void *data)
+{
+    struct load_test *t = data;
+    t->any |= a->buffer == t->only;
+}
+
+static bool part_loads(const struct part *p, const struct buffer *b)
+{
+    struct load_test t = {.only = b};
+    if (p->element)
+        expr_each_load(p->element, note_load, &t);
+    for (size_t s = 0; s < p->stores.count; s++)
+        expr_each_load(p->stores.data[s].value, note_load, &t);
+    return t.any;
+}
+
+/* Is the matrix read for the last time by member m, row by row before the part `until` writes? */
+static bool is_done_before(const struct group *g, const struct matrix *old, size_t member, size_t until)
+{
+    for (size_t i = 0; i < g->members.count; i++) {
+        const struct member *const m = &g->members.data[i];
+        if (i > member && reads_matrix(m, old->from))
+            return false;
+        for (size_t p = i == member ? until : 0; i >= member && p < m->part_count; p++) {
+            struct part all = m->parts[p];
+            const bool same_point = i == member && p == until && all.reduce == REDUCE_NONE; /* loaded, then stored */
+            if (part_loads(&all, old->from) && !same_point)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* A block that is done with gives its memory to what the same loops write then. */
+static struct buffer *find_old_block(const struct group *g, const struct matrix *m, size_t member, size_t part)
+{
+    for (size_t i = 0; i < g->matrices.count; i++) {
+        const struct matrix *const old = &g->matrices.data[i];
+        bool taken = false;
+        for (size_t j = 0; j < g->matrices.count; j++)
+            taken |= j != i && old->block && g->matrices.data[j].block == old->block && !is_done_before(g, &g->matrices.data[j], member, part);
+        if (old->block && !taken && old->from->dtype == m->from->dtype && old->columns == m->columns && is_done_before(g, old, member, part))
+            return old->block;
+    }
+    return NULL;
+}
+
+/* Rows that lie a multiple of a page apart would fall into one set of the cache. */
+static int64_t row_step(const struct matrix *m)
+{
+    const int64_t size = (int64_t)dtype_size(m->from->dtype), line = LINE / size;
+    return m->columns * size % (PAGE / 4) == 0 ? m->columns + line : m->columns;
+}
+
+static void make_block(struct group *g, struct kernel *all, const struct buffer *from, size_t member, size_t part)
+{
+    struct matrix *const m = find_matrix(g, from);
+    if (!m || m->block)
+        return;
+    m->step = row_step(m);
+    m->block = g->members.data[member].role == LOOPS ? find_old_block(g, m, member, part) : NULL;
+    if (m->block)
+        return;
+    const struct shape shape = SHAPE(g->block, m->step);
+    m->block = new_buffer(g->f, arena_printf(g->f->arena, "rows of %s", m->from->name), m->from->dtype, &shape);
+    const struct own own = {m->block, "block"};
+    vec_push(g->f->arena, &all->own, own);
+}
+
+static void make_blocks(struct group *g, struct kernel *all)
+{
+    for (size_t i = 0; i < g->members.count; i++)
+        for (size_t p = 0; p < g->members.data[i].part_count; p++)
+            for (size_t s = 0; s < g->members.data[i].parts[p].stores.count; s++)
+                make_block(g, all, g->members.data[i].parts[p].stores.data[s].to.buffer, i, p);
+}
+
+/* ---- stages -------------------------------------------------------------------------------------------------------- */
+
+struct to_block {
+    struct group *g;
+    struct kernel *all;
+    VEC(struct row_memory { const struct buffer *old; struct buffer *row; }) rows; /* what one row needs: the stage's own copy */
+};
+
+static struct buffer *row_memory(struct to_block *t, const struct buffer *old)
+{
+    for (size_t i = 0; i < t->rows.count; i++)
+        if (t->rows.data[i].old == old)
+            return t->rows.data[i].row;
+    return NULL;
+}
+
+/* The access, in loops that go by blocks, where the matrix is a block. */
+static struct access in_block(struct to_block *t, const struct access *from)
+{
+    struct access a = *from;
+    const struct matrix *m = find_matrix(t->g, from->buffer);
+    struct buffer *const row = m ? NULL : row_memory(t, from->buffer);
+    if (row)
+        a.buffer = row;
+    if (!m)
+        return a;
+    a.buffer = m->block;
+    a.offset = 0;
+    for (int d = 0; d <= t->g->outer; d++)
+        a.stride[d] = 0;
+    a.stride[t->g->outer + 1] = m->step;
+    return a;
+}
+
+static const struct expr *load_in_block(const struct expr *load, void *data)
+{
+    struct to_block *const t = data;
+    const struct access a = in_block(t, load->access);
+    return a.buffer == load->access->buffer ? NULL : expr_load(t->g->f->arena, &a);
+}
+
+static void move_part(struct to_block *t, struct part *p)
+{
+    const struct expr_map map = {.arena = t->g->f->arena, .load = load_in_block, .data = t};
+    p->element = p->element ? expr_substitute(&map, p->element) : NULL;
+    for (size_t s = 0; s < p->stores.count; s++) {
+        p->stores.data[s].value = expr_substitute(&map, p->stores.data[s].value);
+        p->stores.data[s].to = in_block(t, &p->stores.data[s].to);
+    }
+}
+
+/* What one row needs is made anew, since the same loops may also run elsewhere. */
+static void copy_row_memory(struct to_block *t, const struct member *m)
+{
+    for (size_t p = 0; p < m->part_count; p++)
+        for (size_t s = 0; s < m->parts[p].stores.count; s++) {
+            const struct buffer *const old = m->parts[p].stores.data[s].to.buffer;
+            if (!is_of_row(t->g, &m->parts[p].stores.data[s].to) || find_matrix(t->g, old) || row_memory(t, old))
+                continue;
+            struct row_memory row = {old, NULL};
+            if (old->kind == BUFFER_LOCAL) {
+                row.row = arena_new(t->g->f->arena, struct buffer);
+                *row.row = *old;
+                row.row->id = (int)t->g->f->l->buffers.count;
+                vec_push(t->g->f->l->arena, &t->g->f->l->buffers, row.row);
+            } else {
+                row.row = new_buffer(t->g->f, old->name, old->dtype, &old->shape);
+                const struct own own = {row.row, "row"};
+                vec_push(t->g->f->arena, &t->all->own, own);
+            }
+            vec_push(t->g->f->arena, &t->rows, row);
+        }
+}
+
+static void move_operands(struct to_block *t, struct kernel *k, enum role role)
+{
+    const int outer = t->g->outer;
+    const char *const row[] = {role == BY_ROWS ? "A_ROW" : "A_COL", "B_ROW"}; /* steps from row to row of the block */
+    for (int o = 0; o < 2; o++) {
+        struct access *const a = &k->operands[o].access;
+        const struct matrix *m = find_matrix(t->g, a->buffer);
+        const bool moves = o == 0 || role == SUMS;
+        a->stride[outer] = moves ? kernel_int(k, row[o]) : 0;
+        if (!m)
+            continue;
+        *a = (struct access){.buffer = m->block};
+        kernel_set_int(k, row[o], m->step);
+    }
+    k->outer_extent[outer] = rows_of(t->g);
+    k->outer_rank = outer + 1;
+}
+
+static void turn_product(struct to_block *t, struct kernel *k, enum role role)
+{
+    struct group *const g = t->g;
+    if (role == BY_ROWS)
+        lower_product_of_rows(k, g->block);
+    else
+        lower_product_of_terms(k, g->block);
+    k->scratch = NULL;
+    if (k->scratch_count > 0) {
+        const struct shape shape = SHAPE(k->scratch_count);
+        k->scratch = new_buffer(g->f, "scratch", k->type, &shape);
+        const struct own own = {k->scratch, k->scratch_param};
+        vec_push(g->f->arena, &t->all->own, own);
+    }
+    move_operands(t, k, role);
+}
+
+/* Sums are finished at the last block, for all: there the loop over blocks moves nothing. */
+static bool block_part(const struct group *g, struct part *p, enum role role)
+{
+    struct arena *const a = g->f->arena;
+    return role == SUMS ? part_around(a, p, g->outer, rows_of(g)) : part_block(a, p, g->outer, g->block);
+}
+
+static struct kernel *make_stage(struct to_block *t, const struct member *m)
+{
+    struct fusion *const f = t->g->f;
+    struct kernel *const k = arena_new(f->arena, struct kernel);
+    *k = *m->k;
+    k->parts.data = arena_copy(f->arena, m->parts, m->part_count * sizeof *m->parts, alignof(max_align_t));
+    k->parts.capacity = m->part_count;
+    k->rows = m->role == LOOPS ? t->g->outer + 2 : 0;
+    copy_row_memory(t, m);
+    for (size_t p = 0; p < k->parts.count; p++) {
+        if (!block_part(t->g, &k->parts.data[p], m->role))
+            UNREACHABLE("the loops were tested before");
+        move_part(t, &k->parts.data[p]);
+    }
+    if (m->role != LOOPS)
+        turn_product(t, k, m->role);
+    return k;
+}
+
+/* ---- the kernel of a group ----------------------------------------------------------------------------------------- */
+
+static struct kernel *make_kernel(struct group *g, const struct kernel *place)
+{
+    struct fusion *const f = g->f;
+    struct kernel *const all = arena_new(f->arena, struct kernel);
+    bool has_sums = false;
+    all->id = place->id;
+    all->outer_rank = g->outer + 1;
+    all->label = "copy";
+    all->share_outer = -1;
+    all->block = g->block;
+    memcpy(all->outer_extent, g->extent, (size_t)all->outer_rank * sizeof *g->extent);
+    make_blocks(g, all);
+    for (size_t i = 0; i < g->members.count; i++) {
+        struct to_block t = {.g = g, .all = all};
+        fuse_join_nodes(f, all, g->members.data[i].k);
+        vec_push(f->arena, &all->stages, make_stage(&t, &g->members.data[i]));
+        has_sums |= g->members.data[i].role == SUMS;
+    }
+    all->label = has_sums ? "attention_gradient" : "attention";
+    return all;
+}
+
+static void put(struct group *g, const struct kernel *place)
+{
+    struct fusion *const f = g->f;
+    const int at = f->position[place->id];
+    for (size_t i = 0; i < g->members.count; i++)
+        g->members.data[i].k->removed = true;
+    f->l->kernels.data[at] = make_kernel(g, place);
+}
+
+/* ---- may they, and is it worth it? --------------------------------------------------------------------------------- */
+
+/* Matrices that were found late may be read by members that were there before. */
+static bool all_agree(const struct group *g)
+{
+    for (size_t i = 0; i < g->members.count; i++) {
+        const struct member *const m = &g->members.data[i];
+        enum role role = LOOPS;
+        if (m->role != LOOPS && (!role_of(g, m->k, &role) || role != m->role))
+            return false;
+        for (size_t p = 0; p < m->part_count; p++) {
+            const struct load_test t = test_loads(g, &m->parts[p], NULL);
+            if (t.any && (!t.ok || role == SUMS))
+                return false;
+        }
+    }
+    return true;
+}
+
+static int64_t matrix_bytes(const struct group *g)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < g->matrices.count; i++) {
+        const int64_t bytes = g->matrices.data[i].from->count * (int64_t)dtype_size(g->matrices.data[i].from->dtype);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+static bool saves_memory(const struct group *g)
+{
+    int64_t turns = (rows_of(g) + g->block - 1) / g->block;
+    for (int d = 0; d < g->outer; d++)
+        turns *= g->extent[d];
+    return turns > 1;
+}
+
+static struct kernel *place_of_group(struct group *g)
+{
+    sort_members(g);
+    return all_agree(g) && saves_memory(g) && writes_allow(g) ? find_place(g) : NULL;
+}
+
+static bool fuse_whole(struct fusion *f, struct kernel *product, struct kernel *loops)
+{
+    struct group g = {.f = f};
+    if (!begin(&g, product, loops) || !grow(&g, 1))
+        return false;
+    struct kernel *const place = place_of_group(&g);
+    if (place)
+        put(&g, place);
+    return place != NULL;
+}
+
+/* Readers of the results that are no products by rows go without: they are left to another group. */
+static bool leave_others(struct group *g)
+{
+    const struct member loops = g->members.data[1];
+    for (size_t p = 0; p < loops.part_count; p++)
+        for (size_t s = 0; s < loops.parts[p].stores.count; s++) {
+            const struct access *to = &loops.parts[p].stores.data[s].to;
+            const struct fuse_buffer *b = fuse_buffer(g->f, to->buffer);
+            struct matrix m;
+            if (is_of_row(g, to) || !as_matrix(g, &loops.parts[p], to, &m))
+                continue;
+            vec_push(g->f->arena, &g->matrices, m);
+            for (size_t r = 0; r < b->readers.count; r++) {
+                struct kernel *const k = b->readers.data[r];
+                enum role role = LOOPS;
+                if (is_product(k) && same_outer(g, k) && role_of(g, k, &role) && role == BY_ROWS)
+                    continue;
+                if (g->apart_count == APART_MOST)
+                    return false;
+                g->apart[g->apart_count++] = k;
+            }
+            g->matrices.count--;
+        }
+    return true;
+}
+
+/* The loops' results are computed twice: for products by rows, and again for all else that reads them. */
+static bool fuse_again(struct fusion *f, struct kernel *product, struct kernel *loops)
+{
+    struct group g = {.f = f}, again = {.f = f};
+    if (!begin(&g, product, loops) || !leave_others(&g) || !grow(&g, 1) || g.members.count == 2 || matrix_bytes(&g) < WORTH_AGAIN)
+        return false;
+    for (size_t i = 2; i < g.members.count; i++) {
+        if (again.apart_count == APART_MOST)
+            return false;
+        again.apart[again.apart_count++] = g.members.data[i].k;
+    }
+    if (!begin(&again, product, loops) || !grow(&again, 1) || again.members.count == 2)
+        return false;
+    struct kernel *const place = place_of_group(&g), *const later = place_of_group(&again);
+    if (!place || !later || place == later || later == product || later == loops)
+        return false;
+    put(&g, place);
+    put(&again, later);
+    return true;
+}
+
+struct seed {
+    struct fusion *f;
+    struct kernel *loops;
+    bool done;
+};
+
+static void try_load(const struct access *a, void *data)
+{
+    struct seed *const t = data;
+    if (t->done || (size_t)a->buffer->id >= t->f->buffer_count || !is_between(t->f, a->buffer))
+        return;
+    const struct fuse_buffer *b = fuse_buffer(t->f, a->buffer);
+    struct kernel *const product = b->writers.data[0];
+    if (b->readers.count == 1 && product->tmpl)
+        t->done = fuse_whole(t->f, product, t->loops) || fuse_again(t->f, product, t->loops);
+}
+
+bool fuse_blocks(struct fusion *f, struct kernel *loops)
+{
+    struct seed t = {f, loops, false};
+    for (size_t i = 0; !loops->tmpl && loops->checks.count == 0 && !t.done && i < loops->parts.count; i++) {
+        const struct part *p = &loops->parts.data[i];
+        if (p->element)
+            expr_each_load(p->element, try_load, &t);
+        for (size_t s = 0; !t.done && s < p->stores.count; s++)
+            expr_each_load(p->stores.data[s].value, try_load, &t);
+    }
+    return t.done;
+}

@@ -1,0 +1,59 @@
+/* A product whose terms come block by block, as it stands (TEMPLATE), against loops: every bit, whatever part of a block is skipped.
+ * Compiled without contraction. */
+#include TEMPLATE
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CALLS = 3, TERMS = 3 * K - K / 3, A_SIZE = (M - 1) * A_ROW + (K - 1) * A_COL + 1, B_SIZE = (K - 1) * B_ROW + N };
+
+/* Element (i,k) of the whole a; block `call` begins at its first term. */
+static T of_a(int i, int k)
+{
+    return (T)((i * 7919 + k * 331) % 1009 - 504) / (T)97;
+}
+
+static T of_b(int k, int j)
+{
+    return (T)((k * 101 + j * 613) % 997 - 498) / (T)89;
+}
+
+static int check(void (*kernel)(const T *restrict a, const T *restrict b, T *restrict waiting), T *a, T *b, T *waiting)
+{
+    int failures = 0;
+    calls_of_sample = CALLS;
+    for (call_of_sample = 0; call_of_sample < CALLS; call_of_sample++) {
+        const int first = call_of_sample * K + K <= TERMS ? call_of_sample * K : TERMS - K;
+        skip_of_sample = call_of_sample * K - first;
+        for (int k = 0; k < K; k++) {
+            for (int i = 0; i < M; i++)
+                a[i * A_ROW + k * A_COL] = of_a(i, first + k);
+            for (int j = 0; j < N; j++)
+                b[k * B_ROW + j] = of_b(first + k, j);
+        }
+        kernel(a, b, waiting);
+    }
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            T sum = 0;
+            for (int k = 0; k < TERMS; k++)
+                sum += of_a(i, k) * of_b(k, j);
+            failures += out[i * N + j] != sum;
+            out[i * N + j] = (T)-1;
+        }
+    return failures;
+}
+
+int main(void)
+{
+    T *a = malloc(sizeof(T) * A_SIZE), *b = malloc(sizeof(T) * B_SIZE); /* exact sizes: sanitizers see a read too far */
+    T *waiting = malloc(sizeof(T) * (size_t)((M + 8) * (N % 32 ? (N + 31) / 32 * 32 + 32 : N)));
+    if (!a || !b || !waiting)
+        return 1;
+    const int failures = check(product_sums, a, b, waiting) + check(product_sums_plain, a, b, waiting);
+    printf("%d differences\n", failures);
+    free(a);
+    free(b);
+    free(waiting);
+    return failures != 0;
+}
