@@ -13,8 +13,7 @@
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
 #include "registers.h"
 #include "template.h"
-#include "window_line.h"
-#include "window_lines.h"
+#include "window_kept.h"
 
 enum HOLE {
     N = 2, G = 5, /* images, channels */
@@ -125,7 +124,7 @@ KERNEL static void depthwise(const T *restrict x, const T *restrict w, T *restri
                 if (WITH_X)
                     compute_plane(scratch + (i * PLANE_STEP + MARGIN), n, g + i);
                 else
-                    copy_line(H * W, scratch + (i * PLANE_STEP + MARGIN), x + (n * G + g + i) * (H * W));
+                    memcpy(scratch + (i * PLANE_STEP + MARGIN), x + (n * G + g + i) * (H * W), (size_t)(H * W) * sizeof *x);
             }
             for (int i = 0; i < planes_from(g); i++) {
                 windows(flat, w + (g + i) * (LINES * COLUMNS), scratch + (i * PLANE_STEP + MARGIN), keep);
