@@ -10,10 +10,9 @@
  *
  * A matrix that is read again much later, as probabilities are by the gradient, is computed again there, from the same operands in the same
  * order, if it is large. Products that add over the rows (dK, dV) get their terms block by block. */
-#include "fuse/fuse_internal.h"
+#include "fuse/blocks.h"
 
 #include "base/str.h"
-#include "lower/lower.h"
 #include <string.h>
 
 /* ---- what it weighs ------------------------------------------------------------------------------------------------ */
@@ -21,64 +20,15 @@
 enum {
     ROWS_AT_ONCE = 64,     /* rows of a block: tiles in number, and what they pack is used often enough */
     WORTH_AGAIN = 2 << 20, /* bytes of a matrix that is rather computed twice than kept from forward pass to gradient */
-    PAGE = 4096, LINE = 64
 };
 
 /* ---- groups -------------------------------------------------------------------------------------------------------- */
-
-enum { APART_MOST = 8 };
-
-enum role {
-    BY_ROWS, /* a product of which a block has some rows of the result */
-    SUMS,    /* a product of which a block has some terms of every sum */
-    LOOPS    /* loops over each row for itself */
-};
-
-struct member {
-    struct kernel *k;
-    enum role role;
-    struct part *parts; /* private copy; LOOPS: with leading loops as the group has them */
-    size_t part_count;
-};
-
-/* A matrix in memory between members. */
-struct matrix {
-    struct buffer *from;
-    struct access at;     /* over the outer loops, rows and columns */
-    int64_t columns;
-    struct buffer *block; /* what takes its place */
-    int64_t step;         /* from row to row there */
-};
-
-struct group {
-    struct fusion *f;
-    int outer;
-    int64_t extent[SHAPE_MAX_RANK]; /* of the outer loops, then the rows */
-    int64_t block;
-    const struct kernel *apart[APART_MOST];  /* readers that have a group of their own, which computes the same again */
-    int apart_count;
-    VEC(struct member) members;
-    VEC(struct matrix) matrices;
-};
-
-static int64_t rows_of(const struct group *g)
-{
-    return g->extent[g->outer];
-}
 
 static struct member *find_member(const struct group *g, const struct kernel *k)
 {
     for (size_t i = 0; i < g->members.count; i++)
         if (g->members.data[i].k == k)
             return &g->members.data[i];
-    return NULL;
-}
-
-static struct matrix *find_matrix(const struct group *g, const struct buffer *b)
-{
-    for (size_t i = 0; i < g->matrices.count; i++)
-        if (g->matrices.data[i].from == b)
-            return &g->matrices.data[i];
     return NULL;
 }
 
@@ -143,7 +93,7 @@ struct load_test {
 static void test_load(const struct access *a, void *data)
 {
     struct load_test *t = data;
-    const struct matrix *m = find_matrix(t->g, a->buffer);
+    const struct matrix *m = group_matrix(t->g, a->buffer);
     if (!m || (t->only && t->only != a->buffer))
         return;
     t->any = true;
@@ -191,8 +141,8 @@ static bool is_result(const struct buffer *b)
 /* As what does the product take part, given how it reads the group's matrices? */
 static bool role_of(const struct group *g, const struct kernel *k, enum role *role)
 {
-    const struct matrix *a = find_matrix(g, k->operands[0].access.buffer), *b = find_matrix(g, k->operands[1].access.buffer);
-    const int64_t rows = rows_of(g), m = kernel_int(k, "M"), n = kernel_int(k, "N"), depth = kernel_int(k, "K");
+    const struct matrix *a = group_matrix(g, k->operands[0].access.buffer), *b = group_matrix(g, k->operands[1].access.buffer);
+    const int64_t rows = group_rows(g), m = kernel_int(k, "M"), n = kernel_int(k, "N"), depth = kernel_int(k, "K");
     const int64_t a_row = kernel_int(k, "A_ROW"), a_col = kernel_int(k, "A_COL");
     *role = BY_ROWS;
     if (a && b)
@@ -275,15 +225,6 @@ static bool add_kernel(struct group *g, struct kernel *k)
     return is_product(k) ? add_product(g, k) : add_loops(g, k);
 }
 
-/* Is it what one row needs (fuse/rows.c)? */
-static bool is_of_row(const struct group *g, const struct access *to)
-{
-    bool moves = to->buffer->kind != BUFFER_LOCAL && to->buffer->kind != BUFFER_TEMP;
-    for (int d = 0; d <= g->outer; d++)
-        moves |= to->stride[d] != 0 && g->extent[d] != 1;
-    return !moves;
-}
-
 /* ---- growing a group ----------------------------------------------------------------------------------------------- */
 
 static bool is_between(const struct fusion *f, const struct buffer *b)
@@ -315,7 +256,7 @@ static void pull_producer(const struct access *a, void *data)
 {
     struct pull *const t = data;
     struct group *const g = t->g;
-    if (a->buffer->kind != BUFFER_TEMP || (size_t)a->buffer->id >= g->f->buffer_count || find_matrix(g, a->buffer))
+    if (a->buffer->kind != BUFFER_TEMP || (size_t)a->buffer->id >= g->f->buffer_count || group_matrix(g, a->buffer))
         return;
     const struct fuse_buffer *b = fuse_buffer(g->f, a->buffer);
     struct kernel *const k = b->writers.count == 1 && b->readers.count == 1 ? b->writers.data[0] : NULL;
@@ -356,7 +297,7 @@ static bool add_results(struct group *g, const struct member *m)
     for (size_t i = 0; i < m->part_count; i++)
         for (size_t s = 0; s < m->parts[i].stores.count; s++) {
             const struct access *to = &m->parts[i].stores.data[s].to;
-            if (!is_of_row(g, to) && !find_matrix(g, to->buffer) && !add_matrix(g, &m->parts[i], to))
+            if (!group_of_row(g, to) && !group_matrix(g, to->buffer) && !add_matrix(g, &m->parts[i], to))
                 return false;
         }
     return true;
@@ -384,7 +325,7 @@ static bool begin(struct group *g, struct kernel *product, struct kernel *loops)
     g->outer = product->outer_rank;
     memcpy(g->extent, product->outer_extent, (size_t)g->outer * sizeof *g->extent);
     g->extent[g->outer] = kernel_int(product, "M");
-    const int64_t rows = rows_of(g), blocks = (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
+    const int64_t rows = group_rows(g), blocks = (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
     const int64_t block = blocks > 0 ? ((rows + blocks - 1) / blocks + 7) / 8 * 8 : 0;
     g->block = block < rows ? block : rows;
     struct matrix m;
@@ -464,7 +405,7 @@ static bool may_move(const struct group *g, const struct kernel *k, int at)
         const struct fuse_buffer *b = fuse_buffer(g->f, writes.data[i]);
         for (size_t w = 0; w < b->writers.count; w++)
             ok &= passes(g, b->writers.data[w], k, writes.data[i], at, true);
-        for (size_t r = 0; r < b->readers.count && !find_matrix(g, writes.data[i]); r++)
+        for (size_t r = 0; r < b->readers.count && !group_matrix(g, writes.data[i]); r++)
             ok &= passes(g, b->readers.data[r], k, writes.data[i], at, false);
     }
     arena_free(&scratch);
@@ -513,8 +454,8 @@ static bool writes_allow(const struct group *g)
         bool is_read = false;
         for (size_t r = 0; r < reads.count; r++)
             is_read |= reads.data[r] == b;
-        if (find_matrix(g, b) || is_read) {
-            ok &= find_matrix(g, b) || (b->kind == BUFFER_TEMP && fuse_buffer(g->f, b)->writers.count == 1 && fuse_buffer(g->f, b)->readers.count == 1 &&
+        if (group_matrix(g, b) || is_read) {
+            ok &= group_matrix(g, b) || (b->kind == BUFFER_TEMP && fuse_buffer(g->f, b)->writers.count == 1 && fuse_buffer(g->f, b)->readers.count == 1 &&
                                         fuse_buffer(g->f, b)->readers.data[0] == fuse_buffer(g->f, b)->writers.data[0]);
             continue;
         }
@@ -526,268 +467,13 @@ static bool writes_allow(const struct group *g)
     return ok && (outputs == 0 || (outputs == 1 && others == 0));
 }
 
-/* ---- memory of a block --------------------------------------------------------------------------------------------- */
-
-static struct buffer *new_buffer(struct fusion *f, const char *name, enum dtype type, const struct shape *shape)
-{
-    struct buffer *const b = arena_new(f->arena, struct buffer);
-    *b = (struct buffer){.kind = BUFFER_TEMP, .dtype = type, .count = shape_count(shape), .shape = *shape, .name = name};
-    b->id = (int)f->l->buffers.count;
-    vec_push(f->l->arena, &f->l->buffers, b);
-    return b;
-}
-
-static bool reads_matrix(const struct member *m, const struct buffer *b)
-{
-    for (int o = 0; o < m->k->operand_count; o++)
-        if (operand_reads(&m->k->operands[o], b))
-            return true;
-    return false;
-}
-
-static void note_load(const struct access *a, void *data)
-{
-    struct load_test *t = data;
-    t->any |= a->buffer == t->only;
-}
-
-static bool part_loads(const struct part *p, const struct buffer *b)
-{
-    struct load_test t = {.only = b};
-    if (p->element)
-        expr_each_load(p->element, note_load, &t);
-    for (size_t s = 0; s < p->stores.count; s++)
-        expr_each_load(p->stores.data[s].value, note_load, &t);
-    return t.any;
-}
-
-/* Is the matrix read for the last time by member m, row by row before the part `until` writes? */
-static bool is_done_before(const struct group *g, const struct matrix *old, size_t member, size_t until)
-{
-    for (size_t i = 0; i < g->members.count; i++) {
-        const struct member *const m = &g->members.data[i];
-        if (i > member && reads_matrix(m, old->from))
-            return false;
-        for (size_t p = i == member ? until : 0; i >= member && p < m->part_count; p++) {
-            struct part all = m->parts[p];
-            const bool same_point = i == member && p == until && all.reduce == REDUCE_NONE; /* loaded, then stored */
-            if (part_loads(&all, old->from) && !same_point)
-                return false;
-        }
-    }
-    return true;
-}
-
-/* A block that is done with gives its memory to what the same loops write then. */
-static struct buffer *find_old_block(const struct group *g, const struct matrix *m, size_t member, size_t part)
-{
-    for (size_t i = 0; i < g->matrices.count; i++) {
-        const struct matrix *const old = &g->matrices.data[i];
-        bool taken = false;
-        for (size_t j = 0; j < g->matrices.count; j++)
-            taken |= j != i && old->block && g->matrices.data[j].block == old->block && !is_done_before(g, &g->matrices.data[j], member, part);
-        if (old->block && !taken && old->from->dtype == m->from->dtype && old->columns == m->columns && is_done_before(g, old, member, part))
-            return old->block;
-    }
-    return NULL;
-}
-
-/* Rows that lie a multiple of a page apart would fall into one set of the cache. */
-static int64_t row_step(const struct matrix *m)
-{
-    const int64_t size = (int64_t)dtype_size(m->from->dtype), line = LINE / size;
-    return m->columns * size % (PAGE / 4) == 0 ? m->columns + line : m->columns;
-}
-
-static void make_block(struct group *g, struct kernel *all, const struct buffer *from, size_t member, size_t part)
-{
-    struct matrix *const m = find_matrix(g, from);
-    if (!m || m->block)
-        return;
-    m->step = row_step(m);
-    m->block = g->members.data[member].role == LOOPS ? find_old_block(g, m, member, part) : NULL;
-    if (m->block)
-        return;
-    const struct shape shape = SHAPE(g->block, m->step);
-    m->block = new_buffer(g->f, arena_printf(g->f->arena, "rows of %s", m->from->name), m->from->dtype, &shape);
-    const struct own own = {m->block, "block"};
-    vec_push(g->f->arena, &all->own, own);
-}
-
-static void make_blocks(struct group *g, struct kernel *all)
-{
-    for (size_t i = 0; i < g->members.count; i++)
-        for (size_t p = 0; p < g->members.data[i].part_count; p++)
-            for (size_t s = 0; s < g->members.data[i].parts[p].stores.count; s++)
-                make_block(g, all, g->members.data[i].parts[p].stores.data[s].to.buffer, i, p);
-}
-
-/* ---- stages -------------------------------------------------------------------------------------------------------- */
-
-struct to_block {
-    struct group *g;
-    struct kernel *all;
-    VEC(struct row_memory { const struct buffer *old; struct buffer *row; }) rows; /* what one row needs: the stage's own copy */
-};
-
-static struct buffer *row_memory(struct to_block *t, const struct buffer *old)
-{
-    for (size_t i = 0; i < t->rows.count; i++)
-        if (t->rows.data[i].old == old)
-            return t->rows.data[i].row;
-    return NULL;
-}
-
-/* The access, in loops that go by blocks, where the matrix is a block. */
-static struct access in_block(struct to_block *t, const struct access *from)
-{
-    struct access a = *from;
-    const struct matrix *m = find_matrix(t->g, from->buffer);
-    struct buffer *const row = m ? NULL : row_memory(t, from->buffer);
-    if (row)
-        a.buffer = row;
-    if (!m)
-        return a;
-    a.buffer = m->block;
-    a.offset = 0;
-    for (int d = 0; d <= t->g->outer; d++)
-        a.stride[d] = 0;
-    a.stride[t->g->outer + 1] = m->step;
-    return a;
-}
-
-static const struct expr *load_in_block(const struct expr *load, void *data)
-{
-    struct to_block *const t = data;
-    const struct access a = in_block(t, load->access);
-    return a.buffer == load->access->buffer ? NULL : expr_load(t->g->f->arena, &a);
-}
-
-static void move_part(struct to_block *t, struct part *p)
-{
-    const struct expr_map map = {.arena = t->g->f->arena, .load = load_in_block, .data = t};
-    p->element = p->element ? expr_substitute(&map, p->element) : NULL;
-    for (size_t s = 0; s < p->stores.count; s++) {
-        p->stores.data[s].value = expr_substitute(&map, p->stores.data[s].value);
-        p->stores.data[s].to = in_block(t, &p->stores.data[s].to);
-    }
-}
-
-/* What one row needs is made anew, since the same loops may also run elsewhere. */
-static void copy_row_memory(struct to_block *t, const struct member *m)
-{
-    for (size_t p = 0; p < m->part_count; p++)
-        for (size_t s = 0; s < m->parts[p].stores.count; s++) {
-            const struct buffer *const old = m->parts[p].stores.data[s].to.buffer;
-            if (!is_of_row(t->g, &m->parts[p].stores.data[s].to) || find_matrix(t->g, old) || row_memory(t, old))
-                continue;
-            struct row_memory row = {old, NULL};
-            if (old->kind == BUFFER_LOCAL) {
-                row.row = arena_new(t->g->f->arena, struct buffer);
-                *row.row = *old;
-                row.row->id = (int)t->g->f->l->buffers.count;
-                vec_push(t->g->f->l->arena, &t->g->f->l->buffers, row.row);
-            } else {
-                row.row = new_buffer(t->g->f, old->name, old->dtype, &old->shape);
-                const struct own own = {row.row, "row"};
-                vec_push(t->g->f->arena, &t->all->own, own);
-            }
-            vec_push(t->g->f->arena, &t->rows, row);
-        }
-}
-
-static void move_operands(struct to_block *t, struct kernel *k, enum role role)
-{
-    const int outer = t->g->outer;
-    const char *const row[] = {role == BY_ROWS ? "A_ROW" : "A_COL", "B_ROW"}; /* steps from row to row of the block */
-    for (int o = 0; o < 2; o++) {
-        struct access *const a = &k->operands[o].access;
-        const struct matrix *m = find_matrix(t->g, a->buffer);
-        const bool moves = o == 0 || role == SUMS;
-        a->stride[outer] = moves ? kernel_int(k, row[o]) : 0;
-        if (!m)
-            continue;
-        *a = (struct access){.buffer = m->block};
-        kernel_set_int(k, row[o], m->step);
-    }
-    k->outer_extent[outer] = rows_of(t->g);
-    k->outer_rank = outer + 1;
-}
-
-static void turn_product(struct to_block *t, struct kernel *k, enum role role)
-{
-    struct group *const g = t->g;
-    if (role == BY_ROWS)
-        lower_product_of_rows(k, g->block);
-    else
-        lower_product_of_terms(k, g->block);
-    k->scratch = NULL;
-    if (k->scratch_count > 0) {
-        const struct shape shape = SHAPE(k->scratch_count);
-        k->scratch = new_buffer(g->f, "scratch", k->type, &shape);
-        const struct own own = {k->scratch, k->scratch_param};
-        vec_push(g->f->arena, &t->all->own, own);
-    }
-    move_operands(t, k, role);
-}
-
-/* Sums are finished at the last block, for all: there the loop over blocks moves nothing. */
-static bool block_part(const struct group *g, struct part *p, enum role role)
-{
-    struct arena *const a = g->f->arena;
-    return role == SUMS ? part_around(a, p, g->outer, rows_of(g)) : part_block(a, p, g->outer, g->block);
-}
-
-static struct kernel *make_stage(struct to_block *t, const struct member *m)
-{
-    struct fusion *const f = t->g->f;
-    struct kernel *const k = arena_new(f->arena, struct kernel);
-    *k = *m->k;
-    k->parts.data = arena_copy(f->arena, m->parts, m->part_count * sizeof *m->parts, alignof(max_align_t));
-    k->parts.capacity = m->part_count;
-    k->rows = m->role == LOOPS ? t->g->outer + 2 : 0;
-    copy_row_memory(t, m);
-    for (size_t p = 0; p < k->parts.count; p++) {
-        if (!block_part(t->g, &k->parts.data[p], m->role))
-            UNREACHABLE("the loops were tested before");
-        move_part(t, &k->parts.data[p]);
-    }
-    if (m->role != LOOPS)
-        turn_product(t, k, m->role);
-    return k;
-}
-
-/* ---- the kernel of a group ----------------------------------------------------------------------------------------- */
-
-static struct kernel *make_kernel(struct group *g, const struct kernel *place)
-{
-    struct fusion *const f = g->f;
-    struct kernel *const all = arena_new(f->arena, struct kernel);
-    bool has_sums = false;
-    all->id = place->id;
-    all->outer_rank = g->outer + 1;
-    all->label = "copy";
-    all->share_outer = -1;
-    all->block = g->block;
-    memcpy(all->outer_extent, g->extent, (size_t)all->outer_rank * sizeof *g->extent);
-    make_blocks(g, all);
-    for (size_t i = 0; i < g->members.count; i++) {
-        struct to_block t = {.g = g, .all = all};
-        fuse_join_nodes(f, all, g->members.data[i].k);
-        vec_push(f->arena, &all->stages, make_stage(&t, &g->members.data[i]));
-        has_sums |= g->members.data[i].role == SUMS;
-    }
-    all->label = has_sums ? "attention_gradient" : "attention";
-    return all;
-}
-
 static void put(struct group *g, const struct kernel *place)
 {
     struct fusion *const f = g->f;
     const int at = f->position[place->id];
     for (size_t i = 0; i < g->members.count; i++)
         g->members.data[i].k->removed = true;
-    f->l->kernels.data[at] = make_kernel(g, place);
+    f->l->kernels.data[at] = group_kernel(g, place);
 }
 
 /* ---- may they, and is it worth it? --------------------------------------------------------------------------------- */
@@ -821,7 +507,7 @@ static int64_t matrix_bytes(const struct group *g)
 
 static bool saves_memory(const struct group *g)
 {
-    int64_t turns = (rows_of(g) + g->block - 1) / g->block;
+    int64_t turns = (group_rows(g) + g->block - 1) / g->block;
     for (int d = 0; d < g->outer; d++)
         turns *= g->extent[d];
     return turns > 1;
@@ -853,7 +539,7 @@ static bool leave_others(struct group *g)
             const struct access *to = &loops.parts[p].stores.data[s].to;
             const struct fuse_buffer *b = fuse_buffer(g->f, to->buffer);
             struct matrix m;
-            if (is_of_row(g, to) || !as_matrix(g, &loops.parts[p], to, &m))
+            if (group_of_row(g, to) || !as_matrix(g, &loops.parts[p], to, &m))
                 continue;
             vec_push(g->f->arena, &g->matrices, m);
             for (size_t r = 0; r < b->readers.count; r++) {

@@ -1,0 +1,309 @@
+/* The kernel of a group that shares blocks of rows (blocks.c): memory for one block instead of whole matrices, and each member as a stage. */
+#include "fuse/blocks.h"
+
+#include "base/str.h"
+#include "lower/lower.h"
+#include <string.h>
+
+enum { PAGE = 4096, LINE = 64 };
+
+/* ---- groups -------------------------------------------------------------------------------------------------------- */
+
+int64_t group_rows(const struct group *g)
+{
+    return g->extent[g->outer];
+}
+
+struct matrix *group_matrix(const struct group *g, const struct buffer *b)
+{
+    for (size_t i = 0; i < g->matrices.count; i++)
+        if (g->matrices.data[i].from == b)
+            return &g->matrices.data[i];
+    return NULL;
+}
+
+bool group_of_row(const struct group *g, const struct access *to)
+{
+    bool moves = to->buffer->kind != BUFFER_LOCAL && to->buffer->kind != BUFFER_TEMP;
+    for (int d = 0; d <= g->outer; d++)
+        moves |= to->stride[d] != 0 && g->extent[d] != 1;
+    return !moves;
+}
+
+/* ---- memory of a block --------------------------------------------------------------------------------------------- */
+
+static struct buffer *new_buffer(struct fusion *f, const char *name, enum dtype type, const struct shape *shape)
+{
+    struct buffer *const b = arena_new(f->arena, struct buffer);
+    *b = (struct buffer){.kind = BUFFER_TEMP, .dtype = type, .count = shape_count(shape), .shape = *shape, .name = name};
+    b->id = (int)f->l->buffers.count;
+    vec_push(f->l->arena, &f->l->buffers, b);
+    return b;
+}
+
+static bool reads_matrix(const struct member *m, const struct buffer *b)
+{
+    for (int o = 0; o < m->k->operand_count; o++)
+        if (operand_reads(&m->k->operands[o], b))
+            return true;
+    return false;
+}
+
+static bool is_load_of(const struct expr *e, void *buffer)
+{
+    return e->op == EXPR_LOAD && e->access->buffer == buffer;
+}
+
+static bool part_loads(const struct part *p, struct buffer *b)
+{
+    bool any = p->element && expr_any(p->element, is_load_of, b);
+    for (size_t s = 0; s < p->stores.count && !any; s++)
+        any = expr_any(p->stores.data[s].value, is_load_of, b);
+    return any;
+}
+
+struct other_element {
+    const struct buffer *buffer;
+    const struct access *to;
+    int first;
+};
+
+static bool is_other_element(const struct expr *e, void *data)
+{
+    const struct other_element *t = data;
+    bool other = false;
+    for (int d = t->first; e->op == EXPR_LOAD && e->access->buffer == t->buffer && d < LOOP_MAX_DIMS; d++)
+        other |= e->access->stride[d] != t->to->stride[d];
+    return other;
+}
+
+/* Does the part, where it loads the buffer, load the element that it stores then? */
+static bool loads_where_it_stores(const struct group *g, const struct part *p, const struct buffer *b, const struct buffer *stored)
+{
+    bool ok = p->reduce == REDUCE_NONE;
+    for (size_t s = 0; s < p->stores.count; s++)
+        for (size_t v = 0; p->stores.data[s].to.buffer == stored && v < p->stores.count; v++) {
+            struct other_element t = {b, &p->stores.data[s].to, g->outer + 1};
+            ok &= !expr_any(p->stores.data[v].value, is_other_element, &t);
+        }
+    return ok;
+}
+
+/* Is the matrix read for the last time by member m, row by row before the part `until` writes `stored`? */
+static bool is_done_before(const struct group *g, const struct matrix *old, size_t member, size_t until, const struct buffer *stored)
+{
+    for (size_t i = 0; i < g->members.count; i++) {
+        const struct member *const m = &g->members.data[i];
+        if (i > member && reads_matrix(m, old->from))
+            return false;
+        for (size_t p = i == member ? until : 0; i >= member && p < m->part_count; p++) {
+            const bool same_point = i == member && p == until && loads_where_it_stores(g, &m->parts[p], old->from, stored);
+            if (part_loads(&m->parts[p], old->from) && !same_point)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* A block that is done with gives its memory to what the same loops write then. */
+static struct buffer *find_old_block(const struct group *g, const struct matrix *m, size_t member, size_t part)
+{
+    for (size_t i = 0; i < g->matrices.count; i++) {
+        const struct matrix *const old = &g->matrices.data[i];
+        bool taken = false;
+        for (size_t j = 0; j < g->matrices.count; j++)
+            taken |= j != i && old->block && g->matrices.data[j].block == old->block && !is_done_before(g, &g->matrices.data[j], member, part, m->from);
+        if (old->block && !taken && old->from->dtype == m->from->dtype && old->columns == m->columns && is_done_before(g, old, member, part, m->from))
+            return old->block;
+    }
+    return NULL;
+}
+
+/* Rows that lie a multiple of a page apart would fall into one set of the cache. */
+static int64_t row_step(const struct matrix *m)
+{
+    const int64_t size = (int64_t)dtype_size(m->from->dtype), line = LINE / size;
+    return m->columns * size % (PAGE / 4) == 0 ? m->columns + line : m->columns;
+}
+
+static void make_block(struct group *g, struct kernel *all, const struct buffer *from, size_t member, size_t part)
+{
+    struct matrix *const m = group_matrix(g, from);
+    if (!m || m->block)
+        return;
+    m->step = row_step(m);
+    m->block = g->members.data[member].role == LOOPS ? find_old_block(g, m, member, part) : NULL;
+    if (m->block)
+        return;
+    const struct shape shape = SHAPE(g->block, m->step);
+    m->block = new_buffer(g->f, arena_printf(g->f->arena, "rows of %s", m->from->name), m->from->dtype, &shape);
+    const struct own own = {m->block, "block"};
+    vec_push(g->f->arena, &all->own, own);
+}
+
+static void make_blocks(struct group *g, struct kernel *all)
+{
+    for (size_t i = 0; i < g->members.count; i++)
+        for (size_t p = 0; p < g->members.data[i].part_count; p++)
+            for (size_t s = 0; s < g->members.data[i].parts[p].stores.count; s++)
+                make_block(g, all, g->members.data[i].parts[p].stores.data[s].to.buffer, i, p);
+}
+
+/* ---- stages -------------------------------------------------------------------------------------------------------- */
+
+struct to_block {
+    struct group *g;
+    struct kernel *all;
+    VEC(struct row_memory { const struct buffer *old; struct buffer *row; }) rows; /* what one row needs: the stage's own copy */
+};
+
+static struct buffer *row_memory(struct to_block *t, const struct buffer *old)
+{
+    for (size_t i = 0; i < t->rows.count; i++)
+        if (t->rows.data[i].old == old)
+            return t->rows.data[i].row;
+    return NULL;
+}
+
+/* The access, in loops that go by blocks, where the matrix is a block. */
+static struct access in_block(struct to_block *t, const struct access *from)
+{
+    struct access a = *from;
+    const struct matrix *m = group_matrix(t->g, from->buffer);
+    struct buffer *const row = m ? NULL : row_memory(t, from->buffer);
+    if (row)
+        a.buffer = row;
+    if (!m)
+        return a;
+    a.buffer = m->block;
+    a.offset = 0;
+    for (int d = 0; d <= t->g->outer; d++)
+        a.stride[d] = 0;
+    a.stride[t->g->outer + 1] = m->step;
+    return a;
+}
+
+static const struct expr *load_in_block(const struct expr *load, void *data)
+{
+    struct to_block *const t = data;
+    const struct access a = in_block(t, load->access);
+    return a.buffer == load->access->buffer ? NULL : expr_load(t->g->f->arena, &a);
+}
+
+static void move_part(struct to_block *t, struct part *p)
+{
+    const struct expr_map map = {.arena = t->g->f->arena, .load = load_in_block, .data = t};
+    p->element = p->element ? expr_substitute(&map, p->element) : NULL;
+    for (size_t s = 0; s < p->stores.count; s++) {
+        p->stores.data[s].value = expr_substitute(&map, p->stores.data[s].value);
+        p->stores.data[s].to = in_block(t, &p->stores.data[s].to);
+    }
+}
+
+/* What one row needs is made anew, since the same loops may also run elsewhere. */
+static void copy_row_memory(struct to_block *t, const struct member *m)
+{
+    for (size_t p = 0; p < m->part_count; p++)
+        for (size_t s = 0; s < m->parts[p].stores.count; s++) {
+            const struct buffer *const old = m->parts[p].stores.data[s].to.buffer;
+            if (!group_of_row(t->g, &m->parts[p].stores.data[s].to) || group_matrix(t->g, old) || row_memory(t, old))
+                continue;
+            struct row_memory row = {old, NULL};
+            if (old->kind == BUFFER_LOCAL) {
+                row.row = arena_new(t->g->f->arena, struct buffer);
+                *row.row = *old;
+                row.row->id = (int)t->g->f->l->buffers.count;
+                vec_push(t->g->f->l->arena, &t->g->f->l->buffers, row.row);
+            } else {
+                row.row = new_buffer(t->g->f, old->name, old->dtype, &old->shape);
+                const struct own own = {row.row, "row"};
+                vec_push(t->g->f->arena, &t->all->own, own);
+            }
+            vec_push(t->g->f->arena, &t->rows, row);
+        }
+}
+
+static void move_operands(struct to_block *t, struct kernel *k, enum role role)
+{
+    const int outer = t->g->outer;
+    const char *const row[] = {role == BY_ROWS ? "A_ROW" : "A_COL", "B_ROW"}; /* steps from row to row of the block */
+    for (int o = 0; o < 2; o++) {
+        struct access *const a = &k->operands[o].access;
+        const struct matrix *m = group_matrix(t->g, a->buffer);
+        const bool moves = o == 0 || role == SUMS;
+        a->stride[outer] = moves ? kernel_int(k, row[o]) : 0;
+        if (!m)
+            continue;
+        *a = (struct access){.buffer = m->block};
+        kernel_set_int(k, row[o], m->step);
+    }
+    k->outer_extent[outer] = group_rows(t->g);
+    k->outer_rank = outer + 1;
+}
+
+static void turn_product(struct to_block *t, struct kernel *k, enum role role)
+{
+    struct group *const g = t->g;
+    if (role == BY_ROWS)
+        lower_product_of_rows(k, g->block);
+    else
+        lower_product_of_terms(k, g->block);
+    k->scratch = NULL;
+    if (k->scratch_count > 0) {
+        const struct shape shape = SHAPE(k->scratch_count);
+        k->scratch = new_buffer(g->f, "scratch", k->type, &shape);
+        const struct own own = {k->scratch, k->scratch_param};
+        vec_push(g->f->arena, &t->all->own, own);
+    }
+    move_operands(t, k, role);
+}
+
+/* Sums are finished at the last block, for all: there the loop over blocks moves nothing. */
+static bool block_part(const struct group *g, struct part *p, enum role role)
+{
+    struct arena *const a = g->f->arena;
+    return role == SUMS ? part_around(a, p, g->outer, group_rows(g)) : part_block(a, p, g->outer, g->block);
+}
+
+static struct kernel *make_stage(struct to_block *t, const struct member *m)
+{
+    struct fusion *const f = t->g->f;
+    struct kernel *const k = arena_new(f->arena, struct kernel);
+    *k = *m->k;
+    k->parts.data = arena_copy(f->arena, m->parts, m->part_count * sizeof *m->parts, alignof(max_align_t));
+    k->parts.capacity = m->part_count;
+    k->rows = m->role == LOOPS ? t->g->outer + 2 : 0;
+    copy_row_memory(t, m);
+    for (size_t p = 0; p < k->parts.count; p++) {
+        if (!block_part(t->g, &k->parts.data[p], m->role))
+            UNREACHABLE("the loops were tested before");
+        move_part(t, &k->parts.data[p]);
+    }
+    if (m->role != LOOPS)
+        turn_product(t, k, m->role);
+    return k;
+}
+
+/* ---- the kernel of a group ----------------------------------------------------------------------------------------- */
+
+struct kernel *group_kernel(struct group *g, const struct kernel *place)
+{
+    struct fusion *const f = g->f;
+    struct kernel *const all = arena_new(f->arena, struct kernel);
+    bool has_sums = false;
+    all->id = place->id;
+    all->outer_rank = g->outer + 1;
+    all->label = "copy";
+    all->share_outer = -1;
+    all->block = g->block;
+    memcpy(all->outer_extent, g->extent, (size_t)all->outer_rank * sizeof *g->extent);
+    make_blocks(g, all);
+    for (size_t i = 0; i < g->members.count; i++) {
+        struct to_block t = {.g = g, .all = all};
+        fuse_join_nodes(f, all, g->members.data[i].k);
+        vec_push(f->arena, &all->stages, make_stage(&t, &g->members.data[i]));
+        has_sums |= g->members.data[i].role == SUMS;
+    }
+    all->label = has_sums ? "attention_gradient" : "attention";
+    return all;
+}
