@@ -8,7 +8,8 @@
  *   log_prob  (x - max) - log(s)
  *   grad      (e * (1 / s) - (c == label ? 1 : 0)) * w_p, for the mean * (w_p * (1 / sum of w_p))
  *
- * The exponential and the logarithm have loops of their own over BLOCK positions: short rows would not vectorise.
+ * The exponential and the logarithm have loops of their own over BLOCK positions: short rows would not vectorise. Of rows that are no
+ * longer than a vector, all is done for BLOCK positions side by side.
  * Labels were checked before; the comparison with C at their use shows it to a prover. */
 #include "registers.h"
 #include "stepc_math.h"
@@ -210,6 +211,108 @@ static STEPC_INLINE T rows_block(const int rows, const int first, const T total,
     return value;
 }
 
+/* ---- short rows, turned so that positions are side by side ------------------ */
+
+/* Lane l of a row's sum after the first half is folded: those beyond C are zeros. `e` is class 0 of the position. */
+static STEPC_INLINE T half_lane(const int l, const int rows, const T *restrict e)
+{
+    const T low = l < C ? e[(l < C ? l : 0) * rows] : (T)0, high = l + 8 < C ? e[(l + 8 < C ? l + 8 : 0) * rows] : (T)0;
+    return low + high;
+}
+
+/* Positions first .. first + rows - 1 as rows_block() does them, in the same order of sums: e[c * rows + i] is class c of position i. */
+static STEPC_INLINE T short_rows_block(const int rows, const int first, const T total, const T share,
+                                       const T *restrict score, const LABELS *restrict all_labels, T *restrict e)
+{
+    const LABELS *const label = all_labels + first;
+    T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}, value = total; /* zeros: for the prover */
+    for (int i = 0; i < rows; i++) {
+        for (int c = 0; c < C; c++)
+            e[c * rows + i] = score[(first + i) * C + c];
+    }
+    for (int i = 0; i < rows; i++)
+        top[i] = e[i];
+    for (int c = 1; c < C; c++) {
+        for (int i = 0; i < rows; i++)
+            top[i] = e[c * rows + i] > top[i] ? e[c * rows + i] : top[i];
+    }
+    for (int c = 0; c < C; c++) {
+        for (int i = 0; i < rows; i++)
+            e[c * rows + i] -= top[i];
+    }
+    for (int i = 0; i < rows; i++)
+        picked[i] = e[class_of(label[i]) * rows + i];
+    for (int i = 0; i < C * rows; i++)
+        e[i] = exp_of(e[i]);
+    for (int i = 0; i < rows; i++) {
+        const T s0 = half_lane(0, rows, e + i) + half_lane(4, rows, e + i), s1 = half_lane(1, rows, e + i) + half_lane(5, rows, e + i);
+        const T s2 = half_lane(2, rows, e + i) + half_lane(6, rows, e + i), s3 = half_lane(3, rows, e + i) + half_lane(7, rows, e + i);
+        sum[i] = (s0 + s2) + (s1 + s3);
+    }
+    if (WITH_GRAD) {
+        int hot[BLOCK];
+        T scale[BLOCK], factor[BLOCK];
+        for (int i = 0; i < rows; i++) {
+            hot[i] = hot_class(label[i]);
+            scale[i] = (T)1 / sum[i];
+            factor[i] = share;
+            if (HAS_IGNORE + HAS_WEIGHTS > 0)
+                factor[i] = weight_of(label[i]) * share;
+        }
+        for (int c = 0; c < C; c++) {
+            for (int i = 0; i < rows; i++) {
+                const T g = (e[c * rows + i] * scale[i] - (c == hot[i] ? (T)1 : (T)0)) * factor[i];
+                if (HAS_IGNORE)
+                    e[c * rows + i] = hot[i] < 0 ? (T)0 : g;
+                else
+                    e[c * rows + i] = g;
+            }
+        }
+        for (int i = 0; i < rows; i++) {
+            for (int c = 0; c < C; c++) {
+                const T v = e[c * rows + i];
+                grad(first + i, c, 0, v);
+            }
+        }
+    } else {
+        (void)share;
+    }
+    if (WITH_LOSS + WITH_LOG_PROB > 0) {
+        for (int i = 0; i < rows; i++)
+            sum[i] = log_of(sum[i]);
+    }
+    if (WITH_LOG_PROB) {
+        for (int i = 0; i < rows; i++) {
+            for (int c = 0; c < C; c++) {
+                const T v = (score[(first + i) * C + c] - top[i]) - sum[i];
+                log_prob(first + i, c, 0, v);
+            }
+        }
+    }
+    if (WITH_LOSS) {
+        for (int i = 0; i < rows; i++)
+            sum[i] = sum[i] - picked[i];
+        if (HAS_WEIGHTS) {
+            for (int i = 0; i < rows; i++)
+                sum[i] *= weight_of(label[i]);
+        }
+        if (HAS_IGNORE) {
+            for (int i = 0; i < rows; i++)
+                sum[i] = hot_class(label[i]) < 0 ? (T)0 : sum[i];
+        }
+        if (REDUCTION == 0) {
+            for (int i = 0; i < rows; i++)
+                loss_at(first + i, 0, sum[i]);
+        } else {
+            for (int i = 0; i < rows; i++)
+                value += sum[i];
+        }
+    } else {
+        (void)picked;
+    }
+    return value;
+}
+
 /* ---- scores of neighbouring positions side by side -------------------------- */
 
 /* Positions (n, first) .. (n, first + columns - 1). */
@@ -309,7 +412,12 @@ KERNEL static void softmax_cross_entropy(const T *restrict scores, const LABELS 
         }
         share = (T)1 / weight;
     }
-    if (D == 1) {
+    if (D == 1 && C <= 16 && N >= 8) {
+        for (int i = 0; i < N - N % BLOCK; i += BLOCK)
+            total = short_rows_block(BLOCK, i, total, share, scores, labels, scratch);
+        if (N % BLOCK > 0)
+            total = short_rows_block(N % BLOCK, N - N % BLOCK, total, share, scores, labels, scratch);
+    } else if (D == 1) {
         for (int i = 0; i < N - N % BLOCK; i += BLOCK)
             total = rows_block(BLOCK, i, total, share, scores, labels, scratch);
         if (N % BLOCK > 0)

@@ -37,6 +37,12 @@ static int kept_rows(const struct part *p)
     return rows;
 }
 
+/* Has no rows of its own. */
+static bool is_map(const struct kernel *k)
+{
+    return k->rows == 0 && k->parts.count == 1 && k->parts.data[0].reduce == REDUCE_NONE;
+}
+
 static bool walk_of(struct fusion *f, const struct kernel *k, struct walk *w)
 {
     if (k->removed || k->tmpl || k->checks.count > 0 || (k->parts.count != 1 && k->rows == 0))
@@ -176,6 +182,8 @@ static bool writes_apart(const struct fusion *f, const struct kernel *p, const s
 static bool merge(struct fusion *f, struct kernel *p, struct kernel *c)
 {
     struct walk a, b;
+    if (is_map(p) && is_map(c)) /* before the loops of both are copied */
+        return false;
     if (c == p || f->position[c->id] < f->position[p->id] || !writes_apart(f, p, c) || !walk_of(f, p, &a) || !walk_of(f, c, &b) ||
         !align(f, &a, &b) || (row_length(&a) < ROW_LEAST && row_length(&b) < ROW_LEAST) || !flows_by_rows(&a, &b))
         return false;

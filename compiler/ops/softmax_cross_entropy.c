@@ -305,6 +305,10 @@ static const struct op_sample samples[] = {
      .feed = "normal,index:37"},
     {.text = "g (double[5,4] x, int64[5] t, double[4] w) => (double y) { y = SoftmaxCrossEntropyLoss <ignore_index = 2> (x, t, w) }",
      .feed = "normal,index:4,positive"},
+    {.text = "g (float[70,10] x, int64[70] t) => (float y, float[70,10] p) { y, p = SoftmaxCrossEntropyLoss(x, t) }", .feed = "normal,index:10"},
+    {.text = "g (float[21,16] x, int64[21] t, float[16] w) => (float[21] y) "
+             "{ y = SoftmaxCrossEntropyLoss <reduction = \"none\", ignore_index = 5> (x, t, w) }",
+     .feed = "normal,index:16,positive"},
     {.text = "g (double[2,4,3,2] x, int64[2,3,2] t) => (double[2,3,2] y, double[2,4,3,2] p) "
              "{ y, p = SoftmaxCrossEntropyLoss <reduction = \"none\", ignore_index = 1> (x, t) }",
      .feed = "normal,index:4"},
@@ -321,6 +325,9 @@ static const struct op_sample samples[] = {
 static const struct op_sample grad_samples[] = {
     {.text = "g (float[5,10] x, int64[5] t, float d) => (float[5,10] y) { y = stepc.SoftmaxCrossEntropyGrad(x, t, \"\", d) }",
      .feed = "normal,index:10"},
+    {.text = "g (float[35,9] x, int64[35] t, float[9] w, float d) => (float[35,9] y) "
+             "{ y = stepc.SoftmaxCrossEntropyGrad <ignore_index = 2> (x, t, w, d) }",
+     .feed = "normal,index:9,positive"},
     {.text = "g (double[2,4,3] x, int64[2,3] t, double[4] w, double d) => (double[2,4,3] y) "
              "{ y = stepc.SoftmaxCrossEntropyGrad <ignore_index = 2> (x, t, w, d) }",
      .feed = "normal,index:4,positive"},

@@ -439,16 +439,6 @@ static inline float stepc_logf(float x)
 
 /* ---- shared by kernels ------------------------------------------------- */
 
-/* Sum of 16 lanes by halves, the order that every sum over a last axis ends with. */
-static STEPC_INLINE float fold_16_float(float *restrict lane)
-{
-    for (int l = 0; l < 8; l++)
-        lane[l] += lane[l + 8];
-    for (int l = 0; l < 4; l++)
-        lane[l] += lane[l + 4];
-    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
-}
-
 /* to[depth,width] = from[depth,columns], missing columns are zeros. */
 static STEPC_INLINE void pack_float(float *restrict to, const int width, const float *restrict from,
                                     const int row_step, const int column_step, const int columns, const int depth)
@@ -590,45 +580,61 @@ static inline int softmax_cross_entropy_8x2_hot_class(const int64_t label)
     return softmax_cross_entropy_8x2_class_of(label);
 }
 
-static inline float softmax_cross_entropy_8x2_max_of_row(const float *restrict row)
+/* Lane l of a row's sum after the first half is folded: those beyond C are zeros. `e` is class 0 of the position. */
+static STEPC_INLINE float softmax_cross_entropy_8x2_half_lane(const int l, const int rows, const float *restrict e)
 {
-    float max = row[0];
-    for (int c = 1; c < 2; c++)
-        max = row[c] > max ? row[c] : max;
-    return max;
+    const float low = l < 2 ? e[(l < 2 ? l : 0) * rows] : 0.0f, high = l + 8 < 2 ? e[(l + 8 < 2 ? l + 8 : 0) * rows] : 0.0f;
+    return low + high;
 }
 
-static inline float softmax_cross_entropy_8x2_sum_of_row(const float *restrict e)
+/* Positions first .. first + rows - 1 as rows_block() does them, in the same order of sums: e[c * rows + i] is class c of position i. */
+static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int rows, const int first,
+        const float total, const float share, const float *restrict score, const int64_t *restrict all_labels,
+        float *restrict e, float *restrict y_2)
 {
-    float lane[16] = {0.0f};
-    for (int l = 0; l < 2; l++)
-        lane[l] += e[l];
-    return fold_16_float(lane);
-}
-
-/* Positions first .. first + rows - 1; returns `total` plus their losses. */
-static STEPC_INLINE float softmax_cross_entropy_8x2_rows_block(const int rows, const int first, const float total,
-        const float share, const float *restrict score, const int64_t *restrict label, float *restrict e,
-        float *restrict y_2)
-{
+    const int64_t *const label = all_labels + first;
     float top[8] = {0.0f}, picked[8] = {0.0f}, sum[8] = {0.0f}, value = total; /* zeros: for the prover */
     for (int i = 0; i < rows; i++) {
-        const float *const row = score + (first + i) * 2;
-        top[i] = softmax_cross_entropy_8x2_max_of_row(row);
         for (int c = 0; c < 2; c++)
-            e[i * 2 + c] = row[c] - top[i];
-        picked[i] = e[i * 2 + softmax_cross_entropy_8x2_class_of(label[first + i])];
+            e[c * rows + i] = score[(first + i) * 2 + c];
     }
-    for (int i = 0; i < rows * 2; i++)
-        e[i] = stepc_expf(e[i]);
     for (int i = 0; i < rows; i++)
-        sum[i] = softmax_cross_entropy_8x2_sum_of_row(e + i * 2);
+        top[i] = e[i];
+    for (int c = 1; c < 2; c++) {
+        for (int i = 0; i < rows; i++)
+            top[i] = e[c * rows + i] > top[i] ? e[c * rows + i] : top[i];
+    }
+    for (int c = 0; c < 2; c++) {
+        for (int i = 0; i < rows; i++)
+            e[c * rows + i] -= top[i];
+    }
+    for (int i = 0; i < rows; i++)
+        picked[i] = e[softmax_cross_entropy_8x2_class_of(label[i]) * rows + i];
+    for (int i = 0; i < 2 * rows; i++)
+        e[i] = stepc_expf(e[i]);
     for (int i = 0; i < rows; i++) {
-        const int hot = softmax_cross_entropy_8x2_hot_class(label[first + i]);
-        const float scale = 1.0f / sum[i];
-        float factor = share;
+        const float s0 = softmax_cross_entropy_8x2_half_lane(0, rows,
+                e + i) + softmax_cross_entropy_8x2_half_lane(4, rows, e + i), s1 = softmax_cross_entropy_8x2_half_lane(1, rows, e + i) + softmax_cross_entropy_8x2_half_lane(5, rows, e + i);
+        const float s2 = softmax_cross_entropy_8x2_half_lane(2, rows,
+                e + i) + softmax_cross_entropy_8x2_half_lane(6, rows, e + i), s3 = softmax_cross_entropy_8x2_half_lane(3, rows, e + i) + softmax_cross_entropy_8x2_half_lane(7, rows, e + i);
+        sum[i] = (s0 + s2) + (s1 + s3);
+    }
+    int hot[8];
+    float scale[8], factor[8];
+    for (int i = 0; i < rows; i++) {
+        hot[i] = softmax_cross_entropy_8x2_hot_class(label[i]);
+        scale[i] = 1.0f / sum[i];
+        factor[i] = share;
+    }
+    for (int c = 0; c < 2; c++) {
+        for (int i = 0; i < rows; i++) {
+            const float g = (e[c * rows + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * factor[i];
+            e[c * rows + i] = g;
+        }
+    }
+    for (int i = 0; i < rows; i++) {
         for (int c = 0; c < 2; c++) {
-            float v = (e[i * 2 + c] * scale - (c == hot ? 1.0f : 0.0f)) * factor;
+            const float v = e[c * rows + i];
             y_2[(first + i) * 2 + c] = v;
         }
     }
@@ -650,7 +656,7 @@ static STEPC_KERNEL void softmax_cross_entropy_8x2(float *restrict y, float *res
     float total = 0.0f, share = 1.0f, weight = 8.0f;
     share = 1.0f / weight;
     for (int i = 0; i < 8; i += 8)
-        total = softmax_cross_entropy_8x2_rows_block(8, i, total, share, scores, labels, scratch, y_2);
+        total = softmax_cross_entropy_8x2_short_rows_block(8, i, total, share, scores, labels, scratch, y_2);
     const float mean = total / weight;
     y[0] = mean;
     (void)weight;
