@@ -24,9 +24,10 @@ enum HOLE {
     B_ROW = 21, B_COL = 1, /* element (k,j) of b is at k * B_ROW + j * B_COL */
     PANEL = 16,
     BLOCK = 64, DEPTH = 3, ROWS = 24, /* product_blocked: BLOCK is a multiple of 32, ROWS at least 8 */
-    PACK_A = 0,                      /* and rows of a are packed as well: 8 * DEPTH elements more behind the panels */
+    PACK_A = 0,                      /* and rows of a are packed as well: 32 * DEPTH elements more behind the panels, and their sums */
     SHARES = 1,                      /* the result is cut into so many: rows, or columns of product_blocked */
-    FETCH_B = 1, FETCH_OUT = 1,      /* b, or what finish touches, is in no near cache: ask for it ahead */
+    FETCH_B = 1, FETCH_OUT = 1,      /* b, or what finish reads, is in no near cache: ask for it ahead */
+    READS_FINISH = 1,                /* finish reads other memory for each row */
     RESULT_ROW = 0,                  /* product_blas: finish only stores the sums, in rows that far apart; 0: it does more */
     WITH_FINISH = 1, WITH_ROW_SUM = 1
 };
@@ -199,7 +200,7 @@ KERNEL static void product_packed(const T *restrict a, const T *restrict b, T *r
 
 /* ---- large products ---------------------------------------------------------------------------------------------- */
 
-/* `panel` holds a block of b, a tile's rows of a (PACK_A), then the tiles whose sums wait for the next terms; only one tile if
+/* `panel` holds a block of b, a group's rows of a and their sums (PACK_A), then the tiles whose sums wait for the next terms; only one tile if
  * all terms are added at once. */
 
 /* Finishes the sums of one tile: a function of its own, so that what finishing needs takes no registers from the tile. */
@@ -231,7 +232,7 @@ static STEPC_INLINE void block_tile(const int rows, const int columns, const int
                                     const T *restrict left, const T *restrict right, T *restrict waiting)
 {
     const int depth = K - k < DEPTH ? K - k : DEPTH, whole = K - k <= DEPTH;
-    if (FETCH_OUT) {
+    if (FETCH_OUT && READS_FINISH) {
         for (int r = 0; whole && r < rows; r++) {
             for (int l = 0; l < columns; l += 64 / (int)sizeof(T))
                 finish_ahead(i + r, j + l);
@@ -248,7 +249,7 @@ static STEPC_INLINE void block_tile(const int rows, const int columns, const int
         else if (whole)
             finish_last(rows, i, j, waiting);
     } else {
-        if (!FETCH_OUT)
+        if (FETCH_OUT == 0 || READS_FINISH == 0)
             (void)columns;
         if (whole)
             finish_tile(rows, i, j, waiting);
@@ -288,18 +289,65 @@ static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, c
     }
 }
 
-/* A tile's rows of a, element by element of the sum: rows or columns that are far from each other would fall into one set of
- * the cache, and out again before the next tile. */
-static STEPC_INLINE void pack_rows(const int rows, const int depth, T *restrict packed, const T *restrict left)
+/* Rows i .. of a for `tiles` tiles, element by element of the sum: rows or columns that are far from each other would fall into one
+ * set of the cache, and out again before the next tile. */
+static STEPC_INLINE void pack_rows(const int tiles, const int rows, const int i, const int k, const T *restrict left, T *restrict packed)
 {
-    if (A_COL == 1) {
-        pack_transposed(packed, 8, left, A_ROW, rows, depth);
-    } else {
-        for (int k = 0; k < depth; k++) {
+    const int depth = K - k < DEPTH ? K - k : DEPTH;
+    for (int l = 0; l < depth; l++) {
+        for (int t = 0; t < tiles; t++) {
             STEPC_LANE_LOOP
             for (int r = 0; r < rows; r++)
-                packed[k * 8 + r] = left[r * A_ROW + k * A_COL];
+                packed[(t * DEPTH + l) * 8 + r] = left[(i + t * rows + r) * A_ROW + (k + l) * A_COL];
         }
+    }
+}
+
+/* The same, and on the way the sums of these rows, which go on from `sum`. */
+static STEPC_INLINE void pack_and_sum_rows(const int tiles, const int rows, const int i, const int k, const T *restrict left,
+                                           T *restrict packed, T *restrict sum)
+{
+    const int depth = K - k < DEPTH ? K - k : DEPTH;
+    T acc[32] = {0};
+    for (int r = 0; k > 0 && r < tiles * rows; r++)
+        acc[r] = sum[i + r];
+    for (int l = 0; l < depth; l++) {
+        for (int t = 0; t < tiles; t++) {
+            STEPC_LANE_LOOP
+            for (int r = 0; r < rows; r++)
+                packed[(t * DEPTH + l) * 8 + r] = left[(i + t * rows + r) * A_ROW + (k + l) * A_COL];
+        }
+        STEPC_LANE_LOOP
+        for (int r = 0; r < tiles * rows; r++)
+            acc[r] += left[(i + r) * A_ROW + (k + l) * A_COL];
+    }
+    for (int r = 0; r < tiles * rows; r++)
+        sum[i + r] = acc[r];
+}
+
+/* Rows i .. of a for a group of tiles. Their sums are made with the first columns p .. of b. */
+static STEPC_INLINE void pack_group(const int tiles, const int rows, const int i, const int p, const int k, const T *restrict left,
+                                    T *restrict packed, T *restrict sum)
+{
+    if (WITH_ROW_SUM) {
+        if (p == 0)
+            pack_and_sum_rows(tiles, rows, i, k, left, packed, sum);
+        else
+            pack_rows(tiles, rows, i, k, left, packed);
+    } else {
+        (void)p;
+        (void)sum;
+        pack_rows(tiles, rows, i, k, left, packed);
+    }
+}
+
+/* While tile t of a group is computed, a share of the next group's rows is asked for: rows i .., or the first ones with the next terms. */
+static STEPC_INLINE void fetch_rows(const int t, const int i, const int k, const T *restrict left)
+{
+    const int own = (DEPTH + 3) / 4, row = i < M ? i : 0, first = (i < M ? k : k + DEPTH) + t * own;
+    for (int l = first; l < first + own && l < K; l++) {
+        for (int r = 0; r < 4 * PART_ROWS(M) && row + r < M; r += 64 / (int)sizeof(T))
+            STEPC_AHEAD(left + (row + r) * A_ROW + l * A_COL);
     }
 }
 
@@ -308,21 +356,18 @@ static STEPC_INLINE void block_rows(const int rows, const int i, const int p, co
                                     const T *restrict right, T *restrict panel, T *restrict waiting)
 {
     const int end = N - p < BLOCK ? N : p + BLOCK, depth = K - k < DEPTH ? K - k : DEPTH;
-    const T *const a = PACK_A ? panel + BLOCK * DEPTH : left + i * A_ROW + k * A_COL;
     if (!FETCH_B)
         (void)right;
-    if (PACK_A)
-        pack_rows(rows, depth, panel + BLOCK * DEPTH, left + i * A_ROW + k * A_COL);
     for (int j = p; j < end; j += 32) {
         if (FETCH_B)
             fetch_panel(rows, i, K - k <= DEPTH ? j + SHARES * BLOCK : j, K - k <= DEPTH ? 0 : k + DEPTH, right);
         if (N % 32 > 0) {
             if (j + 32 <= end)
-                block_panel(rows, 32, i, j, k, a, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
+                block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
             else
-                block_panel(rows, N % 32, i, j, k, a, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
+                block_panel(rows, N % 32, i, j, k, left, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
         } else {
-            block_panel(rows, 32, i, j, k, a, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
+            block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
         }
     }
 }
@@ -353,13 +398,32 @@ static STEPC_INLINE void pack_block(const int p, const int k, T *restrict packed
 static STEPC_INLINE void block_terms(const int first, const int end, const int p, const int k, const T *restrict left,
                                      const T *restrict right, T *restrict panel)
 {
-    for (int i = first; i < end - end % PART_ROWS(M); i += PART_ROWS(M))
-        block_rows(PART_ROWS(M), i, p, k, left, right, panel,
-                   panel + (BLOCK + (PACK_A ? 8 : 0)) * DEPTH + (DEPTH < K ? (i - first) / PART_ROWS(M) * TILE_ROWS * BLOCK : 0));
+    T *const packed = panel + BLOCK * DEPTH, *const sum = packed + (PACK_A ? 32 * DEPTH : 0), *const waiting = sum + (PACK_A ? M : 0);
+    for (int i = first; i < end - end % PART_ROWS(M); i += PART_ROWS(M)) {
+        T *const own = waiting + (DEPTH < K ? (i - first) / PART_ROWS(M) * TILE_ROWS * BLOCK : 0);
+        if (PACK_A) {
+            const int t = (i - first) / PART_ROWS(M) % 4, tiles = (end - i) / PART_ROWS(M);
+            if (t == 0 && tiles >= 4)
+                pack_group(4, PART_ROWS(M), i, p, k, left, packed, sum);
+            else if (t == 0)
+                pack_group(tiles, PART_ROWS(M), i, p, k, left, packed, sum);
+            fetch_rows(t, i + (4 - t) * PART_ROWS(M), k, left);
+            block_rows(PART_ROWS(M), i, p, k, packed + t * 8 * DEPTH, right, panel, own);
+        } else {
+            block_rows(PART_ROWS(M), i, p, k, left + i * A_ROW + k * A_COL, right, panel, own);
+        }
+    }
     if (LAST_ROWS(M) > 0) {
-        if (end == M)
-            block_rows(LAST_ROWS(M), M - LAST_ROWS(M), p, k, left, right, panel,
-                       panel + (BLOCK + (PACK_A ? 8 : 0)) * DEPTH + (DEPTH < K ? (M - first) / PART_ROWS(M) * TILE_ROWS * BLOCK : 0));
+        if (end == M) {
+            T *const own = waiting + (DEPTH < K ? (M - first) / PART_ROWS(M) * TILE_ROWS * BLOCK : 0);
+            const int i = M - LAST_ROWS(M);
+            if (PACK_A) {
+                pack_group(1, LAST_ROWS(M), i, p, k, left, packed, sum);
+                block_rows(LAST_ROWS(M), i, p, k, packed, right, panel, own);
+            } else {
+                block_rows(LAST_ROWS(M), i, p, k, left + i * A_ROW + k * A_COL, right, panel, own);
+            }
+        }
     }
 }
 
@@ -378,6 +442,18 @@ static STEPC_INLINE void block_sums(const int first, const int end, const int p,
     }
 }
 
+/* The sums that packing made. */
+static STEPC_INLINE void finish_row_sums(const T *restrict sum)
+{
+    if (SHARES > 1) {
+        if (share() > 0)
+            return;
+    }
+    STEPC_LANE_LOOP
+    for (int i = 0; i < M; i++)
+        row_sum(i, sum[i]);
+}
+
 KERNEL static void product_blocked(const T *restrict a, const T *restrict b, T *restrict panel)
 {
     if (WITH_FINISH) {
@@ -390,8 +466,13 @@ KERNEL static void product_blocked(const T *restrict a, const T *restrict b, T *
             }
         }
     }
-    if (WITH_ROW_SUM)
-        row_sums(a);
+    if (WITH_ROW_SUM) {
+        if (PACK_A && WITH_FINISH) {
+            finish_row_sums(panel + (BLOCK + 32) * DEPTH);
+        } else {
+            row_sums(a);
+        }
+    }
 }
 
 /* ---- a library's ------------------------------------------------------------------------------------------------- */

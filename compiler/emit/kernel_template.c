@@ -2,10 +2,11 @@
  *
  *   integer holes     the kernel's ints; WITH_FINISH and the like: is there a part for the hole?
  *                     AGAIN_FINISH and the like: may that part run twice for an element, since it reads nothing that it writes?
+ *                     READS_FINISH and the like: does it read rows of memory of its own for each row of the result?
  *   type holes        T: the kernel's type; LABELS: the type of operand "labels"
  *   statement holes   the stores of the part of that name; the call's arguments are the indices and then the result. A hole
  *                     "loss_at" stands for the part "loss" with indices. Without a part: nothing
- *                     A hole "finish_ahead" asks for the memory that the part "finish" will touch
+ *                     A hole "finish_ahead" asks for the memory that the part "finish" will read
  *                     x_into(n, k, i, to): element (n, k, i) of operand "x", which is computed (then WITH_X is 1), into to[i]
  *   expression holes  exp_of(x): the elementary function; weights_at(i): element i of operand "weights"
  *   parameters        the operand's pointer, moved to its offset and to the place of the outer loops
@@ -74,19 +75,23 @@ static const char *part_text(struct template_filler *f, const struct part *p, co
     return strbuf_text(&w.text);
 }
 
-/* ---- what a part will touch ---------------------------------------------------------------------------------------- */
+/* ---- what a part will read ----------------------------------------------------------------------------------------- */
 
 struct ahead {
     struct expr_scope *s;
-    struct writer *w;
-    int last; /* the loop that runs through the elements */
+    struct writer *w; /* NULL: only look */
+    int last;         /* the loop that runs through the elements of a row */
     VEC(const char *) known;
+    bool found;
 };
 
 static void fetch_access(const struct access *a, void *data)
 {
     struct ahead *h = data;
-    if (a->stride[h->last] == 0 || a->term_count > 0)
+    if (h->last < 1 || a->stride[h->last] == 0 || a->stride[h->last - 1] == 0 || a->term_count > 0)
+        return; /* the same for all rows: it stays near */
+    h->found = true;
+    if (!h->w)
         return;
     const char *text = access_text(h->s, a);
     for (size_t i = 0; i < h->known.count; i++)
@@ -96,18 +101,30 @@ static void fetch_access(const struct access *a, void *data)
     write_line(h->w, "STEPC_AHEAD(&%s);", text);
 }
 
-/* Hole "finish_ahead": asks for the memory that the part "finish" reads and writes at these indices. */
+static void each_load_ahead(const struct part *p, struct ahead *h)
+{
+    h->last = p->rank - 1;
+    for (size_t i = 0; i < p->stores.count; i++)
+        expr_each_load(p->stores.data[i].value, fetch_access, h);
+}
+
+static bool reads_rows(const struct part *p)
+{
+    struct ahead h = {0};
+    each_load_ahead(p, &h);
+    return h.found;
+}
+
+/* Hole "finish_ahead": asks for the memory that the part "finish" reads at these indices. What it only writes gains nothing: GELU of
+ * 512 x 512, two results: 4.1 instead of 3.8 ms. */
 static const char *ahead_text(struct template_filler *f, const struct part *p, const char *const *args, size_t count)
 {
     struct expr_scope s = *f->s;
     struct writer w = {.text = {.arena = s.arena}};
-    struct ahead h = {.s = &s, .w = &w, .last = p->rank - 1};
+    struct ahead h = {.s = &s, .w = &w};
     for (int d = 0; d < LOOP_MAX_DIMS; d++)
         s.index[d] = d < f->k->outer_rank ? f->outer[d] : d - f->k->outer_rank < (int)count ? args[d - f->k->outer_rank] : "0";
-    for (size_t i = 0; i < p->stores.count && p->rank > 0; i++) { /* one element needs no asking ahead */
-        fetch_access(&p->stores.data[i].to, &h);
-        expr_each_load(p->stores.data[i].value, fetch_access, &h);
-    }
+    each_load_ahead(p, &h);
     return strbuf_text(&w.text);
 }
 
@@ -313,6 +330,7 @@ static int_list bind_ints(struct arena *a, const struct kernel *k)
         const char *hole = name_upper(a, k->parts.data[p].hole);
         vec_push(a, &ints, ((struct template_int){arena_printf(a, "WITH_%s", hole), 1}));
         vec_push(a, &ints, ((struct template_int){arena_printf(a, "AGAIN_%s", hole), may_run_again(k, &k->parts.data[p])}));
+        vec_push(a, &ints, ((struct template_int){arena_printf(a, "READS_%s", hole), reads_rows(&k->parts.data[p])}));
     }
     return ints;
 }
