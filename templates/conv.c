@@ -12,7 +12,11 @@
  *   conv              image of x; finish(n, o, p, sum)
  *   conv_grad_input   image of dy; one pass for each phase of dx; taps: distances, then window positions, in the order of phases,
  *                     then where each phase begins; weights are repacked so that rows lie side by side; finish(n, c, i, sum)
- *   conv_grad_weight  image of x; dy is transposed, so that vectors run over output channels; finish(o, c and t, sum)
+ *   conv_grad_weight  another image of x, in which a column holds all channels: so the elements of a window's line lie side by side, a
+ *                     `run`, and vectors take it from end to end, also where channels are few. Where the runs are short a column
+ *                     also holds what all lines of the window see (HELD_H, HELD_D), and lines of the image are lines of windows.
+ *                     taps: the place of each position in the runs, where each run begins, then which plane and line each
+ *                     element of a column comes from; finish(o, c and t, sum)
  *
  * An image may also be computed on the way in (WITH_X, WITH_DY): then each of its planes passes through `scratch + PLANE`.
  *
@@ -22,7 +26,6 @@
 #include "template.h"
 #include "window_line.h"
 #include "window_lines.h"
-#include "window_sums.h"
 #include "window_tile.h"
 
 enum HOLE {
@@ -36,13 +39,16 @@ enum HOLE {
     OD = 1, OH = 6, OW = 7, /* windows computed */
     TAPS = 9,
     XD = 1, XH = 6, XW = 7, /* conv_grad_input: dx */
-    TD = 1, TH = 1, TW = 1, /* its strides */
+    TD = 1, TH = 1, TW = 1, /* its strides; conv_grad_weight: planes and lines of x between those of the image */
     LOW_D = 0, LOW_H = 0, LOW_W = 0, /* element of dx where window 0 of phase 0 lies, 0 or less */
     LINES = 1, /* the image holds lines as they are, stride 1, none of them cut off */
     COPIES = 0, SHIFT = -1, SHIFT_STEP = 1, /* PW copies of short lines, moved by so many columns */
     FLAT_STEP = 64, /* windows of the long line, a multiple of 32 */
     SLACK = 32, /* elements behind the image that vectors may read */
-    PACKED = 8, /* conv_grad_weight: ROWS rounded up to 4 */
+    HELD_D = 1, HELD_H = 1, HELD_W = 1, /* conv_grad_weight: positions of the window that a column holds, 1 or all */
+    REACH_D = 1, REACH_H = 1, REACH_W = 1, /* elements from one of them to the next */
+    COLUMN = 3, RUN = 9, RUNS = 3, /* elements of a column, of a run; runs of a window */
+    RUN_STEP = 16, /* RUN rounded up to 16 */
     PLANE = 4096, /* where in scratch planes are computed: behind everything else */
     AGAIN_FINISH = 1, /* may finish run twice for an element? */
     SHARES = 1, /* the results are cut into so many: by images, weights by rows of sums */
@@ -243,26 +249,27 @@ static inline void zero_image(T *restrict image)
         image[i] = (T)0;
 }
 
-static inline void zero_slack(T *restrict to)
-{
-    for (int i = 0; i < SLACK; i++)
-        to[i] = (T)0;
-}
-
 /* ---- windows -------------------------------------------------------------------------------------------------------- */
 
+/* A sum over channels and `count` positions of the window. */
+static STEPC_INLINE struct window_terms terms_of(const int count, const int w_row, const int w_channel, const int w_tap,
+                                                 const int32_t *restrict at)
+{
+    const struct window_terms terms = {.planes = 1, .channels = CHANNELS, .taps = count, .w_row = w_row, .w_channel = w_channel,
+                                       .w_tap = w_tap, .image_channel = PD * PH * PW * QD * QH * QW, .at = at};
+    return terms;
+}
+
 /* flat[rows, windows] = w * image */
-static STEPC_INLINE void windows(const int rows, const int taps_count, T *restrict flat, const int flat_step,
-                                 const T *restrict w, const int w_row, const int w_channel, const int w_tap,
-                                 const T *restrict image, const int32_t *restrict at)
+static STEPC_INLINE void windows(const int rows, const struct window_terms terms, T *restrict flat, const int flat_step,
+                                 const T *restrict w, const T *restrict image)
 {
     for (int q = 0; q < (((OD - 1) * QH + OH - 1) * QW + OW) / WINDOW_COLUMNS * WINDOW_COLUMNS; q += WINDOW_COLUMNS)
-        window_tile(rows, VECTORS, CHANNELS, taps_count, flat + q, flat_step, w, w_row, w_channel, w_tap, image + q,
-                    PD * PH * PW * QD * QH * QW, WINDOW_LANES, at);
+        window_tile(rows, VECTORS, terms, flat + q, flat_step, w, image + q, WINDOW_LANES);
     if ((((OD - 1) * QH + OH - 1) * QW + OW) % WINDOW_COLUMNS > 0) {
         const int q = (((OD - 1) * QH + OH - 1) * QW + OW) / WINDOW_COLUMNS * WINDOW_COLUMNS;
-        window_tile(rows, (((OD - 1) * QH + OH - 1) * QW + OW) % WINDOW_COLUMNS > WINDOW_LANES ? VECTORS : 1, CHANNELS, taps_count,
-                    flat + q, flat_step, w, w_row, w_channel, w_tap, image + q, PD * PH * PW * QD * QH * QW, WINDOW_LANES, at);
+        window_tile(rows, (((OD - 1) * QH + OH - 1) * QW + OW) % WINDOW_COLUMNS > WINDOW_LANES ? VECTORS : 1, terms, flat + q, flat_step, w,
+                    image + q, WINDOW_LANES);
     }
 }
 
@@ -290,13 +297,11 @@ static inline int place_of(const int i)
 }
 
 /* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void finish_vectors(const int rows, const int vectors, const int taps_count, const int n, const int o, const int i,
-                                        const T *restrict w, const int w_row, const int w_channel, const int w_tap,
-                                        const T *restrict image, const int32_t *restrict at)
+static STEPC_INLINE void finish_vectors(const int rows, const int vectors, const struct window_terms terms, const int n, const int o,
+                                        const int i, const T *restrict w, const T *restrict image)
 {
     T sum[WINDOW_TILE_ROWS * WINDOW_COLUMNS];
-    window_tile(rows, vectors, CHANNELS, taps_count, sum, WINDOW_COLUMNS, w, w_row, w_channel, w_tap, image + place_of(i),
-                PD * PH * PW * QD * QH * QW, vectors > 1 ? place_of(i + 1) - place_of(i) : 0, at);
+    window_tile(rows, vectors, terms, sum, WINDOW_COLUMNS, w, image + place_of(i), vectors > 1 ? place_of(i + 1) - place_of(i) : 0);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = 0; l < vectors * WINDOW_LANES; l++) {
@@ -306,15 +311,14 @@ static STEPC_INLINE void finish_vectors(const int rows, const int vectors, const
     }
 }
 
-static STEPC_INLINE void finish_lines(const int rows, const int taps_count, const int n, const int o, const T *restrict w,
-                                      const int w_row, const int w_channel, const int w_tap, const T *restrict image,
-                                      const int32_t *restrict at)
+static STEPC_INLINE void finish_lines(const int rows, const struct window_terms terms, const int n, const int o, const T *restrict w,
+                                      const T *restrict image)
 {
     const int vectors = OD * OH * LINE_OF_VECTORS(OW);
     for (int i = 0; i < vectors - vectors % VECTORS; i += VECTORS)
-        finish_vectors(rows, VECTORS, taps_count, n, o, i, w, w_row, w_channel, w_tap, image, at);
+        finish_vectors(rows, VECTORS, terms, n, o, i, w, image);
     if (vectors % VECTORS > 0)
-        finish_vectors(rows, 1, taps_count, n, o, vectors - vectors % VECTORS, w, w_row, w_channel, w_tap, image, at);
+        finish_vectors(rows, 1, terms, n, o, vectors - vectors % VECTORS, w, image);
 }
 
 /* ---- conv ----------------------------------------------------------------------------------------------------------- */
@@ -364,13 +368,13 @@ static STEPC_INLINE void conv_rows(const int rows, const int n, const int o, T *
                                    const T *restrict image, const int32_t *restrict at)
 {
     if (WHOLE_VECTORS(ROWS, OW)) {
-        finish_lines(rows, TAPS, n, o, weights + o * (CHANNELS * TAPS), CHANNELS * TAPS, TAPS, 1, image, at);
+        finish_lines(rows, terms_of(TAPS, CHANNELS * TAPS, TAPS, 1, at), n, o, weights + o * (CHANNELS * TAPS), image);
         return;
     }
     if (ROWS == 1)
         windows_of_one(TAPS, flat, weights + o * (CHANNELS * TAPS), TAPS, 1, image, at);
     else
-        windows(rows, TAPS, flat, FLAT_STEP, weights + o * (CHANNELS * TAPS), CHANNELS * TAPS, TAPS, 1, image, at);
+        windows(rows, terms_of(TAPS, CHANNELS * TAPS, TAPS, 1, at), flat, FLAT_STEP, weights + o * (CHANNELS * TAPS), image);
     for (int i = 0; i < rows; i++)
         finish_row(n, o + i, flat + i * FLAT_STEP, flat + rows * FLAT_STEP);
 }
@@ -480,18 +484,16 @@ static STEPC_INLINE void zero_phase(const int rows, T *restrict flat)
 }
 
 /* The same windows side by side, without gaps. */
-static STEPC_INLINE void vectors_of_lines(const int rows, const int count, T *restrict flat, const T *restrict packed,
-                                          const T *restrict image, const int32_t *restrict at)
+static STEPC_INLINE void vectors_of_lines(const int rows, const struct window_terms terms, T *restrict flat, const T *restrict packed,
+                                          const T *restrict image)
 {
     const int vectors = OD * OH * LINE_OF_VECTORS(OW);
     for (int i = 0; i < vectors - vectors % VECTORS; i += VECTORS)
-        window_tile(rows, VECTORS, CHANNELS, count, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, 1,
-                    TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), image + place_of(i), PW * QD * QH * QW,
-                    VECTORS > 1 ? place_of(i + 1) - place_of(i) : 0, at);
+        window_tile(rows, VECTORS, terms, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, image + place_of(i),
+                    VECTORS > 1 ? place_of(i + 1) - place_of(i) : 0);
     if (vectors % VECTORS > 0) {
         const int i = vectors - vectors % VECTORS;
-        window_tile(rows, 1, CHANNELS, count, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, 1, TAPS * WINDOW_ROWS(ROWS),
-                    WINDOW_ROWS(ROWS), image + place_of(i), PW * QD * QH * QW, 0, at);
+        window_tile(rows, 1, terms, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, image + place_of(i), 0);
     }
 }
 
@@ -505,9 +507,9 @@ static STEPC_INLINE void phase_windows(const int rows, const int count, T *restr
     } else if (count == 0) {
         zero_phase(rows, flat);
     } else if (WHOLE_VECTORS(ROWS, OW)) {
-        vectors_of_lines(rows, count, flat, packed, image, at);
+        vectors_of_lines(rows, terms_of(count, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), at), flat, packed, image);
     } else {
-        windows(rows, count, flat, TD * TH * TW * FLAT_STEP, packed, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), image, at);
+        windows(rows, terms_of(count, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), at), flat, TD * TH * TW * FLAT_STEP, packed, image);
     }
 }
 
@@ -515,7 +517,7 @@ static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int 
                                          const T *restrict image, const int32_t *restrict taps)
 {
     if (TD * TH * TW == 1 && WHOLE_VECTORS(ROWS, OW)) {
-        finish_lines(rows, TAPS, n, channel, packed, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), image, taps);
+        finish_lines(rows, terms_of(TAPS, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), taps), n, channel, packed, image);
         return;
     }
     for (int p = 0; p < TD * TH * TW; p++) {
@@ -555,91 +557,136 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
 
 /* ---- conv_grad_weight ----------------------------------------------------------------------------------------------- */
 
-/* total[k, o] += the image's sums for the channels o ..; rows of k from `offset` on. */
-static STEPC_INLINE void add_sums(const int rows, const int vectors, const int columns, T *restrict total,
-                                  const T *restrict image, const int32_t *restrict offset, const T *restrict dy)
+/* Element k of the columns of a line, which may see the line or not; `z`, `y`: what the first line of the window sees. */
+static inline void fill_element(T *restrict to, const T *restrict from, const int k, const int z, const int y)
 {
-    T sum[SUMS_MOST * WINDOW_COLUMNS];
-    window_sums(rows, vectors, OD, OH, OW, sum, image, offset, QH * QW, QW, dy, PACKED);
-    for (int i = 0; i < rows; i++) {
-        for (int l = 0; l < columns; l++)
-            total[i * PACKED + l] += sum[i * WINDOW_COLUMNS + l];
+    const int depth = z + k / (HELD_H * HELD_W) % HELD_D * REACH_D, line = y + k / HELD_W % HELD_H * REACH_H;
+    if (depth >= 0 && depth < D && line >= 0 && line < H) {
+        for (int x = 0; x < QW; x++) {
+            const int column = x - PAD_W + k % HELD_W * REACH_W;
+            if (column >= 0 && column < W)
+                to[x * COLUMN + k] = from[(k / (HELD_D * HELD_H * HELD_W) * D + depth) * (H * W) + line * W + column];
+        }
     }
 }
 
-static STEPC_INLINE void grad_weight_rows(const int rows, const int k, T *restrict total, const T *restrict image,
-                                          const int32_t *restrict taps, const T *restrict dy)
+/* The columns of a line; what is not written is zero already. */
+static inline void fill_columns(T *restrict to, const T *restrict from, const int z, const int y, const int32_t *restrict lines)
 {
-    int32_t offset[SUMS_MOST];
-    for (int i = 0; i < rows; i++)
-        offset[i] = (int32_t)((k + i) / TAPS * (PD * PH * PW * QD * QH * QW)) + taps[(k + i) % TAPS];
-    for (int o = 0; o < ROWS / WINDOW_COLUMNS * WINDOW_COLUMNS; o += WINDOW_COLUMNS)
-        add_sums(rows, VECTORS, WINDOW_COLUMNS, total + k * PACKED + o, image, offset, dy + o);
-    if (ROWS % WINDOW_COLUMNS > 0)
-        add_sums(rows, ROWS % WINDOW_COLUMNS > WINDOW_LANES ? VECTORS : 1, ROWS % WINDOW_COLUMNS,
-                 total + k * PACKED + ROWS / WINDOW_COLUMNS * WINDOW_COLUMNS, image, offset, dy + ROWS / WINDOW_COLUMNS * WINDOW_COLUMNS);
+    const int first = PAD_W > 0 ? PAD_W : 0, end = W + PAD_W < QW ? W + PAD_W : QW;
+    const int is_whole = z >= 0 && z + (HELD_D - 1) * REACH_D < D && y >= 0 && y + (HELD_H - 1) * REACH_H < H;
+    if (HELD_W == 1) {
+        if (is_whole)
+            interleave_lines(COLUMN, end - first, to + first * COLUMN, COLUMN, from + ((z * H + y) * W + first - PAD_W), lines);
+    }
+    if (HELD_D * HELD_H * HELD_W > 1) {
+        if (HELD_W > 1 || !is_whole) {
+            for (int k = 0; k < COLUMN; k++)
+                fill_element(to, from, k, z, y);
+        }
+    }
 }
 
-/* The rows of sums that a share computes: whole tiles of `rows`, and for the last one what is left. */
+static inline void fill_all_columns(T *restrict image, const T *restrict from, const int32_t *restrict lines)
+{
+    for (int z = 0; z < QD; z++) {
+        for (int y = 0; y < QH; y++)
+            fill_columns(image + (z * QH + y) * (QW * COLUMN), from, z * TD - PAD_D, y * TH - PAD_H, lines);
+    }
+}
+
+/* total += the image's sums: rows of output channels, vectors of a run. */
+static STEPC_INLINE void add_sums(const int rows, const int vectors, T *restrict total, const T *restrict image, const T *restrict dy)
+{
+    const struct window_terms terms = {.planes = OD, .channels = OH, .taps = OW, .w_row = OD * OH * OW, .w_plane = OH * OW, .w_channel = OW,
+                                       .w_tap = 1, .image_plane = SD * (QH * QW * COLUMN), .image_channel = SH * (QW * COLUMN),
+                                       .image_tap = SW * COLUMN};
+    T sum[WINDOW_TILE_ROWS * WINDOW_VECTORS * WINDOW_LANES];
+    window_tile(rows, vectors, terms, sum, vectors * WINDOW_LANES, dy, image, WINDOW_LANES);
+    for (int i = 0; i < rows; i++) {
+        STEPC_LANE_LOOP
+        for (int l = 0; l < vectors * WINDOW_LANES; l++)
+            total[i * (RUNS * RUN_STEP) + l] += sum[i * (vectors * WINDOW_LANES) + l];
+    }
+}
+
+/* All of the runs, in tiles of `most` vectors. */
+static STEPC_INLINE void add_rows(const int rows, const int most, T *restrict total, const T *restrict image,
+                                  const int32_t *restrict begins, const T *restrict dy)
+{
+    for (int r = 0; r < RUNS; r++) {
+        for (int v = 0; v < LINE_VECTORS_OF(RUN) - LINE_VECTORS_OF(RUN) % most; v += most)
+            add_sums(rows, most, total + r * RUN_STEP + v * WINDOW_LANES, image + begins[r] + v * WINDOW_LANES, dy);
+        if (LINE_VECTORS_OF(RUN) % most > 0) {
+            const int v = LINE_VECTORS_OF(RUN) - LINE_VECTORS_OF(RUN) % most;
+            add_sums(rows, LINE_VECTORS_OF(RUN) % most, total + r * RUN_STEP + v * WINDOW_LANES, image + begins[r] + v * WINDOW_LANES, dy);
+        }
+    }
+}
+
+/* The rows that a share computes: whole tiles, and for the last one what is left. */
 static inline int first_row(const int rows)
 {
-    return share() * (CHANNELS * TAPS / rows) / SHARES * rows;
+    return share() * (ROWS / rows) / SHARES * rows;
 }
 
 static inline int end_row(const int rows)
 {
-    return share() + 1 < SHARES ? (share() + 1) * (CHANNELS * TAPS / rows) / SHARES * rows : CHANNELS * TAPS;
+    return share() + 1 < SHARES ? (share() + 1) * (ROWS / rows) / SHARES * rows : ROWS;
 }
 
-static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict taps, const T *restrict dy)
+static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict begins, const T *restrict dy)
 {
-    const int rows = SUMS_ROWS(CHANNELS * TAPS, ROWS), rest = CHANNELS * TAPS % rows;
-    const int end = SHARES > 1 ? end_row(SUMS_ROWS(CHANNELS * TAPS, ROWS)) : CHANNELS * TAPS;
-    int k = SHARES > 1 ? first_row(SUMS_ROWS(CHANNELS * TAPS, ROWS)) : 0;
-    for (; k + rows <= end; k += rows)
-        grad_weight_rows(rows, k, total, image, taps, dy);
-    if (rest > 0 && k < end)
-        grad_weight_rows(rest, k, total, image, taps, dy);
+    const int rows = WINDOW_ROWS(ROWS), rest = WINDOW_LAST_ROWS(ROWS), end = SHARES > 1 ? end_row(WINDOW_ROWS(ROWS)) : ROWS;
+    int o = SHARES > 1 ? first_row(WINDOW_ROWS(ROWS)) : 0;
+    for (; o + rows <= end; o += rows)
+        add_rows(rows, PART_VECTORS(LINE_VECTORS_OF(RUN), WINDOW_ROWS(ROWS)), total + o * (RUNS * RUN_STEP), image, begins,
+                 dy + o * (OD * OH * OW));
+    if (rest > 0 && o < end)
+        add_rows(rest, PART_VECTORS(LINE_VECTORS_OF(RUN), WINDOW_LAST_ROWS(ROWS)), total + o * (RUNS * RUN_STEP), image, begins,
+                 dy + o * (OD * OH * OW));
 }
 
-static STEPC_INLINE void transpose_computed(T *restrict to, T *restrict planes, const int n, const int first)
+/* A row of sums in the order of the weights. */
+static STEPC_INLINE void finish_weights(const int o, const T *restrict total, T *restrict row, const int32_t *restrict places)
 {
-    for (int o = 0; o < ROWS; o++)
-        compute_dy(planes + o * (OD * OH * OW), n, first + o, OD * OH * OW);
-    pack_transposed(to, PACKED, planes, OD * OH * OW, ROWS, OD * OH * OW);
-}
-
-static STEPC_INLINE void finish_weights(const int o, const T *restrict total)
-{
-    for (int k = SHARES > 1 ? first_row(SUMS_ROWS(CHANNELS * TAPS, ROWS)) : 0; k < (SHARES > 1 ? end_row(SUMS_ROWS(CHANNELS * TAPS, ROWS)) : CHANNELS * TAPS); k++) {
-        const T v = total[k * PACKED];
+    for (int c = 0; c < CHANNELS; c++) {
+        for (int t = 0; t < TAPS; t++)
+            row[c * TAPS + t] = total[c * (HELD_D * HELD_H * HELD_W) + places[t]];
+    }
+    STEPC_LANE_LOOP
+    for (int k = 0; k < CHANNELS * TAPS; k++) {
+        const T v = row[k];
         finish_weight(o, k, v);
     }
 }
 
 KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, const int32_t *restrict taps, T *restrict scratch)
 {
-    T *const transposed = scratch + (CHANNELS * PD * PH * PW * QD * QH * QW + SLACK);
-    T *const total = transposed + (OD * OH * OW * PACKED + SLACK);
-    const int first = SHARES > 1 ? first_row(SUMS_ROWS(CHANNELS * TAPS, ROWS)) / TAPS : 0;
-    const int end = SHARES > 1 ? (end_row(SUMS_ROWS(CHANNELS * TAPS, ROWS)) + TAPS - 1) / TAPS : CHANNELS;
-    zero_image(scratch);
-    zero_slack(transposed + OD * OH * OW * PACKED);
+    T *const total = scratch + (QD * QH * QW * COLUMN + SLACK), *const row = total + ROWS * (RUNS * RUN_STEP);
+    const int first = SHARES > 1 ? first_row(WINDOW_ROWS(ROWS)) : 0, end = SHARES > 1 ? end_row(WINDOW_ROWS(ROWS)) : ROWS;
+    for (int i = 0; i < QD * QH * QW * COLUMN + SLACK; i++)
+        scratch[i] = (T)0;
     for (int g = 0; g < G; g++) {
-        for (int i = 0; i < CHANNELS * TAPS * PACKED; i++)
+        for (int i = 0; i < ROWS * (RUNS * RUN_STEP); i++)
             total[i] = (T)0;
         for (int n = 0; n < N; n++) {
-            if (WITH_X)
-                fill_computed_x(scratch, scratch + PLANE, n, g, first, end);
-            else
-                fill_image(scratch, scratch + PLANE, x + (n * G + g) * (CHANNELS * D * H * W), first, end);
-            if (WITH_DY)
-                transpose_computed(transposed, scratch + PLANE, n, g * ROWS);
-            else
-                pack_transposed(transposed, PACKED, dy + (n * G + g) * (ROWS * OD * OH * OW), OD * OH * OW, ROWS, OD * OH * OW);
-            add_image(total, scratch, taps, transposed);
+            if (WITH_X) {
+                for (int k = 0; k < CHANNELS; k++)
+                    compute_x(scratch + PLANE + k * (D * H * W), n, g * CHANNELS + k);
+                fill_all_columns(scratch, scratch + PLANE, taps + TAPS + RUNS);
+            } else {
+                fill_all_columns(scratch, x + (n * G + g) * (CHANNELS * D * H * W), taps + TAPS + RUNS);
+            }
+            if (WITH_DY) {
+                for (int o = first; o < end; o++)
+                    compute_dy(scratch + PLANE + o * (OD * OH * OW), n, g * ROWS + o, OD * OH * OW);
+                add_image(total, scratch, taps + TAPS, scratch + PLANE);
+            } else {
+                add_image(total, scratch, taps + TAPS, dy + (n * G + g) * (ROWS * OD * OH * OW));
+            }
         }
-        for (int o = 0; o < ROWS; o++)
-            finish_weights(g * ROWS + o, total + o);
+        for (int o = first; o < end; o++)
+            finish_weights(g * ROWS + o, total + o * (RUNS * RUN_STEP), row, taps);
     }
 }

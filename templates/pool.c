@@ -24,6 +24,7 @@ enum HOLE {
     BEGIN_D = 0, BEGIN_H = 0, BEGIN_W = 0, /* and begins here: input, with or without padding */
     FLOATS = 1, /* is T a floating type? */
     SHARES = 1, /* the results are cut into so many: by planes */
+    AGAIN_FINISH = 1, /* may finish run twice for an element? */
     COLUMN_MAJOR = 0, /* how elements are numbered */
     WITH_FINISH = 1, WITH_FINISH_INDEX = 1
 };
@@ -148,21 +149,23 @@ static STEPC_INLINE void finish_zeros(const int p, const int first, const int co
         finish(p, first + i, (T)0);
 }
 
-/* A line of windows, which begins at element `first`. Written for vectors that run across windows: the loops over the positions
- * of a window disappear, positions are numbers of type T, and all is selected, not branched upon (GCC would
- * nest the selects of the hole and of `flows` as branches if they were one loop). */
-static STEPC_INLINE void apart_line(const int p, const int first, const T *restrict from, const T *restrict flow)
+/* Windows of a line, which begins at element `first`. Written for vectors that run across windows: the loops over the positions
+ * of a window disappear, positions are numbers of type T, and all is selected, not branched upon, by one comparison each (of two
+ * at once GCC makes bits, one by one; and it would nest the selects of the hole and of `flows` as branches if they were one loop). */
+static STEPC_INLINE void apart_windows(const int p, const int first, const T *restrict from, const T *restrict flow, const int begin,
+                                       const int end)
 {
     STEPC_LANE_LOOP
-    for (int o = 0; o < OW; o++) {
+    for (int o = begin; o < end; o++) {
         T best = from[o * KW], chosen = (T)0, flows[KD * KH * KW];
         const T from_above = (T)0 + flow[o];
         STEPC_UNROLL
         for (int t = 1; t < KD * KH * KW; t++) {
             const T v = from[(t / (KH * KW) * H + t / KW % KH) * W + t % KW + o * KW];
-            const int is_greater = (v > best) | (v != v);
-            best = is_greater ? v : best;
-            chosen = is_greater ? (T)t : chosen;
+            const T later = v > best ? (T)t : chosen;
+            const T larger = v > best ? v : best;
+            chosen = v != v ? (T)t : later;
+            best = v != v ? v : larger;
         }
         STEPC_UNROLL
         for (int t = 0; t < KD * KH * KW; t++)
@@ -172,6 +175,19 @@ static STEPC_INLINE void apart_line(const int p, const int first, const T *restr
             const T v = flows[t];
             finish(p, first + (t / (KH * KW) * H + t / KW % KH) * W + t % KW + o * KW, v);
         }
+    }
+}
+
+/* All windows of a line; where no harm is done, the last vector overlaps the one before it. */
+static STEPC_INLINE void apart_line(const int p, const int first, const T *restrict from, const T *restrict flow)
+{
+    const int lanes = OW >= 8 ? 8 : 4;
+    if (AGAIN_FINISH && OW > 4) {
+        apart_windows(p, first, from, flow, 0, OW - OW % lanes);
+        if (OW % lanes > 0)
+            apart_windows(p, first, from, flow, OW - lanes, OW);
+    } else {
+        apart_windows(p, first, from, flow, 0, OW);
     }
 }
 

@@ -27,6 +27,18 @@ typedef float window_vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(si
 #define WINDOW_TILE_ROWS TILE_ROWS
 #define WINDOW_ROWS(rows) PART_ROWS(rows)
 #endif
+/* Vectors of a tile, at most, and for so many rows: those that 32 registers hold. */
+#if STEPC_FORM == 2 && (defined(__AVX512F__) || defined(__aarch64__))
+#define WINDOW_VECTORS 4
+#define WINDOW_VECTORS_OF(rows) ((rows) > 6 ? 3 : 4)
+#else
+#define WINDOW_VECTORS VECTORS
+#define WINDOW_VECTORS_OF(rows) VECTORS
+#endif
+/* Vectors of a tile when `vectors` are cut into parts that are nearly equal. */
+#define VECTOR_PARTS(vectors, rows) (((vectors) + WINDOW_VECTORS_OF(rows) - 1) / WINDOW_VECTORS_OF(rows))
+#define PART_VECTORS(vectors, rows) (((vectors) + VECTOR_PARTS(vectors, rows) - 1) / VECTOR_PARTS(vectors, rows))
+#define LINE_VECTORS_OF(elements) (((elements) + WINDOW_LANES - 1) / WINDOW_LANES)
 #define WINDOW_LAST_ROWS(rows) ((rows) % WINDOW_ROWS(rows))
 /* Are lines of `columns` whole vectors, for several rows? Their tiles go from line to line; others run over the gaps. */
 #define WHOLE_VECTORS(rows, columns) ((rows) > 1 && (columns) % WINDOW_LANES == 0)

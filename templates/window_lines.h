@@ -35,4 +35,30 @@ static STEPC_INLINE void copy_lines(const int lines, const int columns, const in
     copy_line(columns, to + (lines - 1) * to_step, from + (lines - 1) * from_step);
 }
 
+/* to[x * to_step + k] = from[at[k] + x]: lines come to lie side by side. In blocks of 4 x 4, the last of which overlap those before
+ * them. */
+static STEPC_INLINE void interleave_lines(const int lines, const int columns, float *restrict to, const int to_step,
+                                          const float *restrict from, const int32_t *restrict at)
+{
+#if STEPC_FORM == 2
+    if (lines >= 4 && columns >= 4) {
+        for (int k = 0; k < lines; k += 4) {
+            const int first = k + 4 <= lines ? k : lines - 4;
+            for (int x = 0; x < columns; x += 4) {
+                const int column = x + 4 <= columns ? x : columns - 4;
+                const float *const line = from + column;
+                store_transposed(to + column * to_step + first, to_step, *(const quad_at *)(line + at[first]),
+                                 *(const quad_at *)(line + at[first + 1]), *(const quad_at *)(line + at[first + 2]),
+                                 *(const quad_at *)(line + at[first + 3]));
+            }
+        }
+        return;
+    }
+#endif
+    for (int k = 0; k < lines; k++) {
+        for (int x = 0; x < columns; x++)
+            to[x * to_step + k] = from[at[k] + x];
+    }
+}
+
 #endif

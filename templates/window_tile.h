@@ -1,39 +1,51 @@
 /* SPDX-License-Identifier: 0BSD */
-/* The register tile of windows that move over an image, in three forms. An image is laid out so that all positions of a window
- * are constant distances (`at`) from its place, and neighbouring windows are neighbours in memory (conv.c). Every form adds an
- * element's terms in index order. Embedded whole into emitted code; for double as tile.h. */
+/* The register tile of convolutions, in three forms: rows share what they read of an image. An image is laid out so that neighbouring
+ * columns of the tile are neighbours in memory (conv.c). Every form adds an element's terms in index order. Embedded whole into emitted
+ * code; for double as tile.h. */
 #ifndef STEPC_TEMPLATE_WINDOW_TILE_H
 #define STEPC_TEMPLATE_WINDOW_TILE_H
 
 #include "window_lanes.h"
 
+/* The terms of a sum, in their order, and how far they lie apart in both factors. */
+struct window_terms {
+    int planes, channels, taps;
+    int w_row, w_plane, w_channel, w_tap;
+    int image_plane, image_channel;
+    const int32_t *at; /* distances of the taps in the image; without them `image_tap` lies between two */
+    int image_tap;
+};
+
 #if STEPC_FORM == 2
 
-/* to[rows, vectors * WINDOW_LANES] = the sum over c and t of w[row, c, t] * image[c, at[t] + column]; the second vector's columns begin
- * `next` behind those of the first */
-static STEPC_INLINE void window_tile(const int rows, const int vectors, const int channels, const int taps,
-                                     float *restrict to, const int to_step, const float *restrict w, const int w_row,
-                                     const int w_channel, const int w_tap, const float *restrict image,
-                                     const int image_channel, const int next, const int32_t *restrict at)
+/* to[rows, vectors * WINDOW_LANES] = the sum over planes, channels and taps of w[row] * image[column]; each vector's columns begin `next`
+ * behind those of the one before */
+static STEPC_INLINE void window_tile(const int rows, const int vectors, const struct window_terms k, float *restrict to, const int to_step,
+                                     const float *restrict w, const float *restrict image, const int next)
 {
-    window_vec acc[16];
+    window_vec acc[TILE_ROWS * WINDOW_VECTORS];
     STEPC_UNROLL
-    for (int i = 0; i < rows * vectors; i++)
-        acc[i] = (window_vec){0};
-    for (int c = 0; c < channels; c++) {
-        for (int t = 0; t < taps; t++) {
-            const float *const b = image + c * image_channel + at[t];
-            const float *const a = w + c * w_channel + t * w_tap;
-            window_vec x[VECTORS];
-            STEPC_UNROLL
-            for (int v = 0; v < vectors; v++)
-                x[v] = *(const window_vec_at *)(b + v * next);
-            STEPC_UNROLL
-            for (int i = 0; i < rows; i++) {
-                const float s = a[i * w_row];
+    for (int i = 0; i < rows; i++) {
+        STEPC_UNROLL
+        for (int v = 0; v < vectors; v++)
+            acc[i * vectors + v] = (window_vec){0};
+    }
+    for (int z = 0; z < k.planes; z++) {
+        for (int c = 0; c < k.channels; c++) {
+            for (int t = 0; t < k.taps; t++) {
+                const float *const b = image + z * k.image_plane + c * k.image_channel + (k.at != NULL ? k.at[t] : t * k.image_tap);
+                const float *const a = w + z * k.w_plane + c * k.w_channel + t * k.w_tap;
+                window_vec x[WINDOW_VECTORS];
                 STEPC_UNROLL
                 for (int v = 0; v < vectors; v++)
-                    acc[i * vectors + v] += s * x[v];
+                    x[v] = *(const window_vec_at *)(b + v * next);
+                STEPC_UNROLL
+                for (int i = 0; i < rows; i++) {
+                    const float s = a[i * k.w_row];
+                    STEPC_UNROLL
+                    for (int v = 0; v < vectors; v++)
+                        acc[i * vectors + v] += s * x[v];
+                }
             }
         }
     }
@@ -48,33 +60,33 @@ static STEPC_INLINE void window_tile(const int rows, const int vectors, const in
 #elif STEPC_FORM == 1
 
 /* The same in C99: named arrays and one loop over the lanes (tile.h). Rows that do not exist repeat the last one. */
-static STEPC_INLINE void window_tile(const int rows, const int vectors, const int channels, const int taps,
-                                     float *restrict to, const int to_step, const float *restrict w, const int w_row,
-                                     const int w_channel, const int w_tap, const float *restrict image,
-                                     const int image_channel, const int next, const int32_t *restrict at)
+static STEPC_INLINE void window_tile(const int rows, const int vectors, const struct window_terms k, float *restrict to, const int to_step,
+                                     const float *restrict w, const float *restrict image, const int next)
 {
     float c0[WINDOW_LANES] = {0}, c1[WINDOW_LANES] = {0}, c2[WINDOW_LANES] = {0}, c3[WINDOW_LANES] = {0};
     float c4[WINDOW_LANES] = {0}, c5[WINDOW_LANES] = {0}, c6[WINDOW_LANES] = {0}, c7[WINDOW_LANES] = {0};
-    const int last = (rows - 1) * w_row;
+    const int step = k.w_row, last = (rows - 1) * step;
     (void)vectors, (void)next;
-    for (int c = 0; c < channels; c++) {
-        for (int t = 0; t < taps; t++) {
-            const float *const b = image + c * image_channel + at[t];
-            const float *const a = w + c * w_channel + t * w_tap;
-            const float s0 = a[0], s1 = a[rows > 1 ? w_row : last], s2 = a[rows > 2 ? 2 * w_row : last];
-            const float s3 = a[rows > 3 ? 3 * w_row : last], s4 = a[rows > 4 ? 4 * w_row : last];
-            const float s5 = a[rows > 5 ? 5 * w_row : last], s6 = a[rows > 6 ? 6 * w_row : last];
-            const float s7 = a[rows > 7 ? 7 * w_row : last];
-            for (int l = 0; l < WINDOW_LANES; l++) {
-                const float v = b[l];
-                c0[l] += s0 * v;
-                c1[l] += s1 * v;
-                c2[l] += s2 * v;
-                c3[l] += s3 * v;
-                c4[l] += s4 * v;
-                c5[l] += s5 * v;
-                c6[l] += s6 * v;
-                c7[l] += s7 * v;
+    for (int z = 0; z < k.planes; z++) {
+        for (int c = 0; c < k.channels; c++) {
+            for (int t = 0; t < k.taps; t++) {
+                const float *const b = image + z * k.image_plane + c * k.image_channel + (k.at != NULL ? k.at[t] : t * k.image_tap);
+                const float *const a = w + z * k.w_plane + c * k.w_channel + t * k.w_tap;
+                const float s0 = a[0], s1 = a[rows > 1 ? step : last], s2 = a[rows > 2 ? 2 * step : last];
+                const float s3 = a[rows > 3 ? 3 * step : last], s4 = a[rows > 4 ? 4 * step : last];
+                const float s5 = a[rows > 5 ? 5 * step : last], s6 = a[rows > 6 ? 6 * step : last];
+                const float s7 = a[rows > 7 ? 7 * step : last];
+                for (int l = 0; l < WINDOW_LANES; l++) {
+                    const float v = b[l];
+                    c0[l] += s0 * v;
+                    c1[l] += s1 * v;
+                    c2[l] += s2 * v;
+                    c3[l] += s3 * v;
+                    c4[l] += s4 * v;
+                    c5[l] += s5 * v;
+                    c6[l] += s6 * v;
+                    c7[l] += s7 * v;
+                }
             }
         }
     }
@@ -98,21 +110,21 @@ static STEPC_INLINE void window_tile(const int rows, const int vectors, const in
 #else
 
 /* The same for scalar registers. Of 32 of them 6 x 4 sums fill most, and need a tenth fewer instructions than 4 x 4; `most` is 4 or 6.
- * Rows that do not exist repeat the first one. */
-static STEPC_INLINE void window_tile_of(const int most, const int rows, const int channels, const int taps,
-                                        float *restrict to, const int to_step, const float *restrict w, const int w_row,
-                                        const int w_channel, const int w_tap, const float *restrict image,
-                                        const int image_channel, const int32_t *restrict at)
+ * Rows that do not exist repeat the first one. Shared by all kernels (tile.h), so that what a tile has is constants. */
+static STEPC_INLINE void window_tile_of(const int most, const int has_table, const int rows, const struct window_terms k,
+                                        float *restrict to, const int to_step, const float *restrict w, const float *restrict image)
 {
     float c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
     float c20 = 0, c21 = 0, c22 = 0, c23 = 0, c30 = 0, c31 = 0, c32 = 0, c33 = 0;
     float c40 = 0, c41 = 0, c42 = 0, c43 = 0, c50 = 0, c51 = 0, c52 = 0, c53 = 0;
-    const int row1 = rows > 1 ? w_row : 0, row2 = rows > 2 ? 2 * w_row : 0, row3 = rows > 3 ? 3 * w_row : 0;
-    const int row4 = rows > 4 ? 4 * w_row : 0, row5 = rows > 5 ? 5 * w_row : 0;
-    for (int c = 0; c < channels; c++) {
-        const float *a = w + c * w_channel;
-        for (int t = 0; t < taps; t++) {
-            const float *const b = image + c * image_channel + at[t];
+    const int row1 = rows > 1 ? k.w_row : 0, row2 = rows > 2 ? 2 * k.w_row : 0, row3 = rows > 3 ? 3 * k.w_row : 0;
+    const int row4 = rows > 4 ? 4 * k.w_row : 0, row5 = rows > 5 ? 5 * k.w_row : 0;
+    for (int i = 0; i < k.planes * k.channels; i++) {
+        const int z = k.planes > 1 ? i / k.channels : 0, c = k.planes > 1 ? i % k.channels : i;
+        const float *const line = image + z * k.image_plane + c * k.image_channel;
+        const float *a = w + z * k.w_plane + c * k.w_channel;
+        for (int t = 0; t < k.taps; t++) {
+            const float *const b = line + (has_table ? k.at[t] : t * k.image_tap);
             const float b0 = b[0], b1 = b[1], b2 = b[2], b3 = b[3];
             float s = a[0];
             c00 += s * b0;
@@ -146,7 +158,7 @@ static STEPC_INLINE void window_tile_of(const int most, const int rows, const in
                 c52 += s * b2;
                 c53 += s * b3;
             }
-            a += w_tap;
+            a += k.w_tap;
         }
     }
     to[0] = c00, to[1] = c01, to[2] = c02, to[3] = c03;
@@ -162,31 +174,45 @@ static STEPC_INLINE void window_tile_of(const int most, const int rows, const in
         to += to_step, to[0] = c50, to[1] = c51, to[2] = c52, to[3] = c53;
 }
 
-/* Shared functions (tile.h). */
-static STEPC_KERNEL void window_tile_4(const int rows, const int channels, const int taps, float *restrict to, const int to_step,
-                                       const float *restrict w, const int w_row, const int w_channel, const int w_tap,
-                                       const float *restrict image, const int image_channel, const int32_t *restrict at)
+static STEPC_KERNEL void window_tile_4(const int rows, const struct window_terms *k, float *restrict to, const int to_step,
+                                       const float *restrict w, const float *restrict image)
 {
-    window_tile_of(4, rows, channels, taps, to, to_step, w, w_row, w_channel, w_tap, image, image_channel, at);
+    window_tile_of(4, 1, rows, *k, to, to_step, w, image);
 }
 
-static STEPC_KERNEL void window_tile_6(const int rows, const int channels, const int taps, float *restrict to, const int to_step,
-                                       const float *restrict w, const int w_row, const int w_channel, const int w_tap,
-                                       const float *restrict image, const int image_channel, const int32_t *restrict at)
+static STEPC_KERNEL void window_tile_6(const int rows, const struct window_terms *k, float *restrict to, const int to_step,
+                                       const float *restrict w, const float *restrict image)
 {
-    window_tile_of(6, rows, channels, taps, to, to_step, w, w_row, w_channel, w_tap, image, image_channel, at);
+    window_tile_of(6, 1, rows, *k, to, to_step, w, image);
 }
 
-static STEPC_INLINE void window_tile(const int rows, const int vectors, const int channels, const int taps,
-                                     float *restrict to, const int to_step, const float *restrict w, const int w_row,
-                                     const int w_channel, const int w_tap, const float *restrict image,
-                                     const int image_channel, const int next, const int32_t *restrict at)
+static STEPC_KERNEL void window_sums_4(const int rows, const struct window_terms *k, float *restrict to, const int to_step,
+                                       const float *restrict w, const float *restrict image)
+{
+    window_tile_of(4, 0, rows, *k, to, to_step, w, image);
+}
+
+static STEPC_KERNEL void window_sums_6(const int rows, const struct window_terms *k, float *restrict to, const int to_step,
+                                       const float *restrict w, const float *restrict image)
+{
+    window_tile_of(6, 0, rows, *k, to, to_step, w, image);
+}
+
+static STEPC_INLINE void window_tile(const int rows, const int vectors, const struct window_terms k, float *restrict to, const int to_step,
+                                     const float *restrict w, const float *restrict image, const int next)
 {
     (void)vectors, (void)next;
-    if (rows > 4)
-        window_tile_6(rows, channels, taps, to, to_step, w, w_row, w_channel, w_tap, image, image_channel, at);
-    else
-        window_tile_4(rows, channels, taps, to, to_step, w, w_row, w_channel, w_tap, image, image_channel, at);
+    if (k.at != NULL) {
+        if (rows > 4)
+            window_tile_6(rows, &k, to, to_step, w, image);
+        else
+            window_tile_4(rows, &k, to, to_step, w, image);
+    } else {
+        if (rows > 4)
+            window_sums_6(rows, &k, to, to_step, w, image);
+        else
+            window_sums_4(rows, &k, to, to_step, w, image);
+    }
 }
 
 #endif

@@ -448,6 +448,16 @@ static const struct op_sample weight_grad_samples[] = {
     {.text = "g (double[2,4,4,3] dy, double[2,3,9,8] x) => (double[4,3,3,3] dw) "
              "{ dw = stepc.ConvGradWeight <kernel_shape = [3, 3], strides = [2, 3], pads = [0, 1, 1, 1]> (dy, x) }"},
     {.text = "g (float[2,19,7,6] dy, float[2,2,9,8] x) => (float[19,2,3,3] dw) { dw = stepc.ConvGradWeight <kernel_shape = [3, 3]> (dy, x) }"},
+    {.text = "g (float[2,6,9,11] dy, float[2,1,9,11] x) => (float[6,1,5,5] dw) "
+             "{ dw = stepc.ConvGradWeight <kernel_shape = [5, 5], pads = [2, 2, 2, 2]> (dy, x) }"},
+    {.text = "g (float[2,7,5,6] dy, float[2,2,9,12] x) => (float[7,2,3,3] dw) "
+             "{ dw = stepc.ConvGradWeight <kernel_shape = [3, 3], strides = [2, 1], dilations = [1, 3], pads = [1, 0, 1, 0]> (dy, x) }"},
+    {.text = "g (float[2,5,9,6] dy, float[2,17,9,12] x) => (float[5,17,3,3] dw) "
+             "{ dw = stepc.ConvGradWeight <kernel_shape = [3, 3], dilations = [1, 3], pads = [1, 0, 1, 0]> (dy, x) }"},
+    {.text = "g (float[1,9,4,3,5] dy, float[1,2,6,5,9] x) => (float[9,2,3,3,3] dw) "
+             "{ dw = stepc.ConvGradWeight <kernel_shape = [3, 3, 3], strides = [1, 1, 2], pads = [0, 0, 1, 0, 0, 1]> (dy, x) }"},
+    {.text = "g (double[1,3,2,3,5] dy, double[1,20,5,5,5] x) => (double[3,20,2,3,3] dw) "
+             "{ dw = stepc.ConvGradWeight <kernel_shape = [2, 3, 3], strides = [3, 1, 1], pads = [0, 0, 1, 0, 0, 1]> (dy, x) }"},
     {.text = "g (float[2,19,7,6] dy, float[2,2,9,8] x) => (float[19,2,3,3] dw) { dw = stepc.ConvGradWeight(dy, x) }",
      .error = "attribute 'kernel_shape' is missing"},
     {0}};

@@ -11,7 +11,7 @@
 #define LINE_OVER 4   /* elements that a copied line may be too long */
 #define ROWS_MOST 8   /* rows of a tile, at most */
 #define IMAGE_MOST 32768 /* elements of an image that stays near */
-#define SUMS_LEAST 16 /* sums of weights that are worth a share */
+#define COLUMN_MOST 64 /* elements of a column that holds several positions of the window */
 #define LANES_MOST 16 /* channels of a vector, at most */
 
 static const char *const axis_letters = "DHW";
@@ -62,19 +62,25 @@ static int64_t take_copies(struct lower_ctx *c, const struct window *w, struct i
     return a[0].size * lines + PLANE_MARGIN + line->phases * vectors;
 }
 
-static void bind_image(struct lower_ctx *c, const struct image_axis *a)
+static void bind_axes(struct lower_ctx *c, const struct image_axis *a)
 {
-    const bool copies = a[WINDOW_AXES - 1].phases > a[WINDOW_AXES - 1].stride;
-    lower_template_int(c, "LINES", copies || holds_lines(a));
-    lower_template_int(c, "COPIES", copies);
     for (int i = 0; i < WINDOW_AXES; i++) {
         bind_axis(c, "", i, "", a[i].size);
         bind_axis(c, "S", i, "", a[i].stride);
         bind_axis(c, "PAD_", i, "", a[i].pad);
-        bind_axis(c, "P", i, "", a[i].phases);
         bind_axis(c, "Q", i, "", a[i].length);
         bind_axis(c, "O", i, "", a[i].windows);
     }
+}
+
+static void bind_image(struct lower_ctx *c, const struct image_axis *a)
+{
+    const bool copies = a[WINDOW_AXES - 1].phases > a[WINDOW_AXES - 1].stride;
+    bind_axes(c, a);
+    lower_template_int(c, "LINES", copies || holds_lines(a));
+    lower_template_int(c, "COPIES", copies);
+    for (int i = 0; i < WINDOW_AXES; i++)
+        bind_axis(c, "P", i, "", a[i].phases);
 }
 
 static int64_t image_channel(const struct image_axis *a)
@@ -201,22 +207,121 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
     bind_scratch(c, v->c * image_channel(a) + slack + flat_rows(v->o) * flat_step(a) + window_out_count(&v->window) + LINE_OVER, plane);
 }
 
+/* ---- gradients of weights ------------------------------------------------------------------------------------------- */
+
+/* How the elements that a window sees come to lie side by side: which positions along each axis a column of the image holds (1, or all),
+ * and into how many runs this leaves the window cut, along each axis. */
+struct columns {
+    int64_t held[WINDOW_AXES], cuts[WINDOW_AXES];
+    int64_t column, run, runs; /* elements; how many */
+};
+
+static struct columns make_columns(const struct conv *v, bool holds_lines, bool holds_all)
+{
+    const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
+    struct columns r = {.column = v->c, .runs = 1};
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        const int64_t size = v->window.axis[i].size;
+        const bool is_line = i == WINDOW_AXES - 1, holds = is_line ? holds_all : holds_lines;
+        r.held[i] = holds ? size : 1;
+        r.cuts[i] = holds || (is_line && line->dilation == 1) ? 1 : size;
+        r.column *= r.held[i];
+        r.runs *= r.cuts[i];
+    }
+    r.run = r.column * (line->size / r.held[WINDOW_AXES - 1] / r.cuts[WINDOW_AXES - 1]);
+    return r;
+}
+
+static int64_t whole_vectors(int64_t elements)
+{
+    return (elements + LANES_MOST - 1) / LANES_MOST * LANES_MOST;
+}
+
+/* For each window: its vectors, once for each row of weights, and a column, of which each element is copied at a vector's cost. */
+static int64_t columns_cost(const struct conv *v, const struct columns *r)
+{
+    return v->o * r->runs * (whole_vectors(r->run) / LANES_MOST) + r->column;
+}
+
+/* Where channels are few, runs are short and leave lanes empty: then columns hold several positions, if that is cheaper. */
+static struct columns choose_columns(const struct conv *v)
+{
+    const bool is_dilated = v->window.axis[WINDOW_AXES - 1].dilation > 1;
+    struct columns best = make_columns(v, false, false);
+    for (int all = 0; all <= is_dilated; all++) {
+        const struct columns r = make_columns(v, true, all);
+        if (r.column <= COLUMN_MOST && columns_cost(v, &r) < columns_cost(v, &best))
+            best = r;
+    }
+    return best;
+}
+
+/* Are lines of the image lines of windows? Else they are lines of x. */
+static bool is_line_of_windows(const struct window_axis *w, int64_t held)
+{
+    return held > 1 || w->size == 1;
+}
+
+static struct image_axis axis_of_columns(const struct window_axis *w, int64_t held, bool is_line)
+{
+    const int64_t reach = held > 1 ? 0 : (w->size - 1) * w->dilation;
+    struct image_axis a = {.size = w->in, .stride = w->stride, .pad = w->pad_begin, .phases = 1, .windows = w->out};
+    if (!is_line && is_line_of_windows(w, held))
+        a.stride = 1;
+    a.length = (w->out - 1) * a.stride + reach + 1;
+    return a;
+}
+
+/* The place of each position in the runs; where runs begin; where the elements of a column come from. */
+static void bind_columns(struct lower_ctx *c, const struct conv *v, const struct columns *r, const struct image_axis *a)
+{
+    const struct window_axis *w = v->window.axis;
+    const int64_t taps = window_size(&v->window), held = r->column / v->c, run_step = whole_vectors(r->run);
+    int64_t *const table = arena_array(c->arena, int64_t, (size_t)(taps + r->runs + r->column));
+    for (int64_t t = 0; t < taps; t++) {
+        const int64_t at[] = {t / w[2].size / w[1].size, t / w[2].size % w[1].size, t % w[2].size};
+        int64_t run = 0, begin = 0, inside = 0;
+        for (int i = 0; i < WINDOW_AXES; i++) {
+            const bool is_cut = r->cuts[i] > 1;
+            run = run * r->cuts[i] + (is_cut ? at[i] : 0);
+            begin = begin * a[i].length + (is_cut ? at[i] * w[i].dilation : 0);
+            inside = inside * r->held[i] + (r->held[i] > 1 ? at[i] : 0);
+        }
+        const bool is_along = r->held[2] == 1 && r->cuts[2] == 1;
+        table[t] = run * run_step + (is_along ? at[2] * r->column : 0) + inside;
+        table[taps + run] = begin * r->column;
+    }
+    for (int64_t k = 0; k < r->column; k++) {
+        const int64_t line = k / r->held[2] % r->held[1] * w[1].dilation, depth = k / r->held[2] / r->held[1] % r->held[0] * w[0].dilation;
+        table[taps + r->runs + k] = ((k / held * w[0].in + depth) * w[1].in + line) * w[2].in;
+    }
+    bind_table(c, table, taps + r->runs + r->column);
+    lower_template_int(c, "COLUMN", r->column);
+    lower_template_int(c, "RUN", r->run);
+    lower_template_int(c, "RUNS", r->runs);
+    lower_template_int(c, "RUN_STEP", run_step);
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        bind_axis(c, "HELD_", i, "", r->held[i]);
+        bind_axis(c, "REACH_", i, "", w[i].dilation);
+        bind_axis(c, "T", i, "", is_line_of_windows(&w[i], r->held[i]) ? w[i].stride : 1);
+    }
+}
+
 static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy, int x)
 {
     struct image_axis a[WINDOW_AXES];
-    const int64_t packed = (v->o + 3) / 4 * 4;
+    const struct columns r = choose_columns(v);
+    const int64_t taps = window_size(&v->window);
     for (int i = 0; i < WINDOW_AXES; i++)
-        a[i] = axis_of_x(&v->window.axis[i]);
+        a[i] = axis_of_columns(&v->window.axis[i], r.held[i], i == WINDOW_AXES - 1);
     lower_template(c, "conv_grad_weight", lower_out_dtype(c, 0));
-    lower_template_pieces(c, v->c * window_size(&v->window) / SUMS_LEAST);
+    lower_template_pieces(c, v->o / ROWS_MOST);
     bind_sizes(c, v, v->c, v->o, SLACK);
-    bind_image(c, a);
-    lower_template_int(c, "PACKED", packed);
+    bind_axes(c, a);
     bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), v->o);
-    bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), 1);
-    bind_table(c, distances_in_x(c->arena, &v->window, a), window_size(&v->window));
-    bind_scratch(c, v->c * image_channel(a) + SLACK + window_out_count(&v->window) * packed + SLACK +
-                        v->c * window_size(&v->window) * packed, 0);
+    bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), v->c);
+    bind_columns(c, v, &r, a);
+    bind_scratch(c, a[0].length * a[1].length * a[2].length * r.column + SLACK + v->o * r.runs * whole_vectors(r.run) + v->c * taps, 0);
 }
 
 /* ---- images of dy --------------------------------------------------------------------------------------------------- */
@@ -435,7 +540,7 @@ static bool lower_without_terms(struct lower_ctx *c, struct shape loops, const s
 static bool can_be_counted(struct lower_ctx *c, const struct conv *v)
 {
     const int64_t most = (int64_t)1 << 48, most_taps = 1 << 24; /* the distances of a window become a table */
-    int64_t image = 1, taps = 1, steps = 2;
+    int64_t image = v->c > v->o ? v->c : v->o, taps = 1, steps = 2;
     for (int i = 0; i < WINDOW_AXES; i++) {
         const struct window_axis *a = &v->window.axis[i];
         const int64_t length = a->in + a->pad_begin + a->pad_end + a->size * a->dilation + a->stride;

@@ -334,12 +334,11 @@ static const struct expr *load_position(struct lower_ctx *c, const struct view *
     return lower_load(c, &v);
 }
 
+/* Each selection has one comparison: of two at once GCC 12 would make bits, one by one. */
 static const struct expr *greater_of(struct arena *a, const struct expr *best, const struct expr *v)
 {
-    const struct expr *greater = expr_binary(a, EXPR_LT, best, v);
-    if (dtype_is_float(v->dtype))
-        greater = expr_binary(a, EXPR_OR, greater, expr_unary(a, EXPR_NOT, expr_binary(a, EXPR_EQ, v, v)));
-    return expr_select(a, greater, v, best);
+    const struct expr *greater = expr_select(a, expr_binary(a, EXPR_LT, best, v), v, best);
+    return dtype_is_float(v->dtype) ? expr_select(a, expr_binary(a, EXPR_EQ, v, v), greater, v) : greater;
 }
 
 static bool lower_max_map(struct lower_ctx *c, const struct window *w)

@@ -103,13 +103,15 @@ static size_t last_endif(const struct cfront_source *s)
     return last;
 }
 
-/* Names that a header declares at its top level, in active and inactive parts alike: macros, and from typedefs and
- * functions the name. Lexical, since clang shows one form only. */
+/* Names that a header declares at its top level, in active and inactive parts alike: macros, structs, and from
+ * typedefs and functions the name. Lexical, since clang shows one form only. */
 static bool is_declared_at(const struct cfront_source *s, size_t t)
 {
     const size_t before = token_previous(s, t);
     if (token_is(s, before, "define") && token_is(s, token_previous(s, before), "#"))
         return true;
+    if (token_is(s, before, "struct"))
+        return token_is(s, token_next(s, t), "{");
     for (size_t u = before; u < s->token_count; u = token_previous(s, u)) {
         if (token_is(s, u, "typedef")) /* the last name before attributes or the end */
             return token_is(s, token_next(s, t), ";") || token_is(s, token_next(s, t), "__attribute__");

@@ -292,12 +292,23 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (INTEGERS(a)){i, j, k, l})
 #endif
 
-/* to[4,4] = from[rows,4]', missing rows are zeros */
+/* to[4,4] = from[4,4]', of which each row has a vector */
+static STEPC_INLINE void store_transposed(float *restrict to, const int to_step, const quad r0, const quad r1, const quad r2, const quad r3)
+{
+    const quad low01 = SHUFFLE(r0, r1, 0, 4, 1, 5), high01 = SHUFFLE(r0, r1, 2, 6, 3, 7);
+    const quad low23 = SHUFFLE(r2, r3, 0, 4, 1, 5), high23 = SHUFFLE(r2, r3, 2, 6, 3, 7);
+    *(quad_at *)to = SHUFFLE(low01, low23, 0, 1, 4, 5);
+    *(quad_at *)(to + to_step) = SHUFFLE(low01, low23, 2, 3, 6, 7);
+    *(quad_at *)(to + 2 * to_step) = SHUFFLE(high01, high23, 0, 1, 4, 5);
+    *(quad_at *)(to + 3 * to_step) = SHUFFLE(high01, high23, 2, 3, 6, 7);
+}
+
+/* The same of from[rows,4]', missing rows are zeros */
 static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, const float *restrict from,
                                        const int from_step, const int rows)
 {
     const quad zero = {0};
-    quad r0 = zero, r1 = zero, r2 = zero, r3 = zero, low01, high01, low23, high23;
+    quad r0 = zero, r1 = zero, r2 = zero, r3 = zero;
     if (rows > 0)
         r0 = *(const quad_at *)from;
     if (rows > 1)
@@ -306,14 +317,7 @@ static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, co
         r2 = *(const quad_at *)(from + 2 * from_step);
     if (rows > 3)
         r3 = *(const quad_at *)(from + 3 * from_step);
-    low01 = SHUFFLE(r0, r1, 0, 4, 1, 5);
-    high01 = SHUFFLE(r0, r1, 2, 6, 3, 7);
-    low23 = SHUFFLE(r2, r3, 0, 4, 1, 5);
-    high23 = SHUFFLE(r2, r3, 2, 6, 3, 7);
-    *(quad_at *)to = SHUFFLE(low01, low23, 0, 1, 4, 5);
-    *(quad_at *)(to + to_step) = SHUFFLE(low01, low23, 2, 3, 6, 7);
-    *(quad_at *)(to + 2 * to_step) = SHUFFLE(high01, high23, 0, 1, 4, 5);
-    *(quad_at *)(to + 3 * to_step) = SHUFFLE(high01, high23, 2, 3, 6, 7);
+    store_transposed(to, to_step, r0, r1, r2, r3);
 }
 #endif
 
