@@ -264,13 +264,12 @@ static STEPC_INLINE struct window_terms terms_of(const int count, const int w_ro
 static STEPC_INLINE void windows(const int rows, const struct window_terms terms, T *restrict flat, const int flat_step,
                                  const T *restrict w, const T *restrict image)
 {
-    for (int q = 0; q < (((OD - 1) * QH + OH - 1) * QW + OW) / WINDOW_COLUMNS * WINDOW_COLUMNS; q += WINDOW_COLUMNS)
-        window_tile(rows, VECTORS, terms, flat + q, flat_step, w, image + q, WINDOW_LANES);
-    if ((((OD - 1) * QH + OH - 1) * QW + OW) % WINDOW_COLUMNS > 0) {
-        const int q = (((OD - 1) * QH + OH - 1) * QW + OW) / WINDOW_COLUMNS * WINDOW_COLUMNS;
-        window_tile(rows, (((OD - 1) * QH + OH - 1) * QW + OW) % WINDOW_COLUMNS > WINDOW_LANES ? VECTORS : 1, terms, flat + q, flat_step, w,
-                    image + q, WINDOW_LANES);
-    }
+    const int vectors = LINE_VECTORS_OF(((OD - 1) * QH + OH - 1) * QW + OW), most = PART_VECTORS(vectors, rows);
+    int q = 0;
+    for (; q < (vectors - vectors % most) * WINDOW_LANES; q += most * WINDOW_LANES)
+        window_tile(rows, most, terms, flat + q, flat_step, w, image + q, WINDOW_LANES);
+    if (vectors % most > 0)
+        window_tile(rows, vectors % most, terms, flat + q, flat_step, w, image + q, WINDOW_LANES);
 }
 
 /* The same with a single row. */
@@ -342,20 +341,33 @@ static STEPC_INLINE void finish_elements(const int n, const int o, const int cou
     }
 }
 
+/* A line, whose last vector overlaps the one before it. */
+static STEPC_INLINE void finish_part(const int n, const int o, const int first, const int begin, const int end, const T *restrict line)
+{
+    STEPC_LANE_LOOP
+    for (int x = begin; x < end; x++) {
+        const T v = line[x];
+        finish(n, o, first + x, v);
+    }
+}
+
+static STEPC_INLINE void finish_overlapping(const int n, const int o, const int first, const T *restrict line)
+{
+    const int lanes = OW < 16 ? 8 : 16;
+    finish_part(n, o, first, 0, OW - OW % lanes, line);
+    if (OW % lanes > 0)
+        finish_part(n, o, first, OW - lanes, OW, line);
+}
+
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
 static STEPC_INLINE void finish_row(const int n, const int o, const T *restrict flat, T *restrict plane)
 {
     if (OD * OH == 1 || (OD == 1 && QW == OW)) {
         finish_elements(n, o, OH * OW, flat);
         (void)plane;
-    } else if (OW % 16 == 0) {
-        for (int l = 0; l < OD * OH; l++) {
-            STEPC_LANE_LOOP
-            for (int x = 0; x < OW; x++) {
-                const T v = flat[(l / OH * QH + l % OH) * QW + x];
-                finish(n, o, l * OW + x, v);
-            }
-        }
+    } else if (OW % 16 == 0 || (AGAIN_FINISH && OW >= 8)) {
+        for (int l = 0; l < OD * OH; l++)
+            finish_overlapping(n, o, l * OW, flat + (l / OH * QH + l % OH) * QW);
         (void)plane;
     } else {
         for (int z = 0; z < OD; z++)
@@ -610,10 +622,11 @@ static STEPC_INLINE void add_sums(const int rows, const int vectors, T *restrict
     }
 }
 
-/* All of the runs, in tiles of `most` vectors. */
-static STEPC_INLINE void add_rows(const int rows, const int most, T *restrict total, const T *restrict image,
-                                  const int32_t *restrict begins, const T *restrict dy)
+/* All of the runs. */
+static STEPC_INLINE void add_rows(const int rows, T *restrict total, const T *restrict image, const int32_t *restrict begins,
+                                  const T *restrict dy)
 {
+    const int most = PART_VECTORS(LINE_VECTORS_OF(RUN), rows);
     for (int r = 0; r < RUNS; r++) {
         for (int v = 0; v < LINE_VECTORS_OF(RUN) - LINE_VECTORS_OF(RUN) % most; v += most)
             add_sums(rows, most, total + r * RUN_STEP + v * WINDOW_LANES, image + begins[r] + v * WINDOW_LANES, dy);
@@ -640,11 +653,9 @@ static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, c
     const int rows = WINDOW_ROWS(ROWS), rest = WINDOW_LAST_ROWS(ROWS), end = SHARES > 1 ? end_row(WINDOW_ROWS(ROWS)) : ROWS;
     int o = SHARES > 1 ? first_row(WINDOW_ROWS(ROWS)) : 0;
     for (; o + rows <= end; o += rows)
-        add_rows(rows, PART_VECTORS(LINE_VECTORS_OF(RUN), WINDOW_ROWS(ROWS)), total + o * (RUNS * RUN_STEP), image, begins,
-                 dy + o * (OD * OH * OW));
+        add_rows(rows, total + o * (RUNS * RUN_STEP), image, begins, dy + o * (OD * OH * OW));
     if (rest > 0 && o < end)
-        add_rows(rest, PART_VECTORS(LINE_VECTORS_OF(RUN), WINDOW_LAST_ROWS(ROWS)), total + o * (RUNS * RUN_STEP), image, begins,
-                 dy + o * (OD * OH * OW));
+        add_rows(rest, total + o * (RUNS * RUN_STEP), image, begins, dy + o * (OD * OH * OW));
 }
 
 /* A row of sums in the order of the weights. */

@@ -181,8 +181,8 @@ static STEPC_INLINE void apart_windows(const int p, const int first, const T *re
 /* All windows of a line; where no harm is done, the last vector overlaps the one before it. */
 static STEPC_INLINE void apart_line(const int p, const int first, const T *restrict from, const T *restrict flow)
 {
-    const int lanes = OW >= 8 ? 8 : 4;
     if (AGAIN_FINISH && OW > 4) {
+        const int lanes = OW >= 8 ? 8 : 4;
         apart_windows(p, first, from, flow, 0, OW - OW % lanes);
         if (OW % lanes > 0)
             apart_windows(p, first, from, flow, OW - lanes, OW);
