@@ -353,7 +353,7 @@ static STEPC_INLINE void finish_part(const int n, const int o, const int first, 
 
 static STEPC_INLINE void finish_overlapping(const int n, const int o, const int first, const T *restrict line)
 {
-    const int lanes = OW < 16 ? 8 : 16;
+    const int lanes = STEPC_FORM == 0 ? 1 : OW < 16 ? 8 : 16;
     finish_part(n, o, first, 0, OW - OW % lanes, line);
     if (OW % lanes > 0)
         finish_part(n, o, first, OW - lanes, OW, line);

@@ -182,7 +182,7 @@ static STEPC_INLINE void apart_windows(const int p, const int first, const T *re
 static STEPC_INLINE void apart_line(const int p, const int first, const T *restrict from, const T *restrict flow)
 {
     if (AGAIN_FINISH && OW > 4) {
-        const int lanes = OW >= 8 ? 8 : 4;
+        const int lanes = STEPC_FORM == 0 ? 1 : OW >= 8 ? 8 : 4;
         apart_windows(p, first, from, flow, 0, OW - OW % lanes);
         if (OW % lanes > 0)
             apart_windows(p, first, from, flow, OW - lanes, OW);
