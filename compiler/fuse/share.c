@@ -6,8 +6,9 @@
 
 /* ---- the cost model ------------------------------------------------------------------------------------------------ */
 
-/* Starting threads and waiting for the last one takes some microseconds, in which one core does about a tenth of this. */
-enum { WORTH_CUTTING = 1000000 };
+/* Threads that wait for work start and meet again within two microseconds, in which one core does a good part of this; what the other
+ * core then has in its cache must come over. (DS-CNN and GPT: a tenth less time than with ten times as many.) */
+enum { WORTH_CUTTING = 100000 };
 
 enum { LINE = 16 }; /* elements of scratch that shares begin at multiples of: no two write to one line of memory */
 
