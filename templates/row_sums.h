@@ -3,7 +3,7 @@
 #ifndef STEPC_TEMPLATE_ROW_SUMS_H
 #define STEPC_TEMPLATE_ROW_SUMS_H
 
-#include "pack.h"
+#include "quad.h"
 #include "registers.h"
 
 #if STEPC_FORM == 2

@@ -65,8 +65,10 @@ compiles int64_t 'float[3,40000,40000] a, float[3,40000,70] b' 'float[3,40000,70
 compiles int64_t 'float[70000,40000,2] a, float[70000,2,3] b' 'float[70000,40000,3] y' 'y = MatMul(a, b)'
 refused "'a' spans 4900000000 elements" 'float[70000,70000] a, float[70000,70] b' 'float[70000,70] y' '[big] y = MatMul(a, b)'
 refused "'a' spans 3000000000 elements" 'float[3,1000000000] a, float[1000000000,1] b' 'float[3,1] y' '[big] y = MatMul(a, b)'
-refused 'spans' 'float[3000000000,1] a, float[1,1] b' 'float[3000000000,1] y' '[big] y = MatMul(a, b)'
-refused "'y' spans" 'float[70000,1] a, float[1,70000] b' 'float[70000,70000] y' '[big] y = MatMul(a, b)'
+refused "'y' spans" 'float[70000,2] a, float[2,70000] b' 'float[70000,70000] y' '[big] y = MatMul(a, b)'
+# one term a sum is a loop nest
+compiles int64_t 'float[3000000000,1] a, float[1,1] b' 'float[3000000000,1] y' 'y = MatMul(a, b)'
+compiles int64_t 'float[70000,1] a, float[1,70000] b' 'float[70000,70000] y' 'y = MatMul(a, b)'
 refused 'more than 2^48' 'float[100000000,1000] a, float[1000,100000000] b' 'float[100000000,100000000] y' '[big] y = MatMul(a, b)'
 refused 'more than 2^48' 'int64[100000000,1000] a, int64[1000,100000000] b' 'int64[100000000,100000000] y' '[big] y = MatMul(a, b)'
 refused "'x' spans 3600000000 elements" 'float[1,1,60000,60000] x, float[1,1,3,3] w' 'float[1,1,59998,59998] y' '[big] y = Conv(x, w)'

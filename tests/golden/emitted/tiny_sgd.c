@@ -302,7 +302,9 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #define INTEGERS(a) __typeof__(__builtin_choose_expr(sizeof((a)[0]) == 4, (int32_t)0, (int64_t)0)) __attribute__((vector_size(sizeof(a))))
 #define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (INTEGERS(a)){i, j, k, l})
 #endif
+#endif
 
+#if STEPC_FORM == 2
 /* to[4,4] = from[4,4]', of which each row has a vector */
 static STEPC_INLINE void store_transposed(float *restrict to, const int to_step, const quad r0, const quad r1, const quad r2, const quad r3)
 {
