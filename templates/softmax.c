@@ -250,8 +250,8 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
         sum[i] = (s0 + s2) + (s1 + s3);
     }
     if (WITH_GRAD) {
-        int hot[BLOCK];
-        T scale[BLOCK], factor[BLOCK];
+        int hot[BLOCK] = {0};
+        T scale[BLOCK] = {(T)0}, factor[BLOCK] = {(T)0};
         for (int i = 0; i < rows; i++) {
             hot[i] = hot_class(label[i]);
             scale[i] = (T)1 / sum[i];
@@ -343,8 +343,8 @@ static STEPC_INLINE T columns_block(const int columns, const int n, const int fi
             sum[i] += e[c * columns + i];
     }
     if (WITH_GRAD) {
-        int hot[BLOCK];
-        T scale[BLOCK], factor[BLOCK];
+        int hot[BLOCK] = {0};
+        T scale[BLOCK] = {(T)0}, factor[BLOCK] = {(T)0};
         for (int i = 0; i < columns; i++) {
             hot[i] = hot_class(label[i]);
             scale[i] = (T)1 / sum[i];

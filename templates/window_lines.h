@@ -47,9 +47,9 @@ static STEPC_INLINE void interleave_lines(const int lines, const int columns, fl
             for (int x = 0; x < columns; x += 4) {
                 const int column = x + 4 <= columns ? x : columns - 4;
                 const float *const line = from + column;
-                store_transposed(to + column * to_step + first, to_step, *(const quad_at *)(line + at[first]),
-                                 *(const quad_at *)(line + at[first + 1]), *(const quad_at *)(line + at[first + 2]),
-                                 *(const quad_at *)(line + at[first + 3]));
+                const quad r[4] = {*(const quad_at *)(line + at[first]), *(const quad_at *)(line + at[first + 1]),
+                                   *(const quad_at *)(line + at[first + 2]), *(const quad_at *)(line + at[first + 3])};
+                store_transposed(to + column * to_step + first, to_step, r);
             }
         }
         return;

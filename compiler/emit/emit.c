@@ -3,6 +3,7 @@
 #include "emit/emit_internal.h"
 
 #include "base/str.h"
+#include <ctype.h>
 #include <string.h>
 
 /* ---- state members ------------------------------------------------------------------------------------------------ */
@@ -138,12 +139,44 @@ static const char *const local_names[] = {"i", "j", "k", "l", "m", "n", "p", "q"
                                           "sum", "most", "least", "product", "width", "position", "acc", "tile", "vec", "panel", "scratch"};
 enum { LOCAL_NAMES = sizeof local_names / sizeof *local_names };
 
+static const char *behind_comment(const char *at)
+{
+    const char *const end = strncmp(at, "/*", 2) == 0 ? strstr(at, "*/") : NULL;
+    return end ? end + 2 : at;
+}
+
+/* Every identifier of a piece of C, comments left out. */
+static void reserve_words(struct name_scope *names, const char *text)
+{
+    for (const char *at = behind_comment(text); *at; at = behind_comment(at + 1)) {
+        const char *end = at;
+        while (isalnum((unsigned char)*end) || *end == '_')
+            end++;
+        if (end == at)
+            continue;
+        if (!isdigit((unsigned char)*at))
+            map_set(&names->taken, arena_strndup(names->taken.arena, at, (size_t)(end - at)), NULL);
+        at = end - 1;
+    }
+}
+
+/* The functions that are copied in have locals, too. */
+static void reserve_copied_names(struct name_scope *names)
+{
+    for (size_t i = 0; i < template_table.helper_count; i++)
+        reserve_words(names, template_table.helpers[i].text);
+    for (size_t i = 0; i < template_table.section_count; i++)
+        for (size_t k = 0; k < template_table.sections[i].text.count; k++)
+            reserve_words(names, template_table.sections[i].text.segments[k].text);
+}
+
 /* File-level names must not be those of functions written at the end, nor be shadowed by what kernels call
- * things, by locals of templates or by temporaries of entries. */
+ * things, by locals of templates and of the functions that are copied in, or by temporaries of entries. */
 static void reserve_local_names(struct emission *e)
 {
     for (size_t i = 0; i < LOCAL_NAMES; i++)
         map_set(&e->file.taken, local_names[i], NULL);
+    reserve_copied_names(&e->file);
     for (size_t i = 0; i < e->program->entries.count; i++) {
         const struct lowered *l = e->plans[i]->lowered;
         for (size_t k = 0; k < l->kernels.count; k++) {

@@ -305,11 +305,11 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #endif
 
 #if STEPC_FORM == 2
-/* to[4,4] = from[4,4]', of which each row has a vector */
-static STEPC_INLINE void store_transposed(float *restrict to, const int to_step, const quad r0, const quad r1, const quad r2, const quad r3)
+/* to[4,4] = r', four rows of four. By pointer: to pass vectors that a target does not have would depend on the compiler's conventions. */
+static STEPC_INLINE void store_transposed(float *restrict to, const int to_step, const quad *restrict r)
 {
-    const quad low01 = SHUFFLE(r0, r1, 0, 4, 1, 5), high01 = SHUFFLE(r0, r1, 2, 6, 3, 7);
-    const quad low23 = SHUFFLE(r2, r3, 0, 4, 1, 5), high23 = SHUFFLE(r2, r3, 2, 6, 3, 7);
+    const quad low01 = SHUFFLE(r[0], r[1], 0, 4, 1, 5), high01 = SHUFFLE(r[0], r[1], 2, 6, 3, 7);
+    const quad low23 = SHUFFLE(r[2], r[3], 0, 4, 1, 5), high23 = SHUFFLE(r[2], r[3], 2, 6, 3, 7);
     *(quad_at *)to = SHUFFLE(low01, low23, 0, 1, 4, 5);
     *(quad_at *)(to + to_step) = SHUFFLE(low01, low23, 2, 3, 6, 7);
     *(quad_at *)(to + 2 * to_step) = SHUFFLE(high01, high23, 0, 1, 4, 5);
@@ -320,17 +320,16 @@ static STEPC_INLINE void store_transposed(float *restrict to, const int to_step,
 static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, const float *restrict from,
                                        const int from_step, const int rows)
 {
-    const quad zero = {0};
-    quad r0 = zero, r1 = zero, r2 = zero, r3 = zero;
+    quad r[4] = {{0}};
     if (rows > 0)
-        r0 = *(const quad_at *)from;
+        r[0] = *(const quad_at *)from;
     if (rows > 1)
-        r1 = *(const quad_at *)(from + from_step);
+        r[1] = *(const quad_at *)(from + from_step);
     if (rows > 2)
-        r2 = *(const quad_at *)(from + 2 * from_step);
+        r[2] = *(const quad_at *)(from + 2 * from_step);
     if (rows > 3)
-        r3 = *(const quad_at *)(from + 3 * from_step);
-    store_transposed(to, to_step, r0, r1, r2, r3);
+        r[3] = *(const quad_at *)(from + 3 * from_step);
+    store_transposed(to, to_step, r);
 }
 #endif
 
@@ -625,8 +624,8 @@ static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int r
                 e + i) + softmax_cross_entropy_8x2_half_lane(6, rows, e + i), s3 = softmax_cross_entropy_8x2_half_lane(3, rows, e + i) + softmax_cross_entropy_8x2_half_lane(7, rows, e + i);
         sum[i] = (s0 + s2) + (s1 + s3);
     }
-    int hot[8];
-    float scale[8], factor[8];
+    int hot[8] = {0};
+    float scale[8] = {0.0f}, factor[8] = {0.0f};
     for (int i = 0; i < rows; i++) {
         hot[i] = softmax_cross_entropy_8x2_hot_class(label[i]);
         scale[i] = 1.0f / sum[i];
