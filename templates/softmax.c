@@ -142,11 +142,51 @@ static inline T sum_of_row(const T *restrict e)
     return fold_16(lane);
 }
 
+/* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose labels are label[i];
+ * returns `total` plus the losses. */
+static STEPC_INLINE T finish_rows(const int rows, const int first, const T total, const T *restrict score,
+                                  const LABELS *restrict label, const T *restrict top, const T *restrict picked, T *restrict sum)
+{
+    T value = total;
+    if (WITH_LOSS + WITH_LOG_PROB > 0) {
+        for (int i = 0; i < rows; i++)
+            sum[i] = log_of(sum[i]);
+    }
+    if (WITH_LOG_PROB) {
+        for (int i = 0; i < rows; i++) {
+            for (int c = 0; c < C; c++) {
+                const T v = (score[(first + i) * C + c] - top[i]) - sum[i];
+                log_prob(first + i, c, 0, v);
+            }
+        }
+    }
+    if (WITH_LOSS) {
+        for (int i = 0; i < rows; i++)
+            sum[i] = sum[i] - picked[i];
+        if (HAS_WEIGHTS) {
+            for (int i = 0; i < rows; i++)
+                sum[i] *= weight_of(label[i]);
+        }
+        if (HAS_IGNORE) {
+            for (int i = 0; i < rows; i++)
+                sum[i] = hot_class(label[i]) < 0 ? (T)0 : sum[i];
+        }
+        if (REDUCTION == 0) {
+            for (int i = 0; i < rows; i++)
+                loss_at(first + i, 0, sum[i]);
+        } else {
+            for (int i = 0; i < rows; i++)
+                value += sum[i];
+        }
+    }
+    return value;
+}
+
 /* Positions first .. first + rows - 1; returns `total` plus their losses. */
 static STEPC_INLINE T rows_block(const int rows, const int first, const T total, const T share,
                                  const T *restrict score, const LABELS *restrict label, T *restrict e)
 {
-    T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}, value = total; /* zeros: for the prover */
+    T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
     for (int i = 0; i < rows; i++) {
         const T *const row = score + (first + i) * C;
         top[i] = max_of_row(row);
@@ -175,40 +215,7 @@ static STEPC_INLINE T rows_block(const int rows, const int first, const T total,
     } else {
         (void)share;
     }
-    if (WITH_LOSS + WITH_LOG_PROB > 0) {
-        for (int i = 0; i < rows; i++)
-            sum[i] = log_of(sum[i]);
-    }
-    if (WITH_LOG_PROB) {
-        for (int i = 0; i < rows; i++) {
-            for (int c = 0; c < C; c++) {
-                const T v = (score[(first + i) * C + c] - top[i]) - sum[i];
-                log_prob(first + i, c, 0, v);
-            }
-        }
-    }
-    if (WITH_LOSS) {
-        for (int i = 0; i < rows; i++)
-            sum[i] = sum[i] - picked[i];
-        if (HAS_WEIGHTS) {
-            for (int i = 0; i < rows; i++)
-                sum[i] *= weight_of(label[first + i]);
-        }
-        if (HAS_IGNORE) {
-            for (int i = 0; i < rows; i++)
-                sum[i] = hot_class(label[first + i]) < 0 ? (T)0 : sum[i];
-        }
-        if (REDUCTION == 0) {
-            for (int i = 0; i < rows; i++)
-                loss_at(first + i, 0, sum[i]);
-        } else {
-            for (int i = 0; i < rows; i++)
-                value += sum[i];
-        }
-    } else {
-        (void)picked;
-    }
-    return value;
+    return finish_rows(rows, first, total, score, label + first, top, picked, sum);
 }
 
 /* ---- short rows, turned so that positions are side by side ------------------ */
@@ -225,7 +232,7 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
                                        const T *restrict score, const LABELS *restrict all_labels, T *restrict e)
 {
     const LABELS *const label = all_labels + first;
-    T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}, value = total; /* zeros: for the prover */
+    T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
     for (int i = 0; i < rows; i++) {
         for (int c = 0; c < C; c++)
             e[c * rows + i] = score[(first + i) * C + c];
@@ -277,40 +284,7 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
     } else {
         (void)share;
     }
-    if (WITH_LOSS + WITH_LOG_PROB > 0) {
-        for (int i = 0; i < rows; i++)
-            sum[i] = log_of(sum[i]);
-    }
-    if (WITH_LOG_PROB) {
-        for (int i = 0; i < rows; i++) {
-            for (int c = 0; c < C; c++) {
-                const T v = (score[(first + i) * C + c] - top[i]) - sum[i];
-                log_prob(first + i, c, 0, v);
-            }
-        }
-    }
-    if (WITH_LOSS) {
-        for (int i = 0; i < rows; i++)
-            sum[i] = sum[i] - picked[i];
-        if (HAS_WEIGHTS) {
-            for (int i = 0; i < rows; i++)
-                sum[i] *= weight_of(label[i]);
-        }
-        if (HAS_IGNORE) {
-            for (int i = 0; i < rows; i++)
-                sum[i] = hot_class(label[i]) < 0 ? (T)0 : sum[i];
-        }
-        if (REDUCTION == 0) {
-            for (int i = 0; i < rows; i++)
-                loss_at(first + i, 0, sum[i]);
-        } else {
-            for (int i = 0; i < rows; i++)
-                value += sum[i];
-        }
-    } else {
-        (void)picked;
-    }
-    return value;
+    return finish_rows(rows, first, total, score, label, top, picked, sum);
 }
 
 /* ---- scores of neighbouring positions side by side -------------------------- */

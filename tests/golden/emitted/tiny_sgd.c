@@ -585,6 +585,23 @@ static inline int softmax_cross_entropy_8x2_hot_class(const int64_t label)
     return softmax_cross_entropy_8x2_class_of(label);
 }
 
+/* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose labels are label[i];
+ * returns `total` plus the losses. */
+static STEPC_INLINE float softmax_cross_entropy_8x2_finish_rows(const int rows, const int first, const float total,
+        const float *restrict score, const int64_t *restrict label, const float *restrict top,
+        const float *restrict picked, float *restrict sum)
+{
+    (void)first, (void)score, (void)label, (void)top;
+    float value = total;
+    for (int i = 0; i < rows; i++)
+        sum[i] = stepc_logf(sum[i]);
+    for (int i = 0; i < rows; i++)
+        sum[i] = sum[i] - picked[i];
+    for (int i = 0; i < rows; i++)
+        value += sum[i];
+    return value;
+}
+
 /* Lane l of a row's sum after the first half is folded: those beyond C are zeros. `e` is class 0 of the position. */
 static STEPC_INLINE float softmax_cross_entropy_8x2_half_lane(const int l, const int rows, const float *restrict e)
 {
@@ -598,7 +615,7 @@ static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int r
         float *restrict e, float *restrict y_2)
 {
     const int64_t *const label = all_labels + first;
-    float top[8] = {0.0f}, picked[8] = {0.0f}, sum[8] = {0.0f}, value = total; /* zeros: for the prover */
+    float top[8] = {0.0f}, picked[8] = {0.0f}, sum[8] = {0.0f}; /* zeros: for the prover */
     for (int i = 0; i < rows; i++) {
         for (int c = 0; c < 2; c++)
             e[c * rows + i] = score[(first + i) * 2 + c];
@@ -643,13 +660,7 @@ static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int r
             y_2[(first + i) * 2 + c] = v;
         }
     }
-    for (int i = 0; i < rows; i++)
-        sum[i] = stepc_logf(sum[i]);
-    for (int i = 0; i < rows; i++)
-        sum[i] = sum[i] - picked[i];
-    for (int i = 0; i < rows; i++)
-        value += sum[i];
-    return value;
+    return softmax_cross_entropy_8x2_finish_rows(rows, first, total, score, label, top, picked, sum);
 }
 
 /* SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad (gradient of node #0 (SoftmaxCrossEntropyLoss)); y is
