@@ -18,6 +18,25 @@ digits_huber    examples/digits/model.onnx 16 --loss huber --optimizer rmsprop -
 emitted_warnings=(-std=c99 -Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -Wundef -Wcast-qual -Wmissing-prototypes
     -pedantic -Werror)
 
+# With STEPC_TEST_PROGRAMS=no scripts only write C, with STEPC_TEST_LONG=no they build it in fewer ways.
+builds_programs() { [ "${STEPC_TEST_PROGRAMS:-yes}" = yes ]; }
+is_long() { [ "${STEPC_TEST_LONG:-yes}" = yes ]; }
+
+# program FOLDER NAME COMPILER FLAG...: FOLDER/NAME.c with the driver, which is compiled once for a compiler and its flags
+program() {
+    local folder=$1 name=$2 cc=$3 driver source object
+    shift 3
+    driver=$folder/driver$(printf '_%s' "$cc" "$@" | tr -c 'a-zA-Z0-9_\n' _)
+    mkdir -p "$driver"
+    for source in tests/emitted/drive.c runtime/*.c; do
+        object=$driver/$(basename "$source" .c).o
+        [ -e "$object" ] || "$cc" -std=c99 -ffp-contract=off "$@" -Iruntime -c "$source" -o "$object" || return 1
+    done
+    "$cc" "${emitted_warnings[@]}" -ffp-contract=off "$@" -I"$folder" -Iruntime -c "$folder/$name.c" -o "$folder/$name.o" &&
+        "$cc" -std=c99 -ffp-contract=off "$@" -DMODEL="${name}_model" -I"$folder" -Iruntime tests/emitted/host_main.c "$driver"/*.o \
+            "$folder/$name.o" -lm -o "$folder/$name"
+}
+
 # for_each_model FUNCTION: calls FUNCTION NAME MODEL BATCH PREPARE_OPTIONS... for every line. The first error ends the script:
 # callers have `set -e`, which a call in a condition would switch off.
 for_each_model() {

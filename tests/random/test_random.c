@@ -3,7 +3,7 @@
  * Random models through both engines. Reproducible code and the interpreter in the contract's arithmetic must agree in every
  * bit, kernel by kernel and over whole runs. Where no result jumps, optimised code must agree with the interpreter in double
  * within the tolerance of the kernel's own roundings. The emitted text must be silent under strict warnings; --check "" leaves
- * that out. A model that fails is written to FOLDER/random_SEED.onnx. */
+ * that out. A model that fails is written to FOLDER/random_SEED.onnx. 30 models, with STEPC_TEST_LONG=no in the environment 12. */
 #include "random_model.h"
 
 #include "base/file.h"
@@ -152,7 +152,9 @@ static bool read_settings(struct settings *s, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct settings s = {.cc = "cc -O1", .check = STRICT, .keep = ".", .first = 1, .count = 30, .jobs = sysconf(_SC_NPROCESSORS_ONLN)};
+    const char *is_long = getenv("STEPC_TEST_LONG");
+    struct settings s = {.cc = "cc -O1", .check = STRICT, .keep = ".", .first = 1, .jobs = sysconf(_SC_NPROCESSORS_ONLN)};
+    s.count = is_long && str_equal(is_long, "no") ? 12 : 30;
     if (!read_settings(&s, argc, argv)) {
         fprintf(stderr, "usage: test_random [--cc \"cc -O1\"] [--check \"cc ...\"] [--first SEED] [--count N] [-j N] [--keep FOLDER]\n");
         return 2;

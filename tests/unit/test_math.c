@@ -15,6 +15,9 @@
 
 static bool exhaustive;
 
+/* Sanitizers look at where functions go, not at how accurate they are: one point in so many. */
+enum { THINNED = SANITIZED ? 10 : 1 };
+
 /* ---- references -------------------------------------------------------------- */
 
 static double sigmoid_reference(double x)
@@ -132,7 +135,7 @@ static const struct float_case float_cases[] = {
 /* The largest error, at *at. A prime stride reaches every exponent. */
 static double measure(const struct float_case *c, float *at)
 {
-    const uint64_t stride = exhaustive ? 1u : 21013u;
+    const uint64_t stride = exhaustive ? 1u : 21013u * THINNED;
     double worst = 0.0;
     *at = 0.0f;
     for (uint64_t u = 0; u <= 0xFFFFFFFFu; u += stride) {
@@ -216,7 +219,7 @@ static const struct double_case double_cases[] = {
 START_TEST(double_function_is_accurate)
 {
     const struct double_case *c = &double_cases[_i];
-    const uint64_t points = exhaustive ? 20000000u : 20000u;
+    const uint64_t points = exhaustive ? 20000000u : 20000u / THINNED;
     double worst = 0.0, at = 0.0;
     for (uint64_t i = 0; i < points && LDBL_MANT_DIG > DBL_MANT_DIG; i++) {
         const double x = isinf(c->low) ? stepc_from_bits(random_word(i, 0u)) : random_between(i, 0u, c->low, c->high);
@@ -320,7 +323,7 @@ static void pow_operands(uint64_t i, double max_power, double x_bits, double *x,
 
 START_TEST(pow_is_accurate)
 {
-    const uint64_t points = exhaustive ? 100000000u : 50000u;
+    const uint64_t points = exhaustive ? 100000000u : 50000u / THINNED;
     double worst = 0.0, worstf = 0.0;
     for (uint64_t i = 0; i < points; i++) {
         double x, y;
