@@ -5,76 +5,7 @@
 #ifndef STEPC_TEMPLATE_WINDOW_CHANNELS_H
 #define STEPC_TEMPLATE_WINDOW_CHANNELS_H
 
-#include "pack.h"
 #include "window_lanes.h"
-
-/* ---- channels side by side ------------------------------------------------------------------------------------------ */
-
-#if STEPC_FORM == 2 && (VECTOR_BYTES == 64 || VECTOR_BYTES == 32)
-#define TRANSPOSED_LANES (VECTOR_BYTES / 4)
-typedef int32_t lane_bits __attribute__((vector_size(VECTOR_BYTES)));
-typedef int32_t lane_bits_at __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
-
-/* Of the rows a and b, the lanes that two rows exchange when blocks of s x s lanes change places: those of the first and of the second. */
-#define FIRST_LANE(l, s) (((l) & (s)) ? TRANSPOSED_LANES + (l) - (s) : (l))
-#define SECOND_LANE(l, s) (((l) & (s)) ? TRANSPOSED_LANES + (l) : (l) + (s))
-#define EIGHT_LANES(lane, from, s) \
-    lane(from, s), lane((from) + 1, s), lane((from) + 2, s), lane((from) + 3, s), lane((from) + 4, s), lane((from) + 5, s), \
-        lane((from) + 6, s), lane((from) + 7, s)
-#if VECTOR_BYTES == 64
-#define ALL_LANES(lane, s) EIGHT_LANES(lane, 0, s), EIGHT_LANES(lane, 8, s)
-#else
-#define ALL_LANES(lane, s) EIGHT_LANES(lane, 0, s)
-#endif
-#if defined(__clang__)
-#define SHUFFLE_LANES(a, b, lane, s) __builtin_shufflevector(a, b, ALL_LANES(lane, s))
-#else
-#define SHUFFLE_LANES(a, b, lane, s) __builtin_shuffle(a, b, (__typeof__(a)){ALL_LANES(lane, s)})
-#endif
-#define EXCHANGE_LANES(r, s) \
-    STEPC_UNROLL \
-    for (int i = 0; i < TRANSPOSED_LANES; i++) { \
-        if ((i & (s)) == 0) { \
-            const __typeof__((r)[0]) first = SHUFFLE_LANES(r[i], r[i + (s)], FIRST_LANE, s); \
-            r[i + (s)] = SHUFFLE_LANES(r[i], r[i + (s)], SECOND_LANE, s); \
-            r[i] = first; \
-        } \
-    }
-
-/* to[p, l] = from[l, p] for as many rows as lanes, of 4 bytes each; from_step from row to row */
-static STEPC_INLINE void transpose_lanes(void *restrict to, const void *restrict from, const int from_step)
-{
-    lane_bits r[TRANSPOSED_LANES];
-    STEPC_UNROLL
-    for (int i = 0; i < TRANSPOSED_LANES; i++)
-        r[i] = *(const lane_bits_at *)((const int32_t *)from + i * from_step);
-#if VECTOR_BYTES == 64
-    EXCHANGE_LANES(r, 8)
-#endif
-    EXCHANGE_LANES(r, 4)
-    EXCHANGE_LANES(r, 2)
-    EXCHANGE_LANES(r, 1)
-    STEPC_UNROLL
-    for (int i = 0; i < TRANSPOSED_LANES; i++)
-        *(lane_bits_at *)((int32_t *)to + i * TRANSPOSED_LANES) = r[i];
-}
-#endif
-
-/* to[p, lane] = from[lane, p] of `channels` planes, zero for channels that do not exist. In blocks of whole vectors, the last of which
- * overlaps the one before it, in a third of the time that blocks of 4 x 4 take. */
-static STEPC_INLINE void channels_inward(float *restrict to, const float *restrict from, const int channels, const int count)
-{
-#if STEPC_FORM == 2 && (VECTOR_BYTES == 64 || VECTOR_BYTES == 32)
-    if (sizeof(float) == 4 && channels == WINDOW_LANES && count >= WINDOW_LANES) {
-        for (int p = 0; p + WINDOW_LANES <= count; p += WINDOW_LANES)
-            transpose_lanes(to + p * WINDOW_LANES, from + p, count);
-        if (count % WINDOW_LANES > 0)
-            transpose_lanes(to + (count - WINDOW_LANES) * WINDOW_LANES, from + count - WINDOW_LANES, count);
-        return;
-    }
-#endif
-    pack_transposed(to, WINDOW_LANES, from, count, channels, count);
-}
 
 /* ---- sums ----------------------------------------------------------------------------------------------------------- */
 

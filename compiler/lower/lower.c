@@ -520,14 +520,14 @@ static bool check_dtypes(struct diag *d, const struct graph *g)
     return ok;
 }
 
-bool lower_entry(struct diag *d, struct arena *a, const struct entry *e, struct lowered **out)
+bool lower_entry(struct diag *d, struct arena *a, const struct entry *e, struct lower_options options, struct lowered **out)
 {
     struct lowered *l = arena_new(a, struct lowered);
     l->arena = a;
     l->diag = d;
     l->entry = e;
     const struct graph *g = e->graph;
-    struct lower_ctx c = {.l = l, .arena = a, .views = arena_array(a, struct view, (size_t)g->value_count)};
+    struct lower_ctx c = {.l = l, .options = options, .arena = a, .views = arena_array(a, struct view, (size_t)g->value_count)};
     if (!check_dtypes(d, g))
         return false;
     for (size_t i = 0; i < g->inputs.count; i++) {

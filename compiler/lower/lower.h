@@ -5,8 +5,13 @@
 #include "graph/op_def.h"
 #include "lower/kernel.h"
 
+struct lower_options {
+    bool scalar; /* code without vectors, or as little as possible: memory counts for more than time */
+};
+
 struct lower_ctx {
     struct lowered *l;
+    struct lower_options options;
     struct arena *arena;
     const struct node *node;
     struct view *views; /* by value id */
@@ -110,6 +115,6 @@ bool lower_product(struct lower_ctx *c, const struct view *a, const struct view 
 
 /* Lowers one entry's canonical graph. Outputs and bindings become copies into BUFFER_OUTPUT and BUFFER_VARIABLE (fusion
  * merges them into their producers). */
-bool lower_entry(struct diag *d, struct arena *a, const struct entry *e, struct lowered **out) MUST_USE;
+bool lower_entry(struct diag *d, struct arena *a, const struct entry *e, struct lower_options options, struct lowered **out) MUST_USE;
 
 #endif

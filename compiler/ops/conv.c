@@ -381,6 +381,9 @@ static const struct op_sample samples[] = {
              "{ y = Conv <auto_pad = \"SAME_UPPER\", kernel_shape = [5, 5]> (x, w, b) }"},
     {.text = "g (double[1,1,5,5] x, double[1,1,2,2] w) => (double[1,1,3,3] y) { y = Conv <auto_pad = \"SAME_LOWER\", strides = [2, 2]> (x, w) }"},
     {.text = "g (double[1,1,5,5] x, double[1,1,2,2] w) => (double[1,1,4,4] y) { y = Conv <auto_pad = \"VALID\", pads = [1, 1, 1, 1]> (x, w) }"},
+    {.text = "g (float[63,6,9,7] x, float[9,6,5,5] w, float[9] b) => (float[63,9,9,7] y) { y = Conv <pads = [2, 2, 2, 2]> (x, w, b) }"},
+    {.text = "g (float[63,8,9,7] x, float[10,4,5,5] w) => (float[63,10,5,4] y) { y = Conv <group = 2, strides = [2, 2], pads = [2, 2, 2, 2]> (x, w) }"},
+    {.text = "g (double[63,6,9,9] x, double[9,6,3,3] w) => (double[63,9,5,5] y) { y = Conv <dilations = [2, 2]> (x, w) }"},
     {.text = "g (double[2,6,5,4] x, double[4,3,3,3] w, double[4] b) => (double[2,4,5,4] y) { y = Conv <group = 2, pads = [1, 1, 1, 1]> (x, w, b) }"},
     {.text = "g (float[2,20,7,9] x, float[20,1,3,3] w, float[20] b) => (float[2,20,7,9] y) { y = Conv <group = 20, pads = [1, 1, 1, 1]> (x, w, b) }"},
     {.text = "g (double[2,3,7,9] x, double[6,1,3,3] w) => (double[2,6,4,5] y) { y = Conv <group = 3, strides = [2, 2], pads = [1, 1, 1, 1]> (x, w) }"},
@@ -441,6 +444,11 @@ static const struct op_sample input_grad_samples[] = {
     {.text = "g (float[2,9,7,6] dy, float[9,2,3,3] w) => (float[2,2,9,8] dx) { dx = stepc.ConvGradInput <shape = [2, 2, 9, 8]> (dy, w) }"},
     {.text = "g (double[1,2,3] dy, double[2,1,1] w) => (double[1,2,6] dx) "
              "{ dx = stepc.ConvGradInput <shape = [1, 2, 6], strides = [2], group = 2> (dy, w) }"},
+    {.text = "g (float[63,9,6,5] dy, float[9,4,5,5] w) => (float[63,4,10,9] dx) { dx = stepc.ConvGradInput <shape = [63, 4, 10, 9]> (dy, w) }"},
+    {.text = "g (float[63,9,5,4] dy, float[9,5,5,4] w) => (float[63,5,9,8] dx) "
+             "{ dx = stepc.ConvGradInput <shape = [63, 5, 9, 8], strides = [2, 2], pads = [2, 1, 2, 2], dilations = [1, 1]> (dy, w) }"},
+    {.text = "g (double[63,8,6,4] dy, double[8,5,3,3] w) => (double[63,5,8,14] dx) "
+             "{ dx = stepc.ConvGradInput <shape = [63, 5, 8, 14], strides = [1, 2], dilations = [1, 3], pads = [0, 0, 0, 0]> (dy, w) }"},
     {.text = "g (double[1,2,3] dy, double[2,1,1] w) => (double[1,1,6] dx) { dx = stepc.ConvGradInput <shape = [1, 1, 6]> (dy, w) }",
      .error = "does not have the shape of the convolution's output"},
     {0}};

@@ -1,5 +1,5 @@
 /* Convolutions as kernels: windows of 1 with stride 1 are matrix products, windows of single channels templates/depthwise*.c in part,
- * everything else is templates/conv.c. What the template
+ * short lines of large batches templates/conv_images.c, everything else is templates/conv.c. What the template
  * needs to know of an axis is worked out here, and where each position of the window lies in the padded image becomes a table. */
 #include "ops/conv_rules.h"
 
@@ -13,6 +13,7 @@
 #define IMAGE_MOST 32768 /* elements of an image that stays near */
 #define COLUMN_MOST 64 /* elements of a column that holds several positions of the window */
 #define LANES_MOST 16 /* channels of a vector, at most */
+#define IMAGES_MOST 32 /* images of a tile, at most */
 
 static const char *const axis_letters = "DHW";
 
@@ -126,13 +127,13 @@ static void bind_scratch(struct lower_ctx *c, int64_t count, int64_t plane)
     lower_template_int(c, "PLANE", count);
 }
 
-static void bind_table(struct lower_ctx *c, const int64_t *x, int64_t count)
+static void bind_table(struct lower_ctx *c, const char *name, const char *param, const int64_t *x, int64_t count)
 {
     struct tensor *t = tensor_new(c->arena, DTYPE_INT32, &SHAPE(count));
     for (int64_t i = 0; i < count; i++)
         tensor_set_int(t, i, x[i]);
-    const struct access a = lower_table(c, "conv_taps", t);
-    lower_template_operand(c, "taps", &a);
+    const struct access a = lower_table(c, name, t);
+    lower_template_operand(c, param, &a);
 }
 
 /* ---- images of x ---------------------------------------------------------------------------------------------------- */
@@ -187,11 +188,166 @@ static int64_t share_padding(struct image_axis *a)
     return shared;
 }
 
+/* ---- images side by side --------------------------------------------------------------------------------------------- */
+
+/* What windows see along an axis, terms in their order: of window i the first within the operand, how many, and how many zeros of the
+ * padding lie before and behind them. The order of templates/conv_images.c. */
+struct span {
+    int64_t tap, place, count, before, behind;
+};
+
+/* An axis as seen from the result: of x, or of dy, whose windows are turned around. */
+struct span_axis {
+    const struct window_axis *w;
+    bool gradient;
+    int64_t windows, in; /* elements of the result and of the operand */
+    int64_t tap_step, place_step; /* from term to term */
+};
+
+static struct span_axis span_axis_of(const struct window_axis *w, bool gradient)
+{
+    struct span_axis a = {.w = w, .gradient = gradient, .windows = w->out, .in = w->in, .tap_step = 1, .place_step = w->dilation};
+    if (gradient) {
+        a.windows = w->in;
+        a.in = w->out;
+        while (a.tap_step * w->dilation % w->stride != 0)
+            a.tap_step++;
+        a.place_step = -(a.tap_step * w->dilation / w->stride);
+    }
+    return a;
+}
+
+static struct span span_of(const struct span_axis *a, int64_t i)
+{
+    const struct window_axis *w = a->w;
+    struct span r = {.tap = -1};
+    for (int64_t t = 0; t < w->size; t++) {
+        const int64_t distance = a->gradient ? i + w->pad_begin - t * w->dilation : i * w->stride + t * w->dilation - w->pad_begin;
+        if (a->gradient && distance % w->stride != 0)
+            continue; /* between two windows: no term */
+        const int64_t place = a->gradient ? distance / w->stride : distance;
+        const bool inside = place >= 0 && place < a->in;
+        if (r.tap < 0 || (inside && r.count == 0)) {
+            r.tap = t;
+            r.place = inside ? place : 0;
+        }
+        r.count += inside;
+        r.before += !inside && r.count == 0;
+        r.behind += !inside && r.count > 0;
+    }
+    if (r.count > 0)
+        return r;
+    return (struct span){.tap = r.tap < 0 ? 0 : r.tap, .behind = r.before};
+}
+
+/* Terms of all windows along an axis. */
+static int64_t count_terms(const struct span_axis *a)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < a->windows; i++)
+        n += span_of(a, i).count;
+    return n;
+}
+
+static bool has_padding(const struct span_axis *a)
+{
+    for (int64_t i = 0; i < a->windows; i++) {
+        const struct span s = span_of(a, i);
+        if (s.before + s.behind > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Vectors of windows that templates/conv.c computes for a row of an image. */
+static int64_t flat_vectors(const struct window *w, const struct image_axis *a)
+{
+    struct image_axis line = a[WINDOW_AXES - 1];
+    if (line.windows % LANES_MOST == 0)
+        return a[1].windows * (line.windows / LANES_MOST);
+    if (takes_copies(w, a))
+        line.length = line.windows;
+    else
+        share_padding(&line);
+    return ((a[1].windows - 1) * line.length + line.windows + LANES_MOST - 1) / LANES_MOST;
+}
+
+/* Do vectors across images save enough? They skip the padding and need no gaps between lines, but operand and result are turned, which
+ * costs as much as TURN_COST multiplications; and memory for the operand of a tile's images must stay near. */
+static bool takes_images(struct lower_ctx *c, const struct conv *v, bool gradient, const struct image_axis *a)
+{
+    enum { TURN_COST = 8, ROWS_LEAST = 4, NEAR = 1 << 17, SAVING = 8 };
+    const struct window_axis *w = v->window.axis;
+    const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c;
+    const int64_t in = gradient ? window_out_count(&v->window) : window_in_count(&v->window);
+    const int64_t out = gradient ? window_in_count(&v->window) : window_out_count(&v->window);
+    if (c->options.scalar || v->n < IMAGES_MOST || rows < ROWS_LEAST || w[0].in != 1 || w[0].size != 1 || w[0].out != 1 ||
+        channels * in > NEAR / IMAGES_MOST)
+        return false;
+    const struct span_axis lines = span_axis_of(&w[1], gradient), columns = span_axis_of(&w[2], gradient);
+    const int64_t tiles = (v->n + IMAGES_MOST - 1) / IMAGES_MOST;
+    const int64_t across = tiles * IMAGES_MOST * (rows * channels * count_terms(&lines) * count_terms(&columns) + TURN_COST * (channels * in + rows * out));
+    const int64_t along = v->n * rows * channels * window_size(&v->window) * flat_vectors(&v->window, a) * LANES_MOST;
+    return across < along - along / SAVING;
+}
+
+static int64_t add_spans(int64_t *to, const struct span_axis *a)
+{
+    enum { NUMBERS = 5 };
+    for (int64_t i = 0; i < a->windows; i++) {
+        const struct span s = span_of(a, i);
+        const int64_t numbers[NUMBERS] = {s.tap, s.place, s.count, s.before, s.behind};
+        for (int k = 0; k < NUMBERS; k++)
+            to[i * NUMBERS + k] = numbers[k];
+    }
+    return a->windows * NUMBERS;
+}
+
+static void lower_images(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w)
+{
+    const struct span_axis lines = span_axis_of(&v->window.axis[1], gradient), columns = span_axis_of(&v->window.axis[2], gradient);
+    const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c, taps = window_size(&v->window);
+    const int64_t in = lines.in * columns.in, out = lines.windows * columns.windows;
+    int64_t *const spans = arena_array(c->arena, int64_t, (size_t)(5 * (lines.windows + columns.windows)));
+    lower_template(c, "conv_images", lower_out_dtype(c, 0));
+    lower_template_pieces(c, out / LANES_MOST);
+    lower_template_flops(c, 2 * v->n * v->groups * v->c * v->o * taps * window_out_count(&v->window));
+    lower_template_int(c, "N", v->n);
+    lower_template_int(c, "G", v->groups);
+    lower_template_int(c, "CHANNELS", channels);
+    lower_template_int(c, "ROWS", rows);
+    lower_template_int(c, "IN", in);
+    lower_template_int(c, "W", columns.in);
+    lower_template_int(c, "OUT", out);
+    lower_template_int(c, "OH", lines.windows);
+    lower_template_int(c, "OW", columns.windows);
+    lower_template_int(c, "TAPS", taps);
+    lower_template_int(c, "KW", v->window.axis[2].size);
+    lower_template_int(c, "TAP_STEP_H", lines.tap_step);
+    lower_template_int(c, "TAP_STEP_W", columns.tap_step);
+    lower_template_int(c, "PLACE_STEP_H", lines.place_step);
+    lower_template_int(c, "PLACE_STEP_W", columns.place_step);
+    lower_template_int(c, "W_ROW", gradient ? taps : v->c * taps);
+    lower_template_int(c, "W_CHANNEL", gradient ? v->c * taps : taps);
+    lower_template_int(c, "PADDED", has_padding(&lines) || has_padding(&columns));
+    bind_planes(c, "x", x, v->n, v->groups * channels, in, IMAGES_MOST);
+    bind_operand(c, "w", w);
+    const int64_t count = add_spans(spans, &lines);
+    bind_table(c, "conv_spans", "spans", spans, count + add_spans(spans + count, &columns));
+    bind_scratch(c, channels * in * IMAGES_MOST + v->groups * channels * taps * (rows + flat_rows(rows) - 1) + flat_rows(rows) * LANES_MOST * IMAGES_MOST, 0);
+}
+
+/* ---- convolutions --------------------------------------------------------------------------------------------------- */
+
 static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
 {
     struct image_axis a[WINDOW_AXES];
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_x(&v->window.axis[i]);
+    if (takes_images(c, v, false, a)) {
+        lower_images(c, v, false, x, w);
+        return;
+    }
     const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
     lower_template(c, "conv", lower_out_dtype(c, 0));
     const bool copies = takes_copies(&v->window, a);
@@ -203,7 +359,7 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
     lower_template_int(c, "FLAT_STEP", flat_step(a));
     bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), !copies);
     bind_operand(c, "w", w);
-    bind_table(c, distances_in_x(c->arena, &v->window, a), window_size(&v->window));
+    bind_table(c, "conv_taps", "taps", distances_in_x(c->arena, &v->window, a), window_size(&v->window));
     bind_scratch(c, v->c * image_channel(a) + slack + flat_rows(v->o) * flat_step(a) + window_out_count(&v->window) + LINE_OVER, plane);
 }
 
@@ -295,7 +451,7 @@ static void bind_columns(struct lower_ctx *c, const struct conv *v, const struct
         const int64_t line = k / r->held[2] % r->held[1] * w[1].dilation, depth = k / r->held[2] / r->held[1] % r->held[0] * w[0].dilation;
         table[taps + r->runs + k] = ((k / held * w[0].in + depth) * w[1].in + line) * w[2].in;
     }
-    bind_table(c, table, taps + r->runs + r->column);
+    bind_table(c, "conv_taps", "taps", table, taps + r->runs + r->column);
     lower_template_int(c, "COLUMN", r->column);
     lower_template_int(c, "RUN", r->run);
     lower_template_int(c, "RUNS", r->runs);
@@ -374,6 +530,10 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     int64_t *table;
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_dy(&v->window.axis[i]);
+    if (takes_images(c, v, true, a)) {
+        lower_images(c, v, true, dy, w);
+        return;
+    }
     const struct window_axis *last = &v->window.axis[WINDOW_AXES - 1];
     lower_template(c, "conv_grad_input", lower_out_dtype(c, 0));
     const bool copies = takes_copies(&v->window, a);
@@ -392,7 +552,7 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), !copies);
     bind_operand(c, "w", w);
     const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
-    bind_table(c, table, count);
+    bind_table(c, "conv_taps", "taps", table, count);
     const int64_t phases = v->window.axis[0].stride * v->window.axis[1].stride * v->window.axis[2].stride;
     const int64_t line = phases > 1 ? a[2].windows * v->window.axis[2].stride : window_in_count(&v->window) + LINE_OVER;
     bind_scratch(c, v->o * image_channel(a) + slack + v->groups * v->o * (v->c + flat_rows(v->c) - 1) * window_size(&v->window) +
@@ -413,7 +573,7 @@ static void lower_channels(struct lower_ctx *c, const char *tmpl, const struct c
     lower_template_int(c, "G", v->groups);
     lower_template_int(c, "TAPS", window_size(&v->window));
     bind_image(c, a);
-    bind_table(c, at, window_size(&v->window));
+    bind_table(c, "conv_taps", "taps", at, window_size(&v->window));
 }
 
 /* Lines shorter than a vector, and as many windows on each as elements: computed over a whole plane. */

@@ -61,7 +61,7 @@ static void check_order(struct diag *d, const struct entry *e, const struct plan
 {
     struct lowered *l;
     int64_t best = INT64_MAX;
-    if (!lower_entry(d, d->arena, e, &l)) {
+    if (!lower_entry(d, d->arena, e, (struct lower_options){0}, &l)) {
         fail(e->name, "is not lowered again");
         return;
     }
