@@ -272,6 +272,13 @@ static int64_t flat_vectors(const struct window *w, const struct image_axis *a)
     return ((a[1].windows - 1) * line.length + line.windows + LANES_MOST - 1) / LANES_MOST;
 }
 
+/* What follows walks the axis, and its table is to stay small. */
+static bool is_short(const struct window_axis *w)
+{
+    enum { MOST = 256 };
+    return w->in <= MOST && w->out <= MOST && w->size <= MOST && w->stride <= MOST;
+}
+
 /* Do vectors across images save enough? They skip the padding and need no gaps between lines, but operand and result are turned, which
  * costs as much as TURN_COST multiplications; and memory for the operand of a tile's images must stay near. */
 static bool takes_images(struct lower_ctx *c, const struct conv *v, bool gradient, const struct image_axis *a)
@@ -282,12 +289,12 @@ static bool takes_images(struct lower_ctx *c, const struct conv *v, bool gradien
     const int64_t in = gradient ? window_out_count(&v->window) : window_in_count(&v->window);
     const int64_t out = gradient ? window_in_count(&v->window) : window_out_count(&v->window);
     if (c->options.scalar || v->n < IMAGES_MOST || rows < ROWS_LEAST || w[0].in != 1 || w[0].size != 1 || w[0].out != 1 ||
-        channels * in > NEAR / IMAGES_MOST)
+        !is_short(&w[1]) || !is_short(&w[2]) || channels * in > NEAR / IMAGES_MOST)
         return false;
     const struct span_axis lines = span_axis_of(&w[1], gradient), columns = span_axis_of(&w[2], gradient);
-    const int64_t tiles = (v->n + IMAGES_MOST - 1) / IMAGES_MOST;
-    const int64_t across = tiles * IMAGES_MOST * (rows * channels * count_terms(&lines) * count_terms(&columns) + TURN_COST * (channels * in + rows * out));
-    const int64_t along = v->n * rows * channels * window_size(&v->window) * flat_vectors(&v->window, a) * LANES_MOST;
+    const double padded = (double)((v->n + IMAGES_MOST - 1) / IMAGES_MOST * IMAGES_MOST), pairs = (double)(rows * channels);
+    const double across = padded * (pairs * (double)(count_terms(&lines) * count_terms(&columns)) + TURN_COST * (double)(channels * in + rows * out));
+    const double along = (double)v->n * pairs * (double)window_size(&v->window) * (double)flat_vectors(&v->window, a) * LANES_MOST;
     return across < along - along / SAVING;
 }
 
