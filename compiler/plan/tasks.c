@@ -121,15 +121,34 @@ static struct kernel *only_checks(struct arena *a, struct kernel *k)
     return only;
 }
 
+/* Does a kernel write state, and touch the arena, that need not run after the given one? That would have to wait for its checks, and
+ * what it reads would stay alive until then. */
+static bool keeps_writers_waiting(const struct task_list *l, int task)
+{
+    struct arena scratch = {0};
+    bool *after = arena_array(&scratch, bool, (size_t)l->count + 1);
+    bool found = false;
+    after[task] = true;
+    for (int i = 0; i < l->count; i++) {
+        const struct task *t = &l->tasks[i];
+        found |= !after[i] && t->writes_state && t->touches.count > 0;
+        for (size_t e = 0; after[i] && e < t->successors.count; e++)
+            after[t->successors.data[e]] = true;
+    }
+    arena_free(&scratch);
+    return found;
+}
+
 /* A loss reads what BatchNormalization computed while it stored the running statistics. Its labels do not depend on that: such
- * checks become kernels of their own, in front of the kernel they stood in. */
+ * checks become kernels of their own, in front of the kernel they stood in. So do those of a kernel at the end of the gradient (of an
+ * embedding): else all updates would wait for it. */
 static bool detach_checks(const struct task_list *tasks, struct lowered *l)
 {
     const bool *const after_write = find_after_write(tasks);
     bool any = false;
     for (int i = tasks->count - 1; i >= 0; i--) {
         struct kernel *const k = tasks->tasks[i].kernel;
-        if (!after_write[i] || k->checks.count == 0 || kernel_only_checks(k))
+        if (k->checks.count == 0 || kernel_only_checks(k) || (!after_write[i] && !keeps_writers_waiting(tasks, i)))
             continue;
         struct kernel *const only = only_checks(l->arena, k);
         vec_push(l->arena, &l->kernels, NULL);
