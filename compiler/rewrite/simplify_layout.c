@@ -64,15 +64,6 @@ static bool keeps_order(const struct shape *s, const int *perm)
     return true;
 }
 
-/* Does it exchange the last two dimensions and nothing else? */
-static bool turns_matrices(const int *perm, int rank)
-{
-    for (int i = 0; i < rank - 2; i++)
-        if (perm[i] != i)
-            return false;
-    return rank >= 2 && perm[rank - 2] == rank - 1 && perm[rank - 1] == rank - 2;
-}
-
 static bool is_result(const struct graph *g, const struct value *v)
 {
     for (size_t i = 0; i < g->outputs.count; i++)
@@ -96,16 +87,25 @@ static struct value *turned(struct rule_ctx *c, struct value *x)
 }
 
 /* Transpose(MatMul(a, b)) = MatMul(b', a'), the same terms in the same order: the gradient of a weight that is used transposed
- * comes out as the weight lies, and the update can follow each element. */
+ * comes out as the weight lies, and the update can follow each element. So it is wherever the product's rows become the last dimension,
+ * whatever becomes of the others: the keys of attention, whose gradient is then stored row by row. */
 static struct value *turn_product(struct rule_ctx *c, const struct value *x, const int *perm)
 {
     const struct node *product = rule_producer(x, "MatMul");
-    if (product == NULL || x->uses.count != 1 || is_result(c->b->graph, x) || !turns_matrices(perm, x->shape.rank))
+    const int rank = x->shape.rank;
+    if (product == NULL || x->uses.count != 1 || is_result(c->b->graph, x) || perm[rank - 1] != rank - 2)
         return NULL;
     struct value *a = product->inputs.data[0], *b = product->inputs.data[1];
     if (a->shape.rank < 2 || b->shape.rank < 2)
         return NULL;
-    return build(c, "MatMul", turned(c, b), turned(c, a));
+    int rest[SHAPE_MAX_RANK];
+    bool is_identity = true;
+    for (int i = 0; i < rank; i++) {
+        rest[i] = perm[i] == rank - 1 ? rank - 2 : perm[i] == rank - 2 ? rank - 1 : perm[i];
+        is_identity = is_identity && rest[i] == i;
+    }
+    struct value *y = build(c, "MatMul", turned(c, b), turned(c, a));
+    return is_identity ? y : build_transpose(c->b, y, rest);
 }
 
 struct value *simplify_transpose(struct rule_ctx *c)

@@ -160,6 +160,10 @@ CASE(flatten_and_unsqueeze, build(&at, "Unsqueeze", build_with(&at, "Flatten", A
 CASE(transpose_twice, build(&at, "Transpose", build(&at, "Transpose", x)))
 CASE(transpose_row, build(&at, "Transpose", build_reshape(&b, x, &SHAPE(1, 6))))
 CASE(transposed_product, build(&at, "Transpose", build(&at, "MatMul", x, build(&at, "Transpose", y))))
+CASE(product_rows_last, build_transpose(&b, build(&at, "MatMul", graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE(4, 2, 3)), build(&at, "Transpose", y)),
+                                        (int[]){2, 0, 1}))
+CASE(product_columns_last, build_transpose(&b, build(&at, "MatMul", graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE(4, 2, 3)), build(&at, "Transpose", y)),
+                                           (int[]){1, 0, 2}))
 CASE(square, build(&at, "Pow", x, number(2)))
 CASE(cube, build(&at, "Pow", x, number(3)))
 CASE(fourth_power, build(&at, "Pow", x, number(4)))
@@ -228,6 +232,8 @@ static const struct {
     {transpose_twice, "= x"},
     {transpose_row, "Reshape(x,{6,1}) = transpose"},
     {transposed_product, "Transpose(x) MatMul(y,transpose_2.transpose_2) = transpose_2"},
+    {product_rows_last, "Transpose(s) MatMul(y,transpose_2.transpose_2) Transpose(transpose_2.matmul) = transpose_2"},
+    {product_columns_last, "Transpose(y) MatMul(s,transpose) Transpose(matmul) = transpose_2"},
     {square, "Mul(x,x) = pow"},
     {cube, "Mul(x,x) Mul(pow.mul,x) = pow"},
     {fourth_power, "Pow(x,4) = pow"},
