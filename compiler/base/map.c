@@ -3,20 +3,20 @@
 #include <string.h>
 
 /* FNV-1a, 64 bits, with the high half folded in: slots are chosen by the low bits. */
-static size_t hash_string(const char *s)
+static uint32_t hash_string(const char *s)
 {
     uint64_t h = 0xcbf29ce484222325u;
     for (; *s != '\0'; s++)
         h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-    return (size_t)(h ^ h >> 32);
+    return (uint32_t)(h ^ h >> 32);
 }
 
 /* The slot that holds `key`, or the empty one where it belongs. At least half the slots are empty, so the walk ends. */
-static size_t find_slot(const struct map *m, const char *key)
+static size_t find_slot(const struct map *m, const char *key, uint32_t hash)
 {
     const size_t mask = m->slot_count - 1;
-    size_t at = hash_string(key) & mask;
-    while (m->slots[at] != 0 && strcmp(m->entries[m->slots[at] - 1].key, key) != 0)
+    size_t at = hash & mask;
+    while (m->slots[at] != 0 && (m->slots[at] >> 32 != hash || strcmp(m->entries[(uint32_t)m->slots[at] - 1].key, key) != 0))
         at = (at + 1) & mask;
     return at;
 }
@@ -25,7 +25,7 @@ static struct map_entry *find_entry(const struct map *m, const char *key)
 {
     if (m->count == 0)
         return NULL;
-    const uint32_t index = m->slots[find_slot(m, key)];
+    const uint32_t index = (uint32_t)m->slots[find_slot(m, key, hash_string(key))];
     return index == 0 ? NULL : &m->entries[index - 1];
 }
 
@@ -39,10 +39,17 @@ static void grow(struct map *m)
         memcpy(entries, m->entries, m->count * sizeof *entries);
     m->entries = entries;
     m->capacity = capacity;
+    const uint64_t *const old = m->slots;
+    const size_t old_count = m->slot_count;
     m->slot_count = 2 * capacity; /* a power of two */
-    m->slots = arena_array(m->arena, uint32_t, m->slot_count);
-    for (size_t i = 0; i < m->count; i++)
-        m->slots[find_slot(m, entries[i].key)] = (uint32_t)i + 1;
+    m->slots = arena_array(m->arena, uint64_t, m->slot_count);
+    for (size_t i = 0; i < old_count; i++) {
+        size_t at = (size_t)(old[i] >> 32) & (m->slot_count - 1);
+        while (old[i] != 0 && m->slots[at] != 0)
+            at = (at + 1) & (m->slot_count - 1);
+        if (old[i] != 0)
+            m->slots[at] = old[i];
+    }
 }
 
 void *map_get(const struct map *m, const char *key)
@@ -65,8 +72,9 @@ void map_set(struct map *m, const char *key, void *value)
     }
     if (m->count == m->capacity)
         grow(m);
-    const size_t slot = find_slot(m, key);
+    const uint32_t hash = hash_string(key);
+    const size_t slot = find_slot(m, key, hash);
     m->entries[m->count].key = arena_strdup(m->arena, key);
     m->entries[m->count].value = value;
-    m->slots[slot] = (uint32_t)++m->count;
+    m->slots[slot] = (uint64_t)hash << 32 | ++m->count;
 }

@@ -16,7 +16,7 @@ struct map {
     struct arena *arena;
     struct map_entry *entries; /* in insertion order: for (i = 0; i < m.count; i++) m.entries[i] */
     size_t count, capacity;
-    uint32_t *slots; /* open addressing; index into entries + 1 */
+    uint64_t *slots; /* open addressing; the key's hash, then index into entries + 1: other keys are rarely looked at */
     size_t slot_count;
 };
 

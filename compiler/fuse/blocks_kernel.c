@@ -270,6 +270,7 @@ static struct kernel *make_stage(struct to_block *t, const struct member *m)
     struct fusion *const f = t->g->f;
     struct kernel *const k = arena_new(f->arena, struct kernel);
     *k = *m->k;
+    kernel_own_values(f->arena, k);
     k->parts.data = arena_copy(f->arena, m->parts, m->part_count * sizeof *m->parts, alignof(max_align_t));
     k->parts.capacity = m->part_count;
     k->rows = m->role == LOOPS ? t->g->outer + 2 : 0;

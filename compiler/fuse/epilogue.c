@@ -15,6 +15,7 @@ struct match {
     struct store store;          /* of the producer: what the consumer reads (a copy: stores are appended meanwhile) */
     struct shape from_shape, to_shape;
     int to_dim[SHAPE_MAX_RANK];  /* loop of `to` for each dim of to_shape */
+    bool same_loops;             /* all of both, one by one */
     bool is_permuted;            /* the consumer walks the same points in another order: */
     int dim_of[LOOP_MAX_DIMS];   /* loop of `to` for each loop of `from` */
     bool ok;
@@ -44,6 +45,12 @@ static bool translate(const struct match *m, const struct access *a, struct acce
         for (int d = 0; d < m->from->rank; d++)
             if (m->from->extent[d] != 1)
                 out->stride[m->dim_of[d]] = a->stride[d];
+        return a->term_count == 0;
+    }
+    if (m->same_loops) {
+        *out = *a;
+        for (int d = 0; d < m->from->rank; d++)
+            out->stride[d] = m->from->extent[d] != 1 ? a->stride[d] : 0;
         return a->term_count == 0;
     }
     struct view v = {.buffer = a->buffer, .offset = a->offset}, w;
@@ -133,8 +140,10 @@ static void find_load(const struct access *a, void *data)
 
 /* The joined kernel writes `own`: everything else in it that touches that buffer must be at the same element of the same
  * part, whose values are all computed before its stores. */
-static bool may_update_in_place(const struct match *m, const struct kernel *p, const struct access *own)
+static bool may_update_in_place(const struct fusion *f, const struct match *m, const struct kernel *p, const struct access *own)
 {
+    if (own->buffer->kind != BUFFER_LOCAL && !fuse_reads(f, p, own->buffer) && !fuse_writes(f, p, own->buffer))
+        return true;
     struct touch_test same = {m, own, true};
     struct find_buffer elsewhere = {own->buffer, false};
     for (int o = 0; o < p->operand_count; o++)
@@ -156,20 +165,31 @@ static bool may_update_in_place(const struct match *m, const struct kernel *p, c
 
 /* ---- the merge ---------------------------------------------------------------------------------------------------- */
 
-static bool fits_as_it_is(struct match *m, const struct kernel *p)
+/* What does not depend on how the loops walk: no output, whose pointer may be NULL, no number of a loop, and not too much of it. */
+static bool may_finish(const struct match *m)
+{
+    const int cost = expr_cost(m->store.value);
+    for (size_t s = 0; s < m->from->stores.count; s++) {
+        const struct store *store = &m->from->stores.data[s];
+        if (store->to.buffer->kind == BUFFER_OUTPUT || expr_cost(store->value) + cost > EPILOGUE_LIMIT || expr_uses_index(store->value))
+            return false;
+    }
+    return true;
+}
+
+static bool fits_as_it_is(const struct fusion *f, struct match *m, const struct kernel *p)
 {
     const struct part *from = m->from;
     m->ok = true;
     for (size_t s = 0; s < from->stores.count && m->ok; s++) {
         const struct store *store = &from->stores.data[s];
         struct access to;
-        m->ok &= store->to.buffer->kind != BUFFER_OUTPUT && !expr_uses_index(store->value) &&
-                 expr_cost(store->value) + expr_cost(m->store.value) <= EPILOGUE_LIMIT && translate(m, &store->to, &to);
+        m->ok = translate(m, &store->to, &to);
         if (!m->ok)
             return false;
         expr_each_load(store->value, test_load, m);
         if (m->ok)
-            m->ok &= may_update_in_place(m, p, &to);
+            m->ok &= may_update_in_place(f, m, p, &to);
         /* the consumer's own reads of what it overwrites */
         struct touch_test own = {m, &store->to, true};
         const struct match in_own_loops = {.to = from};
@@ -243,6 +263,7 @@ static bool find_permutation(struct match *m)
         m->dim_of[d] = e;
     }
     m->from = from;
+    m->same_loops = false;
     m->is_permuted = true;
     for (size_t s = 0; s < from->stores.count; s++) {
         struct access to;
@@ -252,14 +273,23 @@ static bool find_permutation(struct match *m)
     return true;
 }
 
-static bool fits(struct match *m, const struct kernel *p, const struct kernel *c)
+static bool same_loops(const struct part *from, const struct part *to)
+{
+    bool same = from->rank == to->rank;
+    for (int d = 0; d < from->rank && same; d++)
+        same = from->extent[d] == to->extent[d] && from->extent[d] > 0 && !to->reduced[d];
+    return same;
+}
+
+static bool fits(const struct fusion *f, struct match *m, const struct kernel *p, const struct kernel *c)
 {
     m->from = &c->parts.data[0];
     if (!loops_as_shape(m->to, true, &m->to_shape, m->to_dim) ||
         !loops_as_shape(m->from, false, &m->from_shape, (int[SHAPE_MAX_RANK]){0}) ||
-        shape_count(&m->to_shape) != shape_count(&m->from_shape))
+        shape_count(&m->to_shape) != shape_count(&m->from_shape) || !may_finish(m))
         return false;
-    return fits_as_it_is(m, p) || (find_permutation(m) && fits_as_it_is(m, p));
+    m->same_loops = same_loops(m->from, m->to);
+    return fits_as_it_is(f, m, p) || (find_permutation(m) && fits_as_it_is(f, m, p));
 }
 
 static void add_stores(struct fusion *f, struct match *m, struct part *to, const struct part *from)
@@ -275,16 +305,15 @@ static void add_stores(struct fusion *f, struct match *m, struct part *to, const
         vec_push(f->arena, &to->stores, made[s]);
 }
 
-/* Temporaries that nobody reads any more are not stored; what the part itself needed of them it has as expressions. */
-static void drop_unread_stores(struct fusion *f, struct kernel *p, struct part *part)
+/* Temporaries that nobody reads any more are not stored; what the part itself needed of them it has as expressions. The kernel of the
+ * part is forgotten. */
+static void drop_unread_stores(const struct fusion *f, struct part *part)
 {
-    fuse_forget(f, p);
     for (size_t s = part->stores.count; s-- > 0;) {
         const struct buffer *b = part->stores.data[s].to.buffer;
         if (b->kind == BUFFER_TEMP && fuse_buffer(f, b)->readers.count == 0)
             vec_remove(&part->stores, s);
     }
-    fuse_remember(f, p);
 }
 
 /* The other parts of a template run at other times: what they store is not there yet, or gone. */
@@ -300,20 +329,20 @@ static bool reads_other_parts(const struct fusion *f, const struct kernel *p, co
 static bool merge(struct fusion *f, struct kernel *p, struct part *part, size_t store, struct kernel *c)
 {
     struct match m = {.arena = f->arena, .to = part, .store = part->stores.data[store]};
-    if (c == p || !fuse_is_map(c) || (fuse_keeps(f, p) && !fuse_keeps(f, c)) || reads_other_parts(f, p, part, c) || !fits(&m, p, c))
+    if (c == p || !fuse_is_map(c) || (fuse_keeps(f, p) && !fuse_keeps(f, c)) || reads_other_parts(f, p, part, c))
         return false;
     const enum fuse_place place = fuse_place(f, p, c);
-    if (place == FUSE_NOWHERE)
+    if (place == FUSE_NOWHERE || !fits(f, &m, p, c))
         return false;
     fuse_forget(f, p);
     fuse_forget(f, c);
     add_stores(f, &m, part, m.from);
+    drop_unread_stores(f, part);
     fuse_remember(f, p);
     fuse_join_nodes(f, p, c);
     if (place == FUSE_AT_SECOND)
         fuse_take_place(f, p, c);
     fuse_remove(f, c);
-    drop_unread_stores(f, p, part);
     return true;
 }
 

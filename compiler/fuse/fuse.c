@@ -12,39 +12,34 @@ struct fuse_buffer *fuse_buffer(const struct fusion *f, const struct buffer *b)
     return &f->buffers[b->id];
 }
 
-static void list_touched(struct fusion *f, struct kernel *k, bool add)
-{
-    struct arena scratch = {0};
-    buffer_list reads = {0}, writes = {0};
-    kernel_reads(&scratch, k, &reads);
-    kernel_writes(&scratch, k, &writes);
-    for (int pass = 0; pass < 2; pass++) {
-        const buffer_list *list = pass ? &writes : &reads;
-        for (size_t i = 0; i < list->count; i++) {
-            struct fuse_buffer *b = fuse_buffer(f, list->data[i]);
-            if (add && pass)
-                vec_push(f->arena, &b->writers, k);
-            else if (add)
-                vec_push(f->arena, &b->readers, k);
-            for (size_t j = 0; !add && pass && j < b->writers.count; j++)
-                if (b->writers.data[j] == k)
-                    vec_remove(&b->writers, j);
-            for (size_t j = 0; !add && !pass && j < b->readers.count; j++)
-                if (b->readers.data[j] == k)
-                    vec_remove(&b->readers, j);
-        }
-    }
-    arena_free(&scratch);
-}
-
 void fuse_forget(struct fusion *f, struct kernel *k)
 {
-    list_touched(f, k, false);
+    const struct fuse_touched *const t = &f->touched[k->id];
+    for (size_t i = 0; i < t->reads.count; i++) {
+        struct fuse_buffer *b = fuse_buffer(f, t->reads.data[i]);
+        for (size_t j = 0; j < b->readers.count; j++)
+            if (b->readers.data[j] == k)
+                vec_remove(&b->readers, j);
+    }
+    for (size_t i = 0; i < t->writes.count; i++) {
+        struct fuse_buffer *b = fuse_buffer(f, t->writes.data[i]);
+        for (size_t j = 0; j < b->writers.count; j++)
+            if (b->writers.data[j] == k)
+                vec_remove(&b->writers, j);
+    }
 }
 
+/* A kernel's expressions are walked here and nowhere else: they grow, and rules ask again and again. */
 void fuse_remember(struct fusion *f, struct kernel *k)
 {
-    list_touched(f, k, true);
+    struct fuse_touched *const t = &f->touched[k->id];
+    t->reads.count = t->writes.count = 0;
+    kernel_reads(f->arena, k, &t->reads);
+    kernel_writes(f->arena, k, &t->writes);
+    for (size_t i = 0; i < t->reads.count; i++)
+        vec_push(f->arena, &fuse_buffer(f, t->reads.data[i])->readers, k);
+    for (size_t i = 0; i < t->writes.count; i++)
+        vec_push(f->arena, &fuse_buffer(f, t->writes.data[i])->writers, k);
 }
 
 void fuse_remove(struct fusion *f, struct kernel *k)
@@ -73,6 +68,15 @@ bool fuse_reads(const struct fusion *f, const struct kernel *k, const struct buf
     const struct fuse_buffer *t = fuse_buffer(f, b);
     for (size_t i = 0; i < t->readers.count; i++)
         if (t->readers.data[i] == k)
+            return true;
+    return false;
+}
+
+bool fuse_writes(const struct fusion *f, const struct kernel *k, const struct buffer *b)
+{
+    const struct fuse_buffer *t = fuse_buffer(f, b);
+    for (size_t i = 0; i < t->writers.count; i++)
+        if (t->writers.data[i] == k)
             return true;
     return false;
 }
@@ -115,13 +119,10 @@ bool fuse_keeps(const struct fusion *f, const struct kernel *k)
 static void mark_kept(struct fusion *f)
 {
     for (size_t i = f->l->kernels.count; i-- > 0;) {
-        struct arena scratch = {0};
-        buffer_list reads = {0};
-        if (fuse_keeps(f, f->l->kernels.data[i]))
-            kernel_reads(&scratch, f->l->kernels.data[i], &reads);
-        for (size_t b = 0; b < reads.count; b++)
-            fuse_buffer(f, reads.data[b])->kept = true;
-        arena_free(&scratch);
+        const struct kernel *const k = f->l->kernels.data[i];
+        const buffer_list *const reads = &f->touched[k->id].reads;
+        for (size_t b = 0; fuse_keeps(f, k) && b < reads->count; b++)
+            fuse_buffer(f, reads->data[b])->kept = true;
     }
 }
 
@@ -158,24 +159,17 @@ static void find_kinds(const struct fusion *f, const buffer_list *writes, bool *
 enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const struct kernel *c)
 {
     const int lo = f->position[p->id], hi = f->position[c->id];
-    struct arena scratch = {0};
-    buffer_list p_reads = {0}, p_writes = {0}, c_reads = {0}, c_writes = {0};
-    kernel_reads(&scratch, p, &p_reads);
-    kernel_writes(&scratch, p, &p_writes);
-    kernel_reads(&scratch, c, &c_reads);
-    kernel_writes(&scratch, c, &c_writes);
-    enum fuse_place place = FUSE_NOWHERE;
+    const struct fuse_touched *const by_p = &f->touched[p->id], *const by_c = &f->touched[c->id];
     bool state = false, checked = false;
-    find_kinds(f, &p_writes, &state, &checked);
-    find_kinds(f, &c_writes, &state, &checked);
+    find_kinds(f, &by_p->writes, &state, &checked);
+    find_kinds(f, &by_c->writes, &state, &checked);
     if (state && checked)
-        place = FUSE_NOWHERE;
-    else if (list_clear(f, &c_reads, true, false, lo, hi) && list_clear(f, &c_writes, true, true, lo, hi))
-        place = FUSE_AT_FIRST;
-    else if (list_clear(f, &p_writes, true, true, lo, hi) && list_clear(f, &p_reads, true, false, lo, hi))
-        place = FUSE_AT_SECOND;
-    arena_free(&scratch);
-    return place;
+        return FUSE_NOWHERE;
+    if (list_clear(f, &by_c->reads, true, false, lo, hi) && list_clear(f, &by_c->writes, true, true, lo, hi))
+        return FUSE_AT_FIRST;
+    if (list_clear(f, &by_p->writes, true, true, lo, hi) && list_clear(f, &by_p->reads, true, false, lo, hi))
+        return FUSE_AT_SECOND;
+    return FUSE_NOWHERE;
 }
 
 /* ---- nodes and labels --------------------------------------------------------------------------------------------- */
@@ -296,6 +290,7 @@ static struct fusion tables_of(struct lowered *l)
         most = l->kernels.data[i]->id > most ? l->kernels.data[i]->id : most;
     f.buffers = arena_array(l->arena, struct fuse_buffer, l->buffers.count);
     f.position = arena_array(l->arena, int, (size_t)most + 1);
+    f.touched = arena_array(l->arena, struct fuse_touched, (size_t)most + 1);
     for (size_t i = 0; i < l->kernels.count; i++) {
         f.position[l->kernels.data[i]->id] = (int)i;
         fuse_remember(&f, l->kernels.data[i]);

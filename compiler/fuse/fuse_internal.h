@@ -10,12 +10,18 @@ struct fuse_buffer {
     bool kept;    /* some variable depends on it: it is computed whatever outputs are wanted */
 };
 
+/* What a kernel touches, as the tables have it. */
+struct fuse_touched {
+    buffer_list reads, writes;
+};
+
 struct fusion {
     struct lowered *l;
     struct arena *arena;
     struct fuse_buffer *buffers; /* by buffer id */
     size_t buffer_count;
     int *position;               /* by kernel id: place in l->kernels */
+    struct fuse_touched *touched; /* by kernel id: of those that are not forgotten */
 };
 
 struct fuse_buffer *fuse_buffer(const struct fusion *f, const struct buffer *b);
@@ -29,6 +35,7 @@ void fuse_take_place(struct fusion *f, struct kernel *k, struct kernel *at);
 /* A loop nest that maps: one part, no reduction, no checks, not a template. */
 bool fuse_is_map(const struct kernel *k);
 bool fuse_reads(const struct fusion *f, const struct kernel *k, const struct buffer *b);
+bool fuse_writes(const struct fusion *f, const struct kernel *k, const struct buffer *b);
 
 /* Does it compute what some variable depends on? Else a caller that wants no outputs does without it. */
 bool fuse_keeps(const struct fusion *f, const struct kernel *k);

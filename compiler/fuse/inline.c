@@ -218,13 +218,8 @@ static int64_t points(const struct part *p)
     return n;
 }
 
-/* Reads the buffer in some place where no expression can stand: a template's operand, a check, an indirect index. */
-static bool reads_as_memory(const struct kernel *k, const struct inlining *in)
+static bool checks_read(const struct kernel *k, const struct buffer *b)
 {
-    const struct buffer *b = in->buffer;
-    for (int o = 0; o < k->operand_count; o++)
-        if (operand_reads(&k->operands[o], b) && !takes_expression(in, &k->operands[o]))
-            return true;
     struct arena scratch = {0};
     struct kernel checks_only = *k;
     checks_only.parts.count = 0;
@@ -234,10 +229,21 @@ static bool reads_as_memory(const struct kernel *k, const struct inlining *in)
     bool found = false;
     for (size_t i = 0; i < reads.count; i++)
         found |= reads.data[i] == b;
+    arena_free(&scratch);
+    return found;
+}
+
+/* Reads the buffer in some place where no expression can stand: a template's operand, a check, an indirect index. */
+static bool reads_as_memory(const struct kernel *k, const struct inlining *in)
+{
+    const struct buffer *b = in->buffer;
+    for (int o = 0; o < k->operand_count; o++)
+        if (operand_reads(&k->operands[o], b) && !takes_expression(in, &k->operands[o]))
+            return true;
+    bool found = (k->checks.count > 0 || k->stages.count > 0) && checks_read(k, b);
     for (size_t p = 0; p < k->parts.count; p++)
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
             found |= k->parts.data[p].stores.data[s].to.term_count > 0;
-    arena_free(&scratch);
     return found;
 }
 
@@ -274,13 +280,10 @@ static bool lengthens(const struct fusion *f, const struct buffer *u, const stru
 /* Temporaries that the reader would keep alive longer, of those that are not small beside what is inlined. */
 static int lengthened(const struct fusion *f, const struct kernel *producer, const struct buffer *b, const struct kernel *reader)
 {
-    struct arena scratch = {0};
-    buffer_list reads = {0};
-    kernel_reads(&scratch, producer, &reads);
+    const buffer_list *const reads = &f->touched[producer->id].reads;
     int count = 0;
-    for (size_t i = 0; i < reads.count; i++)
-        count += reads.data[i]->count * 8 > b->count && lengthens(f, reads.data[i], producer, reader);
-    arena_free(&scratch);
+    for (size_t i = 0; i < reads->count; i++)
+        count += reads->data[i]->count * 8 > b->count && lengthens(f, reads->data[i], producer, reader);
     return count;
 }
 
@@ -345,24 +348,19 @@ static enum worth worth_of(const struct fusion *f, const struct kernel *producer
 /* What the producer reads must still be there where the reader stands. */
 static bool inputs_unchanged(const struct fusion *f, const struct kernel *producer, const struct kernel *reader)
 {
-    struct arena scratch = {0};
-    buffer_list reads = {0}, written = {0};
-    kernel_reads(&scratch, producer, &reads);
-    kernel_writes(&scratch, reader, &written);
+    const buffer_list *const reads = &f->touched[producer->id].reads;
     bool ok = true;
-    for (size_t i = 0; i < reads.count; i++) {
-        const struct fuse_buffer *b = fuse_buffer(f, reads.data[i]);
+    for (size_t i = 0; i < reads->count; i++) {
+        const struct fuse_buffer *b = fuse_buffer(f, reads->data[i]);
         for (size_t w = 0; w < b->writers.count; w++) {
             const int at = f->position[b->writers.data[w]->id];
             ok &= at < f->position[producer->id] || at >= f->position[reader->id];
         }
         /* The reader overwrites what the producer read: only at the very element that it computes, which a copy of the whole
          * buffer in the same loops is (an in-place update). */
-        for (size_t w = 0; w < written.count; w++)
-            if (written.data[w] == reads.data[i])
-                ok &= reads.data[i]->count == 1 || fuse_is_map(reader);
+        if (fuse_writes(f, reader, reads->data[i]))
+            ok &= reads->data[i]->count == 1 || fuse_is_map(reader);
     }
-    arena_free(&scratch);
     return ok;
 }
 
@@ -440,6 +438,7 @@ static void add_scratch(struct kernel *k, const struct kernel *before)
 static bool inline_into(struct fusion *f, struct kernel *producer, struct inlining *in, struct kernel *reader)
 {
     struct kernel before = *reader;
+    kernel_own_values(f->arena, &before);
     struct part *parts = arena_array(f->arena, struct part, reader->parts.count);
     for (size_t p = 0; p < reader->parts.count; p++) {
         parts[p] = reader->parts.data[p];

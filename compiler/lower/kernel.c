@@ -109,6 +109,14 @@ bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer 
     return true;
 }
 
+void kernel_own_values(struct arena *a, struct kernel *k)
+{
+    if (!k->tmpl)
+        return;
+    k->operands = arena_copy(a, k->operands, KERNEL_MAX_OPERANDS * sizeof *k->operands, alignof(struct operand));
+    k->ints = arena_copy(a, k->ints, KERNEL_MAX_INTS * sizeof *k->ints, alignof(struct kernel_int));
+}
+
 int64_t kernel_int(const struct kernel *k, const char *name)
 {
     for (int i = 0; i < k->int_count; i++)

@@ -104,6 +104,11 @@ struct own {
 #define KERNEL_MAX_OPERANDS 6
 #define KERNEL_MAX_INTS 40
 
+struct kernel_int {
+    const char *name; /* integer hole */
+    int64_t value;
+};
+
 struct kernel {
     int id;                    /* number at lowering; gaps after fusion */
     const char *label;         /* "product", "relu", ...; fusion adds what it joins: first part of the C name */
@@ -120,12 +125,9 @@ struct kernel {
     int64_t flops;             /* multiplications and additions of the body: for reports */
     int outer_rank;            /* loops around the template's body */
     int64_t outer_extent[SHAPE_MAX_RANK];
-    struct operand operands[KERNEL_MAX_OPERANDS];
+    struct operand *operands;  /* KERNEL_MAX_OPERANDS; other kernels, which are many, have none: NULL */
     int operand_count;
-    struct {
-        const char *name;      /* integer hole */
-        int64_t value;
-    } ints[KERNEL_MAX_INTS];   /* WITH_<HOLE> is bound by emission: 1 where a part fills the hole */
+    struct kernel_int *ints;   /* KERNEL_MAX_INTS; WITH_<HOLE> is bound by emission: 1 where a part fills the hole */
     int int_count;
     const char *scratch_param; /* pointer parameter for scratch, or NULL */
     int64_t scratch_count;     /* elements of `type`, planned into the arena */
@@ -182,6 +184,8 @@ bool kernels_check_sizes(struct lowered *l) MUST_USE;
 /* Is there nothing but checks? */
 bool kernel_only_checks(const struct kernel *k);
 int64_t kernel_int(const struct kernel *k, const char *name); /* -1 where not bound */
+/* Operands and integers of its own, for a copy that is going to change. */
+void kernel_own_values(struct arena *a, struct kernel *k);
 void kernel_set_int(struct kernel *k, const char *name, int64_t value);
 /* Deterministic text of all kernels, for --dump-after lower|fuse and tests. */
 const char *lowered_print(struct arena *a, const struct lowered *l);

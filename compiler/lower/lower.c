@@ -329,6 +329,8 @@ bool lower_reduce(struct lower_ctx *c, const bool *reduced, enum reduce_op op, c
 void lower_template(struct lower_ctx *c, const char *tmpl, enum dtype type)
 {
     c->kernel->tmpl = tmpl;
+    c->kernel->operands = arena_array(c->arena, struct operand, KERNEL_MAX_OPERANDS);
+    c->kernel->ints = arena_array(c->arena, struct kernel_int, KERNEL_MAX_INTS);
     c->kernel->type = type;
 }
 
@@ -446,12 +448,23 @@ static bool is_bound(const struct graph *g, const struct variable *v)
     return false;
 }
 
-/* The buffer of variable v: the one its readers use, so that in-place updates are seen as such. */
-static struct buffer *variable_buffer(struct lower_ctx *c, struct variable *v)
+/* The first buffer of each variable, by the variable's index, or NULL. */
+static struct buffer **variable_buffers(struct lower_ctx *c, const struct graph *g)
 {
-    for (size_t i = 0; i < c->l->buffers.count; i++)
-        if (c->l->buffers.data[i]->kind == BUFFER_VARIABLE && c->l->buffers.data[i]->variable == v)
-            return c->l->buffers.data[i];
+    struct buffer **first = arena_array(c->arena, struct buffer *, g->program->variables.count);
+    for (size_t i = 0; i < c->l->buffers.count; i++) {
+        struct buffer *const b = c->l->buffers.data[i];
+        if (b->kind == BUFFER_VARIABLE && !first[b->variable->index])
+            first[b->variable->index] = b;
+    }
+    return first;
+}
+
+/* The buffer of variable v: the one its readers use, so that in-place updates are seen as such. */
+static struct buffer *variable_buffer(struct lower_ctx *c, struct buffer *const *first, struct variable *v)
+{
+    if (first[v->index])
+        return first[v->index];
     struct buffer *b = buffer_new(c->l, BUFFER_VARIABLE, v->name, v->dtype, &v->shape);
     b->variable = v;
     return b;
@@ -472,10 +485,11 @@ static void lower_bindings(struct lower_ctx *c, const struct graph *g)
         add_copy(c, &from[i], temp);
         from[i] = view_of_buffer(temp, &temp->shape);
     }
+    struct buffer **first = variable_buffers(c, g);
     for (size_t i = 0; i < g->bindings.count; i++) {
         const struct binding *b = &g->bindings.data[i];
         if (from[i].buffer->variable != b->variable && b->variable->shape.rank >= 0 && shape_count(&b->variable->shape) > 0)
-            add_copy(c, &from[i], variable_buffer(c, b->variable));
+            add_copy(c, &from[i], variable_buffer(c, first, b->variable));
     }
 }
 

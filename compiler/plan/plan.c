@@ -90,15 +90,26 @@ static void place_buffers(struct plan *p)
     arena_free(&scratch);
 }
 
-/* What takes the place of another lies where that lies. Buffers are numbered as they were made: an operand may come later. */
+/* What takes the place of another lies where that lies. Buffers are numbered as they were made: an operand may come later. Chains are as
+ * long as the model, so each is followed down to what is known already. */
 static void follow_places(struct plan *p)
 {
-    for (size_t i = 0; i < p->lowered->buffers.count; i++) {
-        const struct buffer *at = p->lowered->buffers.data[i];
-        while (at->place_of)
-            at = at->place_of;
-        p->lowered->buffers.data[i]->arena_offset = at->arena_offset;
+    struct arena scratch = {0};
+    const size_t count = p->lowered->buffers.count;
+    bool *const known = arena_array(&scratch, bool, count);
+    struct buffer **const way = arena_array(&scratch, struct buffer *, count);
+    for (size_t i = 0; i < count; i++) {
+        struct buffer *at = p->lowered->buffers.data[i];
+        size_t steps = 0;
+        for (; at->place_of && !known[at->id]; at = p->lowered->buffers.data[at->place_of->id])
+            way[steps++] = at;
+        known[at->id] = true;
+        while (steps-- > 0) {
+            way[steps]->arena_offset = at->arena_offset;
+            known[way[steps]->id] = true;
+        }
     }
+    arena_free(&scratch);
 }
 
 bool plan_entry(struct diag *d, struct lowered *l, struct plan **out)

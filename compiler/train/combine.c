@@ -17,61 +17,42 @@
 
 /* ---- variables --------------------------------------------------------------------------------------------------- */
 
-/* Is the name read as running mean or variance of a BatchNormalization? */
-static bool is_statistic_in(const struct model_graph *mg, const char *name)
-{
-    for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++) {
-        const struct model_node *const n = mg->nodes.data[i];
-        if (n->domain[0] != '\0' || strcmp(n->op_type, "BatchNormalization") != 0)
-            continue;
-        for (size_t k = 3; k < 5 && k < n->inputs.count; k++)
-            if (strcmp(n->inputs.data[k], name) == 0)
-                return true;
-    }
-    return false;
-}
+/* Names that say what an initializer is for, of all graphs of a model. */
+struct uses {
+    struct map differentiated; /* in xs of some Gradient */
+    struct map statistics;     /* running mean or variance of some BatchNormalization */
+};
 
-/* Does a Gradient of the graph list it in xs? */
-static bool is_differentiated_in(const struct model_graph *mg, const char *name)
+static void note_uses(struct uses *uses, const struct model_graph *mg)
 {
     for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++) {
         const struct model_node *const n = mg->nodes.data[i];
+        if (n->domain[0] == '\0' && strcmp(n->op_type, "BatchNormalization") == 0)
+            for (size_t k = 3; k < 5 && k < n->inputs.count; k++)
+                map_set(&uses->statistics, n->inputs.data[k], NULL);
         for (size_t k = 0; k < n->attrs.count && strcmp(n->op_type, "Gradient") == 0; k++)
             for (size_t j = 0; strcmp(n->attrs.data[k]->name, "xs") == 0 && j < n->attrs.data[k]->strings.count; j++)
-                if (n->attrs.data[k]->strings.data[j].data != NULL &&
-                    strcmp(n->attrs.data[k]->strings.data[j].data, name) == 0)
-                    return true;
+                if (n->attrs.data[k]->strings.data[j].data != NULL)
+                    map_set(&uses->differentiated, n->attrs.data[k]->strings.data[j].data, NULL);
     }
-    return false;
-}
-
-static bool is_differentiated(const struct model *m, const char *name)
-{
-    bool found = is_differentiated_in(m->graph, name);
-    for (size_t k = 0; k < m->training.count && !found; k++)
-        found = is_differentiated_in(m->training.data[k]->algorithm, name);
-    return found;
 }
 
 /* What the main graph does not read is there for the algorithms: weights of a part that only training needs, and what they
  * share beside them, like sums of gradients. */
-static enum variable_role role_of(const struct model *m, const struct model_initializer *init, bool in_main)
+static enum variable_role role_of(const struct model *m, const struct uses *uses, const struct model_initializer *init, bool in_main)
 {
     const struct tensor *const t = init->tensor;
     if (!dtype_is_float(t->dtype))
         return t->count == 1 ? ROLE_COUNTER : in_main ? ROLE_STATISTIC : ROLE_OPTIMIZER;
-    if (is_differentiated(m, init->name))
+    if (map_has(&uses->differentiated, init->name))
         return ROLE_WEIGHT;
     if (!in_main || !combine_is_read(m->graph, init->name))
         return ROLE_OPTIMIZER;
-    bool statistic = is_statistic_in(m->graph, init->name);
-    for (size_t k = 0; k < m->training.count && !statistic; k++)
-        statistic = is_statistic_in(m->training.data[k]->algorithm, init->name);
-    return statistic ? ROLE_STATISTIC : ROLE_WEIGHT;
+    return map_has(&uses->statistics, init->name) ? ROLE_STATISTIC : ROLE_WEIGHT;
 }
 
 /* The initializers of mg that `state` names become variables; the map's values are set to them. */
-static void make_variables(struct combiner *c, const struct model_graph *mg, struct map *state, struct variables *made)
+static void make_variables(struct combiner *c, const struct uses *uses, const struct model_graph *mg, struct map *state, struct variables *made)
 {
     for (size_t i = 0; mg != NULL && i < mg->initializers.count; i++) {
         const struct model_initializer *const init = mg->initializers.data[i];
@@ -82,7 +63,7 @@ static void make_variables(struct combiner *c, const struct model_graph *mg, str
                                .dtype = init->tensor->dtype,
                                .shape = init->tensor->shape,
                                .initial = init->tensor,
-                               .role = role_of(c->model, init, mg == c->model->graph),
+                               .role = role_of(c->model, uses, init, mg == c->model->graph),
                                .loc = init->loc};
         map_set(state, init->name, v);
         vec_push(c->arena, made, v);
@@ -93,9 +74,13 @@ static void make_variables(struct combiner *c, const struct model_graph *mg, str
 static void make_all_variables(struct combiner *c)
 {
     struct variables made = {0};
-    make_variables(c, c->model->graph, &c->main_state, &made);
+    struct uses uses = {{.arena = c->arena}, {.arena = c->arena}};
+    note_uses(&uses, c->model->graph);
     for (size_t k = 0; k < c->model->training.count; k++)
-        make_variables(c, c->model->training.data[k]->algorithm, &c->own_state[k], &made);
+        note_uses(&uses, c->model->training.data[k]->algorithm);
+    make_variables(c, &uses, c->model->graph, &c->main_state, &made);
+    for (size_t k = 0; k < c->model->training.count; k++)
+        make_variables(c, &uses, c->model->training.data[k]->algorithm, &c->own_state[k], &made);
     for (int role = ROLE_WEIGHT; role <= ROLE_COUNTER; role++) {
         for (size_t i = 0; i < made.count; i++) {
             struct variable *const v = made.data[i];
