@@ -421,6 +421,8 @@ void emit_loops(struct expr_scope *s, struct writer *w, const struct part *origi
     for (int d = rows; d < p.rank; d++)
         if (!p.reduced[d] && counts(&p, d))
             last_kept = d;
+    if (p.lane_loops > 0)
+        tail = p.rank - p.lane_loops;
     if (tail_counts || last_kept < 0)
         write_lanes(&n, tail);
     else

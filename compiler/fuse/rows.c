@@ -7,7 +7,10 @@
  *                                                      y[i,j] = e[j] * scale
  *
  * A row stays in the first cache from one step to the next, and what nobody else reads takes one row of memory, or a local
- * variable. This is all that softmax, normalizations and the gradients of both need, however a model spells them. */
+ * variable. This is all that softmax, normalizations and the gradients of both need, however a model spells them.
+ *
+ * A row may also be what all images hold of a channel, as batch normalization walks it: then the loop over channels becomes the
+ * outermost one. */
 #include "fuse/fuse_internal.h"
 
 #include "base/str.h"
@@ -43,6 +46,20 @@ static bool is_map(const struct kernel *k)
     return k->rows == 0 && k->parts.count == 1 && k->parts.data[0].reduce == REDUCE_NONE;
 }
 
+/* Is the only loop that a reduction keeps one in the middle, with long runs behind it, and leads from now on? */
+static bool lead_kept(struct fusion *f, struct walk *w)
+{
+    const struct part *p = w->parts;
+    int kept = -1;
+    for (int d = 0; d < p->rank; d++) {
+        if (!p->reduced[d] && kept >= 0)
+            return false;
+        kept = p->reduced[d] ? kept : d;
+    }
+    w->rows = 1;
+    return kept > 0 && kept < p->rank - 1 && p->extent[p->rank - 1] >= ROW_LEAST && part_lead(f->arena, w->parts, kept);
+}
+
 static bool walk_of(struct fusion *f, const struct kernel *k, struct walk *w)
 {
     if (k->removed || k->tmpl || k->checks.count > 0 || (k->parts.count != 1 && k->rows == 0))
@@ -54,7 +71,7 @@ static bool walk_of(struct fusion *f, const struct kernel *k, struct walk *w)
         return true;
     part_collapse(f->arena, w->parts, 0);
     w->rows = w->parts->reduce == REDUCE_NONE ? -1 : kept_rows(w->parts);
-    return w->parts->reduce == REDUCE_NONE || w->rows > 0;
+    return w->parts->reduce == REDUCE_NONE || w->rows > 0 || (w->rows < 0 && lead_kept(f, w));
 }
 
 static bool split(struct fusion *f, struct walk *w, int dim, int64_t outer)
@@ -179,13 +196,45 @@ static bool writes_apart(const struct fusion *f, const struct kernel *p, const s
 
 /* ---- the merge ---------------------------------------------------------------------------------------------------- */
 
+static bool match_leading(struct fusion *f, const struct kernel *p, const struct kernel *c, struct walk *a, struct walk *b)
+{
+    return walk_of(f, p, a) && walk_of(f, c, b) && align(f, a, b) && (row_length(a) >= ROW_LEAST || row_length(b) >= ROW_LEAST) &&
+           flows_by_rows(a, b);
+}
+
+/* One is a map, whose loop over the other's rows does not lead: each loop of as many turns may be it. */
+static bool match_moved(struct fusion *f, const struct kernel *p, const struct kernel *c, struct walk *a, struct walk *b)
+{
+    if (!walk_of(f, p, a) || !walk_of(f, c, b))
+        return false;
+    struct walk *const map = a->rows < 0 ? a : b;
+    const struct walk *const other = map == a ? b : a;
+    struct part *const whole = map->parts;
+    if (map->rows >= 0 || other->rows != 1)
+        return false;
+    for (int d = 1; d + 1 < whole->rank; d++) {
+        struct part led = *whole;
+        if (whole->extent[d] != other->parts->extent[0] || whole->extent[whole->rank - 1] < ROW_LEAST || !part_lead(f->arena, &led, d))
+            continue;
+        map->parts = &led;
+        map->rows = 1;
+        const bool ok = flows_by_rows(a, b);
+        map->parts = whole;
+        if (!ok)
+            continue;
+        *whole = led;
+        return true;
+    }
+    return false;
+}
+
 static bool merge(struct fusion *f, struct kernel *p, struct kernel *c)
 {
     struct walk a, b;
     if (is_map(p) && is_map(c)) /* before the loops of both are copied */
         return false;
-    if (c == p || f->position[c->id] < f->position[p->id] || !writes_apart(f, p, c) || !walk_of(f, p, &a) || !walk_of(f, c, &b) ||
-        !align(f, &a, &b) || (row_length(&a) < ROW_LEAST && row_length(&b) < ROW_LEAST) || !flows_by_rows(&a, &b))
+    if (c == p || f->position[c->id] < f->position[p->id] || !writes_apart(f, p, c) ||
+        (!match_leading(f, p, c, &a, &b) && !match_moved(f, p, c, &a, &b)))
         return false;
     const enum fuse_place place = fuse_place(f, p, c);
     if (place == FUSE_NOWHERE)
@@ -223,12 +272,12 @@ bool fuse_rows(struct fusion *f, struct kernel *p)
 
 /* ---- memory for one row ------------------------------------------------------------------------------------------- */
 
-/* Elements that one row of the store takes, 1 + the largest index; -1: it walks backwards. */
+/* Elements that one row of the store takes, 1 + the largest index; -1: it walks backwards, or rows lie in one another as channels do. */
 static int64_t row_reach(const struct part *p, const struct access *to, int rows)
 {
     int64_t reach = 1;
     for (int d = rows; d < p->rank; d++) {
-        if (to->stride[d] < 0)
+        if (to->stride[d] < 0 || (rows > 0 && p->extent[0] > 1 && p->extent[d] > 1 && to->stride[d] > to->stride[0]))
             return -1;
         reach += to->stride[d] * (p->extent[d] - 1);
     }

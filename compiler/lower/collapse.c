@@ -60,6 +60,7 @@ static void remove_dim(struct arena *arena, struct part *p, int dim)
     }
     memmove(p->extent + dim, p->extent + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->extent);
     memmove(p->reduced + dim, p->reduced + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->reduced);
+    p->lane_loops -= p->lane_loops > 0 && dim >= p->rank - p->lane_loops;
     p->rank--;
 }
 
@@ -71,7 +72,8 @@ static void test_loads(const struct expr *e, struct merge_test *t)
 
 static bool may_merge(const struct part *p, int dim)
 {
-    struct merge_test t = {.dim = dim, .inner = p->extent[dim + 1], .ok = p->reduced[dim] == p->reduced[dim + 1]};
+    const bool lanes_begin = p->lane_loops > 0 && dim + 1 == p->rank - p->lane_loops;
+    struct merge_test t = {.dim = dim, .inner = p->extent[dim + 1], .ok = p->reduced[dim] == p->reduced[dim + 1] && !lanes_begin};
     test_loads(p->element, &t);
     for (size_t s = 0; s < p->stores.count && t.ok; s++) {
         test_access(&p->stores.data[s].to, &t);
@@ -167,6 +169,7 @@ static bool insert_loop(struct arena *a, struct part *p, int dim, int64_t outer,
     memmove(p->reduced + dim + 1, p->reduced + dim, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->reduced);
     p->extent[dim] = outer;
     p->extent[dim + 1] = inner;
+    p->lane_loops += p->lane_loops > 0 && dim >= p->rank - p->lane_loops;
     p->rank++;
     return true;
 }
@@ -185,6 +188,58 @@ bool part_block(struct arena *a, struct part *p, int dim, int64_t block)
 bool part_around(struct arena *a, struct part *p, int dim, int64_t turns)
 {
     return insert_loop(a, p, dim, turns, p->extent[dim], 0);
+}
+
+/* ---- another loop outermost --------------------------------------------------------------------------------------- */
+
+static void lead_stride(struct access *a, int dim)
+{
+    const int64_t stride = a->stride[dim];
+    memmove(a->stride + 1, a->stride, (size_t)dim * sizeof *a->stride);
+    a->stride[0] = stride;
+}
+
+static const struct expr *lead_load(const struct expr *load, void *data)
+{
+    const struct drop *d = data;
+    struct access a = *load->access;
+    lead_stride(&a, d->dim);
+    return expr_load(d->arena, &a);
+}
+
+/* Reduced loops at the end, before dim moves away from in front of them. */
+static int reduced_behind(const struct part *p, int dim)
+{
+    int count = 0;
+    for (int d = dim + 1; d < p->rank; d++)
+        count = p->reduced[d] ? count + 1 : 0;
+    return count;
+}
+
+bool part_lead(struct arena *arena, struct part *p, int dim)
+{
+    struct drop d = {arena, dim};
+    const struct expr_map map = {.arena = arena, .load = lead_load, .data = &d};
+    if (part_uses_index(p))
+        return false;
+    own_stores(arena, p);
+    p->lane_loops = p->lane_loops > 0 || p->reduce == REDUCE_NONE ? p->lane_loops : reduced_behind(p, dim);
+    if (p->element)
+        p->element = expr_substitute(&map, p->element);
+    for (size_t s = 0; s < p->stores.count; s++) {
+        struct store *store = &p->stores.data[s];
+        store->value = expr_substitute(&map, store->value);
+        for (int t = 0; t < store->to.term_count; t++)
+            store->to.term[t].index = expr_substitute(&map, store->to.term[t].index);
+        lead_stride(&store->to, dim);
+    }
+    const int64_t extent = p->extent[dim];
+    const bool reduced = p->reduced[dim];
+    memmove(p->extent + 1, p->extent, (size_t)dim * sizeof *p->extent);
+    memmove(p->reduced + 1, p->reduced, (size_t)dim * sizeof *p->reduced);
+    p->extent[0] = extent;
+    p->reduced[0] = reduced;
+    return true;
 }
 
 /* ---- rows --------------------------------------------------------------------------------------------------------- */

@@ -192,7 +192,10 @@ static void print_part(struct strbuf *b, const struct part *p)
     strbuf_add(b, "  for [");
     for (int d = 0; d < p->rank; d++)
         strbuf_addf(b, "%s%" PRId64 "%s", d ? ", " : "", p->extent[d], p->reduced[d] ? " reduced" : "");
-    strbuf_addf(b, "]%s%s\n", p->hole ? " as " : "", p->hole ? p->hole : "");
+    strbuf_add(b, "]");
+    if (p->lane_loops > 0)
+        strbuf_addf(b, " lanes %d", p->lane_loops);
+    strbuf_addf(b, "%s%s\n", p->hole ? " as " : "", p->hole ? p->hole : "");
     if (p->element) {
         strbuf_addf(b, "    result = %s ", reduce_names[p->reduce]);
         print_expr(b, p->element);

@@ -66,6 +66,8 @@ struct part {
     int rank;
     int64_t extent[LOOP_MAX_DIMS];
     bool reduced[LOOP_MAX_DIMS];
+    int lane_loops; /* so many reduced loops at the end are the last axis; 0: all that stand there. A kept loop that stood in front of them
+                       may have moved (part_lead) */
     enum reduce_op reduce;
     const struct expr *element; /* REDUCE_NONE: NULL */
     VEC(struct store) stores;
@@ -174,6 +176,9 @@ bool part_split(struct arena *a, struct part *p, int dim, int64_t outer);
 bool part_block(struct arena *a, struct part *p, int dim, int64_t block);
 /* A loop of so many turns, in which nothing moves, in front of loop dim. */
 bool part_around(struct arena *a, struct part *p, int dim, int64_t turns);
+/* Loop dim becomes the outermost; false where loops cannot be renumbered. What is reduced is visited in the same order. *p is a private copy
+ * afterwards. */
+bool part_lead(struct arena *a, struct part *p, int dim);
 /* Does the load, in loops of part l, touch only what the store, in loops of part s, writes at the same point of the first `rows`
  * loops, which both share? */
 bool part_same_row(const struct part *s, const struct access *store, const struct part *l, const struct access *load, int rows);
