@@ -109,8 +109,9 @@ const char *c_type(enum dtype d);
 
 /* All stores of a part at the current point (values first, then writes). */
 void emit_stores(struct expr_scope *s, struct writer *w, const struct part *p);
-/* A loop nest with its reduction (kernel_loops.c), inside `rows` loops whose indices the scope has. */
-void emit_loops(struct expr_scope *s, struct writer *w, const struct part *p, int rows);
+/* A loop nest with its reduction (kernel_loops.c), inside `rows` loops whose indices the scope has, and what is summed in the same walk
+ * of the parts that follow; returns how many parts that is, of `count`. */
+size_t emit_loops(struct expr_scope *s, struct writer *w, const struct part *parts, size_t count, int rows);
 /* Opens the loops that all parts of a kernel share, from number `from` on; returns how many are to be closed. */
 int emit_open_rows(struct expr_scope *s, struct writer *w, const struct kernel *k, int from);
 /* The body of a template kernel and, above it, the functions of its own (kernel_template.c). PLACEHOLDER stands for the name. */

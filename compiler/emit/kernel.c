@@ -121,13 +121,13 @@ static struct expr_scope scope_for(struct emission *e, const kernel_params *para
 void emit_parts(struct expr_scope *s, struct writer *w, const struct kernel *k, int open)
 {
     const int own = k->rows > open ? emit_open_rows(s, w, k, open) : 0;
-    for (size_t p = 0; p < k->parts.count; p++) {
+    for (size_t p = 0; p < k->parts.count;) {
         struct expr_scope part = *s; /* loop names may repeat from one nest to the next */
         part.declares = false;
         part.names = (struct name_scope){.taken = {.arena = s->arena}};
         for (size_t i = 0; i < s->names.taken.count; i++)
             map_set(&part.names.taken, s->names.taken.entries[i].key, NULL);
-        emit_loops(&part, w, &k->parts.data[p], k->rows);
+        p += emit_loops(&part, w, &k->parts.data[p], k->parts.count - p, k->rows);
         s->uses_random |= part.uses_random;
         if (part.declares)
             s->names = part.names;
