@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Products of a matrix and a vector: out[ROWS] = finish(matrix[ROWS,K] * vector[K]), each sum in index order from zero. Tiles
+/* Products of a matrix and a vector: out[ROWS] = finish(matrix[ROWS,K] * vector[K]), each sum as in product.c, TERMS at a time. Tiles
  * would fill one lane of a vector only, and packing would cost as much as the product. The matrix is read once, in the order of
  * memory. */
 #include "registers.h"
@@ -7,7 +7,7 @@
 #include "template.h"
 
 enum HOLE {
-    ROWS = 13, K = 7,
+    ROWS = 13, K = 7, TERMS = 3,
     ROW_STEP = 7, COL_STEP = 1, /* element (i,k) of the matrix is at i * ROW_STEP + k * COL_STEP */
     VECTOR_STEP = 1,
     BLOCK = 64, /* rows side by side whose sums are added to at a time: up to 64 in registers, more in `waiting` */
@@ -21,16 +21,30 @@ static inline void HOLE finish(int i, int j, T sum)
     out[i + j] = sum;
 }
 
+/* The terms k .. of `count` rows side by side, from row i on. */
+static STEPC_INLINE void adjacent_terms(const int count, const int terms, const int i, const int k, const T *restrict from,
+                                        const T *restrict factor, T *restrict sum)
+{
+    T part[ROWS < 64 ? ROWS : 64] = {(T)0};
+    for (int l = k; l < k + terms; l++) {
+        const T f = factor[l * VECTOR_STEP];
+        STEPC_LANE_LOOP
+        for (int r = 0; r < count; r++)
+            part[r] += from[i + r + l * COL_STEP] * f;
+    }
+    STEPC_LANE_LOOP
+    for (int r = 0; r < count; r++)
+        sum[r] += part[r];
+}
+
 /* Rows side by side: `count` of them, from row i on. */
 static STEPC_INLINE void adjacent_rows(const int count, const int i, const T *restrict from, const T *restrict factor)
 {
     T sum[ROWS < 64 ? ROWS : 64] = {(T)0};
-    for (int k = 0; k < K; k++) {
-        const T f = factor[k * VECTOR_STEP];
-        STEPC_LANE_LOOP
-        for (int r = 0; r < count; r++)
-            sum[r] += from[i + r + k * COL_STEP] * f;
-    }
+    for (int k = 0; k < K - K % TERMS; k += TERMS)
+        adjacent_terms(count, TERMS, i, k, from, factor, sum);
+    if (K % TERMS > 0)
+        adjacent_terms(count, K % TERMS, i, K - K % TERMS, from, factor, sum);
     for (int r = 0; r < count; r++) {
         const T v = sum[r];
         if (SWAPPED)
@@ -66,20 +80,40 @@ static STEPC_INLINE void eight_terms(const int terms, const int count, const int
     }
 }
 
-/* Many rows side by side: their sums wait in memory, so that the matrix is walked column by column. */
-static STEPC_INLINE void waiting_rows(const int count, const int i, const T *restrict from, const T *restrict factor,
-                                      T *restrict waiting)
+/* The terms k .. of many rows side by side, of which the sums of earlier ones lie behind. */
+static STEPC_INLINE void waiting_terms(const int count, const int terms, const int i, const int k, const T *restrict from,
+                                       const T *restrict factor, T *restrict waiting)
 {
     STEPC_LANE_LOOP
     for (int r = 0; r < count; r++)
         waiting[r] = (T)0;
-    for (int k = 0; k < K - K % 8; k += 8)
-        eight_terms(8, count, k, from + i, factor, waiting);
-    if (K % 8 > 0)
-        eight_terms(K % 8, count, K - K % 8, from + i, factor, waiting);
+    for (int l = 0; l < terms - terms % 8; l += 8)
+        eight_terms(8, count, k + l, from + i, factor, waiting);
+    if (terms % 8 > 0)
+        eight_terms(terms % 8, count, k + terms - terms % 8, from + i, factor, waiting);
+    if (TERMS < K) {
+        STEPC_LANE_LOOP
+        for (int r = 0; r < count; r++)
+            waiting[BLOCK + r] += waiting[r];
+    }
+}
+
+/* Many rows side by side: their sums wait in memory, so that the matrix is walked column by column. */
+static STEPC_INLINE void waiting_rows(const int count, const int i, const T *restrict from, const T *restrict factor,
+                                      T *restrict waiting)
+{
+    if (TERMS < K) {
+        STEPC_LANE_LOOP
+        for (int r = 0; r < count; r++)
+            waiting[BLOCK + r] = (T)0;
+    }
+    for (int k = 0; k < K - K % TERMS; k += TERMS)
+        waiting_terms(count, TERMS, i, k, from, factor, waiting);
+    if (K % TERMS > 0)
+        waiting_terms(count, K % TERMS, i, K - K % TERMS, from, factor, waiting);
     STEPC_LANE_LOOP
     for (int r = 0; r < count; r++) {
-        const T v = waiting[r];
+        const T v = waiting[TERMS < K ? BLOCK + r : r];
         if (SWAPPED)
             finish(0, i + r, v);
         else
@@ -87,17 +121,16 @@ static STEPC_INLINE void waiting_rows(const int count, const int i, const T *res
     }
 }
 
-/* Eight sums hide the latency of one. Rows that do not exist repeat the first one. */
-static STEPC_INLINE void distant_rows(const int rows, const int i, const T *restrict from, const T *restrict factor)
+/* The terms first .. of rows that lie apart. Eight sums hide the latency of one. Rows that do not exist repeat the first one. */
+static STEPC_INLINE void distant_terms(const int rows, const int terms, const int first, const T *restrict row, const T *restrict factor,
+                                       T *restrict sum)
 {
-    const T *const row = from + i * ROW_STEP;
     const T *const r1 = row + (rows > 1 ? ROW_STEP : 0), *const r2 = row + (rows > 2 ? 2 * ROW_STEP : 0);
     const T *const r3 = row + (rows > 3 ? 3 * ROW_STEP : 0), *const r4 = row + (rows > 4 ? 4 * ROW_STEP : 0);
     const T *const r5 = row + (rows > 5 ? 5 * ROW_STEP : 0), *const r6 = row + (rows > 6 ? 6 * ROW_STEP : 0);
     const T *const r7 = row + (rows > 7 ? 7 * ROW_STEP : 0);
     T s0 = (T)0, s1 = (T)0, s2 = (T)0, s3 = (T)0, s4 = (T)0, s5 = (T)0, s6 = (T)0, s7 = (T)0;
-    T sum[8];
-    for (int k = 0; k < K; k++) {
+    for (int k = first; k < first + terms; k++) {
         const T f = factor[k * VECTOR_STEP];
         s0 += row[k * COL_STEP] * f;
         s1 += r1[k * COL_STEP] * f;
@@ -108,7 +141,16 @@ static STEPC_INLINE void distant_rows(const int rows, const int i, const T *rest
         s6 += r6[k * COL_STEP] * f;
         s7 += r7[k * COL_STEP] * f;
     }
-    sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3, sum[4] = s4, sum[5] = s5, sum[6] = s6, sum[7] = s7;
+    sum[0] += s0, sum[1] += s1, sum[2] += s2, sum[3] += s3, sum[4] += s4, sum[5] += s5, sum[6] += s6, sum[7] += s7;
+}
+
+static STEPC_INLINE void distant_rows(const int rows, const int i, const T *restrict from, const T *restrict factor)
+{
+    T sum[8] = {(T)0};
+    for (int k = 0; k < K - K % TERMS; k += TERMS)
+        distant_terms(rows, TERMS, k, from + i * ROW_STEP, factor, sum);
+    if (K % TERMS > 0)
+        distant_terms(rows, K % TERMS, K - K % TERMS, from + i * ROW_STEP, factor, sum);
     for (int r = 0; r < rows; r++) {
         const T v = sum[r];
         if (SWAPPED)
@@ -121,8 +163,12 @@ static STEPC_INLINE void distant_rows(const int rows, const int i, const T *rest
 /* Rows of which each lies in memory as a whole. */
 static STEPC_INLINE void whole_rows(const int rows, const int i, const T *restrict from, const T *restrict factor)
 {
-    T sum[16];
-    rows_times_vector(rows, K, sum, from + i * ROW_STEP, ROW_STEP, factor, VECTOR_STEP);
+    T sum[16] = {(T)0};
+    for (int k = 0; k < K - K % TERMS; k += TERMS)
+        rows_times_vector(rows, TERMS, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
+    if (K % TERMS > 0)
+        rows_times_vector(rows, K % TERMS, sum, from + i * ROW_STEP + (K - K % TERMS), ROW_STEP, factor + (K - K % TERMS) * VECTOR_STEP,
+                          VECTOR_STEP);
     STEPC_LANE_LOOP
     for (int r = 0; r < rows; r++) {
         const T v = sum[r];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Matrix products: out[M,N] = finish(a[M,K] * b[K,N]). Each element's terms are added in index order into one
- * accumulator that starts from zero, in all forms (tile.h), unless a BLAS adds them. Four kernels:
+/* Matrix products: out[M,N] = finish(a[M,K] * b[K,N]). Each element's terms are added in index order, TERMS at a time: the sum of each
+ * TERMS starts from zero and is added to those before it, in all forms (tile.h), unless a BLAS adds them. Four kernels:
  *
  *   product         rows of b are contiguous: tiles read b in place. N >= 16. Where N is no multiple of a vector, the last
  *                   vector of columns overlaps the one before, and only its new columns are finished.
  *   product_packed  any strides: PANEL columns of b at a time are copied into `panel`, which all rows then use.
  *   product_blocked any strides, large: BLOCK columns and DEPTH rows of b at a time are packed into panels of 32 columns, of
  *                   which one stays in the cache nearest to the core while all rows of a use it. Where K > DEPTH the sums of a
- *                   block wait in `panel` behind it, and the next block goes on from there: the order of each sum stays. ROWS
- *                   rows of a at most, so that the waiting sums stay in the cache as well.
+ *                   block wait in `panel` behind it, for those of the next block. ROWS rows of a at most, so
+ *                   that the waiting sums stay in the cache as well.
  *   product_blas    a call of a library (runtime/blas/), which leaves the sums in `panel` or where they are wanted.
  *
  * Panels are 16 or 32 columns, whatever the target: the arena has one size everywhere. 32 gain nothing for small products
@@ -19,11 +19,11 @@
 #include "tile.h"
 
 enum HOLE {
-    M = 5, N = 21, K = 7,
+    M = 5, N = 21, K = 7, TERMS = 3,
     A_ROW = 7, A_COL = 1,  /* element (i,k) of a is at i * A_ROW + k * A_COL */
     B_ROW = 21, B_COL = 1, /* element (k,j) of b is at k * B_ROW + j * B_COL */
     PANEL = 16,
-    BLOCK = 64, DEPTH = 3, ROWS = 24, /* product_blocked: BLOCK is a multiple of 32, ROWS at least 8 */
+    BLOCK = 64, DEPTH = 3, ROWS = 24, /* product_blocked: BLOCK is a multiple of 32, ROWS at least 8; DEPTH of TERMS, or K */
     PACK_A = 0,                      /* and rows of a are packed as well: 32 * DEPTH elements more behind the panels, and their sums */
     SHARES = 1,                      /* the result is cut into so many: rows, or columns of product_blocked */
     FETCH_B = 1, FETCH_OUT = 1,      /* b, or what finish reads, is in no near cache: ask for it ahead */
@@ -83,7 +83,7 @@ static STEPC_INLINE void part(const int rows, const int vectors, const int from,
                               const T *restrict left, const T *restrict right, const int step)
 {
     T acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, K, 1, acc, left + i * A_ROW, A_ROW, A_COL, right, step);
+    tile(rows, vectors, K, TERMS, TILE_SETS, acc, left + i * A_ROW, A_ROW, A_COL, right, step);
     if (N == 1)
         (void)j;
     for (int r = 0; r < rows; r++) {
@@ -232,6 +232,7 @@ static STEPC_INLINE void block_tile(const int rows, const int columns, const int
                                     const T *restrict left, const T *restrict right, T *restrict waiting)
 {
     const int depth = K - k < DEPTH ? K - k : DEPTH, whole = K - k <= DEPTH;
+    const int how = k == 0 ? TILE_SETS : TERMS < K ? TILE_ADDS : TILE_GOES_ON;
     if (FETCH_OUT && READS_FINISH) {
         for (int r = 0; whole && r < rows; r++) {
             for (int l = 0; l < columns; l += 64 / (int)sizeof(T))
@@ -239,9 +240,9 @@ static STEPC_INLINE void block_tile(const int rows, const int columns, const int
         }
     }
     if (PACK_A) {
-        tile(rows, VECTORS, depth, k == 0, waiting, left, 1, 8, right, 32);
+        tile(rows, VECTORS, depth, TERMS, how, waiting, left, 1, 8, right, 32);
     } else {
-        tile(rows, VECTORS, depth, k == 0, waiting, left, A_ROW, A_COL, right, 32);
+        tile(rows, VECTORS, depth, TERMS, how, waiting, left, A_ROW, A_COL, right, 32);
     }
     if (N % 32 > 0) {
         if (whole && columns == PANEL_TILE(32))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: 0BSD */
-/* out[M,N] = finish(a[M,K] * b[K,N]) in few instructions, for --optimize size: no tiles, nothing packed, no scratch. Each sum in index
- * order from zero, as in product.c. */
+/* out[M,N] = finish(a[M,K] * b[K,N]) in few instructions, for --optimize size: no tiles, nothing packed, no scratch. Each sum as in
+ * product.c, TERMS at a time. */
 #include "template.h"
 
 enum HOLE {
-    M = 5, N = 21, K = 7,
+    M = 5, N = 21, K = 7, TERMS = 3,
     A_ROW = 7, A_COL = 1,  /* element (i,k) of a is at i * A_ROW + k * A_COL */
     B_ROW = 21, B_COL = 1, /* element (k,j) of b is at k * B_ROW + j * B_COL */
     WITH_FINISH = 1, WITH_ROW_SUM = 1
@@ -27,8 +27,13 @@ KERNEL static void product_plain(const T *restrict a, const T *restrict b)
         if (WITH_FINISH) {
             for (int j = 0; j < N; j++) {
                 T acc = (T)0;
-                for (int k = 0; k < K; k++)
-                    acc += a[i * A_ROW + k * A_COL] * b[k * B_ROW + j * B_COL];
+                for (int k = 0; k < K; k += TERMS) {
+                    const int end = K - k < TERMS ? K : k + TERMS;
+                    T sum = (T)0;
+                    for (int l = k; l < end; l++)
+                        sum += a[i * A_ROW + l * A_COL] * b[l * B_ROW + j * B_COL];
+                    acc += sum;
+                }
                 finish(i, j, acc);
             }
         }

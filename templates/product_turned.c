@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 /* Matrix products with few rows of a and a b that is stored transposed and is far larger: out[M,N] = finish(a[M,K] * b[N,K]').
- * Each element's terms are added in index order into one accumulator that starts from zero, as in product.c.
+ * Each element's terms are added as in product.c, TERMS at a time.
  *
  * There b would have to be packed, which takes as long as ten rows of a. Here vectors run across rows of a, which are packed once, and
  * rows of b are read in place, each once. A finished tile is turned back. Where K > DEPTH the sums of ROWS rows of b wait in `panel`
@@ -11,10 +11,10 @@
 #include "tile.h"
 
 enum HOLE {
-    M = 5, N = 69, K = 7,
+    M = 5, N = 69, K = 7, TERMS = 3,
     A_ROW = 7, /* element (i,k) of a is at i * A_ROW + k */
     B_COL = 7, /* element (k,j) of b is at j * B_COL + k */
-    DEPTH = 3, ROWS = 40, /* ROWS at least 32 */
+    DEPTH = 3, ROWS = 40, /* DEPTH is a multiple of TERMS, or K; ROWS at least 32 */
     SHARES = 1, /* the result is cut into so many, by columns */
     WITH_FINISH = 1
 };
@@ -72,16 +72,16 @@ static STEPC_KERNEL void finish_last(const int rows, const int j, const T *restr
 static STEPC_INLINE void turned_rows(const int rows, const int j, const int k, const T *restrict right, const T *restrict packed,
                                      T *restrict sums)
 {
-    const int depth = K - k < DEPTH ? K - k : DEPTH;
+    const int depth = K - k < DEPTH ? K - k : DEPTH, how = k == 0 ? TILE_SETS : TERMS < K ? TILE_ADDS : TILE_GOES_ON;
     for (int i = 0; i < M - M % PANEL_TILE(32); i += PANEL_TILE(32))
-        tile(rows, PANEL_VECTORS(32), depth, k == 0, sums + i * GROUP_ROWS(N), right + j * B_COL + k, B_COL, 1,
+        tile(rows, PANEL_VECTORS(32), depth, TERMS, how, sums + i * GROUP_ROWS(N), right + j * B_COL + k, B_COL, 1,
              packed + i / 32 * 32 * K + i % 32 + k * 32, 32);
     if (M % 32 > 0) {
         if (M % PANEL_TILE(32) > LANES)
-            tile(rows, VECTORS, depth, k == 0, sums + (M - M % PANEL_TILE(32)) * GROUP_ROWS(N), right + j * B_COL + k, B_COL, 1,
+            tile(rows, VECTORS, depth, TERMS, how, sums + (M - M % PANEL_TILE(32)) * GROUP_ROWS(N), right + j * B_COL + k, B_COL, 1,
                  packed + (M - M % 32) * K + (M % 32 - M % PANEL_TILE(32)) + k * 32, 32);
         else if (M % PANEL_TILE(32) > 0)
-            tile(rows, 1, depth, k == 0, sums + (M - M % PANEL_TILE(32)) * GROUP_ROWS(N), right + j * B_COL + k, B_COL, 1,
+            tile(rows, 1, depth, TERMS, how, sums + (M - M % PANEL_TILE(32)) * GROUP_ROWS(N), right + j * B_COL + k, B_COL, 1,
                  packed + (M - M % 32) * K + (M % 32 - M % PANEL_TILE(32)) + k * 32, 32);
     }
 }

@@ -120,7 +120,7 @@ void emit_template_body(struct expr_scope *s, struct writer *w, const struct ker
 /* Where a stage of a kernel stands: the scope has the loops' indices, the last of which is the block's first row. */
 struct block_place {
     int stage;                       /* 1 ..: part of the names of its functions */
-    const char *skip, *first, *last; /* how many of its rows were in the block before, is it the first, is it the last */
+    const char *skip, *before; /* how many of its rows were in the block before; how many in all of them */
 };
 /* All stages, block by block (kernel_stages.c). */
 void emit_stages(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before);

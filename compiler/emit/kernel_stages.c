@@ -62,15 +62,13 @@ static int open_blocks(struct expr_scope *s, struct writer *w, const struct kern
     const int d = k->outer_rank - 1;
     const int64_t rows = k->outer_extent[d], last = rows - k->block;
     s->index[d] = "0";
-    place->skip = "0";
-    place->first = place->last = "1";
+    place->skip = place->before = "0";
     if (last == 0)
         return 0;
     const char *const r = name_in(&s->names, "r");
     write_open(w, "for (%s %s = 0; %s < %" PRId64 "; %s += %" PRId64 ")", s->index_type, r, r, rows, r, k->block);
     s->index[d] = r;
-    place->first = arena_printf(s->arena, "%s == 0", r);
-    place->last = arena_printf(s->arena, "%s >= %" PRId64, r, last);
+    place->before = str_equal(s->index_type, "int") ? r : arena_printf(s->arena, "(int)%s", r);
     if (rows % k->block == 0)
         return 1;
     s->index[d] = name_in(&s->names, "first_row");

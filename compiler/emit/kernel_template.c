@@ -226,10 +226,8 @@ static const char *fill_hole(void *user, const char *hole, const char *const *ar
         return f->share;
     if (f->block && str_equal(hole, "skip"))
         return f->block->skip;
-    if (f->block && str_equal(hole, "is_first"))
-        return f->block->first;
-    if (f->block && str_equal(hole, "is_last"))
-        return f->block->last;
+    if (f->block && str_equal(hole, "before"))
+        return f->block->before;
     if (str_equal(hole, "blas"))
         return blas_text(f, args);
     if (str_equal(hole, "finish_place"))

@@ -70,8 +70,10 @@ double eval_pow(const struct eval_ctx *c, enum dtype d, double x, double y);
  * halves, otherwise index order. `trailing` elements x[0], x[stride], ... */
 #define CONTRACT_LANES 16
 double eval_sum_lanes(const struct eval_ctx *c, enum dtype d, const double *x, int64_t n, int64_t stride);
-/* a[0] b[0] + a[step_a] b[step_b] + ..., n products added in index order from 0; every one and every sum is rounded as by eval_round(). */
-double eval_dot(const struct eval_ctx *c, int64_t n, const double *a, int64_t step_a, const double *b, int64_t step_b);
+/* a[0] b[0] + a[step_a] b[step_b] + ..., n products added in index order, `terms` at a time from 0, and those sums in turn; every product
+ * and every sum is rounded as by eval_round(). */
+enum { EVAL_TERMS_OF_PRODUCT = 80 }; /* of a matrix product */
+double eval_dot(const struct eval_ctx *c, int64_t n, int64_t terms, const double *a, int64_t step_a, const double *b, int64_t step_b);
 /* max as the contract folds it (order does not matter but NaN does: any NaN gives NaN) */
 double eval_max(const double *x, int64_t n, int64_t stride);
 

@@ -98,15 +98,20 @@ double eval_sum_lanes(const struct eval_ctx *c, enum dtype d, const double *x, i
     return lane[0];
 }
 
-double eval_dot(const struct eval_ctx *c, int64_t n, const double *a, int64_t step_a, const double *b, int64_t step_b)
+double eval_dot(const struct eval_ctx *c, int64_t n, int64_t terms, const double *a, int64_t step_a, const double *b, int64_t step_b)
 {
     const bool rounds = rounds_to_float(c, dtype_of_node(c));
-    double sum = 0;
-    for (int64_t k = 0; k < n; k++) {
-        const double product = a[k * step_a] * b[k * step_b];
-        sum = rounds ? (double)(float)(sum + (double)(float)product) : sum + product;
+    double total = 0;
+    for (int64_t first = 0; first < n; first += terms) {
+        const int64_t end = n - first < terms ? n : first + terms;
+        double sum = 0;
+        for (int64_t k = first; k < end; k++) {
+            const double product = a[k * step_a] * b[k * step_b];
+            sum = rounds ? (double)(float)(sum + (double)(float)product) : sum + product;
+        }
+        total = rounds ? (double)(float)(total + sum) : total + sum;
     }
-    return sum;
+    return total;
 }
 
 double eval_max(const double *x, int64_t n, int64_t stride)

@@ -106,10 +106,15 @@ struct access lower_table(struct lower_ctx *c, const char *name, const struct te
 /* The part that fills statement hole `hole`; loops: outer dims, then `rank` dims of extents. */
 struct part *lower_template_part(struct lower_ctx *c, const char *hole, int rank, const int64_t *extent);
 
-/* A matrix product out[outer.., m, n] = finish(sum over k of a[outer.., m, k] * b[outer.., k, n]) for MatMul and Gemm: picks the
- * template (rows of b contiguous: direct; else packed) and binds sizes and strides. Views have dims outer.., then two.
+/* The numeric contract: so many products of a matrix product are added in one sum. With 640 terms rounding errors are half of what one
+ * sum has; sums of 16 would be better still, but adding one up costs as much as a term. */
+enum { PRODUCT_TERMS_OF_SUM = 80 };
+
+/* A matrix product out[outer.., m, n] = finish(sum over k of a[outer.., m, k] * b[outer.., k, n]) for MatMul, Gemm and
+ * pointwise Conv: picks the template (rows of b contiguous: direct; else packed) and binds sizes and strides. Views have dims outer..,
+ * then two. terms_of_sum: so many products in a sum, which are then added; PRODUCT_TERMS_OF_SUM, or as many as there are.
  * finish: over dims outer.., m, n in terms of expr_result(); NULL: the sum itself. Stored to output 0. */
-bool lower_product(struct lower_ctx *c, const struct view *a, const struct view *b, const struct expr *finish);
+bool lower_product(struct lower_ctx *c, const struct view *a, const struct view *b, int64_t terms_of_sum, const struct expr *finish);
 
 /* ---- the driver --------------------------------------------------------------------------------------------------- */
 

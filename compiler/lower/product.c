@@ -108,10 +108,10 @@ static int64_t panel_columns(int64_t m, int64_t n, int64_t k)
     return n <= 16 || m * n * k < SMALL ? 16 : 32;
 }
 
-/* How a large product is cut (templates/product.c). 128 terms of 512 columns, with the sums that wait, leave room in a second cache
+/* How a large product is cut (templates/product.c). 160 terms of 512 columns, with the sums that wait, leave room in a second cache
  * of 1 MB; without such sums 1024 columns are better. Of a transposed b, long pieces of few columns are read faster. 128 x 2048 x
  * 2048 with AVX-512, in GFLOP/s: 96 (256 terms: 79), transposed 96 (512 columns: 87); OpenBLAS 65 and 59. */
-enum { LARGE = 1 << 20, ROWS = 512, TILE = 256, TERMS = 128, COLUMNS = 512, COLUMNS_AT_ONCE = 1024, TERMS_TURNED = 256, COLUMNS_TURNED = 128 };
+enum { LARGE = 1 << 20, ROWS = 512, TILE = 256, TERMS = 2 * PRODUCT_TERMS_OF_SUM, COLUMNS = 512, COLUMNS_AT_ONCE = 1024, TERMS_TURNED = 3 * PRODUCT_TERMS_OF_SUM, COLUMNS_TURNED = 128 };
 
 /* Elements that more probably lie behind the second cache than in it, if other kernels ran in between: asked for before they are needed.
  * 128 x 2048 x 2048: 96 instead of 68 GFLOP/s; a transposed b gains nothing. 2048 x 2048 x 128: 95 instead of 90. In the step of a GPT
@@ -170,7 +170,7 @@ void lower_product_cut(struct kernel *k, int shares)
     const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), terms = kernel_int(k, "K");
     const bool turned = kernel_int(k, "B_ROW") == 1, pack_a = kernel_int(k, "A_COL") != 1;
     const int64_t most_terms = turned ? TERMS_TURNED : TERMS, rows = m <= ROWS ? m + 8 : ROWS;
-    const int64_t depth = terms > most_terms * 3 / 2 ? equal_parts(terms, most_terms, 4) : terms;
+    const int64_t depth = terms > most_terms * 3 / 2 ? equal_parts(terms, most_terms, PRODUCT_TERMS_OF_SUM) : terms;
     const int64_t most = turned ? COLUMNS_TURNED : depth < terms ? COLUMNS : COLUMNS_AT_ONCE, columns = (n + shares - 1) / shares;
     const int64_t block = equal_parts(columns, most, 32);
     kernel_set_int(k, "BLOCK", block);
@@ -204,7 +204,7 @@ static void bind_turned(struct lower_ctx *c, const struct view *a, const struct 
     enum { BLOCK_OF_A = 1 << 17, GROUP = 32 }; /* rows of b that are finished together, at most */
     const int outer = a->shape.rank - 2;
     const int64_t m = equal_parts(a->shape.dim[outer], a->shape.dim[outer], 32), k = a->shape.dim[outer + 1], n = b->shape.dim[outer + 1];
-    const int64_t most = BLOCK_OF_A / m < TERMS ? TERMS : BLOCK_OF_A / m, depth = k > most * 3 / 2 ? equal_parts(k, most, 4) : k;
+    const int64_t most = BLOCK_OF_A / m < TERMS ? TERMS : BLOCK_OF_A / m, depth = k > most * 3 / 2 ? equal_parts(k, most, PRODUCT_TERMS_OF_SUM) : k;
     const int64_t rows = n <= ROWS ? n + GROUP : ROWS;
     bind_product(c, "product_turned", a, b, type);
     lower_template_pieces(c, n / ROWS_OF_PIECE);
@@ -252,12 +252,12 @@ static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const 
     const int64_t rows = kernel_int(c->kernel, "ROWS"), block = waiting_sums(rows, kernel_int(c->kernel, "K"));
     lower_template_int(c, "BLOCK", block);
     if (kernel_int(c->kernel, "ROW_STEP") == 1 && block > 64)
-        lower_template_scratch(c, "waiting", block);
+        lower_template_scratch(c, "waiting", kernel_int(c->kernel, "K") > PRODUCT_TERMS_OF_SUM ? 2 * block : block);
     lower_template_operand(c, "matrix", swapped ? &pb : &pa);
     lower_template_operand(c, "vector", swapped ? &pa : &pb);
 }
 
-bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct view *b_in, const struct expr *finish)
+bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct view *b_in, int64_t terms_of_sum, const struct expr *finish)
 {
     struct view a = *a_in, b = *b_in;
     const enum dtype type = dtype_computed(a.buffer->dtype);
@@ -285,7 +285,9 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
         bind_blocked(c, &a, &b, type);
     else
         bind_small(c, &a, &b, type);
-    lower_template_flops(c, 2 * m * n * a.shape.dim[outer + 1]);
+    const int64_t terms = a.shape.dim[outer + 1];
+    lower_template_int(c, "TERMS", terms < terms_of_sum ? terms > 0 ? terms : 1 : terms_of_sum);
+    lower_template_flops(c, 2 * m * n * terms);
     struct part *p = lower_template_part(c, "finish", 2, (int64_t[]){m, n});
     struct shape shape = {.rank = p->rank};
     memcpy(shape.dim, p->extent, (size_t)p->rank * sizeof *p->extent);
@@ -299,7 +301,7 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
 static void rebind(struct kernel *k, const char *tmpl, int64_t rows, int64_t terms)
 {
     const int64_t n = kernel_int(k, "N"), a_row = kernel_int(k, "A_ROW"), a_col = kernel_int(k, "A_COL");
-    const int64_t b_row = kernel_int(k, "B_ROW"), b_col = kernel_int(k, "B_COL");
+    const int64_t b_row = kernel_int(k, "B_ROW"), b_col = kernel_int(k, "B_COL"), terms_of_sum = kernel_int(k, "TERMS");
     k->tmpl = tmpl;
     k->flops = 2 * rows * n * terms;
     k->int_count = 0;
@@ -309,6 +311,7 @@ static void rebind(struct kernel *k, const char *tmpl, int64_t rows, int64_t ter
     kernel_set_int(k, "M", rows);
     kernel_set_int(k, "N", n);
     kernel_set_int(k, "K", terms);
+    kernel_set_int(k, "TERMS", terms_of_sum);
     kernel_set_int(k, "A_ROW", a_row);
     kernel_set_int(k, "A_COL", a_col);
     kernel_set_int(k, "B_ROW", b_row);
@@ -330,11 +333,13 @@ void lower_product_of_rows(struct kernel *k, int64_t rows)
 
 bool lower_product_of_terms(struct kernel *k, int64_t terms)
 {
-    const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), whole = (n + 31) / 32 * 32;
+    const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), whole = (n + 31) / 32 * 32, all = kernel_int(k, "K");
     if (kernel_int(k, "B_COL") != 1 || n < 16)
         return false;
     rebind(k, "product_sums", m, terms);
+    kernel_set_int(k, "ALL", all);
     k->scratch_param = "waiting";
-    k->scratch_count = (m + 8) * (n % 32 ? whole + 32 : whole);
+    kernel_set_int(k, "WAITING", (m + 8) * (n % 32 ? whole + 32 : whole));
+    k->scratch_count = kernel_int(k, "WAITING") * (all > kernel_int(k, "TERMS") ? 2 : 1);
     return true;
 }

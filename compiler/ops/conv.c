@@ -242,7 +242,7 @@ static bool conv_eval(struct eval_ctx *c)
             for (int64_t k = 0; k < v.c; k++)
                 fill_patch(eval_f(c, 0) + (plane * v.c + k) * in, at, size, patch + k * size);
             for (int64_t o = plane * v.o; o < (plane + 1) * v.o; o++) {
-                const double sum = eval_dot(c, terms, patch, 1, eval_f(c, 1) + o % channels * terms, 1);
+                const double sum = eval_dot(c, terms, terms, patch, 1, eval_f(c, 1) + o % channels * terms, 1);
                 y[o * out + p] = eval_has(c, 2) ? eval_round(c, sum + eval_f(c, 2)[o % channels]) : sum;
             }
         }
@@ -311,7 +311,7 @@ static bool input_grad_eval(struct eval_ctx *c)
             for (int64_t k = 0; k < v.c; k++) {
                 for (int64_t o = 0; o < v.o; o++)
                     fill_patch(weights + (o * v.c + k) * size, tap, readers, w + o * readers);
-                dx[(plane * v.c + k) * in + i] = eval_dot(c, v.o * readers, patch, 1, w, 1);
+                dx[(plane * v.c + k) * in + i] = eval_dot(c, v.o * readers, v.o * readers, patch, 1, w, 1);
             }
         }
     }
@@ -334,7 +334,7 @@ static bool weight_grad_eval(struct eval_ctx *c)
                 fill_patch(eval_f(c, 1) + (plane * v.c + k) * in, at, out, patch);
                 for (int64_t o = 0; o < v.o; o++) {
                     double *const total = &dw[((plane % v.groups * v.o + o) * v.c + k) * size + t];
-                    *total = eval_round(c, *total + eval_dot(c, out, eval_f(c, 0) + (plane * v.o + o) * out, 1, patch, 1));
+                    *total = eval_round(c, *total + eval_dot(c, out, out, eval_f(c, 0) + (plane * v.o + o) * out, 1, patch, 1));
                 }
             }
     }

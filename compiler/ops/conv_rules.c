@@ -683,7 +683,7 @@ static bool lower_as_product(struct lower_ctx *c, const struct conv *v, int imag
     const struct view a = {.buffer = weights.buffer, .offset = weights.offset, .shape = SHAPE(v->n, rows, inner),
                            .stride = {0, transposed ? 1 : v->c, transposed ? v->c : 1}};
     const struct view b = {.buffer = x.buffer, .offset = x.offset, .shape = SHAPE(v->n, inner, count), .stride = {inner * count, count, 1}};
-    return lower_product(c, &a, &b, finish);
+    return lower_product(c, &a, &b, inner, finish);
 }
 
 /* ---- all ------------------------------------------------------------------------------------------------------------ */

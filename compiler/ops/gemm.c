@@ -1,5 +1,5 @@
 /* Gemm: Y = alpha A' B' + beta C, A' and B' being A and B or their transposes, C broadcast to Y.
- * The contract of one element: acc = sum over k of a b in index order from +0, then r = alpha acc, then r + beta C; each
+ * The contract of one element: acc = sum over k of a b in index order, 80 at a time, then r = alpha acc, then r + beta C; each
  * operation rounds, a factor of 1 is no operation. Integers wrap.
  * Spec: ONNX Gemm-1, -6, -7 (C broadcasts by itself), -9 (integers), -11 (C optional), -13 (bfloat16). */
 #include "ops/op.h"
@@ -153,7 +153,7 @@ struct steps { /* of index k in A and B */
 static double float_element(const struct eval_ctx *c, const struct gemm *g, int64_t a, int64_t b, struct steps step,
                             const double *bias)
 {
-    double r = eval_dot(c, g->k, eval_f(c, 0) + a, step.a, eval_f(c, 1) + b, step.b);
+    double r = eval_dot(c, g->k, EVAL_TERMS_OF_PRODUCT, eval_f(c, 0) + a, step.a, eval_f(c, 1) + b, step.b);
     if (g->alpha != 1)
         r = eval_round(c, g->alpha * r);
     if (bias != NULL)
@@ -223,7 +223,7 @@ static bool gemm_lower(struct lower_ctx *c)
         return lower_map(c, finish(c, &g, expr_number(c->arena, d, 0)));
     const struct view a = operand(c, 0, g.trans_a), b = operand(c, 1, g.trans_b);
     const bool is_plain = g.alpha == 1 && !lower_has(c, 2);
-    return lower_product(c, &a, &b, is_plain ? NULL : finish(c, &g, expr_result(c->arena, d)));
+    return lower_product(c, &a, &b, PRODUCT_TERMS_OF_SUM, is_plain ? NULL : finish(c, &g, expr_result(c->arena, d)));
 }
 
 /* ---- record ------------------------------------------------------------------------------------------------------- */

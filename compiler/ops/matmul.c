@@ -1,6 +1,6 @@
 /* MatMul: the matrix product of the last two axes, the axes before them broadcast. An operand of rank 1 is a row (on the left)
  * or a column (on the right), and its axis of one is taken out of the result.
- * Each element is one sum over k in index order from +0. Integers wrap.
+ * Each element is a sum over k in index order, 80 terms at a time. Integers wrap.
  * Spec: ONNX MatMul-1, -9 (integers), -13 (bfloat16). */
 #include "ops/op.h"
 
@@ -158,7 +158,7 @@ static bool matmul_grad(struct grad_ctx *c)
 
 static double dot(const struct eval_ctx *c, const struct product *p, int64_t from_a, int64_t from_b)
 {
-    return eval_dot(c, p->k, eval_f(c, 0) + from_a, 1, eval_f(c, 1) + from_b, p->n);
+    return eval_dot(c, p->k, EVAL_TERMS_OF_PRODUCT, eval_f(c, 0) + from_a, 1, eval_f(c, 1) + from_b, p->n);
 }
 
 static int64_t int_dot(const struct eval_ctx *c, const struct product *p, int64_t from_a, int64_t from_b)
@@ -225,7 +225,7 @@ static bool matmul_lower(struct lower_ctx *c)
     if (shape_count(&p.y) == 0 || p.k == 0)
         return lower_map(c, expr_number(c->arena, lower_out_dtype(c, 0), 0));
     const struct view a = product_operand(c, 0, &p.a, &p), b = product_operand(c, 1, &p.b, &p);
-    return lower_product(c, &a, &b, NULL);
+    return lower_product(c, &a, &b, PRODUCT_TERMS_OF_SUM, NULL);
 }
 
 /* ---- record ------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,8 @@
 /* A product template as it stands (TEMPLATE, with sizes of the test's choice) against plain loops: every bit, since each
- * element's terms are added in index order. Compiled without contraction. */
+ * element's terms are added in the same order. Compiled without contraction. */
 #include TEMPLATE
+
+#include "terms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +24,7 @@ static void compare(const char *what, int i, int j, T got, T expected)
     printf("%s [%d,%d] is %.9g, expected %.9g\n", what, i, j, (double)got, (double)expected);
 }
 
-static void check(const char *kernel, const T *a, const T *b)
+static void check(const char *kernel, int terms, const T *a, const T *b)
 {
     for (int i = 0; i < M; i++) {
         T row = 0;
@@ -30,10 +32,10 @@ static void check(const char *kernel, const T *a, const T *b)
             row += a[i * A_ROW + k * A_COL];
         compare("row sum", i, 0, sums[i], row);
         for (int j = 0; j < N; j++) {
-            T sum = 0;
+            struct terms sum = {.most = terms};
             for (int k = 0; k < K; k++)
-                sum += a[i * A_ROW + k * A_COL] * b[k * B_ROW + j * B_COL];
-            compare(kernel, i, j, out[i * N + j], sum);
+                add_term(&sum, a[i * A_ROW + k * A_COL] * b[k * B_ROW + j * B_COL]);
+            compare(kernel, i, j, out[i * N + j], sum_of(&sum));
             out[i * N + j] = (T)-1;
         }
         sums[i] = (T)-1;
@@ -52,24 +54,24 @@ int main(void)
     if (B_COL == 1 && N >= 16) {
         for (share_of_sample = 0; share_of_sample < SHARES; share_of_sample++)
             product(a, b);
-        check("product", a, b);
+        check("product", TERMS, a, b);
     } else {
         (void)product;
     }
     for (share_of_sample = 0; share_of_sample < SHARES; share_of_sample++)
         product_packed(a, b, panel);
-    check("product_packed", a, b);
+    check("product_packed", TERMS, a, b);
     if (K > 0 && N >= 32) { /* the others are never large */
         for (share_of_sample = 0; share_of_sample < SHARES; share_of_sample++)
             product_blocked(a, b, block);
-        check("product_blocked", a, b);
+        check("product_blocked", TERMS, a, b);
     }
     if (SHARES == 1) { /* a library is not cut */
         T *all = malloc(sizeof(T) * (M * N));
         if (!all)
             return 1;
         product_blas(a, b, all);
-        check("product_blas", a, b);
+        check("product_blas", K > 0 ? K : 1, a, b);
         free(all);
     } else {
         (void)product_blas;

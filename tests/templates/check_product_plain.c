@@ -1,6 +1,8 @@
 /* The plain product as it stands (TEMPLATE) against loops: every bit. Compiled without contraction. */
 #include TEMPLATE
 
+#include "terms.h"
+
 #include <stdio.h>
 
 int main(void)
@@ -18,10 +20,10 @@ int main(void)
             row += a[i * A_ROW + k * A_COL];
         failures += sums[i] != row;
         for (int j = 0; j < N; j++) {
-            T sum = 0;
+            struct terms sum = {.most = TERMS};
             for (int k = 0; k < K; k++)
-                sum += a[i * A_ROW + k * A_COL] * b[k * B_ROW + j * B_COL];
-            failures += out[i * N + j] != sum;
+                add_term(&sum, a[i * A_ROW + k * A_COL] * b[k * B_ROW + j * B_COL]);
+            failures += out[i * N + j] != sum_of(&sum);
         }
     }
     printf("%d differences\n", failures);

@@ -2,12 +2,14 @@
  * Compiled without contraction. */
 #include TEMPLATE
 
+#include "terms.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CALLS = 3, TERMS = 3 * K - K / 3, A_SIZE = (M - 1) * A_ROW + (K - 1) * A_COL + 1, B_SIZE = (K - 1) * B_ROW + N };
+enum { A_SIZE = (M - 1) * A_ROW + (K - 1) * A_COL + 1, B_SIZE = (K - 1) * B_ROW + N };
 
-/* Element (i,k) of the whole a; block `call` begins at its first term. */
+/* Element (i,k) of the whole a. */
 static T of_a(int i, int k)
 {
     return (T)((i * 7919 + k * 331) % 1009 - 504) / (T)97;
@@ -21,10 +23,9 @@ static T of_b(int k, int j)
 static int check(void (*kernel)(const T *restrict a, const T *restrict b, T *restrict waiting), T *a, T *b, T *waiting)
 {
     int failures = 0;
-    calls_of_sample = CALLS;
-    for (call_of_sample = 0; call_of_sample < CALLS; call_of_sample++) {
-        const int first = call_of_sample * K + K <= TERMS ? call_of_sample * K : TERMS - K;
-        skip_of_sample = call_of_sample * K - first;
+    for (before_of_sample = 0; before_of_sample < ALL; before_of_sample += K) {
+        const int first = before_of_sample + K <= ALL ? before_of_sample : ALL - K;
+        skip_of_sample = before_of_sample - first;
         for (int k = 0; k < K; k++) {
             for (int i = 0; i < M; i++)
                 a[i * A_ROW + k * A_COL] = of_a(i, first + k);
@@ -35,10 +36,10 @@ static int check(void (*kernel)(const T *restrict a, const T *restrict b, T *res
     }
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
-            T sum = 0;
-            for (int k = 0; k < TERMS; k++)
-                sum += of_a(i, k) * of_b(k, j);
-            failures += out[i * N + j] != sum;
+            struct terms sum = {.most = TERMS};
+            for (int k = 0; k < ALL; k++)
+                add_term(&sum, of_a(i, k) * of_b(k, j));
+            failures += out[i * N + j] != sum_of(&sum);
             out[i * N + j] = (T)-1;
         }
     return failures;
@@ -47,7 +48,7 @@ static int check(void (*kernel)(const T *restrict a, const T *restrict b, T *res
 int main(void)
 {
     T *a = malloc(sizeof(T) * A_SIZE), *b = malloc(sizeof(T) * B_SIZE); /* exact sizes: sanitizers see a read too far */
-    T *waiting = malloc(sizeof(T) * (size_t)((M + 8) * (N % 32 ? (N + 31) / 32 * 32 + 32 : N)));
+    T *waiting = malloc(sizeof(T) * (size_t)(WAITING * (ALL > TERMS ? 2 : 1)));
     if (!a || !b || !waiting)
         return 1;
     const int failures = check(product_sums, a, b, waiting) + check(product_sums_plain, a, b, waiting);

@@ -2,6 +2,8 @@
  * element's terms are added in index order. Compiled without contraction. */
 #include TEMPLATE
 
+#include "terms.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,11 +20,11 @@ static int compare(const T *a, const T *b)
     int failures = 0;
     for (int i = 0; i < M; i++) {
         for (int j = 0; j < N; j++) {
-            T sum = 0;
+            struct terms sum = {.most = TERMS};
             for (int k = 0; k < K; k++)
-                sum += a[i * A_ROW + k] * b[j * B_COL + k];
-            if (out[i * N + j] != sum && failures++ < 5)
-                printf("[%d,%d] is %.9g, expected %.9g\n", i, j, (double)out[i * N + j], (double)sum);
+                add_term(&sum, a[i * A_ROW + k] * b[j * B_COL + k]);
+            if (out[i * N + j] != sum_of(&sum) && failures++ < 5)
+                printf("[%d,%d] is %.9g, expected %.9g\n", i, j, (double)out[i * N + j], (double)sum_of(&sum));
         }
     }
     return failures;

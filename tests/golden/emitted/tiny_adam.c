@@ -141,6 +141,11 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 /* Rows of four tiles: what becomes columns fills lines of memory. */
 #define GROUP_ROWS(rows) (4 * PART_ROWS(rows))
 
+/* What a tile does with the sums in c: nothing, goes on from them, or adds its own, which start from zero. */
+#define TILE_SETS 0
+#define TILE_GOES_ON 1
+#define TILE_ADDS 2
+
 #if STEPC_FORM == 2
 
 #define LANES (VECTOR_BYTES / (int)sizeof(float))
@@ -149,18 +154,16 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 typedef float vec __attribute__((vector_size(VECTOR_BYTES)));
 typedef float vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(float)), may_alias)); /* a vec anywhere */
 
-/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], or unless `fresh` the sums in c go on; c has
- * TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows, vectors and
- * steps are literals in every call, which is what keeps the accumulators in registers. */
-static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int fresh, float *restrict c,
-                              const float *restrict a, const int row_step, const int depth_step,
-                              const float *restrict b, const int b_step)
+/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], the terms of one sum each. */
+static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how, float *restrict c,
+                                    const float *restrict a, const int row_step, const int depth_step,
+                                    const float *restrict b, const int b_step)
 {
     vec acc[TILE_ROWS][VECTORS];
     STEPC_UNROLL
     for (int i = 0; i < rows; i++) {
         acc[i][0] = acc[i][1] = (vec){0};
-        if (!fresh) {
+        if (how == TILE_GOES_ON) {
             acc[i][0] = *(const vec_at *)(c + i * TILE_COLUMNS);
             acc[i][1] = *(const vec_at *)(c + i * TILE_COLUMNS + (vectors > 1 ? LANES : 0));
         }
@@ -179,6 +182,10 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
     }
     STEPC_UNROLL
     for (int i = 0; i < rows; i++) {
+        if (how == TILE_ADDS) {
+            acc[i][0] += *(const vec_at *)(c + i * TILE_COLUMNS);
+            acc[i][1] += *(const vec_at *)(c + i * TILE_COLUMNS + (vectors > 1 ? LANES : 0));
+        }
         *(vec_at *)(c + i * TILE_COLUMNS) = acc[i][0];
         if (vectors > 1)
             *(vec_at *)(c + i * TILE_COLUMNS + LANES) = acc[i][1];
@@ -192,15 +199,15 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
 
 /* The same in C99. Named arrays and one loop over the lanes: a two-dimensional accumulator, or a loop per row, is 2 to
  * 40 times slower with one compiler or the other. Rows that do not exist repeat the last one. */
-static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int fresh, float *restrict c,
-                              const float *restrict a, const int row_step, const int depth_step,
-                              const float *restrict b, const int b_step)
+static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how, float *restrict c,
+                                    const float *restrict a, const int row_step, const int depth_step,
+                                    const float *restrict b, const int b_step)
 {
     float c0[LANES] = {0}, c1[LANES] = {0}, c2[LANES] = {0}, c3[LANES] = {0};
     float c4[LANES] = {0}, c5[LANES] = {0}, c6[LANES] = {0}, c7[LANES] = {0};
     const int last = (rows - 1) * row_step;
     (void)vectors;
-    if (!fresh) {
+    if (how == TILE_GOES_ON) {
         memcpy(c0, c, sizeof c0);
         memcpy(c1, c + LANES, sizeof c1);
         memcpy(c2, c + 2 * LANES, sizeof c2);
@@ -229,6 +236,16 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
             c7[l] += s7 * v;
         }
     }
+    for (int l = 0; how == TILE_ADDS && l < LANES; l++) {
+        c0[l] += c[l];
+        c1[l] += c[LANES + l];
+        c2[l] += c[2 * LANES + l];
+        c3[l] += c[3 * LANES + l];
+        c4[l] += c[4 * LANES + l];
+        c5[l] += c[5 * LANES + l];
+        c6[l] += c[6 * LANES + l];
+        c7[l] += c[7 * LANES + l];
+    }
     memcpy(c, c0, sizeof c0);
     memcpy(c + LANES, c1, sizeof c1);
     memcpy(c + 2 * LANES, c2, sizeof c2);
@@ -246,9 +263,9 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
 
 /* The same for scalar registers: a shared function, not inlined, because code size counts here and a call costs 2 %.
  * Rows that do not exist repeat the last one. */
-static STEPC_KERNEL void tile(const int rows, const int vectors, const int depth, const int fresh, float *restrict c,
-                              const float *restrict a, const int row_step, const int depth_step,
-                              const float *restrict b, const int b_step)
+static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int depth, const int how, float *restrict c,
+                                    const float *restrict a, const int row_step, const int depth_step,
+                                    const float *restrict b, const int b_step)
 {
     float c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
     float c20 = 0, c21 = 0, c22 = 0, c23 = 0, c30 = 0, c31 = 0, c32 = 0, c33 = 0;
@@ -256,7 +273,7 @@ static STEPC_KERNEL void tile(const int rows, const int vectors, const int depth
     const float *a2 = rows > 2 ? a1 + row_step : a1;
     const float *a3 = rows > 3 ? a2 + row_step : a2;
     (void)vectors;
-    if (!fresh) {
+    if (how == TILE_GOES_ON) {
         c00 = c[0], c01 = c[1], c02 = c[2], c03 = c[3], c10 = c[4], c11 = c[5], c12 = c[6], c13 = c[7];
         c20 = c[8], c21 = c[9], c22 = c[10], c23 = c[11], c30 = c[12], c31 = c[13], c32 = c[14], c33 = c[15];
     }
@@ -283,11 +300,27 @@ static STEPC_KERNEL void tile(const int rows, const int vectors, const int depth
         c32 += s * b2;
         c33 += s * b3;
     }
+    if (how == TILE_ADDS) {
+        c00 += c[0], c01 += c[1], c02 += c[2], c03 += c[3], c10 += c[4], c11 += c[5], c12 += c[6], c13 += c[7];
+        c20 += c[8], c21 += c[9], c22 += c[10], c23 += c[11], c30 += c[12], c31 += c[13], c32 += c[14], c33 += c[15];
+    }
     c[0] = c00, c[1] = c01, c[2] = c02, c[3] = c03, c[4] = c10, c[5] = c11, c[6] = c12, c[7] = c13;
     c[8] = c20, c[9] = c21, c[10] = c22, c[11] = c23, c[12] = c30, c[13] = c31, c[14] = c32, c[15] = c33;
 }
 
 #endif
+
+/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], `terms` products in a sum, which are added to the first; c has
+ * TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows, vectors, terms and steps are
+ * literals in every call, which is what keeps the accumulators in registers. */
+static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int terms, const int how, float *restrict c,
+                              const float *restrict a, const int row_step, const int depth_step,
+                              const float *restrict b, const int b_step)
+{
+    for (int k = 0; k == 0 || k < depth; k += terms)
+        tile_terms(rows, vectors, depth - k < terms ? depth - k : terms, k > 0 ? TILE_ADDS : how, c, a + k * depth_step, row_step, depth_step,
+                   b + k * b_step, b_step);
+}
 
 /* Columns of a tile when b is packed into panels that may be narrower, and vectors of one. */
 #define PANEL_TILE(panel) (TILE_COLUMNS < (panel) ? TILE_COLUMNS : (panel))
@@ -787,7 +820,7 @@ static STEPC_INLINE void product_relu_8x3x4_part(const int rows, const int vecto
                                                  const float *restrict x)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 4, 1, acc, left + i * 4, 4, 1, right, step);
+    tile(rows, vectors, 4, 4, TILE_SETS, acc, left + i * 4, 4, 1, right, step);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
@@ -845,7 +878,7 @@ static STEPC_INLINE void product_8x2x3_part(const int rows, const int vectors, c
                                             const float *restrict x)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 3, 1, acc, left + i * 3, 3, 1, right, step);
+    tile(rows, vectors, 3, 3, TILE_SETS, acc, left + i * 3, 3, 1, right, step);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
@@ -1026,7 +1059,7 @@ static STEPC_INLINE void product_where_greater_8x3x2_part(const int rows, const 
                                                           const int step, float *restrict y, const float *restrict x)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 2, 1, acc, left + i * 2, 2, 1, right, step);
+    tile(rows, vectors, 2, 2, TILE_SETS, acc, left + i * 2, 2, 1, right, step);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
@@ -1085,7 +1118,7 @@ static STEPC_INLINE void product_update_2x3x8_part(const int rows, const int vec
                                                    float *restrict w_2, float *restrict w_3, const float s)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 8, 1, acc, left + i, 1, 2, right, step);
+    tile(rows, vectors, 8, 8, TILE_SETS, acc, left + i, 1, 2, right, step);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
@@ -1186,7 +1219,7 @@ static STEPC_INLINE void product_update_3x4x8_part(const int rows, const int vec
                                                    float *restrict w_2, float *restrict w_3, const float s)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 8, 1, acc, left + i, 1, 3, right, step);
+    tile(rows, vectors, 8, 8, TILE_SETS, acc, left + i, 1, 3, right, step);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
