@@ -557,6 +557,7 @@ def main():
     options = parser.parse_args()
     options.rounds, options.sample = (9, 15) if options.quick else (25, 30)
     start = time.monotonic()
+    os.environ.pop('OPENBLAS_CORETYPE', None)  # kernels of an older processor would slow PyTorch down, and lower the peak
     os.makedirs(options.folder, exist_ok=True)
     table = workloads.SHAPES if options.shapes else workloads.WORKLOADS
     names = options.only or [w.name for w in table]
