@@ -8,8 +8,8 @@
 
 #include "stepc.h"
 
-/* How a matrix product uses registers. Every form adds each output element's terms in index order into one
- * accumulator, so that all give the same bits when the compiler does not contract (-ffp-contract=off).
+/* How a matrix product uses registers. Every form adds each output element's terms in the same order, so that all give the same bits
+ * when the compiler does not contract (-ffp-contract=off).
  *   2  GNU vectors: vectors run across columns, TILE_ROWS x VECTORS of them stay in registers
  *   1  C99 lane arrays, one loop over the lanes: both GCC and Clang vectorise exactly this shape
  *   0  4 x 4 named scalars, for targets without vector registers */
