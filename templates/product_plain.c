@@ -32,7 +32,7 @@ KERNEL static void product_plain(const T *restrict a, const T *restrict b)
                     T sum = (T)0;
                     for (int l = k; l < end; l++)
                         sum += a[i * A_ROW + l * A_COL] * b[l * B_ROW + j * B_COL];
-                    acc += sum;
+                    acc = TERMS < K ? acc + sum : sum;
                 }
                 finish(i, j, acc);
             }

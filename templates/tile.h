@@ -182,8 +182,9 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
                               const float *restrict a, const int row_step, const int depth_step,
                               const float *restrict b, const int b_step)
 {
-    for (int k = 0; k == 0 || k < depth; k += terms)
-        tile_terms(rows, vectors, depth - k < terms ? depth - k : terms, k > 0 ? TILE_ADDS : how, c, a + k * depth_step, row_step, depth_step,
+    tile_terms(rows, vectors, depth < terms ? depth : terms, how, c, a, row_step, depth_step, b, b_step);
+    for (int k = terms; k < depth; k += terms)
+        tile_terms(rows, vectors, depth - k < terms ? depth - k : terms, TILE_ADDS, c, a + k * depth_step, row_step, depth_step,
                    b + k * b_step, b_step);
 }
 

@@ -53,8 +53,8 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 
 /* ---- registers --------------------------------------------------------- */
 
-/* How a matrix product uses registers. Every form adds each output element's terms in index order into one
- * accumulator, so that all give the same bits when the compiler does not contract (-ffp-contract=off).
+/* How a matrix product uses registers. Every form adds each output element's terms in the same order, so that all give the same bits
+ * when the compiler does not contract (-ffp-contract=off).
  *   2  GNU vectors: vectors run across columns, TILE_ROWS x VECTORS of them stay in registers
  *   1  C99 lane arrays, one loop over the lanes: both GCC and Clang vectorise exactly this shape
  *   0  4 x 4 named scalars, for targets without vector registers */
@@ -317,8 +317,9 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
                               const float *restrict a, const int row_step, const int depth_step,
                               const float *restrict b, const int b_step)
 {
-    for (int k = 0; k == 0 || k < depth; k += terms)
-        tile_terms(rows, vectors, depth - k < terms ? depth - k : terms, k > 0 ? TILE_ADDS : how, c, a + k * depth_step, row_step, depth_step,
+    tile_terms(rows, vectors, depth < terms ? depth : terms, how, c, a, row_step, depth_step, b, b_step);
+    for (int k = terms; k < depth; k += terms)
+        tile_terms(rows, vectors, depth - k < terms ? depth - k : terms, TILE_ADDS, c, a + k * depth_step, row_step, depth_step,
                    b + k * b_step, b_step);
 }
 
