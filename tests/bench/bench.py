@@ -489,7 +489,7 @@ def run_scaling(options):
         model, train, source = (os.path.join(folder, f'{stem}{nodes}{end}') for stem, end in (('chain', '.onnx'), ('train', '.onnx'), ('chain', '.c')))
         write_chain(model, nodes)
         prepare = call(options.stepc, 'prepare', model, '-o', train, '--loss', 'mse', '--optimizer', 'sgd', '--train', 'w*', '--quiet')
-        seconds[nodes] = min(call(options.stepc, 'compile', train, '-o', source) for _ in range(5 if nodes < 100000 else 1))
+        seconds[nodes] = min(call(options.stepc, 'compile', train, '-o', source) for _ in range(5 if nodes < 100000 else 3))
         table.add(nodes, f'{prepare:.3f}', f'{seconds[nodes]:.3f}', os.path.getsize(source) // 1000, nodes // CHAINS[0],
                   f'{seconds[nodes] / seconds[CHAINS[0]]:.1f}')
     progress('')
