@@ -45,19 +45,26 @@ static const struct expr *drop_load(const struct expr *load, void *data)
     return expr_load(d->arena, &a);
 }
 
+/* In everything that the part computes. */
+static void change_loads(struct part *p, const struct expr_map *map)
+{
+    if (p->element)
+        p->element = expr_substitute(map, p->element);
+    for (size_t s = 0; s < p->stores.count; s++) {
+        struct store *const store = &p->stores.data[s];
+        store->value = expr_substitute(map, store->value);
+        for (int t = 0; t < store->to.term_count; t++)
+            store->to.term[t].index = expr_substitute(map, store->to.term[t].index);
+    }
+}
+
 static void remove_dim(struct arena *arena, struct part *p, int dim)
 {
     struct drop d = {arena, dim};
     const struct expr_map map = {.arena = arena, .load = drop_load, .data = &d};
-    if (p->element)
-        p->element = expr_substitute(&map, p->element);
-    for (size_t s = 0; s < p->stores.count; s++) {
-        struct store *store = &p->stores.data[s];
-        store->value = expr_substitute(&map, store->value);
-        for (int t = 0; t < store->to.term_count; t++)
-            store->to.term[t].index = expr_substitute(&map, store->to.term[t].index);
-        drop_stride(&store->to, dim);
-    }
+    change_loads(p, &map);
+    for (size_t s = 0; s < p->stores.count; s++)
+        drop_stride(&p->stores.data[s].to, dim);
     memmove(p->extent + dim, p->extent + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->extent);
     memmove(p->reduced + dim, p->reduced + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->reduced);
     p->lane_loops -= p->lane_loops > 0 && dim >= p->rank - p->lane_loops;
@@ -224,15 +231,9 @@ bool part_lead(struct arena *arena, struct part *p, int dim)
         return false;
     own_stores(arena, p);
     p->lane_loops = p->lane_loops > 0 || p->reduce == REDUCE_NONE ? p->lane_loops : reduced_behind(p, dim);
-    if (p->element)
-        p->element = expr_substitute(&map, p->element);
-    for (size_t s = 0; s < p->stores.count; s++) {
-        struct store *store = &p->stores.data[s];
-        store->value = expr_substitute(&map, store->value);
-        for (int t = 0; t < store->to.term_count; t++)
-            store->to.term[t].index = expr_substitute(&map, store->to.term[t].index);
-        lead_stride(&store->to, dim);
-    }
+    change_loads(p, &map);
+    for (size_t s = 0; s < p->stores.count; s++)
+        lead_stride(&p->stores.data[s].to, dim);
     const int64_t extent = p->extent[dim];
     const bool reduced = p->reduced[dim];
     memmove(p->extent + 1, p->extent, (size_t)dim * sizeof *p->extent);

@@ -110,8 +110,10 @@ static int64_t panel_columns(int64_t m, int64_t n, int64_t k)
 
 /* How a large product is cut (templates/product.c). 160 terms of 512 columns, with the sums that wait, leave room in a second cache
  * of 1 MB; without such sums 1024 columns are better. Of a transposed b, long pieces of few columns are read faster. 128 x 2048 x
- * 2048 with AVX-512, in GFLOP/s: 96 (256 terms: 79), transposed 96 (512 columns: 87); OpenBLAS 65 and 59. */
-enum { LARGE = 1 << 20, ROWS = 512, TILE = 256, TERMS = 2 * PRODUCT_TERMS_OF_SUM, COLUMNS = 512, COLUMNS_AT_ONCE = 1024, TERMS_TURNED = 3 * PRODUCT_TERMS_OF_SUM, COLUMNS_TURNED = 128 };
+ * 2048 with AVX-512 and 128 terms, in GFLOP/s: 96 (256 terms: 79), transposed 96 (512 columns: 87); OpenBLAS 65 and 59. */
+enum { LARGE = 1 << 20, ROWS = 512, TILE = 256 };
+enum { TERMS = 2 * PRODUCT_TERMS_OF_SUM, COLUMNS = 512, COLUMNS_AT_ONCE = 1024 };
+enum { TERMS_TURNED = 3 * PRODUCT_TERMS_OF_SUM, COLUMNS_TURNED = 128 };
 
 /* Elements that more probably lie behind the second cache than in it, if other kernels ran in between: asked for before they are needed.
  * 128 x 2048 x 2048: 96 instead of 68 GFLOP/s; a transposed b gains nothing. 2048 x 2048 x 128: 95 instead of 90. In the step of a GPT
