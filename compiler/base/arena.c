@@ -1,5 +1,6 @@
 #include "base/arena.h"
 #include "base/checked.h"
+#include "base/format.h"
 #include "base/vec.h"
 
 #include <assert.h>
@@ -202,14 +203,14 @@ char *arena_vprintf(struct arena *a, const char *fmt, va_list args)
     char small[256]; /* enough for most: formatted once */
     va_list again;
     va_copy(again, args);
-    const int length = vsnprintf(small, sizeof small, fmt, args);
+    const int length = format_text(small, sizeof small, fmt, args);
     if (length < 0)
         UNREACHABLE("arena_vprintf cannot format \"%s\"", fmt);
     char *text = arena_alloc(a, (size_t)length + 1, 1, 1);
     if ((size_t)length < sizeof small)
         memcpy(text, small, (size_t)length + 1);
     else
-        vsnprintf(text, (size_t)length + 1, fmt, again);
+        format_text(text, (size_t)length + 1, fmt, again);
     va_end(again);
     return text;
 }

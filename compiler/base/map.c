@@ -1,14 +1,12 @@
 #include "base/map.h"
 
+#include "base/hash.h"
 #include <string.h>
 
-/* FNV-1a, 64 bits, with the high half folded in: slots are chosen by the low bits. */
+/* Slots are chosen by the low bits. Keys may be long: emission finds equal kernels by their text. */
 static uint32_t hash_string(const char *s)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (; *s != '\0'; s++)
-        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-    return (uint32_t)(h ^ h >> 32);
+    return (uint32_t)hash_bytes(s, strlen(s));
 }
 
 /* The slot that holds `key`, or the empty one where it belongs. At least half the slots are empty, so the walk ends. */
@@ -65,15 +63,14 @@ bool map_has(const struct map *m, const char *key)
 
 void map_set(struct map *m, const char *key, void *value)
 {
-    struct map_entry *entry = find_entry(m, key);
-    if (entry != NULL) {
-        entry->value = value;
-        return;
-    }
     if (m->count == m->capacity)
         grow(m);
     const uint32_t hash = hash_string(key);
     const size_t slot = find_slot(m, key, hash);
+    if (m->slots[slot] != 0) {
+        m->entries[(uint32_t)m->slots[slot] - 1].value = value;
+        return;
+    }
     m->entries[m->count].key = arena_strdup(m->arena, key);
     m->entries[m->count].value = value;
     m->slots[slot] = (uint64_t)hash << 32 | ++m->count;

@@ -1,5 +1,6 @@
 #include "base/str.h"
 #include "base/checked.h"
+#include "base/format.h"
 
 #include <errno.h>
 #include <math.h>
@@ -47,12 +48,12 @@ void strbuf_addv(struct strbuf *b, const char *fmt, va_list args)
     va_list again;
     va_copy(again, args);
     const size_t room = b->capacity - b->length;
-    const int length = vsnprintf(room == 0 ? NULL : b->text + b->length, room, fmt, args);
+    const int length = format_text(room == 0 ? NULL : b->text + b->length, room, fmt, args);
     if (length < 0)
         UNREACHABLE("strbuf_addv cannot format \"%s\"", fmt);
     if ((size_t)length >= room) {
         strbuf_reserve(b, (size_t)length);
-        vsnprintf(b->text + b->length, (size_t)length + 1, fmt, again);
+        format_text(b->text + b->length, (size_t)length + 1, fmt, again);
     }
     va_end(again);
     b->length += (size_t)length;

@@ -36,19 +36,19 @@ static bool is_reserved(const char *s)
 
 const char *name_mangle(struct arena *a, const char *wish)
 {
-    struct strbuf b = {.arena = a};
+    enum { LONGEST = 48 }; /* C99 promises 63 significant characters, prefixes and suffixes included */
+    char *const text = arena_array(a, char, strlen(wish) + 1);
+    size_t n = 0;
     for (const char *p = wish; *p; p++) {
         const bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9');
         if (plain)
-            strbuf_add_n(&b, p, 1);
-        else if (b.length > 0 && b.text[b.length - 1] != '_') /* runs of other characters become one underscore */
-            strbuf_add(&b, "_");
+            text[n++] = *p;
+        else if (n > 0 && text[n - 1] != '_') /* runs of other characters become one underscore */
+            text[n++] = '_';
     }
-    while (b.length > 0 && b.text[b.length - 1] == '_')
-        b.text[--b.length] = '\0';
-    const char *text = strbuf_text(&b);
-    if (b.length > 48) /* C99 promises 63 significant characters, prefixes and suffixes included */
-        text = arena_strndup(a, text, 48);
+    while (n > 0 && text[n - 1] == '_')
+        n--;
+    text[n < LONGEST ? n : LONGEST] = '\0';
     if (*text == '\0')
         return "v";
     if (*text >= '0' && *text <= '9')

@@ -34,8 +34,8 @@ static void write_numbers(struct writer *w, const struct tensor *t)
 /* What a byte is in a string: short octal escapes unless a digit follows; quotes, backslash and ? (trigraphs) escaped; other
  * printable bytes as they are. */
 struct escape {
-    char text[4];
-    uint32_t length;
+    char text[7];
+    unsigned char length; /* of what is meant; the rest is zero */
 };
 
 static struct escape escape_of(unsigned char c, bool digit_follows)
@@ -56,31 +56,42 @@ static struct escape escape_of(unsigned char c, bool digit_follows)
     return e;
 }
 
+/* Rows of bytes, the last one filled up with zeros. Written behind the text, which has room: megabytes of bytes without a pattern. */
+static void write_rows(struct writer *w, const unsigned char *bytes, size_t count)
+{
+    enum { MOST = 5 + 4 * ROW_BYTES + 3 + sizeof(struct escape) }; /* of a line, which stands one level deep */
+    struct escape escapes[2][256]; /* a table has no branches to guess */
+    bool is_digit[256];
+    for (int c = 0; c < 512; c++)
+        escapes[c / 256][c % 256] = escape_of((unsigned char)(c % 256), c >= 256);
+    for (int c = 0; c < 256; c++)
+        is_digit[c] = c >= '0' && c <= '7';
+    for (size_t at = 0; at < count; at += ROW_BYTES) {
+        unsigned char row[ROW_BYTES + 1] = {0}; /* no digit follows the last */
+        memcpy(row, bytes + at, count - at < ROW_BYTES ? count - at : ROW_BYTES);
+        strbuf_reserve(&w->text, MOST);
+        char *to = w->text.text + w->text.length;
+        memcpy(to, "    \"", 5);
+        to += 5;
+        for (size_t i = 0; i < ROW_BYTES; i++) {
+            const struct escape *const x = &escapes[is_digit[row[i + 1]]][row[i]];
+            memcpy(to, x, sizeof *x); /* of which the next takes the end */
+            to += x->length;
+        }
+        memcpy(to, "\",\n", 4);
+        w->text.length = (size_t)(to + 3 - w->text.text);
+    }
+}
+
 /* A union of byte rows and numbers: compiles ten times faster than decimals, and is exact. */
 static void write_byte_rows(struct emission *e, struct writer *w, const struct tensor *t, const char *name)
 {
     const size_t bytes = tensor_bytes(t), rows = (bytes + ROW_BYTES - 1) / ROW_BYTES;
-    const unsigned char *p = t->data;
     write_open(w, "static const union { unsigned char rows[%zu][%d]; %s values[%zu]; } %s_bytes STEPC_CONST = {", rows, ROW_BYTES,
                c_type(t->dtype), rows * ROW_BYTES / dtype_size(t->dtype), name);
     e->constant_bytes += rows * ROW_BYTES;
-    struct escape escapes[2][256]; /* megabytes of bytes without a pattern: a table has no branches to guess */
-    for (int c = 0; c < 512; c++)
-        escapes[c / 256][c % 256] = escape_of((unsigned char)(c % 256), c >= 256);
-    for (size_t r = 0; r < rows && !e->options->without_data; r++) {
-        char line[4 * ROW_BYTES + 3], *to = line;
-        unsigned char row[ROW_BYTES + 1] = {0}; /* no digit follows the last */
-        memcpy(row, p + r * ROW_BYTES, r + 1 < rows ? ROW_BYTES : bytes - r * ROW_BYTES);
-        *to++ = '"';
-        for (size_t i = 0; i < ROW_BYTES; i++) {
-            const bool digit_follows = (unsigned char)(row[i + 1] - '0') < 8;
-            const struct escape *x = &escapes[digit_follows][row[i]];
-            memcpy(to, x->text, sizeof x->text);
-            to += x->length;
-        }
-        memcpy(to, "\",", 2);
-        write_verbatim(w, line, (size_t)(to + 2 - line));
-    }
+    if (!e->options->without_data)
+        write_rows(w, t->data, bytes);
     write_close(w, "};");
 }
 

@@ -29,6 +29,15 @@ void fuse_forget(struct fusion *f, struct kernel *k)
     }
 }
 
+static void enter(struct fusion *f, struct kernel *k)
+{
+    const struct fuse_touched *const t = &f->touched[k->id];
+    for (size_t i = 0; i < t->reads.count; i++)
+        vec_push(f->arena, &fuse_buffer(f, t->reads.data[i])->readers, k);
+    for (size_t i = 0; i < t->writes.count; i++)
+        vec_push(f->arena, &fuse_buffer(f, t->writes.data[i])->writers, k);
+}
+
 /* A kernel's expressions are walked here and nowhere else: they grow, and rules ask again and again. */
 void fuse_remember(struct fusion *f, struct kernel *k)
 {
@@ -36,10 +45,26 @@ void fuse_remember(struct fusion *f, struct kernel *k)
     t->reads.count = t->writes.count = 0;
     kernel_reads(f->arena, k, &t->reads);
     kernel_writes(f->arena, k, &t->writes);
-    for (size_t i = 0; i < t->reads.count; i++)
-        vec_push(f->arena, &fuse_buffer(f, t->reads.data[i])->readers, k);
-    for (size_t i = 0; i < t->writes.count; i++)
-        vec_push(f->arena, &fuse_buffer(f, t->writes.data[i])->writers, k);
+    enter(f, k);
+}
+
+void fuse_remember_inlined(struct fusion *f, struct kernel *k, const struct kernel *producer, const struct buffer *b)
+{
+    buffer_list *const reads = &f->touched[k->id].reads;
+    const buffer_list *const more = &f->touched[producer->id].reads;
+    size_t kept = 0;
+    for (size_t i = 0; i < reads->count; i++)
+        if (reads->data[i] != b)
+            reads->data[kept++] = reads->data[i];
+    reads->count = kept;
+    for (size_t i = 0; i < more->count; i++) {
+        bool known = false;
+        for (size_t j = 0; j < kept && !known; j++)
+            known = reads->data[j] == more->data[i];
+        if (!known)
+            vec_push(f->arena, reads, more->data[i]);
+    }
+    enter(f, k);
 }
 
 void fuse_remove(struct fusion *f, struct kernel *k)
@@ -176,9 +201,10 @@ enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const
 
 void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b)
 {
+    const size_t own = a->nodes.count; /* those of b differ among themselves */
     for (size_t i = 0; i < b->nodes.count; i++) {
         bool known = false;
-        for (size_t j = 0; j < a->nodes.count; j++)
+        for (size_t j = 0; j < own; j++)
             known |= a->nodes.data[j] == b->nodes.data[i];
         if (!known)
             vec_push(f->arena, &a->nodes, b->nodes.data[i]);

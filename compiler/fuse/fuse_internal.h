@@ -28,6 +28,8 @@ struct fuse_buffer *fuse_buffer(const struct fusion *f, const struct buffer *b);
 /* Brings the tables up to date around a kernel that is about to change, and after it has. */
 void fuse_forget(struct fusion *f, struct kernel *k);
 void fuse_remember(struct fusion *f, struct kernel *k);
+/* The same after all loads of b became what the producer computes, without another walk through the expressions. */
+void fuse_remember_inlined(struct fusion *f, struct kernel *k, const struct kernel *producer, const struct buffer *b);
 void fuse_remove(struct fusion *f, struct kernel *k);
 /* k stands in the place of `at` from now on (whose own place becomes k's old one: `at` is about to be removed). */
 void fuse_take_place(struct fusion *f, struct kernel *k, struct kernel *at);

@@ -435,29 +435,46 @@ static void add_scratch(struct kernel *k, const struct kernel *before)
     k->scratch->shape = SHAPE(k->scratch_count);
 }
 
+/* Will the reader both read and write some buffer, once it computes what the producer does? */
+static bool will_read_own_result(const struct fusion *f, const struct kernel *producer, const struct kernel *reader)
+{
+    const buffer_list *const writes = &f->touched[reader->id].writes;
+    for (size_t i = 0; i < writes->count; i++)
+        if (fuse_reads(f, reader, writes->data[i]) || fuse_reads(f, producer, writes->data[i]))
+            return true;
+    return false;
+}
+
+/* The kernel's parts become copies. */
+static void own_parts(struct fusion *f, struct kernel *k)
+{
+    k->parts.data = arena_copy(f->arena, k->parts.data, k->parts.count * sizeof *k->parts.data, alignof(struct part));
+    k->parts.capacity = k->parts.count;
+    for (size_t p = 0; p < k->parts.count; p++) {
+        struct part *const part = &k->parts.data[p];
+        part->stores.data = arena_copy(f->arena, part->stores.data, part->stores.count * sizeof *part->stores.data, alignof(struct store));
+        part->stores.capacity = part->stores.count;
+    }
+}
+
 static bool inline_into(struct fusion *f, struct kernel *producer, struct inlining *in, struct kernel *reader)
 {
+    const bool may_fail = will_read_own_result(f, producer, reader);
     struct kernel before = *reader;
     kernel_own_values(f->arena, &before);
-    struct part *parts = arena_array(f->arena, struct part, reader->parts.count);
-    for (size_t p = 0; p < reader->parts.count; p++) {
-        parts[p] = reader->parts.data[p];
-        parts[p].stores.data = arena_copy(f->arena, parts[p].stores.data, parts[p].stores.count * sizeof(struct store), 16);
-        parts[p].stores.capacity = parts[p].stores.count;
-    }
+    if (may_fail)
+        own_parts(f, reader);
     fuse_forget(f, reader);
-    reader->parts.data = parts;
-    reader->parts.capacity = reader->parts.count;
     each_expression(reader, in, replace_expression);
-    const bool ok = in_place_holds(reader);
-    if (!ok)
+    if (may_fail && !in_place_holds(reader)) {
         *reader = before;
-    else
-        fuse_join_nodes(f, reader, producer);
-    if (ok)
-        add_scratch(reader, &before);
-    fuse_remember(f, reader);
-    return ok;
+        fuse_remember(f, reader);
+        return false;
+    }
+    fuse_join_nodes(f, reader, producer);
+    add_scratch(reader, &before);
+    fuse_remember_inlined(f, reader, producer, in->buffer);
+    return true;
 }
 
 /* First into the readers for which it is worth it whatever the others do; then, if all that are left agree, into these. */

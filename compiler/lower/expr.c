@@ -241,8 +241,10 @@ static void find_loads(struct load_list *l, const struct expr *e, uint64_t walk)
         for (int t = 0; t < e->access->term_count; t++)
             find_loads(l, e->access->term[t].index, walk);
         vec_push(&l->arena, &l->accesses, e->access);
+        return;
     }
-    for (int i = 0; i < expr_arg_count(e); i++)
+    const int count = expr_arg_count(e);
+    for (int i = 0; i < count; i++)
         find_loads(l, e->arg[i], walk);
 }
 
@@ -359,23 +361,27 @@ static const struct expr *substitute(struct substitution *s, const struct expr *
 
 static const struct expr *rebuild(struct substitution *s, const struct expr *e)
 {
-    struct expr copy = *e;
+    const int count = expr_arg_count(e);
+    const struct expr *arg[3];
+    const struct access *access = e->access;
     bool changed = false;
-    for (int i = 0; i < expr_arg_count(e); i++) {
-        copy.arg[i] = substitute(s, e->arg[i]);
-        changed |= copy.arg[i] != e->arg[i];
+    for (int i = 0; i < count; i++) {
+        arg[i] = substitute(s, e->arg[i]);
+        changed |= arg[i] != e->arg[i];
     }
-    if (e->op == EXPR_LOAD && e->access->term_count > 0) {
-        struct access *const access = arena_copy(s->map->arena, e->access, sizeof *e->access, alignof(struct access));
-        for (int t = 0; t < access->term_count; t++) {
-            access->term[t].index = substitute(s, access->term[t].index);
-            changed |= access->term[t].index != e->access->term[t].index;
+    if (e->op == EXPR_LOAD && access->term_count > 0) {
+        struct access *const copy = arena_copy(s->map->arena, access, sizeof *access, alignof(struct access));
+        for (int t = 0; t < copy->term_count; t++) {
+            copy->term[t].index = substitute(s, copy->term[t].index);
+            changed |= copy->term[t].index != access->term[t].index;
         }
-        copy.access = access;
+        access = copy;
     }
     if (changed) {
-        struct expr *made = arena_new(s->map->arena, struct expr);
-        *made = copy;
+        struct expr *made = arena_copy(s->map->arena, e, sizeof *e, alignof(struct expr));
+        for (int i = 0; i < count; i++)
+            made->arg[i] = arg[i];
+        made->access = access;
         e = made;
     }
     const struct expr *by = NULL;

@@ -111,7 +111,7 @@ static const char *find_name(const struct template_name *names, size_t count, co
 /* Is `word`, of `length` characters, this name? */
 static bool is_word(const char *word, size_t length, const char *name)
 {
-    return !strncmp(word, name, length) && name[length] == '\0';
+    return *word == *name && !strncmp(word, name, length) && name[length] == '\0';
 }
 
 static int64_t bound_int(const struct instantiation *in, const char *word, size_t length)
@@ -173,9 +173,11 @@ static int64_t evaluate(const struct instantiation *in, const char *postfix)
     int64_t stack[EXPRESSION_MAX_DEPTH];
     size_t depth = 0;
     while (*postfix) {
-        const size_t length = strcspn(postfix, " ");
         const char *const word = postfix;
-        postfix += length + (postfix[length] == ' ');
+        while (*postfix && *postfix != ' ')
+            postfix++;
+        const size_t length = (size_t)(postfix - word);
+        postfix += *postfix == ' ';
         if (depth == EXPRESSION_MAX_DEPTH)
             UNREACHABLE("template '%s': expression is too deep", in->kernel->name);
         if (isdigit((unsigned char)word[0]) || (word[0] == '-' && length > 1)) {

@@ -17,12 +17,12 @@ static int depth_after(const char *line, size_t length, int depth)
     return depth;
 }
 
-static bool holds(const char *line, size_t length, const char *what)
+/* Do these two characters stand in the line? */
+static bool holds(const char *line, size_t length, const char *two)
 {
-    for (size_t i = 0; i + strlen(what) <= length; i++) {
-        if (!memcmp(line + i, what, strlen(what)))
+    for (const char *at = line; length > 1 && (at = memchr(at, two[0], (size_t)(line + length - 1 - at))) != NULL; at++)
+        if (at[1] == two[1])
             return true;
-    }
     return false;
 }
 

@@ -14,6 +14,7 @@ struct reader {
     struct model *model;                   /* NULL while a tensor file is read: no external data then */
     struct map external;                   /* paths of external files met so far; the arena is `arena` */
     uint64_t external_size, external_read; /* bytes of those files together; bytes taken out of them */
+    bool unpacked_stays;                   /* the messages are in the arena, too: a tensor may lie in one */
 };
 
 /* Room for exactly n elements: what a list of known length needs. */

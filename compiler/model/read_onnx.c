@@ -1,5 +1,5 @@
 /* ONNX bytes -> struct model. The bytes are scanned first (scan.c), so that unpacking is safe and recursion bounded;
- * then each message becomes a struct of the arena and what protobuf-c allocated is dropped. Reading goes on after an
+ * then each message becomes a struct of the arena; weights stay where protobuf-c put them. Reading goes on after an
  * error, up to as many as get printed: independent faults are reported together. */
 #include "model/model_internal.h"
 
@@ -583,13 +583,13 @@ static void no_free(void *arena, void *pointer)
     (void)arena, (void)pointer;
 }
 
-/* In `scratch`: nothing is freed singly. */
-static ProtobufCMessage *unpack(struct diag *d, struct arena *scratch, const struct loc *at, const ProtobufCMessageDescriptor *kind,
+/* In the arena: nothing is freed singly. */
+static ProtobufCMessage *unpack(struct diag *d, struct arena *a, const struct loc *at, const ProtobufCMessageDescriptor *kind,
                                 const unsigned char *bytes, size_t size)
 {
     if (!scan_message(d, at, kind, bytes, size))
         return NULL;
-    ProtobufCAllocator allocator = {allocate, no_free, scratch};
+    ProtobufCAllocator allocator = {allocate, no_free, a};
     ProtobufCMessage *m = protobuf_c_message_unpack(kind, &allocator, size, bytes);
     if (!m)
         diag_error(d, at, "cannot be decoded as %s", kind->short_name);
@@ -600,13 +600,10 @@ bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const un
                      struct model **out)
 {
     const struct loc at = LOC_FILE(path);
-    struct arena scratch = {0};
-    ProtobufCMessage *p = unpack(d, &scratch, &at, &onnx__model_proto__descriptor, bytes, size);
-    if (!p) {
-        arena_free(&scratch);
+    ProtobufCMessage *p = unpack(d, a, &at, &onnx__model_proto__descriptor, bytes, size);
+    if (!p)
         return false;
-    }
-    struct reader r = {.diag = d, .arena = a, .file = path, .external.arena = a};
+    struct reader r = {.diag = d, .arena = a, .file = path, .external.arena = a, .unpacked_stays = true};
     struct model *m = r.model = arena_new(a, struct model);
     m->file = path;
     struct sha256 hash;
@@ -614,7 +611,6 @@ bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const un
     sha256_add(&hash, bytes, size);
     sha256_end(&hash, m->digest);
     const bool ok = read_model(&r, (const Onnx__ModelProto *)p);
-    arena_free(&scratch);
     if (ok)
         *out = m;
     return ok;

@@ -3,6 +3,7 @@
  * packed byte, as the message definition says. */
 #include "model/model_internal.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -148,6 +149,14 @@ static unsigned char unpack_element(enum dtype d, unsigned byte, int64_t i)
     return (unsigned char)x;
 }
 
+/* Does the tensor's memory look like the file's? Then weights, which are most of what is read, need not be copied. */
+static bool can_lie_in_file(const struct source *s, enum dtype d)
+{
+    enum { ALIGN = 16 }; /* tensor.h */
+    return s->r->unpacked_stays && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && packed_per_byte(d) == 1 && d != DTYPE_BOOL &&
+           (uintptr_t)s->p->raw_data.data % ALIGN == 0;
+}
+
 static void fill_from_bytes(struct tensor *t, const unsigned char *bytes)
 {
     unsigned char *to = t->data;
@@ -243,6 +252,11 @@ static bool read_field(const struct source *s, enum field field, const struct te
         field == RAW ? packed_size(like->dtype, like->count) : ((size_t)like->count * parts + per - 1) / per;
     if (!check_amount(s, field, sizes[field], need, like))
         return false;
+    if (field == RAW && like->count > 0 && can_lie_in_file(s, like->dtype)) {
+        *out = arena_copy(s->r->arena, like, sizeof *like, alignof(struct tensor));
+        (*out)->data = p->raw_data.data;
+        return true;
+    }
     struct tensor *t = *out = tensor_new(s->r->arena, like->dtype, &like->shape);
     if (t->count == 0)
         return true;

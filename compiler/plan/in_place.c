@@ -2,54 +2,75 @@
 
 #include <string.h>
 
+/* A load of a kernel's parts or checks. Walked once: each pair of an operand and a result asks for them. */
 struct reading {
-    const struct buffer *buffer;
-    const struct access *only; /* NULL: any read counts */
-    bool found;                /* a read of the buffer that is not `only` */
+    const struct access *access;
+    int part; /* -1: in a check */
+    enum { IN_ELEMENT, IN_VALUE, IN_PLACE /* in an index of where it is stored */ } where;
 };
+
+struct readings {
+    struct arena *arena;
+    const struct kernel *kernel;
+    VEC(struct reading) list;
+    struct reading next; /* but for its access */
+};
+
+static void note_read(const struct access *access, void *data)
+{
+    struct readings *const r = data;
+    r->next.access = access;
+    vec_push(r->arena, &r->list, r->next);
+}
+
+static void find_readings(struct readings *r)
+{
+    const struct kernel *const k = r->kernel;
+    r->next = (struct reading){NULL, -1, IN_VALUE};
+    for (size_t c = 0; c < k->checks.count; c++)
+        expr_each_load(k->checks.data[c].value, note_read, r);
+    for (size_t p = 0; p < k->parts.count; p++) {
+        const struct part *const part = &k->parts.data[p];
+        r->next = (struct reading){NULL, (int)p, IN_ELEMENT};
+        if (part->element)
+            expr_each_load(part->element, note_read, r);
+        for (size_t s = 0; s < part->stores.count; s++) {
+            r->next.where = IN_VALUE;
+            expr_each_load(part->stores.data[s].value, note_read, r);
+            r->next.where = IN_PLACE;
+            for (int t = 0; t < part->stores.data[s].to.term_count; t++)
+                expr_each_load(part->stores.data[s].to.term[t].index, note_read, r);
+        }
+    }
+}
 
 static bool same_access(const struct access *a, const struct access *b)
 {
     return a->offset == b->offset && a->term_count == 0 && b->term_count == 0 && !memcmp(a->stride, b->stride, sizeof a->stride);
 }
 
-static void note_read(const struct access *access, void *data)
+/* Does the part read the buffer at another element than the one it writes through `own` at the same point? NULL: any read counts. */
+static bool part_reads_otherwise(const struct readings *r, size_t p, const struct buffer *b, const struct access *own)
 {
-    struct reading *r = data;
-    r->found |= access->buffer == r->buffer && !(r->only && same_access(access, r->only));
-}
-
-static bool reads_otherwise(const struct expr *e, const struct buffer *b, const struct access *only)
-{
-    struct reading r = {b, only, false};
-    if (e)
-        expr_each_load(e, note_read, &r);
-    return r.found;
-}
-
-/* Does the part read the buffer at another element than the one it writes through `own` at the same point? */
-static bool part_reads_otherwise(const struct part *p, const struct buffer *b, const struct access *own)
-{
-    if (reads_otherwise(p->element, b, p->reduce == REDUCE_NONE ? own : NULL))
-        return true;
-    for (size_t s = 0; s < p->stores.count; s++) {
-        const struct store *store = &p->stores.data[s];
-        if (reads_otherwise(store->value, b, own))
+    const bool folds = r->kernel->parts.data[p].reduce != REDUCE_NONE;
+    for (size_t i = 0; i < r->list.count; i++) {
+        const struct reading *const it = &r->list.data[i];
+        if (it->part != (int)p || it->access->buffer != b)
+            continue;
+        const bool may_be_own = own && (it->where == IN_VALUE || (it->where == IN_ELEMENT && !folds));
+        if (!may_be_own || !same_access(it->access, own))
             return true;
-        for (int t = 0; t < store->to.term_count; t++)
-            if (reads_otherwise(store->to.term[t].index, b, NULL))
-                return true;
     }
     return false;
 }
 
-static bool is_operand(const struct kernel *k, const struct buffer *b)
+static bool is_operand(const struct readings *r, const struct buffer *b)
 {
-    for (int o = 0; o < k->operand_count; o++)
-        if (operand_reads(&k->operands[o], b))
+    for (int o = 0; o < r->kernel->operand_count; o++)
+        if (operand_reads(&r->kernel->operands[o], b))
             return true;
-    for (size_t c = 0; c < k->checks.count; c++)
-        if (reads_otherwise(k->checks.data[c].value, b, NULL))
+    for (size_t i = 0; i < r->list.count; i++)
+        if (r->list.data[i].part < 0 && r->list.data[i].access->buffer == b)
             return true;
     return false;
 }
@@ -78,61 +99,50 @@ static bool covers_whole(const struct part *p, const struct access *to)
     return to->offset == 0 && to->term_count == 0 && count == to->buffer->count && span == count;
 }
 
-struct row_test {
-    const struct kernel *kernel;
-    const struct part *reader, *writer;
-    const struct access *to;
-    const struct buffer *operand;
-    bool ok;
-};
-
-static void test_row(const struct access *load, void *data)
-{
-    struct row_test *t = data;
-    if (load->buffer == t->operand)
-        t->ok &= part_same_row(t->writer, t->to, t->reader, load, t->kernel->rows);
-}
-
 /* Where parts take turns row by row, an earlier one reads its next rows after this store: they must be other rows. */
-static bool reads_its_row(const struct kernel *k, size_t p, size_t at, const struct access *to, const struct buffer *operand)
+static bool reads_its_row(const struct readings *r, size_t p, size_t at, const struct access *to, const struct buffer *operand)
 {
-    struct row_test t = {k, &k->parts.data[p], &k->parts.data[at], to, operand, true};
-    if (t.reader->element)
-        expr_each_load(t.reader->element, test_row, &t);
-    for (size_t s = 0; s < t.reader->stores.count; s++)
-        expr_each_load(t.reader->stores.data[s].value, test_row, &t);
-    return t.ok;
-}
-
-/* In a template the statements of other holes may run before or after: they must not touch the operand. */
-static bool others_allow(const struct kernel *k, size_t at, const struct access *to, const struct buffer *operand)
-{
-    for (size_t p = 0; p < k->parts.count; p++) {
-        if (p != at && (p > at || k->tmpl) && part_reads_otherwise(&k->parts.data[p], operand, NULL))
-            return false;
-        if (p < at && k->rows > 0 && !reads_its_row(k, p, at, to, operand))
+    const struct kernel *const k = r->kernel;
+    for (size_t i = 0; i < r->list.count; i++) {
+        const struct reading *const it = &r->list.data[i];
+        if (it->part == (int)p && it->where != IN_PLACE && it->access->buffer == operand &&
+            !part_same_row(&k->parts.data[at], to, &k->parts.data[p], it->access, k->rows))
             return false;
     }
     return true;
 }
 
-static bool may_replace(const struct kernel *k, size_t at, const struct store *to, const struct buffer *operand)
+/* In a template the statements of other holes may run before or after: they must not touch the operand. */
+static bool others_allow(const struct readings *r, size_t at, const struct access *to, const struct buffer *operand)
+{
+    const struct kernel *const k = r->kernel;
+    for (size_t p = 0; p < k->parts.count; p++) {
+        if (p != at && (p > at || k->tmpl) && part_reads_otherwise(r, p, operand, NULL))
+            return false;
+        if (p < at && k->rows > 0 && !reads_its_row(r, p, at, to, operand))
+            return false;
+    }
+    return true;
+}
+
+static bool may_replace(const struct readings *r, size_t at, const struct store *to, const struct buffer *operand)
 {
     const struct buffer *result = to->to.buffer;
     return operand != result && operand->kind == BUFFER_TEMP && operand->dtype == result->dtype && operand->count == result->count &&
-           operand->count > 0 && !is_operand(k, operand) && stores_to(k, operand) == 0 && others_allow(k, at, &to->to, operand) &&
-           !part_reads_otherwise(&k->parts.data[at], operand, &to->to);
+           operand->count > 0 && !is_operand(r, operand) && stores_to(r->kernel, operand) == 0 &&
+           others_allow(r, at, &to->to, operand) && !part_reads_otherwise(r, at, operand, &to->to);
 }
 
-static void find_for_store(struct arena *a, const struct kernel *k, size_t at, const struct store *to, const buffer_list *reads,
+static void find_for_store(struct arena *a, const struct readings *r, size_t at, const struct store *to, const buffer_list *reads,
                            const bool *is_output, in_place_list *out)
 {
     const struct buffer *result = to->to.buffer;
-    if (result->kind != BUFFER_TEMP || is_output[result->id] || stores_to(k, result) != 1 || !covers_whole(&k->parts.data[at], &to->to))
+    if (result->kind != BUFFER_TEMP || is_output[result->id] || stores_to(r->kernel, result) != 1 ||
+        !covers_whole(&r->kernel->parts.data[at], &to->to))
         return;
-    for (size_t r = 0; r < reads->count; r++) {
-        const struct in_place pair = {reads->data[r], to->to.buffer};
-        if (out->count < IN_PLACE_MOST && !is_output[pair.operand->id] && may_replace(k, at, to, pair.operand))
+    for (size_t i = 0; i < reads->count; i++) {
+        const struct in_place pair = {reads->data[i], to->to.buffer};
+        if (out->count < IN_PLACE_MOST && !is_output[pair.operand->id] && may_replace(r, at, to, pair.operand))
             vec_push(a, out, pair);
     }
 }
@@ -142,11 +152,13 @@ void in_place_find(struct arena *a, const struct kernel *k, const bool *is_outpu
     struct arena scratch = {0};
     buffer_list reads = {0};
     kernel_reads(&scratch, k, &reads);
+    struct readings readings = {.arena = &scratch, .kernel = k};
+    find_readings(&readings);
     struct buffer *from, *to;
     const bool copies = kernel_is_copy(k, &from, &to); /* onto itself would be no copy */
     for (size_t p = 0; !copies && p < k->parts.count; p++)
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
-            find_for_store(a, k, p, &k->parts.data[p].stores.data[s], &reads, is_output, out);
+            find_for_store(a, &readings, p, &k->parts.data[p].stores.data[s], &reads, is_output, out);
     arena_free(&scratch);
 }
 

@@ -337,12 +337,14 @@ struct wandering {
     int *position;      /* by task */
     int64_t *alive;     /* by position: bytes in front of the task there, */
     int64_t *need;      /* and while it runs */
+    int64_t *alive_before, *need_before; /* the same in front of the move that is tried */
     int *first, *last;  /* by buffer id: positions */
     int *move, moves;   /* by buffer id: the last move that looked at it, of so many */
 };
 
-/* Places the tasks at lo .. hi, whatever their order there, and returns the peak of the whole. */
-static int64_t place_range(struct wandering *w, int lo, int hi)
+/* Places the tasks at lo .. hi, whatever their order there, and returns the peak of the whole; something above `limit` as soon as it
+ * is clear that the peak is. */
+static int64_t place_range(struct wandering *w, int lo, int hi, int64_t limit)
 {
     struct schedule *const s = w->s;
     const struct task_list *const l = s->tasks;
@@ -365,6 +367,8 @@ static int64_t place_range(struct wandering *w, int lo, int hi)
         s->peak = 0;
         place(s, s->order[at], at);
         w->need[at] = s->peak;
+        if (s->peak > limit)
+            return s->peak;
     }
     for (int at = 0; at < l->count; at++)
         peak = w->need[at] > peak ? w->need[at] : peak;
@@ -395,12 +399,14 @@ static struct wandering make_wandering(struct arena *a, struct schedule *s, int 
                           .position = position,
                           .alive = arena_array(a, int64_t, tasks),
                           .need = arena_array(a, int64_t, tasks),
+                          .alive_before = arena_array(a, int64_t, tasks),
+                          .need_before = arena_array(a, int64_t, tasks),
                           .first = arena_array(a, int, buffers),
                           .last = arena_array(a, int, buffers),
                           .move = arena_array(a, int, buffers)};
     find_positions(s, position);
     find_touches(&w, 0, s->tasks->count - 1);
-    s->peak = place_range(&w, 0, s->tasks->count - 1);
+    s->peak = place_range(&w, 0, s->tasks->count - 1, INT64_MAX);
     return w;
 }
 
@@ -418,14 +424,18 @@ static void wander(struct arena *a, struct schedule *s, int *position)
         const int lo = from < to ? from : to, hi = from < to ? to : from;
         if (from == to)
             continue;
+        const size_t bytes = (size_t)(hi - lo + 1) * sizeof *w.alive;
+        memcpy(w.alive_before, w.alive + lo, bytes);
+        memcpy(w.need_before, w.need + lo, bytes);
         move(s, position, from, to);
-        const int64_t moved = place_range(&w, lo, hi);
+        const int64_t moved = place_range(&w, lo, hi, peak);
         if (moved <= peak) {
             find_touches(&w, lo, hi);
             peak = moved;
         } else {
             move(s, position, to, from);
-            place_range(&w, lo, hi);
+            memcpy(w.alive + lo, w.alive_before, bytes);
+            memcpy(w.need + lo, w.need_before, bytes);
         }
     }
     s->peak = peak;

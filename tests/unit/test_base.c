@@ -2,12 +2,15 @@
 #include "base/checked.h"
 #include "base/diag.h"
 #include "base/file.h"
+#include "base/format.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/str.h"
 
 #include <check.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -142,6 +145,40 @@ START_TEST(map_finds_everything_and_iterates_in_order)
 END_TEST
 
 /* ---- str ----------------------------------------------------------------------------------------------------------- */
+
+/* Both ways, into rooms from none to more than enough. */
+static void same_as_printf(const char *fmt, ...) PRINTF_LIKE(1, 2);
+static void same_as_printf(const char *fmt, ...)
+{
+    for (size_t room = 0; room < 70; room++) {
+        char ours[80], theirs[80];
+        memset(ours, '~', sizeof ours);
+        memset(theirs, '~', sizeof theirs);
+        va_list args, again;
+        va_start(args, fmt);
+        va_copy(again, args);
+        ck_assert_int_eq(format_text(room ? ours : NULL, room, fmt, args), vsnprintf(room ? theirs : NULL, room, fmt, again));
+        va_end(again);
+        va_end(args);
+        ck_assert_mem_eq(ours, theirs, sizeof ours);
+    }
+}
+
+START_TEST(text_is_formatted_as_by_printf)
+{
+    same_as_printf("%s", "");
+    same_as_printf("plain, 100%% of it");
+    same_as_printf("%s[%d] = %c%s;", "x", -12, 'y', "_2");
+    same_as_printf("%d %d %d %u", 0, INT_MIN, INT_MAX, UINT_MAX);
+    same_as_printf("%ld %lld %ld", LONG_MIN, LLONG_MIN, LONG_MAX);
+    same_as_printf("%lu %llu %zu", ULONG_MAX, ULLONG_MAX, (size_t)1 << 40);
+    same_as_printf("%.*s|%.*s|%.*s", 3, "abcdef", 9, "ab", -1, "whole");
+    same_as_printf("%*s|%*s|%*.*s", 6, "ab", 1, "abc", 5, 2, "xyz");
+    same_as_printf("%-*s|%*d", 6, "ab", 4, 7); /* not known to it, after ... */
+    same_as_printf("%s %d, then %08.3f and %x, %5d", "text", 3, 2.5, 255u, 42); /* ... some of the text is written */
+    same_as_printf("%*s|", -6, "ab");
+}
+END_TEST
 
 START_TEST(strbuf_grows)
 {
@@ -613,6 +650,7 @@ int main(void)
 
     TCase *text = tcase_create("text");
     tcase_add_checked_fixture(text, begin, end);
+    tcase_add_test(text, text_is_formatted_as_by_printf);
     tcase_add_test(text, strbuf_grows);
     tcase_add_loop_test(text, glob_matches, 0, COUNT(glob_cases));
     tcase_add_loop_test(text, distance_is_levenshtein, 0, COUNT(distance_cases));
