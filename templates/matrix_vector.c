@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
 /* Products of a matrix and a vector: out[ROWS] = finish(matrix[ROWS,K] * vector[K]), each sum as in product.c, TERMS at a time. Tiles
  * would fill one lane of a vector only, and packing would cost as much as the product. The matrix is read once, in the order of
- * memory. */
+ * memory. What changes it in place afterwards, as the update of weights does after the gradient of a layer's input for one sample, can be
+ * done on the way (update), while its elements are near. So `matrix` is no restrict pointer but in functions that do not. */
 #include "registers.h"
 #include "row_sums.h"
 #include "template.h"
@@ -10,8 +11,11 @@ enum HOLE {
     ROWS = 13, K = 7, TERMS = 3,
     ROW_STEP = 7, COL_STEP = 1, /* element (i,k) of the matrix is at i * ROW_STEP + k * COL_STEP */
     VECTOR_STEP = 1,
-    BLOCK = 64, /* rows side by side whose sums are added to at a time: up to 64 in registers, more in `waiting` */
-    SWAPPED = 0 /* 1: the result is a row of one, element (0,i) */
+    BLOCK = 16,  /* rows at a time. Those side by side (ROW_STEP is 1): 64, whose sums are in registers, or more, then they are in `waiting`;
+                    rows of which each lies in memory as a whole (COL_STEP is 1): 16; else 8 */
+    SWAPPED = 0, /* 1: the result is a row of one, element (0,i) */
+    SHARES = 1,  /* the rows are cut into so many */
+    WITH_UPDATE = 1
 };
 typedef float T HOLE;
 
@@ -19,6 +23,39 @@ static T out[ROWS]; /* sample */
 static inline void HOLE finish(int i, int j, T sum)
 {
     out[i + j] = sum;
+}
+static T *matrix_of_sample;
+static inline void HOLE update(int i, int k) /* element (i,k) of the matrix has been read */
+{
+    matrix_of_sample[i * ROW_STEP + k * COL_STEP] += (T)4096;
+}
+static int share_of_sample;
+static inline int HOLE share(void) /* which share of SHARES */
+{
+    return share_of_sample;
+}
+
+static STEPC_INLINE void update_element(const int i, const int k)
+{
+    update(i, k);
+}
+
+/* The elements (i .., k ..), in the order of memory. */
+static STEPC_INLINE void update_elements(const int rows, const int terms, const int i, const int k)
+{
+    if (ROW_STEP == 1) {
+        for (int l = k; l < k + terms; l++) {
+            STEPC_LANE_LOOP
+            for (int r = i; r < i + rows; r++)
+                update_element(r, l);
+        }
+    } else {
+        for (int r = i; r < i + rows; r++) {
+            STEPC_LANE_LOOP
+            for (int l = k; l < k + terms; l++)
+                update_element(r, l);
+        }
+    }
 }
 
 /* The terms k .. of `count` rows side by side, from row i on. */
@@ -38,13 +75,19 @@ static STEPC_INLINE void adjacent_terms(const int count, const int terms, const 
 }
 
 /* Rows side by side: `count` of them, from row i on. */
-static STEPC_INLINE void adjacent_rows(const int count, const int i, const T *restrict from, const T *restrict factor)
+static STEPC_INLINE void adjacent_rows(const int count, const int i, const T *from, const T *restrict factor)
 {
     T sum[ROWS < 64 ? ROWS : 64] = {(T)0};
-    for (int k = 0; k < K - K % TERMS; k += TERMS)
+    for (int k = 0; k < K - K % TERMS; k += TERMS) {
         adjacent_terms(count, TERMS, i, k, from, factor, sum);
-    if (K % TERMS > 0)
+        if (WITH_UPDATE)
+            update_elements(count, TERMS, i, k);
+    }
+    if (K % TERMS > 0) {
         adjacent_terms(count, K % TERMS, i, K - K % TERMS, from, factor, sum);
+        if (WITH_UPDATE)
+            update_elements(count, K % TERMS, i, K - K % TERMS);
+    }
     for (int r = 0; r < count; r++) {
         const T v = sum[r];
         if (SWAPPED)
@@ -55,10 +98,10 @@ static STEPC_INLINE void adjacent_rows(const int count, const int i, const T *re
 }
 
 /* The terms k .. of `count` rows side by side, eight at a time or what is left. */
-static STEPC_INLINE void eight_terms(const int terms, const int count, const int k, const T *restrict from,
+static STEPC_INLINE void eight_terms(const int terms, const int count, const int i, const int k, const T *from,
                                      const T *restrict factor, T *restrict waiting)
 {
-    const T *const f = factor + k * VECTOR_STEP, *const column = from + k * COL_STEP;
+    const T *const f = factor + k * VECTOR_STEP, *const column = from + i + k * COL_STEP;
     STEPC_LANE_LOOP
     for (int r = 0; r < count; r++) {
         T sum = waiting[r] + column[r] * f[0];
@@ -77,20 +120,37 @@ static STEPC_INLINE void eight_terms(const int terms, const int count, const int
         if (terms > 7)
             sum += column[r + 7 * COL_STEP] * f[7 * VECTOR_STEP];
         waiting[r] = sum;
+        if (WITH_UPDATE) {
+            update_element(i + r, k);
+            if (terms > 1)
+                update_element(i + r, k + 1);
+            if (terms > 2)
+                update_element(i + r, k + 2);
+            if (terms > 3)
+                update_element(i + r, k + 3);
+            if (terms > 4)
+                update_element(i + r, k + 4);
+            if (terms > 5)
+                update_element(i + r, k + 5);
+            if (terms > 6)
+                update_element(i + r, k + 6);
+            if (terms > 7)
+                update_element(i + r, k + 7);
+        }
     }
 }
 
 /* The terms k .. of many rows side by side, of which the sums of earlier ones lie behind. */
-static STEPC_INLINE void waiting_terms(const int count, const int terms, const int i, const int k, const T *restrict from,
+static STEPC_INLINE void waiting_terms(const int count, const int terms, const int i, const int k, const T *from,
                                        const T *restrict factor, T *restrict waiting)
 {
     STEPC_LANE_LOOP
     for (int r = 0; r < count; r++)
         waiting[r] = (T)0;
     for (int l = 0; l < terms - terms % 8; l += 8)
-        eight_terms(8, count, k + l, from + i, factor, waiting);
+        eight_terms(8, count, i, k + l, from, factor, waiting);
     if (terms % 8 > 0)
-        eight_terms(terms % 8, count, k + terms - terms % 8, from + i, factor, waiting);
+        eight_terms(terms % 8, count, i, k + terms - terms % 8, from, factor, waiting);
     if (TERMS < K) {
         STEPC_LANE_LOOP
         for (int r = 0; r < count; r++)
@@ -99,7 +159,7 @@ static STEPC_INLINE void waiting_terms(const int count, const int terms, const i
 }
 
 /* Many rows side by side: their sums wait in memory, so that the matrix is walked column by column. */
-static STEPC_INLINE void waiting_rows(const int count, const int i, const T *restrict from, const T *restrict factor,
+static STEPC_INLINE void waiting_rows(const int count, const int i, const T *from, const T *restrict factor,
                                       T *restrict waiting)
 {
     if (TERMS < K) {
@@ -144,13 +204,19 @@ static STEPC_INLINE void distant_terms(const int rows, const int terms, const in
     sum[0] += s0, sum[1] += s1, sum[2] += s2, sum[3] += s3, sum[4] += s4, sum[5] += s5, sum[6] += s6, sum[7] += s7;
 }
 
-static STEPC_INLINE void distant_rows(const int rows, const int i, const T *restrict from, const T *restrict factor)
+static STEPC_INLINE void distant_rows(const int rows, const int i, const T *from, const T *restrict factor)
 {
     T sum[8] = {(T)0};
-    for (int k = 0; k < K - K % TERMS; k += TERMS)
+    for (int k = 0; k < K - K % TERMS; k += TERMS) {
         distant_terms(rows, TERMS, k, from + i * ROW_STEP, factor, sum);
-    if (K % TERMS > 0)
+        if (WITH_UPDATE)
+            update_elements(rows, TERMS, i, k);
+    }
+    if (K % TERMS > 0) {
         distant_terms(rows, K % TERMS, K - K % TERMS, from + i * ROW_STEP, factor, sum);
+        if (WITH_UPDATE)
+            update_elements(rows, K % TERMS, i, K - K % TERMS);
+    }
     for (int r = 0; r < rows; r++) {
         const T v = sum[r];
         if (SWAPPED)
@@ -161,14 +227,20 @@ static STEPC_INLINE void distant_rows(const int rows, const int i, const T *rest
 }
 
 /* Rows of which each lies in memory as a whole. */
-static STEPC_INLINE void whole_rows(const int rows, const int i, const T *restrict from, const T *restrict factor)
+static STEPC_INLINE void whole_rows(const int rows, const int i, const T *from, const T *restrict factor)
 {
     T sum[16] = {(T)0};
-    for (int k = 0; k < K - K % TERMS; k += TERMS)
+    for (int k = 0; k < K - K % TERMS; k += TERMS) {
         rows_times_vector(rows, TERMS, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
-    if (K % TERMS > 0)
+        if (WITH_UPDATE)
+            update_elements(rows, TERMS, i, k);
+    }
+    if (K % TERMS > 0) {
         rows_times_vector(rows, K % TERMS, sum, from + i * ROW_STEP + (K - K % TERMS), ROW_STEP, factor + (K - K % TERMS) * VECTOR_STEP,
                           VECTOR_STEP);
+        if (WITH_UPDATE)
+            update_elements(rows, K % TERMS, i, K - K % TERMS);
+    }
     STEPC_LANE_LOOP
     for (int r = 0; r < rows; r++) {
         const T v = sum[r];
@@ -179,35 +251,59 @@ static STEPC_INLINE void whole_rows(const int rows, const int i, const T *restri
     }
 }
 
-KERNEL static void matrix_vector(const T *restrict matrix, const T *restrict vector, T *restrict waiting)
+KERNEL static void matrix_vector(const T *matrix, const T *restrict vector, T *restrict waiting)
 {
     if (ROW_STEP == 1 && BLOCK > 64) {
         if (ROWS >= BLOCK) {
-            for (int i = 0; i < ROWS - ROWS % BLOCK; i += BLOCK)
+            for (int i = SHARES > 1 ? share() * BLOCK : 0; i < ROWS - ROWS % BLOCK; i += SHARES > 1 ? SHARES * BLOCK : BLOCK)
                 waiting_rows(BLOCK, i, matrix, vector, waiting);
         }
-        if (ROWS % BLOCK > 0)
-            waiting_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector, waiting);
+        if (ROWS % BLOCK > 0) {
+            if (SHARES > 1) {
+                if (share() == SHARES - 1)
+                    waiting_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector, waiting);
+            } else {
+                waiting_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector, waiting);
+            }
+        }
     } else if (ROW_STEP == 1) {
-        if (ROWS >= 64) {
-            for (int i = 0; i < ROWS - ROWS % 64; i += 64)
-                adjacent_rows(64, i, matrix, vector);
+        if (ROWS >= BLOCK) {
+            for (int i = SHARES > 1 ? share() * BLOCK : 0; i < ROWS - ROWS % BLOCK; i += SHARES > 1 ? SHARES * BLOCK : BLOCK)
+                adjacent_rows(BLOCK, i, matrix, vector);
         }
-        if (ROWS % 64 > 0)
-            adjacent_rows(ROWS % 64, ROWS - ROWS % 64, matrix, vector);
+        if (ROWS % BLOCK > 0) {
+            if (SHARES > 1) {
+                if (share() == SHARES - 1)
+                    adjacent_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector);
+            } else {
+                adjacent_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector);
+            }
+        }
     } else if (COL_STEP == 1) {
-        if (ROWS >= 16) {
-            for (int i = 0; i < ROWS - ROWS % 16; i += 16)
-                whole_rows(16, i, matrix, vector);
+        if (ROWS >= BLOCK) {
+            for (int i = SHARES > 1 ? share() * BLOCK : 0; i < ROWS - ROWS % BLOCK; i += SHARES > 1 ? SHARES * BLOCK : BLOCK)
+                whole_rows(BLOCK, i, matrix, vector);
         }
-        if (ROWS % 16 > 0)
-            whole_rows(ROWS % 16, ROWS - ROWS % 16, matrix, vector);
+        if (ROWS % BLOCK > 0) {
+            if (SHARES > 1) {
+                if (share() == SHARES - 1)
+                    whole_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector);
+            } else {
+                whole_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector);
+            }
+        }
     } else {
-        if (ROWS >= 8) {
-            for (int i = 0; i < ROWS - ROWS % 8; i += 8)
-                distant_rows(8, i, matrix, vector);
+        if (ROWS >= BLOCK) {
+            for (int i = SHARES > 1 ? share() * BLOCK : 0; i < ROWS - ROWS % BLOCK; i += SHARES > 1 ? SHARES * BLOCK : BLOCK)
+                distant_rows(BLOCK, i, matrix, vector);
         }
-        if (ROWS % 8 > 0)
-            distant_rows(ROWS % 8, ROWS - ROWS % 8, matrix, vector);
+        if (ROWS % BLOCK > 0) {
+            if (SHARES > 1) {
+                if (share() == SHARES - 1)
+                    distant_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector);
+            } else {
+                distant_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector);
+            }
+        }
     }
 }

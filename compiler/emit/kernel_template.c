@@ -255,13 +255,22 @@ bool text_names(const char *text, const char *name)
 
 typedef VEC(struct template_capture) capture_list;
 
+/* An operand that a part changes in place is known by two names: as the template reads it and as the part writes it. */
+static const char *capture_declaration(const struct template_filler *f, const struct kernel_param *p)
+{
+    bool is_operand = false;
+    for (int o = 0; o < f->k->operand_count; o++)
+        is_operand |= operand_reads(&f->k->operands[o], p->buffer);
+    return p->written && is_operand ? arena_printf(f->s->arena, "%s *%s", c_type(p->buffer->dtype), p->name) : param_declaration(f->s->arena, p);
+}
+
 static void add_captures(struct template_filler *f, const char *hole, const char *text, capture_list *out)
 {
     struct arena *a = f->s->arena;
     for (size_t i = 0; i < f->s->params->count; i++) {
         const struct kernel_param *p = &f->s->params->data[i];
         if (text_names(text, p->name))
-            vec_push(a, out, ((struct template_capture){hole, param_declaration(a, p), p->name}));
+            vec_push(a, out, ((struct template_capture){hole, capture_declaration(f, p), p->name}));
     }
     for (size_t i = 0; i <= f->s->e->kernel_counters.count; i++) {
         const char *const random = i == 0 ? "seed" : counter_parameter(a, i - 1);

@@ -98,7 +98,7 @@ static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, con
     if (!lower_entry(d, a, e, (struct lower_options){.scalar = o->simd == SIMD_NONE || o->small}, &l))
         return false;
     dump_kernels(a, l, o, "lower");
-    fuse_entry(l);
+    fuse_entry(l, o->small);
     if (o->blas)
         blas_kernels(l);
     if (o->small)

@@ -315,13 +315,52 @@ static struct fusion tables_of(struct lowered *l)
     for (size_t i = 0; i < l->kernels.count; i++)
         most = l->kernels.data[i]->id > most ? l->kernels.data[i]->id : most;
     f.buffers = arena_array(l->arena, struct fuse_buffer, l->buffers.count);
-    f.position = arena_array(l->arena, int, (size_t)most + 1);
-    f.touched = arena_array(l->arena, struct fuse_touched, (size_t)most + 1);
+    f.kernel_ids = (size_t)most + 1;
+    f.position = arena_array(l->arena, int, f.kernel_ids);
+    f.touched = arena_array(l->arena, struct fuse_touched, f.kernel_ids);
     for (size_t i = 0; i < l->kernels.count; i++) {
         f.position[l->kernels.data[i]->id] = (int)i;
         fuse_remember(&f, l->kernels.data[i]);
     }
     return f;
+}
+
+/* Single numbers made of nothing but single numbers, all known from the beginning or made so themselves. */
+static bool is_scalar(const struct fusion *f, const struct kernel *k, const bool *leads)
+{
+    const struct fuse_touched *const t = &f->touched[k->id];
+    bool ok = !k->tmpl && k->checks.count == 0 && t->writes.count > 0;
+    for (size_t i = 0; ok && i < t->writes.count; i++)
+        ok = t->writes.data[i]->kind == BUFFER_TEMP && t->writes.data[i]->count == 1 && fuse_buffer(f, t->writes.data[i])->writers.count == 1;
+    for (size_t i = 0; ok && i < t->reads.count; i++) {
+        const struct fuse_buffer *const b = fuse_buffer(f, t->reads.data[i]);
+        ok = t->reads.data[i]->count == 1;
+        for (size_t w = 0; ok && w < b->writers.count; w++)
+            ok = f->position[b->writers.data[w]->id] > f->position[k->id] || leads[b->writers.data[w]->id];
+    }
+    return ok;
+}
+
+/* Such numbers (the learning rate with the correction of Adam) come first, so that they are in nobody's way. */
+static void lead_scalars(struct fusion *f)
+{
+    struct lowered *const l = f->l;
+    struct arena scratch = {0};
+    bool *const leads = arena_array(&scratch, bool, f->kernel_ids);
+    struct kernel **const order = arena_array(&scratch, struct kernel *, l->kernels.count + 1);
+    size_t count = 0;
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < l->kernels.count; i++) {
+            struct kernel *const k = l->kernels.data[i];
+            leads[k->id] = turn == 0 ? is_scalar(f, k, leads) : leads[k->id];
+            if (leads[k->id] == (turn == 0))
+                order[count++] = k;
+        }
+    for (size_t i = 0; i < count; i++) {
+        l->kernels.data[i] = order[i];
+        f->position[order[i]->id] = (int)i;
+    }
+    arena_free(&scratch);
 }
 
 /* Shares blocks of rows until nothing more is found. */
@@ -338,15 +377,18 @@ static void share_blocks(struct lowered *l)
     }
 }
 
-void fuse_entry(struct lowered *l)
+void fuse_entry(struct lowered *l, bool plain)
 {
     struct fusion f = tables_of(l);
     mark_checked(&f);
     mark_kept(&f);
+    lead_scalars(&f);
     static const fuse_rule rules[] = {fuse_siblings,        fuse_inline,   fuse_epilogue, fuse_row_sums,
                                       fuse_inline_operands, fuse_epilogue, fuse_rows,     write_output_directly};
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)
         run_rule(&f, rules[r]);
+    if (!plain)
+        run_rule(&f, fuse_update);
     for (size_t i = 0; i < l->kernels.count; i++)
         fuse_finish_rows(&f, l->kernels.data[i]);
     drop_removed(l);

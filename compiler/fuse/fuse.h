@@ -11,6 +11,7 @@
 
 #include "lower/kernel.h"
 
-void fuse_entry(struct lowered *l);
+/* plain: products become plain loops afterwards (fuse/plain.h), in which nothing else has a place. */
+void fuse_entry(struct lowered *l, bool plain);
 
 #endif

@@ -20,6 +20,7 @@ struct fusion {
     struct arena *arena;
     struct fuse_buffer *buffers; /* by buffer id */
     size_t buffer_count;
+    size_t kernel_ids;           /* so many numbers of kernels there are */
     int *position;               /* by kernel id: place in l->kernels */
     struct fuse_touched *touched; /* by kernel id: of those that are not forgotten */
 };
@@ -58,6 +59,7 @@ bool fuse_epilogue(struct fusion *f, struct kernel *producer);  /* a consumer in
 bool fuse_siblings(struct fusion *f, struct kernel *k);         /* an equal template kernel with other results into k */
 bool fuse_rows(struct fusion *f, struct kernel *k);             /* a reader that walks the same rows into k */
 bool fuse_row_sums(struct fusion *f, struct kernel *product);   /* a sum over k of operand a into the product */
+bool fuse_update(struct fusion *f, struct kernel *product);     /* what changes the matrix of a product with a vector into the product */
 
 /* When all is fused: what only one row of a kernel needs takes the memory of one row. */
 void fuse_finish_rows(struct fusion *f, struct kernel *k);

@@ -136,6 +136,8 @@ static bool cut_template(struct kernel *k, int shares)
         return false;
     if (str_equal(k->tmpl, "product_blocked"))
         lower_product_cut(k, shares);
+    else if (str_equal(k->tmpl, "matrix_vector"))
+        lower_matrix_vector_cut(k, shares);
     return true;
 }
 

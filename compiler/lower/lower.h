@@ -97,6 +97,8 @@ void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t coun
 /* How a kernel of the template product_blocked is cut, by columns, when that many shares are computed side by side: integer holes and
  * scratch_count. */
 void lower_product_cut(struct kernel *k, int shares);
+/* The same for the template matrix_vector, by rows. */
+void lower_matrix_vector_cut(struct kernel *k, int shares);
 /* Product k (its template becomes a small one) computes so many rows in one turn, or adds so many terms to each of its sums; the latter
  * only where rows of b are contiguous. Sets scratch_param and scratch_count; memory is the caller's. */
 void lower_product_of_rows(struct kernel *k, int64_t rows);

@@ -231,12 +231,30 @@ static void bind_small(struct lower_ctx *c, const struct view *a, const struct v
     lower_template_scratch(c, "panel", k * panel);
 }
 
-/* Of rows side by side, how many sums are added to at a time: as many as registers hold, or where the matrix is larger than a near
- * cache, whole columns as far as their sums stay in one: memory is then read in its order. */
-static int64_t waiting_sums(int64_t rows, int64_t terms)
+/* How many rows of a matrix meet the vector at a time (templates/matrix_vector.c). Of rows side by side as many as registers hold, or where
+ * the matrix is larger than a near cache, whole columns as far as their sums stay in one: memory is then read in its order. */
+static int64_t rows_at_once(const struct kernel *k, int shares)
 {
-    enum { IN_REGISTERS = 64, NEAR = 1 << 16, MOST = 2048 };
-    return rows <= IN_REGISTERS || rows * terms < NEAR ? IN_REGISTERS : equal_parts(rows, MOST, 16);
+    enum { IN_REGISTERS = 64, NEAR = 1 << 16, MOST = 2048, WHOLE = 16, DISTANT = 8 };
+    const int64_t rows = kernel_int(k, "ROWS");
+    if (kernel_int(k, "ROW_STEP") != 1)
+        return kernel_int(k, "COL_STEP") == 1 ? WHOLE : DISTANT;
+    if (rows <= IN_REGISTERS || rows * kernel_int(k, "K") < NEAR)
+        return IN_REGISTERS;
+    const int64_t waiting = equal_parts((rows + shares - 1) / shares, MOST, 16);
+    return waiting > IN_REGISTERS ? waiting : IN_REGISTERS + 16;
+}
+
+static bool sums_wait(const struct kernel *k)
+{
+    return kernel_int(k, "ROW_STEP") == 1 && kernel_int(k, "BLOCK") > 64;
+}
+
+void lower_matrix_vector_cut(struct kernel *k, int shares)
+{
+    const int64_t block = rows_at_once(k, shares);
+    kernel_set_int(k, "BLOCK", block);
+    k->scratch_count = sums_wait(k) ? kernel_int(k, "K") > PRODUCT_TERMS_OF_SUM ? 2 * block : block : k->scratch_count;
 }
 
 /* N == 1, or swapped: M == 1, and b' is the matrix. */
@@ -251,10 +269,11 @@ static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const 
     lower_template_int(c, "ROW_STEP", swapped ? b->stride[outer + 1] : a->stride[outer]);
     lower_template_int(c, "COL_STEP", swapped ? b->stride[outer] : a->stride[outer + 1]);
     lower_template_int(c, "VECTOR_STEP", swapped ? a->stride[outer + 1] : b->stride[outer]);
-    const int64_t rows = kernel_int(c->kernel, "ROWS"), block = waiting_sums(rows, kernel_int(c->kernel, "K"));
-    lower_template_int(c, "BLOCK", block);
-    if (kernel_int(c->kernel, "ROW_STEP") == 1 && block > 64)
-        lower_template_scratch(c, "waiting", kernel_int(c->kernel, "K") > PRODUCT_TERMS_OF_SUM ? 2 * block : block);
+    const int64_t rows = kernel_int(c->kernel, "ROWS");
+    lower_matrix_vector_cut(c->kernel, 1);
+    if (sums_wait(c->kernel))
+        lower_template_scratch(c, "waiting", c->kernel->scratch_count);
+    lower_template_pieces(c, rows / (kernel_int(c->kernel, "ROW_STEP") == 1 ? 64 : ROWS_OF_PIECE));
     lower_template_operand(c, "matrix", swapped ? &pb : &pa);
     lower_template_operand(c, "vector", swapped ? &pa : &pb);
 }

@@ -65,7 +65,7 @@ static void check_order(struct diag *d, const struct entry *e, const struct plan
         fail(e->name, "is not lowered again");
         return;
     }
-    fuse_entry(l);
+    fuse_entry(l, false);
     for (int i = 0; i < orders; i++) {
         int64_t peak = 0;
         if (!schedule_at_random(d, l, (uint64_t)i + 1) || !schedule_peak(d, l, &peak))
