@@ -63,26 +63,24 @@ static bool try_exact(double x, int e, int count, bool is_float, uint64_t *out)
     const int scale = count - 1 - e;
     if (scale > EXACT || scale < -EXACT)
         return false;
-    const double digits = floor((scale >= 0 ? x * power[scale] : x / power[-scale]) + 0.5);
-    *out = (uint64_t)digits;
+    *out = (uint64_t)(int64_t)((scale >= 0 ? x * power[scale] : x / power[-scale]) + 0.5); /* less than 10^16 */
+    const double digits = (double)(int64_t)*out;
     return is_same(scale >= 0 ? digits / power[scale] : digits * power[-scale], x, is_float);
 }
 
 static void set_digits(struct digits *d, uint64_t m, int scale)
 {
-    char reversed[24];
-    int n = 0;
+    int n = 1;
     for (; m % 10 == 0; m /= 10)
         scale--;
-    for (; m; m /= 10)
-        reversed[n++] = (char)('0' + m % 10);
-    for (int i = 0; i < n; i++)
-        d->text[i] = reversed[n - 1 - i];
+    for (uint64_t most = 10; m >= most; most *= 10)
+        n++;
+    for (int i = n; i-- > 0; m /= 10)
+        d->text[i] = (char)('0' + m % 10);
     d->count = n;
     d->point = n - scale;
 }
 
-/* *tried: so many digits are known not to be enough. */
 static bool shortest_exact(double x, bool is_float, struct digits *d, int *tried)
 {
     const int most = is_float ? 9 : 15,
@@ -140,11 +138,13 @@ static size_t put_digits(char *out, const struct digits *d)
         for (int i = point; i < 0; i++)
             *p++ = '0';
     }
-    for (int i = 0; i < d->count; i++) {
-        if (i == point && point > 0)
-            *p++ = '.';
-        *p++ = d->text[i];
-    }
+    const int first = point < 0 ? 0 : point < d->count ? point : d->count;
+    memcpy(p, d->text, (size_t)first);
+    p += first;
+    if (first > 0 && first < d->count)
+        *p++ = '.';
+    memcpy(p, d->text + first, (size_t)(d->count - first));
+    p += d->count - first;
     for (int i = d->count; i < point; i++)
         *p++ = '0';
     if (!fixed)

@@ -3,10 +3,11 @@
 #include "base/hash.h"
 #include <string.h>
 
-/* Slots are chosen by the low bits. Keys may be long: emission finds equal kernels by their text. */
+/* Slots are chosen by the low bits, to which the product brings those of every character. Keys may be long: emission finds equal
+ * kernels by their text. */
 static uint32_t hash_string(const char *s)
 {
-    return (uint32_t)hash_bytes(s, strlen(s));
+    return (uint32_t)(hash_bytes(s, strlen(s)) * 0x9e3779b97f4a7c15u >> 32);
 }
 
 /* The slot that holds `key`, or the empty one where it belongs. At least half the slots are empty, so the walk ends. */

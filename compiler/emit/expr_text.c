@@ -346,7 +346,7 @@ static struct expr without_tautology(const struct expr *e)
 static const struct expr *find_same(struct sharing *h, const struct expr *e, const struct expr *copy)
 {
     size_t at = 0;
-    while (at < h->seen.count && !expr_same_node(h->seen.data[at].expr, copy))
+    while (at < h->seen.count && (h->seen.data[at].expr->op != copy->op || !expr_same_node(h->seen.data[at].expr, copy)))
         at++;
     if (at == h->seen.count) {
         struct expr *made = arena_new(h->arena, struct expr);

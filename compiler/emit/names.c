@@ -2,36 +2,42 @@
 
 #include "base/str.h"
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Words of C99, C11, C23 and C++, names of the headers that emitted files include, and what emitted files use themselves. */
+/* Words of C99, C11, C23 and C++, names of the headers that emitted files include, and what emitted files use themselves. In the order of
+ * strcmp(). */
 static const char *const reserved[] = {
-    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for",
-    "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
-    "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "bool", "true", "false", "nullptr", "constexpr",
-    "alignas", "alignof", "static_assert", "thread_local", "typeof", "asm", "and", "and_eq", "bitand", "bitor", "catch", "class",
-    "compl", "concept", "const_cast", "delete", "dynamic_cast", "explicit", "export", "friend", "mutable", "namespace", "new",
-    "noexcept", "not", "not_eq", "operator", "or", "or_eq", "private", "protected", "public", "reinterpret_cast", "requires",
-    "static_cast", "template", "this", "throw", "try", "typeid", "typename", "using", "virtual", "wchar_t", "xor", "xor_eq",
-    "memcpy", "memset", "memmove", "memcmp", "strlen", "strcpy", "NULL", "offsetof", "size_t", "ptrdiff_t", "int8_t", "int16_t",
-    "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "uintptr_t", "intptr_t", "main", "errno", "exp", "log",
-    "pow", "sqrt", "tanh", "sin", "cos", "tan", "floor", "ceil", "round", "fabs", "abs", "div", "exit", "free", "malloc", "y0",
-    "y1", "yn", "j0", "j1", "jn", "gamma", "index", "rindex", "time", "signal", "remove", "rename", "read", "write", "linux",
-    "unix", "erf", "erfc", "sinh", "cosh", "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh", "exp2", "exp10", "expm1",
-    "log2", "log10", "log1p", "logb", "cbrt", "hypot", "fmin", "fmax", "fmod", "fdim", "fma", "trunc", "rint", "nearbyint", "lround",
-    "lrint", "ldexp", "frexp", "modf", "scalb", "scalbn", "significand", "remainder", "drem", "copysign", "nextafter", "lgamma",
-    "tgamma", "finite", "signbit", "isnan", "isinf", "isfinite", "isnormal", "isgreater", "isless", "conj", "creal", "cimag", "cabs",
-    "carg", "labs", "llabs", "imaxabs", "ffs", "alloca", "calloc", "realloc", "abort", "printf", "fprintf", "sprintf", "snprintf",
-    "scanf", "puts", "putchar", "fputs", "fputc", "fwrite", "strcat", "strchr", "strcmp", "strncmp", "strncpy", "strstr", "strdup",
-    "bcmp", "bcopy", "bzero", "mempcpy", "stpcpy", "toupper", "tolower", "isalpha", "isdigit", "isspace", "fork", "execl",
-    "state", "arena", "seed", "in", "out", "status", "inputs", "outputs"};
+    "NULL", "abort", "abs", "acos", "acosh", "alignas", "alignof", "alloca", "and", "and_eq", "arena", "asin", "asinh", "asm",
+    "atan", "atan2", "atanh", "auto", "bcmp", "bcopy", "bitand", "bitor", "bool", "break", "bzero", "cabs", "calloc", "carg",
+    "case", "catch", "cbrt", "ceil", "char", "cimag", "class", "compl", "concept", "conj", "const", "const_cast", "constexpr",
+    "continue", "copysign", "cos", "cosh", "creal", "default", "delete", "div", "do", "double", "drem", "dynamic_cast", "else",
+    "enum", "erf", "erfc", "errno", "execl", "exit", "exp", "exp10", "exp2", "explicit", "expm1", "export", "extern", "fabs",
+    "false", "fdim", "ffs", "finite", "float", "floor", "fma", "fmax", "fmin", "fmod", "for", "fork", "fprintf", "fputc",
+    "fputs", "free", "frexp", "friend", "fwrite", "gamma", "goto", "hypot", "if", "imaxabs", "in", "index", "inline", "inputs",
+    "int", "int16_t", "int32_t", "int64_t", "int8_t", "intptr_t", "isalpha", "isdigit", "isfinite", "isgreater", "isinf",
+    "isless", "isnan", "isnormal", "isspace", "j0", "j1", "jn", "labs", "ldexp", "lgamma", "linux", "llabs", "log", "log10",
+    "log1p", "log2", "logb", "long", "lrint", "lround", "main", "malloc", "memcmp", "memcpy", "memmove", "mempcpy", "memset",
+    "modf", "mutable", "namespace", "nearbyint", "new", "nextafter", "noexcept", "not", "not_eq", "nullptr", "offsetof",
+    "operator", "or", "or_eq", "out", "outputs", "pow", "printf", "private", "protected", "ptrdiff_t", "public", "putchar",
+    "puts", "read", "realloc", "register", "reinterpret_cast", "remainder", "remove", "rename", "requires", "restrict",
+    "return", "rindex", "rint", "round", "scalb", "scalbn", "scanf", "seed", "short", "signal", "signbit", "signed",
+    "significand", "sin", "sinh", "size_t", "sizeof", "snprintf", "sprintf", "sqrt", "state", "static", "static_assert",
+    "static_cast", "status", "stpcpy", "strcat", "strchr", "strcmp", "strcpy", "strdup", "strlen", "strncmp", "strncpy",
+    "strstr", "struct", "switch", "tan", "tanh", "template", "tgamma", "this", "thread_local", "throw", "time", "tolower",
+    "toupper", "true", "trunc", "try", "typedef", "typeid", "typename", "typeof", "uint16_t", "uint32_t", "uint64_t", "uint8_t",
+    "uintptr_t", "union", "unix", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "write", "xor",
+    "xor_eq", "y0", "y1", "yn"};
+
+static int compare(const void *word, const void *entry)
+{
+    return strcmp(word, *(const char *const *)entry);
+}
 
 static bool is_reserved(const char *s)
 {
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (*s == *reserved[i] && !strcmp(s, reserved[i]))
-            return true;
-    return str_starts_with(s, "stepc_") || str_starts_with(s, "STEPC_");
+    return bsearch(s, reserved, sizeof reserved / sizeof *reserved, sizeof *reserved, compare) != NULL || str_starts_with(s, "stepc_") ||
+           str_starts_with(s, "STEPC_");
 }
 
 const char *name_mangle(struct arena *a, const char *wish)

@@ -394,8 +394,16 @@ static const struct expr *rebuild(struct substitution *s, const struct expr *e)
     return by ? by : e;
 }
 
+/* What no callback is asked about and nothing stands below. */
+static bool is_fixed(const struct expr_map *m, const struct expr *e)
+{
+    return e->op == EXPR_FLOAT || e->op == EXPR_INT || (e->op == EXPR_INDEX && !m->index) || (e->op == EXPR_RESULT && !m->result);
+}
+
 static const struct expr *substitute(struct substitution *s, const struct expr *e)
 {
+    if (is_fixed(s->map, e))
+        return e;
     const struct node_slot *known = find_slot(&s->done, e);
     if (known->from)
         return known->to;

@@ -96,7 +96,7 @@ struct instantiation {
     const struct template_binding *binding;
     struct template_instance *out; /* NULL: nothing is recorded */
     bool *item_used, *param_used;
-    signed char *item_calls; /* by item and capture: does the item call the capture's hole? 0: not asked yet, 1: no, 2: yes */
+    bool *item_known, *item_calls; /* by item; by item and capture: does the item call the capture's hole? */
 };
 
 static const char *find_name(const struct template_name *names, size_t count, const char *name)
@@ -390,41 +390,45 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
 
 /* ---- captures ---------------------------------------------------------------------------------------------------- */
 
-static bool item_calls(const struct instantiation *in, const struct template_item *item, size_t capture);
+static const bool *calls_of_item(const struct instantiation *in, const struct template_item *item);
 
-/* Is the capture's hole called in live text of `t`, or of items that live text names? `within`: the item that t belongs to. */
-static bool calls_hole(const struct instantiation *in, const struct template_text *t, const char *within, size_t capture)
+/* Which captures' holes are called in live text of `t`, or of items that live text names? `within`: the item that t belongs to. */
+static void find_calls(const struct instantiation *in, const struct template_text *t, const char *within, bool *calls)
 {
-    const char *const hole = in->binding->captures[capture].hole;
+    const size_t count = in->binding->capture_count;
     for (size_t i = 0; i < t->count; i++) {
         const struct template_segment *s = &t->segments[i];
         const bool is_hole = s->kind == TEMPLATE_EXPR || s->kind == TEMPLATE_STMT;
-        if (is_hole && str_equal(s->text, hole))
-            return true;
-        if (s->kind == TEMPLATE_ITEM && !str_equal(s->text, within) && item_calls(in, find_item(in, s->text), capture))
-            return true;
+        for (size_t c = 0; is_hole && c < count; c++)
+            calls[c] |= str_equal(in->binding->captures[c].hole, s->text);
+        if (s->kind == TEMPLATE_ITEM && !str_equal(s->text, within)) {
+            const bool *const below = calls_of_item(in, find_item(in, s->text));
+            for (size_t c = 0; c < count; c++)
+                calls[c] |= below[c];
+        }
         const size_t live = s->kind == TEMPLATE_IF ? (evaluate(in, s->text) ? 0 : 1) : SIZE_MAX;
         for (size_t p = 0; p < s->part_count; p++) {
-            if ((live == SIZE_MAX || live == p) && calls_hole(in, &s->parts[p], within, capture))
-                return true;
+            if (live == SIZE_MAX || live == p)
+                find_calls(in, &s->parts[p], within, calls);
         }
     }
-    return false;
 }
 
-static bool item_calls(const struct instantiation *in, const struct template_item *item, size_t capture)
+static const bool *calls_of_item(const struct instantiation *in, const struct template_item *item)
 {
-    signed char *const known = &in->item_calls[(size_t)(item - in->kernel->items) * in->binding->capture_count + capture];
-    if (*known == 0)
-        *known = calls_hole(in, &item->text, item->name, capture) ? 2 : 1;
-    return *known == 2;
+    const size_t at = (size_t)(item - in->kernel->items);
+    bool *const calls = &in->item_calls[at * in->binding->capture_count];
+    if (!in->item_known[at] && in->binding->capture_count > 0)
+        find_calls(in, &item->text, item->name, calls);
+    in->item_known[at] = true;
+    return calls;
 }
 
-static bool captured_before(const struct instantiation *in, const struct template_item *item, size_t c)
+static bool captured_before(const struct instantiation *in, const bool *calls, size_t c)
 {
     const struct template_capture *all = in->binding->captures;
     for (size_t i = 0; i < c; i++) {
-        if (str_equal(all[i].name, all[c].name) && item_calls(in, item, i))
+        if (calls[i] && str_equal(all[i].name, all[c].name))
             return true;
     }
     return false;
@@ -432,10 +436,10 @@ static bool captured_before(const struct instantiation *in, const struct templat
 
 static void add_captures(const struct instantiation *in, const char *item_name, bool declare, struct strbuf *out)
 {
-    const struct template_item *item = find_item(in, item_name);
+    const bool *const calls = calls_of_item(in, find_item(in, item_name));
     for (size_t c = 0; c < in->binding->capture_count; c++) {
         const struct template_capture *capture = &in->binding->captures[c];
-        if (item_calls(in, item, c) && !captured_before(in, item, c))
+        if (calls[c] && !captured_before(in, calls, c))
             strbuf_addf(out, ", %s", declare ? capture->declaration : capture->name);
     }
 }
@@ -521,7 +525,8 @@ static struct instantiation new_instantiation(struct arena *a, const struct temp
                                   .kernel = k,
                                   .binding = b,
                                   .item_used = arena_array(a, bool, k->item_count),
-                                  .item_calls = arena_array(a, signed char, k->item_count * b->capture_count),
+                                  .item_known = arena_array(a, bool, k->item_count),
+                                  .item_calls = arena_array(a, bool, k->item_count * b->capture_count),
                                   .param_used = arena_array(a, bool, k->param_count)};
 }
 

@@ -1,4 +1,4 @@
-/* Text from templates: arithmetic on literals, the kernel's name, wrapping. */
+/* Text from templates: arithmetic on literals, the kernel's name, wrapping; identifiers. */
 #include "emit/emit_internal.h"
 
 #include <check.h>
@@ -35,6 +35,29 @@ static const struct {
     {"@NAME@_part(@NAME@);\n", "product_part(product);\n"},
 };
 
+/* The words of C and of its headers: the first and the last that are known, and some between. */
+static const struct {
+    const char *wish, *name;
+} mangled[] = {
+    {"NULL", "NULL_"},     {"abort", "abort_"},   {"abs", "abs_"},         {"auto", "auto_"},       {"bool", "bool_"},
+    {"case", "case_"},     {"const", "const_"},   {"do", "do_"},           {"double", "double_"},   {"else", "else_"},
+    {"exp", "exp_"},       {"exp2", "exp2_"},     {"float", "float_"},     {"for", "for_"},         {"goto", "goto_"},
+    {"if", "if_"},         {"in", "in_"},         {"index", "index_"},     {"int", "int_"},         {"int8_t", "int8_t_"},
+    {"j0", "j0_"},         {"log", "log_"},       {"log1p", "log1p_"},     {"main", "main_"},       {"memcpy", "memcpy_"},
+    {"new", "new_"},       {"out", "out_"},       {"register", "register_"}, {"size_t", "size_t_"}, {"state", "state_"},
+    {"static", "static_"}, {"this", "this_"},     {"uint8_t", "uint8_t_"}, {"void", "void_"},       {"while", "while_"},
+    {"xor", "xor_"},       {"xor_eq", "xor_eq_"}, {"y0", "y0_"},           {"yn", "yn_"},           {"stepc_x", "stepc_x_"},
+    {"x", "x"},            {"exp3", "exp3"},      {"Auto", "Auto"},        {"zz", "zz"},            {"layer.0/W-1", "layer_0_W_1"},
+    {"9 lives", "v9_lives"}, {"__a__b__", "a_b"}, {"/", "v"},
+    {"a_name_that_is_longer_than_what_C_promises_to_tell_apart", "a_name_that_is_longer_than_what_C_promises_to_te"},
+};
+
+START_TEST(names_become_identifiers)
+{
+    ck_assert_str_eq(name_mangle(&arena, mangled[_i].wish), mangled[_i].name);
+}
+END_TEST
+
 START_TEST(text_is_laid_out)
 {
     ck_assert_str_eq(layout_kernel(&arena, folds[_i].in, "product"), folds[_i].out);
@@ -63,6 +86,7 @@ int main(void)
     Suite *s = suite_create("emit_layout");
     TCase *c = tcase_create("layout");
     tcase_add_checked_fixture(c, NULL, teardown);
+    tcase_add_loop_test(c, names_become_identifiers, 0, sizeof mangled / sizeof *mangled);
     tcase_add_loop_test(c, text_is_laid_out, 0, sizeof folds / sizeof *folds);
     tcase_add_test(c, heads_are_wrapped_for_the_name);
     suite_add_tcase(s, c);
