@@ -1,10 +1,10 @@
 #include "engine/engine.h"
 
+#include "engine/guarded_memory.h"
 #include "engine/shared_object.h"
 #include "interp/interp.h"
 #include "stepc.h"
 #include "train/combine.h"
-#include <stdlib.h>
 #include <string.h>
 
 struct engine {
@@ -15,7 +15,7 @@ struct engine {
     struct interp *interp;
     struct shared_object so;
     const stepc_model *model;
-    void *state, *work; /* generated: memory that a user would own */
+    struct guarded_memory state, work; /* generated: memory that a user would own */
     uint64_t seed;
 };
 
@@ -25,15 +25,6 @@ const struct program *engine_program(const struct engine *e)
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------------------ */
-
-static void *aligned_memory(size_t bytes)
-{
-    void *p = NULL;
-    if (posix_memalign(&p, 64, bytes ? bytes : 64) != 0)
-        UNREACHABLE("out of memory for %zu bytes of state or arena", bytes);
-    memset(p, 0xA5, bytes ? bytes : 64); /* contents must not matter */
-    return p;
-}
 
 /* Lowers, emits, compiles and loads. */
 static bool start_generated(struct engine *e, const struct engine_options *o)
@@ -48,8 +39,8 @@ static bool start_generated(struct engine *e, const struct engine_options *o)
         !shared_object_build(e->diag, e->arena, e->program->name, &text, o->cc, o->reproducible, &e->so))
         return false;
     e->model = e->so.model;
-    e->state = aligned_memory(e->model->state_bytes);
-    e->work = aligned_memory(e->model->arena_bytes);
+    e->state = guarded_memory_new(e->model->state_bytes);
+    e->work = guarded_memory_new(e->model->arena_bytes);
     return true;
 }
 
@@ -83,9 +74,8 @@ bool engine_open(struct diag *d, struct arena *a, const struct model *m, const s
 void engine_close(struct engine *e)
 {
     shared_object_close(&e->so);
-    free(e->state);
-    free(e->work);
-    e->state = e->work = NULL;
+    guarded_memory_release(&e->state);
+    guarded_memory_release(&e->work);
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------------ */
@@ -103,7 +93,7 @@ bool engine_init(struct engine *e, uint64_t seed)
     const stepc_entry *init = stepc_find_entry(e->model, "init");
     if (!init)
         return true;
-    const stepc_status status = init->call(e->state, e->work, seed, NULL, NULL);
+    const stepc_status status = init->call(e->state.data, e->work.data, seed, NULL, NULL);
     return status == STEPC_OK || report_status(e, "init", status);
 }
 
@@ -136,7 +126,7 @@ static bool run_generated(struct engine *e, const struct entry *entry, const str
         outputs[i] = tensor_new(a, v->dtype, &v->shape);
         out[i] = outputs[i]->data;
     }
-    const stepc_status status = found->call(e->state, e->work, e->seed, in, out);
+    const stepc_status status = found->call(e->state.data, e->work.data, e->seed, in, out);
     return status == STEPC_OK || report_status(e, entry->name, status);
 }
 
@@ -161,7 +151,7 @@ struct tensor *engine_read(struct engine *e, const struct variable *v, struct ar
     if (e->kind == ENGINE_INTERPRETED)
         memcpy(t->data, e->interp->variables[v->index]->data, tensor_bytes(t));
     else if (t->count > 0)
-        stepc_read_variable(stepc_find_variable(e->model, v->name), e->state, t->data);
+        stepc_read_variable(stepc_find_variable(e->model, v->name), e->state.data, t->data);
     return t;
 }
 
@@ -170,7 +160,7 @@ void engine_write(struct engine *e, const struct variable *v, const struct tenso
     if (e->kind == ENGINE_INTERPRETED)
         memcpy(e->interp->variables[v->index]->data, t->data, tensor_bytes(t));
     else if (t->count > 0)
-        stepc_write_variable(stepc_find_variable(e->model, v->name), e->state, t->data);
+        stepc_write_variable(stepc_find_variable(e->model, v->name), e->state.data, t->data);
 }
 
 /* ---- random numbers ----------------------------------------------------------------------------------------------- */
@@ -189,7 +179,7 @@ void engine_set_seed(struct engine *e, uint64_t seed)
     }
     const stepc_variable_info *v = stepc_find_variable(e->model, "stepc.random_seed");
     if (v)
-        stepc_write_variable(v, e->state, &seed);
+        stepc_write_variable(v, e->state.data, &seed);
 }
 
 static bool graph_draws(const struct graph *g)
@@ -231,7 +221,7 @@ uint64_t engine_counter(const struct engine *e, size_t counter)
         return e->interp->counters[counter];
     const stepc_variable_info *v = find_counter(e, counter);
     if (v)
-        stepc_read_variable(v, e->state, &x);
+        stepc_read_variable(v, e->state.data, &x);
     return x;
 }
 
@@ -243,5 +233,5 @@ void engine_set_counter(struct engine *e, size_t counter, uint64_t x)
     }
     const stepc_variable_info *v = find_counter(e, counter);
     if (v)
-        stepc_write_variable(v, e->state, &x);
+        stepc_write_variable(v, e->state.data, &x);
 }

@@ -32,7 +32,9 @@ static void make_plain(struct kernel *k)
         from_matrix_vector(k);
     if (str_equal(k->tmpl, "product_sums")) { /* the sums themselves are needed from block to block */
         k->tmpl = "product_sums_plain";
-        k->scratch_count = kernel_int(k, "M") * kernel_int(k, "N");
+        const int64_t sums = kernel_int(k, "M") * kernel_int(k, "N");
+        kernel_set_int(k, "WAITING", sums);
+        k->scratch_count = kernel_int(k, "ALL") > kernel_int(k, "TERMS") ? 2 * sums : sums;
         k->scratch->count = k->scratch_count;
         k->scratch->shape = SHAPE(k->scratch_count);
         return;
