@@ -156,20 +156,19 @@ static void mark_checked(struct fusion *f)
 {
     const struct lowered *l = f->l;
     for (size_t i = l->kernels.count; i-- > 0;) {
-        const struct kernel *k = l->kernels.data[i];
-        struct arena scratch = {0};
-        struct kernel checks = {0};
-        buffer_list reads = {0}, writes = {0};
+        const struct kernel *const k = l->kernels.data[i];
+        const struct fuse_touched *const t = &f->touched[k->id];
         bool checked = false;
-        kernel_writes(&scratch, k, &writes);
-        for (size_t b = 0; b < writes.count; b++)
-            checked |= fuse_buffer(f, writes.data[b])->checked;
-        for (size_t c = 0; c < k->checks.count; c++)
-            vec_push(&scratch, &checks.checks, k->checks.data[c]);
-        kernel_reads(&scratch, checked ? k : &checks, &reads);
-        for (size_t b = 0; b < reads.count; b++)
-            fuse_buffer(f, reads.data[b])->checked = true;
-        arena_free(&scratch);
+        for (size_t b = 0; b < t->writes.count; b++)
+            checked |= fuse_buffer(f, t->writes.data[b])->checked;
+        buffer_list of_checks = {0};
+        if (!checked && k->checks.count > 0) {
+            const struct kernel checks = {.checks = k->checks};
+            kernel_reads(f->arena, &checks, &of_checks);
+        }
+        const buffer_list *const reads = checked ? &t->reads : &of_checks;
+        for (size_t b = 0; b < reads->count; b++)
+            fuse_buffer(f, reads->data[b])->checked = true;
     }
 }
 
@@ -201,7 +200,14 @@ enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const
 
 void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b)
 {
-    const size_t own = a->nodes.count; /* those of b differ among themselves */
+    const size_t own = a->nodes.count, most = own + b->nodes.count; /* those of b differ among themselves */
+    if (a->nodes.capacity < most) {
+        const struct node **const all = arena_array(f->arena, const struct node *, most);
+        for (size_t i = 0; i < own; i++)
+            all[i] = a->nodes.data[i];
+        a->nodes.data = all;
+        a->nodes.capacity = most;
+    }
     for (size_t i = 0; i < b->nodes.count; i++) {
         bool known = false;
         for (size_t j = 0; j < own; j++)
@@ -224,15 +230,12 @@ static void name_updates(struct fusion *f)
 {
     for (size_t i = 0; i < f->l->kernels.count; i++) {
         struct kernel *k = f->l->kernels.data[i];
-        struct arena scratch = {0};
-        buffer_list writes = {0};
+        const buffer_list *const writes = &f->touched[k->id].writes;
         bool updates = false;
-        kernel_writes(&scratch, k, &writes);
-        for (size_t w = 0; w < writes.count; w++)
-            updates |= writes.data[w]->kind == BUFFER_VARIABLE;
+        for (size_t w = 0; w < writes->count; w++)
+            updates |= writes->data[w]->kind == BUFFER_VARIABLE;
         if (updates && k->nodes.count > 0)
             k->label = k->tmpl ? arena_printf(f->arena, "%.*s_update", (int)strcspn(k->label, "_"), k->label) : "update";
-        arena_free(&scratch);
     }
 }
 
