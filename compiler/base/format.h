@@ -1,5 +1,5 @@
-/* printf into memory, several times as fast for what emitted text is made of: compiling a model prints some hundred thousand small pieces,
- * and a third of a small one's time went into vsnprintf(). */
+/* printf into memory, several times as fast for what emitted text is made of: small pieces, a hundred for each node of a model, took
+ * vsnprintf() a sixth of the time of compiling it. */
 #ifndef STEPC_BASE_FORMAT_H
 #define STEPC_BASE_FORMAT_H
 
