@@ -84,7 +84,8 @@ struct expr_scope {
     bool declares;          /* some of the names are declared outside every loop: the parts that follow must avoid them */
     const char *index_type; /* of loop variables: see kernel_index_type() */
     bool in_template;
-    int shares;             /* > 1: the outermost loops are cut into so many, which threads may run */
+    int shares;             /* > 1: the kernel is cut into so many */
+    const char *share;      /* the name of the number of the one to compute; NULL: all is computed */
 };
 
 /* C text with the precedence of at least `precedence` (PREC_*). */
@@ -112,6 +113,8 @@ void emit_stores(struct expr_scope *s, struct writer *w, const struct part *p);
 /* A loop nest with its reduction (kernel_loops.c), inside `rows` loops whose indices the scope has, and what is summed in the same walk
  * of the parts that follow; returns how many parts that is, of `count`. */
 size_t emit_loops(struct expr_scope *s, struct writer *w, const struct part *parts, size_t count, int rows);
+/* Opens a loop, or what share number `share` has of its turns. */
+void emit_open_loop(struct writer *w, const char *type, const char *i, int64_t extent, const char *share, int shares);
 /* Opens the loops that all parts of a kernel share, from number `from` on; returns how many are to be closed. */
 int emit_open_rows(struct expr_scope *s, struct writer *w, const struct kernel *k, int from);
 /* The body of a template kernel and, above it, the functions of its own (kernel_template.c). PLACEHOLDER stands for the name. */

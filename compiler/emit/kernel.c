@@ -136,15 +136,15 @@ void emit_parts(struct expr_scope *s, struct writer *w, const struct kernel *k, 
         write_close(w, "");
 }
 
-static const char *body_text(struct emission *e, const struct kernel *k, const kernel_params *params,
-                             const struct name_scope *names, bool *uses_random, struct writer *before)
+static const char *body_text(struct emission *e, const struct kernel *k, const kernel_params *params, const struct name_scope *names,
+                             const char *share, bool *uses_random, struct writer *before)
 {
     struct writer w = {.text = {.arena = e->arena}, .depth = 1};
     struct expr_scope s = scope_for(e, params, names);
     s.index_type = kernel_index_type(k);
     s.in_template = k->tmpl != NULL;
     s.shares = k->shares;
-    e->has_shares |= k->shares > 1;
+    s.share = share;
     if (k->stages.count > 0)
         emit_stages(&s, &w, k, before);
     else if (k->tmpl)
@@ -233,15 +233,65 @@ static void add_comment(struct emission *e, struct kernel_function *f, const cha
     vec_push(e->arena, &f->comments, text);
 }
 
-static struct kernel_function *find_function(struct emission *e, const struct kernel *k, const kernel_params *params,
-                                             const struct name_scope *names, bool *uses_random)
+/* ---- shares ------------------------------------------------------------------------------------------------------- */
+
+/* Is the memory cut as well, so that each share has a part to itself? */
+static bool is_cut_along(const struct kernel *k, const struct buffer *b)
 {
+    return b == k->scratch || own_name(k, b);
+}
+
+/* What a share is called with: the parameters of the kernel, moved to what is the share's own, and its number. */
+static size_t share_arguments(struct emission *e, const struct kernel *k, const kernel_params *params, bool uses_random, const char *share,
+                              const char **out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < params->count; i++) {
+        const struct kernel_param *const p = &params->data[i];
+        if (!p->is_local)
+            out[count++] = is_cut_along(k, p->buffer) ? arena_printf(e->arena, "%s + %s * %" PRId64, p->name, share, p->buffer->count / k->shares) : p->name;
+    }
+    if (uses_random) {
+        out[count++] = "seed";
+        for (size_t i = 0; i < e->kernel_counters.count; i++)
+            out[count++] = counter_parameter(e->arena, i);
+    }
+    out[count++] = share;
+    return count;
+}
+
+/* A share is a function of its own: compilers forget `restrict` where OpenMP moves the body of a loop out of its function, and vectors with
+ * it (a gradient of LayerNormalization, 512 x 128: 0.12 ms with two threads, 0.06 with one). */
+static const char *shares_text(struct emission *e, const struct kernel *k, const char *name, const char *const *arguments, size_t count,
+                               const char *share)
+{
+    struct writer w = {.text = {.arena = e->arena}, .depth = 1};
+    e->has_shares = true;
+    write_line(&w, "STEPC_SHARES(%d)", k->shares);
+    write_line(&w, "for (int %s = 0; %s < %d; %s++)", share, share, k->shares, share);
+    w.depth++;
+    write_list(&w, arena_printf(e->arena, "%s(", name), arguments, count, ");");
+    return strbuf_text(&w.text);
+}
+
+static void write_function(struct writer *w, const char *name, const char *const *declarations, size_t count, const char *body)
+{
+    write_list(w, arena_printf(w->text.arena, "static STEPC_KERNEL void %s(", name), declarations, count, ")");
+    write_line(w, "{");
+    strbuf_add(&w->text, body);
+    write_line(w, "}");
+}
+
+static struct kernel_function *find_function(struct emission *e, const struct kernel *k, const kernel_params *params,
+                                             struct name_scope *names, bool *uses_random)
+{
+    const char *const share = k->shares > 1 ? name_in(names, "share") : NULL;
     struct writer before = {.text = {.arena = e->arena}};
     e->kernel_counters.count = 0;
-    const char *body = body_text(e, k, params, names, uses_random, &before);
+    const char *body = body_text(e, k, params, names, share, uses_random, &before);
     body = arena_printf(e->arena, "%s%s", unused_text(e, params, body, *uses_random), body);
     struct strbuf key = {.arena = e->arena};
-    const char **declarations = arena_array(e->arena, const char *, params->count + 1 + e->kernel_counters.count);
+    const char **declarations = arena_array(e->arena, const char *, params->count + 2 + e->kernel_counters.count);
     size_t count = 0;
     for (size_t i = 0; i < params->count; i++)
         if (!params->data[i].is_local)
@@ -253,6 +303,10 @@ static struct kernel_function *find_function(struct emission *e, const struct ke
     }
     for (size_t i = 0; i < count; i++)
         strbuf_addf(&key, "%s,", declarations[i]);
+    const char **const arguments = arena_array(e->arena, const char *, params->count + 2 + e->kernel_counters.count);
+    const size_t given = share ? share_arguments(e, k, params, *uses_random, share, arguments) : 0;
+    for (size_t i = 0; i < given; i++)
+        strbuf_addf(&key, "%s,", arguments[i]);
     strbuf_addf(&key, "%s%s", strbuf_text(&before.text), body);
     struct kernel_function *f = map_get(&e->functions, strbuf_text(&key));
     if (f)
@@ -260,10 +314,15 @@ static struct kernel_function *find_function(struct emission *e, const struct ke
     f = arena_new(e->arena, struct kernel_function);
     f->name = name_in(&e->file, arena_printf(e->arena, "%s%s", name_mangle(e->arena, k->label), sizes_suffix(e, k)));
     struct writer w = {.text = {.arena = e->arena}};
-    write_list(&w, arena_printf(e->arena, "static STEPC_KERNEL void %s(", f->name), declarations, count, ")");
-    write_line(&w, "{");
-    strbuf_add(&w.text, layout_kernel(e->arena, body, f->name));
-    write_line(&w, "}");
+    body = layout_kernel(e->arena, body, f->name);
+    if (share) {
+        const char *const name = name_in(&e->file, arena_printf(e->arena, "%s_share", f->name));
+        declarations[count] = arena_printf(e->arena, "const int %s", share);
+        write_function(&w, name, declarations, count + 1, body);
+        write_blank(&w);
+        body = shares_text(e, k, name, arguments, given, share);
+    }
+    write_function(&w, f->name, declarations, count, body);
     f->text = layout_kernel(e->arena, strbuf_text(&before.text), f->name);
     f->definition = strbuf_text(&w.text);
     map_set(&e->functions, strbuf_text(&key), f);

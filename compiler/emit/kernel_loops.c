@@ -85,11 +85,22 @@ static const char *fresh_index(struct nest *n)
     return name_in(&n->s->names, wish);
 }
 
-/* The outermost loop over outputs may be run in shares. */
-static void mark_shares(struct nest *n)
+void emit_open_loop(struct writer *w, const char *type, const char *i, int64_t extent, const char *share, int shares)
 {
-    if (n->s->shares > 1 && n->open == 0 && n->rows == 0)
-        write_line(n->w, "STEPC_SHARES(%d)", n->s->shares);
+    if (!share)
+        write_open(w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", type, i, i, extent, i);
+    else if (extent > INT32_MAX / (shares + 1)) /* the products need 64 bits */
+        write_open(w, "for (%s %s = (%s)(INT64_C(%" PRId64 ") * %s / %d); %s < INT64_C(%" PRId64 ") * (%s + 1) / %d; %s++)", type, i, type,
+                   extent, share, shares, i, extent, share, shares, i);
+    else
+        write_open(w, "for (%s %s = %s * %" PRId64 " / %d; %s < (%s + 1) * %" PRId64 " / %d; %s++)", type, i, share, extent, shares, i, share,
+                   extent, shares, i);
+}
+
+/* The outermost loop over outputs is the one that is cut. */
+static const char *share_of(const struct nest *n)
+{
+    return n->open == 0 && n->rows == 0 ? n->s->share : NULL;
 }
 
 /* Opens a loop over dim d; a loop of one turn is only the index 0. */
@@ -101,9 +112,7 @@ static void open_loop(struct nest *n, int d)
     }
     const char *i = fresh_index(n);
     n->s->index[d] = i;
-    if (!n->p->reduced[d])
-        mark_shares(n);
-    write_open(n->w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", n->type, i, i, n->p->extent[d], i);
+    emit_open_loop(n->w, n->type, i, n->p->extent[d], n->p->reduced[d] ? NULL : share_of(n), n->s->shares);
     n->open++;
 }
 
@@ -365,6 +374,18 @@ static int64_t block_of(int64_t extent)
     return BLOCK;
 }
 
+/* The loop over blocks of outputs; a share has whole ones. */
+static void open_blocks(struct nest *n, const char *base, int64_t extent, int64_t block)
+{
+    const char *const share = share_of(n);
+    const int64_t blocks = (extent + block - 1) / block;
+    if (share)
+        write_open(n->w, "for (%s %s = (%s)(INT64_C(%" PRId64 ") * %s / %d * %" PRId64 "); %s < INT64_C(%" PRId64 ") * (%s + 1) / %d * %" PRId64 "; %s += %" PRId64 ")",
+                   n->type, base, n->type, blocks, share, n->s->shares, block, base, blocks, share, n->s->shares, block, base, block);
+    else
+        write_open(n->w, "for (%s %s = 0; %s < %" PRId64 "; %s += %" PRId64 ")", n->type, base, base, extent, base, block);
+}
+
 /* Only outer axes are reduced: outputs along the last kept axis `v` side by side. */
 static void write_columns(struct nest *n, int v)
 {
@@ -376,8 +397,7 @@ static void write_columns(struct nest *n, int v)
     const char *base = NULL, *width = arena_printf(n->s->arena, "%" PRId64, block);
     if (block < extent) {
         base = fresh_index(n);
-        mark_shares(n);
-        write_open(n->w, "for (%s %s = 0; %s < %" PRId64 "; %s += %" PRId64 ")", n->type, base, base, extent, base, block);
+        open_blocks(n, base, extent, block);
         n->open++;
         if (extent % block != 0) {
             width = name_in(&n->s->names, "width");

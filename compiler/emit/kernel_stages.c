@@ -10,32 +10,8 @@
 
 #include <inttypes.h>
 
-/* Each share has memory of its own; the scope then knows it by another name. */
-static int open_shares(struct expr_scope *s, struct writer *w, const struct kernel *k, const char **share)
-{
-    if (k->shares <= 1)
-        return 0;
-    *share = name_in(&s->names, "share");
-    write_line(w, "STEPC_SHARES(%d)", k->shares);
-    write_open(w, "for (int %s = 0; %s < %d; %s++)", *share, *share, k->shares, *share);
-    kernel_params *const params = arena_new(s->arena, kernel_params);
-    for (size_t i = 0; i < s->params->count; i++)
-        vec_push(s->arena, params, s->params->data[i]);
-    for (size_t i = 0; i < k->own.count; i++)
-        for (size_t p = 0; p < params->count; p++) {
-            const struct buffer *const b = params->data[p].buffer;
-            if (b != k->own.data[i].buffer)
-                continue;
-            const char *const own = name_in(&s->names, arena_printf(s->arena, "own_%s", params->data[p].name));
-            write_line(w, "%s *const %s = %s + %s * %" PRId64 ";", c_type(b->dtype), own, params->data[p].name, *share, b->count / k->shares);
-            params->data[p].name = own;
-        }
-    s->params = params;
-    return 1;
-}
-
 /* The loops around the rows. */
-static int open_outer(struct expr_scope *s, struct writer *w, const struct kernel *k, const char *share)
+static int open_outer(struct expr_scope *s, struct writer *w, const struct kernel *k)
 {
     static const char *const wishes[] = {"n", "h", "g", "m"};
     int open = 0;
@@ -44,12 +20,8 @@ static int open_outer(struct expr_scope *s, struct writer *w, const struct kerne
         s->index[d] = "0";
         if (extent == 1)
             continue;
-        const char *const i = name_in(&s->names, wishes[open % 4]), *const type = s->index_type;
-        if (share && d == k->share_outer)
-            write_open(w, "for (%s %s = (%s)(INT64_C(%" PRId64 ") * %s / %d); %s < INT64_C(%" PRId64 ") * (%s + 1) / %d; %s++)", type, i,
-                       type, extent, share, k->shares, i, extent, share, k->shares, i);
-        else
-            write_open(w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", type, i, i, extent, i);
+        const char *const i = name_in(&s->names, wishes[open % 4]);
+        emit_open_loop(w, s->index_type, i, extent, d == k->share_outer ? s->share : NULL, k->shares);
         s->index[d] = i;
         open++;
     }
@@ -79,11 +51,10 @@ static int open_blocks(struct expr_scope *s, struct writer *w, const struct kern
 
 void emit_stages(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before)
 {
-    const char *share = NULL;
     struct block_place place = {0};
-    int open = open_shares(s, w, k, &share);
-    open += open_outer(s, w, k, share);
+    int open = open_outer(s, w, k);
     open += open_blocks(s, w, k, &place);
+    s->share = NULL; /* the stages are not cut */
     for (size_t i = 0; i < k->stages.count; i++) {
         const struct kernel *const stage = k->stages.data[i];
         place.stage = (int)i + 1;

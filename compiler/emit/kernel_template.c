@@ -23,7 +23,6 @@ struct template_filler {
     struct expr_scope *s;
     const struct kernel *k;
     const char *outer[SHAPE_MAX_RANK]; /* index texts of the outer loops */
-    const char *share;                 /* which share of the kernel; NULL: it is not cut */
     const struct block_place *block;   /* a stage: which block; else NULL */
 };
 
@@ -223,7 +222,7 @@ static const char *fill_hole(void *user, const char *hole, const char *const *ar
     if (computed)
         return into_text(f, computed, args, count);
     if (str_equal(hole, "share"))
-        return f->share;
+        return f->s->share;
     if (f->block && str_equal(hole, "skip"))
         return f->block->skip;
     if (f->block && str_equal(hole, "before"))
@@ -285,8 +284,8 @@ static void add_captures(struct template_filler *f, const char *hole, const char
 static void collect_captures(struct template_filler *f, capture_list *out)
 {
     struct arena *a = f->s->arena;
-    if (f->share)
-        vec_push(a, out, ((struct template_capture){"share", arena_printf(a, "const int %s", f->share), f->share}));
+    if (f->s->share)
+        vec_push(a, out, ((struct template_capture){"share", arena_printf(a, "const int %s", f->s->share), f->s->share}));
     const char *args[LOOP_MAX_DIMS + 1];
     for (int d = 0; d <= LOOP_MAX_DIMS; d++)
         args[d] = "0";
@@ -421,23 +420,6 @@ static void place_pieces(struct emission *e, const struct template_instance *mad
     }
 }
 
-/* The loop over the shares of a kernel that is cut, and which part of the scratch is the share's own. */
-static int open_shares(struct template_filler *f, struct writer *w, name_list *params)
-{
-    const struct kernel *k = f->k;
-    if (k->shares <= 1)
-        return 0;
-    f->share = name_in(&f->s->names, "share");
-    write_line(w, "STEPC_SHARES(%d)", k->shares);
-    write_open(w, "for (int %s = 0; %s < %d; %s++)", f->share, f->share, k->shares, f->share);
-    if (k->scratch) {
-        const char *own = name_in(&f->s->names, "own_scratch");
-        write_line(w, "%s *const %s = %s + %s * %" PRId64 ";", c_type(k->scratch->dtype), own, k->scratch_param, f->share, k->scratch_count);
-        vec_push(f->s->arena, params, ((struct template_name){k->scratch_param, own}));
-    }
-    return 1;
-}
-
 static int open_outer(struct template_filler *f, struct writer *w)
 {
     static const char *const wishes[] = {"n", "h", "g", "m"};
@@ -446,16 +428,8 @@ static int open_outer(struct template_filler *f, struct writer *w)
         f->outer[d] = "0";
         if (f->k->outer_extent[d] == 1)
             continue;
-        const char *i = name_in(&f->s->names, wishes[open % 4]), *type = f->s->index_type;
-        const int64_t extent = f->k->outer_extent[d], shares = f->k->shares;
-        if (f->share && d == f->k->share_outer && extent > INT32_MAX / (shares + 1)) /* the products need 64 bits */
-            write_open(w, "for (%s %s = (%s)(INT64_C(%" PRId64 ") * %s / %" PRId64 "); %s < INT64_C(%" PRId64 ") * (%s + 1) / %" PRId64 "; %s++)",
-                       type, i, type, extent, f->share, shares, i, extent, f->share, shares, i);
-        else if (f->share && d == f->k->share_outer)
-            write_open(w, "for (%s %s = %s * %" PRId64 " / %" PRId64 "; %s < (%s + 1) * %" PRId64 " / %" PRId64 "; %s++)", type, i,
-                       f->share, extent, shares, i, f->share, extent, shares, i);
-        else
-            write_open(w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", type, i, i, extent, i);
+        const char *i = name_in(&f->s->names, wishes[open % 4]);
+        emit_open_loop(w, f->s->index_type, i, f->k->outer_extent[d], d == f->k->share_outer ? f->s->share : NULL, f->k->shares);
         f->outer[d] = i;
         open++;
     }
@@ -489,8 +463,7 @@ void emit_template_body(struct expr_scope *s, struct writer *w, const struct ker
 {
     struct template_filler f = {.s = s, .k = k};
     name_list params = {0};
-    int open = open_shares(&f, w, &params);
-    open += open_outer(&f, w);
+    int open = open_outer(&f, w);
     write_instance(&f, w, PLACEHOLDER, &params, before);
     for (; open > 0; open--)
         write_close(w, "");

@@ -56,35 +56,76 @@ static bool outputs_change_along(const struct kernel *k, int d)
     return true;
 }
 
-/* Loops that may be the one that is cut: those around all parts, else every loop over outputs. */
-static bool may_be_cut(const struct kernel *k, const struct part *p, int d)
+/* What has a computed place may meet what another share writes. */
+static bool has_computed_place(const struct kernel *k)
 {
-    return !p->reduced[d] && p->extent[d] > 1 && (k->rows == 0 || d < k->rows);
+    for (size_t p = 0; p < k->parts.count; p++)
+        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
+            if (k->parts.data[p].stores.data[s].to.term_count > 0)
+                return true;
+    return false;
 }
 
-/* Do different turns of the loops write different elements? What has a computed place may meet, and so may rows that are kept in
- * memory for the parts of one turn; local variables are each turn's own. */
-static bool outputs_apart(const struct kernel *k)
+static bool writes(const struct part *p, const struct buffer *b)
+{
+    for (size_t s = 0; s < p->stores.count; s++)
+        if (p->stores.data[s].to.buffer == b)
+            return true;
+    return false;
+}
+
+static bool loads_written(const struct expr *e, void *part)
+{
+    return e->op == EXPR_LOAD && writes(part, e->access->buffer);
+}
+
+static bool reads_result(const struct part *p, struct part *of)
+{
+    bool found = expr_any(p->element, loads_written, of);
+    for (size_t s = 0; s < p->stores.count; s++)
+        found |= expr_any(p->stores.data[s].value, loads_written, of);
+    return found;
+}
+
+/* Loops without rows around them are cut at the outermost over outputs, whichever that is; none needs what another computes. */
+static bool can_cut_nests(const struct kernel *k)
 {
     for (size_t p = 0; p < k->parts.count; p++) {
-        const struct part *part = &k->parts.data[p];
-        for (size_t s = 0; s < part->stores.count; s++) {
-            const struct access *to = &part->stores.data[s].to;
-            if (to->term_count > 0)
-                return false;
-            for (int d = 0; d < part->rank && !k->tmpl && to->buffer->kind != BUFFER_LOCAL; d++)
-                if (may_be_cut(k, part, d) && to->stride[d] == 0)
+        const struct part *const part = &k->parts.data[p];
+        bool has_loop = false;
+        for (int d = 0; d < part->rank; d++) {
+            if (part->reduced[d] || part->extent[d] == 1)
+                continue;
+            has_loop = true;
+            for (size_t s = 0; s < part->stores.count; s++)
+                if (part->stores.data[s].to.stride[d] == 0)
                     return false;
         }
+        for (size_t before = 0; before < p; before++)
+            if (reads_result(part, &k->parts.data[before]))
+                return false;
+        if (!has_loop)
+            return false;
     }
     return true;
 }
 
-/* The template computes shares itself, of pieces of its results. */
-static bool cuts_itself(const struct kernel *k, int shares)
+/* How many kernels of the entry touch the buffer? */
+static int touched_by(const struct lowered *l, const struct buffer *b)
 {
-    const struct template_kernel *t = template_find(&template_table, k->tmpl);
-    return t && template_has_int(t, "SHARES") && k->pieces >= shares;
+    struct arena scratch = {0};
+    int count = 0;
+    for (size_t i = 0; i < l->kernels.count; i++) {
+        buffer_list buffers = {0};
+        bool found = false;
+        kernel_reads(&scratch, l->kernels.data[i], &buffers);
+        kernel_writes(&scratch, l->kernels.data[i], &buffers);
+        for (size_t j = 0; j < buffers.count; j++)
+            found |= buffers.data[j] == b;
+        count += found;
+    }
+    arena_free(&scratch);
+    return count;
 }
 
 static bool is_own(const struct kernel *k, const struct buffer *b)
@@ -93,6 +134,37 @@ static bool is_own(const struct kernel *k, const struct buffer *b)
     for (size_t i = 0; i < k->own.count; i++)
         own |= k->own.data[i].buffer == b;
     return own;
+}
+
+/* Loops around all parts are cut at the outermost. Local variables are each turn's own; memory that holds one row for the parts of a turn,
+ * each share gets for itself. */
+static bool cut_rows(struct lowered *l, struct kernel *k)
+{
+    int d = 0;
+    while (d < k->rows && k->parts.data[0].extent[d] == 1)
+        d++;
+    if (d == k->rows)
+        return false;
+    for (size_t p = 0; p < k->parts.count; p++)
+        for (size_t s = 0; s < k->parts.data[p].stores.count; s++) {
+            const struct access *const to = &k->parts.data[p].stores.data[s].to;
+            if (to->stride[d] != 0 || to->buffer->kind == BUFFER_LOCAL || is_own(k, to->buffer))
+                continue;
+            if (to->buffer->kind != BUFFER_TEMP || touched_by(l, to->buffer) > 1) {
+                k->own.count = 0;
+                return false;
+            }
+            const struct own row = {to->buffer, "row"};
+            vec_push(l->arena, &k->own, row);
+        }
+    return true;
+}
+
+/* The template computes shares itself, of pieces of its results. */
+static bool cuts_itself(const struct kernel *k, int shares)
+{
+    const struct template_kernel *t = template_find(&template_table, k->tmpl);
+    return t && template_has_int(t, "SHARES") && k->pieces >= shares;
 }
 
 /* A loop around the rows along which all that the stages leave behind changes. */
@@ -141,11 +213,19 @@ static bool cut_template(struct kernel *k, int shares)
     return true;
 }
 
-static void cut(struct kernel *k, int shares)
+static bool can_cut(struct lowered *l, struct kernel *k, int shares)
+{
+    if (k->tmpl)
+        return cut_template(k, shares);
+    if (k->stages.count > 0)
+        return cut_stages(k, shares);
+    return k->rows > 0 ? cut_rows(l, k) : can_cut_nests(k);
+}
+
+static void cut(struct lowered *l, struct kernel *k, int shares)
 {
     const bool in_library = k->tmpl && str_equal(k->tmpl, "product_blas"); /* which has threads of its own */
-    if (in_library || kernel_cost(k) < WORTH_CUTTING || !outputs_apart(k) || (k->tmpl && !cut_template(k, shares)) ||
-        (k->stages.count > 0 && !cut_stages(k, shares)))
+    if (in_library || kernel_only_checks(k) || kernel_cost(k) < WORTH_CUTTING || has_computed_place(k) || !can_cut(l, k, shares))
         return;
     k->shares = shares;
     multiply(k, shares);
@@ -159,5 +239,5 @@ static void cut(struct kernel *k, int shares)
 void share_kernels(struct lowered *l, int shares)
 {
     for (size_t i = 0; i < l->kernels.count && shares > 1; i++)
-        cut(l->kernels.data[i], shares);
+        cut(l, l->kernels.data[i], shares);
 }
