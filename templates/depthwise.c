@@ -156,8 +156,10 @@ KERNEL static void depthwise_grad_weight(const T *restrict dy, const T *restrict
     T *const planes = scratch + PD * PH * PW * QD * QH * QW * WINDOW_LANES;
     T *const transposed = planes + D * H * W * WINDOW_LANES;
     T *const total = transposed + OD * OH * OW * WINDOW_LANES;
+    const int first = SHARES > 1 ? (G + WINDOW_LANES - 1) / WINDOW_LANES * share() / SHARES * WINDOW_LANES : 0;
+    const int end = SHARES > 1 ? (G + WINDOW_LANES - 1) / WINDOW_LANES * (share() + 1) / SHARES * WINDOW_LANES : G;
     zero_image(scratch);
-    for (int g = SHARES > 1 ? share() * WINDOW_LANES : 0; g < G; g += SHARES > 1 ? SHARES * WINDOW_LANES : WINDOW_LANES) {
+    for (int g = first; g < end; g += WINDOW_LANES) {
         for (int i = 0; i < TAPS * WINDOW_LANES; i++)
             total[i] = (T)0;
         for (int n = 0; n < N; n++) {

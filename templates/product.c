@@ -25,7 +25,8 @@ enum HOLE {
     PANEL = 16,
     BLOCK = 64, DEPTH = 3, ROWS = 24, /* product_blocked: BLOCK is a multiple of 32, ROWS at least 8; DEPTH of TERMS, or K */
     PACK_A = 0,                      /* and rows of a are packed as well: 32 * DEPTH elements more behind the panels, and their sums */
-    SHARES = 1,                      /* the result is cut into so many: rows, or columns of product_blocked */
+    SHARES = 1,                      /* the result is cut into so many, which lie side by side: rows, or columns */
+    CUT_ROWS = 0,                    /* product_blocked: rows */
     FETCH_B = 1, FETCH_OUT = 1,      /* b, or what finish reads, is in no near cache: ask for it ahead */
     READS_FINISH = 1,                /* finish reads other memory for each row */
     RESULT_ROW = 0,                  /* product_blas: finish only stores the sums, in rows that far apart; 0: it does more */
@@ -99,7 +100,9 @@ static STEPC_INLINE void part(const int rows, const int vectors, const int from,
 static STEPC_INLINE void strip(const int vectors, const int from, const int to, const int j, const T *restrict left,
                                const T *restrict right, const int step)
 {
-    for (int i = SHARES > 1 ? share() * PART_ROWS(M) : 0; i < M - LAST_ROWS(M); i += SHARES > 1 ? SHARES * PART_ROWS(M) : PART_ROWS(M))
+    const int first = SHARES > 1 ? M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : 0;
+    const int end = SHARES > 1 ? M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M) : M - LAST_ROWS(M);
+    for (int i = first; i < end; i += PART_ROWS(M))
         part(PART_ROWS(M), vectors, from, to, i, j, left, right, step);
     if (SHARES > 1 ? LAST_ROWS(M) > 0 && share() == SHARES - 1 : LAST_ROWS(M) > 0)
         part(LAST_ROWS(M), vectors, from, to, M - LAST_ROWS(M), j, left, right, step);
@@ -178,7 +181,9 @@ static STEPC_INLINE void packed_strip(const int columns, const int p, const T *r
                                       T *restrict packed)
 {
     pack_panel(columns, p, packed, right);
-    for (int i = SHARES > 1 ? share() * PART_ROWS(M) : 0; i < M - LAST_ROWS(M); i += SHARES > 1 ? SHARES * PART_ROWS(M) : PART_ROWS(M))
+    const int first = SHARES > 1 ? M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : 0;
+    const int end = SHARES > 1 ? M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M) : M - LAST_ROWS(M);
+    for (int i = first; i < end; i += PART_ROWS(M))
         panel_part(PART_ROWS(M), columns, i, p, left, packed);
     if (SHARES > 1 ? LAST_ROWS(M) > 0 && share() == SHARES - 1 : LAST_ROWS(M) > 0)
         panel_part(LAST_ROWS(M), columns, M - LAST_ROWS(M), p, left, packed);
@@ -276,13 +281,13 @@ static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, c
 {
     const int columns = N - j < 32 ? N - j : 32, depth = K - k < DEPTH ? K - k : DEPTH, line = 64 / (int)sizeof(T);
     if (B_ROW == 1) {
-        const int own = (32 * rows + M - 1) / M;
+        const int own = (32 * rows + (CUT_ROWS ? M / SHARES : M) - 1) / (CUT_ROWS ? M / SHARES : M);
         for (int c = i / rows * own; c < i / rows * own + own && c < columns; c++) {
             for (int l = 0; l < depth; l += line)
                 STEPC_AHEAD(right + k + l + (j + c) * B_COL);
         }
     } else {
-        const int own = (DEPTH * rows + M - 1) / M;
+        const int own = (DEPTH * rows + (CUT_ROWS ? M / SHARES : M) - 1) / (CUT_ROWS ? M / SHARES : M);
         for (int l = i / rows * own; l < i / rows * own + own && l < depth; l++) {
             for (int c = 0; c < columns; c += line)
                 STEPC_AHEAD(right + (k + l) * B_ROW + (j + c) * B_COL);
@@ -342,12 +347,13 @@ static STEPC_INLINE void pack_group(const int tiles, const int rows, const int i
     }
 }
 
-/* While tile t of a group is computed, a share of the next group's rows is asked for: rows i .., or the first ones with the next terms. */
-static STEPC_INLINE void fetch_rows(const int t, const int i, const int k, const T *restrict left)
+/* While tile t of a group is computed, a part of the next group's rows is asked for: rows i .. of first .. end - 1, or again the first
+ * ones with the next terms. */
+static STEPC_INLINE void fetch_rows(const int t, const int first, const int end, const int i, const int k, const T *restrict left)
 {
-    const int own = (DEPTH + 3) / 4, row = i < M ? i : 0, first = (i < M ? k : k + DEPTH) + t * own;
-    for (int l = first; l < first + own && l < K; l++) {
-        for (int r = 0; r < 4 * PART_ROWS(M) && row + r < M; r += 64 / (int)sizeof(T))
+    const int own = (DEPTH + 3) / 4, row = i < end ? i : first, terms = (i < end ? k : k + DEPTH) + t * own;
+    for (int l = terms; l < terms + own && l < K; l++) {
+        for (int r = 0; r < 4 * PART_ROWS(M) && row + r < end; r += 64 / (int)sizeof(T))
             STEPC_AHEAD(left + (row + r) * A_ROW + l * A_COL);
     }
 }
@@ -361,7 +367,7 @@ static STEPC_INLINE void block_rows(const int rows, const int i, const int p, co
         (void)right;
     for (int j = p; j < end; j += 32) {
         if (FETCH_B)
-            fetch_panel(rows, i, K - k <= DEPTH ? j + SHARES * BLOCK : j, K - k <= DEPTH ? 0 : k + DEPTH, right);
+            fetch_panel(rows, CUT_ROWS ? i - M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : i, K - k <= DEPTH ? j + BLOCK : j, K - k <= DEPTH ? 0 : k + DEPTH, right);
         if (N % 32 > 0) {
             if (j + 32 <= end)
                 block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
@@ -408,7 +414,7 @@ static STEPC_INLINE void block_terms(const int first, const int end, const int p
                 pack_group(4, PART_ROWS(M), i, p, k, left, packed, sum);
             else if (t == 0)
                 pack_group(tiles, PART_ROWS(M), i, p, k, left, packed, sum);
-            fetch_rows(t, i + (4 - t) * PART_ROWS(M), k, left);
+            fetch_rows(t, first, end, i + (4 - t) * PART_ROWS(M), k, left);
             block_rows(PART_ROWS(M), i, p, k, packed + t * 8 * DEPTH, right, panel, own);
         } else {
             block_rows(PART_ROWS(M), i, p, k, left + i * A_ROW + k * A_COL, right, panel, own);
@@ -443,36 +449,51 @@ static STEPC_INLINE void block_sums(const int first, const int end, const int p,
     }
 }
 
-/* The sums that packing made. */
-static STEPC_INLINE void finish_row_sums(const T *restrict sum)
+/* Rows first .. end - 1 of the columns p .., of which as many are computed at a time as ROWS hold: whole tiles. */
+static STEPC_INLINE void block_columns(const int first, const int end, const int p, const T *restrict left,
+                                       const T *restrict right, T *restrict panel)
 {
-    if (SHARES > 1) {
+    if (ROWS < M) {
+        for (int i = first; i < end; i += ROWS / PART_ROWS(M) * PART_ROWS(M))
+            block_sums(i, end - i < ROWS / PART_ROWS(M) * PART_ROWS(M) ? end : i + ROWS / PART_ROWS(M) * PART_ROWS(M), p, left, right, panel);
+    } else {
+        block_sums(first, end, p, left, right, panel);
+    }
+}
+
+/* The sums of rows first .. end - 1, which packing made. */
+static STEPC_INLINE void finish_row_sums(const int first, const int end, const T *restrict sum)
+{
+    if (SHARES > 1 && !CUT_ROWS) {
         if (share() > 0)
             return;
     }
     STEPC_LANE_LOOP
-    for (int i = 0; i < M; i++)
+    for (int i = first; i < end; i++)
         row_sum(i, sum[i]);
 }
 
 KERNEL static void product_blocked(const T *restrict a, const T *restrict b, T *restrict panel)
 {
-    if (WITH_FINISH) {
-        for (int p = SHARES > 1 ? share() * BLOCK : 0; p < N; p += SHARES * BLOCK) {
-            if (ROWS < M) {
-                for (int i = 0; i < M; i += ROWS / PART_ROWS(M) * PART_ROWS(M)) /* whole tiles, so that ROWS hold them */
-                    block_sums(i, M - i < ROWS / PART_ROWS(M) * PART_ROWS(M) ? M : i + ROWS / PART_ROWS(M) * PART_ROWS(M), p, a, b, panel);
-            } else {
-                block_sums(0, M, p, a, b, panel);
-            }
+    if (CUT_ROWS) {
+        const int first = M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M);
+        const int end = share() == SHARES - 1 ? M : M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M);
+        if (WITH_FINISH) {
+            for (int p = 0; p < N; p += BLOCK)
+                block_columns(first, end, p, a, b, panel);
+            if (WITH_ROW_SUM && PACK_A)
+                finish_row_sums(first, end, panel + (BLOCK + 32) * DEPTH);
         }
+    } else if (WITH_FINISH) {
+        for (int p = SHARES > 1 ? (N + BLOCK - 1) / BLOCK * share() / SHARES * BLOCK : 0;
+             p < (SHARES > 1 ? (N + BLOCK - 1) / BLOCK * (share() + 1) / SHARES * BLOCK : N); p += BLOCK)
+            block_columns(0, M, p, a, b, panel);
+        if (WITH_ROW_SUM && PACK_A)
+            finish_row_sums(0, M, panel + (BLOCK + 32) * DEPTH);
     }
     if (WITH_ROW_SUM) {
-        if (PACK_A && WITH_FINISH) {
-            finish_row_sums(panel + (BLOCK + 32) * DEPTH);
-        } else {
+        if (!PACK_A || !WITH_FINISH)
             row_sums(a);
-        }
     }
 }
 

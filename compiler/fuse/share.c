@@ -11,6 +11,10 @@
  * largest product has 131,072, takes three times as long if that is cut. */
 enum { WORTH_CUTTING = 200000 };
 
+/* Neither do the operations count where this many bytes are written: one core would fetch what the other has in its cache, at a quarter of
+ * the rate of its own (65,536 elements added by one core between kernels of two: 10 us, alone 3). */
+enum { FAR_TO_FETCH = 1 << 16 };
+
 enum { LINE = 16 }; /* elements of scratch that shares begin at multiples of: no two write to one line of memory */
 
 static int64_t outer_count(const struct kernel *k)
@@ -42,6 +46,23 @@ static int64_t kernel_cost(const struct kernel *k)
     for (size_t i = 0; i < k->stages.count; i++) /* whose loops count a row as often as it is in a block */
         cost += kernel_cost(k->stages.data[i]) / k->block;
     return cost;
+}
+
+static int64_t bytes_written(const struct kernel *k)
+{
+    struct arena scratch = {0};
+    buffer_list writes = {0};
+    int64_t bytes = 0;
+    kernel_writes(&scratch, k, &writes);
+    for (size_t i = 0; i < writes.count; i++)
+        bytes += writes.data[i]->count * (int64_t)dtype_size(writes.data[i]->dtype);
+    arena_free(&scratch);
+    return bytes;
+}
+
+static bool is_worth_cutting(const struct kernel *k)
+{
+    return kernel_cost(k) >= WORTH_CUTTING || bytes_written(k) >= FAR_TO_FETCH;
 }
 
 /* ---- what can be cut ----------------------------------------------------------------------------------------------- */
@@ -225,7 +246,7 @@ static bool can_cut(struct lowered *l, struct kernel *k, int shares)
 static void cut(struct lowered *l, struct kernel *k, int shares)
 {
     const bool in_library = k->tmpl && str_equal(k->tmpl, "product_blas"); /* which has threads of its own */
-    if (in_library || kernel_only_checks(k) || kernel_cost(k) < WORTH_CUTTING || has_computed_place(k) || !can_cut(l, k, shares))
+    if (in_library || kernel_only_checks(k) || !is_worth_cutting(k) || has_computed_place(k) || !can_cut(l, k, shares))
         return;
     k->shares = shares;
     multiply(k, shares);
