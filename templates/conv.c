@@ -52,6 +52,7 @@ enum HOLE {
     PLANE = 4096, /* where in scratch planes are computed: behind everything else */
     AGAIN_FINISH = 1, /* may finish run twice for an element? */
     SHARES = 1, /* the results are cut into so many: by images, weights by rows of sums */
+    CUT_IMAGES = 0, OWN = 4096, /* conv_grad_weight: by images as well; scratch of a share, behind all of which the sums of images wait */
     WITH_X = 0, WITH_DY = 0 /* x, dy are computed */
 };
 typedef float T HOLE;
@@ -60,6 +61,12 @@ static int share_of_sample;
 static inline int HOLE share(void) /* which of them to compute */
 {
     return share_of_sample;
+}
+
+static int pass_of_sample;
+static inline int HOLE pass(void) /* CUT_IMAGES: 0: the sums of images; 1, once all shares have theirs: they are added */
+{
+    return pass_of_sample;
 }
 
 static const T sample[N * G * CHANNELS * D * H * W];
@@ -650,8 +657,9 @@ static inline int end_row(const int rows)
 
 static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict begins, const T *restrict dy)
 {
-    const int rows = WINDOW_ROWS(ROWS), rest = WINDOW_LAST_ROWS(ROWS), end = SHARES > 1 ? end_row(WINDOW_ROWS(ROWS)) : ROWS;
-    int o = SHARES > 1 ? first_row(WINDOW_ROWS(ROWS)) : 0;
+    const int rows = WINDOW_ROWS(ROWS), rest = WINDOW_LAST_ROWS(ROWS);
+    const int end = SHARES > 1 && !CUT_IMAGES ? end_row(WINDOW_ROWS(ROWS)) : ROWS;
+    int o = SHARES > 1 && !CUT_IMAGES ? first_row(WINDOW_ROWS(ROWS)) : 0;
     for (; o + rows <= end; o += rows)
         add_rows(rows, total + o * (RUNS * RUN_STEP), image, begins, dy + o * (OD * OH * OW));
     if (rest > 0 && o < end)
@@ -672,32 +680,86 @@ static STEPC_INLINE void finish_weights(const int o, const T *restrict total, T 
     }
 }
 
+/* Adds what image n gives to the rows first .. end - 1 of group g. What is computed is not read from x or dy. */
+static STEPC_INLINE void add_weights_of(const int n, const int g, const int first, const int end, T *restrict total, const T *restrict dy,
+                                        const T *restrict x, const int32_t *restrict taps, T *restrict scratch)
+{
+    if (WITH_X) {
+        for (int k = 0; k < CHANNELS; k++)
+            compute_x(scratch + PLANE + k * (D * H * W), n, g * CHANNELS + k);
+        fill_all_columns(scratch, scratch + PLANE, taps + TAPS + RUNS);
+    } else {
+        fill_all_columns(scratch, x + (n * G + g) * (CHANNELS * D * H * W), taps + TAPS + RUNS);
+    }
+    if (WITH_DY) {
+        for (int o = first; o < end; o++)
+            compute_dy(scratch + PLANE + o * (OD * OH * OW), n, g * ROWS + o, OD * OH * OW);
+        add_image(total, scratch, taps + TAPS, scratch + PLANE);
+    } else {
+        (void)first;
+        (void)end;
+        add_image(total, scratch, taps + TAPS, dy + (n * G + g) * (ROWS * OD * OH * OW));
+    }
+}
+
+/* Where the sums of image n wait, which is one of share `of`: those of the first share's images are added as they come. */
+static inline int waiting_place(const int of, const int n)
+{
+    if (of == 0 || n == of * N / SHARES)
+        return of * OWN + QD * QH * QW * COLUMN + SLACK;
+    return SHARES * OWN + (n - N / SHARES - of) * (ROWS * RUNS * RUN_STEP);
+}
+
+/* The images of a share. */
+static STEPC_INLINE void sum_images(const T *restrict dy, const T *restrict x, const int32_t *restrict taps, T *restrict scratch)
+{
+    T *const own = scratch + share() * OWN;
+    for (int i = 0; i < QD * QH * QW * COLUMN + SLACK; i++)
+        own[i] = (T)0;
+    for (int n = share() * N / SHARES; n < (share() + 1) * N / SHARES; n++) {
+        T *const total = scratch + waiting_place(share(), n);
+        for (int i = 0; (share() > 0 || n == 0) && i < ROWS * (RUNS * RUN_STEP); i++)
+            total[i] = (T)0;
+        add_weights_of(n, 0, 0, ROWS, total, dy, x, taps, own);
+    }
+}
+
+/* A share of the rows: the sums of all images, in their order. */
+static STEPC_INLINE void add_images(const int32_t *restrict taps, T *restrict scratch)
+{
+    T *const total = scratch + waiting_place(0, 0), *const row = scratch + share() * OWN + QD * QH * QW * COLUMN + SLACK + ROWS * (RUNS * RUN_STEP);
+    const int first = share() * ROWS / SHARES, end = (share() + 1) * ROWS / SHARES;
+    for (int of = 1; of < SHARES; of++) {
+        for (int n = of * N / SHARES; n < (of + 1) * N / SHARES; n++) {
+            const T *const waiting = scratch + waiting_place(of, n);
+            STEPC_LANE_LOOP
+            for (int i = first * (RUNS * RUN_STEP); i < end * (RUNS * RUN_STEP); i++)
+                total[i] += waiting[i];
+        }
+    }
+    for (int o = first; o < end; o++)
+        finish_weights(o, total + o * (RUNS * RUN_STEP), row, taps);
+}
+
 KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, const int32_t *restrict taps, T *restrict scratch)
 {
-    T *const total = scratch + (QD * QH * QW * COLUMN + SLACK), *const row = total + ROWS * (RUNS * RUN_STEP);
-    const int first = SHARES > 1 ? first_row(WINDOW_ROWS(ROWS)) : 0, end = SHARES > 1 ? end_row(WINDOW_ROWS(ROWS)) : ROWS;
-    for (int i = 0; i < QD * QH * QW * COLUMN + SLACK; i++)
-        scratch[i] = (T)0;
-    for (int g = 0; g < G; g++) {
-        for (int i = 0; i < ROWS * (RUNS * RUN_STEP); i++)
-            total[i] = (T)0;
-        for (int n = 0; n < N; n++) {
-            if (WITH_X) {
-                for (int k = 0; k < CHANNELS; k++)
-                    compute_x(scratch + PLANE + k * (D * H * W), n, g * CHANNELS + k);
-                fill_all_columns(scratch, scratch + PLANE, taps + TAPS + RUNS);
-            } else {
-                fill_all_columns(scratch, x + (n * G + g) * (CHANNELS * D * H * W), taps + TAPS + RUNS);
-            }
-            if (WITH_DY) {
-                for (int o = first; o < end; o++)
-                    compute_dy(scratch + PLANE + o * (OD * OH * OW), n, g * ROWS + o, OD * OH * OW);
-                add_image(total, scratch, taps + TAPS, scratch + PLANE);
-            } else {
-                add_image(total, scratch, taps + TAPS, dy + (n * G + g) * (ROWS * OD * OH * OW));
-            }
+    if (CUT_IMAGES) {
+        if (pass() == 0)
+            sum_images(WITH_DY ? (const T *)0 : dy, WITH_X ? (const T *)0 : x, taps, scratch);
+        else
+            add_images(taps, scratch);
+    } else {
+        T *const total = scratch + (QD * QH * QW * COLUMN + SLACK), *const row = total + ROWS * (RUNS * RUN_STEP);
+        const int first = SHARES > 1 ? first_row(WINDOW_ROWS(ROWS)) : 0, end = SHARES > 1 ? end_row(WINDOW_ROWS(ROWS)) : ROWS;
+        for (int i = 0; i < QD * QH * QW * COLUMN + SLACK; i++)
+            scratch[i] = (T)0;
+        for (int g = 0; g < G; g++) {
+            for (int i = 0; i < ROWS * (RUNS * RUN_STEP); i++)
+                total[i] = (T)0;
+            for (int n = 0; n < N; n++)
+                add_weights_of(n, g, first, end, total, WITH_DY ? (const T *)0 : dy, WITH_X ? (const T *)0 : x, taps, scratch);
+            for (int o = first; o < end; o++)
+                finish_weights(g * ROWS + o, total + o * (RUNS * RUN_STEP), row, taps);
         }
-        for (int o = first; o < end; o++)
-            finish_weights(g * ROWS + o, total + o * (RUNS * RUN_STEP), row, taps);
     }
 }

@@ -100,9 +100,8 @@ static STEPC_INLINE void part(const int rows, const int vectors, const int from,
 static STEPC_INLINE void strip(const int vectors, const int from, const int to, const int j, const T *restrict left,
                                const T *restrict right, const int step)
 {
-    const int first = SHARES > 1 ? M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : 0;
-    const int end = SHARES > 1 ? M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M) : M - LAST_ROWS(M);
-    for (int i = first; i < end; i += PART_ROWS(M))
+    for (int i = SHARES > 1 ? M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : 0;
+         SHARES > 1 ? i < M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M) : i < M - LAST_ROWS(M); i += PART_ROWS(M))
         part(PART_ROWS(M), vectors, from, to, i, j, left, right, step);
     if (SHARES > 1 ? LAST_ROWS(M) > 0 && share() == SHARES - 1 : LAST_ROWS(M) > 0)
         part(LAST_ROWS(M), vectors, from, to, M - LAST_ROWS(M), j, left, right, step);
@@ -181,9 +180,8 @@ static STEPC_INLINE void packed_strip(const int columns, const int p, const T *r
                                       T *restrict packed)
 {
     pack_panel(columns, p, packed, right);
-    const int first = SHARES > 1 ? M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : 0;
-    const int end = SHARES > 1 ? M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M) : M - LAST_ROWS(M);
-    for (int i = first; i < end; i += PART_ROWS(M))
+    for (int i = SHARES > 1 ? M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : 0;
+         SHARES > 1 ? i < M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M) : i < M - LAST_ROWS(M); i += PART_ROWS(M))
         panel_part(PART_ROWS(M), columns, i, p, left, packed);
     if (SHARES > 1 ? LAST_ROWS(M) > 0 && share() == SHARES - 1 : LAST_ROWS(M) > 0)
         panel_part(LAST_ROWS(M), columns, M - LAST_ROWS(M), p, left, packed);

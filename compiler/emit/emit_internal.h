@@ -86,6 +86,7 @@ struct expr_scope {
     bool in_template;
     int shares;             /* > 1: the kernel is cut into so many */
     const char *share;      /* the name of the number of the one to compute; NULL: all is computed */
+    const char *pass;       /* the same of the pass, for kernels that take several */
 };
 
 /* C text with the precedence of at least `precedence` (PREC_*). */

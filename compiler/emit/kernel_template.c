@@ -223,6 +223,8 @@ static const char *fill_hole(void *user, const char *hole, const char *const *ar
         return into_text(f, computed, args, count);
     if (str_equal(hole, "share"))
         return f->s->share;
+    if (f->s->pass && str_equal(hole, "pass"))
+        return f->s->pass;
     if (f->block && str_equal(hole, "skip"))
         return f->block->skip;
     if (f->block && str_equal(hole, "before"))
@@ -286,6 +288,8 @@ static void collect_captures(struct template_filler *f, capture_list *out)
     struct arena *a = f->s->arena;
     if (f->s->share)
         vec_push(a, out, ((struct template_capture){"share", arena_printf(a, "const int %s", f->s->share), f->s->share}));
+    if (f->s->pass)
+        vec_push(a, out, ((struct template_capture){"pass", arena_printf(a, "const int %s", f->s->pass), f->s->pass}));
     const char *args[LOOP_MAX_DIMS + 1];
     for (int d = 0; d <= LOOP_MAX_DIMS; d++)
         args[d] = "0";

@@ -216,6 +216,25 @@ static void multiply(struct kernel *k, int shares)
     }
 }
 
+/* Gradients of a convolution's weights: by images no image is prepared twice, but the sums of each wait until those before them are added,
+ * and are then written and read once more. */
+static bool cut_images(struct kernel *k, int shares)
+{
+    if (!str_equal(k->tmpl, "conv_grad_weight"))
+        return false;
+    const int64_t n = kernel_int(k, "N"), sums = kernel_int(k, "ROWS") * kernel_int(k, "RUNS") * kernel_int(k, "RUN_STEP");
+    const int64_t image = kernel_int(k, "QD") * kernel_int(k, "QH") * kernel_int(k, "QW") * kernel_int(k, "COLUMN");
+    const int64_t waiting = n - n / shares;
+    if (n < shares || kernel_int(k, "G") > 1 || 2 * waiting * sums > n * image)
+        return false;
+    const int64_t own = (k->scratch_count + LINE - 1) / LINE * LINE;
+    kernel_set_int(k, "CUT_IMAGES", 1);
+    kernel_set_int(k, "OWN", own);
+    k->passes = 2;
+    k->scratch_count = own + ((waiting - (shares - 1)) * sums + shares - 1) / shares; /* of one share */
+    return true;
+}
+
 static bool cut_template(struct kernel *k, int shares)
 {
     for (int d = 0; d < k->outer_rank; d++) {
@@ -225,6 +244,8 @@ static bool cut_template(struct kernel *k, int shares)
         return true;
     }
     k->share_outer = -1;
+    if (cut_images(k, shares))
+        return true;
     if (!cuts_itself(k, shares))
         return false;
     if (str_equal(k->tmpl, "product_blocked"))

@@ -144,6 +144,7 @@ struct kernel {
 
     int64_t pieces;            /* template kernels that cut themselves: of so many pieces shares can be made */
     int shares;                /* > 1: cut into that many, which may run side by side; each has scratch_count elements of scratch */
+    int passes;                /* > 1: shares run so many times, hole `pass`, each after all shares of the one before; scratch is common */
     int share_outer;           /* template kernels: the outer loop that is cut, or -1: the template does it (hole SHARES) */
 };
 

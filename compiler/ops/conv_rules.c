@@ -484,6 +484,8 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), v->o);
     bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), v->c);
     bind_columns(c, v, &r, a);
+    lower_template_int(c, "CUT_IMAGES", 0);
+    lower_template_int(c, "OWN", 0);
     bind_scratch(c, a[0].length * a[1].length * a[2].length * r.column + SLACK + v->o * r.runs * whole_vectors(r.run) + v->c * taps, 0);
 }
 
