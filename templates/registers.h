@@ -41,6 +41,15 @@
 #define STEPC_UNROLL_4
 #endif
 
+/* Before a loop of eight turns: one vector for all of them. GCC would unroll it and leave some of them single. */
+#if defined(__clang__) && STEPC_FORM == 2
+#define STEPC_SHORT_LOOP _Pragma("clang loop vectorize_width(8) unroll(disable)")
+#elif defined(__GNUC__) && STEPC_FORM == 2
+#define STEPC_SHORT_LOOP _Pragma("GCC unroll 1")
+#else
+#define STEPC_SHORT_LOOP STEPC_LANE_LOOP
+#endif
+
 /* Before a loop over whole vectors. Clang, tuned for a processor on which it prefers 256 bits, would use half of each. */
 #if defined(__clang__) && STEPC_FORM == 2 && defined(__AVX512F__)
 #define STEPC_WIDE_LOOP _Pragma("clang loop vectorize_width(16) unroll(disable)")

@@ -61,6 +61,20 @@ int main(void)
     for (share_of_sample = 0; share_of_sample < SHARES; share_of_sample++)
         product_packed(a, b, panel);
     check("product_packed", TERMS, a, b);
+    if (N <= 8) {
+        T *narrow = malloc(sizeof(T) * (K * 16 + 1));
+        if (!narrow)
+            return 1;
+        for (share_of_sample = 0; share_of_sample < SHARES; share_of_sample++)
+            product_narrow(a, b, narrow);
+        check("product_narrow", TERMS, a, b);
+        free(narrow);
+    }
+    if (N <= 4 && PANEL >= 32 && A_COL == 1) {
+        for (share_of_sample = 0; share_of_sample < SHARES; share_of_sample++)
+            product_few(a, b, panel);
+        check("product_few", TERMS, a, b);
+    }
     if (K > 0 && N >= 32) { /* the others are never large */
         for (share_of_sample = 0; share_of_sample < SHARES; share_of_sample++)
             product_blocked(a, b, block);

@@ -75,6 +75,15 @@ static const float fc2_bias[2] STEPC_CONST = {
 #define STEPC_UNROLL_4
 #endif
 
+/* Before a loop of eight turns: one vector for all of them. GCC would unroll it and leave some of them single. */
+#if defined(__clang__) && STEPC_FORM == 2
+#define STEPC_SHORT_LOOP _Pragma("clang loop vectorize_width(8) unroll(disable)")
+#elif defined(__GNUC__) && STEPC_FORM == 2
+#define STEPC_SHORT_LOOP _Pragma("GCC unroll 1")
+#else
+#define STEPC_SHORT_LOOP STEPC_LANE_LOOP
+#endif
+
 /* Before a loop over whole vectors. Clang, tuned for a processor on which it prefers 256 bits, would use half of each. */
 #if defined(__clang__) && STEPC_FORM == 2 && defined(__AVX512F__)
 #define STEPC_WIDE_LOOP _Pragma("clang loop vectorize_width(16) unroll(disable)")
@@ -328,6 +337,96 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #endif
 
 #if STEPC_FORM == 2
+
+#define NARROW_LANES (LANES < 8 ? LANES : 8)
+#define NARROW_WIDTH 8
+#if defined(__AVX512F__)
+#define NARROW_ROWS 16
+#else
+#define NARROW_ROWS TILE_ROWS
+#endif
+#define NARROW_GROUP (8 * NARROW_ROWS)
+
+typedef float narrow_vec __attribute__((vector_size(NARROW_LANES * sizeof(float))));
+typedef float narrow_vec_at __attribute__((vector_size(NARROW_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
+
+/* c[rows, NARROW_LANES] = or += the terms of one sum each; with_sums: and sums[i] += row i of a, on the way, where they cost no time of
+ * their own: one after the other they wait for each other. */
+static STEPC_INLINE void narrow_terms(const int rows, const int depth, const int adds, float *restrict c, const float *restrict a,
+                                      const int row_step, const int depth_step, const float *restrict b, const int b_step,
+                                      const int with_sums, float *restrict sums)
+{
+    narrow_vec acc[NARROW_ROWS];
+    float sum[NARROW_ROWS];
+    STEPC_UNROLL
+    for (int i = 0; i < rows; i++) {
+        acc[i] = (narrow_vec){0};
+        sum[i] = sums[i];
+    }
+    STEPC_UNROLL_4
+    for (int k = 0; k < depth; k++) {
+        const narrow_vec right = *(const narrow_vec_at *)(b + k * b_step);
+        STEPC_UNROLL
+        for (int i = 0; i < rows; i++) {
+            const float s = a[i * row_step + k * depth_step];
+            acc[i] += s * right;
+            if (with_sums)
+                sum[i] += s;
+        }
+    }
+    STEPC_UNROLL
+    for (int i = 0; i < rows; i++) {
+        if (adds)
+            acc[i] += *(const narrow_vec_at *)(c + i * NARROW_LANES);
+        *(narrow_vec_at *)(c + i * NARROW_LANES) = acc[i];
+        sums[i] = sum[i];
+    }
+}
+
+/* c[rows, columns] = a[rows,depth] * b[depth,columns], `terms` products in a sum, c_step from row to row; NARROW_LANES are stored of every row,
+ * in the order of the rows. */
+static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms, float *restrict c, const int c_step,
+                                     const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
+                                     const int b_step, const int with_sums, float *restrict sums)
+{
+    float acc[NARROW_ROWS * NARROW_LANES];
+    (void)columns;
+    narrow_terms(rows, depth < terms ? depth : terms, 0, acc, a, row_step, depth_step, b, b_step, with_sums, sums);
+    for (int k = terms; k < depth; k += terms)
+        narrow_terms(rows, depth - k < terms ? depth - k : terms, 1, acc, a + k * depth_step, row_step, depth_step, b + k * b_step, b_step,
+                     with_sums, sums);
+    STEPC_UNROLL
+    for (int i = 0; i < rows; i++)
+        *(narrow_vec_at *)(c + i * c_step) = *(const narrow_vec_at *)(acc + i * NARROW_LANES);
+}
+
+#else
+
+#define NARROW_LANES LANES
+#define NARROW_WIDTH 16
+#define NARROW_ROWS TILE_ROWS
+#define NARROW_GROUP (4 * TILE_ROWS)
+
+/* The same with the tile of wider products. */
+static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms, float *restrict c, const int c_step,
+                                     const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
+                                     const int b_step, const int with_sums, float *restrict sums)
+{
+    float acc[TILE_ROWS * TILE_COLUMNS];
+    tile(rows, 1, depth, terms, TILE_SETS, acc, a, row_step, depth_step, b, b_step);
+    for (int i = 0; i < rows; i++) {
+        for (int j = 0; j < columns && j < NARROW_LANES; j++)
+            c[i * c_step + j] = acc[i * TILE_COLUMNS + j];
+    }
+    for (int k = 0; with_sums && k < depth; k++) {
+        for (int i = 0; i < rows; i++)
+            sums[i] += a[i * row_step + k * depth_step];
+    }
+}
+
+#endif
+
+#if STEPC_FORM == 2
 /* to[4,4] = r', four rows of four. By pointer: to pass vectors that a target does not have would depend on the compiler's conventions. */
 static STEPC_INLINE void store_transposed(float *restrict to, const int to_step, const quad *restrict r)
 {
@@ -379,118 +478,122 @@ static STEPC_INLINE void pack_transposed(float *restrict panel, const int width,
 
 /* ---- kernels ----------------------------------------------------------- */
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void product_relu_2x3x4_part(const int rows, const int vectors, const int from, const int to,
-                                                 const int i, const int j, const float *restrict left,
-                                                 const float *restrict right, const int step, float *restrict y,
-                                                 const float *restrict x)
+/* Finishes rows i .., whose sums lie one row after the other. */
+static STEPC_INLINE void product_relu_2x3x4_finish_narrow(const int rows, const int i, const float *restrict done,
+                                                          float *restrict y, const float *restrict x)
 {
-    float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 4, 4, TILE_SETS, acc, left + i * 4, 4, 1, right, step);
+    STEPC_LANE_LOOP
     for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = from; l < to; l++) {
-            const float v = acc[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
-            const float x0 = x[j + l];
+        STEPC_UNROLL
+        for (int j = 0; j < 3; j++) {
+            const float v = done[r * 3 + j];
+            const float x0 = x[j];
             const float t_2 = v + x0;
-            y[(i + r) * 3 + j + l] = t_2 < 0.0f ? 0.0f : t_2;
+            y[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
         }
     }
 }
 
-/* The columns p .. of b as one panel. */
-static STEPC_INLINE void product_relu_2x3x4_pack_panel(const int columns, const int p, float *restrict packed,
-                                                       const float *restrict right)
+/* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
+static STEPC_INLINE void product_relu_2x3x4_narrow_part(const int rows, const int i, const float *restrict left,
+                                                        const float *restrict right, const int step,
+                                                        float *restrict done)
 {
-    pack_transposed(packed, 16, right + p * 4, 4, columns, 4);
+    float sum[NARROW_ROWS] = {0.0f};
+    for (int j = 2 / NARROW_LANES * NARROW_LANES; j >= 0; j -= NARROW_LANES)
+        narrow_tile(rows, 3 - j, 4, 4, done + j, 3, left + i * 4, 4, 1, right + j, step, 0 && j == 0, sum);
 }
 
-/* Rows i .. of the columns p .. of one panel. */
-static STEPC_INLINE void product_relu_2x3x4_panel_part(const int rows, const int columns, const int i, const int p,
-                                                       const float *restrict left, const float *restrict packed,
-                                                       float *restrict y, const float *restrict x)
+/* `count` rows: whole tiles, and what is left of one. */
+static STEPC_INLINE void product_relu_2x3x4_narrow_group(const int count, const int i, const float *restrict left,
+                                                         const float *restrict right, const int step,
+                                                         float *restrict done, float *restrict y,
+                                                         const float *restrict x)
 {
-    for (int j = 0; j < columns - columns % PANEL_TILE(16); j += PANEL_TILE(16))
-        product_relu_2x3x4_part(rows, PANEL_VECTORS(16), 0, PANEL_TILE(16), i, p + j, left, packed + j, 16, y, x);
-    if (columns % PANEL_TILE(16) > 0)
-        product_relu_2x3x4_part(rows, PANEL_VECTORS(16), 0, columns % PANEL_TILE(16), i,
-                                p + columns - columns % PANEL_TILE(16), left,
-                                packed + (columns - columns % PANEL_TILE(16)), 16, y, x);
+    for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS)
+        product_relu_2x3x4_narrow_part(NARROW_ROWS, i + r, left, right, step, done + r * 3);
+    if (count % NARROW_ROWS > 0)
+        product_relu_2x3x4_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right, step,
+                                       done + (count - count % NARROW_ROWS) * 3);
+    product_relu_2x3x4_finish_narrow(count, i, done, y, x);
 }
 
-/* All rows of the columns p .. */
-static STEPC_INLINE void product_relu_2x3x4_packed_strip(const int columns, const int p, const float *restrict left,
-                                                         const float *restrict right, float *restrict packed,
-                                                         float *restrict y, const float *restrict x)
+static STEPC_INLINE void product_relu_2x3x4_narrow_rows(const float *restrict left, const float *restrict right,
+                                                        const int step, float *restrict y, const float *restrict x)
 {
-    product_relu_2x3x4_pack_panel(columns, p, packed, right);
-    for (int i = 0; i < 2 - LAST_ROWS(2); i += PART_ROWS(2))
-        product_relu_2x3x4_panel_part(PART_ROWS(2), columns, i, p, left, packed, y, x);
-    if (LAST_ROWS(2) > 0)
-        product_relu_2x3x4_panel_part(LAST_ROWS(2), columns, 2 - LAST_ROWS(2), p, left, packed, y, x);
+    const int group = NARROW_GROUP;
+    float done[(2 < NARROW_GROUP ? 2 : NARROW_GROUP) * 3 + NARROW_LANES]; /* a tile stores whole vectors */
+    const int first = 0;
+    const int end = 2 - 2 % group;
+    for (int i = first; i < end; i += group)
+        product_relu_2x3x4_narrow_group(group, i, left, right, step, done, y, x);
+    if (2 % group > 0)
+        product_relu_2x3x4_narrow_group(2 % group, 2 - 2 % group, left, right, step, done, y, x);
 }
 
 /* Gemm "fc1", Relu "relu"; y is "hidden" [2,3], a is "x" [2,4], b is "fc1.weight" [3,4], x is "fc1.bias" [3] */
 static STEPC_KERNEL void product_relu_2x3x4(float *restrict y, const float *restrict a, const float *restrict b,
                                             const float *restrict x, float *restrict panel)
 {
-    product_relu_2x3x4_packed_strip(3, 0, a, b, panel, y, x);
+    pack_transposed(panel, NARROW_WIDTH, b, 4, 3, 4);
+    product_relu_2x3x4_narrow_rows(a, panel, NARROW_WIDTH, y, x);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void product_2x2x3_part(const int rows, const int vectors, const int from, const int to,
-                                            const int i, const int j, const float *restrict left,
-                                            const float *restrict right, const int step, float *restrict y,
-                                            const float *restrict x)
+/* Finishes rows i .., whose sums lie one row after the other. */
+static STEPC_INLINE void product_2x2x3_finish_narrow(const int rows, const int i, const float *restrict done,
+                                                     float *restrict y, const float *restrict x)
 {
-    float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, vectors, 3, 3, TILE_SETS, acc, left + i * 3, 3, 1, right, step);
+    STEPC_LANE_LOOP
     for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = from; l < to; l++) {
-            const float v = acc[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
-            y[(i + r) * 2 + j + l] = v + x[j + l];
+        STEPC_UNROLL
+        for (int j = 0; j < 2; j++) {
+            const float v = done[r * 2 + j];
+            y[(i + r) * 2 + j] = v + x[j];
         }
     }
 }
 
-/* The columns p .. of b as one panel. */
-static STEPC_INLINE void product_2x2x3_pack_panel(const int columns, const int p, float *restrict packed,
-                                                  const float *restrict right)
+/* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
+static STEPC_INLINE void product_2x2x3_narrow_part(const int rows, const int i, const float *restrict left,
+                                                   const float *restrict right, const int step, float *restrict done)
 {
-    pack_transposed(packed, 16, right + p * 3, 3, columns, 3);
+    float sum[NARROW_ROWS] = {0.0f};
+    for (int j = 1 / NARROW_LANES * NARROW_LANES; j >= 0; j -= NARROW_LANES)
+        narrow_tile(rows, 2 - j, 3, 3, done + j, 2, left + i * 3, 3, 1, right + j, step, 0 && j == 0, sum);
 }
 
-/* Rows i .. of the columns p .. of one panel. */
-static STEPC_INLINE void product_2x2x3_panel_part(const int rows, const int columns, const int i, const int p,
-                                                  const float *restrict left, const float *restrict packed,
-                                                  float *restrict y, const float *restrict x)
-{
-    for (int j = 0; j < columns - columns % PANEL_TILE(16); j += PANEL_TILE(16))
-        product_2x2x3_part(rows, PANEL_VECTORS(16), 0, PANEL_TILE(16), i, p + j, left, packed + j, 16, y, x);
-    if (columns % PANEL_TILE(16) > 0)
-        product_2x2x3_part(rows, PANEL_VECTORS(16), 0, columns % PANEL_TILE(16), i,
-                           p + columns - columns % PANEL_TILE(16), left,
-                           packed + (columns - columns % PANEL_TILE(16)), 16, y, x);
-}
-
-/* All rows of the columns p .. */
-static STEPC_INLINE void product_2x2x3_packed_strip(const int columns, const int p, const float *restrict left,
-                                                    const float *restrict right, float *restrict packed,
+/* `count` rows: whole tiles, and what is left of one. */
+static STEPC_INLINE void product_2x2x3_narrow_group(const int count, const int i, const float *restrict left,
+                                                    const float *restrict right, const int step, float *restrict done,
                                                     float *restrict y, const float *restrict x)
 {
-    product_2x2x3_pack_panel(columns, p, packed, right);
-    for (int i = 0; i < 2 - LAST_ROWS(2); i += PART_ROWS(2))
-        product_2x2x3_panel_part(PART_ROWS(2), columns, i, p, left, packed, y, x);
-    if (LAST_ROWS(2) > 0)
-        product_2x2x3_panel_part(LAST_ROWS(2), columns, 2 - LAST_ROWS(2), p, left, packed, y, x);
+    for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS)
+        product_2x2x3_narrow_part(NARROW_ROWS, i + r, left, right, step, done + r * 2);
+    if (count % NARROW_ROWS > 0)
+        product_2x2x3_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right, step,
+                                  done + (count - count % NARROW_ROWS) * 2);
+    product_2x2x3_finish_narrow(count, i, done, y, x);
+}
+
+static STEPC_INLINE void product_2x2x3_narrow_rows(const float *restrict left, const float *restrict right,
+                                                   const int step, float *restrict y, const float *restrict x)
+{
+    const int group = NARROW_GROUP;
+    float done[(2 < NARROW_GROUP ? 2 : NARROW_GROUP) * 2 + NARROW_LANES]; /* a tile stores whole vectors */
+    const int first = 0;
+    const int end = 2 - 2 % group;
+    for (int i = first; i < end; i += group)
+        product_2x2x3_narrow_group(group, i, left, right, step, done, y, x);
+    if (2 % group > 0)
+        product_2x2x3_narrow_group(2 % group, 2 - 2 % group, left, right, step, done, y, x);
 }
 
 /* Gemm "fc2"; y is "logits" [2,2], a is "hidden" [2,3], b is "fc2.weight" [2,3], x is "fc2.bias" [2] */
 static STEPC_KERNEL void product_2x2x3(float *restrict y, const float *restrict a, const float *restrict b,
                                        const float *restrict x, float *restrict panel)
 {
-    product_2x2x3_packed_strip(2, 0, a, b, panel, y, x);
+    pack_transposed(panel, NARROW_WIDTH, b, 3, 2, 3);
+    product_2x2x3_narrow_rows(a, panel, NARROW_WIDTH, y, x);
 }
 
 /* ---- entries ----------------------------------------------------------- */
