@@ -33,6 +33,19 @@ static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, co
         r[3] = *(const quad_at *)(from + 3 * from_step);
     store_transposed(to, to_step, r);
 }
+
+/* The same of from[FOURS_LANES,4]'. */
+static STEPC_INLINE void transpose_fours(float *restrict to, const int to_step, const float *restrict from, const int from_step)
+{
+    const fours r0 = FOUR_OF_ROW(from, from + 4 * from_step), r1 = FOUR_OF_ROW(from + from_step, from + 5 * from_step);
+    const fours r2 = FOUR_OF_ROW(from + 2 * from_step, from + 6 * from_step), r3 = FOUR_OF_ROW(from + 3 * from_step, from + 7 * from_step);
+    const fours low01 = INTERLEAVE_FIRST(r0, r1), high01 = INTERLEAVE_LAST(r0, r1);
+    const fours low23 = INTERLEAVE_FIRST(r2, r3), high23 = INTERLEAVE_LAST(r2, r3);
+    *(fours_at *)to = JOIN_FIRST(low01, low23);
+    *(fours_at *)(to + to_step) = JOIN_LAST(low01, low23);
+    *(fours_at *)(to + 2 * to_step) = JOIN_FIRST(high01, high23);
+    *(fours_at *)(to + 3 * to_step) = JOIN_LAST(high01, high23);
+}
 #endif
 
 /* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: makes
@@ -44,6 +57,8 @@ static STEPC_INLINE void pack_transposed(float *restrict panel, const int width,
 #if STEPC_FORM == 2
     for (int k = 0; k < blocked; k += 4) {
         int j = 0;
+        for (; j + FOURS_LANES <= columns; j += FOURS_LANES)
+            transpose_fours(panel + k * width + j, width, b + j * b_step + k, b_step);
         for (; j + 4 <= columns; j += 4)
             transpose_4x4(panel + k * width + j, width, b + j * b_step + k, b_step, 4);
         for (; j < width; j += 4)

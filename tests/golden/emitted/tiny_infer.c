@@ -334,6 +334,28 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #define INTEGERS(a) __typeof__(__builtin_choose_expr(sizeof((a)[0]) == 4, (int32_t)0, (int64_t)0)) __attribute__((vector_size(sizeof(a))))
 #define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (INTEGERS(a)){i, j, k, l})
 #endif
+
+/* Of each four lanes the first two, or the last, change places between vectors. */
+#if VECTOR_BYTES >= 32 && (defined(__clang__) || __GNUC__ >= 12)
+#define FOURS_LANES 8
+typedef float fours __attribute__((vector_size(8 * sizeof(float))));
+typedef float fours_at __attribute__((vector_size(8 * sizeof(float)), aligned(sizeof(float)), may_alias));
+#define INTERLEAVE_FIRST(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define INTERLEAVE_LAST(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define JOIN_FIRST(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define JOIN_LAST(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#define FOUR_OF_ROW(row, fourth) /* and four of the fourth row after it */ \
+    __builtin_shufflevector(*(const quad_at *)(row), *(const quad_at *)(fourth), 0, 1, 2, 3, 4, 5, 6, 7)
+#else
+#define FOURS_LANES 4
+typedef quad fours;
+typedef quad_at fours_at;
+#define INTERLEAVE_FIRST(a, b) SHUFFLE(a, b, 0, 4, 1, 5)
+#define INTERLEAVE_LAST(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
+#define JOIN_FIRST(a, b) SHUFFLE(a, b, 0, 1, 4, 5)
+#define JOIN_LAST(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
+#define FOUR_OF_ROW(row, fourth) (*(const quad_at *)(row))
+#endif
 #endif
 
 #if STEPC_FORM == 2
@@ -453,6 +475,19 @@ static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, co
         r[3] = *(const quad_at *)(from + 3 * from_step);
     store_transposed(to, to_step, r);
 }
+
+/* The same of from[FOURS_LANES,4]'. */
+static STEPC_INLINE void transpose_fours(float *restrict to, const int to_step, const float *restrict from, const int from_step)
+{
+    const fours r0 = FOUR_OF_ROW(from, from + 4 * from_step), r1 = FOUR_OF_ROW(from + from_step, from + 5 * from_step);
+    const fours r2 = FOUR_OF_ROW(from + 2 * from_step, from + 6 * from_step), r3 = FOUR_OF_ROW(from + 3 * from_step, from + 7 * from_step);
+    const fours low01 = INTERLEAVE_FIRST(r0, r1), high01 = INTERLEAVE_LAST(r0, r1);
+    const fours low23 = INTERLEAVE_FIRST(r2, r3), high23 = INTERLEAVE_LAST(r2, r3);
+    *(fours_at *)to = JOIN_FIRST(low01, low23);
+    *(fours_at *)(to + to_step) = JOIN_LAST(low01, low23);
+    *(fours_at *)(to + 2 * to_step) = JOIN_FIRST(high01, high23);
+    *(fours_at *)(to + 3 * to_step) = JOIN_LAST(high01, high23);
+}
 #endif
 
 /* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: makes
@@ -464,6 +499,8 @@ static STEPC_INLINE void pack_transposed(float *restrict panel, const int width,
 #if STEPC_FORM == 2
     for (int k = 0; k < blocked; k += 4) {
         int j = 0;
+        for (; j + FOURS_LANES <= columns; j += FOURS_LANES)
+            transpose_fours(panel + k * width + j, width, b + j * b_step + k, b_step);
         for (; j + 4 <= columns; j += 4)
             transpose_4x4(panel + k * width + j, width, b + j * b_step + k, b_step, 4);
         for (; j < width; j += 4)
