@@ -81,6 +81,7 @@ static void set_digits(struct digits *d, uint64_t m, int scale)
     d->point = n - scale;
 }
 
+/* *tried: so many digits are known not to be enough. */
 static bool shortest_exact(double x, bool is_float, struct digits *d, int *tried)
 {
     const int most = is_float ? 9 : 15,

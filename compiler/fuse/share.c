@@ -102,7 +102,7 @@ static bool loads_written(const struct expr *e, void *part)
 
 static bool reads_result(const struct part *p, struct part *of)
 {
-    bool found = expr_any(p->element, loads_written, of);
+    bool found = p->element && expr_any(p->element, loads_written, of);
     for (size_t s = 0; s < p->stores.count; s++)
         found |= expr_any(p->stores.data[s].value, loads_written, of);
     return found;
