@@ -4,8 +4,9 @@
  *   tile               GFLOP/s of a register tile in C: the inner loop of a matrix product, operands packed, in the first cache
  *   bandwidth BYTES    GB/s of y += a * x over that many bytes (both vectors), two reads and a write counted
  *
- * CPU time; with an argument above 1, the number of OpenBLAS's threads, wall-clock time. Vectors have the width of the target
- * (-march=native) or half of it, whichever is faster. */
+ * CPU time; with an argument above 1, the number of OpenBLAS's threads, wall-clock time. A rate is the mean over SAMPLE seconds after
+ * one warm-up, as the steps that are measured beside it: the best of several short ones would find gaps between neighbours that no
+ * step fits into. Vectors have the width of the target (-march=native) or half of it, whichever is faster. */
 #define _POSIX_C_SOURCE 200809L
 #include <cblas.h>
 
@@ -33,21 +34,25 @@ static float *vector(size_t count)
     return p;
 }
 
+static const double SAMPLE = 0.03; /* bench.py's contenders take as long */
+
 static double sgemm(int n)
 {
     const size_t count = (size_t)n * (size_t)n;
     float *a = vector(count), *b = vector(count), *c = vector(count);
-    double best = 0;
-    for (int i = 0; i < 3; i++) {
-        const double start = seconds();
+    double start = 0, spent = 0;
+    int products = 0;
+    for (int i = 0; i < 2 || spent < SAMPLE; i++) {
+        if (i == 1)
+            start = seconds();
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0f, a, n, b, n, 0.0f, c, n);
-        const double rate = 2.0 * n * n * n / (seconds() - start) * 1e-9;
-        best = rate > best ? rate : best;
+        products = i;
+        spent = i > 0 ? seconds() - start : 0;
     }
     free(a);
     free(b);
     free(c);
-    return best;
+    return 2.0 * n * n * n * products / spent * 1e-9;
 }
 
 /* Two vectors across, ROWS down, K deep: all sums stay in registers. */
@@ -88,40 +93,51 @@ TILE(tile_wide, 4, 6)
 TILE(tile_half, 4, 5)
 #endif
 
+/* The mean rate of one form of the tile. */
+static double tile_rate(double (*form)(const float *, const float *, float *), const float *a, const float *b, float *out)
+{
+    double sum = 0;
+    int count = 0;
+    form(a, b, out);
+    for (const double start = seconds(); count == 0 || seconds() - start < SAMPLE / 2; count++)
+        sum += 1 / form(a, b, out);
+    return count / sum;
+}
+
 static double tile(void)
 {
     float *a = vector(K * 16), *b = vector(K * 32), *out = vector(16 * 32);
-    double best = 0;
-    for (int i = 0; i < 3; i++) {
-        const double wide = tile_wide(a, b, out), half = tile_half(a, b, out);
-        best = wide > best ? wide : best;
-        best = half > best ? half : best;
-    }
+    const double wide = tile_rate(tile_wide, a, b, out), half = tile_rate(tile_half, a, b, out);
     free(a);
     free(b);
     free(out);
-    return best;
+    return wide > half ? wide : half;
+}
+
+static void add_scaled(float *restrict y, const float *restrict x, size_t count, size_t repeat)
+{
+    for (size_t r = 0; r < repeat; r++) {
+        for (size_t j = 0; j < count; j++)
+            y[j] += 1e-6f * x[j];
+        __asm__ volatile("" : : "r"(y) : "memory");
+    }
 }
 
 static double bandwidth(size_t bytes)
 {
     const size_t count = bytes / 8 < 64 ? 64 : bytes / 8;
     float *x = vector(count), *y = vector(count);
-    const size_t repeat = 1 + ((size_t)1 << 23) / count;
-    double best = 0;
-    for (int i = 0; i < 3; i++) {
-        const double start = seconds();
-        for (size_t r = 0; r < repeat; r++) {
-            for (size_t j = 0; j < count; j++)
-                y[j] += 1e-6f * x[j];
-            __asm__ volatile("" : : "r"(y) : "memory");
-        }
-        const double rate = 12.0 * (double)count * (double)repeat / (seconds() - start) * 1e-9;
-        best = rate > best ? rate : best;
+    const size_t repeat = 1 + ((size_t)1 << 20) / count;
+    double spent = 0;
+    size_t moved = 0;
+    add_scaled(y, x, count, repeat);
+    for (const double start = seconds(); spent < SAMPLE; spent = seconds() - start) {
+        add_scaled(y, x, count, repeat);
+        moved += 12 * count * repeat;
     }
     free(x);
     free(y);
-    return best;
+    return (double)moved / spent * 1e-9;
 }
 
 int main(int argc, char **argv)
