@@ -188,6 +188,18 @@ static int64_t share_padding(struct image_axis *a)
     return shared;
 }
 
+static int64_t whole_vectors(int64_t elements)
+{
+    return (elements + LANES_MOST - 1) / LANES_MOST * LANES_MOST;
+}
+
+/* Where a channel is a single line, the next one begins at a whole vector: vectors of windows then cross no cache line. */
+static void align_lines(struct image_axis *a)
+{
+    if (a[0].length == 1 && a[1].length == 1 && a[2].length > LANES_MOST)
+        a[2].length = whole_vectors(a[2].length);
+}
+
 /* ---- images side by side --------------------------------------------------------------------------------------------- */
 
 /* What windows see along an axis, terms in their order: of window i the first within the operand, how many, and how many zeros of the
@@ -360,6 +372,7 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
     const bool copies = takes_copies(&v->window, a);
     const int64_t plane = copies ? take_copies(c, &v->window, a, -line->pad_begin, line->dilation) : 0;
     const int64_t slack = SLACK + (copies ? 0 : share_padding(&a[WINDOW_AXES - 1]));
+    align_lines(a);
     lower_template_pieces(c, v->n);
     bind_sizes(c, v, v->c, v->o, slack);
     bind_image(c, a);
@@ -393,11 +406,6 @@ static struct columns make_columns(const struct conv *v, bool holds_lines, bool 
     }
     r.run = r.column * (line->size / r.held[WINDOW_AXES - 1] / r.cuts[WINDOW_AXES - 1]);
     return r;
-}
-
-static int64_t whole_vectors(int64_t elements)
-{
-    return (elements + LANES_MOST - 1) / LANES_MOST * LANES_MOST;
 }
 
 /* For each window: its vectors, once for each row of weights, and a column, of which each element is copied at a vector's cost. */
@@ -548,6 +556,7 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     const bool copies = takes_copies(&v->window, a);
     const int64_t plane = copies ? take_copies(c, &v->window, a, last->pad_begin, -last->dilation) : 0;
     const int64_t slack = SLACK + (copies ? 0 : share_padding(&a[WINDOW_AXES - 1]));
+    align_lines(a);
     lower_template_pieces(c, v->n);
     bind_sizes(c, v, v->o, v->c, slack);
     bind_image(c, a);
