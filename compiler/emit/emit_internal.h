@@ -15,6 +15,16 @@ struct kernel_function {
     const char *definition;
 };
 
+/* A kernel as numbers (kernel_key.c). */
+struct kernel_key {
+    struct arena *arena;
+    VEC(uint64_t) words;
+    VEC(const struct buffer *) buffers; /* by their numbers in the key */
+    VEC(const struct expr *) nodes;     /* the same of expressions */
+    bool is_partial;                    /* something has no number: the key says nothing */
+    char hash[17];
+};
+
 struct emission {
     struct arena *arena;
     struct diag *diag;
@@ -29,6 +39,8 @@ struct emission {
     VEC(struct template_use) sections; /* of templates/ (register tiles), used by kernels */
     struct map shared_pieces; /* functions that several template kernels may use: name -> text */
     struct map functions;     /* body text -> struct kernel_function * */
+    struct map keyed;         /* hash of a key -> struct keyed_function *: the same functions, found before there is a text */
+    struct kernel_key key;    /* of the kernel at hand */
     struct map constants;     /* hash of the content -> struct constant */
     VEC(struct constant *) constant_list; /* in the order in which they are first named */
     struct weights_file {     /* weights.c */
@@ -148,6 +160,9 @@ struct kernel_call {
     VEC(const char *) checks; /* calls that return a stepc_status */
 };
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k);
+/* The function of an equal kernel, or NULL: then the next call of kernel_key_add() says which one it became. */
+struct kernel_function *kernel_key_find(struct emission *e, const struct kernel *k, const kernel_params *params);
+void kernel_key_add(struct emission *e, struct kernel_function *function);
 /* What an entry calls the value of a counter (section_entries.c). */
 const char *entry_counter(struct emission *e, const struct entry *entry, size_t counter);
 /* How an entry names a buffer as an argument (section_entries.c). */

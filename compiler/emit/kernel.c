@@ -290,7 +290,7 @@ static void write_function(struct writer *w, const char *name, const char *const
     write_line(w, "}");
 }
 
-static struct kernel_function *find_function(struct emission *e, const struct kernel *k, const kernel_params *params,
+static struct kernel_function *make_function(struct emission *e, const struct kernel *k, const kernel_params *params,
                                              struct name_scope *names, bool *uses_random)
 {
     const char *const share = k->shares > 1 ? name_in(names, "share") : NULL;
@@ -336,6 +336,18 @@ static struct kernel_function *find_function(struct emission *e, const struct ke
     f->text = layout_kernel(e->arena, strbuf_text(&before.text), f->name);
     f->definition = strbuf_text(&w.text);
     map_set(&e->functions, strbuf_text(&key), f);
+    return f;
+}
+
+/* A kernel that equals an earlier one needs no text to be found. */
+static struct kernel_function *find_function(struct emission *e, const struct kernel *k, const kernel_params *params,
+                                             struct name_scope *names, bool *uses_random)
+{
+    struct kernel_function *f = kernel_key_find(e, k, params);
+    if (f)
+        return f;
+    f = make_function(e, k, params, names, uses_random);
+    kernel_key_add(e, f);
     return f;
 }
 

@@ -98,38 +98,63 @@ static size_t bracketed_literal(const char *text, size_t at, int64_t *value)
     return n > 0 && text[at + 1 + n] == ')' ? n + 2 : 0;
 }
 
-static const char *fold_once(struct arena *a, const char *text, bool *changed)
+/* Can something begin at this character? */
+static bool may_begin(char c)
 {
-    struct strbuf b = {.arena = a};
-    *changed = false;
-    for (size_t i = 0; text[i];) {
+    return c == ' ' || c == '(' || c == '/' || (c >= '0' && c <= '9');
+}
+
+/* One turn over text[*at ..], to the end of a line that no comment goes on behind. Neighbours are looked at in front of it, too. */
+static bool fold_line(const char *text, size_t *at, struct strbuf *out)
+{
+    bool changed = false;
+    size_t i = *at;
+    for (bool ended = false; text[i] && !ended;) {
         int64_t value;
-        size_t n = strcspn(text + i, "/ (0123456789"); /* where something may begin */
-        if (n > 0) {
-            strbuf_add_n(&b, text + i, n);
+        size_t n = 0;
+        while (text[i + n] && text[i + n] != '\n' && !may_begin(text[i + n]))
+            n++;
+        if (n > 0 || text[i] == '\n') {
+            ended = text[i + n] == '\n';
+            n += ended;
+            strbuf_add_n(out, text + i, n);
         } else if (text[i] == '/' && text[i + 1] == '*') {
             const char *end = strstr(text + i, "*/");
             n = end ? (size_t)(end + 2 - text) - i : strlen(text + i);
-            strbuf_add_n(&b, text + i, n);
+            strbuf_add_n(out, text + i, n);
         } else if ((n = vanishing_term(text, i)) > 0) {
-            *changed = true;
+            changed = true;
         } else if ((n = fold_operation(text, i, &value)) > 0 || (n = bracketed_literal(text, i, &value)) > 0) {
-            strbuf_addf(&b, "%" PRId64, value);
-            *changed = true;
+            strbuf_addf(out, "%" PRId64, value);
+            changed = true;
         } else {
             n = 1;
-            strbuf_add_n(&b, text + i, 1);
+            strbuf_add_n(out, text + i, 1);
         }
         i += n;
     }
-    return strbuf_text(&b);
+    *at = i;
+    return changed;
 }
 
+/* Line by line, each until nothing changes: few change at all. */
 static const char *fold_literals(struct arena *a, const char *text)
 {
-    for (bool changed = true; changed;)
-        text = fold_once(a, text, &changed);
-    return text;
+    struct strbuf out = {.arena = a}, line = {.arena = a}, folded = {.arena = a};
+    strbuf_reserve(&out, strlen(text));
+    for (size_t at = 0; text[at];) {
+        const size_t begin = out.length;
+        bool changed = fold_line(text, &at, &out);
+        while (changed) { /* once more, behind the character in front of the line */
+            size_t from = begin > 0;
+            line.length = folded.length = 0;
+            strbuf_add_n(&line, out.text + begin - from, out.length - begin + from);
+            changed = fold_line(line.text, &from, &folded);
+            out.length = begin;
+            strbuf_add_n(&out, strbuf_text(&folded), folded.length);
+        }
+    }
+    return strbuf_text(&out);
 }
 
 /* ---- lines -------------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,224 @@
+/* Kernels that are equal before there is a text of them. Layers of one shape read, compute and store the same through parameters of the
+ * same names. So a kernel is written down as numbers: a buffer is its parameter's, an expression that of its first appearance, and all
+ * else that the text depends on stands as it is. Two kernels of the same numbers have the same text; others may have it as well, which
+ * the comparison of texts finds (kernel.c). */
+#include "emit/emit_internal.h"
+
+#include "base/hash.h"
+#include <inttypes.h>
+#include <string.h>
+
+enum { NODES_MOST = 1024 }; /* of expressions in one kernel; they are looked for one after the other */
+
+static void add(struct kernel_key *key, uint64_t word)
+{
+    vec_push(key->arena, &key->words, word);
+}
+
+static void add_text(struct kernel_key *key, const char *text)
+{
+    const size_t length = text ? strlen(text) : 0;
+    add(key, text ? length : UINT64_MAX);
+    for (size_t at = 0; at < length; at += sizeof(uint64_t)) {
+        uint64_t word = 0;
+        memcpy(&word, text + at, length - at < sizeof word ? length - at : sizeof word);
+        add(key, word);
+    }
+}
+
+/* Every buffer of a kernel is that of a parameter, or what a parameter replaces; UINT64_MAX: none of them. */
+static uint64_t buffer_number(const struct kernel_key *key, const struct buffer *b)
+{
+    for (size_t i = 0; b && i < key->buffers.count; i++)
+        if (key->buffers.data[i] == b)
+            return i;
+    return UINT64_MAX;
+}
+
+static void add_buffer(struct kernel_key *key, const struct buffer *b)
+{
+    add(key, buffer_number(key, b));
+}
+
+static void add_expr(struct kernel_key *key, const struct expr *e);
+
+/* Most strides are 0. */
+static void add_access(struct kernel_key *key, const struct access *a)
+{
+    uint64_t moving = 0;
+    for (int d = 0; d < LOOP_MAX_DIMS; d++)
+        moving |= (uint64_t)(a->stride[d] != 0) << d;
+    add_buffer(key, a->buffer);
+    add(key, (uint64_t)a->offset);
+    add(key, moving << 8 | (uint64_t)a->term_count);
+    for (int d = 0; d < LOOP_MAX_DIMS; d++)
+        if (a->stride[d] != 0)
+            add(key, (uint64_t)a->stride[d]);
+    for (int t = 0; t < a->term_count; t++) {
+        add(key, (uint64_t)a->term[t].stride);
+        add(key, (uint64_t)a->term[t].extent);
+        add_expr(key, a->term[t].index);
+    }
+}
+
+/* Random numbers have counters, which the kernel's function gets as parameters: not here. */
+static void add_expr(struct kernel_key *key, const struct expr *e)
+{
+    size_t at = 0;
+    while (at < key->nodes.count && key->nodes.data[at] != e)
+        at++;
+    add(key, at);
+    if (at < key->nodes.count)
+        return;
+    if (at == NODES_MOST || !e || e->op == EXPR_UNIFORM || e->op == EXPR_NORMAL) {
+        key->is_partial = true;
+        return;
+    }
+    vec_push(key->arena, &key->nodes, e);
+    uint64_t number;
+    memcpy(&number, &e->f, sizeof number);
+    add(key, (uint64_t)e->op << 32 | (uint64_t)e->dtype << 16 | (uint64_t)e->fn);
+    add(key, number);
+    add(key, (uint64_t)e->i);
+    if (e->op == EXPR_LOAD)
+        add_access(key, e->access);
+    for (int i = 0; i < expr_arg_count(e) && !key->is_partial; i++)
+        add_expr(key, e->arg[i]);
+}
+
+static void add_extents(struct kernel_key *key, const int64_t *extent, int rank)
+{
+    add(key, (uint64_t)rank);
+    for (int d = 0; d < rank; d++)
+        add(key, (uint64_t)extent[d]);
+}
+
+static void add_part(struct kernel_key *key, const struct part *p)
+{
+    uint64_t reduced = 0;
+    for (int d = 0; d < p->rank; d++)
+        reduced |= (uint64_t)p->reduced[d] << d;
+    add_text(key, p->hole);
+    add_extents(key, p->extent, p->rank);
+    add(key, reduced << 32 | (uint64_t)p->lane_loops << 8 | (uint64_t)p->reduce);
+    add(key, p->element != NULL);
+    if (p->element)
+        add_expr(key, p->element);
+    add(key, p->stores.count);
+    for (size_t i = 0; i < p->stores.count; i++) {
+        add_access(key, &p->stores.data[i].to);
+        add_expr(key, p->stores.data[i].value);
+    }
+}
+
+static void add_template(struct kernel_key *key, const struct kernel *k)
+{
+    add(key, (uint64_t)k->type);
+    add_text(key, k->scratch_param);
+    add(key, (uint64_t)k->int_count);
+    for (int i = 0; i < k->int_count; i++) {
+        add_text(key, k->ints[i].name);
+        add(key, (uint64_t)k->ints[i].value);
+    }
+    add(key, (uint64_t)k->operand_count);
+    for (int o = 0; o < k->operand_count; o++) {
+        const struct operand *const operand = &k->operands[o];
+        add_text(key, operand->param);
+        add_extents(key, operand->extent, operand->rank);
+        add(key, operand->value != NULL);
+        if (operand->value)
+            add_expr(key, operand->value);
+        else
+            add_access(key, &operand->access);
+    }
+}
+
+/* What checks read decides which parts may run twice: kernels with checks are few. */
+static void add_kernel(struct kernel_key *key, const struct kernel *k)
+{
+    key->is_partial |= k->checks.count > 0;
+    add_text(key, k->tmpl);
+    add(key, (uint64_t)k->rows);
+    add_extents(key, k->outer_extent, k->outer_rank);
+    add(key, (uint64_t)k->shares << 32 | (uint64_t)k->passes);
+    add(key, (uint64_t)(k->share_outer + 1));
+    add(key, (uint64_t)k->pieces);
+    add(key, (uint64_t)k->block);
+    add_buffer(key, k->scratch);
+    if (k->tmpl)
+        add_template(key, k);
+    add(key, k->parts.count);
+    for (size_t i = 0; i < k->parts.count && !key->is_partial; i++)
+        add_part(key, &k->parts.data[i]);
+    add(key, k->own.count);
+    for (size_t i = 0; i < k->own.count; i++) {
+        add_buffer(key, k->own.data[i].buffer);
+        add_text(key, k->own.data[i].param);
+    }
+    add(key, k->stages.count);
+    for (size_t i = 0; i < k->stages.count && !key->is_partial; i++)
+        add_kernel(key, k->stages.data[i]);
+}
+
+static void add_params(struct kernel_key *key, const kernel_params *params)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        vec_push(key->arena, &key->buffers, params->data[i].buffer);
+        vec_push(key->arena, &key->buffers, params->data[i].replaces);
+    }
+    add(key, params->count);
+    for (size_t i = 0; i < params->count; i++) {
+        const struct kernel_param *const p = &params->data[i];
+        add_text(key, p->name);
+        add(key, (uint64_t)p->written | (uint64_t)p->by_value << 1 | (uint64_t)p->is_scratch << 2 | (uint64_t)p->is_local << 3);
+        add_buffer(key, p->replaces);
+        add_buffer(key, p->buffer->place_of);
+        add(key, (uint64_t)p->buffer->kind << 32 | (uint64_t)p->buffer->dtype);
+        add(key, (uint64_t)p->buffer->count);
+    }
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------------------- */
+
+/* Kernels whose keys have the same hash. */
+struct keyed_function {
+    const uint64_t *words;
+    size_t count;
+    struct kernel_function *function;
+    struct keyed_function *next;
+};
+
+static const char *hash_text(struct kernel_key *key)
+{
+    snprintf(key->hash, sizeof key->hash, "%016" PRIx64, hash_bytes(key->words.data, key->words.count * sizeof *key->words.data));
+    return key->hash;
+}
+
+struct kernel_function *kernel_key_find(struct emission *e, const struct kernel *k, const kernel_params *params)
+{
+    struct kernel_key *const key = &e->key;
+    key->arena = e->arena;
+    key->words.count = key->buffers.count = key->nodes.count = 0; /* the memory serves every kernel */
+    key->is_partial = false;
+    add_params(key, params);
+    add_kernel(key, k);
+    if (key->is_partial)
+        return NULL;
+    for (const struct keyed_function *f = map_get(&e->keyed, hash_text(key)); f; f = f->next)
+        if (f->count == key->words.count && memcmp(f->words, key->words.data, f->count * sizeof *f->words) == 0)
+            return f->function;
+    return NULL;
+}
+
+void kernel_key_add(struct emission *e, struct kernel_function *function)
+{
+    struct kernel_key *const key = &e->key;
+    if (key->is_partial)
+        return;
+    struct keyed_function *const made = arena_new(e->arena, struct keyed_function);
+    made->words = arena_copy(e->arena, key->words.data, key->words.count * sizeof *key->words.data, alignof(uint64_t));
+    made->count = key->words.count;
+    made->function = function;
+    made->next = map_get(&e->keyed, key->hash);
+    map_set(&e->keyed, key->hash, made);
+}
