@@ -509,34 +509,52 @@ static struct image_axis axis_of_dy(const struct window_axis *w)
                                .windows = w->in % w->stride == 0 ? w->in / w->stride : windows};
 }
 
+/* Position t of the window: its phase, and where it reads in the image. */
+struct reading {
+    int64_t phase, distance;
+};
+
+static struct reading reading_of_dy(const struct window *w, const struct image_axis *a, int64_t t)
+{
+    int64_t place = 0, copy = 0, phase_unit = 1, place_unit = 1;
+    struct reading r = {0};
+    for (int i = WINDOW_AXES - 1; i >= 0; i--) {
+        const struct window_axis *axis = &w->axis[i];
+        const int64_t distance = t % axis->size * axis->dilation;
+        t /= axis->size;
+        r.phase += distance % axis->stride * phase_unit;
+        if (a[i].phases > 1)
+            copy = distance / axis->dilation;
+        else
+            place += ((axis->size - 1) * axis->dilation / axis->stride - distance / axis->stride) * place_unit;
+        phase_unit *= axis->stride;
+        place_unit *= a[i].length;
+    }
+    r.distance = copy * place_unit + place;
+    return r;
+}
+
+static int64_t count_phases(const struct window *w)
+{
+    return w->axis[0].stride * w->axis[1].stride * w->axis[2].stride;
+}
+
 /* Distances, positions of the window in the order of phases, then where each phase begins. */
 static int64_t table_for_dy(struct arena *arena, const struct window *w, const struct image_axis *a, int64_t **table)
 {
-    const int64_t count = window_size(w), phases = w->axis[0].stride * w->axis[1].stride * w->axis[2].stride;
-    int64_t *x = arena_array(arena, int64_t, (size_t)(2 * count + phases + 1)), done = 0;
-    for (int64_t p = 0; p < phases; p++) {
-        x[2 * count + p] = done;
-        for (int64_t t = 0; t < count; t++) {
-            int64_t rest = t, phase = 0, place = 0, copy = 0, phase_unit = 1, place_unit = 1;
-            for (int i = WINDOW_AXES - 1; i >= 0; i--) {
-                const struct window_axis *axis = &w->axis[i];
-                const int64_t distance = rest % axis->size * axis->dilation;
-                rest /= axis->size;
-                phase += distance % axis->stride * phase_unit;
-                if (a[i].phases > 1)
-                    copy = distance / axis->dilation;
-                else
-                    place += ((axis->size - 1) * axis->dilation / axis->stride - distance / axis->stride) * place_unit;
-                phase_unit *= axis->stride;
-                place_unit *= a[i].length;
-            }
-            if (phase != p)
-                continue;
-            x[done] = copy * place_unit + place;
-            x[count + done++] = t;
-        }
+    const int64_t count = window_size(w), phases = count_phases(w);
+    int64_t *const x = arena_array(arena, int64_t, (size_t)(2 * count + phases + 1)), *const begin = x + 2 * count;
+    int64_t *const filled = arena_array(arena, int64_t, (size_t)phases); /* positions of each phase that are in the table */
+    for (int64_t t = 0; t < count; t++)
+        begin[reading_of_dy(w, a, t).phase + 1]++;
+    for (int64_t p = 0; p < phases; p++)
+        begin[p + 1] += begin[p];
+    for (int64_t t = 0; t < count; t++) {
+        const struct reading r = reading_of_dy(w, a, t);
+        const int64_t at = begin[r.phase] + filled[r.phase]++;
+        x[at] = r.distance;
+        x[count + at] = t;
     }
-    x[2 * count + phases] = done;
     *table = x;
     return 2 * count + phases + 1;
 }
@@ -715,9 +733,9 @@ static bool lower_without_terms(struct lower_ctx *c, struct shape loops, const s
 
 /* Can what follows count with int64? Sizes come from shapes that no tensor need have. What indices hold is checked for all kernels alike
  * (lower/index.c). */
-static bool can_be_counted(struct lower_ctx *c, const struct conv *v)
+static bool can_be_counted(struct lower_ctx *c, const struct conv *v, enum conv_role result)
 {
-    const int64_t most = (int64_t)1 << 48, most_taps = 1 << 24; /* the distances of a window become a table */
+    const int64_t most = (int64_t)1 << 48, most_taps = 1 << 24; /* the distances of a window become a table; of a gradient its phases, too */
     int64_t image = v->c > v->o ? v->c : v->o, taps = 1, steps = 2;
     for (int i = 0; i < WINDOW_AXES; i++) {
         const struct window_axis *a = &v->window.axis[i];
@@ -725,6 +743,8 @@ static bool can_be_counted(struct lower_ctx *c, const struct conv *v)
         if (!checked_mul(image, length, &image) || image > most || !checked_mul(taps, a->size, &taps) || taps > most_taps)
             return lower_error(c, "a window over a padded image of more than 2^48 elements, or of more than 2^24 positions, is not compiled");
     }
+    if (result == CONV_X && count_phases(&v->window) > most_taps)
+        return lower_error(c, "a gradient of a convolution whose strides have a product of more than 2^24 is not compiled");
     const int64_t factors[] = {v->n, v->groups, v->c, v->o, taps, window_out_count(&v->window)};
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
         if (!checked_mul(steps, factors[i], &steps) || steps > most)
@@ -745,7 +765,7 @@ bool conv_lower(struct lower_ctx *c, const struct conv *v, enum conv_role result
         return true;
     if (v->n == 0 || v->c == 0 || v->o == 0 || out == 0)
         return lower_without_terms(c, loops, &to, finish);
-    if (!can_be_counted(c, v))
+    if (!can_be_counted(c, v, result))
         return false;
     if (result != CONV_W && is_product(v))
         return lower_as_product(c, v, first, second, result == CONV_X, finish);
