@@ -51,8 +51,12 @@ def call(*command, **options):
     return used.ru_utime + used.ru_stime
 
 
-def output(*command):
-    return subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+def output(*command, **options):
+    return subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **options).stdout
+
+
+def environment_of(threads):
+    return dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
 
 
 def quartile(samples):
@@ -181,9 +185,8 @@ class Server:
     """A process that answers a line with a number."""
 
     def __init__(self, *command, threads=1):
-        environment = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
-        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
-                                        stderr=subprocess.DEVNULL if 'torch_peer.py' in str(command) else None)
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=environment_of(threads), stderr=subprocess.DEVNULL if 'torch_peer.py' in str(command) else None)
 
     def line(self):
         text = self.process.stdout.readline()
@@ -414,6 +417,48 @@ def run_shapes(options, chosen, peak):
 # ---- profile ----------------------------------------------------------------------------------------------------------
 
 
+def take_profile(options, build, variant, program):
+    """{number of a kernel: (name, ms)}"""
+    steps = max(20, min(20000, int(2e9 * options.rounds / workloads.step_flops(build.workload))))
+    lines = output(program, '--profile', steps, *build.data_arguments(), env=environment_of(variant.threads)).splitlines()
+    return {int(number): (name, float(ms)) for number, name, ms in (line.split() for line in lines)}
+
+
+def run_thread_profile(options, chosen):
+    """Kernels with one thread and with two, in turns; the best of each."""
+    sections = {}
+    pair = [next(v for v in variants(False) if v.name == name) for name in ('gcc', 'gcc --threads 2')]
+    for workload in chosen:
+        progress(f'{workload.name}: building')
+        build = Build(options.stepc, options.folder, workload)
+        programs = [build.program(variant, profile=True) for variant in pair]
+        with open(build.emit(pair[1].stepc)) as file:
+            text = file.read()
+        names, best = {}, [{}, {}]
+        for turn in range(3):
+            progress(f'{workload.name}: turn {turn + 1}')
+            for variant, program, times in zip(pair, programs, best):
+                for number, (name, ms) in take_profile(options, build, variant, program).items():
+                    names[number] = name
+                    times[number] = min(ms, times.get(number, ms))
+        groups = {}
+        for number, name in names.items():
+            g = groups.setdefault(name, [0, 0.0, 0.0])
+            g[0] += 1
+            for i in (0, 1):
+                g[1 + i] += best[i][number]
+        total = [sum(g[1 + i] for g in groups.values()) for i in (0, 1)]
+        table = Table('kernel', 'calls', 'cut', '1 thread, ms', 'share', '2 threads, ms', 'share', 'gain', 'more than half, ms')
+        for name, (count, one, two) in sorted(groups.items(), key=lambda item: -item[1][2]):
+            table.add(name, count, 'yes' if f' {name}_share(' in text else '', milliseconds(one), f'{one / total[0]:.1%}', milliseconds(two),
+                      f'{two / total[1]:.1%}', f'{one / max(two, 1e-9):.2f}', milliseconds(max(0.0, two - one / 2)))
+        progress('')
+        title = f'{workload.title}: one thread {milliseconds(total[0])} ms, two {milliseconds(total[1])} ms'
+        print('\n'.join([title, *table.lines(), '']), flush=True)
+        sections['Kernels with two threads of ' + workload.title] = [title.partition(': ')[2] + '.', '', *table.lines()]
+    return sections
+
+
 def run_profile(options, chosen, peak):
     sections = {}
     for workload in chosen:
@@ -428,11 +473,9 @@ def run_profile(options, chosen, peak):
         for variant in variants(True):
             progress(f'{workload.name}: {variant.name}')
             program = build.program(variant, profile=True)
-            steps = max(20, min(20000, int(2e9 * options.rounds / workloads.step_flops(workload))))
-            for line in output(program, '--profile', steps, *build.data_arguments()).splitlines():
-                number, name, ms = line.split()
-                names[int(number)] = name
-                times.setdefault(int(number), {})[variant.name] = float(ms)
+            for number, (name, ms) in take_profile(options, build, variant, program).items():
+                names[number] = name
+                times.setdefault(number, {})[variant.name] = ms
             for request in Peak.PRODUCTS + [bandwidth]:
                 peak.take(request)
         rate, bytes_rate = peak.rate(Peak.TILE), peak.rate(bandwidth)
@@ -557,6 +600,7 @@ def main():
     parser.add_argument('--only', metavar='NAME', action='append', help='only this workload or shape (again for more)')
     parser.add_argument('--quick', action='store_true', help='gcc and clang with -O3 only, fewer and shorter samples')
     parser.add_argument('--profile', action='store_true', help='time of each kernel instead')
+    parser.add_argument('--threads', action='store_true', help='with --profile: with one thread and with two, side by side')
     parser.add_argument('--shapes', action='store_true', help='further shapes of the same kinds instead')
     parser.add_argument('--scaling', action='store_true', help='only the speed of stepc compile on long chains')
     parser.add_argument('--write', action='store_true', help='also write the tables to tests/bench/results.md, in the place of the same ones there')
@@ -567,6 +611,8 @@ def main():
     os.makedirs(options.folder, exist_ok=True)
     table = workloads.SHAPES if options.shapes else workloads.WORKLOADS
     names = options.only or [w.name for w in table]
+    if options.threads and not options.profile:
+        parser.error('--threads goes with --profile; two threads are among the measurements anyway')
     unknown = [name for name in names if name not in [w.name for w in table]]
     if unknown:
         parser.error(f'--only {unknown[0]}: not among {", ".join(w.name for w in table)}')
@@ -575,6 +621,8 @@ def main():
     peak = Peak(build_peak(options.folder))
     if options.scaling:
         sections = run_scaling(options)
+    elif options.profile and options.threads:
+        sections = run_thread_profile(options, chosen)
     elif options.profile:
         sections = run_profile(options, chosen, peak)
     elif options.shapes:
