@@ -65,6 +65,29 @@ static bool is_worth_cutting(const struct kernel *k)
     return kernel_cost(k) >= WORTH_CUTTING || bytes_written(k) >= FAR_TO_FETCH;
 }
 
+/* ---- what touches what --------------------------------------------------------------------------------------------- */
+
+struct sharing {
+    struct lowered *lowered;
+    int shares;
+    int *kernels; /* [buffer id]: so many kernels of the entry touch it */
+};
+
+static void count_kernels(struct sharing *s)
+{
+    const struct lowered *const l = s->lowered;
+    s->kernels = arena_array(l->arena, int, l->buffers.count);
+    for (size_t i = 0; i < l->kernels.count; i++) {
+        struct arena scratch = {0};
+        buffer_list touched = {0};
+        kernel_reads(&scratch, l->kernels.data[i], &touched);
+        kernel_writes(&scratch, l->kernels.data[i], &touched); /* each once */
+        for (size_t b = 0; b < touched.count; b++)
+            s->kernels[touched.data[b]->id]++;
+        arena_free(&scratch);
+    }
+}
+
 /* ---- what can be cut ----------------------------------------------------------------------------------------------- */
 
 /* Does every output change along dim d of its part, which then belongs to one share alone? */
@@ -131,24 +154,6 @@ static bool can_cut_nests(const struct kernel *k)
     return true;
 }
 
-/* How many kernels of the entry touch the buffer? */
-static int touched_by(const struct lowered *l, const struct buffer *b)
-{
-    struct arena scratch = {0};
-    int count = 0;
-    for (size_t i = 0; i < l->kernels.count; i++) {
-        buffer_list buffers = {0};
-        bool found = false;
-        kernel_reads(&scratch, l->kernels.data[i], &buffers);
-        kernel_writes(&scratch, l->kernels.data[i], &buffers);
-        for (size_t j = 0; j < buffers.count; j++)
-            found |= buffers.data[j] == b;
-        count += found;
-    }
-    arena_free(&scratch);
-    return count;
-}
-
 static bool is_own(const struct kernel *k, const struct buffer *b)
 {
     bool own = b->kind == BUFFER_LOCAL;
@@ -159,7 +164,7 @@ static bool is_own(const struct kernel *k, const struct buffer *b)
 
 /* Loops around all parts are cut at the outermost. Local variables are each turn's own; memory that holds one row for the parts of a turn,
  * each share gets for itself. */
-static bool cut_rows(struct lowered *l, struct kernel *k)
+static bool cut_rows(const struct sharing *sharing, struct kernel *k)
 {
     int d = 0;
     while (d < k->rows && k->parts.data[0].extent[d] == 1)
@@ -171,12 +176,12 @@ static bool cut_rows(struct lowered *l, struct kernel *k)
             const struct access *const to = &k->parts.data[p].stores.data[s].to;
             if (to->stride[d] != 0 || to->buffer->kind == BUFFER_LOCAL || is_own(k, to->buffer))
                 continue;
-            if (to->buffer->kind != BUFFER_TEMP || touched_by(l, to->buffer) > 1) {
+            if (to->buffer->kind != BUFFER_TEMP || sharing->kernels[to->buffer->id] > 1) {
                 k->own.count = 0;
                 return false;
             }
             const struct own row = {to->buffer, "row"};
-            vec_push(l->arena, &k->own, row);
+            vec_push(sharing->lowered->arena, &k->own, row);
         }
     return true;
 }
@@ -255,31 +260,35 @@ static bool cut_template(struct kernel *k, int shares)
     return true;
 }
 
-static bool can_cut(struct lowered *l, struct kernel *k, int shares)
+static bool can_cut(const struct sharing *s, struct kernel *k)
 {
     if (k->tmpl)
-        return cut_template(k, shares);
+        return cut_template(k, s->shares);
     if (k->stages.count > 0)
-        return cut_stages(k, shares);
-    return k->rows > 0 ? cut_rows(l, k) : can_cut_nests(k);
+        return cut_stages(k, s->shares);
+    return k->rows > 0 ? cut_rows(s, k) : can_cut_nests(k);
 }
 
-static void cut(struct lowered *l, struct kernel *k, int shares)
+static void cut(const struct sharing *s, struct kernel *k)
 {
     const bool in_library = k->tmpl && str_equal(k->tmpl, "product_blas"); /* which has threads of its own */
-    if (in_library || kernel_only_checks(k) || !is_worth_cutting(k) || has_computed_place(k) || !can_cut(l, k, shares))
+    if (in_library || kernel_only_checks(k) || !is_worth_cutting(k) || has_computed_place(k) || !can_cut(s, k))
         return;
-    k->shares = shares;
-    multiply(k, shares);
+    k->shares = s->shares;
+    multiply(k, s->shares);
     if (k->scratch) {
         k->scratch_count = (k->scratch_count + LINE - 1) / LINE * LINE;
-        k->scratch->count = k->scratch_count * shares;
+        k->scratch->count = k->scratch_count * s->shares;
         k->scratch->shape = SHAPE(k->scratch->count);
     }
 }
 
 void share_kernels(struct lowered *l, int shares)
 {
-    for (size_t i = 0; i < l->kernels.count && shares > 1; i++)
-        cut(l, l->kernels.data[i], shares);
+    struct sharing s = {.lowered = l, .shares = shares};
+    if (shares <= 1)
+        return;
+    count_kernels(&s);
+    for (size_t i = 0; i < l->kernels.count; i++)
+        cut(&s, l->kernels.data[i]);
 }
