@@ -284,12 +284,102 @@ static int64_t row_reach(const struct part *p, const struct access *to, int rows
     return reach;
 }
 
+/* Where rows lie in one another, as those of channels do, a row of its own has its elements side by side: the loops of the store, from the
+ * innermost outwards, and what they become. */
+struct row_axis {
+    int64_t extent, stride, own;
+};
+
 struct in_row {
     struct arena *arena;
     const struct buffer *old;
     struct buffer *row;
     int rows;
+    struct row_axis axes[LOOP_MAX_DIMS];
+    int axis_count; /* 0: elements keep their distances */
+    bool ok;
 };
+
+/* Puts the loop among the others, by stride. */
+static void add_axis(struct in_row *r, int64_t extent, int64_t stride)
+{
+    int at = r->axis_count++;
+    for (; at > 0 && r->axes[at - 1].stride > stride; at--)
+        r->axes[at] = r->axes[at - 1];
+    r->axes[at] = (struct row_axis){.extent = extent, .stride = stride};
+}
+
+/* The elements of a row whose elements lie side by side; -1 where its loops lie in one another. */
+static int64_t make_axes(struct in_row *r, const struct part *p, const struct access *to)
+{
+    int64_t count = 1;
+    for (int d = r->rows; d < p->rank; d++) {
+        if (to->stride[d] <= 0 && p->extent[d] > 1)
+            return -1;
+        if (p->extent[d] > 1)
+            add_axis(r, p->extent[d], to->stride[d]);
+    }
+    for (int i = 0; i < r->axis_count; i++) {
+        if (i > 0 && r->axes[i].stride < r->axes[i - 1].stride * r->axes[i - 1].extent)
+            return -1;
+        r->axes[i].own = count;
+        count *= r->axes[i].extent;
+    }
+    return count;
+}
+
+/* The axis that a step of so many elements goes along, whole turns of it; NULL: none. */
+static const struct row_axis *axis_along(const struct in_row *r, int64_t stride)
+{
+    for (int i = r->axis_count; i-- > 0;)
+        if (stride >= r->axes[i].stride)
+            return stride % r->axes[i].stride == 0 ? &r->axes[i] : NULL;
+    return NULL;
+}
+
+/* Can the access of a part be one of the row, and do its loops stay within the axes that they go along? */
+static bool fits_axes(const struct in_row *r, const struct part *p, const struct access *a)
+{
+    int64_t reach[LOOP_MAX_DIMS] = {0};
+    for (int d = r->rows; d < p->rank; d++) {
+        const struct row_axis *const along = axis_along(r, a->stride[d]);
+        if (p->extent[d] == 1 || a->stride[d] == 0)
+            continue;
+        if (!along)
+            return false;
+        reach[along - r->axes] += a->stride[d] * (p->extent[d] - 1);
+    }
+    for (int i = 0; i < r->axis_count; i++)
+        if (reach[i] > r->axes[i].stride * (r->axes[i].extent - 1))
+            return false;
+    return a->term_count == 0;
+}
+
+struct row_test {
+    struct in_row *row;
+    const struct part *part;
+};
+
+static void test_in_row(const struct access *load, void *data)
+{
+    const struct row_test *t = data;
+    if (load->buffer == t->row->old)
+        t->row->ok &= fits_axes(t->row, t->part, load);
+}
+
+static bool all_fit_axes(struct in_row *r, const struct kernel *k)
+{
+    r->ok = true;
+    for (size_t i = 0; i < k->parts.count; i++) {
+        const struct part *const p = &k->parts.data[i];
+        struct row_test t = {r, p};
+        if (p->element)
+            expr_each_load(p->element, test_in_row, &t);
+        for (size_t s = 0; s < p->stores.count; s++)
+            expr_each_load(p->stores.data[s].value, test_in_row, &t);
+    }
+    return r->ok;
+}
 
 static struct access access_in_row(const struct in_row *r, const struct access *from)
 {
@@ -298,6 +388,10 @@ static struct access access_in_row(const struct in_row *r, const struct access *
     a.offset = 0;
     for (int d = 0; d < r->rows; d++)
         a.stride[d] = 0;
+    for (int d = r->rows; r->axis_count > 0 && d < LOOP_MAX_DIMS; d++) {
+        const struct row_axis *const along = axis_along(r, a.stride[d]);
+        a.stride[d] = along ? a.stride[d] / along->stride * along->own : 0;
+    }
     return a;
 }
 
@@ -310,12 +404,23 @@ static const struct expr *load_in_row(const struct expr *load, void *data)
     return expr_load(r->arena, &a);
 }
 
+/* Elements of memory for one row; -1: there is none. */
+static int64_t find_reach(struct in_row *r, const struct kernel *k, const struct part *p, const struct access *to)
+{
+    const int64_t reach = row_reach(p, to, k->rows);
+    if (reach >= 0)
+        return reach;
+    const int64_t count = make_axes(r, p, to);
+    return count > 1 && all_fit_axes(r, k) ? count : -1;
+}
+
 static void keep_in_row(struct fusion *f, struct kernel *k, struct part *part, size_t store)
 {
     struct in_row r = {.arena = f->arena, .old = part->stores.data[store].to.buffer, .rows = k->rows};
-    const int64_t reach = row_reach(part, &part->stores.data[store].to, k->rows);
-    if (r.old->kind != BUFFER_TEMP || fuse_buffer(f, r.old)->writers.count != 1 || fuse_buffer(f, r.old)->readers.count != 1 || reach < 0 ||
-        !fuse_reads(f, k, r.old))
+    if (r.old->kind != BUFFER_TEMP || fuse_buffer(f, r.old)->writers.count != 1 || fuse_buffer(f, r.old)->readers.count != 1 || !fuse_reads(f, k, r.old))
+        return;
+    const int64_t reach = find_reach(&r, k, part, &part->stores.data[store].to);
+    if (reach < 0)
         return;
     r.row = arena_new(f->arena, struct buffer);
     *r.row = *r.old;
