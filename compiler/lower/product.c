@@ -286,11 +286,11 @@ void lower_matrix_vector_cut(struct kernel *k, int shares)
 {
     const int64_t block = rows_at_once(k, shares);
     kernel_set_int(k, "BLOCK", block);
-    k->scratch_count = sums_wait(k) ? kernel_int(k, "K") > PRODUCT_TERMS_OF_SUM ? 2 * block : block : k->scratch_count;
+    k->scratch_count = sums_wait(k) ? kernel_int(k, "K") > kernel_int(k, "TERMS") ? 2 * block : block : k->scratch_count;
 }
 
 /* N == 1, or swapped: M == 1, and b' is the matrix. */
-static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type, bool swapped)
+static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type, bool swapped, int64_t terms_of_sum)
 {
     const int outer = a->shape.rank - 2;
     const struct access pa = outer_access(a, outer), pb = outer_access(b, outer);
@@ -301,6 +301,7 @@ static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const 
     lower_template_int(c, "ROW_STEP", swapped ? b->stride[outer + 1] : a->stride[outer]);
     lower_template_int(c, "COL_STEP", swapped ? b->stride[outer] : a->stride[outer + 1]);
     lower_template_int(c, "VECTOR_STEP", swapped ? a->stride[outer + 1] : b->stride[outer]);
+    lower_template_int(c, "TERMS", terms_of_sum);
     const int64_t rows = kernel_int(c->kernel, "ROWS");
     lower_matrix_vector_cut(c->kernel, 1);
     if (sums_wait(c->kernel))
@@ -321,26 +322,26 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     if (!finish)
         merge_rows(&a, &b);
     const int outer = a.shape.rank - 2;
-    const int64_t m = a.shape.dim[outer], n = b.shape.dim[outer + 1];
+    const int64_t m = a.shape.dim[outer], n = b.shape.dim[outer + 1], k = a.shape.dim[outer + 1];
+    const int64_t terms = k < terms_of_sum ? k > 0 ? k : 1 : terms_of_sum;
     const struct view out = lower_out_view(c, 0);
     if (m == 0 || n == 0)
         return true;
-    if (a.shape.dim[outer + 1] == 1)
+    if (k == 1)
         return product_of_one_term(c, &a, &b, type, finish);
     bind_outer(lower_kernel(c, "product"), &a);
     if (n == 1)
-        bind_matrix_vector(c, &a, &b, type, false);
+        bind_matrix_vector(c, &a, &b, type, false, terms);
     else if (m == 1)
-        bind_matrix_vector(c, &a, &b, type, true);
-    else if (is_large(m, n, a.shape.dim[outer + 1]) && is_turned(&a, &b))
+        bind_matrix_vector(c, &a, &b, type, true, terms);
+    else if (is_large(m, n, k) && is_turned(&a, &b))
         bind_turned(c, &a, &b, type);
-    else if (is_large(m, n, a.shape.dim[outer + 1]))
+    else if (is_large(m, n, k))
         bind_blocked(c, &a, &b, type);
     else
         bind_small(c, &a, &b, type);
-    const int64_t terms = a.shape.dim[outer + 1];
-    lower_template_int(c, "TERMS", terms < terms_of_sum ? terms > 0 ? terms : 1 : terms_of_sum);
-    lower_template_flops(c, 2 * m * n * terms);
+    lower_template_int(c, "TERMS", terms);
+    lower_template_flops(c, 2 * m * n * k);
     struct part *p = lower_template_part(c, "finish", 2, (int64_t[]){m, n});
     struct shape shape = {.rank = p->rank};
     memcpy(shape.dim, p->extent, (size_t)p->rank * sizeof *p->extent);
