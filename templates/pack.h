@@ -7,15 +7,15 @@
 #include "registers.h"
 
 #if STEPC_FORM == 2
-/* to[4,4] = r', four rows of four. By pointer: to pass vectors that a target does not have would depend on the compiler's conventions. */
+/* to[4,4] = r', four rows of four. */
 static STEPC_INLINE void store_transposed(float *restrict to, const int to_step, const quad *restrict r)
 {
-    const quad low01 = SHUFFLE(r[0], r[1], 0, 4, 1, 5), high01 = SHUFFLE(r[0], r[1], 2, 6, 3, 7);
-    const quad low23 = SHUFFLE(r[2], r[3], 0, 4, 1, 5), high23 = SHUFFLE(r[2], r[3], 2, 6, 3, 7);
-    *(quad_at *)to = SHUFFLE(low01, low23, 0, 1, 4, 5);
-    *(quad_at *)(to + to_step) = SHUFFLE(low01, low23, 2, 3, 6, 7);
-    *(quad_at *)(to + 2 * to_step) = SHUFFLE(high01, high23, 0, 1, 4, 5);
-    *(quad_at *)(to + 3 * to_step) = SHUFFLE(high01, high23, 2, 3, 6, 7);
+    quad turned[4] = {r[0], r[1], r[2], r[3]};
+    turn_quads(turned);
+    *(quad_at *)to = turned[0];
+    *(quad_at *)(to + to_step) = turned[1];
+    *(quad_at *)(to + 2 * to_step) = turned[2];
+    *(quad_at *)(to + 3 * to_step) = turned[3];
 }
 
 /* The same of from[rows,4]', missing rows are zeros */
@@ -37,14 +37,13 @@ static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, co
 /* The same of from[FOURS_LANES,4]'. */
 static STEPC_INLINE void transpose_fours(float *restrict to, const int to_step, const float *restrict from, const int from_step)
 {
-    const fours r0 = FOUR_OF_ROW(from, from + 4 * from_step), r1 = FOUR_OF_ROW(from + from_step, from + 5 * from_step);
-    const fours r2 = FOUR_OF_ROW(from + 2 * from_step, from + 6 * from_step), r3 = FOUR_OF_ROW(from + 3 * from_step, from + 7 * from_step);
-    const fours low01 = INTERLEAVE_FIRST(r0, r1), high01 = INTERLEAVE_LAST(r0, r1);
-    const fours low23 = INTERLEAVE_FIRST(r2, r3), high23 = INTERLEAVE_LAST(r2, r3);
-    *(fours_at *)to = JOIN_FIRST(low01, low23);
-    *(fours_at *)(to + to_step) = JOIN_LAST(low01, low23);
-    *(fours_at *)(to + 2 * to_step) = JOIN_FIRST(high01, high23);
-    *(fours_at *)(to + 3 * to_step) = JOIN_LAST(high01, high23);
+    fours r[4] = {FOUR_OF_ROW(from, from + 4 * from_step), FOUR_OF_ROW(from + from_step, from + 5 * from_step),
+                  FOUR_OF_ROW(from + 2 * from_step, from + 6 * from_step), FOUR_OF_ROW(from + 3 * from_step, from + 7 * from_step)};
+    turn_fours(r);
+    *(fours_at *)to = r[0];
+    *(fours_at *)(to + to_step) = r[1];
+    *(fours_at *)(to + 2 * to_step) = r[2];
+    *(fours_at *)(to + 3 * to_step) = r[3];
 }
 #endif
 

@@ -14,15 +14,14 @@ static STEPC_INLINE void four_terms(fours *sum, const int rows, const float *res
 {
     const float *const r1 = row + (rows > 1 ? row_step : 0), *const r2 = row + (rows > 2 ? 2 * row_step : 0);
     const float *const r3 = row + (rows > 3 ? 3 * row_step : 0);
-    const fours v0 = FOUR_OF_ROW(row, row + (rows > 4 ? 4 * row_step : 0)), v1 = FOUR_OF_ROW(r1, row + (rows > 5 ? 5 * row_step : 0));
-    const fours v2 = FOUR_OF_ROW(r2, row + (rows > 6 ? 6 * row_step : 0)), v3 = FOUR_OF_ROW(r3, row + (rows > 7 ? 7 * row_step : 0));
-    const fours low01 = INTERLEAVE_FIRST(v0, v1), high01 = INTERLEAVE_LAST(v0, v1);
-    const fours low23 = INTERLEAVE_FIRST(v2, v3), high23 = INTERLEAVE_LAST(v2, v3);
+    fours v[4] = {FOUR_OF_ROW(row, row + (rows > 4 ? 4 * row_step : 0)), FOUR_OF_ROW(r1, row + (rows > 5 ? 5 * row_step : 0)),
+                  FOUR_OF_ROW(r2, row + (rows > 6 ? 6 * row_step : 0)), FOUR_OF_ROW(r3, row + (rows > 7 ? 7 * row_step : 0))};
     fours acc = *sum;
-    acc += JOIN_FIRST(low01, low23) * factor[0];
-    acc += JOIN_LAST(low01, low23) * factor[factor_step];
-    acc += JOIN_FIRST(high01, high23) * factor[2 * factor_step];
-    acc += JOIN_LAST(high01, high23) * factor[3 * factor_step];
+    turn_fours(v);
+    acc += v[0] * factor[0];
+    acc += v[1] * factor[factor_step];
+    acc += v[2] * factor[2 * factor_step];
+    acc += v[3] * factor[3 * factor_step];
     *sum = acc;
 }
 

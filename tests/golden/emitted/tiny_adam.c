@@ -346,26 +346,48 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (INTEGERS(a)){i, j, k, l})
 #endif
 
-/* Of each four lanes the first two, or the last, change places between vectors. */
-#if VECTOR_BYTES >= 32 && (defined(__clang__) || __GNUC__ >= 12)
-#define FOURS_LANES 8
-typedef float fours __attribute__((vector_size(8 * sizeof(float))));
-typedef float fours_at __attribute__((vector_size(8 * sizeof(float)), aligned(sizeof(float)), may_alias));
-#define INTERLEAVE_FIRST(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
-#define INTERLEAVE_LAST(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
-#define JOIN_FIRST(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
-#define JOIN_LAST(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
-#define FOUR_OF_ROW(row, fourth) /* and four of the fourth row after it */ \
-    __builtin_shufflevector(*(const quad_at *)(row), *(const quad_at *)(fourth), 0, 1, 2, 3, 4, 5, 6, 7)
-#else
-#define FOURS_LANES 4
-typedef quad fours;
-typedef quad_at fours_at;
+/* r = r', four rows of four: of each four lanes first the first two, or the last, change places between vectors. */
+#define TURN_FOUR(r, interleave_first, interleave_last, join_first, join_last) \
+    const __typeof__((r)[0]) low01 = interleave_first((r)[0], (r)[1]), high01 = interleave_last((r)[0], (r)[1]); \
+    const __typeof__((r)[0]) low23 = interleave_first((r)[2], (r)[3]), high23 = interleave_last((r)[2], (r)[3]); \
+    (r)[0] = join_first(low01, low23); \
+    (r)[1] = join_last(low01, low23); \
+    (r)[2] = join_first(high01, high23); \
+    (r)[3] = join_last(high01, high23);
 #define INTERLEAVE_FIRST(a, b) SHUFFLE(a, b, 0, 4, 1, 5)
 #define INTERLEAVE_LAST(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
 #define JOIN_FIRST(a, b) SHUFFLE(a, b, 0, 1, 4, 5)
 #define JOIN_LAST(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
+
+/* By pointer: to pass vectors that a target does not have would depend on the compiler's conventions. */
+static STEPC_INLINE void turn_quads(quad *restrict r)
+{
+    TURN_FOUR(r, INTERLEAVE_FIRST, INTERLEAVE_LAST, JOIN_FIRST, JOIN_LAST)
+}
+
+/* Eight rows of four, each vector with two of them: the fourth row after its first. */
+#if VECTOR_BYTES >= 32 && (defined(__clang__) || __GNUC__ >= 12)
+#define FOURS_LANES 8
+typedef float fours __attribute__((vector_size(8 * sizeof(float))));
+typedef float fours_at __attribute__((vector_size(8 * sizeof(float)), aligned(sizeof(float)), may_alias));
+#define INTERLEAVE_FIRSTS(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define INTERLEAVE_LASTS(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define JOIN_FIRSTS(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define JOIN_LASTS(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#define FOUR_OF_ROW(row, fourth) __builtin_shufflevector(*(const quad_at *)(row), *(const quad_at *)(fourth), 0, 1, 2, 3, 4, 5, 6, 7)
+static STEPC_INLINE void turn_fours(fours *restrict r)
+{
+    TURN_FOUR(r, INTERLEAVE_FIRSTS, INTERLEAVE_LASTS, JOIN_FIRSTS, JOIN_LASTS)
+}
+#else
+#define FOURS_LANES 4
+typedef quad fours;
+typedef quad_at fours_at;
 #define FOUR_OF_ROW(row, fourth) (*(const quad_at *)(row))
+static STEPC_INLINE void turn_fours(fours *restrict r)
+{
+    turn_quads(r);
+}
 #endif
 #endif
 
@@ -460,15 +482,15 @@ static STEPC_INLINE void narrow_tile(const int rows, const int columns, const in
 #endif
 
 #if STEPC_FORM == 2
-/* to[4,4] = r', four rows of four. By pointer: to pass vectors that a target does not have would depend on the compiler's conventions. */
+/* to[4,4] = r', four rows of four. */
 static STEPC_INLINE void store_transposed(float *restrict to, const int to_step, const quad *restrict r)
 {
-    const quad low01 = SHUFFLE(r[0], r[1], 0, 4, 1, 5), high01 = SHUFFLE(r[0], r[1], 2, 6, 3, 7);
-    const quad low23 = SHUFFLE(r[2], r[3], 0, 4, 1, 5), high23 = SHUFFLE(r[2], r[3], 2, 6, 3, 7);
-    *(quad_at *)to = SHUFFLE(low01, low23, 0, 1, 4, 5);
-    *(quad_at *)(to + to_step) = SHUFFLE(low01, low23, 2, 3, 6, 7);
-    *(quad_at *)(to + 2 * to_step) = SHUFFLE(high01, high23, 0, 1, 4, 5);
-    *(quad_at *)(to + 3 * to_step) = SHUFFLE(high01, high23, 2, 3, 6, 7);
+    quad turned[4] = {r[0], r[1], r[2], r[3]};
+    turn_quads(turned);
+    *(quad_at *)to = turned[0];
+    *(quad_at *)(to + to_step) = turned[1];
+    *(quad_at *)(to + 2 * to_step) = turned[2];
+    *(quad_at *)(to + 3 * to_step) = turned[3];
 }
 
 /* The same of from[rows,4]', missing rows are zeros */
@@ -490,14 +512,13 @@ static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, co
 /* The same of from[FOURS_LANES,4]'. */
 static STEPC_INLINE void transpose_fours(float *restrict to, const int to_step, const float *restrict from, const int from_step)
 {
-    const fours r0 = FOUR_OF_ROW(from, from + 4 * from_step), r1 = FOUR_OF_ROW(from + from_step, from + 5 * from_step);
-    const fours r2 = FOUR_OF_ROW(from + 2 * from_step, from + 6 * from_step), r3 = FOUR_OF_ROW(from + 3 * from_step, from + 7 * from_step);
-    const fours low01 = INTERLEAVE_FIRST(r0, r1), high01 = INTERLEAVE_LAST(r0, r1);
-    const fours low23 = INTERLEAVE_FIRST(r2, r3), high23 = INTERLEAVE_LAST(r2, r3);
-    *(fours_at *)to = JOIN_FIRST(low01, low23);
-    *(fours_at *)(to + to_step) = JOIN_LAST(low01, low23);
-    *(fours_at *)(to + 2 * to_step) = JOIN_FIRST(high01, high23);
-    *(fours_at *)(to + 3 * to_step) = JOIN_LAST(high01, high23);
+    fours r[4] = {FOUR_OF_ROW(from, from + 4 * from_step), FOUR_OF_ROW(from + from_step, from + 5 * from_step),
+                  FOUR_OF_ROW(from + 2 * from_step, from + 6 * from_step), FOUR_OF_ROW(from + 3 * from_step, from + 7 * from_step)};
+    turn_fours(r);
+    *(fours_at *)to = r[0];
+    *(fours_at *)(to + to_step) = r[1];
+    *(fours_at *)(to + 2 * to_step) = r[2];
+    *(fours_at *)(to + 3 * to_step) = r[3];
 }
 #endif
 
