@@ -15,6 +15,7 @@ enum HOLE {
                     rows of which each lies in memory as a whole (COL_STEP is 1): 16; else 8 */
     SWAPPED = 0, /* 1: the result is a row of one, element (0,i) */
     SHARES = 1,  /* the rows are cut into so many */
+    FETCH = 1,   /* the matrix is in no near cache: ask for it ahead */
     WITH_UPDATE = 1
 };
 typedef float T HOLE;
@@ -231,13 +232,13 @@ static STEPC_INLINE void whole_rows(const int rows, const int i, const T *from, 
 {
     T sum[16] = {(T)0};
     for (int k = 0; k < K - K % TERMS; k += TERMS) {
-        rows_times_vector(rows, TERMS, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
+        rows_times_vector(rows, TERMS, FETCH ? K - k : 0, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(rows, TERMS, i, k);
     }
     if (K % TERMS > 0) {
-        rows_times_vector(rows, K % TERMS, sum, from + i * ROW_STEP + (K - K % TERMS), ROW_STEP, factor + (K - K % TERMS) * VECTOR_STEP,
-                          VECTOR_STEP);
+        rows_times_vector(rows, K % TERMS, FETCH ? K % TERMS : 0, sum, from + i * ROW_STEP + (K - K % TERMS), ROW_STEP,
+                          factor + (K - K % TERMS) * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(rows, K % TERMS, i, K - K % TERMS);
     }
@@ -255,7 +256,8 @@ KERNEL static void matrix_vector(const T *matrix, const T *restrict vector, T *r
 {
     if (ROW_STEP == 1 && BLOCK > 64) {
         if (ROWS >= BLOCK) {
-            for (int i = SHARES > 1 ? share() * BLOCK : 0; i < ROWS - ROWS % BLOCK; i += SHARES > 1 ? SHARES * BLOCK : BLOCK)
+            for (int i = SHARES > 1 ? ROWS / BLOCK * share() / SHARES * BLOCK : 0;
+                 SHARES > 1 ? i < ROWS / BLOCK * (share() + 1) / SHARES * BLOCK : i < ROWS - ROWS % BLOCK; i += BLOCK)
                 waiting_rows(BLOCK, i, matrix, vector, waiting);
         }
         if (ROWS % BLOCK > 0) {
@@ -268,7 +270,8 @@ KERNEL static void matrix_vector(const T *matrix, const T *restrict vector, T *r
         }
     } else if (ROW_STEP == 1) {
         if (ROWS >= BLOCK) {
-            for (int i = SHARES > 1 ? share() * BLOCK : 0; i < ROWS - ROWS % BLOCK; i += SHARES > 1 ? SHARES * BLOCK : BLOCK)
+            for (int i = SHARES > 1 ? ROWS / BLOCK * share() / SHARES * BLOCK : 0;
+                 SHARES > 1 ? i < ROWS / BLOCK * (share() + 1) / SHARES * BLOCK : i < ROWS - ROWS % BLOCK; i += BLOCK)
                 adjacent_rows(BLOCK, i, matrix, vector);
         }
         if (ROWS % BLOCK > 0) {
@@ -281,7 +284,8 @@ KERNEL static void matrix_vector(const T *matrix, const T *restrict vector, T *r
         }
     } else if (COL_STEP == 1) {
         if (ROWS >= BLOCK) {
-            for (int i = SHARES > 1 ? share() * BLOCK : 0; i < ROWS - ROWS % BLOCK; i += SHARES > 1 ? SHARES * BLOCK : BLOCK)
+            for (int i = SHARES > 1 ? ROWS / BLOCK * share() / SHARES * BLOCK : 0;
+                 SHARES > 1 ? i < ROWS / BLOCK * (share() + 1) / SHARES * BLOCK : i < ROWS - ROWS % BLOCK; i += BLOCK)
                 whole_rows(BLOCK, i, matrix, vector);
         }
         if (ROWS % BLOCK > 0) {
@@ -294,7 +298,8 @@ KERNEL static void matrix_vector(const T *matrix, const T *restrict vector, T *r
         }
     } else {
         if (ROWS >= BLOCK) {
-            for (int i = SHARES > 1 ? share() * BLOCK : 0; i < ROWS - ROWS % BLOCK; i += SHARES > 1 ? SHARES * BLOCK : BLOCK)
+            for (int i = SHARES > 1 ? ROWS / BLOCK * share() / SHARES * BLOCK : 0;
+                 SHARES > 1 ? i < ROWS / BLOCK * (share() + 1) / SHARES * BLOCK : i < ROWS - ROWS % BLOCK; i += BLOCK)
                 distant_rows(BLOCK, i, matrix, vector);
         }
         if (ROWS % BLOCK > 0) {

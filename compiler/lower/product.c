@@ -286,6 +286,7 @@ void lower_matrix_vector_cut(struct kernel *k, int shares)
 {
     const int64_t block = rows_at_once(k, shares);
     kernel_set_int(k, "BLOCK", block);
+    kernel_set_int(k, "FETCH", kernel_int(k, "ROWS") * kernel_int(k, "K") >= FAR_AWAY);
     k->scratch_count = sums_wait(k) ? kernel_int(k, "K") > kernel_int(k, "TERMS") ? 2 * block : block : k->scratch_count;
 }
 
