@@ -26,7 +26,7 @@ enum HOLE {
     KEPT = 48, /* OH * W rounded up to 16 */
     PLANES = 4, /* brought in together */
     AGAIN_FINISH = 1, /* may finish run twice for an element? */
-    SHARES = 1, /* the results are cut into so many: by images */
+    SHARES = 1, CUT_CHANNELS = 0, /* the results are cut into so many: by channels, or by images */
     WITH_X = 0 /* x is computed */
 };
 typedef float T HOLE;
@@ -107,9 +107,9 @@ static STEPC_INLINE void finish_plane(const int n, const int g, const T *restric
     }
 }
 
-static inline int planes_from(const int g)
+static inline int planes_from(const int g, const int end)
 {
-    return G - g < PLANES ? G - g : PLANES;
+    return end - g < PLANES ? end - g : PLANES;
 }
 
 KERNEL static void depthwise(const T *restrict x, const T *restrict w, T *restrict scratch)
@@ -118,15 +118,18 @@ KERNEL static void depthwise(const T *restrict x, const T *restrict w, T *restri
     T *const flat = keep + COLUMNS * KEPT;
     zero_planes(scratch);
     mark_columns(keep);
-    for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
-        for (int g = 0; g < G; g += PLANES) {
-            for (int i = 0; i < planes_from(g); i++) {
+    const int first = SHARES > 1 && CUT_CHANNELS ? share() * G / SHARES : 0;
+    const int end = SHARES > 1 && CUT_CHANNELS ? (share() + 1) * G / SHARES : G;
+    for (int n = SHARES > 1 && !CUT_CHANNELS ? share() * N / SHARES : 0;
+         n < (SHARES > 1 && !CUT_CHANNELS ? (share() + 1) * N / SHARES : N); n++) {
+        for (int g = first; g < end; g += PLANES) {
+            for (int i = 0; i < planes_from(g, end); i++) {
                 if (WITH_X)
                     compute_plane(scratch + (i * PLANE_STEP + MARGIN), n, g + i);
                 else
                     memcpy(scratch + (i * PLANE_STEP + MARGIN), x + (n * G + g + i) * (H * W), (size_t)(H * W) * sizeof *x);
             }
-            for (int i = 0; i < planes_from(g); i++) {
+            for (int i = 0; i < planes_from(g, end); i++) {
                 windows(flat, w + (g + i) * (LINES * COLUMNS), scratch + (i * PLANE_STEP + MARGIN), keep);
                 finish_plane(n, g + i, flat);
             }

@@ -652,6 +652,7 @@ static void lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradien
     lower_template_int(c, "MARGIN", margin);
     lower_template_int(c, "KEPT", kept);
     lower_template_int(c, "PLANES", planes);
+    lower_template_int(c, "CUT_CHANNELS", 0);
     bind_planes(c, "x", x, v->n, v->groups, height * width, 0);
     bind_operand(c, "w", w);
     lower_template_int(c, "PLANE_STEP", place);
