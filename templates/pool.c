@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Pooling over one to three spatial axes, window by window, all windows of one plane (image and channel) after the other.
+/* Pooling over one to three spatial axes, all windows of one plane (image and channel) after the other, line by line. The windows of a
+ * line that see no column outside of the plane are computed side by side, 16 at a time, those at its ends one by one.
  *
  *   max_pool             finish(plane, o, maximum), finish_index(plane, o, element); the first of equal elements; NaN is greatest
  *   max_pool_grad        each dy is added to the element that the maximum came from; finish(plane, i, sum)
@@ -23,6 +24,7 @@ enum HOLE {
     END_D = 1, END_H = 6, END_W = 7, /* what counts for an average ends here, */
     BEGIN_D = 0, BEGIN_H = 0, BEGIN_W = 0, /* and begins here: input, with or without padding */
     FLOATS = 1, /* is T a floating type? */
+    INSIDE = 0, BEYOND = 3, /* windows of a line that see columns of the input only: the first, and the one behind the last */
     SHARES = 1, /* the results are cut into so many: by planes */
     AGAIN_FINISH = 1, /* may finish run twice for an element? */
     COLUMN_MAJOR = 0, /* how elements are numbered */
@@ -63,37 +65,57 @@ static inline int column_at(const int o, const int t)
     return o * SW + t * LW - PAD_W;
 }
 
-/* The element of the plane at position t of window o, or -1. */
-static inline int element_at(const int o, const int t)
+/* Along an axis, the positions of a window whose first one is at `place` that lie inside: from this one .. */
+static inline int first_inside(const int place, const int step)
 {
-    const int z = depth_at(o / (OH * OW), t / (KH * KW)), y = row_at(o / OW % OH, t / KW % KH), x = column_at(o % OW, t % KW);
-    if (z < 0 || z >= D || y < 0 || y >= H || x < 0 || x >= W)
-        return -1;
-    return (z * H + y) * W + x;
+    return place < 0 ? (step - 1 - place) / step : 0;
+}
+
+/* .. to the one before this. */
+static inline int end_inside(const int place, const int step, const int count, const int size)
+{
+    return place + (count - 1) * step < size ? count : (size - place + step - 1) / step;
+}
+
+/* The element at position (d,r,c) of a window. */
+static inline int element_at(const int line, const int o, const int d, const int r, const int c)
+{
+    return (depth_at(line / OH, d) * H + row_at(line % OH, r)) * W + column_at(o, c);
 }
 
 /* ---- maxima --------------------------------------------------------------------------------------------------------- */
 
-static inline int greater(const T v, const T best)
+/* The maxima of the windows o .. of a line, and which elements they are (less l * SW); of a window the columns first .. end - 1 are inside. */
+static STEPC_INLINE void find_maxima(const int lanes, const T *restrict plane, const int line, const int o, const int first, const int end,
+                                     T *restrict best, int32_t *restrict at)
 {
-    if (FLOATS)
-        return v > best || v != v;
-    else
-        return v > best;
-}
-
-/* The element with the maximum of window o; every window has one. */
-static inline int find_maximum(const T *restrict plane, const int o)
-{
-    int at = -1;
-    for (int t = 0; t < KD * KH * KW; t++) {
-        const int i = element_at(o, t);
-        if (i >= 0) {
-            if (at < 0 || greater(plane[i], plane[at]))
-                at = i;
+    const int depth = first_inside(depth_at(line / OH, 0), LD), end_depth = end_inside(depth_at(line / OH, 0), LD, KD, D);
+    const int row = first_inside(row_at(line % OH, 0), LH), end_row = end_inside(row_at(line % OH, 0), LH, KH, H);
+    const int begin = element_at(line, o, depth, row, first);
+    for (int l = 0; l < lanes; l++)
+        best[l] = plane[begin + l * SW];
+    for (int l = 0; l < lanes; l++)
+        at[l] = begin;
+    for (int d = depth; d < end_depth; d++) {
+        for (int r = row; r < end_row; r++) {
+            for (int c = first; c < end; c++) {
+                const int i = element_at(line, o, d, r, c);
+                STEPC_LANE_LOOP
+                for (int l = 0; l < lanes; l++) {
+                    const T v = plane[i + l * SW];
+                    const T larger = v > best[l] ? v : best[l];
+                    const int32_t later = v > best[l] ? i : at[l];
+                    if (FLOATS) {
+                        at[l] = v != v ? i : later;
+                        best[l] = v != v ? v : larger;
+                    } else {
+                        at[l] = later;
+                        best[l] = larger;
+                    }
+                }
+            }
         }
     }
-    return at < 0 ? 0 : at;
 }
 
 static inline int64_t number_of(const int plane, const int i)
@@ -104,20 +126,46 @@ static inline int64_t number_of(const int plane, const int i)
         return (int64_t)plane * (D * H * W) + i;
 }
 
+static STEPC_INLINE void pool_windows(const int lanes, const int p, const T *restrict plane, const int line, const int o, const int first,
+                                      const int end)
+{
+    T best[16];
+    int32_t at[16];
+    find_maxima(lanes, plane, line, o, first, end, best, at);
+    if (WITH_FINISH) {
+        STEPC_LANE_LOOP
+        for (int l = 0; l < lanes; l++) {
+            const T v = best[l];
+            finish(p, line * OW + o + l, v);
+        }
+    }
+    if (WITH_FINISH_INDEX) {
+        for (int l = 0; l < lanes; l++) {
+            const int64_t number = number_of(p, at[l] + l * SW);
+            finish_index(p, line * OW + o + l, number);
+        }
+    }
+}
+
+/* A window at the end of a line. */
+static inline void pool_end(const int p, const T *restrict plane, const int line, const int o)
+{
+    pool_windows(1, p, plane, line, o, first_inside(column_at(o, 0), LW), end_inside(column_at(o, 0), LW, KW, W));
+}
+
 KERNEL static void max_pool(const T *restrict x)
 {
     for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         const T *const plane = x + p * (D * H * W);
-        for (int o = 0; o < OD * OH * OW; o++) {
-            const int i = find_maximum(plane, o);
-            if (WITH_FINISH) {
-                const T v = plane[i];
-                finish(p, o, v);
-            }
-            if (WITH_FINISH_INDEX) {
-                const int64_t number = number_of(p, i);
-                finish_index(p, o, number);
-            }
+        for (int line = 0; line < OD * OH; line++) {
+            for (int o = 0; o < INSIDE; o++)
+                pool_end(p, plane, line, o);
+            for (int o = INSIDE; o < BEYOND - (BEYOND - INSIDE) % 16; o += 16)
+                pool_windows(16, p, plane, line, o, 0, KW);
+            if ((BEYOND - INSIDE) % 16 > 0)
+                pool_windows((BEYOND - INSIDE) % 16, p, plane, line, BEYOND - (BEYOND - INSIDE) % 16, 0, KW);
+            for (int o = BEYOND; o < OW; o++)
+                pool_end(p, plane, line, o);
         }
     }
 }
@@ -128,12 +176,41 @@ static inline void zero_plane(T *restrict plane)
         plane[i] = (T)0;
 }
 
+/* Each `flow` of these windows goes to where the maximum came from. */
+static STEPC_INLINE void add_flows(const int lanes, const T *restrict plane, const int line, const int o, const int first, const int end,
+                                   const T *restrict flow, T *restrict sums)
+{
+    T best[16];
+    int32_t at[16];
+    find_maxima(lanes, plane, line, o, first, end, best, at);
+    for (int l = 0; l < lanes; l++)
+        sums[at[l] + l * SW] += flow[line * OW + o + l];
+}
+
+static inline void add_flow_of_end(const T *restrict plane, const int line, const int o, const T *restrict flow, T *restrict sums)
+{
+    add_flows(1, plane, line, o, first_inside(column_at(o, 0), LW), end_inside(column_at(o, 0), LW, KW, W), flow, sums);
+}
+
+static STEPC_INLINE void add_flows_of_line(const T *restrict plane, const int line, const T *restrict flow, T *restrict sums)
+{
+    for (int o = 0; o < INSIDE; o++)
+        add_flow_of_end(plane, line, o, flow, sums);
+    for (int o = INSIDE; o < BEYOND - (BEYOND - INSIDE) % 16; o += 16)
+        add_flows(16, plane, line, o, 0, KW, flow, sums);
+    if ((BEYOND - INSIDE) % 16 > 0)
+        add_flows((BEYOND - INSIDE) % 16, plane, line, BEYOND - (BEYOND - INSIDE) % 16, 0, KW, flow, sums);
+    for (int o = BEYOND; o < OW; o++)
+        add_flow_of_end(plane, line, o, flow, sums);
+}
+
 KERNEL static void max_pool_grad(const T *restrict x, const T *restrict dy, T *restrict scratch)
 {
     for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         zero_plane(scratch);
-        for (int o = 0; o < OD * OH * OW; o++)
-            scratch[find_maximum(x + p * (D * H * W), o)] += dy[p * (OD * OH * OW) + o];
+        for (int line = 0; line < OD * OH; line++)
+            add_flows_of_line(x + p * (D * H * W), line, dy + p * (OD * OH * OW), scratch);
+        STEPC_LANE_LOOP
         for (int i = 0; i < D * H * W; i++) {
             const T v = scratch[i];
             finish(p, i, v);
@@ -220,48 +297,115 @@ KERNEL static void max_pool_grad_apart(const T *restrict x, const T *restrict dy
 
 /* ---- averages ------------------------------------------------------------------------------------------------------- */
 
-/* Positions of a window that the average is over. */
-static inline int population(const int o)
+/* Positions of a window along an axis that the average is over. */
+static inline int counted(const int place, const int step, const int count, const int begin, const int end)
 {
-    int depths = 0, rows = 0, columns = 0;
-    for (int t = 0; t < KD; t++)
-        depths += depth_at(o / (OH * OW), t) >= BEGIN_D && depth_at(o / (OH * OW), t) < END_D;
-    for (int t = 0; t < KH; t++)
-        rows += row_at(o / OW % OH, t) >= BEGIN_H && row_at(o / OW % OH, t) < END_H;
-    for (int t = 0; t < KW; t++)
-        columns += column_at(o % OW, t) >= BEGIN_W && column_at(o % OW, t) < END_W;
-    return depths * rows * columns;
+    int n = 0;
+    for (int t = 0; t < count; t++)
+        n += place + t * step >= begin && place + t * step < end;
+    return n;
+}
+
+/* Elements of window o, of a line, that the average is over. */
+static inline int population(const int line, const int o)
+{
+    return counted(depth_at(line / OH, 0), LD, KD, BEGIN_D, END_D) * counted(row_at(line % OH, 0), LH, KH, BEGIN_H, END_H) *
+           counted(column_at(o, 0), LW, KW, BEGIN_W, END_W);
+}
+
+static STEPC_INLINE void average_windows(const int lanes, const int p, const T *restrict plane, const int line, const int o, const int first,
+                                         const int end)
+{
+    const int depth = first_inside(depth_at(line / OH, 0), LD), end_depth = end_inside(depth_at(line / OH, 0), LD, KD, D);
+    const int row = first_inside(row_at(line % OH, 0), LH), end_row = end_inside(row_at(line % OH, 0), LH, KH, H);
+    const T count = (T)population(line, o);
+    T sum[16] = {(T)0};
+    for (int d = depth; d < end_depth; d++) {
+        for (int r = row; r < end_row; r++) {
+            for (int c = first; c < end; c++) {
+                const int i = element_at(line, o, d, r, c);
+                STEPC_LANE_LOOP
+                for (int l = 0; l < lanes; l++)
+                    sum[l] += plane[i + l * SW];
+            }
+        }
+    }
+    STEPC_LANE_LOOP
+    for (int l = 0; l < lanes; l++) {
+        const T v = sum[l] / count;
+        finish(p, line * OW + o + l, v);
+    }
+}
+
+static inline void average_end(const int p, const T *restrict plane, const int line, const int o)
+{
+    average_windows(1, p, plane, line, o, first_inside(column_at(o, 0), LW), end_inside(column_at(o, 0), LW, KW, W));
 }
 
 KERNEL static void average_pool(const T *restrict x)
 {
     for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         const T *const plane = x + p * (D * H * W);
-        for (int o = 0; o < OD * OH * OW; o++) {
-            T sum = (T)0;
-            for (int t = 0; t < KD * KH * KW; t++) {
-                const int i = element_at(o, t);
-                if (i >= 0)
-                    sum += plane[i];
-            }
-            const T v = sum / (T)population(o);
-            finish(p, o, v);
+        for (int line = 0; line < OD * OH; line++) {
+            for (int o = 0; o < INSIDE; o++)
+                average_end(p, plane, line, o);
+            for (int o = INSIDE; o < BEYOND - (BEYOND - INSIDE) % 16; o += 16)
+                average_windows(16, p, plane, line, o, 0, KW);
+            if ((BEYOND - INSIDE) % 16 > 0)
+                average_windows((BEYOND - INSIDE) % 16, p, plane, line, BEYOND - (BEYOND - INSIDE) % 16, 0, KW);
+            for (int o = BEYOND; o < OW; o++)
+                average_end(p, plane, line, o);
         }
     }
+}
+
+/* The parts of these windows. An element gets those of a line from the last column of a window to the first: in the order of windows. */
+static STEPC_INLINE void add_parts(const int lanes, const int line, const int o, const int first, const int end, const T *restrict flow,
+                                   T *restrict sums)
+{
+    const int depth = first_inside(depth_at(line / OH, 0), LD), end_depth = end_inside(depth_at(line / OH, 0), LD, KD, D);
+    const int row = first_inside(row_at(line % OH, 0), LH), end_row = end_inside(row_at(line % OH, 0), LH, KH, H);
+    const T count = (T)population(line, o);
+    T part[16];
+    STEPC_LANE_LOOP
+    for (int l = 0; l < lanes; l++)
+        part[l] = flow[line * OW + o + l] / count;
+    for (int d = depth; d < end_depth; d++) {
+        for (int r = row; r < end_row; r++) {
+            for (int c = end - 1; c >= first; c--) {
+                T *const to = sums + element_at(line, o, d, r, c);
+                STEPC_LANE_LOOP
+                for (int l = 0; l < lanes; l++)
+                    to[l * SW] += part[l];
+            }
+        }
+    }
+}
+
+static inline void add_part_of_end(const int line, const int o, const T *restrict flow, T *restrict sums)
+{
+    add_parts(1, line, o, first_inside(column_at(o, 0), LW), end_inside(column_at(o, 0), LW, KW, W), flow, sums);
+}
+
+static STEPC_INLINE void add_parts_of_line(const int line, const T *restrict flow, T *restrict sums)
+{
+    for (int o = 0; o < INSIDE; o++)
+        add_part_of_end(line, o, flow, sums);
+    for (int o = INSIDE; o < BEYOND - (BEYOND - INSIDE) % 16; o += 16)
+        add_parts(16, line, o, 0, KW, flow, sums);
+    if ((BEYOND - INSIDE) % 16 > 0)
+        add_parts((BEYOND - INSIDE) % 16, line, BEYOND - (BEYOND - INSIDE) % 16, 0, KW, flow, sums);
+    for (int o = BEYOND; o < OW; o++)
+        add_part_of_end(line, o, flow, sums);
 }
 
 KERNEL static void average_pool_grad(const T *restrict dy, T *restrict scratch)
 {
     for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         zero_plane(scratch);
-        for (int o = 0; o < OD * OH * OW; o++) {
-            const T part = dy[p * (OD * OH * OW) + o] / (T)population(o);
-            for (int t = 0; t < KD * KH * KW; t++) {
-                const int i = element_at(o, t);
-                if (i >= 0)
-                    scratch[i] += part;
-            }
-        }
+        for (int line = 0; line < OD * OH; line++)
+            add_parts_of_line(line, dy + p * (OD * OH * OW), scratch);
+        STEPC_LANE_LOOP
         for (int i = 0; i < D * H * W; i++) {
             const T v = scratch[i];
             finish(p, i, v);

@@ -367,6 +367,16 @@ static void bind_axis(struct lower_ctx *c, const char *prefix, int axis, int64_t
     lower_template_int(c, arena_printf(c->arena, "%s%c", prefix, "DHW"[axis]), x);
 }
 
+/* The windows of a line that see no padding: none, or those from the first such one on. */
+static void bind_inside(struct lower_ctx *c, const struct window_axis *line)
+{
+    const int64_t last = line->in - 1 - (line->size - 1) * line->dilation + line->pad_begin;
+    const int64_t first = (line->pad_begin + line->stride - 1) / line->stride, beyond = last < 0 ? 0 : last / line->stride + 1;
+    const int64_t end = beyond < line->out ? beyond : line->out;
+    lower_template_int(c, "INSIDE", first < end ? first : line->out);
+    lower_template_int(c, "BEYOND", first < end ? end : line->out);
+}
+
 static void bind_window(struct lower_ctx *c, const char *tmpl, const struct window *w, int64_t planes, enum dtype type, bool padding)
 {
     lower_template(c, tmpl, type);
@@ -387,6 +397,7 @@ static void bind_window(struct lower_ctx *c, const char *tmpl, const struct wind
         bind_axis(c, "END_", i, padding ? a->in + a->pad_end : a->in);
         bind_axis(c, "PADDED_", i, a->in + a->pad_begin + a->pad_end + a->size * a->dilation); /* no hole: indices go that far */
     }
+    bind_inside(c, &w->axis[WINDOW_AXES - 1]);
 }
 
 static void bind_operand(struct lower_ctx *c, const char *param, int i)
@@ -575,6 +586,10 @@ static const struct op_sample max_samples[] = {
      .no_gradient = true},
     {.text = "g (double[1,1,6] z) => (double[1,1,3] y) { x = Floor(z) y = MaxPool <kernel_shape = [2], strides = [2]> (x) }"},
     {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }", .opset = 7},
+    {.text = "g (float[1,2,5,43] z) => (float[1,2,3,22] y, int64[1,2,3,22] i) "
+             "{ x = Floor(z) y, i = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x) }"},
+    {.text = "g (float[1,1,3,4,40] x) => (float[1,1,3,2,36] y) "
+             "{ y = MaxPool <kernel_shape = [2, 2, 3], dilations = [2, 1, 3], strides = [1, 2, 1], pads = [1, 0, 1, 1, 0, 1]> (x) }"},
     {.text = "g (float[0,1,6,7] x) => (float[0,1,5,6] y) { y = MaxPool <kernel_shape = [2, 2]> (x) }"},
     {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2]> (x) }",
      .error = "attribute 'kernel_shape' has 1 numbers, expected 2"},
@@ -595,6 +610,8 @@ static const struct op_sample max_grad_samples[] = {
              "{ dx = stepc.MaxPoolGrad <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, dy) }"},
     {.text = "g (float[1,2,5,6,7] z, float[1,2,2,3,2] dy) => (float[1,2,5,6,7] dx) "
              "{ x = Floor(z) dx = stepc.MaxPoolGrad <kernel_shape = [2, 2, 3], strides = [2, 2, 3]> (x, dy) }"},
+    {.text = "g (float[1,2,5,43] z, float[1,2,3,22] dy) => (float[1,2,5,43] dx) "
+             "{ x = Floor(z) dx = stepc.MaxPoolGrad <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x, dy) }"},
     {.text = "g (float[1,2,6] x, float[1,2,6] dy) => (float[1,2,6] dx) { dx = stepc.MaxPoolGrad <kernel_shape = [2]> (x, dy) }",
      .error = "does not have the shape of the pool's output"},
     {0}};
@@ -611,6 +628,8 @@ static const struct op_sample average_samples[] = {
     {.text = "g (float[2,3,9] x) => (float[2,3,4] y) { y = AveragePool <kernel_shape = [3], strides = [2]> (x) }"},
     {.text = "g (double[1,2,4,5,6] x) => (double[1,2,1,2,2] y) { y = AveragePool <kernel_shape = [4, 3, 3], strides = [1, 2, 3]> (x) }"},
     {.text = "g (float[1,1,6,7] x) => (float[1,1,6,7] y) { y = AveragePool <kernel_shape = [2, 2], auto_pad = \"SAME_UPPER\"> (x) }", .opset = 9},
+    {.text = "g (float[1,2,5,43] x) => (float[1,2,3,22] y) "
+             "{ y = AveragePool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x) }"},
     {.text = "g (float[1,0,6,7] x) => (float[1,0,5,6] y) { y = AveragePool <kernel_shape = [2, 2]> (x) }"},
     {.text = "g (int8[1,2,6,7] x) => (int8[1,2,5,6] y) { y = AveragePool <kernel_shape = [2, 2]> (x) }", .error = "int8"},
     {.text = "g (bfloat16[1,2,6,6] x) => (bfloat16[1,2,3,3] y) { y = AveragePool <kernel_shape = [2,2], strides = [2,2]> (x) }"},
@@ -621,6 +640,8 @@ static const struct op_sample average_grad_samples[] = {
              "{ dx = stepc.AveragePoolGrad <kernel_shape = [2, 2], strides = [2, 2], shape = [2, 3, 6, 7]> (dy) }"},
     {.text = "g (float[2,3,3] dy) => (float[2,3,6] dx) "
              "{ dx = stepc.AveragePoolGrad <kernel_shape = [3], strides = [2], pads = [1, 0], shape = [2, 3, 6]> (dy) }"},
+    {.text = "g (float[1,2,3,22] dy) => (float[1,2,5,43] dx) "
+             "{ dx = stepc.AveragePoolGrad <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], shape = [1, 2, 5, 43]> (dy) }"},
     {.text = "g (float[2,3,4] dy) => (float[2,3,6] dx) { dx = stepc.AveragePoolGrad <kernel_shape = [2], shape = [2, 3, 6]> (dy) }",
      .error = "does not have the shape of the pool's output"},
     {0}};
