@@ -96,6 +96,7 @@ struct expr_scope {
     bool declares;          /* some of the names are declared outside every loop: the parts that follow must avoid them */
     const char *index_type; /* of loop variables: see kernel_index_type() */
     bool in_template;
+    bool selects_by_bits;   /* selects between floats are calls of stepc_select() */
     int shares;             /* > 1: the kernel is cut into so many */
     const char *share;      /* the name of the number of the one to compute; NULL: all is computed */
     const char *pass;       /* the same of the pass, for kernels that take several */

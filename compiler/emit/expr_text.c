@@ -227,6 +227,21 @@ static const char *arithmetic_text(struct expr_scope *s, const struct expr *e, i
     return wrapping(s, e);
 }
 
+/* stepc_select() wants 0 or 1, as comparisons give; any other byte may stand in a bool that the caller passed. */
+static const char *select_text(struct expr_scope *s, const struct expr *e, int *precedence)
+{
+    if (s->selects_by_bits && (e->dtype == DTYPE_FLOAT || e->dtype == DTYPE_DOUBLE)) {
+        const struct expr *c = e->arg[0];
+        const char *is_true = c->op == EXPR_LT || c->op == EXPR_LE || c->op == EXPR_EQ || c->op == EXPR_NOT ? "" : " != 0";
+        return arena_printf(s->arena, "%s(%s%s, %s, %s)", use_helper(s->e, arena_printf(s->arena, "stepc_select%s", suffix_of(e->dtype))),
+                            expr_text(s, c, *is_true ? PREC_EQUAL + 1 : PREC_NONE), is_true, expr_text(s, e->arg[1], PREC_NONE),
+                            expr_text(s, e->arg[2], PREC_NONE));
+    }
+    *precedence = PREC_SELECT;
+    return arena_printf(s->arena, "%s ? %s : %s", expr_text(s, e->arg[0], PREC_EQUAL), expr_text(s, e->arg[1], PREC_SELECT + 1),
+                        expr_text(s, e->arg[2], PREC_SELECT));
+}
+
 static const char *text_of(struct expr_scope *s, const struct expr *e, int *precedence)
 {
     *precedence = PREC_PRIMARY;
@@ -270,10 +285,7 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
         *precedence = 6;
         return arena_printf(s->arena, "%s %s %s", expr_text(s, e->arg[0], PREC_UNARY), op, expr_text(s, e->arg[1], PREC_UNARY));
     }
-    case EXPR_SELECT:
-        *precedence = PREC_SELECT;
-        return arena_printf(s->arena, "%s ? %s : %s", expr_text(s, e->arg[0], PREC_EQUAL), expr_text(s, e->arg[1], PREC_SELECT + 1),
-                            expr_text(s, e->arg[2], PREC_SELECT));
+    case EXPR_SELECT: return select_text(s, e, precedence);
     }
     UNREACHABLE("expression kind %d", (int)e->op);
 }

@@ -179,12 +179,29 @@ static void write_combine(struct nest *n, const char *acc, const char *x)
                    x[strcspn(x, " ")] ? arena_printf(n->s->arena, "(%s)", x) : x);
 }
 
+static bool is_select(const struct expr *e, void *data)
+{
+    (void)data;
+    return e->op == EXPR_SELECT;
+}
+
+static bool selects_twice(const struct expr *e, void *data)
+{
+    bool twice = false;
+    for (int a = 0; e->op == EXPR_SELECT && a < expr_arg_count(e); a++)
+        twice |= expr_any(e->arg[a], is_select, data);
+    return twice;
+}
+
+/* Where one select depends on another (Relu6), GCC jumps for each element that it adds: 144 of them 2.2 us, computed by bits 0.04. */
 static void write_element(struct nest *n, const char *acc)
 {
     const size_t locals = n->s->locals.count;
     const struct expr *e = n->p->element;
+    n->s->selects_by_bits = (n->p->reduce == REDUCE_SUM || n->p->reduce == REDUCE_PROD) && expr_any(e, selects_twice, NULL);
     expr_hoist(n->s, n->w, &e, 1);
     write_combine(n, acc, expr_stored(n->s, e));
+    n->s->selects_by_bits = false;
     n->s->locals.count = locals;
 }
 
