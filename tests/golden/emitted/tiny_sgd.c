@@ -360,7 +360,7 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #define JOIN_LAST(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
 
 /* By pointer: to pass vectors that a target does not have would depend on the compiler's conventions. */
-static STEPC_INLINE void turn_quads(quad *restrict r)
+static STEPC_INLINE __attribute__((unused)) void turn_quads(quad *restrict r)
 {
     TURN_FOUR(r, INTERLEAVE_FIRST, INTERLEAVE_LAST, JOIN_FIRST, JOIN_LAST)
 }
@@ -375,7 +375,7 @@ typedef float fours_at __attribute__((vector_size(8 * sizeof(float)), aligned(si
 #define JOIN_FIRSTS(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
 #define JOIN_LASTS(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
 #define FOUR_OF_ROW(row, fourth) __builtin_shufflevector(*(const quad_at *)(row), *(const quad_at *)(fourth), 0, 1, 2, 3, 4, 5, 6, 7)
-static STEPC_INLINE void turn_fours(fours *restrict r)
+static STEPC_INLINE __attribute__((unused)) void turn_fours(fours *restrict r)
 {
     TURN_FOUR(r, INTERLEAVE_FIRSTS, INTERLEAVE_LASTS, JOIN_FIRSTS, JOIN_LASTS)
 }
@@ -384,7 +384,7 @@ static STEPC_INLINE void turn_fours(fours *restrict r)
 typedef quad fours;
 typedef quad_at fours_at;
 #define FOUR_OF_ROW(row, fourth) (*(const quad_at *)(row))
-static STEPC_INLINE void turn_fours(fours *restrict r)
+static STEPC_INLINE __attribute__((unused)) void turn_fours(fours *restrict r)
 {
     turn_quads(r);
 }
