@@ -68,6 +68,7 @@ class Form:
 
     def sample(self, steps, clock):
         self.restart()
+        self.step(self.batches[-1])  # as drive.c does: what went back comes into the caches
         start = clock()
         for i in range(steps):
             self.step(self.batches[i % BATCHES])
