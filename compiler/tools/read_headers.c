@@ -103,6 +103,19 @@ static size_t last_endif(const struct cfront_source *s)
     return last;
 }
 
+/* The token before "__attribute__((...))" that ends at the ')' t; t itself where none ends there. */
+static size_t before_attribute(const struct cfront_source *s, size_t t)
+{
+    int depth = 0;
+    for (size_t u = t; u < s->token_count; u = token_previous(s, u)) {
+        depth += token_is(s, u, ")");
+        depth -= token_is(s, u, "(");
+        if (depth == 0)
+            return token_is(s, token_previous(s, u), "__attribute__") ? token_previous(s, token_previous(s, u)) : t;
+    }
+    return t;
+}
+
 /* Names that a header declares at its top level, in active and inactive parts alike: macros, structs, and from
  * typedefs and functions the name. Lexical, since clang shows one form only. */
 static bool is_declared_at(const struct cfront_source *s, size_t t)
@@ -113,6 +126,8 @@ static bool is_declared_at(const struct cfront_source *s, size_t t)
     if (token_is(s, before, "struct"))
         return token_is(s, token_next(s, t), "{");
     for (size_t u = before; u < s->token_count; u = token_previous(s, u)) {
+        if (token_is(s, u, ")"))
+            u = before_attribute(s, u);
         if (token_is(s, u, "typedef")) /* the last name before attributes or the end */
             return token_is(s, token_next(s, t), ";") || token_is(s, token_next(s, t), "__attribute__");
         if (token_is(s, u, "static"))
@@ -148,6 +163,19 @@ static void add_segment(struct section_reader *r, enum template_segment_kind kin
     if (begin < end)
         vec_push(r->g->arena, &r->segments,
                  ((struct template_segment){.kind = kind, .text = source_slice(r->g->arena, r->s, begin, end)}));
+}
+
+/* What clang sees declared in the form that is active: a name not found by its tokens would be the same for every type. */
+static bool none_is_missed(const struct section_reader *r)
+{
+    for (size_t i = 0; i < r->s->node_count; i++) {
+        const struct cfront_node *n = r->s->nodes[i];
+        const bool names = n->kind == CFRONT_FUNCTION || n->kind == CFRONT_TYPEDEF;
+        const struct loc at = cfront_loc(r->s, n->begin);
+        if (names && !map_has(&r->declared, n->name))
+            return diag_error(r->g->diag, &at, "'%s' is declared in a form that is not read here", n->name);
+    }
+    return true;
 }
 
 /* One run of lines as segments. */
@@ -221,6 +249,8 @@ bool read_section(struct gen *g, const char *path)
     if (section.by_type) {
         find_declared(g, &s, begin, end, &g->typed_names);
         r.declared = g->typed_names;
+        if (!none_is_missed(&r))
+            return false;
     }
     read_section_lines(&r, begin, end);
     section.text = (struct template_text){r.segments.data, r.segments.count};
