@@ -87,6 +87,20 @@ static const struct expr *fold_int(struct arena *a, enum expr_op op, const struc
     }
 }
 
+static bool same_constant(const struct expr *a, const struct expr *b)
+{
+    return a->op == EXPR_FLOAT && b->op == EXPR_FLOAT && a->dtype == b->dtype && a->f == b->f;
+}
+
+/* What is to be compared to the constant c: of `t < c ? c : t` it is t, which is above c in the same cases (NaN in none). So is what
+ * Relu lets through, recomputed by its gradient. */
+static const struct expr *compared_to(const struct expr *c, const struct expr *y)
+{
+    const bool at_least_c = y->op == EXPR_SELECT && y->arg[0]->op == EXPR_LT && y->arg[0]->arg[0] == y->arg[2] &&
+                            same_constant(y->arg[0]->arg[1], c) && same_constant(y->arg[1], c);
+    return at_least_c ? y->arg[2] : y;
+}
+
 static bool is_comparison(enum expr_op op)
 {
     return op == EXPR_LT || op == EXPR_LE || op == EXPR_EQ;
@@ -99,7 +113,7 @@ const struct expr *expr_binary(struct arena *a, enum expr_op op, const struct ex
         return folded;
     struct expr *e = expr_new(a, op, is_comparison(op) ? DTYPE_BOOL : x->dtype);
     e->arg[0] = x;
-    e->arg[1] = y;
+    e->arg[1] = op == EXPR_LT ? compared_to(x, y) : y;
     return e;
 }
 
@@ -381,6 +395,8 @@ static const struct expr *rebuild(struct substitution *s, const struct expr *e)
         struct expr *made = arena_copy(s->map->arena, e, sizeof *e, alignof(struct expr));
         for (int i = 0; i < count; i++)
             made->arg[i] = arg[i];
+        if (made->op == EXPR_LT)
+            made->arg[1] = compared_to(arg[0], arg[1]);
         made->access = access;
         e = made;
     }
