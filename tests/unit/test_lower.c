@@ -63,7 +63,7 @@ static const struct expr *relu_of_load(const struct expr *e, void *data)
 START_TEST(substitution_simplifies_as_constructors_do)
 {
     const struct expr *t = expr_math(&arena, EXPR_FN_EXP, number(2));
-    const struct buffer buffer = {.dtype = DTYPE_FLOAT, .count = 1};
+    struct buffer buffer = {.dtype = DTYPE_FLOAT, .count = 1};
     const struct access access = {.buffer = &buffer};
     const struct expr *load = expr_load(&arena, &access);
     struct expr_map map = {.arena = &arena, .load = relu_of_load};
