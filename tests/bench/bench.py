@@ -93,7 +93,7 @@ class Table:
 
 
 def milliseconds(ms):
-    return f'{ms:.4f}' if ms < 0.1 else f'{ms:.3f}' if ms < 10 else f'{ms:.2f}'
+    return f'{ms:.6f}' if ms < 0.001 else f'{ms:.4f}' if ms < 0.1 else f'{ms:.3f}' if ms < 10 else f'{ms:.2f}'
 
 
 # ---- programs ---------------------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ class Peak:
     """What the machine can do, measured in the same run: GFLOP/s and GB/s. With threads, the rate of OpenBLAS."""
 
     SGEMM, TILE = ['sgemm 512', 'sgemm 768', 'sgemm 1024'], 'tile'
-    PRODUCTS = SGEMM + [TILE]
+    PRODUCTS, CHAIN = SGEMM + [TILE], 'chain'
     THREADED = 'sgemm 1024'
 
     def __init__(self, program):
@@ -272,7 +272,7 @@ def moved_bytes(build):
 def measure(build, programs, peak, rounds, target, with_torch=True):
     """programs: [(variant, path)]. All take turns: rounds times one sample of each."""
     workload, result = build.workload, Result()
-    result.flops, result.bytes = workloads.step_flops(workload), moved_bytes(build)
+    (result.flops, chain), result.bytes = workloads.step_work(workload), moved_bytes(build)
     bandwidth = f'bandwidth {max(result.bytes // 2, 4096)}'
     threads = sorted({variant.threads for variant, _ in programs})
     result.contenders, torch_forms, servers = {}, {t: {} for t in threads}, []
@@ -292,7 +292,7 @@ def measure(build, programs, peak, rounds, target, with_torch=True):
         progress(f'{workload.name}: round {i + 1} of {rounds}')
         for contender in list(result.contenders.values()) + [f for forms in torch_forms.values() for f in forms.values()]:
             contender.take()
-        for request in Peak.PRODUCTS + [bandwidth]:
+        for request in Peak.PRODUCTS + [bandwidth, Peak.CHAIN]:
             peak.take(request)
         for t in threads[1:]:
             peak.take(Peak.THREADED, t)
@@ -302,6 +302,7 @@ def measure(build, programs, peak, rounds, target, with_torch=True):
     result.gain = {t: peak.gain(t) for t in threads[1:]}
     (result.peak, result.peak_name), result.tile, result.bandwidth = peak.sgemm(), peak.rate(Peak.TILE), peak.rate(bandwidth)
     result.limit, result.tile_limit = (max(result.flops / rate, result.bytes / result.bandwidth) * 1e-6 for rate in (result.peak, result.tile))
+    result.chain = chain / peak.rate(Peak.CHAIN) * 1e-6
     result.torch = {t: min((forms[f].ms(), f) for f in ('eager', 'traced')) for t, forms in torch_forms.items() if forms}
     result.torch_fastest = {t: min((forms[f].ms(), f) for f in forms) for t, forms in torch_forms.items() if forms}
     return result
@@ -391,7 +392,7 @@ def run_workloads(options, chosen, peak):
 
 def run_shapes(options, chosen, peak):
     """Each shape's ratio to its limit, beside that of its sibling among the workloads."""
-    table, siblings = Table('shape', 'limit ms', 'gcc ms', 'clang ms', 'gcc x limit', 'clang x limit', 'gcc / sibling', 'clang / sibling', ''), {}
+    table, siblings = Table('shape', 'limit ms', 'chain ms', 'gcc ms', 'clang ms', 'gcc x limit', 'clang x limit', 'gcc / sibling', 'clang / sibling', ''), {}
 
     def ratios(workload):
         progress(f'{workload.name}: building')
@@ -399,14 +400,14 @@ def run_shapes(options, chosen, peak):
         programs = build.programs(variants(True))
         result = measure(build, programs, peak, options.rounds, options.sample, with_torch=False)
         times = [result.contenders[v.name].ms() for v, _ in programs]
-        return result.limit, times, [t / result.limit for t in times]
+        return result.limit, result.chain, times, [t / result.limit for t in times]
 
     for workload in chosen:
         if workload.sibling not in siblings:
-            siblings[workload.sibling] = ratios(workloads.find(workload.sibling))[2]
-        limit, times, own = ratios(workload)
+            siblings[workload.sibling] = ratios(workloads.find(workload.sibling))[-1]
+        limit, chain, times, own = ratios(workload)
         beside = [a / b for a, b in zip(own, siblings[workload.sibling])]
-        table.add(workload.title, milliseconds(limit), *[milliseconds(t) for t in times], *[f'{r:.2f}' for r in own], *[f'{r:.2f}' for r in beside],
+        table.add(workload.title, milliseconds(limit), milliseconds(chain), *[milliseconds(t) for t in times], *[f'{r:.2f}' for r in own], *[f'{r:.2f}' for r in beside],
                   'more than 2' if max(beside) > 2 else '')
         progress(f'{workload.name}: {own[0]:.2f} {own[1]:.2f} x limit, {beside[0]:.2f} {beside[1]:.2f} x sibling')
     progress('')
@@ -419,7 +420,7 @@ def run_shapes(options, chosen, peak):
 
 def take_profile(options, build, variant, program):
     """{number of a kernel: (name, ms)}"""
-    steps = max(20, min(20000, int(2e9 * options.rounds / workloads.step_flops(build.workload))))
+    steps = max(20, min(20000, int(2e9 * options.rounds / workloads.step_work(build.workload)[0])))
     lines = output(program, '--profile', steps, *build.data_arguments(), env=environment_of(variant.threads)).splitlines()
     return {int(number): (name, float(ms)) for number, name, ms in (line.split() for line in lines)}
 

@@ -3,6 +3,7 @@
  *   sgemm N            GFLOP/s of OpenBLAS, square matrices of N
  *   tile               GFLOP/s of a register tile in C: the inner loop of a matrix product, operands packed, in the first cache
  *   bandwidth BYTES    GB/s of y += a * x over that many bytes (both vectors), two reads and a write counted
+ *   chain              multiply-adds of one sum in index order, 10^9 a second: lanes are sums side by side, so this is latency
  *
  * CPU time; with an argument above 1, the number of OpenBLAS's threads, wall-clock time. A rate is the mean over SAMPLE seconds after
  * one warm-up, as the steps that are measured beside it: the best of several short ones would find gaps between neighbours that no
@@ -140,6 +141,35 @@ static double bandwidth(size_t bytes)
     return (double)moved / spent * 1e-9;
 }
 
+/* sum[LANES] = the terms of as many sums side by side, each in index order: as emitted code adds them. */
+enum { TERMS = 512, LANES = 4 };
+typedef float lanes_vec __attribute__((vector_size(4 * LANES), may_alias));
+static void add_terms(float *sum, const float *a, const float *x)
+{
+    lanes_vec part = {0};
+    for (int k = 0; k < TERMS; k++)
+        part += a[k] * ((const lanes_vec *)x)[k];
+    *(lanes_vec *)sum = part;
+}
+
+static double chain(void)
+{
+    float *a = vector(TERMS), *x = vector(TERMS * LANES), *sum = vector(LANES);
+    double spent = 0;
+    size_t terms = 0;
+    for (const double start = seconds(); spent < SAMPLE; spent = seconds() - start) {
+        for (int r = 0; r < 100; r++) {
+            add_terms(sum, a, x);
+            a[0] = sum[0] * 1e-30f; /* the next ones wait for these */
+        }
+        terms += 100 * TERMS;
+    }
+    free(a);
+    free(x);
+    free(sum);
+    return (double)terms / spent * 1e-9;
+}
+
 int main(int argc, char **argv)
 {
     char line[64];
@@ -151,6 +181,8 @@ int main(int argc, char **argv)
             rate = sgemm(atoi(line + 6));
         else if (strncmp(line, "tile", 4) == 0)
             rate = tile();
+        else if (strncmp(line, "chain", 5) == 0)
+            rate = chain();
         else if (strncmp(line, "bandwidth ", 10) == 0)
             rate = bandwidth((size_t)strtoull(line + 10, NULL, 10));
         else

@@ -202,37 +202,61 @@ def export(workload, path):
         file.write(stream.getvalue())
 
 
-class CountProducts(TorchDispatchMode):
-    """Counts the floating-point operations of the matrix products and convolutions that PyTorch calls, backwards too."""
+def tensors_in(x):
+    return [x] if isinstance(x, torch.Tensor) else [t for y in x for t in tensors_in(y)] if isinstance(x, (tuple, list)) else []
 
-    flops = 0
+
+class CountProducts(TorchDispatchMode):
+    """Counts the floating-point operations of the matrix products and convolutions that PyTorch calls, backwards too, and the longest
+    chain of multiply-adds of which each needs the one before: the terms of sums, from one product to those that read its result."""
+
+    BLOCK = 80  # terms of a matrix product added in one go (docs/numerics.md); the sums of blocks are added in their order
+
+    def __init__(self):
+        super().__init__()
+        self.flops, self.chain, self.ends, self.kept = 0, 0, {}, []
+
+    def follow(self, arguments, results, terms):
+        """Each result comes `terms` (one number for each) after the last argument."""
+        begin = max([self.ends.get(t.storage().data_ptr(), 0) for t in tensors_in(arguments)], default=0)
+        for t, count in zip(results, terms):
+            if t is not None:
+                key = t.storage().data_ptr()
+                self.ends[key] = max(self.ends.get(key, 0), begin + count)
+                self.chain = max(self.chain, self.ends[key])
+                self.kept.append(t)  # so that no other tensor gets its address
 
     def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
         result = function(*arguments, **(keywords or {}))
+        results = result if isinstance(result, (tuple, list)) else [result]
+        terms = [0] * len(results)
         name = function.overloadpacket.__name__
-        if name in ('mm', 'bmm'):
-            self.flops += 2 * result.numel() * arguments[0].shape[-1]
-        elif name == 'addmm':
-            self.flops += 2 * result.numel() * arguments[1].shape[-1]
+        if name in ('mm', 'bmm', 'addmm'):
+            depth = arguments[1 if name == 'addmm' else 0].shape[-1]
+            self.flops += 2 * result.numel() * depth
+            terms = [min(depth, self.BLOCK) + (depth - 1) // self.BLOCK]
         elif name == 'convolution':  # for each element of the result, the filter of its group
             self.flops += 2 * result.numel() * arguments[1][0].numel()
+            terms = [arguments[1][0].numel()]
         elif name == 'convolution_backward':  # gradients of input, filters, bias: those that are wanted
-            d_output, filters, wanted = arguments[0], arguments[2], arguments[10]
+            d_output, filters, wanted, groups = arguments[0], arguments[2], arguments[10], arguments[9]
             self.flops += 2 * d_output.numel() * filters[0].numel() * (wanted[0] + wanted[1])
+            terms = [filters[:, 0].numel() // groups, d_output[0, 0].numel() + len(d_output) - 1, 0]
         elif 'mm' in name or 'conv' in name or name in ('dot', 'mv', 'linear'):
             raise ValueError(f'a product that is not counted: {name}')
+        self.follow(arguments, [t if isinstance(t, torch.Tensor) else None for t in results], terms)
         return result
 
 
-def step_flops(workload):
-    """Floating-point operations of a training step, counted from the model: two for each multiply-add of its convolutions and matrix
-    products, forwards and for each gradient that a weight needs. All else (activations, norms, softmax, the optimizer) is not
-    counted: the limit is what cannot be avoided."""
+def step_work(workload):
+    """(operations, chain) of a training step, counted from the model. Operations: two floating-point ones for each multiply-add of its
+    convolutions and matrix products, forwards and for each gradient that a weight needs. Chain: how many of these multiply-adds must
+    wait for each other. All else (activations, norms, softmax, the optimizer) is not counted: limits are what cannot be avoided."""
     network = workload.module().train()
     inputs, target = workload.random_inputs(), workload.random_target()
     with CountProducts() as count:
         workload.loss(network(*inputs), target).backward()
-    return count.flops
+    return count.flops, count.chain
 
 
 def input_bytes(workload):
