@@ -24,6 +24,7 @@
 #include "pack.h"
 #include "registers.h"
 #include "template.h"
+#include "window_finite.h"
 #include "window_line.h"
 #include "window_lines.h"
 #include "window_tile.h"
@@ -43,6 +44,7 @@ enum HOLE {
     LOW_D = 0, LOW_H = 0, LOW_W = 0, /* element of dx where window 0 of phase 0 lies, 0 or less */
     LINES = 1, /* the image holds lines as they are, stride 1, none of them cut off */
     COPIES = 0, SHIFT = -1, SHIFT_STEP = 1, /* PW copies of short lines, moved by so many columns */
+    SKIPS = 0, /* LINES: tiles leave out terms that are zeros around the image for all of their windows */
     FLAT_STEP = 64, /* windows of the long line, a multiple of 32 */
     SLACK = 32, /* elements behind the image that vectors may read */
     HELD_D = 1, HELD_H = 1, HELD_W = 1, /* conv_grad_weight: positions of the window that a column holds, 1 or all */
@@ -267,16 +269,38 @@ static STEPC_INLINE struct window_terms terms_of(const int count, const int w_ro
     return terms;
 }
 
-/* flat[rows, windows] = w * image */
-static STEPC_INLINE void windows(const int rows, const struct window_terms terms, T *restrict flat, const int flat_step,
-                                 const T *restrict w, const T *restrict image)
+/* A tile of windows, the first of which lies at `place`. If all weights are `finite`, it leaves out the first and last terms that are zeros
+ * around the image for all of its windows: what lies behind a channel is the next one's, where no windows are. */
+static STEPC_INLINE void tile_inside(const int rows, const int vectors, struct window_terms terms, T *restrict to, const int to_step,
+                                     const T *restrict w, const T *restrict image, const int place, const int finite)
 {
-    const int vectors = LINE_VECTORS_OF(((OD - 1) * QH + OH - 1) * QW + OW), most = PART_VECTORS(vectors, rows);
+    const int begin = (PAD_D * QH + PAD_H) * QW + PAD_W - place - vectors * WINDOW_LANES;
+    const int end = ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W - place;
+    for (; finite && terms.taps > 0 && (terms.at[0] <= begin || terms.at[0] >= end); terms.taps--, terms.at++)
+        w += terms.w_tap;
+    while (finite && terms.taps > 0 && (terms.at[terms.taps - 1] <= begin || terms.at[terms.taps - 1] >= end))
+        terms.taps--;
+    window_tile(rows, vectors, terms, to, to_step, w, image + place, WINDOW_LANES);
+}
+
+/* flat[rows, windows] = w * image, from `place` on */
+static STEPC_INLINE void windows(const int rows, const struct window_terms terms, T *restrict flat, const int flat_step,
+                                 const T *restrict w, const T *restrict image, const int place, const int finite)
+{
+    const int vectors = LINE_VECTORS_OF(((OD - 1) * QH + OH - 1) * QW + OW), most = SKIPS ? FEW_VECTORS(rows) : PART_VECTORS(vectors, rows);
     int q = 0;
-    for (; q < (vectors - vectors % most) * WINDOW_LANES; q += most * WINDOW_LANES)
-        window_tile(rows, most, terms, flat + q, flat_step, w, image + q, WINDOW_LANES);
-    if (vectors % most > 0)
-        window_tile(rows, vectors % most, terms, flat + q, flat_step, w, image + q, WINDOW_LANES);
+    if (SKIPS) {
+        for (; q < (vectors - vectors % most) * WINDOW_LANES; q += most * WINDOW_LANES)
+            tile_inside(rows, most, terms, flat + q, flat_step, w, image, place + q, finite);
+        if (vectors % most > 0)
+            tile_inside(rows, vectors % most, terms, flat + q, flat_step, w, image, place + q, finite);
+    } else {
+        for (; q < (vectors - vectors % most) * WINDOW_LANES; q += most * WINDOW_LANES)
+            window_tile(rows, most, terms, flat + q, flat_step, w, image + place + q, WINDOW_LANES);
+        if (vectors % most > 0)
+            window_tile(rows, vectors % most, terms, flat + q, flat_step, w, image + place + q, WINDOW_LANES);
+        (void)finite;
+    }
 }
 
 /* The same with a single row. */
@@ -384,16 +408,18 @@ static STEPC_INLINE void finish_row(const int n, const int o, const T *restrict 
 }
 
 static STEPC_INLINE void conv_rows(const int rows, const int n, const int o, T *restrict flat, const T *restrict weights,
-                                   const T *restrict image, const int32_t *restrict at)
+                                   const T *restrict image, const int32_t *restrict at, const int finite)
 {
     if (WHOLE_VECTORS(ROWS, OW)) {
         finish_lines(rows, terms_of(TAPS, CHANNELS * TAPS, TAPS, 1, at), n, o, weights + o * (CHANNELS * TAPS), image);
         return;
     }
-    if (ROWS == 1)
+    if (ROWS == 1) {
         windows_of_one(TAPS, flat, weights + o * (CHANNELS * TAPS), TAPS, 1, image, at);
-    else
-        windows(rows, terms_of(TAPS, CHANNELS * TAPS, TAPS, 1, at), flat, FLAT_STEP, weights + o * (CHANNELS * TAPS), image);
+        (void)finite;
+    } else {
+        windows(rows, terms_of(TAPS, CHANNELS * TAPS, TAPS, 1, at), flat, FLAT_STEP, weights + o * (CHANNELS * TAPS), image, 0, finite);
+    }
     for (int i = 0; i < rows; i++)
         finish_row(n, o + i, flat + i * FLAT_STEP, flat + rows * FLAT_STEP);
 }
@@ -401,6 +427,7 @@ static STEPC_INLINE void conv_rows(const int rows, const int n, const int o, T *
 KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
 {
     T *const flat = scratch + (CHANNELS * PD * PH * PW * QD * QH * QW + SLACK);
+    const int finite = SKIPS ? are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
     zero_image(scratch);
     if (COPIES)
         mark_columns(scratch + (PLANE + D * H * W + 48));
@@ -411,26 +438,40 @@ KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t 
             else
                 fill_image(scratch, scratch + PLANE, x + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
             for (int o = 0; o < ROWS - WINDOW_LAST_ROWS(ROWS); o += WINDOW_ROWS(ROWS))
-                conv_rows(WINDOW_ROWS(ROWS), n, g * ROWS + o, flat, w, scratch, taps);
+                conv_rows(WINDOW_ROWS(ROWS), n, g * ROWS + o, flat, w, scratch, taps, finite);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
-                conv_rows(WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), flat, w, scratch, taps);
+                conv_rows(WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), flat, w, scratch, taps, finite);
         }
     }
 }
 
 /* ---- conv_grad_input ------------------------------------------------------------------------------------------------ */
 
-/* to[c / WINDOW_ROWS(ROWS), o, t, c % WINDOW_ROWS(ROWS)] = w[o,c,t], t in the order of phases */
-static inline void pack_weights(T *restrict to, const T *restrict w, const int32_t *restrict order)
+/* Weights of `rows` channels from `first` on: to[o, t, c] = w[o, first + c, t], t in the order of phases */
+static STEPC_INLINE void pack_rows(const int rows, const int first, T *restrict to, const T *restrict w, const int32_t *restrict order)
 {
-    for (int first = 0; first < ROWS; first += WINDOW_ROWS(ROWS)) {
-        for (int o = 0; o < CHANNELS; o++) {
+    for (int o = 0; o < CHANNELS; o++) {
+        T *const terms = to + (first * CHANNELS + o * WINDOW_ROWS(ROWS)) * TAPS;
+        const T *const lines = w + (o * ROWS + first) * TAPS;
+        if (TD * TH * TW == 1) {
+            turn_lines(rows, TAPS, terms, WINDOW_ROWS(ROWS), lines, TAPS);
+            (void)order;
+        } else {
             for (int t = 0; t < TAPS; t++) {
-                for (int c = first; c < first + WINDOW_ROWS(ROWS) && c < ROWS; c++)
-                    to[first * (CHANNELS * TAPS) + (o * TAPS + t) * WINDOW_ROWS(ROWS) + c - first] = w[(o * ROWS + c) * TAPS + order[t]];
+                for (int c = 0; c < rows; c++)
+                    terms[t * WINDOW_ROWS(ROWS) + c] = lines[c * TAPS + order[t]];
             }
         }
     }
+}
+
+/* to[c / WINDOW_ROWS(ROWS), o, t, c % WINDOW_ROWS(ROWS)] = w[o,c,t] */
+static inline void pack_weights(T *restrict to, const T *restrict w, const int32_t *restrict order)
+{
+    for (int c = 0; c < ROWS - WINDOW_LAST_ROWS(ROWS); c += WINDOW_ROWS(ROWS))
+        pack_rows(WINDOW_ROWS(ROWS), c, to, w, order);
+    if (WINDOW_LAST_ROWS(ROWS) > 0)
+        pack_rows(WINDOW_LAST_ROWS(ROWS), ROWS - WINDOW_LAST_ROWS(ROWS), to, w, order);
 }
 
 /* The window of a phase that comes first, where all phases have equally many. */
@@ -518,22 +559,24 @@ static STEPC_INLINE void vectors_of_lines(const int rows, const struct window_te
 
 /* All windows of a phase. */
 static STEPC_INLINE void phase_windows(const int rows, const int count, T *restrict flat, const T *restrict packed,
-                                       const T *restrict image, const int32_t *restrict at)
+                                       const T *restrict image, const int place, const int32_t *restrict at, const int finite)
 {
     if (ROWS == 1) {
-        windows_of_one(count, flat, packed, TAPS, 1, image, at);
+        windows_of_one(count, flat, packed, TAPS, 1, image + place, at);
         (void)rows;
+        (void)finite;
     } else if (count == 0) {
         zero_phase(rows, flat);
     } else if (WHOLE_VECTORS(ROWS, OW)) {
-        vectors_of_lines(rows, terms_of(count, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), at), flat, packed, image);
+        vectors_of_lines(rows, terms_of(count, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), at), flat, packed, image + place);
     } else {
-        windows(rows, terms_of(count, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), at), flat, TD * TH * TW * FLAT_STEP, packed, image);
+        windows(rows, terms_of(count, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), at), flat, TD * TH * TW * FLAT_STEP, packed, image,
+                place, finite);
     }
 }
 
 static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int channel, T *restrict flat, const T *restrict packed,
-                                         const T *restrict image, const int32_t *restrict taps)
+                                         const T *restrict image, const int32_t *restrict taps, const int finite)
 {
     if (TD * TH * TW == 1 && WHOLE_VECTORS(ROWS, OW)) {
         finish_lines(rows, terms_of(TAPS, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), taps), n, channel, packed, image);
@@ -542,8 +585,8 @@ static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int 
     for (int p = 0; p < TD * TH * TW; p++) {
         const int from = taps[2 * TAPS + p], count = taps[2 * TAPS + p + 1] - from;
         const int z = first_window(LOW_D, p / (TH * TW), XD, TD), y = first_window(LOW_H, p / TW % TH, XH, TH);
-        phase_windows(rows, count, flat + p * FLAT_STEP, packed + from * WINDOW_ROWS(ROWS),
-                      image + (z * QH + y) * QW + first_window(LOW_W, p % TW, XW, TW), taps + from);
+        phase_windows(rows, count, flat + p * FLAT_STEP, packed + from * WINDOW_ROWS(ROWS), image,
+                      (z * QH + y) * QW + first_window(LOW_W, p % TW, XW, TW), taps + from, finite);
     }
     for (int i = 0; i < rows; i++)
         finish_channel(n, channel + i, flat + i * (TD * TH * TW * FLAT_STEP), flat + rows * (TD * TH * TW * FLAT_STEP));
@@ -554,6 +597,7 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
     T *const packed = scratch + (CHANNELS * PW * QD * QH * QW + SLACK);
     const int group = CHANNELS * TAPS * ((ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS));
     T *const flat = packed + G * group;
+    const int finite = SKIPS ? are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
     zero_image(scratch);
     if (COPIES)
         mark_columns(scratch + (PLANE + D * H * W + 48));
@@ -566,10 +610,10 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
             else
                 fill_image(scratch, scratch + PLANE, dy + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
             for (int c = 0; c < ROWS - WINDOW_LAST_ROWS(ROWS); c += WINDOW_ROWS(ROWS))
-                grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, packed + g * group + c * (CHANNELS * TAPS), scratch, taps);
+                grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, packed + g * group + c * (CHANNELS * TAPS), scratch, taps, finite);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
                 grad_input_rows(WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), flat,
-                                packed + g * group + (ROWS - WINDOW_LAST_ROWS(ROWS)) * (CHANNELS * TAPS), scratch, taps);
+                                packed + g * group + (ROWS - WINDOW_LAST_ROWS(ROWS)) * (CHANNELS * TAPS), scratch, taps, finite);
         }
     }
 }

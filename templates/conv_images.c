@@ -15,6 +15,7 @@
 #include "registers.h"
 #include "template.h"
 #include "turn.h"
+#include "window_finite.h"
 #include "window_span.h"
 #include "window_tile.h"
 
@@ -93,22 +94,6 @@ static inline void pack_weights(T *restrict to, const T *restrict w)
 }
 
 /* ---- sums ----------------------------------------------------------------------------------------------------------- */
-
-/* Are they all finite? Then zero times their sum is zero. */
-static inline int are_finite(const T *restrict w)
-{
-    T sums[16] = {0}, sum = (T)0;
-    for (int i = 0; i + 16 <= G * CHANNELS * ROWS * TAPS; i += 16) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < 16; l++)
-            sums[l] += w[i + l] * (T)0;
-    }
-    for (int i = G * CHANNELS * ROWS * TAPS / 16 * 16; i < G * CHANNELS * ROWS * TAPS; i++)
-        sum += w[i] * (T)0;
-    for (int l = 0; l < 16; l++)
-        sum += sums[l];
-    return sum == (T)0;
-}
 
 /* What the zeros around x add to a row's sums. */
 static inline T padding_term(const T *restrict packed, const struct window_span line, const struct window_span column)
@@ -205,7 +190,7 @@ KERNEL static void conv_images(const T *restrict x, const T *restrict w, const i
 {
     const int group = CHANNELS * TAPS * ((ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS));
     T *const packed = scratch + CHANNELS * IN * WINDOW_COLUMNS, *const sums = packed + G * group;
-    const int finite = PADDED ? are_finite(w) : 1;
+    const int finite = PADDED ? are_finite(G * CHANNELS * ROWS * TAPS, w) : 1;
     for (int g = 0; g < G; g++)
         pack_weights(packed + g * group, w + g * (CHANNELS * ROWS * TAPS));
     for (int first = 0; first < N; first += WINDOW_COLUMNS) {

@@ -35,6 +35,8 @@ typedef float window_vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(si
 #define WINDOW_VECTORS VECTORS
 #define WINDOW_VECTORS_OF(rows) VECTORS
 #endif
+/* As many as keep the adders busy: twelve sums. */
+#define FEW_VECTORS(rows) ((rows) > 5 ? VECTORS : WINDOW_VECTORS_OF(rows))
 /* Vectors of a tile when `vectors` are cut into parts that are nearly equal. */
 #define VECTOR_PARTS(vectors, rows) (((vectors) + WINDOW_VECTORS_OF(rows) - 1) / WINDOW_VECTORS_OF(rows))
 #define PART_VECTORS(vectors, rows) (((vectors) + VECTOR_PARTS(vectors, rows) - 1) / VECTOR_PARTS(vectors, rows))

@@ -136,6 +136,26 @@ static void bind_table(struct lower_ctx *c, const char *name, const char *param,
     lower_template_operand(c, param, &a);
 }
 
+/* Are so many terms zeros around the image for whole tiles of windows that these should leave them out? They are lines before the first one
+ * and behind the last. Tiles that look for them are narrower; those of one row, or of lines of whole vectors, do not. `at`: where each of
+ * the window's positions reads in the image. */
+static bool skips_padding(const struct image_axis *a, int64_t rows, const int64_t *at, int64_t count)
+{
+    enum { TILE = 2 * LANES_MOST, SAVING = 8 };
+    const int64_t first = (a[0].pad * a[1].length + a[1].pad) * a[2].length + a[2].pad;
+    const int64_t end = first + ((a[0].size - 1) * a[1].length + a[1].size - 1) * a[2].length + a[2].size;
+    const int64_t tiles = (flat_step(a) + TILE - 1) / TILE;
+    int64_t inside = 0;
+    if (!holds_lines(a) || rows == 1 || a[2].windows % LANES_MOST == 0)
+        return false;
+    for (int64_t t = 0; t < count; t++) {
+        const int64_t before = at[t] < first ? (first - at[t]) / TILE : 0, behind = at[t] < end ? (end - at[t] + TILE - 1) / TILE : 0;
+        const int64_t last = behind < tiles ? behind : tiles;
+        inside += last > before ? last - before : 0;
+    }
+    return inside < tiles * count - tiles * count / SAVING;
+}
+
 /* ---- images of x ---------------------------------------------------------------------------------------------------- */
 
 static struct image_axis axis_of_x(const struct window_axis *w)
@@ -379,7 +399,9 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
     lower_template_int(c, "FLAT_STEP", flat_step(a));
     bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), !copies);
     bind_operand(c, "w", w);
-    bind_table(c, "conv_taps", "taps", distances_in_x(c->arena, &v->window, a), window_size(&v->window));
+    const int64_t taps = window_size(&v->window), *const at = distances_in_x(c->arena, &v->window, a);
+    lower_template_int(c, "SKIPS", skips_padding(a, v->o, at, taps));
+    bind_table(c, "conv_taps", "taps", at, taps);
     bind_scratch(c, v->c * image_channel(a) + slack + flat_rows(v->o) * flat_step(a) + window_out_count(&v->window) + LINE_OVER, plane);
 }
 
@@ -588,6 +610,7 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), !copies);
     bind_operand(c, "w", w);
     const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
+    lower_template_int(c, "SKIPS", skips_padding(a, v->c, table, window_size(&v->window)));
     bind_table(c, "conv_taps", "taps", table, count);
     const int64_t phases = v->window.axis[0].stride * v->window.axis[1].stride * v->window.axis[2].stride;
     const int64_t line = phases > 1 ? a[2].windows * v->window.axis[2].stride : window_in_count(&v->window) + LINE_OVER;
