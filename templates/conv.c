@@ -7,11 +7,13 @@
  * windows are computed over whole lines of an image including its gaps, as one long line `flat`, from which the outputs are
  * taken: so narrow images fill vectors, too. Lines share the zeros between them. Where a line has as many windows as elements, and
  * fewer than a vector, there is an image for each position of the window along the line, moved by it, with zeros where elements would
- * come from other lines: then lines lie side by side without gaps.
+ * come from other lines: then lines lie side by side without gaps. The same where a line has fewer windows than elements, if what this saves
+ * is worth the copies: each has the columns that its position of the window sees.
  *
  *   conv              image of x; finish(n, o, p, sum)
  *   conv_grad_input   image of dy; one pass for each phase of dx; taps: distances, then window positions, in the order of phases,
- *                     then where each phase begins; weights are repacked so that rows lie side by side; finish(n, c, i, sum)
+ *                     then where each phase begins; where there are several, weights are repacked so that rows lie side by side;
+ *                     finish(n, c, i, sum)
  *   conv_grad_weight  another image of x, in which a column holds all channels: so the elements of a window's line lie side by side, a
  *                     `run`, and vectors take it from end to end, also where channels are few. Where the runs are short a column
  *                     also holds what all lines of the window see (HELD_H, HELD_D), and lines of the image are lines of windows.
@@ -44,6 +46,7 @@ enum HOLE {
     LOW_D = 0, LOW_H = 0, LOW_W = 0, /* element of dx where window 0 of phase 0 lies, 0 or less */
     LINES = 1, /* the image holds lines as they are, stride 1, none of them cut off */
     COPIES = 0, SHIFT = -1, SHIFT_STEP = 1, /* PW copies of short lines, moved by so many columns */
+    CUTS = 0, /* or of the OW columns of each line that a column of the window sees, SHIFT_STEP further for each */
     SKIPS = 0, /* LINES: tiles leave out terms that are zeros around the image for all of their windows */
     FLAT_STEP = 64, /* windows of the long line, a multiple of 32 */
     SLACK = 32, /* elements behind the image that vectors may read */
@@ -168,11 +171,21 @@ static inline void fill_copies(T *restrict image, const T *restrict plane)
     }
 }
 
+static inline void fill_cuts(T *restrict image, const T *restrict plane)
+{
+    for (int c = 0; c < PW; c++) {
+        for (int z = 0; z < D; z++)
+            copy_lines(H, OW, 0, image + c * (QD * QH * QW) + ((z + PAD_D) * QH + PAD_H) * QW, QW, plane + z * (H * W) + c * SHIFT_STEP, W);
+    }
+}
+
 /* One channel, of which `plane` holds the elements. Where lines are as they are, the zeros around them are there already. */
 static inline void fill_plane(T *restrict image, const T *restrict plane)
 {
     if (COPIES) {
         fill_copies(image, plane);
+    } else if (CUTS) {
+        fill_cuts(image, plane);
     } else if (LINES) {
         for (int z = 0; z < D; z++)
             copy_lines(H, W, QW - W, image + ((z + PAD_D) * QH + PAD_H) * QW + PAD_W, QW, plane + z * (H * W), W);
@@ -251,10 +264,11 @@ static inline void fill_computed_dy(T *restrict image, T *restrict plane, const 
     }
 }
 
-/* Before the first image: the zeros around lines, and those behind all. */
+/* Before the first image: the zeros around lines, if there are any, and those behind all. */
 static inline void zero_image(T *restrict image)
 {
-    for (int i = LINES ? 0 : CHANNELS * PD * PH * PW * QD * QH * QW; i < CHANNELS * PD * PH * PW * QD * QH * QW + SLACK; i++)
+    for (int i = LINES && (QD > D || QH > H || (!CUTS && QW > W)) ? 0 : CHANNELS * PD * PH * PW * QD * QH * QW;
+         i < CHANNELS * PD * PH * PW * QD * QH * QW + SLACK; i++)
         image[i] = (T)0;
 }
 
@@ -447,31 +461,26 @@ KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t 
 
 /* ---- conv_grad_input ------------------------------------------------------------------------------------------------ */
 
-/* Weights of `rows` channels from `first` on: to[o, t, c] = w[o, first + c, t], t in the order of phases */
-static STEPC_INLINE void pack_rows(const int rows, const int first, T *restrict to, const T *restrict w, const int32_t *restrict order)
+/* to[c / WINDOW_ROWS(ROWS), o, t, c % WINDOW_ROWS(ROWS)] = w[o,c,t], t in the order of phases */
+static inline void pack_weights(T *restrict to, const T *restrict w, const int32_t *restrict order)
 {
-    for (int o = 0; o < CHANNELS; o++) {
-        T *const terms = to + (first * CHANNELS + o * WINDOW_ROWS(ROWS)) * TAPS;
-        const T *const lines = w + (o * ROWS + first) * TAPS;
-        if (TD * TH * TW == 1) {
-            turn_lines(rows, TAPS, terms, WINDOW_ROWS(ROWS), lines, TAPS);
-            (void)order;
-        } else {
+    for (int first = 0; first < ROWS; first += WINDOW_ROWS(ROWS)) {
+        for (int o = 0; o < CHANNELS; o++) {
             for (int t = 0; t < TAPS; t++) {
-                for (int c = 0; c < rows; c++)
-                    terms[t * WINDOW_ROWS(ROWS) + c] = lines[c * TAPS + order[t]];
+                for (int c = first; c < first + WINDOW_ROWS(ROWS) && c < ROWS; c++)
+                    to[first * (CHANNELS * TAPS) + (o * TAPS + t) * WINDOW_ROWS(ROWS) + c - first] = w[(o * ROWS + c) * TAPS + order[t]];
             }
         }
     }
 }
 
-/* to[c / WINDOW_ROWS(ROWS), o, t, c % WINDOW_ROWS(ROWS)] = w[o,c,t] */
-static inline void pack_weights(T *restrict to, const T *restrict w, const int32_t *restrict order)
+/* Terms of `count` positions; where there are no phases, weights are read in place. */
+static STEPC_INLINE struct window_terms terms_of_phase(const int count, const int32_t *restrict at)
 {
-    for (int c = 0; c < ROWS - WINDOW_LAST_ROWS(ROWS); c += WINDOW_ROWS(ROWS))
-        pack_rows(WINDOW_ROWS(ROWS), c, to, w, order);
-    if (WINDOW_LAST_ROWS(ROWS) > 0)
-        pack_rows(WINDOW_LAST_ROWS(ROWS), ROWS - WINDOW_LAST_ROWS(ROWS), to, w, order);
+    if (TD * TH * TW == 1)
+        return terms_of(count, TAPS, ROWS * TAPS, 1, at);
+    else
+        return terms_of(count, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), at);
 }
 
 /* The window of a phase that comes first, where all phases have equally many. */
@@ -568,10 +577,9 @@ static STEPC_INLINE void phase_windows(const int rows, const int count, T *restr
     } else if (count == 0) {
         zero_phase(rows, flat);
     } else if (WHOLE_VECTORS(ROWS, OW)) {
-        vectors_of_lines(rows, terms_of(count, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), at), flat, packed, image + place);
+        vectors_of_lines(rows, terms_of_phase(count, at), flat, packed, image + place);
     } else {
-        windows(rows, terms_of(count, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), at), flat, TD * TH * TW * FLAT_STEP, packed, image,
-                place, finite);
+        windows(rows, terms_of_phase(count, at), flat, TD * TH * TW * FLAT_STEP, packed, image, place, finite);
     }
 }
 
@@ -579,7 +587,7 @@ static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int 
                                          const T *restrict image, const int32_t *restrict taps, const int finite)
 {
     if (TD * TH * TW == 1 && WHOLE_VECTORS(ROWS, OW)) {
-        finish_lines(rows, terms_of(TAPS, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), taps), n, channel, packed, image);
+        finish_lines(rows, terms_of_phase(TAPS, taps), n, channel, packed, image);
         return;
     }
     for (int p = 0; p < TD * TH * TW; p++) {
@@ -594,15 +602,18 @@ static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int 
 
 KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
 {
-    T *const packed = scratch + (CHANNELS * PW * QD * QH * QW + SLACK);
-    const int group = CHANNELS * TAPS * ((ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS));
-    T *const flat = packed + G * group;
+    const int rows = TD * TH * TW == 1 ? ROWS : (ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS);
+    const int group = CHANNELS * TAPS * rows, row = TD * TH * TW == 1 ? TAPS : CHANNELS * TAPS;
+    T *const packed = scratch + (CHANNELS * PW * QD * QH * QW + SLACK), *const flat = packed + (TD * TH * TW == 1 ? 0 : G * group);
+    const T *const weights = TD * TH * TW == 1 ? w : packed;
     const int finite = SKIPS ? are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
     zero_image(scratch);
     if (COPIES)
         mark_columns(scratch + (PLANE + D * H * W + 48));
-    for (int g = 0; g < G; g++)
-        pack_weights(packed + g * group, w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
+    if (TD * TH * TW > 1) {
+        for (int g = 0; g < G; g++)
+            pack_weights(packed + g * group, w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
+    }
     for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
         for (int g = 0; g < G; g++) {
             if (WITH_DY)
@@ -610,10 +621,10 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
             else
                 fill_image(scratch, scratch + PLANE, dy + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
             for (int c = 0; c < ROWS - WINDOW_LAST_ROWS(ROWS); c += WINDOW_ROWS(ROWS))
-                grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, packed + g * group + c * (CHANNELS * TAPS), scratch, taps, finite);
+                grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, weights + g * group + c * row, scratch, taps, finite);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
                 grad_input_rows(WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), flat,
-                                packed + g * group + (ROWS - WINDOW_LAST_ROWS(ROWS)) * (CHANNELS * TAPS), scratch, taps, finite);
+                                weights + g * group + (ROWS - WINDOW_LAST_ROWS(ROWS)) * row, scratch, taps, finite);
         }
     }
 }

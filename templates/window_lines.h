@@ -35,56 +35,32 @@ static STEPC_INLINE void copy_lines(const int lines, const int columns, const in
     copy_line(columns, to + (lines - 1) * to_step, from + (lines - 1) * from_step);
 }
 
-#if STEPC_FORM == 2
-/* to[x * to_step + k] = line k at x, of four lines and at least 4 columns: in blocks of 4 x 4, the last of which overlaps the one before */
-static STEPC_INLINE void interleave_fours(const int columns, float *restrict to, const int to_step, const float *restrict line0,
-                                          const float *restrict line1, const float *restrict line2, const float *restrict line3)
-{
-    for (int i = 0; i < columns; i += 4) {
-        const int x = i + 4 <= columns ? i : columns - 4;
-        const quad r[4] = {*(const quad_at *)(line0 + x), *(const quad_at *)(line1 + x), *(const quad_at *)(line2 + x),
-                           *(const quad_at *)(line3 + x)};
-        store_transposed(to + x * to_step, to_step, r);
-    }
-}
-#endif
-
-/* to[x * to_step + k] = from[at[k] + x]: lines come to lie side by side; of fours the last overlaps the one before it. */
+/* to[x * to_step + k] = from[at[k] + x]: lines come to lie side by side. In blocks of 4 x 4, the last of which overlap those before
+ * them; but a single line that is left over is copied. */
 static STEPC_INLINE void interleave_lines(const int lines, const int columns, float *restrict to, const int to_step,
                                           const float *restrict from, const int32_t *restrict at)
 {
 #if STEPC_FORM == 2
     if (lines >= 4 && columns >= 4) {
-        for (int i = 0; i < lines; i += 4) {
-            const int k = i + 4 <= lines ? i : lines - 4;
-            interleave_fours(columns, to + k, to_step, from + at[k], from + at[k + 1], from + at[k + 2], from + at[k + 3]);
+        const int left = lines % 4 == 1, end = lines - left;
+        for (int k = 0; k < end; k += 4) {
+            const int first = k + 4 <= end ? k : end - 4;
+            for (int x = 0; x < columns; x += 4) {
+                const int column = x + 4 <= columns ? x : columns - 4;
+                const float *const line = from + column;
+                const quad r[4] = {*(const quad_at *)(line + at[first]), *(const quad_at *)(line + at[first + 1]),
+                                   *(const quad_at *)(line + at[first + 2]), *(const quad_at *)(line + at[first + 3])};
+                store_transposed(to + column * to_step + first, to_step, r);
+            }
         }
+        for (int x = 0; left && x < columns; x++)
+            to[x * to_step + end] = from[at[end] + x];
         return;
     }
 #endif
     for (int k = 0; k < lines; k++) {
         for (int x = 0; x < columns; x++)
             to[x * to_step + k] = from[at[k] + x];
-    }
-}
-
-/* The same of lines that lie `from_step` apart. */
-static STEPC_INLINE void turn_lines(const int lines, const int columns, float *restrict to, const int to_step,
-                                    const float *restrict from, const int from_step)
-{
-#if STEPC_FORM == 2
-    if (lines >= 4 && columns >= 4) {
-        for (int i = 0; i < lines; i += 4) {
-            const float *const line = from + (i + 4 <= lines ? i : lines - 4) * from_step;
-            interleave_fours(columns, to + (i + 4 <= lines ? i : lines - 4), to_step, line, line + from_step, line + 2 * from_step,
-                             line + 3 * from_step);
-        }
-        return;
-    }
-#endif
-    for (int k = 0; k < lines; k++) {
-        for (int x = 0; x < columns; x++)
-            to[x * to_step + k] = from[k * from_step + x];
     }
 }
 

@@ -104,7 +104,7 @@ struct own {
 };
 
 #define KERNEL_MAX_OPERANDS 6
-#define KERNEL_MAX_INTS 40
+#define KERNEL_MAX_INTS 48
 
 struct kernel_int {
     const char *name; /* integer hole */

@@ -63,6 +63,28 @@ static int64_t take_copies(struct lower_ctx *c, const struct window *w, struct i
     return a[0].size * lines + PLANE_MARGIN + line->phases * vectors;
 }
 
+/* Copies of what the columns of the window see of lines, where these have more elements than windows: are the vectors of windows that lie
+ * in gaps, once for each row of weights, more than the copies cost, a line as much as COPY_COST vectors and those that it has? */
+static bool takes_cuts(struct lower_ctx *c, const struct conv *v, const struct image_axis *a)
+{
+    enum { COPY_COST = 5 };
+    const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
+    const int64_t lines = a[0].windows * a[1].windows, copied = a[0].size * a[1].size * line->size;
+    if (c->options.scalar || !holds_lines(a) || line->size == 1 || line->size > SHIFT_MOST || line->pad_begin != 0 || line->pad_end != 0 ||
+        line->out % LANES_MOST == 0 || v->o == 1 || v->c * copied * line->in > IMAGE_MOST)
+        return false;
+    const int64_t gaps = (lines * line->in + LANES_MOST - 1) / LANES_MOST - (lines * line->out + LANES_MOST - 1) / LANES_MOST;
+    return v->o * window_size(&v->window) * gaps > copied * (line->out / LANES_MOST + COPY_COST);
+}
+
+static void take_cuts(struct lower_ctx *c, const struct window *w, struct image_axis *a)
+{
+    struct image_axis *line = &a[WINDOW_AXES - 1];
+    line->length = line->windows;
+    line->phases = w->axis[WINDOW_AXES - 1].size;
+    lower_template_int(c, "SHIFT_STEP", w->axis[WINDOW_AXES - 1].dilation);
+}
+
 static void bind_axes(struct lower_ctx *c, const struct image_axis *a)
 {
     for (int i = 0; i < WINDOW_AXES; i++) {
@@ -76,10 +98,12 @@ static void bind_axes(struct lower_ctx *c, const struct image_axis *a)
 
 static void bind_image(struct lower_ctx *c, const struct image_axis *a)
 {
-    const bool copies = a[WINDOW_AXES - 1].phases > a[WINDOW_AXES - 1].stride;
+    const struct image_axis *line = &a[WINDOW_AXES - 1];
+    const bool copies = line->phases > line->stride, cuts = copies && line->windows < line->size;
     bind_axes(c, a);
     lower_template_int(c, "LINES", copies || holds_lines(a));
-    lower_template_int(c, "COPIES", copies);
+    lower_template_int(c, "COPIES", copies && !cuts);
+    lower_template_int(c, "CUTS", cuts);
     for (int i = 0; i < WINDOW_AXES; i++)
         bind_axis(c, "P", i, "", a[i].phases);
 }
@@ -145,15 +169,15 @@ static bool skips_padding(const struct image_axis *a, int64_t rows, const int64_
     const int64_t first = (a[0].pad * a[1].length + a[1].pad) * a[2].length + a[2].pad;
     const int64_t end = first + ((a[0].size - 1) * a[1].length + a[1].size - 1) * a[2].length + a[2].size;
     const int64_t tiles = (flat_step(a) + TILE - 1) / TILE;
-    int64_t inside = 0;
+    double inside = 0;
     if (!holds_lines(a) || rows == 1 || a[2].windows % LANES_MOST == 0)
         return false;
     for (int64_t t = 0; t < count; t++) {
         const int64_t before = at[t] < first ? (first - at[t]) / TILE : 0, behind = at[t] < end ? (end - at[t] + TILE - 1) / TILE : 0;
         const int64_t last = behind < tiles ? behind : tiles;
-        inside += last > before ? last - before : 0;
+        inside += last > before ? (double)(last - before) : 0;
     }
-    return inside < tiles * count - tiles * count / SAVING;
+    return inside < (double)tiles * (double)count * (SAVING - 1) / SAVING;
 }
 
 /* ---- images of x ---------------------------------------------------------------------------------------------------- */
@@ -391,6 +415,8 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
     lower_template(c, "conv", lower_out_dtype(c, 0));
     const bool copies = takes_copies(&v->window, a);
     const int64_t plane = copies ? take_copies(c, &v->window, a, -line->pad_begin, line->dilation) : 0;
+    if (!copies && takes_cuts(c, v, a))
+        take_cuts(c, &v->window, a);
     const int64_t slack = SLACK + (copies ? 0 : share_padding(&a[WINDOW_AXES - 1]));
     align_lines(a);
     lower_template_pieces(c, v->n);
@@ -612,10 +638,10 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
     lower_template_int(c, "SKIPS", skips_padding(a, v->c, table, window_size(&v->window)));
     bind_table(c, "conv_taps", "taps", table, count);
-    const int64_t phases = v->window.axis[0].stride * v->window.axis[1].stride * v->window.axis[2].stride;
+    const int64_t phases = count_phases(&v->window);
     const int64_t line = phases > 1 ? a[2].windows * v->window.axis[2].stride : window_in_count(&v->window) + LINE_OVER;
-    bind_scratch(c, v->o * image_channel(a) + slack + v->groups * v->o * (v->c + flat_rows(v->c) - 1) * window_size(&v->window) +
-                        flat_rows(v->c) * phases * flat_step(a) + line, plane);
+    const int64_t packed = phases > 1 ? v->groups * v->o * (v->c + flat_rows(v->c) - 1) * window_size(&v->window) : 0;
+    bind_scratch(c, v->o * image_channel(a) + slack + packed + flat_rows(v->c) * phases * flat_step(a) + line, plane);
 }
 
 /* ---- a window for each channel -------------------------------------------------------------------------------------- */
