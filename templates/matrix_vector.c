@@ -12,7 +12,7 @@ enum HOLE {
     ROW_STEP = 7, COL_STEP = 1, /* element (i,k) of the matrix is at i * ROW_STEP + k * COL_STEP */
     VECTOR_STEP = 1,
     BLOCK = 16,  /* rows at a time. Those side by side (ROW_STEP is 1): 64, whose sums are in registers, or more, then they are in `waiting`;
-                    rows of which each lies in memory as a whole (COL_STEP is 1): 16; else 8 */
+                    rows of which each lies in memory as a whole (COL_STEP is 1): 16 or 32; else 8 */
     SWAPPED = 0, /* 1: the result is a row of one, element (0,i) */
     SHARES = 1,  /* the rows are cut into so many */
     FETCH = 1,   /* the matrix is in no near cache: ask for it ahead */
@@ -227,10 +227,22 @@ static STEPC_INLINE void distant_rows(const int rows, const int i, const T *from
     }
 }
 
+static STEPC_INLINE void finish_whole_rows(const int rows, const int i, const T *restrict sum)
+{
+    STEPC_SHORT_LOOP
+    for (int r = 0; r < rows; r++) {
+        const T v = sum[r];
+        if (SWAPPED)
+            finish(0, i + r, v);
+        else
+            finish(i + r, 0, v);
+    }
+}
+
 /* Rows of which each lies in memory as a whole. */
 static STEPC_INLINE void whole_rows(const int rows, const int i, const T *from, const T *restrict factor)
 {
-    T sum[16] = {(T)0};
+    T sum[BLOCK] = {(T)0};
     for (int k = 0; k < K - K % TERMS; k += TERMS) {
         rows_times_vector(rows, TERMS, FETCH ? K - k : 0, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
@@ -242,14 +254,10 @@ static STEPC_INLINE void whole_rows(const int rows, const int i, const T *from, 
         if (WITH_UPDATE)
             update_elements(rows, K % TERMS, i, K - K % TERMS);
     }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < rows; r++) {
-        const T v = sum[r];
-        if (SWAPPED)
-            finish(0, i + r, v);
-        else
-            finish(i + r, 0, v);
-    }
+    for (int r = 0; r < rows - rows % SUMS_READ; r += SUMS_READ)
+        finish_whole_rows(SUMS_READ, i + r, sum + r);
+    if (rows % SUMS_READ > 0)
+        finish_whole_rows(rows % SUMS_READ, i + rows - rows % SUMS_READ, sum + (rows - rows % SUMS_READ));
 }
 
 KERNEL static void matrix_vector(const T *matrix, const T *restrict vector, T *restrict waiting)
