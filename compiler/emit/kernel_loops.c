@@ -185,6 +185,21 @@ static bool is_select(const struct expr *e, void *data)
     return e->op == EXPR_SELECT;
 }
 
+static bool loads_apart(const struct expr *e, void *dim)
+{
+    return e->op == EXPR_LOAD && e->access->stride[*(const int *)dim] > 1;
+}
+
+/* Does loop d of a map select among elements that lie apart, as pooling does, and is it so short that compilers unroll it? */
+static bool selects_apart(const struct part *p, int d)
+{
+    enum { SHORT = 8 };
+    bool apart = false;
+    for (size_t i = 0; i < p->stores.count; i++)
+        apart |= expr_any(p->stores.data[i].value, loads_apart, &d) && expr_any(p->stores.data[i].value, is_select, NULL);
+    return apart && p->extent[d] <= SHORT;
+}
+
 static bool selects_twice(const struct expr *e, void *data)
 {
     bool twice = false;
@@ -493,8 +508,14 @@ size_t emit_loops(struct expr_scope *s, struct writer *w, const struct part *ori
     if (is_empty(&p, false))
         return 1;
     if (p.reduce == REDUCE_NONE) {
-        for (int d = rows; d < p.rank; d++)
+        int last = p.rank - 1;
+        while (last > rows && !counts(&p, last))
+            last--;
+        for (int d = rows; d < p.rank; d++) {
+            if (d == last && counts(&p, d) && selects_apart(&p, d))
+                write_line(w, "STEPC_SELECT_LOOP");
             open_loop(&n, d);
+        }
         s->declares |= n.open == 0;
         emit_stores(s, w, &p);
         close_to(&n, 0);
