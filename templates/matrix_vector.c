@@ -3,6 +3,7 @@
  * would fill one lane of a vector only, and packing would cost as much as the product. The matrix is read once, in the order of
  * memory. What changes it in place afterwards, as the update of weights does after the gradient of a layer's input for one sample, can be
  * done on the way (update), while its elements are near. So `matrix` is no restrict pointer but in functions that do not. */
+#include "column_sums.h"
 #include "registers.h"
 #include "row_sums.h"
 #include "template.h"
@@ -59,33 +60,18 @@ static STEPC_INLINE void update_elements(const int rows, const int terms, const 
     }
 }
 
-/* The terms k .. of `count` rows side by side, from row i on. */
-static STEPC_INLINE void adjacent_terms(const int count, const int terms, const int i, const int k, const T *restrict from,
-                                        const T *restrict factor, T *restrict sum)
-{
-    T part[ROWS < 64 ? ROWS : 64] = {(T)0};
-    for (int l = k; l < k + terms; l++) {
-        const T f = factor[l * VECTOR_STEP];
-        STEPC_LANE_LOOP
-        for (int r = 0; r < count; r++)
-            part[r] += from[i + r + l * COL_STEP] * f;
-    }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < count; r++)
-        sum[r] += part[r];
-}
-
 /* Rows side by side: `count` of them, from row i on. */
 static STEPC_INLINE void adjacent_rows(const int count, const int i, const T *from, const T *restrict factor)
 {
     T sum[ROWS < 64 ? ROWS : 64] = {(T)0};
     for (int k = 0; k < K - K % TERMS; k += TERMS) {
-        adjacent_terms(count, TERMS, i, k, from, factor, sum);
+        columns_times_vector(count, TERMS, sum, from + i + k * COL_STEP, COL_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(count, TERMS, i, k);
     }
     if (K % TERMS > 0) {
-        adjacent_terms(count, K % TERMS, i, K - K % TERMS, from, factor, sum);
+        columns_times_vector(count, K % TERMS, sum, from + i + (K - K % TERMS) * COL_STEP, COL_STEP,
+                             factor + (K - K % TERMS) * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(count, K % TERMS, i, K - K % TERMS);
     }

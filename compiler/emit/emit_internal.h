@@ -6,6 +6,7 @@
 #include "emit/names.h"
 #include "emit/number.h"
 #include "emit/writer.h"
+#include "lower/state_layout.h"
 #include "lower/template.h"
 
 /* An emitted kernel function; equal bodies share one. */

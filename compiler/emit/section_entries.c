@@ -365,7 +365,7 @@ static void write_initial(struct entry_text *t, const struct variable *v)
         write_line(&t->body, "state->%s%s[i] = %s;", member, zeros(e->arena, v->shape.rank - 1), number_element(e->arena, v->initial, 0));
         write_close(&t->body, "");
     } else {
-        const char *array = constant_array(e, v->initial, arena_printf(e->arena, "initial_%s", member));
+        const char *array = constant_array(e, tensor_in_layout(e->arena, v, v->initial), arena_printf(e->arena, "initial_%s", member));
         write_line(&t->body, "memcpy(state->%s, %s, sizeof state->%s);", member, array, member);
     }
 }

@@ -60,9 +60,10 @@ static void write_state(struct emission *e)
         const struct variable *v = e->program->variables.data[i];
         if (shape_count(&v->shape) == 0)
             continue;
-        const char *declaration =
-            arena_printf(e->arena, "%s %s%s;", c_type(v->dtype), e->member[i], dims_text(e->arena, &v->shape));
-        write_member(e, declaration, v->name, &v->shape, v->dtype, role_names[v->role]);
+        const struct shape kept = variable_layout(v);
+        const char *declaration = arena_printf(e->arena, "%s %s%s;", c_type(v->dtype), e->member[i], dims_text(e->arena, &kept));
+        const char *role = v->by_columns ? arena_printf(e->arena, "%s, by columns", role_names[v->role]) : role_names[v->role];
+        write_member(e, declaration, v->name, &v->shape, v->dtype, role);
     }
     if (e->random_state) {
         write_line(h, "uint64_t random_seed; /* key of the random numbers, given to %s_init() */", e->name);

@@ -60,6 +60,31 @@ struct model_text {
     unsigned variable_count;
 };
 
+/* What brings a matrix from the state's order into row-major order, or back. */
+static const char *write_turn(struct model_text *t, const struct variable *v, bool reads)
+{
+    struct emission *e = t->e;
+    struct writer *w = &t->tables;
+    const char *const member = e->member[v->index], *const type = c_type(v->dtype);
+    const char *const name = file_name(e, arena_printf(e->arena, "%s_%s", reads ? "read" : "write", member));
+    const char *const qualifier = reads ? "const " : "", *const other = reads ? "" : "const ";
+    write_line(w, "static void %s(%svoid *state, %svoid *values)", name, qualifier, other);
+    write_line(w, "{");
+    w->depth++;
+    write_line(w, "%s%s_state *const s = (%s%s_state *)state;", qualifier, e->name, qualifier, e->name);
+    write_line(w, "%s%s *const row_major = (%s%s *)values;", other, type, other, type);
+    write_open(w, "for (int32_t i = 0; i < %" PRId64 "; i++)", v->shape.dim[0]);
+    write_open(w, "for (int32_t k = 0; k < %" PRId64 "; k++)", v->shape.dim[1]);
+    const char *const there = arena_printf(e->arena, "row_major[i * INT32_C(%" PRId64 ") + k]", v->shape.dim[1]);
+    const char *const here = arena_printf(e->arena, "s->%s[k][i]", member);
+    write_line(w, "%s = %s;", reads ? there : here, reads ? here : there);
+    write_close(w, "");
+    write_close(w, "");
+    write_close(w, "");
+    write_blank(w);
+    return name;
+}
+
 static void write_variables(struct model_text *t)
 {
     static const char *const roles[] = {"STEPC_ROLE_WEIGHT", "STEPC_ROLE_STATISTIC", "STEPC_ROLE_OPTIMIZER", "STEPC_ROLE_COUNTER"};
@@ -70,7 +95,8 @@ static void write_variables(struct model_text *t)
         if (shape_count(&v->shape) == 0)
             continue;
         write_line(&rows, "{%s,", tensor_info(e, &t->shapes, &t->dims, v->name, v->dtype, &v->shape));
-        write_line(&rows, " offsetof(%s_state, %s), %s, NULL, NULL},", e->name, e->member[i], roles[v->role]);
+        const char *const read = v->by_columns ? write_turn(t, v, true) : "NULL", *const write = v->by_columns ? write_turn(t, v, false) : "NULL";
+        write_line(&rows, " offsetof(%s_state, %s), %s, %s, %s},", e->name, e->member[i], roles[v->role], read, write);
         t->variable_count++;
     }
     if (e->random_state) {

@@ -8,6 +8,7 @@
 #include "fuse/plain.h"
 #include "fuse/share.h"
 #include "lower/lower.h"
+#include "lower/state_layout.h"
 #include "report/report.h"
 #include "train/adjoint.h"
 #include "train/combine.h"
@@ -116,6 +117,8 @@ static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, con
 bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, const struct pipeline_options *o, struct plan ***out)
 {
     struct plan **plans = arena_array(a, struct plan *, p->entries.count + 1);
+    if (o->simd != SIMD_NONE && !o->small)
+        choose_state_layout(p);
     bool ok = true;
     for (size_t i = 0; i < p->entries.count; i++)
         ok &= plan_one(d, a, &p->entries.data[i], o, &plans[i]);

@@ -380,6 +380,32 @@ static void share_blocks(struct lowered *l)
     }
 }
 
+/* ---- the order of the state ----------------------------------------------------------------------------------------- */
+
+/* Do all stores of a part go to matrices that the state holds by columns? */
+static bool stores_columns(const struct part *p)
+{
+    bool all = p->rank == 2 && p->reduce == REDUCE_NONE && p->stores.count > 0;
+    for (size_t s = 0; all && s < p->stores.count; s++) {
+        const struct access *const to = &p->stores.data[s].to;
+        all = to->buffer->variable && to->buffer->variable->by_columns && to->term_count == 0 && to->stride[0] == 1 && to->stride[1] > 1;
+    }
+    return all;
+}
+
+/* The inner loop then walks memory. */
+static void walk_columns(struct lowered *l)
+{
+    for (size_t i = 0; i < l->kernels.count; i++) {
+        struct kernel *const k = l->kernels.data[i];
+        bool all = !k->tmpl && k->rows == 0;
+        for (size_t p = 0; all && p < k->parts.count; p++)
+            all = stores_columns(&k->parts.data[p]);
+        for (size_t p = 0; all && p < k->parts.count; p++)
+            (void)part_lead(l->arena, &k->parts.data[p], 1);
+    }
+}
+
 void fuse_entry(struct lowered *l, bool plain)
 {
     struct fusion f = tables_of(l);
@@ -395,6 +421,7 @@ void fuse_entry(struct lowered *l, bool plain)
     for (size_t i = 0; i < l->kernels.count; i++)
         fuse_finish_rows(&f, l->kernels.data[i]);
     drop_removed(l);
+    walk_columns(l);
     name_updates(&f);
     share_blocks(l);
 }

@@ -139,6 +139,7 @@ struct variable {
     const struct tensor *initial; /* value before anything ran, and what init() starts from */
     enum variable_role role;
     int index; /* in program->variables */
+    bool by_columns; /* a matrix that the state holds transposed (lower/state_layout.h) */
     struct loc loc;
 };
 

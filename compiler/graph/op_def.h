@@ -100,6 +100,11 @@ const char *op_display_name(const struct op_def *def);
 /* All operator names of a domain, for "did you mean". */
 size_t op_names(const char *domain, const char **names, size_t capacity);
 
+/* Is it the ONNX operator of this name (domain "")? */
+bool node_is(const struct node *n, const char *op);
+/* Element p of output 0 depends on the elements of the inputs at p, broadcast, and on nothing else. */
+bool node_is_elementwise(const struct node *n);
+
 /* Attribute with the schema's default. The node was checked at import: type and presence are right. */
 double op_attr_float(const struct node *n, const char *name);
 int64_t op_attr_int(const struct node *n, const char *name);

@@ -42,6 +42,24 @@ static struct buffer *source_buffer(struct lowered *l, const struct value *v)
     return b;
 }
 
+/* All of a buffer: row-major, or as the state holds a variable. */
+static struct view view_of_whole(struct buffer *b, const struct shape *shape)
+{
+    if (!b->variable || !b->variable->by_columns)
+        return view_of_buffer(b, shape);
+    const struct shape turned = SHAPE(shape->dim[1], shape->dim[0]);
+    const struct view v = view_of_buffer(b, &turned);
+    return view_transpose(&v, (int[]){1, 0});
+}
+
+/* Is the view the content of a variable, element by element in the order of the state? */
+static bool is_content_of(const struct view *v, const struct variable *of)
+{
+    if (v->buffer->variable != of || v->offset != 0)
+        return false;
+    return of->by_columns ? v->shape.rank == 2 && v->stride[0] == 1 && v->stride[1] == v->shape.dim[0] : view_is_contiguous(v);
+}
+
 /* ---- what a node has ---------------------------------------------------------------------------------------------- */
 
 static const struct value *input(const struct lower_ctx *c, int i)
@@ -89,7 +107,7 @@ struct view lower_view_of(const struct lower_ctx *c, int i)
     const struct value *v = input(c, i);
     struct view *view = &c->views[v->id];
     if (!view->buffer)
-        *view = view_of_buffer(source_buffer(c->l, v), &v->shape);
+        *view = view_of_whole(source_buffer(c->l, v), &v->shape);
     return *view;
 }
 
@@ -134,7 +152,7 @@ struct view lower_out_view(struct lower_ctx *c, int o)
     const struct value *v = output(c, o);
     struct view *view = &c->views[v->id];
     if (!view->buffer)
-        *view = view_of_buffer(source_buffer(c->l, v), &v->shape);
+        *view = view_of_whole(source_buffer(c->l, v), &v->shape);
     return *view;
 }
 
@@ -416,7 +434,7 @@ struct part *lower_template_part(struct lower_ctx *c, const char *hole, int rank
 
 static void add_copy(struct lower_ctx *c, const struct view *from, struct buffer *to)
 {
-    const struct view whole = view_of_buffer(to, &from->shape);
+    const struct view whole = view_of_whole(to, &from->shape);
     c->kernel = kernel_new(c->l, "copy", NULL);
     lower_store(c, lower_part(c, &from->shape), &whole, lower_load(c, from));
 }
@@ -425,7 +443,7 @@ static struct view view_of_value(struct lower_ctx *c, const struct value *v)
 {
     struct view *view = &c->views[v->id];
     if (!view->buffer)
-        *view = view_of_buffer(source_buffer(c->l, v), &v->shape);
+        *view = view_of_whole(source_buffer(c->l, v), &v->shape);
     return *view;
 }
 
@@ -478,8 +496,7 @@ static void lower_bindings(struct lower_ctx *c, const struct graph *g)
         const struct binding *b = &g->bindings.data[i];
         from[i] = view_of_value(c, b->value);
         const struct variable *read = from[i].buffer->variable;
-        const bool own_content = read == b->variable && view_is_contiguous(&from[i]) && from[i].offset == 0;
-        if (!read || !is_bound(g, read) || own_content)
+        if (!read || !is_bound(g, read) || is_content_of(&from[i], b->variable))
             continue;
         struct buffer *temp = buffer_new(c->l, BUFFER_TEMP, arena_printf(c->arena, "%s_old", read->name), read->dtype, &from[i].shape);
         add_copy(c, &from[i], temp);

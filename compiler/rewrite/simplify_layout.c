@@ -142,19 +142,6 @@ struct value *simplify_expand(struct rule_ctx *c)
 
 /* ---- elementwise operators on repeated elements ------------------------------------------------------------------- */
 
-/* Element p of output 0 depends on the elements of the inputs at p, broadcast, and on nothing else. */
-static bool is_elementwise(const struct node *n)
-{
-    static const char *const names[] = {
-        "Abs", "Add", "And", "Cast", "Ceil", "Clip", "Div", "Equal", "Exp", "Floor", "Greater", "GreaterOrEqual", "Less",
-        "LessOrEqual", "Log", "Max", "Mean", "Min", "Mod", "Mul", "Neg", "Not", "Or", "Pow", "Reciprocal", "Sigmoid", "Sign",
-        "Sqrt", "Sub", "Sum", "Tanh", "Where", "Xor"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (node_is(n, names[i]))
-            return true;
-    return false;
-}
-
 /* v with fewer elements but the same broadcast content, or v. Dense constants of one number count as repeated. */
 static struct value *without_copies(struct rule_ctx *c, struct value *v)
 {
@@ -204,7 +191,7 @@ static struct value *drop_copies(struct rule_ctx *c, struct value **inputs)
 
 struct value *simplify_elementwise(struct rule_ctx *c)
 {
-    if (!is_elementwise(c->node) || shape_count(&rule_output(c)->shape) == 0)
+    if (!node_is_elementwise(c->node) || shape_count(&rule_output(c)->shape) == 0)
         return NULL;
     struct arena scratch = {0};
     struct value *few[4] = {NULL};

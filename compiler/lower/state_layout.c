@@ -1,0 +1,135 @@
+/* The layout of matrices in the state: values that meet element by element have the same one, so they are gathered in groups, over
+ * all entries; a group is held by columns if a product wants that and nothing refuses. */
+#include "lower/state_layout.h"
+
+#include "graph/op_def.h"
+#include "tensor/tensor.h"
+#include <string.h>
+
+enum { FEWEST_SUMS = 16 }; /* side by side: a vector of them */
+
+/* Members are the program's variables, then the values of each entry. */
+struct groups {
+    const struct program *p;
+    size_t *parent, *first; /* first: of each entry's values */
+    bool *wanted, *refused;
+};
+
+static size_t root_of(struct groups *g, size_t i)
+{
+    while (g->parent[i] != i)
+        i = g->parent[i] = g->parent[g->parent[i]];
+    return i;
+}
+
+static size_t member_of(const struct groups *g, size_t entry, const struct value *v)
+{
+    return v->kind == VALUE_VARIABLE ? (size_t)v->variable->index : g->first[entry] + (size_t)v->id;
+}
+
+static void join(struct groups *g, size_t i, size_t j)
+{
+    const size_t from = root_of(g, i), to = root_of(g, j);
+    g->parent[from] = to;
+    g->wanted[to] |= g->wanted[from];
+    g->refused[to] |= g->refused[from];
+}
+
+/* y[1,N] = x W', W [N,K]: each row of W is a sum. */
+static bool wants_columns(const struct node *n, size_t input)
+{
+    if (!node_is(n, "Gemm") || input != 1 || !op_attr_int(n, "transB"))
+        return false;
+    const struct shape *const y = &node_output(n, 0)->shape;
+    return y->dim[0] == 1 && y->dim[1] >= FEWEST_SUMS && node_input(n, 1)->shape.dim[1] > 1;
+}
+
+/* An outer product can be computed in any order. */
+static bool has_one_term(const struct node *n)
+{
+    const bool gemm = node_is(n, "Gemm");
+    if (!gemm && !node_is(n, "MatMul"))
+        return false;
+    const struct shape *const a = &node_input(n, 0)->shape;
+    return a->rank == 2 && a->dim[gemm && op_attr_int(n, "transA") ? 0 : 1] == 1;
+}
+
+static void visit(struct groups *g, size_t entry, const struct node *n)
+{
+    const struct value *const y = n->outputs.data[0];
+    const bool elementwise = y && node_is_elementwise(n);
+    for (size_t i = 0; i < n->inputs.count; i++) {
+        const struct value *const x = n->inputs.data[i];
+        if (!x)
+            continue;
+        const size_t member = member_of(g, entry, x);
+        if (elementwise && shape_equal(&x->shape, &y->shape))
+            join(g, member, member_of(g, entry, y));
+        else if (wants_columns(n, i))
+            g->wanted[root_of(g, member)] = true;
+        else
+            g->refused[root_of(g, member)] = true;
+    }
+    for (size_t o = 0; !elementwise && !has_one_term(n) && o < n->outputs.count; o++)
+        if (n->outputs.data[o])
+            g->refused[root_of(g, member_of(g, entry, n->outputs.data[o]))] = true;
+}
+
+static void visit_entry(struct groups *g, size_t entry)
+{
+    const struct graph *const graph = g->p->entries.data[entry].graph;
+    graph_each_node(graph, n)
+        visit(g, entry, n);
+    for (size_t i = 0; i < graph->inputs.count; i++)
+        g->refused[root_of(g, member_of(g, entry, graph->inputs.data[i]))] = true;
+    for (size_t i = 0; i < graph->sources.count; i++)
+        if (graph->sources.data[i]->kind == VALUE_CONSTANT)
+            g->refused[root_of(g, member_of(g, entry, graph->sources.data[i]))] = true;
+    for (size_t i = 0; i < graph->outputs.count; i++)
+        g->refused[root_of(g, member_of(g, entry, graph->outputs.data[i].value))] = true;
+    for (size_t i = 0; i < graph->bindings.count; i++)
+        join(g, (size_t)graph->bindings.data[i].variable->index, member_of(g, entry, graph->bindings.data[i].value));
+}
+
+void choose_state_layout(const struct program *p)
+{
+    struct arena *const a = p->arena;
+    struct groups g = {.p = p, .first = arena_array(a, size_t, p->entries.count + 1)};
+    size_t count = p->variables.count;
+    for (size_t i = 0; i < p->entries.count; i++) {
+        g.first[i] = count;
+        count += (size_t)p->entries.data[i].graph->value_count;
+    }
+    g.parent = arena_array(a, size_t, count + 1);
+    g.wanted = arena_array(a, bool, count + 1);
+    g.refused = arena_array(a, bool, count + 1);
+    for (size_t i = 0; i < count; i++)
+        g.parent[i] = i;
+    for (size_t i = 0; i < p->entries.count; i++)
+        visit_entry(&g, i);
+    for (size_t i = 0; i < p->variables.count; i++) {
+        struct variable *const v = p->variables.data[i];
+        const size_t root = root_of(&g, i);
+        const bool possible = v->shape.rank == 2 && (v->dtype == DTYPE_FLOAT || v->dtype == DTYPE_DOUBLE);
+        v->by_columns = possible && g.wanted[root] && !g.refused[root];
+    }
+}
+
+struct shape variable_layout(const struct variable *v)
+{
+    return v->by_columns ? SHAPE(v->shape.dim[1], v->shape.dim[0]) : v->shape;
+}
+
+const struct tensor *tensor_in_layout(struct arena *a, const struct variable *v, const struct tensor *t)
+{
+    if (!v->by_columns)
+        return t;
+    const struct shape layout = variable_layout(v);
+    struct tensor *const out = tensor_new(a, t->dtype, &layout);
+    const size_t size = dtype_size(t->dtype);
+    const int64_t rows = v->shape.dim[0], columns = v->shape.dim[1];
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < columns; k++)
+            memcpy((char *)out->data + (size_t)(k * rows + i) * size, (const char *)t->data + (size_t)(i * columns + k) * size, size);
+    return out;
+}

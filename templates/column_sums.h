@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: 0BSD */
+/* Sums over rows that lie side by side: those of a matrix by columns and a vector. Embedded whole into emitted code; for double as tile.h. */
+#ifndef STEPC_TEMPLATE_COLUMN_SUMS_H
+#define STEPC_TEMPLATE_COLUMN_SUMS_H
+
+#include "registers.h"
+
+#if STEPC_FORM == 2
+
+#define COLUMN_LANES (VECTOR_BYTES / (int)sizeof(float))
+typedef float column_vec __attribute__((vector_size(VECTOR_BYTES)));
+typedef float column_vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(float)), may_alias));
+
+/* Where vector q of `rows` rows begins: the last one overlaps the one before it. */
+static STEPC_INLINE int column_vector(const int rows, const int q)
+{
+    return COLUMN_LANES * (q + 1) <= rows ? COLUMN_LANES * q : rows - COLUMN_LANES;
+}
+
+/* sum[i] += matrix(i, depth) * factor[depth], which starts from zero and is added in index order; up to 64 rows, in registers. Element (i,k)
+ * is column[i + k * column_step]. */
+static STEPC_INLINE void columns_times_vector(const int rows, const int depth, float *restrict sum, const float *restrict column,
+                                              const int column_step, const float *restrict factor, const int factor_step)
+{
+    float part[64];
+    if (rows >= COLUMN_LANES) {
+        column_vec acc[16];
+        STEPC_UNROLL
+        for (int q = 0; q < (rows + COLUMN_LANES - 1) / COLUMN_LANES; q++)
+            acc[q] = (column_vec){0};
+        for (int k = 0; k < depth; k++) {
+            STEPC_UNROLL
+            for (int q = 0; q < (rows + COLUMN_LANES - 1) / COLUMN_LANES; q++)
+                acc[q] += *(const column_vec_at *)(column + k * column_step + column_vector(rows, q)) * factor[k * factor_step];
+        }
+        STEPC_UNROLL
+        for (int q = 0; q < (rows + COLUMN_LANES - 1) / COLUMN_LANES; q++)
+            *(column_vec_at *)(part + column_vector(rows, q)) = acc[q];
+    } else {
+        for (int i = 0; i < rows; i++)
+            part[i] = 0;
+        for (int k = 0; k < depth; k++) {
+            for (int i = 0; i < rows; i++)
+                part[i] += column[k * column_step + i] * factor[k * factor_step];
+        }
+    }
+    STEPC_LANE_LOOP
+    for (int i = 0; i < rows; i++)
+        sum[i] += part[i];
+}
+
+#elif STEPC_FORM == 1
+
+/* The same for compilers that make vectors themselves. */
+static STEPC_INLINE void columns_times_vector(const int rows, const int depth, float *restrict sum, const float *restrict column,
+                                              const int column_step, const float *restrict factor, const int factor_step)
+{
+    float part[64] = {0};
+    for (int k = 0; k < depth; k++) {
+        const float f = factor[k * factor_step];
+        for (int i = 0; i < rows; i++)
+            part[i] += column[k * column_step + i] * f;
+    }
+    for (int i = 0; i < rows; i++)
+        sum[i] += part[i];
+}
+
+#else
+
+/* Eight rows or fewer: as many sums hide the latency of one. Rows that do not exist repeat the first one. */
+static STEPC_INLINE void eight_columns(const int rows, const int depth, float *restrict sum, const float *restrict column,
+                                       const int column_step, const float *restrict factor, const int factor_step)
+{
+    float s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
+    for (int k = 0; k < depth; k++) {
+        const float *const c = column + k * column_step;
+        const float f = factor[k * factor_step];
+        s0 += c[0] * f;
+        s1 += c[rows > 1 ? 1 : 0] * f;
+        s2 += c[rows > 2 ? 2 : 0] * f;
+        s3 += c[rows > 3 ? 3 : 0] * f;
+        s4 += c[rows > 4 ? 4 : 0] * f;
+        s5 += c[rows > 5 ? 5 : 0] * f;
+        s6 += c[rows > 6 ? 6 : 0] * f;
+        s7 += c[rows > 7 ? 7 : 0] * f;
+    }
+    sum[0] += s0;
+    if (rows > 1)
+        sum[1] += s1;
+    if (rows > 2)
+        sum[2] += s2;
+    if (rows > 3)
+        sum[3] += s3;
+    if (rows > 4)
+        sum[4] += s4;
+    if (rows > 5)
+        sum[5] += s5;
+    if (rows > 6)
+        sum[6] += s6;
+    if (rows > 7)
+        sum[7] += s7;
+}
+
+/* The same for scalar registers. */
+static STEPC_INLINE void columns_times_vector(const int rows, const int depth, float *restrict sum, const float *restrict column,
+                                              const int column_step, const float *restrict factor, const int factor_step)
+{
+    for (int i = 0; i < rows - rows % 8; i += 8)
+        eight_columns(8, depth, sum + i, column + i, column_step, factor, factor_step);
+    if (rows % 8 > 0)
+        eight_columns(rows % 8, depth, sum + rows - rows % 8, column + rows - rows % 8, column_step, factor, factor_step);
+}
+
+#endif
+
+#endif
