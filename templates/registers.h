@@ -41,6 +41,13 @@
 #define STEPC_UNROLL_4
 #endif
 
+/* Of a function that narrow products need in some forms only: Clang warns of those that a file brings and does not call. */
+#if defined(__GNUC__)
+#define STEPC_UNUSED __attribute__((unused))
+#else
+#define STEPC_UNUSED
+#endif
+
 /* Before a loop of eight turns: one vector for all of them. GCC would unroll it and leave some of them single. */
 #if defined(__clang__) && STEPC_FORM == 2
 #define STEPC_SHORT_LOOP _Pragma("clang loop vectorize_width(8) unroll(disable)")

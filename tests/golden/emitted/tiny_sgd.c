@@ -86,6 +86,13 @@ static const float initial_fc2_bias[2] STEPC_CONST = {
 #define STEPC_UNROLL_4
 #endif
 
+/* Of a function that narrow products need in some forms only: Clang warns of those that a file brings and does not call. */
+#if defined(__GNUC__)
+#define STEPC_UNUSED __attribute__((unused))
+#else
+#define STEPC_UNUSED
+#endif
+
 /* Before a loop of eight turns: one vector for all of them. GCC would unroll it and leave some of them single. */
 #if defined(__clang__) && STEPC_FORM == 2
 #define STEPC_SHORT_LOOP _Pragma("clang loop vectorize_width(8) unroll(disable)")
@@ -322,9 +329,9 @@ static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int
 /* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], `terms` products in a sum, which are added to the first; c has
  * TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows, vectors, terms and steps are
  * literals in every call, which is what keeps the accumulators in registers. */
-static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int terms, const int how, float *restrict c,
-                              const float *restrict a, const int row_step, const int depth_step,
-                              const float *restrict b, const int b_step)
+static STEPC_INLINE STEPC_UNUSED void tile(const int rows, const int vectors, const int depth, const int terms, const int how,
+                                           float *restrict c, const float *restrict a, const int row_step, const int depth_step,
+                                           const float *restrict b, const int b_step)
 {
     tile_terms(rows, vectors, depth < terms ? depth : terms, how, c, a, row_step, depth_step, b, b_step);
     for (int k = terms; k < depth; k += terms)
