@@ -41,7 +41,7 @@
 #define STEPC_UNROLL_4
 #endif
 
-/* Of a function that narrow products need in some forms only: Clang warns of those that a file brings and does not call. */
+/* Of a function that some forms, or some of the kernels that a file has, do not call: Clang warns of these. */
 #if defined(__GNUC__)
 #define STEPC_UNUSED __attribute__((unused))
 #else

@@ -91,6 +91,12 @@ static void visit_entry(struct groups *g, size_t entry)
         join(g, (size_t)graph->bindings.data[i].variable->index, member_of(g, entry, graph->bindings.data[i].value));
 }
 
+/* Templates read float and double in place; and what copies a variable row-major counts its elements in int32_t. */
+static bool can_lie_by_columns(const struct variable *v)
+{
+    return v->shape.rank == 2 && (v->dtype == DTYPE_FLOAT || v->dtype == DTYPE_DOUBLE) && shape_count(&v->shape) <= INT32_MAX;
+}
+
 void choose_state_layout(const struct program *p)
 {
     struct arena *const a = p->arena;
@@ -107,11 +113,11 @@ void choose_state_layout(const struct program *p)
         g.parent[i] = i;
     for (size_t i = 0; i < p->entries.count; i++)
         visit_entry(&g, i);
+    for (size_t i = 0; i < p->variables.count; i++)
+        g.refused[root_of(&g, i)] |= !can_lie_by_columns(p->variables.data[i]);
     for (size_t i = 0; i < p->variables.count; i++) {
-        struct variable *const v = p->variables.data[i];
         const size_t root = root_of(&g, i);
-        const bool possible = v->shape.rank == 2 && (v->dtype == DTYPE_FLOAT || v->dtype == DTYPE_DOUBLE);
-        v->by_columns = possible && g.wanted[root] && !g.refused[root];
+        p->variables.data[i]->by_columns = g.wanted[root] && !g.refused[root];
     }
 }
 

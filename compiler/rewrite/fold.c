@@ -10,7 +10,7 @@
 
 #include "eval/eval.h"
 #include "graph/build.h"
-#include "rewrite/rewrite_internal.h"
+#include "graph/op_def.h"
 #include <string.h>
 
 enum {

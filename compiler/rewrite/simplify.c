@@ -9,7 +9,7 @@
 #include "rewrite/pass.h"
 
 #include "graph/build.h"
-#include "rewrite/rewrite_internal.h"
+#include "graph/op_def.h"
 #include "rewrite/simplify.h"
 #include <float.h>
 #include <math.h>

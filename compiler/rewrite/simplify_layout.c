@@ -1,7 +1,7 @@
 /* Rules on shapes: reshapes, transpositions, and where repeated elements (Expand) come in. See simplify.c. */
 #include "rewrite/pass.h"
 
-#include "rewrite/rewrite_internal.h"
+#include "graph/op_def.h"
 #include "rewrite/simplify.h"
 
 /* ---- reshape, transpose, expand ----------------------------------------------------------------------------------- */

@@ -86,7 +86,7 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 #define STEPC_UNROLL_4
 #endif
 
-/* Of a function that narrow products need in some forms only: Clang warns of those that a file brings and does not call. */
+/* Of a function that some forms, or some of the kernels that a file has, do not call: Clang warns of these. */
 #if defined(__GNUC__)
 #define STEPC_UNUSED __attribute__((unused))
 #else
@@ -372,7 +372,7 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #define JOIN_LAST(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
 
 /* By pointer: to pass vectors that a target does not have would depend on the compiler's conventions. */
-static STEPC_INLINE __attribute__((unused)) void turn_quads(quad *restrict r)
+static STEPC_INLINE STEPC_UNUSED void turn_quads(quad *restrict r)
 {
     if (sizeof(float) == 4) {
         TURN_FOUR(r, EVEN, ODD, EVEN, ODD)
@@ -404,7 +404,7 @@ typedef long_integer long_integers __attribute__((vector_size(8 * sizeof(float))
 #define FOUR_OF_ROW(row, fourth) \
     __builtin_choose_expr(sizeof(float) == 4, (fours)(long_integers){*(const long_at *)(row), *(const long_at *)(fourth)}, JOINED_QUADS(row, fourth))
 #endif
-static STEPC_INLINE __attribute__((unused)) void turn_fours(fours *restrict r)
+static STEPC_INLINE STEPC_UNUSED void turn_fours(fours *restrict r)
 {
     if (sizeof(float) == 4) {
         TURN_FOUR(r, EVENS, ODDS, EVENS, ODDS)
@@ -417,7 +417,7 @@ static STEPC_INLINE __attribute__((unused)) void turn_fours(fours *restrict r)
 typedef quad fours;
 typedef quad_at fours_at;
 #define FOUR_OF_ROW(row, fourth) (*(const quad_at *)(row))
-static STEPC_INLINE __attribute__((unused)) void turn_fours(fours *restrict r)
+static STEPC_INLINE STEPC_UNUSED void turn_fours(fours *restrict r)
 {
     turn_quads(r);
 }
