@@ -89,7 +89,7 @@ static STEPC_INLINE void eight_terms(const int terms, const int count, const int
                                      const T *restrict factor, T *restrict waiting)
 {
     const T *const f = factor + k * VECTOR_STEP, *const column = from + i + k * COL_STEP;
-    STEPC_LANE_LOOP
+    STEPC_WIDE_LOOP
     for (int r = 0; r < count; r++) {
         T sum = waiting[r] + column[r] * f[0];
         if (terms > 1)

@@ -98,6 +98,7 @@ struct expr_scope {
     const char *index_type; /* of loop variables: see kernel_index_type() */
     bool in_template;
     bool selects_by_bits;   /* selects between floats are calls of stepc_select() */
+    bool divides_wide;      /* quotients by roots are calls of QUOTIENT */
     int shares;             /* > 1: the kernel is cut into so many */
     const char *share;      /* the name of the number of the one to compute; NULL: all is computed */
     const char *pass;       /* the same of the pass, for kernels that take several */
@@ -147,6 +148,8 @@ void emit_template_stage(struct expr_scope *s, struct writer *w, const struct ke
 void emit_parts(struct expr_scope *s, struct writer *w, const struct kernel *k, int open);
 /* Identifiers that parameters and locals of the kernel must not have. */
 void reserve_template_names(const struct kernel *k, struct name_scope *names);
+/* What divides by a root where large vectors wait for the divider (runtime/stepc_math.h). */
+#define QUOTIENT "stepc_quotientf"
 /* Does the text name the identifier? */
 bool text_names(const char *text, const char *name);
 /* Puts the name in and lays out again what its length changes: heads of functions and long calls (layout.c). */

@@ -242,6 +242,20 @@ static const char *select_text(struct expr_scope *s, const struct expr *e, int *
                         expr_text(s, e->arg[2], PREC_SELECT));
 }
 
+static bool is_root(const struct expr *e)
+{
+    return e->op == EXPR_MATH && e->fn == EXPR_FN_SQRT;
+}
+
+/* sqrt(x) + c or sqrt(x) * s + c, as optimizers divide by? With s >= 0 no such sum is smaller than c. */
+static bool is_root_and_more(const struct expr *e)
+{
+    if (e->op != EXPR_ADD || e->dtype != DTYPE_FLOAT || e->arg[1]->op != EXPR_FLOAT || e->arg[1]->f < 1e-30 || e->arg[1]->f > 1e30)
+        return false;
+    const struct expr *const root = e->arg[0];
+    return is_root(root) || (root->op == EXPR_MUL && (is_root(root->arg[0]) || is_root(root->arg[1])));
+}
+
 static const char *text_of(struct expr_scope *s, const struct expr *e, int *precedence)
 {
     *precedence = PREC_PRIMARY;
@@ -271,6 +285,8 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_DIV:
         if (!dtype_is_float(e->dtype))
             return dividing(s, e, "div");
+        if (s->divides_wide && is_root_and_more(e->arg[1]))
+            return call2(s, QUOTIENT, e->arg[0], e->arg[1]);
         return arithmetic_text(s, e, precedence);
     case EXPR_ADD:
     case EXPR_SUB:

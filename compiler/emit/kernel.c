@@ -282,9 +282,10 @@ static const char *shares_text(struct emission *e, const struct kernel *k, const
     return strbuf_text(&w.text);
 }
 
-static void write_function(struct writer *w, const char *name, const char *const *declarations, size_t count, const char *body)
+static void write_function(struct writer *w, const char *attributes, const char *name, const char *const *declarations, size_t count,
+                           const char *body)
 {
-    write_list(w, arena_printf(w->text.arena, "static STEPC_KERNEL void %s(", name), declarations, count, ")");
+    write_list(w, arena_printf(w->text.arena, "static %s void %s(", attributes, name), declarations, count, ")");
     write_line(w, "{");
     strbuf_add(&w->text, body);
     write_line(w, "}");
@@ -324,15 +325,16 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
     f->name = name_in(&e->file, arena_printf(e->arena, "%s%s", name_mangle(e->arena, k->label), sizes_suffix(e, k)));
     struct writer w = {.text = {.arena = e->arena}};
     body = layout_kernel(e->arena, body, f->name);
+    const char *const attributes = text_names(strbuf_text(&before.text), QUOTIENT) ? "STEPC_KERNEL STEPC_WIDE_LOOPS" : "STEPC_KERNEL";
     if (share) {
         const char *const name = name_in(&e->file, arena_printf(e->arena, "%s_share", f->name));
         declarations[count] = arena_printf(e->arena, "const int %s", share);
         declarations[count + 1] = pass ? arena_printf(e->arena, "const int %s", pass) : NULL;
-        write_function(&w, name, declarations, count + (pass ? 2 : 1), body);
+        write_function(&w, attributes, name, declarations, count + (pass ? 2 : 1), body);
         write_blank(&w);
         body = shares_text(e, k, name, arguments, given, share, pass);
     }
-    write_function(&w, f->name, declarations, count, body);
+    write_function(&w, attributes, f->name, declarations, count, body);
     f->text = layout_kernel(e->arena, strbuf_text(&before.text), f->name);
     f->definition = strbuf_text(&w.text);
     map_set(&e->functions, strbuf_text(&key), f);

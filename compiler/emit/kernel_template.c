@@ -55,6 +55,12 @@ static struct name_scope names_copy(struct arena *a, const struct name_scope *fr
     return to;
 }
 
+/* The part "update" runs inside loops over whole vectors. Where bits or bytes count, or vectors are not wanted, division is division. */
+static bool divides_wide(const struct emit_options *o, const struct part *p)
+{
+    return str_equal(p->hole, "update") && !o->reproducible && !o->small && o->simd != SIMD_NONE;
+}
+
 /* The stores of a part as text. args: indices of the part's inner dims, then the result if the hole hands over one. */
 static const char *part_text(struct template_filler *f, const struct part *p, const char *const *args, size_t count)
 {
@@ -69,6 +75,7 @@ static const char *part_text(struct template_filler *f, const struct part *p, co
     for (size_t d = 0; d < inner; d++)
         s.index[f->k->outer_rank + (int)d] = args[d];
     s.result = count > inner ? args[count - 1] : NULL;
+    s.divides_wide = divides_wide(s.e->options, p);
     emit_stores(&s, &w, p);
     f->s->uses_random |= s.uses_random;
     return strbuf_text(&w.text);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+float math_quotient(float a, float b); /* math_quotient.c */
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 static bool exhaustive;
@@ -390,6 +392,30 @@ START_TEST(functions_of_one_operand_agree_with_libm_on_special_operands)
 }
 END_TEST
 
+/* Divisors as optimizers have them, sqrt(x) + c, dividends of any size that leaves the quotient a normal number. */
+START_TEST(quotient_by_steps_is_accurate)
+{
+    const uint64_t points = exhaustive ? 200000000u : 400000u / THINNED;
+    double worst = 0.0;
+    for (uint64_t i = 0; i < points; i++) {
+        const float b = (float)exp2(random_between(i, 0u, log2(1e-30), log2(2e37)));
+        const float quotient = (float)(exp2(random_between(i, 1u, -60.0, 60.0)) * (i % 2u ? 1.0 : -1.0));
+        const float a = (float)((double)quotient * (double)b);
+        if (isinf(a) || fabsf(a) < FLT_MIN)
+            continue;
+        worst = fmax(worst, ulpsf(math_quotient(a, b), (double)a / (double)b));
+    }
+    if (exhaustive)
+        printf("quotientf %.4f ulp\n", worst);
+    ck_assert_msg(worst > 0.5 && worst <= 1.8, "the quotient is off by %g ulp", worst);
+    for (int i = 0; i < COUNT(special); i++)
+        ck_assert(same_special((double)math_quotient((float)special[i], 0.25f), (double)((float)special[i] * 4.0f)));
+    ck_assert(isnan(math_quotient(1.0f, NAN)));
+    ck_assert(fabsf(math_quotient(1e30f, INFINITY)) < 1e-6f);
+    ck_assert(math_quotient(0.0f, INFINITY) == 0.0f);
+}
+END_TEST
+
 START_TEST(remainder_is_exact)
 {
     for (uint64_t i = 0; i < 20000u; i++) {
@@ -576,6 +602,7 @@ static Suite *math_suite(void)
     tcase_add_loop_test(accuracy, half_floats_are_read_exactly, 0, COUNT(half_cases));
     tcase_add_loop_test(accuracy, floats_become_the_nearest_half_float, 0, COUNT(half_cases));
     tcase_add_test(accuracy, pow_is_accurate);
+    tcase_add_test(accuracy, quotient_by_steps_is_accurate);
     tcase_add_test(accuracy, remainder_is_exact);
     tcase_add_test(accuracy, pow_and_fmod_agree_with_libm_on_special_operands);
     tcase_add_test(accuracy, functions_of_one_operand_agree_with_libm_on_special_operands);
