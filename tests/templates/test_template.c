@@ -343,8 +343,9 @@ static void check_error_file(const char *path)
     expected = arena_strndup(&arena, expected, (size_t)(strstr(expected, " */") - expected));
     ck_assert(temp_directory(&d, &arena, &dir));
     const char *err = path_join(&arena, dir, "err");
+    const char *input = str_ends_with(path, ".h") ? arena_printf(&arena, "--section %s " SOURCE_DIR "/tests/templates/sample.c", path) : path;
     ck_assert_msg(!run(arena_printf(&arena, GEN_TEMPLATES " --include " SOURCE_DIR "/templates -o %s/t.c %s 2> %s", dir,
-                                    path, err)),
+                                    input, err)),
                   "%s was accepted", path);
     ck_assert(file_read(&d, &arena, err, 100000, &messages, &message_size));
     ck_assert_msg(strstr((const char *)messages, expected) != NULL, "%s: got %s", path, (const char *)messages);
@@ -357,7 +358,7 @@ START_TEST(errors_of_gen_templates)
     ck_assert_ptr_nonnull(dir);
     int count = 0;
     for (const struct dirent *e; (e = readdir(dir));) {
-        if (str_ends_with(e->d_name, ".c")) {
+        if (str_ends_with(e->d_name, ".c") || str_ends_with(e->d_name, ".h")) {
             check_error_file(arena_printf(&arena, SOURCE_DIR "/tests/templates/errors/%s", e->d_name));
             count++;
         }
