@@ -220,7 +220,7 @@ static inline void compute_x(T *restrict to, const int n, const int k)
     for (int i = 0; i < (D * H * W < 16 ? D * H * W : D * H * W - D * H * W % 16); i++)
         x_into(n, k, i, to);
     if (D * H * W > 16 && D * H * W % 16 > 0) {
-        STEPC_LANE_LOOP
+        STEPC_WHOLE_LOOP
         for (int i = D * H * W - 16; i < D * H * W; i++)
             x_into(n, k, i, to);
     }
@@ -232,7 +232,7 @@ static STEPC_INLINE void compute_dy(T *restrict to, const int n, const int k, co
     for (int i = 0; i < (count < 16 ? count : count - count % 16); i++)
         dy_into(n, k, i, to);
     if (count > 16 && count % 16 > 0) {
-        STEPC_LANE_LOOP
+        STEPC_WHOLE_LOOP
         for (int i = count - 16; i < count; i++)
             dy_into(n, k, i, to);
     }
@@ -370,14 +370,14 @@ static STEPC_INLINE void finish_lines(const int rows, const struct window_terms 
 /* Elements side by side; where no harm is done, the last vector overlaps the one before it. */
 static STEPC_INLINE void finish_elements(const int n, const int o, const int count, const T *restrict from)
 {
-    STEPC_LANE_LOOP
+    STEPC_WIDE_LOOP
     for (int p = 0; p < (AGAIN_FINISH && count >= 16 ? count - count % 16 : count); p++) {
         const T v = from[p];
         finish(n, o, p, v);
     }
     if (AGAIN_FINISH) {
         if (count > 16 && count % 16 > 0) {
-            STEPC_LANE_LOOP
+            STEPC_WHOLE_LOOP
             for (int p = count - 16; p < count; p++) {
                 const T v = from[p];
                 finish(n, o, p, v);
@@ -389,7 +389,7 @@ static STEPC_INLINE void finish_elements(const int n, const int o, const int cou
 /* A line, whose last vector overlaps the one before it. */
 static STEPC_INLINE void finish_part(const int n, const int o, const int first, const int begin, const int end, const T *restrict line)
 {
-    STEPC_LANE_LOOP
+    STEPC_WHOLE_LOOP
     for (int x = begin; x < end; x++) {
         const T v = line[x];
         finish(n, o, first + x, v);
@@ -411,8 +411,10 @@ static STEPC_INLINE void finish_row(const int n, const int o, const T *restrict 
         finish_elements(n, o, OH * OW, flat);
         (void)plane;
     } else if (OW % 16 == 0 || (AGAIN_FINISH && OW >= 8)) {
-        for (int l = 0; l < OD * OH; l++)
-            finish_overlapping(n, o, l * OW, flat + (l / OH * QH + l % OH) * QW);
+        for (int z = 0; z < OD; z++) {
+            for (int y = 0; y < OH; y++)
+                finish_overlapping(n, o, (z * OH + y) * OW, flat + (z * QH + y) * QW);
+        }
         (void)plane;
     } else {
         for (int z = 0; z < OD; z++)

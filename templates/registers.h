@@ -64,6 +64,13 @@
 #define STEPC_WIDE_LOOP STEPC_LANE_LOOP
 #endif
 
+/* Before a loop of sixteen turns. GCC would unroll it before it looks for vectors, and find none where the body selects. */
+#if defined(__GNUC__) && !defined(__clang__) && STEPC_FORM == 2
+#define STEPC_WHOLE_LOOP _Pragma("GCC unroll 1")
+#else
+#define STEPC_WHOLE_LOOP STEPC_WIDE_LOOP
+#endif
+
 /* Asks for the line of memory at p, which is needed soon, to be brought into the second cache. */
 #if defined(__GNUC__) && STEPC_FORM == 2
 #define STEPC_AHEAD(p) __builtin_prefetch(p, 0, 2)

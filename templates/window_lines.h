@@ -22,14 +22,30 @@ static STEPC_INLINE void copy_line(const int columns, float *restrict to, const 
         to[x] = from[x];
 }
 
+/* Elements that copy a line of so many, where others follow: whole vectors, if what they are too long lies on the next line, from where
+ * there is more to copy than four elements; else fours. */
+static STEPC_INLINE int copied_elements(const int columns, const int to_step, const int from_step)
+{
+#if STEPC_FORM == 2
+    const int whole = (columns + WINDOW_LANES - 1) / WINDOW_LANES * WINDOW_LANES;
+    if (columns % WINDOW_LANES > 4 && whole <= to_step + columns && whole <= from_step + columns)
+        return whole;
+    return (columns + 3) / 4 * 4;
+#else
+    (void)to_step, (void)from_step;
+    return columns;
+#endif
+}
+
 /* to[l * to_step + x] = from[l * from_step + x]; `gap` zeros behind each line. Lines come one after the other, so that all but the last
  * are written in whole vectors, too far: what is destroyed are zeros, or belongs to the next line. */
 static STEPC_INLINE void copy_lines(const int lines, const int columns, const int gap, float *restrict to, const int to_step,
                                     const float *restrict from, const int from_step)
 {
+    const int copied = copied_elements(columns, to_step, from_step);
     for (int l = 0; l < lines - 1; l++) {
-        copy_line(STEPC_FORM == 2 ? (columns + 3) / 4 * 4 : columns, to + l * to_step, from + l * from_step);
-        for (int x = columns; x < columns + gap && x < (columns + 3) / 4 * 4; x++)
+        copy_line(copied, to + l * to_step, from + l * from_step);
+        for (int x = columns; x < columns + gap && x < copied; x++)
             to[l * to_step + x] = 0;
     }
     copy_line(columns, to + (lines - 1) * to_step, from + (lines - 1) * from_step);

@@ -401,6 +401,9 @@ static const struct op_sample samples[] = {
     {.text = "g (float[1,6,3,4,5] x, float[6,1,2,3,2] w) => (float[1,6,2,2,4] y) { y = Conv <group = 6> (x, w) }"},
     {.text = "g (float[2,3,5,16] x, float[9,3,3,3] w, float[9] b) => (float[2,9,5,16] y) { y = Conv <pads = [1, 1, 1, 1]> (x, w, b) }"},
     {.text = "g (float[1,2,3,48] x, float[5,2,3,3] w) => (float[1,5,3,48] y) { y = Conv <pads = [1, 2, 1, 0]> (x, w) }"},
+    {.text = "g (float[1,2,7,13] x, float[6,2,3,4] w, float[6] b) => (float[1,6,7,11] y) "
+             "{ f = Conv <pads = [1, 1, 1, 0]> (x, w, b) y = Relu(f) }"},
+    {.text = "g (float[1,2,9,13] x, float[16,2,4,4] w) => (float[1,16,6,10] y) { f = Conv(x, w) y = Relu(f) }"},
     {.text = "g (float[1,2,6,32] x, float[11,2,3,3] w) => (float[1,11,3,16] y) { y = Conv <strides = [2, 2], pads = [1, 1, 1, 1]> (x, w) }"},
     {.text = "g (double[1,2,5,24] x, double[3,2,2,3] w) => (double[1,3,2,8] y) { y = Conv <strides = [2, 3]> (x, w) }"},
     {.text = "g (float[2,3,7,5] x, float[10,3,1,1] w, float[10] b) => (float[2,10,7,5] y) { y = Conv(x, w, b) }"},
