@@ -193,7 +193,7 @@ static bool loads_apart(const struct expr *e, void *dim)
 /* Does loop d of a map select among elements that lie apart, as pooling does, and is it so short that compilers unroll it? */
 static bool selects_apart(const struct part *p, int d)
 {
-    enum { SHORT = 8 };
+    enum { SHORT = 15 };
     bool apart = false;
     for (size_t i = 0; i < p->stores.count; i++)
         apart |= expr_any(p->stores.data[i].value, loads_apart, &d) && expr_any(p->stores.data[i].value, is_select, NULL);
@@ -513,7 +513,7 @@ size_t emit_loops(struct expr_scope *s, struct writer *w, const struct part *ori
             last--;
         for (int d = rows; d < p.rank; d++) {
             if (d == last && counts(&p, d) && selects_apart(&p, d))
-                write_line(w, "STEPC_SELECT_LOOP");
+                write_line(w, "STEPC_APART_LOOP");
             open_loop(&n, d);
         }
         s->declares |= n.open == 0;
