@@ -35,7 +35,7 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #define JOIN_LAST(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
 
 /* By pointer: to pass vectors that a target does not have would depend on the compiler's conventions. */
-static STEPC_INLINE STEPC_UNUSED void turn_quads(quad *restrict r)
+static STEPC_INLINE void turn_quads(quad *restrict r)
 {
     if (sizeof(float) == 4) {
         TURN_FOUR(r, EVEN, ODD, EVEN, ODD)
@@ -67,7 +67,7 @@ typedef long_integer long_integers __attribute__((vector_size(8 * sizeof(float))
 #define FOUR_OF_ROW(row, fourth) \
     __builtin_choose_expr(sizeof(float) == 4, (fours)(long_integers){*(const long_at *)(row), *(const long_at *)(fourth)}, JOINED_QUADS(row, fourth))
 #endif
-static STEPC_INLINE STEPC_UNUSED void turn_fours(fours *restrict r)
+static STEPC_INLINE void turn_fours(fours *restrict r)
 {
     if (sizeof(float) == 4) {
         TURN_FOUR(r, EVENS, ODDS, EVENS, ODDS)
@@ -80,7 +80,7 @@ static STEPC_INLINE STEPC_UNUSED void turn_fours(fours *restrict r)
 typedef quad fours;
 typedef quad_at fours_at;
 #define FOUR_OF_ROW(row, fourth) (*(const quad_at *)(row))
-static STEPC_INLINE STEPC_UNUSED void turn_fours(fours *restrict r)
+static STEPC_INLINE void turn_fours(fours *restrict r)
 {
     turn_quads(r);
 }

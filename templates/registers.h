@@ -41,11 +41,9 @@
 #define STEPC_UNROLL_4
 #endif
 
-/* Of a function that some forms, or some of the kernels that a file has, do not call: Clang warns of these. */
-#if defined(__GNUC__)
-#define STEPC_UNUSED __attribute__((unused))
-#else
-#define STEPC_UNUSED
+/* The functions of a header come together; not every form, and not every file, calls all of them. */
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wunused-function"
 #endif
 
 /* Before a loop of eight turns: one vector for all of them. GCC would unroll it and leave some of them single. */

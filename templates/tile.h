@@ -178,9 +178,9 @@ static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int
 /* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], `terms` products in a sum, which are added to the first; c has
  * TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows, vectors, terms and steps are
  * literals in every call, which is what keeps the accumulators in registers. */
-static STEPC_INLINE STEPC_UNUSED void tile(const int rows, const int vectors, const int depth, const int terms, const int how,
-                                           float *restrict c, const float *restrict a, const int row_step, const int depth_step,
-                                           const float *restrict b, const int b_step)
+static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int terms, const int how, float *restrict c,
+                              const float *restrict a, const int row_step, const int depth_step,
+                              const float *restrict b, const int b_step)
 {
     tile_terms(rows, vectors, depth < terms ? depth : terms, how, c, a, row_step, depth_step, b, b_step);
     for (int k = terms; k < depth; k += terms)

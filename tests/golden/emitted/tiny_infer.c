@@ -75,11 +75,9 @@ static const float fc2_bias[2] STEPC_CONST = {
 #define STEPC_UNROLL_4
 #endif
 
-/* Of a function that some forms, or some of the kernels that a file has, do not call: Clang warns of these. */
-#if defined(__GNUC__)
-#define STEPC_UNUSED __attribute__((unused))
-#else
-#define STEPC_UNUSED
+/* The functions of a header come together; not every form, and not every file, calls all of them. */
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wunused-function"
 #endif
 
 /* Before a loop of eight turns: one vector for all of them. GCC would unroll it and leave some of them single. */
@@ -325,9 +323,9 @@ static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int
 /* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], `terms` products in a sum, which are added to the first; c has
  * TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows, vectors, terms and steps are
  * literals in every call, which is what keeps the accumulators in registers. */
-static STEPC_INLINE STEPC_UNUSED void tile(const int rows, const int vectors, const int depth, const int terms, const int how,
-                                           float *restrict c, const float *restrict a, const int row_step, const int depth_step,
-                                           const float *restrict b, const int b_step)
+static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int terms, const int how, float *restrict c,
+                              const float *restrict a, const int row_step, const int depth_step,
+                              const float *restrict b, const int b_step)
 {
     tile_terms(rows, vectors, depth < terms ? depth : terms, how, c, a, row_step, depth_step, b, b_step);
     for (int k = terms; k < depth; k += terms)
@@ -368,7 +366,7 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #define JOIN_LAST(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
 
 /* By pointer: to pass vectors that a target does not have would depend on the compiler's conventions. */
-static STEPC_INLINE STEPC_UNUSED void turn_quads(quad *restrict r)
+static STEPC_INLINE void turn_quads(quad *restrict r)
 {
     if (sizeof(float) == 4) {
         TURN_FOUR(r, EVEN, ODD, EVEN, ODD)
@@ -400,7 +398,7 @@ typedef long_integer long_integers __attribute__((vector_size(8 * sizeof(float))
 #define FOUR_OF_ROW(row, fourth) \
     __builtin_choose_expr(sizeof(float) == 4, (fours)(long_integers){*(const long_at *)(row), *(const long_at *)(fourth)}, JOINED_QUADS(row, fourth))
 #endif
-static STEPC_INLINE STEPC_UNUSED void turn_fours(fours *restrict r)
+static STEPC_INLINE void turn_fours(fours *restrict r)
 {
     if (sizeof(float) == 4) {
         TURN_FOUR(r, EVENS, ODDS, EVENS, ODDS)
@@ -413,7 +411,7 @@ static STEPC_INLINE STEPC_UNUSED void turn_fours(fours *restrict r)
 typedef quad fours;
 typedef quad_at fours_at;
 #define FOUR_OF_ROW(row, fourth) (*(const quad_at *)(row))
-static STEPC_INLINE STEPC_UNUSED void turn_fours(fours *restrict r)
+static STEPC_INLINE void turn_fours(fours *restrict r)
 {
     turn_quads(r);
 }
