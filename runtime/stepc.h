@@ -51,9 +51,9 @@ extern "C" {
 /* Of a kernel whose loops gain by the largest vectors, although the compiler is tuned for a processor on which it prefers smaller ones.
  * (Clang is asked loop by loop.) */
 #if defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__) && defined(__AVX512F__)
-#define STEPC_WIDE_LOOPS __attribute__((target("prefer-vector-width=512")))
+#define STEPC_WIDE_VECTORS __attribute__((target("prefer-vector-width=512")))
 #else
-#define STEPC_WIDE_LOOPS
+#define STEPC_WIDE_VECTORS
 #endif
 /* Before a loop over lanes that selects: both compilers unroll short loops first, and then find no vectors in the branches. */
 #if defined(__clang__)

@@ -325,7 +325,7 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
     f->name = name_in(&e->file, arena_printf(e->arena, "%s%s", name_mangle(e->arena, k->label), sizes_suffix(e, k)));
     struct writer w = {.text = {.arena = e->arena}};
     body = layout_kernel(e->arena, body, f->name);
-    const char *const attributes = text_names(strbuf_text(&before.text), QUOTIENT) ? "STEPC_KERNEL STEPC_WIDE_LOOPS" : "STEPC_KERNEL";
+    const char *const attributes = text_names(strbuf_text(&before.text), QUOTIENT) ? "STEPC_KERNEL STEPC_WIDE_VECTORS" : "STEPC_KERNEL";
     if (share) {
         const char *const name = name_in(&e->file, arena_printf(e->arena, "%s_share", f->name));
         declarations[count] = arena_printf(e->arena, "const int %s", share);
