@@ -50,7 +50,7 @@ static void add_locals(struct emission *e, const struct kernel *k, struct name_s
     for (size_t i = 0; i < k->stages.count; i++)
         add_locals(e, k->stages.data[i], names, params);
     static const char *const results[] = {
-        [REDUCE_NONE] = "row_value", [REDUCE_SUM] = "row_sum", [REDUCE_MAX] = "row_most", [REDUCE_MIN] = "row_least", [REDUCE_PROD] = "row_product"};
+        [REDUCE_NONE] = "row_value", [REDUCE_SUM] = "row_sum", [REDUCE_MAX] = "row_most", [REDUCE_TOP] = "row_most", [REDUCE_MIN] = "row_least", [REDUCE_PROD] = "row_product"};
     for (size_t i = 0; i < k->parts.count; i++)
         for (size_t s = 0; s < k->parts.data[i].stores.count; s++) {
             struct kernel_param p = {.buffer = k->parts.data[i].stores.data[s].to.buffer, .by_value = true, .is_local = true};

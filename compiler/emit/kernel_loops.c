@@ -129,7 +129,12 @@ static bool counts(const struct part *p, int d)
 
 /* ---- reductions --------------------------------------------------------------------------------------------------- */
 
-static const char *const result_names[] = {[REDUCE_SUM] = "sum", [REDUCE_MAX] = "most", [REDUCE_MIN] = "least", [REDUCE_PROD] = "product"};
+static const char *const result_names[] = {[REDUCE_SUM] = "sum", [REDUCE_MAX] = "most", [REDUCE_TOP] = "most", [REDUCE_MIN] = "least", [REDUCE_PROD] = "product"};
+
+static bool selects(enum reduce_op op)
+{
+    return op == REDUCE_MAX || op == REDUCE_TOP || op == REDUCE_MIN;
+}
 
 static enum dtype element_type(const struct part *p)
 {
@@ -143,7 +148,9 @@ static const char *neutral(struct nest *n)
     switch (n->p->reduce) {
     case REDUCE_SUM: return dtype_is_float(d) ? number_float(a, d, 0) : "0";
     case REDUCE_PROD: return dtype_is_float(d) ? number_float(a, d, 1) : "1";
-    case REDUCE_MAX: return dtype_is_float(d) ? number_float(a, d, -1.0 / 0.0) : d == DTYPE_BOOL ? "0" : number_int(a, d, dtype_min_int(d));
+    case REDUCE_MAX:
+    case REDUCE_TOP:
+        return dtype_is_float(d) ? number_float(a, d, -1.0 / 0.0) : d == DTYPE_BOOL ? "0" : number_int(a, d, dtype_min_int(d));
     case REDUCE_MIN:
         return dtype_is_float(d) ? number_float(a, d, 1.0 / 0.0)
                : d == DTYPE_BOOL ? "1"
@@ -158,15 +165,15 @@ static void write_combine(struct nest *n, const char *acc, const char *x)
 {
     const enum dtype d = element_type(n->p);
     const bool is_sum = n->p->reduce == REDUCE_SUM;
-    if (n->p->reduce == REDUCE_MAX || n->p->reduce == REDUCE_MIN) {
-        const char *less = n->p->reduce == REDUCE_MAX ? ">" : "<";
+    if (selects(n->p->reduce)) {
+        const char *less = n->p->reduce == REDUCE_MIN ? "<" : ">";
         const bool simple = x[strcspn(x, " (")] == '\0';
         const char *v = x;
         if (!simple) {
             v = "v";
             write_line(n->w, "const %s v = %s;", c_type(d), x);
         }
-        if (dtype_is_float(d)) /* a NaN stays */
+        if (dtype_is_float(d) && n->p->reduce != REDUCE_TOP) /* a NaN stays */
             write_line(n->w, "%s = %s != %s ? %s : %s %s %s ? %s : %s;", acc, v, v, v, v, less, acc, v, acc);
         else
             write_line(n->w, "%s = %s %s %s ? %s : %s;", acc, v, less, acc, v, acc);
@@ -256,10 +263,11 @@ static int64_t tail_extent(const struct part *p, int from)
     return count;
 }
 
+/* A plain maximum, which has an instruction of its own, stays one where Clang unrolls the loop, and its lanes in registers only then. */
 static void open_lanes(struct nest *n, int64_t width)
 {
-    if (n->p->reduce == REDUCE_MAX || n->p->reduce == REDUCE_MIN)
-        write_line(n->w, "STEPC_SELECT_LOOP");
+    if (selects(n->p->reduce))
+        write_line(n->w, n->p->reduce == REDUCE_TOP ? "STEPC_REST_LOOP" : "STEPC_SELECT_LOOP");
     write_open(n->w, "for (int %s = 0; %s < %" PRId64 "; %s++)", n->lane, n->lane, width, n->lane);
 }
 
@@ -325,16 +333,18 @@ static void write_tail(struct nest *n, int from, int64_t lanes)
     close_to(n, open);
 }
 
+/* GCC would move two lanes of a selection from register to register through memory: they are written one by one. */
 static void write_fold(struct nest *n, const char *lane, int64_t lanes)
 {
     for (int64_t half = lanes / 2; half > 0; half /= 2) {
-        if (half > 1) {
-            const char *l = n->lane;
+        const char *l = n->lane;
+        if (half > 2 || (half == 2 && !selects(n->p->reduce))) {
             open_lanes(n, half);
             write_combine(n, arena_printf(n->s->arena, "%s[%s]", lane, l), arena_printf(n->s->arena, "%s[%s + %" PRId64 "]", lane, l, half));
             write_close(n->w, "");
         } else {
-            write_combine(n, arena_printf(n->s->arena, "%s[0]", lane), arena_printf(n->s->arena, "%s[1]", lane));
+            for (int64_t k = 0; k < half; k++)
+                write_combine(n, arena_printf(n->s->arena, "%s[%" PRId64 "]", lane, k), arena_printf(n->s->arena, "%s[%" PRId64 "]", lane, k + half));
         }
     }
 }
@@ -362,7 +372,7 @@ static void write_lanes(struct nest *n, int tail)
 {
     const struct part *p = n->p;
     const int64_t count = tail_extent(p, tail);
-    const bool any_order = p->reduce == REDUCE_MAX || p->reduce == REDUCE_MIN; /* lanes only where they are faster */
+    const bool any_order = selects(p->reduce); /* lanes only where they are faster */
     int64_t lanes = 1;
     while (lanes < LANES && lanes < count && (!any_order || count >= 2 * LANES))
         lanes *= 2;

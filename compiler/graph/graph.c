@@ -163,10 +163,8 @@ void graph_replace(struct graph *g, struct value *old, struct value *by)
             g->bindings.data[i].value = by;
 }
 
-bool graph_is_used(const struct graph *g, const struct value *v)
+bool graph_gives(const struct graph *g, const struct value *v)
 {
-    if (v->uses.count != 0)
-        return true;
     for (size_t i = 0; i < g->outputs.count; i++)
         if (g->outputs.data[i].value == v)
             return true;
@@ -174,6 +172,11 @@ bool graph_is_used(const struct graph *g, const struct value *v)
         if (g->bindings.data[i].value == v)
             return true;
     return false;
+}
+
+bool graph_is_used(const struct graph *g, const struct value *v)
+{
+    return v->uses.count != 0 || graph_gives(g, v);
 }
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------- */

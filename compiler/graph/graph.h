@@ -199,6 +199,8 @@ void graph_replace(struct graph *g, struct value *old, struct value *by);
 /* Takes the node out; its outputs must have no readers. */
 void graph_remove_node(struct graph *g, struct node *n);
 void graph_move_before(struct graph *g, struct node *n, struct node *before);
+/* Read by an output or a binding? */
+bool graph_gives(const struct graph *g, const struct value *v);
 /* Read by a node, an output or a binding? */
 bool graph_is_used(const struct graph *g, const struct value *v);
 /* A name not yet taken in g: `wish`, or wish_2, wish_3... */

@@ -56,7 +56,8 @@ struct store {
     const struct expr *value;
 };
 
-enum reduce_op { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD };
+/* REDUCE_MAX and REDUCE_MIN: a NaN stays; REDUCE_TOP: the maximum where a NaN may be passed over. */
+enum reduce_op { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_TOP, REDUCE_MIN, REDUCE_PROD };
 
 /* A loop nest: for every point of the dims that are not reduced, fold `element` over the reduced ones (if any), then run
  * the stores: all values are computed before the first is written. In a template kernel a part fills the statement hole

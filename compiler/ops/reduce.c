@@ -10,6 +10,7 @@
 #include "ops/op.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- schemas ------------------------------------------------------------------------------------------------------ */
 
@@ -429,9 +430,45 @@ static bool max_eval(struct eval_ctx *c)
     return eval_reduction(c, &(struct reduction){.fold = FOLD_MAX});
 }
 
+static const struct node *only_reader(const struct value *v)
+{
+    return v->uses.count == 1 && !graph_gives(v->producer->graph, v) ? v->uses.data[0].node : NULL;
+}
+
+static bool reduces_same_axes(const struct node *n, const struct node *other)
+{
+    bool reduced[SHAPE_MAX_RANK] = {false}, too[SHAPE_MAX_RANK] = {false};
+    axes_of(n, reduced);
+    axes_of(other, too);
+    return memcmp(reduced, too, sizeof reduced) == 0;
+}
+
+/* Is the maximum only what softmax takes from each element, e = exp(x - m), y = e * (1 / sum(e))? Where x has a NaN the sum then has one,
+ * whatever m is. */
+static bool serves_softmax(const struct node *n)
+{
+    const struct node *const minus = only_reader(node_output(n, 0));
+    if (!minus || !node_is(minus, "Sub") || node_input(minus, 0) != node_input(n, 0))
+        return false;
+    const struct node *const exp = only_reader(node_output(minus, 0));
+    const struct value *const e = exp && node_is(exp, "Exp") ? node_output(exp, 0) : NULL;
+    if (!e || e->uses.count != 2 || graph_gives(exp->graph, e))
+        return false;
+    const struct node *sum = e->uses.data[0].node, *times = e->uses.data[1].node;
+    if (!node_is(sum, "ReduceSum")) {
+        const struct node *const other = sum;
+        sum = times;
+        times = other;
+    }
+    if (!node_is(sum, "ReduceSum") || !node_is(times, "Mul") || !reduces_same_axes(n, sum))
+        return false;
+    const struct node *const inverse = only_reader(node_output(sum, 0));
+    return inverse && node_is(inverse, "Reciprocal") && only_reader(node_output(inverse, 0)) == times;
+}
+
 static bool max_lower(struct lower_ctx *c)
 {
-    return lower_fold(c, REDUCE_MAX, false);
+    return lower_fold(c, serves_softmax(c->node) ? REDUCE_TOP : REDUCE_MAX, false);
 }
 
 static const struct op_sample max_samples[] = {
