@@ -44,9 +44,11 @@ static bool wants_columns(const struct node *n, size_t input)
     return y->dim[0] == 1 && y->dim[1] >= FEWEST_SUMS && node_input(n, 1)->shape.dim[1] > 1;
 }
 
-/* An outer product can be computed in any order. */
-static bool has_one_term(const struct node *n)
+/* Elements of an outer product can be computed in any order; so can random numbers, which are drawn by their index. */
+static bool has_no_order(const struct node *n)
 {
+    if (n->def->is_random)
+        return true;
     const bool gemm = node_is(n, "Gemm");
     if (!gemm && !node_is(n, "MatMul"))
         return false;
@@ -70,7 +72,7 @@ static void visit(struct groups *g, size_t entry, const struct node *n)
         else
             g->refused[root_of(g, member)] = true;
     }
-    for (size_t o = 0; !elementwise && !has_one_term(n) && o < n->outputs.count; o++)
+    for (size_t o = 0; !elementwise && !has_no_order(n) && o < n->outputs.count; o++)
         if (n->outputs.data[o])
             g->refused[root_of(g, member_of(g, entry, n->outputs.data[o]))] = true;
 }
