@@ -5,6 +5,17 @@
 
 #include "registers.h"
 
+/* Terms that the sums of `rows` rows in memory get at a time where an update of the matrix goes along. With more of them the sums are read less
+ * often, but more places of memory are walked at once, which processors of AMD (those with SSE4a) mind: 400 x 120 with Adam 6.9 instead of
+ * 9.8 us with GCC. Clang takes shorter vectors where the columns walked are not whole vectors apart: 120 x 84 2.9 instead of 1.5 us. */
+#if defined(__SSE4A__)
+#define UPDATED_AT_ONCE(rows) 1
+#elif defined(__clang__)
+#define UPDATED_AT_ONCE(rows) ((rows) % 16 == 0 ? 8 : 1)
+#else
+#define UPDATED_AT_ONCE(rows) 8
+#endif
+
 #if STEPC_FORM == 2
 
 #define COLUMN_LANES (VECTOR_BYTES / (int)sizeof(float))

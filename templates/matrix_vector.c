@@ -12,11 +12,11 @@ enum HOLE {
     ROWS = 13, K = 7, TERMS = 3,
     ROW_STEP = 7, COL_STEP = 1, /* element (i,k) of the matrix is at i * ROW_STEP + k * COL_STEP */
     VECTOR_STEP = 1,
-    BLOCK = 16,  /* rows at a time. Those side by side (ROW_STEP is 1): 64, whose sums are in registers, or more, then they are in `waiting`;
-                    rows of which each lies in memory as a whole (COL_STEP is 1): 16 or 32; else 8 */
+    BLOCK = 8,   /* rows at a time. Those side by side (ROW_STEP is 1): 64, whose sums are in registers, or more, then they are in `waiting`;
+                    rows of which each lies in memory as a whole (COL_STEP is 1): 32, or FAR_ROWS if FETCH; else 8 */
     SWAPPED = 0, /* 1: the result is a row of one, element (0,i) */
     SHARES = 1,  /* the rows are cut into so many */
-    FETCH = 1,   /* the matrix is in no near cache: ask for it ahead */
+    FETCH = 1,   /* the matrix is in no near cache: ask for it ahead. Whole rows: ROW_STEP is K */
     WITH_UPDATE = 1
 };
 typedef float T HOLE;
@@ -84,47 +84,56 @@ static STEPC_INLINE void adjacent_rows(const int count, const int i, const T *fr
     }
 }
 
-/* The terms k .. of `count` rows side by side, eight at a time or what is left. */
-static STEPC_INLINE void eight_terms(const int terms, const int count, const int i, const int k, const T *from,
-                                     const T *restrict factor, T *restrict waiting)
+/* Up to eight terms k .. of row i + r. */
+static STEPC_INLINE void few_terms_of_row(const int terms, const int r, const int i, const int k, const T *from,
+                                          const T *restrict factor, T *restrict waiting)
 {
     const T *const f = factor + k * VECTOR_STEP, *const column = from + i + k * COL_STEP;
-    STEPC_WIDE_LOOP
-    for (int r = 0; r < count; r++) {
-        T sum = waiting[r] + column[r] * f[0];
+    T sum = waiting[r] + column[r] * f[0];
+    if (terms > 1)
+        sum += column[r + COL_STEP] * f[VECTOR_STEP];
+    if (terms > 2)
+        sum += column[r + 2 * COL_STEP] * f[2 * VECTOR_STEP];
+    if (terms > 3)
+        sum += column[r + 3 * COL_STEP] * f[3 * VECTOR_STEP];
+    if (terms > 4)
+        sum += column[r + 4 * COL_STEP] * f[4 * VECTOR_STEP];
+    if (terms > 5)
+        sum += column[r + 5 * COL_STEP] * f[5 * VECTOR_STEP];
+    if (terms > 6)
+        sum += column[r + 6 * COL_STEP] * f[6 * VECTOR_STEP];
+    if (terms > 7)
+        sum += column[r + 7 * COL_STEP] * f[7 * VECTOR_STEP];
+    waiting[r] = sum;
+    if (WITH_UPDATE) {
+        update_element(i + r, k);
         if (terms > 1)
-            sum += column[r + COL_STEP] * f[VECTOR_STEP];
+            update_element(i + r, k + 1);
         if (terms > 2)
-            sum += column[r + 2 * COL_STEP] * f[2 * VECTOR_STEP];
+            update_element(i + r, k + 2);
         if (terms > 3)
-            sum += column[r + 3 * COL_STEP] * f[3 * VECTOR_STEP];
+            update_element(i + r, k + 3);
         if (terms > 4)
-            sum += column[r + 4 * COL_STEP] * f[4 * VECTOR_STEP];
+            update_element(i + r, k + 4);
         if (terms > 5)
-            sum += column[r + 5 * COL_STEP] * f[5 * VECTOR_STEP];
+            update_element(i + r, k + 5);
         if (terms > 6)
-            sum += column[r + 6 * COL_STEP] * f[6 * VECTOR_STEP];
+            update_element(i + r, k + 6);
         if (terms > 7)
-            sum += column[r + 7 * COL_STEP] * f[7 * VECTOR_STEP];
-        waiting[r] = sum;
-        if (WITH_UPDATE) {
-            update_element(i + r, k);
-            if (terms > 1)
-                update_element(i + r, k + 1);
-            if (terms > 2)
-                update_element(i + r, k + 2);
-            if (terms > 3)
-                update_element(i + r, k + 3);
-            if (terms > 4)
-                update_element(i + r, k + 4);
-            if (terms > 5)
-                update_element(i + r, k + 5);
-            if (terms > 6)
-                update_element(i + r, k + 6);
-            if (terms > 7)
-                update_element(i + r, k + 7);
-        }
+            update_element(i + r, k + 7);
     }
+}
+
+/* Those of `count` rows side by side: whole vectors, then half a one and what is left. */
+static STEPC_INLINE void few_terms(const int terms, const int count, const int i, const int k, const T *from,
+                                   const T *restrict factor, T *restrict waiting)
+{
+    STEPC_WIDE_LOOP
+    for (int r = 0; r < count - count % 16; r++)
+        few_terms_of_row(terms, r, i, k, from, factor, waiting);
+    STEPC_SHORT_LOOP
+    for (int r = count - count % 16; r < count; r++)
+        few_terms_of_row(terms, r, i, k, from, factor, waiting);
 }
 
 /* The terms k .. of many rows side by side, of which the sums of earlier ones lie behind. */
@@ -134,10 +143,11 @@ static STEPC_INLINE void waiting_terms(const int count, const int terms, const i
     STEPC_LANE_LOOP
     for (int r = 0; r < count; r++)
         waiting[r] = (T)0;
-    for (int l = 0; l < terms - terms % 8; l += 8)
-        eight_terms(8, count, i, k + l, from, factor, waiting);
-    if (terms % 8 > 0)
-        eight_terms(terms % 8, count, i, k + terms - terms % 8, from, factor, waiting);
+    const int some = WITH_UPDATE ? UPDATED_AT_ONCE(count) : 8;
+    for (int l = 0; l < terms - terms % some; l += some)
+        few_terms(some, count, i, k + l, from, factor, waiting);
+    if (terms % some > 0)
+        few_terms(terms % some, count, i, k + terms - terms % some, from, factor, waiting);
     if (TERMS < K) {
         STEPC_LANE_LOOP
         for (int r = 0; r < count; r++)
@@ -229,14 +239,22 @@ static STEPC_INLINE void finish_whole_rows(const int rows, const int i, const T 
 static STEPC_INLINE void whole_rows(const int rows, const int i, const T *from, const T *restrict factor)
 {
     T sum[BLOCK] = {(T)0};
-    for (int k = 0; k < K - K % TERMS; k += TERMS) {
-        rows_times_vector(rows, TERMS, FETCH ? K - k : 0, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
+    if (FETCH && K >= 2 * TERMS) {
+        const T *const ahead = i <= ROWS - 2 * BLOCK ? from + (i + BLOCK) * ROW_STEP : from + i * ROW_STEP; /* the last ones: once more */
+        for (int k = 0; k <= K - 2 * TERMS; k += 2 * TERMS) {
+            far_rows_times_vector(rows, TERMS, ahead + k * rows, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
+            if (WITH_UPDATE)
+                update_elements(rows, 2 * TERMS, i, k);
+        }
+    }
+    for (int k = FETCH ? K - K % (2 * TERMS) : 0; k < K - K % TERMS; k += TERMS) {
+        rows_times_vector(rows, TERMS, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(rows, TERMS, i, k);
     }
     if (K % TERMS > 0) {
-        rows_times_vector(rows, K % TERMS, FETCH ? K % TERMS : 0, sum, from + i * ROW_STEP + (K - K % TERMS), ROW_STEP,
-                          factor + (K - K % TERMS) * VECTOR_STEP, VECTOR_STEP);
+        rows_times_vector(rows, K % TERMS, sum, from + i * ROW_STEP + (K - K % TERMS), ROW_STEP, factor + (K - K % TERMS) * VECTOR_STEP,
+                          VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(rows, K % TERMS, i, K - K % TERMS);
     }

@@ -28,8 +28,9 @@ enum HOLE {
     A_ROW = 7, A_COL = 1,  /* element (i,k) of a is at i * A_ROW + k * A_COL */
     B_ROW = 21, B_COL = 1, /* element (k,j) of b is at k * B_ROW + j * B_COL */
     PANEL = 16,
-    BLOCK = 64, DEPTH = 3, ROWS = 24, /* product_blocked: BLOCK is a multiple of 32, ROWS at least 8; DEPTH of TERMS, or K */
-    PACK_A = 0,                      /* and rows of a are packed as well: 32 * DEPTH elements more behind the panels, and their sums */
+    BLOCK = 64, ROWS = 24,           /* product_blocked: BLOCK is a multiple of 32, ROWS at least 8 */
+    DEPTH = 3, LAST = 3, LONGEST = 4, /* DEPTH is a multiple of TERMS, or K; LAST of DEPTH: the first term of the last ones; the most at a time */
+    PACK_A = 0,                      /* and rows of a are packed as well: 32 * LONGEST elements more behind the panels, and their sums */
     SUMS_IN_TILES = 0,               /* A_ROW is 1, and row_sum gets what tiles of the first columns sum on their way */
     SHARES = 1,                      /* the result is cut into so many, which lie side by side: rows, or columns */
     CUT_ROWS = 0,                    /* product_blocked: rows */
@@ -382,7 +383,7 @@ static STEPC_KERNEL void finish_last(const int rows, const int i, const int j, c
 static STEPC_INLINE void block_tile(const int rows, const int columns, const int i, const int j, const int k,
                                     const T *restrict left, const T *restrict right, T *restrict waiting)
 {
-    const int depth = K - k < DEPTH ? K - k : DEPTH, whole = K - k <= DEPTH;
+    const int depth = k < LAST ? DEPTH : K - LAST, whole = k >= LAST;
     const int how = k == 0 ? TILE_SETS : TERMS < K ? TILE_ADDS : TILE_GOES_ON;
     if (FETCH_OUT && READS_FINISH) {
         for (int r = 0; whole && r < rows; r++) {
@@ -413,19 +414,19 @@ static STEPC_INLINE void block_panel(const int rows, const int columns, const in
                                      const T *restrict left, const T *restrict packed, T *restrict waiting)
 {
     for (int t = 0; t < columns - columns % PANEL_TILE(32); t += PANEL_TILE(32))
-        block_tile(rows, PANEL_TILE(32), i, j + t, k, left, packed + t, waiting + (DEPTH < K ? t * TILE_ROWS : 0));
+        block_tile(rows, PANEL_TILE(32), i, j + t, k, left, packed + t, waiting + (LAST > 0 ? t * TILE_ROWS : 0));
     if (N % 32 > 0) {
         if (columns % PANEL_TILE(32) > 0)
             block_tile(rows, columns % PANEL_TILE(32), i, j + columns - columns % PANEL_TILE(32), k, left,
                        packed + (columns - columns % PANEL_TILE(32)),
-                       waiting + (DEPTH < K ? (columns - columns % PANEL_TILE(32)) * TILE_ROWS : 0));
+                       waiting + (LAST > 0 ? (columns - columns % PANEL_TILE(32)) * TILE_ROWS : 0));
     }
 }
 
 /* While rows i .. of a panel are computed, their share of a panel of the next block is asked for: columns j .., terms k .. */
 static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, const int k, const T *restrict right)
 {
-    const int columns = N - j < 32 ? N - j : 32, depth = K - k < DEPTH ? K - k : DEPTH, line = 64 / (int)sizeof(T);
+    const int columns = N - j < 32 ? N - j : 32, depth = k < LAST ? DEPTH : K - LAST, line = 64 / (int)sizeof(T);
     if (B_ROW == 1) {
         const int own = (32 * rows + (CUT_ROWS ? M / SHARES : M) - 1) / (CUT_ROWS ? M / SHARES : M);
         for (int c = i / rows * own; c < i / rows * own + own && c < columns; c++) {
@@ -433,7 +434,7 @@ static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, c
                 STEPC_AHEAD(right + k + l + (j + c) * B_COL);
         }
     } else {
-        const int own = (DEPTH * rows + (CUT_ROWS ? M / SHARES : M) - 1) / (CUT_ROWS ? M / SHARES : M);
+        const int own = (LONGEST * rows + (CUT_ROWS ? M / SHARES : M) - 1) / (CUT_ROWS ? M / SHARES : M);
         for (int l = i / rows * own; l < i / rows * own + own && l < depth; l++) {
             for (int c = 0; c < columns; c += line)
                 STEPC_AHEAD(right + (k + l) * B_ROW + (j + c) * B_COL);
@@ -445,12 +446,12 @@ static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, c
  * set of the cache, and out again before the next tile. */
 static STEPC_INLINE void pack_rows(const int tiles, const int rows, const int i, const int k, const T *restrict left, T *restrict packed)
 {
-    const int depth = K - k < DEPTH ? K - k : DEPTH;
+    const int depth = k < LAST ? DEPTH : K - LAST;
     for (int l = 0; l < depth; l++) {
         for (int t = 0; t < tiles; t++) {
             STEPC_LANE_LOOP
             for (int r = 0; r < rows; r++)
-                packed[(t * DEPTH + l) * 8 + r] = left[(i + t * rows + r) * A_ROW + (k + l) * A_COL];
+                packed[(t * LONGEST + l) * 8 + r] = left[(i + t * rows + r) * A_ROW + (k + l) * A_COL];
         }
     }
 }
@@ -459,7 +460,7 @@ static STEPC_INLINE void pack_rows(const int tiles, const int rows, const int i,
 static STEPC_INLINE void pack_and_sum_rows(const int tiles, const int rows, const int i, const int k, const T *restrict left,
                                            T *restrict packed, T *restrict sum)
 {
-    const int depth = K - k < DEPTH ? K - k : DEPTH;
+    const int depth = k < LAST ? DEPTH : K - LAST;
     T acc[32] = {0};
     for (int r = 0; k > 0 && r < tiles * rows; r++)
         acc[r] = sum[i + r];
@@ -467,7 +468,7 @@ static STEPC_INLINE void pack_and_sum_rows(const int tiles, const int rows, cons
         for (int t = 0; t < tiles; t++) {
             STEPC_LANE_LOOP
             for (int r = 0; r < rows; r++)
-                packed[(t * DEPTH + l) * 8 + r] = left[(i + t * rows + r) * A_ROW + (k + l) * A_COL];
+                packed[(t * LONGEST + l) * 8 + r] = left[(i + t * rows + r) * A_ROW + (k + l) * A_COL];
         }
         STEPC_LANE_LOOP
         for (int r = 0; r < tiles * rows; r++)
@@ -497,7 +498,7 @@ static STEPC_INLINE void pack_group(const int tiles, const int rows, const int i
  * ones with the next terms. */
 static STEPC_INLINE void fetch_rows(const int t, const int first, const int end, const int i, const int k, const T *restrict left)
 {
-    const int own = (DEPTH + 3) / 4, row = i < end ? i : first, terms = (i < end ? k : k + DEPTH) + t * own;
+    const int own = (LONGEST + 3) / 4, row = i < end ? i : first, terms = (i < end ? k : k + DEPTH) + t * own;
     for (int l = terms; l < terms + own && l < K; l++) {
         for (int r = 0; r < 4 * PART_ROWS(M) && row + r < end; r += 64 / (int)sizeof(T))
             STEPC_AHEAD(left + (row + r) * A_ROW + l * A_COL);
@@ -508,19 +509,19 @@ static STEPC_INLINE void fetch_rows(const int t, const int first, const int end,
 static STEPC_INLINE void block_rows(const int rows, const int i, const int p, const int k, const T *restrict left,
                                     const T *restrict right, T *restrict panel, T *restrict waiting)
 {
-    const int end = N - p < BLOCK ? N : p + BLOCK, depth = K - k < DEPTH ? K - k : DEPTH;
+    const int end = N - p < BLOCK ? N : p + BLOCK, depth = k < LAST ? DEPTH : K - LAST;
     if (!FETCH_B)
         (void)right;
     for (int j = p; j < end; j += 32) {
         if (FETCH_B)
-            fetch_panel(rows, CUT_ROWS ? i - M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : i, K - k <= DEPTH ? j + BLOCK : j, K - k <= DEPTH ? 0 : k + DEPTH, right);
+            fetch_panel(rows, CUT_ROWS ? i - M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : i, k < LAST ? j : j + BLOCK, k < LAST ? k + DEPTH : 0, right);
         if (N % 32 > 0) {
             if (j + 32 <= end)
-                block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
+                block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth, waiting + (LAST > 0 ? (j - p) * TILE_ROWS : 0));
             else
-                block_panel(rows, N % 32, i, j, k, left, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
+                block_panel(rows, N % 32, i, j, k, left, panel + (j - p) * depth, waiting + (LAST > 0 ? (j - p) * TILE_ROWS : 0));
         } else {
-            block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth, waiting + (DEPTH < K ? (j - p) * TILE_ROWS : 0));
+            block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth, waiting + (LAST > 0 ? (j - p) * TILE_ROWS : 0));
         }
     }
 }
@@ -528,7 +529,7 @@ static STEPC_INLINE void block_rows(const int rows, const int i, const int p, co
 /* Columns j .. and terms k .. of b as one panel. */
 static STEPC_INLINE void pack_columns(const int columns, const int j, const int k, T *restrict packed, const T *restrict right)
 {
-    const int depth = K - k < DEPTH ? K - k : DEPTH;
+    const int depth = k < LAST ? DEPTH : K - LAST;
     if (B_ROW == 1) {
         pack_transposed(packed, 32, right + k + j * B_COL, B_COL, columns, depth);
     } else {
@@ -538,7 +539,7 @@ static STEPC_INLINE void pack_columns(const int columns, const int j, const int 
 
 static STEPC_INLINE void pack_block(const int p, const int k, T *restrict packed, const T *restrict right)
 {
-    const int end = N - p < BLOCK ? N : p + BLOCK, depth = K - k < DEPTH ? K - k : DEPTH;
+    const int end = N - p < BLOCK ? N : p + BLOCK, depth = k < LAST ? DEPTH : K - LAST;
     for (int j = p; j <= end - 32; j += 32)
         pack_columns(32, j, k, packed + (j - p) * depth, right);
     if (N % 32 > 0) {
@@ -551,9 +552,9 @@ static STEPC_INLINE void pack_block(const int p, const int k, T *restrict packed
 static STEPC_INLINE void block_terms(const int first, const int end, const int p, const int k, const T *restrict left,
                                      const T *restrict right, T *restrict panel)
 {
-    T *const packed = panel + BLOCK * DEPTH, *const sum = packed + (PACK_A ? 32 * DEPTH : 0), *const waiting = sum + (PACK_A ? M : 0);
+    T *const packed = panel + BLOCK * LONGEST, *const sum = packed + (PACK_A ? 32 * LONGEST : 0), *const waiting = sum + (PACK_A ? M : 0);
     for (int i = first; i < end - end % PART_ROWS(M); i += PART_ROWS(M)) {
-        T *const own = waiting + (DEPTH < K ? (i - first) / PART_ROWS(M) * TILE_ROWS * BLOCK : 0);
+        T *const own = waiting + (LAST > 0 ? (i - first) / PART_ROWS(M) * TILE_ROWS * BLOCK : 0);
         if (PACK_A) {
             const int t = (i - first) / PART_ROWS(M) % 4, tiles = (end - i) / PART_ROWS(M);
             if (t == 0 && tiles >= 4)
@@ -561,14 +562,14 @@ static STEPC_INLINE void block_terms(const int first, const int end, const int p
             else if (t == 0)
                 pack_group(tiles, PART_ROWS(M), i, p, k, left, packed, sum);
             fetch_rows(t, first, end, i + (4 - t) * PART_ROWS(M), k, left);
-            block_rows(PART_ROWS(M), i, p, k, packed + t * 8 * DEPTH, right, panel, own);
+            block_rows(PART_ROWS(M), i, p, k, packed + t * 8 * LONGEST, right, panel, own);
         } else {
             block_rows(PART_ROWS(M), i, p, k, left + i * A_ROW + k * A_COL, right, panel, own);
         }
     }
     if (LAST_ROWS(M) > 0) {
         if (end == M) {
-            T *const own = waiting + (DEPTH < K ? (M - first) / PART_ROWS(M) * TILE_ROWS * BLOCK : 0);
+            T *const own = waiting + (LAST > 0 ? (M - first) / PART_ROWS(M) * TILE_ROWS * BLOCK : 0);
             const int i = M - LAST_ROWS(M);
             if (PACK_A) {
                 pack_group(1, LAST_ROWS(M), i, p, k, left, packed, sum);
@@ -584,8 +585,8 @@ static STEPC_INLINE void block_terms(const int first, const int end, const int p
 static STEPC_INLINE void block_sums(const int first, const int end, const int p, const T *restrict left,
                                     const T *restrict right, T *restrict panel)
 {
-    if (DEPTH < K) {
-        for (int k = 0; k < K; k += DEPTH) {
+    if (LAST > 0) {
+        for (int k = 0; k <= LAST; k += DEPTH) {
             pack_block(p, k, panel, right);
             block_terms(first, end, p, k, left, right, panel);
         }
@@ -628,14 +629,14 @@ KERNEL static void product_blocked(const T *restrict a, const T *restrict b, T *
             for (int p = 0; p < N; p += BLOCK)
                 block_columns(first, end, p, a, b, panel);
             if (WITH_ROW_SUM && PACK_A)
-                finish_row_sums(first, end, panel + (BLOCK + 32) * DEPTH);
+                finish_row_sums(first, end, panel + (BLOCK + 32) * LONGEST);
         }
     } else if (WITH_FINISH) {
         for (int p = SHARES > 1 ? (N + BLOCK - 1) / BLOCK * share() / SHARES * BLOCK : 0;
              p < (SHARES > 1 ? (N + BLOCK - 1) / BLOCK * (share() + 1) / SHARES * BLOCK : N); p += BLOCK)
             block_columns(0, M, p, a, b, panel);
         if (WITH_ROW_SUM && PACK_A)
-            finish_row_sums(0, M, panel + (BLOCK + 32) * DEPTH);
+            finish_row_sums(0, M, panel + (BLOCK + 32) * LONGEST);
     }
     if (WITH_ROW_SUM) {
         if (!PACK_A || !WITH_FINISH)

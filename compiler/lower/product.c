@@ -126,6 +126,14 @@ static int64_t equal_parts(int64_t count, int64_t most, int64_t multiple)
     return (part + multiple - 1) / multiple * multiple;
 }
 
+/* The first of the last terms where `depth` come at a time. Fewer than half as many are no block of their own: all sums that wait would be
+ * read and written once more, and what the finishing reads would be asked for too late. */
+static int64_t first_of_last(int64_t terms, int64_t depth)
+{
+    const int64_t rest = terms % depth;
+    return terms <= depth ? 0 : terms - (rest == 0 ? depth : rest < (depth + 1) / 2 ? depth + rest : rest);
+}
+
 static bool is_large(int64_t m, int64_t n, int64_t k)
 {
     return n >= 64 && m >= 16 && m * n * k >= LARGE;
@@ -181,16 +189,19 @@ void lower_product_cut(struct kernel *k, int shares)
     const int64_t own = cut_rows ? m / shares + 24 : m; /* not always whole tiles, and the last one not a whole one */
     const int64_t most_terms = turned ? TERMS_TURNED : TERMS, rows = own <= ROWS ? own + 8 : ROWS;
     const int64_t depth = terms > most_terms * 3 / 2 ? equal_parts(terms, most_terms, PRODUCT_TERMS_OF_SUM) : terms;
-    const int64_t most = turned ? COLUMNS_TURNED : depth < terms ? COLUMNS : COLUMNS_AT_ONCE, columns = cut_rows ? n : (n + shares - 1) / shares;
+    const int64_t last = first_of_last(terms, depth), longest = terms - last > depth ? terms - last : depth;
+    const int64_t most = turned ? COLUMNS_TURNED : last > 0 ? COLUMNS : COLUMNS_AT_ONCE, columns = cut_rows ? n : (n + shares - 1) / shares;
     const int64_t block = equal_parts(columns, most, 32);
     kernel_set_int(k, "BLOCK", block);
     kernel_set_int(k, "DEPTH", depth);
-    kernel_set_int(k, "ROWS", depth < terms ? rows : m);
+    kernel_set_int(k, "LAST", last);
+    kernel_set_int(k, "LONGEST", longest);
+    kernel_set_int(k, "ROWS", last > 0 ? rows : m);
     kernel_set_int(k, "PACK_A", pack_a);
     kernel_set_int(k, "CUT_ROWS", cut_rows);
     kernel_set_int(k, "FETCH_B", !turned && terms * n >= FAR_AWAY);
     kernel_set_int(k, "FETCH_OUT", m * n >= FAR_AWAY);
-    k->scratch_count = depth * block + (pack_a ? depth * 32 + m : 0) + (depth < terms ? rows * block : TILE);
+    k->scratch_count = longest * block + (pack_a ? longest * 32 + m : 0) + (last > 0 ? rows * block : TILE);
 }
 
 static void bind_blocked(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
@@ -262,21 +273,23 @@ static void bind_small(struct lower_ctx *c, const struct view *a, const struct v
     lower_template_scratch(c, "panel", k * panel);
 }
 
-static bool is_far(const struct kernel *k)
+/* Rows that follow each other in memory, and lie in no near cache. */
+static bool has_far_rows(const struct kernel *k)
 {
-    return kernel_int(k, "ROWS") * kernel_int(k, "K") >= FAR_AWAY;
+    const int64_t row = kernel_int(k, "ROW_STEP"), terms = kernel_int(k, "K");
+    return row == terms && kernel_int(k, "COL_STEP") == 1 && kernel_int(k, "ROWS") * terms >= FAR_AWAY;
 }
 
 /* How many rows of a matrix meet the vector at a time (templates/matrix_vector.c). Of whole rows as many as hide the latency of additions, or
- * where they come from far away fewer, whose lines arrive in a better order (2048 x 2048: 0.93 instead of 1.07 ms). Of rows side by side as many
+ * where they come from far away fewer, and those next are asked for (templates/row_sums.h). Of rows side by side as many
  * as registers hold, or where the matrix is larger than a near cache, whole columns as far as their sums stay in one: memory is then read in
  * its order (120 x 400: 3.5 instead of 4.3 us). */
 static int64_t rows_at_once(const struct kernel *k, int shares)
 {
-    enum { IN_REGISTERS = 64, NEAR = 1 << 13, MOST = 2048, WHOLE = 32, FAR = 16, DISTANT = 8 };
+    enum { IN_REGISTERS = 64, NEAR = 1 << 13, MOST = 2048, WHOLE = 32, FAR = 8, DISTANT = 8 };
     const int64_t rows = kernel_int(k, "ROWS");
     if (kernel_int(k, "ROW_STEP") != 1)
-        return kernel_int(k, "COL_STEP") != 1 ? DISTANT : is_far(k) ? FAR : WHOLE;
+        return kernel_int(k, "COL_STEP") != 1 ? DISTANT : has_far_rows(k) ? FAR : WHOLE;
     if (rows <= IN_REGISTERS || rows * kernel_int(k, "K") < NEAR)
         return IN_REGISTERS;
     const int64_t waiting = equal_parts((rows + shares - 1) / shares, MOST, 16);
@@ -292,7 +305,7 @@ void lower_matrix_vector_cut(struct kernel *k, int shares)
 {
     const int64_t block = rows_at_once(k, shares);
     kernel_set_int(k, "BLOCK", block);
-    kernel_set_int(k, "FETCH", is_far(k));
+    kernel_set_int(k, "FETCH", has_far_rows(k));
     k->scratch_count = sums_wait(k) ? kernel_int(k, "K") > kernel_int(k, "TERMS") ? 2 * block : block : k->scratch_count;
 }
 

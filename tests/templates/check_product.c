@@ -46,7 +46,7 @@ int main(void)
 {
     T *a = malloc(sizeof(T) * A_SIZE), *b = malloc(sizeof(T) * B_SIZE); /* exact sizes: sanitizers see a read too far */
     T *panel = malloc(sizeof(T) * (K * PANEL + 1));
-    T *block = malloc(sizeof(T) * ((DEPTH < K ? DEPTH : K) * (BLOCK + PACK_A * 32) + (DEPTH < K ? (ROWS < M ? ROWS : M + 8) * BLOCK : 256) + PACK_A * M));
+    T *block = malloc(sizeof(T) * (LONGEST * (BLOCK + PACK_A * 32) + (LAST > 0 ? (ROWS < M ? ROWS : M + 8) * BLOCK : 256) + PACK_A * M));
     if (!a || !b || !panel || !block)
         return 1;
     fill(a, A_SIZE);
