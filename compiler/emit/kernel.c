@@ -373,24 +373,33 @@ static const char *check_call(struct emission *e, const struct kernel *k, const 
     struct expr_scope s = scope_for(e, &params, &names);
     struct writer w = {.text = {.arena = e->arena}, .depth = 1};
     const char *type = kernel_index_type(&only);
+    const char *const wrong = name_in(&s.names, "wrong");
     int open = 0;
     for (int d = 0; d < c->rank; d++) {
         if (c->extent[d] == 1)
             continue;
+        if (open == 0)
+            write_line(&w, "uint64_t %s = 0;", wrong);
         s.index[d] = name_in(&s.names, (const char *[]){"i", "j", "k", "m", "n", "p"}[open % 6]);
         write_open(&w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", type, s.index[d], s.index[d], c->extent[d], s.index[d]);
         open++;
     }
     const char *value = name_in(&s.names, "v");
     write_line(&w, "const int64_t %s = %s;", value, expr_text(&s, expr_cast(e->arena, DTYPE_INT64, c->value), PREC_NONE));
-    const char *except = c->has_except ? arena_printf(e->arena, " && %s != %s", value, number_int(e->arena, DTYPE_INT64, c->except)) : "";
-    write_open(&w, "if ((%s < %s || %s >= %s)%s)", value, number_int(e->arena, DTYPE_INT64, c->low), value,
-               number_int(e->arena, DTYPE_INT64, c->high), except);
-    write_line(&w, "return %s;", c->status);
-    write_close(&w, "");
-    for (; open > 0; open--)
-        write_close(&w, "");
-    write_line(&w, "return STEPC_OK;");
+    const char *low = number_int(e->arena, DTYPE_INT64, c->low), *high = number_int(e->arena, DTYPE_INT64, c->high);
+    const char *except = c->has_except ? number_int(e->arena, DTYPE_INT64, c->except) : NULL;
+    if (open == 0) {
+        const char *outside = arena_printf(e->arena, "%s < %s || %s >= %s", value, low, value, high);
+        outside = except ? arena_printf(e->arena, "(%s) && %s != %s", outside, value, except) : outside;
+        write_line(&w, "return %s ? %s : STEPC_OK;", outside, c->status);
+    } else { /* no jump out of a loop, which stays one of vectors then */
+        const char *outside = arena_printf(e->arena, "(%s < %s) | (%s >= %s)", value, low, value, high);
+        outside = except ? arena_printf(e->arena, "(%s) & (%s != %s)", outside, value, except) : outside;
+        write_line(&w, "%s |= (uint64_t)(%s);", wrong, outside);
+        for (; open > 0; open--)
+            write_close(&w, "");
+        write_line(&w, "return %s == 0 ? STEPC_OK : %s;", wrong, c->status);
+    }
     const char *body = strbuf_text(&w.text);
     struct strbuf key = {.arena = e->arena};
     const char **declarations = arena_array(e->arena, const char *, params.count + 1);

@@ -1237,13 +1237,12 @@ static STEPC_KERNEL void softmax_cross_entropy_8x2(float *restrict y, float *res
 /* Each value must be in 0 .. 1. */
 static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 {
+    uint64_t wrong = 0;
     for (int i = 0; i < 8; i++) {
         const int64_t v = x[i];
-        if ((v < 0 || v >= 2)) {
-            return STEPC_E_LABEL;
-        }
+        wrong |= (uint64_t)((v < 0) | (v >= 2));
     }
-    return STEPC_OK;
+    return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
 }
 
 /* Add; w is "step_count" */
