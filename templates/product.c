@@ -105,6 +105,7 @@ static STEPC_INLINE void part(const int rows, const int vectors, const int from,
     }
     if (N == 1)
         (void)j;
+    STEPC_ROW_LOOP
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
@@ -130,7 +131,7 @@ static STEPC_INLINE void row_sum_block(const int count, const int first, const T
 {
     T sum[M < 64 ? M : 64] = {0};
     for (int k = 0; k < K; k++) {
-        STEPC_LANE_LOOP
+        STEPC_SUM_LOOP
         for (int r = 0; r < count; r++)
             sum[r] += left[(first + r) * A_ROW + k * A_COL];
     }
@@ -470,7 +471,7 @@ static STEPC_INLINE void pack_and_sum_rows(const int tiles, const int rows, cons
             for (int r = 0; r < rows; r++)
                 packed[(t * LONGEST + l) * 8 + r] = left[(i + t * rows + r) * A_ROW + (k + l) * A_COL];
         }
-        STEPC_LANE_LOOP
+        STEPC_SUM_LOOP
         for (int r = 0; r < tiles * rows; r++)
             acc[r] += left[(i + r) * A_ROW + (k + l) * A_COL];
     }
