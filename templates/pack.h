@@ -47,6 +47,13 @@ static STEPC_INLINE void transpose_fours(float *restrict to, const int to_step, 
 }
 #endif
 
+/* Are rows of `count` elements turned in blocks below? */
+#if STEPC_FORM == 2
+#define TURNS_IN_BLOCKS(count) ((count) >= 4)
+#else
+#define TURNS_IN_BLOCKS(count) 0
+#endif
+
 /* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: makes
  * a transposed operand row-contiguous. In 4 x 4 blocks of vectors five times faster than one by one. */
 static STEPC_INLINE void pack_transposed(float *restrict panel, const int width, const float *restrict b,

@@ -11,6 +11,7 @@
  * The exponential and the logarithm have loops of their own over BLOCK positions: short rows would not vectorise. Of rows that are no
  * longer than a vector, all is done for BLOCK positions side by side.
  * Labels were checked before; the comparison with C at their use shows it to a prover. */
+#include "pack.h"
 #include "registers.h"
 #include "stepc_math.h"
 #include "template.h"
@@ -233,9 +234,13 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
 {
     const LABELS *const label = all_labels + first;
     T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
-    for (int i = 0; i < rows; i++) {
-        for (int c = 0; c < C; c++)
-            e[c * rows + i] = score[(first + i) * C + c];
+    if (TURNS_IN_BLOCKS(C)) { /* Clang would gather, and scatter below */
+        pack_transposed(e, rows, score + first * C, C, rows, C);
+    } else {
+        for (int i = 0; i < rows; i++) {
+            for (int c = 0; c < C; c++)
+                e[c * rows + i] = score[(first + i) * C + c];
+        }
     }
     for (int i = 0; i < rows; i++)
         top[i] = e[i];
@@ -275,10 +280,21 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
                     e[c * rows + i] = g;
             }
         }
-        for (int i = 0; i < rows; i++) {
-            for (int c = 0; c < C; c++) {
-                const T v = e[c * rows + i];
-                grad(first + i, c, 0, v);
+        if (TURNS_IN_BLOCKS(C)) {
+            T turned[BLOCK * ((C + 3) / 4 * 4)];
+            pack_transposed(turned, (C + 3) / 4 * 4, e, rows, C, rows);
+            for (int i = 0; i < rows; i++) {
+                for (int c = 0; c < C; c++) {
+                    const T v = turned[i * ((C + 3) / 4 * 4) + c];
+                    grad(first + i, c, 0, v);
+                }
+            }
+        } else {
+            for (int i = 0; i < rows; i++) {
+                for (int c = 0; c < C; c++) {
+                    const T v = e[c * rows + i];
+                    grad(first + i, c, 0, v);
+                }
             }
         }
     } else {

@@ -574,9 +574,9 @@ def with_rows_of(old, new):
     return [line for line in new if not line.startswith('|')] + list(table.lines())
 
 
-def write_results(sections):
-    """Puts these sections, {title: lines}, into results.md, and keeps the others, as well as rows of workloads that they lack."""
-    path, kept = os.path.join(HERE, 'results.md'), {}
+def write_results(path, sections):
+    """Puts these sections, {title: lines}, into a file, and keeps the others, as well as rows of workloads that they lack."""
+    kept = {}
     if os.path.exists(path):
         with open(path) as file:
             for section in file.read().split('\n## ')[1:]:
@@ -604,7 +604,8 @@ def main():
     parser.add_argument('--threads', action='store_true', help='with --profile: with one thread and with two, side by side')
     parser.add_argument('--shapes', action='store_true', help='further shapes of the same kinds instead')
     parser.add_argument('--scaling', action='store_true', help='only the speed of stepc compile on long chains')
-    parser.add_argument('--write', action='store_true', help='also write the tables to tests/bench/results.md, in the place of the same ones there')
+    parser.add_argument('--write', nargs='?', const=os.path.join(HERE, 'results.md'), metavar='FILE',
+                        help='also write the tables to FILE (tests/bench/results.md), in the place of the same ones there')
     options = parser.parse_args()
     options.rounds, options.sample = (9, 15) if options.quick else (25, 30)
     start = time.monotonic()
@@ -631,7 +632,7 @@ def main():
     else:
         sections = run_workloads(options, chosen, peak)
     if options.write:
-        write_results(sections)
+        write_results(options.write, sections)
     print(f'{time.monotonic() - start:.0f} s')
 
 

@@ -80,6 +80,21 @@ static const float fc2_bias[2] STEPC_CONST = {
 #pragma clang diagnostic ignored "-Wunused-function"
 #endif
 
+/* Before a loop over sums side by side, inside the one over their terms. Clang keeps them in registers only if it may unroll this one. */
+#if defined(__clang__) && STEPC_FORM == 2
+#define STEPC_SUM_LOOP _Pragma("clang loop vectorize(enable)")
+#else
+#define STEPC_SUM_LOOP
+#endif
+
+/* Before a loop over the rows of a tile just computed. Clang would unroll it, take the first element of the first row by itself, as it knows
+ * it, and load the others across the vectors that were stored: they wait until these have left for memory. */
+#if defined(__clang__) && STEPC_FORM == 2
+#define STEPC_ROW_LOOP _Pragma("clang loop unroll(disable)")
+#else
+#define STEPC_ROW_LOOP
+#endif
+
 /* Before a loop of eight turns: one vector for all of them. GCC would unroll it and leave some of them single. */
 #if defined(__clang__) && STEPC_FORM == 2
 #define STEPC_SHORT_LOOP _Pragma("clang loop vectorize_width(8) unroll(disable)")
@@ -547,6 +562,13 @@ static STEPC_INLINE void transpose_fours(float *restrict to, const int to_step, 
     *(fours_at *)(to + 2 * to_step) = r[2];
     *(fours_at *)(to + 3 * to_step) = r[3];
 }
+#endif
+
+/* Are rows of `count` elements turned in blocks below? */
+#if STEPC_FORM == 2
+#define TURNS_IN_BLOCKS(count) ((count) >= 4)
+#else
+#define TURNS_IN_BLOCKS(count) 0
 #endif
 
 /* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: makes

@@ -91,6 +91,21 @@ static const float initial_fc2_bias[2] STEPC_CONST = {
 #pragma clang diagnostic ignored "-Wunused-function"
 #endif
 
+/* Before a loop over sums side by side, inside the one over their terms. Clang keeps them in registers only if it may unroll this one. */
+#if defined(__clang__) && STEPC_FORM == 2
+#define STEPC_SUM_LOOP _Pragma("clang loop vectorize(enable)")
+#else
+#define STEPC_SUM_LOOP
+#endif
+
+/* Before a loop over the rows of a tile just computed. Clang would unroll it, take the first element of the first row by itself, as it knows
+ * it, and load the others across the vectors that were stored: they wait until these have left for memory. */
+#if defined(__clang__) && STEPC_FORM == 2
+#define STEPC_ROW_LOOP _Pragma("clang loop unroll(disable)")
+#else
+#define STEPC_ROW_LOOP
+#endif
+
 /* Before a loop of eight turns: one vector for all of them. GCC would unroll it and leave some of them single. */
 #if defined(__clang__) && STEPC_FORM == 2
 #define STEPC_SHORT_LOOP _Pragma("clang loop vectorize_width(8) unroll(disable)")
@@ -560,6 +575,13 @@ static STEPC_INLINE void transpose_fours(float *restrict to, const int to_step, 
 }
 #endif
 
+/* Are rows of `count` elements turned in blocks below? */
+#if STEPC_FORM == 2
+#define TURNS_IN_BLOCKS(count) ((count) >= 4)
+#else
+#define TURNS_IN_BLOCKS(count) 0
+#endif
+
 /* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: makes
  * a transposed operand row-contiguous. In 4 x 4 blocks of vectors five times faster than one by one. */
 static STEPC_INLINE void pack_transposed(float *restrict panel, const int width, const float *restrict b,
@@ -849,9 +871,13 @@ static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int r
 {
     const int64_t *const label = all_labels + first;
     float top[8] = {0.0f}, picked[8] = {0.0f}, sum[8] = {0.0f}; /* zeros: for the prover */
-    for (int i = 0; i < rows; i++) {
-        for (int c = 0; c < 2; c++)
-            e[c * rows + i] = score[(first + i) * 2 + c];
+    if (TURNS_IN_BLOCKS(2)) { /* Clang would gather, and scatter below */
+        pack_transposed(e, rows, score + first * 2, 2, rows, 2);
+    } else {
+        for (int i = 0; i < rows; i++) {
+            for (int c = 0; c < 2; c++)
+                e[c * rows + i] = score[(first + i) * 2 + c];
+        }
     }
     for (int i = 0; i < rows; i++)
         top[i] = e[i];
@@ -887,10 +913,21 @@ static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int r
             e[c * rows + i] = g;
         }
     }
-    for (int i = 0; i < rows; i++) {
-        for (int c = 0; c < 2; c++) {
-            const float v = e[c * rows + i];
-            y_2[(first + i) * 2 + c] = v;
+    if (TURNS_IN_BLOCKS(2)) {
+        float turned[32];
+        pack_transposed(turned, 4, e, rows, 2, rows);
+        for (int i = 0; i < rows; i++) {
+            for (int c = 0; c < 2; c++) {
+                const float v = turned[i * 4 + c];
+                y_2[(first + i) * 2 + c] = v;
+            }
+        }
+    } else {
+        for (int i = 0; i < rows; i++) {
+            for (int c = 0; c < 2; c++) {
+                const float v = e[c * rows + i];
+                y_2[(first + i) * 2 + c] = v;
+            }
         }
     }
     return softmax_cross_entropy_8x2_finish_rows(rows, first, total, score, label, top, picked, sum);
