@@ -21,6 +21,7 @@ enum HOLE {
     HAS_IGNORE = 1, IGNORE = 3,
     HAS_WEIGHTS = 1,
     REDUCTION = 2, /* 0 none, 1 sum, 2 mean */
+    TURNED = 1,    /* short rows: turned by pack_transposed(); of loops Clang makes gathers and scatters */
     BLOCK = 4,     /* positions at a time, at most 64 and at most N (D == 1) or D; scratch has BLOCK * C elements */
     WITH_LOSS = 1, WITH_LOG_PROB = 1, WITH_GRAD = 1
 };
@@ -228,13 +229,24 @@ static STEPC_INLINE T half_lane(const int l, const int rows, const T *restrict e
     return low + high;
 }
 
+/* Gradients of positions first .., that of class c at i * row_step + c * class_step. */
+static STEPC_INLINE void give_gradients(const int rows, const int first, const T *restrict from, const int row_step, const int class_step)
+{
+    for (int i = 0; i < rows; i++) {
+        for (int c = 0; c < C; c++) {
+            const T v = from[i * row_step + c * class_step];
+            grad(first + i, c, 0, v);
+        }
+    }
+}
+
 /* Positions first .. first + rows - 1 as rows_block() does them, in the same order of sums: e[c * rows + i] is class c of position i. */
 static STEPC_INLINE T short_rows_block(const int rows, const int first, const T total, const T share,
                                        const T *restrict score, const LABELS *restrict all_labels, T *restrict e)
 {
     const LABELS *const label = all_labels + first;
     T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
-    if (TURNS_IN_BLOCKS(C)) { /* Clang would gather, and scatter below */
+    if (TURNED) {
         pack_transposed(e, rows, score + first * C, C, rows, C);
     } else {
         for (int i = 0; i < rows; i++) {
@@ -280,22 +292,16 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
                     e[c * rows + i] = g;
             }
         }
-        if (TURNS_IN_BLOCKS(C)) {
-            T turned[BLOCK * ((C + 3) / 4 * 4)];
-            pack_transposed(turned, (C + 3) / 4 * 4, e, rows, C, rows);
-            for (int i = 0; i < rows; i++) {
-                for (int c = 0; c < C; c++) {
-                    const T v = turned[i * ((C + 3) / 4 * 4) + c];
-                    grad(first + i, c, 0, v);
-                }
+        if (TURNED) {
+            if (TURNS_IN_BLOCKS) {
+                T turned[BLOCK * ((C + 3) / 4 * 4)];
+                pack_transposed(turned, (C + 3) / 4 * 4, e, rows, C, rows);
+                give_gradients(rows, first, turned, (C + 3) / 4 * 4, 1);
+            } else {
+                give_gradients(rows, first, e, 1, rows);
             }
         } else {
-            for (int i = 0; i < rows; i++) {
-                for (int c = 0; c < C; c++) {
-                    const T v = e[c * rows + i];
-                    grad(first + i, c, 0, v);
-                }
-            }
+            give_gradients(rows, first, e, 1, rows);
         }
     } else {
         (void)share;

@@ -575,11 +575,11 @@ static STEPC_INLINE void transpose_fours(float *restrict to, const int to_step, 
 }
 #endif
 
-/* Are rows of `count` elements turned in blocks below? */
+/* Are rows turned in blocks of vectors below? */
 #if STEPC_FORM == 2
-#define TURNS_IN_BLOCKS(count) ((count) >= 4)
+#define TURNS_IN_BLOCKS 1
 #else
-#define TURNS_IN_BLOCKS(count) 0
+#define TURNS_IN_BLOCKS 0
 #endif
 
 /* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: makes
@@ -1187,6 +1187,18 @@ static STEPC_INLINE float softmax_cross_entropy_8x2_half_lane(const int l, const
     return low + high;
 }
 
+/* Gradients of positions first .., that of class c at i * row_step + c * class_step. */
+static STEPC_INLINE void softmax_cross_entropy_8x2_give_gradients(const int rows, const int first,
+        const float *restrict from, const int row_step, const int class_step, float *restrict y_2)
+{
+    for (int i = 0; i < rows; i++) {
+        for (int c = 0; c < 2; c++) {
+            const float v = from[i * row_step + c * class_step];
+            y_2[(first + i) * 2 + c] = v;
+        }
+    }
+}
+
 /* Positions first .. first + rows - 1 as rows_block() does them, in the same order of sums: e[c * rows + i] is class c of position i. */
 static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int rows, const int first,
         const float total, const float share, const float *restrict score, const int64_t *restrict all_labels,
@@ -1194,13 +1206,9 @@ static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int r
 {
     const int64_t *const label = all_labels + first;
     float top[8] = {0.0f}, picked[8] = {0.0f}, sum[8] = {0.0f}; /* zeros: for the prover */
-    if (TURNS_IN_BLOCKS(2)) { /* Clang would gather, and scatter below */
-        pack_transposed(e, rows, score + first * 2, 2, rows, 2);
-    } else {
-        for (int i = 0; i < rows; i++) {
-            for (int c = 0; c < 2; c++)
-                e[c * rows + i] = score[(first + i) * 2 + c];
-        }
+    for (int i = 0; i < rows; i++) {
+        for (int c = 0; c < 2; c++)
+            e[c * rows + i] = score[(first + i) * 2 + c];
     }
     for (int i = 0; i < rows; i++)
         top[i] = e[i];
@@ -1236,23 +1244,7 @@ static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int r
             e[c * rows + i] = g;
         }
     }
-    if (TURNS_IN_BLOCKS(2)) {
-        float turned[32];
-        pack_transposed(turned, 4, e, rows, 2, rows);
-        for (int i = 0; i < rows; i++) {
-            for (int c = 0; c < 2; c++) {
-                const float v = turned[i * 4 + c];
-                y_2[(first + i) * 2 + c] = v;
-            }
-        }
-    } else {
-        for (int i = 0; i < rows; i++) {
-            for (int c = 0; c < 2; c++) {
-                const float v = e[c * rows + i];
-                y_2[(first + i) * 2 + c] = v;
-            }
-        }
-    }
+    softmax_cross_entropy_8x2_give_gradients(rows, first, e, 1, rows, y_2);
     return softmax_cross_entropy_8x2_finish_rows(rows, first, total, score, label, top, picked, sum);
 }
 

@@ -564,11 +564,11 @@ static STEPC_INLINE void transpose_fours(float *restrict to, const int to_step, 
 }
 #endif
 
-/* Are rows of `count` elements turned in blocks below? */
+/* Are rows turned in blocks of vectors below? */
 #if STEPC_FORM == 2
-#define TURNS_IN_BLOCKS(count) ((count) >= 4)
+#define TURNS_IN_BLOCKS 1
 #else
-#define TURNS_IN_BLOCKS(count) 0
+#define TURNS_IN_BLOCKS 0
 #endif
 
 /* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: makes
