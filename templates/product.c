@@ -226,8 +226,9 @@ KERNEL static void product_packed(const T *restrict a, const T *restrict b, T *r
 static STEPC_INLINE void finish_narrow(const int rows, const int i, const T *restrict done)
 {
     if (N == 8) {
+        STEPC_SHORT_ROWS
         for (int r = 0; r < rows; r++) {
-            STEPC_SHORT_LOOP
+            STEPC_SHORT_ROW
             for (int j = 0; j < N; j++) {
                 const T v = done[r * N + j]; /* loaded before any select: a masked load waits for the store */
                 finish(i + r, j, v);

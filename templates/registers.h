@@ -70,6 +70,16 @@
 #define STEPC_SHORT_LOOP STEPC_LANE_LOOP
 #endif
 
+/* Before a loop over rows of eight columns, and before the one over these: a vector for each row. Clang finds it once the inner loop is gone,
+ * if it must not make vectors of the outer one. */
+#if defined(__clang__) && STEPC_FORM == 2
+#define STEPC_SHORT_ROWS _Pragma("clang loop vectorize(disable)")
+#define STEPC_SHORT_ROW STEPC_UNROLL
+#else
+#define STEPC_SHORT_ROWS
+#define STEPC_SHORT_ROW STEPC_SHORT_LOOP
+#endif
+
 /* Before a loop over whole vectors. Clang, tuned for a processor on which it prefers 256 bits, would use half of each. */
 #if defined(__clang__) && STEPC_FORM == 2 && defined(__AVX512F__)
 #define STEPC_WIDE_LOOP _Pragma("clang loop vectorize_width(16) unroll(disable)")
