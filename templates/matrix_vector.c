@@ -240,7 +240,7 @@ static STEPC_INLINE void whole_rows(const int rows, const int i, const T *from, 
 {
     T sum[BLOCK] = {(T)0};
     if (FETCH && K >= 2 * TERMS) {
-        const T *const ahead = i <= ROWS - 2 * BLOCK ? from + (i + BLOCK) * ROW_STEP : from + i * ROW_STEP; /* the last ones: once more */
+        const T *const ahead = i >= BLOCK ? from + (i - BLOCK) * ROW_STEP : from + i * ROW_STEP; /* the last ones: once more */
         for (int k = 0; k <= K - 2 * TERMS; k += 2 * TERMS) {
             far_rows_times_vector(rows, TERMS, ahead + k * rows, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
             if (WITH_UPDATE)
@@ -262,6 +262,24 @@ static STEPC_INLINE void whole_rows(const int rows, const int i, const T *from, 
         finish_whole_rows(SUMS_READ, i + r, sum + r);
     if (rows % SUMS_READ > 0)
         finish_whole_rows(rows % SUMS_READ, i + rows - rows % SUMS_READ, sum + (rows - rows % SUMS_READ));
+}
+
+/* Far rows are walked backwards: kernels that update the matrix or read it column by column, and so come before or after, walk it forwards, and
+ * find near what was read last (2048 x 2048 of 16 MB: such an update takes 0.33 instead of 0.42 ms). */
+static STEPC_INLINE void far_rows(const T *matrix, const T *restrict vector)
+{
+    const int first = SHARES > 1 ? ROWS / BLOCK * share() / SHARES * BLOCK : 0;
+    const int end = SHARES > 1 ? ROWS / BLOCK * (share() + 1) / SHARES * BLOCK : ROWS - ROWS % BLOCK;
+    if (ROWS % BLOCK > 0) {
+        if (SHARES > 1) {
+            if (share() == SHARES - 1)
+                whole_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector);
+        } else {
+            whole_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector);
+        }
+    }
+    for (int i = end - BLOCK; i >= first; i -= BLOCK)
+        whole_rows(BLOCK, i, matrix, vector);
 }
 
 KERNEL static void matrix_vector(const T *matrix, const T *restrict vector, T *restrict waiting)
@@ -294,6 +312,8 @@ KERNEL static void matrix_vector(const T *matrix, const T *restrict vector, T *r
                 adjacent_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector);
             }
         }
+    } else if (COL_STEP == 1 && FETCH) {
+        far_rows(matrix, vector);
     } else if (COL_STEP == 1) {
         if (ROWS >= BLOCK) {
             for (int i = SHARES > 1 ? ROWS / BLOCK * share() / SHARES * BLOCK : 0;
