@@ -48,6 +48,11 @@ extern "C" {
 #define STEPC_WIDE
 #endif
 #define STEPC_KERNEL STEPC_CODE STEPC_NOINLINE STEPC_WIDE
+/* Processors of AMD, which alone have SSE4a: they divide as fast as others multiply several times, and add twice as fast as they multiply and
+ * add in one. */
+#if defined(__SSE4A__)
+#define STEPC_AMD
+#endif
 /* Of a kernel whose loops gain by the largest vectors, although the compiler is tuned for a processor on which it prefers smaller ones.
  * (Clang is asked loop by loop.) */
 #if defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__) && defined(__AVX512F__)

@@ -385,12 +385,12 @@ static inline float stepc_sqrtf(float x)
 /* a / b for b from 1e-30, at most 2 ULP; not part of the contract (not with --reproducible). Where loops over large
  * vectors take a root and divide by it, both wait for one divider, and the multipliers have nothing to do: there the
  * inverse is computed by them. It starts from the exponent turned round (5 % off), which a cubic step and a Newton
- * step follow (AVX-512: Adam takes 0.62 of the time; processors of AMD, which are those with SSE4a, divide as fast).
+ * step follow (AVX-512: Adam takes 0.62 of the time; processors of AMD divide as fast).
  * Behind 2e37 only infinity comes from a root: taken as that. */
 static inline float stepc_quotientf(float a, float b)
 {
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && __STDC_HOSTED__ && defined(__AVX512F__) && defined(__FMA__) && \
-    !defined(__SSE4A__)
+    !defined(STEPC_AMD)
     extern float fmaf(float, float, float) __attribute__((__const__));
     const float d = 2e37f < b ? 2e37f : b; /* a NaN stays */
     const float y = stepc_from_bitsf(0x7EF311C3u - stepc_bitsf(d)), e = fmaf(-d, y, 1.0f);

@@ -6,9 +6,9 @@
 #include "registers.h"
 
 /* Terms that the sums of `rows` rows in memory get at a time where an update of the matrix goes along. With more of them the sums are read less
- * often, but more places of memory are walked at once, which processors of AMD (those with SSE4a) mind: 400 x 120 with Adam 6.9 instead of
+ * often, but more places of memory are walked at once, which processors of AMD mind: 400 x 120 with Adam 6.9 instead of
  * 9.8 us with GCC. Clang takes shorter vectors where the columns walked are not whole vectors apart: 120 x 84 2.9 instead of 1.5 us. */
-#if defined(__SSE4A__)
+#if defined(STEPC_AMD)
 #define UPDATED_AT_ONCE(rows) 1
 #elif defined(__clang__)
 #define UPDATED_AT_ONCE(rows) ((rows) % 16 == 0 ? 8 : 1)
@@ -42,7 +42,7 @@ static STEPC_INLINE void columns_times_vector(const int rows, const int depth, f
         for (int k = 0; k < depth; k++) {
             STEPC_UNROLL
             for (int q = 0; q < (rows + COLUMN_LANES - 1) / COLUMN_LANES; q++)
-                acc[q] += *(const column_vec_at *)(column + k * column_step + column_vector(rows, q)) * factor[k * factor_step];
+                STEPC_ADD_PRODUCT(acc[q], *(const column_vec_at *)(column + k * column_step + column_vector(rows, q)), factor[k * factor_step]);
         }
         STEPC_UNROLL
         for (int q = 0; q < (rows + COLUMN_LANES - 1) / COLUMN_LANES; q++)

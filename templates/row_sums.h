@@ -6,12 +6,13 @@
 #include "quad.h"
 #include "registers.h"
 
-#define FAR_ROWS 8
+#define FAR_ROWS 8 /* rows at a time that lie in no near cache */
 
 #if STEPC_FORM == 2
 
-/* *sum += four terms of up to FOURS_LANES rows, each in index order; rows that do not exist repeat the first one. */
-static STEPC_INLINE void four_terms(fours *sum, const int rows, const float *restrict row, const int row_step, const float *restrict factor,
+/* *sum += four terms of up to FOURS_LANES rows, each in index order; rows that do not exist repeat the first one. alone: few other sums are on
+ * their way. */
+static STEPC_INLINE void four_terms(fours *sum, const int alone, const int rows, const float *restrict row, const int row_step, const float *restrict factor,
                                     const int factor_step)
 {
     const float *const r1 = row + (rows > 1 ? row_step : 0), *const r2 = row + (rows > 2 ? 2 * row_step : 0);
@@ -20,10 +21,13 @@ static STEPC_INLINE void four_terms(fours *sum, const int rows, const float *res
                   FOUR_OF_ROW(r2, row + (rows > 6 ? 6 * row_step : 0)), FOUR_OF_ROW(r3, row + (rows > 7 ? 7 * row_step : 0))};
     fours acc = *sum;
     turn_fours(v);
-    acc += v[0] * factor[0];
-    acc += v[1] * factor[factor_step];
-    acc += v[2] * factor[2 * factor_step];
-    acc += v[3] * factor[3 * factor_step];
+    STEPC_UNROLL
+    for (int t = 0; t < 4; t++) {
+        if (alone)
+            STEPC_ADD_PRODUCT(acc, v[t], factor[t * factor_step]);
+        else
+            acc += v[t] * factor[t * factor_step];
+    }
     *sum = acc;
 }
 
@@ -49,7 +53,8 @@ static STEPC_INLINE void few_rows_times_vector(const int rows, const int depth, 
     for (int k = 0; k < depth - depth % 4; k += 4) {
         STEPC_UNROLL
         for (int q = 0; q < (rows + FOURS_LANES - 1) / FOURS_LANES; q++)
-            four_terms(&acc[q], rows - FOURS_LANES * q, row + FOURS_LANES * q * row_step + k, row_step, factor + k * factor_step, factor_step);
+            four_terms(&acc[q], rows <= 2 * FOURS_LANES, rows - FOURS_LANES * q, row + FOURS_LANES * q * row_step + k, row_step,
+                       factor + k * factor_step, factor_step);
     }
     if (depth % 4 == 0) {
         STEPC_UNROLL
@@ -100,8 +105,8 @@ static STEPC_INLINE void far_rows_times_vector(const int rows, const int depth, 
         STEPC_UNROLL
         for (int q = 0; q < (rows + FOURS_LANES - 1) / FOURS_LANES; q++) {
             const float *const first = row + FOURS_LANES * q * row_step + k;
-            four_terms(&acc[0][q], rows - FOURS_LANES * q, first, row_step, factor + k * factor_step, factor_step);
-            four_terms(&acc[1][q], rows - FOURS_LANES * q, first + depth, row_step, factor + (depth + k) * factor_step, factor_step);
+            four_terms(&acc[0][q], 0, rows - FOURS_LANES * q, first, row_step, factor + k * factor_step, factor_step);
+            four_terms(&acc[1][q], 0, rows - FOURS_LANES * q, first + depth, row_step, factor + (depth + k) * factor_step, factor_step);
         }
     }
     for (int half = 0; half < 2; half++) {

@@ -139,6 +139,20 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 #define STEPC_WHOLE_LOOP STEPC_WIDE_LOOP
 #endif
 
+/* acc += v * f, vectors and a number, where few sums are on their way and each addition waits for the one before it. Processors of AMD add
+ * within 2 cycles, but need 4 to multiply and add in one: there the product is kept apart from the sum (64-32-10, one sample: 0.17
+ * instead of 0.21 us). */
+#if defined(STEPC_AMD) && defined(__FMA__) && STEPC_FORM == 2
+#define STEPC_ADD_PRODUCT(acc, v, f) \
+    do { \
+        __typeof__(acc) stepc_product = (v) * (f); \
+        __asm__("" : "+v"(stepc_product)); \
+        (acc) += stepc_product; \
+    } while (0)
+#else
+#define STEPC_ADD_PRODUCT(acc, v, f) ((acc) += (v) * (f))
+#endif
+
 /* Asks for the line of memory at p, which is needed soon, to be brought into the second cache. */
 #if defined(__GNUC__) && STEPC_FORM == 2
 #define STEPC_AHEAD(p) __builtin_prefetch(p, 0, 2)
