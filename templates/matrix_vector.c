@@ -266,20 +266,20 @@ static STEPC_INLINE void whole_rows(const int rows, const int i, const T *from, 
 
 /* Far rows are walked backwards: kernels that update the matrix or read it column by column, and so come before or after, walk it forwards, and
  * find near what was read last (2048 x 2048 of 16 MB: such an update takes 0.33 instead of 0.42 ms). */
-static STEPC_INLINE void far_rows(const T *matrix, const T *restrict vector)
+static STEPC_INLINE void far_rows(const T *from, const T *restrict factor)
 {
     const int first = SHARES > 1 ? ROWS / BLOCK * share() / SHARES * BLOCK : 0;
     const int end = SHARES > 1 ? ROWS / BLOCK * (share() + 1) / SHARES * BLOCK : ROWS - ROWS % BLOCK;
     if (ROWS % BLOCK > 0) {
         if (SHARES > 1) {
             if (share() == SHARES - 1)
-                whole_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector);
+                whole_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, from, factor);
         } else {
-            whole_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, matrix, vector);
+            whole_rows(ROWS % BLOCK, ROWS - ROWS % BLOCK, from, factor);
         }
     }
     for (int i = end - BLOCK; i >= first; i -= BLOCK)
-        whole_rows(BLOCK, i, matrix, vector);
+        whole_rows(BLOCK, i, from, factor);
 }
 
 KERNEL static void matrix_vector(const T *matrix, const T *restrict vector, T *restrict waiting)

@@ -42,6 +42,18 @@ static STEPC_INLINE void four_terms(fours *sum, const int alone, const int rows,
 /* Four sums hide the latency of one. */
 #define ROWS_AT_ONCE (4 * FOURS_LANES)
 
+/* part += the last depth % 4 terms of each row, and sum += part. */
+static STEPC_INLINE void add_with_last_terms(const int rows, const int depth, float *restrict sum, float *restrict part, const float *restrict row,
+                                             const int row_step, const float *restrict factor, const int factor_step)
+{
+    for (int k = depth - depth % 4; k < depth; k++) {
+        for (int r = 0; r < rows; r++)
+            part[r] += row[r * row_step + k] * factor[k * factor_step];
+    }
+    for (int r = 0; r < rows; r++)
+        sum[r] += part[r];
+}
+
 /* rows_times_vector for up to ROWS_AT_ONCE rows; `sum` has room for whole vectors. */
 static STEPC_INLINE void few_rows_times_vector(const int rows, const int depth, float *restrict sum, const float *restrict row, const int row_step,
                                                const float *restrict factor, const int factor_step)
@@ -65,12 +77,7 @@ static STEPC_INLINE void few_rows_times_vector(const int rows, const int depth, 
         STEPC_UNROLL
         for (int q = 0; q < 4; q++)
             *(fours_at *)(part + FOURS_LANES * q) = acc[q];
-        for (int k = depth - depth % 4; k < depth; k++) {
-            for (int r = 0; r < rows; r++)
-                part[r] += row[r * row_step + k] * factor[k * factor_step];
-        }
-        for (int r = 0; r < rows; r++)
-            sum[r] += part[r];
+        add_with_last_terms(rows, depth, sum, part, row, row_step, factor, factor_step);
     }
 }
 
@@ -114,12 +121,7 @@ static STEPC_INLINE void far_rows_times_vector(const int rows, const int depth, 
         STEPC_UNROLL
         for (int q = 0; q < QUARTERS; q++)
             *(fours_at *)(part + FOURS_LANES * q) = acc[half][q];
-        for (int k = depth - depth % 4; k < depth; k++) {
-            for (int r = 0; r < rows; r++)
-                part[r] += row[r * row_step + half * depth + k] * factor[(half * depth + k) * factor_step];
-        }
-        for (int r = 0; r < rows; r++)
-            sum[r] += part[r];
+        add_with_last_terms(rows, depth, sum, part, row + half * depth, row_step, factor + half * depth * factor_step, factor_step);
     }
 }
 
