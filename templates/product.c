@@ -105,6 +105,10 @@ static STEPC_INLINE void part(const int rows, const int vectors, const int from,
     }
     if (N == 1)
         (void)j;
+    if (N % 16 > 0) {
+        if ((to - from) % LANES > 0)
+            STEPC_STORED(acc);
+    }
     STEPC_ROW_LOOP
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
