@@ -144,8 +144,10 @@ static STEPC_INLINE void waiting_terms(const int count, const int terms, const i
     for (int r = 0; r < count; r++)
         waiting[r] = (T)0;
     const int some = WITH_UPDATE ? UPDATED_AT_ONCE(count) : 8;
-    for (int l = 0; l < terms - terms % some; l += some)
+    for (int l = 0; l < terms - terms % some; l += some) {
         few_terms(some, count, i, k + l, from, factor, waiting);
+        STEPC_ONE_TURN();
+    }
     if (terms % some > 0)
         few_terms(terms % some, count, i, k + terms - terms % some, from, factor, waiting);
     if (TERMS < K) {

@@ -150,6 +150,14 @@ static const float fc2_bias[2] STEPC_CONST = {
 #define STEPC_STORED(sums) ((void)0)
 #endif
 
+/* Ends the body of a loop around another loop. GCC would join two turns of the outer one, and walk twice as many places of memory at once
+ * (2048 x 784 by columns: 1.3 times the time). */
+#if defined(__GNUC__) && !defined(__clang__) && STEPC_FORM == 2
+#define STEPC_ONE_TURN() __asm__ volatile("")
+#else
+#define STEPC_ONE_TURN() ((void)0)
+#endif
+
 /* Asks for the line of memory at p, which is needed soon, to be brought into the second cache. */
 #if defined(__GNUC__) && STEPC_FORM == 2
 #define STEPC_AHEAD(p) __builtin_prefetch(p, 0, 2)
