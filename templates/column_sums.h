@@ -6,8 +6,8 @@
 #include "registers.h"
 
 /* Terms that the sums of `rows` rows in memory get at a time where an update of the matrix goes along. With more of them the sums are read less
- * often, but more places of memory are walked at once, which processors of AMD mind: 400 x 120 with Adam 6.9 instead of
- * 9.8 us with GCC. Clang takes shorter vectors where the columns walked are not whole vectors apart: 120 x 84 2.9 instead of 1.5 us. */
+ * often, but more places of memory are walked at once, which processors of AMD mind: 400 x 120 with Adam 6.9 instead of 9.8 us with GCC. Clang
+ * takes shorter vectors where the columns walked are not whole vectors apart: 120 x 84 2.9 instead of 1.5 us. */
 #if defined(STEPC_AMD)
 #define UPDATED_AT_ONCE(rows) 1
 #elif defined(__clang__)
@@ -35,7 +35,7 @@ static STEPC_INLINE void columns_times_vector(const int rows, const int depth, f
 {
     float part[64];
     if (rows >= COLUMN_LANES) {
-        column_vec acc[16];
+        column_vec acc[64 / COLUMN_LANES];
         STEPC_UNROLL
         for (int q = 0; q < (rows + COLUMN_LANES - 1) / COLUMN_LANES; q++)
             acc[q] = (column_vec){0};

@@ -96,8 +96,8 @@
 
 /* acc += v * f, vectors and a number, where few sums are on their way and each addition waits for the one before it. Processors of AMD add
  * within 2 cycles, but need 4 to multiply and add in one: there the product is kept apart from the sum (64-32-10, one sample: 0.17
- * instead of 0.21 us). */
-#if defined(STEPC_AMD) && defined(__FMA__) && STEPC_FORM == 2
+ * instead of 0.21 us). Only where every vector, also of double, fits a register, as the asm needs it. */
+#if defined(STEPC_AMD) && defined(__AVX512F__) && STEPC_FORM == 2
 #define STEPC_ADD_PRODUCT(acc, v, f) \
     do { \
         __typeof__(acc) stepc_product = (v) * (f); \

@@ -8,7 +8,7 @@
 #if !defined(__OPTIMIZE__)
 #define __OPTIMIZE__ 1
 #endif
-#undef __SSE4A__ /* AMD: there it would divide */
+#undef STEPC_AMD /* there it would divide */
 #include "stepc_math.h"
 
 float math_quotient(float a, float b);
