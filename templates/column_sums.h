@@ -33,7 +33,6 @@ static STEPC_INLINE int column_vector(const int rows, const int q)
 static STEPC_INLINE void columns_times_vector(const int rows, const int depth, float *restrict sum, const float *restrict column,
                                               const int column_step, const float *restrict factor, const int factor_step)
 {
-    float part[64];
     if (rows >= COLUMN_LANES) {
         column_vec acc[64 / COLUMN_LANES];
         STEPC_UNROLL
@@ -44,20 +43,22 @@ static STEPC_INLINE void columns_times_vector(const int rows, const int depth, f
             for (int q = 0; q < (rows + COLUMN_LANES - 1) / COLUMN_LANES; q++)
                 STEPC_ADD_PRODUCT(acc[q], *(const column_vec_at *)(column + k * column_step + column_vector(rows, q)), factor[k * factor_step]);
         }
+        if (rows % COLUMN_LANES > 0) /* elements that the last vector shares with the one before it get their sum once */
+            acc[rows / COLUMN_LANES] += *(const column_vec_at *)(sum + rows - COLUMN_LANES);
         STEPC_UNROLL
-        for (int q = 0; q < (rows + COLUMN_LANES - 1) / COLUMN_LANES; q++)
-            *(column_vec_at *)(part + column_vector(rows, q)) = acc[q];
+        for (int q = 0; q < rows / COLUMN_LANES; q++)
+            *(column_vec_at *)(sum + COLUMN_LANES * q) += acc[q];
+        if (rows % COLUMN_LANES > 0)
+            *(column_vec_at *)(sum + rows - COLUMN_LANES) = acc[rows / COLUMN_LANES];
     } else {
-        for (int i = 0; i < rows; i++)
-            part[i] = 0;
+        float part[COLUMN_LANES] = {0};
         for (int k = 0; k < depth; k++) {
             for (int i = 0; i < rows; i++)
                 part[i] += column[k * column_step + i] * factor[k * factor_step];
         }
+        for (int i = 0; i < rows; i++)
+            sum[i] += part[i];
     }
-    STEPC_LANE_LOOP
-    for (int i = 0; i < rows; i++)
-        sum[i] += part[i];
 }
 
 #elif STEPC_FORM == 1

@@ -22,7 +22,9 @@ enum HOLE {
     HAS_WEIGHTS = 1,
     REDUCTION = 2, /* 0 none, 1 sum, 2 mean */
     TURNED = 1,    /* short rows: turned by pack_transposed(); of loops Clang makes gathers and scatters */
-    BLOCK = 4,     /* positions at a time, at most 64 and at most N (D == 1) or D; scratch has BLOCK * C elements */
+    PADDED = 0,    /* one row shorter than 16: exponentials of 16 lanes. Clang makes scalars of loops as short (one sample of 10 classes: 0.04
+                      instead of 0.09 us) */
+    BLOCK = 4,     /* positions at a time, at most 64 and at most N (D == 1) or D; scratch has BLOCK * C elements, 16 if PADDED */
     WITH_LOSS = 1, WITH_LOG_PROB = 1, WITH_GRAD = 1
 };
 typedef float T HOLE;
@@ -144,6 +146,23 @@ static inline T sum_of_row(const T *restrict e)
     return fold_16(lane);
 }
 
+/* Exponentials of one row shorter than 16, in 16 lanes; those beyond C are of no use. */
+static STEPC_INLINE void padded_exponentials(const T top, const T *restrict row, T *restrict e)
+{
+    STEPC_WIDE_LOOP
+    for (int l = 0; l < (STEPC_FORM == 0 ? C : 16); l++)
+        e[l] = exp_of((l < C ? row[l] : top) - top);
+}
+
+static inline T sum_of_padded(const T *restrict e)
+{
+    T lane[16] = {(T)0};
+    STEPC_WIDE_LOOP
+    for (int l = 0; l < (STEPC_FORM == 0 ? C : 16); l++)
+        lane[l] += l < C ? e[l] : (T)0;
+    return fold_16(lane);
+}
+
 /* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose labels are label[i];
  * returns `total` plus the losses. */
 static STEPC_INLINE T finish_rows(const int rows, const int first, const T total, const T *restrict score,
@@ -192,14 +211,25 @@ static STEPC_INLINE T rows_block(const int rows, const int first, const T total,
     for (int i = 0; i < rows; i++) {
         const T *const row = score + (first + i) * C;
         top[i] = max_of_row(row);
-        for (int c = 0; c < C; c++)
-            e[i * C + c] = row[c] - top[i];
-        picked[i] = e[i * C + class_of(label[first + i])];
+        if (PADDED) {
+            picked[i] = row[class_of(label[first + i])] - top[i];
+            padded_exponentials(top[i], row, e);
+        } else {
+            for (int c = 0; c < C; c++)
+                e[i * C + c] = row[c] - top[i];
+            picked[i] = e[i * C + class_of(label[first + i])];
+        }
     }
-    for (int i = 0; i < rows * C; i++)
-        e[i] = exp_of(e[i]);
-    for (int i = 0; i < rows; i++)
-        sum[i] = sum_of_row(e + i * C);
+    if (!PADDED) {
+        for (int i = 0; i < rows * C; i++)
+            e[i] = exp_of(e[i]);
+    }
+    for (int i = 0; i < rows; i++) {
+        if (PADDED)
+            sum[i] = sum_of_padded(e);
+        else
+            sum[i] = sum_of_row(e + i * C);
+    }
     if (WITH_GRAD) {
         for (int i = 0; i < rows; i++) {
             const int hot = hot_class(label[first + i]);

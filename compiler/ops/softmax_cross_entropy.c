@@ -234,6 +234,14 @@ static int64_t block_of(const struct loss *l)
     return block > 1 ? block : 1;
 }
 
+enum { PADDED_LANES = 16 };
+
+/* One row that nearly fills a vector. */
+static bool is_padded(const struct lower_ctx *c, const struct loss *l)
+{
+    return l->n == 1 && l->d == 1 && l->c > PADDED_LANES / 4 && l->c < PADDED_LANES && !c->options.scalar;
+}
+
 /* The kernel of a loss or of its gradient: equal but for their parts, so that fusion makes one of the two. */
 static struct loss instantiate(struct lower_ctx *c)
 {
@@ -254,7 +262,8 @@ static struct loss instantiate(struct lower_ctx *c)
     lower_template_int(c, "REDUCTION", (int64_t)l.reduction); /* 0 none, 1 sum, 2 mean */
     lower_template_int(c, "BLOCK", block_of(&l));
     lower_template_int(c, "TURNED", l.d == 1 && l.c >= 4 && !c->options.scalar);
-    lower_template_scratch(c, "scratch", block_of(&l) * l.c);
+    lower_template_int(c, "PADDED", is_padded(c, &l));
+    lower_template_scratch(c, "scratch", is_padded(c, &l) ? PADDED_LANES : block_of(&l) * l.c);
     lower_template_flops(c, 6 * l.n * l.c * l.d); /* maximum, difference, exponential, sum; product and difference of the gradient */
     add_operand(c, "scores", &scores);
     add_operand(c, "labels", &labels);
