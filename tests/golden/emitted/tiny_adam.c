@@ -70,73 +70,59 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 #endif
 #endif
 
-/* Clang would unroll a short lane loop first and then vectorise the loop around it, with gathers: 5 times slower. */
-#if defined(__clang__) && STEPC_FORM == 2
-#pragma clang diagnostic ignored "-Wpass-failed" /* a hint: sanitizers may prevent it */
-#define STEPC_LANE_LOOP _Pragma("clang loop vectorize(enable) unroll(disable)")
-#define STEPC_UNROLL _Pragma("clang loop unroll(full)")
-#define STEPC_UNROLL_4 _Pragma("clang loop unroll_count(4)")
-#elif defined(__GNUC__)
-#define STEPC_LANE_LOOP
-#define STEPC_UNROLL _Pragma("GCC unroll 16")
-#define STEPC_UNROLL_4 _Pragma("GCC unroll 4")
-#else
-#define STEPC_LANE_LOOP
-#define STEPC_UNROLL
-#define STEPC_UNROLL_4
-#endif
-
 /* The functions of a header come together; not every form, and not every file, calls all of them. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wunused-function"
 #endif
 
-/* Before a loop over sums side by side, inside the one over their terms. Clang keeps them in registers only if it may unroll this one. */
+/* What is written before a loop, by the kind of loop, and what the compilers would do without it.
+ *   STEPC_UNROLL      a few turns with vectors in registers: none left as a loop
+ *   STEPC_UNROLL_4    four turns at a time
+ *   STEPC_LANE_LOOP   over lanes. Clang would unroll a short one first and then vectorise the loop around it, with gathers: 5 times slower
+ *   STEPC_WIDE_LOOP   over whole vectors. Clang, tuned for a processor on which it prefers 256 bits, would use half of each
+ *   STEPC_WHOLE_LOOP  of sixteen turns. GCC would unroll it before it looks for vectors, and find none where the body selects
+ *   STEPC_SHORT_LOOP  of eight turns: one vector for all of them. GCC would unroll it and leave some of them single
+ *   STEPC_SHORT_ROWS  over rows of eight columns, and
+ *   STEPC_SHORT_ROW   over these: a vector for each row. Clang finds it once the inner loop is gone, if it must not make vectors of the outer one
+ *   STEPC_SUM_LOOP    over sums side by side, inside the one over their terms. Clang keeps them in registers only if it may unroll this one
+ *   STEPC_ROW_LOOP    over the rows of a tile just computed. Clang would unroll it, take the first element of the first row by itself, as it knows
+ *                     it, and load the others across the vectors that were stored: they wait until these have left for memory */
 #if defined(__clang__) && STEPC_FORM == 2
-#define STEPC_SUM_LOOP _Pragma("clang loop vectorize(enable)")
-#else
-#define STEPC_SUM_LOOP
-#endif
-
-/* Before a loop over the rows of a tile just computed. Clang would unroll it, take the first element of the first row by itself, as it knows
- * it, and load the others across the vectors that were stored: they wait until these have left for memory. */
-#if defined(__clang__) && STEPC_FORM == 2
-#define STEPC_ROW_LOOP _Pragma("clang loop unroll(disable)")
-#else
-#define STEPC_ROW_LOOP
-#endif
-
-/* Before a loop of eight turns: one vector for all of them. GCC would unroll it and leave some of them single. */
-#if defined(__clang__) && STEPC_FORM == 2
-#define STEPC_SHORT_LOOP _Pragma("clang loop vectorize_width(8) unroll(disable)")
-#elif defined(__GNUC__) && STEPC_FORM == 2
-#define STEPC_SHORT_LOOP _Pragma("GCC unroll 1")
-#else
-#define STEPC_SHORT_LOOP STEPC_LANE_LOOP
-#endif
-
-/* Before a loop over rows of eight columns, and before the one over these: a vector for each row. Clang finds it once the inner loop is gone,
- * if it must not make vectors of the outer one. */
-#if defined(__clang__) && STEPC_FORM == 2
-#define STEPC_SHORT_ROWS _Pragma("clang loop vectorize(disable)")
-#define STEPC_SHORT_ROW STEPC_UNROLL
-#else
-#define STEPC_SHORT_ROWS
-#define STEPC_SHORT_ROW STEPC_SHORT_LOOP
-#endif
-
-/* Before a loop over whole vectors. Clang, tuned for a processor on which it prefers 256 bits, would use half of each. */
-#if defined(__clang__) && STEPC_FORM == 2 && defined(__AVX512F__)
+#pragma clang diagnostic ignored "-Wpass-failed" /* hints: sanitizers may prevent them */
+#define STEPC_UNROLL _Pragma("clang loop unroll(full)")
+#define STEPC_UNROLL_4 _Pragma("clang loop unroll_count(4)")
+#define STEPC_LANE_LOOP _Pragma("clang loop vectorize(enable) unroll(disable)")
+#if defined(__AVX512F__)
 #define STEPC_WIDE_LOOP _Pragma("clang loop vectorize_width(16) unroll(disable)")
 #else
 #define STEPC_WIDE_LOOP STEPC_LANE_LOOP
 #endif
-
-/* Before a loop of sixteen turns. GCC would unroll it before it looks for vectors, and find none where the body selects. */
-#if defined(__GNUC__) && !defined(__clang__) && STEPC_FORM == 2
+#define STEPC_WHOLE_LOOP STEPC_WIDE_LOOP
+#define STEPC_SHORT_LOOP _Pragma("clang loop vectorize_width(8) unroll(disable)")
+#define STEPC_SHORT_ROWS _Pragma("clang loop vectorize(disable)")
+#define STEPC_SHORT_ROW STEPC_UNROLL
+#define STEPC_SUM_LOOP _Pragma("clang loop vectorize(enable)")
+#define STEPC_ROW_LOOP _Pragma("clang loop unroll(disable)")
+#else
+#if defined(__GNUC__)
+#define STEPC_UNROLL _Pragma("GCC unroll 16")
+#define STEPC_UNROLL_4 _Pragma("GCC unroll 4")
+#else
+#define STEPC_UNROLL
+#define STEPC_UNROLL_4
+#endif
+#if defined(__GNUC__) && STEPC_FORM == 2
 #define STEPC_WHOLE_LOOP _Pragma("GCC unroll 1")
 #else
-#define STEPC_WHOLE_LOOP STEPC_WIDE_LOOP
+#define STEPC_WHOLE_LOOP
+#endif
+#define STEPC_SHORT_LOOP STEPC_WHOLE_LOOP
+#define STEPC_SHORT_ROW STEPC_WHOLE_LOOP
+#define STEPC_SHORT_ROWS
+#define STEPC_LANE_LOOP
+#define STEPC_WIDE_LOOP
+#define STEPC_SUM_LOOP
+#define STEPC_ROW_LOOP
 #endif
 
 /* acc += v * f, vectors and a number, where few sums are on their way and each addition waits for the one before it. Processors of AMD add
