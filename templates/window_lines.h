@@ -10,15 +10,17 @@
 /* to[columns] = from[columns] */
 static STEPC_INLINE void copy_line(const int columns, float *restrict to, const float *restrict from)
 {
-    int x = 0;
 #if STEPC_FORM == 2
-    for (; x + WINDOW_LANES <= columns; x += WINDOW_LANES)
+    const int whole = columns - columns % WINDOW_LANES, most = WINDOW_LANES < 4 ? whole : columns - columns % 4;
+    for (int x = 0; x < whole; x += WINDOW_LANES)
         *(window_vec_at *)(to + x) = *(const window_vec_at *)(from + x);
     STEPC_UNROLL
-    for (; x + 4 <= columns; x += 4)
+    for (int x = whole; x < most; x += 4)
         *(quad_at *)(to + x) = *(const quad_at *)(from + x);
+#else
+    const int most = 0;
 #endif
-    for (; x < columns; x++)
+    for (int x = most; x < columns; x++)
         to[x] = from[x];
 }
 

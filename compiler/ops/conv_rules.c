@@ -8,6 +8,7 @@
 #define SLACK 32      /* elements that a vector may read behind its operand: two of 16 */
 #define FLAT_UNIT 32  /* windows that a tile computes at a time, at most */
 #define PLANE_MARGIN 48 /* elements around a plane that copies are made of: 16 before it */
+#define SHORT_LINE 16 /* elements: shorter ones are finished together */
 #define LINE_OVER 4   /* elements that a copied line may be too long */
 #define ROWS_MOST 8   /* rows of a tile, at most */
 #define IMAGE_MOST 32768 /* elements of an image that stays near */
@@ -639,7 +640,8 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     lower_template_int(c, "SKIPS", skips_padding(a, v->c, table, window_size(&v->window)));
     bind_table(c, "conv_taps", "taps", table, count);
     const int64_t phases = count_phases(&v->window);
-    const int64_t line = phases > 1 ? a[2].windows * v->window.axis[2].stride : window_in_count(&v->window) + LINE_OVER;
+    const bool merges_plane = last->stride > 1 && last->in < SHORT_LINE; /* templates/conv.c, finish_channel() */
+    const int64_t line = phases > 1 && !merges_plane ? a[2].windows * last->stride : window_in_count(&v->window) + LINE_OVER;
     const int64_t packed = phases > 1 ? v->groups * v->o * (v->c + flat_rows(v->c) - 1) * window_size(&v->window) : 0;
     bind_scratch(c, v->o * image_channel(a) + slack + packed + flat_rows(v->c) * phases * flat_step(a) + line, plane);
 }
