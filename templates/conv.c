@@ -47,6 +47,7 @@ enum HOLE {
     LINES = 1, /* the image holds lines as they are, stride 1, none of them cut off */
     COPIES = 0, SHIFT = -1, SHIFT_STEP = 1, /* PW copies of short lines, moved by so many columns */
     CUTS = 0, /* or of the OW columns of each line that a column of the window sees, SHIFT_STEP further for each */
+    MERGES = 0, /* TW > 1: lines of dx are short and finished together; scratch holds a channel of them */
     SKIPS = 0, /* LINES: tiles leave out terms that are zeros around the image for all of their windows */
     FLAT_STEP = 64, /* windows of the long line, a multiple of 32 */
     SLACK = 32, /* elements behind the image that vectors may read */
@@ -544,7 +545,7 @@ static STEPC_INLINE void finish_channel(const int n, const int channel, const T 
                                     (window_of(z, LOW_D, XD, TD) * height + window_of(y, LOW_H, XH, TH)) * width;
             if (TW == 1) {
                 finish_line(n, channel, (z * XH + y) * XW, phases);
-            } else if (XW < 16) {
+            } else if (MERGES) {
                 merge_short_line(line + (z * XH + y) * XW, phases);
             } else {
                 merge_line(line, phases);
@@ -552,7 +553,7 @@ static STEPC_INLINE void finish_channel(const int n, const int channel, const T 
             }
         }
     }
-    if (TW > 1 && XW < 16)
+    if (MERGES)
         finish_elements(n, channel, XD * XH * XW, line);
     else if (TW == 1)
         (void)line;

@@ -640,8 +640,9 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     lower_template_int(c, "SKIPS", skips_padding(a, v->c, table, window_size(&v->window)));
     bind_table(c, "conv_taps", "taps", table, count);
     const int64_t phases = count_phases(&v->window);
-    const bool merges_plane = last->stride > 1 && last->in < SHORT_LINE; /* templates/conv.c, finish_channel() */
-    const int64_t line = phases > 1 && !merges_plane ? a[2].windows * last->stride : window_in_count(&v->window) + LINE_OVER;
+    const bool merges = last->stride > 1 && last->in < SHORT_LINE;
+    lower_template_int(c, "MERGES", merges);
+    const int64_t line = phases > 1 && !merges ? a[2].windows * last->stride : window_in_count(&v->window) + LINE_OVER;
     const int64_t packed = phases > 1 ? v->groups * v->o * (v->c + flat_rows(v->c) - 1) * window_size(&v->window) : 0;
     bind_scratch(c, v->o * image_channel(a) + slack + packed + flat_rows(v->c) * phases * flat_step(a) + line, plane);
 }
