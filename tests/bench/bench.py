@@ -265,15 +265,17 @@ class Result:
 
 
 def moved_bytes(build):
-    """Bytes that a step cannot avoid to move: every variable is read and written, every input read."""
-    return 2 * build.inspect()['memory']['state_bytes'] + workloads.input_bytes(build.workload)
+    """Bytes that a step cannot avoid to move, and those without the second reading of the weights. Forwards every weight and input is read;
+    backwards, which begins once the loss is known, every variable is read and written."""
+    once = 2 * build.inspect()['memory']['state_bytes'] + workloads.input_bytes(build.workload)
+    return once + workloads.weight_bytes(build.workload), once
 
 
 def measure(build, programs, peak, rounds, target, with_torch=True):
     """programs: [(variant, path)]. All take turns: rounds times one sample of each."""
     workload, result = build.workload, Result()
-    (result.flops, chain), result.bytes = workloads.step_work(workload), moved_bytes(build)
-    bandwidth = f'bandwidth {max(result.bytes // 2, 4096)}'
+    (result.flops, chain), (result.bytes, once) = workloads.step_work(workload), moved_bytes(build)
+    bandwidth = f'bandwidth {max(once // 2, 4096)}'
     threads = sorted({variant.threads for variant, _ in programs})
     result.contenders, torch_forms, servers = {}, {t: {} for t in threads}, []
     for variant, path in programs:
@@ -302,6 +304,7 @@ def measure(build, programs, peak, rounds, target, with_torch=True):
     result.gain = {t: peak.gain(t) for t in threads[1:]}
     (result.peak, result.peak_name), result.tile, result.bandwidth = peak.sgemm(), peak.rate(Peak.TILE), peak.rate(bandwidth)
     result.limit, result.tile_limit = (max(result.flops / rate, result.bytes / result.bandwidth) * 1e-6 for rate in (result.peak, result.tile))
+    result.limit_once = max(result.flops / result.peak, once / result.bandwidth) * 1e-6
     result.chain = chain / peak.rate(Peak.CHAIN) * 1e-6
     result.torch = {t: min((forms[f].ms(), f) for f in ('eager', 'traced')) for t, forms in torch_forms.items() if forms}
     result.torch_fastest = {t: min((forms[f].ms(), f) for f in forms) for t, forms in torch_forms.items() if forms}
@@ -391,24 +394,27 @@ def run_workloads(options, chosen, peak):
 
 
 def run_shapes(options, chosen, peak):
-    """Each shape's ratio to its limit, beside that of its sibling among the workloads."""
-    table, siblings = Table('shape', 'limit ms', 'chain ms', 'gcc ms', 'clang ms', 'gcc x limit', 'clang x limit', 'gcc / sibling', 'clang / sibling', ''), {}
+    """Each shape's ratio to its limit, beside that of its sibling among the workloads; also with weights that are read once."""
+    table, siblings = Table('shape', 'limit ms', 'read once', 'chain ms', 'gcc ms', 'clang ms', 'gcc x limit', 'clang x limit', 'gcc / sibling',
+                            'clang / sibling', 'read once', ''), {}
 
-    def ratios(workload):
+    def measured(workload):
+        """(its Result, ms by compiler)"""
         progress(f'{workload.name}: building')
         build = Build(options.stepc, options.folder, workload)
         programs = build.programs(variants(True))
         result = measure(build, programs, peak, options.rounds, options.sample, with_torch=False)
-        times = [result.contenders[v.name].ms() for v, _ in programs]
-        return result.limit, result.chain, times, [t / result.limit for t in times]
+        return result, [result.contenders[v.name].ms() for v, _ in programs]
 
     for workload in chosen:
         if workload.sibling not in siblings:
-            siblings[workload.sibling] = ratios(workloads.find(workload.sibling))[-1]
-        limit, chain, times, own = ratios(workload)
-        beside = [a / b for a, b in zip(own, siblings[workload.sibling])]
-        table.add(workload.title, milliseconds(limit), milliseconds(chain), *[milliseconds(t) for t in times], *[f'{r:.2f}' for r in own], *[f'{r:.2f}' for r in beside],
-                  'more than 2' if max(beside) > 2 else '')
+            siblings[workload.sibling] = measured(workloads.find(workload.sibling))
+        (other, other_times), (result, times) = siblings[workload.sibling], measured(workload)
+        own = [t / result.limit for t in times]
+        beside = [t / result.limit / (o / other.limit) for t, o in zip(times, other_times)]
+        beside_once = [t / result.limit_once / (o / other.limit_once) for t, o in zip(times, other_times)]
+        table.add(workload.title, *[milliseconds(t) for t in (result.limit, result.limit_once, result.chain, *times)],
+                  *[f'{r:.2f}' for r in own + beside], ', '.join(f'{r:.2f}' for r in beside_once), 'more than 2' if max(beside) > 2 else '')
         progress(f'{workload.name}: {own[0]:.2f} {own[1]:.2f} x limit, {beside[0]:.2f} {beside[1]:.2f} x sibling')
     progress('')
     print('\n'.join(table.lines()))

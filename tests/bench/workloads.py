@@ -259,6 +259,11 @@ def step_work(workload):
     return count.flops, count.chain
 
 
+def weight_bytes(workload):
+    """Bytes of the weights, all of which a forward pass reads (each embedding is added or multiplied as a whole, too)."""
+    return 4 * sum(weight.numel() for weight in workload.module().parameters())
+
+
 def input_bytes(workload):
     """Bytes of one batch: the inputs and the target."""
     total = 0
