@@ -3,7 +3,7 @@
  *
  * Per position p = (n,d): e = exp(x - max), s = sum of e, loss_p = (log(s) - (x[label] - max)) * w_p, where w_p is the weight
  * of the label, 0 for an ignored one. The sum of e runs in 16 lanes along C where scores are contiguous there (D == 1), else
- * in index order. The reduced loss is the sum of loss_p in index order; the mean divides it by the sum of w_p.
+ * in index order. The reduced loss is the sum of loss_p in 16 lanes along p, row-major; the mean divides it by the sum of w_p, likewise.
  * An ignored position has no loss and no gradient, whatever its scores.
  *   log_prob  (x - max) - log(s)
  *   grad      (e * (1 / s) - (c == label ? 1 : 0)) * w_p, for the mean * (w_p * (1 / sum of w_p))
@@ -25,6 +25,7 @@ enum HOLE {
     PADDED = 0,    /* one row shorter than 16: exponentials of 16 lanes. Clang makes scalars of loops as short (one sample of 10 classes: 0.04
                       instead of 0.09 us) */
     BLOCK = 4,     /* positions at a time, at most 64 and at most N (D == 1) or D; scratch has BLOCK * C elements, 16 if PADDED */
+    ALIGNED = 0,   /* each block starts at a position that is a multiple of 16 */
     WITH_LOSS = 1, WITH_LOG_PROB = 1, WITH_GRAD = 1
 };
 typedef float T HOLE;
@@ -163,12 +164,28 @@ static inline T sum_of_padded(const T *restrict e)
     return fold_16(lane);
 }
 
-/* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose labels are label[i];
- * returns `total` plus the losses. */
-static STEPC_INLINE T finish_rows(const int rows, const int first, const T total, const T *restrict score,
-                                  const LABELS *restrict label, const T *restrict top, const T *restrict picked, T *restrict sum)
+/* lane p % 16 += the loss of each position p = first + i. */
+static STEPC_INLINE void add_losses(const int count, const int first, const T *restrict value, T *restrict lane)
 {
-    T value = total;
+    if (ALIGNED) {
+        (void)first;
+        for (int i = 0; i < count - count % 16; i += 16) {
+            for (int l = 0; l < 16; l++)
+                lane[l] += value[i + l];
+        }
+        for (int l = 0; l < count % 16; l++)
+            lane[l] += value[count - count % 16 + l];
+    } else {
+        for (int i = 0; i < count; i++)
+            lane[(first + i) % 16] += value[i];
+    }
+}
+
+/* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose labels are
+ * label[i]. */
+static STEPC_INLINE void finish_rows(const int rows, const int first, const T *restrict score, const LABELS *restrict label,
+                                     const T *restrict top, const T *restrict picked, T *restrict sum, T *restrict lane)
+{
     if (WITH_LOSS + WITH_LOG_PROB > 0) {
         for (int i = 0; i < rows; i++)
             sum[i] = log_of(sum[i]);
@@ -196,16 +213,14 @@ static STEPC_INLINE T finish_rows(const int rows, const int first, const T total
             for (int i = 0; i < rows; i++)
                 loss_at(first + i, 0, sum[i]);
         } else {
-            for (int i = 0; i < rows; i++)
-                value += sum[i];
+            add_losses(rows, first, sum, lane);
         }
     }
-    return value;
 }
 
-/* Positions first .. first + rows - 1; returns `total` plus their losses. */
-static STEPC_INLINE T rows_block(const int rows, const int first, const T total, const T share,
-                                 const T *restrict score, const LABELS *restrict label, T *restrict e)
+/* Positions first .. first + rows - 1. */
+static STEPC_INLINE void rows_block(const int rows, const int first, const T share, const T *restrict score, const LABELS *restrict label,
+                                    T *restrict e, T *restrict lane)
 {
     T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
     for (int i = 0; i < rows; i++) {
@@ -247,7 +262,7 @@ static STEPC_INLINE T rows_block(const int rows, const int first, const T total,
     } else {
         (void)share;
     }
-    return finish_rows(rows, first, total, score, label + first, top, picked, sum);
+    finish_rows(rows, first, score, label + first, top, picked, sum, lane);
 }
 
 /* ---- short rows, turned so that positions are side by side ------------------ */
@@ -271,8 +286,8 @@ static STEPC_INLINE void give_gradients(const int rows, const int first, const T
 }
 
 /* Positions first .. first + rows - 1 as rows_block() does them, in the same order of sums: e[c * rows + i] is class c of position i. */
-static STEPC_INLINE T short_rows_block(const int rows, const int first, const T total, const T share,
-                                       const T *restrict score, const LABELS *restrict all_labels, T *restrict e)
+static STEPC_INLINE void short_rows_block(const int rows, const int first, const T share, const T *restrict score,
+                                          const LABELS *restrict all_labels, T *restrict e, T *restrict lane)
 {
     const LABELS *const label = all_labels + first;
     T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
@@ -294,8 +309,20 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
         for (int i = 0; i < rows; i++)
             e[c * rows + i] -= top[i];
     }
-    for (int i = 0; i < rows; i++)
-        picked[i] = e[class_of(label[i]) * rows + i];
+    if (C <= 4) {
+        /* Selected: a processor gathers no faster than element by element. */
+        for (int i = 0; i < rows; i++)
+            picked[i] = e[i];
+        for (int c = 1; c < C; c++) {
+            for (int i = 0; i < rows; i++) {
+                const T other = e[c * rows + i], value = picked[i]; /* both, before one is selected */
+                picked[i] = class_of(label[i]) == c ? other : value;
+            }
+        }
+    } else {
+        for (int i = 0; i < rows; i++)
+            picked[i] = e[class_of(label[i]) * rows + i];
+    }
     for (int i = 0; i < C * rows; i++)
         e[i] = exp_of(e[i]);
     for (int i = 0; i < rows; i++) {
@@ -336,18 +363,18 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
     } else {
         (void)share;
     }
-    return finish_rows(rows, first, total, score, label, top, picked, sum);
+    finish_rows(rows, first, score, label, top, picked, sum, lane);
 }
 
 /* ---- scores of neighbouring positions side by side -------------------------- */
 
 /* Positions (n, first) .. (n, first + columns - 1). */
-static STEPC_INLINE T columns_block(const int columns, const int n, const int first, const T total, const T share,
-                                    const T *restrict score, const LABELS *restrict all_labels, T *restrict e)
+static STEPC_INLINE void columns_block(const int columns, const int n, const int first, const T share, const T *restrict score,
+                                       const LABELS *restrict all_labels, T *restrict e, T *restrict lane)
 {
     const T *const column = score + n * (C * D) + first;
     const LABELS *const label = all_labels + n * D + first;
-    T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}, value = total; /* zeros: for the prover */
+    T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
     for (int i = 0; i < columns; i++)
         top[i] = column[i];
     for (int c = 1; c < C; c++) {
@@ -416,53 +443,63 @@ static STEPC_INLINE T columns_block(const int columns, const int n, const int fi
             for (int i = 0; i < columns; i++)
                 loss_at(n, first + i, sum[i]);
         } else {
-            for (int i = 0; i < columns; i++)
-                value += sum[i];
+            add_losses(columns, n * D + first, sum, lane);
         }
     } else {
         (void)picked;
     }
-    return value;
 }
 
 /* ---- all positions ---------------------------------------------------------- */
 
+static inline T sum_of_weights(const LABELS *restrict label)
+{
+    T lane[16] = {(T)0};
+    if (N * D >= 16) {
+        for (int p = 0; p < N * D - N * D % 16; p += 16) {
+            for (int l = 0; l < 16; l++)
+                lane[l] += weight_of(label[p + l]);
+        }
+    }
+    if (N * D % 16 > 0) {
+        for (int l = 0; l < N * D % 16; l++)
+            lane[l] += weight_of(label[N * D - N * D % 16 + l]);
+    }
+    return fold_16(lane);
+}
+
 KERNEL static void softmax_cross_entropy(const T *restrict scores, const LABELS *restrict labels, T *restrict scratch)
 {
-    T total = (T)0, share = (T)1, weight = (T)(N * D);
+    T lane[16] = {(T)0}, share = (T)1, weight = (T)(N * D);
     if (REDUCTION == 2) {
-        if (HAS_IGNORE + HAS_WEIGHTS > 0) {
-            weight = (T)0;
-            for (int p = 0; p < N * D; p++)
-                weight += weight_of(labels[p]);
-        }
+        if (HAS_IGNORE + HAS_WEIGHTS > 0)
+            weight = sum_of_weights(labels);
         share = (T)1 / weight;
     }
     if (D == 1 && C <= 16 && N >= 8) {
         for (int i = 0; i < N - N % BLOCK; i += BLOCK)
-            total = short_rows_block(BLOCK, i, total, share, scores, labels, scratch);
+            short_rows_block(BLOCK, i, share, scores, labels, scratch, lane);
         if (N % BLOCK > 0)
-            total = short_rows_block(N % BLOCK, N - N % BLOCK, total, share, scores, labels, scratch);
+            short_rows_block(N % BLOCK, N - N % BLOCK, share, scores, labels, scratch, lane);
     } else if (D == 1) {
         for (int i = 0; i < N - N % BLOCK; i += BLOCK)
-            total = rows_block(BLOCK, i, total, share, scores, labels, scratch);
+            rows_block(BLOCK, i, share, scores, labels, scratch, lane);
         if (N % BLOCK > 0)
-            total = rows_block(N % BLOCK, N - N % BLOCK, total, share, scores, labels, scratch);
+            rows_block(N % BLOCK, N - N % BLOCK, share, scores, labels, scratch, lane);
     } else {
         for (int n = 0; n < N; n++) {
             for (int d = 0; d < D - D % BLOCK; d += BLOCK)
-                total = columns_block(BLOCK, n, d, total, share, scores, labels, scratch);
+                columns_block(BLOCK, n, d, share, scores, labels, scratch, lane);
             if (D % BLOCK > 0)
-                total = columns_block(D % BLOCK, n, D - D % BLOCK, total, share, scores, labels, scratch);
+                columns_block(D % BLOCK, n, D - D % BLOCK, share, scores, labels, scratch, lane);
         }
     }
-    if (WITH_LOSS * REDUCTION == 1) {
-        loss(total);
-    } else if (WITH_LOSS * REDUCTION == 2) {
-        const T mean = total / weight;
-        loss(mean);
-    } else {
-        (void)total;
+    if (WITH_LOSS * REDUCTION > 0) {
+        const T total = N * D == 1 ? lane[0] : fold_16(lane);
+        if (REDUCTION == 1)
+            loss(total);
+        else
+            loss(total / weight);
     }
     (void)weight;
 }

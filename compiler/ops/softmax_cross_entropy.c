@@ -4,7 +4,7 @@
  * The contract. With m the maximum over C, e = exp(x - m), s the sum of e (16 lanes if nothing follows C, else in index order), t the
  * label and w its weight (1 without weights) at each position:
  *   loss      (log(s) - (x[t] - m)) * w; 0 where the label is ignored
- *   sum       of those over all positions in index order; mean: divided by the sum of w in index order (R32)
+ *   sum       of those over all positions, as a last axis (16 lanes); mean: divided by the sum of w, likewise (R32)
  *   log_prob  (x - m) - log(s)
  *   grad      (e * (1 / s) - [c = t]) * (w * (1 / sum of w)), for sum and none: * w; 0 where ignored; then * dloss
  * Without weights and ignore_index the sum of w is the number of positions.
@@ -121,18 +121,18 @@ static bool look_at(const struct eval_ctx *c, const struct loss *l, int64_t p, d
     return true;
 }
 
-/* Sum of all weights, in index order; the labels have been looked at. */
+/* Sum of all weights; the labels have been looked at. */
 static double total_weight(const struct eval_ctx *c, const struct loss *l)
 {
     const int64_t positions = l->n * l->d;
     if (!eval_has(c, 2) && !l->has_ignore)
         return eval_round(c, (double)positions);
-    double total = 0;
+    double *weights = arena_array(c->scratch, double, (size_t)positions);
     for (int64_t p = 0; p < positions; p++) {
         const int64_t label = eval_i(c, 1)[p];
-        total = eval_round(c, total + loss_weight(c, label, l->has_ignore && label == l->ignore));
+        weights[p] = loss_weight(c, label, l->has_ignore && label == l->ignore);
     }
-    return total;
+    return eval_sum_lanes(c, c->in[0]->dtype, weights, positions, 1);
 }
 
 static void write_log_prob(const struct eval_ctx *c, const struct loss *l, const struct position *at, double log_sum)
@@ -155,20 +155,24 @@ static double loss_at(const struct eval_ctx *c, const struct loss *l, const stru
 static bool loss_eval(struct eval_ctx *c)
 {
     const struct loss l = loss_of(c->node);
-    double *y = eval_out_f(c, 0), *e = arena_array(c->scratch, double, (size_t)l.c), total = 0;
-    for (int64_t p = 0; p < l.n * l.d; p++) {
+    const int64_t positions = l.n * l.d;
+    double *y = eval_out_f(c, 0), *e = arena_array(c->scratch, double, (size_t)l.c);
+    double *losses = arena_array(c->scratch, double, (size_t)positions);
+    for (int64_t p = 0; p < positions; p++) {
         struct position at;
         if (!look_at(c, &l, p, e, &at))
             return false;
         const double log_sum = eval_math(c, c->in[0]->dtype, MATH_LOG, at.sum);
-        const double loss = loss_at(c, &l, &at, log_sum);
+        losses[p] = loss_at(c, &l, &at, log_sum);
         write_log_prob(c, &l, &at, log_sum);
-        total = eval_round(c, total + loss);
         if (y != NULL && l.reduction == LOSS_NONE)
-            y[p] = loss;
+            y[p] = losses[p];
     }
-    if (y != NULL && l.reduction != LOSS_NONE)
-        y[0] = l.reduction == LOSS_SUM ? total : eval_round(c, total / total_weight(c, &l));
+    if (y == NULL || l.reduction == LOSS_NONE)
+        return true;
+    y[0] = eval_sum_lanes(c, c->in[0]->dtype, losses, positions, 1);
+    if (l.reduction == LOSS_MEAN)
+        y[0] = eval_round(c, y[0] / total_weight(c, &l));
     return true;
 }
 
@@ -222,24 +226,33 @@ static void check_label_range(struct lower_ctx *c, const struct loss *l, const s
     check->except = l->ignore;
 }
 
+enum { LANES = 16 }; /* of a sum along a last axis */
+
 /* Positions at a time: enough to keep the loops over short rows long, without much scratch for long rows. Where classes do not
  * lie side by side, neighbouring positions do: a vector of them at least. */
 static int64_t block_of(const struct loss *l)
 {
-    enum { MOST = 64, VECTOR = 16, SCRATCH = 1024 };
-    const int64_t least = l->d == 1 ? 1 : VECTOR, available = l->d == 1 ? l->n : l->d;
+    enum { MOST = 64, SCRATCH = 1024 };
+    const int64_t least = l->d == 1 ? 1 : LANES, available = l->d == 1 ? l->n : l->d;
     int64_t block = SCRATCH / (l->c > 0 ? l->c : 1);
     block = block < least ? least : block > MOST ? MOST : block;
+    block = block > LANES ? block / LANES * LANES : block;
     block = block < available ? block : available;
     return block > 1 ? block : 1;
 }
 
-enum { PADDED_LANES = 16 };
+/* Whether each block starts at a multiple of LANES. */
+static bool blocks_align(const struct loss *l)
+{
+    const int64_t block = block_of(l), available = l->d == 1 ? l->n : l->d;
+    const bool others_align = l->d == 1 || l->n == 1 || l->d % LANES == 0;
+    return others_align && (block == available || block % LANES == 0);
+}
 
 /* One row that nearly fills a vector. */
 static bool is_padded(const struct lower_ctx *c, const struct loss *l)
 {
-    return l->n == 1 && l->d == 1 && l->c > PADDED_LANES / 4 && l->c < PADDED_LANES && !c->options.scalar;
+    return l->n == 1 && l->d == 1 && l->c > LANES / 4 && l->c < LANES && !c->options.scalar;
 }
 
 /* The kernel of a loss or of its gradient: equal but for their parts, so that fusion makes one of the two. */
@@ -261,9 +274,10 @@ static struct loss instantiate(struct lower_ctx *c)
     lower_template_int(c, "HAS_WEIGHTS", has_weights);
     lower_template_int(c, "REDUCTION", (int64_t)l.reduction); /* 0 none, 1 sum, 2 mean */
     lower_template_int(c, "BLOCK", block_of(&l));
+    lower_template_int(c, "ALIGNED", blocks_align(&l));
     lower_template_int(c, "TURNED", l.d == 1 && l.c >= 4 && !c->options.scalar);
     lower_template_int(c, "PADDED", is_padded(c, &l));
-    lower_template_scratch(c, "scratch", is_padded(c, &l) ? PADDED_LANES : block_of(&l) * l.c);
+    lower_template_scratch(c, "scratch", is_padded(c, &l) ? LANES : block_of(&l) * l.c);
     lower_template_flops(c, 6 * l.n * l.c * l.d); /* maximum, difference, exponential, sum; product and difference of the gradient */
     add_operand(c, "scores", &scores);
     add_operand(c, "labels", &labels);
@@ -326,6 +340,14 @@ static const struct op_sample samples[] = {
      .feed = "normal,index:4,positive"},
     {.text = "g (float[2,3] x) => (float y) { t = Constant <value_ints = [7, 1]> () "
              "y = SoftmaxCrossEntropyLoss <ignore_index = 7> (x, t) }"},
+    {.text = "g (float[150,3] x, int64[150] t, float[3] w) => (float y) { y = SoftmaxCrossEntropyLoss(x, t, w) }",
+     .feed = "normal,index:3,positive"},
+    {.text = "g (float[100,20] x, int32[100] t) => (float y) { y = SoftmaxCrossEntropyLoss <reduction = \"sum\"> (x, t) }",
+     .feed = "normal,index:20"},
+    {.text = "g (float[45,100] x, int64[45] t) => (float y) { y = SoftmaxCrossEntropyLoss <ignore_index = 7> (x, t) }", .feed = "normal,index:100"},
+    {.text = "g (float[3,5,7,7] x, int64[3,7,7] t, float[5] w) => (float y) { y = SoftmaxCrossEntropyLoss <ignore_index = 2> (x, t, w) }",
+     .feed = "normal,index:5,positive"},
+    {.text = "g (float[2,3,80] x, int64[2,80] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }", .feed = "normal,index:3"},
     {.text = "g (float[5,10] x, int64[4] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }", .error = "expected [5]"},
     {.text = "g (float[5,10] x, int64[5] t, float[9] w) => (float y) { y = SoftmaxCrossEntropyLoss(x, t, w) }", .error = "expected [10]"},
     {.text = "g (float[5] x, int64[5] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }", .error = "at least 2"},
