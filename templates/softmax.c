@@ -25,7 +25,7 @@ enum HOLE {
     PADDED = 0,    /* one row shorter than 16: exponentials of 16 lanes. Clang makes scalars of loops as short (one sample of 10 classes: 0.04
                       instead of 0.09 us) */
     BLOCK = 4,     /* positions at a time, at most 64 and at most N (D == 1) or D; scratch has BLOCK * C elements, 16 if PADDED */
-    ALIGNED = 0,   /* each block starts at a position that is a multiple of 16 */
+    ALIGNED = 0,   /* each block starts at a position that is a multiple of 16: vectors of losses are added */
     WITH_LOSS = 1, WITH_LOG_PROB = 1, WITH_GRAD = 1
 };
 typedef float T HOLE;
@@ -186,11 +186,9 @@ static STEPC_INLINE void add_losses(const int count, const int first, const T *r
 static STEPC_INLINE void finish_rows(const int rows, const int first, const T *restrict score, const LABELS *restrict label,
                                      const T *restrict top, const T *restrict picked, T *restrict sum, T *restrict lane)
 {
-    if (WITH_LOSS + WITH_LOG_PROB > 0) {
+    if (WITH_LOG_PROB) {
         for (int i = 0; i < rows; i++)
             sum[i] = log_of(sum[i]);
-    }
-    if (WITH_LOG_PROB) {
         for (int i = 0; i < rows; i++) {
             for (int c = 0; c < C; c++) {
                 const T v = (score[(first + i) * C + c] - top[i]) - sum[i];
@@ -199,8 +197,12 @@ static STEPC_INLINE void finish_rows(const int rows, const int first, const T *r
         }
     }
     if (WITH_LOSS) {
-        for (int i = 0; i < rows; i++)
-            sum[i] = sum[i] - picked[i];
+        for (int i = 0; i < rows; i++) {
+            if (WITH_LOG_PROB)
+                sum[i] = sum[i] - picked[i];
+            else
+                sum[i] = log_of(sum[i]) - picked[i];
+        }
         if (HAS_WEIGHTS) {
             for (int i = 0; i < rows; i++)
                 sum[i] *= weight_of(label[i]);
@@ -332,21 +334,28 @@ static STEPC_INLINE void short_rows_block(const int rows, const int first, const
     }
     if (WITH_GRAD) {
         int hot[BLOCK] = {0};
-        T scale[BLOCK] = {(T)0}, factor[BLOCK] = {(T)0};
+        T scale[BLOCK] = {(T)0};
         for (int i = 0; i < rows; i++) {
             hot[i] = hot_class(label[i]);
             scale[i] = (T)1 / sum[i];
-            factor[i] = share;
-            if (HAS_IGNORE + HAS_WEIGHTS > 0)
-                factor[i] = weight_of(label[i]) * share;
         }
-        for (int c = 0; c < C; c++) {
-            for (int i = 0; i < rows; i++) {
-                const T g = (e[c * rows + i] * scale[i] - (c == hot[i] ? (T)1 : (T)0)) * factor[i];
-                if (HAS_IGNORE)
-                    e[c * rows + i] = hot[i] < 0 ? (T)0 : g;
-                else
-                    e[c * rows + i] = g;
+        if (HAS_IGNORE + HAS_WEIGHTS > 0) {
+            T factor[BLOCK] = {(T)0};
+            for (int i = 0; i < rows; i++)
+                factor[i] = weight_of(label[i]) * share;
+            for (int c = 0; c < C; c++) {
+                for (int i = 0; i < rows; i++) {
+                    const T g = (e[c * rows + i] * scale[i] - (c == hot[i] ? (T)1 : (T)0)) * factor[i];
+                    if (HAS_IGNORE)
+                        e[c * rows + i] = hot[i] < 0 ? (T)0 : g;
+                    else
+                        e[c * rows + i] = g;
+                }
+            }
+        } else {
+            for (int c = 0; c < C; c++) {
+                for (int i = 0; i < rows; i++)
+                    e[c * rows + i] = (e[c * rows + i] * scale[i] - (c == hot[i] ? (T)1 : (T)0)) * share;
             }
         }
         if (TURNED) {

@@ -241,9 +241,11 @@ static int64_t block_of(const struct loss *l)
     return block > 1 ? block : 1;
 }
 
-/* Whether each block starts at a multiple of LANES. */
-static bool blocks_align(const struct loss *l)
+/* Whether each block starts at a multiple of LANES; scalar code does not care. */
+static bool blocks_align(const struct lower_ctx *c, const struct loss *l)
 {
+    if (c->options.scalar)
+        return false;
     const int64_t block = block_of(l), available = l->d == 1 ? l->n : l->d;
     const bool others_align = l->d == 1 || l->n == 1 || l->d % LANES == 0;
     return others_align && (block == available || block % LANES == 0);
@@ -274,7 +276,7 @@ static struct loss instantiate(struct lower_ctx *c)
     lower_template_int(c, "HAS_WEIGHTS", has_weights);
     lower_template_int(c, "REDUCTION", (int64_t)l.reduction); /* 0 none, 1 sum, 2 mean */
     lower_template_int(c, "BLOCK", block_of(&l));
-    lower_template_int(c, "ALIGNED", blocks_align(&l));
+    lower_template_int(c, "ALIGNED", blocks_align(c, &l));
     lower_template_int(c, "TURNED", l.d == 1 && l.c >= 4 && !c->options.scalar);
     lower_template_int(c, "PADDED", is_padded(c, &l));
     lower_template_scratch(c, "scratch", is_padded(c, &l) ? LANES : block_of(&l) * l.c);

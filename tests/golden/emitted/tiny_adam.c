@@ -1380,10 +1380,9 @@ static STEPC_INLINE void softmax_cross_entropy_8x2_finish_rows(const int rows, c
         const float *restrict picked, float *restrict sum, float *restrict lane)
 {
     (void)score, (void)label, (void)top;
-    for (int i = 0; i < rows; i++)
-        sum[i] = stepc_logf(sum[i]);
-    for (int i = 0; i < rows; i++)
-        sum[i] = sum[i] - picked[i];
+    for (int i = 0; i < rows; i++) {
+        sum[i] = stepc_logf(sum[i]) - picked[i];
+    }
     softmax_cross_entropy_8x2_add_losses(rows, first, sum, lane);
 }
 
@@ -1446,17 +1445,14 @@ static STEPC_INLINE void softmax_cross_entropy_8x2_short_rows_block(const int ro
         sum[i] = (s0 + s2) + (s1 + s3);
     }
     int hot[8] = {0};
-    float scale[8] = {0.0f}, factor[8] = {0.0f};
+    float scale[8] = {0.0f};
     for (int i = 0; i < rows; i++) {
         hot[i] = softmax_cross_entropy_8x2_hot_class(label[i]);
         scale[i] = 1.0f / sum[i];
-        factor[i] = share;
     }
     for (int c = 0; c < 2; c++) {
-        for (int i = 0; i < rows; i++) {
-            const float g = (e[c * rows + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * factor[i];
-            e[c * rows + i] = g;
-        }
+        for (int i = 0; i < rows; i++)
+            e[c * rows + i] = (e[c * rows + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
     }
     softmax_cross_entropy_8x2_give_gradients(rows, first, e, 1, rows, y_2);
     softmax_cross_entropy_8x2_finish_rows(rows, first, score, label, top, picked, sum, lane);
