@@ -65,12 +65,12 @@ static STEPC_INLINE void adjacent_rows(const int count, const int i, const T *fr
 {
     T sum[ROWS < 64 ? ROWS : 64] = {(T)0};
     for (int k = 0; k < K - K % TERMS; k += TERMS) {
-        columns_times_vector(count, TERMS, sum, from + i + k * COL_STEP, COL_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
+        columns_times_vector(count, TERMS, K > TERMS, sum, from + i + k * COL_STEP, COL_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(count, TERMS, i, k);
     }
     if (K % TERMS > 0) {
-        columns_times_vector(count, K % TERMS, sum, from + i + (K - K % TERMS) * COL_STEP, COL_STEP,
+        columns_times_vector(count, K % TERMS, K > TERMS, sum, from + i + (K - K % TERMS) * COL_STEP, COL_STEP,
                              factor + (K - K % TERMS) * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(count, K % TERMS, i, K - K % TERMS);
@@ -143,7 +143,7 @@ static STEPC_INLINE void waiting_terms(const int count, const int terms, const i
     STEPC_LANE_LOOP
     for (int r = 0; r < count; r++)
         waiting[r] = (T)0;
-    const int some = WITH_UPDATE ? UPDATED_AT_ONCE(count) : 8;
+    const int some = WITH_UPDATE ? UPDATED_AT_ONCE(count, K) : 8;
     for (int l = 0; l < terms - terms % some; l += some) {
         few_terms(some, count, i, k + l, from, factor, waiting);
         STEPC_ONE_TURN();
@@ -250,12 +250,12 @@ static STEPC_INLINE void whole_rows(const int rows, const int i, const T *from, 
         }
     }
     for (int k = FETCH ? K - K % (2 * TERMS) : 0; k < K - K % TERMS; k += TERMS) {
-        rows_times_vector(rows, TERMS, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
+        rows_times_vector(rows, TERMS, K > TERMS, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(rows, TERMS, i, k);
     }
     if (K % TERMS > 0) {
-        rows_times_vector(rows, K % TERMS, sum, from + i * ROW_STEP + (K - K % TERMS), ROW_STEP, factor + (K - K % TERMS) * VECTOR_STEP,
+        rows_times_vector(rows, K % TERMS, K > TERMS, sum, from + i * ROW_STEP + (K - K % TERMS), ROW_STEP, factor + (K - K % TERMS) * VECTOR_STEP,
                           VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(rows, K % TERMS, i, K - K % TERMS);

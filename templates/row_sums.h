@@ -55,8 +55,8 @@ static STEPC_INLINE void add_with_last_terms(const int rows, const int depth, fl
 }
 
 /* rows_times_vector for up to ROWS_AT_ONCE rows; `sum` has room for whole vectors. */
-static STEPC_INLINE void few_rows_times_vector(const int rows, const int depth, float *restrict sum, const float *restrict row, const int row_step,
-                                               const float *restrict factor, const int factor_step)
+static STEPC_INLINE void few_rows_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum, const float *restrict row,
+                                               const int row_step, const float *restrict factor, const int factor_step)
 {
     fours acc[4];
     STEPC_UNROLL
@@ -70,8 +70,11 @@ static STEPC_INLINE void few_rows_times_vector(const int rows, const int depth, 
     }
     if (depth % 4 == 0) {
         STEPC_UNROLL
-        for (int q = 0; q < (rows + FOURS_LANES - 1) / FOURS_LANES; q++)
-            *(fours_at *)(sum + FOURS_LANES * q) += acc[q];
+        for (int q = 0; q < (rows + FOURS_LANES - 1) / FOURS_LANES; q++) {
+            if (goes_on)
+                acc[q] += *(const fours_at *)(sum + FOURS_LANES * q);
+            *(fours_at *)(sum + FOURS_LANES * q) = acc[q];
+        }
     } else {
         float part[ROWS_AT_ONCE];
         STEPC_UNROLL
@@ -81,15 +84,15 @@ static STEPC_INLINE void few_rows_times_vector(const int rows, const int depth, 
     }
 }
 
-/* sum[i] += row i[depth] * factor[depth], which starts from zero and is added in index order; `sum` has room for a multiple of eight. Rows
- * are turned in registers: in blocks of 4 x 4, 2048 x 2048 takes half of the time that eight scalar sums take, and a quarter where the matrix
- * is in a near cache. */
-static STEPC_INLINE void rows_times_vector(const int rows, const int depth, float *restrict sum, const float *restrict row, const int row_step,
-                                           const float *restrict factor, const int factor_step)
+/* sum[i] += row i[depth] * factor[depth], which starts from zero and is added in index order; `sum` has room for a multiple of eight.
+ * goes_on: it does not hold zeros, to which nothing need be added. Rows are turned in registers: in blocks of 4 x 4, 2048 x 2048 takes half of
+ * the time that eight scalar sums take, and a quarter where the matrix is in a near cache. */
+static STEPC_INLINE void rows_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum, const float *restrict row,
+                                           const int row_step, const float *restrict factor, const int factor_step)
 {
     STEPC_UNROLL
     for (int i = 0; i < rows; i += ROWS_AT_ONCE)
-        few_rows_times_vector(rows - i < ROWS_AT_ONCE ? rows - i : ROWS_AT_ONCE, depth, sum + i, row + i * row_step, row_step, factor,
+        few_rows_times_vector(rows - i < ROWS_AT_ONCE ? rows - i : ROWS_AT_ONCE, depth, goes_on, sum + i, row + i * row_step, row_step, factor,
                               factor_step);
 }
 
@@ -129,9 +132,10 @@ static STEPC_INLINE void far_rows_times_vector(const int rows, const int depth, 
 #define SUMS_READ 16
 
 /* The same: eight sums hide the latency of one. */
-static STEPC_INLINE void rows_times_vector(const int rows, const int depth, float *restrict sum, const float *restrict row, const int row_step,
-                                           const float *restrict factor, const int factor_step)
+static STEPC_INLINE void rows_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum, const float *restrict row,
+                                           const int row_step, const float *restrict factor, const int factor_step)
 {
+    (void)goes_on;
     for (int i = 0; i < rows; i += 8) {
         const float *const r0 = row + i * row_step;
         const float *const r1 = r0 + (rows > i + 1 ? row_step : 0), *const r2 = r0 + (rows > i + 2 ? 2 * row_step : 0);
@@ -159,8 +163,8 @@ static STEPC_INLINE void far_rows_times_vector(const int rows, const int depth, 
                                                const int row_step, const float *restrict factor, const int factor_step)
 {
     (void)ahead;
-    rows_times_vector(rows, depth, sum, row, row_step, factor, factor_step);
-    rows_times_vector(rows, depth, sum, row + depth, row_step, factor + depth * factor_step, factor_step);
+    rows_times_vector(rows, depth, 1, sum, row, row_step, factor, factor_step);
+    rows_times_vector(rows, depth, 1, sum, row + depth, row_step, factor + depth * factor_step, factor_step);
 }
 
 #endif

@@ -105,10 +105,12 @@ static inline T weight_of(const LABELS label)
 static inline T max_of_row(const T *restrict row)
 {
     if (C < 32) {
-        T max = row[0];
-        for (int c = 1; c < C; c++)
+        T max = row[0], other = row[C > 1 ? 1 : 0]; /* two: each waits for the one before it */
+        for (int c = 2; c < C; c += 2)
             max = row[c] > max ? row[c] : max;
-        return max;
+        for (int c = 3; c < C; c += 2)
+            other = row[c] > other ? row[c] : other;
+        return other > max ? other : max;
     } else {
         T lane[16];
         for (int l = 0; l < 16; l++)
@@ -160,7 +162,7 @@ static inline T sum_of_padded(const T *restrict e)
     T lane[16] = {(T)0};
     STEPC_WIDE_LOOP
     for (int l = 0; l < (STEPC_FORM == 0 ? C : 16); l++)
-        lane[l] += l < C ? e[l] : (T)0;
+        lane[l] = l < C ? e[l] : (T)0;
     return fold_16(lane);
 }
 
