@@ -13,7 +13,7 @@ enum HOLE {
     ROW_STEP = 7, COL_STEP = 1, /* element (i,k) of the matrix is at i * ROW_STEP + k * COL_STEP */
     VECTOR_STEP = 1,
     BLOCK = 8,   /* rows at a time. Those side by side (ROW_STEP is 1): 64, whose sums are in registers, or more, then they are in `waiting`;
-                    rows of which each lies in memory as a whole (COL_STEP is 1): 32, or FAR_ROWS if FETCH; else 8 */
+                    rows of which each lies in memory as a whole (COL_STEP is 1): 32 or 16, or FAR_ROWS if FETCH; else 8 */
     SWAPPED = 0, /* 1: the result is a row of one, element (0,i) */
     SHARES = 1,  /* the rows are cut into so many */
     FETCH = 1,   /* the matrix is in no near cache: ask for it ahead. Whole rows: ROW_STEP is K */

@@ -280,16 +280,19 @@ static bool has_far_rows(const struct kernel *k)
     return row == terms && kernel_int(k, "COL_STEP") == 1 && kernel_int(k, "ROWS") * terms >= FAR_AWAY;
 }
 
-/* How many rows of a matrix meet the vector at a time (templates/matrix_vector.c). Of whole rows as many as hide the latency of additions, or
- * where they come from far away fewer, and those next are asked for (templates/row_sums.h). Of rows side by side as many
+/* How many rows of a matrix meet the vector at a time (templates/matrix_vector.c). Of whole rows as many as hide the latency of additions; fewer
+ * where they lie a multiple of 2 KB apart, and so in two of 64 sets of a near cache (100 x 512: 2.9 instead of 4.0 us), or come from far
+ * away, and those next are asked for (templates/row_sums.h). Of rows side by side as many
  * as registers hold, or where the matrix is larger than a near cache, whole columns as far as their sums stay in one: memory is then read in
  * its order (120 x 400: 3.5 instead of 4.3 us). */
 static int64_t rows_at_once(const struct kernel *k, int shares)
 {
-    enum { IN_REGISTERS = 64, NEAR = 1 << 13, MOST = 2048, WHOLE = 32, FAR = 8, DISTANT = 8 };
-    const int64_t rows = kernel_int(k, "ROWS");
-    if (kernel_int(k, "ROW_STEP") != 1)
-        return kernel_int(k, "COL_STEP") != 1 ? DISTANT : has_far_rows(k) ? FAR : WHOLE;
+    enum { IN_REGISTERS = 64, NEAR = 1 << 13, MOST = 2048, WHOLE = 32, FEWER = 16, FAR = 8, DISTANT = 8, APART = 2048 };
+    const int64_t rows = kernel_int(k, "ROWS"), step = kernel_int(k, "ROW_STEP");
+    if (step != 1 && kernel_int(k, "COL_STEP") != 1)
+        return DISTANT;
+    if (step != 1)
+        return has_far_rows(k) ? FAR : step * (int64_t)dtype_size(k->type) % APART == 0 ? FEWER : WHOLE;
     if (rows <= IN_REGISTERS || rows * kernel_int(k, "K") < NEAR)
         return IN_REGISTERS;
     const int64_t waiting = equal_parts((rows + shares - 1) / shares, MOST, 16);
