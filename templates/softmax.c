@@ -3,7 +3,8 @@
  *
  * Per position p = (n,d): e = exp(x - max), s = sum of e, loss_p = (log(s) - (x[label] - max)) * w_p, where w_p is the weight
  * of the label, 0 for an ignored one. The sum of e runs in 16 lanes along C where scores are contiguous there (D == 1), else
- * in index order. The reduced loss is the sum of loss_p in 16 lanes along p, row-major; the mean divides it by the sum of w_p, likewise.
+ * in index order. The reduced loss is the sum of loss_p in index order, so that samples one at a time give the same; the mean divides it by
+ * the sum of w_p, in index order, too.
  * An ignored position has no loss and no gradient, whatever its scores.
  *   log_prob  (x - max) - log(s)
  *   grad      (e * (1 / s) - (c == label ? 1 : 0)) * w_p, for the mean * (w_p * (1 / sum of w_p))
@@ -25,7 +26,6 @@ enum HOLE {
     PADDED = 0,    /* one row shorter than 16: exponentials of 16 lanes. Clang makes scalars of loops as short (one sample of 10 classes: 0.04
                       instead of 0.09 us) */
     BLOCK = 4,     /* positions at a time, at most 64 and at most N (D == 1) or D; scratch has BLOCK * C elements, 16 if PADDED */
-    ALIGNED = 0,   /* each block starts at a position that is a multiple of 16: vectors of losses are added */
     WITH_LOSS = 1, WITH_LOG_PROB = 1, WITH_GRAD = 1
 };
 typedef float T HOLE;
@@ -166,28 +166,12 @@ static inline T sum_of_padded(const T *restrict e)
     return fold_16(lane);
 }
 
-/* lane p % 16 += the loss of each position p = first + i. */
-static STEPC_INLINE void add_losses(const int count, const int first, const T *restrict value, T *restrict lane)
+/* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose labels are label[i];
+ * returns `total` plus the losses. */
+static STEPC_INLINE T finish_rows(const int rows, const int first, const T total, const T *restrict score,
+                                  const LABELS *restrict label, const T *restrict top, const T *restrict picked, T *restrict sum)
 {
-    if (ALIGNED) {
-        (void)first;
-        for (int i = 0; i < count - count % 16; i += 16) {
-            for (int l = 0; l < 16; l++)
-                lane[l] += value[i + l];
-        }
-        for (int l = 0; l < count % 16; l++)
-            lane[l] += value[count - count % 16 + l];
-    } else {
-        for (int i = 0; i < count; i++)
-            lane[(first + i) % 16] += value[i];
-    }
-}
-
-/* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose labels are
- * label[i]. */
-static STEPC_INLINE void finish_rows(const int rows, const int first, const T *restrict score, const LABELS *restrict label,
-                                     const T *restrict top, const T *restrict picked, T *restrict sum, T *restrict lane)
-{
+    T value = total;
     if (WITH_LOG_PROB) {
         for (int i = 0; i < rows; i++)
             sum[i] = log_of(sum[i]);
@@ -217,14 +201,16 @@ static STEPC_INLINE void finish_rows(const int rows, const int first, const T *r
             for (int i = 0; i < rows; i++)
                 loss_at(first + i, 0, sum[i]);
         } else {
-            add_losses(rows, first, sum, lane);
+            for (int i = 0; i < rows; i++)
+                value += sum[i];
         }
     }
+    return value;
 }
 
-/* Positions first .. first + rows - 1. */
-static STEPC_INLINE void rows_block(const int rows, const int first, const T share, const T *restrict score, const LABELS *restrict label,
-                                    T *restrict e, T *restrict lane)
+/* Positions first .. first + rows - 1; returns `total` plus their losses. */
+static STEPC_INLINE T rows_block(const int rows, const int first, const T total, const T share,
+                                 const T *restrict score, const LABELS *restrict label, T *restrict e)
 {
     T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
     for (int i = 0; i < rows; i++) {
@@ -266,7 +252,7 @@ static STEPC_INLINE void rows_block(const int rows, const int first, const T sha
     } else {
         (void)share;
     }
-    finish_rows(rows, first, score, label + first, top, picked, sum, lane);
+    return finish_rows(rows, first, total, score, label + first, top, picked, sum);
 }
 
 /* ---- short rows, turned so that positions are side by side ------------------ */
@@ -290,8 +276,8 @@ static STEPC_INLINE void give_gradients(const int rows, const int first, const T
 }
 
 /* Positions first .. first + rows - 1 as rows_block() does them, in the same order of sums: e[c * rows + i] is class c of position i. */
-static STEPC_INLINE void short_rows_block(const int rows, const int first, const T share, const T *restrict score,
-                                          const LABELS *restrict all_labels, T *restrict e, T *restrict lane)
+static STEPC_INLINE T short_rows_block(const int rows, const int first, const T total, const T share,
+                                       const T *restrict score, const LABELS *restrict all_labels, T *restrict e)
 {
     const LABELS *const label = all_labels + first;
     T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
@@ -374,18 +360,18 @@ static STEPC_INLINE void short_rows_block(const int rows, const int first, const
     } else {
         (void)share;
     }
-    finish_rows(rows, first, score, label, top, picked, sum, lane);
+    return finish_rows(rows, first, total, score, label, top, picked, sum);
 }
 
 /* ---- scores of neighbouring positions side by side -------------------------- */
 
 /* Positions (n, first) .. (n, first + columns - 1). */
-static STEPC_INLINE void columns_block(const int columns, const int n, const int first, const T share, const T *restrict score,
-                                       const LABELS *restrict all_labels, T *restrict e, T *restrict lane)
+static STEPC_INLINE T columns_block(const int columns, const int n, const int first, const T total, const T share,
+                                    const T *restrict score, const LABELS *restrict all_labels, T *restrict e)
 {
     const T *const column = score + n * (C * D) + first;
     const LABELS *const label = all_labels + n * D + first;
-    T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
+    T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}, value = total; /* zeros: for the prover */
     for (int i = 0; i < columns; i++)
         top[i] = column[i];
     for (int c = 1; c < C; c++) {
@@ -454,63 +440,53 @@ static STEPC_INLINE void columns_block(const int columns, const int n, const int
             for (int i = 0; i < columns; i++)
                 loss_at(n, first + i, sum[i]);
         } else {
-            add_losses(columns, n * D + first, sum, lane);
+            for (int i = 0; i < columns; i++)
+                value += sum[i];
         }
     } else {
         (void)picked;
     }
+    return value;
 }
 
 /* ---- all positions ---------------------------------------------------------- */
 
-static inline T sum_of_weights(const LABELS *restrict label)
-{
-    T lane[16] = {(T)0};
-    if (N * D >= 16) {
-        for (int p = 0; p < N * D - N * D % 16; p += 16) {
-            for (int l = 0; l < 16; l++)
-                lane[l] += weight_of(label[p + l]);
-        }
-    }
-    if (N * D % 16 > 0) {
-        for (int l = 0; l < N * D % 16; l++)
-            lane[l] += weight_of(label[N * D - N * D % 16 + l]);
-    }
-    return fold_16(lane);
-}
-
 KERNEL static void softmax_cross_entropy(const T *restrict scores, const LABELS *restrict labels, T *restrict scratch)
 {
-    T lane[16] = {(T)0}, share = (T)1, weight = (T)(N * D);
+    T total = (T)0, share = (T)1, weight = (T)(N * D);
     if (REDUCTION == 2) {
-        if (HAS_IGNORE + HAS_WEIGHTS > 0)
-            weight = sum_of_weights(labels);
+        if (HAS_IGNORE + HAS_WEIGHTS > 0) {
+            weight = (T)0;
+            for (int p = 0; p < N * D; p++)
+                weight += weight_of(labels[p]);
+        }
         share = (T)1 / weight;
     }
     if (D == 1 && C <= 16 && N >= 8) {
         for (int i = 0; i < N - N % BLOCK; i += BLOCK)
-            short_rows_block(BLOCK, i, share, scores, labels, scratch, lane);
+            total = short_rows_block(BLOCK, i, total, share, scores, labels, scratch);
         if (N % BLOCK > 0)
-            short_rows_block(N % BLOCK, N - N % BLOCK, share, scores, labels, scratch, lane);
+            total = short_rows_block(N % BLOCK, N - N % BLOCK, total, share, scores, labels, scratch);
     } else if (D == 1) {
         for (int i = 0; i < N - N % BLOCK; i += BLOCK)
-            rows_block(BLOCK, i, share, scores, labels, scratch, lane);
+            total = rows_block(BLOCK, i, total, share, scores, labels, scratch);
         if (N % BLOCK > 0)
-            rows_block(N % BLOCK, N - N % BLOCK, share, scores, labels, scratch, lane);
+            total = rows_block(N % BLOCK, N - N % BLOCK, total, share, scores, labels, scratch);
     } else {
         for (int n = 0; n < N; n++) {
             for (int d = 0; d < D - D % BLOCK; d += BLOCK)
-                columns_block(BLOCK, n, d, share, scores, labels, scratch, lane);
+                total = columns_block(BLOCK, n, d, total, share, scores, labels, scratch);
             if (D % BLOCK > 0)
-                columns_block(D % BLOCK, n, D - D % BLOCK, share, scores, labels, scratch, lane);
+                total = columns_block(D % BLOCK, n, D - D % BLOCK, total, share, scores, labels, scratch);
         }
     }
-    if (WITH_LOSS * REDUCTION > 0) {
-        const T total = N * D == 1 ? lane[0] : fold_16(lane);
-        if (REDUCTION == 1)
-            loss(total);
-        else
-            loss(total / weight);
+    if (WITH_LOSS * REDUCTION == 1) {
+        loss(total);
+    } else if (WITH_LOSS * REDUCTION == 2) {
+        const T mean = total / weight;
+        loss(mean);
+    } else {
+        (void)total;
     }
     (void)weight;
 }

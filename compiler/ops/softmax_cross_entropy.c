@@ -4,7 +4,7 @@
  * The contract. With m the maximum over C, e = exp(x - m), s the sum of e (16 lanes if nothing follows C, else in index order), t the
  * label and w its weight (1 without weights) at each position:
  *   loss      (log(s) - (x[t] - m)) * w; 0 where the label is ignored
- *   sum       of those over all positions, as a last axis (16 lanes); mean: divided by the sum of w, likewise (R32)
+ *   sum       of those over all positions in index order; mean: divided by the sum of w in index order (R32)
  *   log_prob  (x - m) - log(s)
  *   grad      (e * (1 / s) - [c = t]) * (w * (1 / sum of w)), for sum and none: * w; 0 where ignored; then * dloss
  * Without weights and ignore_index the sum of w is the number of positions.
@@ -121,18 +121,18 @@ static bool look_at(const struct eval_ctx *c, const struct loss *l, int64_t p, d
     return true;
 }
 
-/* Sum of all weights; the labels have been looked at. */
+/* Sum of all weights, in index order; the labels have been looked at. */
 static double total_weight(const struct eval_ctx *c, const struct loss *l)
 {
     const int64_t positions = l->n * l->d;
     if (!eval_has(c, 2) && !l->has_ignore)
         return eval_round(c, (double)positions);
-    double *weights = arena_array(c->scratch, double, (size_t)positions);
+    double total = 0;
     for (int64_t p = 0; p < positions; p++) {
         const int64_t label = eval_i(c, 1)[p];
-        weights[p] = loss_weight(c, label, l->has_ignore && label == l->ignore);
+        total = eval_round(c, total + loss_weight(c, label, l->has_ignore && label == l->ignore));
     }
-    return eval_sum_lanes(c, c->in[0]->dtype, weights, positions, 1);
+    return total;
 }
 
 static void write_log_prob(const struct eval_ctx *c, const struct loss *l, const struct position *at, double log_sum)
@@ -155,24 +155,20 @@ static double loss_at(const struct eval_ctx *c, const struct loss *l, const stru
 static bool loss_eval(struct eval_ctx *c)
 {
     const struct loss l = loss_of(c->node);
-    const int64_t positions = l.n * l.d;
-    double *y = eval_out_f(c, 0), *e = arena_array(c->scratch, double, (size_t)l.c);
-    double *losses = arena_array(c->scratch, double, (size_t)positions);
-    for (int64_t p = 0; p < positions; p++) {
+    double *y = eval_out_f(c, 0), *e = arena_array(c->scratch, double, (size_t)l.c), total = 0;
+    for (int64_t p = 0; p < l.n * l.d; p++) {
         struct position at;
         if (!look_at(c, &l, p, e, &at))
             return false;
         const double log_sum = eval_math(c, c->in[0]->dtype, MATH_LOG, at.sum);
-        losses[p] = loss_at(c, &l, &at, log_sum);
+        const double loss = loss_at(c, &l, &at, log_sum);
         write_log_prob(c, &l, &at, log_sum);
+        total = eval_round(c, total + loss);
         if (y != NULL && l.reduction == LOSS_NONE)
-            y[p] = losses[p];
+            y[p] = loss;
     }
-    if (y == NULL || l.reduction == LOSS_NONE)
-        return true;
-    y[0] = eval_sum_lanes(c, c->in[0]->dtype, losses, positions, 1);
-    if (l.reduction == LOSS_MEAN)
-        y[0] = eval_round(c, y[0] / total_weight(c, &l));
+    if (y != NULL && l.reduction != LOSS_NONE)
+        y[0] = l.reduction == LOSS_SUM ? total : eval_round(c, total / total_weight(c, &l));
     return true;
 }
 
@@ -226,35 +222,24 @@ static void check_label_range(struct lower_ctx *c, const struct loss *l, const s
     check->except = l->ignore;
 }
 
-enum { LANES = 16 }; /* of a sum along a last axis */
-
 /* Positions at a time: enough to keep the loops over short rows long, without much scratch for long rows. Where classes do not
  * lie side by side, neighbouring positions do: a vector of them at least. */
 static int64_t block_of(const struct loss *l)
 {
-    enum { MOST = 64, SCRATCH = 1024 };
-    const int64_t least = l->d == 1 ? 1 : LANES, available = l->d == 1 ? l->n : l->d;
+    enum { MOST = 64, VECTOR = 16, SCRATCH = 1024 };
+    const int64_t least = l->d == 1 ? 1 : VECTOR, available = l->d == 1 ? l->n : l->d;
     int64_t block = SCRATCH / (l->c > 0 ? l->c : 1);
     block = block < least ? least : block > MOST ? MOST : block;
-    block = block > LANES ? block / LANES * LANES : block;
     block = block < available ? block : available;
     return block > 1 ? block : 1;
 }
 
-/* Whether each block starts at a multiple of LANES; scalar code does not care. */
-static bool blocks_align(const struct lower_ctx *c, const struct loss *l)
-{
-    if (c->options.scalar)
-        return false;
-    const int64_t block = block_of(l), available = l->d == 1 ? l->n : l->d;
-    const bool others_align = l->d == 1 || l->n == 1 || l->d % LANES == 0;
-    return others_align && (block == available || block % LANES == 0);
-}
+enum { PADDED_LANES = 16 };
 
 /* One row that nearly fills a vector. */
 static bool is_padded(const struct lower_ctx *c, const struct loss *l)
 {
-    return l->n == 1 && l->d == 1 && l->c > LANES / 4 && l->c < LANES && !c->options.scalar;
+    return l->n == 1 && l->d == 1 && l->c > PADDED_LANES / 4 && l->c < PADDED_LANES && !c->options.scalar;
 }
 
 /* The kernel of a loss or of its gradient: equal but for their parts, so that fusion makes one of the two. */
@@ -276,10 +261,9 @@ static struct loss instantiate(struct lower_ctx *c)
     lower_template_int(c, "HAS_WEIGHTS", has_weights);
     lower_template_int(c, "REDUCTION", (int64_t)l.reduction); /* 0 none, 1 sum, 2 mean */
     lower_template_int(c, "BLOCK", block_of(&l));
-    lower_template_int(c, "ALIGNED", blocks_align(c, &l));
     lower_template_int(c, "TURNED", l.d == 1 && l.c >= 4 && !c->options.scalar);
     lower_template_int(c, "PADDED", is_padded(c, &l));
-    lower_template_scratch(c, "scratch", is_padded(c, &l) ? LANES : block_of(&l) * l.c);
+    lower_template_scratch(c, "scratch", is_padded(c, &l) ? PADDED_LANES : block_of(&l) * l.c);
     lower_template_flops(c, 6 * l.n * l.c * l.d); /* maximum, difference, exponential, sum; product and difference of the gradient */
     add_operand(c, "scores", &scores);
     add_operand(c, "labels", &labels);

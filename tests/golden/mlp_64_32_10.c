@@ -828,14 +828,12 @@ static STEPC_KERNEL void softmax_cross_entropy_32x10(float *loss, float *restric
             dz[i * 10 + j] = (dz[i * 10 + j] * scale - (label == (uint64_t)j ? 1.0f : 0.0f)) * 0.03125f;
     }
     if (loss != NULL) {
-        float lane[16] = {0.0f};
+        float total = 0.0f;
         for (int i = 0; i < 32; i++)
             sum[i] = stepc_logf(sum[i]) - picked[i];
-        for (int i = 0; i < 32; i += 16) {
-            for (int l = 0; l < 16; l++)
-                lane[l] += sum[i + l];
-        }
-        *loss = fold_16(lane) / 32.0f;
+        for (int i = 0; i < 32; i++)
+            total += sum[i];
+        *loss = total / 32.0f;
     }
 }
 

@@ -882,16 +882,6 @@ static inline float stepc_logf(float x)
 
 /* ---- shared by kernels ------------------------------------------------- */
 
-/* Sum of 16 lanes by halves, the order that every sum over a last axis ends with. */
-static STEPC_INLINE float fold_16_float(float *restrict lane)
-{
-    for (int l = 0; l < 8; l++)
-        lane[l] += lane[l + 8];
-    for (int l = 0; l < 4; l++)
-        lane[l] += lane[l + 4];
-    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
-}
-
 /* to[depth,width] = from[depth,columns], missing columns are zeros. */
 static STEPC_INLINE void pack_float(float *restrict to, const int width, const float *restrict from,
                                     const int row_step, const int column_step, const int columns, const int depth)
@@ -1037,30 +1027,20 @@ static inline int softmax_cross_entropy_8x2_hot_class(const int64_t label)
     return softmax_cross_entropy_8x2_class_of(label);
 }
 
-/* lane p % 16 += the loss of each position p = first + i. */
-static STEPC_INLINE void softmax_cross_entropy_8x2_add_losses(const int count, const int first,
-        const float *restrict value, float *restrict lane)
-{
-    (void)first;
-    for (int i = 0; i < count - count % 16; i += 16) {
-        for (int l = 0; l < 16; l++)
-            lane[l] += value[i + l];
-    }
-    for (int l = 0; l < count % 16; l++)
-        lane[l] += value[count - count % 16 + l];
-}
-
-/* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose labels are
- * label[i]. */
-static STEPC_INLINE void softmax_cross_entropy_8x2_finish_rows(const int rows, const int first,
+/* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose labels are label[i];
+ * returns `total` plus the losses. */
+static STEPC_INLINE float softmax_cross_entropy_8x2_finish_rows(const int rows, const int first, const float total,
         const float *restrict score, const int64_t *restrict label, const float *restrict top,
-        const float *restrict picked, float *restrict sum, float *restrict lane)
+        const float *restrict picked, float *restrict sum)
 {
-    (void)score, (void)label, (void)top;
+    (void)first, (void)score, (void)label, (void)top;
+    float value = total;
     for (int i = 0; i < rows; i++) {
         sum[i] = stepc_logf(sum[i]) - picked[i];
     }
-    softmax_cross_entropy_8x2_add_losses(rows, first, sum, lane);
+    for (int i = 0; i < rows; i++)
+        value += sum[i];
+    return value;
 }
 
 /* Lane l of a row's sum after the first half is folded: those beyond C are zeros. `e` is class 0 of the position. */
@@ -1083,9 +1063,9 @@ static STEPC_INLINE void softmax_cross_entropy_8x2_give_gradients(const int rows
 }
 
 /* Positions first .. first + rows - 1 as rows_block() does them, in the same order of sums: e[c * rows + i] is class c of position i. */
-static STEPC_INLINE void softmax_cross_entropy_8x2_short_rows_block(const int rows, const int first,
-        const float share, const float *restrict score, const int64_t *restrict all_labels, float *restrict e,
-        float *restrict lane, float *restrict y_2)
+static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int rows, const int first,
+        const float total, const float share, const float *restrict score, const int64_t *restrict all_labels,
+        float *restrict e, float *restrict y_2)
 {
     const int64_t *const label = all_labels + first;
     float top[8] = {0.0f}, picked[8] = {0.0f}, sum[8] = {0.0f}; /* zeros: for the prover */
@@ -1132,7 +1112,7 @@ static STEPC_INLINE void softmax_cross_entropy_8x2_short_rows_block(const int ro
             e[c * rows + i] = (e[c * rows + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
     }
     softmax_cross_entropy_8x2_give_gradients(rows, first, e, 1, rows, y_2);
-    softmax_cross_entropy_8x2_finish_rows(rows, first, score, label, top, picked, sum, lane);
+    return softmax_cross_entropy_8x2_finish_rows(rows, first, total, score, label, top, picked, sum);
 }
 
 /* SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad (gradient of node #0 (SoftmaxCrossEntropyLoss)); y is
@@ -1141,12 +1121,12 @@ static STEPC_KERNEL void softmax_cross_entropy_8x2(float *restrict y, float *res
                                                    const float *restrict scores, const int64_t *restrict labels,
                                                    float *restrict scratch)
 {
-    float lane[16] = {0.0f}, share = 1.0f, weight = 8.0f;
+    float total = 0.0f, share = 1.0f, weight = 8.0f;
     share = 1.0f / weight;
     for (int i = 0; i < 8; i += 8)
-        softmax_cross_entropy_8x2_short_rows_block(8, i, share, scores, labels, scratch, lane, y_2);
-    const float total = fold_16_float(lane);
-    y[0] = total / weight;
+        total = softmax_cross_entropy_8x2_short_rows_block(8, i, total, share, scores, labels, scratch, y_2);
+    const float mean = total / weight;
+    y[0] = mean;
     (void)weight;
 }
 
