@@ -76,12 +76,21 @@ extern "C" {
 #else
 #define STEPC_APART_LOOP STEPC_SELECT_LOOP
 #endif
-/* Before a loop over the 16 lanes of a sum in which only the first n add something, and how many of them it goes over. With masks GCC
- * makes one vector of all 16; Clang unrolls the loop, and keeps the lanes in registers only then (2.5 times as fast). */
-#if defined(__clang__)
+/* Before loops over the 16 lanes of a sum, SUM_LANES, and those in which only the first n of them add something, of one sum, REST, or of
+ * several, RESTS; STEPC_REST(n) is how many lanes these go over. With masks GCC makes one vector of all 16. Clang keeps the lanes in
+ * registers if it unrolls both loops of one sum, which at -O2 it does not by itself (a third of the time), or neither of two. */
+#if defined(__clang__) && !defined(__OPTIMIZE_SIZE__) && (defined(__SSE2__) || defined(__aarch64__))
+#define STEPC_SUM_LANES _Pragma("clang loop unroll(full)")
+#define STEPC_REST_LOOP STEPC_SUM_LANES
+#define STEPC_RESTS_LOOP
+#elif defined(__clang__)
+#define STEPC_SUM_LANES
 #define STEPC_REST_LOOP
+#define STEPC_RESTS_LOOP
 #else
+#define STEPC_SUM_LANES
 #define STEPC_REST_LOOP STEPC_SELECT_LOOP
+#define STEPC_RESTS_LOOP STEPC_SELECT_LOOP
 #endif
 #if defined(__GNUC__) && (defined(__AVX512F__) || (defined(__AVX__) && defined(__clang__)))
 #define STEPC_REST(n) 16
