@@ -135,13 +135,6 @@ static inline float stepc_expf(float x)
     return stepc_selectf(is_zero, 0.0f, stepc_scalef(p, stepc_bitsf(t) - 0x4B400000u + 254u));
 }
 
-/* The same for -87 < x < 87, where nothing needs to be cut and 2^n is one factor. */
-static inline float stepc_exp_nearf(float x)
-{
-    const float t = x * 1.44269504f + 12582912.0f;
-    return stepc_exp_restf(x, t) * stepc_from_bitsf((stepc_bitsf(t) - 0x4B400000u + 127u) << 23);
-}
-
 static inline double stepc_exp(double x)
 {
     const int is_zero = x < -746.0;
@@ -653,32 +646,31 @@ static inline double stepc_pow(double x, double y)
 
 /* ---- erf -------------------------------------------------------------------- */
 
-/* x + x P(x^2) near 0, else 1 - exp(-Q(|x|)); both are computed, one is taken. */
+/* 1 - exp(-Q), Q = -log(1 - erf(a)) = a + a P(a) up to 4, where nothing is missing from 1: one formula for all arguments. -Q = r + n ln 2,
+ * and exp(r) - 1 = r + r^2 (1/2 + ...). Both polynomials are added in pairs: elements side by side wait for their longest chain. */
 static inline float stepc_erff(float x)
 {
     const float a = stepc_fabsf(x);
-    const float z = a * a;
-    float p = 8.39780187e-05f;
-    p = p * z - 0.000814981002f;
-    p = p * z + 0.00520171691f;
-    p = p * z - 0.0268597025f;
-    p = p * z + 0.112837017f;
-    p = p * z - 0.376126349f;
-    p = p * z + 0.128379166f;
-    const float inner = a + a * p;
     const float c = stepc_selectf(a > 4.0f, 4.0f, a);
-    float q = 2.11845545e-05f;
-    q = q * c - 0.00043548079f;
-    q = q * c + 0.00417591259f;
-    q = q * c - 0.0251319706f;
-    q = q * c + 0.108299129f;
-    q = q * c + 0.633329928f;
-    q = q * c + 1.12952316f;
-    q = q * c - 0.000176362009f;
-    const float outer = 1.0f - stepc_exp_nearf(-q);
-    return stepc_copysignf(stepc_selectf(a < 0.921875f, inner, outer), x);
+    const float c_2 = c * c;
+    const float c_4 = c_2 * c_2;
+    const float p_0 = (0.102776304f - 0.0191478245f * c) * c_2 + (0.128379166f + 0.636619568f * c);
+    const float p_4 = (0.000118854892f * c - 0.00063734717f) * c_2 + (0.00167565746f * c - 0.000169494262f);
+    const float excess = c * ((p_4 - 9.38701305e-06f * c_4) * c_4 + p_0);
+    const float y = c + excess;
+    const float y_rest = (c - y) + excess;
+
+    const float t = y * -1.44269504f + 12582912.0f;
+    const float n = t - 12582912.0f;
+    const float r = (-y - n * 0.693359375f) - n * -2.12194440e-4f;
+    const float r_2 = r * r;
+    const float q = ((1.99450660e-4f * r + 1.39326637e-3f) * r_2 + (8.33320711e-3f * r + 4.16664891e-2f)) * r_2 + (1.66666672e-1f * r + 0.5f);
+    const float m = r + (r_2 * q - y_rest);
+    const float scale = stepc_from_bitsf((stepc_bitsf(t) - 0x4B400000u + 127u) << 23);
+    return stepc_copysignf((1.0f - scale) - scale * m, x);
 }
 
+/* x + x P(x^2) near 0, else 1 - exp(-Q(|x|)); both are computed, one is taken. */
 static inline double stepc_erf(double x)
 {
     const double a = stepc_fabs(x);

@@ -15,7 +15,7 @@
 #include "stepc_trigonometry.h"
 
 enum { MATH_HASH_POINTS = 1500 };
-#define MATH_HASH_OF_FLOATS 0x2FC9A653B9B5ADBEu
+#define MATH_HASH_OF_FLOATS 0x4D62E51E94BD8E8Au
 #define MATH_HASH_OF_DOUBLES 0x2877931FECFCFFB8u
 
 static uint64_t math_hash_add(uint64_t hash, uint64_t bits)
