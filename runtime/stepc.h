@@ -48,6 +48,10 @@ extern "C" {
 #define STEPC_WIDE
 #endif
 #define STEPC_KERNEL STEPC_CODE STEPC_NOINLINE STEPC_WIDE
+/* Numbers are computed with more digits than they have, as in 32-bit code for the x87. (16 says so of half precision only.) */
+#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
+#define STEPC_EXCESS_PRECISION
+#endif
 /* Processors of AMD, which alone have SSE4a: they divide as fast as others multiply several times, and add twice as fast as they multiply and
  * add in one. */
 #if defined(__SSE4A__)
@@ -69,10 +73,9 @@ extern "C" {
 #define STEPC_SELECT_LOOP
 #endif
 /* The same where the elements lie apart and the loop has fewer than 16 turns: Clang would take 8 of them at a time and the rest one by one,
- * or gather (5 turns: a third of the time, 14: half). A hint that may not be followed, which Clang would warn of. */
+ * or gather (5 turns: a third of the time, 14: half). */
 #if defined(__clang__)
-#define STEPC_APART_LOOP \
-    _Pragma("clang diagnostic ignored \"-Wpass-failed\"") _Pragma("clang loop vectorize_width(4) unroll(disable)")
+#define STEPC_APART_LOOP _Pragma("clang loop vectorize_width(4) unroll(disable)")
 #else
 #define STEPC_APART_LOOP STEPC_SELECT_LOOP
 #endif

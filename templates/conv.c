@@ -371,8 +371,11 @@ static STEPC_INLINE void finish_lines(const int rows, const struct window_terms 
 /* Elements side by side; where no harm is done, the last vector overlaps the one before it. */
 static STEPC_INLINE void finish_elements(const int n, const int o, const int count, const T *restrict from)
 {
+    int whole = count;
+    if (AGAIN_FINISH)
+        whole -= count > 16 ? count % 16 : 0;
     STEPC_WIDE_LOOP
-    for (int p = 0; p < (AGAIN_FINISH && count >= 16 ? count - count % 16 : count); p++) {
+    for (int p = 0; p < whole; p++) {
         const T v = from[p];
         finish(n, o, p, v);
     }
@@ -511,10 +514,15 @@ static STEPC_INLINE void finish_line(const int n, const int channel, const int f
     }
 }
 
-/* Window of element x. */
+/* Which phase gives element x, and which of its windows. */
+static inline int phase_of(const int x, const int low, const int stride)
+{
+    return (x - low) % stride;
+}
+
 static inline int window_of(const int x, const int low, const int size, const int stride)
 {
-    return (x - low) / stride - first_window(low, (x - low) % stride, size, stride);
+    return (x - low) / stride - first_window(low, phase_of(x, low, stride), size, stride);
 }
 
 /* A short line of dx from those of its phases, without what lies beyond its ends. */
@@ -522,41 +530,37 @@ static STEPC_INLINE void merge_short_line(T *restrict to, const T *restrict phas
 {
     STEPC_UNROLL
     for (int x = 0; x < XW; x++)
-        to[x] = phases[(x - LOW_W) % TW * FLAT_STEP + window_of(x, LOW_W, XW, TW)];
+        to[x] = phases[phase_of(x, LOW_W, TW) * FLAT_STEP + window_of(x, LOW_W, XW, TW)];
 }
 
 /* A channel of dx. Of short lines all are finished together: GCC makes no vectors of a few elements (25 lines of 5: a third of the time). */
 static STEPC_INLINE void finish_channel(const int n, const int channel, const T *restrict flat, T *restrict line)
 {
-    const int width = WHOLE_VECTORS(ROWS, OW) ? OW : QW, height = WHOLE_VECTORS(ROWS, OW) ? OH : QH;
     if (TD * TH * TW == 1 && (XD * XH == 1 || (XD == 1 && QW == XW))) {
         finish_elements(n, channel, XH * XW, flat);
-        return;
-    }
-    if (TD * TH * TW == 1 && XW % 16 > 0) {
+    } else if (TD * TH * TW == 1 && XW % 16 > 0) {
         for (int z = 0; z < XD; z++)
             copy_lines(XH, XW, 0, line + z * (XH * XW), XW, flat + z * (QH * QW), QW);
         finish_elements(n, channel, XD * XH * XW, line);
-        return;
-    }
-    for (int z = 0; z < XD; z++) {
-        for (int y = 0; y < XH; y++) {
-            const T *const phases = flat + ((z - LOW_D) % TD * TH + (y - LOW_H) % TH) * (TW * FLAT_STEP) +
-                                    (window_of(z, LOW_D, XD, TD) * height + window_of(y, LOW_H, XH, TH)) * width;
-            if (TW == 1) {
-                finish_line(n, channel, (z * XH + y) * XW, phases);
-            } else if (MERGES) {
-                merge_short_line(line + (z * XH + y) * XW, phases);
-            } else {
-                merge_line(line, phases);
-                finish_line(n, channel, (z * XH + y) * XW, line);
+    } else {
+        const int width = WHOLE_VECTORS(ROWS, OW) ? OW : QW, height = WHOLE_VECTORS(ROWS, OW) ? OH : QH;
+        for (int z = 0; z < XD; z++) {
+            for (int y = 0; y < XH; y++) {
+                const T *const phases = flat + (phase_of(z, LOW_D, TD) * TH + phase_of(y, LOW_H, TH)) * (TW * FLAT_STEP) +
+                                        (window_of(z, LOW_D, XD, TD) * height + window_of(y, LOW_H, XH, TH)) * width;
+                if (TW == 1) {
+                    finish_line(n, channel, (z * XH + y) * XW, phases);
+                } else if (MERGES) {
+                    merge_short_line(line + (z * XH + y) * XW, phases);
+                } else {
+                    merge_line(line, phases);
+                    finish_line(n, channel, (z * XH + y) * XW, line);
+                }
             }
         }
+        if (MERGES)
+            finish_elements(n, channel, XD * XH * XW, line);
     }
-    if (MERGES)
-        finish_elements(n, channel, XD * XH * XW, line);
-    else if (TW == 1)
-        (void)line;
 }
 
 static STEPC_INLINE void zero_phase(const int rows, T *restrict flat)
@@ -601,9 +605,11 @@ static STEPC_INLINE void phase_windows(const int rows, const int count, T *restr
 static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int channel, T *restrict flat, const T *restrict packed,
                                          const T *restrict image, const int32_t *restrict taps, const int finite)
 {
-    if (TD * TH * TW == 1 && WHOLE_VECTORS(ROWS, OW)) {
-        finish_lines(rows, terms_of_phase(TAPS, taps), n, channel, packed, image);
-        return;
+    if (TD * TH * TW == 1) {
+        if (WHOLE_VECTORS(ROWS, OW)) {
+            finish_lines(rows, terms_of_phase(TAPS, taps), n, channel, packed, image);
+            return;
+        }
     }
     for (int p = 0; p < TD * TH * TW; p++) {
         const int from = taps[2 * TAPS + p], count = taps[2 * TAPS + p + 1] - from;
@@ -662,15 +668,16 @@ static inline void fill_element(T *restrict to, const T *restrict from, const in
 /* The columns of a line; what is not written is zero already. */
 static inline void fill_columns(T *restrict to, const T *restrict from, const int z, const int y, const int32_t *restrict lines)
 {
-    const int first = PAD_W > 0 ? PAD_W : 0, end = W + PAD_W < QW ? W + PAD_W : QW;
-    const int is_whole = z >= 0 && z + (HELD_D - 1) * REACH_D < D && y >= 0 && y + (HELD_H - 1) * REACH_H < H;
-    if (HELD_W == 1) {
+    if (HELD_W > 1) {
+        for (int k = 0; k < COLUMN; k++)
+            fill_element(to, from, k, z, y);
+    } else {
+        const int first = PAD_W > 0 ? PAD_W : 0, end = W + PAD_W < QW ? W + PAD_W : QW;
+        const int is_whole = z >= 0 && z + (HELD_D - 1) * REACH_D < D && y >= 0 && y + (HELD_H - 1) * REACH_H < H;
         if (is_whole)
             interleave_lines(COLUMN, end - first, to + first * COLUMN, COLUMN, from + ((z * H + y) * W + first - PAD_W), lines);
-    }
-    if (HELD_D * HELD_H * HELD_W > 1) {
-        if (HELD_W > 1 || !is_whole) {
-            for (int k = 0; k < COLUMN; k++)
+        if (HELD_D * HELD_H > 1) {
+            for (int k = 0; !is_whole && k < COLUMN; k++)
                 fill_element(to, from, k, z, y);
         }
     }

@@ -385,11 +385,20 @@ static STEPC_KERNEL void finish_last(const int rows, const int i, const int j, c
     }
 }
 
+/* How many terms the block has that begins with term k. */
+static STEPC_INLINE int terms_from(const int k)
+{
+    if (LAST > 0)
+        return k < LAST ? DEPTH : K - LAST;
+    else
+        return K;
+}
+
 /* Rows i .. and columns j .., the terms k .. of each sum. */
 static STEPC_INLINE void block_tile(const int rows, const int columns, const int i, const int j, const int k,
                                     const T *restrict left, const T *restrict right, T *restrict waiting)
 {
-    const int depth = k < LAST ? DEPTH : K - LAST, whole = k >= LAST;
+    const int depth = terms_from(k), whole = k >= LAST;
     const int how = k == 0 ? TILE_SETS : TERMS < K ? TILE_ADDS : TILE_GOES_ON;
     if (FETCH_OUT && READS_FINISH) {
         for (int r = 0; whole && r < rows; r++) {
@@ -432,7 +441,7 @@ static STEPC_INLINE void block_panel(const int rows, const int columns, const in
 /* While rows i .. of a panel are computed, their share of a panel of the next block is asked for: columns j .., terms k .. */
 static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, const int k, const T *restrict right)
 {
-    const int columns = N - j < 32 ? N - j : 32, depth = k < LAST ? DEPTH : K - LAST, line = 64 / (int)sizeof(T);
+    const int columns = N - j < 32 ? N - j : 32, depth = terms_from(k), line = 64 / (int)sizeof(T);
     if (B_ROW == 1) {
         const int own = (32 * rows + (CUT_ROWS ? M / SHARES : M) - 1) / (CUT_ROWS ? M / SHARES : M);
         for (int c = i / rows * own; c < i / rows * own + own && c < columns; c++) {
@@ -452,7 +461,7 @@ static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, c
  * set of the cache, and out again before the next tile. */
 static STEPC_INLINE void pack_rows(const int tiles, const int rows, const int i, const int k, const T *restrict left, T *restrict packed)
 {
-    const int depth = k < LAST ? DEPTH : K - LAST;
+    const int depth = terms_from(k);
     for (int l = 0; l < depth; l++) {
         for (int t = 0; t < tiles; t++) {
             STEPC_LANE_LOOP
@@ -466,7 +475,7 @@ static STEPC_INLINE void pack_rows(const int tiles, const int rows, const int i,
 static STEPC_INLINE void pack_and_sum_rows(const int tiles, const int rows, const int i, const int k, const T *restrict left,
                                            T *restrict packed, T *restrict sum)
 {
-    const int depth = k < LAST ? DEPTH : K - LAST;
+    const int depth = terms_from(k);
     T acc[32] = {0};
     for (int r = 0; k > 0 && r < tiles * rows; r++)
         acc[r] = sum[i + r];
@@ -515,7 +524,7 @@ static STEPC_INLINE void fetch_rows(const int t, const int first, const int end,
 static STEPC_INLINE void block_rows(const int rows, const int i, const int p, const int k, const T *restrict left,
                                     const T *restrict right, T *restrict panel, T *restrict waiting)
 {
-    const int end = N - p < BLOCK ? N : p + BLOCK, depth = k < LAST ? DEPTH : K - LAST;
+    const int end = N - p < BLOCK ? N : p + BLOCK, depth = terms_from(k);
     if (!FETCH_B)
         (void)right;
     for (int j = p; j < end; j += 32) {
@@ -535,7 +544,7 @@ static STEPC_INLINE void block_rows(const int rows, const int i, const int p, co
 /* Columns j .. and terms k .. of b as one panel. */
 static STEPC_INLINE void pack_columns(const int columns, const int j, const int k, T *restrict packed, const T *restrict right)
 {
-    const int depth = k < LAST ? DEPTH : K - LAST;
+    const int depth = terms_from(k);
     if (B_ROW == 1) {
         pack_transposed(packed, 32, right + k + j * B_COL, B_COL, columns, depth);
     } else {
@@ -545,7 +554,7 @@ static STEPC_INLINE void pack_columns(const int columns, const int j, const int 
 
 static STEPC_INLINE void pack_block(const int p, const int k, T *restrict packed, const T *restrict right)
 {
-    const int end = N - p < BLOCK ? N : p + BLOCK, depth = k < LAST ? DEPTH : K - LAST;
+    const int end = N - p < BLOCK ? N : p + BLOCK, depth = terms_from(k);
     for (int j = p; j <= end - 32; j += 32)
         pack_columns(32, j, k, packed + (j - p) * depth, right);
     if (N % 32 > 0) {

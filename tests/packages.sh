@@ -8,6 +8,7 @@ build_packages=(gcc libc6-dev cmake make pkg-config protobuf-c-compiler libproto
 # shellcheck disable=SC2034
 all_packages=(g++ clang libclang-rt-14-dev gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm frama-c-base shellcheck libopenblas-dev
     python3 python3-numpy python3-onnx python3-torch)
+[ "$(uname -m)" != x86_64 ] || all_packages+=(gcc-multilib) # 32-bit code
 
 # install_packages PACKAGE...: those that are missing, as root or through sudo; otherwise prints what to type and fails.
 install_packages() {

@@ -55,13 +55,14 @@ static const float initial_fc2_bias[2] STEPC_CONST = {
 
 /* How a matrix product uses registers. Every form adds each output element's terms in the same order, so that all give the same bits
  * when the compiler does not contract (-ffp-contract=off).
- *   2  GNU vectors: vectors run across columns, TILE_ROWS x VECTORS of them stay in registers
+ *   2  GNU vectors: vectors run across columns, TILE_ROWS x VECTORS of them stay in registers. Not with excess precision: GCC would have to cut
+ *      numbers before it multiplies vectors by them
  *   1  C99 lane arrays, one loop over the lanes: both GCC and Clang vectorise exactly this shape
  *   0  4 x 4 named scalars, for targets without vector registers */
 #ifndef STEPC_FORM
 #if defined(__FRAMAC__)
 #define STEPC_FORM 1
-#elif defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__))
+#elif defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__)) && !defined(STEPC_EXCESS_PRECISION)
 #define STEPC_FORM 2
 #elif defined(_M_X64) || defined(_M_ARM64) || defined(__riscv_vector)
 #define STEPC_FORM 1
