@@ -498,6 +498,7 @@ static inline int first_window(const int low, const int phase, const int size, c
 /* A line of dx from those of its phases. */
 static inline void merge_line(T *restrict line, const T *restrict phases)
 {
+    STEPC_LANE_LOOP
     for (int j = 0; j < OW; j++) {
         STEPC_UNROLL
         for (int c = 0; c < TW; c++)
