@@ -113,6 +113,7 @@ static inline void fill_line(T *restrict to, const T *restrict from)
     const int first = before < QW ? before : QW, last = inside < first ? first : inside < QW ? inside : QW;
     for (int j = 0; j < first; j++)
         fill_edge(to, from, j);
+    STEPC_LANE_LOOP
     for (int j = first; j < last; j++) {
         STEPC_UNROLL
         for (int c = 0; c < PW; c++)
