@@ -623,11 +623,18 @@ static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int 
         finish_channel(n, channel + i, flat + i * (TD * TH * TW * FLAT_STEP), flat + rows * (TD * TH * TW * FLAT_STEP));
 }
 
+/* Where the weights of group g begin. */
+static inline int group_at(const int g, const int rows)
+{
+    return g * (CHANNELS * TAPS) * rows;
+}
+
 KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
 {
     const int rows = TD * TH * TW == 1 ? ROWS : (ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS);
-    const int group = CHANNELS * TAPS * rows, row = TD * TH * TW == 1 ? TAPS : CHANNELS * TAPS;
-    T *const packed = scratch + (CHANNELS * PW * QD * QH * QW + SLACK), *const flat = packed + (TD * TH * TW == 1 ? 0 : G * group);
+    const int row = TD * TH * TW == 1 ? TAPS : CHANNELS * TAPS;
+    T *const packed = scratch + (CHANNELS * PW * QD * QH * QW + SLACK);
+    T *const flat = packed + (TD * TH * TW == 1 ? 0 : group_at(G, rows));
     const T *const weights = TD * TH * TW == 1 ? w : packed;
     const int finite = SKIPS ? are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
     zero_image(scratch);
@@ -635,7 +642,7 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
         mark_columns(scratch + (PLANE + D * H * W + 48));
     if (TD * TH * TW > 1) {
         for (int g = 0; g < G; g++)
-            pack_weights(packed + g * group, w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
+            pack_weights(packed + group_at(g, rows), w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
     }
     for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
         for (int g = 0; g < G; g++) {
@@ -644,10 +651,10 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
             else
                 fill_image(scratch, scratch + PLANE, dy + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
             for (int c = 0; c < ROWS - WINDOW_LAST_ROWS(ROWS); c += WINDOW_ROWS(ROWS))
-                grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, weights + g * group + c * row, scratch, taps, finite);
+                grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, weights + group_at(g, rows) + c * row, scratch, taps, finite);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
                 grad_input_rows(WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), flat,
-                                weights + g * group + (ROWS - WINDOW_LAST_ROWS(ROWS)) * row, scratch, taps, finite);
+                                weights + group_at(g, rows) + (ROWS - WINDOW_LAST_ROWS(ROWS)) * row, scratch, taps, finite);
         }
     }
 }

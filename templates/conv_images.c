@@ -185,14 +185,19 @@ static STEPC_INLINE void compute_rows(const int rows, const int n, const int fre
         compute_windows(rows, OUT % WINDOW_LANES, n, fresh, o, OUT / WINDOW_LANES * WINDOW_LANES, sums, packed, image, spans, finite);
 }
 
+/* Where the packed weights of group g begin: those of whole tiles of rows. */
+static inline int group_at(const int g)
+{
+    return g * (CHANNELS * TAPS) * ((ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS));
+}
+
 /* Images come a tile at a time; the last tile begins where it ends with the last image. */
 KERNEL static void conv_images(const T *restrict x, const T *restrict w, const int32_t *restrict spans, T *restrict scratch)
 {
-    const int group = CHANNELS * TAPS * ((ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS));
-    T *const packed = scratch + CHANNELS * IN * WINDOW_COLUMNS, *const sums = packed + G * group;
+    T *const packed = scratch + CHANNELS * IN * WINDOW_COLUMNS, *const sums = packed + group_at(G);
     const int finite = PADDED ? are_finite(G * CHANNELS * ROWS * TAPS, w) : 1;
     for (int g = 0; g < G; g++)
-        pack_weights(packed + g * group, w + g * (CHANNELS * ROWS * TAPS));
+        pack_weights(packed + group_at(g), w + g * (CHANNELS * ROWS * TAPS));
     for (int first = 0; first < N; first += WINDOW_COLUMNS) {
         const int n = first + WINDOW_COLUMNS <= N ? first : N - WINDOW_COLUMNS;
         for (int g = 0; g < G; g++) {
@@ -205,11 +210,11 @@ KERNEL static void conv_images(const T *restrict x, const T *restrict w, const i
                 }
             }
             for (int o = 0; o < ROWS - WINDOW_LAST_ROWS(ROWS); o += WINDOW_ROWS(ROWS))
-                compute_rows(WINDOW_ROWS(ROWS), n, first - n, g * ROWS + o, sums, packed + g * group + o * (CHANNELS * TAPS), scratch,
+                compute_rows(WINDOW_ROWS(ROWS), n, first - n, g * ROWS + o, sums, packed + group_at(g) + o * (CHANNELS * TAPS), scratch,
                              spans, finite);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
                 compute_rows(WINDOW_LAST_ROWS(ROWS), n, first - n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), sums,
-                             packed + g * group + (ROWS - WINDOW_LAST_ROWS(ROWS)) * (CHANNELS * TAPS), scratch, spans, finite);
+                             packed + group_at(g) + (ROWS - WINDOW_LAST_ROWS(ROWS)) * (CHANNELS * TAPS), scratch, spans, finite);
         }
     }
 }

@@ -105,6 +105,7 @@ static enum cfront_kind kind_of(enum CXCursorKind k)
     case CXCursor_CallExpr: return CFRONT_CALL;
     case CXCursor_CompoundStmt: return CFRONT_BLOCK;
     case CXCursor_IfStmt: return CFRONT_IF;
+    case CXCursor_ForStmt: return CFRONT_FOR;
     case CXCursor_ConditionalOperator: return CFRONT_CONDITIONAL;
     case CXCursor_BinaryOperator: return CFRONT_BINARY;
     case CXCursor_ParenExpr: return CFRONT_PARENTHESES;

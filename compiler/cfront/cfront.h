@@ -22,6 +22,7 @@ enum cfront_kind {
     CFRONT_CALL,     /* children: callee, arguments */
     CFRONT_BLOCK,
     CFRONT_IF,
+    CFRONT_FOR, /* children: first statement, condition, step, body; none for what is left out */
     CFRONT_CONDITIONAL, /* ?: */
     CFRONT_BINARY,
     CFRONT_PARENTHESES,

@@ -75,15 +75,15 @@ static size_t fold_operation(const char *text, size_t at, int64_t *value)
     return *value <= INT32_MAX ? n + 3 + m : 0;
 }
 
-/* " + 0", " - 0" and " * 1" behind anything, but nothing that binds tighter than a sum behind them; "0 + " where a sum begins. */
+/* " + 0", " - 0", " * 1" and " / 1" behind anything, but nothing that binds tighter than a sum behind them; "0 + " where a sum begins. */
 static size_t vanishing_term(const char *text, size_t at)
 {
     int64_t value;
     if (text[at] == '0' && !strncmp(text + at, "0 + ", 4) && literal_at(text, at, &value) == 1)
         return strchr("([,=<>", before(text, at)) ? 4 : 0;
-    if (at == 0 || text[at] != ' ' || !text[at + 1] || !strchr("+-*", text[at + 1]) || text[at + 2] != ' ')
+    if (at == 0 || text[at] != ' ' || !text[at + 1] || !strchr("+-*/", text[at + 1]) || text[at + 2] != ' ')
         return 0;
-    const bool is_sum = text[at + 1] != '*';
+    const bool is_sum = strchr("+-", text[at + 1]) != NULL;
     if (text[at + 3] != (is_sum ? '0' : '1') || literal_at(text, at + 3, &value) != 1)
         return 0;
     return is_sum && strchr("*/%", after(text, at + 4)) ? 0 : 4;
@@ -96,6 +96,21 @@ static size_t bracketed_literal(const char *text, size_t at, int64_t *value)
         return 0;
     const size_t n = literal_at(text, at + 1, value);
     return n > 0 && text[at + 1 + n] == ')' ? n + 2 : 0;
+}
+
+/* "(y)" between operators and delimiters, as it is left of "(0 + y)": the length of the name, 0 if it is none. A cast, or what a keyword or
+ * call takes, has other neighbours. */
+static size_t bracketed_name(const char *text, size_t at)
+{
+    const bool returned = at >= 7 && !strncmp(text + at - 7, "return ", 7);
+    if (text[at] != '(' || (at > 0 && !strchr(" ([", text[at - 1])) || !(returned || strchr("([,=+-*/%<>", before(text, at))))
+        return 0;
+    size_t n = 0;
+    while (in_word(text[at + 1 + n]))
+        n++;
+    const char *const behind = text + at + n + 2;
+    const bool operator = behind[0] == ' ' && behind[1] && strchr("+-*/%<>=", behind[1]) && strchr(" =", behind[2]);
+    return n > 0 && behind[-1] == ')' && (operator || (*behind && strchr("),;]", *behind))) ? n : 0;
 }
 
 /* Can something begin at this character? */
@@ -126,6 +141,10 @@ static bool fold_line(const char *text, size_t *at, struct strbuf *out)
             changed = true;
         } else if ((n = fold_operation(text, i, &value)) > 0 || (n = bracketed_literal(text, i, &value)) > 0) {
             strbuf_addf(out, "%" PRId64, value);
+            changed = true;
+        } else if ((n = bracketed_name(text, i)) > 0) {
+            strbuf_add_n(out, text + i + 1, n);
+            n += 2;
             changed = true;
         } else {
             n = 1;

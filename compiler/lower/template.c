@@ -52,7 +52,7 @@ static bool text_has_int(const struct template_kernel *k, const struct template_
 {
     for (size_t i = 0; i < t->count; i++) {
         const struct template_segment *s = &t->segments[i];
-        if ((s->kind == TEMPLATE_INT || s->kind == TEMPLATE_IF) && has_word(s->text, name))
+        if ((s->kind == TEMPLATE_INT || s->kind == TEMPLATE_IF || s->kind == TEMPLATE_LOOP) && has_word(s->text, name))
             return true;
         for (size_t p = 0; p < s->part_count; p++) {
             if (text_has_int(k, &s->parts[p], name))
@@ -96,6 +96,7 @@ struct instantiation {
     const struct template_binding *binding;
     struct template_instance *out; /* NULL: nothing is recorded */
     bool *item_used, *param_used;
+    VEC(const char *) left_out;    /* loops around the text that are left out */
     bool *item_known, *item_calls; /* by item; by item and capture: does the item call the capture's hole? */
 };
 
@@ -471,6 +472,19 @@ static void note_param(struct instantiation *in, const char *name)
     }
 }
 
+/* Where the loop is left out, its variable is 0. */
+static void expand_loop(struct instantiation *in, const struct template_segment *s, struct strbuf *out)
+{
+    if (evaluate(in, s->text) != 1) {
+        expand(in, &s->parts[1], out);
+        expand(in, &s->parts[2], out);
+        return;
+    }
+    vec_push(in->arena, &in->left_out, s->from);
+    expand(in, &s->parts[0], out);
+    in->left_out.count--;
+}
+
 static void expand_segment(struct instantiation *in, const struct template_segment *s, struct strbuf *out)
 {
     const struct template_binding *b = in->binding;
@@ -504,6 +518,8 @@ static void expand_segment(struct instantiation *in, const struct template_segme
         else if (s->part_count > 1)
             expand(in, &s->parts[1], out);
         return;
+    case TEMPLATE_LOOP: expand_loop(in, s, out); return;
+    case TEMPLATE_TURN: strbuf_add(out, is_listed(in->left_out.data, in->left_out.count, s->from) ? "0" : s->text); return;
     case TEMPLATE_CAPTURE_PARAMS: add_captures(in, s->text, true, out); return;
     case TEMPLATE_CAPTURE_ARGS: add_captures(in, s->text, false, out); return;
     }

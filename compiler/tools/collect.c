@@ -7,7 +7,7 @@
 #define ERROR_AT(r, offset, ...)                                                                                       \
     diag_error((r)->g->diag, &(struct loc[]){cfront_loc(&(r)->source, (offset))}[0], __VA_ARGS__)
 
-static void add_edit(struct file_reader *r, struct edit e)
+void add_edit(struct file_reader *r, struct edit e)
 {
     vec_push(r->g->arena, &r->unit->edits, e);
 }
@@ -25,11 +25,6 @@ static enum role role_of(const struct file_reader *r, const struct cfront_node *
             return ROLE_PARAM;
     }
     return ROLE_NONE;
-}
-
-static int column_of(const struct cfront_source *s, size_t offset)
-{
-    return (int)(offset - line_begin(s, offset));
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
@@ -99,6 +94,8 @@ static bool name_reference(struct file_reader *r, const struct cfront_node *n)
                outside_reference(r, n->at, n->name, n->ref_file); /* else a macro's body, see macro uses */
     const enum role role = role_of(r, n->ref);
     if (role == ROLE_NONE) {
+        if (written_here)
+            loop_variable(r, n);
         const bool top_level = n->ref->begin < r->unit->node->begin;
         return !top_level ||
                ERROR_AT(r, n->at, "'%s' is neither a hole nor a static const table, function or typedef", n->name);
@@ -128,6 +125,11 @@ static bool name_reference(struct file_reader *r, const struct cfront_node *n)
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+bool calls_statement_hole(const struct file_reader *r, const struct cfront_node *n)
+{
+    return n->kind == CFRONT_CALL && n->ref && role_of(r, n->ref) == ROLE_STMT;
+}
 
 /* Splits the text between the parentheses at its outer commas: independent of how macros in it expand. */
 static void split_arguments(struct file_reader *r, struct edit *e, size_t open, size_t close)
@@ -189,109 +191,6 @@ static bool hole_call(struct file_reader *r, const struct cfront_node *parent, c
     return true;
 }
 
-/* ---- decided conditions ------------------------------------------------------------------------------------------ */
-
-/* Does a declaration directly in the block share its name with anything outside the whole if statement? */
-static bool block_must_stay(const struct file_reader *r, const struct cfront_node *block, size_t begin, size_t end)
-{
-    const struct cfront_source *s = &r->source;
-    for (size_t i = 0; i < block->child_count; i++) {
-        const struct cfront_node *statement = block->children[i];
-        for (size_t v = 0; v < statement->child_count; v++) {
-            if (statement->children[v]->kind != CFRONT_VARIABLE)
-                continue;
-            const char *name = statement->children[v]->name;
-            for (size_t t = token_at(s, r->unit->node->begin);
-                 t < s->token_count && s->tokens[t].begin < r->unit->node->end; t++) {
-                const bool inside = s->tokens[t].begin >= begin && s->tokens[t].begin < end;
-                if (!inside && s->tokens[t].kind == CFRONT_IDENTIFIER && token_is(s, t, name))
-                    return true;
-            }
-        }
-    }
-    return false;
-}
-
-struct decided_if {
-    const struct cfront_node *outermost; /* of an else-if chain */
-    int column;
-};
-
-static bool branch_part(struct file_reader *r, const struct cfront_node *branch, const struct decided_if *d,
-                        struct edit_part *out)
-{
-    const struct cfront_source *s = &r->source;
-    const size_t end = statement_end(s, branch);
-    *out = (struct edit_part){.column = d->column};
-    if (branch->kind == CFRONT_BLOCK) {
-        const size_t open_line = line_end(s, branch->begin), close_line = line_begin(s, branch->end - 1);
-        if (!blank_between(s, branch->begin + 1, open_line) || !blank_between(s, close_line, branch->end - 1) ||
-            open_line > close_line)
-            return ERROR_AT(r, branch->begin,
-                            "the block of a condition on holes must be broken into lines behind { and before }");
-        out->begin = open_line;
-        out->end = close_line;
-        out->braces = block_must_stay(r, branch, d->outermost->begin, statement_end(s, d->outermost));
-        out->dedent = out->braces ? 0 : 4;
-        return true;
-    }
-    const size_t line = line_begin(s, branch->begin);
-    out->lead = !blank_between(s, line, branch->begin);
-    if (out->lead && branch->kind != CFRONT_IF)
-        return ERROR_AT(r, branch->begin, "the branch of a condition on holes must begin on a line of its own");
-    out->begin = out->lead ? branch->begin : line;
-    out->end = line_end(s, end);
-    out->dedent = out->lead ? 0 : column_of(s, branch->begin) - d->column;
-    return true;
-}
-
-/* Children of the if: condition, branch, else branch. A branch that is itself a decided `else if` begins behind its
- * else. */
-static bool decided_if(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n,
-                       const char *condition, const struct decided_if *chain)
-{
-    const struct cfront_source *s = &r->source;
-    const struct decided_if d = chain ? *chain : (struct decided_if){n, column_of(s, n->begin)};
-    const size_t end = statement_end(s, n), begin = chain ? n->begin : line_begin(s, n->begin);
-    if (!chain && parent->kind != CFRONT_BLOCK)
-        return ERROR_AT(r, n->begin, "put this condition on holes into a block of its own: it may vanish");
-    if ((!chain && !blank_between(s, begin, n->begin)) || !blank_between(s, end, line_end(s, end)))
-        return ERROR_AT(r, n->begin, "a condition on holes must stand alone on its lines");
-    struct edit_part *parts = arena_array(r->g->arena, struct edit_part, 2);
-    if (!branch_part(r, n->children[1], &d, &parts[0]))
-        return false;
-    if (n->child_count > 2 && !branch_part(r, n->children[2], &d, &parts[1]))
-        return false;
-    const bool chained = n->child_count > 2 && n->children[2]->kind == CFRONT_IF && parts[1].lead &&
-                         static_condition(r, n->children[2]->children[0]->begin, n->children[2]->children[0]->end);
-    if (chained)
-        parts[1].lead = false; /* the inner one brings whole lines */
-    r->unit->own = true;
-    add_edit(r, (struct edit){.begin = begin,
-                              .end = line_end(s, end),
-                              .kind = TEMPLATE_IF,
-                              .text = condition,
-                              .parts = parts,
-                              .part_count = n->child_count > 2 ? 2 : 1});
-    return !chained ||
-           decided_if(r, n, n->children[2],
-                      static_condition(r, n->children[2]->children[0]->begin, n->children[2]->children[0]->end), &d);
-}
-
-static bool decided_choice(struct file_reader *r, const struct cfront_node *n, const char *condition)
-{
-    struct edit_part *parts = arena_array(r->g->arena, struct edit_part, 2);
-    for (size_t i = 0; i < 2; i++)
-        parts[i] =
-            (struct edit_part){.begin = n->children[i + 1]->begin, .end = n->children[i + 1]->end, .one_line = true};
-    r->unit->own = true;
-    add_edit(
-        r,
-        (struct edit){
-            .begin = n->begin, .end = n->end, .kind = TEMPLATE_IF, .text = condition, .parts = parts, .part_count = 2});
-    return true;
-}
-
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
 /* "N - N % 16" is one number. */
@@ -342,6 +241,8 @@ static bool new_name(struct file_reader *r, const struct cfront_node *n)
         if (n != r->roles[i].node && str_equal(n->name, r->roles[i].node->name))
             return ERROR_AT(r, n->at, "'%s' hides a hole or another name of the file", n->name);
     }
+    if (hole_loop_of(r, n->name) && hole_loop_of(r, n->name)->variable != n)
+        return ERROR_AT(r, n->at, "'%s' hides the variable of a loop", n->name);
     for (size_t i = 0; i < r->names.count; i++) {
         if (str_equal(r->names.data[i], n->name))
             return true;
@@ -392,7 +293,7 @@ static bool walk_if(struct file_reader *r, const struct cfront_node *parent, con
     if (n->kind == CFRONT_CONDITIONAL)
         ok = decided_choice(r, n, condition);
     else if (!is_edited(r, n->begin, TEMPLATE_IF)) /* not yet done as the else branch of the one around it */
-        ok = decided_if(r, parent, n, condition, NULL);
+        ok = decided_if(r, parent, n, condition);
     return walk_children(r, n, 1) && ok;
 }
 
@@ -404,6 +305,14 @@ static bool walk_constant(struct file_reader *r, const struct cfront_node *n)
         return true;
     }
     return walk_children(r, n, 0);
+}
+
+static bool walk_for(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n)
+{
+    const size_t loop = open_hole_loop(r, parent, n);
+    const bool ok = walk_children(r, n, 0);
+    close_hole_loop(r, loop);
+    return ok;
 }
 
 /* Of a constant, the number in parentheses is one value; the type belongs to the whole. */
@@ -422,6 +331,7 @@ static bool walk(struct file_reader *r, const struct cfront_node *parent, const 
     case CFRONT_BINARY:
     case CFRONT_PARENTHESES: return walk_constant(r, n);
     case CFRONT_CAST: return walk_cast(r, n);
+    case CFRONT_FOR: return walk_for(r, parent, n);
     case CFRONT_REF:
     case CFRONT_TYPE_REF: return name_reference(r, n);
     case CFRONT_CALL: return walk_call(r, parent, n);
@@ -433,7 +343,10 @@ static bool walk(struct file_reader *r, const struct cfront_node *parent, const 
         const bool ok = new_name(r, n);
         return walk_children(r, n, 0) && ok;
     }
-    default: return walk_children(r, n, 0);
+    default:
+        if (n->kind == CFRONT_OTHER && n->child_count == 1 && n->children[0]->kind == CFRONT_FOR) /* a hint above the loop */
+            return walk_for(r, parent, n->children[0]);
+        return walk_children(r, n, 0);
     }
 }
 

@@ -52,6 +52,13 @@ struct gen {
     struct map typed_names;         /* declared by sections that depend on types; values unused */
 };
 
+/* A loop over an integer hole (loops.c). */
+struct hole_loop {
+    const struct cfront_node *variable;
+    const char *id; /* of segments LOOP and TURN */
+    bool open;      /* what is being read stands in it */
+};
+
 /* One template file being read. */
 struct file_reader {
     struct gen *g;
@@ -61,6 +68,7 @@ struct file_reader {
     struct { const struct cfront_node *node; enum role role; } *roles; /* of top-level names */
     size_t role_count;
     VEC(const char *) names;                     /* declared in kernels and items, each once */
+    VEC(struct hole_loop) loops;                 /* of all units so far */
     struct unit *unit;                           /* whose edits are being collected */
 };
 
@@ -79,6 +87,7 @@ size_t token_closing(const struct cfront_source *s, size_t token);
 bool stands_bare(const struct cfront_source *s, size_t begin, size_t end);
 size_t line_begin(const struct cfront_source *s, size_t offset);
 size_t line_end(const struct cfront_source *s, size_t offset); /* behind the newline */
+int column_of(const struct cfront_source *s, size_t offset);
 bool blank_between(const struct cfront_source *s, size_t begin, size_t end);
 /* End of a statement or declaration including its semicolon. */
 size_t statement_end(const struct cfront_source *s, const struct cfront_node *n);
@@ -94,6 +103,33 @@ const char *base_name(const char *path);
 const char *static_condition(const struct file_reader *r, size_t begin, size_t end);
 bool is_int_hole(const struct file_reader *r, const char *name);
 
+/* ---- decided.c --------------------------------------------------------------------------------------------------- */
+
+struct decided {
+    const struct cfront_node *outermost; /* what vanishes: a loop, or an if with all its else-ifs */
+    int column;
+};
+
+bool decided_if(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n, const char *condition) MUST_USE;
+bool decided_choice(struct file_reader *r, const struct cfront_node *n, const char *condition) MUST_USE;
+/* Behind { and before }. */
+bool is_broken_into_lines(const struct cfront_source *s, const struct cfront_node *block);
+/* What takes the place of `d` if this branch of it stays. */
+bool branch_part(struct file_reader *r, const struct cfront_node *branch, const struct decided *d, struct edit_part *out) MUST_USE;
+
+/* ---- loops.c ----------------------------------------------------------------------------------------------------- */
+
+#define NO_LOOP SIZE_MAX
+
+/* Notes the loop `n` if it is one over an integer hole that can be left out; NO_LOOP if it is not. It is open until
+ * close_hole_loop(). */
+size_t open_hole_loop(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n);
+void close_hole_loop(struct file_reader *r, size_t loop);
+/* The innermost open one whose variable has this name, or NULL. */
+const struct hole_loop *hole_loop_of(const struct file_reader *r, const char *name);
+/* Notes the name `n` if it is such a variable. */
+void loop_variable(struct file_reader *r, const struct cfront_node *n);
+
 /* ---- the stages
  * ------------------------------------------------------------------------------------------------------ */
 
@@ -101,6 +137,9 @@ bool read_helpers(struct gen *g, const char *path) MUST_USE;  /* read_headers.c 
 bool read_section(struct gen *g, const char *path) MUST_USE;
 bool read_template(struct gen *g, const char *path) MUST_USE; /* read_template.c */
 bool collect_edits(struct file_reader *r, struct unit *u) MUST_USE; /* collect.c */
+void add_edit(struct file_reader *r, struct edit e);
+/* Is it the call of a statement hole? */
+bool calls_statement_hole(const struct file_reader *r, const struct cfront_node *n);
 /* Text of [begin, end) with the unit's edits as segments (segments.c). Edits must be sorted by sort_edits(). */
 struct template_text make_segments(const struct file_reader *r, const edit_list *edits, size_t begin, size_t end,
                                    int dedent);

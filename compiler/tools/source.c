@@ -93,6 +93,11 @@ size_t line_end(const struct cfront_source *s, size_t offset)
     return offset < s->size ? offset + 1 : offset;
 }
 
+int column_of(const struct cfront_source *s, size_t offset)
+{
+    return (int)(offset - line_begin(s, offset));
+}
+
 bool blank_between(const struct cfront_source *s, size_t begin, size_t end)
 {
     for (; begin < end; begin++) {

@@ -89,3 +89,30 @@ KERNEL static void sample_scalar(T *restrict y)
 {
     y[0] = (T)M;
 }
+
+/* Loops of M turns. */
+KERNEL static void sample_loops(const T *restrict a, T *restrict y)
+{
+    T sum = (T)0;
+    for (int i = 0; i < M; i++) {
+        const T first = a[i];
+        for (int j = 0; j < N; j++)
+            sum += first * a[i * N + j];
+    }
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < M; j++)
+            y[i + j] = sum;
+    for (int i = 0; i < M; i++) {
+        if (a[i] > 0)
+            break;
+        y[i] = sum;
+    }
+    for (int i = 0; i < M; i++)
+        finish(i, 0, sum);
+    for (int i = 0; i < M; i++) {
+        const T first = y[i];
+        finish(i, i, first);
+    }
+    for (int i = 0; i < M * N; i += 2)
+        y[i] = sum;
+}

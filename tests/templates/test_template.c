@@ -176,6 +176,43 @@ START_TEST(filling_by_function)
 }
 END_TEST
 
+/* Left out where there is one turn, unless the body leaves the loop itself or is but a hole. */
+START_TEST(loops_of_one_turn)
+{
+    const struct template_int once[] = {{"M", 1}, {"N", 4}}, twice[] = {{"M", 2}, {"N", 4}};
+    struct template_binding b = {.stmts = one_line, .stmt_count = 2};
+    ck_assert_str_eq(instantiate("sample_loops", &b, once, COUNT(once)).body, "float sum = 0.0f;\n"
+                                                                              "{\n"
+                                                                              "    const float first = x[0];\n"
+                                                                              "    for (int j = 0; j < 4; j++)\n"
+                                                                              "        sum += first * x[0 * 4 + j];\n"
+                                                                              "}\n"
+                                                                              "y[0 + 0] = sum;\n"
+                                                                              "for (int i = 0; i < 1; i++) {\n"
+                                                                              "    if (x[i] > 0)\n"
+                                                                              "        break;\n"
+                                                                              "    y[i] = sum;\n"
+                                                                              "}\n"
+                                                                              "for (int i = 0; i < 1; i++)\n"
+                                                                              "    y[i * 8 + 0] = sum;\n"
+                                                                              "{\n"
+                                                                              "    const float first = y[0];\n"
+                                                                              "    y[0 * 8 + 0] = first;\n"
+                                                                              "}\n"
+                                                                              "for (int i = 0; i < 4; i += 2)\n"
+                                                                              "    y[i] = sum;\n");
+    const struct template_instance made = instantiate("sample_loops", &b, twice, COUNT(twice));
+    ck_assert_ptr_nonnull(strstr(made.body, "for (int i = 0; i < 2; i++) {\n"
+                                            "    const float first = x[i];\n"
+                                            "    for (int j = 0; j < 4; j++)\n"
+                                            "        sum += first * x[i * 4 + j];\n"
+                                            "}\n"
+                                            "for (int i = 0; i < 2; i++)\n"
+                                            "    for (int j = 0; j < 2; j++)\n"
+                                            "        y[i + j] = sum;\n"));
+}
+END_TEST
+
 START_TEST(forms_params_and_names)
 {
     const struct template_kernel *k = template_find(&sample_templates, "sample_vector");
@@ -190,7 +227,7 @@ START_TEST(forms_params_and_names)
     struct strbuf names = {.arena = &arena};
     for (const char *const *name = k->names; *name; name++)
         strbuf_addf(&names, "%s ", *name);
-    ck_assert_str_eq(strbuf_text(&names), "x both i from j a y acc lanes member q local acc_2 quad pair offsets twice "
+    ck_assert_str_eq(strbuf_text(&names), "x both i from j a y acc lanes member q local acc_2 sum first quad pair offsets twice "
                                           "unused_in_some part WIDTH add_scaled ");
 }
 END_TEST
@@ -378,6 +415,7 @@ int main(void)
     tcase_add_test(tcase, two_line_statements_get_braces);
     tcase_add_test(tcase, captures_go_where_their_hole_is_live);
     tcase_add_test(tcase, filling_by_function);
+    tcase_add_test(tcase, loops_of_one_turn);
     tcase_add_test(tcase, forms_params_and_names);
     tcase_add_test(tcase, sections_for_two_types);
     tcase_add_test(tcase, helpers_with_what_they_need);

@@ -20,6 +20,10 @@ static const struct {
     {"f(10 % 16, 10 - 10 % 16, b + (10 - 10 % 16) * 32);\n", "f(10, 0, b);\n"},
     {"x = y[(first + r) * 1 + k * 10 + 0];\n", "x = y[(first + r) + k * 10];\n"},
     {"x = e[0 + l];\n", "x = e[l];\n"},
+    {"x = (0 + y) * 32 + (0 * 4);\n", "x = y * 32;\n"},
+    {"return (line / 1) * 8;\n", "return line * 8;\n"},
+    {"x = (T) * y; f((y), (y)[0], (y)(1), g (y));\n", "x = T * y; f(y, (y)[0], (y)(1), g (y));\n"},
+    {"x = (float)y + (int)(z); (void)y;\n", "x = (float)y + (int)(z); (void)y;\n"},
     {"x = (float)(32 * 1);\n", "x = (float)(32);\n"},
     {"x = PARTS(32) + 3 * TILE;\n", "x = PARTS(32) + 3 * TILE;\n"},
     {"x = a * 10 % 16;\n", "x = a * 10 % 16;\n"},      /* from the left */
