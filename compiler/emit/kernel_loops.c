@@ -62,7 +62,7 @@ void emit_stores(struct expr_scope *s, struct writer *w, const struct part *p)
 /* ---- loops -------------------------------------------------------------------------------------------------------- */
 
 #define TOGETHER 2 /* sums that share one walk */
-enum { NEAR = 4096 }; /* elements of a line that stay in the first cache, with those of another */
+enum { NEAR = 4096 }; /* elements of a line that stay in the first cache, with those of another (of float) */
 
 struct nest {
     struct expr_scope *s;

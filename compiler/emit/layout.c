@@ -98,8 +98,8 @@ static size_t bracketed_literal(const char *text, size_t at, int64_t *value)
     return n > 0 && text[at + 1 + n] == ')' ? n + 2 : 0;
 }
 
-/* "(y)" between operators and delimiters, as it is left of "(0 + y)": the length of the name, 0 if it is none. A cast, or what a keyword or
- * call takes, has other neighbours. */
+/* "(y)" between operators and delimiters, as it is left of "(0 + y)": the length of the name, 0 if it is none. A cast (no blank behind it), or
+ * what a keyword or call takes, has other neighbours. */
 static size_t bracketed_name(const char *text, size_t at)
 {
     const bool returned = at >= 7 && !strncmp(text + at - 7, "return ", 7);
@@ -108,9 +108,11 @@ static size_t bracketed_name(const char *text, size_t at)
     size_t n = 0;
     while (in_word(text[at + 1 + n]))
         n++;
+    if (n == 0 || text[at + 1 + n] != ')')
+        return 0;
     const char *const behind = text + at + n + 2;
-    const bool operator = behind[0] == ' ' && behind[1] && strchr("+-*/%<>=", behind[1]) && strchr(" =", behind[2]);
-    return n > 0 && behind[-1] == ')' && (operator || (*behind && strchr("),;]", *behind))) ? n : 0;
+    const bool operator = behind[0] == ' ' && behind[1] && strchr("+-*/%<>=", behind[1]) && behind[2] && strchr(" =", behind[2]);
+    return operator || (*behind && strchr("),;]", *behind)) ? n : 0;
 }
 
 /* Can something begin at this character? */

@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-#define ERROR_AT(r, offset, ...)                                                                                       \
-    diag_error((r)->g->diag, &(struct loc[]){cfront_loc(&(r)->source, (offset))}[0], __VA_ARGS__)
-
 void add_edit(struct file_reader *r, struct edit e)
 {
     vec_push(r->g->arena, &r->unit->edits, e);
@@ -241,8 +238,6 @@ static bool new_name(struct file_reader *r, const struct cfront_node *n)
         if (n != r->roles[i].node && str_equal(n->name, r->roles[i].node->name))
             return ERROR_AT(r, n->at, "'%s' hides a hole or another name of the file", n->name);
     }
-    if (hole_loop_of(r, n->name) && hole_loop_of(r, n->name)->variable != n)
-        return ERROR_AT(r, n->at, "'%s' hides the variable of a loop", n->name);
     for (size_t i = 0; i < r->names.count; i++) {
         if (str_equal(r->names.data[i], n->name))
             return true;
@@ -309,10 +304,8 @@ static bool walk_constant(struct file_reader *r, const struct cfront_node *n)
 
 static bool walk_for(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n)
 {
-    const size_t loop = open_hole_loop(r, parent, n);
-    const bool ok = walk_children(r, n, 0);
-    close_hole_loop(r, loop);
-    return ok;
+    hole_loop(r, parent, n);
+    return walk_children(r, n, 0);
 }
 
 /* Of a constant, the number in parentheses is one value; the type belongs to the whole. */

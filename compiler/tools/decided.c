@@ -1,10 +1,8 @@
-/* Conditions over integer holes, which are decided when a template is instantiated: only the live branch stays. */
+/* Conditions over integer holes, which are decided when a template is instantiated: only the live branch stays, of a loop (loops.c) its
+ * body. */
 #include "tools/gen_templates.h"
 
-#define ERROR_AT(r, offset, ...)                                                                                       \
-    diag_error((r)->g->diag, &(struct loc[]){cfront_loc(&(r)->source, (offset))}[0], __VA_ARGS__)
-
-/* Does a declaration directly in the block share its name with anything outside the whole if statement? */
+/* Does a declaration directly in the block share its name with anything outside of what vanishes? */
 static bool block_must_stay(const struct file_reader *r, const struct cfront_node *block, size_t begin, size_t end)
 {
     const struct cfront_source *s = &r->source;
@@ -31,8 +29,7 @@ bool is_broken_into_lines(const struct cfront_source *s, const struct cfront_nod
     return open_line <= close_line && blank_between(s, block->begin + 1, open_line) && blank_between(s, close_line, block->end - 1);
 }
 
-bool branch_part(struct file_reader *r, const struct cfront_node *branch, const struct decided *d,
-                        struct edit_part *out)
+bool branch_part(struct file_reader *r, const struct cfront_node *branch, const struct decided *d, struct edit_part *out)
 {
     const struct cfront_source *s = &r->source;
     const size_t end = statement_end(s, branch);

@@ -52,11 +52,10 @@ struct gen {
     struct map typed_names;         /* declared by sections that depend on types; values unused */
 };
 
-/* A loop over an integer hole (loops.c). */
+/* A loop over an integer hole that can be left out (loops.c). */
 struct hole_loop {
     const struct cfront_node *variable;
-    const char *id; /* of segments LOOP and TURN */
-    bool open;      /* what is being read stands in it */
+    const char *id; /* in segments LOOP and TURN */
 };
 
 /* One template file being read. */
@@ -71,6 +70,10 @@ struct file_reader {
     VEC(struct hole_loop) loops;                 /* of all units so far */
     struct unit *unit;                           /* whose edits are being collected */
 };
+
+/* An error of the file being read; false. */
+#define ERROR_AT(r, offset, ...)                                                                                       \
+    diag_error((r)->g->diag, &(struct loc[]){cfront_loc(&(r)->source, (offset))}[0], __VA_ARGS__)
 
 /* ---- source.c: questions about source text and tokens ------------------------------------------------------------ */
 
@@ -112,22 +115,16 @@ struct decided {
 
 bool decided_if(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n, const char *condition) MUST_USE;
 bool decided_choice(struct file_reader *r, const struct cfront_node *n, const char *condition) MUST_USE;
-/* Behind { and before }. */
+/* Do lines end behind { and before }? */
 bool is_broken_into_lines(const struct cfront_source *s, const struct cfront_node *block);
-/* What takes the place of `d` if this branch of it stays. */
+/* What takes the place of `d` if this branch of it (of a loop: its body) stays. */
 bool branch_part(struct file_reader *r, const struct cfront_node *branch, const struct decided *d, struct edit_part *out) MUST_USE;
 
 /* ---- loops.c ----------------------------------------------------------------------------------------------------- */
 
-#define NO_LOOP SIZE_MAX
-
-/* Notes the loop `n` if it is one over an integer hole that can be left out; NO_LOOP if it is not. It is open until
- * close_hole_loop(). */
-size_t open_hole_loop(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n);
-void close_hole_loop(struct file_reader *r, size_t loop);
-/* The innermost open one whose variable has this name, or NULL. */
-const struct hole_loop *hole_loop_of(const struct file_reader *r, const char *name);
-/* Notes the name `n` if it is such a variable. */
+/* Notes the loop `n` if it is one over an integer hole that can be left out. */
+void hole_loop(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n);
+/* Notes the name `n` if it is the variable of such a loop. */
 void loop_variable(struct file_reader *r, const struct cfront_node *n);
 
 /* ---- the stages

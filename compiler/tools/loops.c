@@ -49,13 +49,6 @@ static bool stands_alone(const struct cfront_source *s, const struct cfront_node
     return true;
 }
 
-/* A pragma above the loop would lose it. */
-static bool stands_below_directive(const struct cfront_source *s, size_t line)
-{
-    const size_t above = line > 0 ? line_begin(s, line - 1) : 0;
-    return line > 0 && token_is(s, token_at(s, above), "#");
-}
-
 /* The lines of the loop begin with those of the compiler's hints above it. */
 static size_t first_line(const struct file_reader *r, const struct cfront_node *loop)
 {
@@ -73,12 +66,16 @@ static size_t first_line(const struct file_reader *r, const struct cfront_node *
     }
 }
 
-/* Is there a place where the body can stand without the loop: whole lines, in a block or as the only statement of a loop around it? */
+/* Is there a place where the body can stand without the loop: whole lines, in a block behind another statement (not behind a pragma, which
+ * would lose its loop), or as the only statement of a loop around it? */
 static bool has_place(const struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *loop)
 {
     const struct cfront_source *s = &r->source;
+    static const char *const ends[] = {";", "{", "}"};
     const struct cfront_node *body = loop->children[3];
-    if (!blank_between(s, line_begin(s, loop->begin), loop->begin) || stands_below_directive(s, first_line(r, loop)))
+    const size_t above = token_previous(s, token_at(s, first_line(r, loop)));
+    if (!blank_between(s, line_begin(s, loop->begin), loop->begin) ||
+        (parent->kind == CFRONT_BLOCK && !is_one_of(s, above, ends, sizeof ends / sizeof *ends)))
         return false;
     if (body->kind == CFRONT_BLOCK)
         return parent->kind == CFRONT_BLOCK && is_broken_into_lines(s, body);
@@ -97,43 +94,32 @@ static const struct cfront_node *variable_of(const struct file_reader *r, const 
     return *count && stands_alone(&r->source, loop->children[3], variable->name) && has_place(r, parent, loop) ? variable : NULL;
 }
 
-size_t open_hole_loop(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n)
+void hole_loop(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n)
 {
     const struct cfront_source *s = &r->source;
-    const char *count, *id = arena_printf(r->g->arena, "%zu", r->loops.count);
+    const char *count;
     const struct cfront_node *variable = variable_of(r, parent, n, &count);
-    struct edit_part *parts = arena_array(r->g->arena, struct edit_part, 3);
-    if (!variable || !branch_part(r, n->children[3], &(struct decided){n, column_of(s, n->begin)}, &parts[0]))
-        return NO_LOOP;
+    if (!variable)
+        return;
     const struct cfront_node *body = n->children[3];
+    const char *id = arena_printf(r->g->arena, "%zu", r->loops.count);
+    struct edit_part *parts = arena_array(r->g->arena, struct edit_part, 3);
+    if (!branch_part(r, body, &(struct decided){n, column_of(s, n->begin)}, &parts[0]))
+        UNREACHABLE("the body of a loop has a place, then has none");
     const size_t begin = first_line(r, n), end = line_end(s, statement_end(s, body));
     const size_t middle = body->kind == CFRONT_BLOCK ? body->begin : line_begin(s, body->begin);
     parts[1] = (struct edit_part){.begin = begin, .end = middle};
     parts[2] = (struct edit_part){.begin = middle, .end = end};
     add_edit(r, (struct edit){.begin = begin, .end = end, .kind = TEMPLATE_LOOP, .text = count, .from = id, .parts = parts, .part_count = 3});
     r->unit->own = true;
-    vec_push(r->g->arena, &r->loops, ((struct hole_loop){variable, id, true}));
-    return r->loops.count - 1;
-}
-
-void close_hole_loop(struct file_reader *r, size_t loop)
-{
-    if (loop != NO_LOOP)
-        r->loops.data[loop].open = false;
-}
-
-const struct hole_loop *hole_loop_of(const struct file_reader *r, const char *name)
-{
-    for (size_t i = r->loops.count; i-- > 0;) {
-        if (r->loops.data[i].open && str_equal(r->loops.data[i].variable->name, name))
-            return &r->loops.data[i];
-    }
-    return NULL;
+    vec_push(r->g->arena, &r->loops, ((struct hole_loop){variable, id}));
 }
 
 void loop_variable(struct file_reader *r, const struct cfront_node *n)
 {
-    const struct hole_loop *loop = hole_loop_of(r, n->name);
-    if (loop && loop->variable == n->ref)
-        add_edit(r, (struct edit){.begin = n->at, .end = n->at + strlen(n->name), .kind = TEMPLATE_TURN, .text = n->name, .from = loop->id});
+    for (size_t i = 0; i < r->loops.count; i++) {
+        if (r->loops.data[i].variable == n->ref)
+            add_edit(r, (struct edit){.begin = n->at, .end = n->at + strlen(n->name), .kind = TEMPLATE_TURN, .text = n->name,
+                                      .from = r->loops.data[i].id});
+    }
 }

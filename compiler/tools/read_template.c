@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-#define ERROR_AT(r, offset, ...)                                                                                       \
-    diag_error((r)->g->diag, &(struct loc[]){cfront_loc(&(r)->source, (offset))}[0], __VA_ARGS__)
-
 /* ---- roles ------------------------------------------------------------------------------------------------------- */
 
 static enum role role_of_declaration(const struct cfront_node *n)

@@ -264,7 +264,7 @@ def build_peak(folder):
     return program
 
 
-RESTART = 3  # rounds that a program lives: where its memory happens to lie may cost a small step a tenth
+RESTART = 3  # rounds that a program lives: where its memory happens to lie may cost a small step 10 to 15 %
 FEWEST, LONGEST = 9, 60  # rounds of a workload; seconds for those beyond: the whole run takes about ten minutes
 
 

@@ -1,5 +1,6 @@
 /* A template that uses everything there is, for test_template.c. */
 #include "sample_lanes.h"
+#include "stepc.h"
 #include "stepc_math.h"
 #include "template.h"
 
@@ -99,6 +100,7 @@ KERNEL static void sample_loops(const T *restrict a, T *restrict y)
         for (int j = 0; j < N; j++)
             sum += first * a[i * N + j];
     }
+    STEPC_SELECT_LOOP
     for (int i = 0; i < M; i++)
         for (int j = 0; j < M; j++)
             y[i + j] = sum;

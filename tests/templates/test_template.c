@@ -176,7 +176,7 @@ START_TEST(filling_by_function)
 }
 END_TEST
 
-/* Left out where there is one turn, unless the body leaves the loop itself or is but a hole. */
+/* Left out with their hints where there is one turn, unless the body leaves the loop itself or is but a hole. */
 START_TEST(loops_of_one_turn)
 {
     const struct template_int once[] = {{"M", 1}, {"N", 4}}, twice[] = {{"M", 2}, {"N", 4}};
@@ -207,6 +207,7 @@ START_TEST(loops_of_one_turn)
                                             "    for (int j = 0; j < 4; j++)\n"
                                             "        sum += first * x[i * 4 + j];\n"
                                             "}\n"
+                                            "STEPC_SELECT_LOOP\n"
                                             "for (int i = 0; i < 2; i++)\n"
                                             "    for (int j = 0; j < 2; j++)\n"
                                             "        y[i + j] = sum;\n"));

@@ -22,7 +22,9 @@ static const struct {
     {"x = e[0 + l];\n", "x = e[l];\n"},
     {"x = (0 + y) * 32 + (0 * 4);\n", "x = y * 32;\n"},
     {"return (line / 1) * 8;\n", "return line * 8;\n"},
-    {"x = (T) * y; f((y), (y)[0], (y)(1), g (y));\n", "x = T * y; f(y, (y)[0], (y)(1), g (y));\n"},
+    {"x = (k) * y; f((y), (y)[0], (y)(1), g (y));\n", "x = k * y; f(y, (y)[0], (y)(1), g (y));\n"},
+    {"x = (y", "x = (y\n"},                             /* nothing is read behind the end */
+    {"x = (y) <", "x = (y) <\n"},
     {"x = (float)y + (int)(z); (void)y;\n", "x = (float)y + (int)(z); (void)y;\n"},
     {"x = (float)(32 * 1);\n", "x = (float)(32);\n"},
     {"x = PARTS(32) + 3 * TILE;\n", "x = PARTS(32) + 3 * TILE;\n"},
