@@ -34,15 +34,9 @@ static int64_t extent_of_index(const struct value *v, int depth)
 {
     for (size_t i = 0; i < v->uses.count && depth < 8; i++) {
         const struct node *n = v->uses.data[i].node;
-        const char *op = n->def->name;
-        const int input = v->uses.data[i].input;
-        if (input == 1 && (strstr(op, "CrossEntropy") || strstr(op, "NegativeLogLikelihood")))
-            return node_input(n, 0)->shape.dim[1];
-        if (input == 1 && str_equal(op, "Gather")) {
-            int axis;
-            const struct shape *s = &node_input(n, 0)->shape;
-            return shape_axis(s->rank, op_attr_int(n, "axis"), &axis) ? s->dim[axis] : 1;
-        }
+        const int64_t count = n->def->selects_from != NULL ? n->def->selects_from(n, v->uses.data[i].input) : 0;
+        if (count > 0)
+            return count;
         for (size_t o = 0; o < n->outputs.count; o++) {
             const int64_t found = n->outputs.data[o] ? extent_of_index(n->outputs.data[o], depth + 1) : 0;
             if (found)

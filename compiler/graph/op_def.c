@@ -104,18 +104,6 @@ bool node_is(const struct node *n, const char *op)
     return (n->def->domain == NULL || n->def->domain[0] == '\0') && strcmp(n->def->name, op) == 0;
 }
 
-bool node_is_elementwise(const struct node *n)
-{
-    static const char *const names[] = {
-        "Abs", "Add", "And", "Cast", "Ceil", "Clip", "Div", "Equal", "Exp", "Floor", "Greater", "GreaterOrEqual", "Less",
-        "LessOrEqual", "Log", "Max", "Mean", "Min", "Mod", "Mul", "Neg", "Not", "Or", "Pow", "Reciprocal", "Sigmoid", "Sign",
-        "Sqrt", "Sub", "Sum", "Tanh", "Where", "Xor"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (node_is(n, names[i]))
-            return true;
-    return false;
-}
-
 size_t op_names(const char *domain, const char **names, size_t capacity)
 {
     size_t count = 0;

@@ -81,7 +81,15 @@ struct op_def {
     /* Kernels or views for the node. NULL for composites and for what never reaches lowering (Gradient). */
     bool (*lower)(struct lower_ctx *c);
     const struct op_sample *samples;
+    /* An integer input that selects rows or classes: how many there are, for inputs that are made up; 0 where `input` does not
+     * select. NULL: no input does. */
+    int64_t (*selects_from)(const struct node *n, int input);
 
+    /* What passes may rely on; none is needed. */
+    bool is_elementwise; /* element p of output 0, the only one, depends on the elements of the inputs at p, broadcast among each
+                          * other without a preference (as infer_broadcast() does it), and on nothing else */
+    bool is_view;        /* lowering makes it a way of reading input 0: no result of its own in memory */
+    bool is_reshape;     /* output 0 is input 0 in the same order under another shape; nothing else is read at run time */
     bool is_random;    /* draws random numbers: never folded, merged or removed while used; copies share the stream */
     bool shape_only;    /* eval looks at the shapes of inputs only (Shape, Size): they may come without data (f and i NULL) */
     bool is_state;      /* content of a variable: stays when a Gradient supplies other values to what it was computed from */
@@ -102,8 +110,6 @@ size_t op_names(const char *domain, const char **names, size_t capacity);
 
 /* Is it the ONNX operator of this name (domain "")? */
 bool node_is(const struct node *n, const char *op);
-/* Element p of output 0 depends on the elements of the inputs at p, broadcast, and on nothing else. */
-bool node_is_elementwise(const struct node *n);
 
 /* Attribute with the schema's default. The node was checked at import: type and presence are right. */
 double op_attr_float(const struct node *n, const char *name);

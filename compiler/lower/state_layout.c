@@ -59,7 +59,7 @@ static bool has_no_order(const struct node *n)
 static void visit(struct groups *g, size_t entry, const struct node *n)
 {
     const struct value *const y = n->outputs.data[0];
-    const bool elementwise = y && node_is_elementwise(n);
+    const bool elementwise = y && n->def->is_elementwise;
     for (size_t i = 0; i < n->inputs.count; i++) {
         const struct value *const x = n->inputs.data[i];
         if (!x)

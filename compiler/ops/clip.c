@@ -141,5 +141,5 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_clip[] = {
     {.name = "Clip", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = clip_infer, .grad = clip_grad,
-     .eval = clip_eval, .lower = clip_lower, .samples = samples},
+     .eval = clip_eval, .lower = clip_lower, .is_elementwise = true, .samples = samples},
     {0}};

@@ -59,5 +59,5 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_expand[] = {
     {.name = "Expand", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = expand_infer, .grad = expand_grad,
-     .eval = expand_eval, .lower = expand_lower, .samples = samples},
+     .eval = expand_eval, .lower = expand_lower, .is_view = true, .samples = samples},
     {0}};

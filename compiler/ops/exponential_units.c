@@ -117,7 +117,9 @@ static const struct op_sample celu_samples[] = {
     {.text = "g (float[7] x) => (float[7] y) { y = Celu <alpha = 2.5> (x) }"},
     {0}};
 
-#define RULES .infer = infer_same_as_input, .grad = exponential_grad, .eval = exponential_eval, .lower = exponential_lower
+#define RULES                                                                                                          \
+    .infer = infer_same_as_input, .grad = exponential_grad, .eval = exponential_eval, .lower = exponential_lower,      \
+    .is_elementwise = true
 const struct op_def op_defs_exponential_units[] = {
     {.name = "Elu", .versions = elu_versions, .inputs = inputs, .outputs = outputs, .attrs = elu_attrs, RULES, .samples = elu_samples},
     {.name = "Selu", .versions = selu_versions, .inputs = inputs, .outputs = outputs, .attrs = selu_attrs, RULES,

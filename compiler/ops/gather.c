@@ -38,6 +38,11 @@ static bool check_known_indices(struct infer_ctx *c, int i, int64_t size)
     return true;
 }
 
+static int64_t gather_selects_from(const struct node *n, int input)
+{
+    return input == 1 ? n->inputs.data[0]->shape.dim[gather_axis(n)] : 0;
+}
+
 static int64_t wrap(int64_t index, int64_t size)
 {
     return index < 0 ? index + size : index;
@@ -226,6 +231,11 @@ static bool gather_grad_infer(struct infer_ctx *c)
     return check_known_indices(c, 0, size) && infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(dy->dim[0], size, dy->dim[2]));
 }
 
+static int64_t gather_grad_selects_from(const struct node *n, int input)
+{
+    return input == 0 ? op_attr_int(n, "size") : 0;
+}
+
 /* The adjoint of dy is gathered from the adjoint of dx. */
 static bool gather_grad_grad(struct grad_ctx *c)
 {
@@ -307,8 +317,9 @@ static const struct op_sample grad_samples[] = {
 
 const struct op_def op_defs_gather[] = {
     {.name = "Gather", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = gather_infer,
-     .grad = gather_grad, .eval = gather_eval, .lower = gather_lower, .samples = samples},
+     .grad = gather_grad, .eval = gather_eval, .lower = gather_lower, .selects_from = gather_selects_from,
+     .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "GatherGrad", .versions = grad_versions, .inputs = grad_inputs, .outputs = grad_outputs,
      .attrs = grad_attrs, .infer = gather_grad_infer, .grad = gather_grad_grad, .eval = gather_grad_eval,
-     .lower = gather_grad_lower, .samples = grad_samples},
+     .lower = gather_grad_lower, .selects_from = gather_grad_selects_from, .samples = grad_samples},
     {0}};

@@ -114,11 +114,11 @@ static const struct op_sample xor_samples[] = {
 
 const struct op_def op_defs_logical[] = {
     {.name = "Not", .versions = not_versions, .inputs = not_inputs, .outputs = not_outputs, .infer = infer_same_as_input,
-     .grad = grad_none, .eval = not_eval, .lower = not_lower, .samples = not_samples},
+     .grad = grad_none, .eval = not_eval, .lower = not_lower, .is_elementwise = true, .samples = not_samples},
     {.name = "And", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast, .grad = grad_none,
-     .eval = and_eval, .lower = and_lower, .samples = and_samples},
+     .eval = and_eval, .lower = and_lower, .is_elementwise = true, .samples = and_samples},
     {.name = "Or", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast, .grad = grad_none,
-     .eval = or_eval, .lower = or_lower, .samples = or_samples},
+     .eval = or_eval, .lower = or_lower, .is_elementwise = true, .samples = or_samples},
     {.name = "Xor", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast, .grad = grad_none,
-     .eval = xor_eval, .lower = xor_lower, .samples = xor_samples},
+     .eval = xor_eval, .lower = xor_lower, .is_elementwise = true, .samples = xor_samples},
     {0}};

@@ -25,6 +25,11 @@ struct loss loss_of(const struct node *n)
     return l;
 }
 
+int64_t loss_selects_from(const struct node *n, int input)
+{
+    return input == 1 ? node_input(n, 0)->shape.dim[1] : 0;
+}
+
 struct shape loss_shape(const struct node *n)
 {
     return strcmp(op_attr_string(n, "reduction"), "none") == 0 ? node_input(n, 1)->shape : SHAPE_SCALAR;

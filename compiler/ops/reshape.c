@@ -252,15 +252,15 @@ static const struct op_sample unsqueeze_samples[] = {
 
 const struct op_def op_defs_reshape[] = {
     {.name = "Reshape", .versions = reshape_versions, .inputs = reshape_inputs, .outputs = reshape_outputs,
-     .attrs = reshape_attrs, .infer = reshape_infer, .grad = move_reshape_grad, .eval = move_reshape_eval,
-     .lower = move_reshape_lower, .samples = reshape_samples},
+     .attrs = reshape_attrs, .infer = reshape_infer, .grad = move_reshape_grad, .eval = move_reshape_eval, .lower = move_reshape_lower,
+     .is_view = true, .is_reshape = true, .samples = reshape_samples},
     {.name = "Flatten", .versions = flatten_versions, .inputs = flatten_inputs, .outputs = flatten_outputs,
-     .attrs = flatten_attrs, .infer = flatten_infer, .grad = move_reshape_grad, .eval = move_reshape_eval,
-     .lower = move_reshape_lower, .samples = flatten_samples},
+     .attrs = flatten_attrs, .infer = flatten_infer, .grad = move_reshape_grad, .eval = move_reshape_eval, .lower = move_reshape_lower,
+     .is_view = true, .is_reshape = true, .samples = flatten_samples},
     {.name = "Squeeze", .versions = squeeze_versions, .inputs = squeeze_inputs, .outputs = squeeze_outputs,
-     .infer = squeeze_infer, .grad = move_reshape_grad, .eval = move_reshape_eval, .lower = move_reshape_lower,
-     .samples = squeeze_samples},
+     .infer = squeeze_infer, .grad = move_reshape_grad, .eval = move_reshape_eval, .lower = move_reshape_lower, .is_view = true,
+     .is_reshape = true, .samples = squeeze_samples},
     {.name = "Unsqueeze", .versions = unsqueeze_versions, .inputs = unsqueeze_inputs, .outputs = unsqueeze_outputs,
-     .infer = unsqueeze_infer, .grad = move_reshape_grad, .eval = move_reshape_eval, .lower = move_reshape_lower,
-     .samples = unsqueeze_samples},
+     .infer = unsqueeze_infer, .grad = move_reshape_grad, .eval = move_reshape_eval, .lower = move_reshape_lower, .is_view = true,
+     .is_reshape = true, .samples = unsqueeze_samples},
     {0}};

@@ -306,7 +306,7 @@ static const struct op_sample grad_samples[] = {
 
 const struct op_def op_defs_slice[] = {
     {.name = "Slice", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = slice_infer, .grad = slice_grad,
-     .eval = slice_eval, .lower = slice_lower, .samples = slice_samples},
+     .eval = slice_eval, .lower = slice_lower, .is_view = true, .samples = slice_samples},
     {.domain = DOMAIN_STEPC, .name = "SliceGrad", .versions = grad_versions, .inputs = grad_inputs, .outputs = grad_outputs,
      .attrs = grad_attrs, .infer = slice_grad_infer, .grad = slice_grad_grad, .eval = slice_grad_eval,
      .lower = slice_grad_lower, .samples = grad_samples},

@@ -219,5 +219,5 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_split[] = {
     {.name = "Split", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = split_infer,
-     .grad = split_grad, .eval = split_eval, .lower = split_lower, .samples = samples},
+     .grad = split_grad, .eval = split_eval, .lower = split_lower, .is_view = true, .samples = samples},
     {0}};

@@ -101,5 +101,5 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_transpose[] = {
     {.name = "Transpose", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = transpose_infer,
-     .grad = transpose_grad, .eval = transpose_eval, .lower = transpose_lower, .samples = samples},
+     .grad = transpose_grad, .eval = transpose_eval, .lower = transpose_lower, .is_view = true, .samples = samples},
     {0}};

@@ -249,11 +249,11 @@ static const struct op_sample min_samples[] = {
 
 const struct op_def op_defs_variadic[] = {
     {.name = "Sum", .versions = sum_versions, .inputs = float_inputs, .outputs = sum_outputs, .infer = infer_broadcast,
-     .grad = sum_grad, .eval = sum_eval, .lower = sum_lower, .samples = sum_samples},
+     .grad = sum_grad, .eval = sum_eval, .lower = sum_lower, .is_elementwise = true, .samples = sum_samples},
     {.name = "Mean", .versions = sum_versions, .inputs = float_inputs, .outputs = mean_outputs, .infer = infer_broadcast,
-     .grad = mean_grad, .eval = mean_eval, .lower = mean_lower, .samples = mean_samples},
+     .grad = mean_grad, .eval = mean_eval, .lower = mean_lower, .is_elementwise = true, .samples = mean_samples},
     {.name = "Max", .versions = max_versions, .inputs = numeric_inputs, .outputs = max_outputs, .infer = infer_broadcast,
-     .grad = max_grad, .eval = max_eval, .lower = max_lower, .samples = max_samples},
+     .grad = max_grad, .eval = max_eval, .lower = max_lower, .is_elementwise = true, .samples = max_samples},
     {.name = "Min", .versions = max_versions, .inputs = numeric_inputs, .outputs = min_outputs, .infer = infer_broadcast,
-     .grad = min_grad, .eval = min_eval, .lower = min_lower, .samples = min_samples},
+     .grad = min_grad, .eval = min_eval, .lower = min_lower, .is_elementwise = true, .samples = min_samples},
     {0}};

@@ -55,5 +55,5 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_where[] = {
     {.name = "Where", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast, .grad = where_grad,
-     .eval = where_eval, .lower = where_lower, .samples = samples},
+     .eval = where_eval, .lower = where_lower, .is_elementwise = true, .samples = samples},
     {0}};

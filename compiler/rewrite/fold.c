@@ -180,20 +180,10 @@ const struct tensor *uniform_value(struct graph *g, struct value *v)
 
 /* ---- the pass ----------------------------------------------------------------------------------------------------- */
 
-/* Operators that lowering turns into a way of reading their input: evaluating them would only make a second copy. */
-static bool is_view(const struct node *n)
-{
-    static const char *const names[] = {"Expand", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Slice", "Split",
-                                        "Identity"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (node_is(n, names[i]))
-            return true;
-    return false;
-}
-
+/* What lowering turns into a way of reading its input would only become a second copy. */
 static bool is_worth_storing(const struct node *n, const struct tensor *t)
 {
-    if (!is_view(n))
+    if (!n->def->is_view)
         return true;
     const struct value *x = n->inputs.data[0];
     if (t->count <= (node_is(n, "Expand") && dtype_is_float(t->dtype) ? 1 : SMALL_RESULT))

@@ -9,11 +9,7 @@
 /* The node behind v that only reads its input's elements in the same order under another shape, or NULL. */
 static struct node *reshape_behind(const struct value *v)
 {
-    static const char *const names[] = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (rule_producer(v, names[i]) != NULL)
-            return v->producer;
-    return NULL;
+    return v->kind == VALUE_RESULT && v->producer->def->is_reshape ? v->producer : NULL;
 }
 
 /* x, if v is one element x repeated by Expand; else NULL. */
@@ -191,7 +187,7 @@ static struct value *drop_copies(struct rule_ctx *c, struct value **inputs)
 
 struct value *simplify_elementwise(struct rule_ctx *c)
 {
-    if (!node_is_elementwise(c->node) || shape_count(&rule_output(c)->shape) == 0)
+    if (!c->node->def->is_elementwise || shape_count(&rule_output(c)->shape) == 0)
         return NULL;
     struct arena scratch = {0};
     struct value *few[4] = {NULL};

@@ -171,6 +171,7 @@ CASE(expand_same, build_expand(&b, x, &SHAPE(2, 3)))
 CASE(expand_twice, build_expand(&b, build_expand(&b, x, &SHAPE(4, 2, 3)), &SHAPE(5, 4, 2, 3)))
 CASE(mul_expanded, build(&at, "Mul", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape), x))
 CASE(only_expanded, build(&at, "Sqrt", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape)))
+CASE(erf_of_expanded, build(&at, "Erf", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape)))
 CASE(known_shape, build(&at, "Shape", x))
 CASE(known_size, build(&at, "Size", x))
 CASE(reduce_single_int, build_reduce_sum(&b, build_reshape(&b, i, &SHAPE(1, 6)), (int[]){0}, 1, false))
@@ -241,6 +242,7 @@ static const struct {
     {expand_twice, "Expand(x,{5,4,2,3}) = expand_2"},
     {mul_expanded, "Mul(s,x) = mul"},
     {only_expanded, "Sqrt(s) Expand(sqrt.sqrt,{2,3}) = sqrt"},
+    {erf_of_expanded, "Erf(s) Expand(erf.erf,{2,3}) = erf"},
     {known_shape, "= {2,3}"},
     {known_size, "= 6"},
     {reduce_single_int, "Reshape(i,{6}) = reducesum"},
