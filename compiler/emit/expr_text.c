@@ -162,17 +162,12 @@ static const char *cast_text(struct expr_scope *s, const struct expr *e)
 
 static const char *math_text(struct expr_scope *s, const struct expr *e)
 {
-    static const char *const names[EXPR_FN_COUNT] = {
-        [EXPR_FN_EXP] = "exp",     [EXPR_FN_LOG] = "log",           [EXPR_FN_TANH] = "tanh", [EXPR_FN_SIGMOID] = "sigmoid",
-        [EXPR_FN_ERF] = "erf",     [EXPR_FN_SOFTPLUS] = "softplus", [EXPR_FN_SQRT] = "sqrt", [EXPR_FN_SIN] = "sin",
-        [EXPR_FN_COS] = "cos",     [EXPR_FN_LOG1P] = "log1p",       [EXPR_FN_EXPM1] = "expm1", [EXPR_FN_FLOOR] = "floor",
-        [EXPR_FN_CEIL] = "ceil",   [EXPR_FN_ROUND] = "rint",       [EXPR_FN_ABS] = "fabs"};
     if (!dtype_is_float(e->dtype)) { /* only the absolute value exists for integers; it wraps at the minimum */
         const char *x = expr_text(s, e->arg[0], PREC_LESS + 1);
         struct expr negated = {.op = EXPR_NEG, .dtype = e->dtype, .arg = {e->arg[0]}};
         return arena_printf(s->arena, "(%s < 0 ? %s : %s)", x, expr_text(s, &negated, PREC_SELECT + 1), x);
     }
-    return call1(s, arena_printf(s->arena, "stepc_%s%s", names[e->fn], suffix_of(e->dtype)), e->arg[0]);
+    return call1(s, arena_printf(s->arena, "stepc_%s%s", expr_fn_name(e->fn), suffix_of(e->dtype)), e->arg[0]);
 }
 
 const char *counter_parameter(struct arena *a, size_t i)

@@ -60,8 +60,10 @@ double eval_round(const struct eval_ctx *c, double x);
 
 /* Elementary functions for dtype d: libm in double, or the contract's functions under SAME. */
 enum math_fn {
-    MATH_EXP, MATH_LOG, MATH_TANH, MATH_SIGMOID, MATH_ERF, MATH_SOFTPLUS, MATH_SQRT, MATH_SIN, MATH_COS,
-    MATH_LOG1P, MATH_EXPM1, MATH_COUNT
+#define FUNCTION(NAME, function, cost, plain) MATH_##NAME,
+#include "eval/functions.def"
+#undef FUNCTION
+    MATH_COUNT
 };
 double eval_math(const struct eval_ctx *c, enum dtype d, enum math_fn f, double x);
 double eval_pow(const struct eval_ctx *c, enum dtype d, double x, double y);

@@ -46,23 +46,14 @@ static double softplus(double x)
     return fmax(x, 0) + log1p(exp(-fabs(x)));
 }
 
-/* ORDER MATH_FN */
 static const struct {
     double (*plain)(double);
     float (*contract_float)(float);
     double (*contract_double)(double);
 } functions[MATH_COUNT] = {
-    [MATH_EXP] = {exp, stepc_expf, stepc_exp},
-    [MATH_LOG] = {log, stepc_logf, stepc_log},
-    [MATH_TANH] = {tanh, stepc_tanhf, stepc_tanh},
-    [MATH_SIGMOID] = {sigmoid, stepc_sigmoidf, stepc_sigmoid},
-    [MATH_ERF] = {erf, stepc_erff, stepc_erf},
-    [MATH_SOFTPLUS] = {softplus, stepc_softplusf, stepc_softplus},
-    [MATH_SQRT] = {sqrt, stepc_sqrtf, stepc_sqrt},
-    [MATH_SIN] = {sin, stepc_sinf, stepc_sin},
-    [MATH_COS] = {cos, stepc_cosf, stepc_cos},
-    [MATH_LOG1P] = {log1p, stepc_log1pf, stepc_log1p},
-    [MATH_EXPM1] = {expm1, stepc_expm1f, stepc_expm1},
+#define FUNCTION(NAME, function, cost, plain) {plain, stepc_##function##f, stepc_##function},
+#include "eval/functions.def"
+#undef FUNCTION
 };
 
 double eval_math(const struct eval_ctx *c, enum dtype d, enum math_fn f, double x)

@@ -128,6 +128,20 @@ const struct expr *expr_select(struct arena *a, const struct expr *cond, const s
     return e;
 }
 
+static const struct {
+    const char *name;
+    int cost;
+} functions[EXPR_FN_COUNT] = {
+#define FUNCTION(NAME, function, cost, plain) {#function, cost},
+#include "eval/functions.def"
+#undef FUNCTION
+};
+
+const char *expr_fn_name(enum expr_fn fn)
+{
+    return functions[fn].name;
+}
+
 const struct expr *expr_math(struct arena *a, enum expr_fn fn, const struct expr *x)
 {
     struct expr *e = expr_new(a, EXPR_MATH, x->dtype);
@@ -181,7 +195,7 @@ int expr_arg_count(const struct expr *e)
 /* Of the operation itself. */
 static int own_cost(const struct expr *e)
 {
-    static const int random_cost = 40, math_cost = 12, division_cost = 4;
+    static const int random_cost = 40, power_cost = 24, division_cost = 4;
     switch (e->op) {
     case EXPR_FLOAT:
     case EXPR_INT:
@@ -189,8 +203,8 @@ static int own_cost(const struct expr *e)
     case EXPR_RESULT: return 0;
     case EXPR_UNIFORM:
     case EXPR_NORMAL: return random_cost;
-    case EXPR_MATH: return e->fn == EXPR_FN_ABS ? 1 : e->fn == EXPR_FN_SQRT ? division_cost : math_cost;
-    case EXPR_POW: return 2 * math_cost;
+    case EXPR_MATH: return functions[e->fn].cost;
+    case EXPR_POW: return power_cost;
     case EXPR_DIV:
     case EXPR_MOD: return division_cost;
     default: return 1;

@@ -42,9 +42,11 @@ enum expr_op {
     EXPR_UNIFORM, EXPR_NORMAL
 };
 
-enum expr_fn { /* one per elementary function of runtime/stepc_math.h: stepc_exp(f), ... */
-    EXPR_FN_EXP, EXPR_FN_LOG, EXPR_FN_TANH, EXPR_FN_SIGMOID, EXPR_FN_ERF, EXPR_FN_SOFTPLUS, EXPR_FN_SQRT, EXPR_FN_SIN,
-    EXPR_FN_COS, EXPR_FN_LOG1P, EXPR_FN_EXPM1, EXPR_FN_FLOOR, EXPR_FN_CEIL, EXPR_FN_ROUND, EXPR_FN_ABS, EXPR_FN_COUNT
+enum expr_fn { /* the elementary functions: stepc_exp(f), ... */
+#define FUNCTION(NAME, function, cost, plain) EXPR_FN_##NAME,
+#include "eval/functions.def"
+#undef FUNCTION
+    EXPR_FN_COUNT
 };
 
 /* float16 and bfloat16 are types of memory: loads and values that are stored have them, and a cast stands between these and the
@@ -74,13 +76,15 @@ const struct expr *expr_result(struct arena *a, enum dtype dtype);
 const struct expr *expr_unary(struct arena *a, enum expr_op op, const struct expr *x);
 const struct expr *expr_binary(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y);
 const struct expr *expr_select(struct arena *a, const struct expr *cond, const struct expr *x, const struct expr *y);
+/* "exp", as in stepc_exp() and stepc_expf(). */
+const char *expr_fn_name(enum expr_fn fn);
 const struct expr *expr_math(struct arena *a, enum expr_fn fn, const struct expr *x);
 const struct expr *expr_cast(struct arena *a, enum dtype to, const struct expr *x);
 const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtype, uint32_t stream, uint32_t counter,
                                const struct expr *element);
 
 int expr_arg_count(const struct expr *e);
-/* Rough cost for fusion: loads 1, arithmetic 1, divisions 4, elementary functions 12, random 40. */
+/* Rough cost for fusion: loads 1, arithmetic 1, divisions 4, elementary functions mostly 12, random 40. */
 int expr_cost(const struct expr *e);
 /* The same of what changes along loop `dim`: everything else is computed once before the loop. */
 int expr_cost_along(const struct expr *e, int dim);

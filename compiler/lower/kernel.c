@@ -144,11 +144,6 @@ static const char *const op_names_text[] = {
     [EXPR_SUB] = "sub",   [EXPR_MUL] = "mul",       [EXPR_DIV] = "div",   [EXPR_MOD] = "mod",   [EXPR_POW] = "pow",
     [EXPR_LT] = "lt",     [EXPR_LE] = "le",         [EXPR_EQ] = "eq",     [EXPR_AND] = "and",   [EXPR_OR] = "or",
     [EXPR_XOR] = "xor",   [EXPR_SELECT] = "select", [EXPR_UNIFORM] = "uniform", [EXPR_NORMAL] = "normal"};
-static const char *const fn_names_text[] = {
-    [EXPR_FN_EXP] = "exp",           [EXPR_FN_LOG] = "log",     [EXPR_FN_TANH] = "tanh",   [EXPR_FN_SIGMOID] = "sigmoid",
-    [EXPR_FN_ERF] = "erf",           [EXPR_FN_SOFTPLUS] = "softplus", [EXPR_FN_SQRT] = "sqrt",   [EXPR_FN_SIN] = "sin",
-    [EXPR_FN_COS] = "cos",           [EXPR_FN_LOG1P] = "log1p", [EXPR_FN_EXPM1] = "expm1", [EXPR_FN_FLOOR] = "floor",
-    [EXPR_FN_CEIL] = "ceil",         [EXPR_FN_ROUND] = "round", [EXPR_FN_ABS] = "abs"};
 
 static void print_expr(struct strbuf *b, const struct expr *e);
 
@@ -175,7 +170,7 @@ static void print_expr(struct strbuf *b, const struct expr *e)
     case EXPR_LOAD: print_access(b, e->access, LOOP_MAX_DIMS); return;
     default: break;
     }
-    strbuf_add(b, e->op == EXPR_MATH ? fn_names_text[e->fn] : op_names_text[e->op]);
+    strbuf_add(b, e->op == EXPR_MATH ? expr_fn_name(e->fn) : op_names_text[e->op]);
     if (e->op == EXPR_CAST)
         strbuf_addf(b, "<%s>", dtype_name(e->dtype));
     strbuf_add(b, "(");
