@@ -363,3 +363,66 @@ bool fuse_epilogue(struct fusion *f, struct kernel *p)
     }
     return false;
 }
+
+/* ---- sums of several results -------------------------------------------------------------------------------------- */
+
+/* Where a template or a reduction makes a value. */
+struct maker {
+    struct kernel *kernel;
+    struct part *part;
+    size_t store;
+};
+
+static bool find_maker(const struct fusion *f, const struct buffer *b, struct maker *out)
+{
+    const struct fuse_buffer *const t = fuse_buffer(f, b);
+    if (b->kind != BUFFER_TEMP || t->writers.count != 1 || fuse_is_map(t->writers.data[0]))
+        return false;
+    struct kernel *const k = t->writers.data[0];
+    for (size_t p = 0; p < k->parts.count; p++)
+        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
+            if (k->parts.data[p].stores.data[s].to.buffer == b) {
+                *out = (struct maker){k, &k->parts.data[p], s};
+                return k->tmpl != NULL || k->parts.count == 1;
+            }
+    return false;
+}
+
+/* Is c nothing but the sum of two such values? */
+static bool is_sum_of_results(const struct fusion *f, const struct kernel *c, struct maker of[2])
+{
+    if (!fuse_is_map(c) || c->parts.data[0].stores.count != 1)
+        return false;
+    const struct expr *const sum = c->parts.data[0].stores.data[0].value;
+    return sum->op == EXPR_ADD && sum->arg[0]->op == EXPR_LOAD && sum->arg[1]->op == EXPR_LOAD &&
+           find_maker(f, sum->arg[0]->access->buffer, &of[0]) && find_maker(f, sum->arg[1]->access->buffer, &of[1]);
+}
+
+static bool has_taken_sum(const struct maker *m)
+{
+    return m->part->stores.data[m->store].value->op == EXPR_ADD;
+}
+
+/* Is what c adds up added to a further result? */
+static bool is_added_to_result(const struct fusion *f, const struct kernel *c)
+{
+    const struct fuse_buffer *const sum = fuse_buffer(f, c->parts.data[0].stores.data[0].to.buffer);
+    if (sum->readers.count != 1 || !fuse_is_map(sum->readers.data[0]) || sum->readers.data[0]->parts.data[0].stores.count != 1)
+        return false;
+    const struct expr *const e = sum->readers.data[0]->parts.data[0].stores.data[0].value;
+    if (e->op != EXPR_ADD || e->arg[0]->op != EXPR_LOAD || e->arg[1]->op != EXPR_LOAD)
+        return false;
+    const bool first = fuse_buffer(f, e->arg[0]->access->buffer) == sum;
+    struct maker other;
+    return find_maker(f, e->arg[first]->access->buffer, &other);
+}
+
+bool fuse_accumulate(struct fusion *f, struct kernel *c)
+{
+    struct maker of[2];
+    if (!is_sum_of_results(f, c, of) || of[0].kernel == of[1].kernel ||
+        !(has_taken_sum(&of[0]) || has_taken_sum(&of[1]) || is_added_to_result(f, c)))
+        return false;
+    const struct maker *const later = &of[f->position[of[0].kernel->id] < f->position[of[1].kernel->id]];
+    return merge(f, later->kernel, later->part, later->store, c);
+}

@@ -412,7 +412,7 @@ void fuse_entry(struct lowered *l, bool plain)
     mark_checked(&f);
     mark_kept(&f);
     lead_scalars(&f);
-    static const fuse_rule rules[] = {fuse_siblings,        fuse_inline,   fuse_epilogue, fuse_row_sums,
+    static const fuse_rule rules[] = {fuse_siblings, fuse_accumulate,      fuse_inline,   fuse_epilogue, fuse_row_sums,
                                       fuse_inline_operands, fuse_epilogue, fuse_rows,     write_output_directly};
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)
         run_rule(&f, rules[r]);

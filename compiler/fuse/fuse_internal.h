@@ -56,6 +56,9 @@ void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b)
 bool fuse_inline(struct fusion *f, struct kernel *producer);    /* producer into the loads of its readers */
 bool fuse_inline_operands(struct fusion *f, struct kernel *producer); /* ... and into operands that a template takes by elements */
 bool fuse_epilogue(struct fusion *f, struct kernel *producer);  /* a consumer into the producer's finishing statements */
+/* c, a link in a chain of sums of what templates or reductions make, into the later one: partial gradients of a weight that is used
+ * several times are added up one by one, where else all would wait for the last. */
+bool fuse_accumulate(struct fusion *f, struct kernel *c);
 bool fuse_siblings(struct fusion *f, struct kernel *k);         /* an equal template kernel with other results into k */
 bool fuse_rows(struct fusion *f, struct kernel *k);             /* a reader that walks the same rows into k */
 bool fuse_row_sums(struct fusion *f, struct kernel *product);   /* a sum over k of operand a into the product */
