@@ -574,6 +574,7 @@ bool lower_entry(struct diag *d, struct arena *a, const struct entry *e, struct 
         return false;
     lower_outputs(&c, g);
     lower_bindings(&c, g);
+    lower_drop_empty(l);
     *out = l;
     return kernels_check_sizes(l);
 }

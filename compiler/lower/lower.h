@@ -124,4 +124,7 @@ bool lower_product(struct lower_ctx *c, const struct view *a, const struct view 
  * merges them into their producers). */
 bool lower_entry(struct diag *d, struct arena *a, const struct entry *e, struct lower_options options, struct lowered **out) MUST_USE;
 
+/* Leaves out what has no elements to compute (empty.c): afterwards every extent of a loop kernel is at least 1. */
+void lower_drop_empty(struct lowered *l);
+
 #endif
