@@ -24,15 +24,16 @@ static STEPC_INLINE void copy_line(const int columns, float *restrict to, const 
         to[x] = from[x];
 }
 
-/* Elements that copy a line of so many, where others follow: whole vectors, if what they are too long lies on the next line, from where
- * there is more to copy than four elements; else fours. */
+/* Elements that copy a line of so many, where others follow: whole vectors from where there is more to copy than four elements, else fours,
+ * if what these are too long lies on the next line. Of lines of one element side by side it would lie behind all of them. */
 static STEPC_INLINE int copied_elements(const int columns, const int to_step, const int from_step)
 {
 #if STEPC_FORM == 2
     const int whole = (columns + WINDOW_LANES - 1) / WINDOW_LANES * WINDOW_LANES;
+    const int fours = (columns + 3) / 4 * 4;
     if (columns % WINDOW_LANES > 4 && whole <= to_step + columns && whole <= from_step + columns)
         return whole;
-    return (columns + 3) / 4 * 4;
+    return fours <= to_step + columns && fours <= from_step + columns ? fours : columns;
 #else
     (void)to_step, (void)from_step;
     return columns;

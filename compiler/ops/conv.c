@@ -418,6 +418,9 @@ static const struct op_sample samples[] = {
     {.text = "g (double[1,2,3,7] x, double[3,2,1,4] w) => (double[1,3,3,7] y) { y = Conv <pads = [0, 1, 0, 2]> (x, w) }"},
     {.text = "g (double[1,2,3,4,5] x, double[3,2,3,2,3] w) => (double[1,3,3,5,5] y) { y = Conv <pads = [1, 1, 1, 1, 1, 1]> (x, w) }"},
     {.text = "g (float[2,3,7] x, float[4,3,3] w, float[4] b) => (float[2,4,7] y) { y = Conv <pads = [1, 1]> (x, w, b) }"},
+    /* lines of one element, between zeros */
+    {.text = "g (float[1,2,7,1] x, float[3,2,3,1] w) => (float[1,3,7,1] y) { y = Conv <pads = [1, 0, 1, 0]> (x, w) }"},
+    {.text = "g (float[1,2,11,3] x, float[5,2,2,2] w) => (float[1,5,5,1] y) { y = Conv <strides = [2, 2]> (x, w) }"},
     {.text = "g (float[2,3,7,5] x, float[9,3,3,3] w) => (float[2,9,7,5] y) { e = Tanh(x) y = Conv <pads = [1, 1, 1, 1]> (e, w) }"},
     {.text = "g (double[2,18,5,20] x, double[18,1,3,3] w) => (double[2,18,3,10] y) "
              "{ e = Tanh(x) y = Conv <group = 18, strides = [2, 2], pads = [1, 1, 1, 1]> (e, w) }"},
@@ -452,6 +455,9 @@ static const struct op_sample input_grad_samples[] = {
              "{ dx = stepc.ConvGradInput <shape = [63, 5, 9, 8], strides = [2, 2], pads = [2, 1, 2, 2], dilations = [1, 1]> (dy, w) }"},
     {.text = "g (double[63,8,6,4] dy, double[8,5,3,3] w) => (double[63,5,8,14] dx) "
              "{ dx = stepc.ConvGradInput <shape = [63, 5, 8, 14], strides = [1, 2], dilations = [1, 3], pads = [0, 0, 0, 0]> (dy, w) }"},
+    /* as many windows as elements, although they are two apart */
+    {.text = "g (float[1,1,3,3] dy, float[1,2,3,3] w) => (float[1,2,7,3] dx) "
+             "{ dx = stepc.ConvGradInput <shape = [1, 2, 7, 3], strides = [3, 2], pads = [1, 2, 1, 2]> (dy, w) }"},
     {.text = "g (double[1,2,3] dy, double[2,1,1] w) => (double[1,1,6] dx) { dx = stepc.ConvGradInput <shape = [1, 1, 6]> (dy, w) }",
      .error = "does not have the shape of the convolution's output"},
     {0}};

@@ -46,7 +46,7 @@ static bool holds_lines(const struct image_axis *a)
 static bool takes_copies(const struct window *w, const struct image_axis *a)
 {
     const struct window_axis *line = &w->axis[WINDOW_AXES - 1];
-    return holds_lines(a) && line->size > 1 && line->out == line->in && line->in <= NARROW_MOST &&
+    return holds_lines(a) && line->size > 1 && line->stride == 1 && line->out == line->in && line->in <= NARROW_MOST &&
            (line->size - 1) * line->dilation < SHIFT_MOST && line->pad_begin < SHIFT_MOST;
 }
 
