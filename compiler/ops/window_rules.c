@@ -20,8 +20,7 @@ static bool check_range(struct infer_ctx *c, const char *name, int64_t x, int64_
                        (long long)MOST);
 }
 
-/* `count` numbers of at least `least`, or NULL where the attribute is absent. */
-static bool read_list(struct infer_ctx *c, const char *name, size_t expected, int64_t least, const int64_t **x)
+bool window_infer_list(struct infer_ctx *c, const char *name, size_t expected, int64_t least, const int64_t **x)
 {
     size_t count = 0;
     *x = NULL;
@@ -48,7 +47,7 @@ int window_infer_rank(struct infer_ctx *c, int i)
 
 bool window_infer_kernel(struct infer_ctx *c, int rank, bool required, const int64_t **size)
 {
-    if (!read_list(c, "kernel_shape", (size_t)rank, 1, size))
+    if (!window_infer_list(c, "kernel_shape", (size_t)rank, 1, size))
         return false;
     return *size != NULL || !required || infer_error(c, "attribute 'kernel_shape' is missing");
 }
@@ -136,8 +135,8 @@ bool window_infer(struct infer_ctx *c, const struct shape *shape, const int64_t 
 {
     const size_t rank = (size_t)shape->rank - 2;
     struct window_numbers x = {0};
-    if (!read_list(c, "strides", rank, 1, &x.strides) || !read_list(c, "pads", 2 * rank, 0, &x.pads) ||
-        !read_list(c, "dilations", rank, 1, &x.dilations))
+    if (!window_infer_list(c, "strides", rank, 1, &x.strides) || !window_infer_list(c, "pads", 2 * rank, 0, &x.pads) ||
+        !window_infer_list(c, "dilations", rank, 1, &x.dilations))
         return false;
     if (auto_pad_of(c->node) == PAD_UNKNOWN)
         return infer_error(c, "attribute 'auto_pad' is '%s', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID",

@@ -25,6 +25,9 @@ bool window_infer(struct infer_ctx *c, const struct shape *shape, const int64_t 
 /* The attribute kernel_shape, which must have one positive number per spatial axis; reports. NULL where absent (and reported, if
  * `required`). */
 bool window_infer_kernel(struct infer_ctx *c, int rank, bool required, const int64_t **size);
+/* A list attribute of `expected` numbers from `least` to INT32_MAX, so that products of two stay far below int64's limit; *x is NULL where
+ * it is absent. Reports. */
+bool window_infer_list(struct infer_ctx *c, const char *name, size_t expected, int64_t least, const int64_t **x);
 /* Spatial axes of input i: 1 to 3, else a report and 0. */
 int window_infer_rank(struct infer_ctx *c, int i);
 /* Of gradients: the attribute shape, the shape of the input that is differentiated by; reports unless it suits input 0. */
