@@ -24,7 +24,13 @@ static const char *gradient_of(const struct op_def *d)
         return "none";
     if (d->grad == grad_undefined)
         return "refused";
-    return d->grad ? "yes" : d->expand ? "by expansion" : "-";
+    return d->grad ? "yes" : d->expand || d->is_control ? "by expansion" : "-";
+}
+
+/* Control flow is decided when a model is imported. */
+static const char *lowering_of(const struct op_def *d)
+{
+    return d->lower ? "kernel" : d->expand ? "by expansion" : d->is_control ? "at import" : "-";
 }
 
 static const char *full_name(struct arena *a, const struct op_def *d)
@@ -87,7 +93,7 @@ static int run(const struct command *self, int argc, char **argv)
             if (!is_wanted(&o.arguments, d, name))
                 continue;
             print_versions(d, versions, sizeof versions);
-            printf(format, name, versions, gradient_of(d), d->lower ? "kernel" : d->expand ? "by expansion" : "-");
+            printf(format, name, versions, gradient_of(d), lowering_of(d));
         }
     return session_end(&s, true);
 }

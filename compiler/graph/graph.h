@@ -23,7 +23,8 @@ enum value_kind {
     VALUE_INPUT,    /* fed by the caller of the entry */
     VALUE_CONSTANT, /* a tensor that never changes */
     VALUE_VARIABLE, /* the content of a variable when the entry starts */
-    VALUE_RESULT    /* output of a node */
+    VALUE_RESULT,   /* output of a node */
+    VALUE_SEQUENCE  /* while a model is imported, in its scopes alone: a list of values (import_internal.h) */
 };
 
 struct use {

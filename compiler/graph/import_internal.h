@@ -1,8 +1,169 @@
-/* Shared by import.c, import_types.c and import_constant.c. */
+/* Shared by the files of import:
+ *   import.c           nodes, arguments, initializers, the model as a whole
+ *   import_scope.c     what a name means where it stands
+ *   import_types.c     shapes of inputs, declared types
+ *   import_constant.c  Constant, sparse tensors
+ *   import_call.c      calls of the model's functions
+ *   import_control.c   If, Loop, Scan: decided and unrolled
+ *   import_sequence.c  sequences and optional values: lists of tensors that import alone knows
+ *   import_random.c    streams of random numbers */
 #ifndef STEPC_GRAPH_IMPORT_INTERNAL_H
 #define STEPC_GRAPH_IMPORT_INTERNAL_H
 
+#include "graph/build.h"
 #include "graph/import.h"
+
+/* A model-local function being inlined. */
+struct call {
+    const struct model_function *function;
+    const struct model_node *node; /* the caller's, its own attribute references resolved */
+    const struct call *outer;
+    int depth;
+};
+
+/* One list of nodes with its names: a model graph, the body of a called function, or a graph inside a node. */
+struct region {
+    struct map *scope;    /* name -> struct value *, NULL: poisoned */
+    struct map producers; /* name -> const struct model_node *, of all nodes of the list, for messages */
+    struct map declared;  /* name -> const struct model_value_info * */
+    struct map names;     /* value name -> name in the graph, where it is not prefix + name */
+    const model_opsets *opsets;
+    const struct call *call;    /* NULL: not in a function */
+    const struct region *outer; /* whose names are seen from here too; NULL: none are */
+    const char *prefix;         /* of value and node names */
+    const char *origin;         /* said of nodes that stand in a graph inside a node; NULL: nothing */
+    bool repeated;              /* in the body of a loop: its nodes come here more than once */
+};
+
+struct importer {
+    struct graph *g;
+    const struct model *model;
+    const struct import_options *options;
+    const char *entry;
+    struct map functions; /* key of import_function_key() -> struct model_function * */
+    const struct model_function
+        *main_graph; /* the main graph in the form of a function, for GraphCall; NULL outside algorithms */
+    uint32_t stream;         /* of the random node met last */
+    uint32_t streams;        /* of all the model's random nodes: repetitions of a node are so far apart */
+    struct map repetitions;  /* stream, as text -> uint32_t *: how often that node of a loop came */
+    size_t inlined;          /* nodes in functions so far */
+    size_t unrolled;         /* nodes of loops so far */
+};
+
+/* ---- names (import_scope.c) --------------------------------------------------------------------------------------- */
+
+/* Stands in a scope for what is left out: an input that a caller omits, an optional value that is none. */
+extern struct value import_omitted;
+
+const char *import_node_text(struct arena *a, const struct model_node *mn); /* "node 'fc1' (Gemm)" */
+struct loc import_node_loc(const struct importer *im, const struct region *r, const struct model_node *mn);
+/* The value behind a name; false where it is poisoned (silently) or undefined (reported). *v NULL: omitted. It may be a
+ * sequence. `what` is how the node refers to it, for messages: "input 1", "xs". */
+bool import_resolve(const struct importer *im, const struct region *r, const struct model_node *mn, const char *what,
+                    const char *name, struct value **v) MUST_USE;
+/* Likewise input i of the node. */
+bool import_resolve_input(const struct importer *im, const struct region *r, const struct model_node *mn, size_t i,
+                          struct value **v) MUST_USE;
+/* The same, where it must be a tensor: reports a sequence. */
+bool import_resolve_tensor(const struct importer *im, const struct region *r, const struct model_node *mn, size_t i,
+                           struct value **v) MUST_USE;
+/* What a value called so in the list is called in the graph, if that is free. */
+const char *import_graph_name(const struct importer *im, const struct region *r, const char *name);
+/* Nothing that the node defines exists; what it would redefine stays. Returns false. */
+bool import_poison_outputs(const struct region *r, const struct model_node *mn);
+/* Every value has one definition. */
+bool import_check_outputs_new(const struct importer *im, const struct region *r, const struct model_node *mn) MUST_USE;
+/* Fills producers and declared of a region. */
+void import_index_region(struct region *r, struct arena *a, struct model_node *const *nodes, size_t node_count,
+                         struct model_value_info *const *infos, size_t info_count);
+/* The node's output i is v from now on, which is checked against its declaration. A value made here, by nodes with ids from
+ * `since` on, takes the output's name. */
+bool import_define(const struct importer *im, const struct region *r, const struct model_node *mn, size_t i,
+                   struct value *v, int since) MUST_USE;
+
+/* ---- nodes (import.c) --------------------------------------------------------------------------------------------- */
+
+bool import_list(struct importer *im, struct region *r, struct model_node *const *nodes, size_t count) MUST_USE;
+/* With `make` adds to scope what is not there yet; without, checks that names in `listed` are new. */
+bool import_initializers(const struct importer *im, const struct model_graph *mg, struct map *scope, struct map *listed,
+                         bool make) MUST_USE;
+
+/* ---- functions (import_call.c) ------------------------------------------------------------------------------------ */
+
+const char *import_function_key(struct arena *a, const char *domain, const char *name, const char *overload);
+void import_index_functions(struct map *functions, const struct model *m);
+const struct model_function *import_main_graph_as_function(struct arena *a, const struct model *m);
+bool import_is_graph_call(const struct model_node *mn);
+/* The function that the node calls, or NULL. A local function named like a standard operator wins (R5). */
+const struct model_function *import_called_function(const struct map *functions, const struct model_node *mn);
+const struct model_attr *import_find_attr(struct model_attr *const *attrs, size_t count, const char *name);
+/* The node with attributes that refer to the function's replaced by the caller's, else by the function's default, else
+ * dropped. */
+const struct model_node *import_resolve_attrs(struct arena *a, const struct call *call, const struct model_node *mn);
+bool import_call(struct importer *im, const struct region *r, const struct model_node *mn,
+                 const struct model_function *f) MUST_USE;
+bool import_graph_call(struct importer *im, const struct region *r, const struct model_node *mn) MUST_USE;
+
+/* ---- control flow and sequences (import_control.c, import_sequence.c) --------------------------------------------- */
+
+/* Is it an operator that import takes apart, so that no node of the graph is one? */
+bool import_is_control(const struct model_node *mn);
+/* Is it an Identity of something else than a tensor? */
+bool import_is_alias(const struct region *r, const struct model_node *mn);
+bool import_control(struct importer *im, const struct region *r, const struct model_node *mn) MUST_USE;
+
+/* A sequence while it is imported: stands in scopes as a value of kind VALUE_SEQUENCE, never in a graph. */
+struct sequence {
+    struct value value;
+    struct value **items;
+    size_t count;
+};
+/* NULL where v is NULL or a tensor. */
+struct sequence *import_as_sequence(struct value *v);
+struct value *import_new_sequence(const struct importer *im, struct value *const *items, size_t count);
+
+/* One operator of this kind: the node is as its schema says. Returns false after a report, or silently where an input is
+ * poisoned. */
+typedef bool (*import_rule)(struct importer *im, const struct region *r, const struct model_node *mn);
+/* NULL: not an operator on sequences. */
+import_rule import_sequence_rule(const char *op_type);
+
+/* A graph inside a node, imported once: its own names are in `scope`. Results are found by import_inner_output(). */
+struct inner {
+    const struct model_graph *graph;
+    struct map scope;
+    struct region region;
+};
+/* actual: what its inputs are, NULL entries for omitted ones. label: of its names; origin: what messages say of its nodes. */
+bool import_inner(struct importer *im, const struct region *r, const struct model_node *mn, const struct model_graph *graph,
+                  const char *label, const char *origin, struct value *const *actual, struct inner *x) MUST_USE;
+/* NULL after a report, or silently where it is poisoned; &import_omitted where it is an optional value that is none. */
+struct value *import_inner_output(const struct importer *im, const struct inner *x, size_t i);
+/* The content of a tensor of one integer or bool, known at compile time; else reports. */
+bool import_known_number(const struct importer *im, const struct region *r, const struct model_node *mn, size_t input,
+                         const char *param, struct value *v, int64_t *x) MUST_USE;
+/* Where nodes are built for a node of the model: behind all others. */
+struct builder import_builder(const struct importer *im, const struct region *r, const struct model_node *mn);
+/* Tensors side by side along `axis`, or along a new one; axis in range. All have one type. */
+struct value *import_join(struct builder *b, struct value *const *items, size_t count, int axis, bool new_axis);
+/* v in pieces along an axis (in range) of the sizes given, or of size 1 each and without the axis (sizes NULL). */
+void import_cut(struct builder *b, struct value *v, int axis, const int64_t *sizes, size_t count, struct value **out);
+
+/* ---- random numbers (import_random.c) ----------------------------------------------------------------------------- */
+
+bool import_is_random(const struct model_node *mn);
+/* Random nodes of the list, in functions that it calls and graphs inside nodes too. `budget` bounds the walk through nested
+ * calls: a model beyond it is refused by import for the same reason. */
+uint32_t import_count_random(const struct map *functions, const struct model_graph *main_graph,
+                             struct model_node *const *nodes, size_t count, int depth, size_t *budget);
+/* Streams taken by the graphs that stand before `until` in the order main graph, algorithms, initializations. */
+uint32_t import_first_stream(const struct map *functions, const struct model *m, const struct model_graph *until);
+/* Random nodes of a graph inside a node. */
+uint32_t import_count_inner_random(const struct importer *im, const struct model_graph *g);
+/* The stream of a random node that comes now: the next one, or one of its own for each time that a loop comes back to it. */
+uint32_t import_next_stream(struct importer *im, const struct region *r);
+
+/* ---- types and constants ------------------------------------------------------------------------------------------ */
 
 /* Checks what the model declares of a value against what inference found; symbols and unknown parts say nothing.
  * `what`: "output", "value". */

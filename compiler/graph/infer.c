@@ -258,13 +258,12 @@ static void cone_collect(struct cone *cone, struct value *v)
 }
 
 /* Ties the graph to the content that will be fed to those inputs of the cone which the caller has named. */
-static bool specialise(const struct infer_ctx *c, const struct cone *cone)
+static bool specialise(struct program *p, const struct cone *cone)
 {
-    const struct map *fed = c->graph->program->fed;
     bool any = false;
-    for (size_t i = 0; fed != NULL && i < cone->values.count; i++) {
+    for (size_t i = 0; p->fed != NULL && i < cone->values.count; i++) {
         struct value *v = cone->values.data[i];
-        const struct tensor *t = v->kind == VALUE_INPUT && v->constant == NULL ? map_get(fed, v->name) : NULL;
+        const struct tensor *t = v->kind == VALUE_INPUT && v->constant == NULL ? map_get(p->fed, v->name) : NULL;
         if (t == NULL || t->dtype != v->dtype || !shape_equal(&t->shape, &v->shape))
             continue;
         v->constant = t;
@@ -272,41 +271,49 @@ static bool specialise(const struct infer_ctx *c, const struct cone *cone)
         any = true;
     }
     if (any)
-        c->graph->program->fold_epoch++;
+        p->fold_epoch++;
     return any;
 }
 
-static bool report_unknown(struct infer_ctx *c, int i, const struct cone *cone)
+static bool report_unknown(struct diag *d, const struct loc *at, const char *what, const struct value *v, const struct cone *cone)
 {
-    const struct value *v = infer_in(c, i);
-    const struct op_param *p = param_at(c->node->def->inputs, (size_t)i);
     for (size_t k = 0; k < cone->values.count; k++) {
-        const struct value *at = cone->values.data[k];
-        if (at->constant != NULL || (at->kind != VALUE_INPUT && at->kind != VALUE_VARIABLE))
+        const struct value *from = cone->values.data[k];
+        if (from->constant != NULL || (from->kind != VALUE_INPUT && from->kind != VALUE_VARIABLE))
             continue;
-        if (at == v)
-            return infer_unsupported(c, "input %d '%s' (%s) must be known at compile time, but it is %s of the graph", i, v->name,
-                               p->name, at->kind == VALUE_INPUT ? "an input" : "a variable");
-        return infer_unsupported(c, "input %d '%s' (%s) must be known at compile time, but depends on %s '%s'", i, v->name, p->name,
-                           at->kind == VALUE_INPUT ? "input" : "variable", at->name);
+        if (from == v)
+            return diag_unsupported(d, at, "%s must be known at compile time, but it is %s of the graph", what,
+                                    from->kind == VALUE_INPUT ? "an input" : "a variable");
+        return diag_unsupported(d, at, "%s must be known at compile time, but depends on %s '%s'", what,
+                                from->kind == VALUE_INPUT ? "input" : "variable", from->name);
     }
-    return infer_error(c, "input %d '%s' (%s) must be known at compile time", i, v->name, p->name);
+    return diag_error(d, at, "%s must be known at compile time", what);
 }
 
-const struct tensor *infer_known(struct infer_ctx *c, int i)
+const struct tensor *known_or_report(struct graph *g, const struct loc *at, const char *what, struct value *v)
 {
-    struct value *v = infer_in(c, i);
     const struct tensor *t = value_known(v);
     if (t != NULL)
         return t;
     struct cone cone = {0};
     cone_collect(&cone, v);
-    if (specialise(c, &cone))
+    if (specialise(g->program, &cone))
         t = value_known(v);
     if (t == NULL)
-        report_unknown(c, i, &cone);
+        report_unknown(g->diag, at, what, v, &cone);
     arena_free(&cone.scratch);
     return t;
+}
+
+const struct tensor *infer_known(struct infer_ctx *c, int i)
+{
+    struct value *v = infer_in(c, i);
+    const struct tensor *known = value_known(v);
+    if (known != NULL)
+        return known;
+    const struct op_param *p = param_at(c->node->def->inputs, (size_t)i);
+    const char *what = arena_printf(c->diag->arena, "input %d '%s' (%s)", i, v->name, p->name);
+    return known_or_report(c->graph, &c->node->loc, what, v);
 }
 
 bool infer_known_ints(struct infer_ctx *c, int i, const int64_t **x, size_t *count)

@@ -93,6 +93,7 @@ struct op_def {
     bool is_random;    /* draws random numbers: never folded, merged or removed while used; copies share the stream */
     bool shape_only;    /* eval looks at the shapes of inputs only (Shape, Size): they may come without data (f and i NULL) */
     bool is_state;      /* content of a variable: stays when a Gradient supplies other values to what it was computed from */
+    bool is_control;    /* If, Loop, sequences: taken apart at import (import_control.c), never a node of a graph; no infer */
     bool is_structural; /* Gradient: expanded by train/ before anything else looks at it */
 };
 

@@ -1,0 +1,571 @@
+/* Control flow that is decided when a model is imported: an If becomes one of its branches, a Loop or a Scan one copy of its
+ * body after another. What decides must be known by then: it follows from constants and shapes. So differentiation and
+ * everything after it never meet a graph inside a node.
+ * Spec: ONNX If-25, Loop-25, Scan-25, SequenceMap-17 and the versions before them, which differ in types only. */
+#include "graph/import_internal.h"
+
+#include "graph/graph_internal.h"
+#include "graph/upgrade.h"
+
+#include <string.h>
+
+#define MAX_UNROLLED_NODES 100000
+
+/* ---- what the rules share ----------------------------------------------------------------------------------------- */
+
+static const char *label_of(const struct model_node *mn)
+{
+    return mn->name[0] != '\0' ? mn->name : mn->outputs.count > 0 ? mn->outputs.data[0] : mn->op_type;
+}
+
+static const struct model_graph *graph_attr(const struct model_node *mn, const char *name)
+{
+    const struct model_attr *const a = import_find_attr(mn->attrs.data, mn->attrs.count, name);
+    return a != NULL ? a->g : NULL;
+}
+
+struct builder import_builder(const struct importer *im, const struct region *r, const struct model_node *mn)
+{
+    return (struct builder){.graph = im->g,
+                            .loc = import_node_loc(im, r, mn),
+                            .prefix = arena_printf(im->g->arena, "%s%s.", r->prefix, label_of(mn))};
+}
+
+static bool number_of(const struct importer *im, const struct loc *at, const char *what, struct value *v, int64_t *x)
+{
+    const struct tensor *const t = known_or_report(im->g, at, what, v);
+    if (t == NULL)
+        return false;
+    if (t->count != 1 || !(dtype_is_int(t->dtype) || t->dtype == DTYPE_BOOL))
+        return diag_error(im->g->diag, at, "%s is %s of shape %s, expected one integer or bool", what, dtype_name(t->dtype),
+                          shape_text(im->g->diag->arena, &t->shape));
+    *x = tensor_get_int(t, 0);
+    return true;
+}
+
+bool import_known_number(const struct importer *im, const struct region *r, const struct model_node *mn, size_t input,
+                         const char *param, struct value *v, int64_t *x)
+{
+    const struct loc loc = import_node_loc(im, r, mn);
+    const char *const what = arena_printf(im->g->diag->arena, "input %zu '%s' (%s)", input, v->name, param);
+    return number_of(im, &loc, what, v, x);
+}
+
+/* ---- a graph inside a node ---------------------------------------------------------------------------------------- */
+
+static bool bind_actual(const struct importer *im, const struct loc *at, const struct model_value_info *formal, struct value *v,
+                        struct inner *x)
+{
+    const bool is_tensor = v != NULL && v->kind != VALUE_SEQUENCE;
+    map_set(&x->scope, formal->name, v != NULL ? v : &import_omitted);
+    if (!is_tensor || formal->type.kind != TYPE_TENSOR || formal->type.elem == DTYPE_UNDEFINED || formal->type.elem == v->dtype)
+        return true;
+    return diag_error(im->g->diag, at, "input '%s' of graph '%s' is declared as %s, but is %s", formal->name, x->graph->name,
+                      dtype_name(formal->type.elem), dtype_name(v->dtype));
+}
+
+bool import_inner(struct importer *im, const struct region *r, const struct model_node *mn, const struct model_graph *graph,
+                  const char *label, const char *origin, struct value *const *actual, struct inner *x)
+{
+    struct arena *const a = im->g->arena;
+    const struct loc loc = import_node_loc(im, r, mn);
+    struct map listed = {.arena = a};
+    *x = (struct inner){.graph = graph, .scope = {.arena = a}};
+    x->region = (struct region){.scope = &x->scope,
+                                .opsets = r->opsets,
+                                .call = r->call,
+                                .outer = r,
+                                .prefix = arena_printf(a, "%s%s.", r->prefix, label),
+                                .origin = origin,
+                                .repeated = r->repeated || strcmp(mn->op_type, "If") != 0};
+    bool ok = true;
+    for (size_t i = 0; i < graph->inputs.count; i++)
+        ok = bind_actual(im, &loc, graph->inputs.data[i], actual[i], x) && ok;
+    ok = import_initializers(im, graph, &x->scope, &listed, false) && ok;
+    ok = import_initializers(im, graph, &x->scope, &listed, true) && ok;
+    import_index_region(&x->region, a, graph->nodes.data, graph->nodes.count, graph->value_infos.data, graph->value_infos.count);
+    return import_list(im, &x->region, graph->nodes.data, graph->nodes.count) && ok;
+}
+
+struct value *import_inner_output(const struct importer *im, const struct inner *x, size_t i)
+{
+    const struct model_value_info *const vi = x->graph->outputs.data[i];
+    const struct region *at = &x->region;
+    while (at->outer != NULL && !map_has(at->scope, vi->name))
+        at = at->outer;
+    if (!map_has(at->scope, vi->name))
+        diag_error(im->g->diag, &vi->loc, "output '%s' is not defined in graph '%s'", vi->name, x->graph->name);
+    return map_get(at->scope, vi->name);
+}
+
+/* ---- If ----------------------------------------------------------------------------------------------------------- */
+
+/* Random nodes of both branches have numbers, whichever is taken. */
+static bool import_branch(struct importer *im, const struct region *r, const struct model_node *mn,
+                          const struct model_graph *branch, struct inner *x)
+{
+    bool ok = true;
+    for (size_t i = 0; i < mn->attrs.count; i++) {
+        const struct model_graph *const g = mn->attrs.data[i]->g;
+        const uint32_t next = g != NULL ? im->stream + import_count_inner_random(im, g) : im->stream;
+        if (g != NULL && g == branch)
+            ok = import_inner(im, r, mn, branch, label_of(mn), NULL, NULL, x);
+        im->stream = next;
+    }
+    return ok;
+}
+
+static bool import_if(struct importer *im, const struct region *r, const struct model_node *mn)
+{
+    struct value *condition;
+    int64_t holds;
+    if (!import_resolve_tensor(im, r, mn, 0, &condition) || !import_known_number(im, r, mn, 0, "cond", condition, &holds))
+        return false;
+    const char *const which = holds ? "then_branch" : "else_branch";
+    const struct model_graph *const branch = graph_attr(mn, which);
+    const struct loc loc = import_node_loc(im, r, mn);
+    if (branch == NULL || branch->inputs.count > 0 || branch->outputs.count < mn->outputs.count)
+        return diag_error(im->g->diag, &loc, "%s has %zu inputs and %zu outputs, expected none and %zu", which,
+                          branch != NULL ? branch->inputs.count : 0, branch != NULL ? branch->outputs.count : 0,
+                          mn->outputs.count);
+    struct inner x;
+    const int since = im->g->value_count;
+    bool ok = import_branch(im, r, mn, branch, &x);
+    for (size_t i = 0; i < mn->outputs.count && ok; i++)
+        ok = import_define(im, r, mn, i, import_inner_output(im, &x, i), since);
+    return ok;
+}
+
+/* ---- side by side ------------------------------------------------------------------------------------------------- */
+
+struct value *import_join(struct builder *b, struct value *const *items, size_t count, int axis, bool new_axis)
+{
+    struct value **const parts = arena_array(b->graph->arena, struct value *, count);
+    struct value *const axes = new_axis ? build_ints(b, &(int64_t){axis}, 1) : NULL;
+    for (size_t i = 0; i < count; i++)
+        parts[i] = new_axis ? build_value(b, "Unsqueeze", NULL, (struct value *const[]){items[i], axes}, 2) : items[i];
+    return count == 1 ? parts[0] : build_value(b, "Concat", ATTRS(attr_int("axis", axis)), parts, count);
+}
+
+/* One Split, whose gradient is one Concat, as far as a node has outputs for it. */
+static void cut_pieces(struct builder *b, struct value *v, int axis, const int64_t *sizes, size_t count, struct value **out)
+{
+    if (count == 1) {
+        out[0] = v;
+        return;
+    }
+    if (count <= INFER_MAX_OUTPUTS) {
+        struct value *const in[] = {v, build_ints(b, sizes, count)};
+        struct node *const n = build_node(b, "Split", ATTRS(attr_int("axis", axis)), in, 2, count);
+        for (size_t i = 0; i < count; i++)
+            out[i] = n->outputs.data[i];
+        return;
+    }
+    int64_t start = 0;
+    struct value *const axes = build_ints(b, &(int64_t){axis}, 1);
+    for (size_t i = 0; i < count; i++) {
+        struct value *const in[] = {v, build_ints(b, &start, 1), build_ints(b, &(int64_t){start + sizes[i]}, 1), axes};
+        out[i] = build_value(b, "Slice", NULL, in, 4);
+        start += sizes[i];
+    }
+}
+
+void import_cut(struct builder *b, struct value *v, int axis, const int64_t *sizes, size_t count, struct value **out)
+{
+    if (count == 0)
+        return;
+    if (sizes != NULL) {
+        cut_pieces(b, v, axis, sizes, count, out);
+        return;
+    }
+    int64_t *const ones = arena_array(b->graph->arena, int64_t, count);
+    for (size_t i = 0; i < count; i++)
+        ones[i] = 1;
+    cut_pieces(b, v, axis, ones, count, out);
+    struct value *const axes = build_ints(b, &(int64_t){axis}, 1);
+    for (size_t i = 0; i < count; i++)
+        out[i] = build_value(b, "Squeeze", NULL, (struct value *const[]){out[i], axes}, 2);
+}
+
+/* ---- turns of a loop ---------------------------------------------------------------------------------------------- */
+
+typedef VEC(struct value *) value_list;
+
+/* A Loop or a Scan on its way. */
+struct turns {
+    struct importer *im;
+    const struct region *region;
+    const struct model_node *node;
+    const struct model_graph *body;
+    struct loc loc;
+    size_t first_state;   /* among the body's inputs and outputs */
+    size_t state_count, scan_count;
+    struct value **state; /* NULL: an optional value that is none */
+    value_list *scanned;  /* scan outputs: an item for each turn */
+    uint32_t stream;      /* of random numbers, before the first turn */
+    int since;            /* values from this id on are the loop's */
+};
+
+static bool begin_turns(struct turns *t, struct importer *im, const struct region *r, const struct model_node *mn,
+                        size_t first_input, size_t state_count, size_t other_inputs, size_t first_output)
+{
+    *t = (struct turns){.im = im, .region = r, .node = mn, .body = graph_attr(mn, "body"), .loc = import_node_loc(im, r, mn)};
+    if (t->body == NULL)
+        return diag_error(im->g->diag, &t->loc, "attribute 'body' has no graph");
+    if (t->body->inputs.count != state_count + other_inputs || t->body->outputs.count < state_count + first_output)
+        return diag_error(im->g->diag, &t->loc, "the body has %zu inputs and %zu outputs, expected %zu and at least %zu",
+                          t->body->inputs.count, t->body->outputs.count, state_count + other_inputs, state_count + first_output);
+    t->state_count = state_count;
+    t->first_state = first_output;
+    t->scan_count = t->body->outputs.count - state_count - first_output;
+    if (mn->outputs.count > t->state_count + t->scan_count)
+        return diag_error(im->g->diag, &t->loc, "the body gives %zu results, the node names %zu", t->state_count + t->scan_count,
+                          mn->outputs.count);
+    t->state = arena_array(im->g->arena, struct value *, state_count);
+    t->scanned = arena_array(im->g->arena, value_list, t->scan_count);
+    t->stream = im->stream;
+    t->since = im->g->value_count;
+    bool ok = true;
+    for (size_t i = 0; i < state_count; i++)
+        ok = import_resolve_input(im, r, mn, first_input + i, &t->state[i]) && ok;
+    return ok;
+}
+
+static bool keep_scanned(struct turns *t, size_t k, struct value *v)
+{
+    struct diag *const d = t->im->g->diag;
+    if (v == &import_omitted || v->kind == VALUE_SEQUENCE)
+        return diag_error(d, &t->loc, "scan output %zu of the body is not a tensor", k);
+    const struct value *const first = t->scanned[k].count > 0 ? t->scanned[k].data[0] : v;
+    if (first->dtype != v->dtype || !shape_equal(&first->shape, &v->shape))
+        return diag_error(d, &t->loc, "scan output %zu of the body is %s%s in turn %zu, but %s%s in the first", k,
+                          dtype_name(v->dtype), shape_text(d->arena, &v->shape), t->scanned[k].count, dtype_name(first->dtype),
+                          shape_text(d->arena, &first->shape));
+    vec_push(t->im->g->arena, &t->scanned[k], v);
+    return true;
+}
+
+/* actual: all the body's inputs. Afterwards state and scanned; x has the other outputs. */
+static bool take_turn(struct turns *t, int64_t number, struct value *const *actual, struct inner *x)
+{
+    struct importer *const im = t->im;
+    const size_t nodes = t->body->nodes.count + 1;
+    if (im->unrolled + nodes > MAX_UNROLLED_NODES)
+        return diag_unsupported(im->g->diag, &t->loc,
+                                "%s runs too often: it is unrolled, and turn %lld of its %zu nodes exceeds the bound of %d nodes",
+                                t->node->op_type, (long long)number, t->body->nodes.count, MAX_UNROLLED_NODES);
+    im->unrolled += nodes;
+    struct arena *const a = im->g->arena;
+    const char *const label = arena_printf(a, "%s.%lld", label_of(t->node), (long long)number);
+    const char *const origin = arena_printf(a, "turn %lld of %s", (long long)number, import_node_text(a, t->node));
+    im->stream = t->stream;
+    if (!import_inner(im, t->region, t->node, t->body, label, origin, actual, x))
+        return false;
+    bool ok = true;
+    struct value **const next = arena_array(a, struct value *, t->state_count);
+    for (size_t i = 0; i < t->state_count; i++) {
+        struct value *const v = import_inner_output(im, x, t->first_state + i);
+        next[i] = v != &import_omitted ? v : NULL;
+        ok = ok && v != NULL;
+    }
+    for (size_t k = 0; k < t->scan_count && ok; k++) {
+        struct value *const v = import_inner_output(im, x, t->first_state + t->state_count + k);
+        ok = v != NULL && keep_scanned(t, k, v);
+    }
+    t->state = next;
+    return ok;
+}
+
+/* Without a turn nothing tells the type of a scan output but its declaration. */
+static struct value *empty_scan(struct turns *t, struct builder *b, size_t k, int axis)
+{
+    const struct model_value_info *const vi = t->body->outputs.data[t->first_state + t->state_count + k];
+    bool known = vi->type.kind == TYPE_TENSOR && vi->type.elem != DTYPE_UNDEFINED && vi->type.has_shape &&
+                 vi->type.dims.count < SHAPE_MAX_RANK && (size_t)axis <= vi->type.dims.count;
+    struct shape s = {.rank = 0};
+    for (size_t i = 0; known && i <= vi->type.dims.count; i++) {
+        const size_t from = i > (size_t)axis ? i - 1 : i;
+        s.dim[s.rank++] = i == (size_t)axis ? 0 : vi->type.dims.data[from].value;
+        known = s.dim[s.rank - 1] >= 0;
+    }
+    if (known)
+        return build_constant(b, tensor_new(t->im->g->arena, vi->type.elem, &s));
+    diag_unsupported(t->im->g->diag, &t->loc, "there is no turn, and the shape of scan output %zu '%s' is not declared", k, vi->name);
+    return NULL;
+}
+
+/* Scan output k of all turns, in their order or backwards. */
+static struct value *join_scanned(struct turns *t, struct builder *b, size_t k, int64_t axis, bool backwards)
+{
+    const value_list *const list = &t->scanned[k];
+    int at = 0;
+    const size_t declared = t->body->outputs.data[t->first_state + t->state_count + k]->type.dims.count;
+    const int rank = 1 + (list->count > 0 ? list->data[0]->shape.rank : (int)declared);
+    if (!shape_axis(rank, axis, &at) || rank > SHAPE_MAX_RANK) {
+        diag_error(t->im->g->diag, &t->loc, "axis %lld of scan output %zu is out of range for rank %d", (long long)axis, k, rank);
+        return NULL;
+    }
+    if (list->count == 0)
+        return empty_scan(t, b, k, at);
+    struct value **const items = arena_array(t->im->g->arena, struct value *, list->count);
+    for (size_t i = 0; i < list->count; i++)
+        items[i] = list->data[backwards ? list->count - 1 - i : i];
+    return import_join(b, items, list->count, at, true);
+}
+
+static bool is_wanted(const struct model_node *mn, size_t output)
+{
+    return output < mn->outputs.count && mn->outputs.data[output][0] != '\0';
+}
+
+/* axes, backwards: of scan outputs; NULL: all 0. */
+static bool end_turns(struct turns *t, const int64_t *axes, const int64_t *backwards)
+{
+    struct builder b = import_builder(t->im, t->region, t->node);
+    bool ok = true;
+    t->im->stream = t->stream + import_count_inner_random(t->im, t->body);
+    for (size_t i = 0; i < t->state_count; i++)
+        ok = import_define(t->im, t->region, t->node, i, t->state[i] != NULL ? t->state[i] : &import_omitted, t->since) && ok;
+    for (size_t k = 0; k < t->scan_count; k++) {
+        if (!is_wanted(t->node, t->state_count + k))
+            continue;
+        struct value *const v = join_scanned(t, &b, k, axes != NULL ? axes[k] : 0, backwards != NULL && backwards[k] != 0);
+        ok = v != NULL && !b.failed && import_define(t->im, t->region, t->node, t->state_count + k, v, t->since) && ok;
+    }
+    return ok;
+}
+
+/* ---- Loop --------------------------------------------------------------------------------------------------------- */
+
+/* The condition after a turn. */
+static bool known_condition(struct turns *t, const struct inner *x, int64_t number, struct value **condition, bool *holds)
+{
+    int64_t known = 1;
+    *condition = import_inner_output(t->im, x, 0);
+    if (*condition == NULL)
+        return false;
+    if (*condition == &import_omitted || (*condition)->kind == VALUE_SEQUENCE)
+        return diag_error(t->im->g->diag, &t->loc, "the condition that the body gives is not a tensor");
+    const char *const what = arena_printf(t->im->g->diag->arena, "condition '%s' after turn %lld", t->body->outputs.data[0]->name,
+                                          (long long)number);
+    if (!number_of(t->im, &t->loc, what, *condition, &known))
+        return false;
+    *holds = known != 0;
+    return true;
+}
+
+/* The number of a turn: a scalar, or a list of one where the body says so. */
+static struct value *turn_number(struct turns *t, struct builder *b, int64_t number)
+{
+    const struct model_type *const declared = &t->body->inputs.data[0]->type;
+    if (declared->kind == TYPE_TENSOR && declared->has_shape && declared->dims.count == 1)
+        return build_ints(b, &number, 1);
+    return build_int(b, number);
+}
+
+static bool turn_loop(struct turns *t, int64_t most, struct value *condition)
+{
+    struct builder b = import_builder(t->im, t->region, t->node);
+    struct value **const actual = arena_array(t->im->g->arena, struct value *, t->body->inputs.count);
+    bool holds = true;
+    for (int64_t number = 0; number < most && holds; number++) {
+        struct inner x;
+        actual[0] = turn_number(t, &b, number);
+        actual[1] = condition;
+        for (size_t i = 0; i < t->state_count; i++)
+            actual[2 + i] = t->state[i];
+        if (!take_turn(t, number, actual, &x) || !known_condition(t, &x, number, &condition, &holds))
+            return false;
+    }
+    return true;
+}
+
+static bool import_loop(struct importer *im, const struct region *r, const struct model_node *mn)
+{
+    struct turns t;
+    const size_t states = mn->inputs.count > 2 ? mn->inputs.count - 2 : 0;
+    struct value *most = NULL, *condition = NULL;
+    int64_t count = INT64_MAX, holds = 1;
+    if (!begin_turns(&t, im, r, mn, 2, states, 2, 1) || !import_resolve_tensor(im, r, mn, 0, &most) ||
+        !import_resolve_tensor(im, r, mn, 1, &condition))
+        return false;
+    if (condition != NULL && !import_known_number(im, r, mn, 1, "cond", condition, &holds))
+        return false;
+    if (holds && most != NULL && !import_known_number(im, r, mn, 0, "M", most, &count))
+        return false;
+    if (condition == NULL) {
+        struct builder b = import_builder(im, r, mn);
+        condition = build_scalar(&b, DTYPE_BOOL, 1);
+    }
+    return turn_loop(&t, holds ? count : 0, condition) && end_turns(&t, NULL, NULL);
+}
+
+/* ---- Scan --------------------------------------------------------------------------------------------------------- */
+
+/* A list with an entry for each scan input or output; absent: zeros. */
+static bool scan_list(const struct turns *t, const char *name, size_t count, const int64_t **x)
+{
+    const struct model_attr *const a = import_find_attr(t->node->attrs.data, t->node->attrs.count, name);
+    *x = a != NULL ? a->ints.data : arena_array(t->im->g->arena, int64_t, count);
+    if (a == NULL || a->ints.count == count)
+        return true;
+    return diag_error(t->im->g->diag, &t->loc, "attribute '%s' has %zu elements, expected %zu", name, a->ints.count, count);
+}
+
+/* Items of scan input k, in the order of the turns. */
+static bool cut_scanned(struct turns *t, struct builder *b, size_t k, int64_t axis, bool backwards, int64_t *count,
+                        struct value ***items)
+{
+    struct value *v;
+    int at;
+    const size_t input = t->state_count + k;
+    if (!import_resolve_tensor(t->im, t->region, t->node, input, &v))
+        return false;
+    if (v == NULL || !shape_axis(v->shape.rank, axis, &at))
+        return diag_error(t->im->g->diag, &t->loc, "axis %lld of scan input %zu is out of range", (long long)axis, k);
+    if (*count >= 0 && v->shape.dim[at] != *count)
+        return diag_error(t->im->g->diag, &t->loc, "scan input %zu '%s' has %lld items, expected %lld as the one before", k, v->name,
+                          (long long)v->shape.dim[at], (long long)*count);
+    *count = v->shape.dim[at];
+    if (*count > MAX_UNROLLED_NODES)
+        return diag_unsupported(t->im->g->diag, &t->loc, "%lld turns are to be unrolled, at most %d are supported",
+                                (long long)*count, MAX_UNROLLED_NODES);
+    const size_t n = (size_t)*count;
+    *items = arena_array(t->im->g->arena, struct value *, n);
+    import_cut(b, v, at, NULL, n, *items);
+    for (size_t i = 0; backwards && i < n / 2; i++) {
+        struct value *const other = (*items)[i];
+        (*items)[i] = (*items)[n - 1 - i];
+        (*items)[n - 1 - i] = other;
+    }
+    return !b->failed;
+}
+
+static bool turn_scan(struct turns *t, size_t scans, const int64_t *axes, const int64_t *backwards)
+{
+    struct arena *const a = t->im->g->arena;
+    struct builder b = import_builder(t->im, t->region, t->node);
+    struct value ***const items = arena_array(a, struct value **, scans);
+    struct value **const actual = arena_array(a, struct value *, t->body->inputs.count);
+    int64_t count = -1;
+    for (size_t k = 0; k < scans; k++)
+        if (!cut_scanned(t, &b, k, axes[k], backwards[k] != 0, &count, &items[k]))
+            return false;
+    for (int64_t number = 0; number < count; number++) {
+        struct inner x;
+        for (size_t i = 0; i < t->state_count; i++)
+            actual[i] = t->state[i];
+        for (size_t k = 0; k < scans; k++)
+            actual[t->state_count + k] = items[k][number];
+        if (!take_turn(t, number, actual, &x))
+            return false;
+    }
+    return true;
+}
+
+static bool import_scan(struct importer *im, const struct region *r, const struct model_node *mn)
+{
+    struct turns t;
+    const struct loc loc = import_node_loc(im, r, mn);
+    const struct model_attr *const given = import_find_attr(mn->attrs.data, mn->attrs.count, "num_scan_inputs");
+    if (given->i < 1 || (uint64_t)given->i > mn->inputs.count)
+        return diag_error(im->g->diag, &loc, "attribute 'num_scan_inputs' is %lld, expected 1 to %zu, the number of inputs",
+                          (long long)given->i, mn->inputs.count);
+    const size_t scans = (size_t)given->i;
+    const int64_t *axes, *backwards, *out_axes, *out_backwards;
+    return begin_turns(&t, im, r, mn, 0, mn->inputs.count - scans, scans, 0) && scan_list(&t, "scan_input_axes", scans, &axes) &&
+           scan_list(&t, "scan_input_directions", scans, &backwards) &&
+           scan_list(&t, "scan_output_axes", t.scan_count, &out_axes) &&
+           scan_list(&t, "scan_output_directions", t.scan_count, &out_backwards) && turn_scan(&t, scans, axes, backwards) &&
+           end_turns(&t, out_axes, out_backwards);
+}
+
+/* ---- SequenceMap -------------------------------------------------------------------------------------------------- */
+
+/* All inputs of a turn: items of sequences, and tensors as they are. */
+static bool import_sequence_map(struct importer *im, const struct region *r, const struct model_node *mn)
+{
+    struct turns t;
+    struct arena *const a = im->g->arena;
+    const size_t inputs = mn->inputs.count;
+    struct value **const given = arena_array(a, struct value *, inputs), **const actual = arena_array(a, struct value *, inputs);
+    if (!begin_turns(&t, im, r, mn, 0, 0, inputs, 0))
+        return false;
+    for (size_t i = 0; i < inputs; i++)
+        if (!import_resolve_input(im, r, mn, i, &given[i]))
+            return false;
+    const struct sequence *const first = import_as_sequence(given[0]);
+    if (first == NULL)
+        return diag_error(im->g->diag, &t.loc, "input 0 '%s' is a tensor, expected a sequence", mn->inputs.data[0]);
+    value_list *const results = arena_array(a, value_list, t.body->outputs.count);
+    t.scan_count = 0; /* results of a turn need not be of one shape */
+    for (size_t k = 0; k < first->count; k++) {
+        struct inner x;
+        for (size_t i = 0; i < inputs; i++) {
+            const struct sequence *const s = import_as_sequence(given[i]);
+            if (s != NULL && s->count != first->count)
+                return diag_error(im->g->diag, &t.loc, "input %zu has %zu items, expected %zu as input 0", i, s->count, first->count);
+            actual[i] = s != NULL ? s->items[k] : given[i];
+        }
+        if (!take_turn(&t, (int64_t)k, actual, &x))
+            return false;
+        for (size_t o = 0; o < t.body->outputs.count; o++) {
+            struct value *const v = import_inner_output(im, &x, o);
+            if (v == NULL || v == &import_omitted || v->kind == VALUE_SEQUENCE)
+                return v != NULL && diag_error(im->g->diag, &t.loc, "output %zu of the body is not a tensor", o);
+            vec_push(a, &results[o], v);
+        }
+    }
+    bool ok = true;
+    for (size_t o = 0; o < mn->outputs.count; o++)
+        ok = import_define(im, r, mn, o, import_new_sequence(im, results[o].data, results[o].count), t.since) && ok;
+    t.im->stream = t.stream + import_count_inner_random(im, t.body);
+    return ok;
+}
+
+/* ---- one node ----------------------------------------------------------------------------------------------------- */
+
+static import_rule rule_of(const char *op_type)
+{
+    static const struct {
+        const char *name;
+        import_rule rule;
+    } rules[] = {{"If", import_if}, {"Loop", import_loop}, {"Scan", import_scan}, {"SequenceMap", import_sequence_map}};
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (strcmp(rules[i].name, op_type) == 0)
+            return rules[i].rule;
+    return import_sequence_rule(op_type);
+}
+
+bool import_is_control(const struct model_node *mn)
+{
+    const struct op_def *const def = op_find(mn->domain, mn->op_type);
+    return def != NULL && def->is_control;
+}
+
+bool import_is_alias(const struct region *r, const struct model_node *mn)
+{
+    if (mn->domain[0] != '\0' || strcmp(mn->op_type, "Identity") != 0 || mn->inputs.count != 1)
+        return false;
+    while (r->outer != NULL && !map_has(r->scope, mn->inputs.data[0]))
+        r = r->outer;
+    const struct value *const v = map_get(r->scope, mn->inputs.data[0]);
+    return v != NULL && (v == &import_omitted || v->kind == VALUE_SEQUENCE);
+}
+
+static bool import_alias(const struct importer *im, const struct region *r, const struct model_node *mn)
+{
+    struct value *v;
+    return import_resolve_input(im, r, mn, 0, &v) &&
+           import_define(im, r, mn, 0, v != NULL ? v : &import_omitted, im->g->value_count);
+}
+
+bool import_control(struct importer *im, const struct region *r, const struct model_node *mn)
+{
+    struct op_choice choice;
+    bool ok = upgrade_choose(im->g->diag, mn, r->opsets, im->model->ir_version, &choice) &&
+              upgrade_check_node(im->g->diag, &choice, mn) && import_check_outputs_new(im, r, mn);
+    if (ok)
+        ok = choice.def->is_control ? rule_of(mn->op_type)(im, r, mn) : import_alias(im, r, mn);
+    return ok || import_poison_outputs(r, mn);
+}

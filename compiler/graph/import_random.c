@@ -1,0 +1,101 @@
+/* Streams of random numbers: each random node of the model has a number, by its place among all of them. */
+#include "graph/import_internal.h"
+
+#define MAX_CALL_DEPTH 100
+#define MAX_WALKED_NODES 1000000
+
+/* ---- random streams ---------------------------------------------------------------------------------------------- */
+
+bool import_is_random(const struct model_node *mn)
+{
+    const struct op_def *const def = op_find(mn->domain, mn->op_type);
+    return def != NULL && def->is_random;
+}
+
+/* A graph inside a node counts once, however often a loop runs it. */
+static uint32_t count_inner(const struct map *functions, const struct model_graph *main_graph, const struct model_node *mn,
+                            int depth, size_t *budget)
+{
+    uint32_t random = 0;
+    for (size_t i = 0; i < mn->attrs.count; i++) {
+        const struct model_graph *const g = mn->attrs.data[i]->type == ATTR_GRAPH ? mn->attrs.data[i]->g : NULL;
+        if (g != NULL)
+            random += import_count_random(functions, main_graph, g->nodes.data, g->nodes.count, depth, budget);
+    }
+    return random;
+}
+
+uint32_t import_count_random(const struct map *functions, const struct model_graph *main_graph,
+                             struct model_node *const *nodes, size_t count, int depth, size_t *budget)
+{
+    uint32_t random = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct model_function *const f = import_called_function(functions, nodes[i]);
+        const bool calls_main = f == NULL && import_is_graph_call(nodes[i]);
+        if (f == NULL && !calls_main) {
+            random += import_is_random(nodes[i]) + count_inner(functions, main_graph, nodes[i], depth, budget);
+            continue;
+        }
+        const size_t body_count = f != NULL ? f->nodes.count : main_graph->nodes.count;
+        if (depth >= MAX_CALL_DEPTH || *budget < body_count)
+            continue;
+        *budget -= body_count;
+        random += import_count_random(functions, main_graph, f != NULL ? f->nodes.data : main_graph->nodes.data, body_count,
+                               depth + 1, budget);
+    }
+    return random;
+}
+
+uint32_t import_first_stream(const struct map *functions, const struct model *m, const struct model_graph *until)
+{
+    uint32_t streams = 0;
+    const size_t trainings = m->training.count;
+    for (size_t i = 0; i < 1 + 2 * trainings; i++) {
+        const struct model_graph *mg = m->graph;
+        if (i > 0)
+            mg = i <= trainings ? m->training.data[i - 1]->algorithm
+                                : m->training.data[i - 1 - trainings]->initialization;
+        if (mg == NULL)
+            continue;
+        if (mg == until)
+            break;
+        size_t budget = MAX_WALKED_NODES;
+        streams += import_count_random(functions, m->graph, mg->nodes.data, mg->nodes.count, 0, &budget);
+    }
+    return streams;
+}
+
+uint32_t import_random_streams(const struct model *m)
+{
+    struct arena scratch = {0};
+    struct map functions = {.arena = &scratch};
+    import_index_functions(&functions, m);
+    const uint32_t streams = import_first_stream(&functions, m, NULL);
+    arena_free(&scratch);
+    return streams;
+}
+
+uint32_t import_count_inner_random(const struct importer *im, const struct model_graph *g)
+{
+    size_t budget = MAX_WALKED_NODES;
+    return import_count_random(&im->functions, im->model->graph, g->nodes.data, g->nodes.count, 0, &budget);
+}
+
+/* Number k of a node's repetitions has the node's stream plus k times the number of all: no other node has that. */
+uint32_t import_next_stream(struct importer *im, const struct region *r)
+{
+    uint32_t stream = ++im->stream;
+    if (!r->repeated)
+        return stream;
+    struct arena *const a = im->g->arena;
+    const char *const key = arena_printf(a, "%u", (unsigned)stream);
+    uint32_t *count = map_get(&im->repetitions, key);
+    if (count == NULL) {
+        count = arena_new(a, uint32_t);
+        map_set(&im->repetitions, key, count);
+    }
+    stream += (*count)++ * im->streams;
+    if (im->g->program->random_streams < stream)
+        im->g->program->random_streams = stream;
+    return stream;
+}
