@@ -105,7 +105,8 @@ struct expr_scope {
 };
 
 /* C text with the precedence of at least `precedence` (PREC_*). */
-enum { PREC_NONE = 0, PREC_SELECT = 3, PREC_EQUAL = 9, PREC_LESS = 10, PREC_ADD = 12, PREC_MUL = 13, PREC_UNARY = 15, PREC_PRIMARY = 16 };
+enum { PREC_NONE = 0, PREC_SELECT = 3, PREC_BITS = 6, PREC_EQUAL = 9, PREC_LESS = 10, PREC_ADD = 12, PREC_MUL = 13, PREC_UNARY = 15,
+       PREC_PRIMARY = 16 };
 const char *expr_text(struct expr_scope *s, const struct expr *e, int precedence);
 /* "name[i * 64 + j]", or "name" for a value parameter. */
 const char *access_text(struct expr_scope *s, const struct access *a);

@@ -251,6 +251,27 @@ static bool is_root_and_more(const struct expr *e)
     return is_root(root) || (root->op == EXPR_MUL && (is_root(root->arg[0]) || is_root(root->arg[1])));
 }
 
+/* On 0 and 1 for bool; gcc wants parentheses around any operand with an operator of its own. C computes narrow integers as int. */
+static const char *bits_text(struct expr_scope *s, const struct expr *e, int *precedence)
+{
+    const char *op = e->op == EXPR_AND ? "&" : e->op == EXPR_OR ? "|" : "^";
+    const char *x[2];
+    for (int i = 0; i < 2; i++)
+        x[i] = expr_text(s, e->arg[i], e->arg[i]->op == EXPR_NOT ? PREC_PRIMARY : PREC_UNARY);
+    const char *text = arena_printf(s->arena, "%s %s %s", x[0], op, x[1]);
+    const bool narrow = e->dtype != DTYPE_BOOL && dtype_bits(e->dtype) < 32;
+    *precedence = narrow ? PREC_UNARY : PREC_BITS;
+    return narrow ? arena_printf(s->arena, "(%s)(%s)", c_type(e->dtype), text) : text;
+}
+
+/* By the width or more: 0. */
+static const char *shift_text(struct expr_scope *s, const struct expr *e, const char *what)
+{
+    const int bits = dtype_bits(e->dtype) <= 32 ? 32 : 64;
+    const char *text = call2(s, arena_printf(s->arena, "stepc_%s%d", what, bits), e->arg[0], e->arg[1]);
+    return dtype_bits(e->dtype) < 32 ? arena_printf(s->arena, "(%s)%s", c_type(e->dtype), text) : text;
+}
+
 static const char *text_of(struct expr_scope *s, const struct expr *e, int *precedence)
 {
     *precedence = PREC_PRIMARY;
@@ -273,7 +294,10 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_NORMAL: return random_text(s, e);
     case EXPR_POW: return dtype_is_float(e->dtype) ? call2(s, arena_printf(s->arena, "stepc_pow%s", suffix_of(e->dtype)), e->arg[0], e->arg[1])
                                                    : dividing(s, e, "pow");
-    case EXPR_MOD: return dividing(s, e, dtype_is_signed(e->dtype) ? "rem" : "mod");
+    case EXPR_MOD:
+        if (dtype_is_float(e->dtype))
+            return call2(s, arena_printf(s->arena, "stepc_fmod%s", suffix_of(e->dtype)), e->arg[0], e->arg[1]);
+        return dividing(s, e, dtype_is_signed(e->dtype) ? "rem" : "mod");
     case EXPR_NEG:
     case EXPR_NOT: *precedence = PREC_UNARY; return negation_text(s, e);
     case EXPR_CAST: *precedence = e->dtype == DTYPE_BOOL ? PREC_EQUAL : PREC_UNARY; return cast_text(s, e);
@@ -291,11 +315,9 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_EQ: *precedence = PREC_EQUAL; return infix(s, e, "==", PREC_EQUAL);
     case EXPR_AND:
     case EXPR_OR:
-    case EXPR_XOR: { /* bit operations on 0 and 1; gcc wants parentheses around any operand with an operator of its own */
-        const char *op = e->op == EXPR_AND ? "&" : e->op == EXPR_OR ? "|" : "^";
-        *precedence = 6;
-        return arena_printf(s->arena, "%s %s %s", expr_text(s, e->arg[0], PREC_UNARY), op, expr_text(s, e->arg[1], PREC_UNARY));
-    }
+    case EXPR_XOR: return bits_text(s, e, precedence);
+    case EXPR_SHL: *precedence = PREC_UNARY; return shift_text(s, e, "shl");
+    case EXPR_SHR: *precedence = PREC_UNARY; return shift_text(s, e, "shr");
     case EXPR_SELECT: return select_text(s, e, precedence);
     }
     UNREACHABLE("expression kind %d", (int)e->op);

@@ -34,8 +34,9 @@ enum expr_op {
     /* one operand */
     EXPR_NEG, EXPR_NOT, EXPR_CAST /* to .dtype */, EXPR_MATH /* .fn */,
     /* two operands */
-    EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_DIV, EXPR_MOD /* integers; sign of the dividend */, EXPR_POW,
-    EXPR_LT, EXPR_LE, EXPR_EQ, EXPR_AND, EXPR_OR, EXPR_XOR, /* -> bool */
+    EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_DIV, EXPR_MOD /* sign of the dividend */, EXPR_POW,
+    EXPR_AND, EXPR_OR, EXPR_XOR /* bool, and the bits of integers */, EXPR_SHL, EXPR_SHR /* unsigned */,
+    EXPR_LT, EXPR_LE, EXPR_EQ, /* -> bool */
     /* three */
     EXPR_SELECT, /* arg[0] ? arg[1] : arg[2]; both sides may be evaluated */
     /* random: arg[0] = number of the element (int64); .i = stream; the key is the entry's seed, or .seed; .counter */

@@ -143,7 +143,7 @@ static const char *const op_names_text[] = {
     [EXPR_NEG] = "neg",   [EXPR_NOT] = "not",       [EXPR_CAST] = "cast", [EXPR_MATH] = "math", [EXPR_ADD] = "add",
     [EXPR_SUB] = "sub",   [EXPR_MUL] = "mul",       [EXPR_DIV] = "div",   [EXPR_MOD] = "mod",   [EXPR_POW] = "pow",
     [EXPR_LT] = "lt",     [EXPR_LE] = "le",         [EXPR_EQ] = "eq",     [EXPR_AND] = "and",   [EXPR_OR] = "or",
-    [EXPR_XOR] = "xor",   [EXPR_SELECT] = "select", [EXPR_UNIFORM] = "uniform", [EXPR_NORMAL] = "normal"};
+    [EXPR_XOR] = "xor",   [EXPR_SHL] = "shl",       [EXPR_SHR] = "shr",   [EXPR_SELECT] = "select", [EXPR_UNIFORM] = "uniform", [EXPR_NORMAL] = "normal"};
 
 static void print_expr(struct strbuf *b, const struct expr *e);
 
