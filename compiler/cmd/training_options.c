@@ -224,10 +224,7 @@ static bool prepare_again(struct session *s, const struct options *o, struct pre
                           const char *path, struct strbuf *report, struct model **m)
 {
     const struct model *const written = *m;
-    unsigned char *bytes;
-    size_t size;
-    if (!prepare_as_told(s, o, p, import, *m, report) || !model_encode_onnx(&s->diag, &s->arena, written, &bytes, &size) ||
-        !model_read_onnx(&s->diag, &s->arena, path, bytes, size, m))
+    if (!prepare_as_told(s, o, p, import, *m, report) || !model_read_written(&s->diag, &s->arena, path, written, m))
         return false;
     for (size_t i = 0; i < written->external_files.count; i++)
         vec_push(&s->arena, &(*m)->external_files, written->external_files.data[i]);

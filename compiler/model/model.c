@@ -15,7 +15,7 @@ const char *attr_type_name(enum attr_type t)
 
 /* ---- files -------------------------------------------------------------------- */
 
-bool model_read(struct diag *d, struct arena *a, const char *path, struct model **out)
+static bool read_whole(struct diag *d, struct arena *a, const char *path, struct model **out)
 {
     struct arena scratch = {0};
     unsigned char *bytes;
@@ -25,6 +25,13 @@ bool model_read(struct diag *d, struct arena *a, const char *path, struct model 
                                                      : model_read_onnx(d, a, path, bytes, size, out));
     arena_free(&scratch);
     return ok;
+}
+
+bool model_read(struct diag *d, struct arena *a, const char *path, struct model **out)
+{
+    bool well_formed = false;
+    const bool ok = !str_ends_with(path, ".onnxtxt") && read_model_file(d, a, path, out, &well_formed);
+    return well_formed ? ok : read_whole(d, a, path, out);
 }
 
 bool model_write(struct diag *d, const struct model *m, const char *path)

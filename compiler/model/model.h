@@ -181,6 +181,9 @@ bool model_read_text(struct diag *d, struct arena *a, const char *path, const ch
  * tensors as raw_data). External data is brought inside. */
 bool model_write(struct diag *d, const struct model *m, const char *path) MUST_USE;
 bool model_encode_onnx(struct diag *d, struct arena *a, const struct model *m, unsigned char **bytes, size_t *size) MUST_USE;
+/* What model_encode_onnx() writes, read back, without the bytes in between: tensors share their data with those of `written`, and there is no
+ * bound of 2 GiB. */
+bool model_read_written(struct diag *d, struct arena *a, const char *path, const struct model *written, struct model **out) MUST_USE;
 /* The text that reads back as an equal model, the same for equal models; a NUL follows. What the syntax has no place for
  * (write_text.c lists it) is refused in one error that names and counts all of it; with `lossy` a warning says what was left
  * out or replaced, and only what would make it another model is refused. */

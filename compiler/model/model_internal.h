@@ -3,8 +3,8 @@
 #define STEPC_MODEL_MODEL_INTERNAL_H
 
 #include "base/map.h"
+#include "model/bulk.h"
 #include "model/model.h"
-#include "onnx.pb-c.h"
 
 /* The state of reading one file. */
 struct reader {
@@ -37,6 +37,10 @@ bool read_text(struct reader *r, const struct loc *at, ProtobufCBinaryData b, co
 bool read_tensor(struct reader *r, const struct loc *at, const char *what, const Onnx__TensorProto *p,
                  struct tensor **out, const char **external) MUST_USE;
 
+/* Reads a model's file and takes the data of its initializers out as it goes by, see bulk.h. *well_formed: is it framed as a model? If not,
+ * nothing is reported, and who reads the whole file says what is wrong. */
+bool read_model_file(struct diag *d, struct arena *a, const char *path, struct model **out, bool *well_formed) MUST_USE;
+
 /* Unpacks a whole tensor file. */
 bool read_tensor_bytes(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,
                        struct tensor **out, const char **name) MUST_USE;
@@ -51,6 +55,11 @@ ProtobufCBinaryData write_text(const char *s);
 /* Packs a message; the error is that it passes what ONNX can hold (2 GiB). */
 bool write_packed(struct diag *d, struct arena *a, const struct loc *at, const ProtobufCMessage *m,
                   unsigned char **bytes, size_t *size) MUST_USE;
+
+/* The message for a model: pointers into its tensors, see write_tensor(). */
+Onnx__ModelProto *model_message(struct arena *a, const struct model *m);
+/* The hash, begun here, of the bytes of a packed message. */
+void hash_message(const ProtobufCMessage *m, struct sha256 *hash);
 
 /* How many elements share a byte in the file: 1, 2 or 4. */
 int packed_per_byte(enum dtype d);

@@ -1,6 +1,7 @@
 /* ONNX bytes -> struct model. The bytes are scanned first (scan.c), so that unpacking is safe and recursion bounded;
  * then each message becomes a struct of the arena; weights stay where protobuf-c put them. Reading goes on after an
  * error, up to as many as get printed: independent faults are reported together. */
+#include "base/file.h"
 #include "model/model_internal.h"
 
 #include "base/hash.h"
@@ -596,23 +597,72 @@ static ProtobufCMessage *unpack(struct diag *d, struct arena *a, const struct lo
     return m;
 }
 
+static bool read_unpacked(struct diag *d, struct arena *a, const char *path, const ProtobufCMessage *p, struct sha256 *hash,
+                          struct model **out)
+{
+    struct reader r = {.diag = d, .arena = a, .file = path, .external.arena = a, .unpacked_stays = true};
+    struct model *m = r.model = arena_new(a, struct model);
+    m->file = path;
+    sha256_end(hash, m->digest);
+    const bool ok = read_model(&r, (const Onnx__ModelProto *)p);
+    if (ok)
+        *out = m;
+    return ok;
+}
+
 bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,
                      struct model **out)
 {
     const struct loc at = LOC_FILE(path);
-    ProtobufCMessage *p = unpack(d, a, &at, &onnx__model_proto__descriptor, bytes, size);
+    const ProtobufCMessage *p = unpack(d, a, &at, &onnx__model_proto__descriptor, bytes, size);
     if (!p)
         return false;
-    struct reader r = {.diag = d, .arena = a, .file = path, .external.arena = a, .unpacked_stays = true};
-    struct model *m = r.model = arena_new(a, struct model);
-    m->file = path;
     struct sha256 hash;
     sha256_begin(&hash);
     sha256_add(&hash, bytes, size);
-    sha256_end(&hash, m->digest);
-    const bool ok = read_model(&r, (const Onnx__ModelProto *)p);
-    if (ok)
-        *out = m;
+    return read_unpacked(d, a, path, p, &hash, out);
+}
+
+/* The message whose data is apart, unpacked and whole; NULL: something is wrong with it. */
+static ProtobufCMessage *unpack_bulk(struct diag *d, struct arena *a, const struct loc *at, const struct bulk *b)
+{
+    ProtobufCMessage *p = unpack(d, a, at, &onnx__model_proto__descriptor, (const unsigned char *)strbuf_text(&b->message), b->message.length);
+    return p && bulk_restore(b, (Onnx__ModelProto *)p) ? p : NULL;
+}
+
+bool read_model_file(struct diag *d, struct arena *a, const char *path, struct model **out, bool *well_formed)
+{
+    const struct loc at = LOC_FILE(path);
+    struct arena scratch = {0};
+    struct diag unheard = {.arena = &scratch};
+    struct bulk b = {.arena = a, .message.arena = &scratch};
+    struct stream *const s = arena_new(&scratch, struct stream);
+    const ProtobufCMessage *p = NULL;
+    if (stream_open(s, path)) {
+        p = s->size <= FILE_MAX_BYTES && bulk_read(&b, s) ? unpack_bulk(&unheard, a, &at, &b) : NULL;
+        stream_close(s);
+    }
+    *well_formed = p != NULL;
+    const bool ok = p && read_unpacked(d, a, path, p, &s->hash, out);
+    arena_free(&scratch);
+    return ok;
+}
+
+bool model_read_written(struct diag *d, struct arena *a, const char *path, const struct model *written, struct model **out)
+{
+    const struct loc at = LOC_FILE(path);
+    struct arena scratch = {0};
+    struct bulk b = {.arena = a, .message.arena = &scratch};
+    struct sha256 hash;
+    Onnx__ModelProto *const whole = model_message(a, written);
+    hash_message(&whole->base, &hash);
+    bulk_take(&b, whole);
+    const size_t size = protobuf_c_message_get_packed_size(&whole->base);
+    strbuf_reserve(&b.message, size);
+    b.message.length = protobuf_c_message_pack(&whole->base, (unsigned char *)b.message.text);
+    const ProtobufCMessage *const p = unpack_bulk(d, a, &at, &b);
+    const bool ok = p && read_unpacked(d, a, path, p, &hash, out);
+    arena_free(&scratch);
     return ok;
 }
 

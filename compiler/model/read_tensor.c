@@ -293,11 +293,16 @@ static bool read_external(const struct source *s, const struct tensor *like, str
     if (p->raw_data.len || p->n_float_data || p->n_int32_data || p->n_string_data || p->n_int64_data ||
         p->n_double_data || p->n_uint64_data)
         return diag_error(s->r->diag, s->at, "%s is external data, but holds values as well", s->what);
+    /* What has the file's form in memory, as most of what is large, is read to where it stays. */
+    const bool stays = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && packed_per_byte(like->dtype) == 1 && like->dtype != DTYPE_BOOL;
     struct arena scratch = {0};
     unsigned char *bytes;
-    const bool ok =
-        external_data_read(s->r, &scratch, s->at, s->what, p, packed_size(like->dtype, like->count), &bytes, location);
-    if (ok) {
+    const bool ok = external_data_read(s->r, stays ? s->r->arena : &scratch, s->at, s->what, p, packed_size(like->dtype, like->count), &bytes,
+                                       location);
+    if (ok && stays) {
+        *out = arena_copy(s->r->arena, like, sizeof *like, alignof(struct tensor));
+        (*out)->data = bytes;
+    } else if (ok) {
         *out = tensor_new(s->r->arena, like->dtype, &like->shape);
         fill_from_bytes(*out, bytes);
     }

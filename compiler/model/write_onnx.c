@@ -390,7 +390,7 @@ static Onnx__TrainingInfoProto *write_training(struct arena *a, const struct mod
     return p;
 }
 
-static Onnx__ModelProto *write_model(struct arena *a, const struct model *m)
+Onnx__ModelProto *model_message(struct arena *a, const struct model *m)
 {
     Onnx__ModelProto *p;
     MESSAGE(a, &p, onnx__model_proto__init);
@@ -426,7 +426,24 @@ bool model_encode_onnx(struct diag *d, struct arena *a, const struct model *m, u
 {
     const struct loc at = LOC_FILE(m->file);
     struct arena scratch = {0};
-    const bool ok = write_packed(d, a, &at, &write_model(&scratch, m)->base, bytes, size);
+    const bool ok = write_packed(d, a, &at, &model_message(&scratch, m)->base, bytes, size);
     arena_free(&scratch);
     return ok;
+}
+
+struct hash_buffer {
+    ProtobufCBuffer base;
+    struct sha256 *hash;
+};
+
+static void hash_bytes_of_message(ProtobufCBuffer *buffer, size_t size, const uint8_t *bytes)
+{
+    sha256_add(((struct hash_buffer *)buffer)->hash, bytes, size);
+}
+
+void hash_message(const ProtobufCMessage *m, struct sha256 *hash)
+{
+    struct hash_buffer buffer = {{hash_bytes_of_message}, hash};
+    sha256_begin(hash);
+    (void)protobuf_c_message_pack_to_buffer(m, &buffer.base);
 }

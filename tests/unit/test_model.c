@@ -184,6 +184,91 @@ START_TEST(test_truncated_and_changed)
 }
 END_TEST
 
+/* ---- files, whose initializers are read to their place ------------------------------------ */
+
+/* Reads the bytes as a file, and holds what comes out against reading them from memory. */
+static void compare_with_file(const char *path, const struct wire *w)
+{
+    FILE *f = fopen(path, "wb");
+    ck_assert(f != NULL && fwrite(w->data, 1, w->count, f) == w->count && fclose(f) == 0);
+    const struct model *m = read_at(path, w);
+    const struct diag said = diag;
+    struct model *from_file = NULL;
+    diag = (struct diag){.arena = &arena};
+    ck_assert(model_read(&diag, &arena, path, &from_file) == (m != NULL));
+    ck_assert_uint_eq(diag.messages.count, said.messages.count);
+    for (size_t i = 0; i < said.messages.count; i++)
+        ck_assert_str_eq(diag.messages.data[i].text, said.messages.data[i].text);
+    if (m == NULL)
+        return;
+    ck_assert_mem_eq(from_file->digest, m->digest, sizeof m->digest);
+    const struct wire a = encode(m), b = encode(from_file);
+    ck_assert_uint_eq(a.count, b.count);
+    ck_assert_mem_eq(a.data, b.data, a.count);
+}
+
+START_TEST(test_file_is_read_as_memory_is)
+{
+    const char *folder;
+    ck_assert(temp_directory(&(struct diag){.arena = &arena}, &arena, &folder));
+    char path[256];
+    snprintf(path, sizeof path, "%s/m.onnx", folder);
+    const struct wire all = encode(full_model());
+    struct wire w = {malloc(all.count), all.count, all.count};
+    memcpy(w.data, all.data, all.count);
+    compare_with_file(path, &w);
+    for (w.count = 0; w.count < w.capacity; w.count += 11) {
+        compare_with_file(path, &w);
+        arena_free(&arena);
+    }
+    w.count = w.capacity;
+    for (size_t i = 0; i < w.count; i += 3) {
+        w.data[i] ^= 0x81 >> i % 3;
+        compare_with_file(path, &w);
+        w.data[i] ^= 0x81 >> i % 3;
+        arena_free(&arena);
+    }
+    free(w.data);
+    remove(path);
+    remove(path_directory(&arena, path));
+}
+END_TEST
+
+/* A scalar's 4 bytes and those of the number in its place look alike; data that occurs twice: the last counts. */
+START_TEST(test_data_of_four_bytes_and_twice)
+{
+    static const float one = 1, many[3] = {2, 3, 4};
+    const char *folder;
+    ck_assert(temp_directory(&(struct diag){.arena = &arena}, &arena, &folder));
+    const char *const path = in_folder(folder, "m.onnx");
+    struct wire t = {0};
+    put_int(&t, 2, DTYPE_FLOAT);
+    put_text(&t, 8, "t");
+    put_bytes(&t, 9, many, sizeof many);
+    put_bytes(&t, 9, &one, sizeof one);
+    struct wire m = model_with(5, &t);
+    compare_with_file(path, &m);
+    struct model *read = NULL;
+    ck_assert(model_read(&diag, &arena, path, &read));
+    ck_assert(tensor_get_double(read->graph->initializers.data[0]->tensor, 0) == 1);
+    remove(path);
+    remove(folder);
+}
+END_TEST
+
+START_TEST(test_written_and_read_without_bytes)
+{
+    const struct model *const m = full_model();
+    const struct wire first = encode(m);
+    struct model *from_bytes = assert_read(&first), *direct = NULL;
+    ck_assert(model_read_written(&diag, &arena, "/nonexistent/m.onnx", m, &direct));
+    ck_assert_mem_eq(direct->digest, from_bytes->digest, sizeof direct->digest);
+    const struct wire second = encode(direct);
+    ck_assert_uint_eq(first.count, second.count);
+    ck_assert_mem_eq(first.data, second.data, first.count);
+}
+END_TEST
+
 /* ---- freedoms of the wire format -------------------------------------------------------- */
 
 START_TEST(test_singular_message_twice_is_merged)
@@ -499,6 +584,9 @@ int main(void)
     tcase_set_timeout(c, 120);
     tcase_add_test(c, test_round_trip);
     tcase_add_test(c, test_truncated_and_changed);
+    tcase_add_test(c, test_file_is_read_as_memory_is);
+    tcase_add_test(c, test_data_of_four_bytes_and_twice);
+    tcase_add_test(c, test_written_and_read_without_bytes);
     tcase_add_test(c, test_singular_message_twice_is_merged);
     tcase_add_test(c, test_type_in_two_halves_is_refused);
     tcase_add_test(c, test_last_of_oneof_wins);
