@@ -1,8 +1,13 @@
-/* argv -> row of the command table -> exit status; nothing else. */
+/* argv -> row of the command table -> exit status; and the standard streams. */
+#include "base/clean.h"
 #include "cmd/cmd.h"
 
 #include "base/str.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 static const struct command *const commands[] = {&command_compile, &command_prepare, &command_strip,  &command_check,
                                                  &command_inspect, &command_run,     &command_compare, &command_verify,
@@ -30,10 +35,10 @@ static int unknown_command(const char *name)
 
 static int help_all(void)
 {
-    printf("stepc 0.1.0: training compiled ahead of time to plain C\n\nusage: stepc COMMAND ...\n\n");
+    print_text("stepc 0.1.0: training compiled ahead of time to plain C\n\nusage: stepc COMMAND ...\n\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
-    printf("\nMODEL is an ONNX file. 'stepc help COMMAND' prints the options of one command.\n");
+        print_text("  %-9s %s\n", commands[i]->name, commands[i]->summary);
+    print_text("\nMODEL is an ONNX file. 'stepc help COMMAND' prints the options of one command.\n");
     return EXIT_DONE;
 }
 
@@ -42,15 +47,15 @@ static int help(const char *name)
     const struct command *c = find_command(name);
     if (!c)
         return unknown_command(name);
-    printf("%s\n\nusage: stepc %s %s\n\n", c->summary, c->name, c->arguments);
+    print_text("%s\n\nusage: stepc %s %s\n\n", c->summary, c->name, c->arguments);
     options_print(c->options);
     if (c->notes)
-        printf("\n%s", c->notes);
-    printf("\nexample:\n  %s\n", c->example);
+        print_text("\n"), print_lines(c->notes);
+    print_text("\nexample:\n  %s\n", c->example);
     return EXIT_DONE;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "help";
     if (str_equal(name, "help") || str_equal(name, "--help") || str_equal(name, "-h")) {
@@ -59,7 +64,7 @@ int main(int argc, char **argv)
         return argc > 2 ? help(argv[2]) : help_all();
     }
     if (str_equal(name, "--version")) {
-        printf("stepc 0.1.0\n");
+        print_text("stepc 0.1.0\n");
         return EXIT_DONE;
     }
     const struct command *c = find_command(name);
@@ -68,4 +73,26 @@ int main(int argc, char **argv)
     if (argc == 3 && (str_equal(argv[2], "--help") || str_equal(argv[2], "-h")))
         return help(name);
     return c->run(c, argc - 1, argv + 1);
+}
+
+/* A file that is opened must not get the number of a stream that was closed for us: what is printed would go into it. */
+static void hold_streams(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Whatever was printed must have arrived: a disk may be full. */
+int main(int argc, char **argv)
+{
+    hold_streams();
+    const int status = run(argc, argv);
+    if (print_end())
+        return status;
+    fprintf(stderr, "stepc: standard output cannot be written: %s\n", strerror(errno));
+    return status == EXIT_DONE ? EXIT_BAD : status;
 }

@@ -1,4 +1,5 @@
 #include "base/diag.h"
+#include "base/clean.h"
 #include "base/str.h"
 
 #include <assert.h>
@@ -108,23 +109,6 @@ void diag_note(struct diag *d, const struct loc *at, const char *fmt, ...)
     va_end(args);
 }
 
-/* Names come from the model: what could move a terminal's cursor or colour its text is shown as \xNN. U+0080 to U+009F,
- * in UTF-8 C2 80 to C2 9F, are control characters as well. */
-static void print_clean(FILE *to, const char *s)
-{
-    for (; *s != '\0'; s++) {
-        const unsigned char c = (unsigned char)s[0], next = (unsigned char)s[1];
-        if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
-            fprintf(to, "\\xC2\\x%02X", next);
-            s++;
-        } else if (c < 0x20 || c == 0x7f) {
-            fprintf(to, "\\x%02X", c);
-        } else {
-            fputc(c, to);
-        }
-    }
-}
-
 static bool is_named(const char *name)
 {
     return name != NULL && *name != '\0';
@@ -136,7 +120,7 @@ static void print_node(FILE *to, const struct loc *at)
     fputs("node", to);
     if (is_named(at->node)) {
         fputs(" '", to);
-        print_clean(to, at->node);
+        clean_print(to, at->node);
         fputc('\'', to);
     } else if (at->index >= 0) {
         fprintf(to, " #%d", at->index);
@@ -145,14 +129,14 @@ static void print_node(FILE *to, const struct loc *at)
     if (is_named(at->op) || index_in_brackets) {
         fputs(" (", to);
         if (is_named(at->op))
-            print_clean(to, at->op);
+            clean_print(to, at->op);
         if (index_in_brackets)
             fprintf(to, "%s#%d", is_named(at->op) ? ", " : "", at->index);
         fputc(')', to);
     }
     if (at->origin != NULL) {
         fputs(", ", to);
-        print_clean(to, at->origin);
+        clean_print(to, at->origin);
     }
 }
 
@@ -161,7 +145,7 @@ static void print_node(FILE *to, const struct loc *at)
 static void print_place(FILE *to, const struct loc *at)
 {
     if (at->file != NULL) {
-        print_clean(to, at->file);
+        clean_print(to, at->file);
         if (at->line > 0)
             fprintf(to, ":%d", at->line);
         if (at->line > 0 && at->col > 0)
@@ -171,7 +155,7 @@ static void print_place(FILE *to, const struct loc *at)
     const bool has_node = at->node != NULL || at->op != NULL || at->index > 0;
     if (is_named(at->graph)) {
         fputs("graph '", to);
-        print_clean(to, at->graph);
+        clean_print(to, at->graph);
         fputs(has_node ? "', " : "': ", to);
     }
     if (has_node) {
@@ -203,9 +187,13 @@ static void print_caret(FILE *to, const struct loc *at)
     while (end < length && continues_utf8(line[end]))
         end++;
     fputs(begin > 0 ? "..." : "", to);
-    for (size_t i = begin; i < end; i++) {
-        const unsigned char c = (unsigned char)line[i];
-        fputc((c < 0x20 && c != '\t') || c == 0x7f ? '?' : c, to);
+    for (size_t i = begin, n; i < end; i += n) {
+        bool unsafe;
+        n = clean_next(line + i, &unsafe);
+        if (unsafe && line[i] != '\t')
+            fputc('?', to);
+        else
+            fwrite(line + i, 1, n, to);
     }
     fputs(end < length ? "...\n" : "\n", to);
     fputs(begin > 0 ? "   " : "", to);
@@ -220,7 +208,7 @@ static void print_message(FILE *to, const struct diag_message *m)
     static const char *const word[] = {[DIAG_ERROR] = "error", [DIAG_WARNING] = "warning", [DIAG_NOTE] = "note"};
     print_place(to, &m->loc);
     fprintf(to, "%s: ", word[m->severity]);
-    print_clean(to, m->text);
+    clean_print(to, m->text);
     fputc('\n', to);
     if (m->loc.source_line != NULL && m->loc.line > 0 && m->loc.col > 0)
         print_caret(to, &m->loc);

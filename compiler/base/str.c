@@ -1,4 +1,5 @@
 #include "base/str.h"
+#include "base/clean.h"
 #include "base/checked.h"
 #include "base/format.h"
 
@@ -45,6 +46,10 @@ void strbuf_add(struct strbuf *b, const char *s)
 
 void strbuf_addv(struct strbuf *b, const char *fmt, va_list args)
 {
+    if (b->clean) {
+        clean_format(b, fmt, args);
+        return;
+    }
     va_list again;
     va_copy(again, args);
     const size_t room = b->capacity - b->length;

@@ -10,6 +10,7 @@ struct strbuf {
     struct arena *arena;
     char *text;
     size_t length, capacity;
+    bool clean; /* for people: what %s stands for is cleaned (base/clean.h); what is added as it stands is not */
 };
 
 void strbuf_add(struct strbuf *b, const char *s);

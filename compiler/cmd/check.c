@@ -1,4 +1,5 @@
 /* stepc check: is the file right? Every rule of the format and of training_info, all errors at once. */
+#include "base/clean.h"
 #include "cmd/cmd.h"
 #include "model/check_model.h"
 #include "model/model.h"
@@ -27,7 +28,7 @@ static bool check_model(struct session *s, const struct options *o, const char *
     if (!pipeline_program(&s->diag, &s->arena, m, &pipeline, &p) || !as_demanded)
         return false;
     if (!option_given(o, "quiet"))
-        printf("%s: ok (%zu entries, %zu variables)\n", path, p->entries.count, p->variables.count);
+        print_text("%s: ok (%zu entries, %zu variables)\n", path, p->entries.count, p->variables.count);
     return true;
 }
 
@@ -41,8 +42,8 @@ static bool examine(struct session *s, const struct options *o, const char *path
         return false;
     examine_export(&s->arena, m, &import, &found);
     for (size_t i = 0; i < found.count; i++)
-        printf("%s: %s\n  cure: %s\n", path, found.data[i].text, found.data[i].cure);
-    printf("%s: %zu finding%s\n", path, found.count, found.count == 1 ? "" : "s");
+        print_text("%s: %s\n  cure: %s\n", path, found.data[i].text, found.data[i].cure);
+    print_text("%s: %zu finding%s\n", path, found.count, found.count == 1 ? "" : "s");
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* stepc compare: do the two engines agree? Kernel by kernel from equal inputs, then over whole runs. Or, with --against: does one
  * step agree with another framework's? */
+#include "base/clean.h"
 #include "cmd/cmd.h"
 #include "base/str.h"
 #include "cmd/compare_dump.h"
@@ -35,13 +36,13 @@ static void print_report(const struct compare_report *r, bool quiet, bool bits)
         differ += !l->ok;
         if (quiet && l->ok)
             continue;
-        printf("%-6s %-10s %-44.44s ", l->ok ? "same" : "DIFFER", l->entry, l->what);
+        print_text("%-6s %-10s %-44.44s ", l->ok ? "same" : "DIFFER", l->entry, l->what);
         if (bits)
-            printf("%s%s\n", l->ok ? "all bits" : "bits of ", l->worst_at);
+            print_text("%s%s\n", l->ok ? "all bits" : "bits of ", l->worst_at);
         else
-            printf("%.3g%s%s\n", l->ratio, l->worst_at[0] ? " at " : "", l->worst_at);
+            print_text("%.3g%s%s\n", l->ratio, l->worst_at[0] ? " at " : "", l->worst_at);
     }
-    printf("%zu compared, %zu differ\n", r->lines.count, differ);
+    print_text("%zu compared, %zu differ\n", r->lines.count, differ);
 }
 
 static bool compare(struct session *s, const struct options *o, const char *path, long long seed, long long steps)

@@ -1,5 +1,6 @@
 #include "cmd/compare_dump.h"
 
+#include "base/clean.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "engine/pipeline.h"
@@ -322,7 +323,7 @@ static void print_first(const struct comparison *c, enum line_kind kind, const c
         const struct dump_line *l = &c->lines.data[i];
         if (l->kind != kind || !differs(c, l))
             continue;
-        printf("first %s: '%s', relative distance %.3g%s\n", what, l->parameter ? l->parameter : l->name, l->distance, l->remark);
+        print_text("first %s: '%s', relative distance %.3g%s\n", what, l->parameter ? l->parameter : l->name, l->distance, l->remark);
         return;
     }
 }
@@ -340,12 +341,12 @@ static bool report(struct comparison *c)
         different += differs(c, l);
         compared += l->kind != LINE_START;
         if (!c->o->quiet || differs(c, l))
-            printf("%-6s %-9s %-40s %.3g%s\n", differs(c, l) ? "DIFFER" : "same", kinds[l->kind], l->name, l->distance, l->remark);
+            print_text("%-6s %-9s %-40s %.3g%s\n", differs(c, l) ? "DIFFER" : "same", kinds[l->kind], l->name, l->distance, l->remark);
     }
     for (size_t i = 0; i < c->files.count && !c->o->quiet; i++)
         if (!c->files.data[i].used)
-            printf("unused %s\n", c->files.data[i].path);
-    printf("%zu compared, %zu differ\n", c->lines.count, different);
+            print_text("unused %s\n", c->files.data[i].path);
+    print_text("%zu compared, %zu differ\n", c->lines.count, different);
     if (compared == 0)
         return diag_error(&c->s->diag, NULL, "--against %s: no tensor that entry '%s' computes is there", c->o->folder, c->entry->name);
     return different == 0;

@@ -1,4 +1,5 @@
 /* stepc compile: a model becomes one C file and its header; an inference model may be prepared for training on the way. */
+#include "base/clean.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "cmd/depfile.h"
@@ -150,7 +151,7 @@ static bool compile(struct job *j)
         (option_given(o, "check") && !check_c(d, a, stem, &text, option_text(o, "cc"))) || !write_files(j, m, &text))
         return false;
     if (!option_given(o, "quiet"))
-        fputs(strbuf_text(&j->report), stdout);
+        print_lines(strbuf_text(&j->report));
     return true;
 }
 
@@ -165,7 +166,7 @@ static int run(const struct command *self, int argc, char **argv)
                     .options = &o,
                     .path = single_argument(self, &o, "MODEL"),
                     .out = option_text(&o, "out"),
-                    .report = {.arena = &s.arena}};
+                    .report = {.arena = &s.arena, .clean = true}};
     if (!j.path)
         return EXIT_USAGE;
     if (!j.out || !str_ends_with(j.out, ".c") || strlen(path_base(&s.arena, j.out)) < 3) {

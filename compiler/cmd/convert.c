@@ -1,4 +1,5 @@
 /* stepc convert IN OUT: one form of a model into another; weights out of a model and into it. */
+#include "base/clean.h"
 #include "cmd/cmd.h"
 
 #include "base/str.h"
@@ -91,11 +92,11 @@ static bool weights_in(struct session *s, const struct options *o, const struct 
 {
     struct model *m;
     named_tensors list;
-    struct strbuf report = {.arena = &s->arena};
+    struct strbuf report = {.arena = &s->arena, .clean = true};
     if (!model_read(&s->diag, &s->arena, option_text(o, "model"), &m) || !safetensors_read(&s->diag, &s->arena, in, &list) ||
         !weights_set(&s->diag, &s->arena, m, in, &list, w, &report) || !write_model(s, o, m, out))
         return false;
-    fputs(strbuf_text(&report), stdout);
+    print_lines(strbuf_text(&report));
     return true;
 }
 

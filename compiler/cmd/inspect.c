@@ -1,4 +1,5 @@
 /* stepc inspect: what a model trains and how, and what it costs; as text, JSON, a page, or for Graphviz. */
+#include "base/clean.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "cmd/training_options.h"
@@ -38,7 +39,7 @@ static bool gather(struct job *j, const struct report **out)
     struct arena *const a = &j->session->arena;
     struct diag *const d = &j->session->diag;
     const struct options *const o = j->options;
-    struct strbuf said = {.arena = a}; /* by preparation: the report says it better */
+    struct strbuf said = {.arena = a, .clean = true}; /* by preparation: the report says it better */
     struct model *m;
     struct program *p;
     struct plan **plans;
@@ -71,7 +72,7 @@ static bool write_file(struct job *j, const char *option, const char *(*print)(c
     if (!str_equal(path, "-"))
         return file_write(&j->session->diag, path, text, strlen(text));
     *used = true;
-    fputs(text, stdout);
+    print_lines(text);
     return true;
 }
 
@@ -85,7 +86,7 @@ static bool inspect(struct job *j)
     ok = write_file(j, "html", report_html, r, &used) && ok;
     ok = write_file(j, "dot", report_dot, r, &used) && ok;
     if (!used)
-        fputs(report_text(r), stdout);
+        print_lines(report_text(r));
     return report_check_limits(&j->session->diag, r, "--max-ram", j->ram, j->flash) && ok;
 }
 

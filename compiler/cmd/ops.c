@@ -1,4 +1,5 @@
 /* stepc ops: the table of operators. */
+#include "base/clean.h"
 #include "cmd/cmd.h"
 #include "base/str.h"
 #include "graph/op_def.h"
@@ -83,9 +84,9 @@ static int run(const struct command *self, int argc, char **argv)
         return session_end(&s, false);
     const bool markdown = option_given(&o, "markdown");
     const char *format = markdown ? "| %s | %s | %s | %s |\n" : "%-36s %-40s %-13s %s\n";
-    printf(format, "operator", "versions", "gradient", "lowering");
+    print_text(format, "operator", "versions", "gradient", "lowering");
     if (markdown)
-        printf("|---|---|---|---|\n");
+        print_text("|---|---|---|---|\n");
     for (size_t f = 0; op_table[f]; f++)
         for (const struct op_def *d = op_table[f]; d->name; d++) {
             char versions[128];
@@ -93,7 +94,7 @@ static int run(const struct command *self, int argc, char **argv)
             if (!is_wanted(&o.arguments, d, name))
                 continue;
             print_versions(d, versions, sizeof versions);
-            printf(format, name, versions, gradient_of(d), lowering_of(d));
+            print_text(format, name, versions, gradient_of(d), lowering_of(d));
         }
     return session_end(&s, true);
 }

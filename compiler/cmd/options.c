@@ -1,5 +1,6 @@
 #include "cmd/options.h"
 
+#include "base/clean.h"
 #include "base/str.h"
 #include <getopt.h>
 #include <stdio.h>
@@ -112,11 +113,11 @@ void options_print(const struct option_spec *const *tables)
         for (const struct option_spec *s = tables[t]; s->name; s++) {
             char left[64];
             if (s->kind == OPTION_GROUP) {
-                printf("%s%s\n", t || s != tables[0] ? "\n" : "", s->help);
+                print_text("%s%s\n", t || s != tables[0] ? "\n" : "", s->help);
                 continue;
             }
             snprintf(left, sizeof left, "%s%c%s--%s%s%s", s->letter ? "-" : "", s->letter ? s->letter : ' ', s->letter ? ", " : "   ",
                      s->name, s->placeholder ? " " : "", s->placeholder ? s->placeholder : "");
-            printf("  %-36s %s\n", left, s->help);
+            print_text("  %-36s %s\n", left, s->help);
         }
 }

@@ -1,4 +1,5 @@
 /* stepc prepare MODEL -o OUT.onnx: an inference model becomes a training model. */
+#include "base/clean.h"
 #include "cmd/depfile.h"
 #include "cmd/training_options.h"
 
@@ -16,13 +17,13 @@ static bool prepare(struct session *s, const struct options *o, struct prepare_o
     struct import_options import;
     struct model *m;
     text_list outputs = {0};
-    struct strbuf report = {.arena = &s->arena};
+    struct strbuf report = {.arena = &s->arena, .clean = true};
     vec_push(&s->arena, &outputs, out);
     if (!read_import_options(s, o, &import) || !read_model(s, o, path, &m) || !prepare_as_told(s, o, p, &import, m, &report) ||
         !model_write(&s->diag, m, out) || !write_depfile(s, o, path, m, outputs))
         return false;
     if (!option_given(o, "quiet"))
-        printf("%swritten: %s\n", strbuf_text(&report), out);
+        print_lines(strbuf_text(&report)), print_text("written: %s\n", out);
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* stepc run: init, then an entry for some steps, interpreted or generated; over whole data sets it is a trainer. */
 #include "base/checked.h"
+#include "base/clean.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/str.h"
@@ -255,15 +256,15 @@ static void keep_fetches(struct run *r, struct tensor *const *outputs, int64_t s
 
 static void print_scalars(const struct run *r, struct tensor *const *outputs, int64_t step)
 {
-    printf("step %lld", (long long)step);
+    print_text("step %lld", (long long)step);
     for (size_t i = 0; i < r->entry->graph->outputs.count; i++) {
         if (!is_scalar(r, i))
             continue;
-        printf("  %s ", r->entry->graph->outputs.data[i].name);
+        print_text("  %s ", r->entry->graph->outputs.data[i].name);
         if (dtype_is_float(outputs[i]->dtype))
             table_print_value(stdout, outputs[i]->dtype, tensor_get_double(outputs[i], 0));
         else
-            printf("%lld", (long long)tensor_get_int(outputs[i], 0));
+            print_text("%lld", (long long)tensor_get_int(outputs[i], 0));
     }
     putchar('\n');
 }
@@ -311,14 +312,14 @@ static bool finish_epoch(struct run *r, int64_t step)
         table_set(&r->table, v->metrics.data[i].column, v->metrics.data[i].value);
     progress_clear(&r->progress);
     if (r->print_epochs) {
-        printf("epoch %lld", (long long)epoch);
+        print_text("epoch %lld", (long long)epoch);
         for (size_t i = 0; i < r->entry->graph->outputs.count; i++)
             if (is_scalar(r, i))
-                printf("  %s %.6g", r->entry->graph->outputs.data[i].name, r->sums[i] / (double)steps);
+                print_text("  %s %.6g", r->entry->graph->outputs.data[i].name, r->sums[i] / (double)steps);
         for (size_t i = 0; i < v->metrics.count; i++)
-            printf("  %s %.6g", v->metrics.data[i].name, v->metrics.data[i].value);
+            print_text("  %s %.6g", v->metrics.data[i].name, v->metrics.data[i].value);
         putchar('\n');
-        fflush(stdout);
+        print_flush();
     }
     memset(r->sums, 0, r->entry->graph->outputs.count * sizeof *r->sums);
     return true;
@@ -375,7 +376,7 @@ static void print_hash(struct run *r)
         hash_tensor(r, engine_read(r->engine, p->variables.data[i], &r->s->arena));
     sha256_end(&r->hash, digest);
     for (int i = 0; i < 32; i++)
-        printf("%02x", digest[i]);
+        print_text("%02x", digest[i]);
     putchar('\n');
 }
 
@@ -463,7 +464,7 @@ static bool open_outputs(struct run *r)
         note_dropped("validate", &r->validation.data);
     }
     if (r->print_epochs && r->validation.data.batches)
-        printf("%s\n", validation_text(a, &r->validation));
+        print_text("%s\n", validation_text(a, &r->validation));
     return table_open(&r->table, &r->s->diag, option_text(r->o, "csv"), option_text(r->o, "plot"));
 }
 

@@ -1,4 +1,5 @@
 /* stepc strip MODEL -o OUT.onnx: a training model becomes an inference model, with trained weights. */
+#include "base/clean.h"
 #include "cmd/cmd.h"
 
 #include "base/str.h"
@@ -60,7 +61,7 @@ static bool strip(struct session *s, const struct options *o, const char *path, 
 {
     struct model *m;
     strip_list trained = {0};
-    struct strbuf report = {.arena = &s->arena};
+    struct strbuf report = {.arena = &s->arena, .clean = true};
     const char *const state = option_text(o, "state");
     if (!model_read(&s->diag, &s->arena, path, &m))
         return false;
@@ -75,7 +76,7 @@ static bool strip(struct session *s, const struct options *o, const char *path, 
     if (!model_write(&s->diag, m, out))
         return false;
     if (!option_given(o, "quiet"))
-        printf("%swritten: %s\n", strbuf_text(&report), out);
+        print_lines(strbuf_text(&report)), print_text("written: %s\n", out);
     return true;
 }
 

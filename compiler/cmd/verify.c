@@ -1,6 +1,7 @@
 /* stepc verify: do recorded tests hold? Folders with a model.onnx and test_data_set_N, the layout of ONNX's backend tests.
  *
  * Every test runs in a process of its own, so that whatever a model does to us counts against that test alone. */
+#include "base/clean.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
@@ -282,7 +283,7 @@ static void child(struct suite *suite, const char *name, int to)
 static struct job start(struct suite *suite, const char *name)
 {
     int ends[2];
-    fflush(stdout);
+    print_flush();
     if (pipe(ends) != 0)
         UNREACHABLE("no pipe");
     const pid_t pid = fork();
@@ -306,10 +307,11 @@ static enum verdict finish(const char *name, struct job j)
     int status = 0;
     waitpid(j.pid, &status, 0);
     if (n == 0) {
-        printf("FAIL %s  %s\n", name, WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "took too long" : "crashed");
+        print_text("FAIL %s  %s\n", name, WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "took too long" : "crashed");
         return FAIL;
     }
-    fputs(line, stdout);
+    line[n - (line[n - 1] == '\n')] = '\0';
+    print_text("%s\n", line);
     return line[0] == 'P' ? PASS : line[0] == 'F' ? FAIL : UNSUPPORTED;
 }
 
@@ -323,7 +325,7 @@ static bool run_all(struct suite *t, size_t jobs)
             running[started] = start(t, t->tests.data[started]);
         counts[finish(t->tests.data[i], running[i])]++;
     }
-    printf("%zu passed, %zu failed, %zu unsupported\n", counts[PASS], counts[FAIL], counts[UNSUPPORTED]);
+    print_text("%zu passed, %zu failed, %zu unsupported\n", counts[PASS], counts[FAIL], counts[UNSUPPORTED]);
     return counts[PASS] > 0 && counts[FAIL] == 0 && counts[UNSUPPORTED] == 0;
 }
 

@@ -2,6 +2,7 @@
  * the ONNX text syntax. */
 #include "graph/op_def.h"
 
+#include "base/clean.h"
 #include "base/str.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -25,13 +26,17 @@ static void print_number(struct strbuf *b, double x)
 static void print_quoted(struct strbuf *b, const char *s)
 {
     strbuf_add(b, "\"");
-    for (; *s != '\0'; s++) {
+    while (*s != '\0') {
+        bool unsafe;
+        const size_t n = clean_next(s, &unsafe);
         if (*s == '"' || *s == '\\')
-            strbuf_addf(b, "\\%c", *s);
-        else if ((unsigned char)*s < 0x20 || *s == 0x7f)
-            strbuf_addf(b, "\\x%02X", (unsigned)*s);
+            strbuf_add(b, "\\");
+        if (unsafe)
+            for (size_t i = 0; i < n; i++)
+                strbuf_addf(b, "\\x%02X", (unsigned char)s[i]);
         else
-            strbuf_add_n(b, s, 1);
+            strbuf_add_n(b, s, n);
+        s += n;
     }
     strbuf_add(b, "\"");
 }
@@ -194,7 +199,7 @@ static void print_source(struct strbuf *b, const struct value *v)
 
 const char *graph_print(struct arena *a, const struct graph *g)
 {
-    struct strbuf b = {.arena = a};
+    struct strbuf b = {.arena = a, .clean = true};
     strbuf_add(&b, "graph ");
     print_name(&b, g->name);
     strbuf_add(&b, " {\n");

@@ -239,7 +239,7 @@ static void print_kernel(struct strbuf *b, const struct kernel *k)
 
 const char *lowered_print(struct arena *a, const struct lowered *l)
 {
-    struct strbuf b = {.arena = a};
+    struct strbuf b = {.arena = a, .clean = true};
     strbuf_addf(&b, "entry %s\n", l->entry->name);
     for (size_t i = 0; i < l->kernels.count; i++)
         if (!l->kernels.data[i]->removed)

@@ -1,4 +1,5 @@
 #include "report/markup.h"
+#include "base/clean.h"
 
 static const char *entity(char c)
 {
@@ -12,27 +13,26 @@ static const char *entity(char c)
     }
 }
 
-/* Bytes of a character that is shown by its numbers: C0 and C1 controls, U+FFFE and U+FFFF. */
-static size_t forbidden(const unsigned char *s)
+/* U+FFFE and U+FFFF, which XML forbids. */
+static bool is_forbidden(const char *text)
 {
-    if (s[0] < 0x20 || s[0] == 0x7f)
-        return 1;
-    if (s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0)
-        return 2;
-    return s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe ? 3 : 0;
+    const unsigned char *const s = (const unsigned char *)text;
+    return s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe;
 }
 
 void markup_text(struct strbuf *b, const char *text)
 {
     while (*text) {
         const char *const replaced = entity(*text);
-        const size_t n = forbidden((const unsigned char *)text);
-        for (size_t i = 0; i < n; i++)
-            strbuf_addf(b, "\\x%02X", (unsigned char)text[i]);
+        bool unsafe;
+        const size_t n = clean_next(text, &unsafe);
         if (replaced)
             strbuf_add(b, replaced);
-        else if (n == 0)
-            strbuf_add_n(b, text, 1);
-        text += n ? n : 1;
+        else if (!unsafe && !is_forbidden(text))
+            strbuf_add_n(b, text, n);
+        else
+            for (size_t i = 0; i < n; i++)
+                strbuf_addf(b, "\\x%02X", (unsigned char)text[i]);
+        text += n;
     }
 }

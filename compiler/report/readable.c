@@ -64,21 +64,3 @@ const char *readable_type(struct arena *a, enum dtype d, const struct shape *s)
 {
     return s->rank ? arena_printf(a, "%s %s", shape_text(a, s), dtype_name(d)) : dtype_name(d);
 }
-
-/* U+0080 to U+009F, in UTF-8 C2 80 to C2 9F, are control characters as well. */
-const char *readable_clean(struct arena *a, const char *text)
-{
-    struct strbuf b = {.arena = a};
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
-        if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
-            strbuf_addf(&b, "\\xC2\\x%02X", next);
-            text++;
-        } else if (c < 0x20 || c == 0x7f) {
-            strbuf_addf(&b, "\\x%02X", c);
-        } else {
-            strbuf_add_n(&b, text, 1);
-        }
-    }
-    return strbuf_text(&b);
-}

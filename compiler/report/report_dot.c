@@ -1,4 +1,5 @@
 /* The report for Graphviz: a cluster for the main graph, and one for the kernels of each entry. */
+#include "base/clean.h"
 #include "report/picture.h"
 #include "report/report_internal.h"
 
@@ -7,16 +8,20 @@
 /* Inside a quoted string: quotes and backslashes escaped, a line break as \n. */
 static void put(struct strbuf *b, const char *text)
 {
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
+    while (*text) {
+        const char c = *text;
+        bool unsafe;
+        const size_t n = clean_next(text, &unsafe);
         if (c == '"' || c == '\\')
             strbuf_addf(b, "\\%c", c);
         else if (c == '\n')
             strbuf_add(b, "\\n");
-        else if (c < 0x20 || c == 0x7f)
-            strbuf_addf(b, "\\\\x%02X", c);
+        else if (!unsafe)
+            strbuf_add_n(b, text, n);
         else
-            strbuf_add_n(b, text, 1);
+            for (size_t i = 0; i < n; i++)
+                strbuf_addf(b, "\\\\x%02X", (unsigned char)text[i]);
+        text += n;
     }
 }
 

@@ -32,7 +32,5 @@ const char *readable_shortened(struct arena *a, const char *text, size_t most);
 size_t readable_length(const char *text);
 /* "[2,3] float" */
 const char *readable_type(struct arena *a, enum dtype d, const struct shape *s);
-/* Control characters as \xNN: for terminals, and wherever they are not allowed. */
-const char *readable_clean(struct arena *a, const char *text);
 
 #endif

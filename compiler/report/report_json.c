@@ -227,9 +227,15 @@ const char *report_json(const struct report *r)
     for (size_t i = 0; i < r->entries.count; i++)
         append(list, entry(&r->entries.data[i]));
     set(o, "entries", list);
-    char *dumped = made(json_dumps(o, JSON_INDENT(2)));
-    const char *out = arena_printf(r->arena, "%s\n", dumped);
+    char *dumped = made(json_dumps(o, JSON_INDENT(2) | JSON_ENSURE_ASCII));
+    struct strbuf out = {.arena = r->arena};
+    for (const char *at = dumped, *next; *at; at = next) { /* DEL is the one control character that the library leaves */
+        next = at + strcspn(at, "\x7f");
+        strbuf_add_n(&out, at, (size_t)(next - at));
+        strbuf_add(&out, *next ? "\\u007f" : "\n");
+        next += *next != '\0';
+    }
     free(dumped);
     json_decref(o);
-    return out;
+    return strbuf_text(&out);
 }

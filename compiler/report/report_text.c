@@ -1,4 +1,5 @@
 /* The report for a terminal. Numbers are printed in full: scripts look for them. */
+#include "base/clean.h"
 #include "report/report_internal.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@ enum { TIMELINE_MOST = 60, NAME_WIDTH = 44 };
 
 static const char *clean(const struct report *r, const char *text)
 {
-    return readable_clean(r->arena, text);
+    return clean_text(r->arena, text);
 }
 
 /* ---- the model -------------------------------------------------------------------------------------------------------- */
@@ -121,7 +122,7 @@ static void add_entry(struct strbuf *b, const struct report *r, const struct rep
 
 const char *report_text(const struct report *r)
 {
-    struct strbuf b = {.arena = r->arena};
+    struct strbuf b = {.arena = r->arena, .clean = true};
     add_summary(&b, r);
     add_parameters(&b, r);
     for (size_t i = 0; i < r->entries.count; i++)

@@ -1,5 +1,6 @@
 /* compiler/base: arena, vec, map, str, diag, file, hash. */
 #include "base/checked.h"
+#include "base/clean.h"
 #include "base/diag.h"
 #include "base/file.h"
 #include "base/format.h"
@@ -45,6 +46,31 @@ static const char *printed(const struct diag *d)
 }
 
 /* ---- arena, vec, checked ------------------------------------------------------------------------------------------- */
+
+START_TEST(text_for_people_is_clean)
+{
+    struct strbuf b = {.arena = &arena, .clean = true};
+    strbuf_addf(&b, "%s|%-6s|%3s|%.2s|%c", "a\nb\x1b[0m", "x\x7f", "y", "zzz", '\r');
+    ck_assert_str_eq(strbuf_text(&b), "a\\x0Ab\\x1B[0m|x\\x7F |  y|zz|\\x0D");
+    b.length = 0;
+    strbuf_addf(&b, "%d %5d %-4ld| %08.3f %g %x %zu %llu%%", -1, 42, 7L, 2.5, 1e300, 255u, (size_t)9, 18446744073709551615ull);
+    ck_assert_str_eq(strbuf_text(&b), "-1    42 7   | 0002.500 1e+300 ff 9 18446744073709551615%");
+    b.length = 0;
+    strbuf_addf(&b, "%*s|%-*s|%.*f", 4, "a", 3, "b", 2, 0.125);
+    ck_assert_str_eq(strbuf_text(&b), "   a|b  |0.12");
+    /* C1, marks and overrides of direction, separators of lines; letters stay */
+    ck_assert_str_eq(clean_text(&arena, "\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80"), "\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80");
+    ck_assert_str_eq(clean_text(&arena, "\xc2\x9b" "1"), "\\xC2\\x9B1");
+    ck_assert_str_eq(clean_text(&arena, "\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xe2\x80\xa8"),
+                     "\\xE2\\x80\\xAE\\xE2\\x81\\xA6\\xD8\\x9C\\xE2\\x80\\xA8");
+    /* no UTF-8: cut, overlong, a surrogate, beyond the last character, a byte alone */
+    ck_assert_str_eq(clean_text(&arena, "\xe2\x80"), "\\xE2\\x80");
+    ck_assert_str_eq(clean_text(&arena, "\xc0\xaf"), "\\xC0\\xAF");
+    ck_assert_str_eq(clean_text(&arena, "\xed\xa0\x80"), "\\xED\\xA0\\x80");
+    ck_assert_str_eq(clean_text(&arena, "\xf4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80");
+    ck_assert_str_eq(clean_text(&arena, "\x9b"), "\\x9B");
+}
+END_TEST
 
 static const struct {
     size_t count, size, align;
@@ -652,6 +678,7 @@ int main(void)
     tcase_add_checked_fixture(text, begin, end);
     tcase_add_test(text, text_is_formatted_as_by_printf);
     tcase_add_test(text, strbuf_grows);
+    tcase_add_test(text, text_for_people_is_clean);
     tcase_add_loop_test(text, glob_matches, 0, COUNT(glob_cases));
     tcase_add_loop_test(text, distance_is_levenshtein, 0, COUNT(distance_cases));
     tcase_add_test(text, closest_is_near_or_nothing);
