@@ -119,8 +119,9 @@ stepc_status stepc_checkpoint_read_slot(const stepc_model *model, void *state, c
 
 /* ---- files (checkpoint_file.c, POSIX) ------------------------------------------ */
 
-/* The file holds one slot. Saving writes a file beside it, waits until it is on the disk, and renames it: the name stands for the
- * old checkpoint or for the new one. */
+/* The file holds one slot. Saving writes a file beside it, under a name of its own, waits until it is on the disk, and renames it: the
+ * name stands for the old checkpoint or for the new one, also if several programs save at once. A link stays; what it names is replaced.
+ * Devices and pipes are written to. */
 stepc_status stepc_checkpoint_save_file(const stepc_model *model, const void *state, const char *path, void *work,
                                         size_t work_bytes);
 stepc_status stepc_checkpoint_load_file(const stepc_model *model, void *state, const char *path, const stepc_load_options *options,

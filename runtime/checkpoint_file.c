@@ -5,12 +5,15 @@
 #endif
 #include "checkpoint.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { MOST_PATH = 4096 };
+enum { MOST_PATH = 4096, MOST_NAME = 200 /* of 255, before what is added */, MOST_LINKS = 40, MOST_TRIES = 100 };
 
 static int read_file(void *context, unsigned slot, size_t offset, void *bytes, size_t count)
 {
@@ -48,30 +51,93 @@ static void sync_folder(const char *path)
     }
 }
 
+/* Where the path leads: a link stays, what it names is replaced, also if that is not there yet. */
+static int follow_links(const char *path, char target[MOST_PATH])
+{
+    char link[MOST_PATH];
+    size_t length = strlen(path);
+    if (length >= MOST_PATH)
+        return errno = ENAMETOOLONG, -1;
+    memcpy(target, path, length + 1);
+    for (int i = 0; i < MOST_LINKS; i++) {
+        const ssize_t n = readlink(target, link, sizeof link - 1);
+        if (n < 0)
+            return errno == EINVAL || errno == ENOENT ? 0 : -1; /* no link, or nothing */
+        const char *slash = link[0] != '/' ? strrchr(target, '/') : NULL;
+        const size_t folder = slash != NULL ? (size_t)(slash - target) + 1 : 0; /* a relative link starts where it stands */
+        if (folder + (size_t)n >= MOST_PATH)
+            return errno = ENAMETOOLONG, -1;
+        memcpy(target + folder, link, (size_t)n);
+        target[folder + (size_t)n] = '\0';
+    }
+    return errno = ELOOP, -1;
+}
+
+/* A new file in the folder of `target`, whose name nobody else has or foresees. */
+static int create_beside(const char *target, char beside[MOST_PATH])
+{
+    const char *slash = strrchr(target, '/');
+    const int folder = slash != NULL ? (int)(slash - target) + 1 : 0;
+    for (unsigned i = 0; i < MOST_TRIES; i++) {
+        struct timespec now = {0, 0};
+        (void)clock_gettime(CLOCK_REALTIME, &now);
+        const unsigned long long mixed = ((unsigned long long)now.tv_nsec << 32 ^ (unsigned long long)now.tv_sec ^
+                                          (unsigned long long)getpid() << 20 ^ (uintptr_t)beside ^ i) * 0x9E3779B97F4A7C15u;
+        const int n = snprintf(beside, MOST_PATH, "%.*s.%.*s.%016llx.tmp", folder, target, MOST_NAME, target + folder, mixed);
+        if (n < 0 || n >= MOST_PATH)
+            return errno = ENAMETOOLONG, -1;
+        const int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* Writes and closes; fd -1: an error. */
+static stepc_status write_whole(const stepc_model *model, const void *state, int fd, int is_plain, void *work, size_t work_bytes)
+{
+    FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    stepc_storage storage = {NULL, SIZE_MAX, 1, read_file, NULL, write_file, is_plain ? sync_file : NULL};
+    if (f == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return STEPC_E_IO;
+    }
+    storage.context = f;
+    const stepc_status status = stepc_checkpoint_write_slot(model, state, &storage, 0, 1, work, work_bytes);
+    const int error = errno;
+    if (fclose(f) != 0 && status == STEPC_OK)
+        return STEPC_E_IO;
+    errno = error;
+    return status;
+}
+
 stepc_status stepc_checkpoint_save_file(const stepc_model *model, const void *state, const char *path, void *work, size_t work_bytes)
 {
-    static const char suffix[] = ".new";
-    char beside[MOST_PATH];
-    const size_t n = strlen(path);
-    const stepc_storage storage = {NULL, SIZE_MAX, 1, read_file, NULL, write_file, sync_file};
-    stepc_storage opened = storage;
-    if (n > sizeof beside - sizeof suffix)
+    char target[MOST_PATH], beside[MOST_PATH];
+    struct stat st;
+    if (strlen(path) >= MOST_PATH)
         return STEPC_E_ARGUMENT;
-    memcpy(beside, path, n);
-    memcpy(beside + n, suffix, sizeof suffix);
-    FILE *f = fopen(beside, "wb");
-    if (f == NULL)
+    if (follow_links(path, target) != 0)
         return STEPC_E_IO;
-    opened.context = f;
-    stepc_status status = stepc_checkpoint_write_slot(model, state, &opened, 0, 1, work, work_bytes);
-    if (fclose(f) != 0 && status == STEPC_OK)
+    const int there = stat(target, &st) == 0;
+    if (there && !S_ISREG(st.st_mode)) /* a device or a pipe is nothing to replace */
+        return write_whole(model, state, open(target, O_WRONLY | O_CLOEXEC), 0, work, work_bytes);
+    if (there && access(target, W_OK) != 0) /* rename() would replace even what is write-protected */
+        return STEPC_E_IO;
+    const int fd = create_beside(target, beside);
+    if (fd >= 0 && there)
+        (void)fchmod(fd, st.st_mode & 07777); /* who might read the old one may read the new one */
+    stepc_status status = write_whole(model, state, fd, 1, work, work_bytes);
+    if (status == STEPC_OK && rename(beside, target) != 0)
         status = STEPC_E_IO;
-    if (status == STEPC_OK && rename(beside, path) != 0)
-        status = STEPC_E_IO;
-    if (status == STEPC_OK)
-        sync_folder(path);
-    else
+    if (status == STEPC_OK) {
+        sync_folder(target);
+    } else if (fd >= 0) {
+        const int error = errno;
         (void)remove(beside);
+        errno = error;
+    }
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The diag keeps a loc's parts by pointer, so the path is copied to where the diag lives. */
@@ -154,10 +155,10 @@ static bool write_all(int fd, const unsigned char *bytes, size_t size)
     return true;
 }
 
-/* Writes and closes; on failure errno says why. */
-static bool write_and_close(int fd, const unsigned char *bytes, size_t size)
+/* Writes and closes; on failure errno says why. sync: what is renamed next must be on the disk, or a loss of power leaves an empty file. */
+static bool write_and_close(int fd, const unsigned char *bytes, size_t size, bool sync)
 {
-    const bool written = write_all(fd, bytes, size);
+    const bool written = write_all(fd, bytes, size) && (!sync || fsync(fd) == 0);
     const int error = errno;
     const bool closed = close(fd) == 0;
     if (!written)
@@ -184,11 +185,34 @@ static bool has_content(const char *path, const unsigned char *bytes, size_t siz
     return same && done == size;
 }
 
-/* open() and not mkstemp(): the file gets the permissions that the user's umask gives to any new file. */
+enum { MOST_LINKS = 40, MOST_TRIES = 100, MOST_NAME = 200 /* of 255, before what is added */ };
+
+/* Where the path leads: a link stays, what it names is replaced, also if that is not there yet. NULL, with errno, if it leads nowhere. */
+static const char *follow_links(struct arena *a, const char *path)
+{
+    char link[PATH_MAX];
+    for (int i = 0; i < MOST_LINKS; i++) {
+        const ssize_t n = readlink(path, link, sizeof link - 1);
+        if (n < 0)
+            return errno == EINVAL || errno == ENOENT ? path : NULL; /* no link, or nothing */
+        link[n] = '\0';
+        path = path_join(a, path_directory(a, path), link);
+    }
+    errno = ELOOP;
+    return NULL;
+}
+
+/* open() and not mkstemp(): the file gets the permissions that the user's umask gives to any new file. O_EXCL: whatever stands there,
+ * a link above all, is not touched. */
 static int open_beside(struct arena *a, const char *path, const char **name)
 {
-    for (int i = 0; i < 100; i++) {
-        *name = arena_printf(a, "%s.%ld-%d.tmp", path, (long)getpid(), i);
+    for (unsigned i = 0; i < MOST_TRIES; i++) {
+        struct timespec now = {0};
+        clock_gettime(CLOCK_REALTIME, &now);
+        const uint64_t mixed = ((uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec ^ (uint64_t)getpid() << 20 ^ (uintptr_t)name ^ i) *
+                               UINT64_C(0x9E3779B97F4A7C15);
+        *name = path_join(a, path_directory(a, path),
+                          arena_printf(a, "%.*s.%016llx.tmp", MOST_NAME, path_base(a, path), (unsigned long long)mixed));
         const int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST)
             return fd;
@@ -196,13 +220,16 @@ static int open_beside(struct arena *a, const char *path, const char **name)
     return -1;
 }
 
-static bool replace_file(struct diag *d, const char *path, const char *target, const void *bytes, size_t size)
+/* mode: of the file that is replaced, or 0. */
+static bool replace_file(struct diag *d, const char *path, const char *target, mode_t mode, const void *bytes, size_t size)
 {
     const char *temporary;
     const int fd = open_beside(d->arena, target, &temporary);
     if (fd < 0)
         return file_error(d, path, "cannot create a temporary file beside it", errno);
-    if (write_and_close(fd, bytes, size) && rename(temporary, target) == 0)
+    if (mode != 0)
+        (void)fchmod(fd, mode);
+    if (write_and_close(fd, bytes, size, true) && rename(temporary, target) == 0)
         return true;
     const int error = errno;
     unlink(temporary);
@@ -213,7 +240,7 @@ static bool replace_file(struct diag *d, const char *path, const char *target, c
 static bool write_special(struct diag *d, const char *path, const void *bytes, size_t size)
 {
     const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || !write_and_close(fd, bytes, size))
+    if (fd < 0 || !write_and_close(fd, bytes, size, false))
         return file_error(d, path, "cannot write", errno);
     return true;
 }
@@ -221,24 +248,22 @@ static bool write_special(struct diag *d, const char *path, const void *bytes, s
 bool file_write(struct diag *d, const char *path, const void *bytes, size_t size)
 {
     struct stat st;
-    if (stat(path, &st) != 0)
-        return replace_file(d, path, path, bytes, size);
+    const char *const target = follow_links(d->arena, path);
+    if (target == NULL)
+        return file_error(d, path, "cannot write", errno);
+    if (stat(target, &st) != 0)
+        return replace_file(d, path, target, 0, bytes, size);
     if (S_ISDIR(st.st_mode)) {
         const struct loc at = place_of(d, path);
         return diag_error(d, &at, "is a directory, expected the name of a file to write");
     }
     if (!S_ISREG(st.st_mode))
         return write_special(d, path, bytes, size);
-    if ((uintmax_t)st.st_size == size && has_content(path, bytes, size))
+    if ((uintmax_t)st.st_size == size && has_content(target, bytes, size))
         return true;
-    if (access(path, W_OK) != 0) /* rename() would replace even a write-protected file */
+    if (access(target, W_OK) != 0) /* rename() would replace even a write-protected file */
         return file_error(d, path, "cannot write", errno);
-    char *target = realpath(path, NULL); /* a symbolic link stays; what it points to is replaced */
-    if (target == NULL)
-        return file_error(d, path, "cannot write", errno);
-    const bool ok = replace_file(d, path, target, bytes, size);
-    free(target);
-    return ok;
+    return replace_file(d, path, target, st.st_mode & 07777, bytes, size);
 }
 
 /* The last component begins at *base and has *length bytes; slashes at the end do not count ("a/b/" is "a/b"). */

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "report/line_plot.h"
+#include <errno.h>
 #include <string.h>
 
 size_t table_add_column(struct run_table *t, const char *name, enum dtype dtype)
@@ -41,7 +42,7 @@ bool table_open(struct run_table *t, struct diag *d, const char *csv_path, const
         return true;
     t->csv = fopen(csv_path, "w");
     if (!t->csv)
-        return diag_error(d, NULL, "%s: cannot be written", csv_path);
+        return diag_error(d, NULL, "%s: cannot be written: %s", csv_path, strerror(errno));
     fputs(t->epochs ? "step,epoch" : "step", t->csv);
     for (size_t i = 0; i < t->columns.count; i++) {
         fputc(',', t->csv);
@@ -99,8 +100,9 @@ bool table_close(struct run_table *t, struct diag *d, const char *title)
 {
     bool ok = true;
     const bool failed = t->csv && ferror(t->csv) != 0;
+    errno = failed ? EIO : 0; /* of a row that failed long ago nobody knows why */
     if (t->csv && (fclose(t->csv) != 0 || failed))
-        ok = diag_error(d, NULL, "%s: cannot be written", t->csv_path);
+        ok = diag_error(d, NULL, "%s: cannot be written: %s", t->csv_path, strerror(errno));
     t->csv = NULL;
     return (!t->svg_path || draw(t, d, title)) && ok;
 }
