@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Rows added up by index: out[o][s][i] = finish(the sum of dy[o][k][i] over all k with indices[k] = s), in order of k from zero.
- * Negative indices count from the end; they were checked before, the comparison with SIZE shows it to a prover.
+/* Rows taken together by index: out[o][s][i] = finish(what was there, and with it updates[o][k][i] for all k whose index is s, in order
+ * of k). Taken together: added, multiplied, the greater or the lesser one (a NaN stays), or the later one. What was there: data[o][s][i],
+ * or 0. Negative indices count from the end; they were checked before, the comparison with SIZE shows it to a prover.
  *
  * `chain` holds, for each index, the first row that has it (SIZE numbers), then for each row the next one with the same index
- * (ROWS numbers); -1 ends a chain. So every element is finished once, in order, and out is not read. */
+ * (ROWS numbers); -1 ends a chain. So every element is finished once, in order, and out is not read. Where the columns of a row have
+ * indices of their own, each column has its chains in turn.
+ * Functions that call the hole name nothing as a parameter of the kernel: what the hole reads may be that very operand. */
 #include "registers.h"
+#include "stepc_integer.h"
 #include "template.h"
 
 enum HOLE {
     OUTER = 2, ROWS = 7, SIZE = 4, INNER = 70,
-    INDEX_STRIDE = 1,
-    DY_OUTER = 490, DY_ROW = 70, DY_COL = 1
+    INDEX_OUTER = 0, INDEX_STRIDE = 1, INDEX_COL = 0,
+    DY_OUTER = 490, DY_ROW = 70, DY_COL = 1,
+    HAS_DATA = 0, DATA_OUTER = 0, DATA_ROW = 0, DATA_COL = 0,
+    REDUCTION = 0, /* 0 add, 1 multiply, 2 greater, 3 lesser, 4 later */
+    FLOATS = 1,    /* is T a floating type? */
+    SIGNED = 0     /* bits of a signed integer type */
 };
 typedef float T HOLE;
 typedef int64_t INDICES HOLE; /* type of an index */
@@ -39,16 +47,45 @@ static inline void link_rows(int32_t *restrict first, int32_t *restrict next, co
     }
 }
 
+/* Integers wrap. */
+static STEPC_INLINE T integer(const uint64_t v)
+{
+    return SIGNED == 8    ? (T)stepc_signed8((uint32_t)v)
+           : SIGNED == 16 ? (T)stepc_signed16((uint32_t)v)
+           : SIGNED == 32 ? (T)stepc_signed32((uint32_t)v)
+           : SIGNED == 64 ? (T)stepc_signed64(v)
+                          : (T)v;
+}
+
+static STEPC_INLINE T together(const T sum, const T v)
+{
+    if (REDUCTION == 0) {
+        return FLOATS ? sum + v : integer((uint64_t)sum + (uint64_t)v);
+    } else if (REDUCTION == 1) {
+        return FLOATS ? sum * v : integer((uint64_t)sum * (uint64_t)v);
+    } else if (REDUCTION == 2) {
+        return FLOATS ? (v > sum || v != v ? v : sum) : v > sum ? v : sum;
+    } else {
+        return FLOATS ? (v < sum || v != v ? v : sum) : v < sum ? v : sum;
+    }
+}
+
 /* Columns i .. i + count - 1 of row s. */
-static STEPC_INLINE void add_chain(const int count, const int o, const int s, const int i, const T *restrict rows,
+static STEPC_INLINE void add_chain(const int count, const int o, const int s, const int i, const T *restrict rows, const T *restrict there,
                                    const int32_t *restrict first, const int32_t *restrict next)
 {
-    T sum[INNER < 64 ? INNER : 64] = {(T)0};
+    T sum[INDEX_COL != 0 ? 1 : INNER < 64 ? INNER : 64] = {(T)0};
+    if (HAS_DATA) {
+        const T *const start = there + o * DATA_OUTER + s * DATA_ROW + i * DATA_COL;
+        STEPC_LANE_LOOP
+        for (int l = 0; l < count; l++)
+            sum[l] = start[l * DATA_COL];
+    }
     for (int32_t k = first[s]; k >= 0; k = next[k]) {
         const T *const row = rows + o * DY_OUTER + (int)k * DY_ROW + i * DY_COL;
         STEPC_LANE_LOOP
         for (int l = 0; l < count; l++)
-            sum[l] += row[l * DY_COL];
+            sum[l] = REDUCTION == 4 ? row[l * DY_COL] : together(sum[l], row[l * DY_COL]);
     }
     for (int l = 0; l < count; l++) {
         const T v = sum[l];
@@ -56,17 +93,34 @@ static STEPC_INLINE void add_chain(const int count, const int o, const int s, co
     }
 }
 
-KERNEL static void scatter_add_rows(const INDICES *restrict indices, const T *restrict dy, int32_t *restrict chain)
+/* All columns of all rows, in the order of memory. */
+static STEPC_INLINE void whole_rows(const int o, const T *restrict rows, const T *restrict there, const int32_t *restrict links)
 {
-    link_rows(chain, chain + SIZE, indices);
+    for (int s = 0; s < SIZE; s++) {
+        if (INNER >= 64) {
+            for (int i = 0; i < INNER - INNER % 64; i += 64)
+                add_chain(64, o, s, i, rows, there, links, links + SIZE);
+        }
+        if (INNER % 64 > 0)
+            add_chain(INNER % 64, o, s, INNER - INNER % 64, rows, there, links, links + SIZE);
+    }
+}
+
+KERNEL static void scatter_rows(const INDICES *restrict indices, const T *restrict dy, const T *restrict data, int32_t *restrict chain)
+{
+    if (INDEX_OUTER == 0 && INDEX_COL == 0)
+        link_rows(chain, chain + SIZE, indices);
     for (int o = 0; o < OUTER; o++) {
-        for (int s = 0; s < SIZE; s++) {
-            if (INNER >= 64) {
-                for (int i = 0; i < INNER - INNER % 64; i += 64)
-                    add_chain(64, o, s, i, dy, chain, chain + SIZE);
+        if (INDEX_COL == 0) {
+            if (INDEX_OUTER != 0)
+                link_rows(chain, chain + SIZE, indices + o * INDEX_OUTER);
+            whole_rows(o, dy, HAS_DATA ? data : dy, chain);
+        } else {
+            for (int i = 0; i < INNER; i++) {
+                link_rows(chain, chain + SIZE, indices + o * INDEX_OUTER + i * INDEX_COL);
+                for (int s = 0; s < SIZE; s++)
+                    add_chain(1, o, s, i, dy, HAS_DATA ? data : dy, chain, chain + SIZE);
             }
-            if (INNER % 64 > 0)
-                add_chain(INNER % 64, o, s, INNER - INNER % 64, dy, chain, chain + SIZE);
         }
     }
 }

@@ -1,11 +1,7 @@
-/* Gather: slices of data along `axis`, chosen by indices; and its gradient, GatherGrad.
+/* Gather: slices of data along `axis`, chosen by indices (ops/index_rules.h).
  *   y[o.., k.., i..] = data[o.., indices[k..], i..]
- * A negative index counts from the end; one outside of [-size, size) is an error: at compile time where the indices are known,
- * else when the entry runs, before anything is written.
  * Spec: ONNX Gather-1 to -13 (11 allows negative indices, 13 only adds bfloat16). */
-#include "ops/move_rules.h"
-
-#include <inttypes.h>
+#include "ops/index_rules.h"
 
 /* ---- schema ------------------------------------------------------------------------------------------------------- */
 
@@ -26,26 +22,9 @@ static int gather_axis(const struct node *n)
     return axis;
 }
 
-static bool check_known_indices(struct infer_ctx *c, int i, int64_t size)
-{
-    const struct tensor *known = value_known(infer_in(c, i));
-    for (int64_t k = 0; known != NULL && k < known->count; k++) {
-        const int64_t index = tensor_get_int(known, k);
-        if (index < -size || index >= size)
-            return infer_error(c, "element %lld of input %d '%s' is the index %lld, expected %lld to %lld", (long long)k, i,
-                               infer_in(c, i)->name, (long long)index, (long long)-size, (long long)size - 1);
-    }
-    return true;
-}
-
 static int64_t gather_selects_from(const struct node *n, int input)
 {
     return input == 1 ? n->inputs.data[0]->shape.dim[gather_axis(n)] : 0;
-}
-
-static int64_t wrap(int64_t index, int64_t size)
-{
-    return index < 0 ? index + size : index;
 }
 
 /* Are the indices known and equally spaced? Then Gather takes a range, which strides can say. */
@@ -54,29 +33,12 @@ static bool is_progression(struct value *indices, int64_t size, int64_t *start, 
     const struct tensor *t = value_known(indices);
     if (t == NULL || t->count == 0 || t->shape.rank > 1)
         return false;
-    *start = wrap(tensor_get_int(t, 0), size);
-    *step = t->count == 1 ? 1 : wrap(tensor_get_int(t, 1), size) - *start;
+    *start = index_wrap(tensor_get_int(t, 0), size);
+    *step = t->count == 1 ? 1 : index_wrap(tensor_get_int(t, 1), size) - *start;
     for (int64_t k = 1; k < t->count; k++)
-        if (wrap(tensor_get_int(t, k), size) != *start + k * *step)
+        if (index_wrap(tensor_get_int(t, k), size) != *start + k * *step)
             return false;
     return *step != 0;
-}
-
-/* The index as the kernel sees it, from 0 on. */
-static const struct expr *wrapped(struct arena *a, const struct expr *index, int64_t size)
-{
-    const struct expr *zero = expr_int(a, DTYPE_INT64, 0);
-    const struct expr *from_end = expr_binary(a, EXPR_ADD, index, expr_int(a, DTYPE_INT64, size));
-    return expr_select(a, expr_binary(a, EXPR_LT, index, zero), from_end, index);
-}
-
-/* The kernel refuses indices outside of [-size, size), unless inference has seen them all. */
-static void add_index_check(struct lower_ctx *c, int i, int64_t size)
-{
-    const struct shape *shape = lower_shape(c, i);
-    if (value_known(c->node->inputs.data[i]) != NULL)
-        return;
-    lower_add_check(c, shape, expr_cast(c->arena, DTYPE_INT64, lower_in_over(c, i, shape)), -size, size, "STEPC_E_INDEX");
 }
 
 /* ---- Gather ------------------------------------------------------------------------------------------------------- */
@@ -97,7 +59,7 @@ static bool gather_infer(struct infer_ctx *c)
         y.dim[y.rank++] = indices->dim[d];
     for (int d = axis + 1; d < x->rank; d++)
         y.dim[y.rank++] = x->dim[d];
-    return check_known_indices(c, 1, x->dim[axis]) && infer_out(c, 0, DTYPE_UNDEFINED, &y);
+    return index_infer_known(c, 1, INDEX_ALL, x->dim[axis]) && infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
 /* d data: each slice of dy is added where it came from, in the order of the indices. All dimensions around the axis are taken
@@ -116,18 +78,10 @@ static bool gather_grad(struct grad_ctx *c)
                                          attr_ints("steps", (int64_t[]){1, step, 1}, 3));
         dx = build_with(c, "stepc.SliceGrad", range, dy);
     } else {
-        dx = build_with(c, "stepc.GatherGrad", ATTRS(attr_int("size", size)), build_reshape(c->b, indices, &SHAPE(rows)), dy);
+        struct value *listed = build_reshape(c->b, indices, &SHAPE(1, rows, 1));
+        dx = build_with(c, "stepc.Scatter", ATTRS(attr_int("size", size)), listed, dy);
     }
     return grad_accumulate(c, 0, build_reshape(c->b, dx, &x->shape));
-}
-
-static bool read_index(const struct eval_ctx *c, int i, int64_t k, int64_t size, int64_t *index)
-{
-    const int64_t given = eval_i(c, i)[k];
-    *index = wrap(given, size);
-    return (*index >= 0 && *index < size) ||
-           eval_error(c, "element %" PRId64 " of input %d is the index %" PRId64 ", expected %" PRId64 " to %" PRId64, k, i, given,
-                      -size, size - 1);
 }
 
 static bool gather_eval(struct eval_ctx *c)
@@ -139,7 +93,7 @@ static bool gather_eval(struct eval_ctx *c)
     const int64_t inner = shape_count_range(&x->shape, axis + 1, x->shape.rank), rows = eval_input(c, 1)->count;
     for (int64_t k = 0; k < rows; k++) {
         int64_t index;
-        if (!read_index(c, 1, k, size, &index))
+        if (!index_read(c, 1, k, size, &index))
             return false;
         for (int64_t o = 0; y != NULL && o < outer; o++)
             for (int64_t i = 0; i < inner; i++)
@@ -167,9 +121,9 @@ static const struct expr *lower_lookup(struct lower_ctx *c, const struct view *x
     for (int d = 0; d < indices.shape.rank; d++)
         over.stride[axis + d] = indices.stride[d];
     const int64_t size = x->shape.dim[axis];
-    const struct expr *index = wrapped(c->arena, expr_cast(c->arena, DTYPE_INT64, lower_load(c, &over)), size);
     struct access access = lower_access(&v);
-    access.term[access.term_count++] = (struct access_term){.index = index, .stride = x->stride[axis], .extent = size};
+    access.term[access.term_count++] =
+        (struct access_term){.index = index_load(c, &over, size), .stride = x->stride[axis], .extent = size};
     return lower_load_at(c, &access);
 }
 
@@ -190,7 +144,8 @@ static bool gather_lower(struct lower_ctx *c)
     if (out.buffer->count == 0)
         return true;
     lower_kernel(c, NULL);
-    add_index_check(c, 1, x.shape.dim[axis]);
+    const struct view shown = lower_view_of(c, 1);
+    index_add_check(c, 1, &shown, INDEX_ALL, x.shape.dim[axis]);
     lower_store(c, lower_part(c, &out.shape), &out, lower_lookup(c, &x, axis));
     return true;
 }
@@ -210,116 +165,10 @@ static const struct op_sample samples[] = {
     {.text = "g (float16[5,3] x, int64[4] i) => (float16[4,3] y) { y = Gather(x, i) }", .feed = ",index:5"},
     {0}};
 
-/* ---- GatherGrad(indices, dy): dx[o, s, i] = the sum of dy[o, k, i] over all k with indices[k] = s, in order of k ------------ */
-
-static const struct op_attr grad_attrs[] = {{.name = "size", .type = ATTR_INT, .required = true}, {0}};
-static const struct op_version grad_versions[] = {{.since = 1}, {0}};
-static const struct op_param grad_inputs[] = {{.name = "indices", .dtypes = DTYPES_INDEX, .flags = PARAM_NOT_DIFF},
-                                              {.name = "dy", .type = 'T', .dtypes = DTYPES_FLOATS},
-                                              {0}};
-static const struct op_param grad_outputs[] = {{.name = "dx", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
-
-static bool gather_grad_infer(struct infer_ctx *c)
-{
-    const struct shape *indices = infer_shape(c, 0), *dy = infer_shape(c, 1);
-    const int64_t size = op_attr_int(c->node, "size");
-    if (indices->rank != 1 || dy->rank != 3 || indices->dim[0] != dy->dim[1])
-        return infer_error(c, "inputs have ranks %d and %d, expected the shapes [rows] and [outer,rows,inner]", indices->rank,
-                           dy->rank);
-    if (size < 0)
-        return infer_error(c, "attribute 'size' is %lld, expected 0 or more", (long long)size);
-    return check_known_indices(c, 0, size) && infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(dy->dim[0], size, dy->dim[2]));
-}
-
-static int64_t gather_grad_selects_from(const struct node *n, int input)
-{
-    return input == 0 ? op_attr_int(n, "size") : 0;
-}
-
-/* The adjoint of dy is gathered from the adjoint of dx. */
-static bool gather_grad_grad(struct grad_ctx *c)
-{
-    return grad_accumulate(c, 1, build_with(c, "Gather", ATTRS(attr_int("axis", 1)), grad_of_output(c, 0), grad_input(c, 0)));
-}
-
-static bool gather_grad_eval(struct eval_ctx *c)
-{
-    const struct shape *dy = &eval_input(c, 1)->shape;
-    const int64_t outer = dy->dim[0], rows = dy->dim[1], inner = dy->dim[2], size = op_attr_int(c->node, "size");
-    const double *from = eval_f(c, 1);
-    double *to = eval_out_f(c, 0);
-    for (int64_t k = 0; k < rows; k++) {
-        int64_t index;
-        if (!read_index(c, 0, k, size, &index))
-            return false;
-        for (int64_t o = 0; to != NULL && o < outer; o++)
-            for (int64_t i = 0; i < inner; i++) {
-                double *sum = &to[(o * size + index) * inner + i];
-                *sum = eval_round(c, *sum + from[(o * rows + k) * inner + i]);
-            }
-    }
-    return true;
-}
-
-/* No loop nest of plain stores can add up, so this is a template (templates/scatter.c). It takes the rows of each index in
- * turn from a chained list in scratch memory (a head per index, a successor per row), so that no second copy of dx is needed
- * and every element is finished once, in order. */
-static void lower_scatter(struct lower_ctx *c, const struct view *dy, const struct view *out)
-{
-    const struct view indices = lower_view_of(c, 0);
-    const struct shape *shape = &out->shape;
-    const struct access to_indices = {.buffer = indices.buffer, .offset = indices.offset};
-    const struct access to_dy = {.buffer = dy->buffer, .offset = dy->offset};
-    const int64_t rows = dy->shape.dim[1], size = shape->dim[1];
-    const enum dtype type = lower_out_dtype(c, 0);
-    lower_template(c, "scatter_add_rows", type);
-    lower_template_int(c, "OUTER", shape->dim[0]);
-    lower_template_int(c, "ROWS", rows);
-    lower_template_int(c, "SIZE", size);
-    lower_template_int(c, "INNER", shape->dim[2]);
-    lower_template_int(c, "INDEX_STRIDE", indices.stride[0]);
-    lower_template_int(c, "DY_OUTER", dy->stride[0]);
-    lower_template_int(c, "DY_ROW", dy->stride[1]);
-    lower_template_int(c, "DY_COL", dy->stride[2]);
-    lower_template_operand(c, "indices", &to_indices);
-    lower_template_operand(c, "dy", &to_dy);
-    lower_template_scratch(c, "chain", size + rows);
-    lower_template_flops(c, shape->dim[0] * rows * shape->dim[2]);
-    c->kernel->scratch->dtype = DTYPE_INT32;
-    struct part *p = lower_template_part(c, "finish", 3, shape->dim);
-    lower_store(c, p, out, expr_result(c->arena, type));
-}
-
-static bool gather_grad_lower(struct lower_ctx *c)
-{
-    const struct view dy = lower_view_of(c, 1), out = lower_out_view(c, 0);
-    if (dy.shape.dim[1] > INT32_MAX || out.shape.dim[1] > INT32_MAX)
-        return lower_error(c, "more than %d indices or slices are not compiled", INT32_MAX);
-    if (out.buffer->count == 0 || dy.shape.dim[1] == 0) /* nothing to add */
-        return move_fill_and_place(c, move_zero(c, lower_out_dtype(c, 0)), NULL, NULL);
-    lower_kernel(c, NULL);
-    add_index_check(c, 0, out.shape.dim[1]);
-    lower_scatter(c, &dy, &out);
-    return true;
-}
-
-static const struct op_sample grad_samples[] = {
-    {.text = "g (int64[4] i, float[1,4,3] dy) => (float[1,5,3] dx) { dx = stepc.GatherGrad <size = 5> (i, dy) }",
-     .feed = "index:5"},
-    {.text = "g (int32[6] i, double[2,6,3] dy) => (double[2,2,3] dx) { dx = stepc.GatherGrad <size = 2> (i, dy) }",
-     .feed = "index:2"},
-    {.text = "g (int64[0] i, float[2,0,3] dy) => (float[2,5,3] dx) { dx = stepc.GatherGrad <size = 5> (i, dy) }"},
-    {.text = "g (int64[3] i, float[4,3] dy) => (float[2,5,3] dx) { dx = stepc.GatherGrad <size = 5> (i, dy) }",
-     .error = "expected the shapes [rows] and [outer,rows,inner]"},
-    {0}};
-
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
 const struct op_def op_defs_gather[] = {
     {.name = "Gather", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = gather_infer,
      .grad = gather_grad, .eval = gather_eval, .lower = gather_lower, .selects_from = gather_selects_from,
      .samples = samples},
-    {.domain = DOMAIN_STEPC, .name = "GatherGrad", .versions = grad_versions, .inputs = grad_inputs, .outputs = grad_outputs,
-     .attrs = grad_attrs, .infer = gather_grad_infer, .grad = gather_grad_grad, .eval = gather_grad_eval,
-     .lower = gather_grad_lower, .selects_from = gather_grad_selects_from, .samples = grad_samples},
     {0}};

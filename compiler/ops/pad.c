@@ -217,8 +217,8 @@ static struct value *repeating_grad(struct grad_ctx *c, const struct padding *p)
         int64_t *indices = arena_array(a, int64_t, (size_t)rows);
         for (int64_t k = 0; k < rows; k++)
             indices[k] = repeated(pad_mode(c->node), k - p->before[d], x->dim[d]);
-        dy = build_with(c, "stepc.GatherGrad", ATTRS(attr_int("size", x->dim[d])), build_ints(c->b, indices, (size_t)rows),
-                        build_reshape(c->b, dy, &SHAPE(outer, rows, inner)));
+        struct value *listed = build_reshape(c->b, build_ints(c->b, indices, (size_t)rows), &SHAPE(1, rows, 1));
+        dy = build_with(c, "stepc.Scatter", ATTRS(attr_int("size", x->dim[d])), listed, build_reshape(c->b, dy, &SHAPE(outer, rows, inner)));
         shape.dim[d] = x->dim[d];
     }
     return build_reshape(c->b, dy, x);

@@ -2,7 +2,7 @@
  *   y[o.., k, i..] = sum over t of weight[k, t] * x[o.., start[k] + t, i..]         without weights: x[o.., start[k], i..]
  * Windows and weights are known at compile time. Where a window has up to 16 positions, products are added from the first one on, in their
  * order; more are added as ReduceSum adds them along that axis. The gradient in x is another ResampleAxis, whose windows are the results
- * that read an element; if these lie too far apart for a table of reasonable size, it is a GatherGrad. A weight of 0 counts as a term. */
+ * that read an element; if these lie too far apart for a table of reasonable size, it is a stepc.Scatter. A weight of 0 counts as a term. */
 #include "ops/move_rules.h"
 
 #include "base/checked.h"
@@ -130,13 +130,13 @@ static struct value *build_scattered(struct grad_ctx *c, const struct taps *t)
 {
     struct arena *a = c->b->graph->arena;
     struct value *dy = build_reshape(c->b, grad_of_output(c, 0), &SHAPE(t->outer, t->out, 1, t->inner));
-    struct tensor *index = tensor_new(a, DTYPE_INT64, &SHAPE(t->out * t->size));
+    struct tensor *index = tensor_new(a, DTYPE_INT64, &SHAPE(1, t->out * t->size, 1));
     for (int64_t k = 0; k < index->count; k++)
         tensor_set_int(index, k, start_of(t, k / t->size) + k % t->size);
     if (t->weight)
         dy = build(c, "Mul", dy, build_reshape(c->b, grad_input(c, 2), &SHAPE(t->out, t->size, 1)));
     struct value *terms = build_reshape(c->b, dy, &SHAPE(t->outer, t->out * t->size, t->inner));
-    struct value *dx = build_with(c, "stepc.GatherGrad", ATTRS(attr_int("size", t->in)), build_constant(c->b, index), terms);
+    struct value *dx = build_with(c, "stepc.Scatter", ATTRS(attr_int("size", t->in)), build_constant(c->b, index), terms);
     return build_reshape(c->b, dx, &grad_input(c, 0)->shape);
 }
 
