@@ -49,6 +49,11 @@ struct window_attrs {
 };
 void window_make_attrs(const struct window *w, struct window_attrs *out);
 
+/* ---- sums over windows (window_sum.c) ------------------------------------------------------------------------------- */
+
+/* [n, c, outputs...]: the sums of what each window sees of x, [n, c, inputs...]; zeros in the padding. */
+struct value *window_build_sum(struct builder *b, struct value *x, const struct window *w);
+
 /* ---- where windows lie --------------------------------------------------------------------------------------------- */
 
 /* Input position, or -1 in the padding. */
