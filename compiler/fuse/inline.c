@@ -287,28 +287,50 @@ static int lengthened(const struct fusion *f, const struct kernel *producer, con
     return count;
 }
 
-static bool part_reads(const struct part *p, const struct buffer *b)
+/* The places of a buffer that a part reads at one point of its loops. */
+struct places {
+    const struct buffer *buffer;
+    struct arena *arena;
+    VEC(const struct access *) list;
+};
+
+static void add_place(const struct access *a, void *data)
 {
-    struct kernel alone = {0};
-    struct part copy = *p;
-    struct arena scratch = {0};
-    buffer_list reads = {0};
-    bool found = false;
-    vec_push(&scratch, &alone.parts, copy);
-    kernel_reads(&scratch, &alone, &reads);
-    for (size_t i = 0; i < reads.count; i++)
-        found |= reads.data[i] == b;
-    arena_free(&scratch);
-    return found;
+    struct places *p = data;
+    if (a->buffer != p->buffer)
+        return;
+    for (size_t i = 0; i < p->list.count; i++) {
+        const struct access *b = p->list.data[i];
+        if (a->offset == b->offset && memcmp(a->stride, b->stride, sizeof a->stride) == 0 && a->term_count == b->term_count &&
+            a->term_count == 0)
+            return;
+    }
+    vec_push(p->arena, &p->list, a);
 }
 
-/* Points at which the kernel reads the buffer. An operand is read once. */
-static int64_t points_of_reader(const struct kernel *k, const struct buffer *b)
+static int64_t places_of_part(const struct part *p, const struct buffer *b)
+{
+    struct arena scratch = {0};
+    struct places places = {.buffer = b, .arena = &scratch};
+    if (p->element)
+        expr_each_load(p->element, add_place, &places);
+    for (size_t s = 0; s < p->stores.count; s++)
+        expr_each_load(p->stores.data[s].value, add_place, &places);
+    const int64_t count = (int64_t)places.list.count;
+    arena_free(&scratch);
+    return count;
+}
+
+/* How often the kernel would compute an element of the buffer: a window of four positions does so four times at each point. An operand is
+ * read once. */
+static int64_t reads_of(const struct kernel *k, const struct buffer *b)
 {
     int64_t most = 0;
-    for (size_t i = 0; i < k->parts.count; i++)
-        if (points(&k->parts.data[i]) > most && (!k->tmpl || part_reads(&k->parts.data[i], b)))
-            most = points(&k->parts.data[i]);
+    for (size_t i = 0; i < k->parts.count; i++) {
+        const struct part *p = &k->parts.data[i];
+        const int64_t places = places_of_part(p, b), reads = points(p) * (places == 0 && !k->tmpl ? 1 : places);
+        most = reads > most ? reads : most;
+    }
     return most;
 }
 
@@ -331,7 +353,7 @@ static enum worth worth_of(const struct fusion *f, const struct kernel *producer
                            bool is_only)
 {
     const int cost = expr_cost(producer->parts.data[0].stores.data[0].value);
-    const bool once = points_of_reader(reader, b) <= points(&producer->parts.data[0]);
+    const bool once = reads_of(reader, b) <= points(&producer->parts.data[0]);
     if (cost > INLINE_LIMIT)
         return INLINE_NEVER;
     if (is_only && (once || cost <= INLINE_CHEAP))

@@ -230,6 +230,100 @@ static bool lower_written_out(struct lower_ctx *c, const struct taps *t)
     return lower_map(c, sum);
 }
 
+/* Results between `first` and first + turns * results repeat: result k + results reads with the same weights what lies `step` elements
+ * further on. So no table is needed there; the others are the border. */
+struct period {
+    int64_t first, turns, results, step;
+};
+
+/* Does result k + p read as result k does? */
+static bool repeats(const struct taps *t, int64_t k, const struct period *p)
+{
+    bool same = start_of(t, k + p->results) - start_of(t, k) == p->step;
+    for (int64_t tap = 0; tap < t->size && same; tap++)
+        same = weight_of(t, k, tap) == weight_of(t, k + p->results, tap);
+    return same;
+}
+
+/* The period around the middle of the axis. */
+static struct period longest(const struct taps *t, int64_t results)
+{
+    const int64_t middle = (t->out - results) / 2;
+    struct period p = {.first = middle, .results = results, .step = start_of(t, middle + results) - start_of(t, middle)};
+    int64_t end = middle;
+    while (end + results < t->out && repeats(t, end, &p))
+        end++;
+    while (p.first > 0 && repeats(t, p.first - 1, &p))
+        p.first--;
+    p.turns = (end + results - p.first) / results;
+    return p;
+}
+
+#define MOST_PRODUCTS 128  /* that are written out */
+#define MOST_TOGETHER 16   /* results of a period */
+#define LEAST_TURNS 3
+
+static bool find_period(const struct taps *t, struct period *p)
+{
+    for (int64_t results = 1; results <= MOST_TOGETHER && results < t->out; results++) {
+        *p = longest(t, results);
+        if (p->turns >= LEAST_TURNS && (t->out - (p->turns - 1) * results) * t->size <= MOST_PRODUCTS)
+            return true;
+    }
+    return false;
+}
+
+/* Result k, and with a step those that far behind it, at one turn of the loop over t->axis. */
+static const struct expr *known_window(struct lower_ctx *c, const struct taps *t, const struct view *x, int64_t k, int64_t step,
+                                       const struct shape *loops)
+{
+    struct view at = {.buffer = x->buffer, .offset = x->offset, .shape = *loops};
+    const struct expr *sum = NULL;
+    for (int d = 0; d < loops->rank; d++)
+        at.stride[d] = x->stride[d];
+    at.offset += start_of(t, k) * x->stride[t->axis];
+    at.stride[t->axis] *= step;
+    for (int64_t tap = 0; tap < t->size; tap++, at.offset += x->stride[t->axis]) {
+        const struct expr *term = lower_load(c, &at);
+        if (weight_of(t, k, tap) != 1)
+            term = expr_binary(c->arena, EXPR_MUL, expr_float(c->arena, term->dtype, weight_of(t, k, tap)), term);
+        sum = sum ? expr_binary(c->arena, EXPR_ADD, sum, term) : term;
+    }
+    return sum;
+}
+
+static void store_window(struct lower_ctx *c, struct part *part, const struct taps *t, const struct shape *loops, int64_t k, int64_t results,
+                         int64_t step)
+{
+    const struct view x = lower_view_of(c, 0), y = lower_out_view(c, 0);
+    struct view to = y;
+    to.shape = *loops;
+    to.offset += k * y.stride[t->axis];
+    to.stride[t->axis] *= results;
+    lower_store(c, part, &to, known_window(c, t, &x, k, step, loops));
+}
+
+/* A loop over the turns that stores the results of one, and the border one by one: what a reader would write. Vectors run along the turns. */
+static bool lower_period(struct lower_ctx *c, const struct taps *t, const struct period *p)
+{
+    const int64_t end = p->first + p->turns * p->results;
+    struct shape loops = *lower_out_shape(c, 0);
+    lower_kernel(c, NULL);
+    loops.dim[t->axis] = p->turns;
+    struct part *part = lower_part(c, &loops);
+    for (int64_t k = p->first; k < p->first + p->results; k++)
+        store_window(c, part, t, &loops, k, p->results, p->step);
+    c->kernel->rows = t->axis;
+    if (p->first == 0 && end == t->out)
+        return true;
+    loops.dim[t->axis] = 1;
+    part = lower_part(c, &loops);
+    for (int64_t k = 0; k < t->out; k++)
+        if (k < p->first || k >= end)
+            store_window(c, part, t, &loops, k, 1, 0);
+    return true;
+}
+
 /* Loops over [outer, out, window, inner]. */
 static bool lower_sum(struct lower_ctx *c, const struct taps *t)
 {
@@ -255,13 +349,17 @@ static bool lower_sum(struct lower_ctx *c, const struct taps *t)
 static bool resample_lower(struct lower_ctx *c)
 {
     const struct taps t = taps_of(c->node);
+    struct period p;
     if (lower_out_view(c, 0).buffer->count == 0)
         return true;
+    if (t.inner == 1 && t.size <= WRITTEN_OUT && find_period(&t, &p))
+        return lower_period(c, &t, &p);
     return t.size > WRITTEN_OUT ? lower_sum(c, &t) : lower_written_out(c, &t);
 }
 
 /* ---- record ------------------------------------------------------------------------------------------------------- */
 
+#define ROW(count, list) "s = Constant <value = int16[" count "] {" list "}> () "
 #define SMALL(list) "s = Constant <value = int16[4] {" list "}> () "
 static const struct op_sample samples[] = {
     {.text = "g (float[2,5,3] x) => (float[2,4,3] y) { " SMALL("0, 3, 1, 3")
