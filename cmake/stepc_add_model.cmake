@@ -60,6 +60,8 @@ function(stepc_add_model name)
   string(REGEX MATCH "--weights[ =;]*(file|incbin)" weights "${arg_OPTIONS}")
   if(weights)
     list(APPEND made ${folder}/${name}.weights)
+  elseif(NOT "${arg_OPTIONS}" MATCHES "--weights")
+    list(APPEND arg_OPTIONS --weights embed) # what is made must not depend on a model's size
   endif()
 
   # Make does not see that a command has changed; a file that it depends on shows it.

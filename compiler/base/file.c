@@ -155,10 +155,22 @@ static bool write_all(int fd, const unsigned char *bytes, size_t size)
     return true;
 }
 
-/* Writes and closes; on failure errno says why. sync: what is renamed next must be on the disk, or a loss of power leaves an empty file. */
-static bool write_and_close(int fd, const unsigned char *bytes, size_t size, bool sync)
+/* What a file shall hold. */
+struct content {
+    byte_source put;
+    const void *from;
+    size_t size;
+};
+
+static bool write_some(void *fd, const void *bytes, size_t size)
 {
-    const bool written = write_all(fd, bytes, size) && (!sync || fsync(fd) == 0);
+    return write_all(*(const int *)fd, bytes, size);
+}
+
+/* Writes and closes; on failure errno says why. sync: what is renamed next must be on the disk, or a loss of power leaves an empty file. */
+static bool write_and_close(int fd, const struct content *c, bool sync)
+{
+    const bool written = c->put(c->from, write_some, &fd) && (!sync || fsync(fd) == 0);
     const int error = errno;
     const bool closed = close(fd) == 0;
     if (!written)
@@ -166,23 +178,29 @@ static bool write_and_close(int fd, const unsigned char *bytes, size_t size, boo
     return written && closed;
 }
 
-static bool has_content(const char *path, const unsigned char *bytes, size_t size)
+/* Are these the next bytes of the file? */
+static bool compare_some(void *fd, const void *bytes, size_t size)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    unsigned char block[4096];
+    const unsigned char *const wanted = bytes;
+    for (size_t done = 0; done < size;) {
+        const size_t some = size - done < sizeof block ? size - done : sizeof block;
+        if (read_up_to(*(const int *)fd, block, some) != (ssize_t)some || memcmp(block, wanted + done, some) != 0)
+            return false;
+        done += some;
+    }
+    return true;
+}
+
+/* The file has as many bytes. */
+static bool has_content(const char *path, const struct content *c)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    unsigned char block[4096];
-    size_t done = 0;
-    bool same = true;
-    while (same) {
-        const ssize_t n = read_up_to(fd, block, sizeof block);
-        same = n >= 0 && (size_t)n <= size - done && memcmp(block, bytes + done, (size_t)n) == 0;
-        if (n <= 0 || !same)
-            break;
-        done += (size_t)n;
-    }
+    const bool same = c->put(c->from, compare_some, &fd);
     close(fd);
-    return same && done == size;
+    return same;
 }
 
 enum { MOST_LINKS = 40, MOST_TRIES = 100, MOST_NAME = 200 /* of 255, before what is added */ };
@@ -221,7 +239,7 @@ static int open_beside(struct arena *a, const char *path, const char **name)
 }
 
 /* mode: of the file that is replaced, or 0. */
-static bool replace_file(struct diag *d, const char *path, const char *target, mode_t mode, const void *bytes, size_t size)
+static bool replace_file(struct diag *d, const char *path, const char *target, mode_t mode, const struct content *c)
 {
     const char *temporary;
     const int fd = open_beside(d->arena, target, &temporary);
@@ -229,7 +247,7 @@ static bool replace_file(struct diag *d, const char *path, const char *target, m
         return file_error(d, path, "cannot create a temporary file beside it", errno);
     if (mode != 0)
         (void)fchmod(fd, mode);
-    if (write_and_close(fd, bytes, size, true) && rename(temporary, target) == 0)
+    if (write_and_close(fd, c, true) && rename(temporary, target) == 0)
         return true;
     const int error = errno;
     unlink(temporary);
@@ -237,33 +255,51 @@ static bool replace_file(struct diag *d, const char *path, const char *target, m
 }
 
 /* Pipes and devices (-o /dev/stdout) cannot be replaced, only written to. */
-static bool write_special(struct diag *d, const char *path, const void *bytes, size_t size)
+static bool write_special(struct diag *d, const char *path, const struct content *c)
 {
     const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || !write_and_close(fd, bytes, size, false))
+    if (fd < 0 || !write_and_close(fd, c, false))
         return file_error(d, path, "cannot write", errno);
     return true;
 }
 
-bool file_write(struct diag *d, const char *path, const void *bytes, size_t size)
+bool file_write_from(struct diag *d, const char *path, byte_source put, const void *from, size_t size)
 {
+    const struct content c = {put, from, size};
     struct stat st;
     const char *const target = follow_links(d->arena, path);
     if (target == NULL)
         return file_error(d, path, "cannot write", errno);
     if (stat(target, &st) != 0)
-        return replace_file(d, path, target, 0, bytes, size);
+        return replace_file(d, path, target, 0, &c);
     if (S_ISDIR(st.st_mode)) {
         const struct loc at = place_of(d, path);
         return diag_error(d, &at, "is a directory, expected the name of a file to write");
     }
     if (!S_ISREG(st.st_mode))
-        return write_special(d, path, bytes, size);
-    if ((uintmax_t)st.st_size == size && has_content(target, bytes, size))
+        return write_special(d, path, &c);
+    if ((uintmax_t)st.st_size == size && has_content(target, &c))
         return true;
     if (access(target, W_OK) != 0) /* rename() would replace even a write-protected file */
         return file_error(d, path, "cannot write", errno);
-    return replace_file(d, path, target, st.st_mode & 07777, bytes, size);
+    return replace_file(d, path, target, st.st_mode & 07777, &c);
+}
+
+struct bytes {
+    const void *bytes;
+    size_t size;
+};
+
+static bool put_bytes(const void *from, byte_sink sink, void *to)
+{
+    const struct bytes *const b = from;
+    return sink(to, b->bytes, b->size);
+}
+
+bool file_write(struct diag *d, const char *path, const void *bytes, size_t size)
+{
+    const struct bytes b = {bytes, size};
+    return file_write_from(d, path, put_bytes, &b, size);
 }
 
 /* The last component begins at *base and has *length bytes; slashes at the end do not count ("a/b/" is "a/b"). */

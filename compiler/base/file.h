@@ -20,6 +20,12 @@ bool file_is_directory(const char *path);
  * the content is already the same, the file is left untouched (build systems look at its time). */
 bool file_write(struct diag *d, const char *path, const void *bytes, size_t size) MUST_USE;
 
+/* The same for content that is made as it is written, perhaps twice: `put` hands `size` bytes in order to the sink, and stops when that
+ * returns false. */
+typedef bool (*byte_sink)(void *to, const void *bytes, size_t size);
+typedef bool (*byte_source)(const void *from, byte_sink sink, void *to);
+bool file_write_from(struct diag *d, const char *path, byte_source put, const void *from, size_t size) MUST_USE;
+
 /* Parts of a path, in the arena: "a/b.onnx" -> "a" (or "."), "b.onnx", "b". */
 const char *path_directory(struct arena *a, const char *path);
 const char *path_base(struct arena *a, const char *path);

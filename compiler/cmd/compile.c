@@ -16,8 +16,8 @@ static const struct option_spec specs[] = {
     {"entries", 0, OPTION_TEXT, "LIST", "comma-separated entries to emit (default: all)"},
     {"reproducible", 0, OPTION_FLAG, NULL, "the same bits on every machine and compiler"},
     {"standalone", 0, OPTION_FLAG, NULL, "OUT.h brings the runtime along: nothing else to compile or to install"},
-    {"weights", 0, OPTION_TEXT, "embed|file|incbin",
-     "large tensors: in the text (default), in OUT.weights for the program to read, or for the assembler"},
+    {"weights", 0, OPTION_TEXT, "auto|embed|file|incbin",
+     "large tensors: in the text; in OUT.weights for the program to read, or for the assembler; auto (default): text up to 16 MB, then file"},
     CODE_OPTIONS,
     {"threads", 0, OPTION_TEXT, "N", "cut large kernels into N shares, which threads compute side by side if the C is built with -fopenmp"},
     {"blas", 0, OPTION_FLAG, NULL, "large matrix products call a BLAS: link runtime/blas/stepc_blas.c and, say, OpenBLAS"},
@@ -67,13 +67,13 @@ struct job {
 
 static bool parse_weights(struct diag *d, const char *text, enum emit_weights *out)
 {
-    static const char *const names[] = {"embed", "file", "incbin"};
-    for (int i = 0; i < 3; i++)
+    static const char *const names[] = {"embed", "file", "incbin", "auto"};
+    for (int i = 0; i < 4; i++)
         if (str_equal(text, names[i])) {
             *out = (enum emit_weights)i;
             return true;
         }
-    return diag_error(d, NULL, "--weights %s: expected embed, file or incbin", text);
+    return diag_error(d, NULL, "--weights %s: expected embed, file, incbin or auto", text);
 }
 
 enum { MOST_THREADS = 256 };
@@ -114,7 +114,7 @@ static bool write_files(struct job *j, const struct model *m, const struct emitt
     vec_push(&s->arena, &outputs, header);
     if (text->weights)
         vec_push(&s->arena, &outputs, weights);
-    return (!text->weights || file_write(&s->diag, weights, text->weights, text->weights_bytes)) &&
+    return (!text->weights || file_write_from(&s->diag, weights, weights_image_put, text->weights, text->weights->bytes)) &&
            file_write(&s->diag, header, text->header, strlen(text->header)) &&
            file_write(&s->diag, j->out, text->source, strlen(text->source)) && write_depfile(s, j->options, j->path, m, outputs);
 }
@@ -143,13 +143,18 @@ static bool compile(struct job *j)
                                       .options_text = changing_options_text(a, o),
                                       .reproducible = option_given(o, "reproducible"),
                                       .standalone = option_given(o, "standalone"),
-                                      .weights = j->weights};
+                                      .weights = option_given(o, "weights") ? j->weights : WEIGHTS_AUTO};
     struct prepare_options *const training = j->prepares ? &j->training : NULL;
     if (!read_import_options(j->session, o, &pipeline.import) ||
         !read_prepared_model(j->session, o, training, &pipeline.import, j->path, &j->report, &m) ||
         !pipeline_compile(d, a, m, &pipeline, &emit, &text, &program) ||
         (option_given(o, "check") && !check_c(d, a, stem, &text, option_text(o, "cc"))) || !write_files(j, m, &text))
         return false;
+    if (text.weights_unasked)
+        diag_note(d, &LOC_FILE(j->path),
+                  "%zu MB of weights are in %s, which init() takes as in->weights: a C compiler would take very long over them; "
+                  "--weights embed keeps them in the text, incbin leaves them to the assembler",
+                  text.weights->bytes >> 20, path_base(a, weights_path(a, j->out)));
     if (!option_given(o, "quiet"))
         print_lines(strbuf_text(&j->report));
     return true;

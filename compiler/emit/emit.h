@@ -2,13 +2,28 @@
 #ifndef STEPC_EMIT_EMIT_H
 #define STEPC_EMIT_EMIT_H
 
+#include "base/file.h"
 #include "plan/plan.h"
 
 /* Where large constants and initial values stand. */
 enum emit_weights {
     WEIGHTS_EMBED, /* in the C text */
     WEIGHTS_FILE,  /* in a file that the program hands to the entries that need it */
-    WEIGHTS_INCBIN /* in a file that the assembler puts into the object */
+    WEIGHTS_INCBIN, /* in a file that the assembler puts into the object */
+    WEIGHTS_AUTO    /* in the C text, unless a C compiler would take very long over it: then in a file */
+};
+
+/* The content of STEM.weights, made out of the model's tensors as it is written. */
+enum { WEIGHTS_MARK_BYTES = 64 };
+struct weights_piece {
+    const struct tensor *tensor;
+    size_t gap;      /* zeros before it */
+    bool by_columns; /* a matrix, column by column */
+};
+struct weights_image {
+    unsigned char mark[WEIGHTS_MARK_BYTES];
+    VEC(struct weights_piece) pieces;
+    size_t bytes; /* together */
 };
 
 enum { SIMD_AUTO = 0, SIMD_NONE = 1 };
@@ -29,8 +44,8 @@ struct emit_options {
 struct emitted {
     const char *header, *source;
     size_t state_bytes, arena_bytes;
-    const void *weights; /* content of STEM.weights; NULL: nothing is large, or it stands in the text */
-    size_t weights_bytes;
+    const struct weights_image *weights; /* NULL: nothing is large, or it stands in the text */
+    bool weights_unasked; /* WEIGHTS_AUTO has decided for the file */
     const char *weights_path_macro; /* WEIGHTS_INCBIN: where the C text finds the file */
     size_t kernel_count;   /* distinct kernel functions */
     size_t constant_bytes; /* of all const arrays, but not of the weights file; what init() restores is among them */
@@ -38,6 +53,9 @@ struct emitted {
      * kernel copies an output that is written in place. */
     const char ***calls;
 };
+
+/* The content of a weights_image, in order, for file_write_from(). */
+bool weights_image_put(const void *image, byte_sink sink, void *to);
 
 /* plans[i] belongs to program->entries[i]. */
 bool emit_program(struct diag *d, struct arena *a, const struct program *p, struct plan *const *plans,

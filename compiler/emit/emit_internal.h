@@ -45,7 +45,8 @@ struct emission {
     struct map constants;     /* hash of the content -> struct constant */
     VEC(struct constant *) constant_list; /* in the order in which they are first named */
     struct weights_file {     /* weights.c */
-        struct strbuf bytes;
+        enum emit_weights kind; /* as the options say, or as the size does */
+        struct weights_image *image;
         struct map places;    /* dtype and digest of the content -> where it is */
         struct map used;      /* by the entry at hand: name -> place */
         struct map types;     /* element types in use */
@@ -201,8 +202,9 @@ const char *file_name(struct emission *e, const char *wish);
 const char *constant_array(struct emission *e, const struct tensor *t, const char *wish);
 /* Is the tensor one for the weights file? Then weights_array() is the name of a pointer to it, which weights_declare() declares in
  * every entry that uses it. */
-bool weights_has(const struct emission *e, const struct tensor *t);
-const char *weights_array(struct emission *e, const struct tensor *t, const char *wish);
+bool weights_has(const struct emission *e, const struct tensor *t);         /* a constant */
+bool weights_has_initial(const struct emission *e, const struct tensor *t); /* of a variable */
+const char *weights_array(struct emission *e, const struct tensor *t, bool by_columns, const char *wish);
 void weights_declare(struct emission *e, struct writer *body);
 /* Does the entry take the file's content as an input? */
 bool weights_is_input(const struct emission *e, const struct entry *entry);

@@ -133,7 +133,7 @@ static bool same_contents(const struct tensor *a, const struct tensor *b)
 const char *constant_array(struct emission *e, const struct tensor *t, const char *wish)
 {
     if (weights_has(e, t))
-        return weights_array(e, t, wish);
+        return weights_array(e, t, false, wish);
     const char *key = arena_printf(e->arena, "%016" PRIx64, hash_bytes(t->data, tensor_bytes(t)));
     struct constant *first = map_get(&e->constants, key);
     for (const struct constant *c = first; c; c = c->next)

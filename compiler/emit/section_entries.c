@@ -337,12 +337,6 @@ static void write_kernels(struct entry_text *t)
 /* ---- initial values ----------------------------------------------------------------------------------------------- */
 
 /* Is every element the first one? As bytes: so is each its neighbour. */
-static bool is_uniform(const struct tensor *t)
-{
-    const size_t size = dtype_size(t->dtype), bytes = tensor_bytes(t);
-    return bytes <= size || memcmp(t->data, (const char *)t->data + size, bytes - size) == 0;
-}
-
 static bool is_zero(const struct tensor *t)
 {
     const unsigned char *bytes = t->data;
@@ -360,12 +354,14 @@ static void write_initial(struct entry_text *t, const struct variable *v)
         write_line(&t->body, "state->%s = %s;", member, number_element(e->arena, v->initial, 0));
     } else if (is_zero(v->initial)) {
         write_line(&t->body, "memset(state->%s, 0, sizeof state->%s);", member, member);
-    } else if (is_uniform(v->initial)) {
+    } else if (tensor_is_uniform(v->initial)) {
         write_open(&t->body, "for (%s i = 0; i < %" PRId64 "; i++)", v->initial->count < INT16_MAX ? "int" : "int32_t", v->initial->count);
         write_line(&t->body, "state->%s%s[i] = %s;", member, zeros(e->arena, v->shape.rank - 1), number_element(e->arena, v->initial, 0));
         write_close(&t->body, "");
     } else {
-        const char *array = constant_array(e, tensor_in_layout(e->arena, v, v->initial), arena_printf(e->arena, "initial_%s", member));
+        const char *const wish = arena_printf(e->arena, "initial_%s", member);
+        const char *const array = weights_has_initial(e, v->initial) ? weights_array(e, v->initial, v->by_columns, wish)
+                                                                     : constant_array(e, tensor_in_layout(e->arena, v, v->initial), wish);
         write_line(&t->body, "memcpy(state->%s, %s, sizeof state->%s);", member, array, member);
     }
 }

@@ -132,7 +132,7 @@ static void write_tensor_table(struct model_text *t, const struct entry *entry, 
         write_line(&t->tables, "%s,", tensor_info(e, &t->shapes, &t->dims, name, v->dtype, &v->shape));
     }
     if (weights) {
-        const struct shape bytes = {.rank = 1, .dim = {(int64_t)e->weights.bytes.length}};
+        const struct shape bytes = {.rank = 1, .dim = {(int64_t)e->weights.image->bytes}};
         write_line(&t->tables, "%s,", tensor_info(e, &t->shapes, &t->dims, "stepc.weights", DTYPE_UINT8, &bytes));
     }
     write_close(&t->tables, ";");

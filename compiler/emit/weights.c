@@ -7,41 +7,128 @@
  *       16      8  size of the file, little-endian
  *       24      8  0
  *       32     32  SHA-256 of what follows
- *       64         tensors, little-endian, each at a multiple of 64 */
+ *       64         tensors, little-endian, each at a multiple of 64
+ *
+ * The file is never in memory as a whole: it is made piece by piece out of the model's tensors, for its hash and again for writing. */
 #include "emit/emit_internal.h"
 
 #include "base/hash.h"
+#include "lower/state_layout.h"
 #include <string.h>
 
 enum {
-    MARK_BYTES = 64,
-    FEWEST = 65 /* elements of a tensor that goes into the file: the others are a few lines, and readable */
+    MARK_BYTES = WEIGHTS_MARK_BYTES,
+    FEWEST = 65,        /* elements of a tensor that goes into the file: the others are a few lines, and readable */
+    FEWEST_BESIDE = 16385, /* the same of constants of a program that trains: its weights are in the state, and step() does without the file */
+    LARGE = 16 << 20    /* bytes that are too many for a C compiler: so much is about 45 MB of text */
 };
+
+/* ---- the file's content ----------------------------------------------------------------------------------------------- */
+
+/* The elements of a matrix column by column, so many columns at a time that the rows' cache lines are used whole. */
+static bool put_columns(const struct tensor *t, byte_sink sink, void *to)
+{
+    enum { COLUMNS = 16 };
+    const size_t size = dtype_size(t->dtype);
+    const int64_t rows = t->shape.dim[0], columns = t->shape.dim[1];
+    struct arena scratch = {0};
+    char *const block = arena_alloc(&scratch, (size_t)rows * COLUMNS, size, alignof(max_align_t));
+    bool ok = true;
+    for (int64_t k = 0; ok && k < columns; k += COLUMNS) {
+        const int64_t some = columns - k < COLUMNS ? columns - k : COLUMNS;
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t c = 0; c < some; c++)
+                memcpy(block + (size_t)(c * rows + i) * size, (const char *)t->data + (size_t)(i * columns + k + c) * size, size);
+        ok = sink(to, block, (size_t)(some * rows) * size);
+    }
+    arena_free(&scratch);
+    return ok;
+}
+
+static bool put_pieces(const struct weights_image *w, byte_sink sink, void *to)
+{
+    static const char gap[MARK_BYTES];
+    bool ok = true;
+    for (size_t i = 0; ok && i < w->pieces.count; i++) {
+        const struct weights_piece *const p = &w->pieces.data[i];
+        const size_t bytes = tensor_bytes(p->tensor);
+        ok = (p->gap == 0 || sink(to, gap, p->gap)) &&
+             (p->by_columns ? put_columns(p->tensor, sink, to) : bytes == 0 || sink(to, p->tensor->data, bytes));
+    }
+    return ok;
+}
+
+bool weights_image_put(const void *image, byte_sink sink, void *to)
+{
+    const struct weights_image *const w = image;
+    return sink(to, w->mark, MARK_BYTES) && put_pieces(w, sink, to);
+}
+
+static bool hash_some(void *hash, const void *bytes, size_t size)
+{
+    sha256_add(hash, bytes, size);
+    return true;
+}
+
+static void put_mark(struct weights_image *w)
+{
+    struct sha256 hash;
+    memcpy(w->mark, "stepc weights 1\n", 16);
+    for (int i = 0; i < 8; i++)
+        w->mark[16 + i] = (unsigned char)((uint64_t)w->bytes >> 8 * i);
+    sha256_begin(&hash);
+    (void)put_pieces(w, hash_some, &hash);
+    sha256_end(&hash, w->mark + 32);
+}
+
+/* ---- what goes into it ------------------------------------------------------------------------------------------------ */
+
+/* Bytes of initial values that differ from element to element, and of constants. */
+static size_t bytes_of_weights(const struct program *p)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < p->variables.count; i++) {
+        const struct tensor *const t = p->variables.data[i]->initial;
+        bytes += t != NULL && t->count >= FEWEST && !tensor_is_uniform(t) ? tensor_bytes(t) : 0;
+    }
+    for (size_t i = 0; p->variables.count == 0 && i < p->model->graph->initializers.count; i++)
+        bytes += tensor_bytes(p->model->graph->initializers.data[i]->tensor);
+    return bytes;
+}
 
 void weights_begin(struct emission *e)
 {
-    static const char empty[MARK_BYTES];
     struct weights_file *const w = &e->weights;
-    w->bytes.arena = w->places.arena = w->used.arena = w->types.arena = w->macros.text.arena = e->arena;
+    w->places.arena = w->used.arena = w->types.arena = w->macros.text.arena = e->arena;
+    w->kind = e->options->weights;
+    if (w->kind == WEIGHTS_AUTO)
+        w->kind = bytes_of_weights(e->program) > LARGE ? WEIGHTS_FILE : WEIGHTS_EMBED;
     w->entries = arena_array(e->arena, bool, e->program->entries.count + 1);
-    strbuf_add_n(&w->bytes, empty, MARK_BYTES);
+    w->image = arena_new(e->arena, struct weights_image);
+    w->image->bytes = MARK_BYTES;
     map_set(&e->file.taken, "check_weights", NULL);
     map_set(&e->file.taken, "weights_mark", NULL);
 }
 
 bool weights_has(const struct emission *e, const struct tensor *t)
 {
-    return e->options->weights != WEIGHTS_EMBED && t->count >= FEWEST;
+    const bool trains = e->program->variables.count > 0;
+    return e->weights.kind != WEIGHTS_EMBED && dtype_is_float(t->dtype) && t->count >= (trains ? FEWEST_BESIDE : FEWEST);
+}
+
+bool weights_has_initial(const struct emission *e, const struct tensor *t)
+{
+    return e->weights.kind != WEIGHTS_EMBED && t->count >= FEWEST;
 }
 
 const char *weights_expression(const struct emission *e)
 {
-    return e->options->weights == WEIGHTS_FILE ? "in->weights" : arena_printf(e->arena, "%s_weights", e->name);
+    return e->weights.kind == WEIGHTS_FILE ? "in->weights" : arena_printf(e->arena, "%s_weights", e->name);
 }
 
 bool weights_is_input(const struct emission *e, const struct entry *entry)
 {
-    return e->options->weights == WEIGHTS_FILE && e->weights.entries[entry - e->program->entries.data];
+    return e->weights.kind == WEIGHTS_FILE && e->weights.entries[entry - e->program->entries.data];
 }
 
 static const char *accessor(struct emission *e, const char *type)
@@ -59,29 +146,30 @@ struct weights_place {
     const char *name, *macro, *type;
 };
 
-static struct weights_place *add_place(struct emission *e, const struct tensor *t, const char *wish)
+static struct weights_place *add_place(struct emission *e, const struct tensor *t, bool by_columns, const char *wish)
 {
-    static const char gap[MARK_BYTES];
     struct weights_file *const w = &e->weights;
     struct weights_place *const p = arena_new(e->arena, struct weights_place);
-    strbuf_add_n(&w->bytes, gap, (MARK_BYTES - w->bytes.length % MARK_BYTES) % MARK_BYTES);
+    const size_t gap = (MARK_BYTES - w->image->bytes % MARK_BYTES) % MARK_BYTES;
     p->name = file_name(e, wish);
     p->macro = name_in(&e->file, name_upper(e->arena, arena_printf(e->arena, "%.40s_AT", p->name)));
     p->type = c_type(t->dtype);
-    write_line(&w->macros, "#define %s %zuu", p->macro, w->bytes.length);
-    strbuf_add_n(&w->bytes, t->data, tensor_bytes(t));
+    write_line(&w->macros, "#define %s %zuu", p->macro, w->image->bytes + gap);
+    vec_push(e->arena, &w->image->pieces, ((struct weights_piece){t, gap, by_columns}));
+    w->image->bytes += gap + tensor_bytes(t);
     return p;
 }
 
-const char *weights_array(struct emission *e, const struct tensor *t, const char *wish)
+const char *weights_array(struct emission *e, const struct tensor *t, bool by_columns, const char *wish)
 {
     struct weights_file *const w = &e->weights;
     char digest[65];
     sha256_hex(t->data, tensor_bytes(t), digest);
-    const char *const key = arena_printf(e->arena, "%d:%s", (int)t->dtype, digest);
+    const char *const key = by_columns ? arena_printf(e->arena, "%d:%s:%lld", (int)t->dtype, digest, (long long)t->shape.dim[0])
+                                       : arena_printf(e->arena, "%d:%s", (int)t->dtype, digest);
     struct weights_place *p = map_get(&w->places, key);
     if (!p) {
-        p = add_place(e, t, wish);
+        p = add_place(e, t, by_columns, wish);
         map_set(&w->places, key, p);
     }
     map_set(&w->used, p->name, p);
@@ -103,18 +191,6 @@ static const char *file_text(struct emission *e)
     return arena_printf(e->arena, "%s.weights", e->stem);
 }
 
-static void put_mark(struct weights_file *w)
-{
-    unsigned char *const mark = (unsigned char *)w->bytes.text;
-    struct sha256 hash;
-    memcpy(mark, "stepc weights 1\n", 16);
-    for (int i = 0; i < 8; i++)
-        mark[16 + i] = (unsigned char)((uint64_t)w->bytes.length >> 8 * i);
-    sha256_begin(&hash);
-    sha256_add(&hash, mark + MARK_BYTES, w->bytes.length - MARK_BYTES);
-    sha256_end(&hash, mark + 32);
-}
-
 static void write_accessors(struct emission *e)
 {
     for (size_t i = 0; i < e->weights.types.count; i++) {
@@ -130,7 +206,7 @@ static void write_accessors(struct emission *e)
 static void write_check(struct emission *e)
 {
     struct writer *c = &e->c;
-    const unsigned char *mark = (const unsigned char *)e->weights.bytes.text;
+    const unsigned char *mark = e->weights.image->mark;
     write_open(c, "static const unsigned char weights_mark[%d] =", MARK_BYTES);
     for (int i = 0; i < MARK_BYTES; i += 16) {
         struct strbuf line = {.arena = e->arena};
@@ -144,9 +220,9 @@ static void write_check(struct emission *e)
     write_line(c, "{");
     c->depth++;
     write_line(c, "const unsigned char *const bytes = (const unsigned char *)weights;");
-    if (e->options->weights == WEIGHTS_INCBIN) {
+    if (e->weights.kind == WEIGHTS_INCBIN) {
         const char *const symbol = weights_expression(e);
-        write_line(c, "if ((uintptr_t)%s_end - (uintptr_t)%s != %zuu)", symbol, symbol, e->weights.bytes.length);
+        write_line(c, "if ((uintptr_t)%s_end - (uintptr_t)%s != %zuu)", symbol, symbol, e->weights.image->bytes);
         write_line(c, "    return STEPC_E_MISMATCH;");
     } else {
         write_line(c, "if (bytes == NULL)");
@@ -176,7 +252,7 @@ static void write_incbin(struct emission *e)
     write_line(c, "#if !defined(__GNUC__) || !defined(__ELF__)");
     write_line(c, "#error \"this file takes its weights in by the assembler of GCC or Clang: --weights embed or file does without\"");
     write_line(c, "#endif");
-    write_line(c, "extern const unsigned char %s[%zu], %s_end[];", symbol, e->weights.bytes.length, symbol);
+    write_line(c, "extern const unsigned char %s[%zu], %s_end[];", symbol, e->weights.image->bytes, symbol);
     write_line(c, "__asm__(\".pushsection .rodata.%s,\\\"a\\\"\\n\"", symbol);
     write_line(c, "        \".balign 64\\n\"");
     write_line(c, "        \".globl %s\\n\"", symbol);
@@ -193,11 +269,11 @@ void weights_write(struct emission *e)
     struct weights_file *const w = &e->weights;
     if (w->places.count == 0)
         return;
-    put_mark(w);
+    put_mark(w->image);
     write_comment(&e->c, arena_printf(e->arena, "Places in %s", file_text(e)));
     strbuf_add(&e->c.text, strbuf_text(&w->macros.text));
     write_blank(&e->c);
-    if (e->options->weights == WEIGHTS_INCBIN)
+    if (e->weights.kind == WEIGHTS_INCBIN)
         write_incbin(e);
     write_accessors(e);
     write_check(e);
@@ -205,18 +281,18 @@ void weights_write(struct emission *e)
 
 void weights_describe(struct emission *e)
 {
-    if (e->options->weights != WEIGHTS_FILE || e->weights.places.count == 0)
+    if (e->weights.kind != WEIGHTS_FILE || e->weights.places.count == 0)
         return;
     write_comment(&e->h, arena_printf(e->arena, "The content of %s, which functions with an input `weights` read: at a multiple of 8 bytes, "
                                       "better 64. That of another model is refused: STEPC_E_MISMATCH.", file_text(e)));
-    write_line(&e->h, "#define %s_WEIGHTS_BYTES ((size_t)%zu)", e->upper, e->weights.bytes.length);
+    write_line(&e->h, "#define %s_WEIGHTS_BYTES ((size_t)%zu)", e->upper, e->weights.image->bytes);
     write_blank(&e->h);
 }
 
 void weights_finish(struct emission *e, struct emitted *out)
 {
     const bool any = e->weights.places.count > 0;
-    out->weights = any ? e->weights.bytes.text : NULL;
-    out->weights_bytes = any ? e->weights.bytes.length : 0;
-    out->weights_path_macro = any && e->options->weights == WEIGHTS_INCBIN ? arena_printf(e->arena, "%s_WEIGHTS_PATH", e->upper) : NULL;
+    out->weights = any ? e->weights.image : NULL;
+    out->weights_unasked = any && e->options->weights == WEIGHTS_AUTO;
+    out->weights_path_macro = any && e->weights.kind == WEIGHTS_INCBIN ? arena_printf(e->arena, "%s_WEIGHTS_PATH", e->upper) : NULL;
 }

@@ -22,7 +22,7 @@ static bool compile(struct diag *d, struct arena *a, const char *dir, const char
         !write_text(d, a, dir, "stepc_blas.h", runtime_stepc_blas_h) ||
         !write_text(d, a, dir, source, text->source) || !write_text(d, a, dir, header, text->header))
         return false;
-    if (text->weights && !file_write(d, path_join(a, dir, "weights"), text->weights, text->weights_bytes))
+    if (text->weights && !file_write_from(d, path_join(a, dir, "weights"), weights_image_put, text->weights, text->weights->bytes))
         return false;
     if (words.count == 1)
         vec_push(a, &words, "-O2");

@@ -76,6 +76,12 @@ struct tensor *tensor_from_ints(struct arena *a, const int64_t *x, int64_t count
     return t;
 }
 
+bool tensor_is_uniform(const struct tensor *t)
+{
+    const size_t size = dtype_size(t->dtype), bytes = tensor_bytes(t);
+    return bytes <= size || memcmp(t->data, (const char *)t->data + size, bytes - size) == 0;
+}
+
 bool tensor_identical(const struct tensor *a, const struct tensor *b)
 {
     if (a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape))

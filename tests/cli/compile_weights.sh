@@ -133,7 +133,22 @@ has named.h 'const float *weights_2; /* "weights" [2,128] float */'
 has named.c '{"stepc.weights", STEPC_UINT8, 1, dims_1088}'
 
 expect 2 "$stepc" compile "$model" -o x.c --dim batch=4 --weights elsewhere
-has stderr 'expected embed, file or incbin'
+has stderr 'expected embed, file, incbin or auto'
 expect 1 "$stepc" compile "$model" -o 'x"y.c' --name x --dim batch=4 --weights incbin
 has stderr 'quote or backslash'
 [ ! -e 'x"y.c' ] || fail 'a file was written in spite of an error'
+
+# more than 16 MB: a file, and this is said; step() needs none of it, nor do tables of stepc's own leave the text
+{
+    printf '%s\n' '<ir_version: 8, opset_import: ["" : 17]>' 'net (float[1,3,8,8] x) => (float[1,700] y)' '<float[700,6400] w = {'
+    awk 'BEGIN { for (i = 1; i < 4480000; i++) printf "%d,%s", i % 999, i % 50 ? "" : "\n"; print "7}," }'
+    printf '%s\n' "float[100,3,3,3] k = {$(awk 'BEGIN { for (i = 1; i < 2700; i++) printf "%d,", i % 9 }')1}>" \
+        '{ c = Conv <pads = [1, 1, 1, 1]> (x, k) f = Flatten(c) y = Gemm <transB = 1> (f, w) }'
+} >large.onnxtxt
+expect 0 "$stepc" compile large.onnxtxt -o large.c --loss mse --quiet
+has stderr '17 MB of weights are in large.weights, which init() takes as in->weights'
+grep -q 'conv_taps' large.c || fail 'the model has no table of stepc: test another'
+awk '/^stepc_status large_step/ { inside = 1 } inside && /weights/ { print } /^}/ { inside = 0 }' large.c >mentions
+[ ! -s mentions ] || fail 'step() reads the weights file'
+expect 0 "$stepc" compile large.onnxtxt -o large.c --loss mse --quiet --weights embed
+[ ! -s stderr ] || fail 'a note that nobody needs'
