@@ -65,7 +65,7 @@ static bool is_order(const struct value *v, int64_t size)
         v = v->producer->inputs.data[0];
     if (v->kind != VALUE_RESULT || v->producer->def != op_find(DOMAIN_STEPC, "Order"))
         return false;
-    return v->shape.dim[1] <= size;
+    return v->producer->inputs.data[0]->shape.dim[1] <= size;
 }
 
 /* Loops in which the view stands still say nothing new. */

@@ -1,0 +1,370 @@
+/* TopK: the k greatest (or least) elements along an axis, in order, and where they were; of equal ones the one with the
+ * lower index comes first. NaN is greater than all numbers, as in PyTorch; the specification leaves it open. Unsorted
+ * results (`sorted` = 0) may come in any order: they come sorted. d X is dy at the elements that were taken.
+ *
+ * In generated code (stepc.Rank, stepc.Order): the rank of an element is the number of those that come before it, all
+ * compared with all; then for each of the first k ranks its element is looked for. So n elements take n (n + k) simple
+ * operations: a row of 8 experts next to nothing, one of 1,000 classes half a millisecond, long axes long. The greatest
+ * one alone (k = 1) is ArgMax.
+ * Spec: ONNX TopK-1 (attribute k), -10, -11 (least, all numbers), -24 (bfloat16). */
+#include "ops/move_rules.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- sorting, for values ------------------------------------------------------------------------------------------ */
+
+/* An element of a line. Integers by `i`, which is shifted for uint64 so that signed comparison is right; floats by `f`.
+ * */
+struct key {
+    double f;
+    int64_t i, position;
+};
+
+/* Which of two comes first if the greater one does? -1, 0, 1 */
+static int compare_numbers(const struct key *a, const struct key *b)
+{
+    if (isnan(a->f) || isnan(b->f))
+        return (isnan(b->f) != 0) - (isnan(a->f) != 0);
+    if (a->f != b->f)
+        return a->f > b->f ? -1 : 1;
+    return a->i == b->i ? 0 : a->i > b->i ? -1 : 1;
+}
+
+static int first_of_equals(const struct key *a, const struct key *b)
+{
+    return a->position < b->position ? -1 : a->position > b->position;
+}
+
+static int compare_greatest(const void *a, const void *b)
+{
+    const int order = compare_numbers(a, b);
+    return order != 0 ? order : first_of_equals(a, b);
+}
+
+static int compare_least(const void *a, const void *b)
+{
+    const int order = compare_numbers(b, a);
+    return order != 0 ? order : first_of_equals(a, b);
+}
+
+static void sort_line(const struct eval_tensor *x, int64_t start, int64_t stride, int64_t count, bool largest,
+                      struct key *keys)
+{
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t at = start + k * stride, shift = x->dtype == DTYPE_UINT64 ? INT64_MIN : 0;
+        keys[k] =
+            (struct key){.f = x->f != NULL ? x->f[at] : 0.0, .i = x->f != NULL ? 0 : x->i[at] ^ shift, .position = k};
+    }
+    qsort(keys, (size_t)count, sizeof *keys, largest ? compare_greatest : compare_least);
+}
+
+/* ---- TopK --------------------------------------------------------------------------------------------------------- */
+
+#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
+#define NUMERIC_11 (DTYPES_NUMERIC & ~DTYPE_BIT(DTYPE_BFLOAT16))
+#define AXIS {.name = "axis", .type = ATTR_INT, .int_default = -1}
+static const struct op_attr attrs_1[] = {AXIS, {.name = "k", .type = ATTR_INT, .required = true}, {0}};
+static const struct op_attr attrs_10[] = {AXIS, {0}};
+static const struct op_attr attrs[] = {AXIS,
+                                       {.name = "largest", .type = ATTR_INT, .int_default = 1},
+                                       {.name = "sorted", .type = ATTR_INT, .int_default = 1},
+                                       {0}};
+static const struct op_param inputs_1[] = {{.name = "X", .type = 'T', .dtypes = DTYPES_NUMERIC}, {0}};
+static const struct op_param inputs[] = {{.name = "X", .type = 'T', .dtypes = DTYPES_NUMERIC},
+                                         {.name = "K", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_NOT_DIFF},
+                                         {0}};
+static const struct op_param outputs[] = {
+    {.name = "Values", .type = 'T', .dtypes = DTYPES_NUMERIC},
+    {.name = "Indices", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OUTPUT_NOT_DIFF},
+    {0}};
+
+static bool upgrade_k(struct upgrade_ctx *c)
+{
+    return upgrade_attr_to_input(c, "k", 1);
+}
+
+static const struct op_version versions[] = {
+    {.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1, .inputs = inputs_1, .upgrade = upgrade_k},
+    {.since = 10, .dtypes = FLOATS_1, .attrs = attrs_10},
+    {.since = 11, .dtypes = NUMERIC_11},
+    {.since = 24},
+    {0}};
+
+static int top_axis(const struct node *n)
+{
+    int axis = 0;
+    (void)shape_axis(n->inputs.data[0]->shape.rank, op_attr_int(n, "axis"), &axis);
+    return axis;
+}
+
+static bool top_infer(struct infer_ctx *c)
+{
+    struct shape y = *infer_shape(c, 0);
+    const int64_t *k;
+    size_t count;
+    int axis;
+    if (!infer_axis(c, op_attr_int(c->node, "axis"), y.rank, &axis) || !infer_known_ints(c, 1, &k, &count))
+        return false;
+    if (count != 1)
+        return infer_error(c, "input 1 '%s' (K) has %zu elements, expected one", infer_in(c, 1)->name, count);
+    if (k[0] < 0 || k[0] > y.dim[axis])
+        return infer_error(c, "input 1 '%s' (K) is %lld, expected 0 to %lld, the size of axis %d", infer_in(c, 1)->name,
+                           (long long)k[0], (long long)y.dim[axis], axis);
+    y.dim[axis] = k[0];
+    return infer_out(c, 0, DTYPE_UNDEFINED, &y) && infer_out(c, 1, DTYPE_INT64, &y);
+}
+
+/* Positions of the first k in the order, [outer,k,inner]. */
+static struct value *positions(struct expand_ctx *c, struct value *x, int axis, int64_t k)
+{
+    const bool largest = op_attr_int(c->node, "largest") != 0;
+    const int64_t outer = shape_count_range(&x->shape, 0, axis), size = x->shape.dim[axis];
+    struct value *lines =
+        build_reshape(c->b, x, &SHAPE(outer, size, shape_count_range(&x->shape, axis + 1, x->shape.rank)));
+    if (k == 1 && (largest || dtype_is_int(x->dtype)) && shape_count(&x->shape) > 0)
+        return build_with(c, largest ? "ArgMax" : "ArgMin", ATTRS(attr_int("axis", 1)), lines);
+    struct value *rank = build_with(c, "stepc.Rank", ATTRS(attr_int("largest", largest)), lines);
+    return build_with(c, "stepc.Order", ATTRS(attr_int("k", k)), rank);
+}
+
+static bool top_expand(struct expand_ctx *c)
+{
+    struct value *x = expand_in(c, 0);
+    const int axis = top_axis(c->node);
+    const struct value *any = expand_wants(c, 0) ? c->node->outputs.data[0] : c->node->outputs.data[1];
+    struct value *at = build_reshape(c->b, positions(c, x, axis, any->shape.dim[axis]), &any->shape);
+    if (expand_wants(c, 1) && !expand_out(c, 1, at))
+        return false;
+    return !expand_wants(c, 0) ||
+           expand_out(c, 0, build_with(c, "GatherElements", ATTRS(attr_int("axis", axis)), x, at));
+}
+
+static bool top_eval(struct eval_ctx *c)
+{
+    const struct eval_tensor *x = eval_input(c, 0);
+    struct eval_tensor *values = eval_output(c, 0), *indices = eval_output(c, 1);
+    const int axis = top_axis(c->node);
+    const int64_t size = x->shape.dim[axis], inner = shape_count_range(&x->shape, axis + 1, x->shape.rank),
+                  k = eval_i(c, 1)[0];
+    struct key *keys = arena_array(c->scratch, struct key, (size_t)size);
+    for (int64_t line = 0; size > 0 && line < x->count / size; line++) {
+        const int64_t outer = line / inner, i = line % inner;
+        sort_line(x, outer * size * inner + i, inner, size, op_attr_int(c->node, "largest") != 0, keys);
+        for (int64_t r = 0; r < k; r++) {
+            if (values != NULL)
+                move_element(values, (outer * k + r) * inner + i, x, (outer * size + keys[r].position) * inner + i);
+            if (indices != NULL)
+                indices->i[(outer * k + r) * inner + i] = keys[r].position;
+        }
+    }
+    return true;
+}
+
+#define K_2 "k = Constant <value_ints = [2]> () "
+static const struct op_sample samples[] = {
+    {.text = "g (float[3,5] x) => (float[3,2] y, int64[3,2] i) { " K_2 "y, i = TopK(x, k) }"},
+    {.text =
+         "g (double[3,5,2] x) => (double[3,2,2] y) { " K_2 "y, i = TopK <axis = 1, largest = 0, sorted = 0> (x, k) }"},
+    {.text = "g (float16[5,3] x) => (float16[2,3] y) { " K_2 "y, i = TopK <axis = -2> (x, k) }"},
+    {.text =
+         "g (float[3,5] x) => (float[3,1] y, int64[3,1] i) { k = Constant <value_ints = [1]> () y, i = TopK(x, k) }"},
+    {.text =
+         "g (float[3,5] x) => (int64[3,1] i) { k = Constant <value_ints = [1]> () y, i = TopK <largest = 0> (x, k) }",
+     .no_gradient = true},
+    {.text = "g (float[4] x) => (float[4] y, int64[4] i) { k = Constant <value_ints = [4]> () y, i = TopK(x, k) }"},
+    {.text = "g (float[4] x) => (float[0] y, int64[0] i) { k = Constant <value_ints = [0]> () y, i = TopK(x, k) }"},
+    {.text = "g (float[0,4] x) => (float[0,2] y, int64[0,2] i) { " K_2 "y, i = TopK(x, k) }"},
+    {.text = "g (int8[3,9] x) => (int8[3,2] y, int64[3,2] i) { " K_2 "y, i = TopK(x, k) }", .no_gradient = true},
+    {.text = "g (uint64[9] x) => (uint64[2] y, int64[2] i) { " K_2 "y, i = TopK <largest = 0> (x, k) }",
+     .no_gradient = true},
+    {.text = "g (int64[9] x) => (int64[1] y) { k = Constant <value_ints = [1]> () y, i = TopK <largest = 0> (x, k) }",
+     .opset = 11,
+     .no_gradient = true},
+    {.text = "g () => (float[3] y, int64[3] i) { x = Constant <value_floats = [1.0, 3.0, 3.0, 2.0, 3.0]> () "
+             "k = Constant <value_ints = [3]> () y, i = TopK(x, k) }"},
+    {.text = "g (float[3,5] x) => (float[3,2] y, int64[3,2] i) { y, i = TopK <k = 2> (x) }", .opset = 1},
+    {.text = "g (float[3,5] x) => (float[3,2] y, int64[3,2] i) { " K_2 "y, i = TopK <axis = 1> (x, k) }", .opset = 10},
+    {.text = "g (float[3,5] x) => (float[3,6] y) { k = Constant <value_ints = [6]> () y, i = TopK(x, k) }",
+     .error = "is 6, expected 0 to 5, the size of axis 1"},
+    {.text = "g (float[3,5] x, int64[1] k) => (float[3,2] y) { y, i = TopK(x, k) }",
+     .error = "must be known at compile time"},
+    {.text = "g (float[3,5] x) => (float[3,2] y) { k = Constant <value_ints = [2, 2]> () y, i = TopK(x, k) }",
+     .error = "has 2 elements, expected one"},
+    {.text = "g (float x) => (float y) { " K_2 "y, i = TopK(x, k) }", .error = "is a scalar"},
+    {0}};
+
+/* ---- Rank(x): how many elements of [outer,size,inner] come before each one in its line ---------------------------- */
+
+static const struct op_attr rank_attrs[] = {{.name = "largest", .type = ATTR_INT, .int_default = 1}, {0}};
+static const struct op_version own_versions[] = {{.since = 1}, {0}};
+static const struct op_param rank_inputs[] = {
+    {.name = "x", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_NOT_DIFF}, {0}};
+static const struct op_param rank_outputs[] = {
+    {.name = "ranks", .dtypes = DTYPE_BIT(DTYPE_INT32), .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
+
+enum { MOST_RANKS = 1 << 24 }; /* as float counts one by one */
+
+static bool rank_infer(struct infer_ctx *c)
+{
+    const struct shape *x = infer_shape(c, 0);
+    if (x->rank != 3)
+        return infer_error(c, "input 0 '%s' has rank %d, expected 3", infer_in(c, 0)->name, x->rank);
+    if (x->dim[1] > MOST_RANKS)
+        return infer_error(c, "dimension 1 of input 0 '%s' is %lld, expected at most %d", infer_in(c, 0)->name,
+                           (long long)x->dim[1], MOST_RANKS);
+    return infer_out(c, 0, DTYPE_INT32, x);
+}
+
+static bool rank_eval(struct eval_ctx *c)
+{
+    const struct eval_tensor *x = eval_input(c, 0);
+    const int64_t size = x->shape.dim[1], inner = x->shape.dim[2];
+    struct key *keys = arena_array(c->scratch, struct key, (size_t)size);
+    int64_t *y = eval_out_i(c, 0);
+    for (int64_t line = 0; y != NULL && size > 0 && line < x->count / size; line++) {
+        const int64_t start = line / inner * size * inner + line % inner;
+        sort_line(x, start, inner, size, op_attr_int(c->node, "largest") != 0, keys);
+        for (int64_t r = 0; r < size; r++)
+            y[start + keys[r].position * inner] = r;
+    }
+    return true;
+}
+
+/* x > y, and x = y, where NaN is greater than all else and equal to itself. */
+static const struct expr *greater(struct arena *a, const struct expr *x, const struct expr *y)
+{
+    const struct expr *plain = expr_binary(a, EXPR_LT, y, x);
+    if (!dtype_is_float(x->dtype))
+        return plain;
+    const struct expr *is_nan = expr_unary(a, EXPR_NOT, expr_binary(a, EXPR_EQ, x, x));
+    return expr_binary(a, EXPR_OR, plain, expr_binary(a, EXPR_AND, is_nan, expr_binary(a, EXPR_EQ, y, y)));
+}
+
+static const struct expr *equal(struct arena *a, const struct expr *x, const struct expr *y)
+{
+    const struct expr *plain = expr_binary(a, EXPR_EQ, x, y);
+    if (!dtype_is_float(x->dtype))
+        return plain;
+    const struct expr *is_number =
+        expr_binary(a, EXPR_OR, expr_binary(a, EXPR_EQ, x, x), expr_binary(a, EXPR_EQ, y, y));
+    return expr_binary(a, EXPR_OR, plain, expr_unary(a, EXPR_NOT, is_number));
+}
+
+/* Loops: outer, the other elements of the line, which are counted, the element, inner: so vectors run along elements.
+ * Counted in float: of integers compilers make no vectors here. */
+static bool rank_lower(struct lower_ctx *c)
+{
+    enum { OTHER = 1, OWN = 2, INNER = 3 };
+    struct arena *a = c->arena;
+    const struct view x = lower_view_of(c, 0), out = lower_out_view(c, 0);
+    const struct shape loops = SHAPE(x.shape.dim[0], x.shape.dim[1], x.shape.dim[1], x.shape.dim[2]);
+    struct view own = x, other = x, to = out;
+    if (out.buffer->count == 0)
+        return true;
+    own.shape = other.shape = to.shape = loops;
+    own.stride[INNER] = other.stride[INNER] = x.stride[2];
+    to.stride[INNER] = out.stride[2];
+    own.stride[OWN] = x.stride[1];
+    to.stride[OWN] = out.stride[1];
+    own.stride[OTHER] = to.stride[OTHER] = other.stride[OWN] = 0;
+    const struct expr *mine = lower_load(c, &own), *theirs = lower_load(c, &other);
+    const bool largest = op_attr_int(c->node, "largest") != 0;
+    const struct expr *is_earlier = expr_binary(a, EXPR_LT, expr_index(a, OTHER), expr_index(a, OWN));
+    const struct expr *is_before =
+        expr_binary(a, EXPR_OR, largest ? greater(a, theirs, mine) : greater(a, mine, theirs),
+                    expr_binary(a, EXPR_AND, is_earlier, equal(a, theirs, mine)));
+    lower_kernel(c, NULL);
+    struct part *p = lower_part(c, &loops);
+    p->reduce = REDUCE_SUM;
+    p->reduced[OTHER] = true;
+    p->element = expr_select(a, is_before, expr_float(a, DTYPE_FLOAT, 1.0), expr_float(a, DTYPE_FLOAT, 0.0));
+    lower_store(c, p, &to, expr_cast(a, DTYPE_INT32, expr_result(a, DTYPE_FLOAT)));
+    return true;
+}
+
+static const struct op_sample rank_samples[] = {
+    {.text = "g (float[2,5,3] x) => (int32[2,5,3] y) { y = stepc.Rank(x) }", .no_gradient = true},
+    {.text = "g (uint64[2,5,1] x) => (int32[2,5,1] y) { y = stepc.Rank <largest = 0> (x) }", .no_gradient = true},
+    {.text = "g (float[2,5] x) => (int32[2,5] y) { y = stepc.Rank(x) }", .error = "has rank 2, expected 3"},
+    {0}};
+
+/* ---- Order(ranks): for each of the first k ranks where it is in [outer,size,inner]; 0 where it is nowhere --------- */
+
+static const struct op_attr order_attrs[] = {{.name = "k", .type = ATTR_INT, .required = true}, {0}};
+static const struct op_param order_inputs[] = {
+    {.name = "ranks", .dtypes = DTYPE_BIT(DTYPE_INT32), .flags = PARAM_NOT_DIFF}, {0}};
+static const struct op_param order_outputs[] = {
+    {.name = "positions", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
+
+static bool order_infer(struct infer_ctx *c)
+{
+    const struct shape *ranks = infer_shape(c, 0);
+    const int64_t k = op_attr_int(c->node, "k");
+    if (ranks->rank != 3)
+        return infer_error(c, "input 0 '%s' has rank %d, expected 3", infer_in(c, 0)->name, ranks->rank);
+    if (k < 0 || k > ranks->dim[1])
+        return infer_error(c, "attribute 'k' is %lld, expected 0 to %lld", (long long)k, (long long)ranks->dim[1]);
+    return infer_out(c, 0, DTYPE_INT64, &SHAPE(ranks->dim[0], k, ranks->dim[2]));
+}
+
+static bool order_eval(struct eval_ctx *c)
+{
+    const struct shape *s = &eval_input(c, 0)->shape;
+    const int64_t size = s->dim[1], inner = s->dim[2], k = op_attr_int(c->node, "k");
+    int64_t *y = eval_out_i(c, 0);
+    for (int64_t p = 0; y != NULL && p < eval_input(c, 0)->count; p++) {
+        const int64_t rank = eval_i(c, 0)[p];
+        if (rank >= 0 && rank < k)
+            y[(p / inner / size * k + rank) * inner + p % inner] = p / inner % size;
+    }
+    return true;
+}
+
+/* The last position that has the rank: at most the last one there is, whatever the ranks are. Loops: outer, the rank,
+ * inner, positions. */
+static bool order_lower(struct lower_ctx *c)
+{
+    struct arena *a = c->arena;
+    const struct view ranks = lower_view_of(c, 0), out = lower_out_view(c, 0);
+    const struct shape loops = SHAPE(out.shape.dim[0], out.shape.dim[1], out.shape.dim[2], ranks.shape.dim[1]);
+    struct view from = ranks, to = out;
+    if (out.buffer->count == 0)
+        return true;
+    from.shape = to.shape = loops;
+    to.stride[3] = from.stride[1] = 0;
+    from.stride[3] = ranks.stride[1];
+    const struct expr *rank = expr_cast(a, DTYPE_INT64, lower_load(c, &from));
+    lower_kernel(c, NULL);
+    struct part *p = lower_part(c, &loops);
+    p->reduce = REDUCE_MAX;
+    p->reduced[3] = true;
+    p->element =
+        expr_select(a, expr_binary(a, EXPR_EQ, rank, expr_index(a, 1)), expr_index(a, 3), expr_int(a, DTYPE_INT64, 0));
+    lower_store(c, p, &to, expr_result(a, DTYPE_INT64));
+    return true;
+}
+
+static const struct op_sample order_samples[] = {
+    {.text = "g (float[2,5,3] x) => (int64[2,3,3] y) { r = stepc.Rank(x) y = stepc.Order <k = 3> (r) }",
+     .no_gradient = true},
+    {.text = "g (int32[2,5,3] r) => (int64[2,5,3] y) { y = stepc.Order <k = 5> (r) }",
+     .feed = "index:7",
+     .no_gradient = true},
+    {.text = "g (int32[2,5,3] r) => (int64[2,6,3] y) { y = stepc.Order <k = 6> (r) }",
+     .error = "is 6, expected 0 to 5"},
+    {.text = "g (int32[5] r) => (int64[3] y) { y = stepc.Order <k = 3> (r) }", .error = "has rank 1, expected 3"},
+    {0}};
+
+/* ---- records ------------------------------------------------------------------------------------------------------ */
+
+const struct op_def op_defs_top_k[] = {
+    {.name = "TopK", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = top_infer,
+     .expand = top_expand, .eval = top_eval, .samples = samples},
+    {.domain = DOMAIN_STEPC, .name = "Rank", .versions = own_versions, .inputs = rank_inputs, .outputs = rank_outputs,
+     .attrs = rank_attrs, .infer = rank_infer, .grad = grad_none, .eval = rank_eval, .lower = rank_lower,
+     .samples = rank_samples},
+    {.domain = DOMAIN_STEPC, .name = "Order", .versions = own_versions, .inputs = order_inputs,
+     .outputs = order_outputs, .attrs = order_attrs, .infer = order_infer, .grad = grad_none, .eval = order_eval,
+     .lower = order_lower, .samples = order_samples},
+    {0}};
