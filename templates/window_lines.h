@@ -30,10 +30,10 @@ static STEPC_INLINE int copied_elements(const int columns, const int to_step, co
 {
 #if STEPC_FORM == 2
     const int whole = (columns + WINDOW_LANES - 1) / WINDOW_LANES * WINDOW_LANES;
-    const int fours = (columns + 3) / 4 * 4;
+    const int in_fours = (columns + 3) / 4 * 4;
     if (columns % WINDOW_LANES > 4 && whole <= to_step + columns && whole <= from_step + columns)
         return whole;
-    return fours <= to_step + columns && fours <= from_step + columns ? fours : columns;
+    return in_fours <= to_step + columns && in_fours <= from_step + columns ? in_fours : columns;
 #else
     (void)to_step, (void)from_step;
     return columns;
