@@ -48,19 +48,6 @@ static bool arg_infer(struct infer_ctx *c)
 
 /* ---- as other operators, for lowering ------------------------------------------------------------------------------- */
 
-/* 0, 1, ... along the axis, 1 elsewhere: broadcasts with x. */
-static struct value *positions(struct expand_ctx *c, const struct shape *x, int axis)
-{
-    struct arena *a = c->b->graph->arena;
-    struct shape shape = {.rank = x->rank};
-    for (int d = 0; d < x->rank; d++)
-        shape.dim[d] = d == axis ? x->dim[d] : 1;
-    struct tensor *t = tensor_new(a, DTYPE_INT64, &shape);
-    for (int64_t k = 0; k < t->count; k++)
-        tensor_set_int(t, k, k);
-    return build_constant(c->b, t);
-}
-
 /* The smallest (or largest) position at which x equals the extreme value, or is NaN: then the extreme value is NaN, too. */
 static bool arg_expand(struct expand_ctx *c, const char *reduction)
 {
@@ -74,8 +61,9 @@ static bool arg_expand(struct expand_ctx *c, const char *reduction)
     struct value *hit = build(c, "Equal", x, extreme);
     if (dtype_is_float(x->dtype))
         hit = build(c, "Or", hit, build(c, "Not", build(c, "Equal", x, x)));
+    struct value *numbers = build_with(c, "stepc.Positions", ATTRS(attr_int("axis", axis)), x);
     struct value *none = build_int(c->b, last ? -1 : x->shape.dim[axis]);
-    struct value *candidates = build(c, "Where", hit, positions(c, &x->shape, axis), none);
+    struct value *candidates = build(c, "Where", hit, numbers, none);
     struct value *y = build_with(c, last ? "ReduceMax" : "ReduceMin",
                                  ATTRS(attr_int("keepdims", op_attr_int(c->node, "keepdims") != 0)), candidates, axes);
     return expand_out(c, 0, y);
@@ -140,6 +128,45 @@ static bool argmin_eval(struct eval_ctx *c)
     return arg_eval(c, false);
 }
 
+/* ---- Positions(x): 0, 1, ... along the axis, with 1 as all other dimensions: broadcasts with x. A counter, not a table of numbers: it
+ * takes x, whose elements nobody looks at, so that it is not folded ---- */
+
+static const struct op_attr position_attrs[] = {{.name = "axis", .type = ATTR_INT, .int_default = 0}, {0}};
+static const struct op_version position_versions[] = {{.since = 1}, {0}};
+static const struct op_param position_inputs[] = {{.name = "x", .dtypes = DTYPES_ALL, .flags = PARAM_NOT_DIFF}, {0}};
+static const struct op_param position_outputs[] = {
+    {.name = "positions", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
+
+static bool position_infer(struct infer_ctx *c)
+{
+    struct shape y = *infer_shape(c, 0);
+    int axis;
+    if (!infer_axis(c, op_attr_int(c->node, "axis"), y.rank, &axis))
+        return false;
+    for (int d = 0; d < y.rank; d++)
+        y.dim[d] = d == axis ? y.dim[d] : 1;
+    return infer_out(c, 0, DTYPE_INT64, &y);
+}
+
+static bool position_eval(struct eval_ctx *c)
+{
+    int64_t *y = eval_out_i(c, 0);
+    for (int64_t k = 0; y != NULL && k < c->out[0]->count; k++)
+        y[k] = k;
+    return true;
+}
+
+static bool position_lower(struct lower_ctx *c)
+{
+    return lower_map(c, expr_index(c->arena, arg_axis(c->node)));
+}
+
+static const struct op_sample position_samples[] = {
+    {.text = "g (float[3,4] x) => (int64[1,4] y) { y = stepc.Positions <axis = 1> (x) }", .no_gradient = true},
+    {.text = "g (bool[3,4,2] x) => (int64[3,1,1] y) { y = stepc.Positions <axis = -3> (x) }", .no_gradient = true},
+    {.text = "g (float[3,4] x) => (int64[1,4] y) { y = stepc.Positions <axis = 2> (x) }", .error = "axis 2"},
+    {0}};
+
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_sample max_samples[] = {
@@ -148,6 +175,8 @@ static const struct op_sample max_samples[] = {
     {.text = "g (int32[3,4] x) => (int64[3,1] y) { y = ArgMax <axis = 1, select_last_index = 1> (x) }", .no_gradient = true},
     {.text = "g (int16[9] x) => (int64[1] y) { y = ArgMax(x) }", .opset = 11, .no_gradient = true},
     {.text = "g () => (int64[1] y) { x = Constant <value_floats = [1.0, 3.0, 3.0, 2.0]> () y = ArgMax(x) }", .no_gradient = true},
+    {.text = "g (float[40,3] x) => (int64[40] y) { y = ArgMax <axis = 1, keepdims = 0> (x) }", .no_gradient = true},
+    {.text = "g (float[2,40,3] x) => (int64[2,1,3] y) { y = ArgMax <axis = 1> (x) }", .no_gradient = true},
     {.text = "g (float[0] x) => (int64[1] y) { y = ArgMax(x) }", .error = "no extreme element"},
     {0}};
 static const struct op_sample min_samples[] = {
@@ -161,4 +190,7 @@ const struct op_def op_defs_argmax[] = {
      .grad = grad_none, .expand = argmax_expand, .eval = argmax_eval, .samples = max_samples},
     {.name = "ArgMin", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = arg_infer,
      .grad = grad_none, .expand = argmin_expand, .eval = argmin_eval, .samples = min_samples},
+    {.domain = DOMAIN_STEPC, .name = "Positions", .versions = position_versions, .inputs = position_inputs, .outputs = position_outputs,
+     .attrs = position_attrs, .infer = position_infer, .grad = grad_none, .eval = position_eval, .lower = position_lower,
+     .samples = position_samples},
     {0}};

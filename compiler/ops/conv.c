@@ -455,6 +455,9 @@ static const struct op_sample input_grad_samples[] = {
              "{ dx = stepc.ConvGradInput <shape = [63, 5, 9, 8], strides = [2, 2], pads = [2, 1, 2, 2], dilations = [1, 1]> (dy, w) }"},
     {.text = "g (double[63,8,6,4] dy, double[8,5,3,3] w) => (double[63,5,8,14] dx) "
              "{ dx = stepc.ConvGradInput <shape = [63, 5, 8, 14], strides = [1, 2], dilations = [1, 3], pads = [0, 0, 0, 0]> (dy, w) }"},
+    /* strides of one window */
+    {.text = "g (double[1,2,1,1] dy, double[2,3,3,3] w) => (double[1,3,3,4] dx) "
+             "{ dx = stepc.ConvGradInput <shape = [1, 3, 3, 4], strides = [2000000000, 2000000000], pads = [1, 1, 0, 0]> (dy, w) }"},
     /* as many windows as elements, although they are two apart */
     {.text = "g (float[1,1,3,3] dy, float[1,2,3,3] w) => (float[1,2,7,3] dx) "
              "{ dx = stepc.ConvGradInput <shape = [1, 2, 7, 3], strides = [3, 2], pads = [1, 2, 1, 2]> (dy, w) }"},

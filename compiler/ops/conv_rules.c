@@ -784,6 +784,29 @@ static bool lower_without_terms(struct lower_ctx *c, struct shape loops, const s
     return true;
 }
 
+/* Each phase of a gradient has a place in a table. There are more of them than elements only where pads are large. */
+static bool has_many_phases(const struct window *w)
+{
+    enum { FEW_PHASES = 1 << 16 };
+    int64_t phases = 1;
+    for (int i = 0; i < WINDOW_AXES; i++)
+        if (!checked_mul(phases, w->axis[i].stride, &phases))
+            return true;
+    return phases > FEW_PHASES && phases / 4 > window_in_count(w) + window_size(w);
+}
+
+/* With one window along an axis its stride says nothing, and need not reach further than window and input do. */
+static struct conv with_needed_strides(const struct conv *v)
+{
+    struct conv r = *v;
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        struct window_axis *a = &r.window.axis[i];
+        const int64_t reach = (a->size - 1) * a->dilation + 1, far = a->in + a->pad_begin, most = reach > far ? reach : far;
+        a->stride = a->out == 1 && a->stride > most ? most : a->stride;
+    }
+    return r;
+}
+
 /* Can what follows count with int64? Sizes come from shapes that no tensor need have. What indices hold is checked for all kernels alike
  * (lower/index.c). */
 static bool can_be_counted(struct lower_ctx *c, const struct conv *v, enum conv_role result)
@@ -796,8 +819,8 @@ static bool can_be_counted(struct lower_ctx *c, const struct conv *v, enum conv_
         if (!checked_mul(image, length, &image) || image > most || !checked_mul(taps, a->size, &taps) || taps > most_taps)
             return lower_error(c, "a window over a padded image of more than 2^48 elements, or of more than 2^24 positions, is not compiled");
     }
-    if (result == CONV_X && count_phases(&v->window) > most_taps)
-        return lower_error(c, "a gradient of a convolution whose strides have a product of more than 2^24 is not compiled");
+    if (result == CONV_X && has_many_phases(&v->window))
+        return lower_error(c, "a gradient of a convolution with strides of many times the size of its input is not compiled");
     const int64_t factors[] = {v->n, v->groups, v->c, v->o, taps, window_out_count(&v->window)};
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
         if (!checked_mul(steps, factors[i], &steps) || steps > most)
@@ -805,8 +828,9 @@ static bool can_be_counted(struct lower_ctx *c, const struct conv *v, enum conv_
     return true;
 }
 
-bool conv_lower(struct lower_ctx *c, const struct conv *v, enum conv_role result, int first, int second, const struct expr *finish)
+bool conv_lower(struct lower_ctx *c, const struct conv *given, enum conv_role result, int first, int second, const struct expr *finish)
 {
+    const struct conv needed = with_needed_strides(given), *v = &needed;
     const int64_t size = window_size(&v->window), in = window_in_count(&v->window), out = window_out_count(&v->window);
     struct shape loops = SHAPE(v->groups * v->o, v->c * size);
     if (result == CONV_Y)

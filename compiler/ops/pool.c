@@ -86,16 +86,25 @@ static bool flag(const struct node *n, const char *name)
     return op_attr_int(n, name) != 0;
 }
 
+/* A window along an axis that has no element, or -1, without looking at all of them. Windows in front of the input are empty where they end
+ * there, the first one most of all; behind it the last one. Only where one step of the window is longer than the input may it step over:
+ * which element it would meet repeats itself from window to window, after at most as many windows as there are elements if none is empty. */
+static int64_t find_empty_window(const struct window_axis *a)
+{
+    const int64_t looked = a->dilation > a->in ? a->in + 1 : 1, last = a->out - 1;
+    for (int64_t o = 0; o < looked && o <= last; o++)
+        if (window_axis_population(a, o, false) == 0)
+            return o;
+    return last >= 0 && window_axis_population(a, last, false) == 0 ? last : -1;
+}
+
 /* Every window must have an element: nobody says what the maximum of nothing is. */
 static bool check_windows(struct infer_ctx *c, const struct window *w)
 {
     for (int i = 0; i < WINDOW_AXES; i++) {
-        const struct window_axis *a = &w->axis[i];
-        for (int64_t o = 0; o < a->out; o++) {
-            if (window_axis_population(a, o, false) > 0)
-                continue;
-            return infer_error(c, "window %lld along spatial axis %d lies in the padding", (long long)o, i - (WINDOW_AXES - w->rank));
-        }
+        const int64_t empty = find_empty_window(&w->axis[i]);
+        if (empty >= 0)
+            return infer_error(c, "window %lld along spatial axis %d lies in the padding", (long long)empty, i - (WINDOW_AXES - w->rank));
     }
     return true;
 }

@@ -82,3 +82,31 @@ for pool in MaxPool AveragePool; do
         "[big] y = $pool <kernel_shape = [9, 9], strides = [2, 2], pads = [4, 4, 3, 3]> (x)"
 done
 refused 'a window has more than' 'float[1,1,3] x' 'float[1,1,3] y' '[big] y = MaxPool <kernel_shape = [2147483647], pads = [2147483646, 0]> (x)'
+
+# ---- neither time nor text grow with a size ------------------------------------------------------------------------------
+
+# bounded INPUTS OUTPUTS BODY: compiled in seconds, to less than 200,000 characters
+bounded() {
+    model "$@"
+    rm -f huge.c
+    timeout 20 "$stepc" compile huge.onnxtxt -o huge.c 2>stderr || fail "$3: status $?"
+    [ "$(wc -c <huge.c)" -lt 200000 ] || fail "$3: $(wc -c <huge.c) characters"
+    "$cc" "${emitted_warnings[@]}" -O0 -I"$source_folder/runtime" -c huge.c -o huge.o || fail "$3: the C does not compile"
+}
+
+for pool in 'MaxPool' 'AveragePool' 'LpPool'; do
+    bounded 'float[1,1,2000000000] x' 'float[1,1,2000000000] y' "y = $pool <kernel_shape = [1]> (x)"
+    bounded 'float[1,1,2000000000] x' 'float[1,1,2000000000] y' "y = $pool <kernel_shape = [3], pads = [1, 1]> (x)"
+    bounded 'float[1,2,4000,4000] x' 'float[1,2,1201,1201] y' "y = $pool <kernel_shape = [3000, 3000], pads = [100, 100, 100, 100]> (x)"
+done
+refused 'lies in the padding' 'float[1,1,3] x' 'float[1,1,1] y' \
+    '[big] y = MaxPool <kernel_shape = [2], dilations = [2147483647], pads = [2147483646, 2147483646]> (x)'
+bounded 'float[1,3,4000,4000] x' 'float[1,3,1,1] y' 'y = GlobalMaxPool(x)'
+bounded 'float[1,3,4000,4000] x' 'float[1,3,1,1] y' 'y = GlobalLpPool <p = 3> (x)'
+bounded 'float[1,1000000,3] x' 'float[1,1000000,3] y' 'y = LRN <size = 2000000000> (x)'
+bounded 'float[2000000000] x' 'int64 y' 'y = ArgMax <keepdims = 0> (x)'
+bounded 'float[3000000000] x' 'int64 y' 'y = ArgMin <keepdims = 0> (x)'
+bounded 'float[50000,3] x' 'int64[3] y' 'y = ArgMax <keepdims = 0, select_last_index = 1> (x)'
+# one window: how far the next one would be says nothing
+bounded 'float[1,1,1,1] x, float[1,2,3,3] w' 'float[1,2,3,3] y' 'y = ConvTranspose <strides = [4000, 4000]> (x, w)'
+bounded 'float[1,2,3,3] x, float[2,2,3,3] w' 'float[1,2,1,1] y' 'y = Conv <strides = [2147483647, 2147483647]> (x, w)'
