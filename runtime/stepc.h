@@ -32,12 +32,23 @@ extern "C" {
 #define STEPC_TRACE(kernel, name) ((void)0) /* runs before kernel number `kernel` of an entry */
 #endif
 /* One function per kernel, never merged into its caller: a profile shows kernels, and Clang's compile time stays
- * linear in their number. */
-#if defined(__GNUC__)
+ * linear in their number. Nor does GCC make a copy for the constants that it is called with: GCC 12 made fused operations of products and
+ * the constants behind them, whatever -ffp-contract said. STEPC_APART: nothing at all is known of the caller. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define STEPC_NOINLINE __attribute__((noinline, noclone))
+#elif defined(__GNUC__)
 #define STEPC_NOINLINE __attribute__((noinline))
-#define STEPC_INLINE inline __attribute__((always_inline))
 #else
 #define STEPC_NOINLINE
+#endif
+#if defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)
+#define STEPC_APART __attribute__((noipa))
+#else
+#define STEPC_APART STEPC_NOINLINE
+#endif
+#if defined(__GNUC__)
+#define STEPC_INLINE inline __attribute__((always_inline))
+#else
 #define STEPC_INLINE inline
 #endif
 /* Kernels spell out their vectors. Clang, tuned for a processor on which it prefers 256 bits, would cut those of 512 in halves,
@@ -80,8 +91,8 @@ extern "C" {
 #define STEPC_APART_LOOP STEPC_SELECT_LOOP
 #endif
 /* Before loops over the 16 lanes of a sum, SUM_LANES, and those in which only the first n of them add something, of one sum, REST, or of
- * several, RESTS; STEPC_REST(n) is how many lanes these go over. With masks GCC makes one vector of all 16. Clang keeps the lanes in
- * registers if it unrolls both loops of one sum, which at -O2 it does not by itself (a third of the time), or neither of two. */
+ * several, RESTS; STEPC_REST(n) is how many lanes these go over. With masks one vector takes all 16: files that want the largest vectors ask it of
+ * GCC, too. (GCC 12 reads beyond the masks of smaller vectors of AVX-512.) Clang keeps the lanes in registers if it unrolls both loops of one sum, which at -O2 it does not by itself (a third of the time), or neither of two. */
 #if defined(__clang__) && !defined(__OPTIMIZE_SIZE__) && (defined(__SSE2__) || defined(__aarch64__))
 #define STEPC_SUM_LANES _Pragma("clang loop unroll(full)")
 #define STEPC_REST_LOOP STEPC_SUM_LANES
@@ -95,7 +106,7 @@ extern "C" {
 #define STEPC_REST_LOOP STEPC_SELECT_LOOP
 #define STEPC_RESTS_LOOP STEPC_SELECT_LOOP
 #endif
-#if defined(__GNUC__) && (defined(__AVX512F__) || (defined(__AVX__) && defined(__clang__)))
+#if defined(__clang__) && defined(__AVX__)
 #define STEPC_REST(n) 16
 #else
 #define STEPC_REST(n) (n)

@@ -47,7 +47,7 @@ void section_preamble(struct emission *e)
         write_line(c, " *   options  %s", comment_safe(e->arena, e->options->options_text));
     write_line(c, " *   memory   state %zu bytes, arena %zu bytes; no heap, no mutable globals", emission_state_bytes(e), emission_arena_bytes(e));
     if (e->options->reproducible)
-        write_line(c, " *   build    with -ffp-contract=off, and without -ffast-math: then the results are the same bits everywhere");
+        write_line(c, " *   build    without -ffast-math: then the results are the same bits everywhere");
     write_line(c, " */");
     write_line(c, "#include \"%s.h\"", e->stem);
     write_blank(c);
@@ -60,24 +60,15 @@ void section_preamble(struct emission *e)
         write_blank(c);
         write_line(c, "#if defined(__AVX512F__) && defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)");
         write_line(c, "#pragma GCC target(\"prefer-vector-width=512\")");
+        write_line(c, "#undef STEPC_REST");
+        write_line(c, "#define STEPC_REST(n) 16");
         write_line(c, "#endif");
         /* with -O2, too, GCC makes vectors of loops that leave a rest */
         write_line(c, "#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)");
         write_line(c, "#pragma GCC optimize(\"vect-cost-model=dynamic\")");
         write_line(c, "#endif");
     }
-    if (e->options->reproducible) {
-        write_blank(c);
-        write_line(c, "#if defined(__FAST_MATH__)");
-        write_line(c, "#error \"this file promises reproducible results: compile it without -ffast-math\"");
-        write_line(c, "#endif");
-        write_line(c, "#if defined(STEPC_EXCESS_PRECISION)");
-        write_line(c, "#error \"this file promises reproducible results: float expressions must be evaluated as float\"");
-        write_line(c, "#endif");
-        write_line(c, "#if defined(__clang__) || !defined(__GNUC__)");
-        write_line(c, "#pragma STDC FP_CONTRACT OFF");
-        write_line(c, "#endif");
-    }
+    section_arithmetic(e);
 }
 
 static void section_arena(struct emission *e)
@@ -125,19 +116,56 @@ void section_kernels(struct emission *e)
 /* Typed pointers into the arena. */
 static const struct {
     const char *name, *type;
-} accessors[] = {{"floats_at", "float"},   {"doubles_at", "double"},     {"bytes_at", "uint8_t"},   {"int8s_at", "int8_t"},
-                 {"int16s_at", "int16_t"}, {"uint16s_at", "uint16_t"},   {"int32s_at", "int32_t"},  {"uint32s_at", "uint32_t"},
-                 {"int64s_at", "int64_t"}, {"uint64s_at", "uint64_t"}};
+    enum dtype dtype; /* one of those that are this type */
+} accessors[] = {{"floats_at", "float", DTYPE_FLOAT},      {"doubles_at", "double", DTYPE_DOUBLE},    {"bytes_at", "uint8_t", DTYPE_UINT8},
+                 {"int8s_at", "int8_t", DTYPE_INT8},       {"int16s_at", "int16_t", DTYPE_INT16},     {"uint16s_at", "uint16_t", DTYPE_UINT16},
+                 {"int32s_at", "int32_t", DTYPE_INT32},    {"uint32s_at", "uint32_t", DTYPE_UINT32},  {"int64s_at", "int64_t", DTYPE_INT64},
+                 {"uint64s_at", "uint64_t", DTYPE_UINT64}};
 enum { ACCESSORS = sizeof accessors / sizeof *accessors };
+
+/* Is some temporary of this type in the arena? */
+static bool has_accessor(const struct emission *e, size_t i)
+{
+    return map_has(&e->helpers, accessors[i].name);
+}
+
+static int member_length(size_t i)
+{
+    return (int)(strlen(accessors[i].name) - strlen("_at"));
+}
+
+/* One array for each type that is stored there: what C calls the declared type of an object. */
+void write_arena_members(struct emission *e, size_t bytes)
+{
+    write_line(&e->h, "unsigned char bytes[%zu];", bytes);
+    for (size_t i = 0; i < ACCESSORS; i++)
+        if (has_accessor(e, i) && !str_equal(accessors[i].name, "bytes_at"))
+            write_line(&e->h, "%s %.*s[%zu];", accessors[i].type, member_length(i), accessors[i].name, bytes / dtype_size(accessors[i].dtype));
+}
+
+static void write_copy(struct emission *e)
+{
+    if (!map_has(&e->helpers, COPY_CONSTANT))
+        return;
+    write_line(&e->c, "/* Apart from where it is called: GCC 12 for AVX-512 writes wrong code for copies of short constants that it sees. */");
+    write_line(&e->c, "static STEPC_APART void " COPY_CONSTANT "(void *to, const void *from, size_t bytes)");
+    write_line(&e->c, "{");
+    write_line(&e->c, "    memcpy(to, from, bytes);");
+    write_line(&e->c, "}");
+    write_blank(&e->c);
+}
 
 static void write_accessors(struct emission *e)
 {
     for (size_t i = 0; i < ACCESSORS; i++) {
-        if (!map_has(&e->helpers, accessors[i].name))
+        if (!has_accessor(e, i))
             continue;
         write_line(&e->c, "static %s *%s(%s_arena *arena, size_t offset)", accessors[i].type, accessors[i].name, e->name);
         write_line(&e->c, "{");
-        write_line(&e->c, "    return (%s *)(void *)(arena->bytes + offset);", accessors[i].type);
+        if (dtype_size(accessors[i].dtype) == 1)
+            write_line(&e->c, "    return arena->%.*s + offset;", member_length(i), accessors[i].name);
+        else
+            write_line(&e->c, "    return arena->%.*s + offset / sizeof(%s);", member_length(i), accessors[i].name, accessors[i].type);
         write_line(&e->c, "}");
         write_blank(&e->c);
     }
@@ -147,6 +175,8 @@ void reserve_accessors(struct name_scope *names)
 {
     for (size_t i = 0; i < ACCESSORS; i++)
         map_set(&names->taken, accessors[i].name, NULL);
+    map_set(&names->taken, COPY_CONSTANT, NULL);
+    map_set(&names->taken, CHECK_ARITHMETIC, NULL);
 }
 
 /* What kernels call their parameters and locals, with a number behind it where they have several: x_2. */
@@ -252,6 +282,8 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     section_kernels(&e);
     write_section(&e.c, "entries");
     write_accessors(&e);
+    write_copy(&e);
+    write_arithmetic_check(&e);
     strbuf_add(&e.c.text, strbuf_text(&e.entries_text.text));
     section_model(&e);
 

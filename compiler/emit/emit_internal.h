@@ -61,6 +61,7 @@ struct emission {
     bool uses_random;         /* some kernel of the entry at hand draws random numbers */
     bool *draws_with;         /* the same, with this counter of the program */
     VEC(uint32_t) kernel_counters; /* what the parameters counter, counter_2 ... of the kernel at hand stand for */
+    bool state_is_const;      /* the entry at hand only reads the state */
     bool random_state;        /* the state carries seed and counters: an entry other than init draws */
     const char **locals;      /* of the entry at hand, by buffer id: the pointer into the arena */
     bool *local_used;          /* the same: does a call name it? */
@@ -150,6 +151,11 @@ void emit_template_stage(struct expr_scope *s, struct writer *w, const struct ke
 void emit_parts(struct expr_scope *s, struct writer *w, const struct kernel *k, int open);
 /* Identifiers that parameters and locals of the kernel must not have. */
 void reserve_template_names(const struct kernel *k, struct name_scope *names);
+/* Copies a constant. GCC 12 for AVX-512 writes wrong code for memcpy() of a short constant that it sees: {1, 1, 1, 1, 1, 1, 0, 0} becomes
+ * ones. */
+#define COPY_CONSTANT "copy_constant"
+/* Tells whether the build computes as --reproducible promises (section_arithmetic.c). */
+#define CHECK_ARITHMETIC "check_arithmetic"
 /* What divides by a root where large vectors wait for the divider (runtime/stepc_math.h). */
 #define QUOTIENT "stepc_quotientf"
 /* Does the text name the identifier? */
@@ -159,11 +165,11 @@ const char *layout_kernel(struct arena *a, const char *text, const char *name);
 /* "const float *restrict x" */
 const char *param_declaration(struct arena *a, const struct kernel_param *p);
 
-/* Finds or makes the function of a kernel (kernel.c); the call's text, without semicolon, for the entry's writer. Checks of the
- * kernel become functions of their own: *check_calls lists their calls. */
+/* Finds or makes the function of a kernel (kernel.c); what the entry calls. Checks of the
+ * kernel become functions of their own. */
 struct kernel_call {
-    const char *call;        /* "product_nt_relu_32x32x64(h, in->x, ...)" */
-    const char *name;
+    const char *name; /* "product_nt_relu_32x32x64"; NULL for checks alone */
+    VEC(const char *) arguments;
     VEC(const char *) checks; /* calls that return a stepc_status */
 };
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k);
@@ -179,12 +185,16 @@ const char *buffer_argument(struct emission *e, const struct buffer *b, bool by_
 
 void reserve_temporaries(struct emission *e); /* keeps what entries call their temporaries from being file-level names */
 void reserve_accessors(struct name_scope *names); /* floats_at and the like */
+void write_arena_members(struct emission *e, size_t bytes); /* in the header: what the accessors point into */
 void section_entries(struct emission *e); /* writes arena_text and entries_text; runs first: it finds kernels and constants */
 void section_header(struct emission *e);  /* the whole .h file */
 void section_runtime(struct emission *e); /* part of it */
 void section_preamble(struct emission *e);
+void section_arithmetic(struct emission *e); /* what the C compiler's numbers must be: for the preprocessor */
+void write_arithmetic_check(struct emission *e); /* the function of that name, among the entries */
 void section_data(struct emission *e);    /* constants and initial values */
 void section_math(struct emission *e);    /* register tiles and elementary functions */
+bool *used_helpers(struct emission *e);   /* by their numbers in the table of templates */
 /* Sections of templates/ with only what --simd leaves of their forms (form.c). */
 const char *keep_form(struct arena *a, const char *text, int simd);
 void section_kernels(struct emission *e);

@@ -452,22 +452,18 @@ struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, cons
     bool uses_random = false;
     struct kernel_function *f = find_function(e, k, &params, &names, &uses_random);
     add_comment(e, f, comment_text(e, k, &params));
-    struct strbuf text = {.arena = e->arena};
-    strbuf_addf(&text, "%s(", f->name);
-    for (size_t i = 0, given = 0; i < params.count; i++)
+    for (size_t i = 0; i < params.count; i++)
         if (!params.data[i].is_local)
-            strbuf_addf(&text, "%s%s", given++ ? ", " : "", buffer_argument(e, params.data[i].buffer, params.data[i].by_value));
+            vec_push(e->arena, &call.arguments, buffer_argument(e, params.data[i].buffer, params.data[i].by_value));
     if (uses_random) {
         e->uses_random = true;
-        strbuf_addf(&text, "%sseed", params.count ? ", " : "");
+        vec_push(e->arena, &call.arguments, "seed");
         for (size_t i = 0; i < e->kernel_counters.count; i++) {
             const uint32_t counter = e->kernel_counters.data[i];
             e->draws_with[counter] = true;
-            strbuf_addf(&text, ", %s", entry_counter(e, plan->lowered->entry, counter));
+            vec_push(e->arena, &call.arguments, entry_counter(e, plan->lowered->entry, counter));
         }
     }
-    strbuf_add(&text, ")");
     call.name = f->name;
-    call.call = strbuf_text(&text);
     return with_checks(e, k, call);
 }

@@ -38,6 +38,17 @@ const char *entry_signature(struct emission *e, const struct entry *entry)
 
 /* ---- arguments ---------------------------------------------------------------------------------------------------- */
 
+/* The variable as one row of elements. Of several dimensions it is a cast of the whole: a pointer to its first row must not leave that. */
+static const char *variable_elements(struct emission *e, const struct variable *v, bool is_const)
+{
+    const char *const member = e->member[v->index];
+    switch (v->shape.rank) {
+    case 0: return arena_printf(e->arena, "&state->%s", member);
+    case 1: return arena_printf(e->arena, "state->%s", member);
+    default: return arena_printf(e->arena, "(%s%s *)state->%s", is_const ? "const " : "", c_type(v->dtype), member);
+    }
+}
+
 static const char *zeros(struct arena *a, int rank)
 {
     struct strbuf b = {.arena = a};
@@ -48,14 +59,11 @@ static const char *zeros(struct arena *a, int rank)
 
 static const char *variable_argument(struct emission *e, const struct buffer *b, bool by_value)
 {
-    const int rank = b->variable->shape.rank;
-    const char *member = e->member[b->variable->index];
     if (b->count == 0) /* no member of the state: C has no empty arrays. Kernels that are given it touch no element. */
         return "NULL";
     if (by_value)
-        return arena_printf(e->arena, "state->%s%s", member, zeros(e->arena, rank));
-    return rank == 0 ? arena_printf(e->arena, "&state->%s", member)
-                     : arena_printf(e->arena, "state->%s%s", member, zeros(e->arena, rank - 1));
+        return arena_printf(e->arena, "state->%s%s", e->member[b->variable->index], zeros(e->arena, b->variable->shape.rank));
+    return variable_elements(e, b->variable, e->state_is_const);
 }
 
 static const char *pointer_argument(struct emission *e, const struct buffer *b)
@@ -162,6 +170,7 @@ struct entry_text {
     struct emission *e;
     const struct entry *entry;
     const struct plan *plan;
+    const struct want *wants;   /* by kernel */
     const struct buffer **also; /* by buffer id: output that a temporary is written to directly when wanted */
     struct name_scope names;
     struct writer body;
@@ -280,6 +289,17 @@ static void write_check(struct entry_text *t, const char *call)
     write_line(&t->body, "    return status;");
 }
 
+static void write_trace(struct entry_text *t, int number, const char *name)
+{
+    write_line(&t->body, "STEPC_TRACE(%d, \"%s\");", number, name);
+}
+
+/* What copies: see COPY_CONSTANT. */
+static const char *copy_function(struct emission *e, bool is_constant)
+{
+    return is_constant ? use_helper(e, COPY_CONSTANT) : "memcpy";
+}
+
 static void write_kernel(struct entry_text *t, const struct kernel *k, int number)
 {
     struct emission *e = t->e;
@@ -288,33 +308,28 @@ static void write_kernel(struct entry_text *t, const struct kernel *k, int numbe
     if (kernel_is_copy(k, &from, &to)) {
         if (to->count == 0)
             return;
+        const bool is_constant = from->kind == BUFFER_CONSTANT && !weights_has(e, from->constant);
         *called = "memcpy";
-        write_line(&t->body, "memcpy(%s, %s, %zu);", buffer_argument(e, to, false), buffer_argument(e, from, false),
+        write_line(&t->body, "%s(%s, %s, %zu);", copy_function(e, is_constant), buffer_argument(e, to, false), buffer_argument(e, from, false),
                    (size_t)to->count * dtype_size(to->dtype));
         return;
     }
     const struct kernel_call call = emit_kernel(e, t->plan, k);
-    for (size_t i = 0; i < call.checks.count; i++)
+    for (size_t i = 0; i < call.checks.count; i++) {
+        write_trace(t, number, arena_strndup(e->arena, call.checks.data[i], strcspn(call.checks.data[i], "(")));
         write_check(t, call.checks.data[i]);
+    }
     *called = call.name ? call.name : "check";
     if (kernel_only_checks(k))
         return; /* a check alone */
-    write_line(&t->body, "STEPC_TRACE(%d, \"%s\");", number, call.name);
-    const char *paren = strchr(call.call, '(');
-    struct arena *a = e->arena;
-    VEC(const char *) items = {0};
-    for (const char *p = paren + 1; *p && *p != ')';) { /* arguments hold no parentheses or commas of their own */
-        const size_t n = strcspn(p, ",)");
-        vec_push(a, &items, arena_strndup(a, p, n));
-        p += n + (p[n] == ',' ? 2 : 0);
-    }
-    write_list(&t->body, arena_strndup(a, call.call, (size_t)(paren + 1 - call.call)), items.data, items.count, ");");
+    write_trace(t, number, call.name);
+    write_list(&t->body, arena_printf(e->arena, "%s(", call.name), call.arguments.data, call.arguments.count, ");");
 }
 
 static void write_kernels(struct entry_text *t)
 {
     const struct lowered *l = t->plan->lowered;
-    const struct want *wants = find_wants(t->e, l);
+    const struct want *const wants = t->wants;
     const char *open = NULL;
     for (size_t i = 0; i < l->kernels.count; i++) {
         const struct kernel *k = l->kernels.data[i];
@@ -355,14 +370,16 @@ static void write_initial(struct entry_text *t, const struct variable *v)
     } else if (is_zero(v->initial)) {
         write_line(&t->body, "memset(state->%s, 0, sizeof state->%s);", member, member);
     } else if (tensor_is_uniform(v->initial)) {
+        const char *const elements = variable_elements(e, v, false), *const at = v->shape.rank > 1 ? arena_printf(e->arena, "(%s)", elements) : elements;
         write_open(&t->body, "for (%s i = 0; i < %" PRId64 "; i++)", v->initial->count < INT16_MAX ? "int" : "int32_t", v->initial->count);
-        write_line(&t->body, "state->%s%s[i] = %s;", member, zeros(e->arena, v->shape.rank - 1), number_element(e->arena, v->initial, 0));
+        write_line(&t->body, "%s[i] = %s;", at, number_element(e->arena, v->initial, 0));
         write_close(&t->body, "");
     } else {
         const char *const wish = arena_printf(e->arena, "initial_%s", member);
-        const char *const array = weights_has_initial(e, v->initial) ? weights_array(e, v->initial, v->by_columns, wish)
-                                                                     : constant_array(e, tensor_in_layout(e->arena, v, v->initial), wish);
-        write_line(&t->body, "memcpy(state->%s, %s, sizeof state->%s);", member, array, member);
+        const bool from_file = weights_has_initial(e, v->initial);
+        const char *const array = from_file ? weights_array(e, v->initial, v->by_columns, wish)
+                                            : constant_array(e, tensor_in_layout(e->arena, v, v->initial), wish);
+        write_line(&t->body, "%s(state->%s, %s, sizeof state->%s);", copy_function(e, !from_file), member, array, member);
     }
 }
 
@@ -433,22 +450,95 @@ static bool find_random_state(const struct program *p)
     return false;
 }
 
-static void write_unused(struct entry_text *t, struct writer *w, const char *body, const char *head)
+/* What an entry mentions of its arguments. */
+struct mentions {
+    bool state, in, out;
+};
+
+static struct mentions find_mentions(const struct entry_text *t, const char *body, const char *head)
+{
+    const struct emission *e = t->e;
+    const bool counts = t->entry->kind == ENTRY_INIT || t->entry->counter_count > 0;
+    return (struct mentions){.state = strstr(body, "state->") || e->uses_random || (e->random_state && counts),
+                             .in = strstr(body, "in->") != NULL,
+                             .out = strstr(body, "out->") || strstr(head, "out->")};
+}
+
+static void write_unused(struct entry_text *t, struct writer *w, struct mentions m)
 {
     const struct emission *e = t->e;
     const struct graph *g = t->entry->graph;
-    const bool init = t->entry->kind == ENTRY_INIT;
-    if (!strstr(body, "state->") && !e->uses_random && !(e->random_state && (init || t->entry->counter_count > 0)))
+    if (!m.state)
         write_line(w, "(void)state;");
     if (!t->uses_arena)
         write_line(w, "(void)arena;");
-    if (init && !e->uses_random && !e->random_state)
+    if (t->entry->kind == ENTRY_INIT && !e->uses_random && !e->random_state)
         write_line(w, "(void)seed;");
-    if (g->inputs.count && !strstr(body, "in->"))
+    if (g->inputs.count && !m.in)
         write_line(w, "(void)in;");
-    if (g->outputs.count && !strstr(body, "out->") && !strstr(head, "out->"))
+    if (g->outputs.count && !m.out)
         write_line(w, "(void)out;");
     write_blank(w);
+}
+
+/* Whom an input serves: all kernels that read it. */
+static struct want want_of_input(const struct entry_text *t, size_t input)
+{
+    const struct lowered *l = t->plan->lowered;
+    struct want w = {0};
+    for (size_t i = 0; i < l->kernels.count; i++) {
+        struct arena scratch = {0};
+        const struct kernel *const k = l->kernels.data[i];
+        buffer_list reads = {0};
+        kernel_reads(&scratch, k, &reads);
+        for (size_t r = 0; r < reads.count; r++) {
+            const struct buffer *const b = reads.data[r];
+            if (b->kind != BUFFER_INPUT || (size_t)b->index != input || b->count == 0)
+                continue;
+            want_add(&w, t->wants[i]);
+            w.always |= k->checks.count > 0 && !t->wants[i].outputs;
+        }
+        arena_free(&scratch);
+    }
+    return w;
+}
+
+/* "in->x == NULL", perhaps only where an output is wanted; NULL: nothing reads it. */
+static const char *missing_input(struct entry_text *t, size_t input)
+{
+    struct arena *a = t->e->arena;
+    const struct want w = want_of_input(t, input);
+    if (!w.always && !w.outputs)
+        return NULL;
+    const char *const missing = arena_printf(a, "in->%s == NULL", input_name(t->e, t->entry, input));
+    const char *const guard = guard_text(t->e, t->entry, w);
+    if (!guard)
+        return missing;
+    return arena_printf(a, strstr(guard, "||") ? "(%s && (%s))" : "(%s && %s)", missing, guard);
+}
+
+/* Comes first: what follows reads them. */
+static void write_argument_check(struct entry_text *t, struct writer *w, struct mentions m)
+{
+    struct arena *a = t->e->arena;
+    VEC(const char *) missing = {0};
+    if (m.state)
+        vec_push(a, &missing, "state == NULL");
+    if (t->uses_arena)
+        vec_push(a, &missing, "arena == NULL");
+    if (m.in)
+        vec_push(a, &missing, "in == NULL");
+    if (m.out)
+        vec_push(a, &missing, "out == NULL");
+    for (size_t i = 0; i < t->entry->graph->inputs.count && m.in; i++) {
+        const char *const text = missing_input(t, i);
+        if (text)
+            vec_push(a, &missing, text);
+    }
+    if (missing.count == 0)
+        return;
+    write_alternatives(w, "if (", missing.data, missing.count, ")");
+    write_line(w, "    return STEPC_E_ARGUMENT;");
 }
 
 /* The weights are looked at before anything else happens. */
@@ -468,11 +558,15 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
     struct entry_text t = {.e = e, .entry = entry, .plan = plan, .names = entry_scope(e)};
     t.body = (struct writer){.text = {.arena = e->arena}, .depth = 1};
     t.also = arena_array(e->arena, const struct buffer *, plan->lowered->buffers.count + 1);
+    e->state_is_const = entry->kind != ENTRY_INIT && entry->kind != ENTRY_STEP;
+    t.wants = find_wants(e, plan->lowered);
     find_direct_outputs(&t);
     name_locals(&t);
     e->uses_random = false;
     e->weights.used = (struct map){.arena = e->arena};
     memset(e->draws_with, 0, e->program->counters.count * sizeof *e->draws_with);
+    if (entry->kind == ENTRY_INIT && e->options->reproducible)
+        write_check(&t, arena_printf(e->arena, "%s()", use_helper(e, CHECK_ARITHMETIC)));
     if (entry->kind == ENTRY_INIT)
         for (size_t i = 0; i < e->program->variables.count; i++)
             if (!is_overwritten(entry->graph, e->program->variables.data[i]))
@@ -486,14 +580,16 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
     const char *const head = strbuf_text(&t.body.text);
     struct writer writer = {.text = {.arena = e->arena}}, *w = &writer;
     write_list(w, arena_printf(e->arena, "stepc_status %s_%s(", e->name, entry->name), (const char *const[]){entry_signature(e, entry)}, 1, ")");
+    const struct mentions mentions = find_mentions(&t, body, head);
     write_line(w, "{");
-    strbuf_add(&w->text, head);
     w->depth++;
+    write_argument_check(&t, w, mentions);
+    strbuf_add(&w->text, head);
     if (e->uses_random)
         write_random_locals(e, w, entry);
     if (t.needs_status)
         write_line(w, "stepc_status status;");
-    write_unused(&t, w, body, head);
+    write_unused(&t, w, mentions);
     strbuf_add(&w->text, body);
     if (e->random_state)
         write_random_advance(e, w, entry);

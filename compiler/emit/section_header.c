@@ -86,7 +86,7 @@ static void write_arena(struct emission *e)
     write_line(h, " * faster. */");
     write_line(h, "#define %s_ARENA_BYTES ((size_t)%zu)", e->upper, bytes);
     write_open(h, "typedef union %s_arena", e->name);
-    write_line(h, "unsigned char bytes[%zu];", bytes);
+    write_arena_members(e, bytes);
     write_line(h, "stepc_max_align align;");
     write_close(h, arena_printf(e->arena, " %s_arena;", e->name));
     write_blank(h);

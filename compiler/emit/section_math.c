@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Marks the used functions; names that are no function of the runtime are the emitter's own. */
-static bool *used_helpers(struct emission *e)
+bool *used_helpers(struct emission *e)
 {
     bool *used = arena_array(e->arena, bool, template_table.helper_count + 1);
     for (size_t i = 0; i < e->helpers.count; i++)

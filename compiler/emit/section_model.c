@@ -169,6 +169,12 @@ static void write_call(struct model_text *t, const struct entry *entry)
         write_line(w, "(void)inputs;");
     if (!g->outputs.count)
         write_line(w, "(void)outputs;");
+    const char *const missing[] = {"inputs == NULL", "outputs == NULL"};
+    const size_t pointers = (inputs ? 1 : 0) + (g->outputs.count ? 1 : 0);
+    if (pointers > 0) {
+        write_alternatives(w, "if (", inputs ? missing : missing + 1, pointers, ")");
+        write_line(w, "    return STEPC_E_ARGUMENT;");
+    }
     for (size_t i = 0; i < g->inputs.count; i++)
         write_line(w, "in.%s = (const %s *)inputs[%zu];", input_name(e, entry, i), c_type(g->inputs.data[i]->dtype), i);
     if (weights_is_input(e, entry))

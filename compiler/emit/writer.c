@@ -64,14 +64,14 @@ void write_block(struct writer *w, const char *lines)
     }
 }
 
-void write_list(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail)
+static void write_items(struct writer *w, const char *head, const char *const *items, size_t count, const char *between, const char *tail)
 {
     size_t column = 4 * (size_t)w->depth + strlen(head);
     const size_t start = column < WIDTH / 2 ? column : 4 * (size_t)w->depth + 8;
     indent(w);
     strbuf_add(&w->text, head);
     for (size_t i = 0; i < count; i++) {
-        const size_t n = strlen(items[i]) + (i + 1 < count ? 1 : strlen(tail));
+        const size_t n = strlen(items[i]) + strlen(i + 1 < count ? between : tail);
         if (i > 0 && column + 1 + n > WIDTH) {
             strbuf_add(&w->text, "\n");
             for (size_t s = 0; s < start; s++)
@@ -82,12 +82,22 @@ void write_list(struct writer *w, const char *head, const char *const *items, si
             column++;
         }
         strbuf_add(&w->text, items[i]);
-        strbuf_add(&w->text, i + 1 < count ? "," : tail);
+        strbuf_add(&w->text, i + 1 < count ? between : tail);
         column += n;
     }
     if (count == 0)
         strbuf_add(&w->text, tail);
     strbuf_add(&w->text, "\n");
+}
+
+void write_list(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail)
+{
+    write_items(w, head, items, count, ",", tail);
+}
+
+void write_alternatives(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail)
+{
+    write_items(w, head, items, count, " ||", tail);
 }
 
 /* A name from the model could close the comment or open a trigraph. */

@@ -21,6 +21,8 @@ void write_close(struct writer *w, const char *after); /* "}" + after */
 void write_block(struct writer *w, const char *lines);
 /* A list "head a, b, c)tail" wrapped at 118 columns, continuation lines aligned behind `head`. */
 void write_list(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail);
+/* The same with " ||" between them. */
+void write_alternatives(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail);
 /* A comment of one or more lines, wrapped. */
 void write_comment(struct writer *w, const char *text);
 /* The text with everything replaced that could end the comment it stands in, begin another or span lines. */

@@ -4,7 +4,7 @@
  *            opset ai.onnx 17, ai.onnx.preview.training 1
  *   options  --dim batch=8 --reproducible
  *   memory   state 288 bytes, arena 896 bytes; no heap, no mutable globals
- *   build    with -ffp-contract=off, and without -ffast-math: then the results are the same bits everywhere
+ *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "tiny_adam.h"
 
@@ -12,9 +12,16 @@
 
 #if defined(__AVX512F__) && defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)
 #pragma GCC target("prefer-vector-width=512")
+#undef STEPC_REST
+#define STEPC_REST(n) 16
 #endif
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)
 #pragma GCC optimize("vect-cost-model=dynamic")
+#endif
+
+#include <float.h>
+#if DBL_MANT_DIG != 53
+#error "this file computes with numbers of 64 bits, which double has not: GCC for AVR knows -mdouble=64"
 #endif
 
 #if defined(__FAST_MATH__)
@@ -23,8 +30,11 @@
 #if defined(STEPC_EXCESS_PRECISION)
 #error "this file promises reproducible results: float expressions must be evaluated as float"
 #endif
+/* Products are rounded before they are added to something, whatever the compiler's options say. */
 #if defined(__clang__) || !defined(__GNUC__)
 #pragma STDC FP_CONTRACT OFF
+#else
+#pragma GCC optimize("fp-contract=off")
 #endif
 
 /* ---- arena ------------------------------------------------------------- */
@@ -1748,14 +1758,35 @@ static STEPC_KERNEL void copy_2(float *restrict y, const float s)
 
 static float *floats_at(tiny_adam_arena *arena, size_t offset)
 {
-    return (float *)(void *)(arena->bytes + offset);
+    return arena->floats + offset / sizeof(float);
+}
+
+/* Does this build round each result by itself, to the nearest, and keep numbers next to zero? The volatile ones are those that the
+ * compiler may not compute with beforehand. */
+static STEPC_APART stepc_status check_arithmetic(void)
+{
+    volatile float factor = 1.00012207f, one = 1.0f, three = 3.0f, quarter = 2.98023224e-8f, least = 1.17549435e-38f;
+    const float f = factor, small = least * 0.5f;
+    const int rounds = f * f - 1.00024414f == 0.0f; /* 2^-26, where product and difference are one operation */
+    const int is_near = one + quarter == one && one + three * quarter > one && one / three == 0.333333343f;
+    const int keeps = small != 0.0f && small + small == least;
+    volatile double wide_factor = 1.0000000074505806;
+    const double g = wide_factor;
+    const int rounds_wide = g * g - 1.0000000149011612 == 0.0;
+    return rounds && is_near && keeps && rounds_wide ? STEPC_OK : STEPC_E_ARITHMETIC;
 }
 
 stepc_status tiny_adam_init(tiny_adam_state *state, tiny_adam_arena *arena, uint64_t seed)
 {
+    if (state == NULL)
+        return STEPC_E_ARGUMENT;
     const uint64_t counter = 0;
+    stepc_status status;
     (void)arena;
 
+    status = check_arithmetic();
+    if (status != STEPC_OK)
+        return status;
     state->learning_rate = 0.002f;
     memset(state->fc1_weight_v, 0, sizeof state->fc1_weight_v);
     memset(state->fc1_weight_h, 0, sizeof state->fc1_weight_h);
@@ -1767,11 +1798,11 @@ stepc_status tiny_adam_init(tiny_adam_state *state, tiny_adam_arena *arena, uint
     memset(state->fc2_bias_h, 0, sizeof state->fc2_bias_h);
     state->step_count = 1;
     STEPC_TRACE(0, "update_3x4");
-    update_3x4(state->fc1_weight[0], seed, counter);
+    update_3x4((float *)state->fc1_weight, seed, counter);
     STEPC_TRACE(1, "copy_3");
     copy_3(state->fc1_bias, fc1_bias_initial_const[0]);
     STEPC_TRACE(2, "update_2x3");
-    update_2x3(state->fc2_weight[0], seed, counter);
+    update_2x3((float *)state->fc2_weight, seed, counter);
     STEPC_TRACE(3, "copy_2");
     copy_2(state->fc2_bias, fc1_bias_initial_const[0]);
     return STEPC_OK;
@@ -1779,6 +1810,8 @@ stepc_status tiny_adam_init(tiny_adam_state *state, tiny_adam_arena *arena, uint
 
 stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, const tiny_adam_step_inputs *in, const tiny_adam_step_outputs *out)
 {
+    if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
+        return STEPC_E_ARGUMENT;
     float *const scratch = floats_at(arena, STEP_SCRATCH_AT);
     float *const hidden = floats_at(arena, STEP_HIDDEN_AT);
     float *const logits = out->logits != NULL ? out->logits : floats_at(arena, STEP_LOGITS_AT);
@@ -1796,9 +1829,10 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
     STEPC_TRACE(0, "cast");
     cast(fc1_weight_new_cast_3, state->step_count, state->learning_rate);
     STEPC_TRACE(1, "product_relu_8x3x4");
-    product_relu_8x3x4(hidden, in->x, state->fc1_weight[0], state->fc1_bias, scratch);
+    product_relu_8x3x4(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias, scratch);
     STEPC_TRACE(2, "product_8x2x3");
-    product_8x2x3(logits, hidden, state->fc2_weight[0], state->fc2_bias, scratch_2);
+    product_8x2x3(logits, hidden, (float *)state->fc2_weight, state->fc2_bias, scratch_2);
+    STEPC_TRACE(4, "check_labels");
     status = check_labels(in->target);
     if (status != STEPC_OK)
         return status;
@@ -1807,28 +1841,31 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
     STEPC_TRACE(6, "update");
     update(&state->step_count);
     STEPC_TRACE(7, "product_where_greater_8x3x2");
-    product_where_greater_8x3x2(d_fc1_output, d_logits, state->fc2_weight[0], hidden, scratch_4);
+    product_where_greater_8x3x2(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden, scratch_4);
     STEPC_TRACE(8, "product_update_2x3x8");
-    product_update_2x3x8(state->fc2_weight_v[0], state->fc2_weight[0], state->fc2_weight_h[0], state->fc2_bias_v,
-                         state->fc2_bias, state->fc2_bias_h, d_logits, hidden, fc1_weight_new_cast_3[0], scratch_5);
+    product_update_2x3x8((float *)state->fc2_weight_v, (float *)state->fc2_weight, (float *)state->fc2_weight_h,
+                         state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_logits, hidden,
+                         fc1_weight_new_cast_3[0], scratch_5);
     STEPC_TRACE(9, "product_update_3x4x8");
-    product_update_3x4x8(state->fc1_weight_v[0], state->fc1_weight[0], state->fc1_weight_h[0], state->fc1_bias_v,
-                         state->fc1_bias, state->fc1_bias_h, d_fc1_output, in->x, fc1_weight_new_cast_3[0],
-                         scratch_6);
+    product_update_3x4x8((float *)state->fc1_weight_v, (float *)state->fc1_weight, (float *)state->fc1_weight_h,
+                         state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1_output, in->x,
+                         fc1_weight_new_cast_3[0], scratch_6);
     return STEPC_OK;
 }
 
 stepc_status tiny_adam_infer(const tiny_adam_state *state, tiny_adam_arena *arena, const tiny_adam_infer_inputs *in, const tiny_adam_infer_outputs *out)
 {
+    if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
+        return STEPC_E_ARGUMENT;
     float *const scratch = floats_at(arena, INFER_SCRATCH_AT);
     float *const hidden = floats_at(arena, INFER_HIDDEN_AT);
     float *const scratch_2 = floats_at(arena, INFER_SCRATCH_2_AT);
 
     if (out->logits != NULL) {
         STEPC_TRACE(0, "product_relu_8x3x4");
-        product_relu_8x3x4(hidden, in->x, state->fc1_weight[0], state->fc1_bias, scratch);
+        product_relu_8x3x4(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias, scratch);
         STEPC_TRACE(1, "product_8x2x3");
-        product_8x2x3(out->logits, hidden, state->fc2_weight[0], state->fc2_bias, scratch_2);
+        product_8x2x3(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias, scratch_2);
     }
     return STEPC_OK;
 }
@@ -1896,6 +1933,8 @@ static stepc_status call_step(void *state, void *arena, uint64_t seed, const voi
     tiny_adam_step_inputs in;
     tiny_adam_step_outputs out;
     (void)seed;
+    if (inputs == NULL || outputs == NULL)
+        return STEPC_E_ARGUMENT;
     in.x = (const float *)inputs[0];
     in.target = (const int64_t *)inputs[1];
     out.logits = (float *)outputs[0];
@@ -1915,6 +1954,8 @@ static stepc_status call_infer(void *state, void *arena, uint64_t seed, const vo
     tiny_adam_infer_inputs in;
     tiny_adam_infer_outputs out;
     (void)seed;
+    if (inputs == NULL || outputs == NULL)
+        return STEPC_E_ARGUMENT;
     in.x = (const float *)inputs[0];
     out.logits = (float *)outputs[0];
     return tiny_adam_infer((const tiny_adam_state *)state, (tiny_adam_arena *)arena, &in, &out);

@@ -40,6 +40,7 @@ typedef struct tiny_adam_state {
 #define TINY_ADAM_ARENA_BYTES ((size_t)896)
 typedef union tiny_adam_arena {
     unsigned char bytes[896];
+    float floats[224];
     stepc_max_align align;
 } tiny_adam_arena;
 

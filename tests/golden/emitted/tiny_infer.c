@@ -11,6 +11,8 @@
 
 #if defined(__AVX512F__) && defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)
 #pragma GCC target("prefer-vector-width=512")
+#undef STEPC_REST
+#define STEPC_REST(n) 16
 #endif
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)
 #pragma GCC optimize("vect-cost-model=dynamic")
@@ -906,7 +908,7 @@ static STEPC_KERNEL void product_2x2x3(float *restrict y, const float *restrict 
 
 static float *floats_at(tiny_infer_arena *arena, size_t offset)
 {
-    return (float *)(void *)(arena->bytes + offset);
+    return arena->floats + offset / sizeof(float);
 }
 
 stepc_status tiny_infer_init(tiny_infer_state *state, tiny_infer_arena *arena, uint64_t seed)
@@ -920,6 +922,8 @@ stepc_status tiny_infer_init(tiny_infer_state *state, tiny_infer_arena *arena, u
 
 stepc_status tiny_infer_infer(const tiny_infer_state *state, tiny_infer_arena *arena, const tiny_infer_infer_inputs *in, const tiny_infer_infer_outputs *out)
 {
+    if (arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
+        return STEPC_E_ARGUMENT;
     float *const scratch = floats_at(arena, INFER_SCRATCH_AT);
     float *const hidden = floats_at(arena, INFER_HIDDEN_AT);
     float *const scratch_2 = floats_at(arena, INFER_SCRATCH_2_AT);
@@ -959,6 +963,8 @@ static stepc_status call_infer(void *state, void *arena, uint64_t seed, const vo
     tiny_infer_infer_inputs in;
     tiny_infer_infer_outputs out;
     (void)seed;
+    if (inputs == NULL || outputs == NULL)
+        return STEPC_E_ARGUMENT;
     in.x = (const float *)inputs[0];
     out.logits = (float *)outputs[0];
     return tiny_infer_infer((const tiny_infer_state *)state, (tiny_infer_arena *)arena, &in, &out);

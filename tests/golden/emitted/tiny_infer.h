@@ -27,6 +27,7 @@ typedef struct tiny_infer_state {
 #define TINY_INFER_ARENA_BYTES ((size_t)320)
 typedef union tiny_infer_arena {
     unsigned char bytes[320];
+    float floats[80];
     stepc_max_align align;
 } tiny_infer_arena;
 

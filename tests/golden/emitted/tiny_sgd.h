@@ -31,6 +31,7 @@ typedef struct tiny_sgd_state {
 #define TINY_SGD_ARENA_BYTES ((size_t)832)
 typedef union tiny_sgd_arena {
     unsigned char bytes[832];
+    float floats[208];
     stepc_max_align align;
 } tiny_sgd_arena;
 

@@ -1,0 +1,94 @@
+/* What emitted code expects of the C compiler's numbers, and how it finds out: the preprocessor says what it can, and under --reproducible
+ * init() computes a few numbers and looks at them. */
+#include "emit/emit_internal.h"
+
+static void write_lines(struct writer *w, const char *const *lines, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        write_line(w, "%s", lines[i]);
+}
+
+#define WRITE_LINES(w, lines) write_lines(w, lines, sizeof lines / sizeof *lines)
+
+static bool has_double(const struct graph *g)
+{
+    bool any = false;
+    for (size_t i = 0; i < g->inputs.count; i++)
+        any |= g->inputs.data[i]->dtype == DTYPE_DOUBLE;
+    for (size_t i = 0; i < g->outputs.count; i++)
+        any |= g->outputs.data[i].value->dtype == DTYPE_DOUBLE;
+    return any;
+}
+
+/* Does an argument or variable have that type, or some line of a function name it? */
+static bool uses_double(struct emission *e)
+{
+    const bool *const used = used_helpers(e);
+    bool any = false;
+    for (size_t i = 0; i < e->program->variables.count; i++)
+        any |= e->program->variables.data[i]->dtype == DTYPE_DOUBLE;
+    for (size_t i = 0; i < e->program->entries.count; i++)
+        any |= has_double(e->program->entries.data[i].graph);
+    for (size_t i = 0; i < template_table.helper_count && !any; i++)
+        any = used[i] && text_names(template_table.helpers[i].text, "double");
+    for (size_t i = 0; i < e->functions.count && !any; i++) {
+        const struct kernel_function *const f = e->functions.entries[i].value;
+        any = text_names(f->definition, "double") || text_names(f->text, "double");
+    }
+    return any;
+}
+
+void section_arithmetic(struct emission *e)
+{
+    static const char *const wide[] = {
+        "",
+        "#include <float.h>",
+        "#if DBL_MANT_DIG != 53",
+        "#error \"this file computes with numbers of 64 bits, which double has not: GCC for AVR knows -mdouble=64\"",
+        "#endif"};
+    static const char *const reproducible[] = {
+        "",
+        "#if defined(__FAST_MATH__)",
+        "#error \"this file promises reproducible results: compile it without -ffast-math\"",
+        "#endif",
+        "#if defined(STEPC_EXCESS_PRECISION)",
+        "#error \"this file promises reproducible results: float expressions must be evaluated as float\"",
+        "#endif",
+        "/* Products are rounded before they are added to something, whatever the compiler's options say. */",
+        "#if defined(__clang__) || !defined(__GNUC__)",
+        "#pragma STDC FP_CONTRACT OFF",
+        "#else",
+        "#pragma GCC optimize(\"fp-contract=off\")",
+        "#endif"};
+    if (uses_double(e))
+        WRITE_LINES(&e->c, wide);
+    if (e->options->reproducible)
+        WRITE_LINES(&e->c, reproducible);
+}
+
+void write_arithmetic_check(struct emission *e)
+{
+    static const char *const begin[] = {
+        "/* Does this build round each result by itself, to the nearest, and keep numbers next to zero? The volatile ones are those that the",
+        " * compiler may not compute with beforehand. */",
+        "static STEPC_APART stepc_status " CHECK_ARITHMETIC "(void)",
+        "{",
+        "    volatile float factor = 1.00012207f, one = 1.0f, three = 3.0f, quarter = 2.98023224e-8f, least = 1.17549435e-38f;",
+        "    const float f = factor, small = least * 0.5f;",
+        "    const int rounds = f * f - 1.00024414f == 0.0f; /* 2^-26, where product and difference are one operation */",
+        "    const int is_near = one + quarter == one && one + three * quarter > one && one / three == 0.333333343f;",
+        "    const int keeps = small != 0.0f && small + small == least;"};
+    static const char *const wide[] = {
+        "    volatile double wide_factor = 1.0000000074505806;",
+        "    const double g = wide_factor;",
+        "    const int rounds_wide = g * g - 1.0000000149011612 == 0.0;"};
+    if (!map_has(&e->helpers, CHECK_ARITHMETIC))
+        return;
+    const bool is_wide = uses_double(e);
+    WRITE_LINES(&e->c, begin);
+    if (is_wide)
+        WRITE_LINES(&e->c, wide);
+    write_line(&e->c, "    return rounds && is_near && keeps%s ? STEPC_OK : STEPC_E_ARITHMETIC;", is_wide ? " && rounds_wide" : "");
+    write_line(&e->c, "}");
+    write_blank(&e->c);
+}
