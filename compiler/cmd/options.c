@@ -113,7 +113,9 @@ void options_print(const struct option_spec *const *tables)
         for (const struct option_spec *s = tables[t]; s->name; s++) {
             char left[64];
             if (s->kind == OPTION_GROUP) {
-                print_text("%s%s\n", t || s != tables[0] ? "\n" : "", s->help);
+                if (t || s != tables[0])
+                    print_text("\n");
+                print_text("%s\n", s->help);
                 continue;
             }
             snprintf(left, sizeof left, "%s%c%s--%s%s%s", s->letter ? "-" : "", s->letter ? s->letter : ' ', s->letter ? ", " : "   ",
