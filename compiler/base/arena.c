@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/mman.h>
 
 /* Under AddressSanitizer every allocation is followed by a strip of poisoned bytes and a chunk's rest is poisoned, so that
@@ -89,11 +90,20 @@ static void chunk_free(struct arena_chunk *chunk)
 }
 #endif
 
+size_t system_memory(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    size_t bytes;
+    return pages > 0 && page > 0 && checked_mul_size((size_t)pages, (size_t)page, &bytes) ? bytes : SIZE_MAX;
+}
+
 /* calloc, not malloc and memset: for large chunks the system hands out pages that are zero already. */
 static struct arena_chunk *chunk_new(size_t size)
 {
     size_t total;
     if (!checked_add_size(size, sizeof(struct arena_chunk), &total))
+        out_of_memory(size);
+    if (total > HUGE_PAGE && total > system_memory()) /* some systems promise it, and end the process that takes them at their word */
         out_of_memory(size);
     struct arena_chunk *chunk = chunk_map(total);
     if (chunk == NULL)

@@ -320,7 +320,7 @@ bool compare_engines(struct diag *d, struct arena *a, const struct model *m, con
     struct program *p;
     struct plan **plans;
     *out = (struct compare_report){.ok = true};
-    if (!pipeline_canonical(d, a, m, &o->pipeline, &p) || !pipeline_plans(d, a, p, &o->pipeline, &plans))
+    if (!pipeline_canonical(d, a, m, &o->pipeline, &p) || !engine_fits_memory(d, a, p) || !pipeline_plans(d, a, p, &o->pipeline, &plans))
         return false;
     for (size_t i = 0; i < p->entries.count; i++)
         if (!compare_kernels(&c, p, &p->entries.data[i], plans[i]))

@@ -5,6 +5,7 @@
 #include "interp/interp.h"
 #include "stepc.h"
 #include "train/combine.h"
+#include <inttypes.h>
 #include <string.h>
 
 struct engine {
@@ -26,6 +27,36 @@ const struct program *engine_program(const struct engine *e)
 
 /* ---- opening ------------------------------------------------------------------------------------------------------ */
 
+static bool get_memory(struct engine *e, const char *what, size_t bytes, struct guarded_memory *out)
+{
+    return guarded_memory_new(bytes, out) || diag_error(e->diag, &LOC_FILE(e->program->model->file), "the %s takes %zu bytes; this machine has %zu",
+                                                        what, bytes, system_memory());
+}
+
+/* The interpreter holds every element in eight bytes. */
+static bool fits_memory(struct diag *d, struct arena *a, const struct loc *at, const struct value *v)
+{
+    const int64_t count = shape_count(&v->shape);
+    if (count <= 0 || (uint64_t)count <= system_memory() / sizeof(double))
+        return true;
+    return diag_error(d, at, "'%s' %s takes %" PRIu64 " bytes; this machine has %zu", v->name, shape_text(a, &v->shape),
+                      (uint64_t)count * sizeof(double), system_memory());
+}
+
+bool engine_fits_memory(struct diag *d, struct arena *a, const struct program *p)
+{
+    bool ok = true;
+    for (size_t i = 0; i < p->entries.count; i++) {
+        const struct graph *const g = p->entries.data[i].graph;
+        for (size_t k = 0; k < g->inputs.count; k++)
+            ok &= fits_memory(d, a, &g->loc, g->inputs.data[k]);
+        graph_each_node(g, n)
+            for (size_t o = 0; o < n->outputs.count; o++)
+                ok &= !n->outputs.data[o] || fits_memory(d, a, &n->loc, n->outputs.data[o]);
+    }
+    return ok;
+}
+
 /* Lowers, emits, compiles and loads. */
 static bool start_generated(struct engine *e, const struct engine_options *o)
 {
@@ -39,9 +70,7 @@ static bool start_generated(struct engine *e, const struct engine_options *o)
         !shared_object_build(e->diag, e->arena, e->program->name, &text, o->cc, o->reproducible, &e->so))
         return false;
     e->model = e->so.model;
-    e->state = guarded_memory_new(e->model->state_bytes);
-    e->work = guarded_memory_new(e->model->arena_bytes);
-    return true;
+    return get_memory(e, "state", e->model->state_bytes, &e->state) && get_memory(e, "arena", e->model->arena_bytes, &e->work);
 }
 
 bool engine_open_program(struct diag *d, struct arena *a, struct program *p, const struct engine_options *o, struct engine **out)
@@ -52,9 +81,9 @@ bool engine_open_program(struct diag *d, struct arena *a, struct program *p, con
     e->kind = o->kind;
     e->program = p;
     *out = e;
-    if (o->kind == ENGINE_INTERPRETED)
+    if (o->kind == ENGINE_INTERPRETED && engine_fits_memory(d, a, p)) {
         e->interp = interp_new(a, p, o->arithmetic);
-    else if (!start_generated(e, o)) {
+    } else if (o->kind == ENGINE_INTERPRETED || !start_generated(e, o)) {
         engine_close(e);
         return false;
     }

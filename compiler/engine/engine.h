@@ -21,6 +21,8 @@ struct engine;
 bool engine_open(struct diag *d, struct arena *a, const struct model *m, const struct engine_options *o, struct engine **out) MUST_USE;
 /* The same for a program at hand (canonical, for generated code). */
 bool engine_open_program(struct diag *d, struct arena *a, struct program *p, const struct engine_options *o, struct engine **out) MUST_USE;
+/* Has this machine room for each of the program's tensors, as the interpreter holds them? What has none is reported. */
+bool engine_fits_memory(struct diag *d, struct arena *a, const struct program *p) MUST_USE;
 /* Unloads and removes temporary files. */
 void engine_close(struct engine *e);
 

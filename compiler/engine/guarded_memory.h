@@ -3,6 +3,7 @@
 #ifndef STEPC_ENGINE_GUARDED_MEMORY_H
 #define STEPC_ENGINE_GUARDED_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct guarded_memory {
@@ -11,8 +12,8 @@ struct guarded_memory {
     size_t length; /* of the pages, with those around */
 };
 
-/* Memory of its own, to be released; an empty one has no pages. */
-struct guarded_memory guarded_memory_new(size_t bytes);
+/* Memory of its own, to be released; an empty one has no pages. False: this machine has not so much. */
+bool guarded_memory_new(size_t bytes, struct guarded_memory *out);
 void guarded_memory_release(struct guarded_memory *m);
 
 #endif

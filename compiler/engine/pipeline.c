@@ -1,5 +1,6 @@
 #include "engine/pipeline.h"
 
+#include "base/clean.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "emit/names.h"
@@ -23,7 +24,7 @@ static void dump_graphs(struct arena *a, const struct program *p, const struct p
 {
     if (dump_wanted(o, pass))
         for (size_t i = 0; i < p->entries.count; i++)
-            fprintf(o->passes.dump_to, "# %s after %s\n%s", p->entries.data[i].name, pass, graph_print(a, p->entries.data[i].graph));
+            fprintf(o->passes.dump_to, "# %s after %s\n%s", clean_text(a, p->entries.data[i].name), pass, graph_print(a, p->entries.data[i].graph));
 }
 
 static void dump_kernels(struct arena *a, const struct lowered *l, const struct pipeline_options *o, const char *pass)
