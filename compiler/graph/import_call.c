@@ -14,9 +14,7 @@
 /* The standard domain has two spellings. */
 const char *import_function_key(struct arena *a, const char *domain, const char *name, const char *overload)
 {
-    if (strcmp(domain, "ai.onnx") == 0)
-        domain = "";
-    return arena_printf(a, "%s\1%s\1%s", domain, name, overload);
+    return arena_printf(a, "%s\1%s\1%s", model_domain(domain), name, overload);
 }
 
 bool import_is_graph_call(const struct model_node *mn)

@@ -53,7 +53,7 @@ static bool check_initializers_listed(struct diag *d, const struct model *m)
 
 static const char *identity(struct arena *a, const char *domain, const char *name, const char *overload)
 {
-    return arena_printf(a, "%s\n%s\n%s", domain, name, overload);
+    return arena_printf(a, "%s\n%s\n%s", model_domain(domain), name, overload);
 }
 
 static bool check_distinct(struct diag *d, const struct model_function *f, const model_names *names, const char *what)

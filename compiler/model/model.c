@@ -100,10 +100,15 @@ struct model_value_info *model_find_output(const struct model_graph *g, const ch
     return NULL;
 }
 
+const char *model_domain(const char *domain)
+{
+    return str_equal(domain, "ai.onnx") ? "" : domain;
+}
+
 /* A domain imported twice: equal versions are fine, others are refused at import, so the first will do. */
 int64_t model_opset(const model_opsets *opsets, const char *domain)
 {
-    const char *wanted = str_equal(domain, "ai.onnx") ? "" : domain;
+    const char *wanted = model_domain(domain);
     for (size_t i = 0; i < opsets->count; i++)
         if (str_equal(opsets->data[i].domain, wanted))
             return opsets->data[i].version;

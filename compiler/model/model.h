@@ -199,6 +199,8 @@ bool tensor_file_write(struct diag *d, const char *path, const char *name, const
 struct model_initializer *model_find_initializer(const struct model_graph *g, const char *name);
 struct model_value_info *model_find_input(const struct model_graph *g, const char *name);
 struct model_value_info *model_find_output(const struct model_graph *g, const char *name);
+/* "ai.onnx" and "" are one domain, which is "" in all but functions: these must name theirs. */
+const char *model_domain(const char *domain);
 /* Version imported for a domain ("" = ai.onnx), or 0. */
 int64_t model_opset(const model_opsets *opsets, const char *domain);
 

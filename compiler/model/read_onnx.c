@@ -518,7 +518,7 @@ static bool read_function(struct reader *r, const Onnx__FunctionProto *p, struct
         return false;
     f->loc.graph = f->name;
     const struct loc *at = &f->loc;
-    ok = read_domain(r, at, p->domain, "a function's domain", &f->domain) &&
+    ok = read_text(r, at, p->domain, "a function's domain", &f->domain) && /* as it is: a function must name one */
          read_text(r, at, p->overload, "a function's overload", &f->overload) &&
          read_text(r, at, p->doc_string, "a doc_string", &f->doc) && METADATA(r, at, p, &f->metadata) &&
          read_names(r, at, p->n_input, p->input, "an input's name", &f->inputs) &&
