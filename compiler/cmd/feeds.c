@@ -12,6 +12,29 @@ const struct model_value_info *feeds_find_input(const struct model *m, const cha
     return vi;
 }
 
+static bool is_numeric(enum dtype d)
+{
+    return d != DTYPE_UNDEFINED && (DTYPES_ALL & DTYPE_BIT(d)) != 0;
+}
+
+bool feeds_convert(struct session *s, const struct model_value_info *vi, const char *text, struct tensor **t)
+{
+    const enum dtype from = (*t)->dtype, to = vi->type.elem;
+    int64_t lost = 0;
+    if (to == DTYPE_UNDEFINED || from == to)
+        return true;
+    if (!is_numeric(from) || !is_numeric(to))
+        return diag_error(&s->diag, NULL, "%s: the file holds %s, but input '%s' is %s", text, dtype_name(from), vi->name, dtype_name(to));
+    struct tensor *const converted = tensor_convert(&s->arena, *t, to, &lost);
+    if (!converted)
+        return diag_error(&s->diag, NULL, "%s: the file holds %s, but input '%s' is %s, and element %lld, %.9g, is no %s", text,
+                          dtype_name(from), vi->name, dtype_name(to), (long long)lost, tensor_get_double(*t, lost), dtype_name(to));
+    diag_note(&s->diag, NULL, "%s: %s is converted to %s, which input '%s' is; every number has kept its value", text, dtype_name(from),
+              dtype_name(to), vi->name);
+    *t = converted;
+    return true;
+}
+
 static bool read_feed(struct session *s, const struct model *m, const char *text, struct feed *f)
 {
     const char *path, *inner;
@@ -21,11 +44,14 @@ static bool read_feed(struct session *s, const struct model *m, const char *text
     const struct model_value_info *vi = feeds_find_input(m, f->name);
     if (!vi)
         return diag_error(&s->diag, &LOC_FILE(m->file), "--feed %s: the model has no input '%s'", text, f->name);
-    if (!tensor_file_read(&s->diag, &s->arena, path, &t, &inner))
+    if (!tensor_file_read(&s->diag, &s->arena, path, &t, &inner) || !feeds_convert(s, vi, arena_printf(&s->arena, "--feed %s", text), &t))
         return false;
     f->tensor = t;
     f->slice = t->shape;
     f->sliced = vi->type.has_shape && (int)vi->type.dims.count == t->shape.rank - 1;
+    if (f->sliced && t->shape.dim[0] == 0)
+        return diag_error(&s->diag, NULL, "--feed %s: the file holds %s, which is 0 steps of input '%s'", text, shape_text(&s->arena, &t->shape),
+                          f->name);
     if (f->sliced) {
         f->slice.rank--;
         memmove(f->slice.dim, t->shape.dim + 1, (size_t)f->slice.rank * sizeof *f->slice.dim);

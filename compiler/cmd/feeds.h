@@ -22,6 +22,10 @@ bool feeds_read(struct session *s, const struct model *m, text_list files, struc
 /* The tensor of step `step` for an input (in `a`), or NULL if nothing feeds it. */
 const struct tensor *feeds_tensor(const struct feeds *f, const char *name, int64_t step, struct arena *a);
 
+/* *t as the type that the input declares, where every number has a form in it: a note tells. Else an error, which begins with `text`, the
+ * option as it was typed. */
+bool feeds_convert(struct session *s, const struct model_value_info *vi, const char *text, struct tensor **t) MUST_USE;
+
 /* An input of the main graph or of some algorithm, or NULL. */
 const struct model_value_info *feeds_find_input(const struct model *m, const char *name);
 /* The map, to be written to: import_options hold it const. A new one where there is none. */

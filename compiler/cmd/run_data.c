@@ -37,9 +37,6 @@ static bool check_type(struct session *s, const struct model_value_info *vi, con
 {
     const struct model_type *type = &vi->type;
     struct arena *a = &s->arena;
-    if (type->elem != DTYPE_UNDEFINED && type->elem != t->dtype)
-        return diag_error(&s->diag, NULL, "%s: the file holds %s, but input '%s' is %s", text, dtype_name(t->dtype), vi->name,
-                          dtype_name(type->elem));
     if (t->shape.rank == 0 || (type->has_shape && type->dims.count == 0))
         return diag_error(&s->diag, NULL, "%s: %s has no leading axis that could count samples", text,
                           t->shape.rank == 0 ? "the file" : "the input");
@@ -66,7 +63,7 @@ static bool read_set(struct session *s, const struct model *m, const char *optio
         return diag_error(&s->diag, &LOC_FILE(m->file), "%s: the model has no input '%s'", text, set.name);
     if (data_find(out, set.name))
         return diag_error(&s->diag, NULL, "%s: input '%s' has its data already", text, set.name);
-    if (!tensor_file_read(&s->diag, &s->arena, path, &t, &inner) || !check_type(s, vi, text, t))
+    if (!tensor_file_read(&s->diag, &s->arena, path, &t, &inner) || !feeds_convert(s, vi, text, &t) || !check_type(s, vi, text, t))
         return false;
     if (out->list.count && out->samples != t->shape.dim[0])
         return diag_error(&s->diag, NULL, "%s: the file holds %lld samples, '%s' has %lld", text, (long long)t->shape.dim[0],

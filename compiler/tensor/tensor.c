@@ -1,6 +1,7 @@
 #include "tensor/tensor.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum { DATA_ALIGN = 16 };
@@ -80,6 +81,58 @@ bool tensor_is_uniform(const struct tensor *t)
 {
     const size_t size = dtype_size(t->dtype), bytes = tensor_bytes(t);
     return bytes <= size || memcmp(t->data, (const char *)t->data + size, bytes - size) == 0;
+}
+
+/* ---- conversion that changes no number ---------------------------------------------------------------------------- */
+
+#define TWO_TO_63 9223372036854775808.0
+
+/* x is a number of the type; UINT64 from 2^63 on is left to convert_int(). */
+static bool holds_int(enum dtype d, int64_t x)
+{
+    if (d == DTYPE_BOOL)
+        return x == 0 || x == 1;
+    return x >= dtype_min_int(d) && (d == DTYPE_UINT64 || x <= dtype_max_int(d));
+}
+
+static bool convert_int(struct tensor *to, int64_t i, int64_t x, bool is_large)
+{
+    if (is_large && !dtype_is_float(to->dtype)) /* a uint64 of 2^63 or more, which no other integer holds */
+        return false;
+    if (!dtype_is_float(to->dtype)) {
+        tensor_set_int(to, i, x);
+        return holds_int(to->dtype, x);
+    }
+    tensor_set_double(to, i, is_large ? (double)(uint64_t)x : (double)x);
+    const double y = tensor_get_double(to, i);
+    if (is_large)
+        return y < 2 * TWO_TO_63 && (uint64_t)y == (uint64_t)x;
+    return y >= -TWO_TO_63 && y < TWO_TO_63 && (int64_t)y == x;
+}
+
+static bool convert_float(struct tensor *to, int64_t i, double x)
+{
+    if (dtype_is_float(to->dtype)) {
+        tensor_set_double(to, i, x);
+        return isnan(x) || tensor_get_double(to, i) == x;
+    }
+    if (!(x >= -TWO_TO_63 && x < TWO_TO_63) || x != floor(x))
+        return false;
+    tensor_set_int(to, i, (int64_t)x);
+    return holds_int(to->dtype, (int64_t)x);
+}
+
+struct tensor *tensor_convert(struct arena *a, const struct tensor *t, enum dtype to, int64_t *lost)
+{
+    struct tensor *const out = tensor_new(a, to, &t->shape);
+    for (int64_t i = 0; i < t->count; i++) {
+        const int64_t x = dtype_is_float(t->dtype) ? 0 : tensor_get_int(t, i);
+        const bool is_large = t->dtype == DTYPE_UINT64 && x < 0;
+        *lost = i;
+        if (dtype_is_float(t->dtype) ? !convert_float(out, i, tensor_get_double(t, i)) : !convert_int(out, i, x, is_large))
+            return NULL;
+    }
+    return out;
 }
 
 bool tensor_identical(const struct tensor *a, const struct tensor *b)

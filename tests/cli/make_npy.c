@@ -1,4 +1,4 @@
-/* usage: make_npy f4|i8|u1 DIM... <NUMBERS >FILE.npy
+/* usage: make_npy f4|f8|i4|i8|u1 DIM... <NUMBERS >FILE.npy
  * Writes numbers (separated by white space or commas) as a NumPy file, so that the tests of the command line need no Python. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,9 +9,14 @@ static int write_number(const char *type, double x)
 {
     const float f = (float)x;
     const int64_t i = (int64_t)x;
+    const int32_t i4 = (int32_t)i;
     const uint8_t u = (uint8_t)x;
     if (strcmp(type, "f4") == 0)
         return fwrite(&f, sizeof f, 1, stdout) == 1;
+    if (strcmp(type, "f8") == 0)
+        return fwrite(&x, sizeof x, 1, stdout) == 1;
+    if (strcmp(type, "i4") == 0)
+        return fwrite(&i4, sizeof i4, 1, stdout) == 1;
     if (strcmp(type, "i8") == 0)
         return fwrite(&i, sizeof i, 1, stdout) == 1;
     return fwrite(&u, sizeof u, 1, stdout) == 1;

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# usage: run_feeds.sh STEPC MAKE_NPY
+# Feeds: types that are converted where no number changes, numbers of steps that do not fit.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+prepared train.onnx 0.3
+digits 1 32 ''
+trains=("$stepc" run train.onnx --dim batch=16)
+numbers=$(cut -d, -f65 rows.csv)
+pixels=$(awk -F, '{ for (i = 1; i <= 64; i++) print $i / 16 }' rows.csv)
+
+echo "$pixels" | "$make_npy" f4 2 16 64 >x.npy
+echo "$numbers" | "$make_npy" i8 2 16 >t.npy
+expect 0 "${trains[@]}" --feed x=x.npy --feed target=t.npy --hash
+mv stdout wanted
+
+# Sixteenths are floats as well as doubles, digits are numbers of any type.
+echo "$pixels" | "$make_npy" f8 2 16 64 >x8.npy
+for type in i4 u1 f4 f8; do
+    echo "$numbers" | "$make_npy" $type 2 16 >t_other.npy
+    expect 0 "${trains[@]}" --feed x=x8.npy --feed target=t_other.npy --hash
+    same stdout wanted
+    has stderr 'note: --feed x=x8.npy: double is converted to float'
+    has stderr 'note: --feed target=t_other.npy: '
+    has stderr "is converted to int64, which input 'target' is"
+done
+"$make_npy" i4 32 < <(echo "$numbers") >t4.npy
+"$make_npy" f8 32 64 < <(echo "$pixels") >x8.npy
+expect 0 "$stepc" run train.onnx --data x=x8.npy --data target=t4.npy --batch 16 --hash --steps 2
+has stderr 'int32 is converted to int64'
+mv stdout wanted
+digits 1 32 ''
+expect 0 "$stepc" run train.onnx --data x=x.npy --data target=t.npy --batch 16 --hash --steps 2
+same stdout wanted
+
+# What would become another number is refused.
+echo "$numbers" | awk '{ print NR == 7 ? 0.5 : $1 }' | "$make_npy" f4 2 16 >half.npy
+expect 1 "${trains[@]}" --feed target=half.npy
+has stderr "the file holds float, but input 'target' is int64, and element 6, 0.5, is no int64"
+echo "$pixels" | awk '{ print NR == 3 ? 0.1 : $1 }' | "$make_npy" f8 2 16 64 >tenth.npy
+expect 1 "${trains[@]}" --feed x=tenth.npy
+has stderr 'element 2, 0.1, is no float'
+echo "$numbers" | awk '{ print NR == 3 ? 1e300 : $1 }' | "$make_npy" f8 2 16 >large.npy
+expect 1 "${trains[@]}" --feed target=large.npy
+has stderr 'element 2, 1e+300'
+
+# Steps: none, or another number than another feed has.
+: | "$make_npy" f4 0 16 64 >none.npy
+echo "$numbers" | "$make_npy" i8 2 16 >t.npy
+for engine in interpreted generated; do
+    expect 1 "${trains[@]}" --feed x=none.npy --feed target=t.npy --engine $engine
+    has stderr "--feed x=none.npy: the file holds [0,16,64], which is 0 steps of input 'x'"
+    lacks stdout step
+done
+echo "$numbers $numbers" | "$make_npy" i8 4 16 >t.npy
+echo "$pixels" | "$make_npy" f4 2 16 64 >x.npy
+expect 1 "${trains[@]}" --feed x=x.npy --feed target=t.npy
+has stderr "feed 'target' has 4 steps, another has 2"
