@@ -58,14 +58,23 @@ const struct expr *index_load(struct lower_ctx *c, const struct view *v, int64_t
     return expr_select(a, expr_binary(a, EXPR_LT, index, zero), from_end, index);
 }
 
-/* Are the elements places in an order of at most `size`, taken apart or turned at most? */
-static bool is_order(const struct value *v, int64_t size)
+/* Are the elements, taken apart or turned at most, places in an order of at most `size`, or numbers of elements in a tensor of so many? */
+static bool is_certain(const struct value *v, int64_t size)
 {
     while (v->kind == VALUE_RESULT && v->producer->def->is_view)
         v = v->producer->inputs.data[0];
-    if (v->kind != VALUE_RESULT || v->producer->def != op_find(DOMAIN_STEPC, "Order"))
+    if (v->kind != VALUE_RESULT)
         return false;
-    return v->producer->inputs.data[0]->shape.dim[1] <= size;
+    if (v->producer->def == op_find(DOMAIN_STEPC, "Order"))
+        return v->producer->inputs.data[0]->shape.dim[1] <= size;
+    const int64_t *dims;
+    size_t count;
+    int64_t elements = 1;
+    if (v->producer->def != op_find(DOMAIN_STEPC, "PlaceIndex") || !op_attr_ints(v->producer, "shape", &dims, &count))
+        return false;
+    for (size_t d = 0; d < count; d++)
+        elements *= dims[d];
+    return elements <= size;
 }
 
 /* Loops in which the view stands still say nothing new. */
@@ -82,7 +91,7 @@ void index_add_check(struct lower_ctx *c, int i, const struct view *v, struct in
 {
     struct value *indices = c->node->inputs.data[i];
     const struct tensor *known = value_known(indices);
-    if (known != NULL ? find_wrong(known, of, size) < 0 : is_order(indices, size))
+    if (known != NULL ? find_wrong(known, of, size) < 0 : is_certain(indices, size))
         return;
     const struct view once = without_repetition(v);
     lower_add_check(c, &once.shape, expr_cast(c->arena, DTYPE_INT64, lower_load(c, &once)), -size, size,
