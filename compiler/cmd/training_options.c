@@ -25,16 +25,17 @@ const struct option_spec training_options[] = {
     {"clip-norm", 0, OPTION_TEXT, "F", "bound for the norm of all gradients together"},
     {"clip-value", 0, OPTION_TEXT, "F", "bound for each element of a gradient"},
     OPTION_HEADING("what is trained"),
-    {"train", 0, OPTION_LIST, "GLOB", "initializers to train (default: weights, biases, scales of operators)"},
-    {"freeze", 0, OPTION_LIST, "GLOB", "initializers not to train"},
+    {"train", 0, OPTION_LIST, "GLOB|@FILE", "initializers to train (default: what the framework trains); @FILE: names, one a line"},
+    {"freeze", 0, OPTION_LIST, "GLOB|@FILE", "initializers not to train"},
     {"initialize", 0, OPTION_TEXT, "HOW", "keep (default), he, glorot: what init() starts from"},
     {"batchnorm", 0, OPTION_TEXT, "HOW", "train (default): statistics of the batch; frozen: the stored ones"},
     {"batchnorm-statistics", 0, OPTION_TEXT, "HOW",
-     "what running statistics start from: auto (default), keep: the model's; reset: 0 and 1"},
+     "what running statistics start from: keep (default): the model's; reset: 0 and 1; auto: reset if an export has moved them"},
+    {"batchnorm-variance", 0, OPTION_TEXT, "HOW", "running variances: population (default, as ONNX says), or unbiased, as in PyTorch"},
     OPTION_HEADING("what the export did"),
     {"batch", 0, OPTION_TEXT, "N", "batch size, in the place of the example's with which the model was exported"},
     {"untie", 0, OPTION_LIST, "auto|never|GLOB", "initializers that the exporter merged become separate variables"},
-    {"tie", 0, OPTION_LIST, "A=B|A=B^T", "initializer A is B, or B transposed: one variable"},
+    {"tie", 0, OPTION_LIST, "A=B|A=B^T|never", "initializer A is B, or B transposed: one variable"},
     {"names-from", 0, OPTION_TEXT, "FILE.safetensors", "made-up names become those of the tensors of the same content"},
     OPTION_HEADING("entries"),
     {"split", 0, OPTION_FLAG, NULL, "entries accumulate() and apply() instead of step(): samples may come one at a time"},
@@ -120,14 +121,22 @@ static bool read_batchnorm(struct diag *d, const struct options *o, enum batchno
 
 static bool read_statistics(struct diag *d, const struct options *o, enum statistics_kind *out)
 {
-    static const char *const names[] = {"auto", "keep", "reset"};
+    static const char *const names[] = {"keep", "reset", "auto"};
     const char *const text = option_text(o, "batchnorm-statistics");
     for (int i = 0; text && i < 3; i++)
         if (str_equal(text, names[i])) {
             *out = (enum statistics_kind)i;
             return true;
         }
-    return !text || diag_error(d, NULL, "--batchnorm-statistics %s: expected auto, keep or reset", text);
+    return !text || diag_error(d, NULL, "--batchnorm-statistics %s: expected keep, reset or auto", text);
+}
+
+static bool read_variance(struct diag *d, const struct options *o, bool *unbiased)
+{
+    const char *const text = option_text(o, "batchnorm-variance");
+    *unbiased = text && str_equal(text, "unbiased");
+    return !text || *unbiased || str_equal(text, "population") ||
+           diag_error(d, NULL, "--batchnorm-variance %s: expected population or unbiased", text);
 }
 
 static void read_globs(struct arena *a, const struct options *o, const char *name, glob_list *out)
@@ -166,6 +175,7 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     read_globs(&s->arena, o, "tie", &p->tie);
     bool ok = read_loss(d, o, &p->loss);
     ok = read_batchnorm(d, o, &p->batchnorm) && ok;
+    ok = read_variance(d, o, &p->unbiased_variance) && ok;
     ok = read_statistics(d, o, &p->statistics) && ok;
     ok = read_integer(d, o, "batch", 1, &p->batch) && ok;
     ok = optimizer_parse(d, &s->arena, optimizer ? optimizer : "sgd", &p->optimizer) && ok;
@@ -211,6 +221,12 @@ void training_files(struct arena *a, const struct options *o, text_list *out)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (option_given(o, names[i]))
             vec_push(a, out, option_text(o, names[i]));
+    for (size_t k = 0; k < 2; k++) {
+        const text_list l = option_list(o, k == 0 ? "train" : "freeze");
+        for (size_t i = 0; i < l.count; i++)
+            if (l.data[i][0] == '@')
+                vec_push(a, out, l.data[i] + 1);
+    }
 }
 
 bool prepare_as_told(struct session *s, const struct options *o, struct prepare_options *p, const struct import_options *import,

@@ -1,10 +1,15 @@
 #include "train/doctor.h"
 
-#include "train/prepare_internal.h"
+#include "train/parameters.h"
 #include "train/rebatch.h"
 #include "train/tie.h"
 
 enum { MOST_NAMED = 4 };
+
+/* What keeps everything: names, Dropout, BatchNormalization with its statistics. */
+#define EXPORT_CURE                                                                                                    \
+    "export by examples/pytorch/export.py (training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False, with "  \
+    "net.train() and m.eval() for each BatchNorm m)"
 
 struct doctor {
     struct arena *arena;
@@ -13,8 +18,6 @@ struct doctor {
     struct preparer view; /* model and producers: what trainables.c reads */
     finding_list *findings;
 };
-
-typedef VEC(const char *) name_list;
 
 static void add(struct doctor *x, const char *text, const char *cure)
 {
@@ -38,12 +41,20 @@ static const char *count_of(const struct doctor *x, size_t n, const char *what)
 static void examine_merged(struct doctor *x)
 {
     merged_list all = {0};
+    name_list apart = {0}, unknown = {0};
     find_merged(&x->edit, &all);
+    find_separable(&x->edit, &all, &apart, &unknown);
+    if (apart.count > 0)
+        add(x,
+            arena_printf(x->arena, "%s %s merged by the exporter with what %s equal to", named(x, &apart), apart.count == 1 ? "is" : "are",
+                         apart.count == 1 ? "it was" : "they were"),
+            "none needed: prepare makes them variables of their own again (--untie never does not)");
     for (size_t i = 0; i < all.count; i++) {
         name_list others = {0};
         for (size_t k = 0; k < all.data[i].others.count; k++)
-            if (is_parameter_of_both(&x->edit, &all.data[i], all.data[i].others.data[k]))
-                vec_push(x->arena, &others, all.data[i].others.data[k]);
+            for (size_t j = 0; j < unknown.count; j++)
+                if (unknown.data[j] == all.data[i].others.data[k])
+                    vec_push(x->arena, &others, all.data[i].others.data[k]);
         if (others.count > 0)
             add(x,
                 arena_printf(x->arena,
@@ -55,14 +66,20 @@ static void examine_merged(struct doctor *x)
 
 static void examine_ties(struct doctor *x)
 {
-    tie_list all = {0};
-    find_ties(&x->edit, &all);
-    for (size_t i = 0; i < all.count; i++)
+    tie_list sure = {0}, unknown = {0};
+    find_cut_ties(&x->edit, &sure, &unknown);
+    for (size_t i = 0; i < sure.count; i++)
+        add(x,
+            arena_printf(x->arena, "'%s' is a copy of '%s'%s that the exporter made", sure.data[i].tensor, sure.data[i].equals,
+                         sure.data[i].transposed ? " transposed" : ""),
+            arena_printf(x->arena, "none needed: prepare makes them one variable (as --tie '%s'; --tie never does not)",
+                         tie_text(x->arena, &sure.data[i])));
+    for (size_t i = 0; i < unknown.count; i++)
         add(x,
             arena_printf(x->arena,
                          "'%s' has the content of '%s'%s: if they were one parameter, they would be trained apart",
-                         all.data[i].tensor, all.data[i].equals, all.data[i].transposed ? " transposed" : ""),
-            arena_printf(x->arena, "prepare --tie '%s'", tie_text(x->arena, &all.data[i])));
+                         unknown.data[i].tensor, unknown.data[i].equals, unknown.data[i].transposed ? " transposed" : ""),
+            arena_printf(x->arena, "prepare --tie '%s'", tie_text(x->arena, &unknown.data[i])));
 }
 
 /* ---- names --------------------------------------------------------------------------------------------------------
@@ -95,7 +112,7 @@ static void examine_folded(struct doctor *x)
                          "%s %s weight and bias that the exporter computed, most likely with BatchNormalization folded "
                          "in: it will not normalize while it is trained",
                          named(x, &folded), folded.count == 1 ? "has" : "have"),
-            "train it as it is, or export with training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False");
+            "train it as it is, or " EXPORT_CURE);
 }
 
 static void examine_names(struct doctor *x)
@@ -118,15 +135,59 @@ static void examine_names(struct doctor *x)
 /* ---- the graph ----------------------------------------------------------------------------------------------------
  */
 
-static void examine_constants(struct doctor *x)
+/* What a gradient would reach, and what prepare would not train unless it is told to. */
+static void examine_left_out(struct doctor *x)
 {
-    struct map weights = {.arena = x->arena};
-    find_constant_weights(&x->view, &weights);
-    for (size_t i = 0; i < weights.count; i++)
-        add(x,
-            arena_printf(x->arena, "constant '%s' stands where a parameter does, as %s, and is not trained",
-                         weights.entries[i].key, (const char *)weights.entries[i].value),
-            arena_printf(x->arena, "prepare --train '%s', if it is a parameter", weights.entries[i].key));
+    const struct model_graph *const g = x->model->graph;
+    struct map outputs = {.arena = x->arena};
+    struct rules rules;
+    for (size_t i = 0; i < g->outputs.count; i++)
+        map_set(&outputs, g->outputs.data[i]->name, NULL);
+    rules_begin(&rules, &x->view, &outputs);
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const struct model_initializer *const init = g->initializers.data[i];
+        const struct verdict v = dtype_is_float(init->tensor->dtype) && map_has(&rules.reached, init->name) &&
+                                             !map_has(&x->view.statistics, init->name)
+                                     ? judge(&rules, init)
+                                     : (struct verdict){.trained = true};
+        if (!v.trained && !v.moot)
+            add(x, arena_printf(x->arena, "'%s' %s%s is not trained: %s", init->name, dtype_name(init->tensor->dtype),
+                                shape_text(x->arena, &init->tensor->shape), v.why),
+                arena_printf(x->arena, "prepare --train '%s', if it is a parameter", init->name));
+    }
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        const struct model_attr *const value = is_op(n, "Constant") && n->outputs.count == 1 ? node_attribute(n, "value") : NULL;
+        struct verdict v;
+        if (value && value->type == ATTR_TENSOR && value->t && dtype_is_float(value->t->dtype) &&
+            judge_constant(&rules, n, value->t, &v) && !v.moot)
+            add(x, arena_printf(x->arena, "constant '%s' stands where a parameter does and is not trained: %s", n->outputs.data[0], v.why),
+                arena_printf(x->arena, "prepare --train '%s', if it is a parameter", n->outputs.data[0]));
+    }
+}
+
+/* What prepare trains, although it might be a buffer. */
+static void examine_unsure(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    struct map outputs = {.arena = x->arena};
+    struct rules rules;
+    name_list unsure = {0};
+    for (size_t i = 0; i < g->outputs.count; i++)
+        map_set(&outputs, g->outputs.data[i]->name, NULL);
+    rules_begin(&rules, &x->view, &outputs);
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const struct model_initializer *const init = g->initializers.data[i];
+        if (!dtype_is_float(init->tensor->dtype) || !map_has(&rules.reached, init->name) ||
+            map_has(&x->view.statistics, init->name))
+            continue;
+        const struct verdict v = judge(&rules, init);
+        if (v.trained && !v.sure)
+            vec_push(x->arena, &unsure, init->name);
+    }
+    if (unsure.count > 0)
+        add(x, arena_printf(x->arena, "%s trained, but may be %s", named(x, &unsure), unsure.count == 1 ? "a buffer" : "buffers"),
+            "prepare --freeze NAME, or export by examples/pytorch/export.py, which says what is a parameter");
 }
 
 /* A loss operator, or a mean to a scalar beside other outputs. */
@@ -170,10 +231,11 @@ static bool has_op(const struct model_graph *g, const char *op)
 static void examine_dropped(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
-    if (!str_equal(x->model->producer_name, "pytorch") || has_op(g, "Dropout") || has_training_form(&x->view))
+    if (!str_equal(x->model->producer_name, "pytorch") || has_op(g, "Dropout") || has_training_form(&x->view) ||
+        x->view.known.says_export)
         return;
     add(x, "no Dropout: if the network has any, the exporter has left it out, and a step trains without it",
-        "export with training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False");
+        EXPORT_CURE);
 }
 
 static void examine_forms(struct doctor *x)
@@ -196,15 +258,19 @@ static void examine_forms(struct doctor *x)
             arena_printf(x->arena, "%s: stored statistics are what infer() uses",
                          count_of(x, norms, "BatchNormalization node")),
             "prepare trains with the statistics of the batch; --batchnorm frozen keeps the stored ones");
-    const size_t spoiled = spoiled_statistics(&x->view);
+    const size_t spoiled = spoiled_statistics(&x->view), moved = moved_statistics(&x->view);
     if (spoiled > 0)
         add(x,
             arena_printf(x->arena,
                          "running statistics of %s are one update away from 0 and 1: the exporter ran a fresh network on its "
                          "example",
                          count_of(x, spoiled, "BatchNormalization node")),
-            "prepare starts them from 0 and 1 again (--batchnorm-statistics keep does not); or export with "
-            "training=torch.onnx.TrainingMode.PRESERVE after net.train() and m.eval() for each BatchNorm m of net.modules()");
+            "prepare --batchnorm-statistics reset starts them from 0 and 1; or " EXPORT_CURE);
+    else if (moved > 0)
+        add(x,
+            arena_printf(x->arena, "running statistics of %s have been moved by the exporter's run on its example",
+                         count_of(x, moved, "BatchNormalization node")),
+            EXPORT_CURE);
     if (half.count > 0)
         add(x,
             arena_printf(x->arena, "%s of less than 32 bits: %s; only float and double are trained",
@@ -242,6 +308,9 @@ static struct doctor doctor_of(struct arena *a, struct model *m, finding_list *o
                        .model = m,
                        .view = {.arena = a, .model = m, .opset = model_opset(&m->opsets, ""), .producers.arena = a},
                        .findings = out};
+    x.view.statistics.arena = a;
+    known_names_read(a, m, &x.view.known);
+    find_statistics(&x.view);
     for (size_t i = 0; i < m->graph->nodes.count; i++)
         for (size_t k = 0; k < m->graph->nodes.data[i]->outputs.count; k++)
             if (m->graph->nodes.data[i]->outputs.data[k][0] != '\0')
@@ -261,9 +330,11 @@ void examine_export(struct arena *a, struct model *m, const struct import_option
     struct diag silent = {.arena = a};
     struct doctor x = doctor_of(a, m, out);
     edit_begin(&x.edit, &silent, a, m, NULL);
+    x.edit.known = &x.view.known;
     examine_merged(&x);
     examine_ties(&x);
-    examine_constants(&x);
+    examine_left_out(&x);
+    examine_unsure(&x);
     examine_end(&x);
     examine_folded(&x);
     examine_dropped(&x);

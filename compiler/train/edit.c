@@ -95,9 +95,34 @@ bool edit_is_output(const struct edit *e, const char *name)
     return model_find_output(e->model->graph, name) != NULL;
 }
 
+/* "view_3", "val_12", "lifted_tensor_0": what a tracer calls the results of its operations. */
+static bool is_traced_name(const char *name)
+{
+    static const char *const ops[] = {"val",     "view",  "reshape", "transpose", "permute", "expand", "slice",  "unsqueeze",
+                                      "squeeze", "cat",   "add",     "sub",       "mul",     "div",    "neg",    "arange",
+                                      "full",    "ones",  "zeros",   "triu",      "tril",    "clone",  "select", "_to_copy",
+                                      "lifted_tensor", "c_lifted_tensor", "scalar_tensor", "scalar_tensor_default"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        const size_t length = strlen(ops[i]);
+        if (strncmp(name, ops[i], length) == 0 && name[length] == '_' && name[length + 1] != '\0' &&
+            strspn(name + length + 1, "0123456789") == strlen(name + length + 1))
+            return true;
+    }
+    return false;
+}
+
+/* "const_fold_opt__12", "new_shape__7": tf2onnx */
+static bool is_numbered_by_tf2onnx(const char *name)
+{
+    const char *const at = strstr(name, "__");
+    return at && at[2] != '\0' && strspn(at + 2, "0123456789") == strlen(at + 2);
+}
+
 bool is_anonymous(const char *name)
 {
-    return str_starts_with(name, "onnx::") || (name[0] != '\0' && strspn(name, "0123456789") == strlen(name));
+    return str_starts_with(name, "onnx::") || name[0] == '/' ||
+           (name[0] != '\0' && strspn(name, "0123456789") == strlen(name)) || is_traced_name(name) ||
+           is_numbered_by_tf2onnx(name);
 }
 
 const char *names_text(struct arena *a, const char *const *names, size_t count, size_t most)

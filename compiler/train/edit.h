@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "model/model.h"
+#include "train/known_names.h"
 
 struct edit {
     struct diag *diag;
@@ -14,6 +15,7 @@ struct edit {
     struct strbuf *report; /* what was done, a line each; NULL: nobody wants to know */
     struct map names;      /* every name of the main graph, of its subgraphs too */
     struct loc loc;        /* the file */
+    const struct known_names *known; /* what the file or the user says of names; NULL: nothing */
     VEC(const char *) changes; /* what was done to the main graph, each kind once */
 };
 
@@ -35,7 +37,7 @@ struct model_node *edit_insert_node(struct edit *e, size_t at, const char *op, c
                                     const char *output);
 /* Does the main graph list this output? */
 bool edit_is_output(const struct edit *e, const char *name);
-/* Is it a name that exporters make up: "onnx::MatMul_57", "1234"? */
+/* Is it a name that exporters make up: "onnx::MatMul_57", "/Transpose_output_0", "1234"? */
 bool is_anonymous(const char *name);
 /* "a", "b" and "c"; at most `most` of them are named. */
 const char *names_text(struct arena *a, const char *const *names, size_t count, size_t most);

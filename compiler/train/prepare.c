@@ -29,6 +29,14 @@ static void index_nodes(struct preparer *p)
         for (size_t k = 0; k < n->outputs.count; k++)
             if (n->outputs.data[k][0] != '\0')
                 map_set(&p->producers, n->outputs.data[k], n);
+    }
+}
+
+void find_statistics(struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
         for (size_t k = 3; is_op(n, "BatchNormalization") && k < 5 && k < n->inputs.count; k++)
             map_set(&p->statistics, n->inputs.data[k], NULL);
     }
@@ -303,14 +311,34 @@ static void say_lost(struct preparer *p)
         say(p, "note: %s; %s", lost.data[i].text, lost.data[i].cure);
 }
 
+/* "@names.txt" stands for the lines of the file. */
+static bool read_choice(struct preparer *p, const glob_list *given, struct choice *out)
+{
+    for (size_t i = 0; i < given->count; i++) {
+        const char *const text = given->data[i];
+        if (text[0] != '@') {
+            vec_push(p->arena, &out->globs, text);
+            continue;
+        }
+        out->file = text + 1;
+        if (!read_lines(p->diag, p->arena, out->file, &out->lines))
+            return false;
+    }
+    return true;
+}
+
+static bool prepare_all(struct preparer *p);
+
 bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
                    struct strbuf *report)
 {
+    struct strbuf text = {.arena = a};
     struct preparer p = {.diag = d,
                          .arena = a,
                          .model = m,
                          .options = o,
-                         .report = report,
+                         .report = &text,
+                         .left_out.arena = a,
                          .loc = LOC_FILE(m->file),
                          .opset = model_opset(&m->opsets, ""),
                          .names.arena = a,
@@ -321,28 +349,44 @@ bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struc
                          .statistics.arena = a,
                          .in_training.arena = a,
                          .parts.arena = a};
-    say_lost(&p);
-    edit_begin(&p.edit, d, a, m, report);
-    if (!undo_export(&p.edit, o))
+    if (!read_choice(&p, &o->train, &p.train) || !read_choice(&p, &o->freeze, &p.freeze) || !prepare_all(&p))
         return false;
-    collect_names(&p.names, m->graph);
-    p.main_names = p.names;
-    index_nodes(&p);
-    if (!check_model(&p) || !find_source(&p) || !check_loss_name(&p))
+    strbuf_add(report, strbuf_text(&p.left_out));
+    strbuf_add(report, strbuf_text(&text));
+    return true;
+}
+
+static bool prepare_all(struct preparer *p)
+{
+    const struct prepare_options *const o = p->options;
+    known_names_read(p->arena, p->model, &p->known);
+    for (size_t i = 0; i < p->train.lines.count; i++)
+        known_names_add_parameter(&p->known, p->train.lines.data[i]);
+    say_lost(p);
+    edit_begin(&p->edit, p->diag, p->arena, p->model, p->report);
+    p->edit.known = &p->known;
+    if (!undo_export(&p->edit, o))
         return false;
-    find_shapes(&p);
-    p.loss_input = bypass_activation(&p, p.source);
-    p.bypassed = !str_equal(p.loss_input, p.source);
-    find_ancestors(&p);
-    plan_training_form(&p);
-    const char *const loss_input = p.loss_input;
-    if (!(o->split ? prepare_split(&p) : o->accumulate > 1 ? prepare_accumulation(&p) : prepare_step(&p)))
+    collect_names(&p->names, p->model->graph);
+    p->main_names = p->names;
+    index_nodes(p);
+    find_statistics(p);
+    if (!check_model(p) || !find_source(p) || !check_loss_name(p))
         return false;
-    const char *const step_loss = p.loss_name;
-    p.loss_input = loss_input;
-    if (o->evaluate && !prepare_evaluation(&p))
+    find_shapes(p);
+    p->loss_input = bypass_activation(p, p->source);
+    p->bypassed = !str_equal(p->loss_input, p->source);
+    p->main_loss = p->loss_input;
+    find_ancestors(p);
+    plan_training_form(p);
+    const char *const loss_input = p->loss_input;
+    if (!(o->split ? prepare_split(p) : o->accumulate > 1 ? prepare_accumulation(p) : prepare_step(p)))
         return false;
-    take_loss_out(&p, step_loss);
-    strip_remember_changes(a, m, changes_text(&p));
+    const char *const step_loss = p->loss_name;
+    p->loss_input = loss_input;
+    if (o->evaluate && !prepare_evaluation(p))
+        return false;
+    take_loss_out(p, step_loss);
+    strip_remember_changes(p->arena, p->model, changes_text(p));
     return true;
 }

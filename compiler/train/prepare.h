@@ -60,9 +60,9 @@ enum initialize_kind { INITIALIZE_KEEP, INITIALIZE_HE, INITIALIZE_GLOROT };
 /* BatchNormalization of the main graph in a step: with the statistics of the batch, or with the stored ones. */
 enum batchnorm_kind { BATCHNORM_TRAIN, BATCHNORM_FROZEN };
 
-/* What running statistics start from: 0 and 1, or what the model has. AUTO resets those that the export of a fresh network has
- * moved, see spoiled_statistics(). */
-enum statistics_kind { STATISTICS_AUTO, STATISTICS_KEEP, STATISTICS_RESET };
+/* What running statistics start from: what the model has, or 0 and 1. AUTO resets those that the export of a fresh network seems to
+ * have moved, see spoiled_statistics(). */
+enum statistics_kind { STATISTICS_KEEP, STATISTICS_RESET, STATISTICS_AUTO };
 
 typedef VEC(const char *) glob_list;
 
@@ -90,6 +90,7 @@ struct prepare_options {
     bool evaluate;      /* an entry that computes loss and accuracy and changes nothing */
     enum batchnorm_kind batchnorm;
     enum statistics_kind statistics;
+    bool unbiased_variance; /* running variances as PyTorch has them: of a batch of n, n / (n - 1) times the variance */
     glob_list untie, tie;   /* see tie.h */
     int64_t batch;          /* in the place of the example's, see rebatch.h; 0: as it is */
     const char *names_from; /* .safetensors, see names.h; NULL: none */

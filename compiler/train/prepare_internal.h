@@ -4,6 +4,7 @@
 #define STEPC_TRAIN_PREPARE_INTERNAL_H
 
 #include "train/edit.h"
+#include "train/known_names.h"
 #include "train/prepare.h"
 
 #define PREVIEW_TRAINING "ai.onnx.preview.training"
@@ -41,6 +42,15 @@ struct quotient {
     const char *sum, *weight;
 };
 
+/* --train or --freeze: patterns, and the lines of files of names. */
+struct choice {
+    glob_list globs;
+    const char *file;   /* the last one; NULL: none */
+    line_list lines;    /* of all files */
+    struct map listed;  /* initializers that they name */
+    line_list missing;  /* lines that name none */
+};
+
 struct preparer {
     struct diag *diag;
     struct arena *arena;
@@ -66,6 +76,10 @@ struct preparer {
     enum dtype loss_dtype;
     const char *loss_name;           /* the output that Gradient reads: "loss" */
     const char *source, *loss_input; /* tensor that the user named, and the one that the loss reads */
+    const char *main_loss;           /* loss_input as the main graph has it, not a copy */
+    struct known_names known;        /* which are parameters and which are buffers, where the file says it */
+    struct choice train, freeze;
+    struct strbuf left_out; /* the first lines of the report: what is not trained */
     bool bypassed;                   /* a final activation stands between them */
     struct map main_names;           /* names of the main graph alone */
     bool silent;                     /* what is written now has been reported already */
@@ -118,6 +132,9 @@ void add_gradient(struct preparer *p, const char *y);
 /* The training_info that was begun last becomes part of the model. */
 void attach_algorithm(struct preparer *p);
 
+/* Enters the running means and variances. */
+void find_statistics(struct preparer *p);
+
 /* ---- accumulate.c ---- */
 
 /* The entries `accumulate` and `apply`. */
@@ -136,15 +153,15 @@ void find_ancestors(struct preparer *p);
 bool choose_trainables(struct preparer *p) MUST_USE;
 /* A Constant node of that name, if there is one, becomes an initializer. */
 void lift_named_constant(struct preparer *p, const char *name);
-/* Constant nodes in the place of a weight, bias or scale: output -> const char *, "weight of Gemm 'fc1'". Reads producers and
- * the model only. */
-void find_constant_weights(const struct preparer *p, struct map *out);
 
 /* ---- training_form.c: BatchNormalization and Dropout ---- */
 
 /* Did an export in training form run a fresh network, and so move its running statistics away from 0 and 1? How many
  * BatchNormalization nodes are concerned; 0: no. Reads model, producers and opset only. */
 size_t spoiled_statistics(const struct preparer *p);
+/* How many BatchNormalization nodes has PyTorch exported in training form, so that its run has moved their statistics? Reads the
+ * same. */
+size_t moved_statistics(const struct preparer *p);
 /* Is some BatchNormalization or Dropout of the main graph in training form? Reads the same. */
 bool has_training_form(const struct preparer *p);
 /* The main graph takes inference form; says which nodes a step has in training form. */

@@ -11,7 +11,7 @@ enum { MOST_NAMED = 8 };
 
 static bool is_parameter(const struct model_initializer *init)
 {
-    return init && dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0;
+    return init && dtype_is_float(init->tensor->dtype);
 }
 
 /* The initializer that a chain of Identity nodes starts from; identities: output -> node. */
@@ -73,6 +73,107 @@ void find_merged(struct edit *e, merged_list *out)
     }
 }
 
+/* ---- parameters of their own, or one --------------------------------------------------------------------------------
+ * PyTorch's exporter merges what is one tensor always, and what is equal only outside of training form. Fresh networks are full of
+ * equal tensors: ones, zeros, copies of a layer.
+ */
+
+static const unsigned char *element(const struct tensor *t, int64_t i)
+{
+    return (const unsigned char *)t->data + (size_t)i * dtype_size(t->dtype);
+}
+
+static bool is_uniform(const struct tensor *t)
+{
+    for (int64_t i = 1; i < t->count; i++)
+        if (memcmp(element(t, 0), element(t, i), dtype_size(t->dtype)) != 0)
+            return false;
+    return true;
+}
+
+/* "layers.0.fc.weight" and "layers.1.fc.weight": names that differ in numbers only. */
+static bool differ_in_numbers(const char *a, const char *b)
+{
+    const char *const digits = "0123456789";
+    if (str_equal(a, b))
+        return false;
+    while (*a != '\0' && *b != '\0') {
+        const size_t m = strspn(a, digits), n = strspn(b, digits);
+        if ((m == 0) != (n == 0) || (m == 0 && *a != *b))
+            return false;
+        a += m > 0 ? m : 1;
+        b += n > 0 ? n : 1;
+    }
+    return *a == *b;
+}
+
+static bool from_pytorch(const struct edit *e)
+{
+    return str_equal(e->model->producer_name, "pytorch");
+}
+
+/* Two equal tensors that the exporter has left apart: it has merged none because they were equal. */
+static bool merges_no_equals(const struct edit *e)
+{
+    const struct model_graph *const g = e->model->graph;
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const struct model_initializer *const a = g->initializers.data[i];
+        for (size_t k = 0; k < i && is_parameter(a) && !is_anonymous(a->name); k++) {
+            const struct model_initializer *const b = g->initializers.data[k];
+            if (is_parameter(b) && !is_anonymous(b->name) && a->tensor != b->tensor && a->tensor->count == b->tensor->count &&
+                tensor_identical(a->tensor, b->tensor))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Was some layer with a random start copied? Then its weights without names were, too. */
+static bool has_copied_layers(const struct edit *e, const merged_list *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const struct model_initializer *const init = model_find_initializer(e->model->graph, all->data[i].kept);
+        for (size_t k = 0; !is_uniform(init->tensor) && k < all->data[i].others.count; k++)
+            if (!is_anonymous(init->name) && differ_in_numbers(init->name, all->data[i].others.data[k]))
+                return true;
+    }
+    return false;
+}
+
+enum merge { MERGE_UNKNOWN, MERGE_ONE, MERGE_APART };
+
+static enum merge decide(const struct edit *e, const merged_list *all, const struct merged *m, const char *other, bool none_equal)
+{
+    const struct model_initializer *const init = model_find_initializer(e->model->graph, m->kept);
+    if (!is_parameter_of_both(e, m, other))
+        return MERGE_APART;
+    const int known = !e->known ? 0
+                                : (known_kind_of(e->known, other) != KNOWN_NOTHING) + (known_kind_of(e->known, m->kept) != KNOWN_NOTHING);
+    if (known > 0) /* a list has one name for what is one */
+        return known == 2 ? MERGE_APART : MERGE_ONE;
+    if (!from_pytorch(e))
+        return MERGE_UNKNOWN;
+    if (none_equal)
+        return MERGE_ONE;
+    if (is_uniform(init->tensor))
+        return MERGE_APART;
+    if (is_anonymous(m->kept) || is_anonymous(other))
+        return has_copied_layers(e, all) ? MERGE_APART : MERGE_ONE;
+    return differ_in_numbers(m->kept, other) ? MERGE_APART : MERGE_ONE;
+}
+
+void find_separable(struct edit *e, const merged_list *all, name_list *apart, name_list *unknown)
+{
+    const bool none_equal = merges_no_equals(e);
+    for (size_t i = 0; i < all->count; i++)
+        for (size_t k = 0; k < all->data[i].others.count; k++) {
+            const char *const other = all->data[i].others.data[k];
+            const enum merge how = decide(e, all, &all->data[i], other, none_equal);
+            if (how != MERGE_ONE)
+                vec_push(e->arena, how == MERGE_APART ? apart : unknown, other);
+        }
+}
+
 /* ---- --untie ------------------------------------------------------------------------------------------------------
  */
 
@@ -129,6 +230,31 @@ static bool check_patterns(struct edit *e, const char *const *which, size_t coun
     return ok;
 }
 
+static void separate_statistic(struct edit *e, const struct merged *m, const char *name)
+{
+    separate(e, m, name);
+    edit_changed(e, "separate initializers for what was merged");
+    edit_say(e, "'%s' is a variable of its own, not '%s': one is a running statistic", name, m->kept);
+}
+
+static bool lists(const name_list *l, const char *name)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (str_equal(l->data[i], name))
+            return true;
+    return false;
+}
+
+static void say_separated(struct edit *e, const name_list *apart, bool by_itself)
+{
+    if (apart->count == 0)
+        return;
+    edit_changed(e, "separate initializers for what was merged");
+    edit_say(e, "%s: the exporter merged %s with what was equal; %s own again%s", names_text(e->arena, apart->data, apart->count, MOST_NAMED),
+             apart->count == 1 ? "it" : "them", apart->count == 1 ? "it is a variable of its" : "they are variables of their",
+             by_itself ? " (--untie never leaves them merged)" : "");
+}
+
 bool untie_initializers(struct edit *e, const char *const *which, size_t count)
 {
     merged_list all = {0};
@@ -138,41 +264,36 @@ bool untie_initializers(struct edit *e, const char *const *which, size_t count)
             return diag_error(e->diag, &e->loc, "--untie never excludes every other --untie");
     if (!check_patterns(e, which, count, &all))
         return false;
+    name_list apart = {0};
+    const bool none_equal = count == 0 && merges_no_equals(e);
     for (size_t i = 0; i < all.count; i++) {
         const struct merged *const m = &all.data[i];
         struct merged left = {.kept = m->kept};
         for (size_t k = 0; k < m->others.count; k++) {
             const char *const name = m->others.data[k];
-            const bool by_itself = count == 0 && !is_parameter_of_both(e, m, name);
-            if (!by_itself && !is_wanted(which, count, name)) {
+            const enum merge how = count > 0 ? MERGE_UNKNOWN : decide(e, &all, m, name, none_equal);
+            if (how == MERGE_APART && !is_parameter_of_both(e, m, name))
+                separate_statistic(e, m, name);
+            else if (how == MERGE_APART || is_wanted(which, count, name))
+                vec_push(e->arena, &apart, name);
+            else if (how == MERGE_UNKNOWN)
                 vec_push(e->arena, &left.others, name);
-                continue;
-            }
-            separate(e, m, name);
-            edit_changed(e, "separate initializers for what was merged");
-            edit_say(e, "'%s' is a variable of its own, not '%s'%s", name, m->kept, by_itself ? ": one is a running statistic" : "");
+            else
+                edit_say(e, "'%s' is '%s': one parameter under two names (--untie '%s' makes it two)", name, m->kept, name);
         }
         if (count == 0 && left.others.count > 0)
             warn_merged(e, &left);
     }
+    for (size_t i = 0; i < all.count; i++)
+        for (size_t k = 0; k < all.data[i].others.count; k++)
+            if (lists(&apart, all.data[i].others.data[k]))
+                separate(e, &all.data[i], all.data[i].others.data[k]);
+    say_separated(e, &apart, count == 0);
     return true;
 }
 
 /* ---- equal content ------------------------------------------------------------------------------------------------
  */
-
-static const unsigned char *element(const struct tensor *t, int64_t i)
-{
-    return (const unsigned char *)t->data + (size_t)i * dtype_size(t->dtype);
-}
-
-static bool is_uniform(const struct tensor *t)
-{
-    for (int64_t i = 1; i < t->count; i++)
-        if (memcmp(element(t, 0), element(t, i), dtype_size(t->dtype)) != 0)
-            return false;
-    return true;
-}
 
 /* The same for a matrix and its transpose: a sum does not depend on order. */
 static uint64_t content_sum(const struct tensor *t)
@@ -328,15 +449,53 @@ static bool tie_one(struct edit *e, const char *text)
     return true;
 }
 
+/* What constant folding cuts: one parameter that is read as it stands and, elsewhere, as a copy with a made-up name. The same content
+ * under two names of the network's own is a copy: the exporter knows what is one tensor. */
+static enum merge decide_tie(const struct edit *e, const struct tie *t)
+{
+    const bool made_up = is_anonymous(t->tensor), both = made_up && is_anonymous(t->equals);
+    if (!from_pytorch(e))
+        return MERGE_UNKNOWN;
+    return both ? MERGE_UNKNOWN : made_up ? MERGE_ONE : MERGE_APART;
+}
+
+static bool has_equal_names(const tie_list *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (differ_in_numbers(all->data[i].tensor, all->data[i].equals) && !is_anonymous(all->data[i].tensor))
+            return true;
+    return false;
+}
+
+void find_cut_ties(struct edit *e, tie_list *sure, tie_list *unknown)
+{
+    tie_list all = {0};
+    find_ties(e, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        const struct tie *const t = &all.data[i];
+        const enum merge how = decide_tie(e, t);
+        const bool copies = is_anonymous(t->tensor) && is_anonymous(t->equals) && (has_equal_names(&all));
+        if (how == MERGE_ONE)
+            vec_push(e->arena, sure, *t);
+        else if (how == MERGE_UNKNOWN && !copies)
+            vec_push(e->arena, unknown, *t);
+    }
+}
+
 bool tie_initializers(struct edit *e, const char *const *ties, size_t count)
 {
     bool ok = true;
-    tie_list found = {0};
+    tie_list sure = {0}, unknown = {0};
     for (size_t i = 0; i < count; i++)
-        ok = tie_one(e, ties[i]) && ok;
-    find_ties(e, &found);
-    for (size_t i = 0; ok && i < found.count; i++) {
-        const struct tie *const t = &found.data[i];
+        ok = (str_equal(ties[i], "never") || tie_one(e, ties[i])) && ok;
+    for (size_t i = 0; i < count; i++)
+        if (str_equal(ties[i], "never"))
+            return ok;
+    find_cut_ties(e, &sure, &unknown);
+    for (size_t i = 0; ok && i < sure.count; i++)
+        ok = tie_one(e, tie_text(e->arena, &sure.data[i]));
+    for (size_t i = 0; ok && i < unknown.count; i++) {
+        const struct tie *const t = &unknown.data[i];
         diag_warning(e->diag, &e->loc,
                      "initializers '%s' and '%s' have the same content%s: if they were one parameter, a step would "
                      "train them apart; --tie '%s' makes them one",

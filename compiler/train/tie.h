@@ -10,10 +10,12 @@
 #include "base/vec.h"
 #include "train/edit.h"
 
+typedef VEC(const char *) name_list;
+
 /* Initializer `kept` stands for the outputs of Identity nodes too. */
 struct merged {
     const char *kept;
-    VEC(const char *) others;
+    name_list others;
 };
 typedef VEC(struct merged) merged_list;
 
@@ -29,15 +31,19 @@ typedef VEC(struct tie) tie_list;
 void find_merged(struct edit *e, merged_list *out);
 /* Is neither of the two a running statistic? Such are separated without being asked. */
 bool is_parameter_of_both(const struct edit *e, const struct merged *m, const char *other);
+/* Which of the merged were parameters of their own in the network, most likely, and of which nobody can tell. */
+void find_separable(struct edit *e, const merged_list *all, name_list *apart, name_list *unknown);
 /* Equal float matrices. Tensors of one repeated number are no sign of anything. */
 void find_ties(struct edit *e, tie_list *out);
+/* Of these, what constant folding cut in two, and what may be so or not. Copies of a layer are neither. */
+void find_cut_ties(struct edit *e, tie_list *sure, tie_list *unknown);
 /* "A=B" or "A=B^T", as --tie takes it. */
 const char *tie_text(struct arena *a, const struct tie *t);
 
 /* --untie: "auto", "never" or patterns for the names to separate. None at all: running statistics are separated, which are no
- * parameters, and a warning names what else is merged. */
+ * parameters, and what were parameters of their own; a warning names what may have been. */
 bool untie_initializers(struct edit *e, const char *const *which, size_t count) MUST_USE;
-/* --tie, each "A=B" or "A=B^T"; what looks tied and is not named is warned of. */
+/* --tie, each "A=B" or "A=B^T"; what the exporter cut is joined unasked, unless one is "never"; what may be cut is warned of. */
 bool tie_initializers(struct edit *e, const char *const *ties, size_t count) MUST_USE;
 
 #endif

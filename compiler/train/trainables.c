@@ -1,8 +1,9 @@
-/* Which initializers are trained: those in a weight, bias or scale slot of an operator on the way to the loss, or those
- * that --train names. */
-#include "train/prepare_internal.h"
+/* What is trained: what the rules of parameters.c take for a parameter, or what --train names; and what is said of it. */
+#include "train/parameters.h"
 
 #include <string.h>
+
+enum { MOST_NAMED = 6 };
 
 /* ---- what the loss depends on ---------------------------------------------------------------------------------------
  */
@@ -57,180 +58,7 @@ void find_ancestors(struct preparer *p)
     mark_ancestors(p->model->graph, &p->ancestors);
 }
 
-/* ---- slots ----------------------------------------------------------------------------------------------------------
- */
-
-struct slot {
-    const char *op;
-    size_t input;
-    enum trainable_role role;
-    enum fan_layout layout;
-};
-
-static const struct slot slots[] = {
-    {"Gemm", 0, TRAINABLE_WEIGHT, FAN_OUT_IN},
-    {"Gemm", 1, TRAINABLE_WEIGHT, FAN_IN_OUT},
-    {"Gemm", 2, TRAINABLE_BIAS, FAN_NONE},
-    {"MatMul", 0, TRAINABLE_WEIGHT, FAN_OUT_IN},
-    {"MatMul", 1, TRAINABLE_WEIGHT, FAN_IN_OUT},
-    {"Conv", 1, TRAINABLE_WEIGHT, FAN_OUT_IN_KERNEL},
-    {"Conv", 2, TRAINABLE_BIAS, FAN_NONE},
-    {"ConvTranspose", 1, TRAINABLE_WEIGHT, FAN_IN_OUT_KERNEL},
-    {"ConvTranspose", 2, TRAINABLE_BIAS, FAN_NONE},
-    {"Gather", 0, TRAINABLE_EMBEDDING, FAN_NONE},
-    {"BatchNormalization", 1, TRAINABLE_SCALE, FAN_NONE},
-    {"BatchNormalization", 2, TRAINABLE_BIAS, FAN_NONE},
-    {"InstanceNormalization", 1, TRAINABLE_SCALE, FAN_NONE},
-    {"InstanceNormalization", 2, TRAINABLE_BIAS, FAN_NONE},
-    {"LayerNormalization", 1, TRAINABLE_SCALE, FAN_NONE},
-    {"LayerNormalization", 2, TRAINABLE_BIAS, FAN_NONE},
-    {"GroupNormalization", 1, TRAINABLE_SCALE, FAN_NONE},
-    {"GroupNormalization", 2, TRAINABLE_BIAS, FAN_NONE},
-    {"RMSNormalization", 1, TRAINABLE_SCALE, FAN_NONE},
-    {"PRelu", 1, TRAINABLE_OTHER, FAN_NONE}, /* a new start of a slope is no rule's business */
-    {"RNN", 1, TRAINABLE_WEIGHT, FAN_OUT_IN},
-    {"RNN", 2, TRAINABLE_WEIGHT, FAN_OUT_IN},
-    {"RNN", 3, TRAINABLE_BIAS, FAN_NONE},
-    {"GRU", 1, TRAINABLE_WEIGHT, FAN_OUT_IN},
-    {"GRU", 2, TRAINABLE_WEIGHT, FAN_OUT_IN},
-    {"GRU", 3, TRAINABLE_BIAS, FAN_NONE},
-    {"LSTM", 1, TRAINABLE_WEIGHT, FAN_OUT_IN},
-    {"LSTM", 2, TRAINABLE_WEIGHT, FAN_OUT_IN},
-    {"LSTM", 3, TRAINABLE_BIAS, FAN_NONE},
-};
-enum { SLOTS = sizeof slots / sizeof *slots };
-
-static const char *role_name(enum trainable_role role)
-{
-    static const char *const names[] = {"weight", "embedding", "bias", "scale", "parameter"};
-    return names[role];
-}
-
-/* Follows Identity and Transpose from a node's input to where the value comes from. *flips: how often it was
- * transposed. */
-static const char *origin_of(const struct preparer *p, const char *name, int *flips)
-{
-    *flips = 0;
-    for (size_t i = 0; i < p->model->graph->nodes.count; i++) {
-        const struct model_node *const n = map_get(&p->producers, name);
-        if (!(is_op(n, "Identity") || is_op(n, "Transpose")) || n->inputs.count != 1)
-            break;
-        *flips += is_op(n, "Transpose");
-        name = n->inputs.data[0];
-    }
-    return name;
-}
-
-static enum fan_layout flipped(enum fan_layout l, int flips)
-{
-    if (flips % 2 == 0 || (l != FAN_IN_OUT && l != FAN_OUT_IN))
-        return l;
-    return l == FAN_IN_OUT ? FAN_OUT_IN : FAN_IN_OUT;
-}
-
-/* At most one dimension is not 1: [C], [1,C,1,1]. */
-static bool is_vector(const struct tensor *t)
-{
-    int wide = 0;
-    for (int i = 0; i < t->shape.rank; i++)
-        wide += t->shape.dim[i] != 1;
-    return t->shape.rank > 0 && wide <= 1;
-}
-
-static bool is_product(const struct model_node *n)
-{
-    return is_op(n, "MatMul") || is_op(n, "Gemm") || is_op(n, "Conv") || is_op(n, "ConvTranspose");
-}
-
-/* (x - mean) / sqrt(variance + epsilon): a normalization spelled out. */
-static bool is_normalized(const struct preparer *p, const struct model_node *n)
-{
-    return is_op(n, "Div") && n->inputs.count == 2 && is_op(producer_of(p, n->inputs.data[1]), "Sqrt");
-}
-
-static bool is_scaled(const struct preparer *p, const struct model_node *n)
-{
-    return is_op(n, "Mul") && n->inputs.count == 2 &&
-           (is_normalized(p, producer_of(p, n->inputs.data[0])) || is_normalized(p, producer_of(p, n->inputs.data[1])));
-}
-
-/* Add and Mul tell a parameter from a constant by what stands on the other side. */
-static bool spelled_out_slot(const struct preparer *p, const struct model_node *n, size_t input, const struct tensor *t,
-                             struct slot *out)
-{
-    if (n->inputs.count != 2 || !is_vector(t))
-        return false;
-    const struct model_node *const other = producer_of(p, n->inputs.data[1 - input]);
-    if (is_op(n, "Add") && (is_product(other) || is_scaled(p, other)))
-        *out = (struct slot){"Add", input, TRAINABLE_BIAS, FAN_NONE};
-    else if (is_op(n, "Mul") && is_normalized(p, other))
-        *out = (struct slot){"Mul", input, TRAINABLE_SCALE, FAN_NONE};
-    else
-        return false;
-    return true;
-}
-
-static bool find_slot(const struct preparer *p, const struct model_node *n, size_t input, const struct tensor *t,
-                      struct slot *out)
-{
-    for (size_t i = 0; i < SLOTS; i++) {
-        if (!is_op(n, slots[i].op) || slots[i].input != input)
-            continue;
-        *out = slots[i];
-        if (is_op(n, "Gemm") && attribute_int(n, input == 0 ? "transA" : "transB", 0) != 0)
-            out->layout = flipped(out->layout, 1);
-        return true;
-    }
-    return spelled_out_slot(p, n, input, t, out);
-}
-
-/* initializer -> struct trainable *, for each that stands in a slot on the way to the loss. */
-static void find_candidates(struct preparer *p, struct map *candidates, const struct map *initializers)
-{
-    const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
-        for (size_t k = 0; k < n->inputs.count; k++) {
-            int flips;
-            struct slot slot;
-            const char *const name = origin_of(p, n->inputs.data[k], &flips);
-            const struct model_initializer *const init = map_get(initializers, name);
-            if (!init || map_has(candidates, name) || !map_has(&p->ancestors, name) ||
-                !dtype_is_float(init->tensor->dtype) || init->tensor->shape.rank == 0 ||
-                !find_slot(p, n, k, init->tensor, &slot))
-                continue;
-            struct trainable *const t = arena_new(p->arena, struct trainable);
-            *t = (struct trainable){
-                .name = init->name,
-                .tensor = init->tensor,
-                .role = slot.role,
-                .layout = flipped(slot.layout, flips),
-                .why = arena_printf(p->arena, "%s of %s '%s'", role_name(slot.role), n->op_type, node_title(n))};
-            map_set(candidates, name, t);
-        }
-    }
-}
-
-void find_constant_weights(const struct preparer *p, struct map *out)
-{
-    const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
-        for (size_t k = 0; k < n->inputs.count; k++) {
-            int flips;
-            struct slot slot;
-            const char *const name = origin_of(p, n->inputs.data[k], &flips);
-            const struct model_node *const constant = map_get(&p->producers, name);
-            const struct model_attr *const value = is_op(constant, "Constant") ? node_attribute(constant, "value") : NULL;
-            if (value && value->type == ATTR_TENSOR && value->t && dtype_is_float(value->t->dtype) &&
-                value->t->shape.rank > 0 && !map_has(out, name) && find_slot(p, n, k, value->t, &slot))
-                map_set(out, name,
-                        arena_printf(p->arena, "%s of %s '%s'", role_name(slot.role), n->op_type, node_title(n)));
-        }
-    }
-}
-
-/* ---- the choice -----------------------------------------------------------------------------------------------------
+/* ---- names and constants --------------------------------------------------------------------------------------------
  */
 
 static bool has_wildcard(const char *glob)
@@ -274,20 +102,6 @@ static void lift_constant(struct preparer *p, size_t at)
     vec_remove(&g->nodes, at);
 }
 
-/* Those that --train names. A pattern takes those in the place of a weight only. */
-static void lift_constants(struct preparer *p, const glob_list *globs, const struct map *weights)
-{
-    const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->nodes.count;) {
-        const struct model_node *const n = g->nodes.data[i];
-        if (constant_of(n) && (names_exactly(globs, n->outputs.data[0]) ||
-                               (map_has(weights, n->outputs.data[0]) && matches(globs, n->outputs.data[0]))))
-            lift_constant(p, i);
-        else
-            i++;
-    }
-}
-
 void lift_named_constant(struct preparer *p, const char *name)
 {
     const struct model_graph *const g = p->model->graph;
@@ -298,6 +112,41 @@ void lift_named_constant(struct preparer *p, const char *name)
         }
 }
 
+/* A Constant that nobody can want to train, since an exporter filled it in, is left out of what patterns take. */
+static bool is_wanted_constant(struct rules *r, const glob_list *globs, const struct model_node *n)
+{
+    struct verdict v;
+    return constant_of(n) &&
+           (names_exactly(globs, n->outputs.data[0]) || (matches(globs, n->outputs.data[0]) && dtype_is_float(constant_of(n)->dtype) &&
+                                                         judge_constant(r, n, constant_of(n), &v) && !v.moot));
+}
+
+/* Those that --train names. A pattern takes those in the place of a weight only. */
+static void lift_constants(struct preparer *p, struct rules *r)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->nodes.count;) {
+        if (is_wanted_constant(r, &p->train.globs, g->nodes.data[i]))
+            lift_constant(p, i);
+        else
+            i++;
+    }
+}
+
+/* ---- --train and --freeze -------------------------------------------------------------------------------------------
+ */
+
+static bool check_glob(struct preparer *p, const char *option, const char *glob, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_equal(glob, names[i]) || str_glob(glob, names[i]))
+            return true;
+    const char *const close = str_closest(glob, names, count);
+    return diag_error(p->diag, &p->loc, "--%s %s: no initializer has %s%s%s%s", option, glob,
+                      has_wildcard(glob) ? "a name that matches" : "that name", close ? "; did you mean '" : "",
+                      close ? close : "", close ? "'?" : "");
+}
+
 static bool check_globs(struct preparer *p, const char *option, const glob_list *globs)
 {
     const struct model_graph *const g = p->model->graph;
@@ -305,19 +154,65 @@ static bool check_globs(struct preparer *p, const char *option, const glob_list 
     const char **const names = arena_array(p->arena, const char *, g->initializers.count);
     for (size_t i = 0; i < g->initializers.count; i++)
         names[i] = g->initializers.data[i]->name;
-    for (size_t k = 0; k < globs->count; k++) {
-        const char *const glob = globs->data[k];
-        bool found = false;
-        for (size_t i = 0; i < g->initializers.count; i++)
-            found = found || str_equal(glob, names[i]) || str_glob(glob, names[i]);
-        if (found)
-            continue;
-        const char *const close = str_closest(glob, names, g->initializers.count);
-        ok = diag_error(p->diag, &p->loc, "--%s %s: no initializer has %s%s%s%s", option, glob,
-                        has_wildcard(glob) ? "a name that matches" : "that name", close ? "; did you mean '" : "",
-                        close ? close : "", close ? "'?" : "");
-    }
+    for (size_t k = 0; k < globs->count; k++)
+        ok = check_glob(p, option, globs->data[k], names, g->initializers.count) && ok;
     return ok;
+}
+
+/* The one initializer of that name, or that the name of a module around or inside of which only lengthens; NULL: none, or several.
+ */
+static const char *find_listed(const struct model_graph *g, const char *name)
+{
+    const char *found = NULL;
+    if (model_find_initializer(g, name))
+        return name;
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const char *const own = g->initializers.data[i]->name;
+        const size_t a = strlen(own), b = strlen(name);
+        const bool longer = a > b + 1 && own[a - b - 1] == '.' && str_equal(own + a - b, name);
+        const bool shorter = b > a + 1 && name[b - a - 1] == '.' && str_equal(name + b - a, own);
+        if (!longer && !shorter)
+            continue;
+        if (found)
+            return NULL;
+        found = own;
+    }
+    return found;
+}
+
+static void resolve(struct preparer *p, struct choice *c)
+{
+    for (size_t i = 0; i < c->lines.count; i++) {
+        const char *const name = find_listed(p->model->graph, c->lines.data[i]);
+        if (name)
+            map_set(&c->listed, name, NULL);
+        else
+            vec_push(p->arena, &c->missing, c->lines.data[i]);
+    }
+}
+
+static bool resolve_lists(struct preparer *p)
+{
+    p->train.listed.arena = p->freeze.listed.arena = p->arena;
+    resolve(p, &p->train);
+    resolve(p, &p->freeze);
+    if (p->train.file && p->train.listed.count == 0)
+        return diag_error(p->diag, &p->loc, "--train @%s: no initializer has any of its %zu names%s", p->train.file,
+                          p->train.lines.count, p->train.lines.count > 0 ? "; --names-from gives initializers the names of a checkpoint" : "");
+    if (p->freeze.missing.count > 0)
+        say(p, "--freeze @%s: the model does not have %s", p->freeze.file,
+            names_text(p->arena, p->freeze.missing.data, p->freeze.missing.count, MOST_NAMED));
+    return true;
+}
+
+static bool is_chosen(const struct choice *c, const char *name)
+{
+    return matches(&c->globs, name) || map_has(&c->listed, name);
+}
+
+static bool has_choice(const struct choice *c)
+{
+    return c->globs.count > 0 || c->file;
 }
 
 static bool can_be_trained(const struct tensor *t)
@@ -341,41 +236,118 @@ static bool check_named(struct preparer *p, const struct model_initializer *init
     return true;
 }
 
-static void add_trainable(struct preparer *p, const struct map *candidates, const struct model_initializer *init)
+/* ---- the choice -----------------------------------------------------------------------------------------------------
+ */
+
+/* An initializer and what becomes of it. */
+struct chosen {
+    const struct model_initializer *init;
+    struct verdict verdict;
+    const char *against; /* why it is not trained; NULL: it is */
+    bool worth_saying;   /* the loss depends on it, and --train would train it */
+};
+typedef VEC(struct chosen) chosen_list;
+
+/* What --train asks for, where it is given: patterns; or a list, and what has no name of its own while names of the list are left.
+ */
+static const char *reason_against_train(const struct preparer *p, const struct model_initializer *init, const struct verdict *v)
 {
-    const struct trainable *const candidate = map_get(candidates, init->name);
-    const struct trainable other = {
-        .name = init->name, .tensor = init->tensor, .role = TRAINABLE_OTHER, .why = "named by --train"};
-    vec_push(p->arena, &p->trainables, candidate ? *candidate : other);
+    const struct choice *const c = &p->train;
+    if (map_has(&c->listed, init->name) || names_exactly(&c->globs, init->name))
+        return NULL;
+    if (matches(&c->globs, init->name))
+        return v->moot || (v->sure && !v->trained) ? v->why : NULL;
+    if (c->file && c->missing.count > 0 && is_anonymous(init->name) && v->trained)
+        return NULL;
+    return c->file ? arena_printf(p->arena, "not in %s", c->file) : "no --train names it";
 }
+
+static struct chosen choose(struct preparer *p, struct rules *r, const struct model_initializer *init)
+{
+    struct chosen c = {.init = init};
+    if (!dtype_is_float(init->tensor->dtype)) {
+        c.against = "no floating-point numbers";
+        return c;
+    }
+    if (map_has(&p->statistics, init->name)) {
+        c.against = "running statistic";
+        return c;
+    }
+    if (!map_has(&p->ancestors, init->name)) {
+        c.against = "the loss does not depend on it";
+        return c;
+    }
+    c.verdict = judge(r, init);
+    const bool reached = map_has(&r->reached, init->name);
+    if (is_chosen(&p->freeze, init->name))
+        c.against = "--freeze";
+    else if (has_choice(&p->train))
+        c.against = reason_against_train(p, init, &c.verdict);
+    else if (!c.verdict.trained)
+        c.against = c.verdict.why;
+    if (!c.against && !can_be_trained(init->tensor))
+        c.against = init->tensor->count > 0 ? "only float and double are trained" : "it is empty";
+    c.worth_saying = reached && !c.verdict.moot && !is_chosen(&p->freeze, init->name) && can_be_trained(init->tensor);
+    return c;
+}
+
+static void add_trainable(struct preparer *p, const struct chosen *c)
+{
+    const struct verdict *const v = &c->verdict;
+    vec_push(p->arena, &p->trainables,
+             ((struct trainable){.name = c->init->name,
+                                 .tensor = c->init->tensor,
+                                 .role = v->trained ? v->role : TRAINABLE_OTHER,
+                                 .layout = v->trained ? v->layout : FAN_NONE,
+                                 .why = v->trained ? v->why : "named by --train"}));
+}
+
+/* ---- what is said ---------------------------------------------------------------------------------------------------
+ */
 
 static const char *tensor_text(struct preparer *p, const struct tensor *t)
 {
     return arena_printf(p->arena, "%s%s", dtype_name(t->dtype), shape_text(p->arena, &t->shape));
 }
 
-static void say_not_trained(struct preparer *p, const struct model_initializer *init, const char *why)
+/* Quoted where a shell would read more into it. */
+static const char *argument_text(struct preparer *p, const char *name)
 {
-    if (dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0)
-        say(p, "  not %s %s: %s", init->name, tensor_text(p, init->tensor), why);
+    return name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:")] == '\0'
+               ? name
+               : arena_printf(p->arena, "'%s'", name);
 }
 
-/* Reports an initializer that the rules leave alone: returns why, or NULL if it is trained. */
-static const char *reason_against(const struct preparer *p, const struct map *candidates,
-                                  const struct model_initializer *init)
+/* First of all: what the loss depends on and nobody trains. */
+static void say_left_out(struct preparer *p, const chosen_list *all)
 {
-    const struct prepare_options *const o = p->options;
-    if (matches(&o->freeze, init->name))
-        return "--freeze";
-    if (map_has(&p->statistics, init->name))
-        return "running statistic";
-    if (!map_has(&p->ancestors, init->name))
-        return "the loss does not depend on it";
-    if (o->train.count > 0 && !matches(&o->train, init->name))
-        return "no --train names it";
-    if (o->train.count == 0 && !map_has(candidates, init->name))
-        return "in no weight, bias or scale slot of an operator; --train trains it";
-    return can_be_trained(init->tensor) ? NULL : "only float and double are trained";
+    struct strbuf text = {.arena = p->arena};
+    size_t count = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct chosen *const c = &all->data[i];
+        if (!c->against || !c->worth_saying || p->silent)
+            continue;
+        count++;
+        strbuf_addf(&text, "  not %s %s: %s; --train %s trains it\n", c->init->name, tensor_text(p, c->init->tensor), c->against,
+                    argument_text(p, c->init->name));
+    }
+    if (count > 0)
+        strbuf_addf(&p->left_out, "NOT TRAINED, though the loss depends on %s:\n%s", count == 1 ? "it" : "them", strbuf_text(&text));
+}
+
+/* The rules may be wrong of these: buffers that look like parameters. */
+static void say_unsure(struct preparer *p, const chosen_list *all)
+{
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < all->count; i++)
+        if (!all->data[i].against && all->data[i].verdict.trained && !all->data[i].verdict.sure && !has_choice(&p->train))
+            vec_push(p->arena, &names, all->data[i].init->name);
+    if (names.count > 0)
+        say(p,
+            "note: %s %s trained as %s: if %s is a buffer, --freeze leaves it alone; an export by examples/pytorch/export.py says "
+            "which are parameters",
+            names_text(p->arena, names.data, names.count, names.count), names.count == 1 ? "is" : "are",
+            names.count == 1 ? "a parameter" : "parameters", names.count == 1 ? "it" : "one");
 }
 
 static void say_trainables(struct preparer *p)
@@ -391,42 +363,99 @@ static void say_trainables(struct preparer *p)
     }
 }
 
+/* Names of the list that no initializer has: renamed by the exporter, as transposed weights are, or dropped. */
+static void say_missing(struct preparer *p)
+{
+    VEC(const char *) instead = {0};
+    for (size_t i = 0; i < p->trainables.count; i++)
+        if (!map_has(&p->train.listed, p->trainables.data[i].name) && is_anonymous(p->trainables.data[i].name))
+            vec_push(p->arena, &instead, p->trainables.data[i].name);
+    if (p->train.missing.count == 0 || p->silent)
+        return;
+    const char *const missing = names_text(p->arena, p->train.missing.data, p->train.missing.count, MOST_NAMED);
+    if (instead.count > 0)
+        say(p, "--train @%s: the exporter has renamed or folded %s; trained in their place: %s (--names-from finds names)", p->train.file,
+            missing, names_text(p->arena, instead.data, instead.count, MOST_NAMED));
+    else
+        diag_warning(p->diag, &p->loc, "--train @%s: the model does not have %s: not used, or folded by the exporter", p->train.file,
+                     missing);
+}
+
+static void say_constants(struct preparer *p, struct rules *r)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        struct verdict v;
+        if (constant_of(n) && dtype_is_float(constant_of(n)->dtype) && map_has(&p->ancestors, n->outputs.data[0]) &&
+            judge_constant(r, n, constant_of(n), &v) && !v.moot)
+            say(p, "  not %s: %s; --train trains it", n->outputs.data[0], v.why);
+    }
+}
+
+static size_t constant_weights(struct preparer *p, struct rules *r)
+{
+    const struct model_graph *const g = p->model->graph;
+    size_t count = 0;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        struct verdict v;
+        count += constant_of(n) && dtype_is_float(constant_of(n)->dtype) && judge_constant(r, n, constant_of(n), &v) && !v.moot;
+    }
+    return count;
+}
+
+static void say_others(struct preparer *p, const chosen_list *all)
+{
+    size_t statistics = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct chosen *const c = &all->data[i];
+        statistics += map_has(&p->statistics, c->init->name);
+        if (c->against && !c->worth_saying && !map_has(&p->statistics, c->init->name) &&
+            dtype_is_float(c->init->tensor->dtype) && !c->verdict.moot)
+            say(p, "  not %s %s: %s", c->init->name, tensor_text(p, c->init->tensor), c->against);
+    }
+    if (statistics > 0)
+        say(p, "  not %zu running statistics of BatchNormalization", statistics);
+}
+
+static bool fail_without_any(struct preparer *p, struct rules *r)
+{
+    return diag_error(p->diag, &p->loc, "nothing to train: no float initializer that '%s' depends on %s", p->loss_input,
+                      has_choice(&p->train) || has_choice(&p->freeze) ? "is left by --train and --freeze"
+                      : constant_weights(p, r) > 0 ? "stands in the place of a parameter, but constants do; --train '*' trains them"
+                                                   : "stands in the place of a parameter; --train NAME trains any");
+}
+
 bool choose_trainables(struct preparer *p)
 {
-    const struct prepare_options *const o = p->options;
-    struct map candidates = {.arena = p->arena}, initializers = {.arena = p->arena}, constants = {.arena = p->arena};
-    find_constant_weights(p, &constants);
-    lift_constants(p, &o->train, &constants);
-    struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->initializers.count; i++)
-        map_set(&initializers, g->initializers.data[i]->name, g->initializers.data[i]);
-    find_candidates(p, &candidates, &initializers);
-    bool ok = check_globs(p, "train", &o->train);
-    ok = check_globs(p, "freeze", &o->freeze) && ok;
+    struct map loss = {.arena = p->arena};
+    struct rules rules;
+    chosen_list all = {0};
+    map_set(&loss, p->main_loss, NULL);
+    rules_begin(&rules, p, &loss);
+    lift_constants(p, &rules);
+    const struct model_graph *const g = p->model->graph;
+    bool ok = resolve_lists(p);
+    ok = check_globs(p, "train", &p->train.globs) && ok;
+    ok = check_globs(p, "freeze", &p->freeze.globs) && ok;
     for (size_t i = 0; i < g->initializers.count; i++) {
         const struct model_initializer *const init = g->initializers.data[i];
-        if (names_exactly(&o->train, init->name) && !matches(&o->freeze, init->name))
+        if (names_exactly(&p->train.globs, init->name) && !is_chosen(&p->freeze, init->name))
             ok = check_named(p, init) && ok;
-        if (!reason_against(p, &candidates, init))
-            add_trainable(p, &candidates, init);
+        vec_push(p->arena, &all, choose(p, &rules, init));
+        if (!all.data[i].against)
+            add_trainable(p, &all.data[i]);
     }
     if (!ok)
         return false;
     if (p->trainables.count == 0)
-        return diag_error(
-            p->diag, &p->loc, "nothing to train: no float initializer that '%s' depends on %s", p->loss_input,
-            o->train.count || o->freeze.count ? "is left by --train and --freeze"
-            : constants.count > 0             ? "stands in a weight, bias or scale slot, but constants do; --train '*' trains them"
-                                              : "stands in a weight, bias or scale slot; --train NAME trains any");
+        return fail_without_any(p, &rules);
+    say_left_out(p, &all);
     say_trainables(p);
-    for (size_t i = 0; i < g->initializers.count; i++) {
-        const char *const why = reason_against(p, &candidates, g->initializers.data[i]);
-        if (why)
-            say_not_trained(p, g->initializers.data[i], why);
-    }
-    for (size_t i = 0; i < constants.count; i++)
-        if (!model_find_initializer(g, constants.entries[i].key) && map_has(&p->ancestors, constants.entries[i].key))
-            say(p, "  not %s: a constant, in the place of a %s; --train trains it", constants.entries[i].key,
-                (const char *)constants.entries[i].value);
+    say_missing(p);
+    say_others(p, &all);
+    say_constants(p, &rules);
+    say_unsure(p, &all);
     return true;
 }

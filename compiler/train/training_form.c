@@ -190,23 +190,55 @@ static void lift_statistics(struct preparer *p)
     }
 }
 
+static size_t count_trained_forms(const struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    size_t count = 0;
+    for (size_t i = 0; i < g->nodes.count; i++)
+        count += is_batchnorm(g->nodes.data[i]) && is_training_batchnorm(p, g->nodes.data[i]);
+    return count;
+}
+
+size_t moved_statistics(const struct preparer *p)
+{
+    return str_equal(p->model->producer_name, "pytorch") ? count_trained_forms(p) : 0;
+}
+
+/* An exporter in training form runs the network on its example, which moves the statistics that the file has. Who trains with the
+ * stored ones computes with wrong numbers. */
+static void say_moved(struct preparer *p)
+{
+    const size_t spoiled = spoiled_statistics(p), moved = moved_statistics(p);
+    const bool frozen = p->options->batchnorm == BATCHNORM_FROZEN;
+    if (spoiled == 0 && moved == 0)
+        return;
+    const char *const text =
+        spoiled > 0
+            ? arena_printf(p->arena,
+                           "%zu BatchNormalization: the running statistics come from the exporter's own run of a fresh network on its "
+                           "example, or look so (--batchnorm-statistics reset: 0 and 1)",
+                           spoiled)
+            : arena_printf(p->arena,
+                           "%zu BatchNormalization: exported in training form, which has moved the running statistics toward the "
+                           "exporter's example; examples/pytorch/export.py exports them as they are",
+                           moved);
+    if (frozen)
+        diag_warning(p->diag, &p->loc, "%s; --batchnorm frozen trains with them", text);
+    else
+        say(p, "note: %s", text);
+}
+
 /* Before the nodes are brought to inference form. Frozen statistics are no start of anything: only `reset` touches them. */
 static void reset_statistics(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
     const enum statistics_kind how = p->options->statistics;
-    const bool frozen = p->options->batchnorm == BATCHNORM_FROZEN;
-    size_t count = how == STATISTICS_AUTO ? spoiled_statistics(p) : 0;
-    if (count > 0)
-        say(p,
-            frozen ? "note: %zu BatchNormalization: the stored statistics, which a step uses, come from the exporter's own run on its "
-                     "example (--batchnorm-statistics reset: 0 and 1)"
-                   : "%zu BatchNormalization: running statistics start from 0 and 1; those of the model come from the exporter's own "
-                     "run on its example (--batchnorm-statistics keep starts from them)",
-            count);
-    if (how != STATISTICS_RESET && (count == 0 || frozen))
+    const bool by_itself = how == STATISTICS_AUTO && p->options->batchnorm == BATCHNORM_TRAIN && spoiled_statistics(p) > 0;
+    size_t count = 0;
+    if (how != STATISTICS_RESET && !by_itself) {
+        say_moved(p);
         return;
-    count = 0;
+    }
     for (size_t i = 0; i < g->nodes.count; i++) {
         const struct model_node *const n = g->nodes.data[i];
         if (!is_batchnorm(n))
@@ -215,8 +247,9 @@ static void reset_statistics(struct preparer *p)
         set_all(p, n->inputs.data[VARIANCE], 1);
         count++;
     }
-    if (how == STATISTICS_RESET && count > 0)
-        say(p, "%zu BatchNormalization: running statistics start from 0 and 1 (--batchnorm-statistics reset)", count);
+    if (count > 0)
+        say(p, "%zu BatchNormalization: running statistics start from 0 and 1 (--batchnorm-statistics %s)", count,
+            by_itself ? "auto" : "reset");
 }
 
 /* ---- the plan -------------------------------------------------------------------------------------------------------
@@ -334,6 +367,26 @@ static void set_latest(struct preparer *p, const char *statistic, const char *va
                      statistic);
 }
 
+/* PyTorch's running variance takes the unbiased variance of the batch: of n values, n / (n - 1) times ONNX's. With ONNX's result
+ * v = m old + (1 - m) batch that is  v + (v - m old) / (n - 1). */
+static const char *unbiased(struct preparer *p, const struct model_node *copy, const char *old, const char *v, const struct tensor *like)
+{
+    const double momentum = attribute_float(copy, "momentum", USUAL_MOMENTUM);
+    const char *const all = add_op(p, "elements", "Size", copy->inputs.data[0], NULL, NULL);
+    const char *const n = add_op(p, "elements_of_channel", "Div", all, add_int(p, "channels", like->count), NULL);
+    const char *const rest = add_cast(p, "others", add_op(p, "others.int64", "Sub", n, add_int(p, "one", 1), NULL), like->dtype);
+    const char *const kept = add_op(p, "kept_variance", "Mul", old, add_scalar(p, "momentum", like->dtype, momentum), NULL);
+    const char *const share = add_op(p, "batch_variance", "Sub", v, kept, NULL);
+    return add_op(p, arena_printf(p->arena, "%s.unbiased", v), "Add", v, add_op(p, "bias_of_variance", "Div", share, rest, NULL), NULL);
+}
+
+static void correct_variance(struct preparer *p, const struct model_node *copy, const char *statistic)
+{
+    const struct model_initializer *const init = model_find_initializer(p->model->graph, statistic);
+    if (p->options->unbiased_variance && init && init->tensor->count > 0)
+        set_latest(p, statistic, unbiased(p, copy, copy->inputs.data[VARIANCE], copy->outputs.data[2], init->tensor));
+}
+
 static void train_batchnorm(struct preparer *p, struct model_node *copy)
 {
     copy->outputs.count = 1;
@@ -421,6 +474,8 @@ void copy_main_node(struct preparer *p, const struct model_node *n, struct map *
     else if (trains)
         train_batchnorm(p, copy);
     vec_push(p->arena, &p->algorithm->nodes, copy);
+    if (trains && is_op(n, "BatchNormalization"))
+        correct_variance(p, copy, n->inputs.data[VARIANCE]);
 }
 
 /* Does the node read, itself or in a subgraph, something that has been copied? */

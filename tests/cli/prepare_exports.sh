@@ -82,6 +82,8 @@ net (float[4,3] x, float[3] scale = {1,1,1}, float[3] bias = {0,0,0}, float[3] m
 }
 MODEL
 expect 0 "$stepc" prepare old.onnxtxt -o old_train.onnx --loss mse --untie auto
+has stdout 'batchnorm-statistics reset: 0 and 1'
+expect 0 "$stepc" prepare old.onnxtxt -o old_train.onnx --loss mse --untie auto --batchnorm-statistics auto
 has stdout 'running statistics start from 0 and 1'
 expect 0 "$stepc" strip old_train.onnx -o old.onnx
 has stdout 'ir_version: 4 again'

@@ -456,6 +456,22 @@ START_TEST(a_loss_inside_with_parameters_stays)
 }
 END_TEST
 
+/* A batch of 1 and 5 has variance 4; PyTorch takes that of two values twice. Momentum is 0.5. */
+START_TEST(unbiased_variance)
+{
+    for (int k = 0; k < 2; k++) {
+        begin();
+        prepare_with.unbiased_variance = k == 1;
+        struct interp *const s = prepared(normalized(k == 0 ? 17 : 11, false));
+        const struct tensor *const *const in = INPUTS(DOUBLES(SHAPE(2, 1), 1, 5), DOUBLES(SHAPE(2, 1), 0));
+        run(s, "step", "loss", in);
+        EXPECT(run(s, "infer", "var", in), k == 1 ? 4.5 : 2.5); /* (1 + 4) / 2, (1 + 8) / 2 */
+        run(s, "step", "loss", in);
+        EXPECT(run(s, "infer", "var", in), k == 1 ? 6.25 : 3.25);
+    }
+}
+END_TEST
+
 START_TEST(frozen_statistics)
 {
     struct model *const m = normalized(17, true);
@@ -490,24 +506,30 @@ START_TEST(statistics_that_the_exporter_moved)
     static const int64_t opsets[] = {17, 14, 11};
     for (size_t i = 0; i < 3; i++) {
         begin();
+        expect_statistics(exported_in_training_form(opsets[i], 3), -1, 2);
+        ck_assert(reports("--batchnorm-statistics reset: 0 and 1"));
+        begin();
+        prepare_with.statistics = STATISTICS_AUTO;
         expect_statistics(exported_in_training_form(opsets[i], 3), 0, 1);
-        ck_assert(reports("1 BatchNormalization: running statistics start from 0 and 1; those of the model come from"));
+        ck_assert(reports("start from 0 and 1 (--batchnorm-statistics auto)"));
     }
-    begin();
-    prepare_with.statistics = STATISTICS_KEEP;
-    expect_statistics(exported_in_training_form(17, 3), -1, 2);
-    ck_assert(!reports("start from 0 and 1"));
     begin();
     prepare_with.batchnorm = BATCHNORM_FROZEN;
     expect_statistics(exported_in_training_form(17, 3), -1, 2);
-    ck_assert(reports("--batchnorm-statistics reset: 0 and 1"));
+    ck_assert(has_message("--batchnorm frozen trains with them"));
 }
 END_TEST
 
 START_TEST(statistics_of_a_trained_network)
 {
+    prepare_with.statistics = STATISTICS_AUTO;
     expect_statistics(exported_in_training_form(17, -0.1), -1, 0.45); /* below the momentum: no single update gives that */
     ck_assert(!reports("start from 0 and 1"));
+    begin();
+    struct model *const pretrained = exported_in_training_form(17, -0.1);
+    pretrained->producer_name = "pytorch";
+    expect_statistics(pretrained, -1, 0.45);
+    ck_assert(reports("has moved the running statistics toward the exporter's example"));
     begin();
     struct model *const m = normalized(17, false); /* inference form: the exporter has not run it in training */
     model_find_initializer(m->graph, "var")->tensor = DOUBLES(SHAPE(1), 2);
@@ -726,7 +748,7 @@ START_TEST(what_the_doctor_finds)
     ck_assert(finds(with_loss(false), "output 'loss', out of a ReduceMean, is a loss", "leaves it out of infer()"));
     struct model *exported = normalized(17, false);
     exported->producer_name = "pytorch";
-    ck_assert(finds(exported, "no Dropout", "TrainingMode.TRAINING"));
+    ck_assert(finds(exported, "no Dropout", "TrainingMode.PRESERVE"));
     exported = normalized(17, true);
     exported->producer_name = "pytorch";
     ck_assert(!finds(exported, "no Dropout", ""));
@@ -760,6 +782,7 @@ int main(void)
     tcase_add_test(c, a_loss_inside_is_taken_out);
     tcase_add_test(c, a_loss_inside_of_parts);
     tcase_add_test(c, a_loss_inside_with_parameters_stays);
+    tcase_add_test(c, unbiased_variance);
     tcase_add_test(c, frozen_statistics);
     tcase_add_test(c, statistics_that_the_exporter_moved);
     tcase_add_test(c, statistics_of_a_trained_network);
