@@ -76,6 +76,9 @@ struct op_def {
     bool (*grad)(struct grad_ctx *c);
     /* Composite operators: the node as other nodes. Used for gradients where grad is NULL and before lowering where lower is NULL. */
     bool (*expand)(struct expand_ctx *c);
+    /* Asked before a Gradient is taken: a node through which no gradient flows as it stands, but which together with its producers
+     * is one that has a gradient (integers between floats), replaces itself. NULL: never. Returns whether it did. */
+    bool (*join)(struct expand_ctx *c);
     /* Plain evaluation: what generated code is compared with. Shares nothing with lower. */
     bool (*eval)(struct eval_ctx *c);
     /* Kernels or views for the node. NULL for composites and for what never reaches lowering (Gradient). */

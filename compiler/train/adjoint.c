@@ -603,10 +603,35 @@ static bool expand_gradient(struct graph *g, struct gradient *gr)
     return true;
 }
 
+/* See op_def.join. */
+static bool join_nodes(struct graph *g)
+{
+    graph_each_node(g, n)
+    {
+        if (n->def->join == NULL)
+            continue;
+        struct builder b = {.graph = g, .before = n, .loc = n->loc, .prefix = arena_printf(g->arena, "%s.", n->outputs.data[0]->name)};
+        struct expand_ctx c = {.b = &b, .node = n};
+        if (n->def->join(&c))
+            graph_remove_node(g, n);
+        if (b.failed)
+            return false;
+    }
+    return true;
+}
+
+static bool has_gradient(const struct graph *g)
+{
+    for (const struct node *n = g->first; n != NULL; n = n->next)
+        if (is_gradient(n))
+            return true;
+    return false;
+}
+
 bool adjoint_expand(struct graph *g)
 {
     VEC(struct gradient) gradients = {0};
-    bool ok = true;
+    bool ok = !has_gradient(g) || join_nodes(g);
     graph_each_node(g, n)
     {
         if (!is_gradient(n))
