@@ -30,7 +30,7 @@ enum {
     PARAM_OPTIONAL = 1,
     PARAM_VARIADIC = 2,       /* last parameter only: one or more operands */
     PARAM_HETEROGENEOUS = 4,  /* variadic operands may differ in dtype */
-    PARAM_NOT_DIFF = 8,       /* marked non-differentiable: contributes nothing to gradients (R25) */
+    PARAM_NOT_DIFF = 8,       /* contributes nothing to gradients (R25): it is no number, its derivative is 0, or .why says why not */
     PARAM_OUTPUT_NOT_DIFF = 8 /* the same for outputs */
 };
 
@@ -39,6 +39,7 @@ struct op_param {
     char type;         /* parameters with the same letter have the same dtype; 0: on its own */
     dtype_set dtypes;  /* allowed in the newest version */
     unsigned flags;
+    const char *why;   /* PARAM_NOT_DIFF in spite of a derivative: why it is left out. Who trains through it is told. */
 };
 
 /* One version of the schema. `upgrade` brings a node of this form to the form of the next row; NULL: nothing to do.

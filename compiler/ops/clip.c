@@ -42,8 +42,8 @@ static bool upgrade_6(struct upgrade_ctx *c)
 static const struct op_param one_input[] = {{.name = "input", .type = 'T', .dtypes = DTYPES_NUMERIC}, {0}};
 static const struct op_param inputs[] = {
     {.name = "input", .type = 'T', .dtypes = DTYPES_NUMERIC},
-    {.name = "min", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF},
-    {.name = "max", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF},
+    {.name = "min", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_OPTIONAL},
+    {.name = "max", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_OPTIONAL},
     {0}};
 static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = DTYPES_NUMERIC}, {0}};
 
@@ -68,14 +68,32 @@ static bool clip_infer(struct infer_ctx *c)
 
 /* ---- gradient ----------------------------------------------------------------------------------------------------- */
 
-/* dx = min <= x <= max ? dy : 0: the interval is closed, as in PyTorch. The bounds get none. */
+/* dx = min <= x <= max ? dy : 0: the interval is closed, as in PyTorch.
+ * dmin = the sum of dy where x < min, unless max wins (max < min); dmax = the sum of dy where max < x or max < min. ONNX marks the bounds as
+ * not differentiable; PyTorch trains them (PACT's and learned step sizes' clipping), and where they are constants nothing is asked for. */
+static struct value *where(struct grad_ctx *c, struct value *condition, struct value *dy)
+{
+    return build(c, "Where", condition, dy, build_like(c, dy, 0.0));
+}
+
 static bool clip_grad(struct grad_ctx *c)
 {
     struct value *x = grad_input(c, 0), *low = grad_input(c, 1), *high = grad_input(c, 2), *dy = grad_of_output(c, 0);
     struct value *above = low == NULL ? NULL : build(c, "GreaterOrEqual", x, low);
     struct value *below = high == NULL ? NULL : build(c, "LessOrEqual", x, high);
     struct value *inside = above == NULL ? below : below == NULL ? above : build(c, "And", above, below);
-    return grad_accumulate(c, 0, inside == NULL ? dy : build(c, "Where", inside, dy, build_like(c, dy, 0.0)));
+    struct value *crossed = low == NULL || high == NULL ? NULL : build(c, "Less", high, low);
+    if (low != NULL && grad_wants(c, 1)) {
+        struct value *under = build(c, "Less", x, low);
+        if (!grad_accumulate(c, 1, where(c, crossed == NULL ? under : build(c, "And", under, build(c, "Not", crossed)), dy)))
+            return false;
+    }
+    if (high != NULL && grad_wants(c, 2)) {
+        struct value *over = build(c, "Greater", x, high);
+        if (!grad_accumulate(c, 2, where(c, crossed == NULL ? over : build(c, "Or", over, crossed), dy)))
+            return false;
+    }
+    return grad_accumulate(c, 0, inside == NULL ? dy : where(c, inside, dy));
 }
 
 /* ---- value -------------------------------------------------------------------------------------------------------- */
@@ -135,6 +153,8 @@ static const struct op_sample samples[] = {
     {.text = "g (float[9] x) => (float[9] y) { y = Clip(x) }"},
     {.text = "g (float[9] x) => (float[9] y) { y = Clip <min = -0.5, max = 0.5> (x) }", .opset = 6},
     {.text = "g (float[9] x) => (float[9] y) { y = Clip <min = -0.5> (x) }", .opset = 5},
+    {.text = "g (float[2,9] x, float[1] hi) => (float[2,9] y) { y = Clip(x, , hi) }"},
+    {.text = "g (double[2,9] x, double lo) => (double[2,9] y) { hi = Sub(lo, lo) y = Clip(x, lo, hi) }"},
     {.text = "g (float[9] x, float[2] lo) => (float[9] y) { y = Clip(x, lo) }", .error = "must be a scalar"},
     {.text = "g (float16[9] x) => (float16[9] y) { a = Constant <value_float = -0.3> () b = Constant <value_float = 0.4> () lo = CastLike(a, x) hi = CastLike(b, x) y = Clip(x, lo, hi) }"},
     {0}};

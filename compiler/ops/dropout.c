@@ -24,7 +24,8 @@ static const struct op_attr attrs[] = {ATTR_SEED, {.name = "mask_of_data", .type
 static const struct op_param inputs_1[] = {DATA, {0}};
 static const struct op_param inputs[] = {
     DATA,
-    {.name = "ratio", .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF},
+    {.name = "ratio", .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF,
+     .why = "ONNX marks the ratio of Dropout as not differentiable; which elements are dropped is no smooth function of it"},
     {.name = "training_mode", .dtypes = DTYPES_BOOL, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF},
     {0}};
 #define MASK(set) {.name = "mask", .dtypes = (set), .flags = PARAM_OPTIONAL | PARAM_OUTPUT_NOT_DIFF}

@@ -13,7 +13,8 @@ static const struct op_version versions[] = {{.since = 12, .dtypes = FLOATS_12},
 static const struct op_param inputs[] = {
     {.name = "input", .type = 'T', .dtypes = DTYPES_FLOATS},
     {.name = "target", .type = 'I', .dtypes = DTYPES_INDEX, .flags = PARAM_NOT_DIFF},
-    {.name = "weight", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF},
+    {.name = "weight", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF,
+     .why = "ONNX marks the weights of classes as not differentiable, and PyTorch trains none"},
     {0}};
 static const struct op_param outputs[] = {{.name = "loss", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 

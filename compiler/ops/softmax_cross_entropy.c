@@ -22,7 +22,9 @@ static const struct op_version grad_versions[] = {{.since = 1}, {0}};
 
 #define SCORES {.name = "scores", .type = 'T', .dtypes = DTYPES_FLOATS}
 #define LABELS {.name = "labels", .type = 'I', .dtypes = DTYPES_INDEX, .flags = PARAM_NOT_DIFF}
-#define WEIGHTS {.name = "weights", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF}
+#define WEIGHTS                                                                                                        \
+    {.name = "weights", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF,                \
+     .why = "ONNX marks the weights of classes as not differentiable, and PyTorch trains none"}
 static const struct op_param inputs[] = {SCORES, LABELS, WEIGHTS, {0}};
 static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = DTYPES_FLOATS},
                                           {.name = "log_prob", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL},

@@ -164,15 +164,21 @@ static bool resolve_gradient(struct graph *g, struct gradient *gr)
 
 /* ---- analysis: which values matter ------------------------------------------------------------------------------- */
 
-/* Marks stand for the operand's parameter; the last one of a schema repeats. */
-static bool is_marked_not_diff(const struct op_param *params, size_t i)
+/* The operand's parameter; the last one of a schema repeats. NULL: the schema has none. */
+static const struct op_param *param_of(const struct op_param *params, size_t i)
 {
     if (params == NULL || params[0].name == NULL)
-        return false;
+        return NULL;
     size_t k = 0;
     while (k < i && params[k + 1].name != NULL)
         k++;
-    return (params[k].flags & PARAM_NOT_DIFF) != 0;
+    return &params[k];
+}
+
+static bool is_marked_not_diff(const struct op_param *params, size_t i)
+{
+    const struct op_param *const p = param_of(params, i);
+    return p != NULL && (p->flags & PARAM_NOT_DIFF) != 0;
 }
 
 static bool carries(const struct expansion *e, const struct node *n, size_t input)
@@ -385,13 +391,30 @@ static bool check_rules(const struct expansion *e)
     return ok;
 }
 
+/* What depends on an x and reaches y through an input that has a derivative which its operator leaves out: the gradient is not that of
+ * the function, and whoever trains through it would not notice. */
+static void tell_what_is_left_out(const struct expansion *e)
+{
+    for (size_t k = 0; k < e->node_count; k++) {
+        const struct node *const n = e->nodes[k];
+        for (size_t i = 0; i < n->inputs.count && has_needed_output(e, n); i++) {
+            const struct mark *const m = mark_of(e, n->inputs.data[i]);
+            const struct op_param *const p = param_of(n->def->inputs, i);
+            if (m != NULL && m->active && p != NULL && p->why != NULL)
+                diag_warning(e->g->diag, &n->loc, "the gradient through input %zu '%s' is left out: %s", i, n->inputs.data[i]->name, p->why);
+        }
+    }
+}
+
 static bool prepare_rules(struct expansion *e)
 {
     bool failed = false;
     for (int round = 0; round < MAX_EXPANSION_ROUNDS; round++) {
         analyse(e);
-        if (!expand_composites(e, &failed))
-            return !failed && check_rules(e);
+        if (expand_composites(e, &failed))
+            continue;
+        tell_what_is_left_out(e);
+        return !failed && check_rules(e);
     }
     UNREACHABLE("composites expand into each other");
 }
