@@ -301,8 +301,8 @@ static void add_place(const struct access *a, void *data)
         return;
     for (size_t i = 0; i < p->list.count; i++) {
         const struct access *b = p->list.data[i];
-        if (a->offset == b->offset && memcmp(a->stride, b->stride, sizeof a->stride) == 0 && a->term_count == b->term_count &&
-            a->term_count == 0)
+        if (a->offset == b->offset && memcmp(a->stride, b->stride, sizeof a->stride) == 0 && a->term_count == 0 &&
+            b->term_count == 0)
             return;
     }
     vec_push(p->arena, &p->list, a);
@@ -321,8 +321,8 @@ static int64_t places_of_part(const struct part *p, const struct buffer *b)
     return count;
 }
 
-/* How often the kernel would compute an element of the buffer: a window of four positions does so four times at each point. An operand is
- * read once. */
+/* How many elements of the buffer the kernel would compute: a window of four positions has four of them at each point.
+ * An operand is read once. */
 static int64_t reads_of(const struct kernel *k, const struct buffer *b)
 {
     int64_t most = 0;

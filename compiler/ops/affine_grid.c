@@ -1,8 +1,9 @@
-/* AffineGrid: the grid with which GridSample turns, moves and stretches images: of theta [N,k,k+1] and size [N,C,in..],
- *   grid[n, p.., i] = theta[n,i,0] x_last(p) + .. + theta[n,i,k-1] x_first(p) + theta[n,i,k]          from left to right
- * for k = 2 or 3 spatial axes, the last one first. Along an axis of S elements x(p) = (2 p + 1) / S - 1, with align_corners
- * 2 p / (S - 1) - 1, and 0 where S is 1, as in PyTorch; computed in double and rounded once. Types of 16 bits are computed in float. (ONNX
- * calls theta non-differentiable; as in PyTorch it has its gradient here.)
+/* AffineGrid: the grid with which GridSample turns, moves and stretches images, from theta [N,k,k+1] and a size
+ * [N,C,in..] of k = 2 or 3 spatial axes, added from left to right:
+ *   grid[n, p.., i] = theta[n,i,0] x_last(p) + .. + theta[n,i,k-1] x_first(p) + theta[n,i,k]
+ * Along an axis of S elements x(p) = (2 p + 1) / S - 1, with align_corners 2 p / (S - 1) - 1, and 0 where S is 1, as in
+ * PyTorch; computed in double and rounded once. Types of 16 bits are computed in float. (ONNX calls theta
+ * non-differentiable; as in PyTorch it has its gradient here.)
  * Spec: ONNX AffineGrid-20. */
 #include "ops/move_rules.h"
 
@@ -23,7 +24,8 @@ static bool affine_grid_infer(struct infer_ctx *c)
         return infer_error(c, "input 1 '%s' (size) has %d elements, expected 4 or 5", infer_in(c, 1)->name, size.rank);
     const int axes = size.rank - 2;
     if (theta->rank != 3 || theta->dim[0] != size.dim[0] || theta->dim[1] != axes || theta->dim[2] != axes + 1)
-        return infer_error(c, "input 0 '%s' does not have the shape [%lld,%d,%d]", infer_in(c, 0)->name, (long long)size.dim[0], axes, axes + 1);
+        return infer_error(c, "input 0 '%s' does not have the shape [%lld,%d,%d]", infer_in(c, 0)->name,
+                           (long long)size.dim[0], axes, axes + 1);
     grid.dim[grid.rank++] = size.dim[0];
     for (int d = 0; d < axes; d++)
         grid.dim[grid.rank++] = size.dim[d + 2];
@@ -96,21 +98,34 @@ static bool affine_grid_eval(struct eval_ctx *c)
 }
 
 static const struct op_sample samples[] = {
-    {.text = "g (float[2,2,3] t) => (float[2,4,5,2] g) { s = Constant <value_ints = [2, 3, 4, 5]> () g = AffineGrid(t, s) }"},
+    {.text = "g (float[2,2,3] t) => (float[2,4,5,2] g) { s = Constant <value_ints = [2, 3, 4, 5]> () g = AffineGrid(t, "
+             "s) }"},
     {.text = "g (double[2,2,3] t) => (double[2,4,1,2] g) { s = Constant <value_ints = [2, 3, 4, 1]> () "
              "g = AffineGrid <align_corners = 1> (t, s) }"},
-    {.text = "g (double[1,3,4] t) => (double[1,2,3,4,3] g) { s = Constant <value_ints = [1, 5, 2, 3, 4]> () g = AffineGrid(t, s) }"},
-    {.text = "g (float16[1,2,3] t) => (float16[1,2,3,2] g) { s = Constant <value_ints = [1, 1, 2, 3]> () g = AffineGrid(t, s) }"},
-    {.text = "g (float[0,2,3] t) => (float[0,2,3,2] g) { s = Constant <value_ints = [0, 1, 2, 3]> () g = AffineGrid(t, s) }"},
-    {.text = "g (float[1,2,3] t) => (float[1,0,3,2] g) { s = Constant <value_ints = [1, 1, 0, 3]> () g = AffineGrid(t, s) }"},
-    {.text = "g (float[1,2,3] t) => (float[1,2,3,2] g) { s = Constant <value_ints = [1, 1, 2]> () g = AffineGrid(t, s) }",
+    {.text = "g (double[1,3,4] t) => (double[1,2,3,4,3] g) { s = Constant <value_ints = [1, 5, 2, 3, 4]> () g = "
+             "AffineGrid(t, s) }"},
+    {.text = "g (float16[1,2,3] t) => (float16[1,2,3,2] g) { s = Constant <value_ints = [1, 1, 2, 3]> () g = "
+             "AffineGrid(t, s) }"},
+    {.text = "g (float[0,2,3] t) => (float[0,2,3,2] g) { s = Constant <value_ints = [0, 1, 2, 3]> () g = AffineGrid(t, "
+             "s) }"},
+    {.text = "g (float[1,2,3] t) => (float[1,0,3,2] g) { s = Constant <value_ints = [1, 1, 0, 3]> () g = AffineGrid(t, "
+             "s) }"},
+    {.text =
+         "g (float[1,2,3] t) => (float[1,2,3,2] g) { s = Constant <value_ints = [1, 1, 2]> () g = AffineGrid(t, s) }",
      .error = "has 3 elements, expected 4 or 5"},
-    {.text = "g (float[1,2,3] t) => (float[2,2,3,2] g) { s = Constant <value_ints = [2, 1, 2, 3]> () g = AffineGrid(t, s) }",
+    {.text = "g (float[1,2,3] t) => (float[2,2,3,2] g) { s = Constant <value_ints = [2, 1, 2, 3]> () g = AffineGrid(t, "
+             "s) }",
      .error = "does not have the shape [2,2,3]"},
     {.text = "g (float[1,2,3] t, int64[4] s) => (float[1,2,3,2] g) { g = AffineGrid(t, s) }", .error = "known"},
     {0}};
 
-const struct op_def op_defs_affine_grid[] = {
-    {.name = "AffineGrid", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = affine_grid_infer,
-     .expand = affine_grid_expand, .eval = affine_grid_eval, .samples = samples},
-    {0}};
+const struct op_def op_defs_affine_grid[] = {{.name = "AffineGrid",
+                                              .versions = versions,
+                                              .inputs = inputs,
+                                              .outputs = outputs,
+                                              .attrs = attrs,
+                                              .infer = affine_grid_infer,
+                                              .expand = affine_grid_expand,
+                                              .eval = affine_grid_eval,
+                                              .samples = samples},
+                                             {0}};

@@ -1,6 +1,6 @@
-/* CenterCropPad: each axis cut, or filled up with zeros, to a given size around its middle. Where the difference is odd, one element more is
- * cut, or added, at the end. It is a Pad whose numbers may be negative.
- * Spec: ONNX CenterCropPad-18. */
+/* CenterCropPad: each axis cut, or filled up with zeros, to a given size around its middle. Where the difference is
+ * odd, one element more is cut, or added, at the end. It is a Pad whose numbers may be negative. Spec: ONNX
+ * CenterCropPad-18. */
 #include "ops/move_rules.h"
 
 static const struct op_attr attrs[] = {{.name = "axes", .type = ATTR_INTS, .no_default = true}, {0}};
@@ -20,7 +20,8 @@ static bool crop_infer(struct infer_ctx *c)
     if (!move_infer_dims(c, 1, &wish) || (!all && !move_infer_axes(c, axes, count, y.rank, false, listed)))
         return false;
     if (wish.rank != (all ? y.rank : (int)count))
-        return infer_error(c, "input 1 '%s' (shape) has %d elements, expected %d", infer_in(c, 1)->name, wish.rank, all ? y.rank : (int)count);
+        return infer_error(c, "input 1 '%s' (shape) has %d elements, expected %d", infer_in(c, 1)->name, wish.rank,
+                           all ? y.rank : (int)count);
     for (int k = 0; k < wish.rank; k++) {
         int d = k;
         if (!all)
@@ -71,18 +72,27 @@ static const struct op_sample samples[] = {
     {.text = "g (float[4,7] x) => (float[7,4] y) { s = Constant <value_ints = [7, 4]> () y = CenterCropPad(x, s) }"},
     {.text = "g (double[2,5,3] x) => (double[2,2,6] y) { s = Constant <value = int32[2] {6, 2}> () "
              "y = CenterCropPad <axes = [-1, 1]> (x, s) }"},
-    {.text = "g (bool[3] x) => (bool[5] y) { s = Constant <value_ints = [5]> () y = CenterCropPad(x, s) }", .no_gradient = true},
+    {.text = "g (bool[3] x) => (bool[5] y) { s = Constant <value_ints = [5]> () y = CenterCropPad(x, s) }",
+     .no_gradient = true},
     {.text = "g (float[3] x) => (float[0] y) { s = Constant <value_ints = [0]> () y = CenterCropPad(x, s) }"},
     {.text = "g (float[0,2] x) => (float[2,1] y) { s = Constant <value_ints = [2, 1]> () y = CenterCropPad(x, s) }"},
     {.text = "g (float[3] x) => (float[3] y) { s = Constant <value_ints = [3, 3]> () y = CenterCropPad(x, s) }",
      .error = "has 2 elements, expected 1"},
-    {.text = "g (float[3] x) => (float[3] y) { s = Constant <value_ints = [-3]> () y = CenterCropPad(x, s) }", .error = "-3"},
-    {.text = "g (float[3,3] x) => (float[3,3] y) { s = Constant <value_ints = [3, 3]> () y = CenterCropPad <axes = [1, -1]> (x, s) }",
+    {.text = "g (float[3] x) => (float[3] y) { s = Constant <value_ints = [-3]> () y = CenterCropPad(x, s) }",
+     .error = "-3"},
+    {.text = "g (float[3,3] x) => (float[3,3] y) { s = Constant <value_ints = [3, 3]> () y = CenterCropPad <axes = [1, "
+             "-1]> (x, s) }",
      .error = "listed twice"},
     {0}};
 
 /* The gradient is that of Pad. */
-const struct op_def op_defs_center_crop_pad[] = {
-    {.name = "CenterCropPad", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = crop_infer,
-     .expand = crop_expand, .eval = crop_eval, .samples = samples},
-    {0}};
+const struct op_def op_defs_center_crop_pad[] = {{.name = "CenterCropPad",
+                                                  .versions = versions,
+                                                  .inputs = inputs,
+                                                  .outputs = outputs,
+                                                  .attrs = attrs,
+                                                  .infer = crop_infer,
+                                                  .expand = crop_expand,
+                                                  .eval = crop_eval,
+                                                  .samples = samples},
+                                                 {0}};

@@ -1,19 +1,22 @@
-/* GridSample: X [N,C,in..] read at places that `grid` [N,out..,k] gives, -1 to 1 along each of the k spatial axes, the last axis first; and
- * stepc.PlaceIndex, by which it reads. With v = ((g + 1) S - 1) / 2, or (g + 1) (S - 1) / 2 where corners are aligned, in the grid's type:
+/* GridSample: X [N,C,in..] read at places that `grid` [N,out..,k] gives, -1 to 1 along each of the k spatial axes, the
+ * last axis first; and stepc.PlaceIndex and stepc.TakePlaces, by which it reads. Along an axis of S elements, with
+ * v = ((g + 1) S - 1) / 2, or (g + 1) (S - 1) / 2 where corners are aligned, in the grid's type:
  *   nearest  the element at round(v), half to even
  *   linear   elements i = floor(v), i + 1 with the weights 1 - t, t, where t = v - i
  *   cubic    elements i - 1 to i + 2 with Keys' weights, a = -0.75, as polynomials in t by Horner's rule
- * along each axis; weights are multiplied from the first axis on, and products with X added from +0 in row-major order. Outside of X:
+ * Weights of the axes are multiplied from the first axis on, and products with X added from +0 in row-major order.
+ * Outside of X:
  *   zeros       weights of elements outside are 0
  *   border      linear: v is brought into [0, S - 1]; else the nearest element counts
- *   reflection  linear: v is mirrored at the borders until it lies inside (at the outer edges of border elements, or with aligned corners at
- *               their centres), then as border; else the number of the element is
- * A NaN in the grid is element 0. All follows PyTorch, and so do gradients: rounding and floor have none, a place at the border or beyond
- * it does not move, a mirrored one moves the other way. (ONNX's reference clips and mirrors v in mode cubic as well, which makes a kink at
- * the border; and it calls grid non-differentiable, but as in PyTorch it has its gradient here.) Types of 16 bits are computed in float,
- * integers in double, and truncated at the end.
- * Spec: ONNX GridSample-16 (two spatial axes, modes bilinear and bicubic), -20 (any number of them; here 1 to 3), -22 (bfloat16). */
-#include "ops/move_rules.h"
+ *   reflection  linear: v is mirrored at the borders until it lies inside (at the outer edges of border elements, or
+ *               with aligned corners at their centres), then as border; else the number of the element is mirrored
+ * A NaN in the grid is element 0. All follows PyTorch, and so do gradients: rounding and floor have none, a place at
+ * the border or beyond it does not move, a mirrored one moves the other way. (ONNX's reference clips and mirrors v in
+ * mode cubic as well, which makes a kink at the border; and it calls grid non-differentiable, but as in PyTorch it has
+ * its gradient here.) Types of 16 bits are computed in float, integers in double, and truncated at the end.
+ * Spec: ONNX GridSample-16 (two spatial axes, modes bilinear and bicubic), -20 (any number of them; here 1 to 3), -22
+ * (bfloat16). */
+#include "ops/index_rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,8 +26,16 @@
 enum { MOST_AXES = 3, MOST_TAPS = 4, MOST_IN_FLOAT = 1 << 24 /* whole numbers */ };
 #define TYPES_16 (DTYPES_ALL & ~DTYPE_BIT(DTYPE_BFLOAT16))
 #define TEXT(label, text) {.name = (label), .type = ATTR_STRING, .string_default = (text)}
-#define ATTRS_OF(mode) TEXT("mode", mode), TEXT("padding_mode", "zeros"), {.name = "align_corners", .type = ATTR_INT, .int_default = 0}, {0}
-#define INPUTS(set, grid_set) {.name = "X", .type = 'T', .dtypes = (set)}, {.name = "grid", .type = 'G', .dtypes = (grid_set)}, {0}
+#define ATTRS_OF(mode)                                                                                                 \
+    TEXT("mode", mode), TEXT("padding_mode", "zeros"), {.name = "align_corners", .type = ATTR_INT, .int_default = 0},  \
+    {                                                                                                                  \
+        0                                                                                                              \
+    }
+#define INPUTS(set, grid_set)                                                                                          \
+    {.name = "X", .type = 'T', .dtypes = (set)}, {.name = "grid", .type = 'G', .dtypes = (grid_set)},                  \
+    {                                                                                                                  \
+        0                                                                                                              \
+    }
 static const struct op_attr attrs_16[] = {ATTRS_OF("bilinear")};
 static const struct op_attr attrs[] = {ATTRS_OF("linear")};
 static const struct op_param inputs_16[] = {INPUTS(TYPES_16, DTYPES_FLOATS & ~DTYPE_BIT(DTYPE_BFLOAT16))};
@@ -43,13 +54,15 @@ static bool upgrade_16(struct upgrade_ctx *c)
             node_set_attr(c->node, attr_string("mode", renamed[i][1]));
             return true;
         }
-    return mode == NULL || upgrade_error(c, "attribute 'mode' is '%s', expected 'bilinear', 'nearest' or 'bicubic'", mode->s);
+    return mode == NULL ||
+           upgrade_error(c, "attribute 'mode' is '%s', expected 'bilinear', 'nearest' or 'bicubic'", mode->s);
 }
 
-static const struct op_version versions[] = {{.since = 16, .dtypes = TYPES_16, .attrs = attrs_16, .inputs = inputs_16, .upgrade = upgrade_16},
-                                             {.since = 20, .dtypes = TYPES_16, .inputs = inputs_16},
-                                             {.since = 22},
-                                             {0}};
+static const struct op_version versions[] = {
+    {.since = 16, .dtypes = TYPES_16, .attrs = attrs_16, .inputs = inputs_16, .upgrade = upgrade_16},
+    {.since = 20, .dtypes = TYPES_16, .inputs = inputs_16},
+    {.since = 22},
+    {0}};
 
 /* ---- what the node says ------------------------------------------------------------------------------------------- */
 
@@ -70,7 +83,7 @@ struct sampling {
     enum mode mode;
     enum padding padding;
     bool aligned;
-    int axes, taps;               /* spatial axes; elements along each */
+    int axes, taps;                    /* spatial axes; elements along each */
     int64_t images, channels, in, out; /* in, out: elements of one channel */
     int64_t size[MOST_AXES];
 };
@@ -107,13 +120,14 @@ static bool grid_sample_infer(struct infer_ctx *c)
     if (x->rank > 2 + MOST_AXES)
         return infer_unsupported(c, "more than %d spatial axes are not supported", MOST_AXES);
     if (grid->rank != x->rank || grid->dim[0] != x->dim[0] || grid->dim[grid->rank - 1] != x->rank - 2)
-        return infer_error(c, "input 1 '%s' does not have the shape [%lld,..,%d] with rank %d", infer_in(c, 1)->name, (long long)x->dim[0],
-                           x->rank - 2, x->rank);
+        return infer_error(c, "input 1 '%s' does not have the shape [%lld,..,%d] with rank %d", infer_in(c, 1)->name,
+                           (long long)x->dim[0], x->rank - 2, x->rank);
     for (int d = 2; d < x->rank; d++) {
         y.dim[d] = grid->dim[d - 1];
         if (x->dim[d] > MOST_IN_FLOAT && infer_in(c, 1)->dtype != DTYPE_DOUBLE)
-            return infer_unsupported(c, "dimension %d of input 0 is more than %d, which only a grid of double can tell apart", d,
-                                     MOST_IN_FLOAT);
+            return infer_unsupported(
+                c, "dimension %d of input 0 is more than %d, which only a grid of double can tell apart", d,
+                MOST_IN_FLOAT);
     }
     if (shape_count_range(x, 2, x->rank) == 0 && shape_count_range(&y, 2, y.rank) > 0)
         return infer_error(c, "input 0 '%s' has no elements to read", infer_in(c, 0)->name);
@@ -122,7 +136,8 @@ static bool grid_sample_infer(struct infer_ctx *c)
 
 /* ---- as other operators ------------------------------------------------------------------------------------------- */
 
-/* Values of one axis have the dimensions [N, taps of the first axis.., of the last axis, out]: 1 where they do not change. */
+/* Values of one axis have the dimensions [N, taps of the first axis.., of the last axis, out]: 1 where they do not
+ * change. */
 struct axis_values {
     struct value *place, *weight; /* weight: NULL in mode nearest */
 };
@@ -180,7 +195,8 @@ static struct value *build_mirrored(struct expand_ctx *c, const struct sampling 
 }
 
 /* One number for each tap of axis d. */
-static struct value *build_per_tap(struct expand_ctx *c, const struct sampling *s, int d, enum dtype dtype, const double *number)
+static struct value *build_per_tap(struct expand_ctx *c, const struct sampling *s, int d, enum dtype dtype,
+                                   const double *number)
 {
     struct shape shape = {.rank = s->axes + 2};
     for (int i = 0; i < shape.rank; i++)
@@ -194,7 +210,8 @@ static struct value *build_per_tap(struct expand_ctx *c, const struct sampling *
 #define A (-0.75)
 /* Coefficients of 1, t, t^2, t^3, for each tap. */
 static const double linear_weights[][MOST_TAPS] = {{1, 0}, {-1, 1}};
-static const double cubic_weights[][MOST_TAPS] = {{0, 1, 0, 0}, {A, 0, -A, 0}, {-2 * A, -(A + 3), 2 * A + 3, A}, {A, A + 2, -(A + 2), -A}};
+static const double cubic_weights[][MOST_TAPS] = {
+    {0, 1, 0, 0}, {A, 0, -A, 0}, {-2 * A, -(A + 3), 2 * A + 3, A}, {A, A + 2, -(A + 2), -A}};
 
 static struct value *build_weights(struct expand_ctx *c, const struct sampling *s, int d, struct value *t)
 {
@@ -237,26 +254,34 @@ static struct axis_values build_axis(struct expand_ctx *c, const struct sampling
     return a;
 }
 
-/* X at the places: [N, taps of all axes, out, C]. */
-static struct value *build_elements(struct expand_ctx *c, const struct sampling *s, struct value *x, struct value *const *places, int64_t taps)
+/* X at the places: [N, C, taps of all axes, out]. */
+static struct value *build_elements(struct expand_ctx *c, const struct sampling *s, struct value *x,
+                                    struct value *const *places, int64_t taps)
 {
-    struct value *planes = build_transpose(c->b, build_reshape(c->b, x, &SHAPE(s->images, s->channels, s->in)), (int[]){0, 2, 1});
-    struct value *index = build_value(c->b, "stepc.PlaceIndex", ATTRS(attr_ints("shape", s->size, (size_t)s->axes)), places, (size_t)s->axes);
-    index = build_reshape(c->b, index, &SHAPE(s->images, taps * s->out, 1));
-    struct value *elements = build_with(c, "GatherND", ATTRS(attr_int("batch_dims", 1)), planes, index);
-    return build_reshape(c->b, elements, &SHAPE(s->images, taps, s->out, s->channels));
+    struct value *planes = build_reshape(c->b, x, &SHAPE(s->images, s->channels, s->in));
+    struct value *index = build_value(c->b, "stepc.PlaceIndex", ATTRS(attr_ints("shape", s->size, (size_t)s->axes)),
+                                      places, (size_t)s->axes);
+    struct value *elements =
+        build(c, "stepc.TakePlaces", planes, build_reshape(c->b, index, &SHAPE(s->images, taps * s->out)));
+    return build_reshape(c->b, elements, &SHAPE(s->images, s->channels, taps, s->out));
 }
 
 static bool grid_sample_expand(struct expand_ctx *c)
 {
     const struct sampling s = sampling_of(c->node);
     struct value *x = expand_in(c, 0), *places[MOST_AXES], *weight = NULL, *inside = NULL;
-    const enum dtype d = x->dtype, computed = s.mode == NEAREST ? d : dtype_is_float(d) ? dtype_computed(d) : DTYPE_DOUBLE;
+    const enum dtype d = x->dtype, computed = s.mode == NEAREST   ? d
+                                              : dtype_is_float(d) ? dtype_computed(d)
+                                                                  : DTYPE_DOUBLE;
     const struct shape *y = &node_output(c->node, 0)->shape;
     int64_t taps = 1;
     if (shape_count(y) == 0)
-        return expand_out(c, 0, build_reshape(c->b, build_with(c, "Slice", ATTRS_NONE, build_reshape(c->b, x, &SHAPE(shape_count(&x->shape))),
-                                                               build_ints(c->b, (int64_t[]){0}, 1), build_ints(c->b, (int64_t[]){0}, 1)), y));
+        return expand_out(
+            c, 0,
+            build_reshape(c->b,
+                          build_with(c, "Slice", ATTRS_NONE, build_reshape(c->b, x, &SHAPE(shape_count(&x->shape))),
+                                     build_ints(c->b, (int64_t[]){0}, 1), build_ints(c->b, (int64_t[]){0}, 1)),
+                          y));
     for (int i = 0; i < s.axes; i++) {
         const struct axis_values a = build_axis(c, &s, i, computed);
         places[i] = a.place;
@@ -264,20 +289,18 @@ static bool grid_sample_expand(struct expand_ctx *c)
         if (s.mode != NEAREST)
             weight = weight ? build(c, "Mul", weight, a.weight) : a.weight;
         else if (s.padding == ZEROS)
-            inside = inside ? build(c, "And", inside, build_is_inside(c, a.place, s.size[i])) : build_is_inside(c, a.place, s.size[i]);
+            inside = inside ? build(c, "And", inside, build_is_inside(c, a.place, s.size[i]))
+                            : build_is_inside(c, a.place, s.size[i]);
     }
     struct value *e = build_elements(c, &s, build_cast(c->b, x, computed), places, taps);
-    const struct shape per_tap = SHAPE(s.images, taps, s.out, 1);
+    const struct shape per_tap = SHAPE(s.images, 1, taps, s.out);
     if (weight)
-        e = build(c, "Mul", build_reshape(c->b, weight, &per_tap), e);
+        e = build_reduce_sum(c->b, build(c, "Mul", build_reshape(c->b, weight, &per_tap), e), (int[]){2}, 1, true);
     if (inside) {
         struct tensor *zero = tensor_new(c->b->graph->arena, d, &SHAPE_SCALAR);
         e = build(c, "Where", build_reshape(c->b, inside, &per_tap), e, build_constant(c->b, zero));
     }
-    if (weight)
-        e = build_reduce_sum(c->b, e, (int[]){1}, 1, true);
-    e = build_transpose(c->b, build_reshape(c->b, e, &SHAPE(s.images, s.out, s.channels)), (int[]){0, 2, 1});
-    return expand_out(c, 0, build_reshape(c->b, build_cast(c->b, e, d), y));
+    return expand_out(c, 0, build_cast(c->b, build_reshape(c->b, e, y), d));
 }
 
 /* ---- value -------------------------------------------------------------------------------------------------------- */
@@ -349,7 +372,8 @@ static int64_t eval_tap(const struct sampling *s, const struct eval_axis *axis, 
     return from;
 }
 
-static void eval_point(const struct eval_ctx *c, const struct sampling *s, const struct eval_axis *axis, int64_t x, int64_t y)
+static void eval_point(const struct eval_ctx *c, const struct sampling *s, const struct eval_axis *axis, int64_t x,
+                       int64_t y)
 {
     const struct eval_tensor *from = eval_input(c, 0);
     struct eval_tensor *to = eval_output(c, 0);
@@ -386,7 +410,8 @@ static bool grid_sample_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- PlaceIndex(place..): the row-major number of the element at these places in a tensor of `shape` ------------------- */
+/* ---- PlaceIndex(place..): the row-major number of the element at these places in a tensor of `shape`
+ * ------------------- */
 
 /* Each is brought into [0, dim - 1] and truncated; NaN is 0. So the number is always one of an element. */
 static const struct op_attr place_attrs[] = {{.name = "shape", .type = ATTR_INTS, .required = true}, {0}};
@@ -394,7 +419,7 @@ static const struct op_version place_versions[] = {{.since = 1}, {0}};
 static const struct op_param place_inputs[] = {
     {.name = "place", .type = 'T', .dtypes = DTYPES_FLOAT_DOUBLE, .flags = PARAM_VARIADIC | PARAM_NOT_DIFF}, {0}};
 static const struct op_param place_outputs[] = {
-    {.name = "index", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
+    {.name = "index", .dtypes = DTYPES_INDEX, .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
 
 static const int64_t *place_dims(const struct node *n, size_t *count)
 {
@@ -420,8 +445,9 @@ static bool place_infer(struct infer_ctx *c)
         return infer_error(c, "attribute 'shape' has no elements, or too many");
     for (int i = 1; i < infer_input_count(c); i++)
         if (!shape_broadcast(&y, &y, infer_shape(c, i)))
-            return infer_error(c, "the shape of input %d '%s' does not broadcast with those before", i, infer_in(c, i)->name);
-    return infer_out(c, 0, DTYPE_INT64, &y);
+            return infer_error(c, "the shape of input %d '%s' does not broadcast with those before", i,
+                               infer_in(c, i)->name);
+    return infer_out(c, 0, elements <= INT32_MAX ? DTYPE_INT32 : DTYPE_INT64, &y);
 }
 
 static bool place_eval(struct eval_ctx *c)
@@ -444,62 +470,191 @@ static bool place_lower(struct lower_ctx *c)
 {
     size_t count;
     struct arena *a = c->arena;
+    const enum dtype type = lower_out_dtype(c, 0);
     const int64_t *dims = place_dims(c->node, &count);
     const struct expr *number = NULL;
     for (size_t d = 0; d < count; d++) {
-        const struct expr *v = lower_in(c, (int)d), *zero = expr_float(a, v->dtype, 0), *last = expr_float(a, v->dtype, (double)(dims[d] - 1));
+        const struct expr *v = lower_in(c, (int)d), *zero = expr_float(a, v->dtype, 0),
+                          *last = expr_float(a, v->dtype, (double)(dims[d] - 1));
         const struct expr *below = expr_select(a, expr_binary(a, EXPR_LT, v, last), v, last);
-        const struct expr *index = expr_cast(a, DTYPE_INT64, expr_select(a, expr_binary(a, EXPR_LT, zero, v), below, zero));
-        number = number ? expr_binary(a, EXPR_ADD, expr_binary(a, EXPR_MUL, number, expr_int(a, DTYPE_INT64, dims[d])), index) : index;
+        const struct expr *index = expr_cast(a, type, expr_select(a, expr_binary(a, EXPR_LT, zero, v), below, zero));
+        number = number ? expr_binary(a, EXPR_ADD, expr_binary(a, EXPR_MUL, number, expr_int(a, type, dims[d])), index)
+                        : index;
     }
     return lower_map(c, number);
 }
 
 static const struct op_sample place_samples[] = {
-    {.text = "g (float[3,1] p, float[4] q) => (int64[3,4] i) { i = stepc.PlaceIndex <shape = [2, 3]> (p, q) }", .no_gradient = true},
-    {.text = "g (double[5] p) => (int64[5] i) { i = stepc.PlaceIndex <shape = [3]> (p) }", .no_gradient = true},
-    {.text = "g (float[5] p) => (int64[5] i) { i = stepc.PlaceIndex <shape = [3, 2]> (p) }", .error = "2 numbers for 1 places"},
-    {.text = "g (float[5] p) => (int64[5] i) { i = stepc.PlaceIndex <shape = [0]> (p) }", .error = "no elements"},
-    {.text = "g (float[5] p) => (int64[5] i) { i = stepc.PlaceIndex <shape = [16777220]> (p) }", .error = "tell apart"},
+    {.text = "g (float[3,1] p, float[4] q) => (int32[3,4] i) { i = stepc.PlaceIndex <shape = [2, 3]> (p, q) }",
+     .no_gradient = true},
+    {.text = "g (double[5] p) => (int32[5] i) { i = stepc.PlaceIndex <shape = [3]> (p) }", .no_gradient = true},
+    {.text = "g (float[5] p) => (int32[5] i) { i = stepc.PlaceIndex <shape = [3, 2]> (p) }",
+     .error = "2 numbers for 1 places"},
+    {.text = "g (float[5] p) => (int32[5] i) { i = stepc.PlaceIndex <shape = [0]> (p) }", .error = "no elements"},
+    {.text = "g (float[5] p) => (int32[5] i) { i = stepc.PlaceIndex <shape = [16777220]> (p) }", .error = "tell apart"},
+    {0}};
+
+/* ---- TakePlaces(x, index): y[n, c, r] = x[n, c, index[n, r]]
+ * ---------------------------------------------------------- */
+
+static const struct op_param take_inputs[] = {{.name = "x", .type = 'T', .dtypes = DTYPES_ALL},
+                                              {.name = "index", .dtypes = DTYPES_INDEX, .flags = PARAM_NOT_DIFF},
+                                              {0}};
+static const struct op_param take_outputs[] = {{.name = "y", .type = 'T', .dtypes = DTYPES_ALL}, {0}};
+
+static bool take_infer(struct infer_ctx *c)
+{
+    const struct shape *x = infer_shape(c, 0), *index = infer_shape(c, 1);
+    if (x->rank != 3 || index->rank != 2 || index->dim[0] != x->dim[0])
+        return infer_error(c, "inputs do not have the shapes [N,C,elements] and [N,places]");
+    return index_infer_known(c, 1, INDEX_ALL, x->dim[2]) &&
+           infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(x->dim[0], x->dim[1], index->dim[1]));
+}
+
+static int64_t take_selects_from(const struct node *n, int input)
+{
+    return input == 1 ? n->inputs.data[0]->shape.dim[2] : 0;
+}
+
+/* dx = dy added where it came from, in the order of the places. A row of all channels is added at once. */
+static bool take_grad(struct grad_ctx *c)
+{
+    const struct shape *x = &grad_input(c, 0)->shape, *index = &grad_input(c, 1)->shape;
+    struct value *rows = build_transpose(c->b, grad_of_output(c, 0), (int[]){0, 2, 1});
+    struct value *dx = build_with(c, "stepc.Scatter", ATTRS(attr_int("size", x->dim[2])),
+                                  build_reshape(c->b, grad_input(c, 1), &SHAPE(index->dim[0], index->dim[1], 1)), rows);
+    return grad_accumulate(c, 0, build_transpose(c->b, dx, (int[]){0, 2, 1}));
+}
+
+static bool take_eval(struct eval_ctx *c)
+{
+    const struct eval_tensor *x = eval_input(c, 0);
+    const int64_t channels = x->shape.dim[1], size = x->shape.dim[2], places = eval_input(c, 1)->shape.dim[1];
+    for (int64_t k = 0; k < eval_input(c, 1)->count; k++) {
+        int64_t from;
+        if (!index_read(c, 1, k, size, &from))
+            return false;
+        for (int64_t i = k / places * channels; eval_wants(c, 0) && i < (k / places + 1) * channels; i++)
+            move_element(eval_output(c, 0), i * places + k % places, x, i * size + from);
+    }
+    return true;
+}
+
+static bool take_lower(struct lower_ctx *c)
+{
+    const struct view x = lower_view_of(c, 0), index = lower_view_of(c, 1), out = lower_out_view(c, 0);
+    struct view still = x, over = {.buffer = index.buffer, .offset = index.offset, .shape = out.shape};
+    if (out.buffer->count == 0)
+        return true;
+    lower_kernel(c, NULL);
+    index_add_check(c, 1, &index, INDEX_ALL, x.shape.dim[2]);
+    still.shape = out.shape;
+    still.stride[2] = 0;
+    over.stride[0] = index.stride[0];
+    over.stride[2] = index.stride[1];
+    struct access access = lower_access(&still);
+    access.term[access.term_count++] = (struct access_term){
+        .index = index_load(c, &over, x.shape.dim[2]), .stride = x.stride[2], .extent = x.shape.dim[2]};
+    lower_store(c, lower_part(c, &out.shape), &out, lower_load_at(c, &access));
+    return true;
+}
+
+static const struct op_sample take_samples[] = {
+    {.text = "g (float[2,3,4] x, int64[2,5] i) => (float[2,3,5] y) { y = stepc.TakePlaces(x, i) }", .feed = ",index:4"},
+    {.text = "g (double[2,3,4] x, int32[2,1] i) => (double[2,3,1] y) { y = stepc.TakePlaces(x, i) }",
+     .feed = ",index:4"},
+    {.text = "g (float[2,3,4] x, int64[2,0] i) => (float[2,3,0] y) { y = stepc.TakePlaces(x, i) }"},
+    {.text = "g (float[2,3,4] x, int64[3,5] i) => (float[2,3,5] y) { y = stepc.TakePlaces(x, i) }",
+     .error = "[N,places]"},
+    {.text = "g (float[1,1,4] x) => (float[1,1,1] y) { i = Constant <value = int64[1,1] {4}> () y = "
+             "stepc.TakePlaces(x, i) }",
+     .error = "is the index 4, expected -4 to 3"},
     {0}};
 
 /* ---- record ------------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample samples[] = {
     {.text = "g (float[2,3,4,5] x, float[2,3,2,2] g) => (float[2,3,3,2] y) { y = GridSample(x, g) }"},
-    {.text = "g (double[2,3,4,5] x, double[2,3,2,2] g) => (double[2,3,3,2] y) { y = GridSample <align_corners = 1, padding_mode = \"border\"> (x, g) }"},
-    {.text = "g (double[2,3,4,5] x, double[2,3,2,2] g) => (double[2,3,3,2] y) { y = GridSample <padding_mode = \"reflection\"> (x, g) }"},
-    {.text = "g (double[2,3,4,5] x, double[2,3,2,2] g) => (double[2,3,3,2] y) { y = GridSample <padding_mode = \"reflection\", align_corners = 1> (x, g) }"},
-    {.text = "g (double[2,3,4,5] x, double[2,3,2,2] g) => (double[2,3,3,2] y) { y = GridSample <mode = \"cubic\"> (x, g) }"},
-    {.text = "g (double[1,2,4,5] x, double[1,3,2,2] g) => (double[1,2,3,2] y) { y = GridSample <mode = \"cubic\", padding_mode = \"border\", align_corners = 1> (x, g) }"},
-    {.text = "g (double[1,2,4,5] x, double[1,3,2,2] g) => (double[1,2,3,2] y) { y = GridSample <mode = \"cubic\", padding_mode = \"reflection\"> (x, g) }"},
-    {.text = "g (float[2,3,4,5] x, float[2,3,2,2] g) => (float[2,3,3,2] y) { y = GridSample <mode = \"nearest\"> (x, g) }"},
-    {.text = "g (float[2,3,4,5] x, float[2,3,2,2] g) => (float[2,3,3,2] y) { y = GridSample <mode = \"nearest\", padding_mode = \"reflection\"> (x, g) }"},
-    {.text = "g (int32[2,3,4,5] x, float[2,3,2,2] g) => (int32[2,3,3,2] y) { y = GridSample <mode = \"nearest\", padding_mode = \"border\"> (x, g) }", .no_gradient = true},
+    {.text = "g (double[2,3,4,5] x, double[2,3,2,2] g) => (double[2,3,3,2] y) { y = GridSample <align_corners = 1, "
+             "padding_mode = \"border\"> (x, g) }"},
+    {.text = "g (double[2,3,4,5] x, double[2,3,2,2] g) => (double[2,3,3,2] y) { y = GridSample <padding_mode = "
+             "\"reflection\"> (x, g) }"},
+    {.text = "g (double[2,3,4,5] x, double[2,3,2,2] g) => (double[2,3,3,2] y) { y = GridSample <padding_mode = "
+             "\"reflection\", align_corners = 1> (x, g) }"},
+    {.text = "g (double[2,3,4,5] x, double[2,3,2,2] g) => (double[2,3,3,2] y) { y = GridSample <mode = \"cubic\"> (x, "
+             "g) }"},
+    {.text = "g (double[1,2,4,5] x, double[1,3,2,2] g) => (double[1,2,3,2] y) { y = GridSample <mode = \"cubic\", "
+             "padding_mode = \"border\", align_corners = 1> (x, g) }"},
+    {.text = "g (double[1,2,4,5] x, double[1,3,2,2] g) => (double[1,2,3,2] y) { y = GridSample <mode = \"cubic\", "
+             "padding_mode = \"reflection\"> (x, g) }"},
+    {.text =
+         "g (float[2,3,4,5] x, float[2,3,2,2] g) => (float[2,3,3,2] y) { y = GridSample <mode = \"nearest\"> (x, g) }"},
+    {.text = "g (float[2,3,4,5] x, float[2,3,2,2] g) => (float[2,3,3,2] y) { y = GridSample <mode = \"nearest\", "
+             "padding_mode = \"reflection\"> (x, g) }"},
+    {.text = "g (int32[2,3,4,5] x, float[2,3,2,2] g) => (int32[2,3,3,2] y) { y = GridSample <mode = \"nearest\", "
+             "padding_mode = \"border\"> (x, g) }",
+     .no_gradient = true},
     {.text = "g (double[1,2,3,4,2] x, double[1,2,2,3,3] g) => (double[1,2,2,2,3] y) { y = GridSample(x, g) }"},
-    {.text = "g (double[1,1,3,1,2] x, double[1,1,2,2,3] g) => (double[1,1,1,2,2] y) { y = GridSample <padding_mode = \"reflection\", align_corners = 1> (x, g) }"},
+    {.text = "g (double[1,1,3,1,2] x, double[1,1,2,2,3] g) => (double[1,1,1,2,2] y) { y = GridSample <padding_mode = "
+             "\"reflection\", align_corners = 1> (x, g) }"},
     {.text = "g (float[2,2,7] x, float[2,4,1] g) => (float[2,2,4] y) { y = GridSample <mode = \"linear\"> (x, g) }"},
-    {.text = "g (uint8[1,1,3,3] x, double[1,2,2,2] g) => (uint8[1,1,2,2] y) { y = GridSample(x, g) }", .no_gradient = true},
+    {.text = "g (uint8[1,1,3,3] x, double[1,2,2,2] g) => (uint8[1,1,2,2] y) { y = GridSample(x, g) }",
+     .no_gradient = true},
     {.text = "g (float16[1,1,3,3] x, float16[1,2,2,2] g) => (float16[1,1,2,2] y) { y = GridSample(x, g) }"},
     {.text = "g (double[1,1,3,3] x, float[1,2,2,2] g) => (double[1,1,2,2] y) { y = GridSample(x, g) }"},
     {.text = "g (float[1,0,3,3] x, float[1,2,2,2] g) => (float[1,0,2,2] y) { y = GridSample(x, g) }"},
     {.text = "g (float[1,2,3,3] x, float[1,0,2,2] g) => (float[1,2,0,2] y) { y = GridSample(x, g) }"},
-    {.text = "g (float[1,2,4,5] x, float[1,3,2,2] g) => (float[1,2,3,2] y) { y = GridSample <mode = \"bicubic\"> (x, g) }", .opset = 16},
+    {.text =
+         "g (float[1,2,4,5] x, float[1,3,2,2] g) => (float[1,2,3,2] y) { y = GridSample <mode = \"bicubic\"> (x, g) }",
+     .opset = 16},
     {.text = "g (float[1,2,4,5] x, float[1,3,2,2] g) => (float[1,2,3,2] y) { y = GridSample(x, g) }", .opset = 16},
-    {.text = "g (float[1,2,4,5] x, float[1,3,2,2] g) => (float[1,2,3,2] y) { y = GridSample <mode = \"linear\"> (x, g) }", .opset = 16,
+    {.text =
+         "g (float[1,2,4,5] x, float[1,3,2,2] g) => (float[1,2,3,2] y) { y = GridSample <mode = \"linear\"> (x, g) }",
+     .opset = 16,
      .error = "'linear'"},
-    {.text = "g (float[1,2,4] x, float[1,3,1] g) => (float[1,2,3] y) { y = GridSample(x, g) }", .opset = 16, .error = "has rank 3, expected 4"},
-    {.text = "g (float[1,2,4,5] x, float[1,3,2,3] g) => (float[1,2,3,2] y) { y = GridSample(x, g) }", .error = "[1,..,2]"},
-    {.text = "g (float[1,2,0,5] x, float[1,3,2,2] g) => (float[1,2,3,2] y) { y = GridSample(x, g) }", .error = "no elements to read"},
-    {.text = "g (float[1,2,4,5] x, float[1,3,2,2] g) => (float[1,2,3,2] y) { y = GridSample <padding_mode = \"wrap\"> (x, g) }",
+    {.text = "g (float[1,2,4] x, float[1,3,1] g) => (float[1,2,3] y) { y = GridSample(x, g) }",
+     .opset = 16,
+     .error = "has rank 3, expected 4"},
+    {.text = "g (float[1,2,4,5] x, float[1,3,2,3] g) => (float[1,2,3,2] y) { y = GridSample(x, g) }",
+     .error = "[1,..,2]"},
+    {.text = "g (float[1,2,0,5] x, float[1,3,2,2] g) => (float[1,2,3,2] y) { y = GridSample(x, g) }",
+     .error = "no elements to read"},
+    {.text = "g (float[1,2,4,5] x, float[1,3,2,2] g) => (float[1,2,3,2] y) { y = GridSample <padding_mode = \"wrap\"> "
+             "(x, g) }",
      .error = "'wrap'"},
     {0}};
 
 /* Gradients follow from the expansion. */
-const struct op_def op_defs_grid_sample[] = {
-    {.name = "GridSample", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = grid_sample_infer,
-     .expand = grid_sample_expand, .eval = grid_sample_eval, .samples = samples},
-    {.domain = DOMAIN_STEPC, .name = "PlaceIndex", .versions = place_versions, .inputs = place_inputs, .outputs = place_outputs,
-     .attrs = place_attrs, .infer = place_infer, .grad = grad_none, .eval = place_eval, .lower = place_lower,
-     .is_elementwise = true, .samples = place_samples},
-    {0}};
+const struct op_def op_defs_grid_sample[] = {{.name = "GridSample",
+                                              .versions = versions,
+                                              .inputs = inputs,
+                                              .outputs = outputs,
+                                              .attrs = attrs,
+                                              .infer = grid_sample_infer,
+                                              .expand = grid_sample_expand,
+                                              .eval = grid_sample_eval,
+                                              .samples = samples},
+                                             {.domain = DOMAIN_STEPC,
+                                              .name = "PlaceIndex",
+                                              .versions = place_versions,
+                                              .inputs = place_inputs,
+                                              .outputs = place_outputs,
+                                              .attrs = place_attrs,
+                                              .infer = place_infer,
+                                              .grad = grad_none,
+                                              .eval = place_eval,
+                                              .lower = place_lower,
+                                              .is_elementwise = true,
+                                              .samples = place_samples},
+                                             {.domain = DOMAIN_STEPC,
+                                              .name = "TakePlaces",
+                                              .versions = place_versions,
+                                              .inputs = take_inputs,
+                                              .outputs = take_outputs,
+                                              .infer = take_infer,
+                                              .grad = take_grad,
+                                              .eval = take_eval,
+                                              .lower = take_lower,
+                                              .samples = take_samples,
+                                              .selects_from = take_selects_from},
+                                             {0}};

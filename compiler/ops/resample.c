@@ -1,8 +1,9 @@
-/* ResampleAxis: weighted sums over a window that lies elsewhere for each result, along one axis; what Resize is made of.
- *   y[o.., k, i..] = sum over t of weight[k, t] * x[o.., start[k] + t, i..]         without weights: x[o.., start[k], i..]
- * Windows and weights are known at compile time. Where a window has up to 16 positions, products are added from the first one on, in their
- * order; more are added as ReduceSum adds them along that axis. The gradient in x is another ResampleAxis, whose windows are the results
- * that read an element; if these lie too far apart for a table of reasonable size, it is a stepc.Scatter. A weight of 0 counts as a term. */
+/* ResampleAxis: weighted sums over a window that lies elsewhere for each result, along one axis: Resize is made of it.
+ *   y[o.., k, i..] = sum over t of weight[k, t] * x[o.., start[k] + t, i..]; without weights x[o.., start[k], i..]
+ * Windows and weights are known at compile time. Where a window has up to 16 positions, products are added from the
+ * first one on, in their order; more are added as ReduceSum adds them along that axis. The gradient in x is another
+ * ResampleAxis, whose windows are the results that read an element; if these lie too far apart for a table of
+ * reasonable size, it is a stepc.Scatter. A weight of 0 counts as a term. */
 #include "ops/move_rules.h"
 
 #include "base/checked.h"
@@ -12,10 +13,11 @@
 #define DTYPES_START (DTYPE_BIT(DTYPE_INT16) | DTYPES_INDEX)
 static const struct op_attr attrs[] = {{.name = "axis", .type = ATTR_INT, .required = true}, {0}};
 static const struct op_version versions[] = {{.since = 1}, {0}};
-static const struct op_param inputs[] = {{.name = "x", .type = 'T', .dtypes = DTYPES_ALL},
-                                         {.name = "start", .dtypes = DTYPES_START, .flags = PARAM_NOT_DIFF},
-                                         {.name = "weight", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_NOT_DIFF | PARAM_OPTIONAL},
-                                         {0}};
+static const struct op_param inputs[] = {
+    {.name = "x", .type = 'T', .dtypes = DTYPES_ALL},
+    {.name = "start", .dtypes = DTYPES_START, .flags = PARAM_NOT_DIFF},
+    {.name = "weight", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_NOT_DIFF | PARAM_OPTIONAL},
+    {0}};
 static const struct op_param outputs[] = {{.name = "y", .type = 'T', .dtypes = DTYPES_ALL}, {0}};
 
 /* ---- windows ------------------------------------------------------------------------------------------------------- */
@@ -63,13 +65,15 @@ static bool resample_infer(struct infer_ctx *c)
         return false;
     if (start->rank != 1)
         return infer_error(c, "input 1 (start) has rank %d, expected 1", start->rank);
-    if (infer_in(c, 2) != NULL && (infer_rank(c, 2) != 2 || infer_shape(c, 2)->dim[0] != start->dim[0] || infer_shape(c, 2)->dim[1] < 1))
+    if (infer_in(c, 2) != NULL &&
+        (infer_rank(c, 2) != 2 || infer_shape(c, 2)->dim[0] != start->dim[0] || infer_shape(c, 2)->dim[1] < 1))
         return infer_error(c, "input 2 (weight) does not have the shape [%lld,window]", (long long)start->dim[0]);
     const int64_t size = infer_in(c, 2) != NULL ? infer_shape(c, 2)->dim[1] : 1;
     for (int64_t k = 0; k < known->count; k++)
         if (tensor_get_int(known, k) < 0 || tensor_get_int(known, k) > x->dim[axis] - size)
-            return infer_error(c, "window %lld of %lld elements from element %lld on leaves dimension %d of %lld", (long long)k,
-                               (long long)size, (long long)tensor_get_int(known, k), axis, (long long)x->dim[axis]);
+            return infer_error(c, "window %lld of %lld elements from element %lld on leaves dimension %d of %lld",
+                               (long long)k, (long long)size, (long long)tensor_get_int(known, k), axis,
+                               (long long)x->dim[axis]);
     y.dim[axis] = start->dim[0];
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
@@ -136,7 +140,8 @@ static struct value *build_scattered(struct grad_ctx *c, const struct taps *t)
     if (t->weight)
         dy = build(c, "Mul", dy, build_reshape(c->b, grad_input(c, 2), &SHAPE(t->out, t->size, 1)));
     struct value *terms = build_reshape(c->b, dy, &SHAPE(t->outer, t->out * t->size, t->inner));
-    struct value *dx = build_with(c, "stepc.Scatter", ATTRS(attr_int("size", t->in)), build_constant(c->b, index), terms);
+    struct value *dx =
+        build_with(c, "stepc.Scatter", ATTRS(attr_int("size", t->in)), build_constant(c->b, index), terms);
     return build_reshape(c->b, dx, &grad_input(c, 0)->shape);
 }
 
@@ -204,15 +209,18 @@ static const struct expr *load_position(struct lower_ctx *c, const struct taps *
     over.stride[t->axis] = 0;
     index.stride[t->axis] = starts.stride[0];
     struct access access = lower_access(&over);
-    access.term[access.term_count++] = (struct access_term){.index = expr_cast(c->arena, DTYPE_INT64, lower_load(c, &index)),
-                                                            .stride = x->stride[t->axis], .extent = t->in - t->size + 1};
+    access.term[access.term_count++] =
+        (struct access_term){.index = expr_cast(c->arena, DTYPE_INT64, lower_load(c, &index)),
+                             .stride = x->stride[t->axis],
+                             .extent = t->in - t->size + 1};
     return lower_load_at(c, &access);
 }
 
 static const struct expr *load_weight(struct lower_ctx *c, const struct taps *t, int64_t tap)
 {
     const struct view weights = lower_view_of(c, 2);
-    struct view over = {.buffer = weights.buffer, .offset = weights.offset + tap * weights.stride[1], .shape = *lower_out_shape(c, 0)};
+    struct view over = {
+        .buffer = weights.buffer, .offset = weights.offset + tap * weights.stride[1], .shape = *lower_out_shape(c, 0)};
     over.stride[t->axis] = weights.stride[0];
     return lower_load(c, &over);
 }
@@ -230,8 +238,8 @@ static bool lower_written_out(struct lower_ctx *c, const struct taps *t)
     return lower_map(c, sum);
 }
 
-/* Results between `first` and first + turns * results repeat: result k + results reads with the same weights what lies `step` elements
- * further on. So no table is needed there; the others are the border. */
+/* Results between `first` and first + turns * results repeat: result k + results reads with the same weights what
+ * lies `step` elements further on. So no table is needed there; the others are the border. */
 struct period {
     int64_t first, turns, results, step;
 };
@@ -249,7 +257,8 @@ static bool repeats(const struct taps *t, int64_t k, const struct period *p)
 static struct period longest(const struct taps *t, int64_t results)
 {
     const int64_t middle = (t->out - results) / 2;
-    struct period p = {.first = middle, .results = results, .step = start_of(t, middle + results) - start_of(t, middle)};
+    struct period p = {
+        .first = middle, .results = results, .step = start_of(t, middle + results) - start_of(t, middle)};
     int64_t end = middle;
     while (end + results < t->out && repeats(t, end, &p))
         end++;
@@ -259,8 +268,8 @@ static struct period longest(const struct taps *t, int64_t results)
     return p;
 }
 
-#define MOST_PRODUCTS 128  /* that are written out */
-#define MOST_TOGETHER 16   /* results of a period */
+#define MOST_PRODUCTS 128 /* that are written out */
+#define MOST_TOGETHER 16  /* results of a period */
 #define LEAST_TURNS 3
 
 static bool find_period(const struct taps *t, struct period *p)
@@ -274,8 +283,8 @@ static bool find_period(const struct taps *t, struct period *p)
 }
 
 /* Result k, and with a step those that far behind it, at one turn of the loop over t->axis. */
-static const struct expr *known_window(struct lower_ctx *c, const struct taps *t, const struct view *x, int64_t k, int64_t step,
-                                       const struct shape *loops)
+static const struct expr *known_window(struct lower_ctx *c, const struct taps *t, const struct view *x, int64_t k,
+                                       int64_t step, const struct shape *loops)
 {
     struct view at = {.buffer = x->buffer, .offset = x->offset, .shape = *loops};
     const struct expr *sum = NULL;
@@ -292,8 +301,8 @@ static const struct expr *known_window(struct lower_ctx *c, const struct taps *t
     return sum;
 }
 
-static void store_window(struct lower_ctx *c, struct part *part, const struct taps *t, const struct shape *loops, int64_t k, int64_t results,
-                         int64_t step)
+static void store_window(struct lower_ctx *c, struct part *part, const struct taps *t, const struct shape *loops,
+                         int64_t k, int64_t results, int64_t step)
 {
     const struct view x = lower_view_of(c, 0), y = lower_out_view(c, 0);
     struct view to = y;
@@ -303,7 +312,8 @@ static void store_window(struct lower_ctx *c, struct part *part, const struct ta
     lower_store(c, part, &to, known_window(c, t, &x, k, step, loops));
 }
 
-/* A loop over the turns that stores the results of one, and the border one by one: what a reader would write. Vectors run along the turns. */
+/* A loop over the turns that stores the results of one, and the border one by one: what a reader would write.
+ * Vectors run along the turns. */
 static bool lower_period(struct lower_ctx *c, const struct taps *t, const struct period *p)
 {
     const int64_t end = p->first + p->turns * p->results;
@@ -329,14 +339,21 @@ static bool lower_sum(struct lower_ctx *c, const struct taps *t)
 {
     const struct view x = lower_contiguous(c, 0), starts = lower_view_of(c, 1), weights = lower_view_of(c, 2);
     const struct shape loops = SHAPE(t->outer, t->out, t->size, t->inner), kept = SHAPE(t->outer, t->out, 1, t->inner);
-    const struct view to = {.buffer = lower_out_view(c, 0).buffer, .shape = kept, .stride = {t->out * t->inner, t->inner, 0, 1}};
-    const struct view index = {.buffer = starts.buffer, .offset = starts.offset, .shape = loops, .stride = {0, starts.stride[0]}};
-    const struct view weight = {.buffer = weights.buffer, .offset = weights.offset, .shape = loops,
+    const struct view to = {
+        .buffer = lower_out_view(c, 0).buffer, .shape = kept, .stride = {t->out * t->inner, t->inner, 0, 1}};
+    const struct view index = {
+        .buffer = starts.buffer, .offset = starts.offset, .shape = loops, .stride = {0, starts.stride[0]}};
+    const struct view weight = {.buffer = weights.buffer,
+                                .offset = weights.offset,
+                                .shape = loops,
                                 .stride = {0, weights.stride[0], weights.stride[1]}};
-    const struct view window = {.buffer = x.buffer, .offset = x.offset, .shape = loops, .stride = {t->in * t->inner, 0, t->inner, 1}};
+    const struct view window = {
+        .buffer = x.buffer, .offset = x.offset, .shape = loops, .stride = {t->in * t->inner, 0, t->inner, 1}};
     struct access access = lower_access(&window);
-    access.term[access.term_count++] = (struct access_term){.index = expr_cast(c->arena, DTYPE_INT64, lower_load(c, &index)),
-                                                            .stride = t->inner, .extent = t->in - t->size + 1};
+    access.term[access.term_count++] =
+        (struct access_term){.index = expr_cast(c->arena, DTYPE_INT64, lower_load(c, &index)),
+                             .stride = t->inner,
+                             .extent = t->in - t->size + 1};
     lower_kernel(c, NULL);
     struct part *p = lower_part(c, &loops);
     p->reduced[2] = true;
@@ -362,31 +379,49 @@ static bool resample_lower(struct lower_ctx *c)
 #define ROW(count, list) "s = Constant <value = int16[" count "] {" list "}> () "
 #define SMALL(list) "s = Constant <value = int16[4] {" list "}> () "
 static const struct op_sample samples[] = {
-    {.text = "g (float[2,5,3] x) => (float[2,4,3] y) { " SMALL("0, 3, 1, 3")
-             "w = Constant <value = float[4,2] {0.5, 0.5, 1, 0.25, -2, 3, 0, 0}> () y = stepc.ResampleAxis <axis = 1> (x, s, w) }"},
-    {.text = "g (double[2,5] x) => (double[2,4] y) { " SMALL("0, 0, 2, 2")
-             "w = Constant <value = double[4,3] {0.5, 0.5, 1, 0.25, -2, 3, 0, 0, 1, 0.1, 0.2, 0.3}> () "
-             "y = stepc.ResampleAxis <axis = -1> (x, s, w) }"},
+    {.text = "g (float[2,5,3] x) => (float[2,4,3] y) { " SMALL(
+         "0, 3, 1, 3") "w = Constant <value = float[4,2] {0.5, 0.5, 1, 0.25, -2, 3, 0, 0}> () y = stepc.ResampleAxis "
+                       "<axis = 1> (x, s, w) }"},
+    {.text = "g (double[2,5] x) => (double[2,4] y) { " SMALL(
+         "0, 0, 2, 2") "w = Constant <value = double[4,3] {0.5, 0.5, 1, 0.25, -2, 3, 0, 0, 1, 0.1, 0.2, 0.3}> () "
+                       "y = stepc.ResampleAxis <axis = -1> (x, s, w) }"},
     {.text = "g (float[5,3] x) => (float[4,3] y) { " SMALL("4, 0, 0, 4") "y = stepc.ResampleAxis <axis = 0> (x, s) }"},
-    {.text = "g (bool[5,3] x) => (bool[5,4] y) { " SMALL("0, 0, 1, 2") "y = stepc.ResampleAxis <axis = 1> (x, s) }", .no_gradient = true},
-    {.text = "g (float[2,0] x) => (float[0,0] y) { s = Constant <value = int32[0] {}> () y = stepc.ResampleAxis <axis = 0> (x, s) }"},
+    {.text = "g (bool[5,3] x) => (bool[5,4] y) { " SMALL("0, 0, 1, 2") "y = stepc.ResampleAxis <axis = 1> (x, s) }",
+     .no_gradient = true},
+    {.text = "g (float[2,0] x) => (float[0,0] y) { s = Constant <value = int32[0] {}> () y = stepc.ResampleAxis <axis "
+             "= 0> (x, s) }"},
     /* windows of more positions than are written out, along the last axis and another one */
-    {.text = "g (float[2,20] x) => (float[2,2] y) { s = Constant <value = int32[2] {0, 2}> () n = Constant <value_ints = [2, 18]> () "
+    {.text = "g (float[2,20] x) => (float[2,2] y) { s = Constant <value = int32[2] {0, 2}> () n = Constant <value_ints "
+             "= [2, 18]> () "
              "o = Constant <value_float = 0.3> () w = Expand(o, n) y = stepc.ResampleAxis <axis = 1> (x, s, w) }"},
-    {.text = "g (float[2,20,3] x) => (float[2,2,3] y) { s = Constant <value = int64[2] {2, 1}> () n = Constant <value_ints = [2, 18]> () "
+    {.text = "g (float[2,20,3] x) => (float[2,2,3] y) { s = Constant <value = int64[2] {2, 1}> () n = Constant "
+             "<value_ints = [2, 18]> () "
              "o = Constant <value_float = 0.3> () w = Expand(o, n) y = stepc.ResampleAxis <axis = 1> (x, s, w) }"},
-    {.text = "g (float16[5,3] x) => (float16[4,3] y) { " SMALL("0, 3, 1, 3")
-             "w = Constant <value = float16[4,1] {1, 2, 3, 4}> () y = stepc.ResampleAxis <axis = 0> (x, s, w) }"},
-    {.text = "g (float[5] x) => (float[4] y) { " SMALL("0, 3, 1, 4")
-             "w = Constant <value = float[4,2] {0, 0, 0, 0, 0, 0, 0, 0}> () y = stepc.ResampleAxis <axis = 0> (x, s, w) }",
+    {.text = "g (float16[5,3] x) => (float16[4,3] y) { " SMALL(
+         "0, 3, 1, 3") "w = Constant <value = float16[4,1] {1, 2, 3, 4}> () y = stepc.ResampleAxis <axis = 0> (x, s, "
+                       "w) }"},
+    {.text = "g (float[5] x) => (float[4] y) { " SMALL(
+         "0, 3, 1, 4") "w = Constant <value = float[4,2] {0, 0, 0, 0, 0, 0, 0, 0}> () y = stepc.ResampleAxis <axis = "
+                       "0> (x, s, w) }",
      .error = "window 3 of 2 elements from element 4 on leaves dimension 0 of 5"},
-    {.text = "g (float[5] x) => (float[4] y) { " SMALL("0, 3, 1, -1") "y = stepc.ResampleAxis <axis = 0> (x, s) }", .error = "leaves"},
+    {.text = "g (float[5] x) => (float[4] y) { " SMALL("0, 3, 1, -1") "y = stepc.ResampleAxis <axis = 0> (x, s) }",
+     .error = "leaves"},
     {.text = "g (float[5] x) => (float[4] y) { " SMALL("0, 3, 1, 1") "w = Constant <value = float[2,1] {0, 0}> () "
-             "y = stepc.ResampleAxis <axis = 0> (x, s, w) }", .error = "does not have the shape [4,window]"},
-    {.text = "g (float[5] x, int32[4] s) => (float[4] y) { y = stepc.ResampleAxis <axis = 0> (x, s) }", .error = "known"},
+                                                                     "y = stepc.ResampleAxis <axis = 0> (x, s, w) }",
+     .error = "does not have the shape [4,window]"},
+    {.text = "g (float[5] x, int32[4] s) => (float[4] y) { y = stepc.ResampleAxis <axis = 0> (x, s) }",
+     .error = "known"},
     {0}};
 
-const struct op_def op_defs_resample[] = {
-    {.domain = DOMAIN_STEPC, .name = "ResampleAxis", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = resample_infer, .grad = resample_grad, .eval = resample_eval, .lower = resample_lower, .samples = samples},
-    {0}};
+const struct op_def op_defs_resample[] = {{.domain = DOMAIN_STEPC,
+                                           .name = "ResampleAxis",
+                                           .versions = versions,
+                                           .inputs = inputs,
+                                           .outputs = outputs,
+                                           .attrs = attrs,
+                                           .infer = resample_infer,
+                                           .grad = resample_grad,
+                                           .eval = resample_eval,
+                                           .lower = resample_lower,
+                                           .samples = samples},
+                                          {0}};

@@ -1,23 +1,27 @@
-/* Resize, and Upsample: sampling at other places, along each axis by itself. Result k of an axis lies at x(k) in the input:
- *   half_pixel            (k + 1/2) / scale - 1/2             asymmetric         k / scale
+/* Resize, and Upsample: sampling at other places, along each axis by itself. Result k of an axis lies at x(k):
+ *   half_pixel            (k + 1/2) / scale - 1/2
  *   half_pixel_symmetric  the same, centred where the result has not the length that the scale asks for
- *   pytorch_half_pixel    the same, -1/2 if length = 1        tf_half_pixel_for_nn  (k + 1/2) / scale   (versions 11 and 12)
+ *   pytorch_half_pixel    the same, -1/2 if length = 1
+ *   tf_half_pixel_for_nn  (k + 1/2) / scale, in versions 11 and 12
+ *   asymmetric            k / scale
  *   align_corners         k (in - 1) / (length - 1), 0 if length = 1
- *   tf_crop_and_resize    start (in - 1) + k (end - start) (in - 1) / (length - 1), the middle if length = 1; extrapolation_value outside
+ *   tf_crop_and_resize    start (in - 1) + k (end - start) (in - 1) / (length - 1), the middle if length = 1;
+ *                         what lies outside of the input is extrapolation_value
  * length = in * scale, not rounded. The weights of its neighbours, with r in (0, 1] the distance to the left one:
  *   nearest  1 for one of the two      linear  1 - r, r      cubic  Keys' polynomial of four, coefficient a
- * With antialias and a scale below 1 windows are 1 / scale as wide, and weights are divided by their sum. Neighbours outside of the input
- * repeat its border, or with exclude_outside are left out and the weights divided by the sum of those that are left.
+ * With antialias and a scale below 1 windows are 1 / scale as wide, and weights are divided by their sum. Neighbours
+ * outside of the input repeat its border, or with exclude_outside are left out and the weights divided by the sum of
+ * those that are left.
  *
- * Numeric contract: places and weights are computed in double and rounded once, to the type of computation: the input's, float for types of
- * 16 bits, double for integers, which are truncated at the end. Then one ResampleAxis for each axis that changes: axes that shrink from the
- * outermost to the innermost, then axes that grow the other way, for integers all from the innermost on. Where weights are 1, elements are
- * only moved. Lengths are float(in) * scale, rounded down, as ONNX's shape inference computes them.
- * Spec: ONNX Resize-10 (as Upsample; nearest rounds down where it grows, up where it shrinks), -11, -13, -18 (antialias, axes,
- * keep_aspect_ratio_policy), -19; Upsample-7, -9, deprecated since 10. */
+ * Numeric contract: places and weights are computed in double and rounded once, to the type of computation: the
+ * input's, float for types of 16 bits, double for integers, which are truncated at the end. Then one ResampleAxis for
+ * each axis that changes: axes that shrink from the outermost to the innermost, then axes that grow the other way, for
+ * integers all from the innermost on. Where weights are 1, elements are only moved. Lengths are float(in) * scale,
+ * rounded down, as ONNX's shape inference computes them; from 2^24 on in double.
+ * Spec: ONNX Resize-10 (as Upsample; nearest rounds down where it grows, up where it shrinks), -11, -13, -18
+ * (antialias, axes, keep_aspect_ratio_policy), -19; Upsample-7, -9, deprecated since 10. */
 #include "ops/move_rules.h"
-
-#include "base/str.h"
+#include "ops/resize_rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,12 +32,16 @@
 #define NUMBER(label) {.name = (label), .type = ATTR_INT, .int_default = 0}
 #define FLOAT(label, number) {.name = (label), .type = ATTR_FLOAT, .float_default = (number)}
 #define ATTRS_11                                                                                                       \
-    TEXT("mode", "nearest"), TEXT("coordinate_transformation_mode", "half_pixel"), TEXT("nearest_mode", "round_prefer_floor"), \
-        FLOAT("cubic_coeff_a", -0.75), FLOAT("extrapolation_value", 0.0), NUMBER("exclude_outside")
+    TEXT("mode", "nearest"), TEXT("coordinate_transformation_mode", "half_pixel"),                                     \
+        TEXT("nearest_mode", "round_prefer_floor"), FLOAT("cubic_coeff_a", -0.75), FLOAT("extrapolation_value", 0.0),  \
+        NUMBER("exclude_outside")
 static const struct op_attr mode_only[] = {TEXT("mode", "nearest"), {0}};
 static const struct op_attr attrs_11[] = {ATTRS_11, {0}};
-static const struct op_attr attrs[] = {ATTRS_11, NUMBER("antialias"), TEXT("keep_aspect_ratio_policy", "stretch"),
-                                       {.name = "axes", .type = ATTR_INTS, .no_default = true}, {0}};
+static const struct op_attr attrs[] = {ATTRS_11,
+                                       NUMBER("antialias"),
+                                       TEXT("keep_aspect_ratio_policy", "stretch"),
+                                       {.name = "axes", .type = ATTR_INTS, .no_default = true},
+                                       {0}};
 static const struct op_attr upsample_attrs_7[] = {
     TEXT("mode", "nearest"), {.name = "scales", .type = ATTR_FLOATS, .required = true}, {0}};
 
@@ -42,11 +50,13 @@ static const struct op_attr upsample_attrs_7[] = {
 #define DATA {.name = "X", .type = 'T', .dtypes = DTYPES_ALL}
 #define CONSTANT_INPUT(label, set, optional) {.name = (label), .dtypes = (set), .flags = PARAM_NOT_DIFF | (optional)}
 #define SCALES(optional) CONSTANT_INPUT("scales", DTYPE_BIT(DTYPE_FLOAT), optional)
-enum { ROI = 1, SCALES_AT = 2, SIZES = 3 };
 static const struct op_param data_only[] = {DATA, {0}};
 static const struct op_param inputs_10[] = {DATA, SCALES(0), {0}};
-static const struct op_param inputs[] = {DATA, CONSTANT_INPUT("roi", ROI_TYPES, PARAM_OPTIONAL), SCALES(PARAM_OPTIONAL),
-                                         CONSTANT_INPUT("sizes", DTYPE_BIT(DTYPE_INT64), PARAM_OPTIONAL), {0}};
+static const struct op_param inputs[] = {DATA,
+                                         CONSTANT_INPUT("roi", ROI_TYPES, PARAM_OPTIONAL),
+                                         SCALES(PARAM_OPTIONAL),
+                                         CONSTANT_INPUT("sizes", DTYPE_BIT(DTYPE_INT64), PARAM_OPTIONAL),
+                                         {0}};
 static const struct op_param outputs[] = {{.name = "Y", .type = 'T', .dtypes = DTYPES_ALL}, {0}};
 
 static bool upgrade_10(struct upgrade_ctx *c);
@@ -58,253 +68,23 @@ static const struct op_version versions[] = {
     {.since = 19},
     {0}};
 
-/* ---- modes -------------------------------------------------------------------------------------------------------- */
-
-enum mode { NEAREST, LINEAR, CUBIC };
-enum place { HALF_PIXEL, SYMMETRIC, PYTORCH, ALIGN_CORNERS, ASYMMETRIC, CROP, FOR_NN };
-enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
-enum policy { STRETCH, NOT_LARGER, NOT_SMALLER };
-
-#define MOST_CHOICES 7
-static const struct choice {
-    const char *attr, *names[MOST_CHOICES + 1];
-} choices[] = {
-    {"mode", {[NEAREST] = "nearest", [LINEAR] = "linear", [CUBIC] = "cubic"}},
-    {"coordinate_transformation_mode",
-     {[HALF_PIXEL] = "half_pixel", [SYMMETRIC] = "half_pixel_symmetric", [PYTORCH] = "pytorch_half_pixel", [ALIGN_CORNERS] = "align_corners",
-      [ASYMMETRIC] = "asymmetric", [CROP] = "tf_crop_and_resize", [FOR_NN] = "tf_half_pixel_for_nn"}},
-    {"nearest_mode",
-     {[PREFER_FLOOR] = "round_prefer_floor", [PREFER_CEIL] = "round_prefer_ceil", [FLOOR] = "floor", [CEIL] = "ceil"}},
-    {"keep_aspect_ratio_policy", {[STRETCH] = "stretch", [NOT_LARGER] = "not_larger", [NOT_SMALLER] = "not_smaller"}}};
-enum { CHOICES = sizeof choices / sizeof *choices };
-
-/* The number of the name that the attribute has; -1 where it has none of them. */
-static int chosen(const struct node *n, const struct choice *choice)
-{
-    const char *name = op_attr_string(n, choice->attr);
-    for (int i = 0; choice->names[i] != NULL; i++)
-        if (strcmp(name, choice->names[i]) == 0)
-            return i;
-    return -1;
-}
-
-static bool check_choice(struct infer_ctx *c, const struct choice *choice)
-{
-    struct arena text = {0};
-    struct strbuf b = {.arena = &text};
-    if (chosen(c->node, choice) >= 0)
-        return true;
-    for (int i = 0; choice->names[i] != NULL; i++)
-        strbuf_addf(&b, "%s'%s'", i == 0 ? "" : choice->names[i + 1] ? ", " : " or ", choice->names[i]);
-    infer_error(c, "attribute '%s' is '%s', expected %s", choice->attr, op_attr_string(c->node, choice->attr), strbuf_text(&b));
-    arena_free(&text);
-    return false;
-}
-
-/* ---- geometry ----------------------------------------------------------------------------------------------------- */
-
-/* Along one axis; scale = up / down, so that what a size gives is exact. */
-struct along {
-    int64_t in, out;
-    double up, down, length; /* length = in * scale */
-    double start, end;       /* of the region that is cut out */
-};
-
-struct resize {
-    enum mode mode;
-    enum place place;
-    enum rounding rounding;
-    bool antialias, exclude;
-    double a;
-    int rank, count; /* count: of listed axes */
-    int axes[SHAPE_MAX_RANK];
-    struct along along[SHAPE_MAX_RANK];
-};
-
-/* Input i, known, or NULL where it is omitted or has no elements. */
-static const struct tensor *given(const struct node *n, int i)
-{
-    struct value *v = node_input(n, (size_t)i);
-    return v == NULL || shape_count(&v->shape) == 0 ? NULL : value_known(v);
-}
-
-static void scale_by(struct along *g, double scale)
-{
-    const float length = (float)g->in * (float)scale;
-    g->up = scale;
-    g->down = 1;
-    g->length = (double)length;
-    g->out = length < (float)(INT64_MAX / 4) ? (int64_t)length : INT64_MAX;
-}
-
-/* All listed axes by one ratio, the smallest or the largest: out is the size that was asked for, and rounded to the nearest of what comes. */
-static void keep_ratio(struct resize *r, bool smallest)
-{
-    const struct along *decides = NULL;
-    for (int i = 0; i < r->count; i++) {
-        const struct along *g = &r->along[r->axes[i]];
-        const double ratio = g->up / g->down, best = decides ? decides->up / decides->down : 0;
-        if (g->in > 0 && (decides == NULL || (smallest ? ratio < best : ratio > best)))
-            decides = g;
-    }
-    const struct along by = decides ? *decides : (struct along){.up = 1, .down = 1};
-    for (int i = 0; i < r->count; i++) {
-        struct along *g = &r->along[r->axes[i]];
-        g->up = by.up;
-        g->down = by.down;
-        g->length = (double)g->in * g->up / g->down;
-        g->out = g->length < (double)(INT64_MAX / 4) ? (int64_t)(g->length + 0.5) : INT64_MAX;
-    }
-}
-
-static void read_axes(const struct node *n, struct resize *r)
-{
-    const int64_t *axes;
-    size_t count;
-    const bool all = !op_attr_ints(n, "axes", &axes, &count);
-    r->count = all ? r->rank : (int)count;
-    for (int i = 0; i < r->count; i++) {
-        r->axes[i] = i;
-        if (!all)
-            (void)shape_axis(r->rank, axes[i], &r->axes[i]);
-    }
-}
-
-/* Of a node whose attributes and inputs were checked. */
-static struct resize resize_of(const struct node *n)
-{
-    const struct shape *x = &n->inputs.data[0]->shape;
-    const struct tensor *scales = given(n, SCALES_AT), *sizes = given(n, SIZES), *roi = given(n, ROI);
-    struct resize r = {.mode = (enum mode)chosen(n, &choices[0]), .place = (enum place)chosen(n, &choices[1]),
-                       .rounding = (enum rounding)chosen(n, &choices[2]), .antialias = op_attr_int(n, "antialias") != 0,
-                       .exclude = op_attr_int(n, "exclude_outside") != 0, .a = op_attr_float(n, "cubic_coeff_a"),
-                       .rank = x->rank};
-    r.exclude &= r.mode != NEAREST;
-    for (int d = 0; d < x->rank; d++)
-        r.along[d] = (struct along){.in = x->dim[d], .out = x->dim[d], .up = 1, .down = 1, .length = (double)x->dim[d], .end = 1};
-    read_axes(n, &r);
-    for (int i = 0; i < r.count; i++) {
-        struct along *g = &r.along[r.axes[i]];
-        if (scales) {
-            scale_by(g, tensor_get_double(scales, i));
-        } else if (sizes) {
-            g->out = tensor_get_int(sizes, i);
-            g->up = g->length = (double)g->out;
-            g->down = (double)g->in;
-        }
-        if (roi && r.place == CROP) {
-            g->start = tensor_get_double(roi, i);
-            g->end = tensor_get_double(roi, r.count + i);
-        }
-    }
-    if (sizes && chosen(n, &choices[3]) != STRETCH)
-        keep_ratio(&r, chosen(n, &choices[3]) == NOT_LARGER);
-    return r;
-}
-
-/* Where result k lies in the input. */
-static double place_of(const struct resize *r, const struct along *g, int64_t k)
-{
-    const double at = (double)k, last = (double)(g->in - 1);
-    switch (r->place) {
-    case ALIGN_CORNERS:
-        return g->length == 1 ? 0 : at * last / (g->length - 1);
-    case ASYMMETRIC:
-        return at * g->down / g->up;
-    case CROP:
-        return (g->length == 1 ? (g->end - g->start) * last / 2 : at * (g->end - g->start) * last / (g->length - 1)) + g->start * last;
-    case PYTORCH:
-        return g->length == 1 ? -0.5 : (at + 0.5) * g->down / g->up - 0.5;
-    case SYMMETRIC:
-        return (double)g->in / 2 * (1 - (double)g->out / g->length) + (at + 0.5) * g->down / g->up - 0.5;
-    case FOR_NN:
-        return (at + 0.5) * g->down / g->up;
-    case HALF_PIXEL:
-        break;
-    }
-    return (at + 0.5) * g->down / g->up - 0.5;
-}
-
-/* In mode tf_crop_and_resize: does result k lie outside of the input? */
-static bool is_outside(const struct resize *r, const struct along *g, int64_t k)
-{
-    const double x = place_of(r, g, k);
-    return r->place == CROP && !(x >= 0 && x <= (double)(g->in - 1));
-}
-
-static double shrinking_scale(const struct resize *r, const struct along *g)
-{
-    return r->antialias && g->up < g->down ? g->up / g->down : 1;
-}
-
-/* Neighbours that have a weight: half of them to the left. */
-static int64_t window_of_axis(const struct resize *r, const struct along *g)
-{
-    const double reach = r->mode == CUBIC ? 2 : 1;
-    return 2 * (int64_t)ceil(reach / shrinking_scale(r, g));
-}
-
-/* Keys' polynomial: weight of a neighbour at distance d. */
-static double keys(double a, double d)
-{
-    d = fabs(d);
-    if (d <= 1)
-        return ((a + 2) * d - (a + 3)) * d * d + 1;
-    return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
-}
-
-/* r: distance to the left neighbour, number 0; distance: of the neighbour. */
-static double weight_at(const struct resize *r, double to_left, double distance)
-{
-    if (r->mode == LINEAR)
-        return fabs(distance) < 1 ? 1 - fabs(distance) : 0;
-    if (r->mode == CUBIC)
-        return keys(r->a, distance);
-    const bool left = to_left < 1 && (r->rounding == FLOOR || (r->rounding == PREFER_FLOOR && to_left <= 0.5) ||
-                                      (r->rounding == PREFER_CEIL && to_left < 0.5));
-    return left == (distance < 0) ? 1 : 0;
-}
-
-/* The neighbours of result k: `weight` gets a number for each (window_of_axis() of them); the first one is returned, from half a window
- * before the input on. */
-static int64_t neighbours(const struct resize *r, const struct along *g, int64_t k, double *weight)
-{
-    const int64_t size = window_of_axis(r, g), half = size / 2;
-    const double x = place_of(r, g, k), left = ceil(x) - 1, to_left = x - left, scale = shrinking_scale(r, g);
-    const double first = fmin(fmax(left + 1 - (double)half, (double)-half), (double)(g->in + half - size));
-    double sum = 0;
-    for (int64_t t = 0; t < size; t++) {
-        const double distance = ((double)(t + 1 - half) - to_left) * scale, at = first + (double)t;
-        const bool counts = !r->exclude || (at >= 0 && at < (double)g->in);
-        weight[t] = counts ? weight_at(r, to_left, distance) : 0;
-        sum += weight[t];
-    }
-    for (int64_t t = 0; t < size && (r->exclude || r->antialias) && sum != 0; t++)
-        weight[t] /= sum;
-    return (int64_t)first;
-}
-
-static int64_t inside(const struct along *g, int64_t i)
-{
-    return i < 0 ? 0 : i >= g->in ? g->in - 1 : i;
-}
-
 /* ---- inference ---------------------------------------------------------------------------------------------------- */
 
 /* Input i has so many numbers, all known; sizes are integers. */
 static bool check_list(struct infer_ctx *c, int i, int count)
 {
-    static const char *const names[] = {[ROI] = "roi", [SCALES_AT] = "scales", [SIZES] = "sizes"};
+    static const char *const names[] = {[RESIZE_ROI] = "roi", [RESIZE_SCALES] = "scales", [RESIZE_SIZES] = "sizes"};
     const struct tensor *t = infer_known(c, i);
     if (t == NULL)
         return false;
     if (infer_rank(c, i) != 1 || t->count != count)
-        return infer_error(c, "input %d '%s' (%s) has %lld elements, expected %d", i, infer_in(c, i)->name, names[i], (long long)t->count,
-                           count);
+        return infer_error(c, "input %d '%s' (%s) has %lld elements, expected %d", i, infer_in(c, i)->name, names[i],
+                           (long long)t->count, count);
     for (int64_t k = 0; k < count; k++) {
         const double x = tensor_get_double(t, k);
-        if (!isfinite(x) || fabs(x) > 1e15 || (i == SCALES_AT && x < 1e-15) || (i == SIZES && x < 0))
-            return infer_error(c, "element %lld of input %d '%s' (%s) is %g", (long long)k, i, infer_in(c, i)->name, names[i], x);
+        if (!isfinite(x) || fabs(x) > 1e15 || (i == RESIZE_SCALES && x < 1e-15) || (i == RESIZE_SIZES && x < 0))
+            return infer_error(c, "element %lld of input %d '%s' (%s) is %g", (long long)k, i, infer_in(c, i)->name,
+                               names[i], x);
     }
     return true;
 }
@@ -319,12 +99,12 @@ static bool check_attributes(struct infer_ctx *c)
     const int64_t *axes;
     size_t count;
     bool listed[SHAPE_MAX_RANK] = {false};
-    for (int i = 0; i < CHOICES; i++)
-        if (!check_choice(c, &choices[i]))
-            return false;
-    if (op_attr_int(c->node, "antialias") != 0 && chosen(c->node, &choices[0]) == NEAREST)
+    if (!resize_infer_attributes(c))
+        return false;
+    if (op_attr_int(c->node, "antialias") != 0 && strcmp(op_attr_string(c->node, "mode"), "nearest") == 0)
         return infer_error(c, "attribute 'antialias' is set, but mode 'nearest' has no weights");
-    return !op_attr_ints(c->node, "axes", &axes, &count) || move_infer_axes(c, axes, count, infer_rank(c, 0), false, listed);
+    return !op_attr_ints(c->node, "axes", &axes, &count) ||
+           move_infer_axes(c, axes, count, infer_rank(c, 0), false, listed);
 }
 
 static bool check_inputs(struct infer_ctx *c)
@@ -332,15 +112,17 @@ static bool check_inputs(struct infer_ctx *c)
     const int64_t *axes;
     size_t count;
     const int expected = op_attr_ints(c->node, "axes", &axes, &count) ? (int)count : infer_rank(c, 0);
-    const bool crops = chosen(c->node, &choices[1]) == CROP;
-    if (has(c, SCALES_AT) && has(c, SIZES))
+    const bool crops = resize_crops(c->node);
+    if (has(c, RESIZE_SCALES) && has(c, RESIZE_SIZES))
         return infer_error(c, "inputs 2 (scales) and 3 (sizes) are both given, expected one of them");
-    if (expected > 0 && !has(c, SCALES_AT) && !has(c, SIZES))
+    if (expected > 0 && !has(c, RESIZE_SCALES) && !has(c, RESIZE_SIZES))
         return infer_error(c, "neither input 2 (scales) nor input 3 (sizes) is given");
-    if (crops && expected > 0 && !has(c, ROI))
-        return infer_error(c, "input 1 (roi) is omitted, but coordinate_transformation_mode 'tf_crop_and_resize' needs it");
-    return (!has(c, SCALES_AT) || check_list(c, SCALES_AT, expected)) && (!has(c, SIZES) || check_list(c, SIZES, expected)) &&
-           (!crops || expected == 0 || check_list(c, ROI, 2 * expected));
+    if (crops && expected > 0 && !has(c, RESIZE_ROI))
+        return infer_error(
+            c, "input 1 (roi) is omitted, but coordinate_transformation_mode 'tf_crop_and_resize' needs it");
+    return (!has(c, RESIZE_SCALES) || check_list(c, RESIZE_SCALES, expected)) &&
+           (!has(c, RESIZE_SIZES) || check_list(c, RESIZE_SIZES, expected)) &&
+           (!crops || expected == 0 || check_list(c, RESIZE_ROI, 2 * expected));
 }
 
 static bool resize_infer(struct infer_ctx *c)
@@ -367,21 +149,22 @@ struct table {
     bool plain; /* all windows are one element with weight 1 */
 };
 
-/* Neighbours that are the same element (the border) become one; those without weight at either end go. The rest begins at *first. */
-static int64_t merge(const struct resize *r, const struct along *g, int64_t k, double *weight, int64_t *first)
+/* Neighbours that are the same element (the border) become one; those without weight at either end go. The rest
+ * begins at *first. */
+static int64_t merge(const struct resize *r, const struct resize_axis *g, int64_t k, double *weight, int64_t *first)
 {
-    const int64_t size = window_of_axis(r, g);
+    const int64_t size = resize_window(r, g);
     double *merged = weight + size;
     memset(merged, 0, (size_t)size * sizeof *merged);
     *first = 0;
-    merged[0] = r->mode == NEAREST ? 1 : 0; /* what is extrapolated reads anything */
-    if (is_outside(r, g, k))
+    merged[0] = r->mode == RESIZE_NEAREST ? 1 : 0; /* what is extrapolated reads anything */
+    if (resize_is_outside(r, g, k))
         return 1;
     merged[0] = 0;
-    const int64_t from = neighbours(r, g, k, weight), base = inside(g, from);
+    const int64_t from = resize_neighbours(r, g, k, weight), base = resize_inside(g, from);
     int64_t begin = size, end = 0;
     for (int64_t t = 0; t < size; t++)
-        merged[inside(g, from + t) - base] += weight[t];
+        merged[resize_inside(g, from + t) - base] += weight[t];
     for (int64_t t = 0; t < size; t++) {
         begin = merged[t] != 0 && begin == size ? t : begin;
         end = merged[t] != 0 ? t + 1 : end;
@@ -393,9 +176,9 @@ static int64_t merge(const struct resize *r, const struct along *g, int64_t k, d
     return end - begin;
 }
 
-static struct table table_of(struct arena *a, const struct resize *r, const struct along *g)
+static struct table table_of(struct arena *a, const struct resize *r, const struct resize_axis *g)
 {
-    const int64_t room = g->out > 0 ? window_of_axis(r, g) : 1;
+    const int64_t room = g->out > 0 ? resize_window(r, g) : 1;
     double *weight = arena_array(a, double, (size_t)(2 * room));
     struct table t = {.size = 1, .first = arena_array(a, int64_t, (size_t)g->out), .plain = true};
     for (int64_t k = 0; k < g->out; k++) {
@@ -415,7 +198,7 @@ static struct table table_of(struct arena *a, const struct resize *r, const stru
 }
 
 /* Is result k element k / factor, for a whole factor? 0: no. */
-static int64_t repeats(const struct table *t, const struct along *g)
+static int64_t repeats(const struct table *t, const struct resize_axis *g)
 {
     const int64_t factor = g->in > 0 && t->plain && g->out % g->in == 0 ? g->out / g->in : 0;
     for (int64_t k = 0; k < g->out && factor > 0; k++)
@@ -426,7 +209,8 @@ static int64_t repeats(const struct table *t, const struct along *g)
 
 /* ---- as other operators ------------------------------------------------------------------------------------------- */
 
-static struct value *build_window(struct expand_ctx *c, struct value *x, int axis, const struct along *g, const struct table *t)
+static struct value *build_window(struct expand_ctx *c, struct value *x, int axis, const struct resize_axis *g,
+                                  const struct table *t)
 {
     struct arena *a = c->b->graph->arena;
     struct tensor *start = tensor_new(a, g->in <= INT16_MAX ? DTYPE_INT16 : DTYPE_INT64, &SHAPE(g->out));
@@ -440,14 +224,17 @@ static struct value *build_window(struct expand_ctx *c, struct value *x, int axi
 }
 
 /* Every second element, or all in reverse order: a view. */
-static struct value *build_slice(struct expand_ctx *c, struct value *x, int axis, int64_t first, int64_t step, int64_t count)
+static struct value *build_slice(struct expand_ctx *c, struct value *x, int axis, int64_t first, int64_t step,
+                                 int64_t count)
 {
     const int64_t last = first + (count - 1) * step, end = step > 0 ? last + 1 : last - 1;
     struct value *to = build_ints(c->b, (int64_t[]){end < 0 ? INT64_MIN : end}, 1);
-    return build(c, "Slice", x, build_ints(c->b, &first, 1), to, build_ints(c->b, (int64_t[]){axis}, 1), build_ints(c->b, &step, 1));
+    return build(c, "Slice", x, build_ints(c->b, &first, 1), to, build_ints(c->b, (int64_t[]){axis}, 1),
+                 build_ints(c->b, &step, 1));
 }
 
-static struct value *build_axis(struct expand_ctx *c, struct value *x, int axis, const struct along *g, const struct table *t)
+static struct value *build_axis(struct expand_ctx *c, struct value *x, int axis, const struct resize_axis *g,
+                                const struct table *t)
 {
     if (!t->plain || g->out == 0)
         return build_window(c, x, axis, g, t);
@@ -477,7 +264,7 @@ static struct value *build_repeated(struct expand_ctx *c, struct value *x, const
 static struct value *build_outside(struct expand_ctx *c, const struct resize *r, struct value *y)
 {
     for (int d = 0; d < r->rank; d++) {
-        const struct along *g = &r->along[d];
+        const struct resize_axis *g = &r->along[d];
         struct shape shape = SHAPE_SCALAR;
         bool any = false;
         shape.rank = r->rank - d;
@@ -485,24 +272,25 @@ static struct value *build_outside(struct expand_ctx *c, const struct resize *r,
             shape.dim[i] = i == 0 ? g->out : 1;
         struct tensor *is_out = tensor_new(c->b->graph->arena, DTYPE_BOOL, &shape);
         for (int64_t k = 0; k < g->out; k++) {
-            tensor_set_int(is_out, k, is_outside(r, g, k));
-            any |= is_outside(r, g, k);
+            tensor_set_int(is_out, k, resize_is_outside(r, g, k));
+            any |= resize_is_outside(r, g, k);
         }
         if (any)
-            y = build(c, "Where", build_constant(c->b, is_out), build_like(c, y, op_attr_float(c->node, "extrapolation_value")), y);
+            y = build(c, "Where", build_constant(c->b, is_out),
+                      build_like(c, y, op_attr_float(c->node, "extrapolation_value")), y);
     }
     return y;
 }
 
 static enum dtype computed_in(const struct resize *r, enum dtype d)
 {
-    if (r->mode == NEAREST)
+    if (r->mode == RESIZE_NEAREST)
         return d;
     return dtype_is_float(d) ? dtype_computed(d) : DTYPE_DOUBLE;
 }
 
-/* Axes that shrink come first, from the outermost on, so that those behind them have less to do; axes that grow come last, from the
- * innermost on, so that the largest pass, which is the last, walks memory in its order. */
+/* Axes that shrink come first, from the outermost on, so that those behind them have less to do; axes that grow
+ * come last, from the innermost on, so that the largest pass, which is the last, walks memory in its order. */
 static int in_order(const struct resize *r, bool integers, int *order)
 {
     int count = 0;
@@ -528,7 +316,7 @@ static bool resize_expand(struct expand_ctx *c)
     for (int i = 0; i < r.rank; i++)
         factor[i] = 1;
     for (int i = 0; i < count; i++) {
-        const struct along *g = &r.along[order[i]];
+        const struct resize_axis *g = &r.along[order[i]];
         const struct table t = table_of(&scratch, &r, g);
         const int64_t times = repeats(&t, g);
         if (times == 1 || (times > 1 && rank < SHAPE_MAX_RANK)) {
@@ -557,11 +345,14 @@ struct point {
 static double weigh(const struct point *p, int d, int64_t from)
 {
     if (d == p->r->rank)
-        return p->x->f ? p->x->f[from] : p->x->dtype == DTYPE_UINT64 ? (double)(uint64_t)p->x->i[from] : (double)p->x->i[from];
+        return p->x->f                       ? p->x->f[from]
+               : p->x->dtype == DTYPE_UINT64 ? (double)(uint64_t)p->x->i[from]
+                                             : (double)p->x->i[from];
     double sum = 0;
     for (int64_t t = 0; t < p->size[d]; t++)
         if (p->weight[d][t] != 0)
-            sum += p->weight[d][t] * weigh(p, d + 1, from + inside(&p->r->along[d], p->first[d] + t) * p->stride[d]);
+            sum += p->weight[d][t] *
+                   weigh(p, d + 1, from + resize_inside(&p->r->along[d], p->first[d] + t) * p->stride[d]);
     return sum;
 }
 
@@ -572,7 +363,7 @@ static int64_t nearest(const struct point *p)
     for (int d = 0; d < p->r->rank; d++)
         for (int64_t t = 0; t < p->size[d]; t++)
             if (p->weight[d][t] != 0)
-                from += inside(&p->r->along[d], p->first[d] + t) * p->stride[d];
+                from += resize_inside(&p->r->along[d], p->first[d] + t) * p->stride[d];
     return from;
 }
 
@@ -595,19 +386,19 @@ static bool resize_eval(struct eval_ctx *c)
         return true;
     shape_strides(&p.x->shape, p.stride);
     for (int d = 0; d < r->rank; d++) {
-        p.size[d] = window_of_axis(r, &r->along[d]);
+        p.size[d] = resize_window(r, &r->along[d]);
         p.weight[d] = arena_array(c->scratch, double, (size_t)p.size[d]);
     }
     for (int64_t k = 0; k < y->count; k++, shape_next(&y->shape, index)) {
         bool outside = false;
         for (int d = 0; d < r->rank && !outside; d++) {
-            outside = is_outside(r, &r->along[d], index[d]);
+            outside = resize_is_outside(r, &r->along[d], index[d]);
             if (!outside)
-                p.first[d] = neighbours(r, &r->along[d], index[d], p.weight[d]);
+                p.first[d] = resize_neighbours(r, &r->along[d], index[d], p.weight[d]);
         }
         if (outside)
             set(c, k, op_attr_float(c->node, "extrapolation_value"));
-        else if (r->mode == NEAREST)
+        else if (r->mode == RESIZE_NEAREST)
             move_element(y, k, p.x, nearest(&p));
         else
             set(c, k, weigh(&p, 0, 0));
@@ -625,8 +416,8 @@ static struct value *build_scales(struct builder *b, const double *scale, size_t
     return build_constant(b, t);
 }
 
-/* Version 10 is asymmetric. Mode nearest rounds down along axes that grow and up along axes that shrink: where there are both, one node
- * for each. */
+/* Version 10 is asymmetric. Mode nearest rounds down along axes that grow and up along axes that shrink: where
+ * there are both, one node for each. */
 static bool upgrade_10(struct upgrade_ctx *c)
 {
     struct node *n = c->node;
@@ -649,12 +440,13 @@ static bool upgrade_10(struct upgrade_ctx *c)
         shrinks |= scale < 1;
     }
     if (grows && shrinks) {
-        const struct attr *floors = ATTRS(attr_string("coordinate_transformation_mode", "asymmetric"), attr_string("nearest_mode", "floor"));
+        const struct attr *floors =
+            ATTRS(attr_string("coordinate_transformation_mode", "asymmetric"), attr_string("nearest_mode", "floor"));
         node_set_input(n, 0, build_with(c, "Resize", floors, x, NULL, build_scales(c->b, up, count)));
         scales = build_scales(c->b, down, count);
     }
     node_add_input(n, scales);
-    node_set_input(n, ROI, NULL);
+    node_set_input(n, RESIZE_ROI, NULL);
     node_set_attr(n, attr_string("coordinate_transformation_mode", "asymmetric"));
     node_set_attr(n, attr_string("nearest_mode", shrinks ? "ceil" : "floor"));
     return !c->b->failed;
@@ -679,10 +471,11 @@ static bool upsample_upgrade_9(struct upgrade_ctx *c)
         return upgrade_error(c, "attribute 'mode' is '%s', expected 'nearest' or 'linear'", mode->s);
     for (int64_t k = 0; known != NULL && k < known->count; k++)
         if (!(tensor_get_double(known, k) >= 1))
-            return upgrade_error(c, "element %lld of the scales is %g, expected 1 or more", (long long)k, tensor_get_double(known, k));
+            return upgrade_error(c, "element %lld of the scales is %g, expected 1 or more", (long long)k,
+                                 tensor_get_double(known, k));
     n->def = op_find(DOMAIN_ONNX, "Resize");
     node_add_input(n, scales);
-    node_set_input(n, ROI, NULL);
+    node_set_input(n, RESIZE_ROI, NULL);
     node_set_attr(n, attr_string("coordinate_transformation_mode", "asymmetric"));
     node_set_attr(n, attr_string("nearest_mode", "floor"));
     return true;
@@ -703,36 +496,55 @@ static const struct op_sample samples[] = {
     /* nearest: views, elements that are moved, all ways of rounding */
     {.text = "g (float[1,2,3,4] x) => (float[1,2,6,12] y) { " SCALE("1.0, 1.0, 2.0, 3.0") "y = Resize(x, , s) }"},
     {.text = "g (double[1,2,5,4] x) => (double[1,2,3,6] y) { " SIZE("1, 2, 3, 6") "y = Resize(x, , , s) }"},
-    {.text = "g (float[2,8] x) => (float[2,4] y) { " SIZE("4") "y = Resize <axes = [1], nearest_mode = \"floor\"> (x, , , s) }"},
-    {.text = "g (float[2,5] x) => (float[2,7] y) { " SIZE("7") "y = Resize <axes = [-1], nearest_mode = \"ceil\", "
-             "coordinate_transformation_mode = \"asymmetric\"> (x, , , s) }"},
-    {.text = "g (int8[7] x) => (int8[4] y) { " SCALE("0.6") "y = Resize <nearest_mode = \"round_prefer_ceil\"> (x, , s) }", .no_gradient = true},
+    {.text = "g (float[2,8] x) => (float[2,4] y) { " SIZE(
+         "4") "y = Resize <axes = [1], nearest_mode = \"floor\"> (x, , , s) }"},
+    {.text = "g (float[2,5] x) => (float[2,7] y) { " SIZE(
+         "7") "y = Resize <axes = [-1], nearest_mode = \"ceil\", "
+              "coordinate_transformation_mode = \"asymmetric\"> (x, , , s) }"},
+    {.text =
+         "g (int8[7] x) => (int8[4] y) { " SCALE("0.6") "y = Resize <nearest_mode = \"round_prefer_ceil\"> (x, , s) }",
+     .no_gradient = true},
     {.text = "g (bool[3] x) => (bool[6] y) { " SCALE("2.0") "y = Resize(x, , s) }", .no_gradient = true},
     /* linear and cubic in all ways to find the place */
-    {.text = "g (float[1,2,5,7] x) => (float[1,2,10,14] y) { " SCALE("1.0, 1.0, 2.0, 2.0") "y = Resize <mode = \"linear\"> (x, , s) }"},
-    {.text = "g (double[2,5,7] x) => (double[2,12,9] y) { " SIZE("12, 9") "y = Resize <mode = \"linear\", axes = [1, 2], "
-             "coordinate_transformation_mode = \"align_corners\"> (x, , , s) }"},
-    {.text = "g (double[2,5] x) => (double[2,11] y) { " SCALE("1.0, 2.3") "y = Resize <mode = \"linear\", "
-             "coordinate_transformation_mode = \"half_pixel_symmetric\"> (x, , s) }"},
-    {.text = "g (double[6,5] x) => (double[1,3] y) { " SIZE("1, 3") "y = Resize <mode = \"cubic\", "
-             "coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, , , s) }"},
-    {.text = "g (double[4,4] x) => (double[8,3] y) { " SCALE("2.0, 0.8") "y = Resize <mode = \"cubic\", cubic_coeff_a = -0.5, "
-             "coordinate_transformation_mode = \"asymmetric\", exclude_outside = 1> (x, , s) }"},
-    {.text = "g (float[1,1,4,4] x) => (float[1,1,3,5] y) { " REGION("0.0, 0.0, 0.4, 1.2, 1.0, 1.0, 0.6, 0.1") SIZE("1, 1, 3, 5")
-             "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"tf_crop_and_resize\", extrapolation_value = 10.0> "
-             "(x, r, , s) }"},
-    {.text = "g (int32[5] x) => (int32[4] y) { " REGION("-0.2, 1.3") SIZE("4") "y = Resize <coordinate_transformation_mode = "
-             "\"tf_crop_and_resize\", extrapolation_value = 7.0> (x, r, , s) }", .no_gradient = true},
-    {.text = "g (float[2,9] x) => (float[2,4] y) { " SIZE("4") "y = Resize <mode = \"linear\", antialias = 1, axes = [1]> (x, , , s) }"},
-    {.text = "g (double[40,3] x) => (double[3,3] y) { " SCALE("0.08, 1.0") "y = Resize <mode = \"cubic\", antialias = 1, "
-             "exclude_outside = 1> (x, , s) }"},
-    {.text = "g (double[2,40] x) => (double[2,3] y) { " SCALE("1.0, 0.08") "y = Resize <mode = \"cubic\", antialias = 1> (x, , s) }"},
-    {.text = "g (float[3,4] x) => (float[7,9] y) { " SIZE("7, 8") "y = Resize <mode = \"linear\", "
-             "keep_aspect_ratio_policy = \"not_smaller\"> (x, , , s) }"},
-    {.text = "g (float[3,4] x) => (float[6,8] y) { " SIZE("7, 8") "y = Resize <keep_aspect_ratio_policy = \"not_larger\"> (x, , , s) }"},
+    {.text = "g (float[1,2,5,7] x) => (float[1,2,10,14] y) { " SCALE(
+         "1.0, 1.0, 2.0, 2.0") "y = Resize <mode = \"linear\"> (x, , s) }"},
+    {.text = "g (double[2,5,7] x) => (double[2,12,9] y) { " SIZE(
+         "12, 9") "y = Resize <mode = \"linear\", axes = [1, 2], "
+                  "coordinate_transformation_mode = \"align_corners\"> (x, , , s) }"},
+    {.text = "g (double[2,5] x) => (double[2,11] y) { " SCALE(
+         "1.0, 2.3") "y = Resize <mode = \"linear\", "
+                     "coordinate_transformation_mode = \"half_pixel_symmetric\"> (x, , s) }"},
+    {.text = "g (double[6,5] x) => (double[1,3] y) { " SIZE(
+         "1, 3") "y = Resize <mode = \"cubic\", "
+                 "coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, , , s) }"},
+    {.text = "g (double[4,4] x) => (double[8,3] y) { " SCALE(
+         "2.0, 0.8") "y = Resize <mode = \"cubic\", cubic_coeff_a = -0.5, "
+                     "coordinate_transformation_mode = \"asymmetric\", exclude_outside = 1> (x, , s) }"},
+    {.text = "g (float[1,1,4,4] x) => (float[1,1,3,5] y) { " REGION("0.0, 0.0, 0.4, 1.2, 1.0, 1.0, 0.6, 0.1")
+         SIZE("1, 1, 3, 5") "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"tf_crop_and_resize\", "
+                            "extrapolation_value = 10.0> "
+                            "(x, r, , s) }"},
+    {.text = "g (int32[5] x) => (int32[4] y) { " REGION("-0.2, 1.3")
+         SIZE("4") "y = Resize <coordinate_transformation_mode = "
+                   "\"tf_crop_and_resize\", extrapolation_value = 7.0> (x, r, , s) }",
+     .no_gradient = true},
+    {.text = "g (float[2,9] x) => (float[2,4] y) { " SIZE(
+         "4") "y = Resize <mode = \"linear\", antialias = 1, axes = [1]> (x, , , s) }"},
+    {.text =
+         "g (double[40,3] x) => (double[3,3] y) { " SCALE("0.08, 1.0") "y = Resize <mode = \"cubic\", antialias = 1, "
+                                                                       "exclude_outside = 1> (x, , s) }"},
+    {.text = "g (double[2,40] x) => (double[2,3] y) { " SCALE(
+         "1.0, 0.08") "y = Resize <mode = \"cubic\", antialias = 1> (x, , s) }"},
+    {.text = "g (float[3,4] x) => (float[7,9] y) { " SIZE(
+         "7, 8") "y = Resize <mode = \"linear\", "
+                 "keep_aspect_ratio_policy = \"not_smaller\"> (x, , , s) }"},
+    {.text = "g (float[3,4] x) => (float[6,8] y) { " SIZE(
+         "7, 8") "y = Resize <keep_aspect_ratio_policy = \"not_larger\"> (x, , , s) }"},
     /* other types: integers truncate */
-    {.text = "g (uint8[3,4] x) => (uint8[7,9] y) { " SIZE("7, 9") "y = Resize <mode = \"cubic\"> (x, , , s) }", .no_gradient = true},
-    {.text = "g (int64[3,4] x) => (int64[2,9] y) { " SIZE("2, 9") "y = Resize <mode = \"linear\"> (x, , , s) }", .no_gradient = true},
+    {.text = "g (uint8[3,4] x) => (uint8[7,9] y) { " SIZE("7, 9") "y = Resize <mode = \"cubic\"> (x, , , s) }",
+     .no_gradient = true},
+    {.text = "g (int64[3,4] x) => (int64[2,9] y) { " SIZE("2, 9") "y = Resize <mode = \"linear\"> (x, , , s) }",
+     .no_gradient = true},
     {.text = "g (float16[2,4] x) => (float16[4,7] y) { " SIZE("4, 7") "y = Resize <mode = \"linear\"> (x, , , s) }"},
     {.text = "g (bfloat16[2,4] x) => (bfloat16[4,8] y) { " SIZE("4, 8") "y = Resize(x, , , s) }"},
     /* nothing to do, nothing there, one element, nothing that is read more than once */
@@ -742,39 +554,69 @@ static const struct op_sample samples[] = {
     {.text = "g (float[1,1] x) => (float[3,2] y) { " SIZE("3, 2") "y = Resize <mode = \"cubic\"> (x, , , s) }"},
     {.text = "g (float x) => (float y) { y = Resize(x) }"},
     /* older versions */
-    {.text = "g (float[1,1,4,3] x) => (float[1,1,2,7] y) { " SCALE("1.0, 1.0, 0.6, 2.4") "y = Resize(x, s) }", .opset = 10},
-    {.text = "g (float[1,1,4,3] x) => (float[1,1,2,7] y) { " SCALE("1.0, 1.0, 0.6, 2.4") "y = Resize <mode = \"linear\"> (x, s) }", .opset = 10},
-    {.text = "g (float[4] x) => (float[6] y) { " REGION("0.0, 1.0") SCALE("1.5") "y = Resize <nearest_mode = \"floor\", "
-             "coordinate_transformation_mode = \"tf_half_pixel_for_nn\"> (x, r, s) }", .opset = 11},
+    {.text = "g (float[1,1,4,3] x) => (float[1,1,2,7] y) { " SCALE("1.0, 1.0, 0.6, 2.4") "y = Resize(x, s) }",
+     .opset = 10},
+    {.text = "g (float[1,1,4,3] x) => (float[1,1,2,7] y) { " SCALE(
+         "1.0, 1.0, 0.6, 2.4") "y = Resize <mode = \"linear\"> (x, s) }",
+     .opset = 10},
+    {.text = "g (float[4] x) => (float[6] y) { " REGION("0.0, 1.0")
+         SCALE("1.5") "y = Resize <nearest_mode = \"floor\", "
+                      "coordinate_transformation_mode = \"tf_half_pixel_for_nn\"> (x, r, s) }",
+     .opset = 11},
     /* what is wrong */
     {.text = "g (float[4] x) => (float[8] y) { " SCALE("2.0") "y = Resize <mode = \"area\"> (x, , s) }",
      .error = "attribute 'mode' is 'area', expected 'nearest', 'linear' or 'cubic'"},
-    {.text = "g (float[4] x) => (float[8] y) { " SCALE("2.0") "y = Resize <antialias = 1> (x, , s) }", .error = "has no weights"},
-    {.text = "g (float[4] x) => (float[8] y) { " SCALE("2.0") "t = Constant <value_ints = [8]> () y = Resize(x, , s, t) }",
+    {.text = "g (float[4] x) => (float[8] y) { " SCALE("2.0") "y = Resize <antialias = 1> (x, , s) }",
+     .error = "has no weights"},
+    {.text =
+         "g (float[4] x) => (float[8] y) { " SCALE("2.0") "t = Constant <value_ints = [8]> () y = Resize(x, , s, t) }",
      .error = "both given"},
-    {.text = "g (float[4] x) => (float[8] y) { y = Resize(x) }", .error = "neither input 2 (scales) nor input 3 (sizes) is given"},
-    {.text = "g (float[4] x) => (float[8] y) { " SCALE("2.0, 2.0") "y = Resize(x, , s) }", .error = "has 2 elements, expected 1"},
+    {.text = "g (float[4] x) => (float[8] y) { y = Resize(x) }",
+     .error = "neither input 2 (scales) nor input 3 (sizes) is given"},
+    {.text = "g (float[4] x) => (float[8] y) { " SCALE("2.0, 2.0") "y = Resize(x, , s) }",
+     .error = "has 2 elements, expected 1"},
     {.text = "g (float[4] x) => (float[8] y) { " SCALE("-2.0") "y = Resize(x, , s) }", .error = "(scales) is -2"},
     {.text = "g (float[4] x, float[1] s) => (float[8] y) { y = Resize(x, , s) }", .error = "known"},
     {.text = "g (float[0] x) => (float[8] y) { " SIZE("8") "y = Resize(x, , , s) }", .error = "cannot become 8"},
-    {.text = "g (float[4] x) => (float[8] y) { " SIZE("8") "y = Resize <coordinate_transformation_mode = \"tf_crop_and_resize\"> "
-             "(x, , , s) }", .error = "needs it"},
+    {.text = "g (float[4] x) => (float[8] y) { " SIZE(
+         "8") "y = Resize <coordinate_transformation_mode = \"tf_crop_and_resize\"> "
+              "(x, , , s) }",
+     .error = "needs it"},
     {.text = "g (float[4] x) => (float[8] y) { " SIZE("8") "y = Resize <axes = [1]> (x, , , s) }", .error = "axis"},
     {0}};
 
 static const struct op_sample upsample_samples[] = {
-    {.text = "g (float[1,1,2,3] x) => (float[1,1,4,9] y) { " SCALE("1.0, 1.0, 2.0, 3.0") "y = Upsample(x, s) }", .opset = 9},
-    {.text = "g (float[1,1,2,3] x) => (float[1,1,5,6] y) { y = Upsample <mode = \"linear\", scales = [1.0, 1.0, 2.5, 2.0]> (x) }", .opset = 7},
+    {.text = "g (float[1,1,2,3] x) => (float[1,1,4,9] y) { " SCALE("1.0, 1.0, 2.0, 3.0") "y = Upsample(x, s) }",
+     .opset = 9},
+    {.text = "g (float[1,1,2,3] x) => (float[1,1,5,6] y) { y = Upsample <mode = \"linear\", scales = [1.0, 1.0, 2.5, "
+             "2.0]> (x) }",
+     .opset = 7},
     {.text = "g (int32[2] x) => (int32[5] y) { " SCALE("2.5") "y = Upsample(x, s) }", .opset = 9, .no_gradient = true},
-    {.text = "g (float[2] x) => (float[1] y) { " SCALE("0.5") "y = Upsample(x, s) }", .opset = 9, .error = "is 0.5, expected 1 or more"},
-    {.text = "g (float[2] x) => (float[4] y) { " SCALE("2.0") "y = Upsample <mode = \"cubic\"> (x, s) }", .opset = 9, .error = "'cubic'"},
-    {.text = "g (float[2] x) => (float[4] y) { " SCALE("2.0") "y = Upsample(x, s) }", .opset = 10, .error = "deprecated"},
+    {.text = "g (float[2] x) => (float[1] y) { " SCALE("0.5") "y = Upsample(x, s) }",
+     .opset = 9,
+     .error = "is 0.5, expected 1 or more"},
+    {.text = "g (float[2] x) => (float[4] y) { " SCALE("2.0") "y = Upsample <mode = \"cubic\"> (x, s) }",
+     .opset = 9,
+     .error = "'cubic'"},
+    {.text = "g (float[2] x) => (float[4] y) { " SCALE("2.0") "y = Upsample(x, s) }",
+     .opset = 10,
+     .error = "deprecated"},
     {0}};
 
 /* Gradients follow from the expansions. */
-const struct op_def op_defs_resize[] = {
-    {.name = "Resize", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = resize_infer,
-     .expand = resize_expand, .eval = resize_eval, .samples = samples},
-    {.name = "Upsample", .versions = upsample_versions, .inputs = inputs_10, .outputs = outputs, .attrs = mode_only,
-     .samples = upsample_samples},
-    {0}};
+const struct op_def op_defs_resize[] = {{.name = "Resize",
+                                         .versions = versions,
+                                         .inputs = inputs,
+                                         .outputs = outputs,
+                                         .attrs = attrs,
+                                         .infer = resize_infer,
+                                         .expand = resize_expand,
+                                         .eval = resize_eval,
+                                         .samples = samples},
+                                        {.name = "Upsample",
+                                         .versions = upsample_versions,
+                                         .inputs = inputs_10,
+                                         .outputs = outputs,
+                                         .attrs = mode_only,
+                                         .samples = upsample_samples},
+                                        {0}};
