@@ -135,13 +135,10 @@ static inline float stepc_expf(float x)
     return stepc_selectf(is_zero, 0.0f, stepc_scalef(p, stepc_bitsf(t) - 0x4B400000u + 254u));
 }
 
-static inline double stepc_exp(double x)
+static inline double stepc_exp_rest(double x, double t)
 {
-    const int is_zero = x < -746.0;
-    const double c = stepc_select(is_zero, 0.0, stepc_select(x > 746.0, 746.0, x));
-    const double t = c * 1.4426950408889634 + 6755399441055744.0;
     const double n = t - 6755399441055744.0;
-    const double r_1 = c - n * 6.93147180369123816490e-01;
+    const double r_1 = x - n * 6.93147180369123816490e-01;
     const double r = r_1 - n * 1.90821492927058770002e-10;
     const double r_rest = (r_1 - r) - n * 1.90821492927058770002e-10;
     double q = 2.4999499621394227e-08;
@@ -155,8 +152,15 @@ static inline double stepc_exp(double x)
     q = q * r + 0.1666666666666641;
     q = q * r + 0.50000000000000111;
     const double one_r = 1.0 + r;
-    const double p = one_r + (((1.0 - one_r) + r) + (r * r * q + r_rest));
-    return stepc_select(is_zero, 0.0, stepc_scale(p, stepc_bits(t) - 0x4338000000000000u + 2046u));
+    return one_r + (((1.0 - one_r) + r) + (r * r * q + r_rest));
+}
+
+static inline double stepc_exp(double x)
+{
+    const int is_zero = x < -746.0;
+    const double c = stepc_select(is_zero, 0.0, stepc_select(x > 746.0, 746.0, x));
+    const double t = c * 1.4426950408889634 + 6755399441055744.0;
+    return stepc_select(is_zero, 0.0, stepc_scale(stepc_exp_rest(c, t), stepc_bits(t) - 0x4338000000000000u + 2046u));
 }
 
 /* exp(x) - 1 = 2^n ((1 - 2^-n) + r + (exp(r) - 1 - r)), added in this order. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Sine and cosine of the numeric contract; written and used like stepc_math.h. */
+/* Trigonometric functions of the numeric contract and their inverses; written and used like stepc_math.h. */
 #ifndef STEPC_TRIGONOMETRY_H
 #define STEPC_TRIGONOMETRY_H
 
@@ -174,18 +174,23 @@ static inline uint32_t stepc_quadrant(double x, double *r, double *rest)
     return small ? 0u : quadrant;
 }
 
-/* sin and cos of r + rest, |r| <= pi/4. */
-static inline float stepc_kernel_sinf(float r, float rest)
+/* sin and cos of r + rest, |r| <= pi/4; and what is to be added to r and 1 - r^2/2 for them. */
+static inline float stepc_sin_moref(float r, float rest)
 {
     const float z = r * r;
     float p = 2.71831414e-06f;
     p = p * z - 0.000198393362f;
     p = p * z + 0.00833332911f;
     p = p * z - 0.166666672f;
-    return r + (r * z * p + rest);
+    return r * z * p + rest;
 }
 
-static inline float stepc_kernel_cosf(float r, float rest)
+static inline float stepc_kernel_sinf(float r, float rest)
+{
+    return r + stepc_sin_moref(r, rest);
+}
+
+static inline float stepc_cos_moref(float r, float rest)
 {
     const float z = r * r;
     float p = 2.44391686e-05f;
@@ -193,10 +198,15 @@ static inline float stepc_kernel_cosf(float r, float rest)
     p = p * z + 0.0416666456f;
     const float half = 0.5f * z;
     const float y = 1.0f - half;
-    return y + (((1.0f - y) - half) + (z * z * p - r * rest));
+    return ((1.0f - y) - half) + (z * z * p - r * rest);
 }
 
-static inline double stepc_kernel_sin(double r, double rest)
+static inline float stepc_kernel_cosf(float r, float rest)
+{
+    return (1.0f - 0.5f * (r * r)) + stepc_cos_moref(r, rest);
+}
+
+static inline double stepc_sin_more(double r, double rest)
 {
     const double z = r * r;
     double p = 1.5896869592059768e-10;
@@ -205,10 +215,15 @@ static inline double stepc_kernel_sin(double r, double rest)
     p = p * z - 0.00019841269829869819;
     p = p * z + 0.0083333333333225207;
     p = p * z - 0.16666666666666632;
-    return r + (r * z * p + rest);
+    return r * z * p + rest;
 }
 
-static inline double stepc_kernel_cos(double r, double rest)
+static inline double stepc_kernel_sin(double r, double rest)
+{
+    return r + stepc_sin_more(r, rest);
+}
+
+static inline double stepc_cos_more(double r, double rest)
 {
     const double z = r * r;
     double p = -1.1361209027780417e-11;
@@ -219,7 +234,12 @@ static inline double stepc_kernel_cos(double r, double rest)
     p = p * z + 0.041666666666666616;
     const double half = 0.5 * z;
     const double y = 1.0 - half;
-    return y + (((1.0 - y) - half) + (z * z * p - r * rest));
+    return ((1.0 - y) - half) + (z * z * p - r * rest);
+}
+
+static inline double stepc_kernel_cos(double r, double rest)
+{
+    return (1.0 - 0.5 * (r * r)) + stepc_cos_more(r, rest);
 }
 
 static inline float stepc_sinf(float x)
@@ -260,6 +280,169 @@ static inline double stepc_cos(double x)
     const double value = stepc_from_bits(stepc_bits(y) ^ ((n + 1u) >> 1) << 63);
     const int is_finite = stepc_fabs(x) < stepc_from_bits(0x7FF0000000000000u);
     return stepc_select(is_finite, value, stepc_from_bits(0x7FF8000000000000u));
+}
+
+/* ---- tan ---------------------------------------------------------------------- */
+
+/* sin / cos, or -cos / sin in odd quadrants, both as sums of two numbers; what the division left over is divided, too. */
+static inline float stepc_tanf(float x)
+{
+    float r = 0.0f, rest = 0.0f;
+    const uint32_t n = stepc_quadrantf(x, &r, &rest);
+    const float s_more = stepc_sin_moref(r, rest), s = r + s_more, s_rest = (r - s) + s_more;
+    const float one = 1.0f - 0.5f * (r * r), c_more = stepc_cos_moref(r, rest), c = one + c_more;
+    const float c_rest = (one - c) + c_more;
+    const int odd = (int)(n & 1u);
+    const float a = stepc_selectf(odd, -c, s), a_rest = stepc_selectf(odd, -c_rest, s_rest);
+    const float b = stepc_selectf(odd, s, c), b_rest = stepc_selectf(odd, s_rest, c_rest);
+    const float q = a / b;
+    const float q_h = stepc_upperf(q), q_l = q - q_h, b_h = stepc_upperf(b), b_l = b - b_h;
+    const float left = ((((a - q_h * b_h) - q_h * b_l) - q_l * b_h) - q_l * b_l) + (a_rest - q * b_rest);
+    const float y = q + left / b;
+    const float value = stepc_from_bitsf(stepc_bitsf(y) ^ (stepc_bitsf(x) & 0x80000000u));
+    const int is_finite = stepc_fabsf(x) < stepc_from_bitsf(0x7F800000u);
+    return stepc_selectf(is_finite, value, stepc_from_bitsf(0x7FC00000u));
+}
+
+static inline double stepc_tan(double x)
+{
+    double r = 0.0, rest = 0.0;
+    const uint32_t n = stepc_quadrant(x, &r, &rest);
+    const double s_more = stepc_sin_more(r, rest), s = r + s_more, s_rest = (r - s) + s_more;
+    const double one = 1.0 - 0.5 * (r * r), c_more = stepc_cos_more(r, rest), c = one + c_more;
+    const double c_rest = (one - c) + c_more;
+    const int odd = (int)(n & 1u);
+    const double a = stepc_select(odd, -c, s), a_rest = stepc_select(odd, -c_rest, s_rest);
+    const double b = stepc_select(odd, s, c), b_rest = stepc_select(odd, s_rest, c_rest);
+    const double q = a / b;
+    const double q_h = stepc_upper(q), q_l = q - q_h, b_h = stepc_upper(b), b_l = b - b_h;
+    const double left = ((((a - q_h * b_h) - q_h * b_l) - q_l * b_h) - q_l * b_l) + (a_rest - q * b_rest);
+    const double y = q + left / b;
+    const double value = stepc_from_bits(stepc_bits(y) ^ (stepc_bits(x) & 0x8000000000000000u));
+    const int is_finite = stepc_fabs(x) < stepc_from_bits(0x7FF0000000000000u);
+    return stepc_select(is_finite, value, stepc_from_bits(0x7FF8000000000000u));
+}
+
+/* ---- asin, acos and atan ------------------------------------------------------- */
+
+/* asin(s) / s - 1 for z = s^2 up to 1/4. Beyond s = 1/2, asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)), whose argument is no larger. */
+static inline float stepc_asin_restf(float z)
+{
+    float p = 0.0421663672f;
+    p = p * z + 0.0241794866f;
+    p = p * z + 0.0454703793f;
+    p = p * z + 0.0749529749f;
+    p = p * z + 0.166667521f;
+    return z * p;
+}
+
+static inline float stepc_asinf(float x)
+{
+    const float a = stepc_fabsf(x);
+    const int large = a > 0.5f;
+    const float z = stepc_selectf(large, 0.5f * (1.0f - a), a * a);
+    const float s = stepc_selectf(large, stepc_sqrtf(z), a);
+    const float t = s * stepc_asin_restf(z);
+    const float y = 1.57079637f - 2.0f * s, y_rest = (1.57079637f - y) - 2.0f * s;
+    const float outer = y + (y_rest - (2.0f * t + 4.37113883e-8f));
+    return stepc_copysignf(stepc_selectf(large, outer, s + t), x);
+}
+
+static inline float stepc_acosf(float x)
+{
+    const float a = stepc_fabsf(x);
+    const int large = a > 0.5f;
+    const float z = stepc_selectf(large, 0.5f * (1.0f - a), a * a);
+    const float s = stepc_selectf(large, stepc_sqrtf(z), x);
+    const float t = s * stepc_asin_restf(z);
+    const float inner = 1.57079637f - (s + (t + 4.37113883e-8f));
+    const float outer = stepc_selectf(x < 0.0f, 3.14159274f - (2.0f * (s + t) + 8.74227766e-8f), 2.0f * (s + t));
+    return stepc_selectf(large, outer, inner);
+}
+
+static inline double stepc_asin_rest(double z)
+{
+    double p = 0.032628471964787104;
+    p = p * z - 0.02099881561087902;
+    p = p * z + 0.021707269597013888;
+    p = p * z + 0.0037064828771157213;
+    p = p * z + 0.010780232918210883;
+    p = p * z + 0.011398915779529627;
+    p = p * z + 0.01398082011846062;
+    p = p * z + 0.017351612048377704;
+    p = p * z + 0.022372214985799815;
+    p = p * z + 0.03038194270784498;
+    p = p * z + 0.04464285717461072;
+    p = p * z + 0.07499999999970801;
+    p = p * z + 0.1666666666666676;
+    return z * p;
+}
+
+static inline double stepc_asin(double x)
+{
+    const double a = stepc_fabs(x);
+    const int large = a > 0.5;
+    const double z = stepc_select(large, 0.5 * (1.0 - a), a * a);
+    const double s = stepc_select(large, stepc_sqrt(z), a);
+    const double t = s * stepc_asin_rest(z);
+    const double y = 1.5707963267948966 - 2.0 * s, y_rest = (1.5707963267948966 - y) - 2.0 * s;
+    const double outer = y + (y_rest - (2.0 * t - 6.123233995736766e-17));
+    return stepc_copysign(stepc_select(large, outer, s + t), x);
+}
+
+static inline double stepc_acos(double x)
+{
+    const double a = stepc_fabs(x);
+    const int large = a > 0.5;
+    const double z = stepc_select(large, 0.5 * (1.0 - a), a * a);
+    const double s = stepc_select(large, stepc_sqrt(z), x);
+    const double t = s * stepc_asin_rest(z);
+    const double inner = 1.5707963267948966 - (s + (t - 6.123233995736766e-17));
+    const double outer = stepc_select(x < 0.0, 3.1415926535897931 - (2.0 * (s + t) - 1.2246467991473532e-16), 2.0 * (s + t));
+    return stepc_select(large, outer, inner);
+}
+
+/* atan(a) = turn + atan((a - b) / (1 + a b)) with b = 0, 1 or infinity, so that the argument is at most tan(pi/8) = 0.414. */
+static inline float stepc_atanf(float x)
+{
+    const float a = stepc_fabsf(x);
+    const int large = a > 2.41421366f, middle = (a > 0.414213568f) & (a <= 2.41421366f);
+    const float n = stepc_selectf(large, -1.0f, stepc_selectf(middle, a - 1.0f, a));
+    const float d = stepc_selectf(large, a, stepc_selectf(middle, a + 1.0f, 1.0f));
+    const float turn = stepc_selectf(large, 1.57079637f, stepc_selectf(middle, 0.785398185f, 0.0f));
+    const float turn_rest = stepc_selectf(large, -4.37113883e-8f, stepc_selectf(middle, -2.18556941e-8f, 0.0f));
+    const float t = n / d;
+    const float z = t * t;
+    float p = -0.0607823469f;
+    p = p * z + 0.105938166f;
+    p = p * z - 0.142435327f;
+    p = p * z + 0.199984714f;
+    p = p * z - 0.333333164f;
+    return stepc_copysignf(turn + (t + (t * z * p + turn_rest)), x);
+}
+
+static inline double stepc_atan(double x)
+{
+    const double a = stepc_fabs(x);
+    const int large = a > 2.4142135623730949, middle = (a > 0.41421356237309503) & (a <= 2.4142135623730949);
+    const double n = stepc_select(large, -1.0, stepc_select(middle, a - 1.0, a));
+    const double d = stepc_select(large, a, stepc_select(middle, a + 1.0, 1.0));
+    const double turn = stepc_select(large, 1.5707963267948966, stepc_select(middle, 0.78539816339744828, 0.0));
+    const double turn_rest = stepc_select(large, 6.123233995736766e-17, stepc_select(middle, 3.061616997868383e-17, 0.0));
+    const double t = n / d;
+    const double z = t * t;
+    double p = -0.01790498001498231;
+    p = p * z + 0.03806208411683808;
+    p = p * z - 0.050391881710891394;
+    p = p * z + 0.058478587590388896;
+    p = p * z - 0.06663099130941968;
+    p = p * z + 0.07692059710773413;
+    p = p * z - 0.09090897724854462;
+    p = p * z + 0.11111110782139619;
+    p = p * z - 0.14285714280166187;
+    p = p * z + 0.1999999999995324;
+    p = p * z - 0.333333333333332;
+    return stepc_copysign(turn + (t + (t * z * p + turn_rest)), x);
 }
 
 #endif

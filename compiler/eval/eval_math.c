@@ -1,6 +1,7 @@
 /* Arithmetic of the two modes: rounding, elementary functions, sums, integers. docs/numerics.md is the contract. */
 #include "eval/eval.h"
 
+#include "stepc_hyperbolic.h"
 #include "stepc_math.h"
 #include "stepc_random.h"
 #include "stepc_rounding.h"

@@ -1,5 +1,5 @@
-/* runtime/stepc_math.h, stepc_trigonometry.h, stepc_rounding.h, stepc_integer.h, stepc_random.h: accuracy against libm of twice the precision, special cases,
- * the same bits everywhere. `unit_math --exhaustive [NAME]` tries every float (minutes for each function) and many more
+/* runtime/stepc_math.h, stepc_trigonometry.h, stepc_hyperbolic.h, stepc_rounding.h, stepc_integer.h, stepc_random.h: accuracy
+ * against libm of twice the precision, special cases, the same bits everywhere. `unit_math --exhaustive [NAME]` tries every float (minutes for each function) and many more
  * doubles, and prints the errors that docs/numerics-functions.md states. */
 #include "math_hash.h"
 
@@ -126,6 +126,15 @@ static const struct float_case float_cases[] = {
     {"erff", stepc_erff, erf, 1.60, -INFINITY, INFINITY},
     {"sinf", stepc_sinf, sin, 1.08, -INFINITY, INFINITY},
     {"cosf", stepc_cosf, cos, 1.08, -INFINITY, INFINITY},
+    {"tanf", stepc_tanf, tan, 1.30, -INFINITY, INFINITY},
+    {"asinf", stepc_asinf, asin, 1.17, -INFINITY, INFINITY},
+    {"acosf", stepc_acosf, acos, 1.16, -INFINITY, INFINITY},
+    {"atanf", stepc_atanf, atan, 1.89, -INFINITY, INFINITY},
+    {"sinhf", stepc_sinhf, sinh, 1.60, -INFINITY, INFINITY},
+    {"coshf", stepc_coshf, cosh, 1.11, -INFINITY, INFINITY},
+    {"asinhf", stepc_asinhf, asinh, 0.84, -INFINITY, INFINITY},
+    {"acoshf", stepc_acoshf, acosh, 1.52, -INFINITY, INFINITY},
+    {"atanhf", stepc_atanhf, atanh, 0.74, -INFINITY, INFINITY},
     {"sin2pif", stepc_sin2pif, sin2pi_reference, 1.63, -524288.0f, 524288.0f},
     {"cos2pif", stepc_cos2pif, cos2pi_reference, 1.63, -524288.0f, 524288.0f},
     {"rintf", stepc_rintf, rint, 0.0, -INFINITY, INFINITY},
@@ -210,6 +219,21 @@ static const struct double_case double_cases[] = {
     {"sin", stepc_sin, sinl, 1.0, -INFINITY, INFINITY},
     {"cos", stepc_cos, cosl, 1.0, -10.0, 10.0},
     {"cos", stepc_cos, cosl, 1.0, -INFINITY, INFINITY},
+    {"tan", stepc_tan, tanl, 1.2, -10.0, 10.0},
+    {"tan", stepc_tan, tanl, 1.2, -INFINITY, INFINITY},
+    {"asin", stepc_asin, asinl, 1.2, -1.0, 1.0},
+    {"acos", stepc_acos, acosl, 1.2, -1.0, 1.0},
+    {"atan", stepc_atan, atanl, 2.0, -4.0, 4.0},
+    {"atan", stepc_atan, atanl, 2.0, -INFINITY, INFINITY},
+    {"sinh", stepc_sinh, sinhl, 1.7, -715.0, 715.0},
+    {"sinh", stepc_sinh, sinhl, 1.7, -2.0, 2.0},
+    {"cosh", stepc_cosh, coshl, 1.2, -715.0, 715.0},
+    {"cosh", stepc_cosh, coshl, 1.2, -2.0, 2.0},
+    {"asinh", stepc_asinh, asinhl, 0.9, -INFINITY, INFINITY},
+    {"asinh", stepc_asinh, asinhl, 0.9, -4.0, 4.0},
+    {"acosh", stepc_acosh, acoshl, 1.5, 1.0, INFINITY},
+    {"acosh", stepc_acosh, acoshl, 1.5, 1.0, 4.0},
+    {"atanh", stepc_atanh, atanhl, 0.9, -1.0, 1.0},
     {"sin2pi", stepc_sin2pi, sin2pi_long, 1.8, 0.0, 1.0},
     {"cos2pi", stepc_cos2pi, cos2pi_long, 1.8, 0.0, 1.0},
     {"rint", stepc_rint, rintl, 0.0, -100.0, 100.0},
