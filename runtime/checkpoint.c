@@ -10,6 +10,7 @@ enum {
     MARK_CHECKED = 12,
     RECORD_BYTES = 16, /* of a variable, before its dimensions */
     LEAST_STAGING = 256,
+    PIECE_BYTES = 64, /* of a variable that the state keeps in another order: so much is turned at a time */
     MOST_RANK = 64
 };
 
@@ -84,6 +85,18 @@ static int is_packed(const stepc_variable_info *v)
     return v->read != NULL || v->write != NULL;
 }
 
+union piece {
+    uint64_t align;
+    unsigned char bytes[PIECE_BYTES];
+};
+
+/* Elements of the piece that begins with number `first` of `count`. */
+static size_t piece_count(size_t first, size_t count, size_t element)
+{
+    const size_t most = PIECE_BYTES / element;
+    return count - first < most ? count - first : most;
+}
+
 static size_t text_bytes(const char *s)
 {
     size_t n = 0;
@@ -92,22 +105,11 @@ static size_t text_bytes(const char *s)
     return n;
 }
 
-/* [values of one packed variable][a bit for each variable][staging] */
+/* [a bit for each variable][staging] */
 struct work {
-    unsigned char *packed, *seen, *staging;
+    unsigned char *seen, *staging;
     size_t staging_bytes; /* a multiple of the program unit */
 };
-
-static size_t packed_bytes(const stepc_model *model)
-{
-    size_t most = 0;
-    for (unsigned i = 0; i < model->variable_count; i++) {
-        const stepc_variable_info *v = &model->variables[i];
-        const size_t bytes = is_packed(v) ? stepc_tensor_bytes(&v->tensor) : 0;
-        most = bytes > most ? bytes : most;
-    }
-    return round_up(most, 8);
-}
 
 static size_t seen_bytes(const stepc_model *model)
 {
@@ -126,18 +128,17 @@ static size_t least_staging(const stepc_model *model, size_t unit)
 
 size_t stepc_checkpoint_work_bytes(const stepc_model *model, size_t unit)
 {
-    return packed_bytes(model) + seen_bytes(model) + least_staging(model, unit);
+    return seen_bytes(model) + least_staging(model, unit);
 }
 
 static int split_work(const stepc_model *model, size_t unit, void *bytes, size_t count, struct work *out)
 {
-    const size_t packed = packed_bytes(model), seen = seen_bytes(model);
+    const size_t seen = seen_bytes(model);
     if (unit == 0 || bytes == NULL || count < stepc_checkpoint_work_bytes(model, unit))
         return 0;
-    out->packed = (unsigned char *)bytes;
-    out->seen = out->packed + packed;
+    out->seen = (unsigned char *)bytes;
     out->staging = out->seen + seen;
-    out->staging_bytes = (count - packed - seen) / unit * unit;
+    out->staging_bytes = (count - seen) / unit * unit;
     memset(out->seen, 0, seen);
     return 1;
 }
@@ -213,14 +214,9 @@ static void pad(struct writer *w, size_t to, unsigned char with)
         put(w, &with, 1);
 }
 
-static void put_values(struct writer *w, const stepc_variable_info *v, const void *state)
+/* Values as they lie in memory. */
+static void put_native(struct writer *w, const unsigned char *values, size_t bytes, size_t element)
 {
-    const unsigned char *values = (const unsigned char *)state + v->offset;
-    const size_t bytes = stepc_tensor_bytes(&v->tensor), element = stepc_dtype_size(v->tensor.dtype);
-    if (v->read != NULL) {
-        v->read(state, w->work->packed);
-        values = w->work->packed;
-    }
     if (is_little_endian()) {
         put(w, values, bytes);
         return;
@@ -230,6 +226,21 @@ static void put_values(struct writer *w, const stepc_variable_info *v, const voi
         memcpy(one, values + at, element);
         reverse_elements(one, element, element);
         put(w, one, element);
+    }
+}
+
+static void put_values(struct writer *w, const stepc_variable_info *v, const void *state)
+{
+    const size_t bytes = stepc_tensor_bytes(&v->tensor), element = stepc_dtype_size(v->tensor.dtype);
+    if (v->read == NULL) {
+        put_native(w, (const unsigned char *)state + v->offset, bytes, element);
+        return;
+    }
+    for (size_t first = 0, count = bytes / element, n; first < count; first += n) {
+        union piece piece;
+        n = piece_count(first, count, element);
+        v->read(state, piece.bytes, first, n);
+        put_native(w, piece.bytes, n * element, element);
     }
 }
 
@@ -507,26 +518,34 @@ static stepc_status compare_with_model(const struct reader *r, int *fits)
 }
 
 /* As the state keeps them: native byte order, truth values 0 or 1. */
-static void to_native(unsigned char *values, const stepc_tensor_info *t)
+static void to_native(unsigned char *values, size_t bytes, stepc_dtype dtype)
 {
-    const size_t bytes = stepc_tensor_bytes(t);
     if (!is_little_endian())
-        reverse_elements(values, bytes, stepc_dtype_size(t->dtype));
-    for (size_t i = 0; t->dtype == STEPC_BOOL && i < bytes; i++)
+        reverse_elements(values, bytes, stepc_dtype_size(dtype));
+    for (size_t i = 0; dtype == STEPC_BOOL && i < bytes; i++)
         values[i] = values[i] != 0;
 }
 
 static stepc_status load_values(const struct reader *r, const struct record *record, const stepc_variable_info *v, void *state)
 {
-    const int packed = v->write != NULL;
-    unsigned char *to = packed ? r->work->packed : (unsigned char *)state + v->offset;
-    const stepc_status status = read_bytes(r->storage, r->slot, record->values_at, to, record->value_bytes);
-    if (status != STEPC_OK)
+    const size_t element = stepc_dtype_size(v->tensor.dtype), count = record->value_bytes / element;
+    stepc_status status = STEPC_OK;
+    if (v->write == NULL) {
+        unsigned char *to = (unsigned char *)state + v->offset;
+        status = read_bytes(r->storage, r->slot, record->values_at, to, record->value_bytes);
+        if (status == STEPC_OK)
+            to_native(to, record->value_bytes, v->tensor.dtype);
         return status;
-    to_native(to, &v->tensor);
-    if (packed)
-        v->write(state, to);
-    return STEPC_OK;
+    }
+    for (size_t first = 0, n; first < count && status == STEPC_OK; first += n) {
+        union piece piece;
+        n = piece_count(first, count, element);
+        status = read_bytes(r->storage, r->slot, record->values_at + first * element, piece.bytes, n * element);
+        to_native(piece.bytes, n * element, v->tensor.dtype);
+        if (status == STEPC_OK)
+            v->write(state, piece.bytes, first, n);
+    }
+    return status;
 }
 
 static stepc_status load_all(const struct reader *r, void *state)
@@ -568,16 +587,30 @@ struct slots {
     stepc_status status[2];
     stepc_checkpoint_info info[2];
     int newest; /* -1: neither is whole */
+    uint64_t sequence; /* the largest that a header says, of a whole one or not */
 };
 
 static void check_slots(const stepc_storage *storage, const struct work *work, struct slots *s)
 {
     s->newest = -1;
+    s->sequence = 0;
     for (unsigned i = 0; i < 2; i++) {
+        s->info[i].sequence = 0;
         s->status[i] = stepc_checkpoint_check(storage, i, &s->info[i], work->staging, work->staging_bytes);
         if (s->status[i] == STEPC_OK && (s->newest < 0 || s->info[i].sequence > s->info[s->newest].sequence))
             s->newest = (int)i;
+        s->sequence = s->info[i].sequence > s->sequence ? s->info[i].sequence : s->sequence;
     }
+}
+
+/* Flash with error correction reads as an error where power was lost while it was programmed, until it is erased: for ever, if nobody
+ * saved there. So the one that is whole is kept; where none is, the one that can be read is written first, since the other may yet be
+ * whole and its error a passing one. */
+static unsigned slot_to_write(const struct slots *s)
+{
+    if (s->newest >= 0)
+        return s->newest == 0 ? 1u : 0u;
+    return s->status[0] == STEPC_E_IO && s->status[1] != STEPC_E_IO ? 1u : 0u;
 }
 
 stepc_status stepc_checkpoint_save(const stepc_model *model, const void *state, const stepc_storage *storage, void *work_memory,
@@ -589,10 +622,8 @@ stepc_status stepc_checkpoint_save(const stepc_model *model, const void *state, 
     if (!split_work(model, storage->unit, work_memory, work_bytes, &work))
         return STEPC_E_ARGUMENT;
     check_slots(storage, &work, &s);
-    if (s.status[0] == STEPC_E_IO || s.status[1] == STEPC_E_IO)
-        return STEPC_E_IO; /* which one to keep is not known */
-    const unsigned slot = s.newest == 0 ? 1u : 0u;
-    const uint64_t sequence = s.newest < 0 ? 1 : s.info[s.newest].sequence + 1;
+    const unsigned slot = slot_to_write(&s);
+    const uint64_t sequence = (s.newest < 0 ? s.sequence : s.info[s.newest].sequence) + 1;
     const stepc_status status = stepc_checkpoint_write_slot(model, state, storage, slot, sequence, work_memory, work_bytes);
     if (status != STEPC_OK)
         return status;
@@ -619,6 +650,17 @@ stepc_status stepc_checkpoint_load(const stepc_model *model, void *state, const 
 
 /* ---- copies ------------------------------------------------------------------------ */
 
+static void copy_pieces(const stepc_variable_info *v, void *state, const void *from)
+{
+    const size_t element = stepc_dtype_size(v->tensor.dtype), count = stepc_tensor_bytes(&v->tensor) / element;
+    for (size_t first = 0, n; first < count; first += n) {
+        union piece piece;
+        n = piece_count(first, count, element);
+        v->read(from, piece.bytes, first, n);
+        v->write(state, piece.bytes, first, n);
+    }
+}
+
 stepc_status stepc_copy_variables(const stepc_model *model, void *state, const void *from, void *context,
                                   int (*wants)(void *context, const stepc_variable_info *variable), void *work_memory,
                                   size_t work_bytes)
@@ -631,8 +673,7 @@ stepc_status stepc_copy_variables(const stepc_model *model, void *state, const v
         if (wants != NULL && !wants(context, v))
             continue;
         if (is_packed(v)) {
-            stepc_read_variable(v, from, work.packed);
-            stepc_write_variable(v, state, work.packed);
+            copy_pieces(v, state, from);
         } else {
             memcpy((unsigned char *)state + v->offset, (const unsigned char *)from + v->offset, stepc_tensor_bytes(&v->tensor));
         }

@@ -65,8 +65,8 @@ size_t stepc_checkpoint_work_bytes(const stepc_model *model, size_t unit);
 /* ---- saving and loading ------------------------------------------------------- */
 
 /* Saves all variables and reads them back. Whatever happens, a whole checkpoint that was there before is still there, or its
- * successor is. STEPC_E_ARGUMENT: a slot or the work memory is too small. STEPC_E_IO: a callback failed, or what was read back is
- * not what was written. */
+ * successor is. A slot that cannot be read (flash with error correction, where power was lost) is written again. STEPC_E_ARGUMENT: a slot
+ * or the work memory is too small. STEPC_E_IO: a callback failed, or what was read back is not what was written. */
 stepc_status stepc_checkpoint_save(const stepc_model *model, const void *state, const stepc_storage *storage, void *work,
                                    size_t work_bytes);
 
@@ -92,7 +92,8 @@ typedef struct stepc_load_options {
 
 /* Loads the newest whole checkpoint; options NULL: everything must fit. On failure the state is as it was, with one exception:
  * STEPC_E_IO or STEPC_E_CORRUPT from storage that gives other bytes when read a second time.
- * STEPC_E_CORRUPT: there is no whole checkpoint. STEPC_E_MISMATCH: it is of another version or model. */
+ * STEPC_E_CORRUPT: there is no whole checkpoint. STEPC_E_IO: there is none that can be read; a first save that was cut leaves this in flash
+ * with error correction, and a save mends it. STEPC_E_MISMATCH: it is of another version or model. */
 stepc_status stepc_checkpoint_load(const stepc_model *model, void *state, const stepc_storage *storage,
                                    const stepc_load_options *options, void *work, size_t work_bytes);
 

@@ -85,7 +85,7 @@ STEPC_FUNCTION const stepc_variable_info *stepc_find_variable(const stepc_model 
 STEPC_FUNCTION void stepc_read_variable(const stepc_variable_info *variable, const void *state, void *values)
 {
     if (variable->read != NULL)
-        variable->read(state, values);
+        variable->read(state, values, 0, stepc_tensor_count(&variable->tensor));
     else
         memcpy(values, (const unsigned char *)state + variable->offset, stepc_tensor_bytes(&variable->tensor));
 }
@@ -93,7 +93,7 @@ STEPC_FUNCTION void stepc_read_variable(const stepc_variable_info *variable, con
 STEPC_FUNCTION void stepc_write_variable(const stepc_variable_info *variable, void *state, const void *values)
 {
     if (variable->write != NULL)
-        variable->write(state, values);
+        variable->write(state, values, 0, stepc_tensor_count(&variable->tensor));
     else
         memcpy((unsigned char *)state + variable->offset, values, stepc_tensor_bytes(&variable->tensor));
 }

@@ -18,7 +18,7 @@ extern "C" {
 #define STEPC_VERSION_PATCH 0
 #define STEPC_VERSION "0.1.0"
 /* Raised when the layout of a descriptor below changes; an emitted model carries the number it was written for. */
-#define STEPC_ABI 1u
+#define STEPC_ABI 2u
 
 /* ---- macros that a port may define before this header ---------------------- */
 
@@ -209,9 +209,10 @@ typedef struct stepc_variable_info {
     stepc_tensor_info tensor;
     size_t offset; /* bytes from the start of the state */
     stepc_role role;
-    /* For a variable that the state keeps in another layout than row-major; NULL where it is plain. */
-    void (*read)(const void *state, void *values);
-    void (*write)(void *state, const void *values);
+    /* For a variable that the state keeps in another layout than row-major; NULL where it is plain. `values` are its elements from number
+     * `first` on, so many as `count` says, row-major. */
+    void (*read)(const void *state, void *values, size_t first, size_t count);
+    void (*write)(void *state, const void *values, size_t first, size_t count);
 } stepc_variable_info;
 
 /* ---- entries ---------------------------------------------------------------- */

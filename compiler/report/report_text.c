@@ -122,7 +122,7 @@ static void add_entry(struct strbuf *b, const struct report *r, const struct rep
 
 const char *report_text(const struct report *r)
 {
-    struct strbuf b = {.arena = r->arena, .clean = true};
+    struct strbuf b = {.arena = r->arena};
     add_summary(&b, r);
     add_parameters(&b, r);
     for (size_t i = 0; i < r->entries.count; i++)

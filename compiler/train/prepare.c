@@ -332,7 +332,7 @@ static bool prepare_all(struct preparer *p);
 bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
                    struct strbuf *report)
 {
-    struct strbuf text = {.arena = a};
+    struct strbuf text = {.arena = a, .clean = true};
     struct preparer p = {.diag = d,
                          .arena = a,
                          .model = m,

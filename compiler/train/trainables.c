@@ -321,7 +321,7 @@ static const char *argument_text(struct preparer *p, const char *name)
 /* First of all: what the loss depends on and nobody trains. */
 static void say_left_out(struct preparer *p, const chosen_list *all)
 {
-    struct strbuf text = {.arena = p->arena};
+    struct strbuf text = {.arena = p->arena, .clean = true}; /* lines, which go into left_out as they are */
     size_t count = 0;
     for (size_t i = 0; i < all->count; i++) {
         const struct chosen *const c = &all->data[i];

@@ -12,36 +12,38 @@
 
 /* ---- a model ------------------------------------------------------------------------------------------------------ */
 
+enum { PACKED = 37 }; /* more than is turned at a time, and no multiple of it */
+
 struct state {
     float w[2][3];
     double rate;
     uint8_t mask[5];
     uint16_t half[3];
     int64_t step;
-    uint32_t packed[4]; /* kept in reverse order */
+    uint32_t packed[PACKED]; /* kept in reverse order */
     uint64_t seed;
 };
 
-static void read_packed(const void *state, void *values)
+static void read_packed(const void *state, void *values, size_t first, size_t count)
 {
-    for (int i = 0; i < 4; i++)
-        memcpy((char *)values + 4 * i, &((const struct state *)state)->packed[3 - i], 4);
+    for (size_t i = 0; i < count; i++)
+        memcpy((char *)values + 4 * i, &((const struct state *)state)->packed[PACKED - 1 - first - i], 4);
 }
 
-static void write_packed(void *state, const void *values)
+static void write_packed(void *state, const void *values, size_t first, size_t count)
 {
-    for (int i = 0; i < 4; i++)
-        memcpy(&((struct state *)state)->packed[3 - i], (const char *)values + 4 * i, 4);
+    for (size_t i = 0; i < count; i++)
+        memcpy(&((struct state *)state)->packed[PACKED - 1 - first - i], (const char *)values + 4 * i, 4);
 }
 
-static const size_t dims_2_3[] = {2, 3}, dims_5[] = {5}, dims_3[] = {3}, dims_4[] = {4};
+static const size_t dims_2_3[] = {2, 3}, dims_5[] = {5}, dims_3[] = {3}, dims_4[] = {4}, dims_packed[] = {PACKED};
 
 static const stepc_variable_info variables[] = {
     {{"fc1.weight", STEPC_FLOAT, 2, dims_2_3}, offsetof(struct state, w), STEPC_ROLE_WEIGHT, NULL, NULL},
     {{"mask", STEPC_BOOL, 1, dims_5}, offsetof(struct state, mask), STEPC_ROLE_STATISTIC, NULL, NULL},
     {{"half", STEPC_FLOAT16, 1, dims_3}, offsetof(struct state, half), STEPC_ROLE_STATISTIC, NULL, NULL},
     {{"rate", STEPC_DOUBLE, 0, NULL}, offsetof(struct state, rate), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"packed", STEPC_UINT32, 1, dims_4}, offsetof(struct state, packed), STEPC_ROLE_WEIGHT, read_packed, write_packed},
+    {{"packed", STEPC_UINT32, 1, dims_packed}, offsetof(struct state, packed), STEPC_ROLE_WEIGHT, read_packed, write_packed},
     {{"step_count", STEPC_INT64, 0, NULL}, offsetof(struct state, step), STEPC_ROLE_COUNTER, NULL, NULL},
     {{"stepc.random_seed", STEPC_UINT64, 0, NULL}, offsetof(struct state, seed), STEPC_ROLE_COUNTER, NULL, NULL},
 };
@@ -66,7 +68,7 @@ static struct state state_number(unsigned n)
     for (unsigned i = 0; i < 3; i++)
         s.half[i] = (uint16_t)(n * 100 + i);
     s.step = -(int64_t)n;
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < PACKED; i++)
         s.packed[i] = n * 1000 + i;
     s.seed = UINT64_C(0x0123456789ABCDEF) + n;
     return s;
@@ -92,6 +94,8 @@ struct flash {
     size_t unit;
     long power; /* bytes until it goes; < 0: it stays */
     bool torn;  /* the unit that is being programmed then holds anything */
+    bool ecc;   /* it reads as an error then, until it is erased */
+    unsigned char error[2][SLOT];
     long used;  /* bytes erased and programmed in all */
     int fail_read;
 };
@@ -120,6 +124,9 @@ static int flash_read(void *context, unsigned slot, size_t offset, void *bytes, 
     struct flash *f = context;
     require(slot < 2 && offset <= SLOT && count <= SLOT - offset, "a read past the slot");
     memcpy(bytes, f->slot[slot] + offset, count);
+    for (size_t i = 0; i < count; i++)
+        if (f->error[slot][offset + i])
+            return 1;
     return f->fail_read && --f->fail_read == 0;
 }
 
@@ -129,6 +136,7 @@ static int flash_erase(void *context, unsigned slot)
     const size_t done = spend(f, SLOT);
     memset(f->slot[slot], 0xFF, done);
     memset(f->programmed[slot], 0, done);
+    memset(f->error[slot], 0, done);
     return done < SLOT;
 }
 
@@ -146,6 +154,8 @@ static int flash_write(void *context, unsigned slot, size_t offset, const void *
     if (done < count && f->torn)
         for (size_t i = done; i < count && i < done / f->unit * f->unit + f->unit; i++)
             f->slot[slot][offset + i] = (unsigned char)rand();
+    if (done < count && f->ecc)
+        memset(f->error[slot] + offset + done / f->unit * f->unit, 1, f->unit);
     return done < count;
 }
 
@@ -292,6 +302,82 @@ START_TEST(power_cut_in_the_first_save)
         const int found = load(&status);
         ck_assert(found == 1 || (found == -1 && status == STEPC_E_CORRUPT));
     }
+}
+END_TEST
+
+static int power_step(long power)
+{
+    return power < SLOT - 32 ? 31 : 1; /* erasing, then each byte of the save */
+}
+
+/* Flash with error correction: the unit that was being programmed cannot be read until its slot is erased. Whatever was cut, the checkpoint
+ * before stays, and the next save succeeds; so it does when that one is cut as well. */
+START_TEST(unreadable_units_do_not_end_saving)
+{
+    stepc_status status;
+    flash_reset(&flash, units[_i]);
+    flash.ecc = true;
+    ck_assert_int_eq(save(1), STEPC_OK);
+    ck_assert_int_eq(save(2), STEPC_OK);
+    before = flash;
+    flash.used = 0;
+    ck_assert_int_eq(save(3), STEPC_OK);
+    const long all = flash.used;
+    for (long power = 0; power < all; power += power_step(power)) {
+        flash = before;
+        flash.power = power;
+        require(save(3) == STEPC_E_IO, "a save that was cut says so");
+        flash.power = power % 7 * all / 7;
+        require(save(4) == STEPC_E_IO, "the one after it as well");
+        flash.power = -1;
+        require(load(&status) == 2, "the newest whole one is loaded");
+        require(save(5) == STEPC_OK && load(&status) == 5, "life goes on");
+        require(save(6) == STEPC_OK && load(&status) == 6, "in both slots");
+    }
+}
+END_TEST
+
+/* Nothing was there before: neither slot is whole, and both may be unreadable. */
+START_TEST(unreadable_units_of_the_first_saves)
+{
+    stepc_status status;
+    flash_reset(&before, 8);
+    before.ecc = true;
+    flash = before;
+    ck_assert_int_eq(save(1), STEPC_OK);
+    const long all = flash.used;
+    for (long power = 0; power < all; power += power_step(power)) {
+        for (long second = 0; second < all; second += 13 * power_step(second)) {
+            flash = before;
+            flash.power = power;
+            require(save(1) == STEPC_E_IO, "the first save was cut");
+            flash.power = second;
+            require(save(2) == STEPC_E_IO, "the second save was cut");
+            flash.power = -1;
+            require(load(&status) == -1 && (status == STEPC_E_CORRUPT || status == STEPC_E_IO), "there is no checkpoint");
+            require(save(3) == STEPC_OK && load(&status) == 3, "the third save is whole");
+            require(save(4) == STEPC_OK && load(&status) == 4, "the fourth as well");
+        }
+    }
+}
+END_TEST
+
+/* Neither slot is whole, and one of them cannot be read today: it may be whole tomorrow, and must not be newer then than what was saved. */
+START_TEST(unreadable_slot_is_left_for_the_other)
+{
+    stepc_status status;
+    flash_reset(&flash, 8);
+    for (unsigned n = 1; n < 8; n++)
+        ck_assert_int_eq(save(n), STEPC_OK);
+    memset(flash.slot[1], 0, SLOT);  /* 6 is lost, */
+    flash.error[0][64] = 1;          /* 7 cannot be read */
+    ck_assert_int_eq(load(&status), -1);
+    ck_assert_int_eq(status, STEPC_E_IO);
+    before = flash;
+    ck_assert_int_eq(save(8), STEPC_OK);
+    ck_assert(memcmp(before.slot[0], flash.slot[0], SLOT) == 0);
+    memset(flash.error, 0, sizeof flash.error);
+    ck_assert_int_eq(load(&status), 8);
 }
 END_TEST
 
@@ -558,7 +644,7 @@ static const stepc_variable_info changed[] = {
     {{"fc1.weight", STEPC_FLOAT, 2, dims_2_3}, offsetof(struct state, w), STEPC_ROLE_WEIGHT, NULL, NULL},
     {{"mask", STEPC_BOOL, 1, dims_4}, offsetof(struct state, mask), STEPC_ROLE_STATISTIC, NULL, NULL},
     {{"rate", STEPC_INT64, 0, NULL}, offsetof(struct state, rate), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"packed", STEPC_UINT32, 1, dims_4}, offsetof(struct state, packed), STEPC_ROLE_WEIGHT, read_packed, write_packed},
+    {{"packed", STEPC_UINT32, 1, dims_packed}, offsetof(struct state, packed), STEPC_ROLE_WEIGHT, read_packed, write_packed},
     {{"steps", STEPC_INT64, 0, NULL}, offsetof(struct state, step), STEPC_ROLE_COUNTER, NULL, NULL},
 };
 
@@ -699,6 +785,9 @@ int main(void)
     tcase_add_loop_test(t, power_cut_at_every_byte, 0, 2 * UNITS);
     tcase_add_test(t, power_cut_in_the_first_save);
     tcase_add_test(t, failing_reads_are_errors_and_never_cost_a_checkpoint);
+    tcase_add_loop_test(t, unreadable_units_do_not_end_saving, 0, UNITS);
+    tcase_add_test(t, unreadable_units_of_the_first_saves);
+    tcase_add_test(t, unreadable_slot_is_left_for_the_other);
     tcase_add_test(t, every_bit_flipped);
     tcase_add_test(t, truncated_at_every_byte);
     tcase_add_test(t, format_is_as_documented);
