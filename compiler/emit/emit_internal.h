@@ -66,6 +66,7 @@ struct emission {
     const char **locals;      /* of the entry at hand, by buffer id: the pointer into the arena */
     bool *local_used;          /* the same: does a call name it? */
     const char ***calls;       /* see struct emitted */
+    uint64_t build_id;         /* what stands in both files: a hash of the header, which names model and options */
     struct writer c, h;
 };
 
@@ -184,12 +185,14 @@ const char *buffer_argument(struct emission *e, const struct buffer *b, bool by_
 /* ---- sections ----------------------------------------------------------------------------------------------------- */
 
 void reserve_temporaries(struct emission *e); /* keeps what entries call their temporaries from being file-level names */
+void reserve_prefix_macros(const struct emission *e, struct name_scope *names); /* DIGITS_H and the like */
 void reserve_accessors(struct name_scope *names); /* floats_at and the like */
 void write_arena_members(struct emission *e, size_t bytes); /* in the header: what the accessors point into */
 void section_entries(struct emission *e); /* writes arena_text and entries_text; runs first: it finds kernels and constants */
 void section_header(struct emission *e);  /* the whole .h file */
 void section_runtime(struct emission *e); /* part of it */
 void section_preamble(struct emission *e);
+void write_origin(struct emission *e, struct writer *w, const char *ending); /* the first lines of either file */
 void section_arithmetic(struct emission *e); /* what the C compiler's numbers must be: for the preprocessor */
 void write_arithmetic_check(struct emission *e); /* the function of that name, among the entries */
 void section_data(struct emission *e);    /* constants and initial values */

@@ -199,7 +199,7 @@ static void declare_temporary(struct entry_text *t, struct buffer *b)
     struct emission *e = t->e;
     const struct plan_life *life = &t->plan->life[b->id];
     const char *name = e->locals[b->id];
-    const char *macro = name_in(&e->file, name_upper(e->arena, arena_printf(e->arena, "%s_%.32s_AT", t->entry->name, name)));
+    const char *macro = name_exactly(&e->file, name_upper(e->arena, arena_printf(e->arena, "%s_%.32s_AT", t->entry->name, name)));
     const char *about = arena_printf(e->arena, "%s %s %s, kernels %d-%d of %s", b->name, shape_text(e->arena, &b->shape),
                                      dtype_name(b->dtype), life->first, life->last, t->entry->name);
     strbuf_addf(&e->arena_text.text, "#define %s %zuu ", macro, b->arena_offset);
@@ -230,6 +230,11 @@ static struct name_scope entry_scope(const struct emission *e)
         map_set(&names.taken, own[i], NULL);
     for (size_t i = 0; i < e->program->counters.count; i++)
         map_set(&names.taken, arena_printf(a, "counter_%s", e->program->counters.data[i]), NULL);
+    for (size_t i = 0; i < template_table.section_count; i++) /* types and functions */
+        for (size_t k = 0; k < template_table.sections[i].text.count; k++)
+            if (template_table.sections[i].text.segments[k].kind == TEMPLATE_SECTION)
+                map_set(&names.taken, template_table.sections[i].text.segments[k].text, NULL);
+    reserve_prefix_macros(e, &names);
     reserve_accessors(&names);
     return names;
 }
@@ -611,7 +616,9 @@ static void name_arguments(struct emission *e)
         struct name_scope in = {.taken = {.arena = e->arena}}, out = {.taken = {.arena = e->arena}};
         e->input_names[i] = arena_array(e->arena, const char *, g->inputs.count + 1);
         e->output_names[i] = arena_array(e->arena, const char *, g->outputs.count + 1);
-        if (e->options->weights == WEIGHTS_FILE)
+        reserve_prefix_macros(e, &in);
+        reserve_prefix_macros(e, &out);
+        if (e->weights.kind == WEIGHTS_FILE)
             map_set(&in.taken, "weights", NULL);
         for (size_t j = 0; j < g->inputs.count; j++)
             e->input_names[i][j] = name_in(&in, g->inputs.data[j]->name);

@@ -5,7 +5,7 @@
  *   offset  bytes
  *        0     16  "stepc weights 1\n"
  *       16      8  size of the file, little-endian
- *       24      8  0
+ *       24      8  of the SHA-256 of the places in it, as the emitted code names them
  *       32     32  SHA-256 of what follows
  *       64         tensors, little-endian, each at a multiple of 64
  *
@@ -70,12 +70,17 @@ static bool hash_some(void *hash, const void *bytes, size_t size)
     return true;
 }
 
-static void put_mark(struct weights_image *w)
+static void put_mark(struct weights_image *w, const struct strbuf *places)
 {
     struct sha256 hash;
+    unsigned char digest[32];
     memcpy(w->mark, "stepc weights 1\n", 16);
     for (int i = 0; i < 8; i++)
         w->mark[16 + i] = (unsigned char)((uint64_t)w->bytes >> 8 * i);
+    sha256_begin(&hash);
+    sha256_add(&hash, places->text, places->length);
+    sha256_end(&hash, digest);
+    memcpy(w->mark + 24, digest, 8);
     sha256_begin(&hash);
     (void)put_pieces(w, hash_some, &hash);
     sha256_end(&hash, w->mark + 32);
@@ -152,7 +157,7 @@ static struct weights_place *add_place(struct emission *e, const struct tensor *
     struct weights_place *const p = arena_new(e->arena, struct weights_place);
     const size_t gap = (MARK_BYTES - w->image->bytes % MARK_BYTES) % MARK_BYTES;
     p->name = file_name(e, wish);
-    p->macro = name_in(&e->file, name_upper(e->arena, arena_printf(e->arena, "%.40s_AT", p->name)));
+    p->macro = name_exactly(&e->file, name_upper(e->arena, arena_printf(e->arena, "%.40s_AT", p->name)));
     p->type = c_type(t->dtype);
     write_line(&w->macros, "#define %s %zuu", p->macro, w->image->bytes + gap);
     vec_push(e->arena, &w->image->pieces, ((struct weights_piece){t, gap, by_columns}));
@@ -269,7 +274,7 @@ void weights_write(struct emission *e)
     struct weights_file *const w = &e->weights;
     if (w->places.count == 0)
         return;
-    put_mark(w->image);
+    put_mark(w->image, &w->macros.text);
     write_comment(&e->c, arena_printf(e->arena, "Places in %s", file_text(e)));
     strbuf_add(&e->c.text, strbuf_text(&w->macros.text));
     write_blank(&e->c);

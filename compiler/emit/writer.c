@@ -1,5 +1,6 @@
 #include "emit/writer.h"
 
+#include "base/clean.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,7 +105,7 @@ void write_alternatives(struct writer *w, const char *head, const char *const *i
 static char safe_in_comment(char previous, char c)
 {
     const bool closes = previous == '*' && c == '/', opens = previous == '/' && c == '*', trigraph = previous == '?' && c == '?';
-    return closes || opens || trigraph || (unsigned char)c < 32 || (unsigned char)c == 127 || c == '\\' ? '_' : c;
+    return closes || opens || trigraph || c == '\\' ? '_' : c;
 }
 
 const char *comment_safe(struct arena *a, const char *text)
@@ -112,7 +113,7 @@ const char *comment_safe(struct arena *a, const char *text)
     char *safe = arena_strdup(a, text), previous = ' ';
     for (char *p = safe; *p; p++)
         previous = *p = safe_in_comment(previous, *p);
-    return safe;
+    return clean_text(a, safe); /* compilers warn about text that turns round what follows it */
 }
 
 void write_comment(struct writer *w, const char *text)

@@ -115,8 +115,26 @@ static const char *c_identifier(struct arena *a, const char *name)
     return id;
 }
 
+static bool ends_with(const char *s, const char *end)
+{
+    const size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+/* What follows the model's prefix in emitted code already: digits_state is a type, digits_step_inputs as well. */
+static bool is_taken_by_code(const char *name)
+{
+    static const char *const taken[] = {"state", "arena", "model", "variables", "entries", "weights", "weights_end"};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (strcmp(name, taken[i]) == 0)
+            return true;
+    return ends_with(name, "_inputs") || ends_with(name, "_outputs");
+}
+
 static const char *fresh_entry_name(struct combiner *c, const char *wish)
 {
+    if (is_taken_by_code(wish))
+        wish = arena_printf(c->arena, "%s_entry", wish);
     const char *name = wish;
     for (int i = 2; map_has(&c->entry_names, name); i++)
         name = arena_printf(c->arena, "%s_%d", wish, i);

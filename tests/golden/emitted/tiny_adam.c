@@ -7,6 +7,9 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "tiny_adam.h"
+#if !defined(TINY_ADAM_BUILD_ID) || TINY_ADAM_BUILD_ID != 0xab64cdc3c506e65du
+#error "this file and its header are of different runs of stepc: of two models, or with other options"
+#endif
 
 #include <string.h>
 

@@ -6,6 +6,9 @@
  *   memory   state 0 bytes, arena 320 bytes; no heap, no mutable globals
  */
 #include "tiny_infer.h"
+#if !defined(TINY_INFER_BUILD_ID) || TINY_INFER_BUILD_ID != 0x05d31047f8f9fb17u
+#error "this file and its header are of different runs of stepc: of two models, or with other options"
+#endif
 
 #include <string.h>
 

@@ -6,6 +6,9 @@
  *   memory   state 96 bytes, arena 832 bytes; no heap, no mutable globals
  */
 #include "tiny_sgd.h"
+#if !defined(TINY_SGD_BUILD_ID) || TINY_SGD_BUILD_ID != 0xfbf0e8719eb89eadu
+#error "this file and its header are of different runs of stepc: of two models, or with other options"
+#endif
 
 #include <string.h>
 
