@@ -1,5 +1,5 @@
-/* Activations made of ordinary operators: Gelu HardSigmoid HardSwish Mish Shrink Softsign Swish ThresholdedRelu and PRelu. Each one's
- * comment is its contract: the operations from left to right, each rounded to the type of X.
+/* Activations made of ordinary operators: Gelu HardSigmoid HardSwish Mish Shrink Softsign Swish SwiGLU ThresholdedRelu and PRelu.
+ * Each one's comment is its contract: the operations from left to right, each rounded to the type of X.
  * Spec: ONNX Operators.md. Opset 1 had in-place hints. */
 #include "ops/op.h"
 
@@ -27,7 +27,8 @@ static const struct op_param numbers_in[] = {PARAM("input", DTYPES_NUMERIC), {0}
 static const struct op_param sloped_in[] = {PARAM("X", SLOPED), PARAM("slope", SLOPED), {0}}, sloped_out[] = {PARAM("Y", SLOPED), {0}};
 
 static const struct op_version versions_20[] = {{.since = 20}, {0}};
-static const struct op_version versions_24[] = {{.since = 24}, {0}};
+static const struct op_version versions_24[] = {{.since = 24}, {0}}, versions_28[] = {{.since = 28}, {0}};
+static const struct op_param gate_inputs[] = {PARAM("A", DTYPES_FLOATS), PARAM("B", DTYPES_FLOATS), {0}};
 static const struct op_version versions_9[] = {{.since = 9}, {0}};
 static const struct op_version versions_1_22[] = {{.since = 1, .dtypes = FLOATS_1}, {.since = 22}, {0}};
 static const struct op_version versions_10_22[] = {{.since = 10, .dtypes = FLOATS_1}, {.since = 22}, {0}};
@@ -252,6 +253,41 @@ static bool swish_eval(struct eval_ctx *c)
     return eval_curve(c, swish);
 }
 
+/* SwiGLU: a gate of its own, Swish(A) B, of one shape. */
+static bool swiglu_infer(struct infer_ctx *c)
+{
+    const struct value *a = infer_in(c, 0), *b = infer_in(c, 1);
+    if (shape_equal(&a->shape, &b->shape))
+        return infer_out(c, 0, DTYPE_UNDEFINED, &a->shape);
+    struct arena text = {0};
+    infer_error(c, "input 1 '%s' has shape %s, expected that of input 0 '%s', %s: SwiGLU does not broadcast", b->name,
+                shape_text(&text, &b->shape), a->name, shape_text(&text, &a->shape));
+    arena_free(&text);
+    return false;
+}
+
+static bool swiglu_expand(struct expand_ctx *c)
+{
+    const struct attr alpha = attr_float("alpha", op_attr_float(c->node, "alpha"));
+    return expand_out(c, 0, build(c, "Mul", build_with(c, "Swish", ATTRS(alpha), expand_in(c, 0)), expand_in(c, 1)));
+}
+
+static double swiglu(const struct eval_ctx *c, const double *x)
+{
+    return eval_round(c, swish(c, x[0]) * x[1]);
+}
+
+static bool swiglu_eval(struct eval_ctx *c)
+{
+    return eval_map_f(c, swiglu);
+}
+
+static const struct op_sample swiglu_samples[] = {
+    {.text = "g (float[2,3] a, float[2,3] b) => (float[2,3] y) { y = SwiGLU(a, b) }"},
+    {.text = "g (double[7] a, double[7] b) => (double[7] y) { y = SwiGLU <alpha = 1.7> (a, b) }"},
+    {.text = "g (bfloat16[7] a, bfloat16[7] b) => (bfloat16[7] y) { y = SwiGLU(a, b) }"},
+    {.text = "g (float[2,3] a, float[3] b) => (float[2,3] y) { y = SwiGLU(a, b) }", .error = "SwiGLU does not broadcast"},
+    {0}};
 static const struct op_sample mish_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Mish(x) }"},
     {.text = "g (double[7] x) => (double[7] y) { y = Mish(x) }"},
@@ -405,6 +441,8 @@ const struct op_def op_defs_activations[] = {
      .samples = mish_samples},
     {.name = "Swish", .versions = versions_24, FLOATS, .attrs = alpha_attrs, .infer = infer_same_as_input, .expand = swish_expand,
      .eval = swish_eval, .samples = swish_samples},
+    {.name = "SwiGLU", .versions = versions_28, .inputs = gate_inputs, .outputs = outputs, .attrs = alpha_attrs,
+     .infer = swiglu_infer, .expand = swiglu_expand, .eval = swiglu_eval, .samples = swiglu_samples},
     {.name = "Softsign", .versions = versions_1_22, FLOATS, .infer = infer_same_as_input, .grad = softsign_grad,
      .expand = softsign_expand, .eval = softsign_eval, .samples = softsign_samples},
     {.name = "ThresholdedRelu", .versions = versions_10_22, FLOATS, .attrs = alpha_attrs, .infer = infer_same_as_input,
