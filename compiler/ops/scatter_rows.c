@@ -279,10 +279,24 @@ static enum reduction lowered_reduction(const struct lower_ctx *c)
     return r == SCATTER_ADD ? SCATTER_MAX : r == SCATTER_MUL ? SCATTER_MIN : r;
 }
 
+/* Sums that start from constant zeros, as exporters write them, need no data. */
+static bool starts_from_zero(struct lower_ctx *c)
+{
+    if (!lower_has(c, 2))
+        return true;
+    const struct tensor *t = lower_view_of(c, 2).buffer->constant;
+    if (t == NULL || scatter_reduction(c->node) != SCATTER_ADD || !dtype_is_float(t->dtype))
+        return false;
+    for (int64_t k = 0; k < t->count; k++)
+        if (tensor_get_double(t, k) != 0 || signbit(tensor_get_double(t, k)))
+            return false;
+    return true;
+}
+
 /* What is at the current point of the result to begin with. */
 static const struct expr *start_of(struct lower_ctx *c)
 {
-    if (!lower_has(c, 2))
+    if (starts_from_zero(c))
         return move_zero(c, lower_out_dtype(c, 0));
     const struct view data = lower_view_of(c, 2);
     return lower_load(c, &data);
@@ -364,8 +378,8 @@ static void lower_rows(struct lower_ctx *c, const struct view *indices, const st
     strides(c, update_holes, &updates);
     operand(c, "indices", indices);
     operand(c, "dy", &updates);
-    lower_template_int(c, "HAS_DATA", lower_has(c, 2));
-    if (lower_has(c, 2)) {
+    lower_template_int(c, "HAS_DATA", !starts_from_zero(c));
+    if (!starts_from_zero(c)) {
         const struct view data = lower_view_of(c, 2);
         strides(c, data_holes, &data);
         operand(c, "data", &data);
