@@ -8,6 +8,7 @@
  *        - its elements follow a rule: masks, sines, ranges, powers, windows, priors;
  *        - it normalizes the input: (x - mean) / deviation in front of all layers;
  *        - it is a second bias behind a layer that has one;
+ *        - it is the scale of a quantization;
  *        - its name says that it is a buffer;
  *        - the exporter made it up: a name of its own, and not a copy of a parameter that it moved or reshaped;
  *        - it is a single number in a file that no framework wrote.
@@ -48,7 +49,7 @@ static void add_consumer(struct rules *r, const char *value, const struct model_
 static bool keeps_axes(const struct model_node *n)
 {
     return is_op(n, "Identity") || is_op(n, "Transpose") || is_op(n, "Slice") || is_op(n, "Cast") || is_op(n, "Split") ||
-           is_op(n, "Dropout");
+           is_op(n, "Dropout") || is_op(n, "QuantizeLinear") || is_op(n, "DequantizeLinear");
 }
 
 struct way {
@@ -314,6 +315,12 @@ static bool is_second_bias(const struct rules *r, const struct model_node *n, si
            own_bias(r, producer_of(r->p, n->inputs.data[1 - input])) == t->count;
 }
 
+/* Frameworks measure it from time to time, they do not train it. */
+static bool is_quantization_scale(const struct model_node *n, size_t input)
+{
+    return input == 1 && (is_op(n, "QuantizeLinear") || is_op(n, "DequantizeLinear"));
+}
+
 /* ---- verdicts -------------------------------------------------------------------------------------------------------
  */
 
@@ -380,6 +387,8 @@ static struct verdict judge_operand(const struct rules *r, const char *name, con
         return no(false, arena_printf(r->p->arena, "normalizes the input, at %s", at));
     if (is_second_bias(r, u->node, u->input, t) && !says_parameter(name))
         return no(false, arena_printf(r->p->arena, "a second bias, at %s", at));
+    if (is_quantization_scale(u->node, u->input))
+        return no(false, arena_printf(r->p->arena, "the scale of a quantization, at %s", at));
     if (!made_up && says_buffer(name))
         return no(false, arena_printf(r->p->arena, "a buffer by its name, at %s", at));
     if (made_up && !in_place && !(r->exported && may_be_copy(u, name, t)))

@@ -18,7 +18,7 @@ const char *role_name(enum trainable_role role);
 bool find_slot(const struct preparer *p, const struct model_node *n, size_t input, const struct tensor *t, struct slot *out);
 /* What computes a value, looking through what only moves elements; NULL: an input or an initializer. */
 struct model_node *source_of(const struct preparer *p, const char *name);
-/* Does the node give elements of input 0, unchanged, in another order, shape or number? */
+/* Does the node give elements of input 0, at most rounded, in another order, shape or number? */
 bool only_moves(const struct model_node *n);
 /* At most one dimension is not 1: [C], [1,C,1,1]. */
 bool is_vector(const struct tensor *t);

@@ -66,7 +66,8 @@ bool is_product(const struct model_node *n)
 bool only_moves(const struct model_node *n)
 {
     static const char *const ops[] = {"Identity", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Slice",
-                                      "Expand",   "Tile",      "Cast",    "Split",   "Dropout", "Pad"};
+                                      "Expand",   "Tile",      "Cast",    "Split",   "Dropout", "Pad",
+                                      "QuantizeLinear", "DequantizeLinear"};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (is_op(n, ops[i]) && n->inputs.count > 0)
             return true;
