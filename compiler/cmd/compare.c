@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "base/str.h"
 #include "cmd/compare_dump.h"
+#include "cmd/feeds.h"
 #include "engine/compare.h"
 #include "model/model.h"
 
@@ -14,7 +15,8 @@ static const struct option_spec specs[] = {
     {"arithmetic", 0, OPTION_TEXT, "double|same", "same: with --reproducible, every bit must agree"},
     {"reproducible", 0, OPTION_FLAG, NULL, "generated code without contraction"},
     {"seed", 0, OPTION_TEXT, "S", "seed of the random inputs and of init() (default 1)"},
-    {"steps", 0, OPTION_TEXT, "N", "length of the whole runs (default 5)"},
+    {"steps", 0, OPTION_TEXT, "N", "length of the whole runs (default 5, or what the feeds hold)"},
+    {"feed", 0, OPTION_LIST, "NAME=FILE", ".pb or .npy instead of random numbers; one leading axis more than declared: a slice per step"},
     CODE_OPTIONS,
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler of the generated engine"},
 
@@ -45,13 +47,29 @@ static void print_report(const struct compare_report *r, bool quiet, bool bits)
     print_text("%zu compared, %zu differ\n", r->lines.count, differ);
 }
 
+static const struct tensor *feed(void *feeds, const char *name, int64_t step, struct arena *a)
+{
+    const struct feeds *const f = feeds;
+    return feeds_tensor(f, name, step, a);
+}
+
+/* As many steps as the feeds hold, if they hold any. */
+static bool count_steps(struct session *s, const struct options *o, const struct feeds *feeds, int64_t *steps)
+{
+    if (feeds->steps > 0 && !option_given(o, "steps"))
+        *steps = feeds->steps;
+    return feeds->steps == 0 || *steps <= feeds->steps ||
+           diag_error(&s->diag, NULL, "--steps %lld: the feeds hold %lld", (long long)*steps, (long long)feeds->steps);
+}
+
 static bool compare(struct session *s, const struct options *o, const char *path, long long seed, long long steps)
 {
     struct model *m;
     struct compare_report report;
+    struct feeds feeds;
     const char *arithmetic = option_text(o, "arithmetic");
     const bool same = str_equal(arithmetic, "same");
-    struct compare_options c = {.pipeline = {.name = "model"}, .cc = option_text(o, "cc"), .seed = (uint64_t)seed, .steps = steps};
+    struct compare_options c = {.pipeline = {.name = "model"}, .cc = option_text(o, "cc"), .seed = (uint64_t)seed, .steps = steps, .feed = feed, .feeder = &feeds};
     if (arithmetic && !same && !str_equal(arithmetic, "double"))
         return diag_error(&s->diag, NULL, "--arithmetic %s: expected double or same", arithmetic);
     if (same != option_given(o, "reproducible"))
@@ -60,6 +78,7 @@ static bool compare(struct session *s, const struct options *o, const char *path
         return diag_error(&s->diag, NULL, "--%s belongs to --against", option_given(o, "entry") ? "entry" : "rtol");
     c.bits = same;
     if (!read_code_options(&s->diag, o, &c.pipeline.simd, &c.pipeline.small) || !read_import_options(s, o, &c.pipeline.import) || !read_model(s, o, path, &m) ||
+        !feeds_read(s, m, option_list(o, "feed"), &c.pipeline.import, &feeds) || !count_steps(s, o, &feeds, &c.steps) ||
         !compare_engines(&s->diag, &s->arena, m, &c, &report))
         return false;
     print_report(&report, option_given(o, "quiet"), c.bits);
@@ -68,7 +87,7 @@ static bool compare(struct session *s, const struct options *o, const char *path
 
 static bool compare_with_dump(struct session *s, const struct options *o, const char *path)
 {
-    static const char *const others[] = {"arithmetic", "reproducible", "seed", "steps", "cc", "optimize", "simd"};
+    static const char *const others[] = {"arithmetic", "reproducible", "seed", "steps", "cc", "optimize", "simd", "feed"};
     struct dump_options d = {.folder = option_text(o, "against"), .entry = option_text(o, "entry"), .rtol = 1e-4, .quiet = option_given(o, "quiet")};
     const char *rtol = option_text(o, "rtol");
     struct model *m;

@@ -1,6 +1,7 @@
 #include "engine/compare.h"
 
 #include "base/str.h"
+#include "engine/random_inputs.h"
 #include "engine/split.h"
 #include "graph/op_def.h"
 #include "interp/interp.h"
@@ -13,61 +14,15 @@
 #define PER_TRIAL 16.0   /* times their effect, and ... */
 #define PER_RESULT 4.0   /* ... times the rounding unit of the largest result, is what generated code may differ by */
 
-/* ---- random inputs ------------------------------------------------------------------------------------------------ */
+/* ---- inputs ------------------------------------------------------------------------------------------------------- */
 
-/* SplitMix64 (Steele, Lea, Flood 2014): inputs need not follow the contract of random operators. */
+/* SplitMix64 (Steele, Lea, Flood 2014). */
 static uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
     return z ^ (z >> 31);
-}
-
-static double unit_random(uint64_t *state)
-{
-    return (double)(next_random(state) >> 11) * 0x1p-53;
-}
-
-/* How many classes or rows an integer input selects from, through the views in between. */
-static int64_t extent_of_index(const struct value *v, int depth)
-{
-    for (size_t i = 0; i < v->uses.count && depth < 8; i++) {
-        const struct node *n = v->uses.data[i].node;
-        const int64_t count = n->def->selects_from != NULL ? n->def->selects_from(n, v->uses.data[i].input) : 0;
-        if (count > 0)
-            return count;
-        for (size_t o = 0; o < n->outputs.count; o++) {
-            const int64_t found = n->outputs.data[o] ? extent_of_index(n->outputs.data[o], depth + 1) : 0;
-            if (found)
-                return found;
-        }
-    }
-    return 0;
-}
-
-struct tensor *random_input(struct arena *a, const struct value *v, uint64_t seed)
-{
-    struct tensor *t = tensor_new(a, v->dtype, &v->shape);
-    uint64_t state = seed;
-    for (const char *p = v->name; *p; p++)
-        state = state * 31u + (unsigned char)*p;
-    const int64_t below = extent_of_index(v, 0);
-    for (int64_t i = 0; i < t->count; i++) {
-        if (dtype_is_float(t->dtype))
-            tensor_set_double(t, i, unit_random(&state) + unit_random(&state) + unit_random(&state) - 1.5);
-        else
-            tensor_set_int(t, i, (int64_t)(next_random(&state) % (uint64_t)(below > 0 ? below : 2)));
-    }
-    return t;
-}
-
-static const struct tensor **random_inputs(struct arena *a, const struct graph *g, uint64_t seed)
-{
-    const struct tensor **inputs = arena_array(a, const struct tensor *, g->inputs.count + 1);
-    for (size_t i = 0; i < g->inputs.count; i++)
-        inputs[i] = g->inputs.data[i]->specialised ? g->inputs.data[i]->constant : random_input(a, g->inputs.data[i], seed);
-    return inputs;
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------------------ */
@@ -78,6 +33,22 @@ struct comparison {
     const struct compare_options *o;
     struct compare_report *report;
 };
+
+/* Of step `step`: what is fed, and what is made up. NULL: what is fed does not fit (reported). */
+static const struct tensor **inputs_of(struct comparison *c, const struct graph *g, int64_t step)
+{
+    const struct tensor **const inputs = random_inputs(c->arena, g, c->o->seed + (uint64_t)step);
+    bool ok = true;
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        const struct value *const v = g->inputs.data[i];
+        const struct tensor *const fed = c->o->feed ? c->o->feed(c->o->feeder, v->name, step, c->arena) : NULL;
+        if (fed && (fed->dtype != v->dtype || !shape_equal(&fed->shape, &v->shape)))
+            ok = diag_error(c->diag, &g->loc, "input '%s' is %s %s, but is fed %s %s", v->name, dtype_name(v->dtype), shape_text(c->arena, &v->shape),
+                            dtype_name(fed->dtype), shape_text(c->arena, &fed->shape));
+        inputs[i] = fed ? fed : inputs[i];
+    }
+    return ok ? inputs : NULL;
+}
 
 static void add_line(struct comparison *c, struct compare_line line)
 {
@@ -220,8 +191,9 @@ static bool run_whole(struct comparison *c, struct program *p, const struct entr
             const struct interp_fetch f = {.name = s->kernels.data[k].inputs[i]->name};
             vec_push(c->arena, &fetches, f);
         }
-    if (!interp_init(interp, c->o->seed, c->diag) ||
-        !interp_run(interp, entry, random_inputs(c->arena, entry->graph, c->o->seed), NULL, fetches.data, fetches.count, c->arena, c->diag))
+    const struct tensor **const inputs = inputs_of(c, entry->graph, 0);
+    if (!inputs || !interp_init(interp, c->o->seed, c->diag) ||
+        !interp_run(interp, entry, inputs, NULL, fetches.data, fetches.count, c->arena, c->diag))
         return false;
     size_t next = 0;
     *values = arena_array(c->arena, struct tensor **, s->kernels.count + 1);
@@ -277,10 +249,11 @@ static bool compare_run(struct comparison *c, struct engine *interpreted, struct
     const struct entry *e = program_entry(engine_program(generated), name), *f = program_entry(engine_program(interpreted), name);
     struct compare_line line = {.entry = name, .what = arena_printf(c->arena, "%lld whole runs", (long long)c->o->steps), .worst_at = "", .ok = true};
     for (int64_t step = 0; step < c->o->steps; step++) {
-        const struct tensor **inputs = random_inputs(c->arena, e->graph, c->o->seed + (uint64_t)step);
+        /* Of the graph as the model has it: simplification may have dropped what says which numbers an input takes. */
+        const struct tensor **inputs = inputs_of(c, f->graph, step);
         struct tensor **x = arena_array(c->arena, struct tensor *, e->graph->outputs.count + 1);
         struct tensor **y = arena_array(c->arena, struct tensor *, e->graph->outputs.count + 1);
-        if (!engine_run(interpreted, f, inputs, x, c->arena) || !engine_run(generated, e, inputs, y, c->arena))
+        if (!inputs || !engine_run(interpreted, f, inputs, x, c->arena) || !engine_run(generated, e, inputs, y, c->arena))
             return false;
         for (size_t o = 0; o < e->graph->outputs.count; o++)
             note_difference(c, &line, e->graph->outputs.data[o].name, x[o], y[o]);

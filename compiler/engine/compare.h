@@ -10,6 +10,9 @@ struct compare_options {
     bool bits;     /* reproducible code against ARITHMETIC_SAME: every bit must agree */
     uint64_t seed; /* of the random inputs and of init() */
     int64_t steps; /* of the whole run */
+    /* What is fed to the input in that step, in `a`; NULL: what is made up. May be NULL. */
+    const struct tensor *(*feed)(void *feeder, const char *name, int64_t step, struct arena *a);
+    void *feeder;
 };
 
 /* Result of one kernel or one run. */
@@ -31,8 +34,5 @@ struct compare_report {
  * outputs and variables must agree to the bit, else the difference is reported only. */
 bool compare_engines(struct diag *d, struct arena *a, const struct model *m, const struct compare_options *o,
                      struct compare_report *out) MUST_USE;
-
-/* Random inputs that fit the graph: small normal numbers; integers below the extent that they index, where that is known. */
-struct tensor *random_input(struct arena *a, const struct value *v, uint64_t seed);
 
 #endif

@@ -57,3 +57,13 @@ echo "$numbers $numbers" | "$make_npy" i8 4 16 >t.npy
 echo "$pixels" | "$make_npy" f4 2 16 64 >x.npy
 expect 1 "${trains[@]}" --feed x=x.npy --feed target=t.npy
 has stderr "feed 'target' has 4 steps, another has 2"
+
+# The engines are compared on what is fed as well.
+echo "$numbers" | "$make_npy" i8 2 16 >t.npy
+expect 0 "$stepc" compare train.onnx --dim batch=16 --feed x=x.npy --feed target=t.npy
+has stdout '2 whole runs'
+has stdout ', 0 differ'
+expect 1 "$stepc" compare train.onnx --dim batch=16 --feed x=x.npy --feed target=t.npy --steps 3
+has stderr '--steps 3: the feeds hold 2'
+echo "$pixels" | "$make_npy" f4 4 8 64 >x.npy
+expect 1 "$stepc" compare train.onnx --dim batch=16 --feed target=t.npy --feed x=x.npy
