@@ -160,6 +160,23 @@ static const char *cast_text(struct expr_scope *s, const struct expr *e)
     return arena_printf(s->arena, "(%s)%s", c_type(e->dtype), expr_text(s, x, PREC_UNARY));
 }
 
+/* Through the unsigned type of that width. */
+static const char *reinterpreted_text(struct expr_scope *s, const struct expr *e)
+{
+    const enum dtype from = e->arg[0]->dtype, to = e->dtype;
+    const int bits = dtype_bits(to);
+    const char *text = expr_text(s, e->arg[0], PREC_UNARY);
+    if (from == DTYPE_FLOAT || from == DTYPE_DOUBLE)
+        text = call1(s, from == DTYPE_FLOAT ? "stepc_bitsf" : "stepc_bits", e->arg[0]);
+    else if (!dtype_is_float(from))
+        text = arena_printf(s->arena, "(uint%d_t)%s", bits, text);
+    if (to == DTYPE_FLOAT || to == DTYPE_DOUBLE)
+        return arena_printf(s->arena, "%s(%s)", use_helper(s->e, to == DTYPE_FLOAT ? "stepc_from_bitsf" : "stepc_from_bits"), text);
+    if (dtype_is_float(to) || !dtype_is_signed(to))
+        return text;
+    return arena_printf(s->arena, "%s(%s)", use_helper(s->e, arena_printf(s->arena, "stepc_signed%d", bits)), text);
+}
+
 static const char *math_text(struct expr_scope *s, const struct expr *e)
 {
     if (!dtype_is_float(e->dtype)) { /* only the absolute value exists for integers; it wraps at the minimum */
@@ -289,6 +306,7 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_INDEX:
         *precedence = PREC_UNARY;
         return arena_printf(s->arena, is_word(s->index[e->i]) ? "(int64_t)%s" : "(int64_t)(%s)", s->index[e->i]);
+    case EXPR_BITS: *precedence = PREC_UNARY; return reinterpreted_text(s, e);
     case EXPR_MATH: return math_text(s, e);
     case EXPR_UNIFORM:
     case EXPR_NORMAL: return random_text(s, e);

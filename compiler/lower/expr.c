@@ -161,6 +161,13 @@ const struct expr *expr_cast(struct arena *a, enum dtype to, const struct expr *
     return e;
 }
 
+const struct expr *expr_bits(struct arena *a, enum dtype to, const struct expr *x)
+{
+    struct expr *e = expr_new(a, EXPR_BITS, to);
+    e->arg[0] = x;
+    return e;
+}
+
 const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtype, uint32_t stream, uint32_t counter,
                                const struct expr *element)
 {
@@ -184,6 +191,7 @@ int expr_arg_count(const struct expr *e)
     case EXPR_NEG:
     case EXPR_NOT:
     case EXPR_CAST:
+    case EXPR_BITS:
     case EXPR_MATH:
     case EXPR_UNIFORM:
     case EXPR_NORMAL: return 1;

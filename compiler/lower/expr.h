@@ -32,7 +32,7 @@ enum expr_op {
     EXPR_INDEX,  /* index of loop dim .i, int64 */
     EXPR_RESULT, /* what the core of the kernel (reduction, template) hands to the finishing statement of this part */
     /* one operand */
-    EXPR_NEG, EXPR_NOT, EXPR_CAST /* to .dtype */, EXPR_MATH /* .fn */,
+    EXPR_NEG, EXPR_NOT, EXPR_CAST /* to .dtype */, EXPR_BITS /* read as .dtype, of the same width */, EXPR_MATH /* .fn */,
     /* two operands */
     EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_DIV, EXPR_MOD /* sign of the dividend */, EXPR_POW,
     EXPR_AND, EXPR_OR, EXPR_XOR /* bool, and the bits of integers */, EXPR_SHL, EXPR_SHR /* unsigned */,
@@ -81,6 +81,8 @@ const struct expr *expr_select(struct arena *a, const struct expr *cond, const s
 const char *expr_fn_name(enum expr_fn fn);
 const struct expr *expr_math(struct arena *a, enum expr_fn fn, const struct expr *x);
 const struct expr *expr_cast(struct arena *a, enum dtype to, const struct expr *x);
+/* The bits of x as `to`; x and the result may be float16 or bool, as they lie in memory. */
+const struct expr *expr_bits(struct arena *a, enum dtype to, const struct expr *x);
 const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtype, uint32_t stream, uint32_t counter,
                                const struct expr *element);
 

@@ -140,7 +140,7 @@ void kernel_set_int(struct kernel *k, const char *name, int64_t value)
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
 static const char *const op_names_text[] = {
-    [EXPR_NEG] = "neg",   [EXPR_NOT] = "not",       [EXPR_CAST] = "cast", [EXPR_MATH] = "math", [EXPR_ADD] = "add",
+    [EXPR_NEG] = "neg",   [EXPR_NOT] = "not",       [EXPR_CAST] = "cast", [EXPR_BITS] = "bits", [EXPR_MATH] = "math", [EXPR_ADD] = "add",
     [EXPR_SUB] = "sub",   [EXPR_MUL] = "mul",       [EXPR_DIV] = "div",   [EXPR_MOD] = "mod",   [EXPR_POW] = "pow",
     [EXPR_LT] = "lt",     [EXPR_LE] = "le",         [EXPR_EQ] = "eq",     [EXPR_AND] = "and",   [EXPR_OR] = "or",
     [EXPR_XOR] = "xor",   [EXPR_SHL] = "shl",       [EXPR_SHR] = "shr",   [EXPR_SELECT] = "select", [EXPR_UNIFORM] = "uniform", [EXPR_NORMAL] = "normal"};
@@ -171,7 +171,7 @@ static void print_expr(struct strbuf *b, const struct expr *e)
     default: break;
     }
     strbuf_add(b, e->op == EXPR_MATH ? expr_fn_name(e->fn) : op_names_text[e->op]);
-    if (e->op == EXPR_CAST)
+    if (e->op == EXPR_CAST || e->op == EXPR_BITS)
         strbuf_addf(b, "<%s>", dtype_name(e->dtype));
     strbuf_add(b, "(");
     for (int i = 0; i < expr_arg_count(e); i++) {
@@ -183,7 +183,7 @@ static void print_expr(struct strbuf *b, const struct expr *e)
 
 static void print_part(struct strbuf *b, const struct part *p)
 {
-    static const char *const reduce_names[] = {"", "sum", "max", "min", "prod"};
+    static const char *const reduce_names[] = {"", "sum", "max", "top", "min", "prod"};
     strbuf_add(b, "  for [");
     for (int d = 0; d < p->rank; d++)
         strbuf_addf(b, "%s%" PRId64 "%s", d ? ", " : "", p->extent[d], p->reduced[d] ? " reduced" : "");

@@ -1,6 +1,6 @@
-/* Integers as bits: BitwiseAnd BitwiseOr BitwiseXor BitwiseNot, and BitShift of unsigned ones.
- * A shift by the width or more gives 0; the specification leaves it open.
- * Spec: ONNX Bitwise*-18, BitShift-11. */
+/* Integers as bits: BitwiseAnd BitwiseOr BitwiseXor BitwiseNot, BitShift of unsigned ones, and BitCast between types of one width.
+ * A shift by the width or more gives 0; the specification leaves it open. The bits of a NaN are outside of the contract.
+ * Spec: ONNX Bitwise*-18, BitShift-11, BitCast-26. */
 #include "ops/op.h"
 
 #include <string.h>
@@ -153,6 +153,77 @@ static const struct op_sample shift_samples[] = {
     {.text = "g (int8[2] x, int8[2] z) => (int8[2] y) { y = BitShift <direction = \"LEFT\"> (x, z) }", .error = "is int8"},
     {0}};
 
+/* ---- BitCast ------------------------------------------------------------------------------------------------------ */
+
+static const struct op_attr cast_attrs[] = {{.name = "to", .type = ATTR_INT, .required = true}, {0}};
+static const struct op_version cast_versions[] = {{.since = 26}, {0}};
+static const struct op_param cast_inputs[] = {{.name = "input", .type = 'T', .dtypes = DTYPES_ALL, .flags = PARAM_NOT_DIFF}, {0}};
+static const struct op_param cast_outputs[] = {{.name = "output", .dtypes = DTYPES_ALL, .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
+
+static bool cast_infer(struct infer_ctx *c)
+{
+    const int64_t number = op_attr_int(c->node, "to");
+    const enum dtype from = infer_in(c, 0)->dtype;
+    if (number < 1 || number >= DTYPE_COUNT)
+        return infer_error(c, "attribute 'to' is %lld, which is no type", (long long)number);
+    const enum dtype to = (enum dtype)number;
+    if (dtype_bits(from) != dtype_bits(to))
+        return infer_error(c, "attribute 'to' is %s with %d bits, input 0 '%s' is %s with %d: expected as many", dtype_name(to),
+                           dtype_bits(to), infer_in(c, 0)->name, dtype_name(from), dtype_bits(from));
+    if (!(DTYPES_ALL & DTYPE_BIT(to)))
+        return infer_unsupported(c, "attribute 'to' is %s, which is not supported", dtype_name(to));
+    return infer_out(c, 0, to, infer_shape(c, 0));
+}
+
+/* Through memory. Any bits but 0 are true. */
+static bool cast_eval(struct eval_ctx *c)
+{
+    const struct eval_tensor *x = eval_input(c, 0);
+    struct eval_tensor *y = eval_output(c, 0);
+    for (int64_t k = 0; y != NULL && k < y->count; k++) {
+        unsigned char bytes[sizeof(int64_t)] = {0};
+        if (x->f != NULL)
+            dtype_store_double(x->dtype, bytes, x->f[k]);
+        else
+            dtype_store_int(x->dtype, bytes, x->i[k]);
+        if (y->f != NULL)
+            y->f[k] = dtype_load_double(y->dtype, bytes);
+        else
+            y->i[k] = y->dtype == DTYPE_BOOL ? bytes[0] != 0 : dtype_load_int(y->dtype, bytes);
+    }
+    return true;
+}
+
+/* Loads of float16 come as float: back to what lies in memory. */
+static bool cast_lower(struct lower_ctx *c)
+{
+    struct arena *a = c->arena;
+    const enum dtype from = node_input(c->node, 0)->dtype, to = node_output(c->node, 0)->dtype;
+    const struct expr *x = expr_cast(a, from, lower_in(c, 0));
+    const struct expr *y = from == to ? x : to == DTYPE_BOOL ? expr_cast(a, to, x) : expr_bits(a, to, x);
+    return lower_map(c, expr_cast(a, dtype_computed(to), y));
+}
+
+#define BITS_OF(type, other, number)                                                                                   \
+    {.text = "g (" type "[9] x) => (" other "[9] y) { y = BitCast <to = " number "> (x) }", .no_gradient = true}
+static const struct op_sample cast_samples[] = {
+    BITS_OF("float", "int32", "6"), BITS_OF("float", "uint32", "12"), BITS_OF("double", "int64", "7"), BITS_OF("double", "uint64", "13"),
+    BITS_OF("float16", "int16", "5"), BITS_OF("bfloat16", "uint16", "4"), BITS_OF("float16", "bfloat16", "16"),
+    BITS_OF("int8", "uint8", "2"), BITS_OF("uint8", "int8", "3"), BITS_OF("int16", "uint16", "4"), BITS_OF("uint16", "int16", "5"),
+    BITS_OF("int32", "uint32", "12"), BITS_OF("uint64", "int64", "7"), BITS_OF("bool", "uint8", "2"), BITS_OF("bool", "int8", "3"),
+    BITS_OF("int8", "bool", "9"), BITS_OF("float", "float", "1"), BITS_OF("float16", "float16", "10"),
+    {.text = "g (float[9] x) => (float[9] y) { i = BitCast <to = 6> (x) o = Constant <value = int32 {8388608}> () s = Add(i, o) "
+             "y = BitCast <to = 1> (s) }", .no_gradient = true},
+    {.text = "g (double[9] x) => (double[9] y) { i = BitCast <to = 13> (x) n = BitwiseNot(i) m = BitwiseNot(n) "
+             "y = BitCast <to = 11> (m) }", .no_gradient = true},
+    {.text = "g (bfloat16[9] x) => (float16[9] y) { i = BitCast <to = 5> (x) o = Constant <value = int64 {1}> () p = CastLike(o, i) "
+             "s = BitwiseXor(i, p) t = BitCast <to = 16> (s) f = Cast <to = 1> (t) y = Cast <to = 10> (f) }", .no_gradient = true},
+    {.text = "g (float x) => (int32 y) { y = BitCast <to = 6> (x) }", .no_gradient = true},
+    {.text = "g (float[2] x) => (int64[2] y) { y = BitCast <to = 7> (x) }", .error = "expected as many"},
+    {.text = "g (uint8[2] x) => (uint8[2] y) { y = BitCast <to = 17> (x) }", .error = "which is not supported"},
+    {.text = "g (uint8[2] x) => (uint8[2] y) { y = BitCast <to = 77> (x) }", .error = "no type"},
+    {0}};
+
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
 const struct op_def op_defs_bitwise[] = {
@@ -167,4 +238,7 @@ const struct op_def op_defs_bitwise[] = {
     {.name = "BitShift", .versions = shift_versions, .inputs = shift_pair, .outputs = shift_result, .attrs = shift_attrs,
      .infer = shift_infer, .grad = grad_none, .eval = shift_eval, .lower = shift_lower, .is_elementwise = true,
      .samples = shift_samples},
+    {.name = "BitCast", .versions = cast_versions, .inputs = cast_inputs, .outputs = cast_outputs, .attrs = cast_attrs,
+     .infer = cast_infer, .grad = grad_none, .eval = cast_eval, .lower = cast_lower, .is_elementwise = true,
+     .samples = cast_samples},
     {0}};

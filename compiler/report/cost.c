@@ -15,7 +15,7 @@ static int64_t points(const struct part *p, bool kept_only)
 
 static bool count_operation(const struct expr *e, void *count)
 {
-    *(int64_t *)count += e->op >= EXPR_NEG && dtype_is_float(e->dtype) && e->op != EXPR_CAST;
+    *(int64_t *)count += e->op >= EXPR_NEG && dtype_is_float(e->dtype) && e->op != EXPR_CAST && e->op != EXPR_BITS;
     return false;
 }
 
