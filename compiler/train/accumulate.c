@@ -199,6 +199,21 @@ const char *part_of_input(struct preparer *p, const char *input)
 
 /* ---- --accumulate N: copies of the main graph -------------------------------------------------------------------- */
 
+/* The node, and those of graphs inside it. */
+static size_t count_nodes(const struct model_node *n)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < n->attrs.count; i++) {
+        const struct model_attr *const x = n->attrs.data[i];
+        for (size_t k = 0; x->g && k < x->g->nodes.count; k++)
+            count += count_nodes(x->g->nodes.data[k]);
+        for (size_t j = 0; j < x->graphs.count; j++)
+            for (size_t k = 0; k < x->graphs.data[j]->nodes.count; k++)
+                count += count_nodes(x->graphs.data[j]->nodes.data[k]);
+    }
+    return count;
+}
+
 static bool check_copies(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
@@ -208,12 +223,7 @@ static bool check_copies(struct preparer *p)
         const struct model_node *const node = g->nodes.data[i];
         if (!is_needed(p, node))
             continue;
-        nodes++;
-        for (size_t k = 0; k < node->attrs.count; k++)
-            if (node->attrs.data[k]->type == ATTR_GRAPH || node->attrs.data[k]->type == ATTR_GRAPHS)
-                return diag_error(p->diag, &node->loc,
-                                  "--accumulate: a node with a subgraph cannot be copied for each part of the batch; "
-                                  "see --split");
+        nodes += count_nodes(node);
     }
     if (n > MOST_PARTS || nodes * (size_t)n > MOST_NODES)
         return diag_error(p->diag, &p->loc,

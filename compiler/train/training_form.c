@@ -448,6 +448,80 @@ static const char *copied_name(struct preparer *p, const char *name)
                               : arena_printf(p->arena, "%s.part%zu", name, p->part + 1);
 }
 
+/* Names that a graph inside a node defines, and those of the graphs around it inside the same node: they stay. */
+struct own_names {
+    struct map names;
+    const struct own_names *outer;
+};
+
+static struct model_graph *copy_inner_graph(struct preparer *p, const struct model_graph *g, const struct map *renamed,
+                                            const struct own_names *outer);
+
+static const char *name_inside(struct preparer *p, const struct map *renamed, const struct own_names *own, const char *name)
+{
+    for (; own; own = own->outer)
+        if (map_has(&own->names, name))
+            return name;
+    return name_in_copy(p, renamed, name);
+}
+
+static void collect_own_names(struct map *names, const struct model_graph *g)
+{
+    for (size_t i = 0; i < g->inputs.count; i++)
+        map_set(names, g->inputs.data[i]->name, NULL);
+    for (size_t i = 0; i < g->initializers.count; i++)
+        map_set(names, g->initializers.data[i]->name, NULL);
+    for (size_t i = 0; i < g->sparse_initializers.count; i++)
+        map_set(names, g->sparse_initializers.data[i]->name, NULL);
+    for (size_t i = 0; i < g->nodes.count; i++)
+        for (size_t k = 0; k < g->nodes.data[i]->outputs.count; k++)
+            map_set(names, g->nodes.data[i]->outputs.data[k], NULL);
+}
+
+/* The node's attributes, graphs among them with the names of the copy. */
+static void copy_inner_graphs(struct preparer *p, struct model_node *copy, const struct map *renamed, const struct own_names *own)
+{
+    const struct model_node old = *copy;
+    memset(&copy->attrs, 0, sizeof copy->attrs);
+    for (size_t i = 0; i < old.attrs.count; i++) {
+        struct model_attr *x = old.attrs.data[i];
+        if (x->type == ATTR_GRAPH || x->type == ATTR_GRAPHS) {
+            x = arena_copy(p->arena, x, sizeof *x, alignof(struct model_attr));
+            if (x->g)
+                x->g = copy_inner_graph(p, x->g, renamed, own);
+            memset(&x->graphs, 0, sizeof x->graphs);
+            for (size_t k = 0; k < old.attrs.data[i]->graphs.count; k++)
+                vec_push(p->arena, &x->graphs, copy_inner_graph(p, old.attrs.data[i]->graphs.data[k], renamed, own));
+        }
+        vec_push(p->arena, &copy->attrs, x);
+    }
+}
+
+static struct model_graph *copy_inner_graph(struct preparer *p, const struct model_graph *g, const struct map *renamed,
+                                            const struct own_names *outer)
+{
+    struct own_names own = {.names.arena = p->arena, .outer = outer};
+    struct model_graph *const copy = arena_copy(p->arena, g, sizeof *g, alignof(struct model_graph));
+    collect_own_names(&own.names, g);
+    memset(&copy->nodes, 0, sizeof copy->nodes);
+    memset(&copy->outputs, 0, sizeof copy->outputs);
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        struct model_node *const n = arena_copy(p->arena, g->nodes.data[i], sizeof *g->nodes.data[i], alignof(struct model_node));
+        memset(&n->inputs, 0, sizeof n->inputs);
+        for (size_t k = 0; k < g->nodes.data[i]->inputs.count; k++)
+            vec_push(p->arena, &n->inputs, name_inside(p, renamed, &own, g->nodes.data[i]->inputs.data[k]));
+        copy_inner_graphs(p, n, renamed, &own);
+        vec_push(p->arena, &copy->nodes, n);
+    }
+    for (size_t i = 0; i < g->outputs.count; i++) {
+        struct model_value_info *const vi =
+            arena_copy(p->arena, g->outputs.data[i], sizeof *g->outputs.data[i], alignof(struct model_value_info));
+        vi->name = name_inside(p, renamed, &own, vi->name);
+        vec_push(p->arena, &copy->outputs, vi);
+    }
+    return copy;
+}
+
 void copy_main_node(struct preparer *p, const struct model_node *n, struct map *renamed)
 {
     struct model_node *const copy = arena_new(p->arena, struct model_node);
@@ -457,6 +531,7 @@ void copy_main_node(struct preparer *p, const struct model_node *n, struct map *
     memset(&copy->outputs, 0, sizeof copy->outputs);
     for (size_t i = 0; i < n->inputs.count; i++)
         vec_push(p->arena, &copy->inputs, name_in_copy(p, renamed, n->inputs.data[i]));
+    copy_inner_graphs(p, copy, renamed, NULL);
     for (size_t i = 0; i < n->outputs.count; i++) {
         const char *const old = n->outputs.data[i];
         const char *const own = old[0] == '\0' ? "" : fresh_name(p, copied_name(p, old));
@@ -478,14 +553,13 @@ void copy_main_node(struct preparer *p, const struct model_node *n, struct map *
         correct_variance(p, copy, n->inputs.data[VARIANCE]);
 }
 
-/* Does the node read, itself or in a subgraph, something that has been copied? */
-static bool reads_copied(const struct model_node *n, const struct map *renamed, bool *in_subgraph);
+/* Does the node read, itself or in a graph inside it, something that has been copied? */
+static bool reads_copied(const struct model_node *n, const struct map *renamed);
 
 static bool graph_reads_copied(const struct model_graph *g, const struct map *renamed)
 {
-    bool ignored = false;
     for (size_t i = 0; i < g->nodes.count; i++)
-        if (reads_copied(g->nodes.data[i], renamed, &ignored) || ignored)
+        if (reads_copied(g->nodes.data[i], renamed))
             return true;
     for (size_t i = 0; i < g->outputs.count; i++)
         if (map_has(renamed, g->outputs.data[i]->name))
@@ -493,18 +567,19 @@ static bool graph_reads_copied(const struct model_graph *g, const struct map *re
     return false;
 }
 
-static bool reads_copied(const struct model_node *n, const struct map *renamed, bool *in_subgraph)
+static bool reads_copied(const struct model_node *n, const struct map *renamed)
 {
-    for (size_t i = 0; i < n->attrs.count; i++) {
-        const struct model_attr *const x = n->attrs.data[i];
-        if (x->type == ATTR_GRAPH && x->g)
-            *in_subgraph = *in_subgraph || graph_reads_copied(x->g, renamed);
-        for (size_t k = 0; x->type == ATTR_GRAPHS && k < x->graphs.count; k++)
-            *in_subgraph = *in_subgraph || graph_reads_copied(x->graphs.data[k], renamed);
-    }
     for (size_t i = 0; i < n->inputs.count; i++)
         if (map_has(renamed, n->inputs.data[i]))
             return true;
+    for (size_t i = 0; i < n->attrs.count; i++) {
+        const struct model_attr *const x = n->attrs.data[i];
+        if (x->type == ATTR_GRAPH && x->g && graph_reads_copied(x->g, renamed))
+            return true;
+        for (size_t k = 0; x->type == ATTR_GRAPHS && k < x->graphs.count; k++)
+            if (graph_reads_copied(x->graphs.data[k], renamed))
+                return true;
+    }
     return false;
 }
 
@@ -514,16 +589,10 @@ bool copy_in_training_form(struct preparer *p)
     struct map renamed = {.arena = p->arena};
     for (size_t i = 0; p->in_training.count > 0 && i < g->nodes.count; i++) {
         const struct model_node *const n = g->nodes.data[i];
-        bool in_subgraph = false;
         if (!is_needed(p, n))
             continue;
         const bool start = n->outputs.count > 0 && map_get(&p->in_training, n->outputs.data[0]) == n;
-        const bool behind = reads_copied(n, &renamed, &in_subgraph);
-        if (in_subgraph)
-            return diag_error(p->diag, &n->loc,
-                              "a subgraph reads what stands behind BatchNormalization or Dropout in training form, and "
-                              "cannot be copied; see --batchnorm frozen");
-        if (start || behind)
+        if (start || reads_copied(n, &renamed))
             copy_main_node(p, n, &renamed);
     }
     p->loss_input = name_in_copy(p, &renamed, p->loss_input);
