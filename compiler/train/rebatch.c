@@ -283,6 +283,22 @@ static void fix_target(struct rebatch *r, struct model_node *n, size_t input)
         replace_input(r, n, input, wanted, (size_t)target->count);
 }
 
+/* The size of AffineGrid's images begins with their number. */
+static void fix_size(struct rebatch *r, struct model_node *n)
+{
+    const struct value *const theta = value_of(&r->next, n->inputs.data[0]);
+    const struct tensor *const size = known_input(&r->next, n, 1);
+    int64_t wanted[SHAPE_MAX_RANK];
+    if (!theta || !size || theta->shape.rank == 0 || size->count < 1 || size->count > SHAPE_MAX_RANK)
+        return;
+    for (int64_t d = 0; d < size->count; d++)
+        wanted[d] = tensor_get_int(size, d);
+    if (wanted[0] == r->from)
+        wanted[0] = theta->shape.dim[0];
+    if (differs(size, wanted, (size_t)size->count))
+        replace_input(r, n, 1, wanted, (size_t)size->count);
+}
+
 /* An initial state or a part of a Concat for one example is the same for all of them: it is expanded. */
 static void widen(struct rebatch *r, struct model_node *n, size_t input, int axis)
 {
@@ -360,6 +376,8 @@ static bool step(struct rebatch *r, struct model_node *n)
             fix_target(r, n, 1);
         if (is_op(n, "Resize"))
             fix_target(r, n, 3);
+        if (is_op(n, "AffineGrid"))
+            fix_size(r, n);
     }
     if (!add_node_to(r, &r->next, n))
         return fail_at(r, n,
