@@ -112,15 +112,58 @@ const struct expr *move_zero(struct lower_ctx *c, enum dtype dtype)
     return dtype_is_float(dtype) ? expr_float(c->arena, dtype, 0.0) : expr_int(c->arena, dtype, 0);
 }
 
+/* Where the elements of `place` lie in `out` if they are a box of it, one that is smaller along a single axis. */
+static bool find_box(const struct view *out, const struct view *place, int *axis, int64_t *start)
+{
+    int64_t offset = place->offset - out->offset;
+    int smaller = 0;
+    for (int d = 0; d < out->shape.rank; d++) {
+        const int64_t at = offset / out->stride[d];
+        if (place->stride[d] != out->stride[d])
+            return false;
+        offset -= at * out->stride[d];
+        if (place->shape.dim[d] < out->shape.dim[d]) {
+            smaller++;
+            *axis = d;
+            *start = at;
+        }
+    }
+    return smaller == 1;
+}
+
+static void fill_from(struct lower_ctx *c, const struct view *out, int axis, int64_t from, int64_t to, const struct expr *fill)
+{
+    struct view v = *out;
+    v.offset += from * out->stride[axis];
+    v.shape.dim[axis] = to - from;
+    if (to > from)
+        lower_store(c, lower_part(c, &v.shape), &v, fill);
+}
+
+/* A value that only this node reads, and that a kernel computes. */
+static bool is_own(const struct lower_ctx *c, const struct view *v)
+{
+    return v->buffer->kind == BUFFER_TEMP && node_input(c->node, 0)->uses.count == 1;
+}
+
+/* Along one axis only what lies around the box is filled, and what is computed for nobody else may be stored into it at once. */
 bool move_fill_and_place(struct lower_ctx *c, const struct expr *fill, const struct view *from, const struct view *place)
 {
     const struct view out = lower_out_view(c, 0);
     const int64_t placed = from == NULL ? 0 : shape_count(&from->shape);
+    int axis = 0;
+    int64_t start = 0;
     if (out.buffer->count == 0)
         return true;
     lower_kernel(c, NULL);
-    if (placed < out.buffer->count)
+    if (placed > 0 && find_box(&out, place, &axis, &start)) {
+        fill_from(c, &out, axis, 0, start, fill);
+        fill_from(c, &out, axis, start + from->shape.dim[axis], out.shape.dim[axis], fill);
+        if (is_own(c, from))
+            lower_kernel(c, NULL);
+    } else if (placed < out.buffer->count) {
         lower_store(c, lower_part(c, &out.shape), &out, fill);
+    }
     if (placed > 0)
         lower_store(c, lower_part(c, &from->shape), place, lower_load(c, from));
     return true;
