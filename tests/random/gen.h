@@ -55,6 +55,15 @@ const struct operand *gen_node(struct gen *g, const char *op, const struct opera
     gen_node(g, op, (const struct operand *const[]){__VA_ARGS__, NULL}, dtype, shape, bound)
 struct model_node *gen_last(struct gen *g);
 
+/* ---- windows (gen_windows.c) ---------------------------------------------------------------------------------------- */
+
+/* Each adds one operator; false: it did not fit. */
+bool gen_conv(struct gen *g);
+bool gen_conv_transpose(struct gen *g);
+bool gen_pool(struct gen *g);
+bool gen_lrn(struct gen *g);
+bool gen_blocks(struct gen *g);
+
 /* ---- operators (gen_ops.c) ---------------------------------------------------------------------------------------- */
 
 /* Adds one operator at random; false: it did not fit anything that is there. */

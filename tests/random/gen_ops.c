@@ -543,7 +543,8 @@ bool gen_operator(struct gen *g)
         {make_unary, 16}, {make_exp, 2},    {make_of_positive, 5}, {make_binary, 22},   {make_compare, 3},   {make_logical, 2}, {make_where, 4},
         {make_clip, 1},   {make_cast, 4},   {make_reduce, 12},     {make_arg, 1},       {make_softmax, 4},   {make_matmul, 8},  {make_gemm, 6},
         {make_transpose, 6}, {make_reshape, 6}, {make_unsqueeze, 3}, {make_slice, 5}, {make_concat, 4},    {make_split, 2},   {make_gather, 3},
-        {make_expand, 3}, {make_tile, 2},   {make_pad, 3}};
+        {make_expand, 3}, {make_tile, 2},   {make_pad, 3},
+        {gen_conv, 6},    {gen_conv_transpose, 3}, {gen_pool, 4},     {gen_lrn, 1},       {gen_blocks, 1}};
     enum { MAKERS = sizeof makers / sizeof *makers };
     int total = 0;
     for (int i = 0; i < MAKERS; i++)
