@@ -1,11 +1,14 @@
 /* stepc check: is the file right? Every rule of the format and of training_info, all errors at once. */
 #include "base/clean.h"
 #include "cmd/cmd.h"
+
+#include "base/str.h"
 #include "model/check_model.h"
 #include "model/model.h"
 #include "train/doctor.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const struct option_spec specs[] = {
     {"training", 0, OPTION_FLAG, NULL, "what an exporter did that would spoil training, and the cure"},
@@ -13,22 +16,150 @@ static const struct option_spec specs[] = {
     {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
 
-/* Sizes that nothing binds do not matter for what is checked: any will do. */
-#define ANY_SIZE 2
+/* Sizes that nothing binds are assumed: small ones, then what deep networks need. What fails with all of them in the same way is wrong
+ * whatever the sizes are; what fails in different ways nobody can judge. */
+static const int64_t assumed_sizes[] = {2, 32, 96};
+enum { ASSUMED = sizeof assumed_sizes / sizeof *assumed_sizes };
+
+static bool is_given(const struct import_options *o, const struct model_value_info *vi, const char *symbol)
+{
+    bool entry = false;
+    for (size_t i = 0; o->dims && symbol[0] != '\0' && i < o->dims->count; i++)
+        entry = entry || (str_ends_with(o->dims->entries[i].key, symbol) &&
+                          (str_equal(o->dims->entries[i].key, symbol) ||
+                           o->dims->entries[i].key[strlen(o->dims->entries[i].key) - strlen(symbol) - 1] == ':'));
+    return entry || (o->shapes && map_has(o->shapes, vi->name));
+}
+
+static bool has_symbol(const struct model_value_info *vi, const char *symbol)
+{
+    for (size_t k = 0; k < vi->type.dims.count; k++)
+        if (vi->type.dims.data[k].value < 0 && str_equal(vi->type.dims.data[k].param, symbol))
+            return true;
+    return false;
+}
+
+/* Inference gives the size of a symbol that the main graph's outputs have. */
+static bool follows_from_outputs(const struct model_graph *g, const char *symbol)
+{
+    for (size_t i = 0; symbol[0] != '\0' && i < g->outputs.count; i++)
+        if (has_symbol(g->outputs.data[i], symbol))
+            return true;
+    return false;
+}
+
+/* "batch, length": what is assumed; "" where every size is known. */
+static void add_assumed(struct arena *a, const struct import_options *o, const struct model *m, const struct model_graph *g, struct map *seen,
+                        struct strbuf *out)
+{
+    for (size_t i = 0; g && i < g->inputs.count; i++) {
+        const struct model_value_info *const vi = g->inputs.data[i];
+        for (size_t k = 0; k < vi->type.dims.count; k++) {
+            const struct model_dim *const dim = &vi->type.dims.data[k];
+            if (dim->value >= 0 || is_given(o, vi, dim->param) || model_find_initializer(g, vi->name))
+                continue;
+            if (g != m->graph && follows_from_outputs(m->graph, dim->param))
+                continue;
+            const char *const text = dim->param[0] != '\0' ? dim->param : arena_printf(a, "dimension %zu of '%s'", k, vi->name);
+            if (!map_has(seen, text))
+                strbuf_addf(out, "%s%s", out->length > 0 ? ", " : "", text);
+            map_set(seen, text, NULL);
+        }
+    }
+}
+
+static const char *assumed_text(struct session *s, const struct import_options *o, const struct model *m)
+{
+    struct map seen = {.arena = &s->arena};
+    struct strbuf text = {.arena = &s->arena};
+    add_assumed(&s->arena, o, m, m->graph, &seen, &text);
+    for (size_t i = 0; i < m->training.count; i++)
+        add_assumed(&s->arena, o, m, m->training.data[i]->algorithm, &seen, &text);
+    return strbuf_text(&text);
+}
+
+static bool says(const struct diag *d, const struct diag_message *m)
+{
+    for (size_t i = 0; i < d->messages.count; i++)
+        if (d->messages.data[i].severity == m->severity && str_equal(d->messages.data[i].text, m->text))
+            return true;
+    return false;
+}
+
+static const char *first_error(const struct diag *d)
+{
+    for (size_t i = 0; i < d->messages.count; i++)
+        if (d->messages.data[i].severity == DIAG_ERROR)
+            return d->messages.data[i].text;
+    return "";
+}
+
+/* Warnings and errors that all trials share. */
+static void keep_common(struct session *s, const struct diag *trials, size_t count)
+{
+    for (size_t i = 0; i < trials[0].messages.count; i++) {
+        const struct diag_message *const m = &trials[0].messages.data[i];
+        bool common = true;
+        for (size_t k = 1; k < count; k++)
+            common = common && says(&trials[k], m);
+        if (common && m->severity == DIAG_ERROR)
+            diag_error(&s->diag, &m->loc, "%s", m->text);
+        else if (common && m->severity == DIAG_WARNING)
+            diag_warning(&s->diag, &m->loc, "%s", m->text);
+        else if (common)
+            diag_note(&s->diag, &m->loc, "%s", m->text);
+    }
+}
+
+/* *size: with which it was found right; 0: with none, and nobody can tell whether that is the model's fault. */
+static bool check_with_sizes(struct session *s, const struct model *m, struct pipeline_options *o, const char *assumed,
+                             struct program **out, int64_t *size)
+{
+    struct diag trials[ASSUMED] = {{0}};
+    for (size_t i = 0; i < ASSUMED; i++) {
+        trials[i].arena = &s->arena;
+        trials[i].strict = s->diag.strict;
+        o->import.provisional_dim = *size = assumed_sizes[i];
+        if (pipeline_program(&trials[i], &s->arena, m, o, out)) {
+            keep_common(s, &trials[i], 1);
+            return true;
+        }
+        if (i == 0 && assumed[0] == '\0') {
+            keep_common(s, trials, 1);
+            return false;
+        }
+    }
+    const size_t errors = s->diag.errors;
+    keep_common(s, trials, ASSUMED);
+    *size = 0;
+    if (s->diag.errors > errors)
+        return false;
+    diag_warning(&s->diag, &LOC_FILE(m->file), "not judged with sizes, since %s is not given; with %lld: %s; --dim gives sizes", assumed,
+                 (long long)assumed_sizes[ASSUMED - 1], first_error(&trials[ASSUMED - 1]));
+    return true;
+}
 
 static bool check_model(struct session *s, const struct options *o, const char *path)
 {
     struct model *m;
-    struct program *p;
+    struct program *p = NULL;
+    int64_t size;
     struct pipeline_options pipeline = {.name = "model"};
     if (!read_import_options(s, o, &pipeline.import) || !read_model(s, o, path, &m))
         return false;
-    pipeline.import.provisional_dim = ANY_SIZE;
     const bool as_demanded = model_check(&s->diag, m);
-    if (!pipeline_program(&s->diag, &s->arena, m, &pipeline, &p) || !as_demanded)
+    const char *const assumed = assumed_text(s, &pipeline.import, m);
+    if (!check_with_sizes(s, m, &pipeline, assumed, &p, &size) || !as_demanded)
         return false;
-    if (!option_given(o, "quiet"))
-        print_text("%s: ok (%zu entries, %zu variables)\n", path, p->entries.count, p->variables.count);
+    if (option_given(o, "quiet"))
+        return true;
+    if (size == 0)
+        printf("%s: ok as far as can be told without sizes\n", path);
+    else if (assumed[0] != '\0')
+        printf("%s: ok (%zu entries, %zu variables; assumed to be %lld: %s)\n", path, p->entries.count, p->variables.count, (long long)size,
+               assumed);
+    else
+        printf("%s: ok (%zu entries, %zu variables)\n", path, p->entries.count, p->variables.count);
     return true;
 }
 

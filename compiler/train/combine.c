@@ -419,7 +419,7 @@ bool combine_program(struct diag *d, struct arena *a, const struct model *m, con
     ok = combine_check(&c) && ok;
     make_all_variables(&c);
     add_counters(&c);
-    ok = make_entries(&c) && ok;
+    ok = combine_infer_sizes(&c) && make_entries(&c) && ok;
     *out = ok ? p : NULL;
     return ok;
 }

@@ -1,4 +1,4 @@
-/* Shared by combine.c and combine_check.c. */
+/* Shared by combine.c, combine_check.c, combine_sizes.c and combine_step.c. */
 #ifndef STEPC_TRAIN_COMBINE_INTERNAL_H
 #define STEPC_TRAIN_COMBINE_INTERNAL_H
 
@@ -14,6 +14,7 @@ struct combiner {
     struct arena *arena;
     const struct model *model;
     const struct import_options *options;
+    struct import_options own_options; /* with inferred sizes, see combine_sizes.c */
     const char *only;
     struct program *program;
     /* State variables by name -> struct variable * (NULL until made): initializers of the main graph, and per
@@ -45,6 +46,8 @@ bool combine_calls_main_only(const struct combiner *c, size_t k) MUST_USE;
 bool combine_is_read(const struct model_graph *mg, const char *name) MUST_USE;
 /* Is its entry combined with the main graph's initializers alone? */
 bool combine_without_main(const struct combiner *c, size_t k) MUST_USE;
+/* Symbols of outputs of the main graph that no input has get the sizes that inference gives them; --dim has to agree. */
+bool combine_infer_sizes(struct combiner *c) MUST_USE;
 /* The place of training_info number k. */
 struct loc combine_loc(const struct combiner *c, size_t k);
 

@@ -4,7 +4,8 @@
  *   main    y = Gemm(x, W)  loss = SoftmaxCrossEntropyLoss(y, labels)         y = Gemm(x, W)
  *   train   g = Gradient<y = "loss">(W, x, labels)                      =>    loss = SoftmaxCrossEntropyLoss(y, labels)  g = ...
  *
- * A model whose only output is its loss keeps it, and so does one whose loss has parameters of its own. */
+ * A model whose only output is its loss keeps it, and so does one whose loss has parameters of its own: then it has another name there,
+ * if a step computes it in another form. */
 #include "train/prepare_internal.h"
 
 #include <string.h>
@@ -180,18 +181,87 @@ static void add_left_loss(struct preparer *p, const struct quotient *q)
     model_add_value(p->arena, q->algorithm, 1, "loss", p->loss_dtype, NULL, 0);
 }
 
+/* ---- a loss that stays ----------------------------------------------------------------------------------------------
+ * What is called 'loss' is the one that is trained with; that of infer(), in inference form, gives its name away.
+ */
+
+static void rename_reads(struct model_graph *g, const char *old, const char *name)
+{
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        struct model_node *const n = g->nodes.data[i];
+        for (size_t k = 0; k < n->inputs.count; k++)
+            if (str_equal(n->inputs.data[k], old))
+                n->inputs.data[k] = name;
+        for (size_t k = 0; k < n->attrs.count; k++)
+            if (str_equal(n->attrs.data[k]->name, "y") && n->attrs.data[k]->type == ATTR_STRING && n->attrs.data[k]->s.data &&
+                str_equal(n->attrs.data[k]->s.data, old))
+                n->attrs.data[k]->s = (struct model_bytes){name, strlen(name)};
+    }
+}
+
+static void rename_in_main(struct model_graph *g, const char *old, const char *name)
+{
+    rename_reads(g, old, name);
+    for (size_t i = 0; i < g->nodes.count; i++)
+        for (size_t k = 0; k < g->nodes.data[i]->outputs.count; k++)
+            if (str_equal(g->nodes.data[i]->outputs.data[k], old))
+                g->nodes.data[i]->outputs.data[k] = name;
+    for (size_t i = 0; i < g->outputs.count; i++)
+        if (str_equal(g->outputs.data[i]->name, old))
+            g->outputs.data[i]->name = name;
+    for (size_t i = 0; i < g->value_infos.count; i++)
+        if (str_equal(g->value_infos.data[i]->name, old))
+            g->value_infos.data[i]->name = name;
+}
+
+/* An entry that has no loss of its own gives that of the main graph. */
+static void add_same_loss(struct preparer *p, struct model_graph *g, const char *main_loss)
+{
+    const struct model_value_info *const out = model_find_output(p->model->graph, main_loss);
+    if (model_find_output(g, "loss"))
+        return;
+    model_add_node(p->arena, g, "", "Identity", (const char *[]){main_loss, NULL}, (const char *[]){"loss", NULL});
+    model_add_value(p->arena, g, 1, "loss", p->loss_dtype, out->type.dims.data, out->type.dims.count);
+}
+
+static void give_name_away(struct preparer *p, const char *step_loss)
+{
+    struct model *const m = p->model;
+    if (!str_equal(p->source, "loss") || !model_find_output(m->graph, "loss") ||
+        (str_equal(step_loss, "loss") && p->left_losses.count == 0))
+        return;
+    const char *const name = edit_fresh_name(&p->edit, "inference_loss");
+    rename_in_main(m->graph, "loss", name);
+    for (size_t k = 0; k < m->training.count; k++)
+        rename_reads(m->training.data[k]->algorithm, "loss", name);
+    if (!str_equal(step_loss, "loss"))
+        rename_loss(m->training.data[0]->algorithm, step_loss);
+    for (size_t i = 0; i < p->left_losses.count; i++)
+        add_left_loss(p, &p->left_losses.data[i]);
+    for (size_t k = 0; k < m->training.count; k++)
+        if (m->training.data[k]->update_binding.count == 0)
+            add_same_loss(p, m->training.data[k]->algorithm, name);
+    edit_changed(&p->edit, "another name for its own loss");
+    say(p, "'loss' is what a step minimizes; infer() calls its own '%s'", name);
+}
+
 void take_loss_out(struct preparer *p, const char *step_loss)
 {
     struct mover v = {.p = p, .kept.arena = p->arena, .values.arena = p->arena, .inputs.arena = p->arena};
     const struct model_graph *const g = p->model->graph;
-    if (p->options->loss != LOSS_OUTPUT || !model_find_output(g, p->source) || g->outputs.count < 2)
+    if (p->options->loss != LOSS_OUTPUT || !model_find_output(g, p->source))
         return;
+    if (g->outputs.count < 2) {
+        give_name_away(p, step_loss);
+        return;
+    }
     for (size_t i = 0; i < g->outputs.count; i++)
         if (!str_equal(g->outputs.data[i]->name, p->source))
             map_set(&v.kept, g->outputs.data[i]->name, NULL);
     mark_ancestors(g, &v.kept);
     if (map_has(&v.kept, p->source) || !find_nodes(&v)) {
         say(p, "infer() computes the loss too: other outputs, or parameters of its own, depend on it");
+        give_name_away(p, step_loss);
         return;
     }
     for (size_t k = 0; k < p->model->training.count; k++)

@@ -2,6 +2,7 @@
  * learning rate does not depend on the batch size. Where losses of several batches are to be added up (p->sums), what
  * is written instead is the sum that the mean divides, and the divisor: the number of elements or the sum of weights.
  */
+#include "graph/dim_expression.h"
 #include "train/prepare_internal.h"
 #include "train/spec.h"
 
@@ -48,6 +49,17 @@ static struct model_dim dim_of_size(const struct preparer *p, int64_t size)
     return (struct model_dim){.value = size, .param = "", .denotation = ""};
 }
 
+/* Exporters make up symbols for sizes that follow from the inputs': inference knows those that are the same for all inputs. */
+static struct model_dim refined_dim(struct preparer *p, const char *name, int axis, struct model_dim declared, int64_t size)
+{
+    const struct model_dim known = dim_of_size(p, size);
+    if (declared.value >= 0 || known.value < 0)
+        return declared.value >= 0 ? declared : known;
+    if (map_has(&p->symbols, declared.param) || dim_is_expression(declared.param))
+        return declared;
+    return has_fixed_size(p, name, axis, size) ? known : declared;
+}
+
 static bool tensor_type_of(struct preparer *p, const char *name, struct tensor_type *out)
 {
     const struct model_type *const declared = declared_type(p, name);
@@ -69,8 +81,8 @@ static bool tensor_type_of(struct preparer *p, const char *name, struct tensor_t
             out->dims[i] = declared->dims.data[i];
         else
             out->dims[i] = (struct model_dim){.value = -1, .param = "", .denotation = ""};
-        if (v && out->dims[i].value < 0 && out->dims[i].param[0] == '\0')
-            out->dims[i] = dim_of_size(p, v->shape.dim[i]);
+        if (v)
+            out->dims[i] = refined_dim(p, name, (int)i, out->dims[i], v->shape.dim[i]);
     }
     return true;
 }
@@ -92,13 +104,17 @@ static const char *dims_text(struct arena *a, const struct model_dim *dims, size
 /* ---- a final Softmax or Sigmoid -------------------------------------------------------------------------------------
  */
 
-/* Does the Softmax run over the class axis? Before 13 it ran over all axes from `axis` on. */
+/* Does the Softmax run over the class axis? Before 13 it ran over all axes from `axis` on: no matter where they have one element. */
 static bool is_over_classes(struct preparer *p, const struct model_node *n, const struct tensor_type *t)
 {
     int classes, axis;
-    return shape_axis((int)t->rank, p->options->class_axis, &classes) &&
-           shape_axis((int)t->rank, attribute_int(n, "axis", p->opset >= 13 ? -1 : 1), &axis) && axis == classes &&
-           (p->opset >= 13 || axis == (int)t->rank - 1);
+    if (!shape_axis((int)t->rank, p->options->class_axis, &classes) ||
+        !shape_axis((int)t->rank, attribute_int(n, "axis", p->opset >= 13 ? -1 : 1), &axis) || axis != classes)
+        return false;
+    bool alone = true;
+    for (size_t i = (size_t)axis + 1; i < t->rank; i++)
+        alone = alone && t->dims[i].value == 1;
+    return p->opset >= 13 || alone;
 }
 
 const char *bypass_activation(struct preparer *p, const char *source)
@@ -555,7 +571,6 @@ static bool own_loss(struct preparer *p, const struct tensor_type *t)
     } else if (!str_equal(p->loss_input, "loss")) { /* 'loss' is what infer() computes */
         p->loss_name = p->loss_input;
         model_add_value(p->arena, p->algorithm, 1, p->loss_name, t->dtype, t->dims, t->rank);
-        say(p, "the loss of a step is '%s'", p->loss_name);
     } else if (!model_find_output(p->model->graph, "loss")) {
         model_add_value(p->arena, p->algorithm, 1, "loss", t->dtype, t->dims, t->rank);
     }

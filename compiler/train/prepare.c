@@ -79,36 +79,53 @@ static const char *first_error(const struct diag *d)
     return NULL;
 }
 
-/* The main graph with provisional sizes, only to look types and shapes up: what is wrong with it is not reported here.
+/* The main graph with provisional sizes, only to look types and shapes up: what is wrong with it is not reported here. Sizes of
+ * symbols are multiplied by `factor`; 0: all have one size.
  */
-static const struct graph *try_import(struct preparer *p, bool own_sizes)
+static const struct graph *try_import(struct preparer *p, struct diag *trial, int64_t factor)
 {
     struct map dims = {.arena = p->arena};
-    struct diag *const trial = arena_new(p->arena, struct diag);
     struct import_options options = p->options->import ? *p->options->import : (struct import_options){0};
     struct program *program;
-    trial->arena = p->arena;
     for (size_t i = 0; options.dims && i < options.dims->count; i++)
         map_set(&dims, options.dims->entries[i].key, options.dims->entries[i].value);
-    for (size_t i = 0; own_sizes && i < p->symbols.count; i++)
-        map_set(&dims, p->symbols.entries[i].key, p->symbols.entries[i].value);
+    for (size_t i = 0; factor > 0 && i < p->symbols.count; i++) {
+        const int64_t *const own = p->symbols.entries[i].value;
+        int64_t *const size = arena_new(p->arena, int64_t);
+        *size = factor * (own ? *own : ONE_SIZE);
+        map_set(&dims, p->symbols.entries[i].key, size);
+    }
     options.dims = &dims;
-    options.provisional_dim = ONE_SIZE;
+    options.provisional_dim = factor > 1 ? factor * ONE_SIZE : ONE_SIZE;
     if (combine_program(trial, p->arena, p->model, &options, "prepare", "infer", &program))
         return program_entry(program, "infer")->graph;
-    p->import_error = first_error(trial);
     return NULL;
 }
 
 static void find_shapes(struct preparer *p)
 {
+    struct diag *const trial = arena_new(p->arena, struct diag), *const other = arena_new(p->arena, struct diag);
+    trial->arena = other->arena = p->arena;
     number_symbols(p);
-    p->graph = try_import(p, true);
+    p->graph = try_import(p, trial, 1);
+    p->import_error = first_error(trial);
     if (p->graph || p->symbols.count < 2)
         return;
     for (size_t i = 0; i < p->symbols.count; i++)
         p->symbols.entries[i].value = NULL; /* not to be recognised by size */
-    p->graph = try_import(p, false);
+    p->graph = try_import(p, other, 0);
+    p->import_error = first_error(other);
+}
+
+bool has_fixed_size(struct preparer *p, const char *name, int axis, int64_t size)
+{
+    struct diag *const trial = arena_new(p->arena, struct diag);
+    trial->arena = p->arena;
+    if (!p->larger && !p->larger_failed)
+        p->larger = try_import(p, trial, 2);
+    p->larger_failed = !p->larger;
+    const struct value *const v = p->larger ? graph_find(p->larger, name) : NULL;
+    return v && axis < v->shape.rank && v->shape.dim[axis] == size;
 }
 
 /* ---- checks ---------------------------------------------------------------------------------------------------------
@@ -388,5 +405,5 @@ static bool prepare_all(struct preparer *p)
         return false;
     take_loss_out(p, step_loss);
     strip_remember_changes(p->arena, p->model, changes_text(p));
-    return true;
+    return check_prepared(p);
 }

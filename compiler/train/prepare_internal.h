@@ -72,6 +72,8 @@ struct preparer {
     struct map statistics;     /* running means and variances of BatchNormalization */
     const struct graph *graph; /* the main graph with provisional sizes; NULL if it could not be imported */
     const char *import_error;  /* why, then */
+    const struct graph *larger; /* the same with other provisional sizes, once somebody has asked */
+    bool larger_failed;
     VEC(struct trainable) trainables;
     enum dtype loss_dtype;
     const char *loss_name;           /* the output that Gradient reads: "loss" */
@@ -134,6 +136,14 @@ void attach_algorithm(struct preparer *p);
 
 /* Enters the running means and variances. */
 void find_statistics(struct preparer *p);
+
+/* Does shape inference give this size whatever the sizes of the inputs are? */
+bool has_fixed_size(struct preparer *p, const char *name, int axis, int64_t size);
+
+/* ---- prepare_check.c ---- */
+
+/* Warns of what compile would refuse; false after errors that check would give. */
+bool check_prepared(struct preparer *p) MUST_USE;
 
 /* ---- accumulate.c ---- */
 

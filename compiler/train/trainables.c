@@ -32,6 +32,8 @@ static void mark_inputs(struct map *marked, const struct model_node *n)
         mark(marked, n->inputs.data[i]);
     for (size_t i = 0; i < n->attrs.count; i++) {
         const struct model_attr *const x = n->attrs.data[i];
+        if (str_equal(n->op_type, "Gradient") && str_equal(x->name, "y") && x->type == ATTR_STRING && x->s.data)
+            mark(marked, x->s.data); /* read by its name alone */
         if (x->type == ATTR_GRAPH && x->g)
             mark_captures(marked, x->g);
         for (size_t k = 0; x->type == ATTR_GRAPHS && k < x->graphs.count; k++)

@@ -387,7 +387,7 @@ START_TEST(statistics_go_through_parts)
 }
 END_TEST
 
-/* infer() computes `loss` too, in inference form: that of a step is another tensor. */
+/* infer() computes its loss too, in inference form, under another name: `loss` is that of a step. */
 START_TEST(own_loss_in_training_form)
 {
     struct model *const m = normalized(17, false);
@@ -398,9 +398,9 @@ START_TEST(own_loss_in_training_form)
     prepare_with.loss = LOSS_OUTPUT;
     struct interp *const s = prepared(m);
     const struct tensor *const *const in = INPUTS(DOUBLES(SHAPE(2, 1), 1, 5));
-    EXPECT(run(s, "infer", "loss", in), (9 + 121) / 2.0);
-    EXPECT(run(s, "step", "train/loss", in), 5);
-    ck_assert(reports("the loss of a step is 'train/loss'"));
+    EXPECT(run(s, "infer", "inference_loss", in), (9 + 121) / 2.0);
+    EXPECT(run(s, "step", "loss", in), 5);
+    ck_assert(reports("'loss' is what a step minimizes; infer() calls its own 'inference_loss'"));
 }
 END_TEST
 

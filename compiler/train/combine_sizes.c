@@ -1,0 +1,112 @@
+/* Symbols of the model that no input has: exporters give one to every size of an output that they cannot compute. Where an algorithm's
+ * input has it (the target of a loss), shape inference of the main graph says what it is. */
+#include "train/combine_internal.h"
+
+#include "base/str.h"
+#include <string.h>
+
+static bool has_symbol(const struct model_graph *g, const char *symbol)
+{
+    for (size_t i = 0; g && i < g->inputs.count; i++)
+        for (size_t k = 0; k < g->inputs.data[i]->type.dims.count; k++)
+            if (g->inputs.data[i]->type.dims.data[k].value < 0 && str_equal(g->inputs.data[i]->type.dims.data[k].param, symbol))
+                return true;
+    return false;
+}
+
+/* Is it a symbol that only outputs and values within the main graph have? */
+static bool is_made_up(const struct model *m, const struct model_dim *dim)
+{
+    return dim->value < 0 && dim->param[0] != '\0' && !has_symbol(m->graph, dim->param);
+}
+
+typedef VEC(const struct model_value_info *) info_list;
+
+/* What declares such symbols. */
+static void find_declarations(struct arena *a, const struct model *m, info_list *out)
+{
+    const struct model_graph *const g = m->graph;
+    for (size_t i = 0; i < g->outputs.count + g->value_infos.count; i++) {
+        const struct model_value_info *const vi = i < g->outputs.count ? g->outputs.data[i] : g->value_infos.data[i - g->outputs.count];
+        bool made_up = false;
+        for (size_t k = 0; vi->type.kind == TYPE_TENSOR && k < vi->type.dims.count; k++)
+            made_up = made_up || is_made_up(m, &vi->type.dims.data[k]);
+        if (made_up)
+            vec_push(a, out, vi);
+    }
+}
+
+static bool is_wanted(const struct combiner *c, const info_list *declarations)
+{
+    for (size_t i = 0; i < declarations->count; i++)
+        for (size_t k = 0; k < declarations->data[i]->type.dims.count; k++) {
+            const struct model_dim *const dim = &declarations->data[i]->type.dims.data[k];
+            if (!is_made_up(c->model, dim))
+                continue;
+            if (c->options->dims && map_has(c->options->dims, dim->param))
+                return true;
+            for (size_t t = 0; t < c->model->training.count; t++)
+                if (has_symbol(c->model->training.data[t]->algorithm, dim->param))
+                    return true;
+        }
+    return false;
+}
+
+/* --dim as a training entry has it: 'step:batch' goes before 'batch', 'infer:batch' does not count. */
+static void dims_of_step(const struct import_options *o, struct map *out)
+{
+    for (int own = 0; own < 2; own++)
+        for (size_t i = 0; o->dims && i < o->dims->count; i++) {
+            const struct map_entry *const e = &o->dims->entries[i];
+            const char *const colon = strchr(e->key, ':');
+            if (own ? str_starts_with(e->key, "step:") : !colon)
+                map_set(out, own ? colon + 1 : e->key, e->value);
+        }
+}
+
+static bool check_given(struct combiner *c, const struct model_value_info *vi, size_t k, int64_t given, int64_t size)
+{
+    return given == size || diag_error(c->diag, &vi->loc, "--dim %s=%lld: it is dimension %zu of '%s', which has size %lld",
+                                       vi->type.dims.data[k].param, (long long)given, k, vi->name, (long long)size);
+}
+
+bool combine_infer_sizes(struct combiner *c)
+{
+    info_list declarations = {0};
+    struct diag *const trial = arena_new(c->arena, struct diag);
+    struct import_options options = *c->options;
+    struct map *const dims = arena_new(c->arena, struct map), plain = {.arena = c->arena};
+    struct program *p;
+    bool ok = true;
+    find_declarations(c->arena, c->model, &declarations);
+    if (c->model->training.count == 0 || (c->only && str_equal(c->only, "infer")) || !is_wanted(c, &declarations))
+        return true;
+    trial->arena = dims->arena = c->arena;
+    dims_of_step(c->options, &plain);
+    options.dims = &plain;
+    if (!combine_program(trial, c->arena, c->model, &options, "sizes", "infer", &p))
+        return true; /* the import that counts says why */
+    for (size_t i = 0; c->options->dims && i < c->options->dims->count; i++)
+        map_set(dims, c->options->dims->entries[i].key, c->options->dims->entries[i].value);
+    const struct graph *const g = program_entry(p, "infer")->graph;
+    for (size_t i = 0; i < declarations.count; i++) {
+        const struct model_value_info *const vi = declarations.data[i];
+        const struct value *const v = graph_find(g, vi->name);
+        for (size_t k = 0; v && k < vi->type.dims.count && vi->type.dims.count == (size_t)v->shape.rank; k++) {
+            const char *const symbol = vi->type.dims.data[k].param;
+            if (!is_made_up(c->model, &vi->type.dims.data[k]))
+                continue;
+            const int64_t *const given = map_get(&plain, symbol);
+            if (given)
+                ok = check_given(c, vi, k, *given, v->shape.dim[k]) && ok;
+            int64_t *const size = arena_new(c->arena, int64_t);
+            *size = v->shape.dim[k];
+            if (!map_has(dims, symbol))
+                map_set(dims, symbol, size);
+        }
+    }
+    c->own_options = options;
+    c->own_options.dims = dims;
+    c->options = &c->own_options;
+    return ok;
+}
