@@ -1,29 +1,41 @@
-/* Col2Im, and the two maps that it is made of, with no padding. x is [n, c, in...], v [n, c, t..., o...]: positions t of windows o.
- *   Windows       v[n,c,t,o] = x[n,c, o * stride + t * dilation]          a view: costs nothing
- *   WindowsGrad   x[n,c,i] = the sum of v[n,c,t,o] over all t and o with o * stride + t * dilation = i, in the order of t, from +0
- * Each is the derivative of the other. A sum over the last axis of x where that has one element takes 16 lanes, as any sum along
- * the last axis does. Col2Im is WindowsGrad into the image with its padding, which is then cut off. Spec: ONNX Col2Im-18. */
+/* Col2Im, and the two maps that it is made of, with no padding. x is [n, c, in...], v [n, c, t..., o...]: positions t
+ * of windows o. Windows       v[n,c,t,o] = x[n,c, o * stride + t * dilation]          a view: costs nothing WindowsGrad
+ * x[n,c,i] = the sum of v[n,c,t,o] over all t and o with o * stride + t * dilation = i, in the order of t, from +0 Each
+ * is the derivative of the other. A sum over the last axis of x where that has one element takes 16 lanes, as any sum
+ * along the last axis does. Col2Im is WindowsGrad into the image with its padding, which is then cut off. Spec: ONNX
+ * Col2Im-18. */
 #include "ops/move_rules.h"
 #include "ops/window_rules.h"
 
 #include "base/checked.h"
 
-#define LIST(label) {.name = (label), .type = ATTR_INTS, .no_default = true}
-#define NEEDED(label) {.name = (label), .type = ATTR_INTS, .required = true}
+#define LIST(label)                                                                                                    \
+    {                                                                                                                  \
+        .name = (label), .type = ATTR_INTS, .no_default = true                                                         \
+    }
+#define NEEDED(label)                                                                                                  \
+    {                                                                                                                  \
+        .name = (label), .type = ATTR_INTS, .required = true                                                           \
+    }
 static const struct op_attr windows_attrs[] = {LIST("dilations"), NEEDED("kernel_shape"), LIST("strides"), {0}};
-static const struct op_attr grad_attrs[] = {LIST("dilations"), NEEDED("kernel_shape"), NEEDED("shape"), LIST("strides"), {0}};
+static const struct op_attr grad_attrs[] = {
+    LIST("dilations"), NEEDED("kernel_shape"), NEEDED("shape"), LIST("strides"), {0}};
 static const struct op_attr col2im_attrs[] = {LIST("dilations"), LIST("pads"), LIST("strides"), {0}};
-#define PARAM(label) {.name = (label), .type = 'T', .dtypes = DTYPES_NUMERIC}
+#define PARAM(label)                                                                                                   \
+    {                                                                                                                  \
+        .name = (label), .type = 'T', .dtypes = DTYPES_NUMERIC                                                         \
+    }
 static const struct op_param windows_inputs[] = {PARAM("x"), {0}}, windows_outputs[] = {PARAM("v"), {0}};
 static const struct op_param grad_inputs[] = {PARAM("v"), {0}}, grad_outputs[] = {PARAM("x"), {0}};
-static const struct op_param col2im_inputs[] = {PARAM("input"),
-                                                {.name = "image_shape", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_NOT_DIFF},
-                                                {.name = "block_shape", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_NOT_DIFF},
-                                                {0}};
+static const struct op_param col2im_inputs[] = {
+    PARAM("input"),
+    {.name = "image_shape", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_NOT_DIFF},
+    {.name = "block_shape", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_NOT_DIFF},
+    {0}};
 static const struct op_param col2im_outputs[] = {PARAM("output"), {0}};
 static const struct op_version versions[] = {{.since = 1}, {0}}, col2im_versions[] = {{.since = 18}, {0}};
 
-/* ---- Windows and WindowsGrad: shapes -------------------------------------------------------------------------------- */
+/* ---- Windows and WindowsGrad: shapes ---------------------------------------------------------------------------- */
 
 static struct window window_over(const struct node *n, const struct shape *x)
 {
@@ -48,7 +60,8 @@ static bool windows_infer(struct infer_ctx *c)
     const struct shape *x = infer_shape(c, 0);
     const int64_t *size;
     struct window w;
-    if (window_infer_rank(c, 0) == 0 || !window_infer_kernel(c, x->rank - 2, true, &size) || !window_infer(c, x, size, &w))
+    if (window_infer_rank(c, 0) == 0 || !window_infer_kernel(c, x->rank - 2, true, &size) ||
+        !window_infer(c, x, size, &w))
         return false;
     const struct shape v = shape_of_windows(&w, x);
     return infer_out(c, 0, DTYPE_UNDEFINED, &v);
@@ -68,20 +81,22 @@ static bool windows_grad_infer(struct infer_ctx *c)
         return false;
     const struct shape expected = shape_of_windows(&w, &x);
     if (!shape_equal(v, &expected))
-        return infer_error(c, "input 0 '%s' has shape %s, expected %s", infer_in(c, 0)->name, shape_text(c->graph->arena, v),
-                           shape_text(c->graph->arena, &expected));
+        return infer_error(c, "input 0 '%s' has shape %s, expected %s", infer_in(c, 0)->name,
+                           shape_text(c->graph->arena, v), shape_text(c->graph->arena, &expected));
     return infer_out(c, 0, DTYPE_UNDEFINED, &x);
 }
 
-/* ---- gradients ------------------------------------------------------------------------------------------------------ */
+/* ---- gradients -------------------------------------------------------------------------------------------------- */
 
-static struct value *build_windows(struct builder *b, const char *op, struct value *v, const struct window *w, const struct shape *shape)
+static struct value *build_windows(struct builder *b, const char *op, struct value *v, const struct window *w,
+                                   const struct shape *shape)
 {
     struct window_attrs a;
     window_make_attrs(w, &a);
     const struct attr kernel = a.attr[0], stride = a.attr[1], dilation = a.attr[2];
-    const struct attr *attrs = shape == NULL ? ATTRS(kernel, stride, dilation)
-                                             : ATTRS(kernel, stride, dilation, attr_ints("shape", shape->dim, (size_t)shape->rank));
+    const struct attr *attrs =
+        shape == NULL ? ATTRS(kernel, stride, dilation)
+                      : ATTRS(kernel, stride, dilation, attr_ints("shape", shape->dim, (size_t)shape->rank));
     return build_value(b, op, attrs, &v, 1);
 }
 
@@ -99,7 +114,7 @@ static bool windows_grad_grad(struct grad_ctx *c)
     return grad_accumulate(c, 0, build_windows(c->b, "stepc.Windows", grad_of_output(c, 0), &w, NULL));
 }
 
-/* ---- values --------------------------------------------------------------------------------------------------------- */
+/* ---- values ----------------------------------------------------------------------------------------------------- */
 
 static bool windows_eval(struct eval_ctx *c)
 {
@@ -153,7 +168,8 @@ static bool windows_grad_eval(struct eval_ctx *c)
     const struct eval_tensor *v = eval_input(c, 0);
     const struct shape shape = window_shape(c->node);
     const struct window w = window_over(c->node, &shape);
-    const int64_t size = window_size(&w), in = window_in_count(&w), out = window_out_count(&w), planes = shape.dim[0] * shape.dim[1];
+    const int64_t size = window_size(&w), in = window_in_count(&w), out = window_out_count(&w),
+                  planes = shape.dim[0] * shape.dim[1];
     int64_t *at = arena_array(c->scratch, int64_t, (size_t)size);
     double *terms = arena_array(c->scratch, double, (size_t)size);
     for (int64_t i = 0; eval_wants(c, 0) && i < in; i++) {
@@ -163,7 +179,8 @@ static bool windows_grad_eval(struct eval_ctx *c)
         }
         for (int64_t p = 0; p < planes; p++) {
             if (v->f != NULL)
-                eval_out_f(c, 0)[p * in + i] = sum_of(c, v->f + p * size * out, at, size, terms, w.axis[WINDOW_AXES - 1].in == 1);
+                eval_out_f(c, 0)[p * in + i] =
+                    sum_of(c, v->f + p * size * out, at, size, terms, w.axis[WINDOW_AXES - 1].in == 1);
             else
                 eval_out_i(c, 0)[p * in + i] = sum_of_ints(c, v->i + p * size * out, at, size);
         }
@@ -171,13 +188,14 @@ static bool windows_grad_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- code ----------------------------------------------------------------------------------------------------------- */
+/* ---- code ------------------------------------------------------------------------------------------------------- */
 
 static bool windows_lower(struct lower_ctx *c)
 {
     const struct view x = lower_view_of(c, 0);
     const struct window w = window_over(c->node, &x.shape);
-    struct view v = {.buffer = x.buffer, .offset = x.offset, .shape = *lower_out_shape(c, 0), .stride = {x.stride[0], x.stride[1]}};
+    struct view v = {
+        .buffer = x.buffer, .offset = x.offset, .shape = *lower_out_shape(c, 0), .stride = {x.stride[0], x.stride[1]}};
     for (int i = 0; i < w.rank; i++) {
         const struct window_axis *a = &w.axis[WINDOW_AXES - w.rank + i];
         v.stride[2 + i] = a->dilation * x.stride[2 + i];
@@ -186,8 +204,10 @@ static bool windows_lower(struct lower_ctx *c)
     return lower_as_view(c, 0, &v);
 }
 
-/* Along one axis, in the loops `i` over elements and `t` over positions: the window, and does it exist (*exists is NULL to begin with)? */
-static const struct expr *window_at_loops(struct arena *a, const struct window_axis *w, int i, int t, const struct expr **exists)
+/* Along one axis, in the loops `i` over elements and `t` over positions: the window, and does it exist (*exists is NULL
+ * to begin with)? */
+static const struct expr *window_at_loops(struct arena *a, const struct window_axis *w, int i, int t,
+                                          const struct expr **exists)
 {
     const struct expr *zero = expr_int(a, DTYPE_INT64, 0), *stride = expr_int(a, DTYPE_INT64, w->stride);
     const struct expr *before = expr_binary(a, EXPR_MUL, expr_index(a, t), expr_int(a, DTYPE_INT64, w->dilation));
@@ -201,7 +221,8 @@ static const struct expr *window_at_loops(struct arena *a, const struct window_a
     return expr_select(a, ok, o, zero);
 }
 
-/* Loops over n, c and the elements but the last axis, then over the window, then over the last axis: its sums stand side by side. */
+/* Loops over n, c and the elements but the last axis, then over the window, then over the last axis: its sums stand
+ * side by side. */
 static bool windows_grad_lower(struct lower_ctx *c)
 {
     const struct view v = lower_view_of(c, 0), x = lower_out_view(c, 0);
@@ -222,8 +243,10 @@ static bool windows_grad_lower(struct lower_ctx *c)
         to.stride[element] = x.stride[2 + i];
         from.stride[tap + i] = v.shape.dim[2 + i] == 1 ? 0 : v.stride[2 + i];
         const struct window_axis *a = &w.axis[WINDOW_AXES - rank + i];
-        from.term[from.term_count++] = (struct access_term){
-            .index = window_at_loops(c->arena, a, element, tap + i, &exists), .stride = v.stride[2 + rank + i], .extent = a->out};
+        from.term[from.term_count++] =
+            (struct access_term){.index = window_at_loops(c->arena, a, element, tap + i, &exists),
+                                 .stride = v.stride[2 + rank + i],
+                                 .extent = a->out};
     }
     to.shape = loops;
     lower_kernel(c, NULL);
@@ -236,7 +259,8 @@ static bool windows_grad_lower(struct lower_ctx *c)
     return true;
 }
 
-/* ---- Col2Im ---------------------------------------------------------------------------------------------------------- */
+/* ---- Col2Im
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* The window over the image with its padding, from lists that were looked at. */
 static struct window padded_window(const struct node *n, const int64_t *image, const int64_t *block, int rank)
@@ -267,7 +291,8 @@ static bool check_sizes(struct infer_ctx *c, const char *what, const int64_t *x,
 {
     for (size_t i = 0; i < count; i++)
         if (x[i] < least || x[i] > INT32_MAX)
-            return infer_error(c, "%s contains %lld, expected numbers from %lld to %d", what, (long long)x[i], (long long)least, INT32_MAX);
+            return infer_error(c, "%s contains %lld, expected numbers from %lld to %d", what, (long long)x[i],
+                               (long long)least, INT32_MAX);
     return true;
 }
 
@@ -277,7 +302,8 @@ static bool col2im_infer(struct infer_ctx *c)
     const int64_t *image, *block, *list;
     size_t rank, count;
     if (x->rank != 3)
-        return infer_error(c, "input 0 '%s' has rank %d, expected 3: [N, C times block, windows]", infer_in(c, 0)->name, x->rank);
+        return infer_error(c, "input 0 '%s' has rank %d, expected 3: [N, C times block, windows]", infer_in(c, 0)->name,
+                           x->rank);
     if (!infer_known_ints(c, 1, &image, &rank) || !infer_known_ints(c, 2, &block, &count))
         return false;
     if (rank != count)
@@ -297,10 +323,11 @@ static bool col2im_infer(struct infer_ctx *c)
         if (!checked_mul(size, w.axis[i].size, &size) || !checked_mul(windows, w.axis[i].out, &windows))
             return infer_error(c, "there are too many elements");
     if (x->dim[1] % size != 0)
-        return infer_error(c, "dimension 1 of input 0 '%s' is %lld, not a multiple of the %lld elements of a block", infer_in(c, 0)->name,
-                           (long long)x->dim[1], (long long)size);
+        return infer_error(c, "dimension 1 of input 0 '%s' is %lld, not a multiple of the %lld elements of a block",
+                           infer_in(c, 0)->name, (long long)x->dim[1], (long long)size);
     if (x->dim[2] != windows)
-        return infer_error(c, "input 0 '%s' has %lld windows, expected %lld", infer_in(c, 0)->name, (long long)x->dim[2], (long long)windows);
+        return infer_error(c, "input 0 '%s' has %lld windows, expected %lld", infer_in(c, 0)->name,
+                           (long long)x->dim[2], (long long)windows);
     struct shape y = {.rank = 2 + (int)rank, .dim = {x->dim[0], x->dim[1] / size}};
     for (size_t i = 0; i < rank; i++)
         y.dim[2 + i] = image[i];
@@ -330,7 +357,8 @@ static bool col2im_expand(struct expand_ctx *c)
         end[2 + i] = a->in - a->pad_end;
     }
     const struct shape apart = shape_of_windows(&w, &padded);
-    struct value *v = build_windows(c->b, "stepc.WindowsGrad", build_reshape(c->b, expand_in(c, 0), &apart), &w, &padded);
+    struct value *v =
+        build_windows(c->b, "stepc.WindowsGrad", build_reshape(c->b, expand_in(c, 0), &apart), &w, &padded);
     if (!shape_equal(&padded, y))
         v = build(c, "Slice", v, build_ints(c->b, start, (size_t)y->rank), build_ints(c->b, end, (size_t)y->rank));
     return expand_out(c, 0, v);
@@ -365,50 +393,89 @@ static bool col2im_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- records ---------------------------------------------------------------------------------------------------------- */
+/* ---- records
+ * ---------------------------------------------------------------------------------------------------------- */
 
 #define TWO "i = Constant <value_ints = [5, 6]> () b = Constant <value_ints = [2, 3]> () "
 static const struct op_sample col2im_samples[] = {
     {.text = "g (float[2,18,16] x) => (float[2,3,5,6] y) { " TWO "y = Col2Im(x, i, b) }"},
-    {.text = "g (double[1,6,9] x) => (double[1,1,5,6] y) { " TWO "y = Col2Im <strides = [2, 2], pads = [1, 1, 0, 1]> (x, i, b) }"},
-    {.text = "g (double[1,6,6] x) => (double[1,1,5,6] y) { " TWO "y = Col2Im <dilations = [3, 2]> (x, i, b) }", .error = "has 6 windows"},
+    {.text = "g (double[1,6,9] x) => (double[1,1,5,6] y) { " TWO
+             "y = Col2Im <strides = [2, 2], pads = [1, 1, 0, 1]> (x, i, b) }"},
+    {.text = "g (double[1,6,6] x) => (double[1,1,5,6] y) { " TWO "y = Col2Im <dilations = [3, 2]> (x, i, b) }",
+     .error = "has 6 windows"},
     {.text = "g (double[1,6,4] x) => (double[1,1,5,6] y) { " TWO "y = Col2Im <dilations = [3, 2]> (x, i, b) }"},
-    {.text = "g (float[2,6,4] x) => (float[2,2,8] y) { i = Constant <value_ints = [8]> () b = Constant <value_ints = [3]> () "
+    {.text = "g (float[2,6,4] x) => (float[2,2,8] y) { i = Constant <value_ints = [8]> () b = Constant <value_ints = "
+             "[3]> () "
              "y = Col2Im <strides = [2], pads = [1, 0]> (x, i, b) }"},
-    {.text = "g (float[1,16,8] x) => (float[1,2,3,3,3] y) { i = Constant <value_ints = [3, 3, 3]> () b = Constant <value_ints = [2, 2, 2]> () "
+    {.text = "g (float[1,16,8] x) => (float[1,2,3,3,3] y) { i = Constant <value_ints = [3, 3, 3]> () b = Constant "
+             "<value_ints = [2, 2, 2]> () "
              "y = Col2Im(x, i, b) }"},
-    {.text = "g (float[2,40,3] x) => (float[2,2,22,1] y) { i = Constant <value_ints = [22, 1]> () b = Constant <value_ints = [20, 1]> () "
+    {.text = "g (float[2,40,3] x) => (float[2,2,22,1] y) { i = Constant <value_ints = [22, 1]> () b = Constant "
+             "<value_ints = [20, 1]> () "
              "y = Col2Im(x, i, b) }"},
-    {.text = "g (int32[1,4,4] x) => (int32[1,1,3,3] y) { i = Constant <value_ints = [3, 3]> () b = Constant <value_ints = [2, 2]> () "
-             "y = Col2Im(x, i, b) }", .no_gradient = true},
-    {.text = "g (float16[1,4,4] x) => (float16[1,1,3,3] y) { i = Constant <value_ints = [3, 3]> () b = Constant <value_ints = [2, 2]> () "
+    {.text = "g (int32[1,4,4] x) => (int32[1,1,3,3] y) { i = Constant <value_ints = [3, 3]> () b = Constant "
+             "<value_ints = [2, 2]> () "
+             "y = Col2Im(x, i, b) }",
+     .no_gradient = true},
+    {.text = "g (float16[1,4,4] x) => (float16[1,1,3,3] y) { i = Constant <value_ints = [3, 3]> () b = Constant "
+             "<value_ints = [2, 2]> () "
              "y = Col2Im(x, i, b) }"},
-    {.text = "g (float[1,4,0] x) => (float[1,1,1,3] y) { i = Constant <value_ints = [1, 3]> () b = Constant <value_ints = [2, 2]> () "
+    {.text = "g (float[1,4,0] x) => (float[1,1,1,3] y) { i = Constant <value_ints = [1, 3]> () b = Constant "
+             "<value_ints = [2, 2]> () "
              "y = Col2Im(x, i, b) }"},
-    {.text = "g (float[1,5,16] x) => (float[1,1,5,6] y) { " TWO "y = Col2Im(x, i, b) }", .error = "not a multiple of the 6 elements"},
-    {.text = "g (float[1,6,16] x, int64[2] i, int64[2] b) => (float[1,1,5,6] y) { y = Col2Im(x, i, b) }", .error = "known at compile time"},
+    {.text = "g (float[1,5,16] x) => (float[1,1,5,6] y) { " TWO "y = Col2Im(x, i, b) }",
+     .error = "not a multiple of the 6 elements"},
+    {.text = "g (float[1,6,16] x, int64[2] i, int64[2] b) => (float[1,1,5,6] y) { y = Col2Im(x, i, b) }",
+     .error = "known at compile time"},
     {0}};
 static const struct op_sample windows_samples[] = {
     {.text = "g (float[2,3,6,7] x) => (float[2,3,2,3,5,5] v) { v = stepc.Windows <kernel_shape = [2, 3]> (x) }"},
-    {.text = "g (double[1,2,9] x) => (double[1,2,2,3] v) { v = stepc.Windows <kernel_shape = [2], strides = [3], dilations = [2]> (x) }"},
-    {.text = "g (double[1,2,3,4,5] x) => (double[1,2,2,2,2,2,3,4] v) { v = stepc.Windows <kernel_shape = [2, 2, 2]> (x) }"},
-    {.text = "g (float[1,2,3] x) => (float[1,2,4,0] v) { v = stepc.Windows <kernel_shape = [4]> (x) }", .error = "does not fit"},
+    {.text = "g (double[1,2,9] x) => (double[1,2,2,3] v) { v = stepc.Windows <kernel_shape = [2], strides = [3], "
+             "dilations = [2]> (x) }"},
+    {.text =
+         "g (double[1,2,3,4,5] x) => (double[1,2,2,2,2,2,3,4] v) { v = stepc.Windows <kernel_shape = [2, 2, 2]> (x) }"},
+    {.text = "g (float[1,2,3] x) => (float[1,2,4,0] v) { v = stepc.Windows <kernel_shape = [4]> (x) }",
+     .error = "does not fit"},
     {0}};
 static const struct op_sample windows_grad_samples[] = {
-    {.text = "g (float[2,3,2,3,5,5] v) => (float[2,3,6,7] x) { x = stepc.WindowsGrad <kernel_shape = [2, 3], shape = [2, 3, 6, 7]> (v) }"},
+    {.text = "g (float[2,3,2,3,5,5] v) => (float[2,3,6,7] x) { x = stepc.WindowsGrad <kernel_shape = [2, 3], shape = "
+             "[2, 3, 6, 7]> (v) }"},
     {.text = "g (double[1,2,2,3] v) => (double[1,2,9] x) "
              "{ x = stepc.WindowsGrad <kernel_shape = [2], strides = [3], dilations = [2], shape = [1, 2, 9]> (v) }"},
-    {.text = "g (float[1,2,2,4] v) => (float[1,2,9] x) { x = stepc.WindowsGrad <kernel_shape = [2], shape = [1, 2, 9]> (v) }",
+    {.text = "g (float[1,2,2,4] v) => (float[1,2,9] x) { x = stepc.WindowsGrad <kernel_shape = [2], shape = [1, 2, 9]> "
+             "(v) }",
      .error = "has shape [1,2,2,4], expected [1,2,2,8]"},
     {0}};
 
-const struct op_def op_defs_col2im[] = {
-    {.name = "Col2Im", .versions = col2im_versions, .inputs = col2im_inputs, .outputs = col2im_outputs, .attrs = col2im_attrs,
-     .infer = col2im_infer, .expand = col2im_expand, .eval = col2im_eval, .samples = col2im_samples},
-    {.domain = DOMAIN_STEPC, .name = "Windows", .versions = versions, .inputs = windows_inputs, .outputs = windows_outputs,
-     .attrs = windows_attrs, .infer = windows_infer, .grad = windows_grad, .eval = windows_eval, .lower = windows_lower,
-     .samples = windows_samples},
-    {.domain = DOMAIN_STEPC, .name = "WindowsGrad", .versions = versions, .inputs = grad_inputs, .outputs = grad_outputs,
-     .attrs = grad_attrs, .infer = windows_grad_infer, .grad = windows_grad_grad, .eval = windows_grad_eval,
-     .lower = windows_grad_lower, .samples = windows_grad_samples},
-    {0}};
+const struct op_def op_defs_col2im[] = {{.name = "Col2Im",
+                                         .versions = col2im_versions,
+                                         .inputs = col2im_inputs,
+                                         .outputs = col2im_outputs,
+                                         .attrs = col2im_attrs,
+                                         .infer = col2im_infer,
+                                         .expand = col2im_expand,
+                                         .eval = col2im_eval,
+                                         .samples = col2im_samples},
+                                        {.domain = DOMAIN_STEPC,
+                                         .name = "Windows",
+                                         .versions = versions,
+                                         .inputs = windows_inputs,
+                                         .outputs = windows_outputs,
+                                         .attrs = windows_attrs,
+                                         .infer = windows_infer,
+                                         .grad = windows_grad,
+                                         .eval = windows_eval,
+                                         .lower = windows_lower,
+                                         .samples = windows_samples},
+                                        {.domain = DOMAIN_STEPC,
+                                         .name = "WindowsGrad",
+                                         .versions = versions,
+                                         .inputs = grad_inputs,
+                                         .outputs = grad_outputs,
+                                         .attrs = grad_attrs,
+                                         .infer = windows_grad_infer,
+                                         .grad = windows_grad_grad,
+                                         .eval = windows_grad_eval,
+                                         .lower = windows_grad_lower,
+                                         .samples = windows_grad_samples},
+                                        {0}};

@@ -1,22 +1,24 @@
-/* ConvTranspose, the transpose of Conv as a linear map: x [n, groups c, spatial], w [groups c, o, window], y [n, groups o, spatial].
- *   y[n,o,i] = (sum over c, t of x[n,c,p] w[c,o,t]) + b[o]       p: the position with p * stride + t * dilation - pad_begin = i
- * With windows of the reach k = (size - 1) * dilation + 1 the whole map has (in - 1) * stride + k elements per axis, and
- *   out = (in - 1) * stride + k + output_padding - pad_begin - pad_end
- *   output_shape    out is given, and what is too much, p = (in - 1) * stride + k + output_padding - out, is cut off: the larger half in
- *                   front, with SAME_UPPER at the end. Less than nothing adds zeros at the end, as the specification's examples have it.
- *   SAME_*          the same with out = in * stride, unless output_shape is given
- *   VALID           no pads
- * It is Conv's derivative in its input, stepc.ConvGradInput, on the elements that it has, zeros around them and the bias: the contract
- * and all gradients are those of these. Spec: ONNX ConvTranspose-1, -11, -22 (22 only adds bfloat16). */
+/* ConvTranspose, the transpose of Conv as a linear map: x [n, groups c, spatial], w [groups c, o, window], y [n, groups
+ * o, spatial]. y[n,o,i] = (sum over c, t of x[n,c,p] w[c,o,t]) + b[o]       p: the position with p * stride + t *
+ * dilation - pad_begin = i With windows of the reach k = (size - 1) * dilation + 1 the whole map has (in - 1) * stride
+ * + k elements per axis, and out = (in - 1) * stride + k + output_padding - pad_begin - pad_end output_shape    out is
+ * given, and what is too much, p = (in - 1) * stride + k + output_padding - out, is cut off: the larger half in front,
+ * with SAME_UPPER at the end. Less than nothing adds zeros at the end, as the specification's examples have it. SAME_*
+ * the same with out = in * stride, unless output_shape is given VALID           no pads It is Conv's derivative in its
+ * input, stepc.ConvGradInput, on the elements that it has, zeros around them and the bias: the contract and all
+ * gradients are those of these. Spec: ONNX ConvTranspose-1, -11, -22 (22 only adds bfloat16). */
 #include "ops/window_rules.h"
 
 #include "base/checked.h"
 #include <string.h>
 
-/* ---- schema -------------------------------------------------------------------------------------------------------- */
+/* ---- schema ----------------------------------------------------------------------------------------------------- */
 
 #define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-#define LIST(label) {.name = (label), .type = ATTR_INTS, .no_default = true}
+#define LIST(label)                                                                                                    \
+    {                                                                                                                  \
+        .name = (label), .type = ATTR_INTS, .no_default = true                                                         \
+    }
 static const struct op_attr attrs[] = {{.name = "auto_pad", .type = ATTR_STRING, .string_default = "NOTSET"},
                                        LIST("dilations"),
                                        {.name = "group", .type = ATTR_INT, .int_default = 1},
@@ -26,13 +28,17 @@ static const struct op_attr attrs[] = {{.name = "auto_pad", .type = ATTR_STRING,
                                        LIST("pads"),
                                        LIST("strides"),
                                        {0}};
-static const struct op_version versions[] = {{.since = 1, .dtypes = FLOATS_1}, {.since = 11, .dtypes = FLOATS_1}, {.since = 22}, {0}};
+static const struct op_version versions[] = {
+    {.since = 1, .dtypes = FLOATS_1}, {.since = 11, .dtypes = FLOATS_1}, {.since = 22}, {0}};
 
-#define PARAM(label, marks) {.name = (label), .type = 'T', .dtypes = DTYPES_FLOATS, .flags = (marks)}
+#define PARAM(label, marks)                                                                                            \
+    {                                                                                                                  \
+        .name = (label), .type = 'T', .dtypes = DTYPES_FLOATS, .flags = (marks)                                        \
+    }
 static const struct op_param inputs[] = {PARAM("X", 0), PARAM("W", 0), PARAM("B", PARAM_OPTIONAL), {0}};
 static const struct op_param outputs[] = {PARAM("Y", 0), {0}};
 
-/* ---- shapes -------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ----------------------------------------------------------------------------------------------------- */
 
 /* One axis. Output i is element i + begin of the whole map, which has `whole` elements. */
 struct axis {
@@ -50,9 +56,12 @@ static void cut_to_size(struct axis *a, int64_t out, int64_t extra, bool upper)
     a->begin = upper ? cut / 2 : cut - cut / 2;
 }
 
-static struct axis make_axis(const struct shape *x, const struct shape *w, const struct lists *l, const char *pad, int rank, int i)
+static struct axis make_axis(const struct shape *x, const struct shape *w, const struct lists *l, const char *pad,
+                             int rank, int i)
 {
-    struct axis a = {.in = x->dim[2 + i], .size = w->dim[2 + i], .stride = l->strides ? l->strides[i] : 1,
+    struct axis a = {.in = x->dim[2 + i],
+                     .size = w->dim[2 + i],
+                     .stride = l->strides ? l->strides[i] : 1,
                      .dilation = l->dilations ? l->dilations[i] : 1};
     const int64_t extra = l->extra ? l->extra[i] : 0;
     const bool upper = strcmp(pad, "SAME_UPPER") == 0;
@@ -98,16 +107,18 @@ static bool check_weights(struct infer_ctx *c, int rank)
     if (groups < 1)
         return infer_error(c, "attribute 'group' is %lld, expected 1 or more", (long long)groups);
     if (x->shape.dim[1] % groups != 0)
-        return infer_error(c, "%lld input channels cannot be divided into %lld groups", (long long)x->shape.dim[1], (long long)groups);
+        return infer_error(c, "%lld input channels cannot be divided into %lld groups", (long long)x->shape.dim[1],
+                           (long long)groups);
     if (!window_infer_kernel(c, rank, false, &size))
         return false;
     for (int i = 0; i < rank; i++) {
         const int64_t in_w = w->shape.dim[2 + i];
         if (size != NULL && size[i] != in_w)
-            return infer_error(c, "attribute 'kernel_shape' has %lld for spatial axis %d, but input 1 '%s' has %lld", (long long)size[i], i,
-                               w->name, (long long)in_w);
+            return infer_error(c, "attribute 'kernel_shape' has %lld for spatial axis %d, but input 1 '%s' has %lld",
+                               (long long)size[i], i, w->name, (long long)in_w);
         if (in_w < 1 || in_w > INT32_MAX)
-            return infer_error(c, "input 1 '%s' has windows of %lld elements along spatial axis %d", w->name, (long long)in_w, i);
+            return infer_error(c, "input 1 '%s' has windows of %lld elements along spatial axis %d", w->name,
+                               (long long)in_w, i);
     }
     return true;
 }
@@ -117,10 +128,13 @@ static bool check_lists(struct infer_ctx *c, int rank)
     const size_t count = (size_t)rank;
     const char *const pad = op_attr_string(c->node, "auto_pad");
     struct lists l;
-    if (strcmp(pad, "NOTSET") != 0 && strcmp(pad, "SAME_UPPER") != 0 && strcmp(pad, "SAME_LOWER") != 0 && strcmp(pad, "VALID") != 0)
+    if (strcmp(pad, "NOTSET") != 0 && strcmp(pad, "SAME_UPPER") != 0 && strcmp(pad, "SAME_LOWER") != 0 &&
+        strcmp(pad, "VALID") != 0)
         return infer_error(c, "attribute 'auto_pad' is '%s', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID", pad);
-    return window_infer_list(c, "strides", count, 1, &l.strides) && window_infer_list(c, "dilations", count, 1, &l.dilations) &&
-           window_infer_list(c, "pads", 2 * count, -INT32_MAX, &l.pads) && window_infer_list(c, "output_padding", count, 0, &l.extra) &&
+    return window_infer_list(c, "strides", count, 1, &l.strides) &&
+           window_infer_list(c, "dilations", count, 1, &l.dilations) &&
+           window_infer_list(c, "pads", 2 * count, -INT32_MAX, &l.pads) &&
+           window_infer_list(c, "output_padding", count, 0, &l.extra) &&
            window_infer_list(c, "output_shape", count, 0, &l.out);
 }
 
@@ -129,7 +143,8 @@ static bool check_bias(struct infer_ctx *c, int64_t channels)
     const struct value *b = infer_in(c, 2);
     if (b == NULL || (b->shape.rank == 1 && b->shape.dim[0] == channels))
         return true;
-    return infer_error(c, "input 2 '%s' is not a list of %lld numbers, one per output channel", b->name, (long long)channels);
+    return infer_error(c, "input 2 '%s' is not a list of %lld numbers, one per output channel", b->name,
+                       (long long)channels);
 }
 
 static bool transpose_infer(struct infer_ctx *c)
@@ -147,16 +162,17 @@ static bool transpose_infer(struct infer_ctx *c)
     axes_of(c->node, axes);
     for (int i = 0; i < rank; i++) {
         if (axes[i].out < 0)
-            return infer_error(c, "the output would have %lld elements along spatial axis %d", (long long)axes[i].out, i);
+            return infer_error(c, "the output would have %lld elements along spatial axis %d", (long long)axes[i].out,
+                               i);
         y.dim[y.rank++] = axes[i].out;
     }
     return check_bias(c, y.dim[1]) && infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* ---- as other operators -------------------------------------------------------------------------------------------- */
+/* ---- as other operators ----------------------------------------------------------------------------------------- */
 
-/* The elements [low, high) of the whole map that y has: the rest of y is zeros. A convolution would read behind the last element with as
- * little as one more window, so fewer than `stride` further zeros may belong to it. */
+/* The elements [low, high) of the whole map that y has: the rest of y is zeros. A convolution would read behind the
+ * last element with as little as one more window, so fewer than `stride` further zeros may belong to it. */
 static bool overlap(const struct axis *a, int64_t *low, int64_t *high)
 {
     const int64_t end = a->begin + a->out, most = a->whole + a->stride - 1;
@@ -200,10 +216,12 @@ static struct value *build_map(struct expand_ctx *c, const struct shape *y)
     const size_t count = (size_t)rank;
     if (shape_count(y) == 0 || !find_inner(axes, rank, y, &v))
         return build_expand(c->b, build_like(c, x, 0.0), y);
-    struct value *map = build_with(c, "stepc.ConvGradInput",
-                                   ATTRS(attr_ints("dilations", v.dilations, count), attr_int("group", op_attr_int(c->node, "group")),
-                                         attr_ints("pads", v.pads, 2 * count), attr_ints("shape", v.shape, count + 2),
-                                         attr_ints("strides", v.strides, count)), x, w);
+    struct value *map =
+        build_with(c, "stepc.ConvGradInput",
+                   ATTRS(attr_ints("dilations", v.dilations, count), attr_int("group", op_attr_int(c->node, "group")),
+                         attr_ints("pads", v.pads, 2 * count), attr_ints("shape", v.shape, count + 2),
+                         attr_ints("strides", v.strides, count)),
+                   x, w);
     return v.has_zeros ? build(c, "Pad", map, build_ints(c->b, v.around, 2 * (count + 2))) : map;
 }
 
@@ -215,7 +233,7 @@ static bool transpose_expand(struct expand_ctx *c)
     return expand_out(c, 0, b ? build(c, "Add", map, build_reshape(c->b, b, &channels)) : map);
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------- */
+/* ---- values ----------------------------------------------------------------------------------------------------- */
 
 /* Terms of one output element, the same for all images and channels: which input meets which weight. */
 struct terms {
@@ -268,7 +286,8 @@ static double sum_of(const struct eval_ctx *c, const struct sizes *s, const stru
     double sum = 0;
     for (int64_t k = 0; k < s->c; k++) {
         const int64_t channel = group * s->c + k;
-        const double *x = eval_f(c, 0) + (n * s->groups * s->c + channel) * s->in, *w = eval_f(c, 1) + (channel * s->o + o % s->o) * s->size;
+        const double *x = eval_f(c, 0) + (n * s->groups * s->c + channel) * s->in,
+                     *w = eval_f(c, 1) + (channel * s->o + o % s->o) * s->size;
         for (int64_t i = 0; i < t->count; i++)
             sum = eval_round(c, sum + eval_round(c, x[t->x[i]] * w[t->w[i]]));
     }
@@ -281,9 +300,13 @@ static bool transpose_eval(struct eval_ctx *c)
     struct axis a[3] = {none, none, none};
     const struct shape *x = &c->in[0]->shape, *w = &c->in[1]->shape;
     axes_of(c->node, a + (3 - (x->rank - 2)));
-    const struct sizes s = {.n = x->dim[0], .groups = op_attr_int(c->node, "group"),
-                            .c = x->dim[1] / op_attr_int(c->node, "group"), .o = w->dim[1], .in = a[0].in * a[1].in * a[2].in,
-                            .size = a[0].size * a[1].size * a[2].size, .out = a[0].out * a[1].out * a[2].out};
+    const struct sizes s = {.n = x->dim[0],
+                            .groups = op_attr_int(c->node, "group"),
+                            .c = x->dim[1] / op_attr_int(c->node, "group"),
+                            .o = w->dim[1],
+                            .in = a[0].in * a[1].in * a[2].in,
+                            .size = a[0].size * a[1].size * a[2].size,
+                            .out = a[0].out * a[1].out * a[2].out};
     double *y = eval_out_f(c, 0);
     if (y == NULL || c->out[0]->count == 0)
         return true;
@@ -300,7 +323,7 @@ static bool transpose_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------- */
+/* ---- records ---------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample samples[] = {
     {.text = "g (float[2,3,4,5] x, float[3,4,3,2] w, float[4] b) => (float[2,4,6,6] y) { y = ConvTranspose(x, w, b) }"},
@@ -317,9 +340,11 @@ static const struct op_sample samples[] = {
     {.text = "g (double[1,1,3,3] x, double[1,2,3,3] w) => (double[1,2,10,8] y) "
              "{ y = ConvTranspose <strides = [3, 2], output_shape = [10, 8]> (x, w) }"},
     {.text = "g (double[1,2,3,3] x, double[2,3,3,3] w, double[3] b) => (double[1,3,6,4] y) "
-             "{ y = ConvTranspose <strides = [2, 2], output_shape = [6, 4], kernel_shape = [3, 3], pads = [9, 9, 9, 9]> (x, w, b) }"},
+             "{ y = ConvTranspose <strides = [2, 2], output_shape = [6, 4], kernel_shape = [3, 3], pads = [9, 9, 9, "
+             "9]> (x, w, b) }"},
     {.text = "g (double[1,2,3,3] x, double[2,3,3,3] w) => (double[1,3,6,4] y) "
-             "{ y = ConvTranspose <strides = [2, 2], output_shape = [6, 4], output_padding = [1, 0], auto_pad = \"SAME_UPPER\"> (x, w) }"},
+             "{ y = ConvTranspose <strides = [2, 2], output_shape = [6, 4], output_padding = [1, 0], auto_pad = "
+             "\"SAME_UPPER\"> (x, w) }"},
     {.text = "g (float[1,1,3,4] x, float[1,2,3,3] w) => (float[1,2,6,8] y) "
              "{ y = ConvTranspose <strides = [2, 2], auto_pad = \"SAME_UPPER\"> (x, w) }"},
     {.text = "g (float[1,1,3,4] x, float[1,2,3,2] w) => (float[1,2,6,12] y) "
@@ -346,9 +371,11 @@ static const struct op_sample samples[] = {
     {.text = "g (float16[1,2,3,3] x, float16[2,3,3,3] w, float16[3] b) => (float16[1,3,7,7] y) "
              "{ y = ConvTranspose <strides = [2, 2]> (x, w, b) }"},
     {.text = "g (float[1,3,4,4] x, float[2,3,3,3] w) => (float[1,2,2,2] y) "
-             "{ y = ConvTranspose(x, w) }", .error = "is for 2 channels, expected 3"},
+             "{ y = ConvTranspose(x, w) }",
+     .error = "is for 2 channels, expected 3"},
     {.text = "g (float[1,3,4,4] x, float[3,3,3] w) => (float[1,2,2,2] y) "
-             "{ y = ConvTranspose(x, w) }", .error = "has rank 3, expected 4"},
+             "{ y = ConvTranspose(x, w) }",
+     .error = "has rank 3, expected 4"},
     {.text = "g (float[1,3,4,4] x, float[3,2,3,3] w) => (float[1,4,6,6] y) { y = ConvTranspose <group = 2> (x, w) }",
      .error = "cannot be divided into 2 groups"},
     {.text = "g (float[1,3,4,4] x, float[3,2,3,3] w, float[3] b) => (float[1,2,6,6] y) { y = ConvTranspose(x, w, b) }",
@@ -366,10 +393,17 @@ static const struct op_sample samples[] = {
              "{ y = ConvTranspose <pads = [9, 0, 0, 0]> (x, w) }",
      .error = "would have -3 elements along spatial axis 0"},
     {.text = "g (float[3,4] x, float[3,2] w) => (float[1,2] y) "
-             "{ y = ConvTranspose(x, w) }", .error = "has rank 2, expected 3 to 5"},
+             "{ y = ConvTranspose(x, w) }",
+     .error = "has rank 2, expected 3 to 5"},
     {0}};
 
-const struct op_def op_defs_conv_transpose[] = {
-    {.name = "ConvTranspose", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = transpose_infer,
-     .expand = transpose_expand, .eval = transpose_eval, .samples = samples},
-    {0}};
+const struct op_def op_defs_conv_transpose[] = {{.name = "ConvTranspose",
+                                                 .versions = versions,
+                                                 .inputs = inputs,
+                                                 .outputs = outputs,
+                                                 .attrs = attrs,
+                                                 .infer = transpose_infer,
+                                                 .expand = transpose_expand,
+                                                 .eval = transpose_eval,
+                                                 .samples = samples},
+                                                {0}};

@@ -1,23 +1,40 @@
-/* LpPool: y = (the sum over the window of |x|^p)^(1/p), padding counts as zeros; GlobalLpPool: the window is a whole plane.
- * Made of the power, a sum over windows (window_sum.c) and the root. Where the sum is 0 the gradient is 0, as ReduceL2's; PyTorch's LPPool
- * has NaN there. Spec: ONNX LpPool-1 (p a float), -2, -11, -18 (ceil_mode, dilations), -22; GlobalLpPool-1 (p a float), -2, -22. */
+/* LpPool: y = (the sum over the window of |x|^p)^(1/p), padding counts as zeros; GlobalLpPool: the window is a whole
+ * plane. Made of the power, a sum over windows (window_sum.c) and the root. Where the sum is 0 the gradient is 0, as
+ * ReduceL2's; PyTorch's LPPool has NaN there. Spec: ONNX LpPool-1 (p a float), -2, -11, -18 (ceil_mode, dilations),
+ * -22; GlobalLpPool-1 (p a float), -2, -22. */
 #include "ops/window_rules.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- schema -------------------------------------------------------------------------------------------------------- */
+/* ---- schema ----------------------------------------------------------------------------------------------------- */
 
 #define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-#define LIST(label) {.name = (label), .type = ATTR_INTS, .no_default = true}
-#define AUTO_PAD {.name = "auto_pad", .type = ATTR_STRING, .string_default = "NOTSET"}
-#define KERNEL {.name = "kernel_shape", .type = ATTR_INTS, .required = true}
-#define POWER {.name = "p", .type = ATTR_INT, .int_default = 2}
-#define POWER_1 {.name = "p", .type = ATTR_FLOAT, .float_default = 2}
+#define LIST(label)                                                                                                    \
+    {                                                                                                                  \
+        .name = (label), .type = ATTR_INTS, .no_default = true                                                         \
+    }
+#define AUTO_PAD                                                                                                       \
+    {                                                                                                                  \
+        .name = "auto_pad", .type = ATTR_STRING, .string_default = "NOTSET"                                            \
+    }
+#define KERNEL                                                                                                         \
+    {                                                                                                                  \
+        .name = "kernel_shape", .type = ATTR_INTS, .required = true                                                    \
+    }
+#define POWER                                                                                                          \
+    {                                                                                                                  \
+        .name = "p", .type = ATTR_INT, .int_default = 2                                                                \
+    }
+#define POWER_1                                                                                                        \
+    {                                                                                                                  \
+        .name = "p", .type = ATTR_FLOAT, .float_default = 2                                                            \
+    }
 static const struct op_attr attrs_1[] = {AUTO_PAD, LIST("kernel_shape"), POWER_1, LIST("pads"), LIST("strides"), {0}};
 static const struct op_attr attrs_2[] = {AUTO_PAD, KERNEL, POWER, LIST("pads"), LIST("strides"), {0}};
 static const struct op_attr attrs[] = {
-    AUTO_PAD, {.name = "ceil_mode", .type = ATTR_INT}, LIST("dilations"), KERNEL, POWER, LIST("pads"), LIST("strides"), {0}};
+    AUTO_PAD, {.name = "ceil_mode", .type = ATTR_INT}, LIST("dilations"), KERNEL, POWER, LIST("pads"), LIST("strides"),
+    {0}};
 static const struct op_attr global_attrs_1[] = {POWER_1, {0}};
 static const struct op_attr global_attrs[] = {POWER, {0}};
 static const struct op_param inputs[] = {{.name = "X", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
@@ -44,12 +61,13 @@ static const struct op_version versions[] = {{.since = 1, .dtypes = FLOATS_1, .a
                                              {.since = 18, .dtypes = FLOATS_1},
                                              {.since = 22},
                                              {0}};
-static const struct op_version global_versions[] = {{.since = 1, .dtypes = FLOATS_1, .attrs = global_attrs_1, .upgrade = upgrade_1},
-                                                    {.since = 2, .dtypes = FLOATS_1},
-                                                    {.since = 22},
-                                                    {0}};
+static const struct op_version global_versions[] = {
+    {.since = 1, .dtypes = FLOATS_1, .attrs = global_attrs_1, .upgrade = upgrade_1},
+    {.since = 2, .dtypes = FLOATS_1},
+    {.since = 22},
+    {0}};
 
-/* ---- shapes -------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ----------------------------------------------------------------------------------------------------- */
 
 static bool check_power(struct infer_ctx *c)
 {
@@ -62,7 +80,8 @@ static bool lp_infer(struct infer_ctx *c)
     const struct shape *x = infer_shape(c, 0);
     const int64_t *size;
     struct window w;
-    if (window_infer_rank(c, 0) == 0 || !check_power(c) || !window_infer_kernel(c, x->rank - 2, true, &size) || !window_infer(c, x, size, &w))
+    if (window_infer_rank(c, 0) == 0 || !check_power(c) || !window_infer_kernel(c, x->rank - 2, true, &size) ||
+        !window_infer(c, x, size, &w))
         return false;
     struct shape padded = {.rank = x->rank, .dim = {x->dim[0], x->dim[1]}}; /* with its padding x is a tensor as well */
     int64_t count;
@@ -80,7 +99,8 @@ static bool global_infer(struct infer_ctx *c)
 {
     struct shape y = *infer_shape(c, 0);
     if (y.rank < 3)
-        return infer_error(c, "input 0 '%s' has rank %d, expected at least 3: [N, C, spatial axes]", infer_in(c, 0)->name, y.rank);
+        return infer_error(c, "input 0 '%s' has rank %d, expected at least 3: [N, C, spatial axes]",
+                           infer_in(c, 0)->name, y.rank);
     if (shape_count_range(&y, 2, y.rank) == 0)
         return infer_error(c, "input 0 '%s' has no elements to pool", infer_in(c, 0)->name);
     for (int d = 2; d < y.rank; d++)
@@ -88,7 +108,7 @@ static bool global_infer(struct infer_ctx *c)
     return check_power(c) && infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* ---- as other operators -------------------------------------------------------------------------------------------- */
+/* ---- as other operators ----------------------------------------------------------------------------------------- */
 
 static struct window lp_window(const struct node *n)
 {
@@ -135,14 +155,15 @@ static bool global_expand(struct expand_ctx *c)
     return expand_out(c, 0, build_reshape(c->b, build_root(c, sum, p), &node_output(c->node, 0)->shape));
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------- */
+/* ---- values ----------------------------------------------------------------------------------------------------- */
 
 static bool lp_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0);
     const struct window w = lp_window(c->node);
     const double p = (double)op_attr_int(c->node, "p");
-    const int64_t in = window_in_count(&w), out = window_out_count(&w), size = window_size(&w), planes = x->shape.dim[0] * x->shape.dim[1];
+    const int64_t in = window_in_count(&w), out = window_out_count(&w), size = window_size(&w),
+                  planes = x->shape.dim[0] * x->shape.dim[1];
     double *y = eval_out_f(c, 0);
     for (int64_t k = 0; y != NULL && k < planes * out; k++) {
         double sum = 0;
@@ -169,28 +190,37 @@ static bool global_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------- */
+/* ---- records ---------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample lp_samples[] = {
     {.text = "g (float[2,3,6,7] x) => (float[2,3,3,3] y) { y = LpPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }"},
-    {.text = "g (double[2,3,6,7] x) => (double[2,3,6,7] y) { y = LpPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], p = 3> (x) }"},
+    {.text = "g (double[2,3,6,7] x) => (double[2,3,6,7] y) { y = LpPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], p "
+             "= 3> (x) }"},
     {.text = "g (double[1,2,7,8] x) => (double[1,2,4,3] y) "
              "{ y = LpPool <kernel_shape = [2, 3], strides = [2, 2], dilations = [1, 2], ceil_mode = 1, p = 4> (x) }"},
     {.text = "g (double[1,2,7,8] x) => (double[1,2,4,4] y) "
              "{ y = LpPool <kernel_shape = [3, 3], strides = [2, 2], auto_pad = \"SAME_UPPER\", p = 1> (x) }"},
-    {.text = "g (float[1,2,5,5] x) => (float[1,2,3,3] y) { y = LpPool <kernel_shape = [2, 2], strides = [2, 2], auto_pad = \"SAME_LOWER\"> (x) }",
+    {.text = "g (float[1,2,5,5] x) => (float[1,2,3,3] y) { y = LpPool <kernel_shape = [2, 2], strides = [2, 2], "
+             "auto_pad = \"SAME_LOWER\"> (x) }",
      .opset = 17},
-    {.text = "g (float[1,2,9] x) => (float[1,2,4] y) { y = LpPool <kernel_shape = [3], strides = [2], p = 3.0> (x) }", .opset = 1},
-    {.text = "g (float[1,2,5,6,7] x) => (float[1,2,3,4,5] y) { y = LpPool <kernel_shape = [3, 3, 3]> (x) }", .opset = 2},
+    {.text = "g (float[1,2,9] x) => (float[1,2,4] y) { y = LpPool <kernel_shape = [3], strides = [2], p = 3.0> (x) }",
+     .opset = 1},
+    {.text = "g (float[1,2,5,6,7] x) => (float[1,2,3,4,5] y) { y = LpPool <kernel_shape = [3, 3, 3]> (x) }",
+     .opset = 2},
     {.text = "g (float[1,2,9,20] x) => (float[1,2,5,16] y) { y = LpPool <kernel_shape = [5, 5]> (x) }"},
     {.text = "g (float16[1,2,6] x) => (float16[1,2,3] y) { y = LpPool <kernel_shape = [2], strides = [2]> (x) }"},
-    {.text = "g (double[1,1,4] z) => (double[1,1,3] y) { o = Constant <value_floats = [0.0]> () d = CastLike(o, z) x = Mul(z, d) "
+    {.text = "g (double[1,1,4] z) => (double[1,1,3] y) { o = Constant <value_floats = [0.0]> () d = CastLike(o, z) x = "
+             "Mul(z, d) "
              "y = LpPool <kernel_shape = [2]> (x) }"}, /* zeros: no NaN */
     {.text = "g (float[0,2,6] x) => (float[0,2,5] y) { y = LpPool <kernel_shape = [2]> (x) }"},
-    {.text = "g (float[1,2,6] x) => (float[1,2,5] y) { y = LpPool <kernel_shape = [2], p = 0> (x) }", .error = "attribute 'p' is 0"},
-    {.text = "g (float[1,2,6] x) => (float[1,2,5] y) { y = LpPool <kernel_shape = [2], p = 2.5> (x) }", .opset = 1,
+    {.text = "g (float[1,2,6] x) => (float[1,2,5] y) { y = LpPool <kernel_shape = [2], p = 0> (x) }",
+     .error = "attribute 'p' is 0"},
+    {.text = "g (float[1,2,6] x) => (float[1,2,5] y) { y = LpPool <kernel_shape = [2], p = 2.5> (x) }",
+     .opset = 1,
      .error = "attribute 'p' is 2.5"},
-    {.text = "g (float[1,2,6] x) => (float[1,2,5] y) { y = LpPool <p = 2.0> (x) }", .opset = 1, .error = "kernel_shape"},
+    {.text = "g (float[1,2,6] x) => (float[1,2,5] y) { y = LpPool <p = 2.0> (x) }",
+     .opset = 1,
+     .error = "kernel_shape"},
     {.text = "g (float[1,2,6] x) => (float[1,2,5] y) { y = LpPool <kernel_shape = [7]> (x) }", .error = "does not fit"},
     {0}};
 static const struct op_sample global_samples[] = {
@@ -201,9 +231,22 @@ static const struct op_sample global_samples[] = {
     {.text = "g (float[2,3,0] x) => (float[2,3,1] y) { y = GlobalLpPool(x) }", .error = "has no elements to pool"},
     {0}};
 
-const struct op_def op_defs_lp_pool[] = {
-    {.name = "LpPool", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = lp_infer,
-     .expand = lp_expand, .eval = lp_eval, .samples = lp_samples},
-    {.name = "GlobalLpPool", .versions = global_versions, .inputs = inputs, .outputs = outputs, .attrs = global_attrs,
-     .infer = global_infer, .expand = global_expand, .eval = global_eval, .samples = global_samples},
-    {0}};
+const struct op_def op_defs_lp_pool[] = {{.name = "LpPool",
+                                          .versions = versions,
+                                          .inputs = inputs,
+                                          .outputs = outputs,
+                                          .attrs = attrs,
+                                          .infer = lp_infer,
+                                          .expand = lp_expand,
+                                          .eval = lp_eval,
+                                          .samples = lp_samples},
+                                         {.name = "GlobalLpPool",
+                                          .versions = global_versions,
+                                          .inputs = inputs,
+                                          .outputs = outputs,
+                                          .attrs = global_attrs,
+                                          .infer = global_infer,
+                                          .expand = global_expand,
+                                          .eval = global_eval,
+                                          .samples = global_samples},
+                                         {0}};

@@ -1,16 +1,22 @@
-/* LRN: with s[n,c] the sum of x[n,i]^2 over max(0, c - floor((size - 1) / 2)) <= i <= min(C - 1, c + ceil((size - 1) / 2))
- *   y = x / (bias + alpha / size * s)^beta
- * Made of a sum over windows along the channels (window_sum.c), and with d = bias + alpha / size * s
- *   dx = dy / d^beta - 2 alpha beta / size * x * (the sum of dy y / d over the windows that contain the channel)
- * The power 3/4, which nearly all networks have, is sqrt(d) sqrt(sqrt(d)): two instructions, and as exact. Spec: ONNX LRN-1, -13. */
+/* LRN: with s[n,c] the sum of x[n,i]^2 over max(0, c - floor((size - 1) / 2)) <= i <= min(C - 1, c + ceil((size - 1) /
+ * 2)) y = x / (bias + alpha / size * s)^beta Made of a sum over windows along the channels (window_sum.c), and with d =
+ * bias + alpha / size * s dx = dy / d^beta - 2 alpha beta / size * x * (the sum of dy y / d over the windows that
+ * contain the channel) The power 3/4, which nearly all networks have, is sqrt(d) sqrt(sqrt(d)): two instructions, and
+ * as exact. Spec: ONNX LRN-1, -13. */
 #include "ops/window_rules.h"
 
 #include <math.h>
 
 #define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-#define NUMBER(label, number) {.name = (label), .type = ATTR_FLOAT, .float_default = (number)}
-static const struct op_attr attrs[] = {NUMBER("alpha", 1e-4), NUMBER("beta", 0.75), NUMBER("bias", 1),
-                                       {.name = "size", .type = ATTR_INT, .required = true}, {0}};
+#define NUMBER(label, number)                                                                                          \
+    {                                                                                                                  \
+        .name = (label), .type = ATTR_FLOAT, .float_default = (number)                                                 \
+    }
+static const struct op_attr attrs[] = {NUMBER("alpha", 1e-4),
+                                       NUMBER("beta", 0.75),
+                                       NUMBER("bias", 1),
+                                       {.name = "size", .type = ATTR_INT, .required = true},
+                                       {0}};
 static const struct op_param inputs[] = {{.name = "X", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 static const struct op_param outputs[] = {{.name = "Y", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 static const struct op_version versions[] = {{.since = 1, .dtypes = FLOATS_1}, {.since = 13}, {0}};
@@ -19,7 +25,8 @@ static bool lrn_infer(struct infer_ctx *c)
 {
     const int64_t size = op_attr_int(c->node, "size");
     if (infer_rank(c, 0) < 2)
-        return infer_error(c, "input 0 '%s' has rank %d, expected at least 2: [N, C, ...]", infer_in(c, 0)->name, infer_rank(c, 0));
+        return infer_error(c, "input 0 '%s' has rank %d, expected at least 2: [N, C, ...]", infer_in(c, 0)->name,
+                           infer_rank(c, 0));
     if (size < 1)
         return infer_error(c, "attribute 'size' is %lld, expected 1 or more", (long long)size);
     if (infer_shape(c, 0)->dim[1] > INT32_MAX)
@@ -35,7 +42,7 @@ static void neighbours(const struct node *n, int64_t *before, int64_t *behind)
     *behind = size / 2 < most ? size / 2 : most;
 }
 
-/* ---- as other operators -------------------------------------------------------------------------------------------- */
+/* ---- as other operators ----------------------------------------------------------------------------------------- */
 
 /* The sum of x over so many channels. */
 static struct value *sum_along_channels(struct builder *b, struct value *x, int64_t before, int64_t behind)
@@ -45,7 +52,12 @@ static struct value *sum_along_channels(struct builder *b, struct value *x, int6
     const struct window_axis none = {.in = 1, .out = 1, .size = 1, .stride = 1, .dilation = 1};
     const struct window w = {.rank = 2,
                              .axis = {none,
-                                      {.in = s.dim[1], .out = s.dim[1], .size = size, .stride = 1, .dilation = 1, .pad_begin = before,
+                                      {.in = s.dim[1],
+                                       .out = s.dim[1],
+                                       .size = size,
+                                       .stride = 1,
+                                       .dilation = 1,
+                                       .pad_begin = before,
                                        .pad_end = behind},
                                       {.in = rest, .out = rest, .size = 1, .stride = 1, .dilation = 1}}};
     return build_reshape(b, window_build_sum(b, build_reshape(b, x, &SHAPE(s.dim[0], 1, s.dim[1], rest)), &w), &s);
@@ -61,16 +73,21 @@ static double scale_of(const struct node *n)
 static struct value *build_base(struct builder *b, const struct node *n, struct value *x)
 {
     int64_t before, behind;
-    struct { struct builder *b; } c = {b};
+    struct {
+        struct builder *b;
+    } c = {b};
     neighbours(n, &before, &behind);
     struct value *sum = sum_along_channels(b, build(&c, "Mul", x, x), before, behind);
-    return build(&c, "Add", build(&c, "Mul", sum, build_like(&c, x, scale_of(n))), build_like(&c, x, op_attr_float(n, "bias")));
+    return build(&c, "Add", build(&c, "Mul", sum, build_like(&c, x, scale_of(n))),
+                 build_like(&c, x, op_attr_float(n, "bias")));
 }
 
 static struct value *build_power(struct builder *b, const struct node *n, struct value *d)
 {
     const double beta = op_attr_float(n, "beta");
-    struct { struct builder *b; } c = {b};
+    struct {
+        struct builder *b;
+    } c = {b};
     if (beta == 1)
         return d;
     if (beta == 0.5 || beta == 0.75) {
@@ -103,13 +120,14 @@ static bool lrn_grad(struct grad_ctx *c)
     return grad_accumulate(c, 0, build(c, "Add", build(c, "Div", dy, build_power(c->b, c->node, d)), others));
 }
 
-/* ---- value --------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------ */
 
 static bool lrn_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0);
     const int64_t channels = x->shape.dim[1], rest = shape_count_range(&x->shape, 2, x->shape.rank);
-    const double scale = scale_of(c->node), bias = op_attr_float(c->node, "bias"), beta = op_attr_float(c->node, "beta");
+    const double scale = scale_of(c->node), bias = op_attr_float(c->node, "bias"),
+                 beta = op_attr_float(c->node, "beta");
     int64_t before, behind;
     double *y = eval_out_f(c, 0);
     neighbours(c->node, &before, &behind);
@@ -127,11 +145,14 @@ static bool lrn_eval(struct eval_ctx *c)
 
 static const struct op_sample samples[] = {
     {.text = "g (float[2,7,3,4] x) => (float[2,7,3,4] y) { y = LRN <size = 5> (x) }"},
-    {.text = "g (double[2,7,3,4] x) => (double[2,7,3,4] y) { y = LRN <size = 5, alpha = 0.9, beta = 0.75, bias = 2.0> (x) }"},
-    {.text = "g (double[1,6,5] x) => (double[1,6,5] y) { y = LRN <size = 4, alpha = 0.7, beta = 0.6> (x) }", .opset = 1},
+    {.text = "g (double[2,7,3,4] x) => (double[2,7,3,4] y) { y = LRN <size = 5, alpha = 0.9, beta = 0.75, bias = 2.0> "
+             "(x) }"},
+    {.text = "g (double[1,6,5] x) => (double[1,6,5] y) { y = LRN <size = 4, alpha = 0.7, beta = 0.6> (x) }",
+     .opset = 1},
     {.text = "g (double[3,5] x) => (double[3,5] y) { y = LRN <size = 3, alpha = 0.7, beta = 0.5, bias = 1.5> (x) }"},
     {.text = "g (double[2,5,2,1,3] x) => (double[2,5,2,1,3] y) { y = LRN <size = 2, alpha = 0.5, beta = 1.0> (x) }"},
-    {.text = "g (double[2,3,4] x) => (double[2,3,4] y) { y = LRN <size = 9000000000000, alpha = 9000000000000.0, beta = 2.0> (x) }"},
+    {.text = "g (double[2,3,4] x) => (double[2,3,4] y) { y = LRN <size = 9000000000000, alpha = 9000000000000.0, beta "
+             "= 2.0> (x) }"},
     {.text = "g (float[1,40,5] x) => (float[1,40,5] y) { y = LRN <size = 33, alpha = 0.8> (x) }"},
     {.text = "g (double[2,3] x) => (double[2,3] y) { y = LRN <size = 1, alpha = 1.0, beta = -0.5> (x) }"},
     {.text = "g (float[1,24] x) => (float[1,24] y) { y = LRN <size = 24, alpha = 0.8> (x) }"},
@@ -142,7 +163,14 @@ static const struct op_sample samples[] = {
     {.text = "g (float[2,5] x) => (float[2,5] y) { y = LRN(x) }", .error = "size"},
     {0}};
 
-const struct op_def op_defs_lrn[] = {
-    {.name = "LRN", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = lrn_infer, .grad = lrn_grad,
-     .expand = lrn_expand, .eval = lrn_eval, .samples = samples},
-    {0}};
+const struct op_def op_defs_lrn[] = {{.name = "LRN",
+                                      .versions = versions,
+                                      .inputs = inputs,
+                                      .outputs = outputs,
+                                      .attrs = attrs,
+                                      .infer = lrn_infer,
+                                      .grad = lrn_grad,
+                                      .expand = lrn_expand,
+                                      .eval = lrn_eval,
+                                      .samples = samples},
+                                     {0}};

@@ -1,25 +1,30 @@
-/* MaxUnpool: zeros with x at the places that MaxPool's Indices name, y[i[k]] = x[k] in the order of k, so that the last one counts.
- * Per axis there are (in - 1) * stride + size - pads elements, and Indices number the elements of such a tensor. With another output_shape
- * they number that one's if the model's own MaxPool made them from a tensor of that shape, or if it is smaller along some axis. Else, as in
- * the specification's test, they are still those of the smaller tensor, behind which zeros lie along each axis.
- * The gradient is taken from dy at the same places, also for elements that a later one replaced, as in PyTorch.
- * Spec: ONNX MaxUnpool-9, -11, -22 (22 only adds bfloat16). */
+/* MaxUnpool: zeros with x at the places that MaxPool's Indices name, y[i[k]] = x[k] in the order of k, so that the last
+ * one counts. Per axis there are (in - 1) * stride + size - pads elements, and Indices number the elements of such a
+ * tensor. With another output_shape they number that one's if the model's own MaxPool made them from a tensor of that
+ * shape, or if it is smaller along some axis. Else, as in the specification's test, they are still those of the smaller
+ * tensor, behind which zeros lie along each axis. The gradient is taken from dy at the same places, also for elements
+ * that a later one replaced, as in PyTorch. Spec: ONNX MaxUnpool-9, -11, -22 (22 only adds bfloat16). */
 #include "ops/index_rules.h"
 #include "ops/window_rules.h"
 
 #define FLOATS_9 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-#define LIST(label) {.name = (label), .type = ATTR_INTS, .no_default = true}
+#define LIST(label)                                                                                                    \
+    {                                                                                                                  \
+        .name = (label), .type = ATTR_INTS, .no_default = true                                                         \
+    }
 static const struct op_attr attrs[] = {
     {.name = "kernel_shape", .type = ATTR_INTS, .required = true}, LIST("pads"), LIST("strides"), {0}};
-static const struct op_version versions[] = {{.since = 9, .dtypes = FLOATS_9}, {.since = 11, .dtypes = FLOATS_9}, {.since = 22}, {0}};
+static const struct op_version versions[] = {
+    {.since = 9, .dtypes = FLOATS_9}, {.since = 11, .dtypes = FLOATS_9}, {.since = 22}, {0}};
 #define INT64S DTYPE_BIT(DTYPE_INT64)
-static const struct op_param inputs[] = {{.name = "X", .type = 'T', .dtypes = DTYPES_FLOATS},
-                                         {.name = "I", .dtypes = INT64S, .flags = PARAM_NOT_DIFF},
-                                         {.name = "output_shape", .dtypes = INT64S, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF},
-                                         {0}};
+static const struct op_param inputs[] = {
+    {.name = "X", .type = 'T', .dtypes = DTYPES_FLOATS},
+    {.name = "I", .dtypes = INT64S, .flags = PARAM_NOT_DIFF},
+    {.name = "output_shape", .dtypes = INT64S, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF},
+    {0}};
 static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 
-/* ---- shapes -------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ----------------------------------------------------------------------------------------------------- */
 
 /* From attributes that inference has looked at. */
 static struct shape inverse_of_pool(const struct node *n)
@@ -93,7 +98,8 @@ static bool unpool_infer(struct infer_ctx *c)
         return false;
     const struct shape *x = infer_shape(c, 0);
     if (!shape_equal(x, infer_shape(c, 1)))
-        return infer_error(c, "input 1 '%s' does not have the shape of input 0 '%s'", infer_in(c, 1)->name, infer_in(c, 0)->name);
+        return infer_error(c, "input 1 '%s' does not have the shape of input 0 '%s'", infer_in(c, 1)->name,
+                           infer_in(c, 0)->name);
     for (int d = 2; d < x->rank; d++)
         if (x->dim[d] > INT32_MAX)
             return infer_unsupported(c, "more than %d elements along a spatial axis are not supported", INT32_MAX);
@@ -102,14 +108,15 @@ static bool unpool_infer(struct infer_ctx *c)
         return false;
     for (int d = 2; d < y.rank; d++)
         if (y.dim[d] < 0)
-            return infer_error(c, "the output would have %lld elements along spatial axis %d", (long long)y.dim[d], d - 2);
+            return infer_error(c, "the output would have %lld elements along spatial axis %d", (long long)y.dim[d],
+                               d - 2);
     if (!infer_out(c, 0, DTYPE_UNDEFINED, &y))
         return false;
     const struct shape numbered = numbered_shape(c->node, &y);
     return index_infer_known(c, 1, INDEX_ALL, shape_count(&numbered));
 }
 
-/* ---- gradient ------------------------------------------------------------------------------------------------------ */
+/* ---- gradient --------------------------------------------------------------------------------------------------- */
 
 static bool unpool_grad(struct grad_ctx *c)
 {
@@ -119,13 +126,14 @@ static bool unpool_grad(struct grad_ctx *c)
     if (shape_count(x) == 0)
         return true;
     if (!shape_equal(&numbered, &dy->shape))
-        dy = build(c, "Slice", dy, build_ints(c->b, start, (size_t)x->rank), build_ints(c->b, numbered.dim, (size_t)x->rank));
+        dy = build(c, "Slice", dy, build_ints(c->b, start, (size_t)x->rank),
+                   build_ints(c->b, numbered.dim, (size_t)x->rank));
     struct value *flat = build_reshape(c->b, dy, &SHAPE(shape_count(&numbered)));
     struct value *taken = build(c, "Gather", flat, build_reshape(c->b, indices, &SHAPE(shape_count(x))));
     return grad_accumulate(c, 0, build_reshape(c->b, taken, x));
 }
 
-/* ---- value --------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------ */
 
 /* Element k of a tensor of shape `from` in one of shape `to`, which is no smaller. */
 static int64_t element_in(int64_t k, const struct shape *from, const struct shape *to)
@@ -154,10 +162,12 @@ static bool unpool_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- code ---------------------------------------------------------------------------------------------------------- */
+/* ---- code ------------------------------------------------------------------------------------------------------- */
 
-/* Where in y the element lies that `index` numbers: at that place, or, in a larger y, plane by plane and axis by axis. */
-static struct access place_of(struct lower_ctx *c, const struct view *y, const struct shape *numbered, const struct expr *index)
+/* Where in y the element lies that `index` numbers: at that place, or, in a larger y, plane by plane and axis by axis.
+ */
+static struct access place_of(struct lower_ctx *c, const struct view *y, const struct shape *numbered,
+                              const struct expr *index)
 {
     struct arena *a = c->arena;
     struct access to = {.buffer = y->buffer, .offset = y->offset};
@@ -167,8 +177,8 @@ static struct access place_of(struct lower_ctx *c, const struct view *y, const s
     }
     for (int d = numbered->rank - 1; d > 1; d--) {
         const struct expr *dim = expr_int(a, DTYPE_INT64, numbered->dim[d]);
-        to.term[to.term_count++] =
-            (struct access_term){.index = expr_binary(a, EXPR_MOD, index, dim), .stride = y->stride[d], .extent = numbered->dim[d]};
+        to.term[to.term_count++] = (struct access_term){
+            .index = expr_binary(a, EXPR_MOD, index, dim), .stride = y->stride[d], .extent = numbered->dim[d]};
         index = expr_binary(a, EXPR_DIV, index, dim);
     }
     to.term[to.term_count++] =
@@ -193,45 +203,67 @@ static bool unpool_lower(struct lower_ctx *c)
     return true;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------- */
+/* ---- records ---------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample samples[] = {
-    {.text = "g (float[2,3,6,8] x) => (float[2,3,6,8] y) { p, i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) "
-             "y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (p, i) }"},
-    {.text = "g (double[2,3,5,7] x) => (double[2,3,5,7] y) { p, i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) "
-             "s = Constant <value_ints = [2, 3, 5, 7]> () y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (p, i, s) }"},
-    {.text = "g (double[1,2,8] x) => (double[1,2,8] y) { p, i = MaxPool <kernel_shape = [2], strides = [2], pads = [1, 1]> (x) "
-             "y = MaxUnpool <kernel_shape = [2], strides = [2], pads = [1, 1]> (p, i) }", .opset = 11},
+    {.text =
+         "g (float[2,3,6,8] x) => (float[2,3,6,8] y) { p, i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) "
+         "y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (p, i) }"},
+    {.text =
+         "g (double[2,3,5,7] x) => (double[2,3,5,7] y) { p, i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) "
+         "s = Constant <value_ints = [2, 3, 5, 7]> () y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (p, i, "
+         "s) }"},
+    {.text = "g (double[1,2,8] x) => (double[1,2,8] y) { p, i = MaxPool <kernel_shape = [2], strides = [2], pads = [1, "
+             "1]> (x) "
+             "y = MaxUnpool <kernel_shape = [2], strides = [2], pads = [1, 1]> (p, i) }",
+     .opset = 11},
     {.text = "g (double[1,2,5] x) => (double[1,2,5] y) { p, i = MaxPool <kernel_shape = [2], strides = [2]> (x) "
-             "o = Constant <value_int = 1> () j = Add(i, o) k = Sub(j, o) m = Identity(k) s = Constant <value_ints = [1, 2, 5]> () "
+             "o = Constant <value_int = 1> () j = Add(i, o) k = Sub(j, o) m = Identity(k) s = Constant <value_ints = "
+             "[1, 2, 5]> () "
              "y = MaxUnpool <kernel_shape = [2], strides = [2]> (p, m, s) }"},
-    {.text = "g (float[1,2,2,4,6] x) => (float[1,2,2,5,6] y) { p, i = MaxPool <kernel_shape = [2, 2, 2], strides = [2, 2, 2]> (x) "
-             "s = Constant <value_ints = [1, 2, 2, 5, 6]> () y = MaxUnpool <kernel_shape = [2, 2, 2], strides = [2, 2, 2]> (p, i, s) }"},
+    {.text = "g (float[1,2,2,4,6] x) => (float[1,2,2,5,6] y) { p, i = MaxPool <kernel_shape = [2, 2, 2], strides = [2, "
+             "2, 2]> (x) "
+             "s = Constant <value_ints = [1, 2, 2, 5, 6]> () y = MaxUnpool <kernel_shape = [2, 2, 2], strides = [2, 2, "
+             "2]> (p, i, s) }"},
     {.text = "g (double[1,1,3] x) => (double[1,1,5] y) { i = Constant <value = int64[1,1,3] {0, 3, 4}> () "
              "s = Constant <value_ints = [1, 1, 5]> () y = MaxUnpool <kernel_shape = [2], strides = [2]> (x, i, s) }"},
     {.text = "g (float[1,2,3] x) => (float[1,2,5] y) { i = Constant <value = int64[1,2,3] {0, 3, 4, 6, 5, 9}> () "
-             "y = MaxUnpool <kernel_shape = [3]> (x, i) }", .opset = 9},
+             "y = MaxUnpool <kernel_shape = [3]> (x, i) }",
+     .opset = 9},
     /* all the same place: the last one counts */
     {.text = "g (float[1,2,3] x) => (float[1,2,4] y) { i = Constant <value = int64[1,2,3] {7, 7, 7, 7, 7, 7}> () "
-             "y = MaxUnpool <kernel_shape = [2]> (x, i) }", .no_gradient = true},
+             "y = MaxUnpool <kernel_shape = [2]> (x, i) }",
+     .no_gradient = true},
     {.text = "g (float[1,2,3] x, int64[1,2,3] i) => (float[1,2,4] y) { y = MaxUnpool <kernel_shape = [2]> (x, i) }",
-     .feed = ",index:8", .no_gradient = true},
+     .feed = ",index:8",
+     .no_gradient = true},
     {.text = "g (float[0,2,3] x, int64[0,2,3] i) => (float[0,2,4] y) { y = MaxUnpool <kernel_shape = [2]> (x, i) }"},
     {.text = "g (bfloat16[1,1,2] x) => (bfloat16[1,1,4] y) { i = Constant <value = int64[1,1,2] {3, 0}> () "
              "y = MaxUnpool <kernel_shape = [2], strides = [2]> (x, i) }"},
     {.text = "g (float[1,2,3] x) => (float[1,2,4] y) { i = Constant <value = int64[1,2,3] {0, 3, 4, 6, 5, 9}> () "
-             "y = MaxUnpool <kernel_shape = [2]> (x, i) }", .error = "is the index 9, expected -8 to 7"},
+             "y = MaxUnpool <kernel_shape = [2]> (x, i) }",
+     .error = "is the index 9, expected -8 to 7"},
     {.text = "g (float[1,2,3] x, int64[1,2,4] i) => (float[1,2,4] y) { y = MaxUnpool <kernel_shape = [2]> (x, i) }",
      .error = "does not have the shape of input 0"},
     {.text = "g (float[1,2,3] x, int64[1,2,3] i) => (float[1,2,4] y) { s = Constant <value_ints = [2, 4]> () "
-             "y = MaxUnpool <kernel_shape = [2]> (x, i, s) }", .error = "output_shape is [2,4]"},
-    {.text = "g (float[1,2,3] x, int64[1,2,3] i, int64[3] s) => (float[1,2,4] y) { y = MaxUnpool <kernel_shape = [2]> (x, i, s) }",
+             "y = MaxUnpool <kernel_shape = [2]> (x, i, s) }",
+     .error = "output_shape is [2,4]"},
+    {.text = "g (float[1,2,3] x, int64[1,2,3] i, int64[3] s) => (float[1,2,4] y) { y = MaxUnpool <kernel_shape = [2]> "
+             "(x, i, s) }",
      .error = "must be known at compile time"},
-    {.text = "g (float[1,2,3] x, int64[1,2,3] i) => (float[1,2,4] y) { y = MaxUnpool <kernel_shape = [2], pads = [3, 2]> (x, i) }",
+    {.text = "g (float[1,2,3] x, int64[1,2,3] i) => (float[1,2,4] y) { y = MaxUnpool <kernel_shape = [2], pads = [3, "
+             "2]> (x, i) }",
      .error = "would have -1 elements"},
     {0}};
 
-const struct op_def op_defs_max_unpool[] = {
-    {.name = "MaxUnpool", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = unpool_infer,
-     .grad = unpool_grad, .eval = unpool_eval, .lower = unpool_lower, .samples = samples},
-    {0}};
+const struct op_def op_defs_max_unpool[] = {{.name = "MaxUnpool",
+                                             .versions = versions,
+                                             .inputs = inputs,
+                                             .outputs = outputs,
+                                             .attrs = attrs,
+                                             .infer = unpool_infer,
+                                             .grad = unpool_grad,
+                                             .eval = unpool_eval,
+                                             .lower = unpool_lower,
+                                             .samples = samples},
+                                            {0}};

@@ -1,13 +1,16 @@
-/* stepc.WindowSum: y[n,c,o] = the sum over positions t of the window, row-major, of x[n,c, o * stride + t * dilation], from +0. Windows of
- * more than 16 elements whose outputs are one element wide are summed as reductions along the last axis are, in 16 lanes.
- * Padding is not its business: zeros are put around x before. What LpPool and LRN are made of.
- * The derivative is a sum over windows again, with stride 1 over an image in which dy lies `stride` apart between zeros; or, where windows
- * lie side by side, dy stretched. So gradients of any order need nothing else. */
+/* stepc.WindowSum: y[n,c,o] = the sum over positions t of the window, row-major, of x[n,c, o * stride + t * dilation],
+ * from +0. Windows of more than 16 elements whose outputs are one element wide are summed as reductions along the last
+ * axis are, in 16 lanes. Padding is not its business: zeros are put around x before. What LpPool and LRN are made of.
+ * The derivative is a sum over windows again, with stride 1 over an image in which dy lies `stride` apart between
+ * zeros; or, where windows lie side by side, dy stretched. So gradients of any order need nothing else. */
 #include "ops/window_rules.h"
 
-
-#define LIST(label) {.name = (label), .type = ATTR_INTS, .no_default = true}
-static const struct op_attr attrs[] = {LIST("dilations"), {.name = "kernel_shape", .type = ATTR_INTS, .required = true}, LIST("strides"), {0}};
+#define LIST(label)                                                                                                    \
+    {                                                                                                                  \
+        .name = (label), .type = ATTR_INTS, .no_default = true                                                         \
+    }
+static const struct op_attr attrs[] = {
+    LIST("dilations"), {.name = "kernel_shape", .type = ATTR_INTS, .required = true}, LIST("strides"), {0}};
 static const struct op_param inputs[] = {{.name = "X", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 static const struct op_param outputs[] = {{.name = "Y", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 static const struct op_version versions[] = {{.since = 1}, {0}};
@@ -27,13 +30,14 @@ static bool sum_infer(struct infer_ctx *c)
     const struct shape *x = infer_shape(c, 0);
     const int64_t *size;
     struct window w;
-    if (window_infer_rank(c, 0) == 0 || !window_infer_kernel(c, x->rank - 2, true, &size) || !window_infer(c, x, size, &w))
+    if (window_infer_rank(c, 0) == 0 || !window_infer_kernel(c, x->rank - 2, true, &size) ||
+        !window_infer(c, x, size, &w))
         return false;
     const struct shape y = window_out_shape(&w, x->dim[0], x->dim[1]);
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* ---- gradient ------------------------------------------------------------------------------------------------------ */
+/* ---- gradient --------------------------------------------------------------------------------------------------- */
 
 static int64_t reach_of(const struct window_axis *a)
 {
@@ -49,7 +53,8 @@ static bool lies_apart(const struct window *w)
     return true;
 }
 
-/* [n, c, o...] -> [n, c, o..., 1] stretched to [n, c, o..., size], as [n, c, o size...]: what lies behind the last windows is 0. */
+/* [n, c, o...] -> [n, c, o..., 1] stretched to [n, c, o..., size], as [n, c, o size...]: what lies behind the last
+ * windows is 0. */
 static struct value *stretch(struct builder *b, struct value *dy, const struct window *w, const struct shape *x)
 {
     struct shape apart = {.rank = 2, .dim = {x->dim[0], x->dim[1]}}, wide = apart, together = apart;
@@ -84,8 +89,10 @@ static struct value *stuff(struct builder *b, struct value *dy, const struct win
         start[2 + i] = reach_of(a) - 1;
         step[2 + i] = a->out > 1 ? a->stride : 1;
     }
-    return build_value(b, "stepc.SliceGrad", ATTRS(attr_ints("shape", shape, rank), attr_ints("starts", start, rank), attr_ints("steps", step, rank)),
-                       &dy, 1);
+    return build_value(
+        b, "stepc.SliceGrad",
+        ATTRS(attr_ints("shape", shape, rank), attr_ints("starts", start, rank), attr_ints("steps", step, rank)), &dy,
+        1);
 }
 
 static struct value *build_windows(struct builder *b, struct value *x, const struct window *w, bool strides)
@@ -93,7 +100,8 @@ static struct value *build_windows(struct builder *b, struct value *x, const str
     struct window_attrs a;
     window_make_attrs(w, &a);
     const struct attr kernel = a.attr[0], stride = a.attr[1], dilation = a.attr[2];
-    return build_value(b, "stepc.WindowSum", strides ? ATTRS(kernel, stride, dilation) : ATTRS(kernel, dilation), &x, 1);
+    return build_value(b, "stepc.WindowSum", strides ? ATTRS(kernel, stride, dilation) : ATTRS(kernel, dilation), &x,
+                       1);
 }
 
 static bool sum_grad(struct grad_ctx *c)
@@ -103,7 +111,8 @@ static bool sum_grad(struct grad_ctx *c)
     struct value *dy = grad_of_output(c, 0);
     if (shape_count(&dy->shape) == 0)
         return true;
-    return grad_accumulate(c, 0, lies_apart(&w) ? stretch(c->b, dy, &w, x) : build_windows(c->b, stuff(c->b, dy, &w), &w, false));
+    return grad_accumulate(
+        c, 0, lies_apart(&w) ? stretch(c->b, dy, &w, x) : build_windows(c->b, stuff(c->b, dy, &w), &w, false));
 }
 
 struct value *window_build_sum(struct builder *b, struct value *x, const struct window *w)
@@ -123,13 +132,14 @@ struct value *window_build_sum(struct builder *b, struct value *x, const struct 
     return build_windows(b, x, w, true);
 }
 
-/* ---- value --------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------ */
 
 static bool sum_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0);
     const struct window w = sum_window(c->node);
-    const int64_t in = window_in_count(&w), out = window_out_count(&w), size = window_size(&w), planes = x->shape.dim[0] * x->shape.dim[1];
+    const int64_t in = window_in_count(&w), out = window_out_count(&w), size = window_size(&w),
+                  planes = x->shape.dim[0] * x->shape.dim[1];
     const bool in_lanes = size > UNROLLED && w.axis[WINDOW_AXES - 1].out == 1;
     double *y = eval_out_f(c, 0), *patch = arena_array(c->scratch, double, (size_t)size);
     for (int64_t k = 0; y != NULL && k < planes * out; k++) {
@@ -143,7 +153,7 @@ static bool sum_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- code ---------------------------------------------------------------------------------------------------------- */
+/* ---- code ------------------------------------------------------------------------------------------------------- */
 
 /* Position t of all windows, over the dims of y. */
 static const struct expr *load_position(struct lower_ctx *c, const struct view *x, const struct window *w, int64_t t)
@@ -174,7 +184,8 @@ static void add_loop(struct view *x, struct view *y, int64_t extent, int64_t x_s
     x->shape.dim[x->shape.rank++] = y->shape.dim[y->shape.rank++] = extent;
 }
 
-/* Loops over n, c and the outputs but the last axis, then over the window, then over the last axis: its sums stand side by side. */
+/* Loops over n, c and the outputs but the last axis, then over the window, then over the last axis: its sums stand side
+ * by side. */
 static bool lower_as_loops(struct lower_ctx *c, const struct view *x, const struct window *w)
 {
     const struct view y = lower_out_view(c, 0);
@@ -187,7 +198,8 @@ static bool lower_as_loops(struct lower_ctx *c, const struct view *x, const stru
     const int window = from.shape.rank;
     for (int i = front; i <= last; i++)
         add_loop(&from, &to, w->axis[i].size, x->stride[2 + i - front] * w->axis[i].dilation, 0);
-    add_loop(&from, &to, w->axis[last].out, x->stride[2 + last - front] * w->axis[last].stride, y.stride[2 + last - front]);
+    add_loop(&from, &to, w->axis[last].out, x->stride[2 + last - front] * w->axis[last].stride,
+             y.stride[2 + last - front]);
     lower_kernel(c, NULL);
     struct part *p = lower_part(c, &from.shape);
     for (int i = 0; i < w->rank; i++)
@@ -205,28 +217,41 @@ static bool sum_lower(struct lower_ctx *c)
     return window_size(&w) <= UNROLLED ? lower_written_out(c, &x, &w) : lower_as_loops(c, &x, &w);
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------- */
+/* ---- records ---------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample samples[] = {
     {.text = "g (float[2,3,6,7] x) => (float[2,3,5,5] y) { y = stepc.WindowSum <kernel_shape = [2, 3]> (x) }"},
-    {.text = "g (double[2,3,6,7] x) => (double[2,3,3,3] y) { y = stepc.WindowSum <kernel_shape = [2, 2], strides = [2, 2]> (x) }"},
+    {.text = "g (double[2,3,6,7] x) => (double[2,3,3,3] y) { y = stepc.WindowSum <kernel_shape = [2, 2], strides = [2, "
+             "2]> (x) }"},
     {.text = "g (double[1,2,9,8] x) => (double[1,2,3,2] y) "
              "{ y = stepc.WindowSum <kernel_shape = [2, 3], strides = [3, 2], dilations = [2, 2]> (x) }"},
-    {.text = "g (double[1,2,9] x) => (double[1,2,3] y) { y = stepc.WindowSum <kernel_shape = [2], strides = [3]> (x) }"},
+    {.text =
+         "g (double[1,2,9] x) => (double[1,2,3] y) { y = stepc.WindowSum <kernel_shape = [2], strides = [3]> (x) }"},
     {.text = "g (float[2,2,7,23] x) => (float[2,2,2,19] y) { y = stepc.WindowSum <kernel_shape = [6, 5]> (x) }"},
     {.text = "g (float[2,2,9,23] x) => (float[2,2,2,4] y) "
              "{ y = stepc.WindowSum <kernel_shape = [4, 5], strides = [2, 5], dilations = [2, 1]> (x) }"},
-    {.text = "g (float[2,3,37] x) => (float[2,3,1] y) { y = stepc.WindowSum <kernel_shape = [37], strides = [37]> (x) }"},
+    {.text =
+         "g (float[2,3,37] x) => (float[2,3,1] y) { y = stepc.WindowSum <kernel_shape = [37], strides = [37]> (x) }"},
     {.text = "g (float[2,3,9,5] x) => (float[2,3,5,1] y) { y = stepc.WindowSum <kernel_shape = [5, 5]> (x) }"},
     {.text = "g (float[1,2,4,5,6] x) => (float[1,2,2,3,4] y) { y = stepc.WindowSum <kernel_shape = [3, 3, 3]> (x) }"},
-    {.text = "g (double[1,2,4,5,6] x) => (double[1,2,2,2,3] y) { y = stepc.WindowSum <kernel_shape = [2, 2, 2], strides = [2, 2, 2]> (x) }"},
+    {.text = "g (double[1,2,4,5,6] x) => (double[1,2,2,2,3] y) { y = stepc.WindowSum <kernel_shape = [2, 2, 2], "
+             "strides = [2, 2, 2]> (x) }"},
     {.text = "g (float[0,2,4] x) => (float[0,2,3] y) { y = stepc.WindowSum <kernel_shape = [2]> (x) }"},
     {.text = "g (bfloat16[1,2,6] x) => (bfloat16[1,2,4] y) { y = stepc.WindowSum <kernel_shape = [3]> (x) }"},
-    {.text = "g (float[1,2,4] x) => (float[1,2,0] y) { y = stepc.WindowSum <kernel_shape = [5]> (x) }", .error = "does not fit"},
+    {.text = "g (float[1,2,4] x) => (float[1,2,0] y) { y = stepc.WindowSum <kernel_shape = [5]> (x) }",
+     .error = "does not fit"},
     {.text = "g (float[1,2,4] x) => (float[1,2,4] y) { y = stepc.WindowSum(x) }", .error = "kernel_shape"},
     {0}};
 
-const struct op_def op_defs_window_sum[] = {
-    {.domain = DOMAIN_STEPC, .name = "WindowSum", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = sum_infer, .grad = sum_grad, .eval = sum_eval, .lower = sum_lower, .samples = samples},
-    {0}};
+const struct op_def op_defs_window_sum[] = {{.domain = DOMAIN_STEPC,
+                                             .name = "WindowSum",
+                                             .versions = versions,
+                                             .inputs = inputs,
+                                             .outputs = outputs,
+                                             .attrs = attrs,
+                                             .infer = sum_infer,
+                                             .grad = sum_grad,
+                                             .eval = sum_eval,
+                                             .lower = sum_lower,
+                                             .samples = samples},
+                                            {0}};

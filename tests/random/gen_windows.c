@@ -1,4 +1,5 @@
-/* Operators whose windows move over the last one to three axes of [N, C, spatial...], and those that look at neighbouring channels. */
+/* Operators whose windows move over the last one to three axes of [N, C, spatial...], and those that look at
+ * neighbouring channels. */
 #include "gen.h"
 
 #include "base/str.h"
@@ -19,7 +20,8 @@ static const struct operand *images(struct gen *g)
     if (x && x->shape.rank >= 3 && x->shape.rank <= 5 && shape_count(&x->shape) > 0 && gen_chance(g, 70))
         return x;
     static const int64_t channels[] = {1, 2, 3, 4, 6, 9, 16, 18};
-    struct shape s = {.rank = 3 + (int)gen_below(g, 2) + gen_chance(g, 15), .dim = {1 + gen_below(g, 3), channels[gen_below(g, 8)]}};
+    struct shape s = {.rank = 3 + (int)gen_below(g, 2) + gen_chance(g, 15),
+                      .dim = {1 + gen_below(g, 3), channels[gen_below(g, 8)]}};
     for (int d = 2; d < s.rank; d++)
         s.dim[d] = 1 + gen_below(g, s.rank == 5 ? 4 : s.rank == 4 ? 9 : 40);
     if (s.rank == 4 && gen_chance(g, 5))
@@ -32,7 +34,8 @@ struct window {
     int64_t size[3], strides[3], dilations[3], pads[6], elements;
 };
 
-/* `dilated`: steps of the window may be larger than 1. Pads are smaller than what the window reaches, so that it always sees something. */
+/* `dilated`: steps of the window may be larger than 1. Pads are smaller than what the window reaches, so that it always
+ * sees something. */
 static struct window random_window(struct gen *g, const struct operand *x, bool dilated)
 {
     struct window w = {.rank = x->shape.rank - 2, .elements = 1};
@@ -88,7 +91,8 @@ bool gen_conv(struct gen *g)
     if (!x)
         return false;
     const struct window w = random_window(g, x, true);
-    const int64_t channels = x->shape.dim[1], groups = random_groups(g, channels), outputs = groups * (1 + gen_below(g, groups > 2 ? 2 : 10));
+    const int64_t channels = x->shape.dim[1], groups = random_groups(g, channels),
+                  outputs = groups * (1 + gen_below(g, groups > 2 ? 2 : 10));
     struct shape y, weights = {.rank = x->shape.rank, .dim = {outputs, channels / groups}};
     for (int i = 0; i < w.rank; i++)
         weights.dim[2 + i] = w.size[i];
@@ -99,7 +103,8 @@ bool gen_conv(struct gen *g)
     if (shape_count(&y) > GEN_MAX_COUNT || shape_count(&weights) > GEN_MAX_COUNT)
         return false;
     const struct operand *k = gen_leaf(g, x->dtype, &weights);
-    const struct operand *b = gen_chance(g, 50) ? gen_leaf(g, x->dtype, &(struct shape){.rank = 1, .dim = {outputs}}) : NULL;
+    const struct operand *b =
+        gen_chance(g, 50) ? gen_leaf(g, x->dtype, &(struct shape){.rank = 1, .dim = {outputs}}) : NULL;
     GEN_NODE(g, "Conv", x->dtype, &y, bound, x, k, b);
     set_window(g, &w, false, true);
     model_set_int(g->arena, gen_last(g), "group", groups);
@@ -112,14 +117,16 @@ bool gen_conv_transpose(struct gen *g)
     if (!x)
         return false;
     const struct window w = random_window(g, x, true);
-    const int64_t channels = x->shape.dim[1], groups = random_groups(g, channels), outputs = 1 + gen_below(g, groups > 2 ? 2 : 10);
+    const int64_t channels = x->shape.dim[1], groups = random_groups(g, channels),
+                  outputs = 1 + gen_below(g, groups > 2 ? 2 : 10);
     struct shape y = x->shape, weights = {.rank = x->shape.rank, .dim = {channels, outputs}};
     int64_t extra[3] = {0};
     y.dim[1] = outputs * groups;
     for (int i = 0; i < w.rank; i++) {
         weights.dim[2 + i] = w.size[i];
         extra[i] = gen_chance(g, 40) ? gen_below(g, w.strides[i]) : 0;
-        y.dim[2 + i] = (x->shape.dim[2 + i] - 1) * w.strides[i] + reach(&w, i) + extra[i] - w.pads[i] - w.pads[w.rank + i];
+        y.dim[2 + i] =
+            (x->shape.dim[2 + i] - 1) * w.strides[i] + reach(&w, i) + extra[i] - w.pads[i] - w.pads[w.rank + i];
         if (y.dim[2 + i] < 1)
             return false;
     }
@@ -127,7 +134,8 @@ bool gen_conv_transpose(struct gen *g)
     if (shape_count(&y) > GEN_MAX_COUNT || shape_count(&weights) > GEN_MAX_COUNT || bound > 5 * GEN_MAX_BOUND)
         return false;
     const struct operand *k = gen_leaf(g, x->dtype, &weights);
-    const struct operand *b = gen_chance(g, 50) ? gen_leaf(g, x->dtype, &(struct shape){.rank = 1, .dim = {y.dim[1]}}) : NULL;
+    const struct operand *b =
+        gen_chance(g, 50) ? gen_leaf(g, x->dtype, &(struct shape){.rank = 1, .dim = {y.dim[1]}}) : NULL;
     GEN_NODE(g, "ConvTranspose", x->dtype, &y, bound, x, k, b);
     set_window(g, &w, false, true);
     model_set_int(g->arena, gen_last(g), "group", groups);
@@ -149,7 +157,8 @@ bool gen_pool(struct gen *g)
     if (!outputs_of(&w, x, &y) || bound > 5 * GEN_MAX_BOUND)
         return false;
     for (int i = 0; i < w.rank; i++) /* every window has an element */
-        if (w.pads[i] >= x->shape.dim[2 + i] || w.pads[w.rank + i] >= x->shape.dim[2 + i] || (dilated && w.dilations[i] > x->shape.dim[2 + i]))
+        if (w.pads[i] >= x->shape.dim[2 + i] || w.pads[w.rank + i] >= x->shape.dim[2 + i] ||
+            (dilated && w.dilations[i] > x->shape.dim[2 + i]))
             return false;
     GEN_NODE(g, ops[op], x->dtype, &y, bound, x);
     set_window(g, &w, true, dilated);
