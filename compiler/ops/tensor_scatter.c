@@ -67,10 +67,8 @@ static struct value *positions(struct expand_ctx *c, const struct shape *update,
     struct shape along = {.rank = update->rank};
     for (int d = 0; d < update->rank; d++)
         along.dim[d] = d == axis ? update->dim[d] : 1;
-    struct tensor *t = tensor_new(c->b->graph->arena, DTYPE_INT64, &along);
-    for (int64_t k = 0; k < t->count; k++)
-        tensor_set_int(t, k, k);
-    return build_constant(c->b, t);
+    struct value *count = build_int(c->b, update->dim[axis]);
+    return build_reshape(c->b, build(c, "Range", build_int(c->b, 0), count, build_int(c->b, 1)), &along);
 }
 
 /* A negative place of a linear write becomes one behind the end: no index may count from there. */
