@@ -14,6 +14,7 @@
  * Inner Gradient nodes stand before outer ones and are expanded first. While a Gradient node waits, its listed values
  * and y are appended to its inputs: replacements made meanwhile reach it like any reader. */
 #include "train/adjoint.h"
+#include "train/adjoint_internal.h"
 
 #include "base/str.h"
 
@@ -618,12 +619,13 @@ static bool replace_outputs(const struct expansion *e)
 static bool expand_gradient(struct graph *g, struct gradient *gr)
 {
     struct expansion e = {.g = g, .gradient = gr};
+    const int since = g->value_count;
     if (!prepare_rules(&e) || !check_independent(&e))
         return false;
     if (!evaluate_changed(&e) || !differentiate(&e) || !replace_outputs(&e))
         return false;
     graph_remove_node(g, gr->node);
-    return true;
+    return merge_scatters(g, since);
 }
 
 /* See op_def.join. */
