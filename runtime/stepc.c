@@ -14,6 +14,7 @@ static const char *const stepc_status_texts[STEPC_STATUS_COUNT] = {
     "reading or writing the storage failed",
     "the checkpoint is damaged",
     "the checkpoint or weights file belongs to another model or version",
+    "a value that would have been stored is not finite",
 };
 
 STEPC_FUNCTION const char *stepc_status_text(stepc_status status)

@@ -15,6 +15,8 @@ static const struct option_spec specs[] = {
     {"name", 0, OPTION_TEXT, "ID", "prefix of every name (default: the output file's stem)"},
     {"entries", 0, OPTION_TEXT, "LIST", "comma-separated entries to emit (default: all)"},
     {"reproducible", 0, OPTION_FLAG, NULL, "the same bits on every machine and compiler"},
+    {"check-finite", 0, OPTION_FLAG, NULL,
+     "a step that would store an infinity or NaN stores nothing and says so (STEPC_E_NOT_FINITE); it computes all new values first"},
     {"standalone", 0, OPTION_FLAG, NULL, "OUT.h brings the runtime along: nothing else to compile or to install"},
     {"weights", 0, OPTION_TEXT, "auto|embed|file|incbin",
      "large tensors: in the text; in OUT.weights for the program to read, or for the assembler; auto (default): text up to 16 MB, then file"},
@@ -136,12 +138,14 @@ static bool compile(struct job *j)
         .simd = j->simd,
         .small = j->small,
         .blas = option_given(o, "blas"),
+        .check_finite = option_given(o, "check-finite"),
         .passes = {.dump_after = option_text(o, "dump-after"), .dump_to = stdout},
     };
     const struct emit_options emit = {.file_stem = stem,
                                       .model_file = path_base(a, j->path),
                                       .options_text = changing_options_text(a, o),
                                       .reproducible = option_given(o, "reproducible"),
+                                      .check_finite = option_given(o, "check-finite"),
                                       .standalone = option_given(o, "standalone"),
                                       .weights = option_given(o, "weights") ? j->weights : WEIGHTS_AUTO};
     struct prepare_options *const training = j->prepares ? &j->training : NULL;

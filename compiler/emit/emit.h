@@ -34,6 +34,7 @@ struct emit_options {
     const char *model_file;   /* base name, for the header comment */
     const char *options_text; /* the options that change the output, as typed; "" if none */
     bool reproducible;        /* contraction off, self-test in init() */
+    bool check_finite;        /* steps are lowered so: without infinities in the compiler's mind that would mean nothing */
     bool standalone;          /* the header brings the runtime along */
     enum emit_weights weights;
     int simd;                 /* lanes of a vector of floats: 4, 8, 16; SIMD_AUTO: as the target has, SIMD_NONE: the scalar form only */

@@ -413,7 +413,8 @@ static const char *check_call(struct emission *e, const struct kernel *k, const 
     struct kernel_function *f = map_get(&e->functions, strbuf_text(&key));
     if (!f) {
         f = arena_new(e->arena, struct kernel_function);
-        f->name = name_in(&e->file, !strcmp(c->status, "STEPC_E_LABEL") ? "check_labels" : "check_indices");
+        const bool is_finite = !strcmp(c->status, "STEPC_E_NOT_FINITE");
+        f->name = name_in(&e->file, !strcmp(c->status, "STEPC_E_LABEL") ? "check_labels" : is_finite ? "check_finite" : "check_indices");
         f->text = "";
         struct writer d = {.text = {.arena = e->arena}};
         write_list(&d, arena_printf(e->arena, "static STEPC_KERNEL stepc_status %s(", f->name), declarations, params.count, ")");
@@ -422,7 +423,8 @@ static const char *check_call(struct emission *e, const struct kernel *k, const 
         write_line(&d, "}");
         f->definition = strbuf_text(&d.text);
         vec_push(e->arena, &f->comments,
-                 arena_printf(e->arena, "Each value must be in %" PRId64 " .. %" PRId64 ".", c->low, c->high - 1));
+                 is_finite ? "Each value must be a finite number."
+                           : arena_printf(e->arena, "Each value must be in %" PRId64 " .. %" PRId64 ".", c->low, c->high - 1));
         map_set(&e->functions, strbuf_text(&key), f);
     }
     struct writer call = {.text = {.arena = e->arena}};

@@ -60,8 +60,15 @@ void section_arithmetic(struct emission *e)
         "#else",
         "#pragma GCC optimize(\"fp-contract=off\")",
         "#endif"};
+    static const char *const finite[] = {
+        "",
+        "#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__",
+        "#error \"this file looks for infinities and NaN: compile it without -ffast-math or -ffinite-math-only\"",
+        "#endif"};
     if (uses_double(e))
         WRITE_LINES(&e->c, wide);
+    if (e->options->check_finite)
+        WRITE_LINES(&e->c, finite);
     if (e->options->reproducible)
         WRITE_LINES(&e->c, reproducible);
 }

@@ -97,7 +97,7 @@ bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, 
 static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, const struct pipeline_options *o, struct plan **out)
 {
     struct lowered *l;
-    if (!lower_entry(d, a, e, (struct lower_options){.scalar = o->simd == SIMD_NONE || o->small}, &l))
+    if (!lower_entry(d, a, e, (struct lower_options){.scalar = o->simd == SIMD_NONE || o->small, .check_finite = o->check_finite}, &l))
         return false;
     dump_kernels(a, l, o, "lower");
     fuse_entry(l, o->small);

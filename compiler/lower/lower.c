@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include <ctype.h>
 #include <stdarg.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- buffers ------------------------------------------------------------------------------------------------------ */
@@ -488,6 +489,20 @@ static struct buffer *variable_buffer(struct lower_ctx *c, struct buffer *const 
     return b;
 }
 
+/* A kernel of its own: in front of it stands what computes the value, behind it what stores. */
+static void add_finite_check(struct lower_ctx *c, const struct view *from)
+{
+    struct arena *const a = c->arena;
+    const struct expr *x = lower_load(c, from);
+    if (!dtype_is_float(x->dtype) || from->buffer->kind == BUFFER_CONSTANT || shape_count(&from->shape) == 0)
+        return;
+    if (dtype_is_float16(x->dtype))
+        x = expr_cast(a, DTYPE_FLOAT, x);
+    const struct expr *const is_finite = expr_binary(a, EXPR_LT, expr_math(a, EXPR_FN_ABS, x), expr_float(a, x->dtype, INFINITY));
+    c->kernel = kernel_new(c->l, "check", NULL);
+    lower_add_check(c, &from->shape, expr_cast(a, DTYPE_INT64, is_finite), 1, 2, "STEPC_E_NOT_FINITE");
+}
+
 /* Bindings take effect together: one that reads another bound variable takes its old content to a temporary first. */
 static void lower_bindings(struct lower_ctx *c, const struct graph *g)
 {
@@ -502,6 +517,9 @@ static void lower_bindings(struct lower_ctx *c, const struct graph *g)
         add_copy(c, &from[i], temp);
         from[i] = view_of_buffer(temp, &temp->shape);
     }
+    for (size_t i = 0; c->options.check_finite && c->l->entry->kind == ENTRY_STEP && i < g->bindings.count; i++)
+        if (from[i].buffer->variable != g->bindings.data[i].variable)
+            add_finite_check(c, &from[i]);
     struct buffer **first = variable_buffers(c, g);
     for (size_t i = 0; i < g->bindings.count; i++) {
         const struct binding *b = &g->bindings.data[i];

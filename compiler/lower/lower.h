@@ -7,6 +7,7 @@
 
 struct lower_options {
     bool scalar; /* code without vectors, or as little as possible: memory counts for more than time */
+    bool check_finite; /* a step stores nothing unless all it would store is finite: it computes all of that first */
 };
 
 struct lower_ctx {

@@ -76,3 +76,46 @@ C
 "$cc" -std=c99 -include trace.h -I"$source_folder/runtime" program.c digits.c "$source_folder/runtime/stepc.c" -lm -o traced
 expect 0 ./traced
 has stdout check_labels
+
+# ---- infinities and NaN ----
+
+for optimizer in sgd adam; do
+    expect 0 "$stepc" compile "$source_folder/examples/digits/model.onnx" -o guarded.c --dim batch=4 --loss softmax-cross-entropy \
+        --initialize he --optimizer $optimizer --check-finite --quiet
+    cat >program.c <<'C'
+#include "guarded.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static guarded_state state, before;
+static guarded_arena arena;
+
+int main(void)
+{
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    static float x[4][64];
+    static const int64_t target[4] = {1, 2, 3, 4};
+    float loss = 0;
+    const guarded_step_inputs in = {.x = x[0], .target = target};
+    const guarded_step_outputs out = {.loss = &loss};
+    if (guarded_init(&state, &arena, 1) != STEPC_OK)
+        return 1;
+    for (int i = 0; i < 3; i++) {
+        before = state;
+        x[1][7] = bad[i];
+        const stepc_status status = guarded_step(&state, &arena, &in, &out);
+        if (status != STEPC_E_NOT_FINITE || memcmp(&state, &before, sizeof state) != 0) {
+            printf("%g: %s, loss %g\n", (double)bad[i], stepc_status_text(status), (double)loss);
+            return 1;
+        }
+    }
+    x[1][7] = 0.5f;
+    return guarded_step(&state, &arena, &in, &out) != STEPC_OK || memcmp(&state, &before, sizeof state) == 0 || !(loss > 0.0f);
+}
+C
+    "$cc" "${emitted_warnings[@]}" -O2 -I"$source_folder/runtime" guarded.c program.c "$source_folder/runtime/stepc.c" -o program
+    expect 0 ./program
+    expect 1 "$cc" -ffast-math -I"$source_folder/runtime" -c guarded.c
+    has stderr 'looks for infinities and NaN'
+done
