@@ -31,6 +31,12 @@ static const struct {
     /* x^e at x = 0: e x^(e-1), with 0 for e = 0 */
     {"Pow", 2, 2, 4, {{0, 0, 0, 2}, {0, 1, 2, 3}}, {{0, 1, 0, 12}, {0, 0, 0, 5.5451774444795625}}},
     {"Sqrt", 1, 1, 2, {{0, 4}}, {{INFINITY, 0.25}}},
+    {"Asin", 1, 1, 3, {{1, -1, 0.6}}, {{INFINITY, INFINITY, 1.25}}},
+    {"Acos", 1, 1, 3, {{1, -1, 0.6}}, {{-INFINITY, -INFINITY, -1.25}}},
+    {"Acosh", 1, 1, 2, {{1, 1.25}}, {{INFINITY, 1.3333333333333333}}},
+    {"Atanh", 1, 1, 4, {{1, -1, 0.6, 2}}, {{INFINITY, INFINITY, 1.5625, -0.33333333333333331}}},
+    /* remainder(a, b): the quotient is rounded down, also where it is whole */
+    {"Mod", 2, 2, 5, {{6, -7, 7, 0, -6}, {3, 3, -3, 2, 3}}, {{1, 1, 1, 1, 1}, {-2, 3, 3, 0, 2}}},
 };
 
 static struct arena arena;
