@@ -34,18 +34,6 @@ bool model_read(struct diag *d, struct arena *a, const char *path, struct model 
     return well_formed ? ok : read_whole(d, a, path, out);
 }
 
-bool model_write(struct diag *d, const struct model *m, const char *path)
-{
-    if (str_ends_with(path, ".onnxtxt"))
-        return model_write_text(d, m, path, false);
-    struct arena scratch = {0};
-    unsigned char *bytes;
-    size_t size;
-    const bool ok = model_encode_onnx(d, &scratch, m, &bytes, &size) && file_write(d, path, bytes, size);
-    arena_free(&scratch);
-    return ok;
-}
-
 bool tensor_file_read(struct diag *d, struct arena *a, const char *path, struct tensor **out, const char **name)
 {
     *name = "";

@@ -178,8 +178,11 @@ bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const un
 /* The same for the text syntax (ONNX's, with @training_info). The first fault is reported with line, column and caret. */
 bool model_read_text(struct diag *d, struct arena *a, const char *path, const char *text, size_t size, struct model **out) MUST_USE;
 /* Writes .onnxtxt as text (see model_encode_text; not lossy), anything else as .onnx (deterministic: field order of the schema;
- * tensors as raw_data). External data is brought inside. */
+ * tensors as raw_data). External data is brought inside, unless the message would be larger than protobuf's 2 GiB: then all large
+ * initializers go to PATH.data. */
 bool model_write(struct diag *d, const struct model *m, const char *path) MUST_USE;
+/* The same of .onnx, with another bound on the message. */
+bool model_write_within(struct diag *d, const struct model *m, const char *path, size_t most) MUST_USE;
 bool model_encode_onnx(struct diag *d, struct arena *a, const struct model *m, unsigned char **bytes, size_t *size) MUST_USE;
 /* What model_encode_onnx() writes, read back, without the bytes in between: tensors share their data with those of `written`, and there is no
  * bound of 2 GiB. */

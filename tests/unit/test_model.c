@@ -256,6 +256,39 @@ START_TEST(test_data_of_four_bytes_and_twice)
 }
 END_TEST
 
+/* What does not fit into a message goes beside it, and comes back. */
+START_TEST(test_data_beside_the_message)
+{
+    const char *folder;
+    ck_assert(temp_directory(&(struct diag){.arena = &arena}, &arena, &folder));
+    const char *const path = in_folder(folder, "m.onnx"), *const data = in_folder(folder, "m.onnx.data");
+    struct model *m = full_model(), *back = NULL;
+    const struct shape shape = SHAPE(7, 100);
+    for (int i = 0; i < 3; i++) {
+        struct tensor *const t = tensor_new(&arena, i == 1 ? DTYPE_INT16 : DTYPE_DOUBLE, &shape);
+        for (int64_t k = 0; k < t->count; k++)
+            tensor_set_int(t, k, k * (i + 1));
+        model_add_initializer(&arena, i == 2 ? m->training.data[0]->algorithm : m->graph, arena_printf(&arena, "large_%d", i), t);
+    }
+    const struct wire whole = encode(m);
+    ck_assert(model_write(&diag, m, path));
+    ck_assert(!file_exists(data));
+    ck_assert(model_write_within(&diag, m, path, whole.count - 1));
+    ck_assert(file_exists(data));
+    ck_assert_msg(model_read(&diag, &arena, path, &back), "%s", diag.messages.count ? diag.messages.data[0].text : "?");
+    for (size_t i = 0; i < m->graph->initializers.count; i++)
+        ck_assert(tensor_identical(m->graph->initializers.data[i]->tensor, back->graph->initializers.data[i]->tensor));
+    const struct wire again = encode(back);
+    ck_assert_uint_eq(again.count, whole.count);
+    ck_assert_mem_eq(again.data, whole.data, whole.count);
+    ck_assert(!model_write_within(&diag, m, path, 100));
+    assert_said("without the initializers' data", "writing");
+    remove(path);
+    remove(data);
+    remove(folder);
+}
+END_TEST
+
 START_TEST(test_written_and_read_without_bytes)
 {
     const struct model *const m = full_model();
@@ -587,6 +620,7 @@ int main(void)
     tcase_add_test(c, test_file_is_read_as_memory_is);
     tcase_add_test(c, test_data_of_four_bytes_and_twice);
     tcase_add_test(c, test_written_and_read_without_bytes);
+    tcase_add_test(c, test_data_beside_the_message);
     tcase_add_test(c, test_singular_message_twice_is_merged);
     tcase_add_test(c, test_type_in_two_halves_is_refused);
     tcase_add_test(c, test_last_of_oneof_wins);

@@ -1,0 +1,153 @@
+/* A model into its file: the message is handed to the file as it is packed, tensors out of their own memory, so that writing takes no copy
+ * of the model. What is more than a message of protobuf may be goes beside it: initializers' data into PATH.data, as external data. */
+#include "base/file.h"
+#include "base/str.h"
+#include "model/model_internal.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum {
+    BUFFER = 1 << 16,
+    FEWEST_BESIDE = 1024, /* bytes of a tensor that goes beside the message */
+    ALIGNMENT = 64        /* of tensors in that file */
+};
+
+/* ---- messages ------------------------------------------------------------------------------------------------------- */
+
+/* Where protobuf-c puts what it packs: many short pieces, and tensors. */
+struct packing {
+    ProtobufCBuffer base;
+    byte_sink sink;
+    void *to;
+    bool ok;
+    size_t used;
+    unsigned char buffer[BUFFER];
+};
+
+static void flush(struct packing *p)
+{
+    p->ok = p->ok && (p->used == 0 || p->sink(p->to, p->buffer, p->used));
+    p->used = 0;
+}
+
+static void append(ProtobufCBuffer *base, size_t size, const uint8_t *bytes)
+{
+    struct packing *const p = (struct packing *)base;
+    if (size > BUFFER - p->used)
+        flush(p);
+    if (size > BUFFER) {
+        p->ok = p->ok && p->sink(p->to, bytes, size);
+    } else {
+        memcpy(p->buffer + p->used, bytes, size);
+        p->used += size;
+    }
+}
+
+static bool put_message(const void *message, byte_sink sink, void *to)
+{
+    struct arena scratch = {0};
+    struct packing *const p = arena_new(&scratch, struct packing);
+    p->base.append = append;
+    p->sink = sink;
+    p->to = to;
+    p->ok = true;
+    (void)protobuf_c_message_pack_to_buffer(message, &p->base);
+    flush(p);
+    const bool ok = p->ok;
+    arena_free(&scratch);
+    return ok;
+}
+
+/* ---- data beside the message ---------------------------------------------------------------------------------------- */
+
+struct beside {
+    struct arena *arena;
+    const char *location; /* the file's name, without its folder */
+    VEC(ProtobufCBinaryData) parts;
+    size_t bytes; /* with the gaps between */
+};
+
+static size_t gap_after(size_t bytes)
+{
+    return (ALIGNMENT - bytes % ALIGNMENT) % ALIGNMENT;
+}
+
+static bool put_parts(const void *from, byte_sink sink, void *to)
+{
+    static const char gap[ALIGNMENT];
+    const struct beside *const b = from;
+    bool ok = true;
+    for (size_t i = 0; ok && i < b->parts.count; i++) {
+        const size_t after = gap_after(b->parts.data[i].len);
+        ok = sink(to, b->parts.data[i].data, b->parts.data[i].len) && (after == 0 || sink(to, gap, after));
+    }
+    return ok;
+}
+
+static Onnx__StringStringEntryProto *entry_of(struct arena *a, const char *key, const char *value)
+{
+    Onnx__StringStringEntryProto *const e = arena_new(a, Onnx__StringStringEntryProto);
+    onnx__string_string_entry_proto__init(e);
+    e->has_key = e->has_value = true;
+    e->key = write_text(key);
+    e->value = write_text(value);
+    return e;
+}
+
+static void move_beside(struct beside *b, Onnx__TensorProto *t)
+{
+    enum { ENTRIES = 3 };
+    struct arena *const a = b->arena;
+    if (t->raw_data.len < FEWEST_BESIDE)
+        return;
+    t->external_data = arena_array(a, Onnx__StringStringEntryProto *, ENTRIES);
+    t->n_external_data = ENTRIES;
+    t->external_data[0] = entry_of(a, "location", b->location);
+    t->external_data[1] = entry_of(a, "offset", arena_printf(a, "%zu", b->bytes));
+    t->external_data[2] = entry_of(a, "length", arena_printf(a, "%zu", t->raw_data.len));
+    t->has_data_location = true;
+    t->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    vec_push(a, &b->parts, t->raw_data);
+    b->bytes += t->raw_data.len + gap_after(t->raw_data.len);
+    t->has_raw_data = false;
+    t->raw_data = (ProtobufCBinaryData){0};
+}
+
+static void move_graph_beside(struct beside *b, const Onnx__GraphProto *g)
+{
+    for (size_t i = 0; g != NULL && i < g->n_initializer; i++)
+        move_beside(b, g->initializer[i]);
+}
+
+bool model_write_within(struct diag *d, const struct model *m, const char *path, size_t most)
+{
+    struct arena scratch = {0};
+    Onnx__ModelProto *const p = model_message(&scratch, m);
+    struct beside b = {.arena = &scratch, .location = arena_printf(&scratch, "%s.data", path_base(&scratch, path))};
+    size_t size = protobuf_c_message_get_packed_size(&p->base);
+    if (size > most) {
+        move_graph_beside(&b, p->graph);
+        for (size_t i = 0; i < p->n_training_info; i++) {
+            move_graph_beside(&b, p->training_info[i]->initialization);
+            move_graph_beside(&b, p->training_info[i]->algorithm);
+        }
+        size = protobuf_c_message_get_packed_size(&p->base);
+    }
+    const struct loc at = LOC_FILE(m->file);
+    const bool ok =
+        size > most
+            ? diag_error(d, &at, "cannot be written: %zu bytes without the initializers' data, but a message ends at %zu", size, most)
+            : (b.parts.count == 0 ||
+               file_write_from(d, path_join(&scratch, path_directory(&scratch, path), b.location), put_parts, &b, b.bytes)) &&
+                  file_write_from(d, path, put_message, &p->base, size);
+    arena_free(&scratch);
+    return ok;
+}
+
+bool model_write(struct diag *d, const struct model *m, const char *path)
+{
+    if (str_ends_with(path, ".onnxtxt"))
+        return model_write_text(d, m, path, false);
+    return model_write_within(d, m, path, INT_MAX);
+}
