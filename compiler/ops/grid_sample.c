@@ -1,6 +1,6 @@
 /* GridSample: X [N,C,in..] read at places that `grid` [N,out..,k] gives, -1 to 1 along each of the k spatial axes, the
- * last axis first; and stepc.PlaceIndex and stepc.TakePlaces, by which it reads. Along an axis of S elements, with
- * v = ((g + 1) S - 1) / 2, or (g + 1) (S - 1) / 2 where corners are aligned, in the grid's type:
+ * last axis first; and stepc.PlaceIndex and stepc.TakePlaces, by which it reads. Along an axis of S elements, with v =
+ * ((g + 1) S - 1) / 2, or (g + 1) (S - 1) / 2 where corners are aligned, in the grid's type:
  *   nearest  the element at round(v), half to even
  *   linear   elements i = floor(v), i + 1 with the weights 1 - t, t, where t = v - i
  *   cubic    elements i - 1 to i + 2 with Keys' weights, a = -0.75, as polynomials in t by Horner's rule
@@ -13,7 +13,8 @@
  * A NaN in the grid is element 0. All follows PyTorch, and so do gradients: rounding and floor have none, a place at
  * the border or beyond it does not move, a mirrored one moves the other way. (ONNX's reference clips and mirrors v in
  * mode cubic as well, which makes a kink at the border; and it calls grid non-differentiable, but as in PyTorch it has
- * its gradient here.) Types of 16 bits are computed in float, integers in double, and truncated at the end.
+ * its gradient here.) Types of 16 bits are computed in float, integers in double, and rounded (half to even) at the
+ * end.
  * Spec: ONNX GridSample-16 (two spatial axes, modes bilinear and bicubic), -20 (any number of them; here 1 to 3), -22
  * (bfloat16). */
 #include "ops/index_rules.h"
@@ -300,6 +301,8 @@ static bool grid_sample_expand(struct expand_ctx *c)
         struct tensor *zero = tensor_new(c->b->graph->arena, d, &SHAPE_SCALAR);
         e = build(c, "Where", build_reshape(c->b, inside, &per_tap), e, build_constant(c->b, zero));
     }
+    if (e->dtype != d && !dtype_is_float(d) && d != DTYPE_BOOL)
+        e = build(c, "Round", e);
     return expand_out(c, 0, build_cast(c->b, build_reshape(c->b, e, y), d));
 }
 
@@ -393,7 +396,7 @@ static void eval_point(const struct eval_ctx *c, const struct sampling *s, const
     if (to->f)
         to->f[y] = sum;
     else
-        to->i[y] = dtype_from_double(to->dtype, sum);
+        to->i[y] = dtype_from_double(to->dtype, to->dtype == DTYPE_BOOL ? sum : nearbyint(sum));
 }
 
 static bool grid_sample_eval(struct eval_ctx *c)

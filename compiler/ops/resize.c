@@ -14,7 +14,7 @@
  * those that are left.
  *
  * Numeric contract: places and weights are computed in double and rounded once, to the type of computation: the
- * input's, float for types of 16 bits, double for integers, which are truncated at the end. Then one ResampleAxis for
+ * input's, float for types of 16 bits, double for integers, which are rounded (half to even) and saturate at the end. Then one ResampleAxis for
  * each axis that changes: axes that shrink from the outermost to the innermost, then axes that grow the other way, for
  * integers all from the innermost on. Where weights are 1, elements are only moved. Lengths are float(in) * scale,
  * rounded down, as ONNX's shape inference computes them; from 2^24 on in double.
@@ -263,6 +263,8 @@ static struct value *build_repeated(struct expand_ctx *c, struct value *x, const
 /* Results outside of the input are extrapolation_value. */
 static struct value *build_outside(struct expand_ctx *c, const struct resize *r, struct value *y)
 {
+    const double given = op_attr_float(c->node, "extrapolation_value");
+    const bool rounds = !dtype_is_float(y->dtype) && y->dtype != DTYPE_BOOL;
     for (int d = 0; d < r->rank; d++) {
         const struct resize_axis *g = &r->along[d];
         struct shape shape = SHAPE_SCALAR;
@@ -276,8 +278,7 @@ static struct value *build_outside(struct expand_ctx *c, const struct resize *r,
             any |= resize_is_outside(r, g, k);
         }
         if (any)
-            y = build(c, "Where", build_constant(c->b, is_out),
-                      build_like(c, y, op_attr_float(c->node, "extrapolation_value")), y);
+            y = build(c, "Where", build_constant(c->b, is_out), build_like(c, y, rounds ? nearbyint(given) : given), y);
     }
     return y;
 }
@@ -328,6 +329,8 @@ static bool resize_expand(struct expand_ctx *c)
     }
     arena_free(&scratch);
     y = build_outside(c, &r, build_repeated(c, y, factor));
+    if (y->dtype != d && !dtype_is_float(d) && d != DTYPE_BOOL)
+        y = build(c, "Round", y);
     return expand_out(c, 0, build_cast(c->b, y, d));
 }
 
@@ -373,7 +376,7 @@ static void set(const struct eval_ctx *c, int64_t k, double v)
     if (y->f)
         y->f[k] = v;
     else
-        y->i[k] = dtype_from_double(y->dtype, v);
+        y->i[k] = dtype_from_double(y->dtype, y->dtype == DTYPE_BOOL ? v : nearbyint(v));
 }
 
 static bool resize_eval(struct eval_ctx *c)
@@ -526,7 +529,7 @@ static const struct op_sample samples[] = {
                             "(x, r, , s) }"},
     {.text = "g (int32[5] x) => (int32[4] y) { " REGION("-0.2, 1.3")
          SIZE("4") "y = Resize <coordinate_transformation_mode = "
-                   "\"tf_crop_and_resize\", extrapolation_value = 7.0> (x, r, , s) }",
+                   "\"tf_crop_and_resize\", extrapolation_value = 7.6> (x, r, , s) }",
      .no_gradient = true},
     {.text = "g (float[2,9] x) => (float[2,4] y) { " SIZE(
          "4") "y = Resize <mode = \"linear\", antialias = 1, axes = [1]> (x, , , s) }"},
@@ -540,7 +543,7 @@ static const struct op_sample samples[] = {
                  "keep_aspect_ratio_policy = \"not_smaller\"> (x, , , s) }"},
     {.text = "g (float[3,4] x) => (float[6,8] y) { " SIZE(
          "7, 8") "y = Resize <keep_aspect_ratio_policy = \"not_larger\"> (x, , , s) }"},
-    /* other types: integers truncate */
+    /* other types: integers are rounded */
     {.text = "g (uint8[3,4] x) => (uint8[7,9] y) { " SIZE("7, 9") "y = Resize <mode = \"cubic\"> (x, , , s) }",
      .no_gradient = true},
     {.text = "g (int64[3,4] x) => (int64[2,9] y) { " SIZE("2, 9") "y = Resize <mode = \"linear\"> (x, , , s) }",
