@@ -133,4 +133,44 @@ static inline double stepc_normal(uint64_t seed, uint64_t counter, uint32_t stre
     return pair[element & 1u];
 }
 
+/* ---- one after the other ------------------------------------------------------ */
+
+/* For loops over elements in their order: a block is drawn when the first of its elements is asked for, and kept for the others. Before the
+ * first, *block is UINT64_MAX. */
+static inline float stepc_next_uniformf(float kept[4], uint64_t *block, uint64_t seed, uint64_t counter, uint32_t stream, uint64_t element)
+{
+    if (*block != element >> 2) {
+        *block = element >> 2;
+        stepc_uniform4f(seed, counter, stream, (uint32_t)(*block & 0xFFFFFFFFu), kept);
+    }
+    return kept[element & 3u];
+}
+
+static inline double stepc_next_uniform(double kept[2], uint64_t *block, uint64_t seed, uint64_t counter, uint32_t stream, uint64_t element)
+{
+    if (*block != element >> 1) {
+        *block = element >> 1;
+        stepc_uniform2(seed, counter, stream, (uint32_t)(*block & 0xFFFFFFFFu), kept);
+    }
+    return kept[element & 1u];
+}
+
+static inline float stepc_next_normalf(float kept[4], uint64_t *block, uint64_t seed, uint64_t counter, uint32_t stream, uint64_t element)
+{
+    if (*block != element >> 2) {
+        *block = element >> 2;
+        stepc_normal4f(seed, counter, stream, (uint32_t)(*block & 0xFFFFFFFFu), kept);
+    }
+    return kept[element & 3u];
+}
+
+static inline double stepc_next_normal(double kept[2], uint64_t *block, uint64_t seed, uint64_t counter, uint32_t stream, uint64_t element)
+{
+    if (*block != element >> 1) {
+        *block = element >> 1;
+        stepc_normal2(seed, counter, stream, (uint32_t)(*block & 0xFFFFFFFFu), kept);
+    }
+    return kept[element & 1u];
+}
+
 #endif

@@ -208,7 +208,8 @@ void reserve_accessors(struct name_scope *names)
 
 /* What kernels call their parameters and locals, with a number behind it where they have several: x_2. */
 static const char *const local_names[] = {"i", "j", "k", "l", "m", "n", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "a", "b", "lane",
-                                          "sum", "most", "least", "product", "width", "position", "acc", "tile", "vec", "panel", "scratch"};
+                                          "sum", "most", "least", "product", "width", "position", "acc", "tile", "vec", "panel", "scratch",
+                                          "drawn", "block"};
 enum { LOCAL_NAMES = sizeof local_names / sizeof *local_names };
 
 /* The same of functions that are written as they stand: accessors, checks, descriptors. tests/emitted/names finds what is missing. */

@@ -62,6 +62,7 @@ struct emission {
     bool *draws_with;         /* the same, with this counter of the program */
     VEC(uint32_t) kernel_counters; /* what the parameters counter, counter_2 ... of the kernel at hand stand for */
     bool state_is_const;      /* the entry at hand only reads the state */
+    VEC(const struct expr *) kernel_draws; /* nodes of which the kernel at hand keeps a block of numbers */
     bool random_state;        /* the state carries seed and counters: an entry other than init draws */
     const char **locals;      /* of the entry at hand, by buffer id: the pointer into the arena */
     bool *local_used;          /* the same: does a call name it? */
@@ -100,6 +101,7 @@ struct expr_scope {
     bool declares;          /* some of the names are declared outside every loop: the parts that follow must avoid them */
     const char *index_type; /* of loop variables: see kernel_index_type() */
     bool in_template;
+    bool keeps_blocks;      /* random numbers are drawn a block at a time */
     bool selects_by_bits;   /* selects between floats are calls of stepc_select() */
     bool divides_wide;      /* quotients by roots are calls of QUOTIENT */
     int shares;             /* > 1: the kernel is cut into so many */
@@ -116,6 +118,8 @@ const char *access_text(struct expr_scope *s, const struct access *a);
 /* Declares locals for what several of the expressions (or several places of one) share, and for what is loaded in a branch of a
  * select; the expressions then read them. The array is rewritten to expressions in which equal parts are one. */
 void expr_hoist(struct expr_scope *s, struct writer *w, const struct expr **e, size_t count);
+/* Declarations, for the top of its body, of what a kernel keeps of the blocks it draws from; "" for none. */
+const char *kept_blocks_text(struct emission *e);
 /* "counter", "counter_2" ...: parameter i of a kernel that draws. */
 const char *counter_parameter(struct arena *a, size_t i);
 /* Text converted for storing into an element of dtype (bool from a condition). */

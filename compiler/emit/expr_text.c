@@ -203,13 +203,47 @@ static const char *counter_text(struct emission *e, uint32_t counter)
     return counter_parameter(e->arena, at);
 }
 
+/* Where a loop nest keeps the block of numbers that it is in: of each node that draws, its own. */
+static int kept_block(struct emission *e, const struct expr *x)
+{
+    for (size_t i = 0; i < e->kernel_draws.count; i++) {
+        const struct expr *const known = e->kernel_draws.data[i];
+        if (known->op == x->op && known->dtype == x->dtype && known->i == x->i && known->counter == x->counter &&
+            known->has_seed == x->has_seed && known->seed == x->seed)
+            return (int)i;
+    }
+    vec_push(e->arena, &e->kernel_draws, x);
+    return (int)e->kernel_draws.count - 1;
+}
+
+static const char *numbered(struct arena *a, const char *name, int i)
+{
+    return i == 0 ? name : arena_printf(a, "%s_%d", name, i + 1);
+}
+
+const char *kept_blocks_text(struct emission *e)
+{
+    struct strbuf b = {.arena = e->arena};
+    for (size_t i = 0; i < e->kernel_draws.count; i++) {
+        const bool is_float = e->kernel_draws.data[i]->dtype == DTYPE_FLOAT;
+        strbuf_addf(&b, "    %s %s[%d] = {%s};\n", is_float ? "float" : "double", numbered(e->arena, "drawn", (int)i), is_float ? 4 : 2, is_float ? "0.0f" : "0.0");
+        strbuf_addf(&b, "    uint64_t %s = UINT64_MAX;\n", numbered(e->arena, "block", (int)i));
+    }
+    return strbuf_text(&b);
+}
+
 static const char *random_text(struct expr_scope *s, const struct expr *e)
 {
+    const int block = s->keeps_blocks ? kept_block(s->e, e) : -1;
     const char *kind = e->op == EXPR_UNIFORM ? "uniform" : "normal";
-    const char *helper = use_helper(s->e, arena_printf(s->arena, "stepc_%s%s", kind, suffix_of(e->dtype)));
+    const char *helper = use_helper(s->e, arena_printf(s->arena, "stepc_%s%s%s", block < 0 ? "" : "next_", kind, suffix_of(e->dtype)));
+    if (block >= 0)
+        helper = arena_printf(s->arena, "%s(%s, &%s, ", helper, numbered(s->arena, "drawn", block), numbered(s->arena, "block", block));
+    else
+        helper = arena_printf(s->arena, "%s(", helper);
     const char *seed = e->has_seed ? arena_printf(s->arena, "UINT64_C(%" PRIu64 ")", e->seed) : "seed";
     s->uses_random = true;
-    return arena_printf(s->arena, "%s(%s, %s, %" PRId64 "u, (uint64_t)%s)", helper, seed, counter_text(s->e, e->counter), e->i,
+    return arena_printf(s->arena, "%s%s, %s, %" PRId64 "u, (uint64_t)%s)", helper, seed, counter_text(s->e, e->counter), e->i,
                         expr_text(s, e->arg[0], PREC_UNARY));
 }
 

@@ -146,6 +146,7 @@ static const char *body_text(struct emission *e, const struct kernel *k, const k
     s.shares = k->shares;
     s.share = share;
     s.pass = pass;
+    s.keeps_blocks = !k->tmpl && k->stages.count == 0;
     if (k->stages.count > 0)
         emit_stages(&s, &w, k, before);
     else if (k->tmpl)
@@ -153,7 +154,7 @@ static const char *body_text(struct emission *e, const struct kernel *k, const k
     else
         emit_parts(&s, &w, k, 0);
     *uses_random = s.uses_random;
-    return strbuf_text(&w.text);
+    return arena_printf(e->arena, "%s%s", kept_blocks_text(e), strbuf_text(&w.text));
 }
 
 /* "_32x10x32": sizes of the widest part (products: M, N, K). */
@@ -298,6 +299,7 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
     const char *const pass = k->passes > 1 ? name_in(names, "pass") : NULL;
     struct writer before = {.text = {.arena = e->arena}};
     e->kernel_counters.count = 0;
+    e->kernel_draws.count = 0;
     const char *body = body_text(e, k, params, names, share, pass, uses_random, &before);
     body = arena_printf(e->arena, "%s%s", unused_text(e, params, body, *uses_random), body);
     struct strbuf key = {.arena = e->arena};

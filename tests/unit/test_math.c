@@ -584,6 +584,22 @@ START_TEST(blocks_hold_the_elements)
 }
 END_TEST
 
+/* In any order, of which only the usual one saves work. */
+START_TEST(kept_blocks_hold_the_elements)
+{
+    float kept_uniform4[4], kept_normal4[4];
+    double kept_uniform2[2], kept_normal2[2];
+    uint64_t blocks[4] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    for (uint64_t i = 0; i < 300u; i++) {
+        const uint64_t element = i < 100u ? i : i < 200u ? 299u - i : i * 0x9E3779B97F4A7C15u;
+        ck_assert(stepc_next_uniformf(kept_uniform4, &blocks[0], 1u, 2u, 3u, element) == stepc_uniformf(1u, 2u, 3u, element));
+        ck_assert(stepc_next_normalf(kept_normal4, &blocks[1], 1u, 2u, 3u, element) == stepc_normalf(1u, 2u, 3u, element));
+        ck_assert(stepc_next_uniform(kept_uniform2, &blocks[2], 1u, 2u, 3u, element) == stepc_uniform(1u, 2u, 3u, element));
+        ck_assert(stepc_next_normal(kept_normal2, &blocks[3], 1u, 2u, 3u, element) == stepc_normal(1u, 2u, 3u, element));
+    }
+}
+END_TEST
+
 START_TEST(uniform_lies_below_one)
 {
     ck_assert(stepc_unitf(0u) == 0.0f && stepc_unitf(UINT32_MAX) == 1.0f - 0x1p-24f);
@@ -643,6 +659,7 @@ static Suite *math_suite(void)
     TCase *random = tcase_create("random");
     tcase_add_test(random, philox_gives_the_published_answers);
     tcase_add_test(random, blocks_hold_the_elements);
+    tcase_add_test(random, kept_blocks_hold_the_elements);
     tcase_add_test(random, uniform_lies_below_one);
     tcase_add_loop_test(random, normal_has_the_moments, 0, 2);
     suite_add_tcase(suite, random);

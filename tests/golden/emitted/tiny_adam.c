@@ -1183,11 +1183,13 @@ static inline void stepc_normal4f(uint64_t seed, uint64_t counter, uint32_t stre
     stepc_box_mullerf(stepc_unitf(word[2]), stepc_unitf(word[3]), out + 2);
 }
 
-static inline float stepc_normalf(uint64_t seed, uint64_t counter, uint32_t stream, uint64_t element)
+static inline float stepc_next_normalf(float kept[4], uint64_t *block, uint64_t seed, uint64_t counter, uint32_t stream, uint64_t element)
 {
-    float four[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    stepc_normal4f(seed, counter, stream, (uint32_t)((element >> 2) & 0xFFFFFFFFu), four);
-    return four[element & 3u];
+    if (*block != element >> 2) {
+        *block = element >> 2;
+        stepc_normal4f(seed, counter, stream, (uint32_t)(*block & 0xFFFFFFFFu), kept);
+    }
+    return kept[element & 3u];
 }
 
 static inline int64_t stepc_signed64(uint64_t u)
@@ -1722,10 +1724,12 @@ static STEPC_KERNEL void product_update_3x4x8(float *restrict w, float *restrict
 /* RandomNormal; y is "fc1.weight" [3,4] */
 static STEPC_KERNEL void update_3x4(float *restrict y, const uint64_t seed, const uint64_t counter)
 {
+    float drawn[4] = {0.0f};
+    uint64_t block = UINT64_MAX;
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 4; j++) {
-            y[i * 4 + j] = stepc_normalf(seed, counter, 1u,
-                                         (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 4), (int64_t)j)) * 0.70710677f;
+            y[i * 4 + j] = stepc_next_normalf(drawn, &block, seed, counter, 1u,
+                                              (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 4), (int64_t)j)) * 0.70710677f;
         }
     }
 }
@@ -1741,10 +1745,12 @@ static STEPC_KERNEL void copy_3(float *restrict y, const float s)
 /* RandomNormal; y is "fc2.weight" [2,3] */
 static STEPC_KERNEL void update_2x3(float *restrict y, const uint64_t seed, const uint64_t counter)
 {
+    float drawn[4] = {0.0f};
+    uint64_t block = UINT64_MAX;
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < 3; j++) {
-            y[i * 3 + j] = stepc_normalf(seed, counter, 2u,
-                                         (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 3), (int64_t)j)) * 0.8164966f;
+            y[i * 3 + j] = stepc_next_normalf(drawn, &block, seed, counter, 2u,
+                                              (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 3), (int64_t)j)) * 0.8164966f;
         }
     }
 }
