@@ -223,7 +223,7 @@ bool option_size(const struct options *o, const char *name, int64_t fallback, in
 
 const char *changing_options_text(struct arena *a, const struct options *o)
 {
-    static const char *const names[] = {"entries", "dim", "shape", "reproducible", "standalone", "weights", "optimize", "simd", "threads", "blas"};
+    static const char *const names[] = {"entries", "dim", "shape", "reproducible", "check-finite", "standalone", "weights", "optimize", "simd", "threads", "blas"};
     struct strbuf b = {.arena = a};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const text_list l = option_list(o, names[i]);

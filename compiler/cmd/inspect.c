@@ -2,6 +2,7 @@
 #include "base/clean.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "cmd/program_options.h"
 #include "cmd/training_options.h"
 #include "model/model.h"
 #include "report/report.h"
@@ -17,12 +18,11 @@ static const struct option_spec specs[] = {
     OPTION_HEADING("limits: status 1 if the program needs more"),
     {"max-ram", 0, OPTION_TEXT, "SIZE", "state and arena, as 20000, 20K or 1M; no stack, inputs, outputs"},
     {"max-flash", 0, OPTION_TEXT, "SIZE", "constants, initial values among them; no code"},
-    OPTION_HEADING("what is compiled"),
-    {"entries", 0, OPTION_TEXT, "LIST", "comma-separated entries (default: all)"},
-    {"reproducible", 0, OPTION_FLAG, NULL, "as compile --reproducible"},
+    {0}};
+static const struct option_spec from_inference[] = {
     OPTION_HEADING("an inference MODEL with --loss is inspected as the training model that 'stepc prepare' would make:"),
     {0}};
-static const struct option_spec *const tables[] = {specs, training_options, model_options, NULL};
+static const struct option_spec *const tables[] = {specs, program_options, from_inference, training_options, model_options, NULL};
 
 struct job {
     struct session *session;
@@ -30,6 +30,8 @@ struct job {
     const char *path;
     struct prepare_options training;
     bool prepares;      /* options of training are given */
+    struct pipeline_options pipeline;
+    struct emit_options emit;
     int64_t ram, flash; /* limits; -1: none */
 };
 
@@ -44,14 +46,15 @@ static bool gather(struct job *j, const struct report **out)
     struct program *p;
     struct plan **plans;
     struct emitted code;
-    struct pipeline_options pipeline = {.entries = option_text(o, "entries")};
-    if (!read_import_options(j->session, o, &pipeline.import) ||
-        !read_prepared_model(j->session, o, j->prepares ? &j->training : NULL, &pipeline.import, j->path, &said, &m) ||
-        !pipeline_canonical(d, a, m, &pipeline, &p) || !pipeline_plans(d, a, p, &pipeline, &plans))
+    struct pipeline_options *const pipeline = &j->pipeline;
+    if (!read_import_options(j->session, o, &pipeline->import) ||
+        !read_prepared_model(j->session, o, j->prepares ? &j->training : NULL, &pipeline->import, j->path, &said, &m) ||
+        !pipeline_canonical(d, a, m, pipeline, &p) || !pipeline_plans(d, a, p, pipeline, &plans))
         return false;
-    const struct emit_options emit = {.name = p->name, .model_file = "", .options_text = "", .without_data = true,
-                                      .reproducible = option_given(o, "reproducible")};
-    if (!emit_program(d, a, p, plans, &emit, &code))
+    j->emit.name = p->name;
+    j->emit.model_file = j->emit.options_text = "";
+    j->emit.without_data = true;
+    if (!emit_program(d, a, p, plans, &j->emit, &code))
         return false;
     const struct report_code sizes = {.state_bytes = code.state_bytes,
                                       .arena_bytes = code.arena_bytes,
@@ -100,7 +103,7 @@ static int run(const struct command *self, int argc, char **argv)
     struct job j = {.session = &s, .options = &o, .path = single_argument(self, &o, "MODEL"), .prepares = training_options_given(&o)};
     if (!j.path || !option_size(&o, "max-ram", -1, &j.ram) || !option_size(&o, "max-flash", -1, &j.flash))
         return EXIT_USAGE;
-    if (j.prepares && !read_training_options(&s, &o, &j.training)) {
+    if (!read_program_options(&s.diag, &o, &j.pipeline, &j.emit) || (j.prepares && !read_training_options(&s, &o, &j.training))) {
         session_end(&s, false);
         return EXIT_USAGE;
     }

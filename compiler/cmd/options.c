@@ -41,6 +41,13 @@ static void suggest_option(const char *command, const char *typed, const struct 
     fprintf(stderr, "Try 'stepc help %s'.\n", command);
 }
 
+/* getopt_long() takes the beginning of a name for the name: --optimize for --optimizer, which is another thing. */
+static bool is_whole_name(const char *name, char **argv)
+{
+    const char *const last = argv[optind - 1], *const typed = optarg && optarg == last ? argv[optind - 2] : last;
+    return !str_starts_with(typed, "--") || (str_starts_with(typed + 2, name) && strchr("=", typed[2 + strlen(name)]));
+}
+
 bool options_parse(struct arena *a, const char *command, const struct option_spec *const *tables, int argc, char **argv, struct options *out)
 {
     const size_t count = count_specs(tables);
@@ -68,6 +75,11 @@ bool options_parse(struct arena *a, const char *command, const struct option_spe
                 s = specs[i];
         if (!s) {
             suggest_option(command, argv[optind - 1], specs, n);
+            return false;
+        }
+        if (c >= LONG_BASE && !is_whole_name(s->name, argv)) {
+            fprintf(stderr, "%s: unrecognized option '%s'\n", argv[0], optarg && optarg == argv[optind - 1] ? argv[optind - 2] : argv[optind - 1]);
+            fprintf(stderr, "Did you mean --%s? Try 'stepc help %s'.\n", s->name, command);
             return false;
         }
         text_list *l = values_of(out, s->name);
