@@ -198,16 +198,20 @@ static void find_place(struct rebatch *r, const struct model_node *n, const char
  */
 
 /* An initializer for this node alone: others may read the old constant in another sense. */
-static void replace_input(struct rebatch *r, struct model_node *n, size_t input, const int64_t *x, size_t count)
+static void replace_by(struct rebatch *r, struct model_node *n, size_t input, struct tensor *t)
 {
     const char *const name =
         edit_fresh_name(r->edit, arena_printf(r->arena, "%s.batch%lld", n->inputs.data[input], (long long)r->to));
-    struct tensor *const t = tensor_from_ints(r->arena, x, (int64_t)count);
     model_add_initializer(r->arena, r->edit->model->graph, name, t);
     map_set(&r->next.scope, name, graph_add_constant(r->next.graph, name, t));
     map_set(&r->old.scope, name, map_get(&r->old.scope, n->inputs.data[input]));
     n->inputs.data[input] = name;
     vec_push(r->arena, &r->changed, n);
+}
+
+static void replace_input(struct rebatch *r, struct model_node *n, size_t input, const int64_t *x, size_t count)
+{
+    replace_by(r, n, input, tensor_from_ints(r->arena, x, (int64_t)count));
 }
 
 static const struct tensor *known_input(const struct side *s, const struct model_node *n, size_t input)
@@ -329,6 +333,45 @@ static void widen(struct rebatch *r, struct model_node *n, size_t input, int axi
     vec_push(r->arena, &r->changed, n);
 }
 
+enum { MOST_WIDENED = 1 << 26 }; /* elements of a constant with a part for each sample */
+
+/* What updates are put into may be a constant, zeros mostly, with a part for each sample of the example: all parts must be
+ * equal, and then there is one for each sample. */
+static bool fix_scatter(struct rebatch *r, struct model_node *n)
+{
+    const struct place *const p = place_of(r, n->inputs.data[1]);
+    struct value *const x = map_get(&r->old.scope, n->inputs.data[0]);
+    int axis;
+    if (!p || !x || place_of(r, n->inputs.data[0]) || p->dim >= x->shape.rank || x->shape.dim[p->dim] != r->from ||
+        !shape_axis(x->shape.rank, attribute_int(n, "axis", 0), &axis) || axis == p->dim)
+        return true;
+    const struct tensor *const t = value_known(x);
+    struct shape shape = x->shape;
+    shape.dim[p->dim] = r->to;
+    int64_t count;
+    if (!shape_count_checked(&shape, &count) || count > MOST_WIDENED)
+        return fail_at(
+            r, n,
+            arena_printf(r->arena, "'%s' would have the shape %s", n->inputs.data[0], shape_text(r->arena, &shape)));
+    const size_t size = dtype_size(x->dtype) * (size_t)shape_count_range(&shape, p->dim + 1, shape.rank);
+    const size_t outer = (size_t)shape_count_range(&shape, 0, p->dim), from = (size_t)r->from, to = (size_t)r->to;
+    struct tensor *const wide = t && r->from > 0 ? tensor_new(r->arena, x->dtype, &shape) : NULL;
+    bool equal = wide != NULL;
+    for (size_t o = 0; equal && o < outer; o++) {
+        const unsigned char *const first = (const unsigned char *)t->data + o * from * size;
+        for (size_t k = 1; k < from; k++)
+            equal = equal && memcmp(first, first + k * size, size) == 0;
+        for (size_t k = 0; k < to; k++)
+            memcpy((unsigned char *)wide->data + (o * to + k) * size, first, size);
+    }
+    if (!equal)
+        return fail_at(r, n,
+                       arena_printf(r->arena, "'%s' has a part of its own for each sample of the example",
+                                    n->inputs.data[0]));
+    replace_by(r, n, 0, wide);
+    return true;
+}
+
 static void widen_operands(struct rebatch *r, struct model_node *n)
 {
     const bool recurrent = is_op(n, "RNN") || is_op(n, "GRU") || is_op(n, "LSTM");
@@ -371,6 +414,8 @@ static bool step(struct rebatch *r, struct model_node *n)
     widen_operands(r, n);
     if (n->outputs.count > 0 && n->inputs.count > 1) {
         if (is_op(n, "Reshape") && !fix_reshape(r, n))
+            return false;
+        if ((is_op(n, "ScatterElements") || is_op(n, "Scatter")) && !fix_scatter(r, n))
             return false;
         if (is_op(n, "Expand") || is_op(n, "Tile"))
             fix_target(r, n, 1);
