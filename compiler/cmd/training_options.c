@@ -27,6 +27,7 @@ const struct option_spec training_options[] = {
     OPTION_HEADING("what is trained"),
     {"train", 0, OPTION_LIST, "GLOB|@FILE", "initializers to train (default: what the framework trains); @FILE: names, one a line"},
     {"freeze", 0, OPTION_LIST, "GLOB|@FILE", "initializers not to train"},
+    {"padding", 0, OPTION_TEXT, "HOW", "the row of zeros of PyTorch's embeddings: keep (default, as padding_idx does), train"},
     {"initialize", 0, OPTION_TEXT, "HOW", "keep (default), he, glorot: what init() starts from"},
     {"batchnorm", 0, OPTION_TEXT, "HOW", "train (default): statistics of the batch; frozen: the stored ones"},
     {"batchnorm-statistics", 0, OPTION_TEXT, "HOW",
@@ -139,6 +140,13 @@ static bool read_variance(struct diag *d, const struct options *o, bool *unbiase
            diag_error(d, NULL, "--batchnorm-variance %s: expected population or unbiased", text);
 }
 
+static bool read_padding(struct diag *d, const struct options *o, bool *train)
+{
+    const char *const text = option_text(o, "padding");
+    *train = text && str_equal(text, "train");
+    return !text || *train || str_equal(text, "keep") || diag_error(d, NULL, "--padding %s: expected keep or train", text);
+}
+
 static void read_globs(struct arena *a, const struct options *o, const char *name, glob_list *out)
 {
     const text_list l = option_list(o, name);
@@ -176,6 +184,7 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     bool ok = read_loss(d, o, &p->loss);
     ok = read_batchnorm(d, o, &p->batchnorm) && ok;
     ok = read_variance(d, o, &p->unbiased_variance) && ok;
+    ok = read_padding(d, o, &p->train_padding) && ok;
     ok = read_statistics(d, o, &p->statistics) && ok;
     ok = read_integer(d, o, "batch", 1, &p->batch) && ok;
     ok = optimizer_parse(d, &s->arena, optimizer ? optimizer : "sgd", &p->optimizer) && ok;

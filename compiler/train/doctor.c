@@ -93,6 +93,30 @@ static const struct model_initializer *anonymous_input(const struct doctor *x, c
     return init && dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0 ? init : NULL;
 }
 
+/* Weights that exporters leave alone unless they compute them anew: behind a weight norm, a mask, a standardization. Those of MatMul
+ * are mostly transposed. */
+static bool is_computed(const struct doctor *x, const struct model_node *n)
+{
+    return ((is_op(n, "Conv") || is_op(n, "ConvTranspose")) && anonymous_input(x, n, 1) && !anonymous_input(x, n, 2)) ||
+           (is_op(n, "Gemm") && anonymous_input(x, n, 1) && attribute_int(n, "transB", 0) != 0);
+}
+
+static void examine_computed(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    name_list computed = {0};
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (is_computed(x, g->nodes.data[i]))
+            vec_push(x->arena, &computed, g->nodes.data[i]->inputs.data[1]);
+    if (computed.count > 0)
+        add(x,
+            arena_printf(x->arena,
+                         "%s %s computed by the exporter, most likely out of other parameters (weight norm, a mask): a step trains the "
+                         "result in their place",
+                         named(x, &computed), computed.count == 1 ? "was" : "were"),
+            EXPORT_CURE);
+}
+
 /* A Conv whose weight and bias are both new was a Conv with a normalization behind it. */
 static bool is_folded(const struct doctor *x, const struct model_node *n)
 {
@@ -322,6 +346,7 @@ void examine_lost(struct arena *a, struct model *m, finding_list *out)
 {
     struct doctor x = doctor_of(a, m, out);
     examine_folded(&x);
+    examine_computed(&x);
     examine_dropped(&x);
 }
 
@@ -337,6 +362,7 @@ void examine_export(struct arena *a, struct model *m, const struct import_option
     examine_unsure(&x);
     examine_end(&x);
     examine_folded(&x);
+    examine_computed(&x);
     examine_dropped(&x);
     examine_names(&x);
     examine_forms(&x);

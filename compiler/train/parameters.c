@@ -392,7 +392,8 @@ static struct verdict judge_operand(const struct rules *r, const char *name, con
     if (!made_up && says_buffer(name))
         return no(false, arena_printf(r->p->arena, "a buffer by its name, at %s", at));
     if (made_up && !in_place && !(r->exported && may_be_copy(u, name, t)))
-        return no(false, arena_printf(r->p->arena, "made up by the exporter, at %s", at));
+        return (struct verdict){.computed = t->count > 1 && !strstr(name, "onstant"),
+                                .why = arena_printf(r->p->arena, "made up by the exporter, at %s", at)};
     if (!r->exported && !in_place && t->count == 1)
         return no(false, arena_printf(r->p->arena, "a single number, at %s", at));
     return yes(r, in_place || (r->from_pytorch && (says_parameter(name) || is_op(u->node, "Concat"))), s, u);
@@ -456,4 +457,38 @@ bool judge_constant(struct rules *r, const struct model_node *constant, const st
                : no(false, arena_printf(r->p->arena, "a constant, in the place of a %s", place_text(r, s.role, u->node)));
     out->moot = out->moot || (r->exported ? values_made_by_rule(t) : values_of_mask(t));
     return true;
+}
+
+/* ---- padding --------------------------------------------------------------------------------------------------------
+ */
+
+static bool is_zero_row(const struct tensor *t, int64_t row)
+{
+    const int64_t width = t->shape.dim[1];
+    for (int64_t k = 0; k < width; k++)
+        if (tensor_get_double(t, row * width + k) != 0)
+            return false;
+    return width > 0;
+}
+
+int64_t padding_row(struct rules *r, const struct model_initializer *init)
+{
+    const struct tensor *const t = init->tensor;
+    reading_list uses = {0};
+    int64_t found = -1;
+    if (!r->from_pytorch || t->shape.rank != 2 || t->shape.dim[0] < 3)
+        return -1;
+    find_uses(r, init->name, &uses);
+    for (size_t i = 0; i < uses.count; i++)
+        if (!is_op(uses.data[i].node, "Gather") || uses.data[i].input != 0 || uses.data[i].flips > 0 || uses.data[i].reshaped ||
+            attribute_int(uses.data[i].node, "axis", 0) != 0)
+            return -1;
+    for (int64_t row = 0; row < t->shape.dim[0]; row++) {
+        if (!is_zero_row(t, row))
+            continue;
+        if (found >= 0)
+            return -1;
+        found = row;
+    }
+    return uses.count > 0 ? found : -1;
 }

@@ -29,6 +29,7 @@ enum fan_layout flipped(enum fan_layout l, int flips);
 struct verdict {
     bool trained;
     bool sure;       /* the file or its arithmetic says so; else it is likely */
+    bool computed;   /* by the exporter, of what may have been parameters */
     bool moot;       /* nobody would train it: not worth a line */
     const char *why; /* "weight of Gemm 'fc1'", "a mask" */
     enum trainable_role role;
@@ -46,6 +47,9 @@ struct rules {
 /* loss: the values whose gradients are wanted. */
 void rules_begin(struct rules *r, const struct preparer *p, const struct map *loss);
 struct verdict judge(struct rules *r, const struct model_initializer *init);
+/* The row of an embedding that nn.Embedding(padding_idx=...) leaves out of training: zeros at the start, and ever after; -1: none. Only
+ * a table that is read by Gather alone has one. */
+int64_t padding_row(struct rules *r, const struct model_initializer *init);
 /* A Constant node in the place of a weight; false: it is in none. */
 bool judge_constant(struct rules *r, const struct model_node *constant, const struct tensor *t, struct verdict *out);
 

@@ -208,6 +208,18 @@ static void list_inputs(const struct preparer *p, struct name_list *zs)
         vec_push(p->arena, zs, p->algorithm->inputs.data[i]->name);
 }
 
+/* gradient = all * [1, .., 0, .., 1]' */
+static void leave_out_padding(struct preparer *p, struct trainable *t, const char *all)
+{
+    if (!t->padding) {
+        struct tensor *const rows = tensor_new(p->arena, t->tensor->dtype, &SHAPE(t->tensor->shape.dim[0], 1));
+        for (int64_t i = 0; i < rows->count; i++)
+            tensor_set_double(rows, i, i != t->padding_row);
+        t->padding = add_tensor(p, arena_printf(p->arena, "%s.trained_rows", t->name), rows);
+    }
+    model_add_node(p->arena, p->algorithm, "", "Mul", (const char *[]){all, t->padding, NULL}, (const char *[]){t->gradient, NULL});
+}
+
 void add_gradient(struct preparer *p, const char *y)
 {
     struct name_list xs = {0}, zs = {0}, in = {0}, out = {0};
@@ -219,7 +231,7 @@ void add_gradient(struct preparer *p, const char *y)
                                              : arena_printf(p->arena, "%s.gradient.part%zu", t->name, p->part + 1));
         vec_push(p->arena, &xs, t->name);
         vec_push(p->arena, &in, t->name);
-        vec_push(p->arena, &out, t->gradient);
+        vec_push(p->arena, &out, t->padding_row < 0 ? t->gradient : fresh_name(p, arena_printf(p->arena, "%s.of_all_rows", t->gradient)));
     }
     for (size_t i = 0; i < zs.count; i++)
         vec_push(p->arena, &in, zs.data[i] = part_of_input(p, zs.data[i]));
@@ -231,6 +243,9 @@ void add_gradient(struct preparer *p, const char *y)
     if (zs.count > 0)
         model_set_strings(p->arena, n, "zs", zs.data, zs.count);
     model_set_string(p->arena, n, "y", y);
+    for (size_t i = 0; i < p->trainables.count; i++)
+        if (p->trainables.data[i].padding_row >= 0)
+            leave_out_padding(p, &p->trainables.data[i], out.data[i]);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------

@@ -90,6 +90,7 @@ struct prepare_options {
     bool evaluate;      /* an entry that computes loss and accuracy and changes nothing */
     enum batchnorm_kind batchnorm;
     enum statistics_kind statistics;
+    bool train_padding;     /* rows of zeros in embeddings are trained like the others */
     bool unbiased_variance; /* running variances as PyTorch has them: of a batch of n, n / (n - 1) times the variance */
     glob_list untie, tie;   /* see tie.h */
     int64_t batch;          /* in the place of the example's, see rebatch.h; 0: as it is */

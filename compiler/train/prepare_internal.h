@@ -27,6 +27,8 @@ struct trainable {
     enum fan_layout layout;
     const char *why;      /* "weight of Gemm 'fc1'" */
     const char *gradient; /* as the update reads it: clipped */
+    int64_t padding_row;  /* of an embedding: it has no gradient; -1: none */
+    const char *padding;  /* what its gradient is multiplied by; NULL: not written yet */
 };
 
 /* dtype and shape of a tensor of the main graph, symbols kept. */

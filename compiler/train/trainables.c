@@ -293,7 +293,7 @@ static struct chosen choose(struct preparer *p, struct rules *r, const struct mo
     return c;
 }
 
-static void add_trainable(struct preparer *p, const struct chosen *c)
+static void add_trainable(struct preparer *p, struct rules *r, const struct chosen *c)
 {
     const struct verdict *const v = &c->verdict;
     vec_push(p->arena, &p->trainables,
@@ -301,7 +301,8 @@ static void add_trainable(struct preparer *p, const struct chosen *c)
                                  .tensor = c->init->tensor,
                                  .role = v->trained ? v->role : TRAINABLE_OTHER,
                                  .layout = v->trained ? v->layout : FAN_NONE,
-                                 .why = v->trained ? v->why : "named by --train"}));
+                                 .why = v->trained ? v->why : "named by --train",
+                                 .padding_row = p->options->train_padding ? -1 : padding_row(r, c->init)}));
 }
 
 /* ---- what is said ---------------------------------------------------------------------------------------------------
@@ -330,8 +331,11 @@ static void say_left_out(struct preparer *p, const chosen_list *all)
         if (!c->against || !c->worth_saying || p->silent)
             continue;
         count++;
-        strbuf_addf(&text, "  not %s %s: %s; --train %s trains it\n", c->init->name, tensor_text(p, c->init->tensor), c->against,
-                    argument_text(p, c->init->name));
+        strbuf_addf(&text, "  not %s %s: %s; ", c->init->name, tensor_text(p, c->init->tensor), c->against);
+        if (c->verdict.computed)
+            strbuf_add(&text, "to train what it was computed from, export by examples/pytorch/export.py\n");
+        else
+            strbuf_addf(&text, "--train %s trains it\n", argument_text(p, c->init->name));
     }
     if (count > 0)
         strbuf_addf(&p->left_out, "NOT TRAINED, though the loss depends on %s:\n%s", count == 1 ? "it" : "them", strbuf_text(&text));
@@ -362,6 +366,8 @@ static void say_trainables(struct preparer *p)
     for (size_t i = 0; i < p->trainables.count; i++) {
         const struct trainable *const t = &p->trainables.data[i];
         say(p, "  %s %s: %s", t->name, tensor_text(p, t->tensor), t->why);
+        if (t->padding_row >= 0)
+            say(p, "    but for row %lld, the padding: zeros that stay (--padding train trains it)", (long long)t->padding_row);
     }
 }
 
@@ -447,7 +453,7 @@ bool choose_trainables(struct preparer *p)
             ok = check_named(p, init) && ok;
         vec_push(p->arena, &all, choose(p, &rules, init));
         if (!all.data[i].against)
-            add_trainable(p, &all.data[i]);
+            add_trainable(p, &rules, &all.data[i]);
     }
     if (!ok)
         return false;

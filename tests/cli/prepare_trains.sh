@@ -164,3 +164,33 @@ has stdout "'again' is 'shared': one parameter under two names"
 lacks stderr warning
 options=(--loss mse --untie never --tie never)
 trains merged.onnxtxt embedding.weight layers.0.scale layers.0.shift onnx::MatMul_7 shared
+
+# The row of zeros of an embedding stays, as nn.Embedding(padding_idx=0) has it; but not where a product reads the table, too.
+cat >padding.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch">
+net (int64[4] i) => (float[4,2] y) <float[4,2] "words.weight" = {0,0,0.3,0.4,-0.5,0.6,0.1,0.2}>
+{
+    y = Gather("words.weight", i)
+}
+MODEL
+printf '0 1 2 0' | "$make_npy" i8 4 >i.npy
+printf '1 1 1 1 1 1 1 1' | "$make_npy" f4 4 2 >target.npy
+for engine in interpreted generated; do
+    for padding in keep train; do
+        expect 0 "$stepc" prepare padding.onnxtxt -o train.onnx --loss mse --learning-rate 1 --padding "$padding" --gradients
+        expect 0 "$stepc" run train.onnx --engine "$engine" --feed i=i.npy --feed target=target.npy --steps 1 --fetch words.weight=w.npy \
+            --fetch words.weight.gradient=g.npy
+        for file in w g; do
+            first=$(tail -c 32 "$file.npy" | od -An -v -tx4 | head -n 1)
+            case $padding in
+            keep) [[ "$first" = ' 00000000 00000000 '* || "$first" = ' 80000000 80000000 '* ]] || fail "the padding is trained: $file $first" ;;
+            train) [[ "$first" != ' 00000000 '* ]] || fail "the padding is not trained: $file $first" ;;
+            esac
+        done
+    done
+done
+expect 0 "$stepc" prepare padding.onnxtxt -o train.onnx --loss mse
+has stdout 'but for row 0, the padding'
+sed 's/float\[4,2\] y/float[4,4] y/; s/y = Gather/h = Gather/; /^}/i\    t = Transpose("words.weight")  y = MatMul(h, t)' padding.onnxtxt >tied.onnxtxt
+expect 0 "$stepc" prepare tied.onnxtxt -o train.onnx --loss mse
+lacks stdout 'the padding'
