@@ -52,7 +52,7 @@ static bool make_unary(struct gen *g)
         enum continuity continuity;
     } ops[] = {{"Neg", 1, 0, SMOOTH},    {"Tanh", 1, 1, SMOOTH},  {"Sigmoid", 99, 1, SMOOTH}, {"Softplus", 1.7, 0, SMOOTH},
                {"Sin", 1, 1, SMOOTH},    {"Cos", 99, 1, SMOOTH},  {"Erf", 1.2, 1, SMOOTH},    {"Identity", 1, 0, SMOOTH},
-               {"Abs", 1, 0, KINK},      {"Relu", 1, 0, KINK},    {"LeakyRelu", 1, 0, KINK},  {"Floor", 2, 0, JUMP},
+               {"Atan", 1, 1.6, SMOOTH}, {"Asinh", 1, 0, SMOOTH}, {"Abs", 1, 0, KINK},      {"Relu", 1, 0, KINK},    {"LeakyRelu", 1, 0, KINK},  {"Floor", 2, 0, JUMP},
                {"Ceil", 2, 0, JUMP},     {"Round", 2, 0, JUMP},   {"Sign", 99, 1, JUMP}};
     const struct unary *u = &ops[gen_below(g, sizeof ops / sizeof *ops)];
     const struct operand *x = gen_pick(g, FLOATS);
@@ -64,17 +64,59 @@ static bool make_unary(struct gen *g)
     return GEN_NODE(g, u->op, x->dtype, &x->shape, bound, x);
 }
 
-static bool make_exp(struct gen *g)
-{
-    const struct operand *x = gen_pick(g, FLOATS);
-    return x && x->bound <= 4 && GEN_NODE(g, "Exp", x->dtype, &x->shape, exp(x->bound), x);
-}
-
 /* x * x + c: a number that may be divided by and has a logarithm. */
 static const struct operand *positive(struct gen *g, const struct operand *x)
 {
     const struct operand *c = gen_constant(g, x->dtype, 0.5), *square = GEN_NODE(g, "Mul", x->dtype, &x->shape, x->bound * x->bound, x, x);
     return GEN_NODE(g, "Add", x->dtype, &x->shape, square->bound + 0.5, square, c);
+}
+
+static bool make_exp(struct gen *g)
+{
+    const struct operand *x = gen_pick(g, FLOATS);
+    static const char *const ops[] = {"Exp", "Sinh", "Cosh"};
+    return x && x->bound <= 4 && GEN_NODE(g, ops[gen_below(g, 3)], x->dtype, &x->shape, exp(x->bound), x);
+}
+
+/* Functions of a number that is well within (-1, 1). */
+static bool make_of_unit(struct gen *g)
+{
+    static const char *const ops[] = {"Asin", "Acos", "Atanh", "Tan"};
+    const struct operand *x = gen_pick(g, FLOATS);
+    if (!x)
+        return false;
+    const struct operand *sine = GEN_NODE(g, "Sin", x->dtype, &x->shape, 1, x);
+    const struct operand *unit = GEN_NODE(g, "Mul", x->dtype, &x->shape, 0.75, sine, gen_constant(g, x->dtype, 0.75));
+    return GEN_NODE(g, ops[gen_below(g, 4)], x->dtype, &x->shape, 2.5, unit);
+}
+
+/* Integers by zero as well; floats jump. */
+static bool make_mod(struct gen *g)
+{
+    const struct operand *x = gen_pick(g, NUMBERS), *y = x ? gen_pick_beside(g, x) : NULL;
+    struct shape s;
+    if (!y || (is_float(x) && (!allowed(g, JUMP) || y->bound > 9)) || !shape_broadcast(&s, &x->shape, &y->shape) ||
+        shape_count(&s) > GEN_MAX_COUNT)
+        return false;
+    if (is_float(x))
+        y = positive(g, y);
+    GEN_NODE(g, "Mod", x->dtype, &s, x->bound + y->bound, x, y);
+    return attr_int(g, "fmod", is_float(x) || gen_chance(g, 50));
+}
+
+/* The bits of an integer of at most b lie below 2 b. */
+static bool make_bits(struct gen *g)
+{
+    static const char *const ops[] = {"BitwiseAnd", "BitwiseOr", "BitwiseXor"};
+    const struct operand *x = g->opset >= 18 ? gen_pick(g, INTS) : NULL;
+    if (!x || x->bound > GEN_MAX_BOUND / 4)
+        return false;
+    if (gen_chance(g, 25))
+        return GEN_NODE(g, "BitwiseNot", x->dtype, &x->shape, x->bound + 1, x);
+    const struct operand *y = gen_pick_beside(g, x);
+    struct shape s;
+    return shape_broadcast(&s, &x->shape, &y->shape) && shape_count(&s) <= GEN_MAX_COUNT &&
+           GEN_NODE(g, ops[gen_below(g, 3)], x->dtype, &s, 2 * (x->bound + y->bound), x, y);
 }
 
 static bool make_of_positive(struct gen *g)
@@ -309,6 +351,19 @@ static bool make_gemm(struct gen *g)
 
 /* ---- movement ----------------------------------------------------------------------------------------------------- */
 
+static bool make_trilu(struct gen *g)
+{
+    const struct operand *x = g->opset >= 14 ? gen_pick(g, NUMBERS | BOOLS) : NULL;
+    if (!x || x->shape.rank < 2)
+        return false;
+    const int64_t k = gen_below(g, 9) - 4;
+    if (gen_chance(g, 30))
+        GEN_NODE(g, "Trilu", x->dtype, &x->shape, x->bound, x);
+    else
+        GEN_NODE(g, "Trilu", x->dtype, &x->shape, x->bound, x, gen_ints(g, &k, 1));
+    return attr_int(g, "upper", gen_chance(g, 50));
+}
+
 static bool make_transpose(struct gen *g)
 {
     const struct operand *x = gen_pick(g, ANY);
@@ -540,7 +595,8 @@ static bool make_pad(struct gen *g)
 bool gen_operator(struct gen *g)
 {
     static const struct maker { bool (*make)(struct gen *); int weight; } makers[] = {
-        {make_unary, 16}, {make_exp, 2},    {make_of_positive, 5}, {make_binary, 22},   {make_compare, 3},   {make_logical, 2}, {make_where, 4},
+        {make_unary, 16}, {make_exp, 3},    {make_of_positive, 5}, {make_of_unit, 3},   {make_mod, 2},       {make_bits, 2},    {make_trilu, 2},
+        {make_binary, 22}, {make_compare, 3}, {make_logical, 2},   {make_where, 4},
         {make_clip, 1},   {make_cast, 4},   {make_reduce, 12},     {make_arg, 1},       {make_softmax, 4},   {make_matmul, 8},  {make_gemm, 6},
         {make_transpose, 6}, {make_reshape, 6}, {make_unsqueeze, 3}, {make_slice, 5}, {make_concat, 4},    {make_split, 2},   {make_gather, 3},
         {make_expand, 3}, {make_tile, 2},   {make_pad, 3},
