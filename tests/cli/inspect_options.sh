@@ -30,7 +30,7 @@ agree --weights file --optimize size --threads 2
 
 expect 2 "$stepc" inspect "$model" --optimize fast
 has stderr '--optimize fast: expected speed or size'
-for option in --optim --optimize-r --thread; do
+for option in --thread --weight; do
     expect 2 "$stepc" inspect "$model" $option size
     has stderr "unrecognized option '$option'"
 done
