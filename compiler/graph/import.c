@@ -161,12 +161,32 @@ static bool has_inputs(const struct model_node *mn)
     return false;
 }
 
-static bool import_constant(const struct importer *im, const struct region *r, const struct model_node *mn)
+bool import_count_copy(struct importer *im, const struct loc *at, int64_t elements)
+{
+    enum { MOST_COPIED = 16 << 20 };
+    im->copied += elements < MOST_COPIED ? elements : MOST_COPIED;
+    return im->copied <= MOST_COPIED ||
+           diag_unsupported(im->g->diag, at, "lists, sparse tensors and sequences are copied too often: more than %d elements",
+                            MOST_COPIED);
+}
+
+/* Does the constant share the attribute's memory? Lists are copied, sparse tensors filled up. */
+static bool is_shared(const struct model_node *mn, const struct tensor *t)
+{
+    for (size_t i = 0; i < mn->attrs.count; i++)
+        if (mn->attrs.data[i]->t == t)
+            return true;
+    return false;
+}
+
+static bool import_constant(struct importer *im, const struct region *r, const struct model_node *mn)
 {
     const struct tensor *const t = import_constant_tensor(im->g->diag, im->g->arena, mn);
     bool ok = t != NULL && import_check_outputs_new(im, r, mn);
     if (ok && (mn->outputs.count != 1 || has_inputs(mn)))
         ok = diag_error(im->g->diag, &mn->loc, "Constant has no input and one output");
+    if (ok && r->repeated && !is_shared(mn, t))
+        ok = import_count_copy(im, &mn->loc, t->count);
     if (!ok)
         return import_poison_outputs(r, mn);
     const char *const name = mn->outputs.data[0];

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MAX_UNROLLED_NODES 100000
+#define MOST_WORK 2000000 /* nodes, initializers, inputs and outputs of all turns: none takes long, but many do */
 
 /* ---- what the rules share ----------------------------------------------------------------------------------------- */
 
@@ -65,7 +66,7 @@ static bool bind_actual(const struct importer *im, const struct loc *at, const s
 }
 
 bool import_inner(struct importer *im, const struct region *r, const struct model_node *mn, const struct model_graph *graph,
-                  const char *label, const char *origin, struct value *const *actual, struct inner *x)
+                  const struct region *index, const char *label, const char *origin, struct value *const *actual, struct inner *x)
 {
     struct arena *const a = im->g->arena;
     const struct loc loc = import_node_loc(im, r, mn);
@@ -75,6 +76,9 @@ bool import_inner(struct importer *im, const struct region *r, const struct mode
                                 .opsets = r->opsets,
                                 .call = r->call,
                                 .outer = r,
+                                .producers = index->producers,
+                                .declared = index->declared,
+                                .names.arena = a,
                                 .prefix = arena_printf(a, "%s%s.", r->prefix, label),
                                 .origin = origin,
                                 .repeated = r->repeated || strcmp(mn->op_type, "If") != 0};
@@ -83,8 +87,16 @@ bool import_inner(struct importer *im, const struct region *r, const struct mode
         ok = bind_actual(im, &loc, graph->inputs.data[i], actual[i], x) && ok;
     ok = import_initializers(im, graph, &x->scope, &listed, false) && ok;
     ok = import_initializers(im, graph, &x->scope, &listed, true) && ok;
-    import_index_region(&x->region, a, graph->nodes.data, graph->nodes.count, graph->value_infos.data, graph->value_infos.count);
+    for (size_t i = 0; ok && x->region.repeated && i < graph->sparse_initializers.count; i++)
+        ok = import_count_copy(im, &loc, ((struct value *)map_get(&x->scope, graph->sparse_initializers.data[i]->name))->constant->count);
     return import_list(im, &x->region, graph->nodes.data, graph->nodes.count) && ok;
+}
+
+static struct region index_of(const struct importer *im, const struct model_graph *g)
+{
+    struct region r = {.outer = NULL};
+    import_index_region(&r, im->g->arena, g->nodes.data, g->nodes.count, g->value_infos.data, g->value_infos.count);
+    return r;
 }
 
 struct value *import_inner_output(const struct importer *im, const struct inner *x, size_t i)
@@ -108,8 +120,10 @@ static bool import_branch(struct importer *im, const struct region *r, const str
     for (size_t i = 0; i < mn->attrs.count; i++) {
         const struct model_graph *const g = mn->attrs.data[i]->g;
         const uint32_t next = g != NULL ? im->stream + import_count_inner_random(im, g) : im->stream;
-        if (g != NULL && g == branch)
-            ok = import_inner(im, r, mn, branch, label_of(mn), NULL, NULL, x);
+        if (g != NULL && g == branch) {
+            const struct region index = index_of(im, branch);
+            ok = import_inner(im, r, mn, branch, &index, label_of(mn), NULL, NULL, x);
+        }
         im->stream = next;
     }
     return ok;
@@ -197,6 +211,7 @@ struct turns {
     const struct region *region;
     const struct model_node *node;
     const struct model_graph *body;
+    struct region index;  /* of the body: only its maps */
     struct loc loc;
     size_t first_state;   /* among the body's inputs and outputs */
     size_t state_count, scan_count;
@@ -215,6 +230,7 @@ static bool begin_turns(struct turns *t, struct importer *im, const struct regio
     if (t->body->inputs.count != state_count + other_inputs || t->body->outputs.count < state_count + first_output)
         return diag_error(im->g->diag, &t->loc, "the body has %zu inputs and %zu outputs, expected %zu and at least %zu",
                           t->body->inputs.count, t->body->outputs.count, state_count + other_inputs, state_count + first_output);
+    t->index = index_of(im, t->body);
     t->state_count = state_count;
     t->first_state = first_output;
     t->scan_count = t->body->outputs.count - state_count - first_output;
@@ -249,17 +265,20 @@ static bool keep_scanned(struct turns *t, size_t k, struct value *v)
 static bool take_turn(struct turns *t, int64_t number, struct value *const *actual, struct inner *x)
 {
     struct importer *const im = t->im;
-    const size_t nodes = t->body->nodes.count + 1;
-    if (im->unrolled + nodes > MAX_UNROLLED_NODES)
+    const struct model_graph *const g = t->body;
+    const size_t nodes = g->nodes.count + 1;
+    const size_t work = nodes + g->initializers.count + g->sparse_initializers.count + g->inputs.count + g->outputs.count;
+    if (im->unrolled + nodes > MAX_UNROLLED_NODES || im->unrolled_work + work > MOST_WORK)
         return diag_unsupported(im->g->diag, &t->loc,
                                 "%s runs too often: it is unrolled, and turn %lld of its %zu nodes exceeds the bound of %d nodes",
-                                t->node->op_type, (long long)number, t->body->nodes.count, MAX_UNROLLED_NODES);
+                                t->node->op_type, (long long)number, g->nodes.count, MAX_UNROLLED_NODES);
     im->unrolled += nodes;
+    im->unrolled_work += work;
     struct arena *const a = im->g->arena;
     const char *const label = arena_printf(a, "%s.%lld", label_of(t->node), (long long)number);
     const char *const origin = arena_printf(a, "turn %lld of %s", (long long)number, import_node_text(a, t->node));
     im->stream = t->stream;
-    if (!import_inner(im, t->region, t->node, t->body, label, origin, actual, x))
+    if (!import_inner(im, t->region, t->node, t->body, &t->index, label, origin, actual, x))
         return false;
     bool ok = true;
     struct value **const next = arena_array(a, struct value *, t->state_count);

@@ -48,6 +48,8 @@ struct importer {
     struct map repetitions;  /* stream, as text -> uint32_t *: how often that node of a loop came */
     size_t inlined;          /* nodes in functions so far */
     size_t unrolled;         /* nodes of loops so far */
+    size_t unrolled_work;    /* and all else that a turn looks at */
+    int64_t copied;          /* elements of constants that each turn of a loop has for itself, and of sequences */
 };
 
 /* ---- names (import_scope.c) --------------------------------------------------------------------------------------- */
@@ -88,6 +90,9 @@ bool import_list(struct importer *im, struct region *r, struct model_node *const
 bool import_initializers(const struct importer *im, const struct model_graph *mg, struct map *scope, struct map *listed,
                          bool make) MUST_USE;
 
+/* Counts elements of what was made for this turn of a loop alone, or copied for a sequence; reports when they are too many. */
+bool import_count_copy(struct importer *im, const struct loc *at, int64_t elements) MUST_USE;
+
 /* ---- functions (import_call.c) ------------------------------------------------------------------------------------ */
 
 const char *import_function_key(struct arena *a, const char *domain, const char *name, const char *overload);
@@ -112,11 +117,13 @@ bool import_is_control(const struct model_node *mn);
 bool import_is_alias(const struct region *r, const struct model_node *mn);
 bool import_control(struct importer *im, const struct region *r, const struct model_node *mn) MUST_USE;
 
-/* A sequence while it is imported: stands in scopes as a value of kind VALUE_SEQUENCE, never in a graph. */
+/* A sequence while it is imported: stands in scopes as a value of kind VALUE_SEQUENCE, never in a graph. What is appended goes into
+ * the same memory, of which the sequence without it sees the beginning. */
 struct sequence {
     struct value value;
     struct value **items;
     size_t count;
+    struct sequence_room *room;
 };
 /* NULL where v is NULL or a tensor. */
 struct sequence *import_as_sequence(struct value *v);
@@ -134,9 +141,10 @@ struct inner {
     struct map scope;
     struct region region;
 };
-/* actual: what its inputs are, NULL entries for omitted ones. label: of its names; origin: what messages say of its nodes. */
+/* actual: what its inputs are, NULL entries for omitted ones. index: has the graph's maps by import_index_region(). label: of its
+ * names; origin: what messages say of its nodes. */
 bool import_inner(struct importer *im, const struct region *r, const struct model_node *mn, const struct model_graph *graph,
-                  const char *label, const char *origin, struct value *const *actual, struct inner *x) MUST_USE;
+                  const struct region *index, const char *label, const char *origin, struct value *const *actual, struct inner *x) MUST_USE;
 /* NULL after a report, or silently where it is poisoned; &import_omitted where it is an optional value that is none. */
 struct value *import_inner_output(const struct importer *im, const struct inner *x, size_t i);
 /* The content of a tensor of one integer or bool, known at compile time; else reports. */

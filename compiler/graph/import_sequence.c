@@ -12,6 +12,11 @@ struct sequence *import_as_sequence(struct value *v)
     return v != NULL && v->kind == VALUE_SEQUENCE ? (struct sequence *)v : NULL;
 }
 
+/* Memory of items that sequences share. */
+struct sequence_room {
+    size_t used, capacity;
+};
+
 struct value *import_new_sequence(const struct importer *im, struct value *const *items, size_t count)
 {
     struct arena *const a = im->g->arena;
@@ -22,6 +27,26 @@ struct value *import_new_sequence(const struct importer *im, struct value *const
     if (count > 0)
         memcpy(s->items, items, count * sizeof *items);
     return &s->value;
+}
+
+/* The sequence and one more item. Copied only when the room is full, or when something else was appended before. */
+static struct value *append(struct importer *im, const struct sequence *s, struct value *v)
+{
+    enum { FIRST_ROOM = 8 };
+    struct arena *const a = im->g->arena;
+    struct sequence *const longer = import_as_sequence(import_new_sequence(im, NULL, 0));
+    longer->items = s->items;
+    longer->room = s->room;
+    if (s->room == NULL || s->room->used != s->count || s->room->used == s->room->capacity) {
+        longer->room = arena_new(a, struct sequence_room);
+        longer->room->capacity = FIRST_ROOM + 2 * s->count;
+        longer->items = arena_array(a, struct value *, longer->room->capacity);
+        if (s->count > 0)
+            memcpy(longer->items, s->items, s->count * sizeof *s->items);
+    }
+    longer->items[s->count] = v;
+    longer->count = longer->room->used = s->count + 1;
+    return &longer->value;
 }
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
@@ -131,6 +156,10 @@ static bool sequence_insert(struct importer *im, const struct region *r, const s
         return false;
     if (s->count == MAX_ITEMS)
         return diag_unsupported(u.diag, &u.loc, "a sequence of more than %d tensors is not supported", MAX_ITEMS);
+    if (at == s->count)
+        return give(&u, append(im, s, v));
+    if (!import_count_copy(im, &u.loc, (int64_t)s->count))
+        return false;
     struct value **const items = arena_array(im->g->arena, struct value *, s->count + 1);
     for (size_t i = 0; i <= s->count; i++)
         items[i] = i == at ? v : s->items[i < at ? i : i - 1];
@@ -147,6 +176,8 @@ static bool sequence_erase(struct importer *im, const struct region *r, const st
         return diag_error(u.diag, &u.loc, "the sequence is empty");
     size_t at = s->count - 1;
     if (has_input(&u, 1) && !position_in(&u, 1, s->count, s->count, &at))
+        return false;
+    if (!import_count_copy(im, &u.loc, (int64_t)s->count))
         return false;
     struct value **const items = arena_array(im->g->arena, struct value *, s->count);
     for (size_t i = 0; i + 1 < s->count; i++)
