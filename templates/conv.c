@@ -614,7 +614,7 @@ static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int 
         }
     }
     for (int p = 0; p < TD * TH * TW; p++) {
-        const int from = taps[2 * TAPS + p], count = taps[2 * TAPS + p + 1] - from;
+        const int from = (int)taps[2 * TAPS + p], count = (int)(taps[2 * TAPS + p + 1] - from);
         const int z = first_window(LOW_D, p / (TH * TW), XD, TD), y = first_window(LOW_H, p / TW % TH, XH, TH);
         phase_windows(rows, count, flat + p * FLAT_STEP, packed + from * WINDOW_ROWS(ROWS), image,
                       (z * QH + y) * QW + first_window(LOW_W, p % TW, XW, TW), taps + from, finite);
