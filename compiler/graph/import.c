@@ -131,6 +131,10 @@ static bool import_operator(struct importer *im, const struct region *r, const s
 {
     struct op_choice choice;
     const uint32_t stream = import_is_random(mn) ? import_next_stream(im, r) : 0;
+    if (import_is_missing(mn)) {
+        import_report_missing(im, mn);
+        return import_poison_outputs(r, mn);
+    }
     const bool known = upgrade_choose(im->g->diag, mn, r->opsets, im->model->ir_version, &choice);
     if (!known || !upgrade_check_node(im->g->diag, &choice, mn))
         return import_poison_outputs(r, mn);
@@ -295,7 +299,7 @@ bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *sco
 {
     const struct model *const m = g->program->model;
     struct importer im = {.g = g, .model = m, .options = o, .entry = entry, .functions = {.arena = g->arena}};
-    im.repetitions.arena = g->arena;
+    im.repetitions.arena = im.missing.arena = g->arena;
     import_index_functions(&im.functions, m);
     im.stream = import_first_stream(&im.functions, m, mg) + g->counter * import_random_streams(m);
     im.streams = (uint32_t)g->program->counters.count * import_random_streams(m);

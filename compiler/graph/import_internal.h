@@ -46,11 +46,19 @@ struct importer {
     uint32_t stream;         /* of the random node met last */
     uint32_t streams;        /* of all the model's random nodes: repetitions of a node are so far apart */
     struct map repetitions;  /* stream, as text -> uint32_t *: how often that node of a loop came */
+    struct map missing;      /* operators that were reported already */
     size_t inlined;          /* nodes in functions so far */
     size_t unrolled;         /* nodes of loops so far */
     size_t unrolled_work;    /* and all else that a turn looks at */
     int64_t copied;          /* elements of constants that each turn of a loop has for itself, and of sequences */
 };
+
+/* ---- operators that there are not (import_missing.c) --------------------------------------------------------------- */
+
+/* An operator of ONNX, or of a domain that stepc knows nothing of; not one whose name is mistyped. */
+bool import_is_missing(const struct model_node *mn);
+/* Once for each operator. Returns false. */
+bool import_report_missing(struct importer *im, const struct model_node *mn);
 
 /* ---- names (import_scope.c) --------------------------------------------------------------------------------------- */
 

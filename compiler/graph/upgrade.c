@@ -22,16 +22,12 @@ static bool report_unknown(struct diag *d, const struct model_node *mn)
     const char *names[NAMES_MAX];
     const char *close;
     if (mn->domain[0] == '\0') {
-        if (onnx_names_has(mn->op_type))
-            return diag_unsupported(d, &mn->loc, "operator %s is not supported", mn->op_type);
         close = str_closest(mn->op_type, onnx_names, onnx_names_count);
     } else {
         const size_t count = op_names(mn->domain, names, NAMES_MAX);
         close = str_closest(mn->op_type, names, count < NAMES_MAX ? count : NAMES_MAX);
         if (close == NULL)
-            return diag_unsupported(d, &mn->loc, "operator %s of domain '%s' is not supported%s", mn->op_type, mn->domain,
-                              count == 0 ? ": no operator of this domain is, and the model has no function of that name"
-                                         : "");
+            return diag_unsupported(d, &mn->loc, "operator %s of domain '%s' is not supported", mn->op_type, mn->domain);
     }
     if (close != NULL)
         return diag_error(d, &mn->loc, "unknown operator %s in domain '%s'; did you mean %s?", mn->op_type,

@@ -1,0 +1,102 @@
+/* Operators that stepc does not have: each is said once, with the nodes that need it and what can be done. */
+#include "base/str.h"
+#include "graph/import_internal.h"
+#include "graph/upgrade.h"
+
+#include <string.h>
+
+enum { MOST_NAMED = 5, MOST_ERRORS = 100 /* a model that lacks more operators is no model */ };
+
+bool import_is_missing(const struct model_node *mn)
+{
+    const char *name;
+    if (op_find(mn->domain, mn->op_type))
+        return false;
+    return mn->domain[0] == '\0' ? onnx_names_has(mn->op_type) : op_names(mn->domain, &name, 1) == 0;
+}
+
+/* The nodes of the whole model that mean the same operator. */
+struct needers {
+    const struct model_node *wanted, *first;
+    struct strbuf names;
+    size_t count;
+};
+
+static void look_at_graph(struct needers *n, const struct model_graph *g);
+
+static void look_at(struct needers *n, struct model_node *const *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct model_node *const mn = nodes[i];
+        if (str_equal(mn->op_type, n->wanted->op_type) && str_equal(mn->domain, n->wanted->domain)) {
+            if (n->count++ == 0)
+                n->first = mn;
+            if (n->count <= MOST_NAMED && mn->name[0] != '\0')
+                strbuf_addf(&n->names, "%s'%s'", n->names.length ? ", " : "", mn->name);
+            else if (n->count <= MOST_NAMED)
+                strbuf_addf(&n->names, "%s#%d", n->names.length ? ", " : "", mn->loc.index);
+        }
+        for (size_t k = 0; k < mn->attrs.count; k++) {
+            const struct model_attr *const x = mn->attrs.data[k];
+            if (x->type == ATTR_GRAPH && x->g)
+                look_at_graph(n, x->g);
+            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
+                look_at_graph(n, x->graphs.data[j]);
+        }
+    }
+}
+
+static void look_at_graph(struct needers *n, const struct model_graph *g)
+{
+    if (g)
+        look_at(n, g->nodes.data, g->nodes.count);
+}
+
+static void look_at_model(struct needers *n, const struct model *m)
+{
+    look_at_graph(n, m->graph);
+    for (size_t i = 0; i < m->training.count; i++) {
+        look_at_graph(n, m->training.data[i]->initialization);
+        look_at_graph(n, m->training.data[i]->algorithm);
+    }
+    for (size_t i = 0; i < m->functions.count; i++)
+        look_at(n, m->functions.data[i]->nodes.data, m->functions.data[i]->nodes.count);
+}
+
+static const char *what_to_do(const struct model_node *mn)
+{
+    static const struct {
+        const char *domain, *op, *text;
+    } rows[] = {
+        {"", "LSTM", "export the layer unrolled over its steps, written with MatMul, Sigmoid and Tanh"},
+        {"", "GRU", "export the layer unrolled over its steps, written with MatMul, Sigmoid and Tanh"},
+        {"", "RNN", "export the layer unrolled over its steps, written with MatMul and Tanh"},
+        {"", "NonMaxSuppression", "it belongs behind what is trained: cut the model in front of it"},
+        {"", "StringNormalizer", "prepare text outside of the model"},
+        {"", "TfIdfVectorizer", "prepare text outside of the model"},
+        {"com.microsoft", NULL, "it comes from ONNX Runtime's optimization: take the file from before that"},
+        {"ai.onnx.ml", NULL, "classical estimators do not learn by gradients: export a network"},
+        {"org.pytorch.aten", NULL, "export with operators of ONNX only (operator_export_type=ONNX)"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (str_equal(mn->domain, rows[i].domain) && (!rows[i].op || str_equal(mn->op_type, rows[i].op)))
+            return rows[i].text;
+    return mn->domain[0] == '\0' ? "export the layer in other operators ('stepc ops' lists them)"
+                                 : "export with operators of ONNX only, or with a function of that name in the model";
+}
+
+bool import_report_missing(struct importer *im, const struct model_node *mn)
+{
+    struct diag *const d = im->g->diag;
+    struct needers n = {.wanted = mn, .first = mn, .names.arena = d->arena};
+    const char *const key = arena_printf(im->g->arena, "%s\1%s", mn->domain, mn->op_type);
+    if (map_has(&im->missing, key) || d->errors > MOST_ERRORS)
+        return false;
+    map_set(&im->missing, key, NULL);
+    look_at_model(&n, im->model);
+    const char *const more = n.count > MOST_NAMED ? arena_printf(d->arena, " and %zu more", n.count - MOST_NAMED) : "";
+    const char *const domain = mn->domain[0] != '\0' ? arena_printf(d->arena, " of domain '%s'", mn->domain) : "";
+    return diag_unsupported(d, &n.first->loc, "operator %s%s is not supported%s; %zu node%s: %s%s; %s", mn->op_type, domain,
+                            domain[0] ? ": no operator of this domain is, and the model has no function of that name" : "", n.count,
+                            n.count == 1 ? " needs it" : "s need it", strbuf_text(&n.names), more, what_to_do(mn));
+}
