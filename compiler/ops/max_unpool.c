@@ -116,18 +116,64 @@ static bool unpool_infer(struct infer_ctx *c)
     return index_infer_known(c, 1, INDEX_ALL, shape_count(&numbered));
 }
 
-/* ---- gradient --------------------------------------------------------------------------------------------------- */
+static bool unpool_expand(struct expand_ctx *c)
+{
+    const struct shape *y = &node_output(c->node, 0)->shape, numbered = numbered_shape(c->node, y);
+    const size_t rank = (size_t)y->rank;
+    return expand_out(c, 0,
+                      build_with(c, "stepc.Unpool",
+                                 ATTRS(attr_ints("numbered", numbered.dim, rank), attr_ints("shape", y->dim, rank)),
+                                 expand_in(c, 0), expand_in(c, 1)));
+}
 
-static bool unpool_grad(struct grad_ctx *c)
+/* ---- Unpool(x, indices): zeros of `shape`, with x where the indices say, which number a tensor of shape `numbered`  */
+
+static const struct op_attr put_attrs[] = {{.name = "numbered", .type = ATTR_INTS, .required = true},
+                                           {.name = "shape", .type = ATTR_INTS, .required = true},
+                                           {0}};
+static const struct op_version put_versions[] = {{.since = 1}, {0}};
+static const struct op_param put_inputs[] = {{.name = "x", .type = 'T', .dtypes = DTYPES_FLOATS},
+                                             {.name = "indices", .dtypes = INT64S, .flags = PARAM_NOT_DIFF},
+                                             {0}};
+static const struct op_param put_outputs[] = {{.name = "y", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
+
+static struct shape shape_of_attr(const struct node *n, const char *name)
+{
+    struct shape s = {0};
+    const int64_t *x;
+    size_t count;
+    op_attr_ints(n, name, &x, &count);
+    for (size_t i = 0; i < count && i < SHAPE_MAX_RANK; i++)
+        s.dim[s.rank++] = x[i];
+    return s;
+}
+
+static bool put_infer(struct infer_ctx *c)
+{
+    const struct shape y = shape_of_attr(c->node, "shape"), numbered = shape_of_attr(c->node, "numbered");
+    int64_t count;
+    if (y.rank < 3 || y.rank > 2 + WINDOW_AXES || numbered.rank != y.rank || !shape_count_checked(&numbered, &count))
+        return infer_error(c, "attributes 'shape' and 'numbered' are not of 3 to 5 dimensions each");
+    for (int d = 0; d < y.rank; d++)
+        if (numbered.dim[d] > y.dim[d] || (d < 2 && numbered.dim[d] != y.dim[d]))
+            return infer_error(c, "attribute 'numbered' has %lld for axis %d, 'shape' has %lld",
+                               (long long)numbered.dim[d], d, (long long)y.dim[d]);
+    if (!shape_equal(infer_shape(c, 0), infer_shape(c, 1)))
+        return infer_error(c, "input 1 '%s' does not have the shape of input 0 '%s'", infer_in(c, 1)->name,
+                           infer_in(c, 0)->name);
+    return infer_out(c, 0, DTYPE_UNDEFINED, &y) && index_infer_known(c, 1, INDEX_ALL, count);
+}
+
+static bool put_grad(struct grad_ctx *c)
 {
     struct value *dy = grad_of_output(c, 0), *indices = grad_input(c, 1);
-    const struct shape *x = &indices->shape, numbered = numbered_shape(c->node, &dy->shape);
+    const struct shape *x = &indices->shape, numbered = shape_of_attr(c->node, "numbered");
     const int64_t start[SHAPE_MAX_RANK] = {0};
+    const size_t rank = (size_t)numbered.rank;
     if (shape_count(x) == 0)
         return true;
     if (!shape_equal(&numbered, &dy->shape))
-        dy = build(c, "Slice", dy, build_ints(c->b, start, (size_t)x->rank),
-                   build_ints(c->b, numbered.dim, (size_t)x->rank));
+        dy = build(c, "Slice", dy, build_ints(c->b, start, rank), build_ints(c->b, numbered.dim, rank));
     struct value *flat = build_reshape(c->b, dy, &SHAPE(shape_count(&numbered)));
     struct value *taken = build(c, "Gather", flat, build_reshape(c->b, indices, &SHAPE(shape_count(x))));
     return grad_accumulate(c, 0, build_reshape(c->b, taken, x));
@@ -147,19 +193,31 @@ static int64_t element_in(int64_t k, const struct shape *from, const struct shap
     return at;
 }
 
-static bool unpool_eval(struct eval_ctx *c)
+static bool put(struct eval_ctx *c, const struct shape *numbered)
 {
     const struct eval_tensor *x = eval_input(c, 0);
-    const struct shape *y = &node_output(c->node, 0)->shape, numbered = numbered_shape(c->node, y);
+    const struct shape *y = &node_output(c->node, 0)->shape;
     double *out = eval_out_f(c, 0);
     for (int64_t k = 0; k < x->count; k++) {
         int64_t index;
-        if (!index_read(c, 1, k, shape_count(&numbered), &index))
+        if (!index_read(c, 1, k, shape_count(numbered), &index))
             return false;
         if (out != NULL)
-            out[element_in(index, &numbered, y)] = x->f[k];
+            out[element_in(index, numbered, y)] = x->f[k];
     }
     return true;
+}
+
+static bool unpool_eval(struct eval_ctx *c)
+{
+    const struct shape numbered = numbered_shape(c->node, &node_output(c->node, 0)->shape);
+    return put(c, &numbered);
+}
+
+static bool put_eval(struct eval_ctx *c)
+{
+    const struct shape numbered = shape_of_attr(c->node, "numbered");
+    return put(c, &numbered);
 }
 
 /* ---- code ------------------------------------------------------------------------------------------------------- */
@@ -186,10 +244,10 @@ static struct access place_of(struct lower_ctx *c, const struct view *y, const s
     return to;
 }
 
-static bool unpool_lower(struct lower_ctx *c)
+static bool put_lower(struct lower_ctx *c)
 {
     const struct view x = lower_view_of(c, 0), indices = lower_view_of(c, 1), y = lower_out_view(c, 0);
-    const struct shape numbered = numbered_shape(c->node, lower_out_shape(c, 0));
+    const struct shape numbered = shape_of_attr(c->node, "numbered");
     if (shape_count(&x.shape) == 0)
         return move_fill_and_place(c, move_zero(c, lower_out_dtype(c, 0)), NULL, NULL);
     lower_kernel(c, NULL);
@@ -256,14 +314,34 @@ static const struct op_sample samples[] = {
      .error = "would have -1 elements"},
     {0}};
 
+static const struct op_sample put_samples[] = {
+    {.text = "g (float[1,2,3] x) => (float[1,2,5] y) { i = Constant <value = int64[1,2,3] {0, 3, 4, 6, 5, 7}> () "
+             "y = stepc.Unpool <numbered = [1, 2, 4], shape = [1, 2, 5]> (x, i) }"},
+    {.text = "g (double[1,1,1,2] x) => (double[1,1,3,4] y) { i = Constant <value = int64[1,1,1,2] {5, 2}> () "
+             "y = stepc.Unpool <numbered = [1, 1, 2, 3], shape = [1, 1, 3, 4]> (x, i) }"},
+    {.text = "g (float[1,2,3] x, int64[1,2,3] i) => (float[1,2,5] y) "
+             "{ y = stepc.Unpool <numbered = [1, 2, 6], shape = [1, 2, 5]> (x, i) }",
+     .error = "attribute 'numbered' has 6 for axis 2"},
+    {0}};
+
 const struct op_def op_defs_max_unpool[] = {{.name = "MaxUnpool",
                                              .versions = versions,
                                              .inputs = inputs,
                                              .outputs = outputs,
                                              .attrs = attrs,
                                              .infer = unpool_infer,
-                                             .grad = unpool_grad,
+                                             .expand = unpool_expand,
                                              .eval = unpool_eval,
-                                             .lower = unpool_lower,
                                              .samples = samples},
+                                            {.domain = DOMAIN_STEPC,
+                                             .name = "Unpool",
+                                             .versions = put_versions,
+                                             .inputs = put_inputs,
+                                             .outputs = put_outputs,
+                                             .attrs = put_attrs,
+                                             .infer = put_infer,
+                                             .grad = put_grad,
+                                             .eval = put_eval,
+                                             .lower = put_lower,
+                                             .samples = put_samples},
                                             {0}};
