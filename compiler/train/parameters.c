@@ -276,7 +276,7 @@ static bool is_distance(const struct rules *r, const struct model_node *sub)
     for (size_t i = 0; l && i < l->count; i++) {
         const struct model_node *const n = l->data[i].node;
         if (is_op(n, "Pow") || is_op(n, "Abs") || is_op(n, "ReduceL2") || is_op(n, "ReduceSumSquare") || is_op(n, "ReduceL1") ||
-            (is_op(n, "Mul") && str_equal(n->inputs.data[0], n->inputs.data[1])))
+            (is_op(n, "Mul") && n->inputs.count == 2 && str_equal(n->inputs.data[0], n->inputs.data[1])))
             return true;
     }
     return false;
@@ -347,9 +347,38 @@ static bool is_filled_in(const struct slot *s, const struct tensor *t, bool made
                        (s->role == TRAINABLE_BIAS && values_are_all(t, 0) && str_ends_with(s->op, "Normalization")));
 }
 
-static bool is_weight_name(const char *name)
+/* Layers call theirs weight and bias; other names are of whoever wrote the network. */
+static bool is_layer_name(const char *name)
 {
-    return str_ends_with(name, "weight") || is_anonymous(name);
+    return str_ends_with(name, "weight") || str_ends_with(name, "bias") || is_anonymous(name);
+}
+
+/* Matrices and filters of signal processing. */
+static const char *const fixed_words[] = {"buffer", "fixed", "frozen", "mask", "window", "const", "constant", "eye", "identity",
+                                          "fb",     "mel",   "dct",    "dft",  "basis",  "blur",  "sobel"};
+
+static bool says_fixed(const char *name)
+{
+    return !is_layer_name(name) && !says_parameter(name) && name_says(name, fixed_words, sizeof fixed_words / sizeof *fixed_words);
+}
+
+/* Random features: x B, of which both sine and cosine are taken. A layer with sines takes one of them. */
+static bool is_random_feature(const struct rules *r, const struct model_node *n)
+{
+    bool sine = false, cosine = false;
+    for (int deep = 0; deep < 2 && is_op(n, deep == 0 ? "MatMul" : "Mul"); deep++) {
+        const reading_list *const l = map_get(&r->consumers, n->outputs.data[0]);
+        const struct model_node *next = NULL;
+        for (size_t i = 0; l && i < l->count; i++) {
+            sine = sine || is_op(l->data[i].node, "Sin");
+            cosine = cosine || is_op(l->data[i].node, "Cos");
+            next = is_op(l->data[i].node, "Mul") && l->data[i].node->outputs.count > 0 ? l->data[i].node : next;
+        }
+        if (sine && cosine)
+            return true;
+        n = next;
+    }
+    return false;
 }
 
 static struct verdict judge_slot(const struct rules *r, const char *name, const struct tensor *t, const struct slot *s,
@@ -362,9 +391,16 @@ static struct verdict judge_slot(const struct rules *r, const char *name, const 
         rule = values_made_by_rule(t);
     else if (str_equal(s->op, "Conv") && r->exported && values_are_fixed_filters(t))
         rule = "filters that mirror themselves";
-    else if (s->role == TRAINABLE_WEIGHT && r->exported && !is_weight_name(name))
+    else if (s->role == TRAINABLE_WEIGHT && r->exported && !is_layer_name(name))
         rule = values_are_permutation(t) ? "a choice of elements" : values_made_by_rule(t);
-    return rule ? no(false, arena_printf(r->p->arena, "%s, as %s", rule, place_text(r, s->role, u->node))) : yes(r, true, s, u);
+    if (!rule && r->exported && !is_layer_name(name) && u->input == 1 && is_from_input(r, u->node->inputs.data[0]) &&
+        is_random_feature(r, u->node))
+        rule = "random features of the input";
+    if (!rule && r->exported && says_fixed(name))
+        rule = "a buffer by its name";
+    if (rule)
+        return no(false, arena_printf(r->p->arena, "%s, as %s", rule, place_text(r, s->role, u->node)));
+    return yes(r, !r->from_pytorch || is_layer_name(name) || says_parameter(name), s, u);
 }
 
 /* What an exporter computed from a parameter is one still if it was only moved; behind anything but these it was not. */
@@ -392,7 +428,7 @@ static struct verdict judge_operand(const struct rules *r, const char *name, con
     if (!made_up && says_buffer(name))
         return no(false, arena_printf(r->p->arena, "a buffer by its name, at %s", at));
     if (made_up && !in_place && !(r->exported && may_be_copy(u, name, t)))
-        return (struct verdict){.computed = t->count > 1 && !strstr(name, "onstant"),
+        return (struct verdict){.computed = !strstr(name, "onstant"),
                                 .why = arena_printf(r->p->arena, "made up by the exporter, at %s", at)};
     if (!r->exported && !in_place && t->count == 1)
         return no(false, arena_printf(r->p->arena, "a single number, at %s", at));

@@ -120,8 +120,8 @@ static bool merges_no_equals(const struct edit *e)
         const struct model_initializer *const a = g->initializers.data[i];
         for (size_t k = 0; k < i && is_parameter(a) && !is_anonymous(a->name); k++) {
             const struct model_initializer *const b = g->initializers.data[k];
-            if (is_parameter(b) && !is_anonymous(b->name) && a->tensor != b->tensor && a->tensor->count == b->tensor->count &&
-                tensor_identical(a->tensor, b->tensor))
+            if (a->tensor->count == b->tensor->count && a->tensor != b->tensor && is_parameter(b) &&
+                tensor_identical(a->tensor, b->tensor) && !is_anonymous(b->name))
                 return true;
         }
     }
