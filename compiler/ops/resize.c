@@ -550,6 +550,14 @@ static const struct op_sample samples[] = {
      .no_gradient = true},
     {.text = "g (float16[2,4] x) => (float16[4,7] y) { " SIZE("4, 7") "y = Resize <mode = \"linear\"> (x, , , s) }"},
     {.text = "g (bfloat16[2,4] x) => (bfloat16[4,8] y) { " SIZE("4, 8") "y = Resize(x, , , s) }"},
+    /* one place for all results: the gradient adds them up one by one */
+    {.text = "g (double[2,40] x) => (double[2,40] y) { " REGION("0.513, 0.513")
+         SIZE("40") "y = Resize <mode = \"linear\", axes = [1], coordinate_transformation_mode = "
+                    "\"tf_crop_and_resize\"> (x, r, , s) }"},
+    {.text = "g (float[40,3] x) => (float[40,3] y) { " REGION("0.5, 0.5")
+         SIZE("40") "y = Resize <axes = [0], coordinate_transformation_mode = \"tf_crop_and_resize\"> (x, r, , s) }"},
+    /* 0.7 in float is less than 7 / 10, but times 10 it is 7 */
+    {.text = "g (float[10] x) => (float[7] y) { " SCALE("0.7") "y = Resize <mode = \"linear\"> (x, , s) }"},
     /* nothing to do, nothing there, one element, nothing that is read more than once */
     {.text = "g (float[2,3] x) => (float[2,3] y) { " SCALE("1.0, 1.0") "y = Resize <mode = \"cubic\"> (x, , s) }"},
     {.text = "g (float[0,3] x) => (float[0,6] y) { " SCALE("2.0, 2.0") "y = Resize <mode = \"linear\"> (x, , s) }"},
