@@ -92,6 +92,19 @@ static bool read_all(struct diag *d, struct arena *a, int fd, const char *path, 
     return true;
 }
 
+bool file_begin(const char *path, unsigned char *bytes, size_t most, size_t *size)
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* what is read from a pipe is gone */
+        return false;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read_up_to(fd, bytes, most) : -1;
+    if (fd >= 0)
+        close(fd);
+    *size = n > 0 ? (size_t)n : 0;
+    return n >= 0;
+}
+
 bool file_read(struct diag *d, struct arena *a, const char *path, size_t limit, unsigned char **bytes, size_t *size)
 {
     if (limit > FILE_MAX_BYTES)

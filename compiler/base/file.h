@@ -13,6 +13,8 @@ bool file_read(struct diag *d, struct arena *a, const char *path, size_t limit, 
 /* Reads `size` bytes at `offset` of a file (external data). Fails if the file is shorter. */
 bool file_read_at(struct diag *d, struct arena *a, const struct loc *at, const char *path, uint64_t offset, size_t size,
                   unsigned char **bytes) MUST_USE;
+/* The first bytes of a regular file, at most `most`. False, and nothing is said, where there is none that can be read. */
+bool file_begin(const char *path, unsigned char *bytes, size_t most, size_t *size);
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 

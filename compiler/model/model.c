@@ -27,8 +27,25 @@ static bool read_whole(struct diag *d, struct arena *a, const char *path, struct
     return ok;
 }
 
+/* Is it another kind of file? */
+static bool check_kind(struct diag *d, const char *path)
+{
+    unsigned char bytes[512];
+    size_t size;
+    if (!file_begin(path, bytes, sizeof bytes, &size))
+        return true; /* a pipe; or who reads it says why it cannot */
+    const bool is_text = str_ends_with(path, ".onnxtxt");
+    const char *const what = is_text ? NULL : foreign_file(bytes, size);
+    const struct loc at = LOC_FILE(arena_strdup(d->arena, path));
+    if (is_text && size > 1 && bytes[0] == 0x08 && bytes[1] < 0x20)
+        return diag_error(d, &at, "a binary ONNX file, as its first bytes say, and no text: its name should end in .onnx");
+    return !what || diag_error(d, &at, "this is no ONNX model: %s", what);
+}
+
 bool model_read(struct diag *d, struct arena *a, const char *path, struct model **out)
 {
+    if (!check_kind(d, path))
+        return false;
     bool well_formed = false;
     const bool ok = !str_ends_with(path, ".onnxtxt") && read_model_file(d, a, path, out, &well_formed);
     return well_formed ? ok : read_whole(d, a, path, out);

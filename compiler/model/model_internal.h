@@ -70,4 +70,8 @@ void copy_little_endian(void *to, const void *from, size_t count, size_t size);
 /* The width to which byte order applies: that of a part for complex numbers. */
 size_t part_size(enum dtype d);
 
+/* What a file that begins with these bytes is, if it is none of ONNX but something known, and what to do; else NULL.
+ * (foreign_file.c) */
+const char *foreign_file(const unsigned char *bytes, size_t size);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include <limits.h>
+#include <string.h>
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
@@ -111,8 +112,9 @@ static bool read_record(struct scan *s, struct frame *f, struct record *r)
     }
     if (r->length > f->end - f->pos)
         return diag_error(s->diag, s->at,
-                          "damaged at byte %zu, in %s: field %u claims %zu bytes, but only %zu are left", r->at,
-                          f->kind->short_name, (unsigned)r->number, r->length, f->end - f->pos);
+                          "damaged at byte %zu, in %s: field %u claims %zu bytes, but only %zu are left%s", r->at,
+                          f->kind->short_name, (unsigned)r->number, r->length, f->end - f->pos,
+                          strcmp(f->kind->short_name, "ModelProto") == 0 ? ": the file is cut short; fetch it or export it again" : "");
     f->pos += r->length;
     return true;
 }

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# usage: foreign_files.sh STEPC MAKE_NPY
+# Files that are taken for models: each is called what it is, with what to do.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+# called WHAT: of m.onnx, whose bytes come from printf
+called() {
+    expect 1 "$stepc" check m.onnx
+    has stderr "m.onnx: error: this is no ONNX model: $1"
+    [ "$(grep -c error: stderr)" -eq 1 ] || fail 'more than one message'
+}
+printf 'PK\3\4\0\0\10\10archive/data.pkl' >m.onnx && called 'a zip archive, as torch.save'
+has stderr 'torch.onnx.export'
+printf '\200\2\212\nl\374\234F\371 j\250P\31.' >m.onnx && called 'a Python pickle'
+printf '\211HDF\r\n\32\n\0\0\0\0' >m.onnx && called 'an HDF5 file'
+printf '\34\0\0\0TFL3\24\0 \0\34\0' >m.onnx && called 'a TensorFlow Lite file'
+printf '\30\0\0\0ORTM\24\0 \0\34\0' >m.onnx && called "in ONNX Runtime's own format"
+printf 'GGUF\3\0\0\0' >m.onnx && called 'a GGUF file'
+printf '\37\213\10\0abc' >m.onnx && called 'compressed by gzip'
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\n' >m.onnx && called 'a Git LFS pointer'
+printf '\n<!DOCTYPE html>\n<html>' >m.onnx && called 'a web page'
+printf 'import torch\nclass Net(torch.nn.Module):\n' >m.onnx && called 'text; a model in text form'
+: >m.onnx && called 'the file is empty'
+seq 3 | "$make_npy" f4 3 >m.onnx && called 'a NumPy array'
+expect 0 "$stepc" convert "$source_folder/examples/digits/model.onnx" w.safetensors
+mv w.safetensors m.onnx && called 'a safetensors file'
+has stderr "stepc convert"
+
+# Those of ONNX, but cut or called otherwise.
+head -c 3000 "$source_folder/examples/digits/model.onnx" >m.onnx
+expect 1 "$stepc" check m.onnx
+has stderr 'the file is cut short; fetch it or export it again'
+cp "$source_folder/examples/digits/model.onnx" m.onnxtxt
+expect 1 "$stepc" check m.onnxtxt
+has stderr 'its name should end in .onnx'
+cp "$source_folder/examples/digits/model.onnx" m.pb
+expect 0 "$stepc" check m.pb
