@@ -614,6 +614,8 @@ bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const un
                      struct model **out)
 {
     const struct loc at = LOC_FILE(path);
+    if (size == 0)
+        return diag_error(d, &at, "this is no ONNX model: the file is empty");
     const ProtobufCMessage *p = unpack(d, a, &at, &onnx__model_proto__descriptor, bytes, size);
     if (!p)
         return false;
