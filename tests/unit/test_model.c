@@ -397,7 +397,7 @@ static const struct {
     size_t size;
     const char *said;
 } damaged[] = {
-    {"", 0, "no ir_version"},
+    {"", 0, "the file is empty"},
     {"\x08\x0a", 2, "no graph"},
     {"\x08\x0a\x3a", 3, "no valid length"},
     {"\x08\x0a\x3a\x05\x12\x01", 6, "claims 5 bytes, but only 2 are left"},
