@@ -26,7 +26,7 @@ extern "C" {
 #define STEPC_CODE /* placement of kernels: __attribute__((section(".itcm"))) */
 #endif
 #ifndef STEPC_CONST
-#define STEPC_CONST /* placement of constant tables */
+#define STEPC_CONST /* placement of constant tables: where ordinary loads read them, so not __progmem__ of AVR */
 #endif
 #ifndef STEPC_TRACE
 #define STEPC_TRACE(kernel, name) ((void)0) /* runs before kernel number `kernel` of an entry */
