@@ -94,6 +94,7 @@ struct op_def {
                           * other without a preference (as infer_broadcast() does it), and on nothing else */
     bool is_view;        /* lowering makes it a way of reading input 0: no result of its own in memory */
     bool is_reshape;     /* output 0 is input 0 in the same order under another shape; nothing else is read at run time */
+    bool in_float;       /* a composite that float16 and bfloat16 are converted to float for: one rounding at its end, none within */
     bool is_random;    /* draws random numbers: never folded, merged or removed while used; copies share the stream */
     bool shape_only;    /* eval looks at the shapes of inputs only (Shape, Size): they may come without data (f and i NULL) */
     bool is_state;      /* content of a variable: stays when a Gradient supplies other values to what it was computed from */

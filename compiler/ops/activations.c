@@ -1,5 +1,6 @@
 /* Activations made of ordinary operators: Gelu HardSigmoid HardSwish Mish Shrink Softsign Swish SwiGLU ThresholdedRelu and PRelu.
- * Each one's comment is its contract: the operations from left to right, each rounded to the type of X.
+ * Each one's comment is its contract: the operations from left to right, each rounded to the type of X (float where that is
+ * float16 or bfloat16: only the result is rounded to it).
  * Spec: ONNX Operators.md. Opset 1 had in-place hints. */
 #include "ops/op.h"
 
@@ -432,19 +433,19 @@ static const struct op_sample prelu_samples[] = {
 #define FLOATS .inputs = inputs, .outputs = outputs
 const struct op_def op_defs_activations[] = {
     {.name = "Gelu", .versions = versions_20, FLOATS, .attrs = gelu_attrs, .infer = gelu_infer, .grad = gelu_grad,
-     .expand = gelu_expand, .eval = gelu_eval, .samples = gelu_samples},
+     .expand = gelu_expand, .eval = gelu_eval, .in_float = true, .samples = gelu_samples},
     {.name = "HardSigmoid", .versions = versions_hard, FLOATS, .attrs = hard_attrs, .infer = infer_same_as_input,
-     .expand = hard_sigmoid_expand, .eval = hard_sigmoid_eval, .samples = hard_sigmoid_samples},
+     .expand = hard_sigmoid_expand, .eval = hard_sigmoid_eval, .in_float = true, .samples = hard_sigmoid_samples},
     {.name = "HardSwish", .versions = versions_14_22, FLOATS, .infer = infer_same_as_input, .expand = hard_swish_expand,
-     .eval = hard_swish_eval, .samples = hard_swish_samples},
+     .eval = hard_swish_eval, .in_float = true, .samples = hard_swish_samples},
     {.name = "Mish", .versions = versions_18_22, FLOATS, .infer = infer_same_as_input, .expand = mish_expand, .eval = mish_eval,
-     .samples = mish_samples},
-    {.name = "Swish", .versions = versions_24, FLOATS, .attrs = alpha_attrs, .infer = infer_same_as_input, .expand = swish_expand,
-     .eval = swish_eval, .samples = swish_samples},
+     .in_float = true, .samples = mish_samples},
+    {.name = "Swish", .versions = versions_24, FLOATS, .attrs = alpha_attrs, .infer = infer_same_as_input,
+     .expand = swish_expand, .eval = swish_eval, .in_float = true, .samples = swish_samples},
     {.name = "SwiGLU", .versions = versions_28, .inputs = gate_inputs, .outputs = outputs, .attrs = alpha_attrs,
-     .infer = swiglu_infer, .expand = swiglu_expand, .eval = swiglu_eval, .samples = swiglu_samples},
+     .infer = swiglu_infer, .expand = swiglu_expand, .eval = swiglu_eval, .in_float = true, .samples = swiglu_samples},
     {.name = "Softsign", .versions = versions_1_22, FLOATS, .infer = infer_same_as_input, .grad = softsign_grad,
-     .expand = softsign_expand, .eval = softsign_eval, .samples = softsign_samples},
+     .expand = softsign_expand, .eval = softsign_eval, .in_float = true, .samples = softsign_samples},
     {.name = "ThresholdedRelu", .versions = versions_10_22, FLOATS, .attrs = alpha_attrs, .infer = infer_same_as_input,
      .expand = thresholded_relu_expand, .eval = thresholded_relu_eval, .samples = thresholded_relu_samples},
     {.name = "Shrink", .versions = versions_9, .inputs = numbers_in, .outputs = numbers_out, .attrs = shrink_attrs,

@@ -183,7 +183,8 @@ static const struct op_sample log_softmax_samples[] = {
 
 const struct op_def op_defs_softmax[] = {
     {.name = "Softmax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = softmax_infer,
-     .grad = softmax_grad, .expand = softmax_expand, .eval = softmax_eval, .samples = softmax_samples},
+     .grad = softmax_grad, .expand = softmax_expand, .eval = softmax_eval, .in_float = true, .samples = softmax_samples},
     {.name = "LogSoftmax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = softmax_infer,
-     .grad = log_softmax_grad, .expand = log_softmax_expand, .eval = log_softmax_eval, .samples = log_softmax_samples},
+     .grad = log_softmax_grad, .expand = log_softmax_expand, .eval = log_softmax_eval, .in_float = true,
+     .samples = log_softmax_samples},
     {0}};

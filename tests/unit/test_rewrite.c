@@ -172,6 +172,7 @@ CASE(expand_twice, build_expand(&b, build_expand(&b, x, &SHAPE(4, 2, 3)), &SHAPE
 CASE(mul_expanded, build(&at, "Mul", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape), x))
 CASE(only_expanded, build(&at, "Sqrt", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape)))
 CASE(erf_of_expanded, build(&at, "Erf", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape)))
+CASE(softmax_of_halves, build(&at, "Softmax", graph_add_input(g, "h", DTYPE_BFLOAT16, &SHAPE(2, 3))))
 CASE(known_shape, build(&at, "Shape", x))
 CASE(known_size, build(&at, "Size", x))
 CASE(reduce_single_int, build_reduce_sum(&b, build_reshape(&b, i, &SHAPE(1, 6)), (int[]){0}, 1, false))
@@ -243,6 +244,9 @@ static const struct {
     {mul_expanded, "Mul(s,x) = mul"},
     {only_expanded, "Sqrt(s) Expand(sqrt.sqrt,{2,3}) = sqrt"},
     {erf_of_expanded, "Erf(s) Expand(erf.erf,{2,3}) = erf"},
+    {softmax_of_halves, "Cast(h) ReduceMax(softmax.cast,{1}) Sub(softmax.cast,softmax.softmax.reducemax) Exp(softmax.softmax.sub) "
+                        "ReduceSum(softmax.softmax.exp,{1}) Reciprocal(softmax.softmax.reducesum) "
+                        "Mul(softmax.softmax.exp,softmax.softmax.reciprocal) Cast(softmax.softmax) = softmax"},
     {known_shape, "= {2,3}"},
     {known_size, "= 6"},
     {reduce_single_int, "Reshape(i,{6}) = reducesum"},
