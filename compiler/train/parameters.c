@@ -145,12 +145,22 @@ static void add_consumers(struct rules *r, const struct model_graph *g)
     }
 }
 
+/* Whose files hold networks that somebody wrote in a framework. Numbers in files of other hands may be of any kind. */
+static bool is_exporter(const char *producer)
+{
+    static const char *const names[] = {"tf2onnx", "keras2onnx", "PaddlePaddle", "CNTK", "OnnxMLTools", "Chainer", "MXNet"};
+    for (size_t i = 0; producer && i < sizeof names / sizeof *names; i++)
+        if (str_equal(producer, names[i]))
+            return true;
+    return false;
+}
+
 void rules_begin(struct rules *r, const struct preparer *p, const struct map *loss)
 {
     const struct model_graph *const g = p->model->graph;
     *r = (struct rules){.p = p, .consumers.arena = p->arena, .reached.arena = p->arena};
     r->from_pytorch = str_equal(p->model->producer_name, "pytorch");
-    r->exported = p->model->producer_name && p->model->producer_name[0] != '\0';
+    r->exported = r->from_pytorch || is_exporter(p->model->producer_name);
     for (size_t i = 0; i < loss->count; i++)
         map_set(&r->reached, loss->entries[i].key, NULL);
     for (size_t i = g->nodes.count; i-- > 0;) { /* topological order: one walk backwards finds all */
@@ -381,18 +391,26 @@ static bool is_random_feature(const struct rules *r, const struct model_node *n)
     return false;
 }
 
+/* A name that says parameter outweighs a row of equal steps, but neither a mask nor sines. */
+static const char *rule_of(const struct rules *r, const char *name, const struct tensor *t)
+{
+    if (!r->exported)
+        return values_of_mask(t);
+    return says_parameter(name) && !values_are_surely_made(t) ? NULL : values_made_by_rule(t);
+}
+
 static struct verdict judge_slot(const struct rules *r, const char *name, const struct tensor *t, const struct slot *s,
                                  const struct reading *u)
 {
     const char *rule = NULL;
     if (is_filled_in(s, t, is_anonymous(name)) && str_ends_with(s->op, "Normalization"))
         return (struct verdict){.sure = true, .moot = true, .why = "filled in by the exporter"};
-    if (s->role == TRAINABLE_EMBEDDING && r->exported)
-        rule = values_made_by_rule(t);
+    if (s->role == TRAINABLE_EMBEDDING && r->exported && (!is_layer_name(name) || values_are_surely_made(t)))
+        rule = rule_of(r, name, t);
     else if (str_equal(s->op, "Conv") && r->exported && values_are_fixed_filters(t))
         rule = "filters that mirror themselves";
     else if (s->role == TRAINABLE_WEIGHT && r->exported && !is_layer_name(name))
-        rule = values_are_permutation(t) ? "a choice of elements" : values_made_by_rule(t);
+        rule = values_are_permutation(t) ? "a choice of elements" : rule_of(r, name, t);
     if (!rule && r->exported && !is_layer_name(name) && u->input == 1 && is_from_input(r, u->node->inputs.data[0]) &&
         is_random_feature(r, u->node))
         rule = "random features of the input";
@@ -414,7 +432,7 @@ static bool may_be_copy(const struct reading *u, const char *name, const struct 
 static struct verdict judge_operand(const struct rules *r, const char *name, const struct tensor *t, const struct slot *s,
                                     const struct reading *u)
 {
-    const char *const rule = r->exported ? values_made_by_rule(t) : values_of_mask(t);
+    const char *const rule = rule_of(r, name, t);
     const bool made_up = is_anonymous(name), in_place = s->role != TRAINABLE_OTHER;
     const char *const at = arena_printf(r->p->arena, "%s '%s'", u->node->op_type, node_title(u->node));
     if (rule)

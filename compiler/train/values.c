@@ -198,13 +198,23 @@ const char *values_of_mask(const struct tensor *t)
     return has_mask_values(t) || are_zeros_and_ones(t) ? "a mask" : NULL;
 }
 
+static bool are_sines(const struct tensor *t)
+{
+    return !lines_pass(t, is_in_steps, false) && (lines_pass(t, is_sine, false) || lines_pass(t, is_sine, true));
+}
+
+bool values_are_surely_made(const struct tensor *t)
+{
+    return values_of_mask(t) || (t->count > 1 && !values_are_uniform(t) && !are_integers(t) && are_sines(t));
+}
+
 const char *values_made_by_rule(const struct tensor *t)
 {
     if (values_of_mask(t) || t->count < 2 || values_are_uniform(t))
         return values_of_mask(t);
     if (are_integers(t))
         return "whole numbers: a mask, indices or distances";
-    if (lines_pass(t, is_sine, false) || lines_pass(t, is_sine, true))
+    if (are_sines(t))
         return "sines";
     if (lines_pass(t, is_in_steps, false))
         return "equal steps";

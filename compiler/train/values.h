@@ -12,6 +12,8 @@ bool values_are_uniform(const struct tensor *t);
 const char *values_of_mask(const struct tensor *t);
 /* What a tensor that nobody draws at random looks like: "a mask", "sines", ...; NULL: it may be a parameter. */
 const char *values_made_by_rule(const struct tensor *t);
+/* Is it a mask or a table of sines? The other rules may be somebody's start for a parameter, too. */
+bool values_are_surely_made(const struct tensor *t);
 /* The weight of a convolution, [filters, channels, kernel...]: the same filter for every channel, which equals its reflection
  * or the negative of that: a blur, an edge detector. */
 bool values_are_fixed_filters(const struct tensor *t);

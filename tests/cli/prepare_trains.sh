@@ -165,6 +165,23 @@ lacks stderr warning
 options=(--loss mse --untie never --tie never)
 trains merged.onnxtxt embedding.weight layers.0.scale layers.0.shift onnx::MatMul_7 shared
 
+# A name outweighs elements in equal steps; in files of no framework, elements may be of any kind but a mask.
+cat >steps.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch">
+net (float[2,6] x) => (float[2,6] y)
+<float[6,6] "fc.weight" = {1,2,3,-4,5,6,7,8,-9,1,2,3,4,5,6,7,8,9,1,-2,3,4,5,6,7,8,9,-1,2,3,4,5,6,-7,8,9},
+ float[6] scale = {0.5,0.6,0.7,0.8,0.9,1}, float[6] ramp = {0.5,0.6,0.7,0.8,0.9,1}>
+{
+    h = MatMul(x, "fc.weight")
+    a = Mul(h, scale)
+    y = Mul(a, ramp)
+}
+MODEL
+trains steps.onnxtxt fc.weight scale
+has stdout 'not ramp float[6]: equal steps'
+sed 's/, producer_name: "pytorch"//' steps.onnxtxt >plain_steps.onnxtxt
+trains plain_steps.onnxtxt fc.weight scale ramp
+
 # The row of zeros of an embedding stays, as nn.Embedding(padding_idx=0) has it; but not where a product reads the table, too.
 cat >padding.onnxtxt <<'MODEL'
 <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch">
