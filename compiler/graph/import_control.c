@@ -1,7 +1,7 @@
-/* Control flow that is decided when a model is imported: an If becomes one of its branches, a Loop or a Scan one copy of its
- * body after another. What decides must be known by then: it follows from constants and shapes. So differentiation and
- * everything after it never meet a graph inside a node.
- * Spec: ONNX If-25, Loop-25, Scan-25, SequenceMap-17 and the versions before them, which differ in types only. */
+/* Control flow that is decided when a model is imported: an If becomes one of its branches, a Loop or a Scan one
+ * copy of its body after another. What decides must be known by then: it follows from constants and shapes. So
+ * differentiation and everything after it never meet a graph inside a node. Spec: ONNX If-25, Loop-25, Scan-25,
+ * SequenceMap-17 and the versions before them, which differ in types only. */
 #include "graph/import_internal.h"
 
 #include "graph/graph_internal.h"
@@ -12,7 +12,7 @@
 #define MAX_UNROLLED_NODES 100000
 #define MOST_WORK 2000000 /* nodes, initializers, inputs and outputs of all turns: none takes long, but many do */
 
-/* ---- what the rules share ----------------------------------------------------------------------------------------- */
+/* ---- what the rules share --------------------------------------------------------------------------------------- */
 
 static const char *label_of(const struct model_node *mn)
 {
@@ -38,8 +38,8 @@ static bool number_of(const struct importer *im, const struct loc *at, const cha
     if (t == NULL)
         return false;
     if (t->count != 1 || !(dtype_is_int(t->dtype) || t->dtype == DTYPE_BOOL))
-        return diag_error(im->g->diag, at, "%s is %s of shape %s, expected one integer or bool", what, dtype_name(t->dtype),
-                          shape_text(im->g->diag->arena, &t->shape));
+        return diag_error(im->g->diag, at, "%s is %s of shape %s, expected one integer or bool", what,
+                          dtype_name(t->dtype), shape_text(im->g->diag->arena, &t->shape));
     *x = tensor_get_int(t, 0);
     return true;
 }
@@ -52,21 +52,23 @@ bool import_known_number(const struct importer *im, const struct region *r, cons
     return number_of(im, &loc, what, v, x);
 }
 
-/* ---- a graph inside a node ---------------------------------------------------------------------------------------- */
+/* ---- a graph inside a node -------------------------------------------------------------------------------------- */
 
-static bool bind_actual(const struct importer *im, const struct loc *at, const struct model_value_info *formal, struct value *v,
-                        struct inner *x)
+static bool bind_actual(const struct importer *im, const struct loc *at, const struct model_value_info *formal,
+                        struct value *v, struct inner *x)
 {
     const bool is_tensor = v != NULL && v->kind != VALUE_SEQUENCE;
     map_set(&x->scope, formal->name, v != NULL ? v : &import_omitted);
-    if (!is_tensor || formal->type.kind != TYPE_TENSOR || formal->type.elem == DTYPE_UNDEFINED || formal->type.elem == v->dtype)
+    if (!is_tensor || formal->type.kind != TYPE_TENSOR || formal->type.elem == DTYPE_UNDEFINED ||
+        formal->type.elem == v->dtype)
         return true;
-    return diag_error(im->g->diag, at, "input '%s' of graph '%s' is declared as %s, but is %s", formal->name, x->graph->name,
-                      dtype_name(formal->type.elem), dtype_name(v->dtype));
+    return diag_error(im->g->diag, at, "input '%s' of graph '%s' is declared as %s, but is %s", formal->name,
+                      x->graph->name, dtype_name(formal->type.elem), dtype_name(v->dtype));
 }
 
-bool import_inner(struct importer *im, const struct region *r, const struct model_node *mn, const struct model_graph *graph,
-                  const struct region *index, const char *label, const char *origin, struct value *const *actual, struct inner *x)
+bool import_inner(struct importer *im, const struct region *r, const struct model_node *mn,
+                  const struct model_graph *graph, const struct region *index, const char *label, const char *origin,
+                  struct value *const *actual, struct inner *x)
 {
     struct arena *const a = im->g->arena;
     const struct loc loc = import_node_loc(im, r, mn);
@@ -88,7 +90,8 @@ bool import_inner(struct importer *im, const struct region *r, const struct mode
     ok = import_initializers(im, graph, &x->scope, &listed, false) && ok;
     ok = import_initializers(im, graph, &x->scope, &listed, true) && ok;
     for (size_t i = 0; ok && x->region.repeated && i < graph->sparse_initializers.count; i++)
-        ok = import_count_copy(im, &loc, ((struct value *)map_get(&x->scope, graph->sparse_initializers.data[i]->name))->constant->count);
+        ok = import_count_copy(
+            im, &loc, ((struct value *)map_get(&x->scope, graph->sparse_initializers.data[i]->name))->constant->count);
     return import_list(im, &x->region, graph->nodes.data, graph->nodes.count) && ok;
 }
 
@@ -110,7 +113,7 @@ struct value *import_inner_output(const struct importer *im, const struct inner 
     return map_get(at->scope, vi->name);
 }
 
-/* ---- If ----------------------------------------------------------------------------------------------------------- */
+/* ---- If --------------------------------------------------------------------------------------------------------- */
 
 /* Random nodes of both branches have numbers, whichever is taken. */
 static bool import_branch(struct importer *im, const struct region *r, const struct model_node *mn,
@@ -133,7 +136,8 @@ static bool import_if(struct importer *im, const struct region *r, const struct 
 {
     struct value *condition;
     int64_t holds;
-    if (!import_resolve_tensor(im, r, mn, 0, &condition) || !import_known_number(im, r, mn, 0, "cond", condition, &holds))
+    if (!import_resolve_tensor(im, r, mn, 0, &condition) ||
+        !import_known_number(im, r, mn, 0, "cond", condition, &holds))
         return false;
     const char *const which = holds ? "then_branch" : "else_branch";
     const struct model_graph *const branch = graph_attr(mn, which);
@@ -150,7 +154,7 @@ static bool import_if(struct importer *im, const struct region *r, const struct 
     return ok;
 }
 
-/* ---- side by side ------------------------------------------------------------------------------------------------- */
+/* ---- side by side ----------------------------------------------------------------------------------------------- */
 
 struct value *import_join(struct builder *b, struct value *const *items, size_t count, int axis, bool new_axis)
 {
@@ -162,7 +166,8 @@ struct value *import_join(struct builder *b, struct value *const *items, size_t 
 }
 
 /* One Split, whose gradient is one Concat, as far as a node has outputs for it. */
-static void cut_pieces(struct builder *b, struct value *v, int axis, const int64_t *sizes, size_t count, struct value **out)
+static void cut_pieces(struct builder *b, struct value *v, int axis, const int64_t *sizes, size_t count,
+                       struct value **out)
 {
     if (count == 1) {
         out[0] = v;
@@ -201,7 +206,7 @@ void import_cut(struct builder *b, struct value *v, int axis, const int64_t *siz
         out[i] = build_value(b, "Squeeze", NULL, (struct value *const[]){out[i], axes}, 2);
 }
 
-/* ---- turns of a loop ---------------------------------------------------------------------------------------------- */
+/* ---- turns of a loop -------------------------------------------------------------------------------------------- */
 
 typedef VEC(struct value *) value_list;
 
@@ -211,9 +216,9 @@ struct turns {
     const struct region *region;
     const struct model_node *node;
     const struct model_graph *body;
-    struct region index;  /* of the body: only its maps */
+    struct region index; /* of the body: only its maps */
     struct loc loc;
-    size_t first_state;   /* among the body's inputs and outputs */
+    size_t first_state; /* among the body's inputs and outputs */
     size_t state_count, scan_count;
     struct value **state; /* NULL: an optional value that is none */
     value_list *scanned;  /* scan outputs: an item for each turn */
@@ -224,19 +229,21 @@ struct turns {
 static bool begin_turns(struct turns *t, struct importer *im, const struct region *r, const struct model_node *mn,
                         size_t first_input, size_t state_count, size_t other_inputs, size_t first_output)
 {
-    *t = (struct turns){.im = im, .region = r, .node = mn, .body = graph_attr(mn, "body"), .loc = import_node_loc(im, r, mn)};
+    *t = (struct turns){
+        .im = im, .region = r, .node = mn, .body = graph_attr(mn, "body"), .loc = import_node_loc(im, r, mn)};
     if (t->body == NULL)
         return diag_error(im->g->diag, &t->loc, "attribute 'body' has no graph");
     if (t->body->inputs.count != state_count + other_inputs || t->body->outputs.count < state_count + first_output)
-        return diag_error(im->g->diag, &t->loc, "the body has %zu inputs and %zu outputs, expected %zu and at least %zu",
-                          t->body->inputs.count, t->body->outputs.count, state_count + other_inputs, state_count + first_output);
+        return diag_error(
+            im->g->diag, &t->loc, "the body has %zu inputs and %zu outputs, expected %zu and at least %zu",
+            t->body->inputs.count, t->body->outputs.count, state_count + other_inputs, state_count + first_output);
     t->index = index_of(im, t->body);
     t->state_count = state_count;
     t->first_state = first_output;
     t->scan_count = t->body->outputs.count - state_count - first_output;
     if (mn->outputs.count > t->state_count + t->scan_count)
-        return diag_error(im->g->diag, &t->loc, "the body gives %zu results, the node names %zu", t->state_count + t->scan_count,
-                          mn->outputs.count);
+        return diag_error(im->g->diag, &t->loc, "the body gives %zu results, the node names %zu",
+                          t->state_count + t->scan_count, mn->outputs.count);
     t->state = arena_array(im->g->arena, struct value *, state_count);
     t->scanned = arena_array(im->g->arena, value_list, t->scan_count);
     t->stream = im->stream;
@@ -255,8 +262,8 @@ static bool keep_scanned(struct turns *t, size_t k, struct value *v)
     const struct value *const first = t->scanned[k].count > 0 ? t->scanned[k].data[0] : v;
     if (first->dtype != v->dtype || !shape_equal(&first->shape, &v->shape))
         return diag_error(d, &t->loc, "scan output %zu of the body is %s%s in turn %zu, but %s%s in the first", k,
-                          dtype_name(v->dtype), shape_text(d->arena, &v->shape), t->scanned[k].count, dtype_name(first->dtype),
-                          shape_text(d->arena, &first->shape));
+                          dtype_name(v->dtype), shape_text(d->arena, &v->shape), t->scanned[k].count,
+                          dtype_name(first->dtype), shape_text(d->arena, &first->shape));
     vec_push(t->im->g->arena, &t->scanned[k], v);
     return true;
 }
@@ -267,11 +274,13 @@ static bool take_turn(struct turns *t, int64_t number, struct value *const *actu
     struct importer *const im = t->im;
     const struct model_graph *const g = t->body;
     const size_t nodes = g->nodes.count + 1;
-    const size_t work = nodes + g->initializers.count + g->sparse_initializers.count + g->inputs.count + g->outputs.count;
+    const size_t work =
+        nodes + g->initializers.count + g->sparse_initializers.count + g->inputs.count + g->outputs.count;
     if (im->unrolled + nodes > MAX_UNROLLED_NODES || im->unrolled_work + work > MOST_WORK)
-        return diag_unsupported(im->g->diag, &t->loc,
-                                "%s runs too often: it is unrolled, and turn %lld of its %zu nodes exceeds the bound of %d nodes",
-                                t->node->op_type, (long long)number, g->nodes.count, MAX_UNROLLED_NODES);
+        return diag_unsupported(
+            im->g->diag, &t->loc,
+            "%s runs too often: it is unrolled, and turn %lld of its %zu nodes exceeds the bound of %d nodes",
+            t->node->op_type, (long long)number, g->nodes.count, MAX_UNROLLED_NODES);
     im->unrolled += nodes;
     im->unrolled_work += work;
     struct arena *const a = im->g->arena;
@@ -309,7 +318,8 @@ static struct value *empty_scan(struct turns *t, struct builder *b, size_t k, in
     }
     if (known)
         return build_constant(b, tensor_new(t->im->g->arena, vi->type.elem, &s));
-    diag_unsupported(t->im->g->diag, &t->loc, "there is no turn, and the shape of scan output %zu '%s' is not declared", k, vi->name);
+    diag_unsupported(t->im->g->diag, &t->loc, "there is no turn, and the shape of scan output %zu '%s' is not declared",
+                     k, vi->name);
     return NULL;
 }
 
@@ -321,7 +331,8 @@ static struct value *join_scanned(struct turns *t, struct builder *b, size_t k, 
     const size_t declared = t->body->outputs.data[t->first_state + t->state_count + k]->type.dims.count;
     const int rank = 1 + (list->count > 0 ? list->data[0]->shape.rank : (int)declared);
     if (!shape_axis(rank, axis, &at) || rank > SHAPE_MAX_RANK) {
-        diag_error(t->im->g->diag, &t->loc, "axis %lld of scan output %zu is out of range for rank %d", (long long)axis, k, rank);
+        diag_error(t->im->g->diag, &t->loc, "axis %lld of scan output %zu is out of range for rank %d", (long long)axis,
+                   k, rank);
         return NULL;
     }
     if (list->count == 0)
@@ -344,20 +355,24 @@ static bool end_turns(struct turns *t, const int64_t *axes, const int64_t *backw
     bool ok = true;
     t->im->stream = t->stream + import_count_inner_random(t->im, t->body);
     for (size_t i = 0; i < t->state_count; i++)
-        ok = import_define(t->im, t->region, t->node, i, t->state[i] != NULL ? t->state[i] : &import_omitted, t->since) && ok;
+        ok = import_define(t->im, t->region, t->node, i, t->state[i] != NULL ? t->state[i] : &import_omitted,
+                           t->since) &&
+             ok;
     for (size_t k = 0; k < t->scan_count; k++) {
         if (!is_wanted(t->node, t->state_count + k))
             continue;
-        struct value *const v = join_scanned(t, &b, k, axes != NULL ? axes[k] : 0, backwards != NULL && backwards[k] != 0);
+        struct value *const v =
+            join_scanned(t, &b, k, axes != NULL ? axes[k] : 0, backwards != NULL && backwards[k] != 0);
         ok = v != NULL && !b.failed && import_define(t->im, t->region, t->node, t->state_count + k, v, t->since) && ok;
     }
     return ok;
 }
 
-/* ---- Loop --------------------------------------------------------------------------------------------------------- */
+/* ---- Loop ------------------------------------------------------------------------------------------------------- */
 
 /* The condition after a turn. */
-static bool known_condition(struct turns *t, const struct inner *x, int64_t number, struct value **condition, bool *holds)
+static bool known_condition(struct turns *t, const struct inner *x, int64_t number, struct value **condition,
+                            bool *holds)
 {
     int64_t known = 1;
     *condition = import_inner_output(t->im, x, 0);
@@ -365,8 +380,8 @@ static bool known_condition(struct turns *t, const struct inner *x, int64_t numb
         return false;
     if (*condition == &import_omitted || (*condition)->kind == VALUE_SEQUENCE)
         return diag_error(t->im->g->diag, &t->loc, "the condition that the body gives is not a tensor");
-    const char *const what = arena_printf(t->im->g->diag->arena, "condition '%s' after turn %lld", t->body->outputs.data[0]->name,
-                                          (long long)number);
+    const char *const what = arena_printf(t->im->g->diag->arena, "condition '%s' after turn %lld",
+                                          t->body->outputs.data[0]->name, (long long)number);
     if (!number_of(t->im, &t->loc, what, *condition, &known))
         return false;
     *holds = known != 0;
@@ -419,7 +434,7 @@ static bool import_loop(struct importer *im, const struct region *r, const struc
     return turn_loop(&t, holds ? count : 0, condition) && end_turns(&t, NULL, NULL);
 }
 
-/* ---- Scan --------------------------------------------------------------------------------------------------------- */
+/* ---- Scan ------------------------------------------------------------------------------------------------------- */
 
 /* A list with an entry for each scan input or output; absent: zeros. */
 static bool scan_list(const struct turns *t, const char *name, size_t count, const int64_t **x)
@@ -428,7 +443,8 @@ static bool scan_list(const struct turns *t, const char *name, size_t count, con
     *x = a != NULL ? a->ints.data : arena_array(t->im->g->arena, int64_t, count);
     if (a == NULL || a->ints.count == count)
         return true;
-    return diag_error(t->im->g->diag, &t->loc, "attribute '%s' has %zu elements, expected %zu", name, a->ints.count, count);
+    return diag_error(t->im->g->diag, &t->loc, "attribute '%s' has %zu elements, expected %zu", name, a->ints.count,
+                      count);
 }
 
 /* Items of scan input k, in the order of the turns. */
@@ -443,7 +459,8 @@ static bool cut_scanned(struct turns *t, struct builder *b, size_t k, int64_t ax
     if (v == NULL || !shape_axis(v->shape.rank, axis, &at))
         return diag_error(t->im->g->diag, &t->loc, "axis %lld of scan input %zu is out of range", (long long)axis, k);
     if (*count >= 0 && v->shape.dim[at] != *count)
-        return diag_error(t->im->g->diag, &t->loc, "scan input %zu '%s' has %lld items, expected %lld as the one before", k, v->name,
+        return diag_error(t->im->g->diag, &t->loc,
+                          "scan input %zu '%s' has %lld items, expected %lld as the one before", k, v->name,
                           (long long)v->shape.dim[at], (long long)*count);
     *count = v->shape.dim[at];
     if (*count > MAX_UNROLLED_NODES)
@@ -488,18 +505,20 @@ static bool import_scan(struct importer *im, const struct region *r, const struc
     const struct loc loc = import_node_loc(im, r, mn);
     const struct model_attr *const given = import_find_attr(mn->attrs.data, mn->attrs.count, "num_scan_inputs");
     if (given->i < 1 || (uint64_t)given->i > mn->inputs.count)
-        return diag_error(im->g->diag, &loc, "attribute 'num_scan_inputs' is %lld, expected 1 to %zu, the number of inputs",
+        return diag_error(im->g->diag, &loc,
+                          "attribute 'num_scan_inputs' is %lld, expected 1 to %zu, the number of inputs",
                           (long long)given->i, mn->inputs.count);
     const size_t scans = (size_t)given->i;
     const int64_t *axes, *backwards, *out_axes, *out_backwards;
-    return begin_turns(&t, im, r, mn, 0, mn->inputs.count - scans, scans, 0) && scan_list(&t, "scan_input_axes", scans, &axes) &&
+    return begin_turns(&t, im, r, mn, 0, mn->inputs.count - scans, scans, 0) &&
+           scan_list(&t, "scan_input_axes", scans, &axes) &&
            scan_list(&t, "scan_input_directions", scans, &backwards) &&
            scan_list(&t, "scan_output_axes", t.scan_count, &out_axes) &&
-           scan_list(&t, "scan_output_directions", t.scan_count, &out_backwards) && turn_scan(&t, scans, axes, backwards) &&
-           end_turns(&t, out_axes, out_backwards);
+           scan_list(&t, "scan_output_directions", t.scan_count, &out_backwards) &&
+           turn_scan(&t, scans, axes, backwards) && end_turns(&t, out_axes, out_backwards);
 }
 
-/* ---- SequenceMap -------------------------------------------------------------------------------------------------- */
+/* ---- SequenceMap ------------------------------------------------------------------------------------------------ */
 
 /* All inputs of a turn: items of sequences, and tensors as they are. */
 static bool import_sequence_map(struct importer *im, const struct region *r, const struct model_node *mn)
@@ -507,7 +526,8 @@ static bool import_sequence_map(struct importer *im, const struct region *r, con
     struct turns t;
     struct arena *const a = im->g->arena;
     const size_t inputs = mn->inputs.count;
-    struct value **const given = arena_array(a, struct value *, inputs), **const actual = arena_array(a, struct value *, inputs);
+    struct value **const given = arena_array(a, struct value *, inputs),
+                         **const actual = arena_array(a, struct value *, inputs);
     if (!begin_turns(&t, im, r, mn, 0, 0, inputs, 0))
         return false;
     for (size_t i = 0; i < inputs; i++)
@@ -523,7 +543,8 @@ static bool import_sequence_map(struct importer *im, const struct region *r, con
         for (size_t i = 0; i < inputs; i++) {
             const struct sequence *const s = import_as_sequence(given[i]);
             if (s != NULL && s->count != first->count)
-                return diag_error(im->g->diag, &t.loc, "input %zu has %zu items, expected %zu as input 0", i, s->count, first->count);
+                return diag_error(im->g->diag, &t.loc, "input %zu has %zu items, expected %zu as input 0", i, s->count,
+                                  first->count);
             actual[i] = s != NULL ? s->items[k] : given[i];
         }
         if (!take_turn(&t, (int64_t)k, actual, &x))
@@ -542,7 +563,7 @@ static bool import_sequence_map(struct importer *im, const struct region *r, con
     return ok;
 }
 
-/* ---- one node ----------------------------------------------------------------------------------------------------- */
+/* ---- one node --------------------------------------------------------------------------------------------------- */
 
 static import_rule rule_of(const char *op_type)
 {

@@ -42,25 +42,25 @@ struct importer {
     const char *entry;
     struct map functions; /* key of import_function_key() -> struct model_function * */
     const struct model_function
-        *main_graph; /* the main graph in the form of a function, for GraphCall; NULL outside algorithms */
-    uint32_t stream;         /* of the random node met last */
-    uint32_t streams;        /* of all the model's random nodes: repetitions of a node are so far apart */
-    struct map repetitions;  /* stream, as text -> uint32_t *: how often that node of a loop came */
-    struct map missing;      /* operators that were reported already */
-    size_t inlined;          /* nodes in functions so far */
-    size_t unrolled;         /* nodes of loops so far */
-    size_t unrolled_work;    /* and all else that a turn looks at */
-    int64_t copied;          /* elements of constants that each turn of a loop has for itself, and of sequences */
+        *main_graph;        /* the main graph in the form of a function, for GraphCall; NULL outside algorithms */
+    uint32_t stream;        /* of the random node met last */
+    uint32_t streams;       /* of all the model's random nodes: repetitions of a node are so far apart */
+    struct map repetitions; /* stream, as text -> uint32_t *: how often that node of a loop came */
+    struct map missing;     /* operators that were reported already */
+    size_t inlined;         /* nodes in functions so far */
+    size_t unrolled;        /* nodes of loops so far */
+    size_t unrolled_work;   /* and all else that a turn looks at */
+    int64_t copied;         /* elements of constants that each turn of a loop has for itself, and of sequences */
 };
 
-/* ---- operators that there are not (import_missing.c) --------------------------------------------------------------- */
+/* ---- operators that there are not (import_missing.c) ------------------------------------------------------------ */
 
 /* An operator of ONNX, or of a domain that stepc knows nothing of; not one whose name is mistyped. */
 bool import_is_missing(const struct model_node *mn);
 /* Once for each operator. Returns false. */
 bool import_report_missing(struct importer *im, const struct model_node *mn);
 
-/* ---- names (import_scope.c) --------------------------------------------------------------------------------------- */
+/* ---- names (import_scope.c) ------------------------------------------------------------------------------------- */
 
 /* Stands in a scope for what is left out: an input that a caller omits, an optional value that is none. */
 extern struct value import_omitted;
@@ -86,22 +86,23 @@ bool import_check_outputs_new(const struct importer *im, const struct region *r,
 /* Fills producers and declared of a region. */
 void import_index_region(struct region *r, struct arena *a, struct model_node *const *nodes, size_t node_count,
                          struct model_value_info *const *infos, size_t info_count);
-/* The node's output i is v from now on, which is checked against its declaration. A value made here, by nodes with ids from
- * `since` on, takes the output's name. */
+/* The node's output i is v from now on, which is checked against its declaration. A value made here, by nodes with
+ * ids from `since` on, takes the output's name. */
 bool import_define(const struct importer *im, const struct region *r, const struct model_node *mn, size_t i,
                    struct value *v, int since) MUST_USE;
 
-/* ---- nodes (import.c) --------------------------------------------------------------------------------------------- */
+/* ---- nodes (import.c) ------------------------------------------------------------------------------------------- */
 
 bool import_list(struct importer *im, struct region *r, struct model_node *const *nodes, size_t count) MUST_USE;
 /* With `make` adds to scope what is not there yet; without, checks that names in `listed` are new. */
 bool import_initializers(const struct importer *im, const struct model_graph *mg, struct map *scope, struct map *listed,
                          bool make) MUST_USE;
 
-/* Counts elements of what was made for this turn of a loop alone, or copied for a sequence; reports when they are too many. */
+/* Counts elements of what was made for this turn of a loop alone, or copied for a sequence; reports when they are
+ * too many. */
 bool import_count_copy(struct importer *im, const struct loc *at, int64_t elements) MUST_USE;
 
-/* ---- functions (import_call.c) ------------------------------------------------------------------------------------ */
+/* ---- functions (import_call.c) ---------------------------------------------------------------------------------- */
 
 const char *import_function_key(struct arena *a, const char *domain, const char *name, const char *overload);
 void import_index_functions(struct map *functions, const struct model *m);
@@ -117,7 +118,7 @@ bool import_call(struct importer *im, const struct region *r, const struct model
                  const struct model_function *f) MUST_USE;
 bool import_graph_call(struct importer *im, const struct region *r, const struct model_node *mn) MUST_USE;
 
-/* ---- control flow and sequences (import_control.c, import_sequence.c) --------------------------------------------- */
+/* ---- control flow and sequences (import_control.c, import_sequence.c) ------------------------------------------- */
 
 /* Is it an operator that import takes apart, so that no node of the graph is one? */
 bool import_is_control(const struct model_node *mn);
@@ -125,8 +126,8 @@ bool import_is_control(const struct model_node *mn);
 bool import_is_alias(const struct region *r, const struct model_node *mn);
 bool import_control(struct importer *im, const struct region *r, const struct model_node *mn) MUST_USE;
 
-/* A sequence while it is imported: stands in scopes as a value of kind VALUE_SEQUENCE, never in a graph. What is appended goes into
- * the same memory, of which the sequence without it sees the beginning. */
+/* A sequence while it is imported: stands in scopes as a value of kind VALUE_SEQUENCE, never in a graph. What is
+ * appended goes into the same memory, of which the sequence without it sees the beginning. */
 struct sequence {
     struct value value;
     struct value **items;
@@ -137,8 +138,8 @@ struct sequence {
 struct sequence *import_as_sequence(struct value *v);
 struct value *import_new_sequence(const struct importer *im, struct value *const *items, size_t count);
 
-/* One operator of this kind: the node is as its schema says. Returns false after a report, or silently where an input is
- * poisoned. */
+/* One operator of this kind: the node is as its schema says. Returns false after a report, or silently where an
+ * input is poisoned. */
 typedef bool (*import_rule)(struct importer *im, const struct region *r, const struct model_node *mn);
 /* NULL: not an operator on sequences. */
 import_rule import_sequence_rule(const char *op_type);
@@ -149,10 +150,11 @@ struct inner {
     struct map scope;
     struct region region;
 };
-/* actual: what its inputs are, NULL entries for omitted ones. index: has the graph's maps by import_index_region(). label: of its
- * names; origin: what messages say of its nodes. */
-bool import_inner(struct importer *im, const struct region *r, const struct model_node *mn, const struct model_graph *graph,
-                  const struct region *index, const char *label, const char *origin, struct value *const *actual, struct inner *x) MUST_USE;
+/* actual: what its inputs are, NULL entries for omitted ones. index: has the graph's maps by import_index_region().
+ * label: of its names; origin: what messages say of its nodes. */
+bool import_inner(struct importer *im, const struct region *r, const struct model_node *mn,
+                  const struct model_graph *graph, const struct region *index, const char *label, const char *origin,
+                  struct value *const *actual, struct inner *x) MUST_USE;
 /* NULL after a report, or silently where it is poisoned; &import_omitted where it is an optional value that is none. */
 struct value *import_inner_output(const struct importer *im, const struct inner *x, size_t i);
 /* The content of a tensor of one integer or bool, known at compile time; else reports. */
@@ -165,21 +167,22 @@ struct value *import_join(struct builder *b, struct value *const *items, size_t 
 /* v in pieces along an axis (in range) of the sizes given, or of size 1 each and without the axis (sizes NULL). */
 void import_cut(struct builder *b, struct value *v, int axis, const int64_t *sizes, size_t count, struct value **out);
 
-/* ---- random numbers (import_random.c) ----------------------------------------------------------------------------- */
+/* ---- random numbers (import_random.c) --------------------------------------------------------------------------- */
 
 bool import_is_random(const struct model_node *mn);
-/* Random nodes of the list, in functions that it calls and graphs inside nodes too. `budget` bounds the walk through nested
- * calls: a model beyond it is refused by import for the same reason. */
+/* Random nodes of the list, in functions that it calls and graphs inside nodes too. `budget` bounds the walk
+ * through nested calls: a model beyond it is refused by import for the same reason. */
 uint32_t import_count_random(const struct map *functions, const struct model_graph *main_graph,
                              struct model_node *const *nodes, size_t count, int depth, size_t *budget);
 /* Streams taken by the graphs that stand before `until` in the order main graph, algorithms, initializations. */
 uint32_t import_first_stream(const struct map *functions, const struct model *m, const struct model_graph *until);
 /* Random nodes of a graph inside a node. */
 uint32_t import_count_inner_random(const struct importer *im, const struct model_graph *g);
-/* The stream of a random node that comes now: the next one, or one of its own for each time that a loop comes back to it. */
+/* The stream of a random node that comes now: the next one, or one of its own for each time that a loop comes back
+ * to it. */
 uint32_t import_next_stream(struct importer *im, const struct region *r);
 
-/* ---- types and constants ------------------------------------------------------------------------------------------ */
+/* ---- types and constants ---------------------------------------------------------------------------------------- */
 
 /* Checks what the model declares of a value against what inference found; symbols and unknown parts say nothing.
  * `what`: "output", "value". */

@@ -13,8 +13,8 @@ bool import_is_random(const struct model_node *mn)
 }
 
 /* A graph inside a node counts once, however often a loop runs it. */
-static uint32_t count_inner(const struct map *functions, const struct model_graph *main_graph, const struct model_node *mn,
-                            int depth, size_t *budget)
+static uint32_t count_inner(const struct map *functions, const struct model_graph *main_graph,
+                            const struct model_node *mn, int depth, size_t *budget)
 {
     uint32_t random = 0;
     for (size_t i = 0; i < mn->attrs.count; i++) {
@@ -40,8 +40,8 @@ uint32_t import_count_random(const struct map *functions, const struct model_gra
         if (depth >= MAX_CALL_DEPTH || *budget < body_count)
             continue;
         *budget -= body_count;
-        random += import_count_random(functions, main_graph, f != NULL ? f->nodes.data : main_graph->nodes.data, body_count,
-                               depth + 1, budget);
+        random += import_count_random(functions, main_graph, f != NULL ? f->nodes.data : main_graph->nodes.data,
+                                      body_count, depth + 1, budget);
     }
     return random;
 }

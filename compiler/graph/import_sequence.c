@@ -1,6 +1,6 @@
-/* Sequences and optional values: import alone knows them, as lists of values. Their lengths, and the positions by which items are
- * taken, must be known then; what is left in the graph are tensors.
- * Spec: ONNX SequenceEmpty-11 ... SplitToSequence-24, Optional-15, OptionalHasElement-18, OptionalGetElement-18. */
+/* Sequences and optional values: import alone knows them, as lists of values. Their lengths, and the positions by
+ * which items are taken, must be known then; what is left in the graph are tensors. Spec: ONNX SequenceEmpty-11 ...
+ * SplitToSequence-24, Optional-15, OptionalHasElement-18, OptionalGetElement-18. */
 #include "graph/import_internal.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ static struct value *append(struct importer *im, const struct sequence *s, struc
     return &longer->value;
 }
 
-/* ---- operands ----------------------------------------------------------------------------------------------------- */
+/* ---- operands --------------------------------------------------------------------------------------------------- */
 
 /* A node of an operator on sequences, on its way. */
 struct use_of {
@@ -104,7 +104,8 @@ static bool position_in(const struct use_of *u, size_t i, size_t from, size_t la
         return false;
     const int64_t wrapped = x < 0 ? x + (int64_t)from : x;
     if (wrapped < 0 || wrapped >= (int64_t)last_plus_1)
-        return diag_error(u->diag, &u->loc, "position %lld is out of range for a sequence of %zu tensors", (long long)x, from);
+        return diag_error(u->diag, &u->loc, "position %lld is out of range for a sequence of %zu tensors", (long long)x,
+                          from);
     *at = (size_t)wrapped;
     return true;
 }
@@ -123,7 +124,7 @@ static int64_t int_attr(const struct use_of *u, const char *name, int64_t otherw
     return a != NULL ? a->i : otherwise;
 }
 
-/* ---- the operators ------------------------------------------------------------------------------------------------ */
+/* ---- the operators ---------------------------------------------------------------------------------------------- */
 
 static bool sequence_empty(struct importer *im, const struct region *r, const struct model_node *mn)
 {
@@ -222,7 +223,8 @@ static bool concat_from_sequence(struct importer *im, const struct region *r, co
 }
 
 /* Sizes of the pieces of `length` elements: a list, or pieces of one size of which the last may be smaller. */
-static bool piece_sizes(const struct use_of *u, struct value *split, int64_t length, const int64_t **sizes, size_t *count)
+static bool piece_sizes(const struct use_of *u, struct value *split, int64_t length, const int64_t **sizes,
+                        size_t *count)
 {
     const struct tensor *const t = value_known(split);
     int64_t left = length;
@@ -230,7 +232,8 @@ static bool piece_sizes(const struct use_of *u, struct value *split, int64_t len
         return diag_unsupported(u->diag, &u->loc, "input 1 '%s' (split) must be known at compile time", split->name);
     const int64_t size = t->shape.rank == 0 && dtype_is_int(t->dtype) ? tensor_get_int(t, 0) : 1;
     if (!dtype_is_int(t->dtype) || t->shape.rank > 1 || size < 1)
-        return diag_error(u->diag, &u->loc, "input 1 '%s' (split) is no list of integers, nor a positive one", split->name);
+        return diag_error(u->diag, &u->loc, "input 1 '%s' (split) is no list of integers, nor a positive one",
+                          split->name);
     const int64_t n = t->shape.rank == 1 ? t->count : length / size + (length % size != 0);
     if (n > MAX_ITEMS)
         return diag_unsupported(u->diag, &u->loc, "a sequence of more than %d tensors is not supported", MAX_ITEMS);
@@ -243,7 +246,8 @@ static bool piece_sizes(const struct use_of *u, struct value *split, int64_t len
     }
     *sizes = x;
     *count = (size_t)n;
-    return left == 0 || diag_error(u->diag, &u->loc, "the pieces are not the %lld elements of the axis", (long long)length);
+    return left == 0 ||
+           diag_error(u->diag, &u->loc, "the pieces are not the %lld elements of the axis", (long long)length);
 }
 
 static bool split_to_sequence(struct importer *im, const struct region *r, const struct model_node *mn)
@@ -255,7 +259,8 @@ static bool split_to_sequence(struct importer *im, const struct region *r, const
     if (v == NULL || (has_input(&u, 1) && split == NULL))
         return false;
     if (!shape_axis(v->shape.rank, int_attr(&u, "axis", 0), &axis))
-        return diag_error(u.diag, &u.loc, "axis %lld is out of range for rank %d", (long long)int_attr(&u, "axis", 0), v->shape.rank);
+        return diag_error(u.diag, &u.loc, "axis %lld is out of range for rank %d", (long long)int_attr(&u, "axis", 0),
+                          v->shape.rank);
     struct builder b = import_builder(im, r, mn);
     const int64_t *sizes = NULL;
     const int64_t length = v->shape.dim[axis];
@@ -270,7 +275,7 @@ static bool split_to_sequence(struct importer *im, const struct region *r, const
     return !b.failed && give(&u, import_new_sequence(im, pieces, count));
 }
 
-/* ---- optional values: one that holds something is that itself ----------------------------------------------------- */
+/* ---- optional values: one that holds something is that itself --------------------------------------------------- */
 
 static bool optional(struct importer *im, const struct region *r, const struct model_node *mn)
 {

@@ -1,18 +1,18 @@
 /* Attention: for every batch and head, with Q [L,D], K [S,D], V [S,E]; several heads of Q may share one of K and V.
  *   raw    = (Q * scale) K'            scale: 1 / sqrt(D) unless given
  *   capped = softcap * tanh(raw / softcap), where softcap > 0
- *   biased = capped + mask, or -inf where a mask of bools says no or position j of K is out of sight of position i of Q:
+ *   biased = capped + mask, or -inf where a mask of bools says no or position j of K is out of sight of i of Q:
  *              j > p            is_causal; p = i + the length of what is past, or i + nonpad_kv_seqlen - L
  *              j < p - left, j > p + right   left_window_size, right_window_size, where not negative
  *              j >= nonpad_kv_seqlen         padding
  *   P      = softmax(biased), 0 in rows that see nothing
  *   Y      = P V
- * qk_matmul_output is raw, capped, biased or P, as its mode is 0 to 3. K and V have what is past in front of them, which is what
- * present_key and present_value are. A mask with fewer columns than K has positions hides the others.
+ * qk_matmul_output is raw, capped, biased or P, as its mode is 0 to 3. K and V have what is past in front of them,
+ * which is what present_key and present_value are. A mask with fewer columns than K has positions hides the others.
  *
- * Computed in float, or in double where Q, V or softmax_precision are double: softmax_precision asks for at least so much.
- * Expanded; the two products are batches over heads, where shared heads of K and V are read again, not copied.
- * Spec: ONNX Attention-23, -24 (nonpad_kv_seqlen), -25 (windows). */
+ * Computed in float, or in double where Q, V or softmax_precision are double: softmax_precision asks for at least
+ * so much. Expanded; the two products are batches over heads, where shared heads of K and V are read again, not
+ * copied. Spec: ONNX Attention-23, -24 (nonpad_kv_seqlen), -25 (windows). */
 #include "ops/op.h"
 
 #include <math.h>
@@ -21,13 +21,15 @@ enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS }; /* inputs */
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES };        /* outputs */
 enum { RAW, CAPPED, BIASED, PROBABILITIES };           /* qk_matmul_output_mode */
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ----------------------------------------------------------------------------------------------------- */
 
 #define ATTRS_23                                                                                                       \
     {.name = "is_causal", .type = ATTR_INT}, {.name = "kv_num_heads", .type = ATTR_INT},                               \
         {.name = "q_num_heads", .type = ATTR_INT}, {.name = "qk_matmul_output_mode", .type = ATTR_INT},                \
         {.name = "scale", .type = ATTR_FLOAT, .no_default = true}, {.name = "softcap", .type = ATTR_FLOAT},            \
-        {.name = "softmax_precision", .type = ATTR_INT}
+    {                                                                                                                  \
+        .name = "softmax_precision", .type = ATTR_INT                                                                  \
+    }
 static const struct op_attr attrs_23[] = {ATTRS_23, {0}};
 static const struct op_attr attrs[] = {ATTRS_23,
                                        {.name = "left_window_size", .type = ATTR_INT, .int_default = -1},
@@ -39,19 +41,24 @@ static const struct op_attr attrs[] = {ATTRS_23,
         {.name = "V", .type = 'V', .dtypes = DTYPES_FLOATS},                                                           \
         {.name = "attn_mask", .type = 'U', .dtypes = DTYPES_ALL, .flags = PARAM_OPTIONAL},                             \
         {.name = "past_key", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL},                           \
-        {.name = "past_value", .type = 'V', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL}
+    {                                                                                                                  \
+        .name = "past_value", .type = 'V', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL                            \
+    }
 static const struct op_param inputs_23[] = {INPUTS_23, {0}};
 static const struct op_param inputs[] = {
-    INPUTS_23, {.name = "nonpad_kv_seqlen", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF}, {0}};
-static const struct op_param outputs[] = {{.name = "Y", .type = 'T', .dtypes = DTYPES_FLOATS},
-                                          {.name = "present_key", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL},
-                                          {.name = "present_value", .type = 'V', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL},
-                                          {.name = "qk_matmul_output", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL},
-                                          {0}};
+    INPUTS_23,
+    {.name = "nonpad_kv_seqlen", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF},
+    {0}};
+static const struct op_param outputs[] = {
+    {.name = "Y", .type = 'T', .dtypes = DTYPES_FLOATS},
+    {.name = "present_key", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL},
+    {.name = "present_value", .type = 'V', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL},
+    {.name = "qk_matmul_output", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL},
+    {0}};
 static const struct op_version versions[] = {
     {.since = 23, .attrs = attrs_23, .inputs = inputs_23}, {.since = 24, .attrs = attrs_23}, {.since = 25}, {0}};
 
-/* ---- sizes -------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
 struct sizes {
     bool flat; /* heads stand side by side in [batch, position, heads * size] */
@@ -69,10 +76,11 @@ static bool split_heads(struct infer_ctx *c, const struct value *v, const char *
     *heads = op_attr_int(c->node, attr);
     const int64_t width = v->shape.dim[2];
     if (*heads < 1)
-        return infer_error(c, "attribute '%s' is %lld, expected the number of heads, as '%s' has rank 3", attr, (long long)*heads, v->name);
+        return infer_error(c, "attribute '%s' is %lld, expected the number of heads, as '%s' has rank 3", attr,
+                           (long long)*heads, v->name);
     *size = width / *heads;
-    return width % *heads == 0 ||
-           infer_error(c, "'%s' has rows of %lld elements, which %lld heads do not share", v->name, (long long)width, (long long)*heads);
+    return width % *heads == 0 || infer_error(c, "'%s' has rows of %lld elements, which %lld heads do not share",
+                                              v->name, (long long)width, (long long)*heads);
 }
 
 static bool find_heads(struct infer_ctx *c, struct sizes *z)
@@ -81,11 +89,12 @@ static bool find_heads(struct infer_ctx *c, struct sizes *z)
     int64_t size_of_k = 0, heads_of_v = 0;
     for (int i = Q; i <= V; i++)
         if (infer_rank(c, i) != q->shape.rank || infer_rank(c, i) < 3 || infer_rank(c, i) > 4)
-            return infer_error(c, "input %d '%s' has rank %d, expected 3 or 4, for Q, K and V alike", i, infer_in(c, i)->name,
-                               infer_rank(c, i));
+            return infer_error(c, "input %d '%s' has rank %d, expected 3 or 4, for Q, K and V alike", i,
+                               infer_in(c, i)->name, infer_rank(c, i));
     z->flat = q->shape.rank == 3;
     if (z->flat) {
-        if (!split_heads(c, q, "q_num_heads", &z->q_heads, &z->key_size) || !split_heads(c, k, "kv_num_heads", &z->kv_heads, &size_of_k) ||
+        if (!split_heads(c, q, "q_num_heads", &z->q_heads, &z->key_size) ||
+            !split_heads(c, k, "kv_num_heads", &z->kv_heads, &size_of_k) ||
             !split_heads(c, v, "kv_num_heads", &heads_of_v, &z->value_size))
             return false;
     } else {
@@ -97,10 +106,11 @@ static bool find_heads(struct infer_ctx *c, struct sizes *z)
         z->value_size = v->shape.dim[3];
     }
     if (z->kv_heads != heads_of_v || z->kv_heads < 1 || z->q_heads % z->kv_heads != 0)
-        return infer_error(c, "Q has %lld heads, K %lld, V %lld: those of K and V must be as many and divide Q's", (long long)z->q_heads,
-                           (long long)z->kv_heads, (long long)heads_of_v);
+        return infer_error(c, "Q has %lld heads, K %lld, V %lld: those of K and V must be as many and divide Q's",
+                           (long long)z->q_heads, (long long)z->kv_heads, (long long)heads_of_v);
     if (size_of_k != z->key_size)
-        return infer_error(c, "heads of K have %lld elements, expected %lld as those of Q", (long long)size_of_k, (long long)z->key_size);
+        return infer_error(c, "heads of K have %lld elements, expected %lld as those of Q", (long long)size_of_k,
+                           (long long)z->key_size);
     return true;
 }
 
@@ -113,8 +123,9 @@ static bool check_past(struct infer_ctx *c, struct sizes *z, int i, int64_t size
     z->past = v->shape.rank == 4 ? v->shape.dim[2] : 0;
     const struct shape expected = SHAPE(z->batch, z->kv_heads, z->past, size);
     return shape_equal(&v->shape, &expected) ||
-           infer_error(c, "input %d '%s' has shape %s, expected [%lld,%lld,past,%lld]", i, v->name, shape_text(c->diag->arena, &v->shape),
-                       (long long)z->batch, (long long)z->kv_heads, (long long)size);
+           infer_error(c, "input %d '%s' has shape %s, expected [%lld,%lld,past,%lld]", i, v->name,
+                       shape_text(c->diag->arena, &v->shape), (long long)z->batch, (long long)z->kv_heads,
+                       (long long)size);
 }
 
 static bool check_mask(struct infer_ctx *c, const struct sizes *z)
@@ -132,13 +143,14 @@ static bool check_mask(struct infer_ctx *c, const struct sizes *z)
     if (last >= 0 && shape_broadcast(&both, &scores, &m->shape) && shape_equal(&both, &scores))
         return true;
     return infer_error(c, "input 3 '%s' has shape %s, which does not broadcast to [%lld,%lld,%lld,%lld]", m->name,
-                       shape_text(c->diag->arena, &m->shape), (long long)z->batch, (long long)z->q_heads, (long long)z->q_length,
-                       (long long)total_of(z));
+                       shape_text(c->diag->arena, &m->shape), (long long)z->batch, (long long)z->q_heads,
+                       (long long)z->q_length, (long long)total_of(z));
 }
 
 static bool check_attributes(struct infer_ctx *c)
 {
-    const int64_t precision = op_attr_int(c->node, "softmax_precision"), mode = op_attr_int(c->node, "qk_matmul_output_mode");
+    const int64_t precision = op_attr_int(c->node, "softmax_precision"),
+                  mode = op_attr_int(c->node, "qk_matmul_output_mode");
     if (precision != 0 && (precision < 0 || precision >= DTYPE_COUNT || !(DTYPES_FLOATS & DTYPE_BIT(precision))))
         return infer_error(c, "attribute 'softmax_precision' is %lld, expected a floating type", (long long)precision);
     if (mode < RAW || mode > PROBABILITIES)
@@ -158,8 +170,10 @@ static bool check_sizes(struct infer_ctx *c, struct sizes *z)
     z->q_length = q->dim[at];
     z->kv_length = k->dim[at];
     if (k->dim[0] != z->batch || v->dim[0] != z->batch || v->dim[at] != z->kv_length)
-        return infer_error(c, "Q, K and V have batches of %lld, %lld and %lld, K and V %lld and %lld positions: expected equal ones",
-                           (long long)z->batch, (long long)k->dim[0], (long long)v->dim[0], (long long)z->kv_length, (long long)v->dim[at]);
+        return infer_error(
+            c, "Q, K and V have batches of %lld, %lld and %lld, K and V %lld and %lld positions: expected equal ones",
+            (long long)z->batch, (long long)k->dim[0], (long long)v->dim[0], (long long)z->kv_length,
+            (long long)v->dim[at]);
     if ((infer_in(c, PAST_KEY) == NULL) != (infer_in(c, PAST_VALUE) == NULL))
         return infer_error(c, "past_key and past_value are given together or not at all");
     if (!check_past(c, z, PAST_VALUE, z->value_size) || !check_past(c, z, PAST_KEY, z->key_size))
@@ -171,8 +185,8 @@ static bool check_sizes(struct infer_ctx *c, struct sizes *z)
     if (lengths != NULL && infer_in(c, PAST_KEY) != NULL)
         return infer_error(c, "nonpad_kv_seqlen and past_key exclude each other");
     if (lengths != NULL && !shape_equal(&lengths->shape, &SHAPE(z->batch)))
-        return infer_error(c, "input 6 '%s' has shape %s, expected [%lld]", lengths->name, shape_text(c->diag->arena, &lengths->shape),
-                           (long long)z->batch);
+        return infer_error(c, "input 6 '%s' has shape %s, expected [%lld]", lengths->name,
+                           shape_text(c->diag->arena, &lengths->shape), (long long)z->batch);
     return check_mask(c, z);
 }
 
@@ -230,7 +244,7 @@ static struct window window_of(const struct node *n)
     return w;
 }
 
-/* ---- expansion ---------------------------------------------------------------------------------------------------- */
+/* ---- expansion -------------------------------------------------------------------------------------------------- */
 
 /* [batch, heads, length, size], in the computed type. */
 static struct value *by_heads(struct expand_ctx *c, const struct sizes *z, int i, int64_t heads, int64_t size)
@@ -247,8 +261,8 @@ static struct value *with_past(struct expand_ctx *c, struct value *past, struct 
     return past == NULL ? v : build_with(c, "Concat", ATTRS(attr_int("axis", 2)), past, v);
 }
 
-/* Scores lie as [batch, kv heads, heads of Q to each, L, S], or without the third axis where that is 1. So does what has an axis for
- * heads: one of a single element gives room for both. */
+/* Scores lie as [batch, kv heads, heads of Q to each, L, S], or without the third axis where that is 1. So does
+ * what has an axis for heads: one of a single element gives room for both. */
 static struct value *grouped(struct expand_ctx *c, const struct sizes *z, struct value *v)
 {
     struct shape s = {.rank = 5};
@@ -326,7 +340,8 @@ static struct value *padded_mask(struct expand_ctx *c, const struct sizes *z)
     return build(c, "Pad", m, build_ints(c->b, pads, 2), fill, build_ints(c->b, &axis, 1));
 }
 
-/* Can a row of scores see nothing? Without masks and lengths only the last row may lie beyond all that its window reaches. */
+/* Can a row of scores see nothing? Without masks and lengths only the last row may lie beyond all that its window
+ * reaches. */
 static bool may_see_nothing(const struct node *n, const struct sizes *z)
 {
     const struct window w = window_of(n);
@@ -385,13 +400,15 @@ static bool attention_expand(struct expand_ctx *c)
     }
     if (expand_wants(c, SCORES)) {
         struct value *const s = stage[op_attr_int(c->node, "qk_matmul_output_mode")];
-        if (!expand_out(c, SCORES, build_cast(c->b, build_reshape(c->b, s, &c->node->outputs.data[SCORES]->shape), expand_in(c, Q)->dtype)))
+        if (!expand_out(c, SCORES,
+                        build_cast(c->b, build_reshape(c->b, s, &c->node->outputs.data[SCORES]->shape),
+                                   expand_in(c, Q)->dtype)))
             return false;
     }
     return expand_out(c, PRESENT_KEY, k) && expand_out(c, PRESENT_VALUE, v);
 }
 
-/* ---- value: one row of scores after another ----------------------------------------------------------------------- */
+/* ---- value: one row of scores after another --------------------------------------------------------------------- */
 
 /* Element d of position l of a head. */
 static double element(const struct eval_tensor *t, bool flat, int64_t heads, int64_t b, int64_t h, int64_t l, int64_t d)
@@ -401,7 +418,8 @@ static double element(const struct eval_tensor *t, bool flat, int64_t heads, int
 }
 
 /* The same of K or V behind their past, which is not flat. */
-static double cached(const struct eval_ctx *c, const struct sizes *z, int input, int past, int64_t b, int64_t h, int64_t l, int64_t d)
+static double cached(const struct eval_ctx *c, const struct sizes *z, int input, int past, int64_t b, int64_t h,
+                     int64_t l, int64_t d)
 {
     return l < z->past ? element(c->in[past], false, z->kv_heads, b, h, l, d)
                        : element(c->in[input], z->flat, z->kv_heads, b, h, l - z->past, d);
@@ -424,11 +442,13 @@ static bool is_seen(const struct eval_ctx *c, const struct sizes *z, int64_t b, 
 {
     const struct window w = window_of(c->node);
     const int64_t p = i + (eval_has(c, LENGTHS) ? eval_i(c, LENGTHS)[b] - z->q_length : z->past);
-    return (w.right < 0 || j <= p + w.right) && (w.left < 0 || j >= p - w.left) && (!eval_has(c, LENGTHS) || j < eval_i(c, LENGTHS)[b]);
+    return (w.right < 0 || j <= p + w.right) && (w.left < 0 || j >= p - w.left) &&
+           (!eval_has(c, LENGTHS) || j < eval_i(c, LENGTHS)[b]);
 }
 
 /* Row [b,h,i] of the stage asked for goes to `kept` (may be NULL); x has the probabilities afterwards. */
-static void score_row(const struct eval_ctx *c, const struct sizes *z, int64_t b, int64_t h, int64_t i, double *x, double *kept)
+static void score_row(const struct eval_ctx *c, const struct sizes *z, int64_t b, int64_t h, int64_t i, double *x,
+                      double *kept)
 {
     const int64_t total = total_of(z), mode = op_attr_int(c->node, "qk_matmul_output_mode");
     const double cap = op_attr_float(c->node, "softcap"), scale = scale_of(c->node, z);
@@ -472,15 +492,19 @@ static bool attention_eval(struct eval_ctx *c)
 {
     const struct sizes z = sizes_of(c->node);
     const int64_t total = total_of(&z);
-    double *const row = arena_array(c->scratch, double, (size_t)total + 1), *const y = eval_out_f(c, Y), *const scores = eval_out_f(c, SCORES);
+    double *const row = arena_array(c->scratch, double, (size_t)total + 1), *const y = eval_out_f(c, Y),
+                  *const scores = eval_out_f(c, SCORES);
     for (int64_t b = 0; b < z.batch; b++)
         for (int64_t h = 0; h < z.q_heads; h++)
             for (int64_t i = 0; i < z.q_length; i++) {
-                score_row(c, &z, b, h, i, row, scores != NULL ? scores + ((b * z.q_heads + h) * z.q_length + i) * total : NULL);
-                const int64_t place = z.flat ? (b * z.q_length + i) * z.q_heads + h : (b * z.q_heads + h) * z.q_length + i;
+                score_row(c, &z, b, h, i, row,
+                          scores != NULL ? scores + ((b * z.q_heads + h) * z.q_length + i) * total : NULL);
+                const int64_t place =
+                    z.flat ? (b * z.q_length + i) * z.q_heads + h : (b * z.q_heads + h) * z.q_length + i;
                 for (int64_t d = 0; y != NULL && d < z.value_size; d++)
                     for (int64_t j = 0; j < total; j++)
-                        y[place * z.value_size + d] += row[j] * cached(c, &z, V, PAST_VALUE, b, h / (z.q_heads / z.kv_heads), j, d);
+                        y[place * z.value_size + d] +=
+                            row[j] * cached(c, &z, V, PAST_VALUE, b, h / (z.q_heads / z.kv_heads), j, d);
             }
     present(c, &z, PRESENT_KEY, K, PAST_KEY);
     present(c, &z, PRESENT_VALUE, V, PAST_VALUE);
@@ -492,58 +516,84 @@ static bool attention_eval(struct eval_ctx *c)
 #define SHARED "float[2,6,3,4] q, float[2,2,5,4] k, float[2,2,5,3] v"
 static const struct op_sample samples[] = {
     {.text = "g (" QKV ") => (float[2,3,4,5] y) { y = Attention(q, k, v) }"},
-    {.text = "g (double[1,2,3,4] q, double[1,2,5,4] k, double[1,2,5,4] v) => (double[1,2,3,4] y) { y = Attention <scale = 0.3> (q, k, v) }"},
+    {.text = "g (double[1,2,3,4] q, double[1,2,5,4] k, double[1,2,5,4] v) => (double[1,2,3,4] y) { y = Attention "
+             "<scale = 0.3> (q, k, v) }"},
     {.text = "g (" FLAT ") => (float[2,4,15] y) { y = Attention <q_num_heads = 3, kv_num_heads = 3> (q, k, v) }"},
     {.text = "g (" QKV ", float[4,6] m) => (float[2,3,4,5] y) { y = Attention(q, k, v, m) }"},
     {.text = "g (" QKV ", float[2,1,4,6] m) => (float[2,3,4,5] y) { y = Attention <softcap = 2.0> (q, k, v, m) }"},
     {.text = "g (" QKV ", bool[3,4,6] m) => (float[2,3,4,5] y) { y = Attention(q, k, v, m) }"},
     {.text = "g (" QKV ") => (float[2,3,4,5] y) { y = Attention <is_causal = 1> (q, k, v) }"},
     /* a row that sees nothing; fewer columns than positions */
-    {.text = "g (" QKV ") => (float[2,3,4,5] y, float[2,3,4,6] s) { m = Constant <value = bool[4,5] {1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 1}> () "
+    {.text = "g (" QKV ") => (float[2,3,4,5] y, float[2,3,4,6] s) { m = Constant <value = bool[4,5] {1, 1, 1, 1, 0, 0, "
+                       "0, 0, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 1}> () "
              "y, , , s = Attention <qk_matmul_output_mode = 3> (q, k, v, m) }"},
     {.text = "g (" QKV ", float[3,1,4] m) => (float[2,3,4,5] y) { y = Attention(q, k, v, m) }"},
     /* heads of K and V for several of Q */
     {.text = "g (" SHARED ") => (float[2,6,3,3] y) { y = Attention(q, k, v) }"},
-    {.text = "g (" SHARED ", float[2,6,3,5] m) => (float[2,6,3,3] y, float[2,6,3,5] s) { y, , , s = Attention <is_causal = 1> (q, k, v, m) }"},
+    {.text = "g (" SHARED ", float[2,6,3,5] m) => (float[2,6,3,3] y, float[2,6,3,5] s) { y, , , s = Attention "
+                          "<is_causal = 1> (q, k, v, m) }"},
     {.text = "g (" SHARED ", bool[1,3,5] m) => (float[2,6,3,3] y) { y = Attention(q, k, v, m) }"},
-    {.text = "g (float[2,3,12] q, float[2,5,4] k, float[2,5,2] v, float[3,5] m) => (float[2,3,6] y) { y = Attention <q_num_heads = 3, kv_num_heads = 1> (q, k, v, m) }"},
+    {.text = "g (float[2,3,12] q, float[2,5,4] k, float[2,5,2] v, float[3,5] m) => (float[2,3,6] y) { y = Attention "
+             "<q_num_heads = 3, kv_num_heads = 1> (q, k, v, m) }"},
     /* what is past */
-    {.text = "g (" QKV ", float[2,3,2,8] pk, float[2,3,2,5] pv) => (float[2,3,4,5] y, float[2,3,8,8] nk, float[2,3,8,5] nv) "
+    {.text = "g (" QKV
+             ", float[2,3,2,8] pk, float[2,3,2,5] pv) => (float[2,3,4,5] y, float[2,3,8,8] nk, float[2,3,8,5] nv) "
              "{ y, nk, nv = Attention <is_causal = 1> (q, k, v, , pk, pv) }"},
-    {.text = "g (" FLAT ", float[2,3,2,4] pk, float[2,3,2,5] pv) => (float[2,4,15] y, float[2,3,8,4] nk, float[2,3,8,5] nv, float[2,3,4,8] s) "
-             "{ y, nk, nv, s = Attention <q_num_heads = 3, kv_num_heads = 3, qk_matmul_output_mode = 1, softcap = 1.5> (q, k, v, , pk, pv) }",
+    {.text = "g (" FLAT ", float[2,3,2,4] pk, float[2,3,2,5] pv) => (float[2,4,15] y, float[2,3,8,4] nk, "
+                        "float[2,3,8,5] nv, float[2,3,4,8] s) "
+             "{ y, nk, nv, s = Attention <q_num_heads = 3, kv_num_heads = 3, qk_matmul_output_mode = 1, softcap = 1.5> "
+             "(q, k, v, , pk, pv) }",
      .opset = 23},
     {.text = "g (" QKV ") => (float[2,3,6,8] nk) { y, nk = Attention(q, k, v) }"},
     /* padding; windows */
-    {.text = "g (" QKV ") => (float[2,3,4,5] y) { n = Constant <value_ints = [3, 6]> () y = Attention <is_causal = 1> (q, k, v, , , , n) }", .opset = 24},
-    {.text = "g (" SHARED ") => (float[2,6,3,3] y) { n = Constant <value_ints = [0, 4]> () y = Attention(q, k, v, , , , n) }"},
-    {.text = "g (" QKV ") => (float[2,3,4,5] y) { y = Attention <left_window_size = 1, right_window_size = 0> (q, k, v) }"},
-    {.text = "g (float[1,1,6,2] q, float[1,1,3,2] k, float[1,1,3,2] v) => (float[1,1,6,2] y) { y = Attention <left_window_size = 1, right_window_size = 2> (q, k, v) }"},
-    {.text = "g (float16[1,2,3,4] q, float16[1,2,5,4] k, float16[1,2,5,4] v, float16[3,5] m) => (float16[1,2,3,4] y) { y = Attention(q, k, v, m) }",
+    {.text = "g (" QKV ") => (float[2,3,4,5] y) { n = Constant <value_ints = [3, 6]> () y = Attention <is_causal = 1> "
+                       "(q, k, v, , , , n) }",
+     .opset = 24},
+    {.text = "g (" SHARED
+             ") => (float[2,6,3,3] y) { n = Constant <value_ints = [0, 4]> () y = Attention(q, k, v, , , , n) }"},
+    {.text =
+         "g (" QKV ") => (float[2,3,4,5] y) { y = Attention <left_window_size = 1, right_window_size = 0> (q, k, v) }"},
+    {.text = "g (float[1,1,6,2] q, float[1,1,3,2] k, float[1,1,3,2] v) => (float[1,1,6,2] y) { y = Attention "
+             "<left_window_size = 1, right_window_size = 2> (q, k, v) }"},
+    {.text = "g (float16[1,2,3,4] q, float16[1,2,5,4] k, float16[1,2,5,4] v, float16[3,5] m) => (float16[1,2,3,4] y) { "
+             "y = Attention(q, k, v, m) }",
      .tolerance = 4e-3},
-    {.text = "g (float[1,2,3,4] q, float[1,2,5,4] k, double[1,2,5,4] v) => (float[1,2,3,4] y) { y = Attention(q, k, v) }"},
-    {.text = "g (float[1,2,3,4] q, float[1,2,5,4] k, float[1,2,5,4] v) => (float[1,2,3,4] y) { y = Attention <softmax_precision = 11> (q, k, v) }"},
-    {.text = "g (float[0,2,3,4] q, float[0,2,5,4] k, float[0,2,5,4] v) => (float[0,2,3,4] y) { y = Attention(q, k, v) }"},
+    {.text =
+         "g (float[1,2,3,4] q, float[1,2,5,4] k, double[1,2,5,4] v) => (float[1,2,3,4] y) { y = Attention(q, k, v) }"},
+    {.text = "g (float[1,2,3,4] q, float[1,2,5,4] k, float[1,2,5,4] v) => (float[1,2,3,4] y) { y = Attention "
+             "<softmax_precision = 11> (q, k, v) }"},
+    {.text =
+         "g (float[0,2,3,4] q, float[0,2,5,4] k, float[0,2,5,4] v) => (float[0,2,3,4] y) { y = Attention(q, k, v) }"},
     {.text = "g (float[2,3,4] q, float[2,3,4] k, float[2,3,4] v) => (float[2,3,4] y) { y = Attention(q, k, v) }",
      .error = "attribute 'q_num_heads' is 0, expected the number of heads, as 'q' has rank 3"},
-    {.text = "g (float[2,3,4] q, float[2,3,4] k, float[2,3,4] v) => (float[2,3,4] y) { y = Attention <q_num_heads = 3, kv_num_heads = 1> (q, k, v) }",
+    {.text = "g (float[2,3,4] q, float[2,3,4] k, float[2,3,4] v) => (float[2,3,4] y) { y = Attention <q_num_heads = 3, "
+             "kv_num_heads = 1> (q, k, v) }",
      .error = "'q' has rows of 4 elements, which 3 heads do not share"},
-    {.text = "g (float[2,3,4,5] q, float[2,2,4,5] k, float[2,2,4,5] v) => (float[2,3,4,5] y) { y = Attention(q, k, v) }",
+    {.text =
+         "g (float[2,3,4,5] q, float[2,2,4,5] k, float[2,2,4,5] v) => (float[2,3,4,5] y) { y = Attention(q, k, v) }",
      .error = "Q has 3 heads, K 2, V 2: those of K and V must be as many and divide Q's"},
-    {.text = "g (float[2,3,4,5] q, float[2,3,4,6] k, float[2,3,4,5] v) => (float[2,3,4,5] y) { y = Attention(q, k, v) }",
+    {.text =
+         "g (float[2,3,4,5] q, float[2,3,4,6] k, float[2,3,4,5] v) => (float[2,3,4,5] y) { y = Attention(q, k, v) }",
      .error = "heads of K have 6 elements, expected 5 as those of Q"},
-    {.text = "g (" QKV ", float[4,7] m) => (float[2,3,4,5] y) { y = Attention(q, k, v, m) }", .error = "does not broadcast to [2,3,4,6]"},
-    {.text = "g (" QKV ", int32[4,6] m) => (float[2,3,4,5] y) { y = Attention(q, k, v, m) }", .error = "input 3 'm' is int32, expected bool or float"},
-    {.text = "g (" QKV ", float[2,3,2,8] p) => (float[2,3,4,5] y) { y = Attention(q, k, v, , p) }", .error = "given together or not at all"},
+    {.text = "g (" QKV ", float[4,7] m) => (float[2,3,4,5] y) { y = Attention(q, k, v, m) }",
+     .error = "does not broadcast to [2,3,4,6]"},
+    {.text = "g (" QKV ", int32[4,6] m) => (float[2,3,4,5] y) { y = Attention(q, k, v, m) }",
+     .error = "input 3 'm' is int32, expected bool or float"},
+    {.text = "g (" QKV ", float[2,3,2,8] p) => (float[2,3,4,5] y) { y = Attention(q, k, v, , p) }",
+     .error = "given together or not at all"},
     {.text = "g (" QKV ", float[2,3,2,8] p, float[2,3,2,8] r) => (float[2,3,4,5] y) { y = Attention(q, k, v, , p, r) }",
      .error = "input 5 'r' has shape [2,3,2,8], expected [2,3,past,5]"},
-    {.text = "g (" QKV ") => (float[2,3,4,5] y) { y = Attention <qk_matmul_output_mode = 4> (q, k, v) }", .error = "expected 0 to 3"},
-    {.text = "g (" QKV ") => (float[2,3,4,5] y) { y = Attention <softmax_precision = 7> (q, k, v) }", .error = "expected a floating type"},
-    {.text = "g (" QKV ") => (float[2,3,4,5] y) { y = Attention <left_window_size = -2> (q, k, v) }", .error = "a window size is less than -1"},
-    {.text = "g (" QKV ", int64[3] n) => (float[2,3,4,5] y) { y = Attention(q, k, v, , , , n) }", .error = "input 6 'n' has shape [3], expected [2]"},
+    {.text = "g (" QKV ") => (float[2,3,4,5] y) { y = Attention <qk_matmul_output_mode = 4> (q, k, v) }",
+     .error = "expected 0 to 3"},
+    {.text = "g (" QKV ") => (float[2,3,4,5] y) { y = Attention <softmax_precision = 7> (q, k, v) }",
+     .error = "expected a floating type"},
+    {.text = "g (" QKV ") => (float[2,3,4,5] y) { y = Attention <left_window_size = -2> (q, k, v) }",
+     .error = "a window size is less than -1"},
+    {.text = "g (" QKV ", int64[3] n) => (float[2,3,4,5] y) { y = Attention(q, k, v, , , , n) }",
+     .error = "input 6 'n' has shape [3], expected [2]"},
     {0}};
 
-/* ---- stepc.SoftmaxOrZero: softmax along the last axis, 0 in rows that are -inf throughout ---------------------------- */
+/* ---- stepc.SoftmaxOrZero: softmax along the last axis, 0 in rows that are -inf throughout ----------------------- */
 
 static const struct op_param rows_inputs[] = {{.name = "x", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 static const struct op_param rows_outputs[] = {{.name = "y", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
@@ -594,14 +644,29 @@ static bool rows_eval(struct eval_ctx *c)
 
 static const struct op_sample rows_samples[] = {
     {.text = "g (float[3,37] x) => (float[3,37] y) { y = stepc.SoftmaxOrZero(x) }"},
-    {.text = "g (double[2,3] v) => (double[2,3] y) { f = Constant <value_float = 0.0> () l = Log(f) m = Constant <value = bool[2,3] {1, 0, 1, 0, 0, 0}> () "
+    {.text = "g (double[2,3] v) => (double[2,3] y) { f = Constant <value_float = 0.0> () l = Log(f) m = Constant "
+             "<value = bool[2,3] {1, 0, 1, 0, 0, 0}> () "
              "n = CastLike(l, v) x = Where(m, v, n) y = stepc.SoftmaxOrZero(x) }"},
     {.text = "g (float x) => (float y) { y = stepc.SoftmaxOrZero(x) }", .error = "input 0 is a scalar"},
     {0}};
 
-const struct op_def op_defs_attention[] = {
-    {.name = "Attention", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = attention_infer,
-     .expand = attention_expand, .eval = attention_eval, .samples = samples},
-    {.domain = DOMAIN_STEPC, .name = "SoftmaxOrZero", .versions = rows_versions, .inputs = rows_inputs, .outputs = rows_outputs,
-     .infer = rows_infer, .grad = rows_grad, .expand = rows_expand, .eval = rows_eval, .samples = rows_samples},
-    {0}};
+const struct op_def op_defs_attention[] = {{.name = "Attention",
+                                            .versions = versions,
+                                            .inputs = inputs,
+                                            .outputs = outputs,
+                                            .attrs = attrs,
+                                            .infer = attention_infer,
+                                            .expand = attention_expand,
+                                            .eval = attention_eval,
+                                            .samples = samples},
+                                           {.domain = DOMAIN_STEPC,
+                                            .name = "SoftmaxOrZero",
+                                            .versions = rows_versions,
+                                            .inputs = rows_inputs,
+                                            .outputs = rows_outputs,
+                                            .infer = rows_infer,
+                                            .grad = rows_grad,
+                                            .expand = rows_expand,
+                                            .eval = rows_eval,
+                                            .samples = rows_samples},
+                                           {0}};

@@ -1,9 +1,10 @@
-/* CausalConvWithState: every channel is convolved with a window of its own over what came before, past_state in front of it.
+/* CausalConvWithState: every channel is convolved with a window of its own over what came before, past_state in
+ * front of it.
  *   P = past_state, input (zeros in place of the past where it is omitted), with K - 1 more positions than the input
  *   Y[b,c,t] = activation(sum over k of weight[c,0,k] * P[b,c,t+k] + bias[c])
  *   present_state = the last K - 1 positions of P
- * The activation is none, silu or swish: y * sigmoid(y). Expanded into Conv; in float, or in double where the input is: float16 is
- * rounded once, at the end. Spec: ONNX CausalConvWithState-27. */
+ * The activation is none, silu or swish: y * sigmoid(y). Expanded into Conv; in float, or in double where the input
+ * is: float16 is rounded once, at the end. Spec: ONNX CausalConvWithState-27. */
 #include "ops/op.h"
 
 #include <math.h>
@@ -12,11 +13,12 @@
 enum { X, WEIGHT, BIAS, PAST };
 
 static const struct op_attr attrs[] = {{.name = "activation", .type = ATTR_STRING, .string_default = "none"}, {0}};
-static const struct op_param inputs[] = {{.name = "input", .type = 'T', .dtypes = DTYPES_FLOATS},
-                                         {.name = "weight", .type = 'T', .dtypes = DTYPES_FLOATS},
-                                         {.name = "bias", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL},
-                                         {.name = "past_state", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL},
-                                         {0}};
+static const struct op_param inputs[] = {
+    {.name = "input", .type = 'T', .dtypes = DTYPES_FLOATS},
+    {.name = "weight", .type = 'T', .dtypes = DTYPES_FLOATS},
+    {.name = "bias", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL},
+    {.name = "past_state", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL},
+    {0}};
 static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = DTYPES_FLOATS},
                                           {.name = "present_state", .type = 'T', .dtypes = DTYPES_FLOATS},
                                           {0}};
@@ -42,11 +44,13 @@ static bool causal_infer(struct infer_ctx *c)
     if (strcmp(how, "none") != 0 && strcmp(how, "silu") != 0 && strcmp(how, "swish") != 0)
         return infer_error(c, "attribute 'activation' is '%s', expected 'none', 'silu' or 'swish'", how);
     if (x->rank != 3 || w->rank != 3 || w->dim[2] < 1)
-        return infer_error(c, "input and weight have shapes %s and %s, expected [batch,channels,length] and [channels,1,window]",
-                           shape_text(c->diag->arena, x), shape_text(c->diag->arena, w));
+        return infer_error(
+            c, "input and weight have shapes %s and %s, expected [batch,channels,length] and [channels,1,window]",
+            shape_text(c->diag->arena, x), shape_text(c->diag->arena, w));
     const struct shape state = SHAPE(x->dim[0], x->dim[1], w->dim[2] - 1);
     return check_shape(c, WEIGHT, &SHAPE(x->dim[1], 1, w->dim[2])) && check_shape(c, BIAS, &SHAPE(x->dim[1])) &&
-           check_shape(c, PAST, &state) && infer_out(c, 0, DTYPE_UNDEFINED, x) && infer_out(c, 1, DTYPE_UNDEFINED, &state);
+           check_shape(c, PAST, &state) && infer_out(c, 0, DTYPE_UNDEFINED, x) &&
+           infer_out(c, 1, DTYPE_UNDEFINED, &state);
 }
 
 static struct value *wide(struct expand_ctx *c, int i, enum dtype type)
@@ -64,7 +68,8 @@ static bool causal_expand(struct expand_ctx *c)
     struct value *all = state.dim[2] > 0 ? build_with(c, "Concat", ATTRS(attr_int("axis", 2)), past, x) : x;
     if (expand_wants(c, 0)) {
         const struct attr *each = ATTRS(attr_int("group", x->shape.dim[1]));
-        struct value *y = build_with(c, "Conv", each, build_cast(c->b, all, type), wide(c, WEIGHT, type), wide(c, BIAS, type));
+        struct value *y =
+            build_with(c, "Conv", each, build_cast(c->b, all, type), wide(c, WEIGHT, type), wide(c, BIAS, type));
         if (is_activated(c->node))
             y = build(c, "Mul", y, build(c, "Sigmoid", y));
         if (!expand_out(c, 0, build_cast(c->b, y, x->dtype)))
@@ -73,9 +78,10 @@ static bool causal_expand(struct expand_ctx *c)
     if (!expand_wants(c, 1))
         return !c->b->failed;
     const int64_t from = x->shape.dim[2], to = from + state.dim[2], axis = 2;
-    return expand_out(c, 1, state.dim[2] == 0 ? past
-                                              : build(c, "Slice", all, build_ints(c->b, &from, 1), build_ints(c->b, &to, 1),
-                                                      build_ints(c->b, &axis, 1)));
+    return expand_out(c, 1,
+                      state.dim[2] == 0 ? past
+                                        : build(c, "Slice", all, build_ints(c->b, &from, 1), build_ints(c->b, &to, 1),
+                                                build_ints(c->b, &axis, 1)));
 }
 
 /* Position t of a channel, counted from the first of the past. */
@@ -105,22 +111,35 @@ static bool causal_eval(struct eval_ctx *c)
 }
 
 static const struct op_sample samples[] = {
-    {.text = "g (float[2,3,5] x, float[3,1,4] w) => (float[2,3,5] y, float[2,3,3] s) { y, s = CausalConvWithState(x, w) }"},
+    {.text =
+         "g (float[2,3,5] x, float[3,1,4] w) => (float[2,3,5] y, float[2,3,3] s) { y, s = CausalConvWithState(x, w) }"},
     {.text = "g (float[2,3,5] x, float[3,1,4] w, float[3] b, float[2,3,3] p) => (float[2,3,5] y, float[2,3,3] s) "
              "{ y, s = CausalConvWithState <activation = \"silu\"> (x, w, b, p) }"},
     {.text = "g (double[1,2,1] x, double[2,1,4] w, double[1,2,3] p) => (double[1,2,1] y, double[1,2,3] s) "
              "{ y, s = CausalConvWithState <activation = \"swish\"> (x, w, , p) }"},
-    {.text = "g (float[1,2,4] x, float[2,1,1] w) => (float[1,2,4] y, float[1,2,0] s) { y, s = CausalConvWithState(x, w) }"},
-    {.text = "g (float16[1,2,4] x, float16[2,1,2] w) => (float16[1,2,4] y, float16[1,2,1] s) { y, s = CausalConvWithState(x, w) }", .tolerance = 2e-3},
-    {.text = "g (float[2,3,5] x, float[3,1,4] w, float[2] b) => (float[2,3,5] y, float[2,3,3] s) { y, s = CausalConvWithState(x, w, b) }",
+    {.text =
+         "g (float[1,2,4] x, float[2,1,1] w) => (float[1,2,4] y, float[1,2,0] s) { y, s = CausalConvWithState(x, w) }"},
+    {.text = "g (float16[1,2,4] x, float16[2,1,2] w) => (float16[1,2,4] y, float16[1,2,1] s) { y, s = "
+             "CausalConvWithState(x, w) }",
+     .tolerance = 2e-3},
+    {.text = "g (float[2,3,5] x, float[3,1,4] w, float[2] b) => (float[2,3,5] y, float[2,3,3] s) { y, s = "
+             "CausalConvWithState(x, w, b) }",
      .error = "input 2 'b' has shape [2], expected [3]"},
-    {.text = "g (float[2,3,5] x, float[3,4] w) => (float[2,3,5] y, float[2,3,3] s) { y, s = CausalConvWithState(x, w) }",
+    {.text =
+         "g (float[2,3,5] x, float[3,4] w) => (float[2,3,5] y, float[2,3,3] s) { y, s = CausalConvWithState(x, w) }",
      .error = "expected [batch,channels,length] and [channels,1,window]"},
-    {.text = "g (float[2,3,5] x, float[3,1,4] w) => (float[2,3,5] y, float[2,3,3] s) { y, s = CausalConvWithState <activation = \"relu\"> (x, w) }",
+    {.text = "g (float[2,3,5] x, float[3,1,4] w) => (float[2,3,5] y, float[2,3,3] s) { y, s = CausalConvWithState "
+             "<activation = \"relu\"> (x, w) }",
      .error = "attribute 'activation' is 'relu'"},
     {0}};
 
-const struct op_def op_defs_causal_conv[] = {{.name = "CausalConvWithState", .versions = versions, .inputs = inputs, .outputs = outputs,
-                                              .attrs = attrs, .infer = causal_infer, .expand = causal_expand, .eval = causal_eval,
+const struct op_def op_defs_causal_conv[] = {{.name = "CausalConvWithState",
+                                              .versions = versions,
+                                              .inputs = inputs,
+                                              .outputs = outputs,
+                                              .attrs = attrs,
+                                              .infer = causal_infer,
+                                              .expand = causal_expand,
+                                              .eval = causal_eval,
                                               .samples = samples},
                                              {0}};

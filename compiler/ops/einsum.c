@@ -1,16 +1,18 @@
 /* Einsum: sums of products over named axes. y[out labels] = sum over all other labels of x0[..] * x1[..] * ...
  *
  *   "ij,jk->ik"   a product of matrices          "ii->i"      a diagonal
- *   "ij,kj"       without "->" the output has the labels that occur once, i and k, in alphabetical order (capital letters first),
+ *   "ij,kj"       without "->" the output has the labels that occur once, i and k, in alphabetical order (capital
+ *                 letters first),
  *                 behind the ellipsis
  *   "...ij->...ji"  the ellipsis stands for all axes that are not named; those of several operands broadcast
  *
- * Where ONNX says nothing, as PyTorch: an axis of one element broadcasts, and an ellipsis that the output lacks is summed over.
+ * Where ONNX says nothing, as PyTorch: an axis of one element broadcasts, and an ellipsis that the output lacks is
+ * summed over.
  *
- * It is expanded: diagonals are slices with a stride, labels that one operand has alone are summed first, then operands meet in
- * pairs, the cheapest first: MatMul where a label ends with the pair, else Mul. The gradient is that of the expansion.
- * Integers of less than 32 bits are computed in 32, which after wrapping is the same.
- * Spec: ONNX Einsum-12. */
+ * It is expanded: diagonals are slices with a stride, labels that one operand has alone are summed first, then
+ * operands meet in pairs, the cheapest first: MatMul where a label ends with the pair, else Mul. The gradient is
+ * that of the expansion. Integers of less than 32 bits are computed in 32, which after wrapping is the same. Spec:
+ * ONNX Einsum-12. */
 #include "base/checked.h"
 #include "ops/op.h"
 
@@ -31,12 +33,13 @@ struct einsum {
     int64_t size[LABELS]; /* -1: no such label */
 };
 
-static const struct op_param inputs[] = {{.name = "Inputs", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_VARIADIC}, {0}};
+static const struct op_param inputs[] = {
+    {.name = "Inputs", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_VARIADIC}, {0}};
 static const struct op_param outputs[] = {{.name = "Output", .type = 'T', .dtypes = DTYPES_NUMERIC}, {0}};
 static const struct op_attr attrs[] = {{.name = "equation", .type = ATTR_STRING, .required = true}, {0}};
 static const struct op_version versions[] = {{.since = 12}, {0}};
 
-/* ---- the equation ------------------------------------------------------------------------------------------------- */
+/* ---- the equation ----------------------------------------------------------------------------------------------- */
 
 /* The labels of a term, each letter one, as they stand; -1 is the ellipsis. */
 struct spelled {
@@ -102,17 +105,19 @@ static const char *add_sizes(struct arena *a, struct einsum *e, const struct ter
         const char *const name = l < LETTERS ? arena_printf(a, "label '%c'", letter_of(l)) : "an axis of the ellipsis";
         for (int k = 0; k < d; k++)
             if (t->label[k] == l && s->dim[k] != s->dim[d])
-                return arena_printf(a, "%s stands for axes of %lld and %lld elements of one input", name, (long long)s->dim[k],
-                                    (long long)s->dim[d]);
+                return arena_printf(a, "%s stands for axes of %lld and %lld elements of one input", name,
+                                    (long long)s->dim[k], (long long)s->dim[d]);
         if (e->size[l] < 0 || e->size[l] == 1)
             e->size[l] = s->dim[d];
         else if (s->dim[d] != 1 && s->dim[d] != e->size[l])
-            return arena_printf(a, "%s stands for axes of %lld and %lld elements", name, (long long)e->size[l], (long long)s->dim[d]);
+            return arena_printf(a, "%s stands for axes of %lld and %lld elements", name, (long long)e->size[l],
+                                (long long)s->dim[d]);
     }
     return NULL;
 }
 
-static const char *explicit_output(struct arena *a, struct einsum *e, const char *equation, const char *text, int ellipsis)
+static const char *explicit_output(struct arena *a, struct einsum *e, const char *equation, const char *text,
+                                   int ellipsis)
 {
     struct spelled s;
     const char *const wrong = read_term(a, equation, &text, &s);
@@ -127,7 +132,8 @@ static const char *explicit_output(struct arena *a, struct einsum *e, const char
             if (s.label[k] == s.label[i])
                 return arena_printf(a, "label '%c' is twice in the output", letter_of(s.label[i]));
     }
-    return spell_out(&s, ellipsis, &e->out) ? NULL : arena_printf(a, "the output has more than %d axes", SHAPE_MAX_RANK);
+    return spell_out(&s, ellipsis, &e->out) ? NULL
+                                            : arena_printf(a, "the output has more than %d axes", SHAPE_MAX_RANK);
 }
 
 static const char *implicit_output(struct arena *a, struct einsum *e, int ellipsis)
@@ -141,11 +147,13 @@ static const char *implicit_output(struct arena *a, struct einsum *e, int ellips
     for (int l = 0; l < LETTERS; l++)
         if (times[l] == 1)
             s.label[s.count++] = l;
-    return spell_out(&s, ellipsis, &e->out) ? NULL : arena_printf(a, "the output has more than %d axes", SHAPE_MAX_RANK);
+    return spell_out(&s, ellipsis, &e->out) ? NULL
+                                            : arena_printf(a, "the output has more than %d axes", SHAPE_MAX_RANK);
 }
 
 /* What is wrong with the equation for inputs of these shapes, or NULL; *e in the arena. */
-static const char *parse(struct arena *a, const char *text, const struct shape *const *shapes, size_t count, struct einsum *e)
+static const char *parse(struct arena *a, const char *text, const struct shape *const *shapes, size_t count,
+                         struct einsum *e)
 {
     const char *const begin = text;
     int most = 0;
@@ -159,7 +167,8 @@ static const char *parse(struct arena *a, const char *text, const struct shape *
         if (wrong != NULL)
             return wrong;
         if (s.has_ellipsis ? ellipsis < 0 : s.count != rank)
-            return arena_printf(a, "term %zu names %d axes, but the input has rank %d", i, s.count - s.has_ellipsis, rank);
+            return arena_printf(a, "term %zu names %d axes, but the input has rank %d", i, s.count - s.has_ellipsis,
+                                rank);
         if (!spell_out(&s, ellipsis, &e->terms[i]))
             UNREACHABLE("a term has more axes than its input");
         if (s.has_ellipsis && ellipsis > most)
@@ -200,7 +209,7 @@ static bool einsum_infer(struct infer_ctx *c)
     return wrong == NULL && infer_out(c, 0, DTYPE_UNDEFINED, &s);
 }
 
-/* ---- expansion ---------------------------------------------------------------------------------------------------- */
+/* ---- expansion -------------------------------------------------------------------------------------------------- */
 
 /* A value whose axes are labels, each of which occurs once. */
 struct labelled {
@@ -258,7 +267,8 @@ static void take_diagonal(struct builder *b, struct labelled *o, int i, int j)
         if (d != j)
             merged.dim[merged.rank++] = d == i ? n * n : o->v->shape.dim[d];
     struct value *const x = build_reshape(b, build_transpose(b, o->v, perm), &merged);
-    struct value *const in[] = {x, build_ints(b, &begin, 1), build_ints(b, &end, 1), build_ints(b, &axis, 1), build_ints(b, &step, 1)};
+    struct value *const in[] = {x, build_ints(b, &begin, 1), build_ints(b, &end, 1), build_ints(b, &axis, 1),
+                                build_ints(b, &step, 1)};
     o->v = build_value(b, "Slice", NULL, in, 5);
     drop_axis(&o->t, j);
 }
@@ -362,8 +372,8 @@ static int64_t product_of(const struct einsum *e, const int *labels, int count)
 }
 
 /* The operand as a stack of matrices: [both.., rows, columns], or with `merge` [both together, rows, columns]. */
-static struct value *as_matrices(struct expansion *x, const struct pair *p, const struct labelled *o, const int *rows, int row_count,
-                                 const int *columns, int column_count, bool merge)
+static struct value *as_matrices(struct expansion *x, const struct pair *p, const struct labelled *o, const int *rows,
+                                 int row_count, const int *columns, int column_count, bool merge)
 {
     int order[3 * SHAPE_MAX_RANK], rank = 0;
     struct shape s = {.rank = 0};
@@ -432,11 +442,12 @@ static bool meet(struct expansion *x, size_t i, size_t j)
 {
     const struct pair p = sort_labels(x, i, j);
     if (p.both_count + p.a_count + p.b_count > SHAPE_MAX_RANK)
-        return diag_unsupported(x->b->graph->diag, &x->b->loc, "the product of two operands has more than %d axes", SHAPE_MAX_RANK);
+        return diag_unsupported(x->b->graph->diag, &x->b->loc, "the product of two operands has more than %d axes",
+                                SHAPE_MAX_RANK);
     struct labelled o = {.t = result_labels(&p)};
-    o.v = p.summed_count > 0 ? multiply_matrices(x, &p, &o.t)
-                             : build_value(x->b, "Mul", NULL,
-                                           (struct value *const[]){spread(x, p.a, &o.t), spread(x, p.b, &o.t)}, 2);
+    o.v = p.summed_count > 0
+              ? multiply_matrices(x, &p, &o.t)
+              : build_value(x->b, "Mul", NULL, (struct value *const[]){spread(x, p.a, &o.t), spread(x, p.b, &o.t)}, 2);
     x->operands[i] = o;
     for (size_t k = j; k + 1 < x->count; k++)
         x->operands[k] = x->operands[k + 1];
@@ -489,8 +500,9 @@ static bool einsum_expand(struct expand_ctx *c)
     x.operands = arena_array(a, struct labelled, x.e.count);
     for (; x.count < x.e.count; x.count++) {
         struct value *const v = expand_in(c, (int)x.count);
-        x.operands[x.count] = make_operand(&x, narrow ? build_cast(c->b, v, dtype_is_signed(dtype) ? DTYPE_INT32 : DTYPE_UINT32) : v,
-                                           &x.e.terms[x.count]);
+        x.operands[x.count] =
+            make_operand(&x, narrow ? build_cast(c->b, v, dtype_is_signed(dtype) ? DTYPE_INT32 : DTYPE_UINT32) : v,
+                         &x.e.terms[x.count]);
     }
     for (size_t i = 0; i < x.count; i++)
         sum_own_labels(&x, i);
@@ -505,7 +517,7 @@ static bool einsum_expand(struct expand_ctx *c)
     return expand_out(c, 0, build_cast(c->b, ordered(c->b, &x.operands[0], x.e.out.label), dtype));
 }
 
-/* ---- value: operands one after another, each sum as the formula has it -------------------------------------------- */
+/* ---- value: operands one after another, each sum as the formula has it ------------------------------------------ */
 
 /* Numbers over labels; steps by label, 0 where it has no such axis or broadcasts. */
 struct factor {
@@ -561,8 +573,8 @@ static bool count_of(const struct einsum *e, const int *labels, int count, int64
 }
 
 /* One element of the product of so far and next. */
-static void sum_element(struct eval_ctx *c, const struct einsum *e, struct walk *w, const struct factor *so_far, const struct factor *next,
-                        double *f, int64_t *i)
+static void sum_element(struct eval_ctx *c, const struct einsum *e, struct walk *w, const struct factor *so_far,
+                        const struct factor *next, double *f, int64_t *i)
 {
     const enum dtype d = c->in[0]->dtype;
     do {
@@ -574,8 +586,8 @@ static void sum_element(struct eval_ctx *c, const struct einsum *e, struct walk 
     } while (advance(e, w, w->kept, w->count));
 }
 
-/* The labels of `so_far` and operand k: kept if the output or an operand behind it has them. Those of the output come first, in its
- * order. */
+/* The labels of `so_far` and operand k: kept if the output or an operand behind it has them. Those of the output
+ * come first, in its order. */
 static struct walk walk_of(const struct einsum *e, const bool *present, size_t k)
 {
     struct walk w = {.count = 0};
@@ -637,15 +649,18 @@ static bool einsum_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------ */
+/* ---- samples ---------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample samples[] = {
     {.text = "g (float[3,4] a, float[4,5] b) => (float[3,5] y) { y = Einsum <equation = \"ij,jk->ik\"> (a, b) }"},
-    {.text = "g (double[3,4] a, double[4,5] b) => (double[5,3] y) { y = Einsum <equation = \" i j , j k -> k i \"> (a, b) }"},
+    {.text = "g (double[3,4] a, double[4,5] b) => (double[5,3] y) { y = Einsum <equation = \" i j , j k -> k i \"> (a, "
+             "b) }"},
     {.text = "g (float[2,3,4] a, float[2,4,5] b) => (float[3,5] y) { y = Einsum <equation = \"bij,bjk\"> (a, b) }"},
     /* attention's two products, heads in the middle */
-    {.text = "g (float[2,5,3,4] q, float[2,6,3,4] k) => (float[2,3,5,6] y) { y = Einsum <equation = \"bqhd,bkhd->bhqk\"> (q, k) }"},
-    {.text = "g (float[2,3,5,6] p, float[2,6,3,4] v) => (float[2,5,3,4] y) { y = Einsum <equation = \"bhqk,bkhd->bqhd\"> (p, v) }"},
+    {.text = "g (float[2,5,3,4] q, float[2,6,3,4] k) => (float[2,3,5,6] y) { y = Einsum <equation = "
+             "\"bqhd,bkhd->bhqk\"> (q, k) }"},
+    {.text = "g (float[2,3,5,6] p, float[2,6,3,4] v) => (float[2,5,3,4] y) { y = Einsum <equation = "
+             "\"bhqk,bkhd->bqhd\"> (p, v) }"},
     {.text = "g (float[2,3,4] a) => (float[4,2] y) { y = Einsum <equation = \"ijk->ki\"> (a) }"},
     {.text = "g (float[3,4] a) => (float y) { y = Einsum <equation = \"ij->\"> (a) }"},
     {.text = "g (float[3] a, float[3] b) => (float y) { y = Einsum <equation = \"i,i\"> (a, b) }"},
@@ -658,22 +673,28 @@ static const struct op_sample samples[] = {
     {.text = "g (float[2,3,4,5] a) => (float[2,3,5,4] y) { y = Einsum <equation = \"...ij->...ji\"> (a) }"},
     /* capital letters before small ones; the ellipsis in front */
     {.text = "g (float[2,3,4] a) => (float[2,4,3] y) { y = Einsum <equation = \"...bA\"> (a) }"},
-    {.text = "g (float[5,1,3,4] a, float[2,4,6] b) => (float[5,2,3,6] y) { y = Einsum <equation = \"...ij,...jk->...ik\"> (a, b) }"},
+    {.text = "g (float[5,1,3,4] a, float[2,4,6] b) => (float[5,2,3,6] y) { y = Einsum <equation = "
+             "\"...ij,...jk->...ik\"> (a, b) }"},
     {.text = "g (float[2,3,4] a, float[3,4] b) => (float[4] y) { y = Einsum <equation = \"...j,...j->j\"> (a, b) }"},
-    {.text = "g (float[2,3] a, float[3,4] b, float[4,5] d) => (float[2,5] y) { y = Einsum <equation = \"ij,jk,kl->il\"> (a, b, d) }"},
-    {.text = "g (double[2,3] a, double[3,2] b, double[2] d, double e) => (double[3] y) { y = Einsum <equation = \"ij,ji,i,->j\"> (a, b, d, e) }"},
+    {.text = "g (float[2,3] a, float[3,4] b, float[4,5] d) => (float[2,5] y) { y = Einsum <equation = "
+             "\"ij,jk,kl->il\"> (a, b, d) }"},
+    {.text = "g (double[2,3] a, double[3,2] b, double[2] d, double e) => (double[3] y) { y = Einsum <equation = "
+             "\"ij,ji,i,->j\"> (a, b, d, e) }"},
     /* bilinear; axes of one element that broadcast; nothing to sum */
-    {.text = "g (float[3,4] a, float[6,4,5] w, float[3,5] b) => (float[3,6] y) { y = Einsum <equation = \"bi,oij,bj->bo\"> (a, w, b) }"},
+    {.text = "g (float[3,4] a, float[6,4,5] w, float[3,5] b) => (float[3,6] y) { y = Einsum <equation = "
+             "\"bi,oij,bj->bo\"> (a, w, b) }"},
     {.text = "g (float[1,4] a, float[3,1] b) => (float[3,4] y) { y = Einsum <equation = \"ij,ij->ij\"> (a, b) }"},
     {.text = "g (float[3,1] a, float[3,4] b) => (float[3] y) { y = Einsum <equation = \"ij,ij->i\"> (a, b) }"},
     {.text = "g (float[2,3] a) => (float[2,3] y) { y = Einsum <equation = \"ij->ij\"> (a) }"},
     {.text = "g (float a) => (float y) { y = Einsum <equation = \"\"> (a) }"},
     {.text = "g (float[2,0] a, float[0,3] b) => (float[2,3] y) { y = Einsum <equation = \"ij,jk\"> (a, b) }"},
     {.text = "g (float[0,2] a, float[2,3] b) => (float[0,3] y) { y = Einsum <equation = \"ij,jk\"> (a, b) }"},
-    {.text = "g (float16[3,4] a, float16[4,5] b) => (float16[3,5] y) { y = Einsum <equation = \"ij,jk->ik\"> (a, b) }", .tolerance = 4e-3},
+    {.text = "g (float16[3,4] a, float16[4,5] b) => (float16[3,5] y) { y = Einsum <equation = \"ij,jk->ik\"> (a, b) }",
+     .tolerance = 4e-3},
     {.text = "g (int32[3,4] a, int32[4,5] b) => (int32[3,5] y) { y = Einsum <equation = \"ij,jk->ik\"> (a, b) }"},
     {.text = "g (int8[3,40] a, int8[40,3] b) => (int8[3] y) { y = Einsum <equation = \"ij,ji->i\"> (a, b) }"},
-    {.text = "g (uint8[3,4] a, uint8[3] b) => (uint8[4] y) { y = Einsum <equation = \"ij,i->j\"> (a, b) }", .opset = 12},
+    {.text = "g (uint8[3,4] a, uint8[3] b) => (uint8[4] y) { y = Einsum <equation = \"ij,i->j\"> (a, b) }",
+     .opset = 12},
     {.text = "g (float[3,4] a, float[5,6] b) => (float[3,6] y) { y = Einsum <equation = \"ij,jk->ik\"> (a, b) }",
      .error = "equation 'ij,jk->ik': label 'j' stands for axes of 4 and 5 elements"},
     {.text = "g (float[3,4] a) => (float[3] y) { y = Einsum <equation = \"ii->i\"> (a) }",
@@ -682,14 +703,27 @@ static const struct op_sample samples[] = {
      .error = "term 0 names 1 axes, but the input has rank 2"},
     {.text = "g (float[3] a) => (float[3] y) { y = Einsum <equation = \"...ij->i\"> (a) }",
      .error = "term 0 names 2 axes, but the input has rank 1"},
-    {.text = "g (float[3,4] a) => (float[3] y) { y = Einsum <equation = \"ij->ik\"> (a) }", .error = "label 'k' of the output is in no input"},
-    {.text = "g (float[3,4] a) => (float[3] y) { y = Einsum <equation = \"ij->ii\"> (a) }", .error = "label 'i' is twice in the output"},
-    {.text = "g (float[3,4] a) => (float[3] y) { y = Einsum <equation = \"i1->i\"> (a) }", .error = "'1' at position 1 is no label"},
-    {.text = "g (float[3,4] a) => (float[3] y) { y = Einsum <equation = \"ij->i%\"> (a) }", .error = "'%' at position 5 is no label"},
-    {.text = "g (float[3,4] a) => (float[3] y) { y = Einsum <equation = \"ij,j->i\"> (a) }", .error = "it has more terms than the 1 inputs"},
-    {.text = "g (float[3,4] a) => (float[3] y) { y = Einsum <equation = \"ij->i\"> (a, a) }", .error = "it has 1 terms, but there are 2 inputs"},
+    {.text = "g (float[3,4] a) => (float[3] y) { y = Einsum <equation = \"ij->ik\"> (a) }",
+     .error = "label 'k' of the output is in no input"},
+    {.text = "g (float[3,4] a) => (float[3] y) { y = Einsum <equation = \"ij->ii\"> (a) }",
+     .error = "label 'i' is twice in the output"},
+    {.text = "g (float[3,4] a) => (float[3] y) { y = Einsum <equation = \"i1->i\"> (a) }",
+     .error = "'1' at position 1 is no label"},
+    {.text = "g (float[3,4] a) => (float[3] y) { y = Einsum <equation = \"ij->i%\"> (a) }",
+     .error = "'%' at position 5 is no label"},
+    {.text = "g (float[3,4] a) => (float[3] y) { y = Einsum <equation = \"ij,j->i\"> (a) }",
+     .error = "it has more terms than the 1 inputs"},
+    {.text = "g (float[3,4] a) => (float[3] y) { y = Einsum <equation = \"ij->i\"> (a, a) }",
+     .error = "it has 1 terms, but there are 2 inputs"},
     {0}};
 
-const struct op_def op_defs_einsum[] = {{.name = "Einsum", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-                                         .infer = einsum_infer, .expand = einsum_expand, .eval = einsum_eval, .samples = samples},
+const struct op_def op_defs_einsum[] = {{.name = "Einsum",
+                                         .versions = versions,
+                                         .inputs = inputs,
+                                         .outputs = outputs,
+                                         .attrs = attrs,
+                                         .infer = einsum_infer,
+                                         .expand = einsum_expand,
+                                         .eval = einsum_eval,
+                                         .samples = samples},
                                         {0}};

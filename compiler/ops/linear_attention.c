@@ -1,14 +1,15 @@
-/* LinearAttention: a state S [dk,dv] for every head of K and V goes from position to position; with k, v, q of the position:
+/* LinearAttention: a state S [dk,dv] for every head of K and V goes from position to position; with k, v, q of the
+ * position:
  *   linear        S <- S + k v'
  *   gated         S <- D S + k v'                          D: rows of S times exp(decay)
  *   delta         S <- S + k (beta (v - S' k))'
  *   gated_delta   S <- D S + k (beta (v - (D S)' k))'
- *   output = scale * S' q                                  several heads of q may share a state; scale 0 means 1 / sqrt(dk)
- * decay has an element for each row of S or one for each head, beta one for each head or one for all. present_state is the last S.
- * chunk_size says how others compute it, not what.
+ *   output = scale * S' q                                  heads of q may share a state; scale 0 means 1 / sqrt(dk)
+ * decay has an element for each row of S or one for each head, beta one for each head or one for all. present_state
+ * is the last S. chunk_size says how others compute it, not what.
  *
- * Expanded position by position, up to MOST_POSITIONS; in float, or in double where an input is: float16 is rounded once, at the end.
- * Spec: ONNX LinearAttention-27. */
+ * Expanded position by position, up to MOST_POSITIONS; in float, or in double where an input is: float16 is rounded
+ * once, at the end. Spec: ONNX LinearAttention-27. */
 #include "ops/op.h"
 
 #include <math.h>
@@ -23,7 +24,10 @@ static const struct op_attr attrs[] = {{.name = "chunk_size", .type = ATTR_INT, 
                                        {.name = "scale", .type = ATTR_FLOAT},
                                        {.name = "update_rule", .type = ATTR_STRING, .string_default = "gated_delta"},
                                        {0}};
-#define PARAM(label, letter, marks) {.name = (label), .type = (letter), .dtypes = DTYPES_FLOATS, .flags = (marks)}
+#define PARAM(label, letter, marks)                                                                                    \
+    {                                                                                                                  \
+        .name = (label), .type = (letter), .dtypes = DTYPES_FLOATS, .flags = (marks)                                   \
+    }
 static const struct op_param inputs[] = {PARAM("query", 'T', 0),
                                          PARAM("key", 'T', 0),
                                          PARAM("value", 'T', 0),
@@ -34,7 +38,7 @@ static const struct op_param inputs[] = {PARAM("query", 'T', 0),
 static const struct op_param outputs[] = {PARAM("output", 'T', 0), PARAM("present_state", 'S', 0), {0}};
 static const struct op_version versions[] = {{.since = 27}, {0}};
 
-/* ---- sizes -------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
 struct sizes {
     int64_t batch, length, q_heads, heads, key, value;
@@ -62,7 +66,8 @@ static bool check_rule(struct infer_ctx *c)
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (strcmp(rules[i], rule) == 0)
             return true;
-    return infer_error(c, "attribute 'update_rule' is '%s', expected 'linear', 'gated', 'delta' or 'gated_delta'", rule);
+    return infer_error(c, "attribute 'update_rule' is '%s', expected 'linear', 'gated', 'delta' or 'gated_delta'",
+                       rule);
 }
 
 static bool check_shape(struct infer_ctx *c, int i, const struct shape *expected)
@@ -78,7 +83,8 @@ static bool check_gate(struct infer_ctx *c, int i, const struct sizes *z, bool n
 {
     const struct value *v = infer_in(c, i);
     if (v == NULL)
-        return !needed || infer_error(c, "input %d is needed for update_rule '%s'", i, op_attr_string(c->node, "update_rule"));
+        return !needed ||
+               infer_error(c, "input %d is needed for update_rule '%s'", i, op_attr_string(c->node, "update_rule"));
     return (v->shape.rank == 3 && v->shape.dim[2] == b) ? check_shape(c, i, &SHAPE(z->batch, z->length, b))
                                                         : check_shape(c, i, &SHAPE(z->batch, z->length, a));
 }
@@ -92,14 +98,16 @@ static bool linear_infer(struct infer_ctx *c)
     if (heads < 1 || q_heads < 1 || q_heads % heads != 0)
         return infer_error(c, "%lld heads of K and V do not divide %lld of Q", (long long)heads, (long long)q_heads);
     if (k->rank != 3 || v->rank != 3 || k->dim[2] % heads != 0 || v->dim[2] % heads != 0)
-        return infer_error(c, "key and value have shapes %s and %s, expected [batch,length,%lld heads * size]", shape_text(c->diag->arena, k),
-                           shape_text(c->diag->arena, v), (long long)heads);
+        return infer_error(c, "key and value have shapes %s and %s, expected [batch,length,%lld heads * size]",
+                           shape_text(c->diag->arena, k), shape_text(c->diag->arena, v), (long long)heads);
     const struct sizes z = sizes_of(c->node);
     const struct shape state = SHAPE(z.batch, z.heads, z.key, z.value);
     if (z.length > MOST_POSITIONS)
-        return infer_unsupported(c, "%lld positions are to be unrolled, at most %d are supported", (long long)z.length, MOST_POSITIONS);
-    return check_shape(c, Q, &SHAPE(z.batch, z.length, z.q_heads * z.key)) && check_shape(c, V, &SHAPE(z.batch, z.length, v->dim[2])) &&
-           check_shape(c, PAST, &state) && check_gate(c, DECAY, &z, z.gated, z.heads * z.key, z.heads) &&
+        return infer_unsupported(c, "%lld positions are to be unrolled, at most %d are supported", (long long)z.length,
+                                 MOST_POSITIONS);
+    return check_shape(c, Q, &SHAPE(z.batch, z.length, z.q_heads * z.key)) &&
+           check_shape(c, V, &SHAPE(z.batch, z.length, v->dim[2])) && check_shape(c, PAST, &state) &&
+           check_gate(c, DECAY, &z, z.gated, z.heads * z.key, z.heads) &&
            check_gate(c, BETA, &z, z.delta, z.heads, 1) &&
            infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(z.batch, z.length, z.q_heads * z.value)) &&
            infer_out(c, 1, infer_in(c, PAST) != NULL ? infer_in(c, PAST)->dtype : infer_in(c, Q)->dtype, &state);
@@ -114,13 +122,15 @@ static double scale_of(const struct node *n, const struct sizes *z)
 static enum dtype computed_type(const struct node *n)
 {
     const struct value *past = node_input(n, PAST);
-    return node_input(n, Q)->dtype == DTYPE_DOUBLE || (past != NULL && past->dtype == DTYPE_DOUBLE) ? DTYPE_DOUBLE : DTYPE_FLOAT;
+    return node_input(n, Q)->dtype == DTYPE_DOUBLE || (past != NULL && past->dtype == DTYPE_DOUBLE) ? DTYPE_DOUBLE
+                                                                                                    : DTYPE_FLOAT;
 }
 
-/* ---- expansion ---------------------------------------------------------------------------------------------------- */
+/* ---- expansion -------------------------------------------------------------------------------------------------- */
 
 /* One position of input i, [batch, heads, rows, columns]; `parts` are all positions, side by side. */
-static struct value *position(struct expand_ctx *c, struct node *parts, int64_t t, int64_t heads, int64_t rows, int64_t columns)
+static struct value *position(struct expand_ctx *c, struct node *parts, int64_t t, int64_t heads, int64_t rows,
+                              int64_t columns)
 {
     const struct shape *s = &parts->outputs.data[t]->shape;
     return build_reshape(c->b, parts->outputs.data[t], &SHAPE(s->dim[0], heads, rows, columns));
@@ -131,29 +141,34 @@ static struct node *positions(struct expand_ctx *c, const struct sizes *z, int i
     struct value *const in[] = {expand_in(c, i) != NULL ? build_cast(c->b, expand_in(c, i), type) : NULL};
     return in[0] == NULL || z->length == 0
                ? NULL
-               : build_node(c->b, "Split", ATTRS(attr_int("axis", 1), attr_int("num_outputs", z->length)), in, 1, (size_t)z->length);
+               : build_node(c->b, "Split", ATTRS(attr_int("axis", 1), attr_int("num_outputs", z->length)), in, 1,
+                            (size_t)z->length);
 }
 
 struct gates {
     struct node *q, *k, *v, *decay, *beta;
 };
 
-static struct value *next_state(struct expand_ctx *c, const struct sizes *z, const struct gates *g, int64_t t, struct value *state)
+static struct value *next_state(struct expand_ctx *c, const struct sizes *z, const struct gates *g, int64_t t,
+                                struct value *state)
 {
-    struct value *column = position(c, g->k, t, z->heads, z->key, 1), *row = position(c, g->v, t, z->heads, 1, z->value);
+    struct value *column = position(c, g->k, t, z->heads, z->key, 1),
+                 *row = position(c, g->v, t, z->heads, 1, z->value);
     if (z->gated) {
         const int64_t each = g->decay->outputs.data[t]->shape.dim[2] == z->heads ? 1 : z->key;
         state = build(c, "Mul", state, build(c, "Exp", position(c, g->decay, t, z->heads, each, 1)));
     }
     if (z->delta) {
         struct value *kept = build(c, "MatMul", position(c, g->k, t, z->heads, 1, z->key), state);
-        row = build(c, "Mul", position(c, g->beta, t, g->beta->outputs.data[t]->shape.dim[2], 1, 1), build(c, "Sub", row, kept));
+        row = build(c, "Mul", position(c, g->beta, t, g->beta->outputs.data[t]->shape.dim[2], 1, 1),
+                    build(c, "Sub", row, kept));
     }
     return build(c, "Add", state, build(c, "Mul", column, row));
 }
 
 /* Heads of q that share a state are rows of one product. */
-static struct value *read_state(struct expand_ctx *c, const struct sizes *z, const struct gates *g, int64_t t, struct value *state)
+static struct value *read_state(struct expand_ctx *c, const struct sizes *z, const struct gates *g, int64_t t,
+                                struct value *state)
 {
     struct value *q = position(c, g->q, t, z->heads, z->q_heads / z->heads, z->key);
     q = build(c, "Mul", q, build_like(c, q, scale_of(c->node, z)));
@@ -167,23 +182,26 @@ static bool linear_expand(struct expand_ctx *c)
     const struct gates g = {positions(c, &z, Q, type), positions(c, &z, K, type), positions(c, &z, V, type),
                             positions(c, &z, DECAY, type), positions(c, &z, BETA, type)};
     struct value *state = expand_in(c, PAST) != NULL ? build_cast(c->b, expand_in(c, PAST), type)
-                                                     : build_expand(c->b, build_scalar(c->b, type, 0), &SHAPE(z.batch, z.heads, z.key, z.value));
+                                                     : build_expand(c->b, build_scalar(c->b, type, 0),
+                                                                    &SHAPE(z.batch, z.heads, z.key, z.value));
     struct value **const read = arena_array(c->b->graph->arena, struct value *, (size_t)z.length);
     for (int64_t t = 0; t < z.length && !c->b->failed; t++) {
         state = next_state(c, &z, &g, t, state);
         read[t] = read_state(c, &z, &g, t, state);
     }
     if (expand_wants(c, 0)) {
-        struct value *y = z.length == 0 ? build_expand(c->b, build_scalar(c->b, type, 0), &c->node->outputs.data[0]->shape)
-                          : z.length == 1 ? read[0]
-                                          : build_value(c->b, "Concat", ATTRS(attr_int("axis", 1)), read, (size_t)z.length);
+        struct value *y =
+            z.length == 0   ? build_expand(c->b, build_scalar(c->b, type, 0), &c->node->outputs.data[0]->shape)
+            : z.length == 1 ? read[0]
+                            : build_value(c->b, "Concat", ATTRS(attr_int("axis", 1)), read, (size_t)z.length);
         if (!expand_out(c, 0, build_cast(c->b, y, expand_in(c, Q)->dtype)))
             return false;
     }
-    return !expand_wants(c, 1) ? !c->b->failed : expand_out(c, 1, build_cast(c->b, state, c->node->outputs.data[1]->dtype));
+    return !expand_wants(c, 1) ? !c->b->failed
+                               : expand_out(c, 1, build_cast(c->b, state, c->node->outputs.data[1]->dtype));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------ */
 
 /* One position of one head of K and V. */
 static void update(const struct eval_ctx *c, const struct sizes *z, int64_t b, int64_t t, int64_t h, double *s)
@@ -208,7 +226,8 @@ static void update(const struct eval_ctx *c, const struct sizes *z, int64_t b, i
     }
 }
 
-static void read_heads(const struct eval_ctx *c, const struct sizes *z, int64_t b, int64_t t, int64_t h, const double *s)
+static void read_heads(const struct eval_ctx *c, const struct sizes *z, int64_t b, int64_t t, int64_t h,
+                       const double *s)
 {
     const int64_t shared = z->q_heads / z->heads, first = (b * z->length + t) * z->q_heads + h * shared;
     for (int64_t g = first; g < first + shared; g++)
@@ -244,24 +263,40 @@ static bool linear_eval(struct eval_ctx *c)
 #define RESULTS "(float[2,3,6] y, float[2,2,4,3] s)"
 static const struct op_sample samples[] = {
     {.text = "g (" QKV ") => " RESULTS " { y, s = LinearAttention <" HEADS ", update_rule = \"linear\"> (q, k, v) }"},
-    {.text = "g (" QKV ", float[2,3,8] d) => " RESULTS " { y, s = LinearAttention <" HEADS ", update_rule = \"gated\"> (q, k, v, , d) }"},
-    {.text = "g (" QKV ", float[2,2,4,3] p, float[2,3,2] d) => " RESULTS " { y, s = LinearAttention <" HEADS ", update_rule = \"gated\", scale = 0.7> (q, k, v, p, d) }"},
-    {.text = "g (" QKV ", float[2,3,2] b) => " RESULTS " { y, s = LinearAttention <" HEADS ", update_rule = \"delta\"> (q, k, v, , , b) }"},
-    {.text = "g (float[1,3,8] q, float[1,3,2] k, float[1,3,3] v, double[1,1,2,3] p, float[1,3,2] d, float[1,3,1] b) => (float[1,3,12] y, double[1,1,2,3] s) "
+    {.text = "g (" QKV ", float[2,3,8] d) => " RESULTS " { y, s = LinearAttention <" HEADS
+             ", update_rule = \"gated\"> (q, k, v, , d) }"},
+    {.text = "g (" QKV ", float[2,2,4,3] p, float[2,3,2] d) => " RESULTS " { y, s = LinearAttention <" HEADS
+             ", update_rule = \"gated\", scale = 0.7> (q, k, v, p, d) }"},
+    {.text = "g (" QKV ", float[2,3,2] b) => " RESULTS " { y, s = LinearAttention <" HEADS
+             ", update_rule = \"delta\"> (q, k, v, , , b) }"},
+    {.text = "g (float[1,3,8] q, float[1,3,2] k, float[1,3,3] v, double[1,1,2,3] p, float[1,3,2] d, float[1,3,1] b) => "
+             "(float[1,3,12] y, double[1,1,2,3] s) "
              "{ y, s = LinearAttention <kv_num_heads = 1, q_num_heads = 4> (q, k, v, p, d, b) }"},
     {.text = "g (float16[1,1,4] q, float16[1,1,4] k, float16[1,1,4] v) => (float16[1,1,4] y, float16[1,2,2,2] s) "
-             "{ y, s = LinearAttention <" HEADS ", update_rule = \"linear\"> (q, k, v) }", .tolerance = 2e-3},
-    {.text = "g (float[1,0,4] q, float[1,0,4] k, float[1,0,4] v, float[1,2,2,2] p) => (float[1,0,4] y, float[1,2,2,2] s) "
-             "{ y, s = LinearAttention <" HEADS ", update_rule = \"linear\"> (q, k, v, p) }"},
-    {.text = "g (" QKV ") => " RESULTS " { y, s = LinearAttention <" HEADS "> (q, k, v) }", .error = "input 4 is needed for update_rule 'gated_delta'"},
-    {.text = "g (" QKV ") => " RESULTS " { y, s = LinearAttention <" HEADS ", update_rule = \"none\"> (q, k, v) }", .error = "attribute 'update_rule' is 'none'"},
-    {.text = "g (" QKV ") => " RESULTS " { y, s = LinearAttention <kv_num_heads = 2, q_num_heads = 3, update_rule = \"linear\"> (q, k, v) }",
+             "{ y, s = LinearAttention <" HEADS ", update_rule = \"linear\"> (q, k, v) }",
+     .tolerance = 2e-3},
+    {.text =
+         "g (float[1,0,4] q, float[1,0,4] k, float[1,0,4] v, float[1,2,2,2] p) => (float[1,0,4] y, float[1,2,2,2] s) "
+         "{ y, s = LinearAttention <" HEADS ", update_rule = \"linear\"> (q, k, v, p) }"},
+    {.text = "g (" QKV ") => " RESULTS " { y, s = LinearAttention <" HEADS "> (q, k, v) }",
+     .error = "input 4 is needed for update_rule 'gated_delta'"},
+    {.text = "g (" QKV ") => " RESULTS " { y, s = LinearAttention <" HEADS ", update_rule = \"none\"> (q, k, v) }",
+     .error = "attribute 'update_rule' is 'none'"},
+    {.text = "g (" QKV ") => " RESULTS
+             " { y, s = LinearAttention <kv_num_heads = 2, q_num_heads = 3, update_rule = \"linear\"> (q, k, v) }",
      .error = "2 heads of K and V do not divide 3 of Q"},
-    {.text = "g (" QKV ", float[2,3,5] d) => " RESULTS " { y, s = LinearAttention <" HEADS ", update_rule = \"gated\"> (q, k, v, , d) }",
+    {.text = "g (" QKV ", float[2,3,5] d) => " RESULTS " { y, s = LinearAttention <" HEADS
+             ", update_rule = \"gated\"> (q, k, v, , d) }",
      .error = "input 4 'd' has shape [2,3,5], expected [2,3,8]"},
     {0}};
 
-const struct op_def op_defs_linear_attention[] = {{.name = "LinearAttention", .versions = versions, .inputs = inputs, .outputs = outputs,
-                                                   .attrs = attrs, .infer = linear_infer, .expand = linear_expand, .eval = linear_eval,
+const struct op_def op_defs_linear_attention[] = {{.name = "LinearAttention",
+                                                   .versions = versions,
+                                                   .inputs = inputs,
+                                                   .outputs = outputs,
+                                                   .attrs = attrs,
+                                                   .infer = linear_infer,
+                                                   .expand = linear_expand,
+                                                   .eval = linear_eval,
                                                    .samples = samples},
                                                   {0}};

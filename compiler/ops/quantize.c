@@ -1,19 +1,19 @@
 /* Numbers in few bits, q = integer, s = scale, z = zero point (absent: 0):
- *   QuantizeLinear     q = saturate(round(x / s) + z)     halves to even; the quotient in the type of s, or in `precision`
+ *   QuantizeLinear     q = saturate(round(x / s) + z)     halves to even; x / s in the type of s, or in `precision`
  *   DequantizeLinear   y = (q - z) * s                    in float
- * s and z are one for the tensor (one element), one for each place along `axis` (a list), or one for each block of `block_size`
- * places along it (of x's rank). NaN becomes z. Integers have 8 or 16 bits; DequantizeLinear also takes int32, and constants of the
- * types that have no arithmetic here (4 and 2 bits, 8-bit floats).
- *   DynamicQuantizeLinear   s = (max(0, max x) - min(0, min x)) / 255,  z = saturate(round(-min(0, min x) / s)),  q as above
+ * s and z are one for the tensor (one element), one for each place along `axis` (a list), or one for each block of
+ * `block_size` places along it (of x's rank). NaN becomes z. Integers have 8 or 16 bits; DequantizeLinear also
+ * takes int32, and constants of the types that have no arithmetic here (4 and 2 bits, 8-bit floats).
+ *   DynamicQuantizeLinear   s = (max(0, max x) - min(0, min x)) / 255,  z = saturate(round(-min(0, min x) / s))
  *
- * Gradient: ONNX gives none, and none goes through integers. A DequantizeLinear of a QuantizeLinear with the same s and z (or of a
- * Clip of one, as PyTorch exports a narrower range) becomes stepc.FakeQuantize before a Gradient is taken, whose rule is
- * PyTorch's: straight through where x / s + z is in the range, ends included, 0 outside. The scale gets what PyTorch's learnable
- * form gives it: round(x / s) - x / s inside, the end of the range outside. Of a DequantizeLinear of anything else the scale
- * has its ordinary gradient. A NaN stays NaN in FakeQuantize.
+ * Gradient: ONNX gives none, and none goes through integers. A DequantizeLinear of a QuantizeLinear with the same s
+ * and z (or of a Clip of one, as PyTorch exports a narrower range) becomes stepc.FakeQuantize before a Gradient is
+ * taken, whose rule is PyTorch's: straight through where x / s + z is in the range, ends included, 0 outside. The
+ * scale gets what PyTorch's learnable form gives it: round(x / s) - x / s inside, the end of the range outside. Of
+ * a DequantizeLinear of anything else the scale has its ordinary gradient. A NaN stays NaN in FakeQuantize.
  *
- * All are expanded; scales are brought to shapes that broadcast.
- * Spec: ONNX QuantizeLinear-10 to -25, DequantizeLinear-10 to -25, DynamicQuantizeLinear-11. */
+ * All are expanded; scales are brought to shapes that broadcast. Spec: ONNX QuantizeLinear-10 to -25,
+ * DequantizeLinear-10 to -25, DynamicQuantizeLinear-11. */
 #include "ops/op.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ enum { X, SCALE, ZERO }; /* inputs of both */
      DTYPE_BIT(DTYPE_FLOAT8E5M2FNUZ) | DTYPE_BIT(DTYPE_UINT4) | DTYPE_BIT(DTYPE_INT4) | DTYPE_BIT(DTYPE_FLOAT4E2M1) |  \
      DTYPE_BIT(DTYPE_UINT2) | DTYPE_BIT(DTYPE_INT2))
 
-/* ---- how scales lie over the tensor ------------------------------------------------------------------------------- */
+/* ---- how scales lie over the tensor ----------------------------------------------------------------------------- */
 
 /* Of a node that inference has passed. */
 struct grid {
@@ -64,8 +64,9 @@ static bool check_blocks(struct infer_ctx *c, int64_t block)
     expected.dim[axis] = x->dim[axis] / block + (x->dim[axis] % block != 0);
     if (shape_equal(s, &expected))
         return true;
-    return infer_error(c, "input 1 '%s' has shape %s, expected %s: a scale for each block of %lld along axis %d", infer_in(c, SCALE)->name,
-                       shape_text(c->diag->arena, s), shape_text(c->diag->arena, &expected), (long long)block, axis);
+    return infer_error(c, "input 1 '%s' has shape %s, expected %s: a scale for each block of %lld along axis %d",
+                       infer_in(c, SCALE)->name, shape_text(c->diag->arena, s), shape_text(c->diag->arena, &expected),
+                       (long long)block, axis);
 }
 
 static bool check_scales(struct infer_ctx *c)
@@ -82,13 +83,14 @@ static bool check_scales(struct infer_ctx *c)
     if (shape_count(s) == 1 && s->rank <= 1)
         return true;
     if (s->rank != 1)
-        return infer_error(c, "input 1 '%s' has rank %d, expected a scalar or a list, as there is no block_size", scale->name, s->rank);
+        return infer_error(c, "input 1 '%s' has rank %d, expected a scalar or a list, as there is no block_size",
+                           scale->name, s->rank);
     if (!infer_axis(c, op_attr_int(c->node, "axis"), x->rank, &axis))
         return false;
     if (s->dim[0] == x->dim[axis])
         return true;
-    return infer_error(c, "input 1 '%s' has %lld scales for axis %d of %lld elements", scale->name, (long long)s->dim[0], axis,
-                       (long long)x->dim[axis]);
+    return infer_error(c, "input 1 '%s' has %lld scales for axis %d of %lld elements", scale->name,
+                       (long long)s->dim[0], axis, (long long)x->dim[axis]);
 }
 
 /* The node's operands in shapes that broadcast together. */
@@ -120,7 +122,8 @@ static struct value *shaped(struct parts *p, struct value *v)
                        (struct value *const[]){v, build_ints(p->b, from, (size_t)s.dim[p->grid.axis])}, 2);
 }
 
-static struct parts parts_of(struct builder *b, const struct node *n, struct value *x, struct value *scale, struct value *zero)
+static struct parts parts_of(struct builder *b, const struct node *n, struct value *x, struct value *scale,
+                             struct value *zero)
 {
     struct parts p = {.b = b, .grid = grid_of(n), .x_shape = x->shape};
     const int axis = p.grid.axis;
@@ -163,40 +166,57 @@ static bool same_content(struct value *a, struct value *b)
     return x != NULL && y != NULL && tensor_identical(x, y);
 }
 
-/* ---- QuantizeLinear ----------------------------------------------------------------------------------------------- */
+/* ---- QuantizeLinear --------------------------------------------------------------------------------------------- */
 
 static const struct op_attr no_attrs[] = {{0}};
 static const struct op_attr axis_attrs[] = {{.name = "axis", .type = ATTR_INT, .int_default = 1}, {0}};
-#define ATTR_AXIS {.name = "axis", .type = ATTR_INT, .int_default = 1}
-#define ATTR_SATURATE {.name = "saturate", .type = ATTR_INT, .int_default = 1}
-#define ATTR_BLOCK {.name = "block_size", .type = ATTR_INT}
-#define ATTR_OUTPUT {.name = "output_dtype", .type = ATTR_INT}
+#define ATTR_AXIS                                                                                                      \
+    {                                                                                                                  \
+        .name = "axis", .type = ATTR_INT, .int_default = 1                                                             \
+    }
+#define ATTR_SATURATE                                                                                                  \
+    {                                                                                                                  \
+        .name = "saturate", .type = ATTR_INT, .int_default = 1                                                         \
+    }
+#define ATTR_BLOCK                                                                                                     \
+    {                                                                                                                  \
+        .name = "block_size", .type = ATTR_INT                                                                         \
+    }
+#define ATTR_OUTPUT                                                                                                    \
+    {                                                                                                                  \
+        .name = "output_dtype", .type = ATTR_INT                                                                       \
+    }
 static const struct op_attr quantize_attrs_19[] = {ATTR_AXIS, ATTR_SATURATE, {0}};
 static const struct op_attr quantize_attrs_21[] = {ATTR_AXIS, ATTR_SATURATE, ATTR_BLOCK, ATTR_OUTPUT, {0}};
 static const struct op_attr quantize_attrs[] = {
     ATTR_AXIS, ATTR_SATURATE, ATTR_BLOCK, ATTR_OUTPUT, {.name = "precision", .type = ATTR_INT}, {0}};
 
 #define QUANTIZE_INPUTS(letter, x, scale, zero)                                                                        \
-    {{.name = "x", .type = 'X', .dtypes = (x)},                                                                        \
-     {.name = "y_scale", .type = (letter), .dtypes = (scale)},                                                         \
-     {.name = "y_zero_point", .type = 'Z', .dtypes = (zero), .flags = PARAM_OPTIONAL},                                 \
-     {0}}
+    {                                                                                                                  \
+        {.name = "x", .type = 'X', .dtypes = (x)}, {.name = "y_scale", .type = (letter), .dtypes = (scale)},           \
+            {.name = "y_zero_point", .type = 'Z', .dtypes = (zero), .flags = PARAM_OPTIONAL},                          \
+        {                                                                                                              \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
 static const struct op_param quantize_inputs_10[] = QUANTIZE_INPUTS('S', FLOAT_ONLY | INT32_ONLY, FLOAT_ONLY, BITS_8);
-static const struct op_param quantize_inputs_19[] = QUANTIZE_INPUTS('X', HALF_FLOATS | INT32_ONLY, HALF_FLOATS | INT32_ONLY, BITS_8 | SMALL);
+static const struct op_param quantize_inputs_19[] =
+    QUANTIZE_INPUTS('X', HALF_FLOATS | INT32_ONLY, HALF_FLOATS | INT32_ONLY, BITS_8 | SMALL);
 static const struct op_param quantize_inputs_21[] =
     QUANTIZE_INPUTS('X', HALF_FLOATS | INT32_ONLY, HALF_FLOATS | INT32_ONLY, BITS_8 | BITS_16 | SMALL);
-static const struct op_param quantize_inputs[] =
-    QUANTIZE_INPUTS('S', HALF_FLOATS | INT32_ONLY, HALF_FLOATS | INT32_ONLY | DTYPE_BIT(DTYPE_FLOAT8E8M0), BITS_8 | BITS_16 | SMALL);
+static const struct op_param quantize_inputs[] = QUANTIZE_INPUTS(
+    'S', HALF_FLOATS | INT32_ONLY, HALF_FLOATS | INT32_ONLY | DTYPE_BIT(DTYPE_FLOAT8E8M0), BITS_8 | BITS_16 | SMALL);
 static const struct op_param quantize_outputs[] = {{.name = "y", .dtypes = BITS_8 | BITS_16}, {0}};
 
-static const struct op_version quantize_versions[] = {{.since = 10, .attrs = no_attrs, .inputs = quantize_inputs_10},
-                                                      {.since = 13, .attrs = axis_attrs, .inputs = quantize_inputs_10},
-                                                      {.since = 19, .attrs = quantize_attrs_19, .inputs = quantize_inputs_19},
-                                                      {.since = 21, .attrs = quantize_attrs_21, .inputs = quantize_inputs_21},
-                                                      {.since = 23},
-                                                      {.since = 24},
-                                                      {.since = 25},
-                                                      {0}};
+static const struct op_version quantize_versions[] = {
+    {.since = 10, .attrs = no_attrs, .inputs = quantize_inputs_10},
+    {.since = 13, .attrs = axis_attrs, .inputs = quantize_inputs_10},
+    {.since = 19, .attrs = quantize_attrs_19, .inputs = quantize_inputs_19},
+    {.since = 21, .attrs = quantize_attrs_21, .inputs = quantize_inputs_21},
+    {.since = 23},
+    {.since = 24},
+    {.since = 25},
+    {0}};
 
 /* The type of the quotient. */
 static enum dtype precision_of(const struct node *n)
@@ -262,8 +282,8 @@ static double number_at(const struct eval_tensor *t, int64_t k)
     return t->f != NULL ? t->f[k] : (double)t->i[k];
 }
 
-/* A quotient in the precision asked for, in both arithmetics: a quotient near a half is rounded to an integer, and one unit more or
- * less is no rounding error any more. */
+/* A quotient in the precision asked for, in both arithmetics: a quotient near a half is rounded to an integer, and
+ * one unit more or less is no rounding error any more. */
 static double quotient_of(enum dtype precision, double x, double scale)
 {
     return dtype_round(precision, dtype_round(DTYPE_FLOAT, dtype_round(precision, x) / dtype_round(precision, scale)));
@@ -292,75 +312,102 @@ static bool quantize_eval(struct eval_ctx *c)
 #define TENTH "s = Constant <value_float = 0.1> () "
 static const struct op_sample quantize_samples[] = {
     {.text = "g (float[2,9] x) => (uint8[2,9] y) { " TENTH "y = QuantizeLinear(x, s) }", .no_gradient = true},
-    {.text = "g (float[2,9] x) => (int8[2,9] y) { " TENTH "z = Constant <value = int8 {-3}> () y = QuantizeLinear(x, s, z) }", .no_gradient = true},
-    {.text = "g (float[2,9] x, uint16 z) => (uint16[2,9] y) { s = Constant <value_float = 0.0001> () y = QuantizeLinear(x, s, z) }", .no_gradient = true},
-    {.text = "g (float[2,9] x) => (int16[2,9] y) { s = Constant <value_floats = [0.0001]> () y = QuantizeLinear <output_dtype = 5> (x, s) }",
+    {.text = "g (float[2,9] x) => (int8[2,9] y) { " TENTH
+             "z = Constant <value = int8 {-3}> () y = QuantizeLinear(x, s, z) }",
+     .no_gradient = true},
+    {.text = "g (float[2,9] x, uint16 z) => (uint16[2,9] y) { s = Constant <value_float = 0.0001> () y = "
+             "QuantizeLinear(x, s, z) }",
+     .no_gradient = true},
+    {.text = "g (float[2,9] x) => (int16[2,9] y) { s = Constant <value_floats = [0.0001]> () y = QuantizeLinear "
+             "<output_dtype = 5> (x, s) }",
      .no_gradient = true},
     /* halves to even, both ends, what is not finite */
-    {.text = "g () => (int8[9] y) { x = Constant <value_floats = [0.5, 1.5, -2.5, 2.5, 126.5, 127.5, -200.0, 1e30, -1e30]> () "
+    {.text = "g () => (int8[9] y) { x = Constant <value_floats = [0.5, 1.5, -2.5, 2.5, 126.5, 127.5, -200.0, 1e30, "
+             "-1e30]> () "
              "s = Constant <value_float = 1.0> () z = Constant <value = int8 {1}> () y = QuantizeLinear(x, s, z) }",
      .no_gradient = true},
-    {.text = "g (float[3] x) => (uint8[3] y) { nought = Constant <value_float = 0.0> () n = Div(nought, nought) v = Mul(x, n) " TENTH
-             "z = Constant <value = uint8 {7}> () y = QuantizeLinear(v, s, z) }",
+    {.text = "g (float[3] x) => (uint8[3] y) { nought = Constant <value_float = 0.0> () n = Div(nought, nought) v = "
+             "Mul(x, n) " TENTH "z = Constant <value = uint8 {7}> () y = QuantizeLinear(v, s, z) }",
      .no_gradient = true},
-    {.text = "g (float[2,3,4] x, int8[3] z) => (int8[2,3,4] y) { s = Constant <value_floats = [0.1, 0.02, 0.5]> () y = QuantizeLinear(x, s, z) }",
+    {.text = "g (float[2,3,4] x, int8[3] z) => (int8[2,3,4] y) { s = Constant <value_floats = [0.1, 0.02, 0.5]> () y = "
+             "QuantizeLinear(x, s, z) }",
      .no_gradient = true},
-    {.text = "g (float[2,3] x) => (uint8[2,3] y) { s = Constant <value_floats = [0.1, 0.02]> () y = QuantizeLinear <axis = -2> (x, s) }",
-     .opset = 13, .no_gradient = true},
-    {.text = "g (float[2,6] x, uint8[2,3] z) => (uint8[2,6] y) { s = Constant <value = float[2,3] {0.1, 0.2, 0.3, 0.4, 0.5, 0.6}> () "
+    {.text = "g (float[2,3] x) => (uint8[2,3] y) { s = Constant <value_floats = [0.1, 0.02]> () y = QuantizeLinear "
+             "<axis = -2> (x, s) }",
+     .opset = 13,
+     .no_gradient = true},
+    {.text = "g (float[2,6] x, uint8[2,3] z) => (uint8[2,6] y) { s = Constant <value = float[2,3] {0.1, 0.2, 0.3, 0.4, "
+             "0.5, 0.6}> () "
              "y = QuantizeLinear <block_size = 2> (x, s, z) }",
-     .opset = 21, .no_gradient = true},
+     .opset = 21,
+     .no_gradient = true},
     /* blocks that do not fill the axis; one block */
-    {.text = "g (float[5,2] x, uint8[3,2] z) => (uint8[5,2] y) { s = Constant <value = float[3,2] {0.1, 0.2, 0.3, 0.4, 0.5, 0.6}> () "
+    {.text = "g (float[5,2] x, uint8[3,2] z) => (uint8[5,2] y) { s = Constant <value = float[3,2] {0.1, 0.2, 0.3, 0.4, "
+             "0.5, 0.6}> () "
              "y = QuantizeLinear <axis = 0, block_size = 2> (x, s, z) }",
      .no_gradient = true},
-    {.text = "g (float[2,3] x) => (uint8[2,3] y) { s = Constant <value = float[2,1] {0.1, 0.2}> () y = QuantizeLinear <block_size = 4> (x, s) }",
+    {.text = "g (float[2,3] x) => (uint8[2,3] y) { s = Constant <value = float[2,1] {0.1, 0.2}> () y = QuantizeLinear "
+             "<block_size = 4> (x, s) }",
      .no_gradient = true},
     {.text = "g (float[2,3] x) => (uint8[2,3] y) { s = Constant <value = float[2,3] {0.1, 0.2, 0.3, 0.4, 0.5, 0.6}> () "
              "y = QuantizeLinear <block_size = 1> (x, s) }",
      .no_gradient = true},
-    {.text = "g (int32[9] x) => (int8[9] y) { s = Constant <value_float = 0.75> () y = QuantizeLinear <output_dtype = 3> (x, s) }", .no_gradient = true},
-    {.text = "g (float16[9] x) => (int8[9] y) { " TENTH "t = CastLike(s, x) y = QuantizeLinear <output_dtype = 3> (x, t) }", .no_gradient = true},
-    {.text = "g (float[9] x) => (int8[9] y) { " TENTH "y = QuantizeLinear <output_dtype = 3, precision = 16> (x, s) }", .no_gradient = true},
+    {.text = "g (int32[9] x) => (int8[9] y) { s = Constant <value_float = 0.75> () y = QuantizeLinear <output_dtype = "
+             "3> (x, s) }",
+     .no_gradient = true},
+    {.text =
+         "g (float16[9] x) => (int8[9] y) { " TENTH "t = CastLike(s, x) y = QuantizeLinear <output_dtype = 3> (x, t) }",
+     .no_gradient = true},
+    {.text = "g (float[9] x) => (int8[9] y) { " TENTH "y = QuantizeLinear <output_dtype = 3, precision = 16> (x, s) }",
+     .no_gradient = true},
     {.text = "g (float[0] x) => (uint8[0] y) { " TENTH "y = QuantizeLinear(x, s) }", .opset = 10, .no_gradient = true},
     {.text = "g (float x) => (uint8 y) { " TENTH "y = QuantizeLinear(x, s) }", .opset = 19, .no_gradient = true},
-    {.text = "g (float[2,3] x, float[2] s) => (uint8[2,3] y) { y = QuantizeLinear(x, s) }", .error = "input 1 's' has 2 scales for axis 1 of 3 elements"},
-    {.text = "g (float[3] x, float[3] s) => (uint8[3] y) { y = QuantizeLinear(x, s) }", .error = "axis 1 is out of range"},
-    {.text = "g (float[2,3] x, float[2,2] s) => (uint8[2,3] y) { y = QuantizeLinear(x, s) }", .error = "expected a scalar or a list"},
+    {.text = "g (float[2,3] x, float[2] s) => (uint8[2,3] y) { y = QuantizeLinear(x, s) }",
+     .error = "input 1 's' has 2 scales for axis 1 of 3 elements"},
+    {.text = "g (float[3] x, float[3] s) => (uint8[3] y) { y = QuantizeLinear(x, s) }",
+     .error = "axis 1 is out of range"},
+    {.text = "g (float[2,3] x, float[2,2] s) => (uint8[2,3] y) { y = QuantizeLinear(x, s) }",
+     .error = "expected a scalar or a list"},
     {.text = "g (float[2,3] x, float[2,3] s) => (uint8[2,3] y) { y = QuantizeLinear <block_size = 2> (x, s) }",
      .error = "input 1 's' has shape [2,3], expected [2,2]: a scale for each block of 2 along axis 1"},
-    {.text = "g (float[2,3] x, float s, uint8[2] z) => (uint8[2,3] y) { y = QuantizeLinear(x, s, z) }", .error = "expected [] as input 1 's'"},
+    {.text = "g (float[2,3] x, float s, uint8[2] z) => (uint8[2,3] y) { y = QuantizeLinear(x, s, z) }",
+     .error = "expected [] as input 1 's'"},
     {.text = "g (float[3] x, float s) => (uint8[3] y) { y = QuantizeLinear <output_dtype = 17> (x, s) }",
      .error = "quantization to float8e4m3fn is not supported"},
     {.text = "g (float[3] x, float s, int8 z) => (uint8[3] y) { y = QuantizeLinear <output_dtype = 2> (x, s, z) }",
      .error = "attribute 'output_dtype' is 2, but input 2 'z' is int8"},
-    {.text = "g (float[3] x, float s) => (uint8[3] y) { y = QuantizeLinear <precision = 11> (x, s) }", .error = "attribute 'precision' is 11"},
+    {.text = "g (float[3] x, float s) => (uint8[3] y) { y = QuantizeLinear <precision = 11> (x, s) }",
+     .error = "attribute 'precision' is 11"},
     {0}};
 
-/* ---- DequantizeLinear --------------------------------------------------------------------------------------------- */
+/* ---- DequantizeLinear ------------------------------------------------------------------------------------------- */
 
 static const struct op_attr dequantize_attrs_21[] = {ATTR_AXIS, ATTR_BLOCK, {0}};
 static const struct op_attr dequantize_attrs[] = {ATTR_AXIS, ATTR_BLOCK, ATTR_OUTPUT, {0}};
 
 #define DEQUANTIZE_INPUTS(x, scale)                                                                                    \
-    {{.name = "x", .type = 'Q', .dtypes = (x)},                                                                        \
-     {.name = "x_scale", .type = 'S', .dtypes = (scale)},                                                              \
-     {.name = "x_zero_point", .type = 'Q', .dtypes = (x), .flags = PARAM_OPTIONAL},                                    \
-     {0}}
+    {                                                                                                                  \
+        {.name = "x", .type = 'Q', .dtypes = (x)}, {.name = "x_scale", .type = 'S', .dtypes = (scale)},                \
+            {.name = "x_zero_point", .type = 'Q', .dtypes = (x), .flags = PARAM_OPTIONAL},                             \
+        {                                                                                                              \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
 static const struct op_param dequantize_inputs_10[] = DEQUANTIZE_INPUTS(BITS_8 | INT32_ONLY, FLOAT_ONLY);
 static const struct op_param dequantize_inputs_19[] = DEQUANTIZE_INPUTS(BITS_8 | INT32_ONLY | SMALL, HALF_FLOATS);
 static const struct op_param dequantize_inputs[] =
     DEQUANTIZE_INPUTS(BITS_8 | BITS_16 | INT32_ONLY | SMALL, HALF_FLOATS | DTYPE_BIT(DTYPE_FLOAT8E8M0));
 static const struct op_param dequantize_outputs[] = {{.name = "y", .dtypes = HALF_FLOATS}, {0}};
 
-static const struct op_version dequantize_versions[] = {{.since = 10, .attrs = no_attrs, .inputs = dequantize_inputs_10},
-                                                        {.since = 13, .attrs = axis_attrs, .inputs = dequantize_inputs_10},
-                                                        {.since = 19, .attrs = axis_attrs, .inputs = dequantize_inputs_19},
-                                                        {.since = 21, .attrs = dequantize_attrs_21},
-                                                        {.since = 23},
-                                                        {.since = 24},
-                                                        {.since = 25},
-                                                        {0}};
+static const struct op_version dequantize_versions[] = {
+    {.since = 10, .attrs = no_attrs, .inputs = dequantize_inputs_10},
+    {.since = 13, .attrs = axis_attrs, .inputs = dequantize_inputs_10},
+    {.since = 19, .attrs = axis_attrs, .inputs = dequantize_inputs_19},
+    {.since = 21, .attrs = dequantize_attrs_21},
+    {.since = 23},
+    {.since = 24},
+    {.since = 25},
+    {0}};
 
 static bool dequantize_infer(struct infer_ctx *c)
 {
@@ -372,7 +419,8 @@ static bool dequantize_infer(struct infer_ctx *c)
     for (int i = X; i <= ZERO; i++) {
         struct value *const v = infer_in(c, i);
         if (v != NULL && dtype_c_type(v->dtype)[0] == '\0' && v->kind != VALUE_CONSTANT)
-            return infer_unsupported(c, "input %d '%s' is %s, which is supported for constants only", i, v->name, dtype_name(v->dtype));
+            return infer_unsupported(c, "input %d '%s' is %s, which is supported for constants only", i, v->name,
+                                     dtype_name(v->dtype));
     }
     return check_scales(c) && infer_out(c, 0, (enum dtype)type, infer_shape(c, X));
 }
@@ -419,7 +467,7 @@ static bool dequantize_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- both together ------------------------------------------------------------------------------------------------ */
+/* ---- both together ---------------------------------------------------------------------------------------------- */
 
 /* The QuantizeLinear that made v, and the range that is left of its type. */
 static struct node *quantizer_of(struct value *v, int64_t *low, int64_t *high)
@@ -428,7 +476,9 @@ static struct node *quantizer_of(struct value *v, int64_t *low, int64_t *high)
     *high = dtype_max_int(v->dtype);
     if (v->kind == VALUE_RESULT && node_is(v->producer, "Clip")) {
         struct value *const from = node_input(v->producer, 1), *const to = node_input(v->producer, 2);
-        const struct tensor *const least = from != NULL ? value_known(from) : NULL, *const most = to != NULL ? value_known(to) : NULL;
+        const struct tensor *const least = from != NULL ? value_known(from) : NULL, *const most = to != NULL
+                                                                                                      ? value_known(to)
+                                                                                                      : NULL;
         if ((from != NULL && least == NULL) || (to != NULL && most == NULL))
             return NULL;
         *low = least != NULL ? tensor_get_int(least, 0) : *low;
@@ -443,16 +493,19 @@ static bool dequantize_join(struct expand_ctx *c)
     int64_t low, high;
     struct value *const integers = expand_in(c, X);
     const struct node *const q = dtype_is_int(integers->dtype) ? quantizer_of(integers, &low, &high) : NULL;
-    if (q == NULL || !same_content(node_input(q, SCALE), expand_in(c, SCALE)) || !same_content(node_input(q, ZERO), expand_in(c, ZERO)))
+    if (q == NULL || !same_content(node_input(q, SCALE), expand_in(c, SCALE)) ||
+        !same_content(node_input(q, ZERO), expand_in(c, ZERO)))
         return false;
     const struct grid here = grid_of(c->node), there = grid_of(q);
     struct value *const x = node_input(q, X);
-    if (here.axis != there.axis || here.block != there.block || !dtype_is_float(x->dtype) || !dtype_is_float(expand_in(c, SCALE)->dtype))
+    if (here.axis != there.axis || here.block != there.block || !dtype_is_float(x->dtype) ||
+        !dtype_is_float(expand_in(c, SCALE)->dtype))
         return false;
     const enum dtype precision = precision_of(q);
     struct parts p = parts_of(c->b, c->node, x, expand_in(c, SCALE), expand_in(c, ZERO));
-    struct value *y = build(c, "stepc.FakeQuantize", build_cast(c->b, p.x, precision), build_cast(c->b, p.scale, precision),
-                            range_end(c->b, low, p.zero), range_end(c->b, high, p.zero));
+    struct value *y =
+        build(c, "stepc.FakeQuantize", build_cast(c->b, p.x, precision), build_cast(c->b, p.scale, precision),
+              range_end(c->b, low, p.zero), range_end(c->b, high, p.zero));
     y = build_reshape(c->b, build_cast(c->b, y, c->node->outputs.data[0]->dtype), &x->shape);
     return expand_out(c, 0, y);
 }
@@ -461,33 +514,43 @@ static bool dequantize_join(struct expand_ctx *c)
 static const struct op_sample dequantize_samples[] = {
     {.text = "g (uint8[2,9] x) => (float[2,9] y) { " TENTH "y = DequantizeLinear(x, s) }", .no_gradient = true},
     {.text = "g (int8[2,9] x, float s, int8 z) => (float[2,9] y) { y = DequantizeLinear(x, s, z) }"},
-    {.text = "g (int16[2,3,4] x, float[3] s, int16[3] z) => (float[2,3,4] y) { y = DequantizeLinear(x, s, z) }", .opset = 21},
+    {.text = "g (int16[2,3,4] x, float[3] s, int16[3] z) => (float[2,3,4] y) { y = DequantizeLinear(x, s, z) }",
+     .opset = 21},
     {.text = "g (uint8[2,3] x, float[2] s) => (float[2,3] y) { y = DequantizeLinear <axis = 0> (x, s) }", .opset = 13},
-    {.text = "g (uint16[2,6] x, float[2,3] s, uint16[2,3] z) => (float[2,6] y) { y = DequantizeLinear <block_size = 2> (x, s, z) }"},
-    {.text = "g (int8[5,2] x, float[3,2] s) => (float[5,2] y) { y = DequantizeLinear <axis = 0, block_size = 2> (x, s) }"},
+    {.text = "g (uint16[2,6] x, float[2,3] s, uint16[2,3] z) => (float[2,6] y) { y = DequantizeLinear <block_size = 2> "
+             "(x, s, z) }"},
+    {.text =
+         "g (int8[5,2] x, float[3,2] s) => (float[5,2] y) { y = DequantizeLinear <axis = 0, block_size = 2> (x, s) }"},
     {.text = "g (int32[4] x, float s) => (float[4] y) { y = DequantizeLinear(x, s) }", .opset = 10},
-    {.text = "g (uint8[9] x, float16 s) => (float16[9] y) { y = DequantizeLinear(x, s) }", .opset = 19, .tolerance = 2e-3},
+    {.text = "g (uint8[9] x, float16 s) => (float16[9] y) { y = DequantizeLinear(x, s) }",
+     .opset = 19,
+     .tolerance = 2e-3},
     {.text = "g (uint8[9] x, float16 s) => (float[9] y) { y = DequantizeLinear <output_dtype = 1> (x, s) }"},
-    {.text = "g (float[1] s) => (float[4] y) { x = Constant <value = int4[4] {-8, 7, 3, -1}> () z = Constant <value = int4[1] {1}> () "
+    {.text = "g (float[1] s) => (float[4] y) { x = Constant <value = int4[4] {-8, 7, 3, -1}> () z = Constant <value = "
+             "int4[1] {1}> () "
              "y = DequantizeLinear(x, s, z) }"},
     {.text = "g (float[2,2] s) => (float[2,3] y) { x = Constant <value = uint2[2,3] {0, 1, 2, 3, 2, 1}> () "
              "y = DequantizeLinear <block_size = 2> (x, s) }"},
-    {.text = "g (float s) => (float[4] y) { f = Constant <value_floats = [0.5, -3.0, 448.0, 1.1]> () x = Cast <to = 17> (f) y = DequantizeLinear(x, s) }",
+    {.text = "g (float s) => (float[4] y) { f = Constant <value_floats = [0.5, -3.0, 448.0, 1.1]> () x = Cast <to = "
+             "17> (f) y = DequantizeLinear(x, s) }",
      .error = "input 0 'x' is float8e4m3fn, which is supported for constants only"},
-    {.text = "g (uint8[2,3] x, float[2] s) => (float[2,3] y) { y = DequantizeLinear(x, s) }", .error = "input 1 's' has 2 scales for axis 1 of 3 elements"},
+    {.text = "g (uint8[2,3] x, float[2] s) => (float[2,3] y) { y = DequantizeLinear(x, s) }",
+     .error = "input 1 's' has 2 scales for axis 1 of 3 elements"},
     /* pairs: the scale's gradient, x's is a step function's and stands in tests of its own */
-    {.text = "g (float[2,3] x, float[2,3] w) => (float[2,3] y) { " TENTH UINT8_ZERO "q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) "
+    {.text = "g (float[2,3] x, float[2,3] w) => (float[2,3] y) { " TENTH UINT8_ZERO
+             "q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) "
              "y = Mul(d, w) }",
      .no_gradient = true},
     {0}};
 
-/* ---- stepc.FakeQuantize: y = clip(round(x / scale), low, high) * scale, in float ----------------------------------- */
+/* ---- stepc.FakeQuantize: y = clip(round(x / scale), low, high) * scale, in float -------------------------------- */
 
-static const struct op_param fake_inputs[] = {{.name = "x", .type = 'T', .dtypes = HALF_FLOATS},
-                                              {.name = "scale", .type = 'T', .dtypes = HALF_FLOATS},
-                                              {.name = "low", .type = 'L', .dtypes = FLOAT_ONLY, .flags = PARAM_NOT_DIFF},
-                                              {.name = "high", .type = 'L', .dtypes = FLOAT_ONLY, .flags = PARAM_NOT_DIFF},
-                                              {0}};
+static const struct op_param fake_inputs[] = {
+    {.name = "x", .type = 'T', .dtypes = HALF_FLOATS},
+    {.name = "scale", .type = 'T', .dtypes = HALF_FLOATS},
+    {.name = "low", .type = 'L', .dtypes = FLOAT_ONLY, .flags = PARAM_NOT_DIFF},
+    {.name = "high", .type = 'L', .dtypes = FLOAT_ONLY, .flags = PARAM_NOT_DIFF},
+    {0}};
 static const struct op_param fake_outputs[] = {{.name = "y", .dtypes = FLOAT_ONLY}, {0}};
 static const struct op_version fake_versions[] = {{.since = 1}, {0}};
 
@@ -507,7 +570,8 @@ static bool fake_grad(struct grad_ctx *c)
 {
     struct value *x = grad_input(c, 0), *scale = grad_input(c, 1), *low = grad_input(c, 2), *high = grad_input(c, 3);
     struct value *dy = grad_of_output(c, 0), *quotient = build(c, "Div", x, scale);
-    struct value *exact = build_cast(c->b, quotient, DTYPE_FLOAT), *r = build_cast(c->b, build(c, "Round", quotient), DTYPE_FLOAT);
+    struct value *exact = build_cast(c->b, quotient, DTYPE_FLOAT),
+                 *r = build_cast(c->b, build(c, "Round", quotient), DTYPE_FLOAT);
     struct value *inside = build(c, "And", build(c, "GreaterOrEqual", r, low), build(c, "LessOrEqual", r, high));
     if (grad_wants(c, 0) &&
         !grad_accumulate(c, 0, build_cast(c->b, build(c, "Where", inside, dy, build_like(c, dy, 0.0)), x->dtype)))
@@ -542,17 +606,20 @@ static bool fake_eval(struct eval_ctx *c)
 
 /* x has the gradient of the identity, not that of the value: only where nothing is rounded do differences agree. */
 static const struct op_sample fake_samples[] = {
-    {.text = "g (float[2,9] x) => (float[2,9] y) { " TENTH "a = Constant <value_float = -5.0> () b = Constant <value_float = 8.0> () "
+    {.text = "g (float[2,9] x) => (float[2,9] y) { " TENTH
+             "a = Constant <value_float = -5.0> () b = Constant <value_float = 8.0> () "
              "y = stepc.FakeQuantize(x, s, a, b) }",
      .no_gradient = true},
-    {.text = "g (float16[2,9] x) => (float[2,9] y) { t = Constant <value_floats = [0.125]> () s = CastLike(t, x) a = Constant <value_float = -5.0> () "
+    {.text = "g (float16[2,9] x) => (float[2,9] y) { t = Constant <value_floats = [0.125]> () s = CastLike(t, x) a = "
+             "Constant <value_float = -5.0> () "
              "b = Constant <value_float = 8.0> () y = stepc.FakeQuantize(x, s, a, b) }",
      .no_gradient = true},
-    {.text = "g (float[2,3] x, float[2] s) => (float[2,3] y) { a = Constant <value_float = -5.0> () y = stepc.FakeQuantize(x, s, a, a) }",
+    {.text = "g (float[2,3] x, float[2] s) => (float[2,3] y) { a = Constant <value_float = -5.0> () y = "
+             "stepc.FakeQuantize(x, s, a, a) }",
      .error = "input 1 's' does not broadcast to input 0"},
     {0}};
 
-/* ---- DynamicQuantizeLinear ---------------------------------------------------------------------------------------- */
+/* ---- DynamicQuantizeLinear -------------------------------------------------------------------------------------- */
 
 static const struct op_param dynamic_inputs[] = {{.name = "x", .type = 'T', .dtypes = FLOAT_ONLY}, {0}};
 static const struct op_param dynamic_outputs[] = {{.name = "y", .dtypes = DTYPE_BIT(DTYPE_UINT8)},
@@ -577,7 +644,8 @@ static bool dynamic_expand(struct expand_ctx *c)
     struct value *scale = build(c, "Div", build(c, "Sub", most, least), full);
     struct value *zero = build(c, "Round", build(c, "Div", build(c, "Sub", nought, least), scale));
     zero = build_cast(c->b, build(c, "Min", build(c, "Max", zero, nought), full), DTYPE_UINT8);
-    return expand_out(c, 0, build(c, "QuantizeLinear", x, scale, zero)) && expand_out(c, 1, scale) && expand_out(c, 2, zero);
+    return expand_out(c, 0, build(c, "QuantizeLinear", x, scale, zero)) && expand_out(c, 1, scale) &&
+           expand_out(c, 2, zero);
 }
 
 static bool dynamic_eval(struct eval_ctx *c)
@@ -600,23 +668,55 @@ static bool dynamic_eval(struct eval_ctx *c)
 }
 
 static const struct op_sample dynamic_samples[] = {
-    {.text = "g (float[2,9] x) => (uint8[2,9] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear(x) }", .no_gradient = true},
-    {.text = "g (float[7] x) => (uint8[7] y, uint8 z) { p = Exp(x) y, , z = DynamicQuantizeLinear(p) }", .no_gradient = true},
-    {.text = "g (float x) => (uint8 y) { y = DynamicQuantizeLinear(x) }", .error = "DynamicQuantizeLinear has 3 outputs, the node names 1"},
-    {.text = "g (float[0] x) => (uint8[0] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear(x) }", .error = "has no elements"},
+    {.text = "g (float[2,9] x) => (uint8[2,9] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear(x) }",
+     .no_gradient = true},
+    {.text = "g (float[7] x) => (uint8[7] y, uint8 z) { p = Exp(x) y, , z = DynamicQuantizeLinear(p) }",
+     .no_gradient = true},
+    {.text = "g (float x) => (uint8 y) { y = DynamicQuantizeLinear(x) }",
+     .error = "DynamicQuantizeLinear has 3 outputs, the node names 1"},
+    {.text = "g (float[0] x) => (uint8[0] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear(x) }",
+     .error = "has no elements"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ---------------------------------------------------------------------------------------------------- */
 
-const struct op_def op_defs_quantize[] = {
-    {.name = "QuantizeLinear", .versions = quantize_versions, .inputs = quantize_inputs, .outputs = quantize_outputs,
-     .attrs = quantize_attrs, .infer = quantize_infer, .grad = grad_none, .expand = quantize_expand, .eval = quantize_eval,
-     .samples = quantize_samples},
-    {.name = "DequantizeLinear", .versions = dequantize_versions, .inputs = dequantize_inputs, .outputs = dequantize_outputs,
-     .attrs = dequantize_attrs, .infer = dequantize_infer, .expand = dequantize_expand, .join = dequantize_join,
-     .eval = dequantize_eval, .samples = dequantize_samples},
-    {.name = "DynamicQuantizeLinear", .versions = dynamic_versions, .inputs = dynamic_inputs, .outputs = dynamic_outputs,
-     .infer = dynamic_infer, .grad = grad_none, .expand = dynamic_expand, .eval = dynamic_eval, .samples = dynamic_samples},
-    {.domain = DOMAIN_STEPC, .name = "FakeQuantize", .versions = fake_versions, .inputs = fake_inputs, .outputs = fake_outputs,
-     .infer = fake_infer, .grad = fake_grad, .expand = fake_expand, .eval = fake_eval, .samples = fake_samples},
-    {0}};
+const struct op_def op_defs_quantize[] = {{.name = "QuantizeLinear",
+                                           .versions = quantize_versions,
+                                           .inputs = quantize_inputs,
+                                           .outputs = quantize_outputs,
+                                           .attrs = quantize_attrs,
+                                           .infer = quantize_infer,
+                                           .grad = grad_none,
+                                           .expand = quantize_expand,
+                                           .eval = quantize_eval,
+                                           .samples = quantize_samples},
+                                          {.name = "DequantizeLinear",
+                                           .versions = dequantize_versions,
+                                           .inputs = dequantize_inputs,
+                                           .outputs = dequantize_outputs,
+                                           .attrs = dequantize_attrs,
+                                           .infer = dequantize_infer,
+                                           .expand = dequantize_expand,
+                                           .join = dequantize_join,
+                                           .eval = dequantize_eval,
+                                           .samples = dequantize_samples},
+                                          {.name = "DynamicQuantizeLinear",
+                                           .versions = dynamic_versions,
+                                           .inputs = dynamic_inputs,
+                                           .outputs = dynamic_outputs,
+                                           .infer = dynamic_infer,
+                                           .grad = grad_none,
+                                           .expand = dynamic_expand,
+                                           .eval = dynamic_eval,
+                                           .samples = dynamic_samples},
+                                          {.domain = DOMAIN_STEPC,
+                                           .name = "FakeQuantize",
+                                           .versions = fake_versions,
+                                           .inputs = fake_inputs,
+                                           .outputs = fake_outputs,
+                                           .infer = fake_infer,
+                                           .grad = fake_grad,
+                                           .expand = fake_expand,
+                                           .eval = fake_eval,
+                                           .samples = fake_samples},
+                                          {0}};

@@ -1,9 +1,9 @@
 /* RotaryEmbedding: turns pairs of elements of each head by angles that depend on the position.
  *   y1 = cos * x1 - sin * x2,  y2 = sin * x1 + cos * x2
- * Of the first R elements of a head (rotary_embedding_dim; 0: all) the pairs are x[i], x[i + R/2], or x[2i], x[2i + 1] where
- * interleaved; the others stay. The caches are [batch, position, R/2], or tables [.., R/2] whose rows position_ids chooses.
- * X is [batch, heads, position, size] or [batch, position, heads * size] with num_heads.
- * In float, or in double where X is: float16 is rounded once, at the end. Expanded. Spec: ONNX RotaryEmbedding-23. */
+ * Of the first R elements of a head (rotary_embedding_dim; 0: all) the pairs are x[i], x[i + R/2], or x[2i], x[2i +
+ * 1] where interleaved; the others stay. The caches are [batch, position, R/2], or tables [.., R/2] whose rows
+ * position_ids chooses. X is [batch, heads, position, size] or [batch, position, heads * size] with num_heads. In
+ * float, or in double where X is: float16 is rounded once, at the end. Expanded. Spec: ONNX RotaryEmbedding-23. */
 #include "ops/op.h"
 
 enum { X, COS, SIN, POSITIONS };
@@ -21,7 +21,7 @@ static const struct op_param inputs[] = {
 static const struct op_param outputs[] = {{.name = "Y", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 static const struct op_version versions[] = {{.since = 23}, {0}};
 
-/* ---- sizes -------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
 struct sizes {
     bool flat; /* [batch, position, heads * size] */
@@ -49,8 +49,8 @@ static bool check_heads(struct infer_ctx *c)
     if (x->rank != 3 && x->rank != 4)
         return infer_error(c, "input 0 '%s' has rank %d, expected 3 or 4", infer_in(c, X)->name, x->rank);
     if (x->rank == 3 && (heads < 1 || x->dim[2] % heads != 0))
-        return infer_error(c, "attribute 'num_heads' is %lld, expected a number that divides rows of %lld elements", (long long)heads,
-                           (long long)x->dim[2]);
+        return infer_error(c, "attribute 'num_heads' is %lld, expected a number that divides rows of %lld elements",
+                           (long long)heads, (long long)x->dim[2]);
     return true;
 }
 
@@ -63,7 +63,8 @@ static bool check_cache(struct infer_ctx *c, int i, const struct sizes *z)
     return shape_equal(&v->shape, &expected) ||
            infer_error(c, "input %d '%s' has shape %s, expected %s", i, v->name, shape_text(c->diag->arena, &v->shape),
                        infer_in(c, POSITIONS) != NULL
-                           ? arena_printf(c->diag->arena, "[positions,%lld], as there are position_ids", (long long)(z->turned / 2))
+                           ? arena_printf(c->diag->arena, "[positions,%lld], as there are position_ids",
+                                          (long long)(z->turned / 2))
                            : shape_text(c->diag->arena, &expected));
 }
 
@@ -74,15 +75,15 @@ static bool rotary_infer(struct infer_ctx *c)
     const struct sizes z = sizes_of(c->node);
     const struct value *positions = infer_in(c, POSITIONS);
     if (z.turned < 0 || z.turned > z.size || z.turned % 2 != 0)
-        return infer_error(c, "%lld elements of a head are to be turned, expected an even number up to %lld", (long long)z.turned,
-                           (long long)z.size);
+        return infer_error(c, "%lld elements of a head are to be turned, expected an even number up to %lld",
+                           (long long)z.turned, (long long)z.size);
     if (positions != NULL && !shape_equal(&positions->shape, &SHAPE(z.batch, z.length)))
         return infer_error(c, "input 3 '%s' has shape %s, expected [%lld,%lld]", positions->name,
                            shape_text(c->diag->arena, &positions->shape), (long long)z.batch, (long long)z.length);
     return check_cache(c, COS, &z) && check_cache(c, SIN, &z) && infer_same_as_input(c);
 }
 
-/* ---- expansion ---------------------------------------------------------------------------------------------------- */
+/* ---- expansion -------------------------------------------------------------------------------------------------- */
 
 /* Heads as [a, b, c, size], where positions are axis 1 if flat, else axis 2. */
 static struct shape heads_shape(const struct sizes *z, int64_t size)
@@ -123,7 +124,8 @@ static bool rotary_expand(struct expand_ctx *c)
     const struct sizes z = sizes_of(c->node);
     const bool interleaved = op_attr_int(c->node, "interleaved") != 0;
     const enum dtype type = dtype_computed(expand_in(c, X)->dtype);
-    const struct shape whole = heads_shape(&z, z.size), turned = heads_shape(&z, z.turned), pairs = pairs_shape(&z, interleaved);
+    const struct shape whole = heads_shape(&z, z.size), turned = heads_shape(&z, z.turned),
+                       pairs = pairs_shape(&z, interleaved);
     const int axis = interleaved ? 4 : 3;
     struct value *x = build_cast(c->b, build_reshape(c->b, expand_in(c, X), &whole), type);
     struct value *p = build_reshape(c->b, z.turned < z.size ? part(c, x, 3, 0, z.turned) : x, &pairs);
@@ -137,14 +139,15 @@ static bool rotary_expand(struct expand_ctx *c)
     return expand_out(c, 0, build_cast(c->b, build_reshape(c->b, y, &expand_in(c, X)->shape), expand_in(c, X)->dtype));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------ */
 
 /* Row of the caches for a position of the batch; -1: out of range. */
 static int64_t cache_row(const struct eval_ctx *c, const struct sizes *z, int64_t b, int64_t l)
 {
     if (!eval_has(c, POSITIONS))
         return b * z->length + l;
-    const int64_t rows = c->in[COS]->shape.dim[0], rows_2 = c->in[SIN]->shape.dim[0], given = eval_i(c, POSITIONS)[b * z->length + l];
+    const int64_t rows = c->in[COS]->shape.dim[0], rows_2 = c->in[SIN]->shape.dim[0],
+                  given = eval_i(c, POSITIONS)[b * z->length + l];
     const int64_t row = given < 0 ? given + rows : given;
     return row >= 0 && row < rows && (given >= 0 ? row < rows_2 : rows == rows_2) ? row : -1;
 }
@@ -175,30 +178,45 @@ static bool rotary_eval(struct eval_ctx *c)
 }
 
 static const struct op_sample samples[] = {
-    {.text = "g (float[2,3,4,6] x, float[2,4,3] c, float[2,4,3] s) => (float[2,3,4,6] y) { y = RotaryEmbedding(x, c, s) }"},
-    {.text = "g (float[2,3,4,6] x, float[2,4,3] c, float[2,4,3] s) => (float[2,3,4,6] y) { y = RotaryEmbedding <interleaved = 1> (x, c, s) }"},
-    {.text = "g (float[2,4,18] x, float[9,3] c, float[9,3] s, int64[2,4] p) => (float[2,4,18] y) { y = RotaryEmbedding <num_heads = 3> (x, c, s, p) }",
+    {.text =
+         "g (float[2,3,4,6] x, float[2,4,3] c, float[2,4,3] s) => (float[2,3,4,6] y) { y = RotaryEmbedding(x, c, s) }"},
+    {.text = "g (float[2,3,4,6] x, float[2,4,3] c, float[2,4,3] s) => (float[2,3,4,6] y) { y = RotaryEmbedding "
+             "<interleaved = 1> (x, c, s) }"},
+    {.text = "g (float[2,4,18] x, float[9,3] c, float[9,3] s, int64[2,4] p) => (float[2,4,18] y) { y = RotaryEmbedding "
+             "<num_heads = 3> (x, c, s, p) }",
      .feed = "normal,normal,normal,index:9"},
     {.text = "g (double[1,3,4,6] x, double[5,2] c, double[5,2] s, int64[1,4] p) => (double[1,3,4,6] y) "
              "{ y = RotaryEmbedding <rotary_embedding_dim = 4, interleaved = 1> (x, c, s, p) }",
      .feed = "normal,normal,normal,index:5"},
     {.text = "g (float[2,4,18] x, float[2,4,1] c, float[2,4,1] s) => (float[2,4,18] y) "
              "{ y = RotaryEmbedding <num_heads = 3, rotary_embedding_dim = 2> (x, c, s) }"},
-    {.text = "g (float16[1,2,3,4] x, float16[1,3,2] c, float16[1,3,2] s) => (float16[1,2,3,4] y) { y = RotaryEmbedding(x, c, s) }", .tolerance = 2e-3},
-    {.text = "g (float[0,3,4,6] x, float[0,4,3] c, float[0,4,3] s) => (float[0,3,4,6] y) { y = RotaryEmbedding(x, c, s) }"},
+    {.text = "g (float16[1,2,3,4] x, float16[1,3,2] c, float16[1,3,2] s) => (float16[1,2,3,4] y) { y = "
+             "RotaryEmbedding(x, c, s) }",
+     .tolerance = 2e-3},
+    {.text =
+         "g (float[0,3,4,6] x, float[0,4,3] c, float[0,4,3] s) => (float[0,3,4,6] y) { y = RotaryEmbedding(x, c, s) }"},
     {.text = "g (float[2,4,6] x, float[2,4,3] c, float[2,4,3] s) => (float[2,4,6] y) { y = RotaryEmbedding(x, c, s) }",
      .error = "attribute 'num_heads' is 0, expected a number that divides rows of 6 elements"},
     {.text = "g (float[2,3,4,6] x, float[4,3] c, float[4,3] s) => (float[2,3,4,6] y) { y = RotaryEmbedding(x, c, s) }",
      .error = "input 1 'c' has shape [4,3], expected [2,4,3]"},
-    {.text = "g (float[2,3,4,6] x, float[5,3] c, float[5,2] s, int64[2,4] p) => (float[2,3,4,6] y) { y = RotaryEmbedding(x, c, s, p) }",
+    {.text = "g (float[2,3,4,6] x, float[5,3] c, float[5,2] s, int64[2,4] p) => (float[2,3,4,6] y) { y = "
+             "RotaryEmbedding(x, c, s, p) }",
      .error = "input 2 's' has shape [5,2], expected [positions,3], as there are position_ids"},
-    {.text = "g (float[2,3,4,6] x, float[5,3] c, float[5,3] s, int64[4] p) => (float[2,3,4,6] y) { y = RotaryEmbedding(x, c, s, p) }",
+    {.text = "g (float[2,3,4,6] x, float[5,3] c, float[5,3] s, int64[4] p) => (float[2,3,4,6] y) { y = "
+             "RotaryEmbedding(x, c, s, p) }",
      .error = "input 3 'p' has shape [4], expected [2,4]"},
-    {.text = "g (float[2,3,4,5] x, float[2,4,2] c, float[2,4,2] s) => (float[2,3,4,5] y) { y = RotaryEmbedding(x, c, s) }",
+    {.text =
+         "g (float[2,3,4,5] x, float[2,4,2] c, float[2,4,2] s) => (float[2,3,4,5] y) { y = RotaryEmbedding(x, c, s) }",
      .error = "5 elements of a head are to be turned, expected an even number up to 5"},
     {0}};
 
-const struct op_def op_defs_rotary_embedding[] = {{.name = "RotaryEmbedding", .versions = versions, .inputs = inputs, .outputs = outputs,
-                                                   .attrs = attrs, .infer = rotary_infer, .expand = rotary_expand, .eval = rotary_eval,
+const struct op_def op_defs_rotary_embedding[] = {{.name = "RotaryEmbedding",
+                                                   .versions = versions,
+                                                   .inputs = inputs,
+                                                   .outputs = outputs,
+                                                   .attrs = attrs,
+                                                   .infer = rotary_infer,
+                                                   .expand = rotary_expand,
+                                                   .eval = rotary_eval,
                                                    .samples = samples},
                                                   {0}};

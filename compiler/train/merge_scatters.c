@@ -1,9 +1,10 @@
-/* Gradients of several Gathers from one tensor, as an embedding has them that is read for each bag or each step, become one:
+/* Gradients of several Gathers from one tensor, as an embedding has them that is read for each bag or each step,
+ * become one:
  *
  *   d = Add(Add(Scatter(i, u), Scatter(j, v)), g)      d = Add(g, Scatter(Concat(i, j), Concat(u, v)))
  *
- * So a table of many rows is not written as a whole for every Gather. Only sums that nobody else reads are merged, in the order in
- * which they meet. */
+ * So a table of many rows is not written as a whole for every Gather. Only sums that nobody else reads are merged,
+ * in the order in which they meet. */
 #include "train/adjoint_internal.h"
 
 #include "graph/build.h"
@@ -42,8 +43,8 @@ static bool fits(const struct node *a, const struct node *b)
 {
     const struct value *const i = a->inputs.data[0], *const j = b->inputs.data[0];
     const struct shape *const u = &a->inputs.data[1]->shape, *const v = &b->inputs.data[1]->shape;
-    return i->dtype == j->dtype && i->shape.dim[0] == j->shape.dim[0] && i->shape.dim[2] == j->shape.dim[2] && u->dim[0] == v->dim[0] &&
-           u->dim[2] == v->dim[2] && op_attr_int(a, "size") == op_attr_int(b, "size");
+    return i->dtype == j->dtype && i->shape.dim[0] == j->shape.dim[0] && i->shape.dim[2] == j->shape.dim[2] &&
+           u->dim[0] == v->dim[0] && u->dim[2] == v->dim[2] && op_attr_int(a, "size") == op_attr_int(b, "size");
 }
 
 static void sort_term(const struct graph *g, struct terms *t, struct value *v)
@@ -85,11 +86,13 @@ static bool merge_sum(struct graph *g, struct node *root, int since)
     struct arena scratch = {0};
     struct terms t = {.arena = &scratch};
     struct value *const old = root->outputs.data[0];
-    struct builder b = {.graph = g, .before = root, .loc = root->loc, .prefix = arena_printf(g->arena, "%s.", old->name)};
+    struct builder b = {
+        .graph = g, .before = root, .loc = root->loc, .prefix = arena_printf(g->arena, "%s.", old->name)};
     collect(g, &t, root, since);
     if (t.scatters.count > 1) {
         struct value *const in[] = {side_by_side(&b, &t, 0), side_by_side(&b, &t, 1)};
-        struct value *sum = build_value(&b, "stepc.Scatter", ATTRS(attr_int("size", op_attr_int(t.scatters.data[0], "size"))), in, 2);
+        struct value *sum =
+            build_value(&b, "stepc.Scatter", ATTRS(attr_int("size", op_attr_int(t.scatters.data[0], "size"))), in, 2);
         sum = build_reshape(&b, sum, &old->shape);
         for (size_t i = t.others.count; i-- > 0;)
             sum = build_value(&b, "Add", NULL, (struct value *const[]){t.others.data[i], sum}, 2);
