@@ -21,7 +21,7 @@
 
 static const struct option_spec specs[] = {
     {"engine", 0, OPTION_TEXT, "interpreted|generated|both", "who computes (default: both)"},
-    {"rtol", 0, OPTION_TEXT, "R", "relative tolerance (default 1e-3; float16 0.002, bfloat16 0.016)"},
+    {"rtol", 0, OPTION_TEXT, "R", "relative tolerance (default 1e-3)"},
     {"atol", 0, OPTION_TEXT, "A", "absolute tolerance (default 1e-7)"},
     {"jobs", 'j', OPTION_TEXT, "N", "tests at a time (default: the processors)"},
     {"list", 0, OPTION_TEXT, "FILE", "only the tests named in FILE, one a line"},
@@ -37,7 +37,6 @@ struct suite {
     struct map wanted;
     bool use_list, interpreted, generated;
     double rtol, atol;
-    bool is_told;
     const char *cc;
     unsigned timeout;
 };
@@ -106,7 +105,6 @@ struct test {
     struct model *m;
     const char *dir;
     double rtol, atol;
-    bool is_told; /* rtol was given, by an option or by the test itself */
     char reason[400];
 };
 
@@ -135,7 +133,6 @@ static void read_tolerance(struct test *t)
     const char *path = path_join(&t->s->arena, t->dir, "tolerance.json");
     json_t *root = file_exists(path) ? json_load_file(path, 0, NULL) : NULL;
     const json_t *r = json_object_get(root, "rtol"), *a = json_object_get(root, "atol");
-    t->is_told = t->is_told || json_is_number(r);
     t->rtol = json_is_number(r) ? json_number_value(r) : t->rtol;
     t->atol = json_is_number(a) ? json_number_value(a) : t->atol;
     json_decref(root);
@@ -173,14 +170,6 @@ static bool read_inputs(struct test *t, const char *set, struct map *fed)
     return true;
 }
 
-/* Two programs that round every value of a narrow type to nearest end a few units in its last place apart; 1e-3 is about one of float16,
- * and a quarter of one of bfloat16. */
-static double tolerance_of(const struct test *t, enum dtype d)
-{
-    const double unit = d == DTYPE_FLOAT16 ? 0x1p-10 : d == DTYPE_BFLOAT16 ? 0x1p-7 : 0;
-    return t->is_told || t->rtol > 2 * unit ? t->rtol : 2 * unit;
-}
-
 static bool close_enough(const struct test *t, const struct tensor *got, const struct tensor *want, int64_t i)
 {
     if (!dtype_is_float(want->dtype))
@@ -188,7 +177,7 @@ static bool close_enough(const struct test *t, const struct tensor *got, const s
     const double x = tensor_get_double(got, i), y = tensor_get_double(want, i);
     if (isnan(x) || isnan(y))
         return isnan(x) && isnan(y);
-    return x == y || fabs(x - y) <= t->atol + tolerance_of(t, want->dtype) * fabs(y);
+    return x == y || fabs(x - y) <= t->atol + t->rtol * fabs(y);
 }
 
 static enum verdict compare_output(struct test *t, const char *engine, const char *name, const struct tensor *got, const struct tensor *want,
@@ -283,7 +272,7 @@ static void child(struct suite *suite, const char *name, int to)
 {
     struct session s;
     session_begin(&s);
-    struct test t = {.suite = suite, .s = &s, .rtol = suite->rtol, .atol = suite->atol, .is_told = suite->is_told};
+    struct test t = {.suite = suite, .s = &s, .rtol = suite->rtol, .atol = suite->atol};
     t.dir = !suite->root ? name : str_equal(name, ".") ? suite->root : path_join(&s.arena, suite->root, name);
     alarm(suite->timeout);
     const enum verdict v = run_test(&t);
@@ -355,7 +344,6 @@ static bool verify(struct session *s, const struct options *o, long long jobs, l
     t.generated = str_equal(engine, "both") || str_equal(engine, "generated");
     if (!t.interpreted && !t.generated)
         return diag_error(&s->diag, NULL, "--engine %s: expected interpreted, generated or both", engine);
-    t.is_told = option_given(o, "rtol");
     if (!read_number(s, o, "rtol", 1e-3, &t.rtol) || !read_number(s, o, "atol", 1e-7, &t.atol) || !read_list(&t, option_text(o, "list")))
         return false;
     for (size_t i = 0; i < o->arguments.count; i++) {
