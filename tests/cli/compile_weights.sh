@@ -109,7 +109,8 @@ expect 1 frozen-file/program ''
 has stdout 'a required argument is missing'
 expect 1 frozen-file/program trained-file/net.c
 has stdout 'weights file belongs to another model'
-expect 0 frozen-file/program trained-file/net.weights # the same tensors in the same order
+expect 1 frozen-file/program trained-file/net.weights # the same tensors in the same order, for other names
+has stdout 'weights file belongs to another model'
 expect 0 "$stepc" prepare "$model" -o he.onnx --loss mse --quiet --initialize he
 expect 0 "$stepc" compile he.onnx -o he.c --dim batch=4 --weights file
 [ ! -e he.weights ] || fail 'random initial values need no file'
