@@ -14,7 +14,7 @@ for simd in auto none 4 8 16; do
     expect 0 "${compile[@]}" -o $simd.c --name net --simd $simd
     has $simd.c " *   options  --dim batch=32 --simd $simd"
 done
-expect 0 diff <(sed '/^ [*]   options/d; s/auto[.]/net./' auto.c) <(sed '/^ [*]   options/d' net.c)
+expect 0 diff <(sed '/^ [*]   options/d; /BUILD_ID/d; s/auto[.]/net./' auto.c) <(sed '/^ [*]   options/d; /BUILD_ID/d' net.c)
 lacks none.c vector_size
 lacks none.c __AVX
 has none.c 'float c00 = 0'
