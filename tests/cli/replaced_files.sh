@@ -27,7 +27,7 @@ ln -s ../elsewhere/state ../elsewhere/json own
 for turn in new old; do
     expect 0 "${trains[@]}" --save own/state
     expect 0 "$stepc" inspect train.onnx --dim batch=32 --json own/json
-    [ -L own/state ] && [ -L own/json ] || fail "$turn: a link was replaced"
+    if [ ! -L own/state ] || [ ! -L own/json ]; then fail "$turn: a link was replaced"; fi
     same elsewhere/state plain.state
     has elsewhere/json '"schema"'
     chmod 640 elsewhere/state elsewhere/json

@@ -118,14 +118,14 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 #define STEPC_SUM_LOOP _Pragma("clang loop vectorize(enable)")
 #define STEPC_ROW_LOOP _Pragma("clang loop unroll(disable)")
 #else
-#if defined(__GNUC__)
+#if defined(__GNUC__) && __GNUC__ >= 8
 #define STEPC_UNROLL _Pragma("GCC unroll 16")
 #define STEPC_UNROLL_4 _Pragma("GCC unroll 4")
 #else
 #define STEPC_UNROLL
 #define STEPC_UNROLL_4
 #endif
-#if defined(__GNUC__) && STEPC_FORM == 2
+#if defined(__GNUC__) && __GNUC__ >= 8 && STEPC_FORM == 2
 #define STEPC_WHOLE_LOOP _Pragma("GCC unroll 1")
 #else
 #define STEPC_WHOLE_LOOP
