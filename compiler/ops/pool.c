@@ -651,6 +651,8 @@ static const struct op_sample average_grad_samples[] = {
              "{ dx = stepc.AveragePoolGrad <kernel_shape = [3], strides = [2], pads = [1, 0], shape = [2, 3, 6]> (dy) }"},
     {.text = "g (float[1,2,3,22] dy) => (float[1,2,5,43] dx) "
              "{ dx = stepc.AveragePoolGrad <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], shape = [1, 2, 5, 43]> (dy) }"},
+    {.text = "g (double[1,2,4,4] dy) => (double[1,2,6,7] dx) { dx = stepc.AveragePoolGrad "
+             "<kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 2, 1], count_include_pad = 1, shape = [1, 2, 6, 7]> (dy) }"},
     {.text = "g (float[2,3,4] dy) => (float[2,3,6] dx) { dx = stepc.AveragePoolGrad <kernel_shape = [2], shape = [2, 3, 6]> (dy) }",
      .error = "does not have the shape of the pool's output"},
     {0}};

@@ -354,6 +354,9 @@ static const struct op_sample grad_samples[] = {
     {.text = "g (double[5,4] x, int32[5] t, double d) => (double[5,4] y) "
              "{ y = stepc.SoftmaxCrossEntropyGrad <reduction = \"none\"> (x, t, \"\", d) }",
      .feed = "normal,index:4"},
+    {.text = "g (double[9,3] x, int64[9] t, double d) => (double[9,3] y) "
+             "{ y = stepc.SoftmaxCrossEntropyGrad <ignore_index = 1> (x, t, \"\", d) }",
+     .feed = "normal,index:3"},
     {0}};
 
 const struct op_def op_defs_softmax_cross_entropy[] = {

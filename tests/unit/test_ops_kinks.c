@@ -18,25 +18,32 @@ static const struct {
     int count;
     double x[MAX_INPUTS][MAX_ELEMENTS];
     double dx[MAX_INPUTS][MAX_ELEMENTS];
+    double alpha; /* the attribute; 0: none */
 } cases[] = {
-    {"Relu", 1, 1, 3, {{-1, 0, 2}}, {{0, 0, 1}}},
-    {"Abs", 1, 1, 3, {{-1, 0, 2}}, {{-1, 0, 1}}},
-    {"LeakyRelu", 1, 1, 3, {{-1, 0, 2}}, {{0.01f, 0.01f, 1}}},
-    {"Max", 2, 2, 3, {{1, 2, 3}, {2, 2, 2}}, {{0, 0.5, 1}, {1, 0.5, 0}}},
-    {"Min", 2, 2, 3, {{1, 2, 3}, {2, 2, 2}}, {{1, 0.5, 0}, {0, 0.5, 1}}},
+    {"Relu", 1, 1, 3, {{-1, 0, 2}}, {{0, 0, 1}}, 0},
+    {"Abs", 1, 1, 3, {{-1, 0, 2}}, {{-1, 0, 1}}, 0},
+    {"LeakyRelu", 1, 1, 3, {{-1, 0, 2}}, {{0.01f, 0.01f, 1}}, 0},
+    {"Max", 2, 2, 3, {{1, 2, 3}, {2, 2, 2}}, {{0, 0.5, 1}, {1, 0.5, 0}}, 0},
+    {"Min", 2, 2, 3, {{1, 2, 3}, {2, 2, 2}}, {{1, 0.5, 0}, {0, 0.5, 1}}, 0},
     /* max(max(a, b), c): c takes half, a and b share the other half */
-    {"Max", 3, 3, 2, {{1, 5}, {1, 5}, {1, 4}}, {{0.25, 0.5}, {0.25, 0.5}, {0.5, 0}}},
-    {"Min", 3, 3, 2, {{1, 3}, {1, 4}, {1, 3}}, {{0.25, 0.5}, {0.25, 0}, {0.5, 0.5}}},
-    {"Clip", 3, 1, 5, {{-2, -1, 0, 1, 2}, {-1}, {1}}, {{0, 1, 1, 1, 0}}},
+    {"Max", 3, 3, 2, {{1, 5}, {1, 5}, {1, 4}}, {{0.25, 0.5}, {0.25, 0.5}, {0.5, 0}}, 0},
+    {"Min", 3, 3, 2, {{1, 3}, {1, 4}, {1, 3}}, {{0.25, 0.5}, {0.25, 0}, {0.5, 0.5}}, 0},
+    {"Clip", 3, 1, 5, {{-2, -1, 0, 1, 2}, {-1}, {1}}, {{0, 1, 1, 1, 0}}, 0},
     /* x^e at x = 0: e x^(e-1), with 0 for e = 0 */
-    {"Pow", 2, 2, 4, {{0, 0, 0, 2}, {0, 1, 2, 3}}, {{0, 1, 0, 12}, {0, 0, 0, 5.5451774444795625}}},
-    {"Sqrt", 1, 1, 2, {{0, 4}}, {{INFINITY, 0.25}}},
-    {"Asin", 1, 1, 3, {{1, -1, 0.6}}, {{INFINITY, INFINITY, 1.25}}},
-    {"Acos", 1, 1, 3, {{1, -1, 0.6}}, {{-INFINITY, -INFINITY, -1.25}}},
-    {"Acosh", 1, 1, 2, {{1, 1.25}}, {{INFINITY, 1.3333333333333333}}},
-    {"Atanh", 1, 1, 4, {{1, -1, 0.6, 2}}, {{INFINITY, INFINITY, 1.5625, -0.33333333333333331}}},
+    {"Pow", 2, 2, 4, {{0, 0, 0, 2}, {0, 1, 2, 3}}, {{0, 1, 0, 12}, {0, 0, 0, 5.5451774444795625}}, 0},
+    {"Sqrt", 1, 1, 2, {{0, 4}}, {{INFINITY, 0.25}}, 0},
+    {"Asin", 1, 1, 3, {{1, -1, 0.6}}, {{INFINITY, INFINITY, 1.25}}, 0},
+    {"Acos", 1, 1, 3, {{1, -1, 0.6}}, {{-INFINITY, -INFINITY, -1.25}}, 0},
+    {"Acosh", 1, 1, 2, {{1, 1.25}}, {{INFINITY, 1.3333333333333333}}, 0},
+    {"Atanh", 1, 1, 4, {{1, -1, 0.6, 2}}, {{INFINITY, INFINITY, 1.5625, -0.33333333333333331}}, 0},
+    /* the slope of the side below, where both sides differ: at 0 PyTorch takes x <= 0 */
+    {"Elu", 1, 1, 3, {{0, 2, -0.0}}, {{2.5, 1, 2.5}}, 2.5},
+    {"Selu", 1, 1, 2, {{0, 2}}, {{1.7580993175506592, 1.05070102214813232421875}}, 0},
+    {"PRelu", 2, 2, 3, {{0, 2, -3}, {0.5, 0.5, 0.5}}, {{0.5, 1, 0.5}, {0, 0, -3}}, 0},
+    {"ThresholdedRelu", 1, 1, 3, {{0.5, 0.25, 1}}, {{0, 0, 1}}, 0.5},
+    {"HardSigmoid", 1, 1, 3, {{-1, 1, 0}}, {{0, 0, 0.5}}, 0.5},
     /* remainder(a, b): the quotient is rounded down, also where it is whole */
-    {"Mod", 2, 2, 5, {{6, -7, 7, 0, -6}, {3, 3, -3, 2, 3}}, {{1, 1, 1, 1, 1}, {-2, 3, 3, 0, 2}}},
+    {"Mod", 2, 2, 5, {{6, -7, 7, 0, -6}, {3, 3, -3, 2, 3}}, {{1, 1, 1, 1, 1}, {-2, 3, 3, 0, 2}}, 0},
 };
 
 static struct arena arena;
@@ -83,7 +90,8 @@ START_TEST(kink_is_as_in_pytorch)
         feeds[i] = t;
         x[i] = graph_add_input(g, arena_printf(&arena, "x%d", i), DTYPE_DOUBLE, &shape);
     }
-    struct value *y = build_value(&b, cases[_i].op, ATTRS_NONE, x, (size_t)cases[_i].inputs);
+    const struct attr *attrs = cases[_i].alpha != 0 ? ATTRS(attr_float("alpha", cases[_i].alpha)) : ATTRS_NONE;
+    struct value *y = build_value(&b, cases[_i].op, attrs, x, (size_t)cases[_i].inputs);
     add_gradient(&b, x, (size_t)cases[_i].wanted, y);
     ck_assert(adjoint_expand(g));
 

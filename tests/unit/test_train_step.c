@@ -212,6 +212,56 @@ START_TEST(entries_draw_their_own_numbers)
 }
 END_TEST
 
+/* Optimizers' own formulas, computed by hand (ONNX Momentum-1, Adagrad-1, Adam-1): X = 2, G = 4, R = 0.5, state 8. The first update
+ * (T = 0) differs from later ones. */
+static const struct {
+    const char *type, *mode;
+    double t, x, state;
+} updates[] = {
+    /* g = 0.5 2 + 4 = 5; V = 0.5 8 + 5 (later 0.25 5); X - 0.5 V */
+    {"Momentum", "standard", 0, -2.5, 9},
+    {"Momentum", "standard", 1, -0.625, 5.25},
+    {"Momentum", "standard", 2, -0.625, 5.25},
+    /* X - 0.5 (g + 0.5 V) */
+    {"Momentum", "nesterov", 0, -2.75, 9},
+    {"Momentum", "nesterov", 1, -1.8125, 5.25},
+    /* H = 8 + 25; X - 0.5 / (1 + 0.5 T) 5 / (sqrt(H) + 0.25) */
+    {"Adagrad", NULL, 0, 1.5829553968472085, 33},
+    {"Adagrad", NULL, 2, 1.7914776984236043, 33},
+    /* V = 0.5 8 + 0.5 5 = 6.5, H = 0.25 8 + 0.75 25 = 20.75; X - r V / (sqrt(H) + 0.25), r = 0.5, later 0.5 sqrt(1 - 0.25^T) / (1 - 0.5^T) */
+    {"Adam", NULL, 0, 1.3236517430279404, 6.5},
+    {"Adam", NULL, 1, 0.8285304553137416, 6.5},
+    {"Adam", NULL, 2, 1.1268381548369328, 6.5},
+};
+
+START_TEST(optimizers_do_as_written)
+{
+    struct model *const m = new_model();
+    struct model_graph *const g = m->graph;
+    input(g, "t", DTYPE_INT64, "");
+    static const char *const names[] = {"r", "x", "g", "v", "h"};
+    static const double values[] = {0.5, 2, 4, 8, 8};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        model_add_initializer(&arena, g, names[i], SCALAR(values[i]));
+    const bool is_adam = strcmp(updates[_i].type, "Adam") == 0, is_momentum = updates[_i].mode != NULL;
+    struct model_node *const n = op(g, is_adam ? "y w k" : "y w", updates[_i].type, is_adam ? "r t x g v h" : "r t x g v");
+    model_set_float(&arena, n, "norm_coefficient", 0.5f);
+    if (is_momentum)
+        model_set_string(&arena, n, "mode", updates[_i].mode);
+    else
+        model_set_float(&arena, n, "epsilon", 0.25f);
+    model_set_float(&arena, n, is_momentum || is_adam ? "alpha" : "decay_factor", 0.5f);
+    if (is_momentum || is_adam)
+        model_set_float(&arena, n, "beta", 0.25f);
+    output(g, "y w");
+    must_combine(m);
+    struct tensor *const t = tensor_new(&arena, DTYPE_INT64, &SHAPE_SCALAR);
+    tensor_set_int(t, 0, (int64_t)updates[_i].t);
+    EXPECT(run(start(), "infer", "y", INPUTS(t)), updates[_i].x);
+    EXPECT(run(start(), "infer", "w", INPUTS(t)), updates[_i].state);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("train_step");
@@ -227,5 +277,6 @@ int main(void)
     tcase_add_test(tests, inputs_are_shared);
     tcase_add_test(tests, inputs_keep_their_names);
     tcase_add_test(tests, entries_draw_their_own_numbers);
+    tcase_add_loop_test(tests, optimizers_do_as_written, 0, (int)(sizeof updates / sizeof *updates));
     return run_suite(suite);
 }

@@ -72,8 +72,11 @@ static inline const char *const *words(const char *text)
 /* op(g, "y", "Mul", "a b") */
 static inline struct model_node *op(struct model_graph *g, const char *outputs, const char *type, const char *inputs)
 {
-    const bool training = strcmp(type, "Gradient") == 0 || strcmp(type, "GraphCall") == 0;
-    return model_add_node(&arena, g, training ? TRAINING : "", type, words(inputs), words(outputs));
+    static const char *const training[] = {"Gradient", "GraphCall", "Momentum", "Adagrad", "Adam"};
+    const char *domain = "";
+    for (size_t i = 0; i < sizeof training / sizeof *training; i++)
+        domain = strcmp(type, training[i]) == 0 ? TRAINING : domain;
+    return model_add_node(&arena, g, domain, type, words(inputs), words(outputs));
 }
 
 static inline struct model_node *gradient(struct model_graph *g, const char *outputs, const char *xs, const char *zs,

@@ -1,0 +1,364 @@
+/* Rules of fusion on kernels made by hand: what is joined, what is left alone because the results would be others, and that the results
+ * are the same. */
+#include "fuse/fuse.h"
+#include "kernels.h"
+
+#define INPUT(name, count) buffer(BUFFER_INPUT, name, count)
+#define TEMP(name, count) buffer(BUFFER_TEMP, name, count)
+#define STATE(name, count) buffer(BUFFER_VARIABLE, name, count)
+
+/* ---- producers into loads ------------------------------------------------------------------------------------------ */
+
+/* t[i,j] = x[i,j] * 2, 3 x 4 */
+static struct buffer *doubled(void)
+{
+    struct buffer *const x = INPUT("x", 12), *const t = TEMP("t", 12);
+    store(loops(EXTENTS(3, 4)), AT(t, 0, 4, 1), mul(load(AT(x, 0, 4, 1)), number(2)));
+    return t;
+}
+
+static void read_in_place(void)
+{
+    struct buffer *const t = doubled();
+    store(loops(EXTENTS(3, 4)), AT(STATE("v", 12), 0, 4, 1), add(load(AT(t, 0, 4, 1)), number(1)));
+}
+
+static void read_turned(void)
+{
+    struct buffer *const t = doubled();
+    store(loops(EXTENTS(4, 3)), AT(STATE("v", 12), 0, 3, 1), load(AT(t, 0, 1, 4)));
+}
+
+static void read_backwards(void)
+{
+    struct buffer *const t = doubled();
+    store(loops(EXTENTS(3, 4)), AT(STATE("v", 12), 0, 4, 1), load(AT(t, 11, -4, -1)));
+}
+
+static void read_one_row(void)
+{
+    struct buffer *const t = doubled();
+    store(loops(EXTENTS(4)), AT(STATE("v", 4), 0, 1), load(AT(t, 4, 1)));
+}
+
+static void read_flat(void)
+{
+    struct buffer *const t = doubled();
+    store(loops(EXTENTS(6)), AT(STATE("v", 6), 0, 1), load(AT(t, 0, 2)));
+}
+
+/* Not one row and then the next of the producer's loops: 5 = 4 + 1 has no place in them without a carry. */
+static void read_diagonally(void)
+{
+    struct buffer *const x = INPUT("x", 3), *const y = INPUT("y", 4), *const t = TEMP("t", 12);
+    store(loops(EXTENTS(3, 4)), AT(t, 0, 4, 1), mul(load(AT(x, 0, 1, 0)), load(AT(y, 0, 0, 1))));
+    store(loops(EXTENTS(3, 2)), AT(STATE("v", 6), 0, 2, 1), load(AT(t, 3, 1, 4)));
+}
+
+static void read_next(void)
+{
+    struct buffer *const x = INPUT("x", 12), *const t = TEMP("t", 12);
+    store(loops(EXTENTS(12)), AT(t, 0, 1), mul(load(AT(x, 0, 1)), number(2)));
+    store(loops(EXTENTS(12)), AT(STATE("v", 12), 0, 1), below(0, 11, load(AT(t, 1, 1)), number(0)));
+}
+
+static void read_previous(void)
+{
+    struct buffer *const x = INPUT("x", 12), *const t = TEMP("t", 12);
+    store(loops(EXTENTS(12)), AT(t, 0, 1), mul(load(AT(x, 0, 1)), number(2)));
+    store(loops(EXTENTS(12)), AT(STATE("v", 12), 0, 1), below(0, 1, number(0), load(AT(t, -1, 1))));
+}
+
+/* The index of the producer's loop is the reader's, moved. */
+static void index_is_moved(void)
+{
+    struct buffer *const x = INPUT("x", 12), *const t = TEMP("t", 12);
+    store(loops(EXTENTS(12)), AT(t, 0, 1), below(0, 5, load(AT(x, 0, 1)), number(3)));
+    store(loops(EXTENTS(6)), AT(STATE("v", 6), 0, 1), load(AT(t, 2, 1)));
+}
+
+static void input_changes_before_reader(void)
+{
+    struct buffer *const w = STATE("w", 4), *const t = TEMP("t", 4), *const x = INPUT("x", 4);
+    store(loops(EXTENTS(4)), AT(t, 0, 1), mul(load(AT(w, 0, 1)), number(2)));
+    store(loops(EXTENTS(4)), AT(w, 0, 1), load(AT(x, 0, 1)));
+    store(loops(EXTENTS(2)), AT(STATE("v", 2), 0, 1), load(AT(t, 1, 1)));
+}
+
+static void reader_overwrites_input(void)
+{
+    struct buffer *const w = STATE("w", 6), *const t = TEMP("t", 6);
+    store(loops(EXTENTS(6)), AT(t, 0, 1), mul(load(AT(w, 0, 1)), number(2)));
+    store(loops(EXTENTS(6)), AT(w, 5, -1), load(AT(t, 0, 1)));
+}
+
+static void reader_updates_input(void)
+{
+    struct buffer *const w = STATE("w", 6), *const t = TEMP("t", 6);
+    store(loops(EXTENTS(6)), AT(t, 0, 1), mul(load(AT(w, 0, 1)), number(2)));
+    store(loops(EXTENTS(6)), AT(w, 0, 1), add(load(AT(t, 0, 1)), load(AT(w, 0, 1))));
+}
+
+/* ---- consumers into finishing statements --------------------------------------------------------------------------- */
+
+/* sum over j of x[i,j], 4 x 5 */
+static struct kernel *row_sums(void)
+{
+    struct buffer *const x = INPUT("x", 20);
+    struct kernel *const k = loops(EXTENTS(4, 5));
+    sum(k, 1, load(AT(x, 0, 5, 1)));
+    return k;
+}
+
+static void sum_is_finished(void)
+{
+    struct buffer *const t = TEMP("t", 4);
+    store(row_sums(), AT(t, 0, 1), result());
+    store(loops(EXTENTS(4)), AT(STATE("v", 4), 0, 1), mul(load(AT(t, 0, 1)), number(3)));
+}
+
+static void sum_is_read_backwards(void)
+{
+    struct buffer *const t = TEMP("t", 4);
+    store(row_sums(), AT(t, 0, 1), result());
+    store(loops(EXTENTS(4)), AT(STATE("v", 4), 0, 1), mul(load(AT(t, 3, -1)), number(3)));
+}
+
+/* The kernel stores two values in one buffer; the reader wants the second. */
+static void second_half_is_read(void)
+{
+    struct buffer *const t = TEMP("t", 8);
+    struct kernel *const k = row_sums();
+    store(k, AT(t, 0, 1), result());
+    store(k, AT(t, 4, 1), mul(result(), number(2)));
+    store(loops(EXTENTS(4)), AT(STATE("v", 4), 0, 1), load(AT(t, 4, 1)));
+}
+
+static void sum_updates_state(void)
+{
+    struct buffer *const t = TEMP("t", 4), *const v = STATE("v", 4);
+    store(row_sums(), AT(t, 0, 1), result());
+    store(loops(EXTENTS(4)), AT(v, 0, 1), add(load(AT(v, 0, 1)), load(AT(t, 0, 1))));
+}
+
+/* What is written for one row is read for the next. */
+static void next_row_reads_what_is_written(void)
+{
+    struct buffer *const t = TEMP("t", 4), *const v = STATE("v", 5);
+    store(row_sums(), AT(t, 0, 1), add(result(), load(AT(v, 0, 1))));
+    store(loops(EXTENTS(4)), AT(v, 1, 1), mul(load(AT(t, 0, 1)), number(3)));
+}
+
+static void sum_reads_what_is_written(void)
+{
+    struct buffer *const t = TEMP("t", 4), *const v = STATE("v", 20);
+    struct kernel *const k = loops(EXTENTS(4, 5));
+    sum(k, 1, load(AT(v, 0, 1, 4)));
+    store(k, AT(t, 0, 1), result());
+    store(loops(EXTENTS(4)), AT(v, 1, 4), mul(load(AT(t, 0, 1)), number(3)));
+}
+
+static void state_changes_between(void)
+{
+    struct buffer *const t = TEMP("t", 4), *const s = STATE("s", 4), *const v = STATE("v", 4);
+    store(row_sums(), AT(t, 0, 1), add(result(), load(AT(v, 0, 1))));
+    store(loops(EXTENTS(3)), AT(v, 0, 1), load(AT(s, 1, 1))); /* reads what the last one writes, writes what the first one reads */
+    store(loops(EXTENTS(4)), AT(s, 0, 1), load(AT(t, 0, 1)));
+}
+
+/* sum over k of x[i,j,k] for 3 x 4 of them, read by columns */
+static void read_by_columns(int64_t to_row, int64_t to_column)
+{
+    struct buffer *const x = INPUT("x", 60), *const t = TEMP("t", 12);
+    struct kernel *const k = loops(EXTENTS(3, 4, 5));
+    sum(k, 2, load(AT(x, 0, 20, 5, 1)));
+    store(k, AT(t, 0, 4, 1), result());
+    store(loops(EXTENTS(4, 3)), AT(STATE("v", 12), 0, to_row, to_column), mul(load(AT(t, 0, 1, 4)), number(3)));
+}
+
+static void other_order_keeps_rows(void)
+{
+    read_by_columns(1, 4);
+}
+
+static void other_order_breaks_rows(void)
+{
+    read_by_columns(3, 1);
+}
+
+/* ---- updates of the matrix into the product that reads it ------------------------------------------------------------ */
+
+enum { ROWS = 64, COLUMNS = 128 }; /* large enough to be worth it */
+
+struct update {
+    struct buffer *w, *x, *dy, *dx;
+};
+
+static struct update update_of(int64_t count)
+{
+    return (struct update){STATE("w", count), INPUT("x", COLUMNS), INPUT("dy", ROWS), STATE("dx", ROWS)};
+}
+
+static void multiply(const struct update *u, const struct expr *finish)
+{
+    (void)matrix_vector(ROWS, COLUMNS, AT(u->w, 0), AT(u->x, 0), AT(u->dx, 0, 1), finish);
+}
+
+/* w[i,j] = w[i,j] + change */
+static void change_matrix(const struct update *u, const struct expr *change)
+{
+    store(loops(EXTENTS(ROWS, COLUMNS)), AT(u->w, 0, COLUMNS, 1), add(load(AT(u->w, 0, COLUMNS, 1)), change));
+}
+
+static const struct expr *outer_product(const struct update *u)
+{
+    return mul(load(AT(u->dy, 0, 1)), load(AT(u->x, 0, 0, 1)));
+}
+
+static void matrix_is_updated(void)
+{
+    const struct update u = update_of(ROWS * COLUMNS);
+    multiply(&u, result());
+    change_matrix(&u, outer_product(&u));
+}
+
+static void matrix_is_small(void)
+{
+    struct buffer *const w = STATE("w", 12), *const x = INPUT("x", 4), *const dx = STATE("dx", 3);
+    (void)matrix_vector(3, 4, AT(w, 0), AT(x, 0), AT(dx, 0, 1), result());
+    store(loops(EXTENTS(3, 4)), AT(w, 0, 4, 1), add(load(AT(w, 0, 4, 1)), load(AT(x, 0, 0, 1))));
+}
+
+/* A row behind the matrix, in the same buffer. */
+static void update_reads_elsewhere(void)
+{
+    const struct update u = update_of((ROWS + 1) * COLUMNS);
+    multiply(&u, result());
+    change_matrix(&u, load(AT(u.w, (int64_t)ROWS * COLUMNS, 0, 1)));
+}
+
+static void update_reads_product(void)
+{
+    const struct update u = update_of(ROWS * COLUMNS);
+    multiply(&u, result());
+    change_matrix(&u, load(AT(u.dx, 0, 1)));
+}
+
+static void finish_reads_matrix(void)
+{
+    const struct update u = update_of(ROWS * COLUMNS);
+    multiply(&u, add(result(), load(AT(u.w, 3, COLUMNS))));
+    change_matrix(&u, outer_product(&u));
+}
+
+static void vector_is_in_matrix(void)
+{
+    const struct update u = update_of(ROWS * COLUMNS);
+    (void)matrix_vector(ROWS, COLUMNS, AT(u.w, 0), AT(u.w, 0), AT(u.dx, 0, 1), result());
+    change_matrix(&u, outer_product(&u));
+}
+
+static void other_elements_are_updated(void)
+{
+    const struct update u = update_of((ROWS + 1) * COLUMNS);
+    multiply(&u, result());
+    store(loops(EXTENTS(ROWS, COLUMNS)), AT(u.w, COLUMNS, COLUMNS, 1), outer_product(&u));
+}
+
+static void update_writes_vector(void)
+{
+    const struct update u = update_of(ROWS * COLUMNS);
+    struct buffer *const s = STATE("s", ROWS * COLUMNS);
+    (void)matrix_vector(ROWS, COLUMNS, AT(u.w, 0), AT(s, 0), AT(u.dx, 0, 1), result());
+    change_matrix(&u, outer_product(&u));
+    store(lowered.kernels.data[1], AT(s, 0, COLUMNS, 1), load(AT(u.dy, 0, 1)));
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------ */
+
+/* s[i] = sum over j of x[i,j]; v[i,j] = x[i,j] + s[from + step i], 6 rows of 20 */
+static void share_rows(int64_t from, int64_t step)
+{
+    struct buffer *const x = INPUT("x", 120), *const s = TEMP("s", 6);
+    struct kernel *const k = loops(EXTENTS(6, 20));
+    sum(k, 1, load(AT(x, 0, 20, 1)));
+    store(k, AT(s, 0, 1), result());
+    store(loops(EXTENTS(6, 20)), AT(STATE("v", 120), 0, 20, 1), add(load(AT(x, 0, 20, 1)), load(AT(s, from, step, 0))));
+}
+
+static void rows_are_shared(void)
+{
+    share_rows(0, 1);
+}
+
+static void another_row_is_read(void)
+{
+    share_rows(5, -1);
+}
+
+static void all_read_the_last_row(void)
+{
+    share_rows(5, 0);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    void (*make)(void);
+    size_t left; /* kernels after fusion */
+} cases[] = {
+#define CASE(make, left) {#make, make, left}
+    CASE(read_in_place, 1),
+    CASE(read_turned, 1),
+    CASE(read_backwards, 1),
+    CASE(read_one_row, 1),
+    CASE(read_flat, 1),
+    CASE(read_diagonally, 2),
+    CASE(read_next, 2),
+    CASE(read_previous, 2),
+    CASE(index_is_moved, 1),
+    CASE(input_changes_before_reader, 3),
+    CASE(reader_overwrites_input, 2),
+    CASE(reader_updates_input, 1),
+    CASE(sum_is_finished, 1),
+    CASE(sum_is_read_backwards, 2),
+    CASE(second_half_is_read, 2),
+    CASE(sum_updates_state, 1),
+    CASE(next_row_reads_what_is_written, 2),
+    CASE(sum_reads_what_is_written, 2),
+    CASE(state_changes_between, 3),
+    CASE(other_order_keeps_rows, 1),
+    CASE(other_order_breaks_rows, 2),
+    CASE(matrix_is_updated, 1),
+    CASE(matrix_is_small, 2),
+    CASE(update_reads_elsewhere, 2),
+    CASE(update_reads_product, 2),
+    CASE(finish_reads_matrix, 2),
+    CASE(vector_is_in_matrix, 2),
+    CASE(other_elements_are_updated, 2),
+    CASE(update_writes_vector, 2),
+    CASE(rows_are_shared, 1),
+    CASE(another_row_is_read, 2),
+    CASE(all_read_the_last_row, 2),
+};
+
+START_TEST(results_stay)
+{
+    cases[_i].make();
+    const struct memory before = run_all();
+    fuse_entry(&lowered, false);
+    const struct memory after = run_all();
+    check_same_results(cases[_i].name, &before, &after);
+    ck_assert_msg(lowered.kernels.count == cases[_i].left, "%s: %zu kernels are left, expected %zu:\n%s", cases[_i].name,
+                  lowered.kernels.count, cases[_i].left, lowered_print(&arena, &lowered));
+}
+END_TEST
+
+int main(void)
+{
+    TCase *const tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_loop_test(tests, results_stay, 0, (int)(sizeof cases / sizeof *cases));
+    return run_suite("fuse_rules", tests);
+}

@@ -1,0 +1,165 @@
+/* The order of kernels and the places of temporaries, on kernels made by hand: a property each, never an offset. */
+#include "kernels.h"
+#include "plan/plan.h"
+#include "plan/schedule.h"
+
+#define INPUT(name, count) buffer(BUFFER_INPUT, name, count)
+#define TEMP(name, count) buffer(BUFFER_TEMP, name, count)
+#define STATE(name, count) buffer(BUFFER_VARIABLE, name, count)
+
+/* to[i] = from[i] * 2 */
+static struct kernel *map(struct buffer *to, struct buffer *from)
+{
+    struct kernel *const k = loops(EXTENTS(to->count));
+    store(k, AT(to, 0, 1), mul(load(AT(from, 0, from->count > 1)), number(2)));
+    return k;
+}
+
+static size_t position(const struct kernel *k)
+{
+    for (size_t i = 0; i < lowered.kernels.count; i++)
+        if (lowered.kernels.data[i] == k)
+            return i;
+    ck_abort_msg("a kernel is gone");
+    return 0;
+}
+
+static struct plan *must_plan(void)
+{
+    struct plan *plan;
+    ck_assert(plan_entry(&diag, &lowered, &plan));
+    return plan;
+}
+
+static void add_check(struct kernel *k, struct buffer *b)
+{
+    const struct check c = {.rank = 1, .extent = {b->count}, .value = load(AT(b, 0, 1)), .high = 3, .status = "STEPC_E_INDEX"};
+    vec_push(&arena, &k->checks, c);
+}
+
+START_TEST(state_is_read_before_it_is_written)
+{
+    struct buffer *const w = STATE("w", 16), *const seen = STATE("seen", 16), *const x = INPUT("x", 16);
+    const struct kernel *const reads = map(seen, w), *const writes = map(w, x);
+    (void)must_plan();
+    ck_assert_uint_lt(position(reads), position(writes));
+}
+END_TEST
+
+START_TEST(what_can_fail_runs_before_the_state_is_written)
+{
+    struct buffer *const x = INPUT("x", 16), *const labels = INPUT("labels", 4);
+    const struct kernel *const writes = map(STATE("w", 16), x);
+    struct kernel *const fails = map(TEMP("t", 16), x);
+    (void)map(STATE("v", 16), fails->parts.data[0].stores.data[0].to.buffer);
+    add_check(fails, labels);
+    (void)must_plan();
+    ck_assert_uint_lt(position(fails), position(writes));
+}
+END_TEST
+
+/* What depends on the new state has a check that does not: the check alone comes first. */
+START_TEST(a_check_leaves_a_kernel_that_must_wait)
+{
+    struct buffer *const x = INPUT("x", 16), *const w = STATE("w", 16), *const labels = INPUT("labels", 4);
+    const struct kernel *const writes = map(w, x);
+    struct kernel *const fails = map(TEMP("t", 16), w);
+    add_check(fails, labels);
+    (void)must_plan();
+    ck_assert_uint_eq(lowered.kernels.count, 3);
+    ck_assert(kernel_only_checks(lowered.kernels.data[0]));
+    ck_assert_uint_eq(fails->checks.count, 0);
+    ck_assert_uint_lt(position(writes), position(fails));
+}
+END_TEST
+
+START_TEST(a_check_of_the_new_state_is_refused)
+{
+    struct buffer *const w = STATE("w", 16);
+    (void)map(w, INPUT("x", 16));
+    add_check(map(TEMP("t", 16), w), w);
+    struct plan *plan;
+    ck_assert(!plan_entry(&diag, &lowered, &plan));
+    ck_assert(strstr(diag.messages.data[0].text, "can only run after a variable was written"));
+}
+END_TEST
+
+/* Four large values of which each is needed once: made one by one they take the place of one. */
+START_TEST(large_values_die_one_by_one)
+{
+    enum { LARGE = 1 << 12, MANY = 4 };
+    struct buffer *const x = INPUT("x", LARGE), *large[MANY];
+    for (int i = 0; i < MANY; i++) {
+        large[i] = TEMP("large", LARGE);
+        (void)map(large[i], x);
+    }
+    for (int i = 0; i < MANY; i++) {
+        struct kernel *const k = loops(EXTENTS(1, LARGE));
+        sum(k, 1, load(AT(large[i], 0, 0, 1)));
+        store(k, AT(STATE("v", 1), 0, 0, 0), result());
+    }
+    const struct plan *const plan = must_plan();
+    ck_assert_uint_eq(plan->bound_bytes, LARGE * 4);
+    ck_assert_uint_eq(plan->arena_bytes, LARGE * 4);
+}
+END_TEST
+
+/* A chain of maps: each result lies where its operand did. */
+START_TEST(a_chain_takes_one_place)
+{
+    enum { COUNT = 100 };
+    struct buffer *from = INPUT("x", COUNT);
+    for (int i = 0; i < 5; i++) {
+        struct buffer *const t = TEMP("t", COUNT);
+        (void)map(t, from);
+        from = t;
+    }
+    (void)map(STATE("v", COUNT), from);
+    ck_assert_uint_eq(must_plan()->arena_bytes, 448); /* 400, to whole lines */
+}
+END_TEST
+
+/* t lives until the end, whatever dies beside it. */
+START_TEST(nothing_takes_the_place_of_what_lives)
+{
+    struct buffer *const x = INPUT("x", 64), *const t = TEMP("t", 64), *const u = TEMP("u", 64), *const v = TEMP("v", 64);
+    (void)map(t, x);
+    (void)map(u, t);
+    (void)map(v, u);
+    struct kernel *const last = loops(EXTENTS(64));
+    store(last, AT(STATE("s", 64), 0, 1), add(load(AT(t, 0, 1)), load(AT(v, 0, 1))));
+    const struct plan *const plan = must_plan();
+    ck_assert_uint_eq(plan->arena_bytes, 512);
+    ck_assert_int_eq(plan->life[t->id].last, 3);
+    ck_assert_uint_ne(t->arena_offset, u->arena_offset);
+    ck_assert_uint_ne(t->arena_offset, v->arena_offset);
+}
+END_TEST
+
+START_TEST(peak_counts_what_lives)
+{
+    struct buffer *const x = INPUT("x", 64), *const t = TEMP("t", 64), *const u = TEMP("u", 32);
+    (void)map(t, x);
+    struct kernel *const k = loops(EXTENTS(32));
+    store(k, AT(u, 0, 1), load(AT(t, 0, 2)));
+    (void)map(STATE("s", 32), u);
+    int64_t peak;
+    ck_assert(schedule_peak(&diag, &lowered, &peak));
+    ck_assert_int_eq(peak, 64 * 4 + 32 * 4);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *const tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_test(tests, state_is_read_before_it_is_written);
+    tcase_add_test(tests, what_can_fail_runs_before_the_state_is_written);
+    tcase_add_test(tests, a_check_leaves_a_kernel_that_must_wait);
+    tcase_add_test(tests, a_check_of_the_new_state_is_refused);
+    tcase_add_test(tests, large_values_die_one_by_one);
+    tcase_add_test(tests, a_chain_takes_one_place);
+    tcase_add_test(tests, nothing_takes_the_place_of_what_lives);
+    tcase_add_test(tests, peak_counts_what_lives);
+    return run_suite("plan_order", tests);
+}
