@@ -145,7 +145,7 @@ bool eval_node(const struct node *n, const struct eval_tensor *const *in, struct
     if (n->def->eval == NULL)
         ok = eval_error(&c, "%s cannot be evaluated as it stands: it is made of other operators", op_display_name(n->def));
     else
-        ok = check_dtypes(&c) && n->def->eval(&c);
+        ok = check_dtypes(&c) && (!node_makes_elements(n) || n->def->eval(&c));
     if (ok && arithmetic == ARITHMETIC_SAME)
         round_outputs(&c);
     arena_free(&scratch);

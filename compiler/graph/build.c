@@ -204,3 +204,15 @@ bool expand_out(struct expand_ctx *c, int i, struct value *v)
         build_replace(c->b, old, v);
     return !c->b->failed;
 }
+
+bool expand_node(struct expand_ctx *c)
+{
+    if (node_makes_elements(c->node))
+        return c->node->def->expand(c) && !c->b->failed;
+    for (size_t o = 0; o < c->node->outputs.count; o++) {
+        const struct value *const v = c->node->outputs.data[o];
+        if (v != NULL && !expand_out(c, (int)o, build_expand(c->b, build_scalar(c->b, v->dtype, 0), &v->shape)))
+            return false;
+    }
+    return !c->b->failed;
+}

@@ -79,5 +79,7 @@ struct value *expand_in(const struct expand_ctx *c, int i); /* NULL where omitte
 bool expand_wants(const struct expand_ctx *c, int output);
 /* Readers of output i read v from now on. Returns !b->failed. */
 bool expand_out(struct expand_ctx *c, int i, struct value *v);
+/* Replaces the node's outputs by its rule `expand`, or by constants where it makes no elements. */
+bool expand_node(struct expand_ctx *c);
 
 #endif

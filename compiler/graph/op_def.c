@@ -118,3 +118,11 @@ size_t op_names(const char *domain, const char **names, size_t capacity)
     }
     return count;
 }
+
+bool node_makes_elements(const struct node *n)
+{
+    for (size_t o = 0; o < n->outputs.count; o++)
+        if (n->outputs.data[o] != NULL && shape_count(&n->outputs.data[o]->shape) > 0)
+            return true;
+    return false;
+}

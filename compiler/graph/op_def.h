@@ -114,6 +114,10 @@ const char *op_display_name(const struct op_def *def);
 /* All operator names of a domain, for "did you mean". */
 size_t op_names(const char *domain, const char **names, size_t capacity);
 
+/* Has any output an element? Where none has, rules are not asked for values: a table that they keep for each element along one axis
+ * may be large where another axis has none. */
+bool node_makes_elements(const struct node *n);
+
 /* Is it the ONNX operator of this name (domain "")? */
 bool node_is(const struct node *n, const char *op);
 

@@ -1,6 +1,7 @@
 /* DeformConv: a convolution whose windows read x at places that `offset` moves, and weigh what they read by `mask`:
  *   y[n,o,p] = (sum over c, t of w[o,c,t] mask[n,g,t,p] x[n,c,v]) + b[o]      v = p * stride + t * dilation - pad +
- * offset[n,g,t,.,p] with g the group of offsets that channel c belongs to. Between elements x is interpolated linearly
+ *                                                                                 offset[n,g,t,.,p]
+ * with g the group of offsets that channel c belongs to. Between elements x is interpolated linearly
  * along each axis, as if zeros lay around it. It is made of stepc.PlaceIndex and stepc.TakePlaces (grid_sample.c),
  * which read the 2 (4, 8) neighbours of each place, their weights, and a convolution by a window of one element over
  * what all positions have read; so all inputs have gradients. At a whole number the slope is that towards the next
@@ -12,23 +13,18 @@
 
 #include <math.h>
 
-/* ---- schema -------------------------------------------------------------------------------------------------------
- */
+/* ---- schema ------------------------------------------------------------------------------------------------------- */
 
-#define LIST(label)                                                                                                    \
-    {                                                                                                                  \
-        .name = (label), .type = ATTR_INTS, .no_default = true                                                         \
-    }
 #define NUMBER(label)                                                                                                  \
     {                                                                                                                  \
         .name = (label), .type = ATTR_INT, .int_default = 1                                                            \
     }
-static const struct op_attr attrs[] = {LIST("dilations"),
+static const struct op_attr attrs[] = {WINDOW_LIST("dilations"),
                                        NUMBER("group"),
-                                       LIST("kernel_shape"),
+                                       WINDOW_LIST("kernel_shape"),
                                        NUMBER("offset_group"),
-                                       LIST("pads"),
-                                       LIST("strides"),
+                                       WINDOW_LIST("pads"),
+                                       WINDOW_LIST("strides"),
                                        {0}};
 #define PARAM(label, marks)                                                                                            \
     {                                                                                                                  \
@@ -43,8 +39,7 @@ static const struct op_version versions[] = {
 enum { IN_X, IN_W, IN_OFFSET, IN_B, IN_MASK };
 enum { MOST_IN_FLOAT = 1 << 24 }; /* whole numbers */
 
-/* ---- shapes -------------------------------------------------------------------------------------------------------
- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------- */
 
 struct deform {
     int64_t n, channels, outputs, groups, offset_groups;
@@ -129,8 +124,7 @@ static bool deform_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* ---- as other operators -------------------------------------------------------------------------------------------
- */
+/* ---- as other operators ------------------------------------------------------------------------------------------- */
 
 /* What follows has the dimensions [images and groups of offsets, 2 neighbours along the first axis.., the last axis,
  * positions and outputs]: 1 where it does not change. */
@@ -229,8 +223,6 @@ static bool deform_expand(struct expand_ctx *c)
     const struct deform v = deform_of(c->node);
     const struct shape *y = &node_output(c->node, 0)->shape;
     const enum dtype stored = expand_in(c, IN_X)->dtype, dtype = dtype_computed(stored);
-    if (shape_count(y) == 0)
-        return expand_out(c, 0, build_expand(c->b, build_scalar(c->b, stored, 0), y));
     struct value *bias = expand_in(c, IN_B), *mask = expand_in(c, IN_MASK), *columns;
     struct shape apart = {.rank = 3 + v.window.rank, .dim = {v.n * v.offset_groups, v.taps, v.window.rank}};
     for (int i = 0; i < v.window.rank; i++)
@@ -254,8 +246,7 @@ static bool deform_expand(struct expand_ctx *c)
     return expand_out(c, 0, build_cast(c->b, build_reshape(c->b, sum, y), stored));
 }
 
-/* ---- value --------------------------------------------------------------------------------------------------------
- */
+/* ---- value -------------------------------------------------------------------------------------------------------- */
 
 /* x between its elements, at place `at` along the axes from `d` on. */
 static double read_between(const struct window *w, const double *x, const double *at, int d)
@@ -312,8 +303,7 @@ static bool deform_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------
- */
+/* ---- records ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_sample samples[] = {
     {.text = "g (double[2,3,5,6] x, double[4,3,3,2] w, double[2,12,3,5] o) => (double[2,4,3,5] y) { y = DeformConv(x, "

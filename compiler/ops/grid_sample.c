@@ -276,13 +276,6 @@ static bool grid_sample_expand(struct expand_ctx *c)
                                                                   : DTYPE_DOUBLE;
     const struct shape *y = &node_output(c->node, 0)->shape;
     int64_t taps = 1;
-    if (shape_count(y) == 0)
-        return expand_out(
-            c, 0,
-            build_reshape(c->b,
-                          build_with(c, "Slice", ATTRS_NONE, build_reshape(c->b, x, &SHAPE(shape_count(&x->shape))),
-                                     build_ints(c->b, (int64_t[]){0}, 1), build_ints(c->b, (int64_t[]){0}, 1)),
-                          y));
     for (int i = 0; i < s.axes; i++) {
         const struct axis_values a = build_axis(c, &s, i, computed);
         places[i] = a.place;
@@ -413,8 +406,7 @@ static bool grid_sample_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- PlaceIndex(place..): the row-major number of the element at these places in a tensor of `shape`
- * ------------------- */
+/* ---- PlaceIndex(place..): the row-major number of the element at these places in a tensor of `shape` -------------- */
 
 /* Each is brought into [0, dim - 1] and truncated; NaN is 0. So the number is always one of an element. */
 static const struct op_attr place_attrs[] = {{.name = "shape", .type = ATTR_INTS, .required = true}, {0}};
@@ -497,8 +489,7 @@ static const struct op_sample place_samples[] = {
     {.text = "g (float[5] p) => (int32[5] i) { i = stepc.PlaceIndex <shape = [16777220]> (p) }", .error = "tell apart"},
     {0}};
 
-/* ---- TakePlaces(x, index): y[n, c, r] = x[n, c, index[n, r]]
- * ---------------------------------------------------------- */
+/* ---- TakePlaces(x, index): y[n, c, r] = x[n, c, index[n, r]] ------------------------------------------------------ */
 
 static const struct op_param take_inputs[] = {{.name = "x", .type = 'T', .dtypes = DTYPES_ALL},
                                               {.name = "index", .dtypes = DTYPES_INDEX, .flags = PARAM_NOT_DIFF},

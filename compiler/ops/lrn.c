@@ -1,8 +1,9 @@
 /* LRN: with s[n,c] the sum of x[n,i]^2 over max(0, c - floor((size - 1) / 2)) <= i <= min(C - 1, c + ceil((size - 1) /
- * 2)) y = x / (bias + alpha / size * s)^beta Made of a sum over windows along the channels (window_sum.c), and with d =
- * bias + alpha / size * s dx = dy / d^beta - 2 alpha beta / size * x * (the sum of dy y / d over the windows that
- * contain the channel) The power 3/4, which nearly all networks have, is sqrt(d) sqrt(sqrt(d)): two instructions, and
- * as exact. Spec: ONNX LRN-1, -13. */
+ * 2)) and d = bias + alpha / size * s
+ *   y = x / d^beta
+ *   dx = dy / d^beta - 2 alpha beta / size * x * (the sum of dy y / d over the windows that contain the channel)
+ * Made of a sum over windows along the channels (window_sum.c). The power 3/4, which nearly all networks have, is
+ * sqrt(d) sqrt(sqrt(d)): two instructions, and as exact. Spec: ONNX LRN-1, -13. */
 #include "ops/window_rules.h"
 
 #include <math.h>
@@ -100,8 +101,6 @@ static struct value *build_power(struct builder *b, const struct node *n, struct
 static bool lrn_expand(struct expand_ctx *c)
 {
     struct value *x = expand_in(c, 0);
-    if (shape_count(&x->shape) == 0)
-        return expand_out(c, 0, x);
     return expand_out(c, 0, build(c, "Div", x, build_power(c->b, c->node, build_base(c->b, c->node, x))));
 }
 

@@ -95,8 +95,6 @@ static bool max_roi_expand(struct expand_ctx *c)
     const struct shape *y = &node_output(c->node, 0)->shape;
     struct value *x = expand_in(c, 0), *rois = expand_in(c, 1);
     const enum dtype d = x->dtype;
-    if (shape_count(y) == 0)
-        return expand_out(c, 0, build_constant(c->b, tensor_new(c->b->graph->arena, d, y)));
     x = build_cast(c->b, x, dtype_computed(d));
     rois = build_cast(c->b, rois, dtype_computed(d));
     const int64_t regions = y->dim[0], channels = y->dim[1], rows = x->shape.dim[2], columns = x->shape.dim[3];

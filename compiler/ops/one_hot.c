@@ -191,8 +191,6 @@ static bool max_expand(struct expand_ctx *c)
     struct value *x = expand_in(c, 0);
     int axis = 0;
     (void)shape_axis(x->shape.rank, op_attr_int(c->node, "axis"), &axis);
-    if (shape_count(&x->shape) == 0)
-        return expand_out(c, 0, x);
     struct tensor *choice = tensor_new(c->b->graph->arena, x->dtype, &SHAPE(2));
     tensor_set_double(choice, 1, 1.0);
     struct value *first = build_with(c, "ArgMax", ATTRS(attr_int("axis", axis), attr_int("keepdims", 0)), x);

@@ -311,6 +311,9 @@ static bool quantize_eval(struct eval_ctx *c)
 
 #define TENTH "s = Constant <value_float = 0.1> () "
 static const struct op_sample quantize_samples[] = {
+    {.text = "g (float[0,1000000000000001] x, float[0,333333333333334] s) => (uint8[0,1000000000000001] y) { y = "
+             "QuantizeLinear <axis = 1, block_size = 3> (x, s) }",
+     .no_gradient = true},
     {.text = "g (float[2,9] x) => (uint8[2,9] y) { " TENTH "y = QuantizeLinear(x, s) }", .no_gradient = true},
     {.text = "g (float[2,9] x) => (int8[2,9] y) { " TENTH
              "z = Constant <value = int8 {-3}> () y = QuantizeLinear(x, s, z) }",

@@ -560,6 +560,8 @@ static const struct op_sample samples[] = {
     {.text = "g (float[10] x) => (float[7] y) { " SCALE("0.7") "y = Resize <mode = \"linear\"> (x, , s) }"},
     /* nothing to do, nothing there, one element, nothing that is read more than once */
     {.text = "g (float[2,3] x) => (float[2,3] y) { " SCALE("1.0, 1.0") "y = Resize <mode = \"cubic\"> (x, , s) }"},
+    {.text = "g (float[0,3] x) => (float[0,1000000000000000] y) { s = Constant <value_ints = [0, 1000000000000000]> () "
+             "y = Resize <mode = \"linear\"> (x, , , s) }"},
     {.text = "g (float[0,3] x) => (float[0,6] y) { " SCALE("2.0, 2.0") "y = Resize <mode = \"linear\"> (x, , s) }"},
     {.text = "g (float[2,3] x) => (float[2,0] y) { " SIZE("2, 0") "y = Resize <mode = \"linear\"> (x, , , s) }"},
     {.text = "g (float[1,1] x) => (float[3,2] y) { " SIZE("3, 2") "y = Resize <mode = \"cubic\"> (x, , , s) }"},

@@ -206,10 +206,6 @@ static bool roi_align_expand(struct expand_ctx *c)
     struct value *x = expand_in(c, 0), *rois = expand_in(c, 1);
     const struct shape *y = &node_output(c->node, 0)->shape;
     const enum dtype d = x->dtype;
-    if (shape_count(y) == 0) {
-        struct tensor *nothing = tensor_new(c->b->graph->arena, d, y);
-        return expand_out(c, 0, build_constant(c->b, nothing));
-    }
     x = build_cast(c->b, x, dtype_computed(d));
     rois = build_cast(c->b, rois, dtype_computed(d));
     const struct axis_values axes[] = {build_axis(c, &b, 0, rois), build_axis(c, &b, 1, rois)};

@@ -4,8 +4,7 @@
  *   Compress  the slices along `axis` (without it: the elements, row-major) for which the condition holds; a Gather
  *   NonZero   [rank, count]: the indices of all elements that are not 0, row-major; a constant
  *   Unique    the different slices along `axis` (without it: elements) in ascending order, or, unless `sorted`, in the
- *   order in which they
- *             first come; where each comes first; which one each slice is; how often each comes. NaNs are equal and
+ *             order in which they first come; where each comes first; which one each slice is; how often each comes. NaNs are equal and
  *             greatest. Constants
  * Spec: ONNX Compress-9, -11 (negative axis); NonZero-9, -13 (bfloat16); Unique-11. */
 #include "ops/move_rules.h"
@@ -305,6 +304,8 @@ static bool unique_infer(struct infer_ctx *c)
     int axis = -1;
     if (x == NULL || (given != NULL && !infer_axis(c, given->i, x->shape.rank, &axis)))
         return false;
+    if (x->count == 0 && axis >= 0 && x->shape.dim[axis] > 0)
+        return infer_unsupported(c, "input 0 '%s' has slices without elements", infer_in(c, 0)->name);
     struct arena scratch = {0};
     const struct slices of = slices_of(c->node, eval_from_tensor(&scratch, x));
     int64_t groups;
@@ -373,6 +374,9 @@ static const struct op_sample unique_samples[] = {
     {.text = "g () => (bool[2,2] y, int64[2] n) { x = Constant <value = bool[2,3] {1, 0, 1, 0, 1, 0}> () "
              "y, i, j, n = Unique <axis = -1> (x) }"},
     {.text = "g () => (float[0] y) { x = Constant <value = float[0] {}> () y = Unique(x) }"},
+    {.text = "g () => (float[0,1] y) { x = Constant <value = float[0,1000000000000000] {}> () y = Unique <axis = 1> "
+             "(x) }",
+     .error = "input 0 'x' has slices without elements"},
     {.text = "g (float[3] x) => (float[3] y) { y = Unique(x) }",
      .error = "must be known at compile time, but it is an input"},
     {0}};

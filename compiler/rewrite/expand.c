@@ -51,12 +51,12 @@ static bool expand_in_float(struct builder *b, const struct node *n)
     return !b->failed;
 }
 
-static bool expand_node(struct graph *g, struct node *n)
+static bool expand_and_remove(struct graph *g, struct node *n)
 {
     struct builder b = {.graph = g, .before = n, .loc = n->loc, .prefix = prefix_of(n), .stream = n->stream, .counter = n->counter};
     struct expand_ctx c = {.b = &b, .node = n};
     const bool in_float = n->def->in_float && has_float16(n);
-    if (!(in_float ? expand_in_float(&b, n) : n->def->expand(&c)) || b.failed)
+    if (!(in_float ? expand_in_float(&b, n) : expand_node(&c)))
         return false;
     graph_remove_node(g, n);
     return true;
@@ -71,7 +71,7 @@ bool rewrite_expand(struct graph *g)
             if (!is_composite(n))
                 continue;
             any = true;
-            if (!expand_node(g, n))
+            if (!expand_and_remove(g, n))
                 ok = false;
         }
         if (!any || !ok)

@@ -362,7 +362,7 @@ static bool expand_composites(struct expansion *e, bool *failed)
                             .counter = n->counter,
                             .prefix = out != NULL ? arena_printf(e->g->arena, "%s.", out->name) : ""};
         struct expand_ctx c = {.b = &b, .node = n};
-        if (!n->def->expand(&c) || b.failed) {
+        if (!expand_node(&c)) {
             *failed = true;
             return false;
         }
