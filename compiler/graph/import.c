@@ -299,7 +299,7 @@ bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *sco
 {
     const struct model *const m = g->program->model;
     struct importer im = {.g = g, .model = m, .options = o, .entry = entry, .functions = {.arena = g->arena}};
-    im.repetitions.arena = im.missing.arena = g->arena;
+    im.repetitions.arena = im.missing.arena = im.inner_random.arena = g->arena;
     import_index_functions(&im.functions, m);
     im.stream = import_first_stream(&im.functions, m, mg) + g->counter * import_random_streams(m);
     im.streams = (uint32_t)g->program->counters.count * import_random_streams(m);

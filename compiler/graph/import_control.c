@@ -11,6 +11,7 @@
 
 #define MAX_UNROLLED_NODES 100000
 #define MOST_WORK 2000000 /* nodes, initializers, inputs and outputs of all turns: none takes long, but many do */
+#define MOST_PIECES 300000 /* that nodes are made for, in the whole graph */
 
 /* ---- what the rules share --------------------------------------------------------------------------------------- */
 
@@ -50,6 +51,28 @@ bool import_known_number(const struct importer *im, const struct region *r, cons
     const struct loc loc = import_node_loc(im, r, mn);
     const char *const what = arena_printf(im->g->diag->arena, "input %zu '%s' (%s)", input, v->name, param);
     return number_of(im, &loc, what, v, x);
+}
+
+/* ---- bounds ------------------------------------------------------------------------------------------------------ */
+
+/* Room for one more copy of a graph that a loop repeats; false where all copies together are too much. */
+static bool take_room(struct importer *im, const struct model_graph *g)
+{
+    const size_t nodes = g->nodes.count + 1;
+    const size_t work =
+        nodes + g->initializers.count + g->sparse_initializers.count + g->inputs.count + g->outputs.count;
+    if (im->unrolled + nodes > MAX_UNROLLED_NODES || im->unrolled_work + work > MOST_WORK)
+        return false;
+    im->unrolled += nodes;
+    im->unrolled_work += work;
+    return true;
+}
+
+bool import_count_pieces(struct importer *im, const struct loc *at, size_t count)
+{
+    im->pieces += count < MOST_PIECES ? count : MOST_PIECES + 1;
+    return im->pieces <= MOST_PIECES ||
+           diag_unsupported(im->g->diag, at, "tensors are taken apart into more than %d pieces", MOST_PIECES);
 }
 
 /* ---- a graph inside a node -------------------------------------------------------------------------------------- */
@@ -146,6 +169,10 @@ static bool import_if(struct importer *im, const struct region *r, const struct 
         return diag_error(im->g->diag, &loc, "%s has %zu inputs and %zu outputs, expected none and %zu", which,
                           branch != NULL ? branch->inputs.count : 0, branch != NULL ? branch->outputs.count : 0,
                           mn->outputs.count);
+    if (r->repeated && !take_room(im, branch))
+        return diag_unsupported(im->g->diag, &loc,
+                                "If is in a loop that runs too often: its branches exceed the bound of %d nodes",
+                                MAX_UNROLLED_NODES);
     struct inner x;
     const int since = im->g->value_count;
     bool ok = import_branch(im, r, mn, branch, &x);
@@ -273,16 +300,11 @@ static bool take_turn(struct turns *t, int64_t number, struct value *const *actu
 {
     struct importer *const im = t->im;
     const struct model_graph *const g = t->body;
-    const size_t nodes = g->nodes.count + 1;
-    const size_t work =
-        nodes + g->initializers.count + g->sparse_initializers.count + g->inputs.count + g->outputs.count;
-    if (im->unrolled + nodes > MAX_UNROLLED_NODES || im->unrolled_work + work > MOST_WORK)
+    if (!take_room(im, g))
         return diag_unsupported(
             im->g->diag, &t->loc,
             "%s runs too often: it is unrolled, and turn %lld of its %zu nodes exceeds the bound of %d nodes",
             t->node->op_type, (long long)number, g->nodes.count, MAX_UNROLLED_NODES);
-    im->unrolled += nodes;
-    im->unrolled_work += work;
     struct arena *const a = im->g->arena;
     const char *const label = arena_printf(a, "%s.%lld", label_of(t->node), (long long)number);
     const char *const origin = arena_printf(a, "turn %lld of %s", (long long)number, import_node_text(a, t->node));
@@ -467,6 +489,8 @@ static bool cut_scanned(struct turns *t, struct builder *b, size_t k, int64_t ax
         return diag_unsupported(t->im->g->diag, &t->loc, "%lld turns are to be unrolled, at most %d are supported",
                                 (long long)*count, MAX_UNROLLED_NODES);
     const size_t n = (size_t)*count;
+    if (!import_count_pieces(t->im, &t->loc, n))
+        return false;
     *items = arena_array(t->im->g->arena, struct value *, n);
     import_cut(b, v, at, NULL, n, *items);
     for (size_t i = 0; backwards && i < n / 2; i++) {

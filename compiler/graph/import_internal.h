@@ -47,8 +47,10 @@ struct importer {
     uint32_t streams;       /* of all the model's random nodes: repetitions of a node are so far apart */
     struct map repetitions; /* stream, as text -> uint32_t *: how often that node of a loop came */
     struct map missing;     /* operators that were reported already */
+    struct map inner_random; /* graph inside a node, as text -> uint32_t *: its random nodes */
     size_t inlined;         /* nodes in functions so far */
     size_t unrolled;        /* nodes of loops so far */
+    size_t pieces;          /* into which tensors were taken apart, or from which they were put together */
     size_t unrolled_work;   /* and all else that a turn looks at */
     int64_t copied;         /* elements of constants that each turn of a loop has for itself, and of sequences */
 };
@@ -144,6 +146,9 @@ typedef bool (*import_rule)(struct importer *im, const struct region *r, const s
 /* NULL: not an operator on sequences. */
 import_rule import_sequence_rule(const char *op_type);
 
+/* Counts pieces into which a node takes a tensor apart, or from which it puts one together; reports when they are too many. */
+bool import_count_pieces(struct importer *im, const struct loc *at, size_t count) MUST_USE;
+
 /* A graph inside a node, imported once: its own names are in `scope`. Results are found by import_inner_output(). */
 struct inner {
     const struct model_graph *graph;
@@ -177,7 +182,7 @@ uint32_t import_count_random(const struct map *functions, const struct model_gra
 /* Streams taken by the graphs that stand before `until` in the order main graph, algorithms, initializations. */
 uint32_t import_first_stream(const struct map *functions, const struct model *m, const struct model_graph *until);
 /* Random nodes of a graph inside a node. */
-uint32_t import_count_inner_random(const struct importer *im, const struct model_graph *g);
+uint32_t import_count_inner_random(struct importer *im, const struct model_graph *g);
 /* The stream of a random node that comes now: the next one, or one of its own for each time that a loop comes back
  * to it. */
 uint32_t import_next_stream(struct importer *im, const struct region *r);

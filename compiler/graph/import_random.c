@@ -1,6 +1,8 @@
 /* Streams of random numbers: each random node of the model has a number, by its place among all of them. */
 #include "graph/import_internal.h"
 
+#include <stdio.h>
+
 #define MAX_CALL_DEPTH 100
 #define MAX_WALKED_NODES 1000000
 
@@ -75,10 +77,20 @@ uint32_t import_random_streams(const struct model *m)
     return streams;
 }
 
-uint32_t import_count_inner_random(const struct importer *im, const struct model_graph *g)
+/* Remembered: an If in a loop asks in every turn. */
+uint32_t import_count_inner_random(struct importer *im, const struct model_graph *g)
 {
-    size_t budget = MAX_WALKED_NODES;
-    return import_count_random(&im->functions, im->model->graph, g->nodes.data, g->nodes.count, 0, &budget);
+    struct arena *const a = im->g->arena;
+    char key[32];
+    snprintf(key, sizeof key, "%p", (const void *)g);
+    uint32_t *count = map_get(&im->inner_random, key);
+    if (count == NULL) {
+        size_t budget = MAX_WALKED_NODES;
+        count = arena_new(a, uint32_t);
+        *count = import_count_random(&im->functions, im->model->graph, g->nodes.data, g->nodes.count, 0, &budget);
+        map_set(&im->inner_random, arena_strdup(a, key), count);
+    }
+    return *count;
 }
 
 /* Number k of a node's repetitions has the node's stream plus k times the number of all: no other node has that. */

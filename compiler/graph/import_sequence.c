@@ -217,6 +217,8 @@ static bool concat_from_sequence(struct importer *im, const struct region *r, co
     int at;
     if (!shape_axis(rank, axis, &at))
         return diag_error(u.diag, &u.loc, "axis %lld is out of range for rank %d", (long long)axis, rank);
+    if (!import_count_pieces(im, &u.loc, s->count))
+        return false;
     struct builder b = import_builder(im, r, mn);
     struct value *const v = import_join(&b, s->items, s->count, at, new_axis);
     return !b.failed && import_define(im, r, mn, 0, v, since);
@@ -269,6 +271,8 @@ static bool split_to_sequence(struct importer *im, const struct region *r, const
     size_t count = (size_t)length;
     struct value *const one = split == NULL && int_attr(&u, "keepdims", 1) != 0 ? build_int(&b, 1) : NULL;
     if ((split != NULL || one != NULL) && !piece_sizes(&u, split != NULL ? split : one, length, &sizes, &count))
+        return false;
+    if (!import_count_pieces(im, &u.loc, count))
         return false;
     struct value **const pieces = arena_array(im->g->arena, struct value *, count);
     import_cut(&b, v, axis, sizes, count, pieces);
