@@ -15,11 +15,14 @@
  * copied. Spec: ONNX Attention-23, -24 (nonpad_kv_seqlen), -25 (windows). */
 #include "ops/op.h"
 
+#include "base/checked.h"
+
 #include <math.h>
 
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS }; /* inputs */
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES };        /* outputs */
 enum { RAW, CAPPED, BIASED, PROBABILITIES };           /* qk_matmul_output_mode */
+enum { MOST_POSITIONS = 1 << 28 };                     /* sums of some are int32 */
 
 /* ---- schema ----------------------------------------------------------------------------------------------------- */
 
@@ -75,7 +78,7 @@ static bool split_heads(struct infer_ctx *c, const struct value *v, const char *
 {
     *heads = op_attr_int(c->node, attr);
     const int64_t width = v->shape.dim[2];
-    if (*heads < 1)
+    if (*heads < 1 || *heads > INT32_MAX)
         return infer_error(c, "attribute '%s' is %lld, expected the number of heads, as '%s' has rank 3", attr,
                            (long long)*heads, v->name);
     *size = width / *heads;
@@ -121,6 +124,8 @@ static bool check_past(struct infer_ctx *c, struct sizes *z, int i, int64_t size
     if (v == NULL)
         return true;
     z->past = v->shape.rank == 4 ? v->shape.dim[2] : 0;
+    if (z->past > MOST_POSITIONS)
+        return infer_unsupported(c, "more than %d positions are not supported", MOST_POSITIONS);
     const struct shape expected = SHAPE(z->batch, z->kv_heads, z->past, size);
     return shape_equal(&v->shape, &expected) ||
            infer_error(c, "input %d '%s' has shape %s, expected [%lld,%lld,past,%lld]", i, v->name,
@@ -169,6 +174,8 @@ static bool check_sizes(struct infer_ctx *c, struct sizes *z)
     const int at = z->flat ? 1 : 2;
     z->q_length = q->dim[at];
     z->kv_length = k->dim[at];
+    if (z->q_length > MOST_POSITIONS || z->kv_length > MOST_POSITIONS)
+        return infer_unsupported(c, "more than %d positions are not supported", MOST_POSITIONS);
     if (k->dim[0] != z->batch || v->dim[0] != z->batch || v->dim[at] != z->kv_length)
         return infer_error(
             c, "Q, K and V have batches of %lld, %lld and %lld, K and V %lld and %lld positions: expected equal ones",
@@ -196,7 +203,9 @@ static bool attention_infer(struct infer_ctx *c)
     if (!check_attributes(c) || !check_sizes(c, &z))
         return false;
     struct shape y = *infer_shape(c, Q);
-    y.dim[y.rank - 1] = z.flat ? z.q_heads * z.value_size : z.value_size;
+    y.dim[y.rank - 1] = z.value_size;
+    if (z.flat && !checked_mul(z.q_heads, z.value_size, &y.dim[y.rank - 1]))
+        return infer_error(c, "the output has too many elements");
     return infer_out(c, Y, DTYPE_UNDEFINED, &y) &&
            infer_out(c, PRESENT_KEY, DTYPE_UNDEFINED, &SHAPE(z.batch, z.kv_heads, total_of(&z), z.key_size)) &&
            infer_out(c, PRESENT_VALUE, DTYPE_UNDEFINED, &SHAPE(z.batch, z.kv_heads, total_of(&z), z.value_size)) &&
@@ -236,9 +245,15 @@ struct window {
     int64_t left, right;
 };
 
+static int64_t window_size(const struct node *n, const char *attr)
+{
+    const int64_t size = op_attr_int(n, attr);
+    return size < 4 * (int64_t)MOST_POSITIONS ? size : -1; /* it reaches everywhere */
+}
+
 static struct window window_of(const struct node *n)
 {
-    struct window w = {op_attr_int(n, "left_window_size"), op_attr_int(n, "right_window_size")};
+    struct window w = {window_size(n, "left_window_size"), window_size(n, "right_window_size")};
     if (op_attr_int(n, "is_causal") != 0)
         w.right = 0;
     return w;
@@ -438,12 +453,18 @@ static double mask_at(const struct eval_tensor *m, const int64_t index[4])
     return m->f != NULL ? m->f[at] : m->i[at] ? 0 : -HUGE_VAL;
 }
 
+/* As the code has it: int32. */
+static int64_t length_at(const struct eval_ctx *c, int64_t b)
+{
+    return dtype_wrap(DTYPE_INT32, eval_i(c, LENGTHS)[b]);
+}
+
 static bool is_seen(const struct eval_ctx *c, const struct sizes *z, int64_t b, int64_t i, int64_t j)
 {
     const struct window w = window_of(c->node);
-    const int64_t p = i + (eval_has(c, LENGTHS) ? eval_i(c, LENGTHS)[b] - z->q_length : z->past);
+    const int64_t p = i + (eval_has(c, LENGTHS) ? length_at(c, b) - z->q_length : z->past);
     return (w.right < 0 || j <= p + w.right) && (w.left < 0 || j >= p - w.left) &&
-           (!eval_has(c, LENGTHS) || j < eval_i(c, LENGTHS)[b]);
+           (!eval_has(c, LENGTHS) || j < length_at(c, b));
 }
 
 /* Row [b,h,i] of the stage asked for goes to `kept` (may be NULL); x has the probabilities afterwards. */
@@ -587,6 +608,12 @@ static const struct op_sample samples[] = {
      .error = "expected 0 to 3"},
     {.text = "g (" QKV ") => (float[2,3,4,5] y) { y = Attention <softmax_precision = 7> (q, k, v) }",
      .error = "expected a floating type"},
+    /* windows that reach everywhere, as exporters write them */
+    {.text = "g (" QKV ") => (float[2,3,4,5] y) { y = Attention "
+             "<left_window_size = 2147483647, right_window_size = 9223372036854775807> (q, k, v) }"},
+    {.text = "g (float[1,1,0] q, float[1,1,0] k, float[1,1,4] v) => (float[1,1,4] y) { y = Attention "
+             "<q_num_heads = 4611686018427387904, kv_num_heads = 1> (q, k, v) }",
+     .error = "expected the number of heads"},
     {.text = "g (" QKV ") => (float[2,3,4,5] y) { y = Attention <left_window_size = -2> (q, k, v) }",
      .error = "a window size is less than -1"},
     {.text = "g (" QKV ", int64[3] n) => (float[2,3,4,5] y) { y = Attention(q, k, v, , , , n) }",

@@ -19,7 +19,7 @@
 #include <string.h>
 
 /* Labels: A to Z, a to z, then the axes of the ellipsis, counted from its end. */
-enum { LETTERS = 52, LABELS = LETTERS + SHAPE_MAX_RANK, PAIRS_WEIGHED = 32 };
+enum { LETTERS = 52, LABELS = LETTERS + SHAPE_MAX_RANK, PAIRS_WEIGHED = 32, MOST_OPERANDS = 1024 };
 
 struct term {
     int rank;
@@ -196,6 +196,9 @@ static const char *parse_node(struct arena *a, const struct node *n, struct eins
 
 static bool einsum_infer(struct infer_ctx *c)
 {
+    if (c->node->inputs.count > MOST_OPERANDS)
+        return infer_unsupported(c, "%zu operands are not supported, at most %d are", c->node->inputs.count,
+                                 MOST_OPERANDS);
     struct arena scratch = {0};
     struct einsum e;
     const char *const wrong = parse_node(&scratch, c->node, &e);

@@ -12,6 +12,8 @@
  * once, at the end. Spec: ONNX LinearAttention-27. */
 #include "ops/op.h"
 
+#include "base/checked.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -95,7 +97,7 @@ static bool linear_infer(struct infer_ctx *c)
     const struct shape *k = infer_shape(c, K), *v = infer_shape(c, V);
     if (!check_rule(c))
         return false;
-    if (heads < 1 || q_heads < 1 || q_heads % heads != 0)
+    if (heads < 1 || q_heads < 1 || q_heads > INT32_MAX || q_heads % heads != 0)
         return infer_error(c, "%lld heads of K and V do not divide %lld of Q", (long long)heads, (long long)q_heads);
     if (k->rank != 3 || v->rank != 3 || k->dim[2] % heads != 0 || v->dim[2] % heads != 0)
         return infer_error(c, "key and value have shapes %s and %s, expected [batch,length,%lld heads * size]",
@@ -105,11 +107,14 @@ static bool linear_infer(struct infer_ctx *c)
     if (z.length > MOST_POSITIONS)
         return infer_unsupported(c, "%lld positions are to be unrolled, at most %d are supported", (long long)z.length,
                                  MOST_POSITIONS);
-    return check_shape(c, Q, &SHAPE(z.batch, z.length, z.q_heads * z.key)) &&
+    int64_t q_width, width;
+    if (!checked_mul(z.q_heads, z.key, &q_width) || !checked_mul(z.q_heads, z.value, &width))
+        return infer_error(c, "the output has too many elements");
+    return check_shape(c, Q, &SHAPE(z.batch, z.length, q_width)) &&
            check_shape(c, V, &SHAPE(z.batch, z.length, v->dim[2])) && check_shape(c, PAST, &state) &&
            check_gate(c, DECAY, &z, z.gated, z.heads * z.key, z.heads) &&
            check_gate(c, BETA, &z, z.delta, z.heads, 1) &&
-           infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(z.batch, z.length, z.q_heads * z.value)) &&
+           infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(z.batch, z.length, width)) &&
            infer_out(c, 1, infer_in(c, PAST) != NULL ? infer_in(c, PAST)->dtype : infer_in(c, Q)->dtype, &state);
 }
 
@@ -285,6 +290,10 @@ static const struct op_sample samples[] = {
     {.text = "g (" QKV ") => " RESULTS
              " { y, s = LinearAttention <kv_num_heads = 2, q_num_heads = 3, update_rule = \"linear\"> (q, k, v) }",
      .error = "2 heads of K and V do not divide 3 of Q"},
+    {.text = "g (float[1,1,0] q, float[1,1,0] k, float[1,1,4] v, float[1,1,1] d, float[1,1,1] b) => (float[1,1,4] y, "
+             "float[1,1,0,4] s) { y, s = LinearAttention <q_num_heads = 4611686018427387904, kv_num_heads = 1> "
+             "(q, k, v, , d, b) }",
+     .error = "1 heads of K and V do not divide 4611686018427387904 of Q"},
     {.text = "g (" QKV ", float[2,3,5] d) => " RESULTS " { y, s = LinearAttention <" HEADS
              ", update_rule = \"gated\"> (q, k, v, , d) }",
      .error = "input 4 'd' has shape [2,3,5], expected [2,3,8]"},

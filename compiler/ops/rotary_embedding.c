@@ -48,7 +48,7 @@ static bool check_heads(struct infer_ctx *c)
     const int64_t heads = op_attr_int(c->node, "num_heads");
     if (x->rank != 3 && x->rank != 4)
         return infer_error(c, "input 0 '%s' has rank %d, expected 3 or 4", infer_in(c, X)->name, x->rank);
-    if (x->rank == 3 && (heads < 1 || x->dim[2] % heads != 0))
+    if (x->rank == 3 && (heads < 1 || heads > INT32_MAX || x->dim[2] % heads != 0))
         return infer_error(c, "attribute 'num_heads' is %lld, expected a number that divides rows of %lld elements",
                            (long long)heads, (long long)x->dim[2]);
     return true;
@@ -197,6 +197,9 @@ static const struct op_sample samples[] = {
          "g (float[0,3,4,6] x, float[0,4,3] c, float[0,4,3] s) => (float[0,3,4,6] y) { y = RotaryEmbedding(x, c, s) }"},
     {.text = "g (float[2,4,6] x, float[2,4,3] c, float[2,4,3] s) => (float[2,4,6] y) { y = RotaryEmbedding(x, c, s) }",
      .error = "attribute 'num_heads' is 0, expected a number that divides rows of 6 elements"},
+    {.text = "g (float[2,4,0] x, float[2,4,0] c, float[2,4,0] s) => (float[2,4,0] y) { y = RotaryEmbedding <num_heads = "
+             "4611686018427387904> (x, c, s) }",
+     .error = "attribute 'num_heads' is 4611686018427387904"},
     {.text = "g (float[2,3,4,6] x, float[4,3] c, float[4,3] s) => (float[2,3,4,6] y) { y = RotaryEmbedding(x, c, s) }",
      .error = "input 1 'c' has shape [4,3], expected [2,4,3]"},
     {.text = "g (float[2,3,4,6] x, float[5,3] c, float[5,2] s, int64[2,4] p) => (float[2,3,4,6] y) { y = "
