@@ -1,26 +1,26 @@
 /* Col2Im, and the two maps that it is made of, with no padding. x is [n, c, in...], v [n, c, t..., o...]: positions t
- * of windows o. Windows       v[n,c,t,o] = x[n,c, o * stride + t * dilation]          a view: costs nothing WindowsGrad
- * x[n,c,i] = the sum of v[n,c,t,o] over all t and o with o * stride + t * dilation = i, in the order of t, from +0 Each
- * is the derivative of the other. A sum over the last axis of x where that has one element takes 16 lanes, as any sum
- * along the last axis does. Col2Im is WindowsGrad into the image with its padding, which is then cut off. Spec: ONNX
- * Col2Im-18. */
+ * of windows o.
+ *   Windows       v[n,c,t,o] = x[n,c, o * stride + t * dilation]          a view: costs nothing
+ *   WindowsGrad   x[n,c,i] = the sum of v[n,c,t,o] over all t and o with o * stride + t * dilation = i, in the order of
+ *                 t, from +0
+ * Each is the derivative of the other. A sum over the last axis of x where that has one element takes 16 lanes, as any
+ * sum along the last axis does. Col2Im is WindowsGrad into the image with its padding, which is then cut off.
+ * Spec: ONNX Col2Im-18. */
 #include "ops/move_rules.h"
 #include "ops/window_rules.h"
 
 #include "base/checked.h"
 
-#define LIST(label)                                                                                                    \
-    {                                                                                                                  \
-        .name = (label), .type = ATTR_INTS, .no_default = true                                                         \
-    }
 #define NEEDED(label)                                                                                                  \
     {                                                                                                                  \
         .name = (label), .type = ATTR_INTS, .required = true                                                           \
     }
-static const struct op_attr windows_attrs[] = {LIST("dilations"), NEEDED("kernel_shape"), LIST("strides"), {0}};
+static const struct op_attr windows_attrs[] = {
+    WINDOW_LIST("dilations"), NEEDED("kernel_shape"), WINDOW_LIST("strides"), {0}};
 static const struct op_attr grad_attrs[] = {
-    LIST("dilations"), NEEDED("kernel_shape"), NEEDED("shape"), LIST("strides"), {0}};
-static const struct op_attr col2im_attrs[] = {LIST("dilations"), LIST("pads"), LIST("strides"), {0}};
+    WINDOW_LIST("dilations"), NEEDED("kernel_shape"), NEEDED("shape"), WINDOW_LIST("strides"), {0}};
+static const struct op_attr col2im_attrs[] = {
+    WINDOW_LIST("dilations"), WINDOW_LIST("pads"), WINDOW_LIST("strides"), {0}};
 #define PARAM(label)                                                                                                   \
     {                                                                                                                  \
         .name = (label), .type = 'T', .dtypes = DTYPES_NUMERIC                                                         \
@@ -259,8 +259,7 @@ static bool windows_grad_lower(struct lower_ctx *c)
     return true;
 }
 
-/* ---- Col2Im
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- Col2Im ------------------------------------------------------------------------------------------------------- */
 
 /* The window over the image with its padding, from lists that were looked at. */
 static struct window padded_window(const struct node *n, const int64_t *image, const int64_t *block, int rank)
@@ -348,7 +347,7 @@ static bool col2im_expand(struct expand_ctx *c)
     const struct window w = col2im_window(c->b->graph->arena, c->node);
     struct shape padded = *y;
     int64_t start[2 + WINDOW_AXES] = {0}, end[2 + WINDOW_AXES] = {y->dim[0], y->dim[1]};
-    if (shape_count(y) == 0 || window_out_count(&w) == 0)
+    if (window_out_count(&w) == 0)
         return expand_out(c, 0, build_expand(c->b, build_like(c, expand_in(c, 0), 0.0), y));
     for (int i = 0; i < w.rank; i++) {
         const struct window_axis *a = &w.axis[WINDOW_AXES - w.rank + i];
@@ -393,8 +392,7 @@ static bool col2im_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- records
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------------------------------------------------ */
 
 #define TWO "i = Constant <value_ints = [5, 6]> () b = Constant <value_ints = [2, 3]> () "
 static const struct op_sample col2im_samples[] = {

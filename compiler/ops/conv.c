@@ -14,10 +14,9 @@
 /* ---- schema -------------------------------------------------------------------------------------------------------- */
 
 #define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-#define LIST(label) {.name = (label), .type = ATTR_INTS, .no_default = true}
 #define GROUP {.name = "group", .type = ATTR_INT, .int_default = 1}
 static const struct op_attr attrs[] = {{.name = "auto_pad", .type = ATTR_STRING, .string_default = "NOTSET"},
-                                       LIST("dilations"), GROUP, LIST("kernel_shape"), LIST("pads"), LIST("strides"), {0}};
+                                       WINDOW_LIST("dilations"), GROUP, WINDOW_LIST("kernel_shape"), WINDOW_LIST("pads"), WINDOW_LIST("strides"), {0}};
 static const struct op_version versions[] = {{.since = 1, .dtypes = FLOATS_1}, {.since = 11, .dtypes = FLOATS_1}, {.since = 22}, {0}};
 
 #define PARAM(label, marks) {.name = (label), .type = 'T', .dtypes = DTYPES_FLOATS, .flags = (marks)}
@@ -26,7 +25,7 @@ static const struct op_param outputs[] = {PARAM("Y", 0), {0}};
 
 /* `shape`: of x, where strides leave open which one it was. */
 static const struct op_attr grad_attrs[] = {
-    LIST("dilations"), GROUP, LIST("kernel_shape"), LIST("pads"), LIST("shape"), LIST("strides"), {0}};
+    WINDOW_LIST("dilations"), GROUP, WINDOW_LIST("kernel_shape"), WINDOW_LIST("pads"), WINDOW_LIST("shape"), WINDOW_LIST("strides"), {0}};
 static const struct op_version grad_versions[] = {{.since = 1}, {0}};
 static const struct op_param input_grad_inputs[] = {PARAM("dY", 0), PARAM("W", 0), {0}};
 static const struct op_param input_grad_outputs[] = {PARAM("dX", 0), {0}};

@@ -1,12 +1,17 @@
 /* ConvTranspose, the transpose of Conv as a linear map: x [n, groups c, spatial], w [groups c, o, window], y [n, groups
- * o, spatial]. y[n,o,i] = (sum over c, t of x[n,c,p] w[c,o,t]) + b[o]       p: the position with p * stride + t *
- * dilation - pad_begin = i With windows of the reach k = (size - 1) * dilation + 1 the whole map has (in - 1) * stride
- * + k elements per axis, and out = (in - 1) * stride + k + output_padding - pad_begin - pad_end output_shape    out is
- * given, and what is too much, p = (in - 1) * stride + k + output_padding - out, is cut off: the larger half in front,
- * with SAME_UPPER at the end. Less than nothing adds zeros at the end, as the specification's examples have it. SAME_*
- * the same with out = in * stride, unless output_shape is given VALID           no pads It is Conv's derivative in its
- * input, stepc.ConvGradInput, on the elements that it has, zeros around them and the bias: the contract and all
- * gradients are those of these. Spec: ONNX ConvTranspose-1, -11, -22 (22 only adds bfloat16). */
+ * o, spatial].
+ *   y[n,o,i] = (sum over c, t of x[n,c,p] w[c,o,t]) + b[o]       p: the position with p * stride + t * dilation -
+ *                                                                pad_begin = i
+ * With windows of the reach k = (size - 1) * dilation + 1 the whole map has (in - 1) * stride + k elements per axis, and
+ *   out = (in - 1) * stride + k + output_padding - pad_begin - pad_end
+ *   output_shape    out is given, and what is too much, (in - 1) * stride + k + output_padding - out, is cut off: the
+ *                   larger half in front, with SAME_UPPER at the end. Less than nothing adds zeros at the end, as the
+ *                   specification's examples have it.
+ *   SAME_*          the same with out = in * stride, unless output_shape is given
+ *   VALID           no pads
+ * It is Conv's derivative in its input, stepc.ConvGradInput, on the elements that it has, zeros around them and the
+ * bias: the contract and all gradients are those of these. Spec: ONNX ConvTranspose-1, -11, -22 (22 only adds
+ * bfloat16). */
 #include "ops/window_rules.h"
 
 #include "base/checked.h"
@@ -15,18 +20,14 @@
 /* ---- schema ----------------------------------------------------------------------------------------------------- */
 
 #define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-#define LIST(label)                                                                                                    \
-    {                                                                                                                  \
-        .name = (label), .type = ATTR_INTS, .no_default = true                                                         \
-    }
 static const struct op_attr attrs[] = {{.name = "auto_pad", .type = ATTR_STRING, .string_default = "NOTSET"},
-                                       LIST("dilations"),
+                                       WINDOW_LIST("dilations"),
                                        {.name = "group", .type = ATTR_INT, .int_default = 1},
-                                       LIST("kernel_shape"),
-                                       LIST("output_padding"),
-                                       LIST("output_shape"),
-                                       LIST("pads"),
-                                       LIST("strides"),
+                                       WINDOW_LIST("kernel_shape"),
+                                       WINDOW_LIST("output_padding"),
+                                       WINDOW_LIST("output_shape"),
+                                       WINDOW_LIST("pads"),
+                                       WINDOW_LIST("strides"),
                                        {0}};
 static const struct op_version versions[] = {
     {.since = 1, .dtypes = FLOATS_1}, {.since = 11, .dtypes = FLOATS_1}, {.since = 22}, {0}};
@@ -214,7 +215,7 @@ static struct value *build_map(struct expand_ctx *c, const struct shape *y)
     struct inner v;
     const int rank = axes_of(c->node, axes);
     const size_t count = (size_t)rank;
-    if (shape_count(y) == 0 || !find_inner(axes, rank, y, &v))
+    if (!find_inner(axes, rank, y, &v))
         return build_expand(c->b, build_like(c, x, 0.0), y);
     struct value *map =
         build_with(c, "stepc.ConvGradInput",

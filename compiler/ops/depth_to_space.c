@@ -1,5 +1,6 @@
 /* DepthToSpace and SpaceToDepth: blocks of b x b elements of a plane become channels, or channels become blocks. With
- * u, v in [0, b): DepthToSpace   y[n, c, h b + u, w b + v] = x[n, (u b + v) C + c, h, w]      DCR; C: the channels of y
+ * u, v in [0, b):
+ *   DepthToSpace   y[n, c, h b + u, w b + v] = x[n, (u b + v) C + c, h, w]      DCR; C: the channels of y
  *                                            = x[n, (c b + u) b + v, h, w]      CRD, as PyTorch's PixelShuffle
  *   SpaceToDepth   y[n, (u b + v) C + c, h, w] = x[n, c, h b + u, w b + v]      C: the channels of x
  * Made of Reshape, Transpose and Reshape. Spec: ONNX DepthToSpace-1, -11 (mode), -13; SpaceToDepth-1, -13 (13 adds

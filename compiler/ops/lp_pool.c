@@ -10,10 +10,6 @@
 /* ---- schema ----------------------------------------------------------------------------------------------------- */
 
 #define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-#define LIST(label)                                                                                                    \
-    {                                                                                                                  \
-        .name = (label), .type = ATTR_INTS, .no_default = true                                                         \
-    }
 #define AUTO_PAD                                                                                                       \
     {                                                                                                                  \
         .name = "auto_pad", .type = ATTR_STRING, .string_default = "NOTSET"                                            \
@@ -30,11 +26,12 @@
     {                                                                                                                  \
         .name = "p", .type = ATTR_FLOAT, .float_default = 2                                                            \
     }
-static const struct op_attr attrs_1[] = {AUTO_PAD, LIST("kernel_shape"), POWER_1, LIST("pads"), LIST("strides"), {0}};
-static const struct op_attr attrs_2[] = {AUTO_PAD, KERNEL, POWER, LIST("pads"), LIST("strides"), {0}};
+static const struct op_attr attrs_1[] = {
+    AUTO_PAD, WINDOW_LIST("kernel_shape"), POWER_1, WINDOW_LIST("pads"), WINDOW_LIST("strides"), {0}};
+static const struct op_attr attrs_2[] = {AUTO_PAD, KERNEL, POWER, WINDOW_LIST("pads"), WINDOW_LIST("strides"), {0}};
 static const struct op_attr attrs[] = {
-    AUTO_PAD, {.name = "ceil_mode", .type = ATTR_INT}, LIST("dilations"), KERNEL, POWER, LIST("pads"), LIST("strides"),
-    {0}};
+    AUTO_PAD, {.name = "ceil_mode", .type = ATTR_INT}, WINDOW_LIST("dilations"), KERNEL, POWER,
+    WINDOW_LIST("pads"), WINDOW_LIST("strides"), {0}};
 static const struct op_attr global_attrs_1[] = {POWER_1, {0}};
 static const struct op_attr global_attrs[] = {POWER, {0}};
 static const struct op_param inputs[] = {{.name = "X", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};

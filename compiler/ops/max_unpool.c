@@ -8,12 +8,8 @@
 #include "ops/window_rules.h"
 
 #define FLOATS_9 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-#define LIST(label)                                                                                                    \
-    {                                                                                                                  \
-        .name = (label), .type = ATTR_INTS, .no_default = true                                                         \
-    }
 static const struct op_attr attrs[] = {
-    {.name = "kernel_shape", .type = ATTR_INTS, .required = true}, LIST("pads"), LIST("strides"), {0}};
+    {.name = "kernel_shape", .type = ATTR_INTS, .required = true}, WINDOW_LIST("pads"), WINDOW_LIST("strides"), {0}};
 static const struct op_version versions[] = {
     {.since = 9, .dtypes = FLOATS_9}, {.since = 11, .dtypes = FLOATS_9}, {.since = 22}, {0}};
 #define INT64S DTYPE_BIT(DTYPE_INT64)

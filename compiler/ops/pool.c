@@ -18,20 +18,19 @@
 
 #define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 #define BYTES (DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8))
-#define LIST(label) {.name = (label), .type = ATTR_INTS, .no_default = true}
 #define NUMBER(label) {.name = (label), .type = ATTR_INT, .int_default = 0}
 #define ATTRS_1                                                                                                        \
     {.name = "auto_pad", .type = ATTR_STRING, .string_default = "NOTSET"},                                             \
-        {.name = "kernel_shape", .type = ATTR_INTS, .required = true}, LIST("pads"), LIST("strides")
+        {.name = "kernel_shape", .type = ATTR_INTS, .required = true}, WINDOW_LIST("pads"), WINDOW_LIST("strides")
 static const struct op_attr attrs_1[] = {ATTRS_1, {0}};
 static const struct op_attr max_attrs_8[] = {ATTRS_1, NUMBER("storage_order"), {0}};
-static const struct op_attr max_attrs[] = {ATTRS_1, NUMBER("storage_order"), NUMBER("ceil_mode"), LIST("dilations"), {0}};
+static const struct op_attr max_attrs[] = {ATTRS_1, NUMBER("storage_order"), NUMBER("ceil_mode"), WINDOW_LIST("dilations"), {0}};
 static const struct op_attr average_attrs_7[] = {ATTRS_1, NUMBER("count_include_pad"), {0}};
 static const struct op_attr average_attrs_10[] = {ATTRS_1, NUMBER("count_include_pad"), NUMBER("ceil_mode"), {0}};
 static const struct op_attr average_attrs[] = {
-    ATTRS_1, NUMBER("count_include_pad"), NUMBER("ceil_mode"), LIST("dilations"), {0}};
+    ATTRS_1, NUMBER("count_include_pad"), NUMBER("ceil_mode"), WINDOW_LIST("dilations"), {0}};
 static const struct op_attr average_grad_attrs[] = {
-    ATTRS_1, NUMBER("count_include_pad"), NUMBER("ceil_mode"), LIST("dilations"), LIST("shape"), {0}};
+    ATTRS_1, NUMBER("count_include_pad"), NUMBER("ceil_mode"), WINDOW_LIST("dilations"), WINDOW_LIST("shape"), {0}};
 
 #define PARAM(label, set) {.name = (label), .type = 'T', .dtypes = (set)}
 static const struct op_param max_inputs[] = {PARAM("X", DTYPES_FLOATS | BYTES), {0}};

@@ -6,6 +6,9 @@
 
 #define WINDOW_AXES 3
 
+/* An attribute with a number for each axis, or for either end of each. */
+#define WINDOW_LIST(label) {.name = (label), .type = ATTR_INTS, .no_default = true}
+
 /* One axis: position t of the window at output i reads input i * stride + t * dilation - pad_begin. */
 struct window_axis {
     int64_t in, out, size, stride, dilation, pad_begin, pad_end;

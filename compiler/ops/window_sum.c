@@ -5,12 +5,11 @@
  * zeros; or, where windows lie side by side, dy stretched. So gradients of any order need nothing else. */
 #include "ops/window_rules.h"
 
-#define LIST(label)                                                                                                    \
-    {                                                                                                                  \
-        .name = (label), .type = ATTR_INTS, .no_default = true                                                         \
-    }
 static const struct op_attr attrs[] = {
-    LIST("dilations"), {.name = "kernel_shape", .type = ATTR_INTS, .required = true}, LIST("strides"), {0}};
+    WINDOW_LIST("dilations"),
+    {.name = "kernel_shape", .type = ATTR_INTS, .required = true},
+    WINDOW_LIST("strides"),
+    {0}};
 static const struct op_param inputs[] = {{.name = "X", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 static const struct op_param outputs[] = {{.name = "Y", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 static const struct op_version versions[] = {{.since = 1}, {0}};
