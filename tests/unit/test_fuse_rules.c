@@ -29,6 +29,14 @@ static void read_turned(void)
     store(loops(EXTENTS(4, 3)), AT(STATE("v", 12), 0, 3, 1), load(AT(t, 0, 1, 4)));
 }
 
+/* In loops of the same sizes as the producer's. */
+static void square_is_read_turned(void)
+{
+    struct buffer *const x = INPUT("x", 9), *const t = TEMP("t", 9);
+    store(loops(EXTENTS(3, 3)), AT(t, 0, 3, 1), mul(load(AT(x, 0, 3, 1)), number(2)));
+    store(loops(EXTENTS(3, 3)), AT(STATE("v", 9), 0, 3, 1), load(AT(t, 0, 1, 3)));
+}
+
 static void read_backwards(void)
 {
     struct buffer *const t = doubled();
@@ -134,6 +142,16 @@ static void second_half_is_read(void)
     store(loops(EXTENTS(4)), AT(STATE("v", 4), 0, 1), load(AT(t, 4, 1)));
 }
 
+/* ... or every second of both. */
+static void every_second_is_read(void)
+{
+    struct buffer *const t = TEMP("t", 8);
+    struct kernel *const k = row_sums();
+    store(k, AT(t, 0, 1), result());
+    store(k, AT(t, 4, 1), mul(result(), number(2)));
+    store(loops(EXTENTS(4)), AT(STATE("v", 4), 0, 1), load(AT(t, 0, 2)));
+}
+
 static void sum_updates_state(void)
 {
     struct buffer *const t = TEMP("t", 4), *const v = STATE("v", 4);
@@ -220,6 +238,14 @@ static void matrix_is_updated(void)
     const struct update u = update_of(ROWS * COLUMNS);
     multiply(&u, result());
     change_matrix(&u, outer_product(&u));
+}
+
+/* Walked as one loop, which is cut. */
+static void matrix_is_updated_in_one_loop(void)
+{
+    const struct update u = update_of(ROWS * COLUMNS);
+    multiply(&u, result());
+    store(loops(EXTENTS(ROWS * COLUMNS)), AT(u.w, 0, 1), mul(load(AT(u.w, 0, 1)), number(3)));
 }
 
 static void matrix_is_small(void)
@@ -311,6 +337,7 @@ static const struct {
 #define CASE(make, left) {#make, make, left}
     CASE(read_in_place, 1),
     CASE(read_turned, 1),
+    CASE(square_is_read_turned, 1),
     CASE(read_backwards, 1),
     CASE(read_one_row, 1),
     CASE(read_flat, 1),
@@ -324,6 +351,7 @@ static const struct {
     CASE(sum_is_finished, 1),
     CASE(sum_is_read_backwards, 2),
     CASE(second_half_is_read, 2),
+    CASE(every_second_is_read, 2),
     CASE(sum_updates_state, 1),
     CASE(next_row_reads_what_is_written, 2),
     CASE(sum_reads_what_is_written, 2),
@@ -331,6 +359,7 @@ static const struct {
     CASE(other_order_keeps_rows, 1),
     CASE(other_order_breaks_rows, 2),
     CASE(matrix_is_updated, 1),
+    CASE(matrix_is_updated_in_one_loop, 1),
     CASE(matrix_is_small, 2),
     CASE(update_reads_elsewhere, 2),
     CASE(update_reads_product, 2),

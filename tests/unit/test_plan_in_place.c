@@ -206,11 +206,24 @@ START_TEST(one_place_for_one_result)
 }
 END_TEST
 
+START_TEST(one_operand_for_one_place)
+{
+    in_place_list pairs = {0};
+    struct kernel *const k = same_element();
+    store(k, AT(c, 0, 4, 1), load(AT(a, 0, 4, 1)));
+    in_place_find(&arena, k, is_output, &pairs);
+    const bool first[] = {true, false};
+    ck_assert_uint_eq(pairs.count, 2);
+    ck_assert(!in_place_is_free(&pairs, first, 1));
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("all");
     tcase_add_checked_fixture(tests, begin_in_place, end);
     tcase_add_loop_test(tests, only_what_is_read_before, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test(tests, one_place_for_one_result);
+    tcase_add_test(tests, one_operand_for_one_place);
     return run_suite("plan_in_place", tests);
 }
