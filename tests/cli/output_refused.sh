@@ -31,6 +31,9 @@ refused prepare "$source_folder/examples/digits/model.onnx" -o p.onnx --loss sof
 refused strip train.onnx -o s.onnx
 refused run train.onnx --data x=x.npy --data target=t.npy --batch 32
 refused compare train.onnx --dim batch=2
+mkdir -p case/test_data_set_0
+cp train.onnx case/model.onnx
+refused verify .
 expect 0 "$stepc" convert train.onnx w.safetensors
 refused convert w.safetensors again.onnx --model train.onnx
 
@@ -47,6 +50,19 @@ full run train.onnx --data x=x.npy --data target=t.npy --batch 32 --plot full
 full run train.onnx --data x=x.npy --data target=t.npy --batch 32 --fetch loss=full
 full inspect train.onnx --dim batch=32 --json full
 full inspect train.onnx --dim batch=32 --html full
+full inspect train.onnx --dim batch=32 --dot full
+full compile train.onnx -o o.c --dim batch=32 --depfile full
+for name in full.onnx full.onnxtxt full.safetensors full.h; do
+    ln -s /dev/full $name
+done
+full convert train.onnx full.safetensors
+full compile train.onnx -o full.c --dim batch=32
+[ ! -e full.c ] || fail 'a C file without its header'
+for name in full.onnx full.onnxtxt; do
+    full prepare "$source_folder/examples/digits/model.onnx" -o $name --loss softmax-cross-entropy
+    full strip train.onnx -o $name
+    full convert train.onnx $name
+done
 
 # A closed stream is none: files do not take its place.
 mkdir closed open
