@@ -5,7 +5,7 @@
  *   Selu         gamma    gamma * alpha    1
  *   Celu         1        alpha            alpha
  * expm1 is a function of the contract, so that small x keep their digits. gamma * alpha is rounded once.
- * Spec: ONNX Elu-1, -6, -22; Selu-1, -6, -22; Celu-12. */
+ * Spec: ONNX Elu-1, -6, -22; Selu-1, -6, -22; Celu-12, -28. */
 #include "ops/op.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ static const struct op_version selu_versions[] = {{.since = 1, .dtypes = FLOATS_
                                                   {.since = 6, .dtypes = FLOATS_1},
                                                   {.since = 22},
                                                   {0}};
-static const struct op_version celu_versions[] = {{.since = 12}, {0}};
+static const struct op_version celu_versions[] = {{.since = 12}, {.since = 28}, {0}};
 
 struct curve {
     double above, below, width;
@@ -114,7 +114,8 @@ static const struct op_sample selu_samples[] = {
     {0}};
 static const struct op_sample celu_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Celu(x) }"},
-    {.text = "g (float[7] x) => (float[7] y) { y = Celu <alpha = 2.5> (x) }"},
+    {.text = "g (double[7] x) => (double[7] y) { y = Celu <alpha = 2.5> (x) }"},
+    {.text = "g (float[7] x) => (float[7] y) { y = Celu <alpha = 2.5> (x) }", .opset = 12},
     {0}};
 
 #define RULES                                                                                                          \
