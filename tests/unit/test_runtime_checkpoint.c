@@ -217,6 +217,34 @@ START_TEST(saves_alternate_and_the_newest_is_loaded)
 }
 END_TEST
 
+static long used_at_sync[4];
+static unsigned syncs;
+
+static int note_sync(void *context, unsigned slot)
+{
+    (void)slot;
+    require(syncs < 4, "more than four syncs");
+    used_at_sync[syncs++] = ((const struct flash *)context)->used;
+    return 0;
+}
+
+/* Storage may write in another order until it is told to wait: the mark must not be there before what it stands for. */
+START_TEST(contents_are_there_before_the_mark)
+{
+    const stepc_model m = model_of(variables, VARIABLES);
+    const struct state state = state_number(1);
+    flash_reset(&flash, units[_i]);
+    stepc_storage s = storage_of(&flash);
+    s.sync = note_sync;
+    syncs = 0;
+    ck_assert_int_eq(stepc_checkpoint_save(&m, &state, &s, &work, sizeof work), STEPC_OK);
+    ck_assert_uint_eq(syncs, 2);
+    ck_assert_int_gt(used_at_sync[0], SLOT); /* erased, and something written */
+    ck_assert_int_lt(used_at_sync[0], used_at_sync[1]);
+    ck_assert_int_eq(used_at_sync[1], flash.used);
+}
+END_TEST
+
 START_TEST(least_work_memory_is_enough_and_less_is_refused)
 {
     const stepc_model m = model_of(variables, VARIABLES);
@@ -781,6 +809,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, saves_alternate_and_the_newest_is_loaded, 0, UNITS);
     tcase_add_loop_test(t, least_work_memory_is_enough_and_less_is_refused, 0, UNITS);
+    tcase_add_loop_test(t, contents_are_there_before_the_mark, 0, UNITS);
     tcase_add_test(t, slot_that_is_too_small_is_refused_untouched);
     tcase_add_loop_test(t, power_cut_at_every_byte, 0, 2 * UNITS);
     tcase_add_test(t, power_cut_in_the_first_save);

@@ -268,7 +268,7 @@ static const struct {
     int64_t count;
 } count_cases[] = {
     {{.rank = 0}, true, 1},         {SHAPE(2, 3, 4), true, 24},     {SHAPE(5, 0), true, 0},
-    {SHAPE(-1), false, 0},          {SHAPE(0, -1), false, 0},       {SHAPE(INT64_MAX / 16), true, INT64_MAX / 16},
+    {SHAPE(-1), false, 0},          {SHAPE(-1, -1), false, 0},      {SHAPE(0, -1), false, 0},       {SHAPE(INT64_MAX / 16), true, INT64_MAX / 16},
     {SHAPE(INT64_MAX / 15), false, 0}, {SHAPE(INT64_MAX, 0), false, 0}, {SHAPE(0, INT64_MAX), false, 0},
     {SHAPE(1 << 30, 1 << 30, 16), false, 0}, {{.rank = SHAPE_MAX_RANK + 1}, false, 0}, {{.rank = -1}, false, 0},
 };
