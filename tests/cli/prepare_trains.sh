@@ -165,6 +165,28 @@ lacks stderr warning
 options=(--loss mse --untie never --tie never)
 trains merged.onnxtxt embedding.weight layers.0.scale layers.0.shift onnx::MatMul_7 shared
 
+# Layers that begin as copies of one (PyTorch's TransformerEncoder) have names of their own: nobody advises to tie them.
+cat >copies.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch">
+net (float[4,3] x) => (float[4,3] y)
+<float[3,3] "layers.0.weight" = {0.1,-0.2,0.3,0.4,-0.5,0.6,0.7,-0.8,0.9}, float[3,3] "layers.1.weight" = {0.1,-0.2,0.3,0.4,-0.5,0.6,0.7,-0.8,0.9},
+ float[3,3] "layers.2.weight" = {0.1,-0.2,0.3,0.4,-0.5,0.6,0.7,-0.8,0.9}>
+{
+    a = MatMul(x, "layers.0.weight")
+    b = Tanh(a)
+    c = MatMul(b, "layers.1.weight")
+    d = Tanh(c)
+    y = MatMul(d, "layers.2.weight")
+}
+MODEL
+options=(--loss mse)
+trains copies.onnxtxt layers.0.weight layers.1.weight layers.2.weight
+lacks stdout tie
+lacks stderr tie
+expect 0 "$stepc" check --training copies.onnxtxt
+lacks stdout content
+lacks stdout tie
+
 # A name outweighs elements in equal steps; in files of no framework, elements may be of any kind but a mask.
 cat >steps.onnxtxt <<'MODEL'
 <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch">
