@@ -119,3 +119,10 @@ C
     expect 1 "$cc" -ffast-math -I"$source_folder/runtime" -c guarded.c
     has stderr 'looks for infinities and NaN'
 done
+
+# ---- double of 32 bits, as GCC for AVR has it ----
+
+mkdir avr
+echo '#define DBL_MANT_DIG 24' >avr/float.h
+expect 1 "$cc" -Iavr -I"$source_folder/runtime" -c guarded.c
+has stderr 'this file computes with numbers of 64 bits'
