@@ -36,6 +36,27 @@ START_TEST(gradient_of_gradient)
 END_TEST
 
 /* F(h, w) = h * h * w, evaluated at (x, x) instead of (h, w); h is computed by the graph but free in F. */
+/* Rows that a loss ignores have no second gradient either. It is taken of ordinary operators that stand for the first: differences of
+ * that one do not tell them apart. With scores of 0, p = 1/2 and d = (1/2, -1/2): the gradient of d d is (1/2, -1/2). */
+START_TEST(ignored_rows_have_no_second_gradient)
+{
+    struct model *const m = new_model();
+    input(m->graph, "x", DTYPE_DOUBLE, "2 2");
+    struct tensor *const labels = tensor_new(&arena, DTYPE_INT64, &SHAPE(2));
+    tensor_set_int(labels, 0, 1);
+    tensor_set_int(labels, 1, 0);
+    model_add_initializer(&arena, m->graph, "t", labels);
+    model_set_int(&arena, op(m->graph, "y", "SoftmaxCrossEntropyLoss", "x t"), "ignore_index", 0);
+    gradient(m->graph, "d", "x", "", "y", "x");
+    op(m->graph, "dd", "Mul", "d d");
+    model_set_int(&arena, op(m->graph, "s", "ReduceSum", "dd"), "keepdims", 0);
+    gradient(m->graph, "second", "x", "", "s", "x");
+    output(m->graph, "second");
+    must_combine(m);
+    EXPECT(run(start(), "infer", "second", INPUTS(DOUBLES(SHAPE(2, 2), 0, 0, 0, 3))), 0.5, -0.5, 0, 0);
+}
+END_TEST
+
 START_TEST(substituted_inputs)
 {
     struct model *const m = scalars();
@@ -241,6 +262,7 @@ int main(void)
     suite_add_tcase(suite, bad);
     tcase_add_test(good, gradient_of_gradient);
     tcase_add_test(good, substituted_inputs);
+    tcase_add_test(good, ignored_rows_have_no_second_gradient);
     tcase_add_test(good, swapped_inputs_keep_apart);
     tcase_add_test(good, intermediate_tensor_in_xs);
     tcase_add_test(good, x_without_influence_has_a_zero_gradient);
