@@ -79,9 +79,7 @@ static int create_beside(const char *target, char beside[MOST_PATH])
     const char *slash = strrchr(target, '/');
     const int folder = slash != NULL ? (int)(slash - target) + 1 : 0;
     for (unsigned i = 0; i < MOST_TRIES; i++) {
-        struct timespec now = {0, 0};
-        (void)clock_gettime(CLOCK_REALTIME, &now);
-        const unsigned long long mixed = ((unsigned long long)now.tv_nsec << 32 ^ (unsigned long long)now.tv_sec ^
+        const unsigned long long mixed = ((unsigned long long)clock() << 32 ^ (unsigned long long)time(NULL) ^
                                           (unsigned long long)getpid() << 20 ^ (uintptr_t)beside ^ i) * 0x9E3779B97F4A7C15u;
         const int n = snprintf(beside, MOST_PATH, "%.*s.%.*s.%016llx.tmp", folder, target, MOST_NAME, target + folder, mixed);
         if (n < 0 || n >= MOST_PATH)

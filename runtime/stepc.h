@@ -32,9 +32,9 @@ extern "C" {
 #define STEPC_TRACE(kernel, name) ((void)0) /* runs before kernel number `kernel` of an entry */
 #endif
 /* One function per kernel, never merged into its caller: a profile shows kernels, and Clang's compile time stays
- * linear in their number. Nor does GCC make a copy for the constants that it is called with: GCC 12 made fused operations of products and
- * the constants behind them, whatever -ffp-contract said. STEPC_APART: nothing at all is known of the caller. */
-#if defined(__GNUC__) && !defined(__clang__)
+ * linear in their number. Nor does GCC make a copy for the constants that it is called with where x86 has fused operations: GCC 12 made such
+ * of products and the constants behind them, whatever -ffp-contract said. STEPC_APART: nothing at all is known of the caller. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__FMA__)
 #define STEPC_NOINLINE __attribute__((noinline, noclone))
 #elif defined(__GNUC__)
 #define STEPC_NOINLINE __attribute__((noinline))

@@ -85,6 +85,11 @@ static void write_arena(struct emission *e)
     struct writer *h = &e->h;
     write_line(h, "/* Work memory of one call; its contents mean nothing between calls. At a multiple of 64 bytes vector code runs a little");
     write_line(h, " * faster. */");
+    if (bytes > INT32_MAX) {
+        write_line(h, "#if SIZE_MAX / 2 < %zu", bytes);
+        write_line(h, "#error \"the work memory of this model is larger than what a pointer of this machine can reach\"");
+        write_line(h, "#endif");
+    }
     write_line(h, "#define %s_ARENA_BYTES ((size_t)%zu)", e->upper, bytes);
     write_open(h, "typedef union %s_arena", e->name);
     write_arena_members(e, bytes);
