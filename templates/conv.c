@@ -395,9 +395,9 @@ static STEPC_INLINE void finish_elements(const int n, const int o, const int cou
 static STEPC_INLINE void finish_part(const int n, const int o, const int first, const int begin, const int end, const T *restrict line)
 {
     STEPC_WHOLE_LOOP
-    for (int x = begin; x < end; x++) {
-        const T v = line[x];
-        finish(n, o, first + x, v);
+    for (int column = begin; column < end; column++) {
+        const T v = line[column];
+        finish(n, o, first + column, v);
     }
 }
 
@@ -510,9 +510,9 @@ static inline void merge_line(T *restrict line, const T *restrict phases)
 static STEPC_INLINE void finish_line(const int n, const int channel, const int first, const T *restrict line)
 {
     STEPC_LANE_LOOP
-    for (int x = 0; x < XW; x++) {
-        const T v = line[x - LOW_W];
-        finish(n, channel, first + x, v);
+    for (int column = 0; column < XW; column++) {
+        const T v = line[column - LOW_W];
+        finish(n, channel, first + column, v);
     }
 }
 
