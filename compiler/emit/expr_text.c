@@ -116,7 +116,7 @@ static const char *call2(struct expr_scope *s, const char *helper, const struct 
     return arena_printf(s->arena, "%s(%s, %s)", use_helper(s->e, helper), expr_text(s, x, PREC_NONE), expr_text(s, y, PREC_NONE));
 }
 
-/* Integer arithmetic wraps (design.md section 4): runtime/stepc_integer.h for signed types, plain C for unsigned ones. */
+/* Integer arithmetic wraps (docs/numerics-functions.md): runtime/stepc_integer.h for signed types, plain C for unsigned ones. */
 static const char *wrapping(struct expr_scope *s, const struct expr *e)
 {
     static const char *const names[] = {"add", "sub", "mul"};

@@ -25,7 +25,7 @@ struct pipeline_options {
 /* Import, combination, differentiation. The program as the model says it, before any simplification. */
 bool pipeline_program(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
                       struct program **out) MUST_USE;
-/* The same, then simplified to the canonical graph (design.md section 3). */
+/* The same, then simplified to the canonical graph (DESIGN.md). */
 bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
                         struct program **out) MUST_USE;
 /* Lowering, fusion, schedule, memory: one plan per entry. */

@@ -28,7 +28,7 @@ struct pass_options {
 };
 /* The passes that dump_after may name, in order; NULL-terminated. */
 extern const char *const pass_names[];
-/* All of the above to the canonical graph (design.md section 3), repeated until nothing changes. */
+/* All of the above to the canonical graph (DESIGN.md), repeated until nothing changes. */
 bool canonicalise(struct graph *g, const struct pass_options *o) MUST_USE;
 
 #endif

@@ -4,7 +4,7 @@
 The nine networks that ONNX tests with ("light": their published files have constants in the place of weights), rebuilt here as
 the Caffe2 exports that they are, opset 9, with random weights. Each goes through check, prepare and compile, the C is compiled
 with UndefinedBehaviorSanitizer (any report ends it), and two steps are trained beside PyTorch, which walks the same graph: losses
-and a sample of the trained weights must agree. Needs python3-torch and python3-onnx.
+must agree; how far weights are off is printed. Needs python3-torch and python3-onnx.
 """
 import argparse
 import os
