@@ -118,7 +118,7 @@ static STEPC_INLINE void find_maxima(const int lanes, const T *restrict plane, c
     }
 }
 
-static inline int64_t number_of(const int plane, const int i)
+static inline int64_t number_of(const int plane, const int32_t i)
 {
     if (COLUMN_MAJOR)
         return (int64_t)plane * (D * H * W) + i / (H * W) + (int64_t)(i / W % H) * D + (int64_t)(i % W) * (D * H);
