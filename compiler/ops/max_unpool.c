@@ -8,10 +8,16 @@
 #include "ops/window_rules.h"
 
 #define FLOATS_9 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
+#define ATTR_KERNEL {.name = "kernel_shape", .type = ATTR_INTS, .required = true}
+#define ATTR_NUMBERED {.name = "numbered", .type = ATTR_INTS, .no_default = true}
+static const struct op_attr attrs_9[] = {ATTR_KERNEL, WINDOW_LIST("pads"), WINDOW_LIST("strides"), {0}};
+/* As a node stands in a graph: it keeps the shape of the tensor whose elements Indices number. */
 static const struct op_attr attrs[] = {
-    {.name = "kernel_shape", .type = ATTR_INTS, .required = true}, WINDOW_LIST("pads"), WINDOW_LIST("strides"), {0}};
-static const struct op_version versions[] = {
-    {.since = 9, .dtypes = FLOATS_9}, {.since = 11, .dtypes = FLOATS_9}, {.since = 22}, {0}};
+    ATTR_KERNEL, WINDOW_LIST("pads"), WINDOW_LIST("strides"), ATTR_NUMBERED, {0}};
+static const struct op_version versions[] = {{.since = 9, .dtypes = FLOATS_9, .attrs = attrs_9},
+                                             {.since = 11, .dtypes = FLOATS_9, .attrs = attrs_9},
+                                             {.since = 22, .attrs = attrs_9},
+                                             {0}};
 #define INT64S DTYPE_BIT(DTYPE_INT64)
 static const struct op_param inputs[] = {
     {.name = "X", .type = 'T', .dtypes = DTYPES_FLOATS},
@@ -58,8 +64,7 @@ static bool comes_from_pool(const struct value *v, const struct shape *y, int de
     return (n->def->is_view || node_is(n, "Cast")) && comes_from_pool(node_input(n, 0), y, depth - 1);
 }
 
-/* The tensor whose elements Indices number: none of its dimensions is greater than y's. */
-static struct shape numbered_shape(const struct node *n, const struct shape *y)
+static struct shape decide_numbered(const struct node *n, const struct shape *y)
 {
     enum { FAR = 8 };
     const struct shape s = inverse_of_pool(n);
@@ -71,6 +76,27 @@ static struct shape numbered_shape(const struct node *n, const struct shape *y)
     return s;
 }
 
+static struct shape shape_of_attr(const struct node *n, const char *name)
+{
+    struct shape s = {0};
+    const int64_t *x;
+    size_t count;
+    op_attr_ints(n, name, &x, &count);
+    for (size_t i = 0; i < count && i < SHAPE_MAX_RANK; i++)
+        s.dim[s.rank++] = x[i];
+    return s;
+}
+
+/* The tensor whose elements Indices number: none of its dimensions is greater than y's. The node keeps it: passes may
+ * take what made the indices away. */
+static struct shape numbered_shape(struct node *n, const struct shape *y)
+{
+    if (node_attr(n, "numbered") == NULL) {
+        const struct shape s = decide_numbered(n, y);
+        node_set_attr(n, attr_ints("numbered", s.dim, (size_t)s.rank));
+    }
+    return shape_of_attr(n, "numbered");
+}
 static bool infer_output_shape(struct infer_ctx *c, struct shape *y)
 {
     const struct shape *x = infer_shape(c, 0);
@@ -114,7 +140,7 @@ static bool unpool_infer(struct infer_ctx *c)
 
 static bool unpool_expand(struct expand_ctx *c)
 {
-    const struct shape *y = &node_output(c->node, 0)->shape, numbered = numbered_shape(c->node, y);
+    const struct shape *y = &node_output(c->node, 0)->shape, numbered = shape_of_attr(c->node, "numbered");
     const size_t rank = (size_t)y->rank;
     return expand_out(c, 0,
                       build_with(c, "stepc.Unpool",
@@ -132,17 +158,6 @@ static const struct op_param put_inputs[] = {{.name = "x", .type = 'T', .dtypes 
                                              {.name = "indices", .dtypes = INT64S, .flags = PARAM_NOT_DIFF},
                                              {0}};
 static const struct op_param put_outputs[] = {{.name = "y", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
-
-static struct shape shape_of_attr(const struct node *n, const char *name)
-{
-    struct shape s = {0};
-    const int64_t *x;
-    size_t count;
-    op_attr_ints(n, name, &x, &count);
-    for (size_t i = 0; i < count && i < SHAPE_MAX_RANK; i++)
-        s.dim[s.rank++] = x[i];
-    return s;
-}
 
 static bool put_infer(struct infer_ctx *c)
 {
@@ -189,31 +204,20 @@ static int64_t element_in(int64_t k, const struct shape *from, const struct shap
     return at;
 }
 
-static bool put(struct eval_ctx *c, const struct shape *numbered)
+/* Either operator: both say in an attribute what indices number. */
+static bool unpool_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0);
-    const struct shape *y = &node_output(c->node, 0)->shape;
+    const struct shape *y = &node_output(c->node, 0)->shape, numbered = shape_of_attr(c->node, "numbered");
     double *out = eval_out_f(c, 0);
     for (int64_t k = 0; k < x->count; k++) {
         int64_t index;
-        if (!index_read(c, 1, k, shape_count(numbered), &index))
+        if (!index_read(c, 1, k, shape_count(&numbered), &index))
             return false;
         if (out != NULL)
-            out[element_in(index, numbered, y)] = x->f[k];
+            out[element_in(index, &numbered, y)] = x->f[k];
     }
     return true;
-}
-
-static bool unpool_eval(struct eval_ctx *c)
-{
-    const struct shape numbered = numbered_shape(c->node, &node_output(c->node, 0)->shape);
-    return put(c, &numbered);
-}
-
-static bool put_eval(struct eval_ctx *c)
-{
-    const struct shape numbered = shape_of_attr(c->node, "numbered");
-    return put(c, &numbered);
 }
 
 /* ---- code ------------------------------------------------------------------------------------------------------- */
@@ -308,6 +312,9 @@ static const struct op_sample samples[] = {
     {.text = "g (float[1,2,3] x, int64[1,2,3] i) => (float[1,2,4] y) { y = MaxUnpool <kernel_shape = [2], pads = [3, "
              "2]> (x, i) }",
      .error = "would have -1 elements"},
+    {.text = "g (float[1,2,3] x, int64[1,2,3] i) => (float[1,2,4] y) "
+             "{ y = MaxUnpool <kernel_shape = [2], numbered = [1, 2, 4]> (x, i) }",
+     .error = "numbered"},
     {0}};
 
 static const struct op_sample put_samples[] = {
@@ -337,7 +344,7 @@ const struct op_def op_defs_max_unpool[] = {{.name = "MaxUnpool",
                                              .attrs = put_attrs,
                                              .infer = put_infer,
                                              .grad = put_grad,
-                                             .eval = put_eval,
+                                             .eval = unpool_eval,
                                              .lower = put_lower,
                                              .samples = put_samples},
                                             {0}};
