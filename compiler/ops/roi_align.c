@@ -8,7 +8,7 @@
  * The gradient is that of torchvision: of X only. sampling_ratio 0 makes s depend on each region's size: not
  * supported. Types of 16 bits are computed in float.
  * Spec: ONNX RoiAlign-10 (output_half_pixel), -16, -22 (bfloat16). */
-#include "ops/move_rules.h"
+#include "ops/index_rules.h"
 
 #include "base/str.h"
 
@@ -106,7 +106,8 @@ static bool roi_align_infer(struct infer_ctx *c)
     if (shape_count(x) == 0 && x->dim[1] > 0 && rois->dim[0] > 0)
         return infer_error(c, "input 0 '%s' has no elements to read", infer_in(c, 0)->name);
     const struct bins b = bins_of(c->node);
-    return infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(rois->dim[0], x->dim[1], b.out[0], b.out[1]));
+    return infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(rois->dim[0], x->dim[1], b.out[0], b.out[1])) &&
+           index_infer_known(c, 2, INDEX_ALL, x->dim[0]);
 }
 
 static int64_t roi_align_selects_from(const struct node *n, int input)
@@ -187,10 +188,11 @@ static struct axis_values build_axis(struct expand_ctx *c, const struct bins *b,
 static struct value *build_elements(struct expand_ctx *c, const struct bins *b, struct value *x,
                                     const struct axis_values *axes, int64_t per_bin, int64_t count)
 {
-    const int64_t plane = b->in[0] * b->in[1];
+    const int64_t plane = b->in[0] * b->in[1], images = x->shape.dim[0];
     struct value *number =
         build_with(c, "stepc.PlaceIndex", ATTRS(attr_ints("shape", b->in, 2)), axes[0].place, axes[1].place);
-    struct value *image = expand_in(c, 2);
+    /* An image that is none stays none: no number of an element may wrap round to that of another. */
+    struct value *image = build(c, "Clip", expand_in(c, 2), build_int(c->b, -images - 1), build_int(c->b, images));
     const struct shape regions = along_regions(image->shape.dim[0]);
     image = build(c, "Mul", build_reshape(c->b, image, &regions), build_like(c, image, (double)plane));
     number = build(c, "Add", build_cast(c->b, number, DTYPE_INT64), image);
@@ -270,11 +272,9 @@ static bool roi_align_eval(struct eval_ctx *c)
     const int64_t images = x->dim[0], channels = x->dim[1], bins = b.out[0] * b.out[1];
     double *y = eval_out_f(c, 0);
     for (int64_t r = 0; r < eval_input(c, 2)->count; r++) {
-        int64_t image = eval_i(c, 2)[r];
-        image += image < 0 ? images : 0;
-        if (image < 0 || image >= images)
-            return eval_error(c, "element %lld of input 2 is the image %lld, of %lld", (long long)r,
-                              (long long)eval_i(c, 2)[r], (long long)images);
+        int64_t image;
+        if (!index_read(c, 2, r, images, &image))
+            return false;
         for (int64_t k = 0; k < channels * bins; k++)
             y[r * channels * bins + k] = bin_of(&b, &eval_f(c, 0)[(image * channels + k / bins) * b.in[0] * b.in[1]],
                                                 &eval_f(c, 1)[4 * r], k % bins / b.out[1], k % b.out[1]);
@@ -320,6 +320,11 @@ static const struct op_sample samples[] = {
     {.text = "g (float[1,2,6,7] x, float[1,4] r, int64[1] i) => (float[1,2,1,1] y) { "
              "y = RoiAlign <sampling_ratio = 2, mode = \"min\"> (x, r, i) }",
      .error = "expected 'avg' or 'max'"},
+    {.text = "g (float[2,1,6,7] x, float[1,4] r) => (float[1,1,1,1] y) { i = Constant <value_ints = [2]> () "
+             "y = RoiAlign <sampling_ratio = 2> (x, r, i) }",
+     .error = "is the index 2, expected -2 to 1"},
+    {.text = "g (float[2,1,6,7] x) => (float[2,1,1,1] y) { " REGION("float", "1, 2, 6, 5, 0, 1, 3.5, 3.5") "i = Constant "
+             "<value_ints = [-2, -1]> () y = RoiAlign <sampling_ratio = 2> (x, r, i) }"},
     {0}};
 
 /* The gradient follows from the expansion. */
