@@ -22,6 +22,7 @@ struct scan {
     size_t size;
     size_t cost, passing, limit; /* memory that stays; memory of the messages being read now; the bound on both */
     int merges;
+    bool known; /* has any field of ONNX been read whole? */
 };
 
 /* The part of the file that is one message: position and end are offsets into the file. */
@@ -71,9 +72,15 @@ static bool read_varint(const struct scan *s, size_t *pos, size_t end, int most,
     return false;
 }
 
+/* What an error begins with: where nothing at all was understood, the file is not damaged but of another kind. */
+static const char *verdict(const struct scan *s)
+{
+    return s->known ? "damaged" : "this is no ONNX model:";
+}
+
 static bool error_in(struct scan *s, const struct frame *f, size_t offset, const char *what)
 {
-    return diag_error(s->diag, s->at, "damaged at byte %zu, in %s: %s", offset, f->kind->short_name, what);
+    return diag_error(s->diag, s->at, "%s at byte %zu, in %s: %s", verdict(s), offset, f->kind->short_name, what);
 }
 
 /* Tag, and where the value lies. */
@@ -107,12 +114,12 @@ static bool read_record(struct scan *s, struct frame *f, struct record *r)
         break;
     default:
         return diag_error(s->diag, s->at,
-                          "damaged at byte %zu, in %s: field %u has wire type %u, which ONNX does not use", r->at,
+                          "%s at byte %zu, in %s: field %u has wire type %u, which ONNX does not use", verdict(s), r->at,
                           f->kind->short_name, (unsigned)r->number, r->wire);
     }
     if (r->length > f->end - f->pos)
         return diag_error(s->diag, s->at,
-                          "damaged at byte %zu, in %s: field %u claims %zu bytes, but only %zu are left%s", r->at,
+                          "%s at byte %zu, in %s: field %u claims %zu bytes, but only %zu are left%s", verdict(s), r->at,
                           f->kind->short_name, (unsigned)r->number, r->length, f->end - f->pos,
                           strcmp(f->kind->short_name, "ModelProto") == 0 ? ": the file is cut short; fetch it or export it again" : "");
     f->pos += r->length;
@@ -169,8 +176,8 @@ static bool scan_packed(struct scan *s, const struct frame *f, const struct reco
         const size_t size = wire == WIRE_64 ? 8 : 4;
         if (r->length % size != 0)
             return diag_error(s->diag, s->at,
-                              "damaged at byte %zu, in %s: the packed list '%s' has %zu bytes, not a multiple of %zu",
-                              r->at, f->kind->short_name, r->field->name, r->length, size);
+                              "%s at byte %zu, in %s: the packed list '%s' has %zu bytes, not a multiple of %zu",
+                              verdict(s), r->at, f->kind->short_name, r->field->name, r->length, size);
         count = r->length / size;
     }
     return charge(s, count, 2 * element_size(r->field->type));
@@ -225,7 +232,7 @@ static bool scan_value(struct scan *s, const struct frame *f, const struct recor
     if (packable && r->wire == WIRE_BYTES)
         return scan_packed(s, f, r);
     if (r->wire != wire)
-        return diag_error(s->diag, s->at, "damaged at byte %zu, in %s: '%s' is stored as %s, expected %s", r->at,
+        return diag_error(s->diag, s->at, "%s at byte %zu, in %s: '%s' is stored as %s, expected %s", verdict(s), r->at,
                           f->kind->short_name, r->field->name, wire_name(r->wire), wire_name(wire));
     if (r->field->type == PROTOBUF_C_TYPE_MESSAGE)
         return scan_submessage(s, f, r, seen, depth);
@@ -248,6 +255,7 @@ static bool scan_frame(struct scan *s, struct frame *f, int depth)
         s->passing += RECORD_COST;
         if (!read_record(s, f, &r) || !scan_value(s, f, &r, &seen, depth))
             return false;
+        s->known = s->known || r.field;
     }
     s->passing = passing;
     return true;

@@ -415,7 +415,13 @@ static const struct {
     {"\x3d\x00\x00\x00\x00", 5, "'graph' is stored as 4 bytes, expected a length"},
     {"\x0a\x01x", 3, "'ir_version' is stored as a length, expected a varint"},
     {"\x09\x00\x00", 3, "field 1 claims 8 bytes, but only 2 are left"},
-    {"{\"model\": 1}", 12, "damaged at byte"},
+    {"\x08\x0a\x3b", 3, "damaged at byte 2"},
+    {"{\"model\": 1}", 12, "this is no ONNX model"},
+    {"hello\n", 6, "this is no ONNX model"},
+    {"Bytes of a story that begins with a field's tag", 47, "this is no ONNX model"},
+    {"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16, "this is no ONNX model"},
+    {"PK\x03\x04\x14\0\0\0", 8, "this is no ONNX model"},
+    {"\x7f" "ELF\x02\x01\x01\0\0\0\0\0", 12, "this is no ONNX model"},
 };
 
 START_TEST(test_damaged)
