@@ -2,9 +2,9 @@
 """usage: light.py STEPC [--cc CC] [NETWORK...]
 
 The nine networks that ONNX tests with ("light": their published files have constants in the place of weights), rebuilt here as
-the Caffe2 exports that they are, opset 9, with random weights. Each goes through check, prepare and compile, the C is compiled
-with UndefinedBehaviorSanitizer (any report ends it), and two steps are trained beside PyTorch, which walks the same graph: losses
-must agree; how far weights are off is printed. Needs python3-torch and python3-onnx.
+the Caffe2 exports that they are, opset 9, with random weights. Each goes through verify (both engines compute what PyTorch does),
+check, prepare and compile, the C is compiled with UndefinedBehaviorSanitizer (any report ends it), and two steps are trained beside
+PyTorch, which walks the same graph: losses must agree; how far weights are off is printed. Needs python3-torch and python3-onnx.
 """
 import argparse
 import os
@@ -274,6 +274,13 @@ def pool_in_pytorch(op, x, a):
     raise NotImplementedError('AveragePool of uneven padding')
 
 
+def infer_node(op, x, a):
+    """One node in inference form: the statistics of the file, and Softmax, whose opset flattens to [N,D]."""
+    if op == 'BatchNormalization':
+        return F.batch_norm(x[0], x[3], x[4], x[1], x[2], training=False, eps=a['epsilon'])
+    return F.softmax(x[0].flatten(1), 1).reshape(x[0].shape) if op == 'Softmax' else run_node(op, x, a)
+
+
 def run_node(op, x, a):
     """One node in training form: batch statistics, no Dropout since its ratio is 0."""
     if op == 'Conv':
@@ -293,12 +300,12 @@ def run_node(op, x, a):
     return plain[op]()
 
 
-def run_graph(model, parameters, data):
+def run_graph(model, parameters, data, run=run_node):
     values = dict(parameters, data_0=data)
     for node in model.graph.node:
         attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-        values[node.output[0]] = run_node(node.op_type, [values[i] for i in node.input], attributes)
-    return values[model.graph.output[0].name].flatten(1)
+        values[node.output[0]] = run(node.op_type, [values[i] for i in node.input], attributes)
+    return values[model.graph.output[0].name]
 
 
 def train_in_pytorch(model, data, labels):
@@ -311,7 +318,8 @@ def train_in_pytorch(model, data, labels):
     losses = []
     for x, label in zip(data, labels):
         optimizer.zero_grad()
-        loss = F.cross_entropy(run_graph(model, parameters, torch.from_numpy(x)), torch.from_numpy(label))
+        scores = run_graph(model, parameters, torch.from_numpy(x)).flatten(1)
+        loss = F.cross_entropy(scores, torch.from_numpy(label))
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
@@ -370,6 +378,23 @@ def call(*words):
     return done.stdout
 
 
+def write_tensor(path, name, array):
+    with open(path, 'wb') as f:
+        f.write(numpy_helper.from_array(array, name).SerializeToString())
+
+
+def verify_with_stepc(stepc, model, x):
+    """Both engines, the model as it is, against PyTorch."""
+    parameters = {t.name: torch.from_numpy(numpy_helper.to_array(t).copy()) for t in model.graph.initializer}
+    with torch.no_grad():
+        y = run_graph(model, parameters, torch.from_numpy(x), infer_node).numpy()
+    os.makedirs('case/test_data_set_0')
+    os.symlink('../model.onnx', 'case/model.onnx')
+    write_tensor('case/test_data_set_0/input_0.pb', 'data_0', x)
+    write_tensor('case/test_data_set_0/output_0.pb', model.graph.output[0].name, y)
+    call(stepc, 'verify', 'case', '--timeout', 600)
+
+
 def train_with_stepc(stepc, cc, image):
     call(stepc, 'check', 'model.onnx')
     call(stepc, 'prepare', 'model.onnx', '-o', 'train.onnx', '--loss', 'softmax-cross-entropy', '--optimizer', 'sgd',
@@ -420,6 +445,7 @@ def try_network(name, stepc, cc):
     data.tofile('data.bin')
     labels.astype(np.int64).tofile('target.bin')
     start = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    verify_with_stepc(stepc, model, data[0])
     theirs, final = train_in_pytorch(model, data, labels)
     ours = train_with_stepc(stepc, cc, data[0].size)
     off = np.abs(ours - theirs) / np.abs(theirs)
