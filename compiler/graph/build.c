@@ -88,6 +88,19 @@ struct value *build_int(struct builder *b, int64_t x)
     return build_constant(b, t);
 }
 
+struct value *build_counter(struct builder *b, enum dtype dtype, int64_t first, const struct shape *s)
+{
+    const int64_t longest = 4096, count = shape_count(s);
+    if (count > longest) {
+        struct value *const bounds[] = {build_int(b, first), build_int(b, first + count), build_int(b, 1)};
+        return build_reshape(b, build_cast(b, build_value(b, "Range", NULL, bounds, 3), dtype), s);
+    }
+    struct tensor *t = tensor_new(b->graph->arena, dtype, s);
+    for (int64_t i = 0; i < count; i++)
+        tensor_set_int(t, i, first + i);
+    return build_constant(b, t);
+}
+
 struct value *build_full_like(struct builder *b, struct value *x, double number)
 {
     return build_expand(b, build_scalar(b, x->dtype, number), &x->shape);

@@ -37,6 +37,9 @@ struct value *build_scalar(struct builder *b, enum dtype dtype, double x);
 struct value *build_ints(struct builder *b, const int64_t *x, size_t count);
 struct value *build_int(struct builder *b, int64_t x);
 struct value *build_constant(struct builder *b, const struct tensor *t);
+/* first, first + 1, ... in the shape s, of which one dimension may be other than 1. A long list has no storage: it
+ * comes from a Range. */
+struct value *build_counter(struct builder *b, enum dtype dtype, int64_t first, const struct shape *s);
 /* A constant tensor of one repeated number with the dtype and shape of x (as Expand of a scalar, no storage). */
 struct value *build_full_like(struct builder *b, struct value *x, double number);
 

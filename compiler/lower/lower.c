@@ -230,6 +230,28 @@ static const struct expr *literal_of(struct arena *a, const struct tensor *t)
                                     : expr_int(a, t->dtype, tensor_get_int(t, 0));
 }
 
+/* Integers in equal steps along their only dimension become what the loop counts: no table in the text. Short ones stay
+ * tables. */
+static const struct expr *counted(struct arena *a, const struct tensor *t, const struct shape *domain)
+{
+    const int64_t shortest = 17, most = INT32_MAX; /* steps times indices stay within int64 */
+    int dim = 0;
+    while (t && dim < t->shape.rank && t->shape.dim[dim] == 1)
+        dim++;
+    if (!t || t->count < shortest || t->shape.dim[dim] != t->count || !dtype_is_int(t->dtype))
+        return NULL;
+    for (int64_t i = 0; i < t->count; i++)
+        if (tensor_get_int(t, i) > most || tensor_get_int(t, i) < -most)
+            return NULL;
+    const int64_t first = tensor_get_int(t, 0), step = tensor_get_int(t, 1) - first;
+    for (int64_t i = 1; i < t->count; i++)
+        if (tensor_get_int(t, i) - tensor_get_int(t, i - 1) != step)
+            return NULL;
+    const struct expr *i = expr_index(a, dim + domain->rank - t->shape.rank);
+    const struct expr *way = expr_binary(a, EXPR_MUL, i, expr_int(a, DTYPE_INT64, step));
+    return expr_cast(a, t->dtype, expr_binary(a, EXPR_ADD, expr_int(a, DTYPE_INT64, first), way));
+}
+
 const struct expr *lower_load_at(struct lower_ctx *c, const struct access *access)
 {
     const struct expr *e = expr_load(c->arena, access);
@@ -246,8 +268,9 @@ const struct expr *lower_in_over(struct lower_ctx *c, int i, const struct shape 
 {
     const struct value *v = input(c, i);
     const struct expr *literal = v->kind == VALUE_CONSTANT ? literal_of(c->arena, v->constant) : NULL;
-    if (literal)
-        return literal;
+    const struct expr *known = literal || v->kind != VALUE_CONSTANT ? literal : counted(c->arena, v->constant, domain);
+    if (known)
+        return known;
     const struct view from = lower_view_of(c, i);
     const struct view over = view_broadcast(&from, domain);
     return lower_load(c, &over);

@@ -300,10 +300,7 @@ static struct value *numbers(struct expand_ctx *c, int64_t first, int64_t count,
     struct shape s = SHAPE(count);
     for (int i = 0; i < after; i++)
         s.dim[s.rank++] = 1;
-    struct tensor *const t = tensor_new(c->b->graph->arena, DTYPE_INT32, &s);
-    for (int64_t i = 0; i < count; i++)
-        tensor_set_int(t, i, first + i);
-    return build_constant(c->b, t);
+    return build_counter(c->b, DTYPE_INT32, first, &s);
 }
 
 static struct value *both(struct expand_ctx *c, struct value *a, struct value *b)

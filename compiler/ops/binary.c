@@ -74,6 +74,12 @@ static const struct op_sample add_samples[] = {
     {.text = "g (float[4,1,3] a, float[2,1] b) => (float[4,2,3] y) { y = Add(a, b) }"},
     {.text = "g (double[2,3] a, double b) => (double[2,3] y) { y = Add(a, b) }"},
     {.text = "g (uint8[5] a, uint8[5] b) => (uint8[5] y) { y = Add(a, b) }", .no_gradient = true},
+    /* equal steps, which are counted, and what nearly is */
+    {.text = "g (int32[2,20,3] a) => (int32[2,20,3] y) { b = Constant <value = int32[20,1] {9,6,3,0,-3,-6,-9,-12,-15,"
+             "-18,-21,-24,-27,-30,-33,-36,-39,-42,-45,-48}> () y = Add(a, b) }", .no_gradient = true},
+    {.text = "g (uint8[3,18] a) => (uint8[3,18] y) { "
+             "b = Constant <value = uint8[18] {0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,18}> () y = Add(a, b) }",
+     .no_gradient = true},
     {.text = "g (float[2,3,4] a, float[3] b) => (float[2,3,4] y) { y = Add <broadcast = 1, axis = 1> (a, b) }", .opset = 6},
     {.text = "g (float[2,3] a, float[3] b) => (float[2,3] y) { y = Add(a, b) }", .opset = 6, .error = "broadcast=1"},
     {.text = "g (float[2,3] a, float[2,2] b) => (float[2,3] y) { y = Add(a, b) }", .error = "broadcast"},

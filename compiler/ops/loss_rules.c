@@ -153,8 +153,5 @@ struct value *loss_total_weight(struct loss_nodes *l, struct value *position_wei
 struct value *loss_label_mask(struct loss_nodes *l)
 {
     const struct shape s = class_shape(l);
-    struct tensor *classes = tensor_new(l->b->graph->arena, l->labels->dtype, &s);
-    for (int64_t k = 0; k < l->loss.c; k++)
-        tensor_set_int(classes, k, k);
-    return build(l, "Equal", loss_with_class_axis(l->b, l->labels), build_constant(l->b, classes));
+    return build(l, "Equal", loss_with_class_axis(l->b, l->labels), build_counter(l->b, l->labels->dtype, 0, &s));
 }

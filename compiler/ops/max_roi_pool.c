@@ -63,10 +63,7 @@ static struct value *build_numbers(struct expand_ctx *c, int dim, int64_t count)
 {
     struct shape shape = SHAPE(1, 1, 1);
     shape.dim[dim] = count;
-    struct tensor *t = tensor_new(c->b->graph->arena, DTYPE_INT64, &shape);
-    for (int64_t i = 0; i < count; i++)
-        tensor_set_int(t, i, i);
-    return build_constant(c->b, t);
+    return build_counter(c->b, DTYPE_INT64, 0, &shape);
 }
 
 /* Which elements of an axis (0: rows) each bin has: [regions, bins, elements]. */

@@ -81,6 +81,9 @@ static const struct op_sample samples[] = {
      .feed = "normal,index:4"},
     {.text = "g (double[3,4] x, int64[3] t, double[4] w) => (double y) { y = NegativeLogLikelihoodLoss <reduction = \"sum\"> (x, t, w) }",
      .feed = "normal,index:4,positive"},
+    {.text = "g (double[2,5000] x, int32[2] t) => (double[2] y) "
+             "{ y = NegativeLogLikelihoodLoss <reduction = \"none\"> (x, t) }",
+     .feed = "normal,index:5000"},
     {.text = "g (float[2,3] x) => (float y) { t = Constant <value_ints = [-1, 1]> () "
              "y = NegativeLogLikelihoodLoss <ignore_index = -1> (x, t) }"},
     {.text = "g (float[5,10] x, int64[5,1] t) => (float y) { y = NegativeLogLikelihoodLoss(x, t) }", .error = "expected [5]"},

@@ -202,10 +202,24 @@ static bool constant_grad(struct grad_ctx *c, const struct padding *p)
     return grad_accumulate(c, 0, shape_equal(&k.shape, x) ? part : build_with(c, "stepc.SliceGrad", place, part));
 }
 
+/* repeated() of rows positions from -before on: [1,rows,1]. Computed, since a table would be as long as the axis. */
+static struct value *sources(struct grad_ctx *c, int64_t rows, int64_t before, int64_t dim)
+{
+    const enum mode mode = pad_mode(c->node);
+    const bool clips = mode == EDGE || dim == 1;
+    const int64_t period = clips ? 1 : mode == WRAP ? dim : 2 * (dim - 1);
+    const int64_t shift = ((-before) % period + period) % period;
+    struct value *i = build_counter(c->b, DTYPE_INT64, clips ? -before : shift, &SHAPE(1, rows, 1));
+    if (clips)
+        return build(c, "Min", build(c, "Max", i, build_int(c->b, 0)), build_int(c->b, dim - 1));
+    i = build(c, "Mod", i, build_int(c->b, period));
+    struct value *const mirrored = build(c, "Sub", build_int(c->b, period), i);
+    return mode == WRAP ? i : build(c, "Where", build(c, "Less", i, build_int(c->b, dim)), i, mirrored);
+}
+
 /* dx = every element of dy added to the one it repeats, an axis at a time */
 static struct value *repeating_grad(struct grad_ctx *c, const struct padding *p)
 {
-    struct arena *a = c->b->graph->arena;
     const struct shape *x = &grad_input(c, 0)->shape;
     struct value *dy = grad_of_output(c, 0);
     struct shape shape = dy->shape;
@@ -214,11 +228,9 @@ static struct value *repeating_grad(struct grad_ctx *c, const struct padding *p)
         const int64_t inner = shape_count_range(&shape, d + 1, shape.rank);
         if (p->before[d] == 0 && p->after[d] == 0)
             continue;
-        int64_t *indices = arena_array(a, int64_t, (size_t)rows);
-        for (int64_t k = 0; k < rows; k++)
-            indices[k] = repeated(pad_mode(c->node), k - p->before[d], x->dim[d]);
-        struct value *listed = build_reshape(c->b, build_ints(c->b, indices, (size_t)rows), &SHAPE(1, rows, 1));
-        dy = build_with(c, "stepc.Scatter", ATTRS(attr_int("size", x->dim[d])), listed, build_reshape(c->b, dy, &SHAPE(outer, rows, inner)));
+        struct value *listed = sources(c, rows, p->before[d], x->dim[d]);
+        dy = build_reshape(c->b, dy, &SHAPE(outer, rows, inner));
+        dy = build_with(c, "stepc.Scatter", ATTRS(attr_int("size", x->dim[d])), listed, dy);
         shape.dim[d] = x->dim[d];
     }
     return build_reshape(c->b, dy, x);
@@ -338,6 +350,13 @@ static const struct op_sample samples[] = {
     {.text = "g (float[3,2] x) => (float[5,4] y) { p = Constant <value_ints = [1, 2, 1, 0]> () "
              "y = Pad <mode = \"edge\"> (x, p) }"},
     {.text = "g (float[3] x) => (float[9] y) { p = Constant <value_ints = [4, 2]> () y = Pad <mode = \"wrap\"> (x, p) }"},
+    /* indices that are counted, not stored */
+    {.text = "g (double[3] x) => (double[5010] y) { "
+             "p = Constant <value_ints = [7, 5000]> () y = Pad <mode = \"reflect\"> (x, p) }"},
+    {.text = "g (double[3] x) => (double[5004] y) { "
+             "p = Constant <value_ints = [5000, 1]> () y = Pad <mode = \"edge\"> (x, p) }"},
+    {.text = "g (double[3] x) => (double[5002] y) { "
+             "p = Constant <value_ints = [5000, -1]> () y = Pad <mode = \"wrap\"> (x, p) }"},
     {.text = "g (float[2,3] x) => (float[2,5] y) { y = Pad <pads = [0, 1, 0, 1], value = 2.5> (x) }", .opset = 2},
     {.text = "g (float[2,3] x) => (float[2,5] y) { y = Pad <paddings = [0, 1, 0, 1]> (x) }", .opset = 1},
     {.text = "g (float[3] x) => (float[5] y) { p = Constant <value_ints = [1, 1]> () y = Pad <mode = \"mirror\"> (x, p) }",

@@ -18,6 +18,7 @@ enum {
     LARGEST_OPERANDS = 4 * 65536, /* elements, of all inputs together: bounds the time */
     MOST_FOLDED = 32 << 20,      /* elements in a program, ... */
     SMALL_RESULT = 64,           /* ... after which only results up to this size are kept */
+    LONG_LIST = 4096,            /* elements of integers that are computed rather than stored */
     LIST_RESULT = 16             /* a list of integers: stays one even if all are equal */
 };
 
@@ -180,9 +181,26 @@ const struct tensor *uniform_value(struct graph *g, struct value *v)
 
 /* ---- the pass ----------------------------------------------------------------------------------------------------- */
 
+/* A long Range is counted, and so are whole numbers and masks that follow from one, element by element. */
+static bool is_counted(const struct node *n, const struct tensor *t)
+{
+    if (node_is(n, "Range"))
+        return t->count > SMALL_RESULT;
+    if (!n->def->is_elementwise || !(dtype_is_int(t->dtype) || t->dtype == DTYPE_BOOL) || t->count <= LONG_LIST)
+        return false;
+    for (size_t i = 0; i < n->inputs.count; i++) {
+        const struct value *v = n->inputs.data[i];
+        if (v != NULL && v->kind == VALUE_CONSTANT && v->constant->count > SMALL_RESULT)
+            return false;
+    }
+    return true;
+}
+
 /* What lowering turns into a way of reading its input would only become a second copy. */
 static bool is_worth_storing(const struct node *n, const struct tensor *t)
 {
+    if (is_counted(n, t))
+        return false;
     if (!n->def->is_view)
         return true;
     const struct value *x = n->inputs.data[0];

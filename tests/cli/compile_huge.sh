@@ -9,8 +9,10 @@
 cc=${CC:-cc}
 
 # model INPUTS OUTPUTS BODY: huge.onnxtxt
+opset=17
 model() {
-    printf '<ir_version: 8, opset_import: ["" : 17]>\nhuge (%s) => (%s)\n{\n    %s\n}\n' "$1" "$2" "$3" >huge.onnxtxt
+    printf '<ir_version: 8, opset_import: ["" : %d, "ai.onnx.preview.training" : 1]>\n' $opset >huge.onnxtxt
+    printf 'huge (%s) => (%s)\n{\n    %s\n}\n' "$1" "$2" "$3" >>huge.onnxtxt
 }
 
 # compiles TYPE INPUTS OUTPUTS BODY: with that type of indices somewhere in its kernels, without a warning on this machine
@@ -110,3 +112,33 @@ bounded 'float[50000,3] x' 'int64[3] y' 'y = ArgMax <keepdims = 0, select_last_i
 # one window: how far the next one would be says nothing
 bounded 'float[1,1,1,1] x, float[1,2,3,3] w' 'float[1,2,3,3] y' 'y = ConvTranspose <strides = [4000, 4000]> (x, w)'
 bounded 'float[1,2,3,3] x, float[2,2,3,3] w' 'float[1,2,1,1] y' 'y = Conv <strides = [2147483647, 2147483647]> (x, w)'
+
+# ---- lists of numbers are counted, not written ------------------------------------------------------------------------
+
+# gradient X Y: the end of a body, dX = the gradient of sum(Y Y) by X
+gradient() {
+    printf 'squares = Mul(%s, %s) loss = ReduceSum <keepdims = 0> (squares) ' "$2" "$2"
+    printf 'd%s = ai.onnx.preview.training.Gradient <xs = ["%s"], y = "loss"> (%s)' "$1" "$1" "$1"
+}
+for size in 60000 5000000; do # shorter and longer than what is folded
+    bounded "float[2,$size,3] x, int64[2,3] t" "float[2,$size,3] dx" \
+        "y = NegativeLogLikelihoodLoss <reduction = \"none\"> (x, t) $(gradient x y)"
+    bounded "float[2,$size] x, int32[2] t" "float[2,$size] dx" \
+        "y = SoftmaxCrossEntropyLoss <ignore_index = 3> (x, t) $(gradient x y)"
+    bounded "float[1,1,$size,9] x, float[2,5] r" 'float[2,1,7,5] y' 'y = MaxRoiPool <pooled_shape = [7, 5]> (x, r)'
+    bounded '' "int64[$size] y" \
+        "a = Constant <value_int = 0> () b = Constant <value_int = 1> () e = Constant <value_int = $size> () \
+         y = Range(a, e, b)"
+    for mode in reflect edge wrap; do
+        bounded "float[3] x" "float[3] dx" \
+            "p = Constant <value_ints = [7, $size]> () y = Pad <mode = \"$mode\"> (x, p) $(gradient x y)"
+    done
+    opset=28
+    bounded "float[1,1,6,2] q, float[1,1,$size,2] k, float[1,1,$size,2] v" "float[1,1,6,2] dq" \
+        "y = Attention <left_window_size = 5, right_window_size = 2> (q, k, v) $(gradient q y)"
+    opset=17
+done
+refused 'more than 2^20 channels' 'float[2,2147483647,9] x, float[9,2147483647,3] w' 'float[9,2147483647,3] dw' \
+    "[big] y = Conv(x, w) $(gradient w y)"
+refused 'more than 2^20 positions' 'float[1,1,4001,4001] x, float[1,1,4000,4000] w' 'float[1,1,2,2] y' \
+    '[big] y = Conv(x, w)'
