@@ -28,8 +28,8 @@ static int unknown_command(const char *name)
     for (size_t i = 0; i < COMMANDS; i++)
         names[i] = commands[i]->name;
     const char *close = str_closest(name, names, COMMANDS);
-    fprintf(stderr, "stepc: unknown command '%s'%s%s%s\nTry 'stepc help'.\n", name, close ? "; did you mean '" : "", close ? close : "",
-            close ? "'?" : "");
+    say_text("stepc: unknown command '%s'%s%s%s\nTry 'stepc help'.\n", name, close ? "; did you mean '" : "",
+             close ? close : "", close ? "'?" : "");
     return EXIT_USAGE;
 }
 
@@ -93,6 +93,6 @@ int main(int argc, char **argv)
     const int status = run(argc, argv);
     if (print_end())
         return status;
-    fprintf(stderr, "stepc: standard output cannot be written: %s\n", strerror(errno));
+    say_text("stepc: standard output cannot be written: %s\n", strerror(errno));
     return status == EXIT_DONE ? EXIT_BAD : status;
 }

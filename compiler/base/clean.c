@@ -195,6 +195,18 @@ void clean_print(FILE *to, const char *text)
     }
 }
 
+void say_text(const char *fmt, ...)
+{
+    struct arena scratch = {0};
+    struct strbuf b = {.arena = &scratch, .clean = true};
+    va_list args;
+    va_start(args, fmt);
+    strbuf_addv(&b, fmt, args);
+    va_end(args);
+    fputs(strbuf_text(&b), stderr);
+    arena_free(&scratch);
+}
+
 /* ---- to stdout ---------------------------------------------------------------------------------------------------- */
 
 static int first_error; /* why the first piece that did not arrive did not */

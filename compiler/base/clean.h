@@ -20,6 +20,8 @@ void clean_format(struct strbuf *b, const char *fmt, va_list args) PRINTF_LIKE(2
 
 /* printf() to stdout; what %s stands for is cleaned: names in it are harmless, line ends in it are not ours. */
 void print_text(const char *fmt, ...) PRINTF_LIKE(1, 2);
+/* The same to stderr: for what is said before there is a diag, and beside it. */
+void say_text(const char *fmt, ...) PRINTF_LIKE(1, 2);
 /* Text that was cleaned as it was made, with its lines. */
 void print_lines(const char *text);
 /* Shows what was printed so far. */

@@ -154,12 +154,12 @@ static bool check_model(struct session *s, const struct options *o, const char *
     if (option_given(o, "quiet"))
         return true;
     if (size == 0)
-        printf("%s: ok as far as can be told without sizes\n", path);
+        print_text("%s: ok as far as can be told without sizes\n", path);
     else if (assumed[0] != '\0')
-        printf("%s: ok (%zu entries, %zu variables; assumed to be %lld: %s)\n", path, p->entries.count, p->variables.count, (long long)size,
-               assumed);
+        print_text("%s: ok (%zu entries, %zu variables; assumed to be %lld: %s)\n", path, p->entries.count,
+                   p->variables.count, (long long)size, assumed);
     else
-        printf("%s: ok (%zu entries, %zu variables)\n", path, p->entries.count, p->variables.count);
+        print_text("%s: ok (%zu entries, %zu variables)\n", path, p->entries.count, p->variables.count);
     return true;
 }
 
@@ -186,7 +186,7 @@ static int run(const struct command *self, int argc, char **argv)
     if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
         return EXIT_USAGE;
     if (o.arguments.count == 0) {
-        fprintf(stderr, "stepc check: name at least one MODEL\nTry 'stepc help check'.\n");
+        say_text("stepc check: name at least one MODEL\nTry 'stepc help check'.\n");
         return EXIT_USAGE;
     }
     bool ok = true;

@@ -1,4 +1,5 @@
 /* What several commands do alike. */
+#include "base/clean.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "model/model.h"
@@ -175,7 +176,7 @@ const char *single_argument(const struct command *c, const struct options *o, co
 {
     if (o->arguments.count == 1)
         return o->arguments.data[0];
-    fprintf(stderr, "stepc %s: expected one %s, got %zu\nTry 'stepc help %s'.\n", c->name, what, o->arguments.count, c->name);
+    say_text("stepc %s: expected one %s, got %zu\nTry 'stepc help %s'.\n", c->name, what, o->arguments.count, c->name);
     return NULL;
 }
 
@@ -185,7 +186,7 @@ bool option_count(const struct options *o, const char *name, long long fallback,
     *out = fallback;
     if (!text || (str_to_int64(text, out) && *out >= 0))
         return true;
-    fprintf(stderr, "stepc: --%s %s: expected a whole number from 0\n", name, text);
+    say_text("stepc: --%s %s: expected a whole number from 0\n", name, text);
     return false;
 }
 
@@ -217,7 +218,7 @@ bool option_size(const struct options *o, const char *name, int64_t fallback, in
         *out = (int64_t)size;
         return true;
     }
-    fprintf(stderr, "stepc: --%s %s: expected a number of bytes, or one with K, M or G behind it\n", name, text);
+    say_text("stepc: --%s %s: expected a number of bytes, or one with K, M or G behind it\n", name, text);
     return false;
 }
 

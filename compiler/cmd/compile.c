@@ -130,8 +130,8 @@ static int run(const struct command *self, int argc, char **argv)
     if (!j.path)
         return EXIT_USAGE;
     if (!j.out || !str_ends_with(j.out, ".c") || strlen(path_base(&s.arena, j.out)) < 3) {
-        fprintf(stderr, "stepc compile: -o OUT.c names the file to write%s\n",
-                option_given(&o, "output") ? " (--output is the tensor that the loss reads)" : "");
+        say_text("stepc compile: -o OUT.c names the file to write%s\n",
+                 option_given(&o, "output") ? " (--output is the tensor that the loss reads)" : "");
         return EXIT_USAGE;
     }
     if (!read_options(&j)) {

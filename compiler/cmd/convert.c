@@ -29,24 +29,25 @@ static bool is_weight_file(const char *path)
 static bool check_arguments(const struct options *o)
 {
     if (o->arguments.count != 2) {
-        fprintf(stderr, "stepc convert: expected IN and OUT, got %zu arguments\nTry 'stepc help convert'.\n",
-                o->arguments.count);
+        say_text("stepc convert: expected IN and OUT, got %zu arguments\nTry 'stepc help convert'.\n",
+                 o->arguments.count);
         return false;
     }
     const char *const in = o->arguments.data[0], *const out = o->arguments.data[1];
     for (size_t i = 0; i < 2; i++)
         if (!is_model_file(o->arguments.data[i]) && !is_weight_file(o->arguments.data[i])) {
-            fprintf(stderr, "stepc convert: '%s': a model's file name ends in .onnx or .onnxtxt, that of weights in .safetensors\n",
-                    o->arguments.data[i]);
+            say_text("stepc convert: '%s': a model's file name ends in .onnx or .onnxtxt, "
+                     "that of weights in .safetensors\n",
+                     o->arguments.data[i]);
             return false;
         }
     if (is_weight_file(in) && is_weight_file(out)) {
-        fprintf(stderr, "stepc convert: IN or OUT must be a model\n");
+        say_text("stepc convert: IN or OUT must be a model\n");
         return false;
     }
     if (is_weight_file(in) != option_given(o, "model")) {
-        fprintf(stderr, is_weight_file(in) ? "stepc convert: --model MODEL says which model the weights go into\n"
-                                           : "stepc convert: --model belongs to IN.safetensors\n");
+        say_text(is_weight_file(in) ? "stepc convert: --model MODEL says which model the weights go into\n"
+                                    : "stepc convert: --model belongs to IN.safetensors\n");
         return false;
     }
     return true;

@@ -27,7 +27,19 @@ static size_t count_specs(const struct option_spec *const *tables)
     return n;
 }
 
-/* getopt has said what is wrong; this says what may have been meant. */
+/* What getopt would say, which knows nothing of terminals. It returned `found`. */
+static void say_what_is_wrong(int found, char **argv, const struct option *longs)
+{
+    if (optopt >= LONG_BASE)
+        say_text("%s: option '--%s' %s an argument\n", argv[0], longs[optopt - LONG_BASE].name,
+                 found == ':' ? "requires" : "doesn't allow");
+    else if (optopt == 0)
+        say_text("%s: unrecognized option '%s'\n", argv[0], argv[optind - 1]);
+    else
+        say_text("%s: %s -- '%c'\n", argv[0], found == ':' ? "option requires an argument" : "invalid option", optopt);
+}
+
+/* What may have been meant. */
 static void suggest_option(const char *command, const char *typed, const struct option_spec *const *specs, size_t count)
 {
     const char *names[128], *close = NULL;
@@ -37,8 +49,8 @@ static void suggest_option(const char *command, const char *typed, const struct 
         close = str_closest(typed + 2, names, count);
     }
     if (close && !str_equal(close, typed + 2))
-        fprintf(stderr, "Did you mean --%s? ", close);
-    fprintf(stderr, "Try 'stepc help %s'.\n", command);
+        say_text("Did you mean --%s? ", close);
+    say_text("Try 'stepc help %s'.\n", command);
 }
 
 /* getopt_long() takes the beginning of a name for the name: --optimize for --optimizer, which is another thing. */
@@ -54,6 +66,7 @@ bool options_parse(struct arena *a, const char *command, const struct option_spe
     struct option *longs = arena_array(a, struct option, count + 1);
     const struct option_spec **specs = arena_array(a, const struct option_spec *, count + 1);
     struct strbuf letters = {.arena = a};
+    strbuf_addf(&letters, ":"); /* getopt is silent, and tells what lacks its argument from what is not known */
     *out = (struct options){.arena = a, .values = {.arena = a}};
     size_t n = 0;
     for (size_t t = 0; tables[t]; t++)
@@ -74,12 +87,14 @@ bool options_parse(struct arena *a, const char *command, const struct option_spe
             if (c == LONG_BASE + (int)i || (specs[i]->letter && c == specs[i]->letter))
                 s = specs[i];
         if (!s) {
+            say_what_is_wrong(c, argv, longs);
             suggest_option(command, argv[optind - 1], specs, n);
             return false;
         }
         if (c >= LONG_BASE && !is_whole_name(s->name, argv)) {
-            fprintf(stderr, "%s: unrecognized option '%s'\n", argv[0], optarg && optarg == argv[optind - 1] ? argv[optind - 2] : argv[optind - 1]);
-            fprintf(stderr, "Did you mean --%s? Try 'stepc help %s'.\n", s->name, command);
+            say_text("%s: unrecognized option '%s'\n", argv[0],
+                     optarg && optarg == argv[optind - 1] ? argv[optind - 2] : argv[optind - 1]);
+            say_text("Did you mean --%s? Try 'stepc help %s'.\n", s->name, command);
             return false;
         }
         text_list *l = values_of(out, s->name);

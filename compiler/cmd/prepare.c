@@ -39,8 +39,8 @@ static int run(const struct command *self, int argc, char **argv)
     if (!path)
         return EXIT_USAGE;
     if (!out || (!str_ends_with(out, ".onnx") && !str_ends_with(out, ".onnxtxt"))) {
-        fprintf(stderr, "stepc prepare: -o OUT.onnx names the file to write%s\n",
-                option_given(&o, "output") ? " (--output is the tensor that the loss reads)" : "");
+        say_text("stepc prepare: -o OUT.onnx names the file to write%s\n",
+                 option_given(&o, "output") ? " (--output is the tensor that the loss reads)" : "");
         return EXIT_USAGE;
     }
     if (!read_training_options(&s, &o, &p)) {

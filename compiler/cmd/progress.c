@@ -1,5 +1,7 @@
 #include "cmd/progress.h"
 
+#include "base/clean.h"
+
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,9 +22,9 @@ static void print_time(double seconds)
 {
     const long long s = (long long)(seconds + 0.5);
     if (s >= 3600)
-        fprintf(stderr, "%lld:%02lld:%02lld left", s / 3600, s / 60 % 60, s % 60);
+        say_text("%lld:%02lld:%02lld left", s / 3600, s / 60 % 60, s % 60);
     else
-        fprintf(stderr, "%lld:%02lld left", s / 60, s % 60);
+        say_text("%lld:%02lld left", s / 60, s % 60);
 }
 
 void progress_show(struct progress *p, int64_t done, const char *name, const double *figure)
@@ -33,10 +35,10 @@ void progress_show(struct progress *p, int64_t done, const char *name, const dou
         return;
     p->last = t;
     const int filled = (int)((double)done * WIDTH / (double)p->all);
-    fprintf(stderr, "\r[%.*s%*s] %lld/%lld  ", filled, "##############################", WIDTH - filled, "", (long long)done,
+    say_text("\r[%.*s%*s] %lld/%lld  ", filled, "##############################", WIDTH - filled, "", (long long)done,
             (long long)p->all);
     if (figure)
-        fprintf(stderr, "%.20s %.5g  ", name, *figure);
+        say_text("%.20s %.5g  ", name, *figure);
     print_time((t - p->start) / (double)done * (double)(p->all - done));
     fputs("\033[K", stderr); /* erases what a longer line left behind */
     if (done == p->all)

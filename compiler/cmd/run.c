@@ -437,7 +437,8 @@ static void note_dropped(const char *option, const struct data *d)
 {
     const int64_t left = d->samples - d->batches * d->batch;
     if (left)
-        fprintf(stderr, "stepc run: note: %lld of %lld samples of --%s do not fill a batch of %lld: the last ones of every epoch are dropped\n",
+        say_text("stepc run: note: %lld of %lld samples of --%s do not fill a batch of %lld: "
+                 "the last ones of every epoch are dropped\n",
                 (long long)left, (long long)d->samples, option, (long long)d->batch);
 }
 

@@ -1,5 +1,6 @@
 #include "cmd/run_state.h"
 
+#include "base/clean.h"
 #include "base/str.h"
 #include "engine/state_file.h"
 #include "model/model.h"
@@ -134,7 +135,8 @@ static bool check_items(struct session *s, const struct state_options *o, const 
     if (ok && loaded == 0 && wanted > 0)
         return diag_error(&s->diag, &LOC_FILE(o->load), "nothing of the state fits the model");
     if (ok && loaded < wanted)
-        fprintf(stderr, "stepc run: note: %zu of %zu variables loaded; the others start as init() leaves them\n", loaded, wanted);
+        say_text("stepc run: note: %zu of %zu variables loaded; the others start as init() leaves them\n", loaded,
+                 wanted);
     return ok;
 }
 

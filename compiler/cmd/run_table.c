@@ -1,5 +1,6 @@
 #include "cmd/run_table.h"
 
+#include "base/clean.h"
 #include "base/file.h"
 #include "report/line_plot.h"
 #include <errno.h>
@@ -17,10 +18,11 @@ void table_print_value(FILE *to, enum dtype dtype, double value)
     fprintf(to, dtype == DTYPE_DOUBLE ? "%.17g" : dtype_is_float(dtype) ? "%.9g" : "%.0f", value);
 }
 
-/* RFC 4180: a name with a comma, a quote or a line end stands in quotes. */
-static void print_name(FILE *to, const char *name)
+/* RFC 4180: a name with a comma or a quote stands in quotes. Tables are looked at in terminals, too. */
+static void print_name(FILE *to, struct arena *scratch, const char *given)
 {
-    if (!name[strcspn(name, ",\"\r\n")]) {
+    const char *name = clean_text(scratch, given);
+    if (!name[strcspn(name, ",\"")]) {
         fputs(name, to);
         return;
     }
@@ -46,7 +48,7 @@ bool table_open(struct run_table *t, struct diag *d, const char *csv_path, const
     fputs(t->epochs ? "step,epoch" : "step", t->csv);
     for (size_t i = 0; i < t->columns.count; i++) {
         fputc(',', t->csv);
-        print_name(t->csv, t->columns.data[i].name);
+        print_name(t->csv, t->arena, t->columns.data[i].name);
     }
     fputc('\n', t->csv);
     return true;

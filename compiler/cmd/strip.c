@@ -91,7 +91,7 @@ static int run(const struct command *self, int argc, char **argv)
     if (!path)
         return EXIT_USAGE;
     if (!out || (!str_ends_with(out, ".onnx") && !str_ends_with(out, ".onnxtxt"))) {
-        fprintf(stderr, "stepc strip: -o OUT.onnx names the file to write\n");
+        say_text("stepc strip: -o OUT.onnx names the file to write\n");
         return EXIT_USAGE;
     }
     return session_end(&s, strip(&s, &o, path, out));

@@ -373,7 +373,7 @@ static int run(const struct command *self, int argc, char **argv)
         !option_count(&o, "timeout", 120, &timeout))
         return EXIT_USAGE;
     if (o.arguments.count == 0) {
-        fprintf(stderr, "stepc verify: name at least one folder\nTry 'stepc help verify'.\n");
+        say_text("stepc verify: name at least one folder\nTry 'stepc help verify'.\n");
         return EXIT_USAGE;
     }
     return session_end(&s, verify(&s, &o, jobs, timeout));

@@ -55,3 +55,53 @@ expect 1 "$stepc" verify .
 clean stdout stderr
 expect 1 "$stepc" run train.onnx
 clean stderr
+
+# What was typed, and names of files, are printed, too.
+bad=$'p\e[31m\nforged\xc2\x9b'
+cp m.onnxtxt "$bad.onnxtxt"
+# said STATUS COMMAND...: what it prints is clean, and shows the text
+said() {
+    expect "$@"
+    cat stdout stderr >both
+    clean both
+    has both '\x1B[31m\x0Aforged'
+}
+said 0 "$stepc" check "$bad.onnxtxt"
+said 0 "$stepc" check train.onnx "$bad.onnxtxt"
+LC_ALL=C awk -v RS='\001' -v d="float[\"$bad\",3]" \
+    '{ sub(/float\[2,3\]/, d); sub(/float\[2,4\]/, "float[rows,4]"); printf "%s", $0 }' \
+    m.onnxtxt >dims.onnxtxt
+expect 0 "$stepc" convert dims.onnxtxt dims.onnx
+said 0 "$stepc" check dims.onnx
+said 1 "$stepc" compile dims.onnx -o o.c
+said 0 "$stepc" inspect "$bad.onnxtxt"
+said 0 "$stepc" prepare m.onnxtxt -o "$bad.onnx" --loss mse --output "$y"
+said 1 "$stepc" check "$bad.none.onnx"
+said 1 "$stepc" verify "$bad"
+said 1 "$stepc" convert "$bad.none.onnx" o.onnx
+said 2 "$stepc" convert m.onnxtxt "$bad"
+said 2 "$stepc" "$bad"
+said 2 "$stepc" help "$bad"
+said 1 "$stepc" ops "$bad"
+said 2 "$stepc" check train.onnx "--$bad"
+for option in --seed --steps --dim --shape --simd --ram --max-ram --threads --optimize --weights --entries \
+    --dump-after --name --jobs --rtol --loss --optimizer --schedule --initialize --train --freeze --tie --clip-norm --batch --feed \
+    --data --fetch --load --entry; do
+    for command in compile inspect run compare verify prepare; do
+        "$stepc" help "$command" | grep -q -e " $option\b" || continue
+        status=0
+        "$stepc" "$command" m.onnxtxt -o o.c "$option" "$bad" >stdout 2>stderr || status=$?
+        [ "$status" -le 2 ] || fail "$command $option: status $status"
+        clean stdout stderr
+    done
+done
+expect 2 "$stepc" check train.onnx $'-\e'
+clean stderr
+has stderr "invalid option -- '\\x1B'"
+expect 2 "$stepc" check train.onnx --dim
+has stderr "option '--dim' requires an argument"
+expect 2 "$stepc" check train.onnx --quiet=3
+has stderr "option '--quiet' doesn't allow an argument"
+cp x.npy feed.npy
+expect 0 "$stepc" run train.onnx --feed "$x=x.npy" --feed target=t.npy --steps 1 --csv table.csv --plot curve.svg
+clean table.csv curve.svg
