@@ -392,7 +392,7 @@ def verify_with_stepc(stepc, model, x):
     os.symlink('../model.onnx', 'case/model.onnx')
     write_tensor('case/test_data_set_0/input_0.pb', 'data_0', x)
     write_tensor('case/test_data_set_0/output_0.pb', model.graph.output[0].name, y)
-    call(stepc, 'verify', 'case', '--timeout', 600)
+    call(stepc, 'verify', 'case', '--atol', float(1e-5 * np.abs(y).max()), '--timeout', 600)
 
 
 def train_with_stepc(stepc, cc, image):
