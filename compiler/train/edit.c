@@ -118,11 +118,28 @@ static bool is_numbered_by_tf2onnx(const char *name)
     return at && at[2] != '\0' && strspn(at + 2, "0123456789") == strlen(at + 2);
 }
 
+bool is_tensorflow_constant(const char *name)
+{
+    static const char *const operands[] = {"x", "y", "Const", "value", "ones", "zeros"};
+    const char *const last = strrchr(name, '/'), *const port = strrchr(name, ':');
+    if (!last || !port || port < last || port[1] == '\0' || strspn(port + 1, "0123456789") != strlen(port + 1))
+        return false;
+    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
+        const size_t length = strlen(operands[i]);
+        if (strncmp(last + 1, operands[i], length) != 0)
+            continue;
+        const char *const rest = last + 1 + length;
+        if (rest == port || (rest[0] == '_' && strspn(rest + 1, "0123456789") == (size_t)(port - rest - 1)))
+            return true;
+    }
+    return false;
+}
+
 bool is_anonymous(const char *name)
 {
     return str_starts_with(name, "onnx::") || name[0] == '/' ||
            (name[0] != '\0' && strspn(name, "0123456789") == strlen(name)) || is_traced_name(name) ||
-           is_numbered_by_tf2onnx(name);
+           is_numbered_by_tf2onnx(name) || is_tensorflow_constant(name);
 }
 
 const char *names_text(struct arena *a, const char *const *names, size_t count, size_t most)

@@ -187,7 +187,8 @@ static const char *const buffer_words[] = {
 static const char *const parameter_words[] = {
     "weight", "bias",  "gamma", "beta",  "scale",     "shift",     "gain",  "alpha",  "gate",  "query", "queries", "latent",
     "latents", "logit", "cls",  "param", "parameter", "token",     "tokens", "embed", "embeds", "embedding", "embeddings",
-    "emb",    "pos",   "position", "positions", "theta", "slope",  "temperature", "learned", "learnable", "prompt"};
+    "emb",    "pos",   "position", "positions", "theta", "slope",  "temperature", "learned", "learnable", "prompt",
+    "readvariableop"};
 
 static bool is_among(const char *word, size_t length, const char *const *words, size_t count)
 {
@@ -425,7 +426,7 @@ static struct verdict judge_slot(const struct rules *r, const char *name, const 
 static bool may_be_copy(const struct reading *u, const char *name, const struct tensor *t)
 {
     const struct model_node *const n = u->node;
-    return t->shape.rank > 0 && !strstr(name, "onstant") &&
+    return t->shape.rank > 0 && !strstr(name, "onstant") && !is_tensorflow_constant(name) &&
            (is_op(n, "Add") || is_op(n, "Sub") || is_op(n, "Mul") || is_op(n, "Concat"));
 }
 
@@ -446,11 +447,12 @@ static struct verdict judge_operand(const struct rules *r, const char *name, con
     if (!made_up && says_buffer(name))
         return no(false, arena_printf(r->p->arena, "a buffer by its name, at %s", at));
     if (made_up && !in_place && !(r->exported && may_be_copy(u, name, t)))
-        return (struct verdict){.computed = !strstr(name, "onstant"),
+        return (struct verdict){.computed = r->from_pytorch && !strstr(name, "onstant"),
                                 .why = arena_printf(r->p->arena, "made up by the exporter, at %s", at)};
     if (!r->exported && !in_place && t->count == 1)
         return no(false, arena_printf(r->p->arena, "a single number, at %s", at));
-    return yes(r, in_place || (r->from_pytorch && (says_parameter(name) || is_op(u->node, "Concat"))), s, u);
+    const bool by_name = r->from_pytorch ? says_parameter(name) || is_op(u->node, "Concat") : strstr(name, "ReadVariableOp") != NULL;
+    return yes(r, in_place || by_name, s, u);
 }
 
 static bool is_spelled_out(const struct slot *s)

@@ -356,6 +356,31 @@ static void say_unsure(struct preparer *p, const chosen_list *all)
             names.count == 1 ? "a parameter" : "parameters", names.count == 1 ? "it" : "one");
 }
 
+/* A plain export folds weight * mask into one tensor: trained, what the mask held at zero moves. */
+static bool may_hold_mask(const struct trainable *t)
+{
+    enum { SHARE = 8 }; /* of a weight's elements, few are exactly zero by chance */
+    int64_t zeros = 0;
+    if (!is_anonymous(t->name) || t->tensor->shape.rank < 2)
+        return false;
+    for (int64_t i = 0; i < t->tensor->count; i++)
+        zeros += tensor_get_double(t->tensor, i) == 0;
+    return zeros >= t->tensor->count / SHARE && zeros > 1 && zeros < t->tensor->count;
+}
+
+static void say_masked(struct preparer *p)
+{
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < p->trainables.count; i++)
+        if (may_hold_mask(&p->trainables.data[i]))
+            vec_push(p->arena, &names, p->trainables.data[i].name);
+    if (names.count > 0 && !p->silent)
+        say(p,
+            "note: many elements of %s are exactly 0: if the export has folded a mask into %s, training moves them; an export by "
+            "examples/pytorch/export.py keeps weight and mask apart, --freeze leaves %s alone",
+            names_text(p->arena, names.data, names.count, MOST_NAMED), names.count == 1 ? "it" : "them", names.count == 1 ? "it" : "them");
+}
+
 static void say_trainables(struct preparer *p)
 {
     int64_t elements = 0;
@@ -465,5 +490,6 @@ bool choose_trainables(struct preparer *p)
     say_others(p, &all);
     say_constants(p, &rules);
     say_unsure(p, &all);
+    say_masked(p);
     return true;
 }

@@ -233,3 +233,41 @@ has stdout 'but for row 0, the padding'
 sed 's/float\[4,2\] y/float[4,4] y/; s/y = Gather/h = Gather/; /^}/i\    t = Transpose("words.weight")  y = MatMul(h, t)' padding.onnxtxt >tied.onnxtxt
 expect 0 "$stepc" prepare tied.onnxtxt -o train.onnx --loss mse
 lacks stdout 'the padding'
+
+# As tf2onnx writes Keras' LayerNormalization and PReLU: variables are what is read; the epsilon is a constant's operand.
+cat >keras.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 13], producer_name: "tf2onnx">
+net (float[2,3] x) => (float[2,3] y)
+<float[3] "net/norm/mul/ReadVariableOp:0" = {1,1,1}, float[3] "net/norm/ReadVariableOp:0" = {0,0,0}, float "net/norm/add/y:0" = {0.001},
+ float[3] "net/p_re_lu/ReadVariableOp:0" = {0.2,0.2,0.2}, float[3] "net/Const_2:0" = {0.5,2,0.7}>
+{
+    squares = Mul(x, x)
+    mean = ReduceMean<axes = [1]>(squares)
+    more = Add(mean, "net/norm/add/y:0")
+    root = Sqrt(more)
+    r = Reciprocal(root)
+    m = Mul(r, "net/norm/mul/ReadVariableOp:0")
+    scaled = Mul(x, m)
+    n = Add(scaled, "net/norm/ReadVariableOp:0")
+    up = Relu(n)
+    minus = Neg(n)
+    down = Relu(minus)
+    slope = Neg("net/p_re_lu/ReadVariableOp:0")
+    s = Mul(slope, down)
+    p = Add(up, s)
+    y = Mul(p, "net/Const_2:0")
+}
+MODEL
+options=(--loss mse)
+trains keras.onnxtxt net/norm/mul/ReadVariableOp:0 net/norm/ReadVariableOp:0 net/p_re_lu/ReadVariableOp:0
+has stdout '--train net/norm/add/y:0 trains it'
+lacks stdout 'if one is a buffer'
+
+# A plain export of weight * mask: one tensor without a name.
+cat >masked.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch">
+net (float[2,4] x) => (float[2,3] y) <float[4,3] "onnx::MatMul_5" = {0.1,0,0, 0.3,0.2,0, 0.5,-0.1,0.4, 0.2,0.1,0.3}>
+{ y = MatMul(x, "onnx::MatMul_5") }
+MODEL
+trains masked.onnxtxt onnx::MatMul_5
+has stdout "many elements of 'onnx::MatMul_5' are exactly 0: if the export has folded a mask into it"
