@@ -111,6 +111,7 @@ class Light(nn.Module):
                 self.register_parameter(self.names[tensor.name], nn.Parameter(value))
             else:
                 self.register_buffer(self.names[tensor.name], value)
+        self.name_in_model = {own: name for name, own in self.names.items()}
 
     def forward(self, x):
         values = {name: getattr(self, own) for name, own in self.names.items()}
