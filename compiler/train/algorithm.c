@@ -117,7 +117,7 @@ bool is_op(const struct model_node *n, const char *op)
 struct model_node *producer_of(const struct preparer *p, const char *name)
 {
     struct model_node *n = map_get(&p->producers, name);
-    for (size_t i = 0; is_op(n, "Identity") && n->inputs.count == 1 && i < p->model->graph->nodes.count; i++)
+    for (int i = 0; is_op(n, "Identity") && n->inputs.count == 1 && i < MOST_MOVES; i++)
         n = map_get(&p->producers, n->inputs.data[0]);
     return n;
 }

@@ -39,14 +39,15 @@ static void note_uses(struct uses *uses, const struct model_graph *mg)
 
 /* What the main graph does not read is there for the algorithms: weights of a part that only training needs, and what they
  * share beside them, like sums of gradients. */
-static enum variable_role role_of(const struct model *m, const struct uses *uses, const struct model_initializer *init, bool in_main)
+static enum variable_role role_of(const struct combiner *c, const struct uses *uses, const struct model_initializer *init,
+                                  bool in_main)
 {
     const struct tensor *const t = init->tensor;
     if (!dtype_is_float(t->dtype))
         return t->count == 1 ? ROLE_COUNTER : in_main ? ROLE_STATISTIC : ROLE_OPTIMIZER;
     if (map_has(&uses->differentiated, init->name))
         return ROLE_WEIGHT;
-    if (!in_main || !combine_is_read(m->graph, init->name))
+    if (!in_main || !combine_is_read(c->main_names, init->name))
         return ROLE_OPTIMIZER;
     return map_has(&uses->statistics, init->name) ? ROLE_STATISTIC : ROLE_WEIGHT;
 }
@@ -63,7 +64,7 @@ static void make_variables(struct combiner *c, const struct uses *uses, const st
                                .dtype = init->tensor->dtype,
                                .shape = init->tensor->shape,
                                .initial = init->tensor,
-                               .role = role_of(c->model, uses, init, mg == c->model->graph),
+                               .role = role_of(c, uses, init, mg == c->model->graph),
                                .loc = init->loc};
         map_set(state, init->name, v);
         vec_push(c->arena, made, v);
@@ -408,9 +409,14 @@ bool combine_program(struct diag *d, struct arena *a, const struct model *m, con
                          .program = p,
                          .main_state = {.arena = a},
                          .entry_names = {.arena = a},
-                         .own_state = arena_array(a, struct map, m->training.count)};
-    for (size_t k = 0; k < m->training.count; k++)
+                         .own_state = arena_array(a, struct map, m->training.count),
+                         .main_names = combine_names(a, m->graph),
+                         .names = arena_array(a, struct training_names, m->training.count)};
+    for (size_t k = 0; k < m->training.count; k++) {
+        const struct model_training *const t = m->training.data[k];
         c.own_state[k].arena = a;
+        c.names[k] = (struct training_names){combine_names(a, t->algorithm), combine_names(a, t->initialization)};
+    }
 
     *out = NULL;
     bool ok = import_check_model(d, m);

@@ -19,15 +19,6 @@ struct loc combine_loc(const struct combiner *c, size_t k)
 
 /* ---- what names mean --------------------------------------------------------------------------------------------- */
 
-static bool is_node_output(const struct model_graph *mg, const char *name)
-{
-    for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++)
-        for (size_t k = 0; k < mg->nodes.data[i]->outputs.count; k++)
-            if (strcmp(mg->nodes.data[i]->outputs.data[k], name) == 0)
-                return true;
-    return false;
-}
-
 static bool is_sparse_initializer(const struct model_graph *mg, const char *name)
 {
     for (size_t i = 0; mg != NULL && i < mg->sparse_initializers.count; i++)
@@ -60,25 +51,11 @@ static bool is_in_subgraph(const struct model_graph *mg, const char *name)
     return false;
 }
 
-bool combine_is_read(const struct model_graph *mg, const char *name)
-{
-    for (size_t i = 0; i < mg->nodes.count; i++) {
-        const struct model_node *const n = mg->nodes.data[i];
-        for (size_t k = 0; k < n->inputs.count; k++)
-            if (strcmp(n->inputs.data[k], name) == 0)
-                return true;
-        for (size_t k = 0; k < n->attrs.count; k++)
-            if (n->attrs.data[k]->type == ATTR_GRAPH || n->attrs.data[k]->type == ATTR_GRAPHS)
-                return true;
-    }
-    return model_find_output(mg, name) != NULL;
-}
-
 /* Does the algorithm read an initializer that stands in the main graph only to be shared by algorithms? */
-static bool is_handed_over(const struct combiner *c, const struct model_graph *algorithm, const char *name)
+static bool is_handed_over(const struct combiner *c, size_t k, const char *name)
 {
-    return algorithm != NULL && model_find_initializer(c->model->graph, name) != NULL &&
-           !combine_is_read(c->model->graph, name) && combine_is_read(algorithm, name);
+    return map_has(&c->main_names->initializers, name) && !combine_is_read(c->main_names, name) &&
+           combine_is_read(c->names[k].algorithm, name);
 }
 
 /* ---- bindings ---------------------------------------------------------------------------------------------------- */
@@ -88,21 +65,19 @@ struct binding_list {
     const char *name;
     const model_pairs *pairs;
     size_t k;                                 /* which training_info */
-    const struct model_graph *algorithm;      /* its initializers may be keys */
-    const struct model_graph *first, *second; /* outputs of these may be values; may be NULL */
+    const struct graph_names *algorithm;      /* its initializers may be keys */
+    const struct graph_names *first, *second; /* outputs of these may be values; second may be NULL */
     const char *values_text;
 };
 
 static bool is_key(const struct combiner *c, const struct binding_list *l, const char *name)
 {
-    return model_find_initializer(c->model->graph, name) != NULL ||
-           (l->algorithm != NULL && model_find_initializer(l->algorithm, name) != NULL);
+    return map_has(&c->main_names->initializers, name) || map_has(&l->algorithm->initializers, name);
 }
 
 static bool is_value(const struct binding_list *l, const char *name)
 {
-    return (l->first != NULL && model_find_output(l->first, name) != NULL) ||
-           (l->second != NULL && model_find_output(l->second, name) != NULL);
+    return map_has(&l->first->outputs, name) || (l->second != NULL && map_has(&l->second->outputs, name));
 }
 
 static void add_initializer_names(struct arena *a, const struct model_graph *mg, model_names *names)
@@ -127,31 +102,30 @@ static const char *hint(struct combiner *c, const char *name, const model_names 
 static bool report_bad_key(struct combiner *c, const struct binding_list *l, const struct model_pair *p,
                            const struct loc *at)
 {
-    const struct model_graph *const main_graph = c->model->graph;
+    const struct model_graph *const main_graph = c->model->graph, *const algorithm = l->algorithm->graph;
     if (is_key(c, l, p->value) && is_value(l, p->key)) /* R8 */
         return diag_error(c->diag, at,
                           "%s: the pair '%s' <- '%s' is the wrong way round: the key names the variable, the value "
                           "its new content; write key '%s', value '%s'",
                           l->name, p->key, p->value, p->value, p->key);
-    if (is_sparse_initializer(main_graph, p->key) || is_sparse_initializer(l->algorithm, p->key)) /* R15 */
+    if (is_sparse_initializer(main_graph, p->key) || is_sparse_initializer(algorithm, p->key)) /* R15 */
         return diag_error(c->diag, at, "%s: key '%s' is a sparse initializer, which cannot be a variable", l->name,
                           p->key);
-    if (is_in_subgraph(main_graph, p->key) || is_in_subgraph(l->algorithm, p->key))
+    if (is_in_subgraph(main_graph, p->key) || is_in_subgraph(algorithm, p->key))
         return diag_error(c->diag, at, "%s: key '%s' is an initializer inside a subgraph, which cannot be a variable",
                           l->name, p->key);
     for (size_t k = 0; k < c->model->training.count; k++) {
-        const struct model_graph *const other = c->model->training.data[k]->algorithm;
-        if (other != NULL && other != l->algorithm && model_find_initializer(other, p->key) != NULL)
+        if (k != l->k && map_has(&c->names[k].algorithm->initializers, p->key))
             return diag_error(c->diag, at, "%s: key '%s' is an initializer of another training_info's algorithm (#%zu)",
                               l->name, p->key, k + 1);
     }
-    if (model_find_input(main_graph, p->key) != NULL || is_node_output(main_graph, p->key) ||
-        is_node_output(l->algorithm, p->key))
+    if (map_has(&c->main_names->inputs, p->key) || map_has(&c->main_names->results, p->key) ||
+        map_has(&l->algorithm->results, p->key))
         return diag_error(c->diag, at, "%s: key '%s' is not an initializer: only initializers can be variables",
                           l->name, p->key);
     model_names names = {0};
     add_initializer_names(c->arena, main_graph, &names);
-    add_initializer_names(c->arena, l->algorithm, &names);
+    add_initializer_names(c->arena, algorithm, &names);
     return diag_error(c->diag, at, "%s: key '%s' is no initializer of the main graph or of the algorithm%s", l->name,
                       p->key, hint(c, p->key, &names));
 }
@@ -159,12 +133,12 @@ static bool report_bad_key(struct combiner *c, const struct binding_list *l, con
 static bool report_bad_value(struct combiner *c, const struct binding_list *l, const struct model_pair *p,
                              const struct loc *at)
 {
-    if (is_node_output(l->first, p->value) || is_node_output(l->second, p->value))
+    if (map_has(&l->first->results, p->value) || (l->second != NULL && map_has(&l->second->results, p->value)))
         return diag_error(c->diag, at, "%s: value '%s' for '%s' is computed, but is not among the outputs of its graph",
                           l->name, p->value, p->key);
     model_names names = {0};
-    add_output_names(c->arena, l->first, &names);
-    add_output_names(c->arena, l->second, &names);
+    add_output_names(c->arena, l->first->graph, &names);
+    add_output_names(c->arena, l->second != NULL ? l->second->graph : NULL, &names);
     return diag_error(c->diag, at, "%s: value '%s' for '%s' is no output of %s%s", l->name, p->value, p->key,
                       l->values_text, hint(c, p->value, &names));
 }
@@ -172,10 +146,10 @@ static bool report_bad_value(struct combiner *c, const struct binding_list *l, c
 /* A variable needs a type that emitted code can hold. */
 static bool enter_variable(struct combiner *c, const struct binding_list *l, const char *key, const struct loc *at)
 {
-    const struct model_initializer *init = l->algorithm != NULL ? model_find_initializer(l->algorithm, key) : NULL;
+    const struct model_initializer *init = map_get(&l->algorithm->initializers, key);
     struct map *state = &c->own_state[l->k];
     if (init == NULL) {
-        init = model_find_initializer(c->model->graph, key);
+        init = map_get(&c->main_names->initializers, key);
         state = &c->main_state;
     }
     if (dtype_c_type(init->tensor->dtype)[0] == '\0')
@@ -190,7 +164,7 @@ static bool enter_variable(struct combiner *c, const struct binding_list *l, con
  * it. */
 static bool takes_over(const struct combiner *c, const struct binding_list *l, const char *key)
 {
-    return is_handed_over(c, l->algorithm, key) && combine_without_main(c, l->k);
+    return is_handed_over(c, l->k, key) && combine_without_main(c, l->k);
 }
 
 /* `before`: keys of this list in earlier training_infos. */
@@ -227,7 +201,7 @@ static bool check_bindings(struct combiner *c, const struct binding_list *l, str
 static bool check_training(struct combiner *c, size_t k, struct map *updated, struct map *initialized)
 {
     const struct model_training *const t = c->model->training.data[k];
-    const struct model_graph *const main_graph = c->model->graph;
+    const struct training_names *const names = &c->names[k];
     const struct loc at = combine_loc(c, k);
     bool ok = true;
     if (t->initialization != NULL && t->initialization->inputs.count > 0)
@@ -239,12 +213,12 @@ static bool check_training(struct combiner *c, size_t k, struct map *updated, st
     const struct binding_list update = {"update_binding",
                                         &t->update_binding,
                                         k,
-                                        t->algorithm,
-                                        t->algorithm,
-                                        main_graph,
+                                        names->algorithm,
+                                        names->algorithm,
+                                        c->main_names,
                                         "the algorithm or of the main graph"};
     const struct binding_list init = {
-        "initialization_binding",  &t->initialization_binding, k, t->algorithm, t->initialization, NULL,
+        "initialization_binding",  &t->initialization_binding, k, names->algorithm, names->initialization, NULL,
         "the initialization graph"};
     ok = check_bindings(c, &update, updated) && ok;
     ok = check_bindings(c, &init, initialized) && ok;
@@ -253,43 +227,43 @@ static bool check_training(struct combiner *c, size_t k, struct map *updated, st
 
 /* ---- GraphCall --------------------------------------------------------------------------------------------------- */
 
-static bool is_main_value(const struct model_graph *main_graph, const struct model_graph *algorithm, const char *name)
+static bool is_main_value(const struct graph_names *of_main, const struct graph_names *algorithm, const char *name)
 {
-    if (name[0] == '\0' || model_find_input(algorithm, name) != NULL || is_node_output(algorithm, name))
+    if (name[0] == '\0' || map_has(&algorithm->inputs, name) || map_has(&algorithm->results, name))
         return false;
-    const bool is_input =
-        model_find_input(main_graph, name) != NULL && model_find_initializer(main_graph, name) == NULL;
-    return is_input || is_node_output(main_graph, name);
+    const bool is_input = map_has(&of_main->inputs, name) && !map_has(&of_main->initializers, name);
+    return is_input || map_has(&of_main->results, name);
 }
 
-static bool refers_to_main(const struct model_graph *main_graph, const struct model_graph *algorithm,
+static bool refers_to_main(const struct graph_names *of_main, const struct graph_names *algorithm,
                            const struct model_node *n)
 {
     for (size_t i = 0; i < n->inputs.count; i++)
-        if (is_main_value(main_graph, algorithm, n->inputs.data[i]))
+        if (is_main_value(of_main, algorithm, n->inputs.data[i]))
             return true;
     for (size_t i = 0; i < n->attrs.count && strcmp(n->op_type, "Gradient") == 0; i++) {
         const struct model_attr *const a = n->attrs.data[i];
-        if (a->type == ATTR_STRING && a->s.data != NULL && is_main_value(main_graph, algorithm, a->s.data))
+        if (a->type == ATTR_STRING && a->s.data != NULL && is_main_value(of_main, algorithm, a->s.data))
             return true;
         for (size_t k = 0; k < a->strings.count; k++)
-            if (a->strings.data[k].data != NULL && is_main_value(main_graph, algorithm, a->strings.data[k].data))
+            if (a->strings.data[k].data != NULL && is_main_value(of_main, algorithm, a->strings.data[k].data))
                 return true;
     }
     return false;
 }
 
-static bool refers_to_nothing(const struct combiner *c, const struct model_training *t)
+static bool refers_to_nothing(const struct combiner *c, size_t k)
 {
-    const struct model_graph *const main_graph = c->model->graph, *const algorithm = t->algorithm;
-    for (size_t i = 0; i < algorithm->nodes.count; i++)
-        if (refers_to_main(main_graph, algorithm, algorithm->nodes.data[i]))
+    const struct model_training *const t = c->model->training.data[k];
+    const struct graph_names *const of_main = c->main_names, *const algorithm = c->names[k].algorithm;
+    for (size_t i = 0; i < t->algorithm->nodes.count; i++)
+        if (refers_to_main(of_main, algorithm, t->algorithm->nodes.data[i]))
             return false;
-    for (size_t i = 0; i < algorithm->outputs.count; i++)
-        if (is_main_value(main_graph, algorithm, algorithm->outputs.data[i]->name))
+    for (size_t i = 0; i < t->algorithm->outputs.count; i++)
+        if (is_main_value(of_main, algorithm, t->algorithm->outputs.data[i]->name))
             return false;
     for (size_t i = 0; i < t->update_binding.count; i++)
-        if (is_main_value(main_graph, algorithm, t->update_binding.data[i].value))
+        if (is_main_value(of_main, algorithm, t->update_binding.data[i].value))
             return false;
     return true;
 }
@@ -302,7 +276,7 @@ bool combine_calls_main_only(const struct combiner *c, size_t k)
         const struct model_node *const n = t->algorithm->nodes.data[i];
         calls = calls || (strcmp(n->domain, DOMAIN_TRAINING) == 0 && strcmp(n->op_type, "GraphCall") == 0);
     }
-    return calls && refers_to_nothing(c, t); /* the second is slower, and GraphCall is rare */
+    return calls && refers_to_nothing(c, k); /* the second is slower, and GraphCall is rare */
 }
 
 /* Of several entries, one that works on the state alone and on what another entry left there, like `apply` of prepare
@@ -317,8 +291,8 @@ bool combine_without_main(const struct combiner *c, size_t k)
         return true;
     bool takes = false;
     for (size_t i = 0; i < t->update_binding.count && !takes && steps > 1; i++)
-        takes = is_handed_over(c, t->algorithm, t->update_binding.data[i].key);
-    return takes && refers_to_nothing(c, t);
+        takes = is_handed_over(c, k, t->update_binding.data[i].key);
+    return takes && refers_to_nothing(c, k);
 }
 
 /* ---- names of the combined graph --------------------------------------------------------------------------------- */
@@ -357,11 +331,10 @@ static bool types_compatible(const struct model_type *a, const struct model_type
  * when the nodes are imported. */
 static bool check_combined_names(struct combiner *c, const struct model_graph *algorithm, const struct map *main_names)
 {
-    const struct model_graph *const main_graph = c->model->graph;
     bool ok = true;
     for (size_t i = 0; i < algorithm->inputs.count; i++) {
         const struct model_value_info *const vi = algorithm->inputs.data[i];
-        const struct model_value_info *const other = model_find_input(main_graph, vi->name);
+        const struct model_value_info *const other = map_get(&c->main_names->inputs, vi->name);
         if (other != NULL && types_compatible(&vi->type, &other->type))
             diag_warning(c->diag, &vi->loc, "input '%s' repeats an input of the main graph: they are taken as one",
                          vi->name);

@@ -1,4 +1,4 @@
-/* Shared by combine.c, combine_check.c, combine_sizes.c and combine_step.c. */
+/* Shared by combine.c, combine_check.c, combine_names.c, combine_sizes.c and combine_step.c. */
 #ifndef STEPC_TRAIN_COMBINE_INTERNAL_H
 #define STEPC_TRAIN_COMBINE_INTERNAL_H
 
@@ -7,6 +7,21 @@
 struct variables {
     struct variable **data;
     size_t count, capacity;
+};
+
+/* What the names of a graph mean (combine_names.c). The first definition of a name counts. */
+struct graph_names {
+    const struct model_graph *graph; /* NULL: all tables are empty */
+    struct map initializers;         /* -> struct model_initializer * */
+    struct map inputs;               /* -> struct model_value_info * */
+    struct map outputs, results;     /* of the graph, of its nodes */
+    struct map reads;                /* by its nodes */
+    bool may_read_all;               /* some node has a subgraph */
+};
+
+/* The names of a training_info's graphs. */
+struct training_names {
+    const struct graph_names *algorithm, *initialization;
 };
 
 struct combiner {
@@ -22,7 +37,14 @@ struct combiner {
     struct map main_state;
     struct map *own_state;
     struct map entry_names;
+    const struct graph_names *main_names;
+    struct training_names *names; /* per training_info */
 };
+
+const struct graph_names *combine_names(struct arena *a, const struct model_graph *mg);
+/* Does the graph read the name, or give it out? A node with a subgraph may read anything. */
+bool combine_is_read(const struct graph_names *x, const char *name) MUST_USE;
+
 
 /* The entry's graph, empty; `counters` of the program from `first` on are its own. */
 struct graph *combine_add_entry(struct combiner *c, const char *name, enum entry_kind kind, int training, size_t first,
@@ -42,8 +64,6 @@ bool combine_check(struct combiner *c) MUST_USE;
 /* Does the algorithm of training_info number k run the main graph by GraphCall, and refer to nothing that the main
  * graph computes or is fed? Then the main graph is not part of the combined graph (R31). */
 bool combine_calls_main_only(const struct combiner *c, size_t k) MUST_USE;
-/* Does the graph read the name, or give it out? A node with a subgraph may read anything. */
-bool combine_is_read(const struct model_graph *mg, const char *name) MUST_USE;
 /* Is its entry combined with the main graph's initializers alone? */
 bool combine_without_main(const struct combiner *c, size_t k) MUST_USE;
 /* Symbols of outputs of the main graph that no input has get the sizes that inference gives them; --dim has to agree. */

@@ -32,6 +32,7 @@ struct step_maker {
 static bool share_inputs(struct step_maker *s, size_t k, const struct model_graph *mg, struct map *scope)
 {
     bool ok = true;
+    const bool with_main = !combine_without_main(s->c, k);
     for (size_t i = 0; i < mg->inputs.count; i++) {
         const struct model_value_info *const vi = mg->inputs.data[i];
         struct value *const v = map_get(&s->inputs, vi->name);
@@ -39,7 +40,7 @@ static bool share_inputs(struct step_maker *s, size_t k, const struct model_grap
         if (v == NULL || map_has(scope, vi->name))
             continue;
         map_set(scope, vi->name, v);
-        if (model_find_input(combine_main_graph(s->c, k), vi->name) != NULL) /* compared already */
+        if (with_main && map_has(&s->c->main_names->inputs, vi->name)) /* compared already */
             continue;
         if (!import_input_shape(s->graph, vi, s->c->options, "step", &shape))
             ok = false;
@@ -164,7 +165,7 @@ static void take_outputs(struct step_maker *s, const char *entry)
     for (size_t i = 0; i < s->graph->outputs.count; i++) {
         struct graph_output out = s->graph->outputs.data[i];
         if (has_output(s, out.name)) {
-            if (model_find_output(s->c->model->graph, out.name) != NULL)
+            if (map_has(&s->c->main_names->outputs, out.name))
                 continue;
             out.name = arena_printf(s->c->arena, "%s.%s", entry, out.name);
         }

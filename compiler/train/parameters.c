@@ -145,6 +145,35 @@ static void add_consumers(struct rules *r, const struct model_graph *g)
     }
 }
 
+/* ---- what is the input still ------------------------------------------------------------------------------------- */
+
+static bool is_constant(const struct rules *r, const char *name)
+{
+    return map_has(&r->initializers, name) || is_op(map_get(&r->p->producers, name), "Constant");
+}
+
+static bool is_arithmetic(const struct model_node *n)
+{
+    return (is_op(n, "Add") || is_op(n, "Sub") || is_op(n, "Mul") || is_op(n, "Div")) && n->inputs.count == 2;
+}
+
+/* Enters the inputs of the model, and what constants make of them. */
+static void find_inputs(struct rules *r, const struct model_graph *g)
+{
+    for (size_t i = 0; i < g->inputs.count; i++)
+        if (!map_has(&r->initializers, g->inputs.data[i]->name))
+            map_set(&r->from_input, g->inputs.data[i]->name, NULL);
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        if (!only_moves(n) && !(is_arithmetic(n) && is_constant(r, n->inputs.data[1])))
+            continue;
+        for (size_t k = 0; map_has(&r->from_input, n->inputs.data[0]) && k < n->outputs.count; k++)
+            map_set(&r->from_input, n->outputs.data[k], NULL);
+    }
+}
+
+/* ---- the model as a whole ---------------------------------------------------------------------------------------- */
+
 /* Whose files hold networks that somebody wrote in a framework. Numbers in files of other hands may be of any kind. */
 static bool is_exporter(const char *producer)
 {
@@ -158,7 +187,11 @@ static bool is_exporter(const char *producer)
 void rules_begin(struct rules *r, const struct preparer *p, const struct map *loss)
 {
     const struct model_graph *const g = p->model->graph;
-    *r = (struct rules){.p = p, .consumers.arena = p->arena, .reached.arena = p->arena};
+    struct arena *const a = p->arena;
+    *r = (struct rules){
+        .p = p, .consumers.arena = a, .reached.arena = a, .initializers.arena = a, .from_input.arena = a};
+    for (size_t i = 0; i < g->initializers.count; i++)
+        map_set(&r->initializers, g->initializers.data[i]->name, g->initializers.data[i]);
     r->from_pytorch = str_equal(p->model->producer_name, "pytorch");
     r->exported = r->from_pytorch || is_exporter(p->model->producer_name);
     for (size_t i = 0; i < loss->count; i++)
@@ -172,6 +205,7 @@ void rules_begin(struct rules *r, const struct preparer *p, const struct map *lo
             reach_inputs(r, n);
     }
     add_consumers(r, g);
+    find_inputs(r, g);
 }
 
 /* ---- names ----------------------------------------------------------------------------------------------------------
@@ -249,36 +283,7 @@ static bool says_buffer(const char *name)
     return name_says(name, buffer_words, sizeof buffer_words / sizeof *buffer_words) && !says_parameter(name) && !says_logarithm(name);
 }
 
-/* ---- what stands around ---------------------------------------------------------------------------------------------
- */
-
-static bool is_constant(const struct rules *r, const char *name)
-{
-    return model_find_initializer(r->p->model->graph, name) || is_op(map_get(&r->p->producers, name), "Constant");
-}
-
-static bool is_arithmetic(const struct model_node *n)
-{
-    return (is_op(n, "Add") || is_op(n, "Sub") || is_op(n, "Mul") || is_op(n, "Div")) && n->inputs.count == 2;
-}
-
-/* Is the value an input of the model, but for arithmetic with constants? */
-static bool is_from_input(const struct rules *r, const char *name)
-{
-    const struct model_graph *const g = r->p->model->graph;
-    for (size_t i = 0; i <= g->nodes.count; i++) {
-        const struct model_node *const n = map_get(&r->p->producers, name);
-        if (!n)
-            return model_find_input(g, name) && !model_find_initializer(g, name);
-        if (only_moves(n))
-            name = n->inputs.data[0];
-        else if (is_arithmetic(n) && is_constant(r, n->inputs.data[1]))
-            name = n->inputs.data[0];
-        else
-            return false;
-    }
-    return false;
-}
+/* ---- what stands around ------------------------------------------------------------------------------------------ */
 
 /* x - c where differences are measured: distances from learned centers. */
 static bool is_distance(const struct rules *r, const struct model_node *sub)
@@ -296,7 +301,7 @@ static bool is_distance(const struct rules *r, const struct model_node *sub)
 /* (x - mean) / deviation of an input, also as (x - mean) * (1 / deviation). An affine map of it, x * scale + shift, is not meant. */
 static bool normalizes_input(const struct rules *r, const struct model_node *n, size_t input)
 {
-    if (!is_arithmetic(n) || input != 1 || !is_from_input(r, n->inputs.data[0]))
+    if (!is_arithmetic(n) || input != 1 || !map_has(&r->from_input, n->inputs.data[0]))
         return false;
     if (is_op(n, "Sub"))
         return !is_distance(r, n);
@@ -308,11 +313,11 @@ static int64_t own_bias(const struct rules *r, const struct model_node *n)
 {
     const bool gemm = is_op(n, "Gemm"), conv = is_op(n, "Conv") || is_op(n, "ConvTranspose");
     if ((gemm || conv) && n->inputs.count > 2 && n->inputs.data[2][0] != '\0') {
-        const struct model_initializer *const b = model_find_initializer(r->p->model->graph, n->inputs.data[2]);
+        const struct model_initializer *const b = map_get(&r->initializers, n->inputs.data[2]);
         return b ? b->tensor->count : 0;
     }
     for (size_t i = 0; is_op(n, "Add") && i < 2 && n->inputs.count == 2; i++) {
-        const struct model_initializer *const b = model_find_initializer(r->p->model->graph, n->inputs.data[i]);
+        const struct model_initializer *const b = map_get(&r->initializers, n->inputs.data[i]);
         if (b && b->tensor->shape.rank == 1 && is_op(producer_of(r->p, n->inputs.data[1 - i]), "MatMul"))
             return b->tensor->count;
     }
@@ -412,8 +417,8 @@ static struct verdict judge_slot(const struct rules *r, const char *name, const 
         rule = "filters that mirror themselves";
     else if (s->role == TRAINABLE_WEIGHT && r->exported && !is_layer_name(name))
         rule = values_are_permutation(t) ? "a choice of elements" : rule_of(r, name, t);
-    if (!rule && r->exported && !is_layer_name(name) && u->input == 1 && is_from_input(r, u->node->inputs.data[0]) &&
-        is_random_feature(r, u->node))
+    if (!rule && r->exported && !is_layer_name(name) && u->input == 1 &&
+        map_has(&r->from_input, u->node->inputs.data[0]) && is_random_feature(r, u->node))
         rule = "random features of the input";
     if (!rule && r->exported && says_fixed(name))
         rule = "a buffer by its name";

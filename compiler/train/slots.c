@@ -77,7 +77,7 @@ bool only_moves(const struct model_node *n)
 struct model_node *source_of(const struct preparer *p, const char *name)
 {
     struct model_node *n = map_get(&p->producers, name);
-    for (size_t i = 0; only_moves(n) && i < p->model->graph->nodes.count; i++)
+    for (int i = 0; only_moves(n) && i < MOST_MOVES; i++)
         n = map_get(&p->producers, n->inputs.data[0]);
     return n;
 }

@@ -11,20 +11,7 @@ enum { MOST_NAMED = 8 };
 
 static bool is_parameter(const struct model_initializer *init)
 {
-    return init && dtype_is_float(init->tensor->dtype);
-}
-
-/* The initializer that a chain of Identity nodes starts from; identities: output -> node. */
-static const struct model_initializer *root_of(const struct edit *e, const struct map *identities,
-                                               const struct model_node *n)
-{
-    for (size_t i = 0; n && i <= identities->count; i++) {
-        const struct model_initializer *const init = model_find_initializer(e->model->graph, n->inputs.data[0]);
-        if (init)
-            return init;
-        n = map_get(identities, n->inputs.data[0]);
-    }
-    return NULL;
+    return dtype_is_float(init->tensor->dtype);
 }
 
 static bool is_identity(const struct model_node *n)
@@ -32,12 +19,20 @@ static bool is_identity(const struct model_node *n)
     return is_op(n, "Identity") && n->inputs.count == 1 && n->outputs.count == 1 && n->outputs.data[0][0] != '\0';
 }
 
-static void index_identities(const struct edit *e, struct map *identities)
+/* Output of an Identity -> the struct model_initializer that the chain of such nodes starts from. */
+static void find_roots(const struct edit *e, struct map *roots)
 {
     const struct model_graph *const g = e->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++)
-        if (is_identity(g->nodes.data[i]))
-            map_set(identities, g->nodes.data[i]->outputs.data[0], g->nodes.data[i]);
+    struct map initializers = {.arena = e->arena};
+    for (size_t i = g->initializers.count; i-- > 0;)
+        map_set(&initializers, g->initializers.data[i]->name, g->initializers.data[i]);
+    for (size_t i = 0; i < g->nodes.count; i++) { /* topological order */
+        const struct model_node *const n = g->nodes.data[i];
+        const char *const from = is_identity(n) ? n->inputs.data[0] : "";
+        void *const init = map_has(&initializers, from) ? map_get(&initializers, from) : map_get(roots, from);
+        if (init)
+            map_set(roots, n->outputs.data[0], init);
+    }
 }
 
 /* Running statistics: what the exporter merges with a weight, because both are 1, must not be trained with it. */
@@ -58,18 +53,18 @@ bool is_parameter_of_both(const struct edit *e, const struct merged *m, const ch
 
 void find_merged(struct edit *e, merged_list *out)
 {
-    struct map identities = {.arena = e->arena}, places = {.arena = e->arena};
-    index_identities(e, &identities);
-    for (size_t i = 0; i < identities.count; i++) {
-        const struct model_initializer *const init = root_of(e, &identities, identities.entries[i].value);
-        if (!is_parameter(init) || edit_is_output(e, identities.entries[i].key))
+    struct map roots = {.arena = e->arena}, places = {.arena = e->arena};
+    find_roots(e, &roots);
+    for (size_t i = 0; i < roots.count; i++) {
+        const struct model_initializer *const init = roots.entries[i].value;
+        if (!is_parameter(init) || edit_is_output(e, roots.entries[i].key))
             continue;
         if (!map_has(&places, init->name)) {
             map_set(&places, init->name, (void *)(uintptr_t)(out->count + 1));
             vec_push(e->arena, out, ((struct merged){.kept = init->name}));
         }
         struct merged *const m = &out->data[(uintptr_t)map_get(&places, init->name) - 1];
-        vec_push(e->arena, &m->others, identities.entries[i].key);
+        vec_push(e->arena, &m->others, roots.entries[i].key);
     }
 }
 
@@ -118,7 +113,9 @@ static bool merges_no_equals(const struct edit *e)
     const struct model_graph *const g = e->model->graph;
     for (size_t i = 0; i < g->initializers.count; i++) {
         const struct model_initializer *const a = g->initializers.data[i];
-        for (size_t k = 0; k < i && is_parameter(a) && !is_anonymous(a->name); k++) {
+        if (!is_parameter(a) || is_anonymous(a->name))
+            continue;
+        for (size_t k = 0; k < i; k++) {
             const struct model_initializer *const b = g->initializers.data[k];
             if (a->tensor->count == b->tensor->count && a->tensor != b->tensor && is_parameter(b) &&
                 tensor_identical(a->tensor, b->tensor) && !is_anonymous(b->name))
