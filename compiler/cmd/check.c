@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "model/check_model.h"
 #include "model/model.h"
-#include "train/doctor.h"
+#include "prepare/doctor.h"
 
 #include <stdio.h>
 #include <string.h>

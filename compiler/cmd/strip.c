@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "engine/state_file.h"
-#include "train/strip.h"
+#include "prepare/strip.h"
 #include <stdio.h>
 
 static const struct option_spec specs[] = {

@@ -3,7 +3,7 @@
 #define STEPC_CMD_TRAINING_OPTIONS_H
 
 #include "cmd/cmd.h"
-#include "train/prepare.h"
+#include "prepare/prepare.h"
 
 extern const struct option_spec training_options[];
 

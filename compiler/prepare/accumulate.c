@@ -1,0 +1,299 @@
+/* Batches in parts: gradients of several batches are added up before the optimizer reads them.
+ *
+ *   --split          accumulate   loss_sum, NAME.grad_sum, sample_count += those of the samples given
+ *                    apply        gradient = grad_sum / sample_count; the updates; all three = 0
+ *   --accumulate N   one step that splits its batch: for each part, a copy of the main graph, then a Gradient
+ *
+ * A part contributes the gradient of its *sum* of losses: contributions then add up to that of the whole batch,
+ * whatever the sizes of the parts. Products and bias gradients add in the order of samples with one accumulator
+ * (docs/numerics.md), so samples that come one at a time give the bits of the whole batch; and division by the count at
+ * the end instead of at the start changes nothing where the count is a power of two.
+ *
+ * The accumulators are written by both entries, so they stand in the main graph: an algorithm cannot see another's
+ * initializers. apply refers to nothing else there, and is combined without it (combine_check.c). */
+#include "prepare/prepare_internal.h"
+
+#include <string.h>
+
+enum {
+    MOST_PARTS = 256,
+    MOST_NODES = 20000, /* of all copies of the main graph together */
+    ZEROS_OPSET = 9     /* ConstantOfShape */
+};
+
+/* ---- what both have in common ------------------------------------------------------------------------------------ */
+
+static const char *suffixed(struct preparer *p, const char *name, const char *suffix)
+{
+    return arena_printf(p->arena, "%s.%s", name, suffix);
+}
+
+/* The output "loss" = sum / weight. A model's own loss may have the name already, at least until it is taken out. */
+static void add_loss_output(struct preparer *p, const char *sum, const char *weight)
+{
+    if (map_has(&p->names, "loss")) {
+        vec_push(p->arena, &p->left_losses, ((struct quotient){p->algorithm, sum, weight}));
+        return;
+    }
+    add_op(p, "loss", "Div", sum, weight, NULL);
+    declare_output(p, "loss", p->loss_dtype, NULL);
+}
+
+/* gradient = sum / weight, by one division for all. Without samples, the gradient is 0 and not NaN. */
+static void divide_gradients(struct preparer *p, const char *weight)
+{
+    const char *inverse[2] = {NULL, NULL};
+    const char *const safe =
+        add_op(p, "safe_count", "Max", weight, add_scalar(p, "least_count", p->loss_dtype, 1e-30), NULL);
+    const char *const own = add_op(p, "inverse_count", "Reciprocal", safe, NULL, NULL);
+    for (size_t i = 0; i < p->trainables.count; i++) {
+        struct trainable *const t = &p->trainables.data[i];
+        const enum dtype dtype = t->tensor->dtype;
+        const char **const slot = &inverse[dtype == DTYPE_DOUBLE];
+        if (!*slot)
+            *slot = dtype == p->loss_dtype ? own : add_cast(p, "inverse_count.cast", own, dtype);
+        t->gradient = add_op(p, suffixed(p, t->name, "gradient"), "Mul", t->gradient, *slot, NULL);
+        if (p->options->gradients)
+            declare_output(p, t->gradient, dtype, &t->tensor->shape);
+    }
+}
+
+/* ---- --split ----------------------------------------------------------------------------------------------------- */
+
+struct accumulator {
+    const char *name, *addend;
+    const struct tensor *initial;
+};
+
+struct accumulators {
+    struct accumulator *data;
+    size_t count, capacity;
+};
+
+/* main: NAME += addend. The variable is an initializer of the main graph. */
+static const char *add_accumulator(struct preparer *p, struct accumulators *all, const char *wish, const char *addend,
+                                   enum dtype dtype, const struct shape *shape)
+{
+    struct tensor *const zeros = tensor_new(p->arena, dtype, shape);
+    const char *const name = fresh_name(p, wish);
+    map_set(&p->main_names, name, NULL);
+    model_add_initializer(p->arena, p->model->graph, name, zeros);
+    bind_update(p, name, add_op(p, suffixed(p, name, "new"), "Add", name, addend, NULL), zeros);
+    vec_push(p->arena, all, ((struct accumulator){name, addend, zeros}));
+    return name;
+}
+
+static void reset_accumulator(struct preparer *p, const struct accumulator *a)
+{
+    const struct shape *const s = &a->initial->shape;
+    struct tensor *const zero = tensor_new(p->arena, a->initial->dtype, &SHAPE(1));
+    const char *const shape = add_tensor(p, suffixed(p, a->name, "shape"), tensor_from_ints(p->arena, s->dim, s->rank));
+    const char *const zeros = add_op(p, suffixed(p, a->name, "zero"), "ConstantOfShape", shape, NULL, NULL);
+    model_set_tensor(p->arena, last_node(p), "value", zero);
+    bind_update(p, a->name, zeros, a->initial);
+}
+
+static bool begin_accumulate(struct preparer *p, struct accumulators *all)
+{
+    begin_algorithm(p, "accumulate");
+    p->sums = true;
+    if (!copy_in_training_form(p))
+        return false;
+    bool ok = add_loss(p);
+    ok = choose_trainables(p) && ok;
+    if (!ok)
+        return false;
+    add_gradient(p, p->loss_sum);
+    add_loss_output(p, p->loss_sum, p->loss_weight);
+    p->loss_weight = add_accumulator(p, all, "sample_count", p->loss_weight, p->loss_dtype, &SHAPE_SCALAR);
+    p->loss_sum = add_accumulator(p, all, "loss_sum", p->loss_sum, p->loss_dtype, &SHAPE_SCALAR);
+    for (size_t i = 0; i < p->trainables.count; i++) {
+        struct trainable *const t = &p->trainables.data[i];
+        t->gradient =
+            add_accumulator(p, all, suffixed(p, t->name, "grad_sum"), t->gradient, t->tensor->dtype, &t->tensor->shape);
+    }
+    bind_statistics(p);
+    add_initialization(p);
+    attach_algorithm(p);
+    return true;
+}
+
+bool prepare_split(struct preparer *p)
+{
+    struct accumulators all = {0};
+    if (p->opset < ZEROS_OPSET)
+        return diag_error(p->diag, &p->loc, "--split needs an operator of opset %d, the model imports ai.onnx %lld",
+                          ZEROS_OPSET, (long long)p->opset);
+    if (!begin_accumulate(p, &all))
+        return false;
+    begin_algorithm(p, "apply");
+    divide_gradients(p, p->loss_weight);
+    add_loss_output(p, p->loss_sum, p->loss_weight);
+    if (!add_optimizer(p))
+        return false;
+    for (size_t i = 0; i < all.count; i++)
+        reset_accumulator(p, &all.data[i]);
+    attach_algorithm(p);
+    say(p, "entries: 'accumulate' adds up gradients in NAME.grad_sum, 'apply' takes their mean and updates");
+    return true;
+}
+
+/* ---- --accumulate N: parts of the inputs ------------------------------------------------------------------------- */
+
+static bool same_dim(const struct model_dim *a, const struct model_dim *b)
+{
+    return a->value >= 0 || b->value >= 0 ? a->value == b->value : str_equal(a->param, b->param);
+}
+
+static const struct model_dim *leading_dim(const struct model_value_info *vi)
+{
+    return vi && vi->type.kind == TYPE_TENSOR && vi->type.has_shape && vi->type.dims.count > 0 ? &vi->type.dims.data[0]
+                                                                                               : NULL;
+}
+
+/* The batch axis: the first one of the first input that the loss depends on. */
+static bool find_batch(struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        const struct model_dim *const dim = leading_dim(g->inputs.data[i]);
+        if (!dim || !map_has(&p->ancestors, g->inputs.data[i]->name) ||
+            model_find_initializer(g, g->inputs.data[i]->name))
+            continue;
+        p->batch = *dim;
+        const int64_t n = p->options->accumulate;
+        return dim->value < 0 || dim->value % n == 0 ||
+               diag_error(p->diag, &p->loc, "--accumulate %lld: the batch of input '%s' is %lld, which is no multiple",
+                          (long long)n, g->inputs.data[i]->name, (long long)dim->value);
+    }
+    return diag_error(p->diag, &p->loc, "--accumulate: the loss depends on no input with a batch axis");
+}
+
+static const char **split_input(struct preparer *p, const char *input)
+{
+    const char **const parts = arena_array(p->arena, const char *, p->part_count + 1);
+    for (size_t i = 0; i < p->part_count; i++)
+        parts[i] = fresh_name(p, arena_printf(p->arena, "%s.part%zu", input, i + 1));
+    struct model_node *const n =
+        model_add_node(p->arena, p->algorithm, "", "Split", (const char *[]){input, NULL}, parts);
+    model_set_int(p->arena, n, "axis", 0);
+    if (p->opset >= 18)
+        model_set_int(p->arena, n, "num_outputs", (int64_t)p->part_count);
+    map_set(&p->parts, input, parts);
+    return parts;
+}
+
+const char *part_of_input(struct preparer *p, const char *input)
+{
+    const struct model_graph *const g = p->model->graph;
+    const struct model_value_info *const of_main = model_find_input(g, input);
+    const struct model_value_info *const vi = of_main ? of_main : model_find_input(p->algorithm, input);
+    const struct model_dim *const dim = leading_dim(vi);
+    if (p->part_count == 0 || !dim || (of_main && (model_find_initializer(g, input) || !same_dim(dim, &p->batch))))
+        return input;
+    const char **parts = (const char **)map_get(&p->parts, input);
+    if (!parts)
+        parts = split_input(p, input);
+    return parts[p->part];
+}
+
+/* ---- --accumulate N: copies of the main graph -------------------------------------------------------------------- */
+
+/* The node, and those of graphs inside it. */
+static size_t count_nodes(const struct model_node *n)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < n->attrs.count; i++) {
+        const struct model_attr *const x = n->attrs.data[i];
+        for (size_t k = 0; x->g && k < x->g->nodes.count; k++)
+            count += count_nodes(x->g->nodes.data[k]);
+        for (size_t j = 0; j < x->graphs.count; j++)
+            for (size_t k = 0; k < x->graphs.data[j]->nodes.count; k++)
+                count += count_nodes(x->graphs.data[j]->nodes.data[k]);
+    }
+    return count;
+}
+
+static bool check_copies(struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    const int64_t n = p->options->accumulate;
+    size_t nodes = 0;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const node = g->nodes.data[i];
+        if (!is_needed(p, node))
+            continue;
+        nodes += count_nodes(node);
+    }
+    if (n > MOST_PARTS || nodes * (size_t)n > MOST_NODES)
+        return diag_error(p->diag, &p->loc,
+                          "--accumulate %lld: a step would hold %lld copies of %zu nodes; at most %d parts and %d "
+                          "nodes are made; see --split, which takes any number of parts",
+                          (long long)n, (long long)n, nodes, MOST_PARTS, MOST_NODES);
+    return true;
+}
+
+/* Loss and gradients of one part. */
+static bool add_part(struct preparer *p, const char *loss_input)
+{
+    const struct model_graph *const g = p->model->graph;
+    struct map renamed = {.arena = p->arena};
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (is_needed(p, g->nodes.data[i]))
+            copy_main_node(p, g->nodes.data[i], &renamed);
+    const char *const own = map_get(&renamed, loss_input);
+    p->loss_input = own ? own : part_of_input(p, loss_input);
+    p->silent = p->part > 0;
+    bool ok = add_loss(p);
+    p->silent = false;
+    ok = (p->part > 0 || choose_trainables(p)) && ok;
+    if (ok)
+        add_gradient(p, p->loss_sum);
+    return ok;
+}
+
+static const char *sum_of(struct preparer *p, const char *wish, const char *before, const char *x)
+{
+    return before ? add_op(p, wish, "Add", before, x, NULL) : x;
+}
+
+static bool add_parts(struct preparer *p)
+{
+    const char *const loss_input = p->loss_input, *loss = NULL, *weight = NULL, **sums = NULL;
+    for (p->part = 0; p->part < p->part_count; p->part++) {
+        if (!add_part(p, loss_input))
+            return false;
+        loss = sum_of(p, "loss_sum", loss, p->loss_sum);
+        weight = sum_of(p, "sample_count", weight, p->loss_weight);
+        if (!sums)
+            sums = arena_array(p->arena, const char *, p->trainables.count);
+        for (size_t i = 0; i < p->trainables.count; i++) {
+            struct trainable *const t = &p->trainables.data[i];
+            sums[i] = t->gradient = sum_of(p, suffixed(p, t->name, "grad_sum"), sums[i], t->gradient);
+        }
+    }
+    p->part_count = 0;
+    p->loss_sum = loss;
+    p->loss_weight = weight;
+    return true;
+}
+
+bool prepare_accumulation(struct preparer *p)
+{
+    begin_algorithm(p, "train");
+    p->sums = true;
+    if (!check_copies(p) || !find_batch(p))
+        return false;
+    p->part_count = (size_t)p->options->accumulate;
+    if (!add_parts(p))
+        return false;
+    divide_gradients(p, p->loss_weight);
+    add_loss_output(p, p->loss_sum, p->loss_weight);
+    if (!add_optimizer(p))
+        return false;
+    bind_statistics(p);
+    add_initialization(p);
+    attach_algorithm(p);
+    say(p, "a step goes through its batch in %lld parts", (long long)p->options->accumulate);
+    return true;
+}

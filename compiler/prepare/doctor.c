@@ -1,0 +1,370 @@
+#include "prepare/doctor.h"
+
+#include "prepare/parameters.h"
+#include "prepare/rebatch.h"
+#include "prepare/tie.h"
+
+enum { MOST_NAMED = 4 };
+
+/* What keeps everything: names, Dropout, BatchNormalization with its statistics. */
+#define EXPORT_CURE                                                                                                    \
+    "export by examples/pytorch/export.py (training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False, with "  \
+    "net.train() and m.eval() for each BatchNorm m)"
+
+struct doctor {
+    struct arena *arena;
+    struct model *model;
+    struct edit edit;
+    struct preparer view; /* model and producers: what trainables.c reads */
+    finding_list *findings;
+};
+
+static void add(struct doctor *x, const char *text, const char *cure)
+{
+    vec_push(x->arena, x->findings, ((struct finding){text, cure}));
+}
+
+static const char *named(const struct doctor *x, const name_list *l)
+{
+    return names_text(x->arena, l->data, l->count, MOST_NAMED);
+}
+
+/* "1 initializer", "3 initializers" */
+static const char *count_of(const struct doctor *x, size_t n, const char *what)
+{
+    return arena_printf(x->arena, "%zu %s%s", n, what, n == 1 ? "" : "s");
+}
+
+/* ---- variables that are not what they were ------------------------------------------------------------------------
+ */
+
+static void examine_merged(struct doctor *x)
+{
+    merged_list all = {0};
+    name_list apart = {0}, unknown = {0};
+    find_merged(&x->edit, &all);
+    find_separable(&x->edit, &all, &apart, &unknown);
+    if (apart.count > 0)
+        add(x,
+            arena_printf(x->arena, "%s %s merged by the exporter with what %s equal to", named(x, &apart), apart.count == 1 ? "is" : "are",
+                         apart.count == 1 ? "it was" : "they were"),
+            "none needed: prepare makes them variables of their own again (--untie never does not)");
+    for (size_t i = 0; i < all.count; i++) {
+        name_list others = {0};
+        for (size_t k = 0; k < all.data[i].others.count; k++)
+            for (size_t j = 0; j < unknown.count; j++)
+                if (unknown.data[j] == all.data[i].others.data[k])
+                    vec_push(x->arena, &others, all.data[i].others.data[k]);
+        if (others.count > 0)
+            add(x,
+                arena_printf(x->arena,
+                             "initializer '%s' also stands for %s: merged because they were equal, they would be trained as one",
+                             all.data[i].kept, named(x, &others)),
+                "prepare --untie auto makes them variables of their own again");
+    }
+}
+
+static void examine_ties(struct doctor *x)
+{
+    tie_list sure = {0}, unknown = {0};
+    find_cut_ties(&x->edit, &sure, &unknown);
+    for (size_t i = 0; i < sure.count; i++)
+        add(x,
+            arena_printf(x->arena, "'%s' is a copy of '%s'%s that the exporter made", sure.data[i].tensor, sure.data[i].equals,
+                         sure.data[i].transposed ? " transposed" : ""),
+            arena_printf(x->arena, "none needed: prepare makes them one variable (as --tie '%s'; --tie never does not)",
+                         tie_text(x->arena, &sure.data[i])));
+    for (size_t i = 0; i < unknown.count; i++)
+        add(x,
+            arena_printf(x->arena,
+                         "'%s' has the content of '%s'%s: if they were one parameter, they would be trained apart",
+                         unknown.data[i].tensor, unknown.data[i].equals, unknown.data[i].transposed ? " transposed" : ""),
+            arena_printf(x->arena, "prepare --tie '%s'", tie_text(x->arena, &unknown.data[i])));
+}
+
+/* ---- names --------------------------------------------------------------------------------------------------------
+ */
+
+static const struct model_initializer *anonymous_input(const struct doctor *x, const struct model_node *n, size_t input)
+{
+    if (n->inputs.count <= input || !is_anonymous(n->inputs.data[input]))
+        return NULL;
+    const struct model_initializer *const init = model_find_initializer(x->model->graph, n->inputs.data[input]);
+    return init && dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0 ? init : NULL;
+}
+
+/* Weights that exporters leave alone unless they compute them anew: behind a weight norm, a mask, a standardization. Those of MatMul
+ * are mostly transposed. */
+static bool is_computed(const struct doctor *x, const struct model_node *n)
+{
+    return ((is_op(n, "Conv") || is_op(n, "ConvTranspose")) && anonymous_input(x, n, 1) && !anonymous_input(x, n, 2)) ||
+           (is_op(n, "Gemm") && anonymous_input(x, n, 1) && attribute_int(n, "transB", 0) != 0);
+}
+
+static void examine_computed(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    name_list computed = {0};
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (is_computed(x, g->nodes.data[i]))
+            vec_push(x->arena, &computed, g->nodes.data[i]->inputs.data[1]);
+    if (computed.count > 0)
+        add(x,
+            arena_printf(x->arena,
+                         "%s %s computed by the exporter, most likely out of other parameters (weight norm, a mask): a step trains the "
+                         "result in their place",
+                         named(x, &computed), computed.count == 1 ? "was" : "were"),
+            EXPORT_CURE);
+}
+
+/* A Conv whose weight and bias are both new was a Conv with a normalization behind it. */
+static bool is_folded(const struct doctor *x, const struct model_node *n)
+{
+    return (is_op(n, "Conv") || is_op(n, "ConvTranspose")) && anonymous_input(x, n, 1) && anonymous_input(x, n, 2);
+}
+
+static void examine_folded(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    name_list folded = {0};
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (is_folded(x, g->nodes.data[i]))
+            vec_push(x->arena, &folded, node_title(g->nodes.data[i]));
+    if (folded.count > 0)
+        add(x,
+            arena_printf(x->arena,
+                         "%s %s weight and bias that the exporter computed, most likely with BatchNormalization folded "
+                         "in: it will not normalize while it is trained",
+                         named(x, &folded), folded.count == 1 ? "has" : "have"),
+            "train it as it is, or " EXPORT_CURE);
+}
+
+static void examine_names(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    name_list anonymous = {0};
+    for (size_t i = 0; i < g->nodes.count; i++)
+        for (size_t k = 0; k < g->nodes.data[i]->inputs.count && !is_folded(x, g->nodes.data[i]); k++)
+            if (anonymous_input(x, g->nodes.data[i], k))
+                vec_push(x->arena, &anonymous, g->nodes.data[i]->inputs.data[k]);
+    if (anonymous.count > 0)
+        add(x,
+            arena_printf(x->arena,
+                         "%s without a name of your own: %s, copies that the exporter computed, mostly transposed",
+                         count_of(x, anonymous.count, "initializer"), named(x, &anonymous)),
+            "export with do_constant_folding=False, or prepare --names-from FILE.safetensors with the weights under "
+            "their names");
+}
+
+/* ---- the graph ----------------------------------------------------------------------------------------------------
+ */
+
+/* What a gradient would reach, and what prepare would not train unless it is told to. */
+static void examine_left_out(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    struct map outputs = {.arena = x->arena};
+    struct rules rules;
+    for (size_t i = 0; i < g->outputs.count; i++)
+        map_set(&outputs, g->outputs.data[i]->name, NULL);
+    rules_begin(&rules, &x->view, &outputs);
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const struct model_initializer *const init = g->initializers.data[i];
+        const struct verdict v = dtype_is_float(init->tensor->dtype) && map_has(&rules.reached, init->name) &&
+                                             !map_has(&x->view.statistics, init->name)
+                                     ? judge(&rules, init)
+                                     : (struct verdict){.trained = true};
+        if (!v.trained && !v.moot)
+            add(x, arena_printf(x->arena, "'%s' %s%s is not trained: %s", init->name, dtype_name(init->tensor->dtype),
+                                shape_text(x->arena, &init->tensor->shape), v.why),
+                arena_printf(x->arena, "prepare --train '%s', if it is a parameter", init->name));
+    }
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        const struct model_attr *const value = is_op(n, "Constant") && n->outputs.count == 1 ? node_attribute(n, "value") : NULL;
+        struct verdict v;
+        if (value && value->type == ATTR_TENSOR && value->t && dtype_is_float(value->t->dtype) &&
+            judge_constant(&rules, n, value->t, &v) && !v.moot)
+            add(x, arena_printf(x->arena, "constant '%s' stands where a parameter does and is not trained: %s", n->outputs.data[0], v.why),
+                arena_printf(x->arena, "prepare --train '%s', if it is a parameter", n->outputs.data[0]));
+    }
+}
+
+/* What prepare trains, although it might be a buffer. */
+static void examine_unsure(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    struct map outputs = {.arena = x->arena};
+    struct rules rules;
+    name_list unsure = {0};
+    for (size_t i = 0; i < g->outputs.count; i++)
+        map_set(&outputs, g->outputs.data[i]->name, NULL);
+    rules_begin(&rules, &x->view, &outputs);
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const struct model_initializer *const init = g->initializers.data[i];
+        if (!dtype_is_float(init->tensor->dtype) || !map_has(&rules.reached, init->name) ||
+            map_has(&x->view.statistics, init->name))
+            continue;
+        const struct verdict v = judge(&rules, init);
+        if (v.trained && !v.sure)
+            vec_push(x->arena, &unsure, init->name);
+    }
+    if (unsure.count > 0)
+        add(x, arena_printf(x->arena, "%s trained, but may be %s", named(x, &unsure), unsure.count == 1 ? "a buffer" : "buffers"),
+            "prepare --freeze NAME, or export by examples/pytorch/export.py, which says what is a parameter");
+}
+
+/* A loss operator, or a mean to a scalar beside other outputs. */
+static bool is_loss(const struct doctor *x, const struct model_value_info *output, const struct model_node *n)
+{
+    if (is_op(n, "SoftmaxCrossEntropyLoss") || is_op(n, "NegativeLogLikelihoodLoss"))
+        return true;
+    return (is_op(n, "ReduceMean") || is_op(n, "ReduceSum")) && output->type.kind == TYPE_TENSOR && output->type.dims.count == 0 &&
+           x->model->graph->outputs.count > 1;
+}
+
+static void examine_end(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    for (size_t i = 0; i < g->outputs.count; i++) {
+        const char *const name = g->outputs.data[i]->name;
+        const struct model_node *const n = producer_of(&x->view, name);
+        if (is_loss(x, g->outputs.data[i], n))
+            add(x, arena_printf(x->arena, "output '%s', out of a %s, is a loss: the model computes it when it infers, too", name, n->op_type),
+                arena_printf(x->arena, "prepare --loss output --output '%s'%s", name,
+                             g->outputs.count > 1 ? " trains with it, and leaves it out of infer()" : " trains with it"));
+        if ((is_op(n, "Softmax") || is_op(n, "LogSoftmax") || is_op(n, "Sigmoid")) && n->inputs.count > 0)
+            add(x,
+                arena_printf(x->arena, "output '%s' comes out of a %s, which a loss of logits would apply twice", name,
+                             n->op_type),
+                arena_printf(x->arena, "prepare's %s reads '%s' in front of it; for another loss, --output '%s'",
+                             is_op(n, "Sigmoid") ? "bce" : "softmax-cross-entropy", n->inputs.data[0],
+                             n->inputs.data[0]));
+    }
+}
+
+static bool has_op(const struct model_graph *g, const char *op)
+{
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (is_op(g->nodes.data[i], op))
+            return true;
+    return false;
+}
+
+/* Is there a sign that the export was in training form? Dropout is left out of an export in inference form without a trace. */
+static void examine_dropped(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    if (!str_equal(x->model->producer_name, "pytorch") || has_op(g, "Dropout") || has_training_form(&x->view) ||
+        x->view.known.says_export)
+        return;
+    add(x, "no Dropout: if the network has any, the exporter has left it out, and a step trains without it",
+        EXPORT_CURE);
+}
+
+static void examine_forms(struct doctor *x)
+{
+    const struct model_graph *const g = x->model->graph;
+    size_t norms = 0, quantized = 0;
+    name_list half = {0};
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        norms += is_op(g->nodes.data[i], "BatchNormalization");
+        quantized += is_op(g->nodes.data[i], "DequantizeLinear");
+    }
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const struct model_initializer *const init = g->initializers.data[i];
+        if (dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0 &&
+            (DTYPE_BIT(init->tensor->dtype) & DTYPES_FLOAT_DOUBLE) == 0)
+            vec_push(x->arena, &half, init->name);
+    }
+    if (norms > 0)
+        add(x,
+            arena_printf(x->arena, "%s: stored statistics are what infer() uses",
+                         count_of(x, norms, "BatchNormalization node")),
+            "prepare trains with the statistics of the batch; --batchnorm frozen keeps the stored ones");
+    const size_t spoiled = spoiled_statistics(&x->view), moved = moved_statistics(&x->view);
+    if (spoiled > 0)
+        add(x,
+            arena_printf(x->arena,
+                         "running statistics of %s are one update away from 0 and 1: the exporter ran a fresh network on its "
+                         "example",
+                         count_of(x, spoiled, "BatchNormalization node")),
+            "prepare --batchnorm-statistics reset starts them from 0 and 1; or " EXPORT_CURE);
+    else if (moved > 0)
+        add(x,
+            arena_printf(x->arena, "running statistics of %s have been moved by the exporter's run on its example",
+                         count_of(x, moved, "BatchNormalization node")),
+            EXPORT_CURE);
+    if (half.count > 0)
+        add(x,
+            arena_printf(x->arena, "%s of less than 32 bits: %s; only float and double are trained",
+                         count_of(x, half.count, "initializer"), named(x, &half)),
+            "export in float32");
+    if (quantized > 0)
+        add(x,
+            arena_printf(x->arena, "%s: quantized weights are integers and have no gradient",
+                         count_of(x, quantized, "DequantizeLinear node")),
+            "train before quantizing");
+}
+
+/* Last: it changes the model. */
+static void examine_batch(struct doctor *x, const struct import_options *o)
+{
+    node_list nodes;
+    name_list titles = {0};
+    int64_t size;
+    find_frozen_batch(&x->edit, o, &size, &nodes);
+    for (size_t i = 0; i < nodes.count; i++)
+        vec_push(x->arena, &titles, node_title(nodes.data[i]));
+    if (titles.count > 0)
+        add(x,
+            arena_printf(x->arena, "the batch of the example, %lld, is in constants of %s", (long long)size,
+                         named(x, &titles)),
+            "prepare --batch N; or export with dynamic_axes");
+    else if (size == 1)
+        add(x, "the batch is 1, from the example: statistics and gradients of a single sample",
+            "prepare --batch N; or export with dynamic_axes");
+}
+
+static struct doctor doctor_of(struct arena *a, struct model *m, finding_list *out)
+{
+    struct doctor x = {.arena = a,
+                       .model = m,
+                       .view = {.arena = a, .model = m, .opset = model_opset(&m->opsets, ""), .producers.arena = a},
+                       .findings = out};
+    x.view.statistics.arena = a;
+    known_names_read(a, m, &x.view.known);
+    find_statistics(&x.view);
+    for (size_t i = 0; i < m->graph->nodes.count; i++)
+        for (size_t k = 0; k < m->graph->nodes.data[i]->outputs.count; k++)
+            if (m->graph->nodes.data[i]->outputs.data[k][0] != '\0')
+                map_set(&x.view.producers, m->graph->nodes.data[i]->outputs.data[k], m->graph->nodes.data[i]);
+    return x;
+}
+
+void examine_lost(struct arena *a, struct model *m, finding_list *out)
+{
+    struct doctor x = doctor_of(a, m, out);
+    examine_folded(&x);
+    examine_computed(&x);
+    examine_dropped(&x);
+}
+
+void examine_export(struct arena *a, struct model *m, const struct import_options *o, finding_list *out)
+{
+    struct diag silent = {.arena = a};
+    struct doctor x = doctor_of(a, m, out);
+    edit_begin(&x.edit, &silent, a, m, NULL);
+    x.edit.known = &x.view.known;
+    examine_merged(&x);
+    examine_ties(&x);
+    examine_left_out(&x);
+    examine_unsure(&x);
+    examine_end(&x);
+    examine_folded(&x);
+    examine_computed(&x);
+    examine_dropped(&x);
+    examine_names(&x);
+    examine_forms(&x);
+    examine_batch(&x, o);
+}

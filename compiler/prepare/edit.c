@@ -1,0 +1,153 @@
+#include "prepare/edit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void take_name(struct map *names, const char *name)
+{
+    if (name[0] != '\0')
+        map_set(names, name, NULL);
+}
+
+void collect_names(struct map *names, const struct model_graph *g)
+{
+    for (size_t i = 0; i < g->inputs.count; i++)
+        take_name(names, g->inputs.data[i]->name);
+    for (size_t i = 0; i < g->initializers.count; i++)
+        take_name(names, g->initializers.data[i]->name);
+    for (size_t i = 0; i < g->sparse_initializers.count; i++)
+        take_name(names, g->sparse_initializers.data[i]->name);
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        for (size_t k = 0; k < n->outputs.count; k++)
+            take_name(names, n->outputs.data[k]);
+        for (size_t k = 0; k < n->attrs.count; k++) {
+            const struct model_attr *const x = n->attrs.data[k];
+            if (x->type == ATTR_GRAPH && x->g)
+                collect_names(names, x->g);
+            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
+                collect_names(names, x->graphs.data[j]);
+        }
+    }
+}
+
+void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m, struct strbuf *report)
+{
+    *e = (struct edit){.diag = d, .arena = a, .model = m, .report = report, .names.arena = a, .loc = LOC_FILE(m->file)};
+    collect_names(&e->names, m->graph);
+}
+
+void edit_say(struct edit *e, const char *fmt, ...)
+{
+    va_list args;
+    if (!e->report)
+        return;
+    va_start(args, fmt);
+    strbuf_addv(e->report, fmt, args);
+    va_end(args);
+    strbuf_add(e->report, "\n");
+}
+
+void edit_changed(struct edit *e, const char *what)
+{
+    for (size_t i = 0; i < e->changes.count; i++)
+        if (str_equal(e->changes.data[i], what))
+            return;
+    vec_push(e->arena, &e->changes, what);
+}
+
+const char *edit_fresh_name(struct edit *e, const char *wish)
+{
+    const char *name = wish;
+    for (int i = 2; map_has(&e->names, name); i++)
+        name = arena_printf(e->arena, "%s_%d", wish, i);
+    name = arena_strdup(e->arena, name);
+    map_set(&e->names, name, NULL);
+    return name;
+}
+
+void edit_remove_initializer(struct edit *e, const char *name)
+{
+    struct model_graph *const g = e->model->graph;
+    for (size_t i = g->initializers.count; i-- > 0;)
+        if (str_equal(g->initializers.data[i]->name, name))
+            vec_remove(&g->initializers, i);
+    for (size_t i = g->inputs.count; i-- > 0;)
+        if (str_equal(g->inputs.data[i]->name, name))
+            vec_remove(&g->inputs, i);
+}
+
+struct model_node *edit_insert_node(struct edit *e, size_t at, const char *op, const char *a, const char *b,
+                                    const char *output)
+{
+    struct model_graph *const g = e->model->graph;
+    struct model_node *const n =
+        model_add_node(e->arena, g, "", op, (const char *[]){a, b, NULL}, (const char *[]){output, NULL});
+    n->loc.file = e->model->file;
+    memmove(&g->nodes.data[at + 1], &g->nodes.data[at], (g->nodes.count - 1 - at) * sizeof g->nodes.data[0]);
+    g->nodes.data[at] = n;
+    return n;
+}
+
+bool edit_is_output(const struct edit *e, const char *name)
+{
+    return model_find_output(e->model->graph, name) != NULL;
+}
+
+/* "view_3", "val_12", "lifted_tensor_0": what a tracer calls the results of its operations. */
+static bool is_traced_name(const char *name)
+{
+    static const char *const ops[] = {"val",     "view",  "reshape", "transpose", "permute", "expand", "slice",  "unsqueeze",
+                                      "squeeze", "cat",   "add",     "sub",       "mul",     "div",    "neg",    "arange",
+                                      "full",    "ones",  "zeros",   "triu",      "tril",    "clone",  "select", "_to_copy",
+                                      "lifted_tensor", "c_lifted_tensor", "scalar_tensor", "scalar_tensor_default"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        const size_t length = strlen(ops[i]);
+        if (strncmp(name, ops[i], length) == 0 && name[length] == '_' && name[length + 1] != '\0' &&
+            strspn(name + length + 1, "0123456789") == strlen(name + length + 1))
+            return true;
+    }
+    return false;
+}
+
+/* "const_fold_opt__12", "new_shape__7": tf2onnx */
+static bool is_numbered_by_tf2onnx(const char *name)
+{
+    const char *const at = strstr(name, "__");
+    return at && at[2] != '\0' && strspn(at + 2, "0123456789") == strlen(at + 2);
+}
+
+bool is_tensorflow_constant(const char *name)
+{
+    static const char *const operands[] = {"x", "y", "Const", "value", "ones", "zeros"};
+    const char *const last = strrchr(name, '/'), *const port = strrchr(name, ':');
+    if (!last || !port || port < last || port[1] == '\0' || strspn(port + 1, "0123456789") != strlen(port + 1))
+        return false;
+    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
+        const size_t length = strlen(operands[i]);
+        if (strncmp(last + 1, operands[i], length) != 0)
+            continue;
+        const char *const rest = last + 1 + length;
+        if (rest == port || (rest[0] == '_' && strspn(rest + 1, "0123456789") == (size_t)(port - rest - 1)))
+            return true;
+    }
+    return false;
+}
+
+bool is_anonymous(const char *name)
+{
+    return str_starts_with(name, "onnx::") || name[0] == '/' ||
+           (name[0] != '\0' && strspn(name, "0123456789") == strlen(name)) || is_traced_name(name) ||
+           is_numbered_by_tf2onnx(name) || is_tensorflow_constant(name);
+}
+
+const char *names_text(struct arena *a, const char *const *names, size_t count, size_t most)
+{
+    struct strbuf b = {.arena = a};
+    for (size_t i = 0; i < count && i < most; i++)
+        strbuf_addf(&b, "%s'%s'", i == 0 ? "" : i + 1 == count ? " and " : ", ", names[i]);
+    if (count > most)
+        strbuf_addf(&b, " and %zu more", count - most);
+    return strbuf_text(&b);
+}

@@ -1,0 +1,279 @@
+/* A model that computes its loss itself: infer() needs no labels and no loss. When everything else is written, the nodes of the main graph
+ * that no other output depends on go into the algorithms which use them, with the inputs that nothing else reads:
+ *
+ *   main    y = Gemm(x, W)  loss = SoftmaxCrossEntropyLoss(y, labels)         y = Gemm(x, W)
+ *   train   g = Gradient<y = "loss">(W, x, labels)                      =>    loss = SoftmaxCrossEntropyLoss(y, labels)  g = ...
+ *
+ * A model whose only output is its loss keeps it, and so does one whose loss has parameters of its own: then it has another name there,
+ * if a step computes it in another form. */
+#include "prepare/prepare_internal.h"
+
+#include <string.h>
+
+struct mover {
+    struct preparer *p;
+    struct map kept;           /* names of the main graph that other outputs depend on */
+    struct map values, inputs; /* names that go: outputs of nodes, inputs of the graph */
+    VEC(struct model_node *) nodes;
+};
+
+/* ---- what goes ------------------------------------------------------------------------------------------------------
+ */
+
+static bool is_variable(const struct model *m, const char *name)
+{
+    for (size_t k = 0; k < m->training.count; k++)
+        for (size_t i = 0; i < m->training.data[k]->update_binding.count; i++)
+            if (str_equal(m->training.data[k]->update_binding.data[i].key, name))
+                return true;
+    return false;
+}
+
+static bool is_kept(const struct mover *v, const struct model_node *n)
+{
+    for (size_t k = 0; k < n->outputs.count; k++)
+        if (n->outputs.data[k][0] != '\0' && map_has(&v->kept, n->outputs.data[k]))
+            return true;
+    return false;
+}
+
+/* False: the loss has variables of its own, which belong to the main graph. */
+static bool find_nodes(struct mover *v)
+{
+    const struct model_graph *const g = v->p->model->graph;
+    struct map read = {.arena = v->p->arena};
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        struct model_node *const n = g->nodes.data[i];
+        if (is_kept(v, n) || !is_needed(v->p, n))
+            continue;
+        vec_push(v->p->arena, &v->nodes, n);
+        for (size_t k = 0; k < n->outputs.count; k++)
+            if (n->outputs.data[k][0] != '\0') {
+                map_set(&v->values, n->outputs.data[k], NULL);
+                map_set(&read, n->outputs.data[k], NULL);
+            }
+    }
+    struct model_graph only = {.name = ""};
+    memcpy(&only.nodes, &v->nodes, sizeof only.nodes);
+    mark_ancestors(&only, &read);
+    for (size_t i = 0; i < read.count; i++) {
+        const char *const name = read.entries[i].key;
+        if (map_has(&v->kept, name))
+            continue;
+        if (is_variable(v->p->model, name))
+            return false;
+        if (model_find_input(g, name) && !model_find_initializer(g, name))
+            map_set(&v->inputs, name, NULL);
+    }
+    return v->nodes.count > 0;
+}
+
+/* ---- who uses it ----------------------------------------------------------------------------------------------------
+ */
+
+/* Names in the attributes of Gradient count: y is read by its name alone. */
+static bool reads_any(struct arena *a, const struct model_graph *g, const struct map *names)
+{
+    struct map read = {.arena = a};
+    for (size_t i = 0; i < g->nodes.count; i++)
+        for (size_t k = 0; k < g->nodes.data[i]->outputs.count; k++)
+            if (g->nodes.data[i]->outputs.data[k][0] != '\0')
+                map_set(&read, g->nodes.data[i]->outputs.data[k], NULL);
+    mark_ancestors(g, &read);
+    for (size_t i = 0; i < read.count; i++)
+        if (map_has(names, read.entries[i].key))
+            return true;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_attr *const y = node_attribute(g->nodes.data[i], "y");
+        if (y && y->type == ATTR_STRING && y->s.data && map_has(names, y->s.data))
+            return true;
+    }
+    return false;
+}
+
+/* ---- moving ---------------------------------------------------------------------------------------------------------
+ */
+
+static void put_nodes_first(struct mover *v, struct model_graph *g)
+{
+    struct model_graph old = *g;
+    memset(&g->nodes, 0, sizeof g->nodes);
+    for (size_t i = 0; i < v->nodes.count; i++)
+        vec_push(v->p->arena, &g->nodes, v->nodes.data[i]);
+    for (size_t i = 0; i < old.nodes.count; i++)
+        vec_push(v->p->arena, &g->nodes, old.nodes.data[i]);
+    const struct model_graph *const from = v->p->model->graph;
+    for (size_t i = 0; i < from->value_infos.count; i++)
+        if (map_has(&v->values, from->value_infos.data[i]->name))
+            vec_push(v->p->arena, &g->value_infos, from->value_infos.data[i]);
+    if (!model_find_output(g, v->p->source))
+        vec_push(v->p->arena, &g->outputs, model_find_output(from, v->p->source));
+}
+
+static void put_inputs_first(struct mover *v, struct model_graph *g)
+{
+    struct model_graph old = *g;
+    memset(&g->inputs, 0, sizeof g->inputs);
+    for (size_t i = 0; i < v->inputs.count; i++)
+        vec_push(v->p->arena, &g->inputs, model_find_input(v->p->model->graph, v->inputs.entries[i].key));
+    for (size_t i = 0; i < old.inputs.count; i++)
+        vec_push(v->p->arena, &g->inputs, old.inputs.data[i]);
+}
+
+/* An entry that binds nothing is there to give the loss. */
+static void move_into(struct mover *v, const struct model_training *t)
+{
+    const bool needs_nodes = t->update_binding.count == 0 || reads_any(v->p->arena, t->algorithm, &v->values);
+    const bool needs_inputs = needs_nodes || reads_any(v->p->arena, t->algorithm, &v->inputs);
+    if (needs_nodes)
+        put_nodes_first(v, t->algorithm);
+    if (needs_inputs)
+        put_inputs_first(v, t->algorithm);
+}
+
+static void remove_from_main(struct mover *v)
+{
+    struct model_graph *const g = v->p->model->graph;
+    for (size_t i = g->nodes.count; i-- > 0;)
+        for (size_t k = 0; k < v->nodes.count; k++)
+            if (g->nodes.data[i] == v->nodes.data[k]) {
+                vec_remove(&g->nodes, i);
+                break;
+            }
+    for (size_t i = g->value_infos.count; i-- > 0;)
+        if (map_has(&v->values, g->value_infos.data[i]->name))
+            vec_remove(&g->value_infos, i);
+    for (size_t i = g->inputs.count; i-- > 0;)
+        if (map_has(&v->inputs, g->inputs.data[i]->name))
+            vec_remove(&g->inputs, i);
+    for (size_t i = g->outputs.count; i-- > 0;)
+        if (str_equal(g->outputs.data[i]->name, v->p->source))
+            vec_remove(&g->outputs, i);
+}
+
+/* The name of what a step minimizes is free now. */
+static void rename_loss(struct model_graph *g, const char *old)
+{
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        struct model_node *const n = g->nodes.data[i];
+        for (size_t k = 0; k < n->inputs.count; k++)
+            if (str_equal(n->inputs.data[k], old))
+                n->inputs.data[k] = "loss";
+        for (size_t k = 0; k < n->outputs.count; k++)
+            if (str_equal(n->outputs.data[k], old))
+                n->outputs.data[k] = "loss";
+        for (size_t k = 0; k < n->attrs.count; k++)
+            if (str_equal(n->attrs.data[k]->name, "y") && n->attrs.data[k]->type == ATTR_STRING && n->attrs.data[k]->s.data &&
+                str_equal(n->attrs.data[k]->s.data, old))
+                n->attrs.data[k]->s = (struct model_bytes){"loss", strlen("loss")};
+    }
+    for (size_t i = 0; i < g->outputs.count; i++)
+        if (str_equal(g->outputs.data[i]->name, old))
+            g->outputs.data[i]->name = "loss";
+}
+
+/* 'loss' is free now where the nodes have not gone. */
+static void add_left_loss(struct preparer *p, const struct quotient *q)
+{
+    if (model_find_output(q->algorithm, "loss"))
+        return;
+    model_add_node(p->arena, q->algorithm, "", "Div", (const char *[]){q->sum, q->weight, NULL}, (const char *[]){"loss", NULL});
+    model_add_value(p->arena, q->algorithm, 1, "loss", p->loss_dtype, NULL, 0);
+}
+
+/* ---- a loss that stays ----------------------------------------------------------------------------------------------
+ * What is called 'loss' is the one that is trained with; that of infer(), in inference form, gives its name away.
+ */
+
+static void rename_reads(struct model_graph *g, const char *old, const char *name)
+{
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        struct model_node *const n = g->nodes.data[i];
+        for (size_t k = 0; k < n->inputs.count; k++)
+            if (str_equal(n->inputs.data[k], old))
+                n->inputs.data[k] = name;
+        for (size_t k = 0; k < n->attrs.count; k++)
+            if (str_equal(n->attrs.data[k]->name, "y") && n->attrs.data[k]->type == ATTR_STRING && n->attrs.data[k]->s.data &&
+                str_equal(n->attrs.data[k]->s.data, old))
+                n->attrs.data[k]->s = (struct model_bytes){name, strlen(name)};
+    }
+}
+
+static void rename_in_main(struct model_graph *g, const char *old, const char *name)
+{
+    rename_reads(g, old, name);
+    for (size_t i = 0; i < g->nodes.count; i++)
+        for (size_t k = 0; k < g->nodes.data[i]->outputs.count; k++)
+            if (str_equal(g->nodes.data[i]->outputs.data[k], old))
+                g->nodes.data[i]->outputs.data[k] = name;
+    for (size_t i = 0; i < g->outputs.count; i++)
+        if (str_equal(g->outputs.data[i]->name, old))
+            g->outputs.data[i]->name = name;
+    for (size_t i = 0; i < g->value_infos.count; i++)
+        if (str_equal(g->value_infos.data[i]->name, old))
+            g->value_infos.data[i]->name = name;
+}
+
+/* An entry that has no loss of its own gives that of the main graph. */
+static void add_same_loss(struct preparer *p, struct model_graph *g, const char *main_loss)
+{
+    const struct model_value_info *const out = model_find_output(p->model->graph, main_loss);
+    if (model_find_output(g, "loss"))
+        return;
+    model_add_node(p->arena, g, "", "Identity", (const char *[]){main_loss, NULL}, (const char *[]){"loss", NULL});
+    model_add_value(p->arena, g, 1, "loss", p->loss_dtype, out->type.dims.data, out->type.dims.count);
+}
+
+static void give_name_away(struct preparer *p, const char *step_loss)
+{
+    struct model *const m = p->model;
+    if (!str_equal(p->source, "loss") || !model_find_output(m->graph, "loss") ||
+        (str_equal(step_loss, "loss") && p->left_losses.count == 0))
+        return;
+    const char *const name = edit_fresh_name(&p->edit, "inference_loss");
+    rename_in_main(m->graph, "loss", name);
+    for (size_t k = 0; k < m->training.count; k++)
+        rename_reads(m->training.data[k]->algorithm, "loss", name);
+    if (!str_equal(step_loss, "loss"))
+        rename_loss(m->training.data[0]->algorithm, step_loss);
+    for (size_t i = 0; i < p->left_losses.count; i++)
+        add_left_loss(p, &p->left_losses.data[i]);
+    for (size_t k = 0; k < m->training.count; k++)
+        if (m->training.data[k]->update_binding.count == 0)
+            add_same_loss(p, m->training.data[k]->algorithm, name);
+    edit_changed(&p->edit, "another name for its own loss");
+    say(p, "'loss' is what a step minimizes; infer() calls its own '%s'", name);
+}
+
+void take_loss_out(struct preparer *p, const char *step_loss)
+{
+    struct mover v = {.p = p, .kept.arena = p->arena, .values.arena = p->arena, .inputs.arena = p->arena};
+    const struct model_graph *const g = p->model->graph;
+    if (p->options->loss != LOSS_OUTPUT || !model_find_output(g, p->source))
+        return;
+    if (g->outputs.count < 2) {
+        give_name_away(p, step_loss);
+        return;
+    }
+    for (size_t i = 0; i < g->outputs.count; i++)
+        if (!str_equal(g->outputs.data[i]->name, p->source))
+            map_set(&v.kept, g->outputs.data[i]->name, NULL);
+    mark_ancestors(g, &v.kept);
+    if (map_has(&v.kept, p->source) || !find_nodes(&v)) {
+        say(p, "infer() computes the loss too: other outputs, or parameters of its own, depend on it");
+        give_name_away(p, step_loss);
+        return;
+    }
+    for (size_t k = 0; k < p->model->training.count; k++)
+        move_into(&v, p->model->training.data[k]);
+    remove_from_main(&v);
+    edit_changed(&p->edit, "without its loss");
+    say(p, "infer() does not compute the loss%s%s%s", v.inputs.count > 0 ? " and does not take " : "",
+        v.inputs.count > 0 ? names_text(p->arena, (const char *[]){v.inputs.entries[0].key}, 1, 1) : "",
+        v.inputs.count > 1 ? " and what else only the loss reads" : "");
+    struct model_graph *const step = p->model->training.data[0]->algorithm;
+    if (!str_equal(step_loss, "loss") && !model_find_output(step, "loss") && !map_has(&v.kept, "loss"))
+        rename_loss(step, step_loss);
+    for (size_t i = 0; i < p->left_losses.count && !map_has(&v.kept, "loss"); i++)
+        add_left_loss(p, &p->left_losses.data[i]);
+}

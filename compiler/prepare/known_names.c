@@ -1,0 +1,96 @@
+#include "prepare/known_names.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include <string.h>
+
+#define MOST_LIST_BYTES ((size_t)64 << 20)
+
+/* How PyTorch's exporter from 2.5 on says what an initializer was (InputKind). */
+static const char value_kind[] = "pkg.torch.export.graph_signature.InputSpec.kind";
+
+static void add_name(struct known_names *k, const char *name, enum known_kind kind)
+{
+    static const enum known_kind kinds[] = {KNOWN_NOTHING, KNOWN_PARAMETER, KNOWN_BUFFER, KNOWN_FROZEN};
+    if (name[0] == '\0' || map_has(&k->kinds, name))
+        return;
+    map_set(&k->kinds, name, (void *)(uintptr_t)&kinds[kind]);
+    k->parameters += kind == KNOWN_PARAMETER || kind == KNOWN_FROZEN;
+}
+
+static void add_lines(struct arena *a, const char *text, line_list *out)
+{
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\n");
+        const char *first = text, *last = text + length;
+        while (first < last && strchr(" \t\r", *first))
+            first++;
+        while (last > first && strchr(" \t\r", last[-1]))
+            last--;
+        if (last > first && *first != '#')
+            vec_push(a, out, arena_strndup(a, first, (size_t)(last - first)));
+        text += length + (text[length] == '\n');
+    }
+}
+
+bool read_lines(struct diag *d, struct arena *a, const char *path, line_list *out)
+{
+    unsigned char *bytes;
+    size_t size;
+    if (!file_read(d, a, path, MOST_LIST_BYTES, &bytes, &size))
+        return false;
+    if (memchr(bytes, '\0', size))
+        return diag_error(d, NULL, "%s: expected names of initializers, one a line", path);
+    add_lines(a, (const char *)bytes, out);
+    return true;
+}
+
+static void add_listed(struct arena *a, const struct model *m, const char *key, struct known_names *k, enum known_kind kind)
+{
+    line_list names = {0};
+    for (size_t i = 0; i < m->metadata.count; i++)
+        if (str_equal(m->metadata.data[i].key, key)) {
+            k->says_export = true;
+            add_lines(a, m->metadata.data[i].value, &names);
+        }
+    for (size_t i = 0; i < names.count; i++)
+        add_name(k, names.data[i], kind);
+}
+
+static void add_values(const model_pairs *pairs, const char *name, struct known_names *k)
+{
+    for (size_t i = 0; i < pairs->count; i++) {
+        if (!str_equal(pairs->data[i].key, value_kind))
+            continue;
+        if (str_equal(pairs->data[i].value, "PARAMETER"))
+            add_name(k, name, KNOWN_PARAMETER);
+        else if (str_equal(pairs->data[i].value, "BUFFER") || str_equal(pairs->data[i].value, "CONSTANT_TENSOR"))
+            add_name(k, name, KNOWN_BUFFER);
+    }
+}
+
+void known_names_read(struct arena *a, const struct model *m, struct known_names *out)
+{
+    const struct model_graph *const g = m->graph;
+    *out = (struct known_names){.kinds.arena = a, .source = "the file's metadata"};
+    add_listed(a, m, METADATA_FROZEN, out, KNOWN_FROZEN);
+    add_listed(a, m, METADATA_PARAMETERS, out, KNOWN_PARAMETER);
+    add_listed(a, m, METADATA_BUFFERS, out, KNOWN_BUFFER);
+    for (size_t i = 0; i < g->initializers.count; i++)
+        add_values(&g->initializers.data[i]->metadata, g->initializers.data[i]->name, out);
+    for (size_t i = 0; i < g->inputs.count; i++)
+        add_values(&g->inputs.data[i]->metadata, g->inputs.data[i]->name, out);
+    for (size_t i = 0; i < g->value_infos.count; i++)
+        add_values(&g->value_infos.data[i]->metadata, g->value_infos.data[i]->name, out);
+}
+
+void known_names_add_parameter(struct known_names *k, const char *name)
+{
+    add_name(k, name, KNOWN_PARAMETER);
+}
+
+enum known_kind known_kind_of(const struct known_names *k, const char *name)
+{
+    const enum known_kind *const kind = map_get(&k->kinds, name);
+    return kind ? *kind : KNOWN_NOTHING;
+}

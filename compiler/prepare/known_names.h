@@ -1,0 +1,32 @@
+/* What the file itself or the user says of names: parameters and buffers, as PyTorch's named_parameters() and named_buffers()
+ * list them. */
+#ifndef STEPC_PREPARE_KNOWN_NAMES_H
+#define STEPC_PREPARE_KNOWN_NAMES_H
+
+#include "base/map.h"
+#include "model/model.h"
+
+enum known_kind { KNOWN_NOTHING, KNOWN_PARAMETER, KNOWN_BUFFER, KNOWN_FROZEN };
+
+struct known_names {
+    struct map kinds; /* name -> const enum known_kind * */
+    size_t parameters;
+    bool says_export;   /* export.py has written the file: nothing is lost */
+    const char *source; /* "the file's metadata", "--train @FILE" */
+};
+
+/* Keys of the metadata that examples/pytorch/export.py writes: a name a line. */
+#define METADATA_PARAMETERS "stepc.parameters"
+#define METADATA_BUFFERS "stepc.buffers"
+#define METADATA_FROZEN "stepc.frozen"
+
+/* Reads the model's metadata: those of export.py, or those that PyTorch's newer exporter keeps with every value. */
+void known_names_read(struct arena *a, const struct model *m, struct known_names *out);
+void known_names_add_parameter(struct known_names *k, const char *name);
+enum known_kind known_kind_of(const struct known_names *k, const char *name);
+
+/* The file's lines without blanks around them, without empty ones and those that begin with '#'. */
+typedef VEC(const char *) line_list;
+bool read_lines(struct diag *d, struct arena *a, const char *path, line_list *out) MUST_USE;
+
+#endif

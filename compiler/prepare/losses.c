@@ -1,0 +1,610 @@
+/* Losses: from the tensor that the loss reads and the target down to the output "loss". All are means, so that the
+ * learning rate does not depend on the batch size. Where losses of several batches are to be added up (p->sums), what
+ * is written instead is the sum that the mean divides, and the divisor: the number of elements or the sum of weights.
+ */
+#include "graph/dim_expression.h"
+#include "prepare/prepare_internal.h"
+#include "prepare/spec.h"
+
+#include <string.h>
+
+/* Log of a probability nearer to 0 or 1 than this gives no gradient any more (as Keras does). */
+#define PROBABILITY_EPSILON 1e-7
+
+static const char *const loss_names[LOSS_COUNT] = {
+    "softmax-cross-entropy", "nll", "mse", "l1", "huber", "bce", "bce-logits", "output"};
+
+bool loss_parse(struct diag *d, const char *name, enum loss_kind *out)
+{
+    size_t kind = 0;
+    const bool ok = spec_name(d, "--loss", "loss", name, loss_names, LOSS_COUNT, &kind);
+    *out = (enum loss_kind)kind;
+    return ok;
+}
+
+/* ---- types of tensors of the main graph -----------------------------------------------------------------------------
+ */
+
+static const struct model_type *declared_type(const struct preparer *p, const char *name)
+{
+    const struct model_graph *const g = p->model->graph;
+    const struct model_value_info *vi = model_find_output(g, name);
+    if (!vi || !vi->type.has_shape)
+        vi = model_find_input(g, name);
+    for (size_t i = 0; (!vi || !vi->type.has_shape) && i < g->value_infos.count; i++)
+        if (str_equal(g->value_infos.data[i]->name, name))
+            vi = g->value_infos.data[i];
+    return vi && vi->type.kind == TYPE_TENSOR && vi->type.has_shape && vi->type.elem != DTYPE_UNDEFINED ? &vi->type
+                                                                                                        : NULL;
+}
+
+/* The symbol whose provisional size this is; sizes of symbols differ from each other (prepare.c). */
+static struct model_dim dim_of_size(const struct preparer *p, int64_t size)
+{
+    for (size_t i = 0; i < p->symbols.count; i++) {
+        const int64_t *const symbol_size = p->symbols.entries[i].value;
+        if (symbol_size && *symbol_size == size)
+            return (struct model_dim){.value = -1, .param = p->symbols.entries[i].key, .denotation = ""};
+    }
+    return (struct model_dim){.value = size, .param = "", .denotation = ""};
+}
+
+/* Exporters make up symbols for sizes that follow from the inputs': inference knows those that are the same for all inputs. */
+static struct model_dim refined_dim(struct preparer *p, const char *name, int axis, struct model_dim declared, int64_t size)
+{
+    const struct model_dim known = dim_of_size(p, size);
+    if (declared.value >= 0 || known.value < 0)
+        return declared.value >= 0 ? declared : known;
+    if (map_has(&p->symbols, declared.param) || dim_is_expression(declared.param))
+        return declared;
+    return has_fixed_size(p, name, axis, size) ? known : declared;
+}
+
+static bool tensor_type_of(struct preparer *p, const char *name, struct tensor_type *out)
+{
+    const struct model_type *const declared = declared_type(p, name);
+    const struct value *const v = p->graph ? graph_find(p->graph, name) : NULL;
+    *out = (struct tensor_type){0};
+    if (declared && declared->dims.count <= SHAPE_MAX_RANK && (!v || (size_t)v->shape.rank == declared->dims.count)) {
+        out->dtype = declared->elem;
+        out->rank = declared->dims.count;
+    } else if (v) {
+        out->dtype = v->dtype;
+        out->rank = (size_t)v->shape.rank;
+    } else {
+        return diag_error(
+            p->diag, &p->loc, "the type and shape of '%s' are not known: the model does not declare them%s%s", name,
+            p->import_error ? ", and finding them out failed: " : "", p->import_error ? p->import_error : "");
+    }
+    for (size_t i = 0; i < out->rank; i++) {
+        if (declared && declared->dims.count == out->rank)
+            out->dims[i] = declared->dims.data[i];
+        else
+            out->dims[i] = (struct model_dim){.value = -1, .param = "", .denotation = ""};
+        if (v)
+            out->dims[i] = refined_dim(p, name, (int)i, out->dims[i], v->shape.dim[i]);
+    }
+    return true;
+}
+
+static const char *dims_text(struct arena *a, const struct model_dim *dims, size_t rank)
+{
+    struct strbuf b = {.arena = a};
+    strbuf_add(&b, "[");
+    for (size_t i = 0; i < rank; i++) {
+        if (dims[i].value >= 0)
+            strbuf_addf(&b, "%s%lld", i ? "," : "", (long long)dims[i].value);
+        else
+            strbuf_addf(&b, "%s%s", i ? "," : "", dims[i].param[0] ? dims[i].param : "?");
+    }
+    strbuf_add(&b, "]");
+    return strbuf_text(&b);
+}
+
+/* ---- a final Softmax or Sigmoid -------------------------------------------------------------------------------------
+ */
+
+/* Does the Softmax run over the class axis? Before 13 it ran over all axes from `axis` on: no matter where they have one element. */
+static bool is_over_classes(struct preparer *p, const struct model_node *n, const struct tensor_type *t)
+{
+    int classes, axis;
+    if (!shape_axis((int)t->rank, p->options->class_axis, &classes) ||
+        !shape_axis((int)t->rank, attribute_int(n, "axis", p->opset >= 13 ? -1 : 1), &axis) || axis != classes)
+        return false;
+    bool alone = true;
+    for (size_t i = (size_t)axis + 1; i < t->rank; i++)
+        alone = alone && t->dims[i].value == 1;
+    return p->opset >= 13 || alone;
+}
+
+const char *bypass_activation(struct preparer *p, const char *source)
+{
+    const enum loss_kind loss = p->options->loss;
+    const struct model_node *const n = producer_of(p, source);
+    struct tensor_type t;
+    if (!n || n->inputs.count < 1 || !tensor_type_of(p, source, &t))
+        return source;
+    const bool softmax = is_op(n, "Softmax") || is_op(n, "LogSoftmax");
+    if (loss == LOSS_NLL && is_op(n, "Softmax"))
+        say(p, "note: nll expects logarithms of probabilities, but '%s' is a Softmax; see softmax-cross-entropy",
+            source);
+    if (loss == LOSS_SOFTMAX_CROSS_ENTROPY && softmax && !is_over_classes(p, n, &t)) {
+        say(p, "note: the final %s '%s' does not run over the class axis alone: the loss reads what it gives",
+            n->op_type, node_title(n));
+        return source;
+    }
+    if (!(loss == LOSS_SOFTMAX_CROSS_ENTROPY && softmax) &&
+        !((loss == LOSS_BCE || loss == LOSS_BCE_LOGITS) && is_op(n, "Sigmoid")))
+        return source;
+    say(p, "the final %s '%s' is bypassed: the loss reads '%s' in front of it", n->op_type, node_title(n),
+        n->inputs.data[0]);
+    return n->inputs.data[0];
+}
+
+/* ---- the target -----------------------------------------------------------------------------------------------------
+ */
+
+static bool dims_agree(const struct model_type *t, const struct model_dim *dims, size_t rank)
+{
+    bool ok = t->dims.count == rank;
+    for (size_t i = 0; ok && i < rank; i++)
+        ok = t->dims.data[i].value < 0 || dims[i].value < 0 || t->dims.data[i].value == dims[i].value;
+    return ok;
+}
+
+/* An input that the model or the algorithm has already, or a new one. *dtype: wished, then what it is. */
+static bool add_input(struct preparer *p, const char *option, const char *name, bool may_exist, enum dtype *dtype,
+                      const struct model_dim *dims, size_t rank)
+{
+    const struct model_value_info *const old = model_find_input(p->model->graph, name);
+    const struct model_value_info *const own = model_find_input(p->algorithm, name);
+    const char *const shape = dims_text(p->arena, dims, rank);
+    if (own) { /* of an earlier part of the batch */
+        *dtype = own->type.elem;
+        return true;
+    }
+    if (!old) {
+        if (map_has(&p->names, name))
+            return diag_error(p->diag, &p->loc,
+                              "--%s %s: the model has a tensor of that name that is not an input; give another name",
+                              option, name);
+        map_set(&p->names, name, NULL);
+        model_add_value(p->arena, p->algorithm, 0, name, *dtype, dims, rank);
+        say(p, "new input '%s': %s%s", name, dtype_name(*dtype), shape);
+        return true;
+    }
+    if (!may_exist)
+        return diag_error(p->diag, &old->loc, "--%s %s: the model has an input of that name; give another name", option,
+                          name);
+    if (old->type.kind != TYPE_TENSOR)
+        return diag_error(p->diag, &old->loc, "--%s %s: this input is not a tensor", option, name);
+    if (old->type.has_shape && !dims_agree(&old->type, dims, rank))
+        return diag_error(p->diag, &old->loc, "--%s %s: this input is %s%s, expected shape %s to match '%s'", option,
+                          name, dtype_name(old->type.elem),
+                          dims_text(p->arena, old->type.dims.data, old->type.dims.count), shape, p->source);
+    *dtype = old->type.elem;
+    say(p, "the %s is the input '%s'", option, name);
+    return true;
+}
+
+static bool add_target(struct preparer *p, enum dtype usual, const struct model_dim *dims, size_t rank,
+                       const char **name, enum dtype *dtype)
+{
+    const enum dtype asked = p->options->target_type;
+    *name = p->options->target ? p->options->target : "target";
+    *dtype = asked != DTYPE_UNDEFINED ? asked : usual;
+    if (!add_input(p, "target", *name, true, dtype, dims, rank))
+        return false;
+    if (asked != DTYPE_UNDEFINED && *dtype != asked)
+        return diag_error(p->diag, &p->loc, "--target-type %s: the input '%s' is %s", dtype_name(asked), *name,
+                          dtype_name(*dtype));
+    *name = part_of_input(p, *name);
+    return true;
+}
+
+/* ---- the end of every loss ------------------------------------------------------------------------------------------
+ */
+
+/* The last node's output is called "loss"; prepare_model() has seen to it that the name is free. */
+static void finish(struct preparer *p)
+{
+    struct model_node *const n = last_node(p);
+    n->outputs.data[0] = "loss";
+    map_set(&p->names, "loss", NULL);
+    declare_output(p, "loss", p->loss_dtype, NULL);
+}
+
+/* loss = sum / weight */
+static bool finish_quotient(struct preparer *p, const char *sum, const char *weight)
+{
+    p->loss_sum = sum;
+    p->loss_weight = weight;
+    if (!p->sums) {
+        add_op(p, "loss.mean", "Div", sum, weight, NULL);
+        finish(p);
+    }
+    return true;
+}
+
+/* The number of elements of x, in the loss's type. */
+static const char *element_count(struct preparer *p, const char *x)
+{
+    return add_cast(p, "loss_count", add_op(p, "loss_count.int64", "Size", x, NULL, NULL), p->loss_dtype);
+}
+
+/* x: one loss for each sample, [N]. loss = sum(w x) / sum(w): a sample of weight 0 is as good as absent. */
+static bool weighted_mean(struct preparer *p, const char *x, const struct model_dim *batch)
+{
+    const char *const w = p->options->sample_weight;
+    enum dtype dtype = p->loss_dtype;
+    if (!add_input(p, "sample-weight", w, true, &dtype, batch, 1))
+        return false;
+    if (dtype != p->loss_dtype)
+        return diag_error(p->diag, &p->loc, "--sample-weight %s: it is %s, but the loss is %s", w, dtype_name(dtype),
+                          dtype_name(p->loss_dtype));
+    const char *const part = part_of_input(p, w);
+    const char *const product = add_op(p, "weighted_losses", "Mul", part, x, NULL);
+    const char *const sum = add_reduce(p, "weighted_loss_sum", "ReduceSum", product, -1);
+    return finish_quotient(p, sum, add_reduce(p, "sample_weight_sum", "ReduceSum", part, -1));
+}
+
+/* x: a loss for each element, of the shape t. */
+static bool mean_of_elements(struct preparer *p, const char *x, const struct model_dim *dims, size_t rank)
+{
+    if (!p->options->sample_weight && p->sums)
+        return finish_quotient(p, add_reduce(p, "loss_sum", "ReduceSum", x, -1), element_count(p, x));
+    if (!p->options->sample_weight) {
+        add_reduce(p, "loss.mean", "ReduceMean", x, -1);
+        finish(p);
+        return true;
+    }
+    if (rank == 0)
+        return diag_error(p->diag, &p->loc, "--sample-weight: '%s' is a scalar and has no batch axis", p->source);
+    if (rank > 1)
+        x = add_reduce(p, "sample_losses", "ReduceMean",
+                       add_reshape(p, "losses_by_sample", x, (const int64_t[]){0, -1}, 2), 1);
+    return weighted_mean(p, x, dims);
+}
+
+/* ---- losses of elements ---------------------------------------------------------------------------------------------
+ */
+
+/* With d = y - t: mse d^2; l1 |d|; huber c (d - c/2), c = d clipped to [-1, 1], which is d^2/2 inside and |d| - 1/2
+ * outside and has the right slope everywhere without a Where. */
+static const char *difference_loss(struct preparer *p, const char *y, const char *t)
+{
+    const char *const d = add_op(p, "difference", "Sub", y, t, NULL);
+    if (p->options->loss == LOSS_MSE)
+        return add_op(p, "squares", "Mul", d, d, NULL);
+    if (p->options->loss == LOSS_L1)
+        return add_op(p, "absolutes", "Abs", d, NULL, NULL);
+    const char *const c = add_clip(p, "clipped_difference", d, p->loss_dtype, -1, 1);
+    const char *const half = add_op(p, "half", "Mul", c, add_scalar(p, "one_half", p->loss_dtype, 0.5), NULL);
+    return add_op(p, "losses", "Mul", c, add_op(p, "rest", "Sub", d, half, NULL), NULL);
+}
+
+/* From logits: t softplus(-z) + (1 - t) softplus(z). Nothing cancels when the answer is right and sure, and the slope
+ * is right at z = 0, where forms with |z| have a kink. From probabilities: -(t log(q) + (1 - t) log(1 - q)). */
+static const char *binary_loss(struct preparer *p, const char *y, const char *t, bool from_logits)
+{
+    const char *const one = add_scalar(p, "one", p->loss_dtype, 1);
+    const char *const other = add_op(p, "other", "Sub", one, t, NULL);
+    const char *yes, *no;
+    if (from_logits) {
+        yes = add_op(p, "loss_of_ones", "Softplus", add_op(p, "negated", "Neg", y, NULL, NULL), NULL, NULL);
+        no = add_op(p, "loss_of_zeros", "Softplus", y, NULL, NULL);
+    } else {
+        const char *const q =
+            add_clip(p, "probability", y, p->loss_dtype, PROBABILITY_EPSILON, 1 - PROBABILITY_EPSILON);
+        yes = add_op(p, "log_one", "Log", q, NULL, NULL);
+        no = add_op(p, "log_zero", "Log", add_op(p, "one_minus", "Sub", one, q, NULL), NULL, NULL);
+    }
+    const char *const sum = add_op(p, "losses", "Add", add_op(p, "ones", "Mul", t, yes, NULL),
+                                   add_op(p, "zeros", "Mul", other, no, NULL), NULL);
+    return from_logits ? sum : add_op(p, "negated_losses", "Neg", sum, NULL, NULL);
+}
+
+static bool elementwise_loss(struct preparer *p, const struct tensor_type *t)
+{
+    const char *target, *losses;
+    enum dtype dtype;
+    if (!add_target(p, t->dtype, t->dims, t->rank, &target, &dtype))
+        return false;
+    if (dtype != t->dtype && !dtype_is_int(dtype))
+        return diag_error(p->diag, &p->loc, "the target '%s' is %s, but '%s' is %s", target, dtype_name(dtype),
+                          p->source, dtype_name(t->dtype));
+    if (dtype != t->dtype)
+        target = add_cast(p, "target.cast", target, t->dtype);
+    if (p->options->loss == LOSS_BCE || p->options->loss == LOSS_BCE_LOGITS)
+        losses = binary_loss(p, p->loss_input, target, p->options->loss == LOSS_BCE_LOGITS || p->bypassed);
+    else
+        losses = difference_loss(p, p->loss_input, target);
+    return mean_of_elements(p, losses, t->dims, t->rank);
+}
+
+/* ---- losses of classes ----------------------------------------------------------------------------------------------
+ */
+
+struct classes {
+    const char *scores, *target;
+    int axis;      /* of the loss tensor */
+    int64_t count; /* -1: not known */
+    size_t label_rank;
+    struct model_dim label_dims[SHAPE_MAX_RANK];
+    bool flat; /* scores are [n, count], target [n] by now */
+};
+
+/* [d0.., C, ..dk] -> [n, C], target -> [n]. ONNX's operators want the classes at axis 1; below opset 13 only rank 2 has
+ * one meaning in all of them. */
+static bool flatten_classes(struct preparer *p, const struct tensor_type *t, struct classes *c)
+{
+    if (c->count < 0)
+        return diag_error(p->diag, &p->loc,
+                          "--class-axis %lld: the number of classes, dimension %d of '%s', is not known",
+                          (long long)p->options->class_axis, c->axis, p->source);
+    if (c->axis != (int)t->rank - 1) {
+        int64_t perm[SHAPE_MAX_RANK];
+        size_t n = 0;
+        for (size_t i = 0; i < t->rank; i++)
+            if ((int)i != c->axis)
+                perm[n++] = (int64_t)i;
+        perm[n++] = c->axis;
+        c->scores = add_op(p, "scores_transposed", "Transpose", c->scores, NULL, NULL);
+        model_set_ints(p->arena, last_node(p), "perm", perm, n);
+    }
+    c->scores = add_reshape(p, "scores", c->scores, (const int64_t[]){-1, c->count}, 2);
+    c->target = add_reshape(p, "labels", c->target, (const int64_t[]){-1}, 1);
+    c->flat = true;
+    return true;
+}
+
+static const char *add_class_weights(struct preparer *p, const struct classes *c)
+{
+    const struct tensor *const w = p->options->class_weights;
+    if (!w)
+        return NULL;
+    if (w->shape.rank != 1 || !(dtype_is_float(w->dtype) || dtype_is_int(w->dtype)) ||
+        (c->count >= 0 && w->count != c->count)) {
+        diag_error(p->diag, &p->loc, "--class-weights: the file has %s%s, expected one number for each of %lld classes",
+                   dtype_name(w->dtype), shape_text(p->arena, &w->shape), (long long)c->count);
+        return NULL;
+    }
+    struct tensor *const own = tensor_new(p->arena, p->loss_dtype, &w->shape);
+    for (int64_t i = 0; i < w->count; i++)
+        tensor_set_double(own, i, tensor_get_double(w, i));
+    return add_tensor(p, "class_weights", own);
+}
+
+static bool refuse_together(struct preparer *p, bool both, const char *one, const char *other)
+{
+    return !both || diag_error(p->diag, &p->loc, "--%s together with --%s is not supported", one, other);
+}
+
+static bool check_class_options(struct preparer *p)
+{
+    const struct prepare_options *const o = p->options;
+    const bool smooth = o->label_smoothing > 0;
+    bool ok = refuse_together(p, smooth && o->class_weights, "label-smoothing", "class-weights");
+    ok = refuse_together(p, smooth && o->ignore_index, "label-smoothing", "ignore-index") && ok;
+    ok = refuse_together(p, smooth && o->sample_weight, "label-smoothing", "sample-weight") && ok;
+    ok = refuse_together(p, o->sample_weight && o->class_weights, "sample-weight", "class-weights") && ok;
+    ok = refuse_together(p, o->sample_weight && o->ignore_index, "sample-weight", "ignore-index") && ok;
+    if (p->opset < 12 && (o->class_weights || o->ignore_index || smooth || o->sample_weight))
+        ok = diag_error(
+            p->diag, &p->loc,
+            "--%s needs an operator of opset 12, the model imports ai.onnx %lld; export it for a newer opset",
+            o->class_weights  ? "class-weights"
+            : o->ignore_index ? "ignore-index"
+            : smooth          ? "label-smoothing"
+                              : "sample-weight",
+            (long long)p->opset);
+    if (smooth && o->loss == LOSS_NLL)
+        ok = diag_error(p->diag, &p->loc, "--label-smoothing goes with --loss softmax-cross-entropy");
+    return ok;
+}
+
+/* Opsets 7 to 11 have no loss operators: -mean(sum_c onehot(t)[c] log_softmax(z)[c]). A label outside [0, C) has no
+ * one. */
+static bool spelled_out(struct preparer *p, struct classes *c, bool softmax)
+{
+    struct tensor *const numbers = tensor_new(p->arena, DTYPE_INT64, &SHAPE(1, c->count));
+    for (int64_t i = 0; i < c->count; i++)
+        tensor_set_int(numbers, i, i);
+    const char *scores = c->scores;
+    if (softmax) {
+        scores = add_op(p, "log_probabilities", "LogSoftmax", scores, NULL, NULL);
+        model_set_int(p->arena, last_node(p), "axis", 1);
+    }
+    const char *const column = add_reshape(p, "label_column", c->target, (const int64_t[]){-1, 1}, 2);
+    const char *const equal = add_op(p, "is_label", "Equal", column, add_tensor(p, "class_numbers", numbers), NULL);
+    const char *const chosen = add_op(p, "chosen", "Mul", scores, add_cast(p, "one_hot", equal, p->loss_dtype), NULL);
+    const char *const each = add_reduce(p, "log_probability", "ReduceSum", chosen, 1);
+    const char *const mean = add_reduce(p, p->sums ? "log_probability_sum" : "mean_log_probability",
+                                        p->sums ? "ReduceSum" : "ReduceMean", each, -1);
+    const char *const loss = add_op(p, "loss.mean", "Neg", mean, NULL, NULL);
+    if (p->sums)
+        return finish_quotient(p, loss, element_count(p, each));
+    finish(p);
+    return true;
+}
+
+static const char *loss_operator(struct preparer *p, const char *op, const struct classes *c, const char *weights)
+{
+    const char *const out = add_op(p, "losses", op, c->scores, c->target, weights);
+    model_set_string(p->arena, last_node(p), "reduction",
+                     p->options->sample_weight ? "none"
+                     : p->sums                 ? "sum"
+                                               : "mean");
+    if (p->options->ignore_index)
+        model_set_int(p->arena, last_node(p), "ignore_index", *p->options->ignore_index);
+    return out;
+}
+
+/* What the mean divides by: the weights of the labels that count. Were every score -1, their sum would be the loss. */
+static const char *label_weight(struct preparer *p, const struct classes *c, const char *weights)
+{
+    if (!weights && !p->options->ignore_index)
+        return element_count(p, c->target);
+    struct classes ones = *c;
+    struct tensor *const minus_one = tensor_new(p->arena, p->loss_dtype, &SHAPE(1));
+    tensor_set_double(minus_one, 0, -1);
+    ones.scores = add_op(p, "minus_ones", "ConstantOfShape", add_op(p, "scores_shape", "Shape", c->scores, NULL, NULL),
+                         NULL, NULL);
+    model_set_tensor(p->arena, last_node(p), "value", minus_one);
+    return loss_operator(p, "NegativeLogLikelihoodLoss", &ones, weights);
+}
+
+/* (1 - s) nll(lp, t) - s mean(lp), lp = log_softmax(z): the label gets 1 - s + s/C, every other class s/C. */
+static bool smoothed(struct preparer *p, struct classes *c)
+{
+    const double s = p->options->label_smoothing;
+    c->scores = add_op(p, "log_probabilities", "LogSoftmax", c->scores, NULL, NULL);
+    model_set_int(p->arena, last_node(p), "axis", 1);
+    const char *const nll = loss_operator(p, "NegativeLogLikelihoodLoss", c, NULL);
+    const char *mean = add_reduce(p, "mean_log_probability", "ReduceMean", c->scores, p->sums ? 1 : -1);
+    if (p->sums)
+        mean = add_reduce(p, "log_probability_sum", "ReduceSum", mean, -1);
+    const char *const hard = add_op(p, "hard_loss", "Mul", nll, add_scalar(p, "hard", p->loss_dtype, 1 - s), NULL);
+    const char *const soft = add_op(p, "soft_loss", "Mul", mean, add_scalar(p, "soft", p->loss_dtype, s), NULL);
+    const char *const loss = add_op(p, "loss.mean", "Sub", hard, soft, NULL);
+    if (p->sums)
+        return finish_quotient(p, loss, element_count(p, c->target));
+    finish(p);
+    return true;
+}
+
+/* One loss for each label, back in the target's shape, then one for each sample. */
+static bool class_losses_weighted(struct preparer *p, const struct classes *c, const char *losses, const char *target)
+{
+    if (c->label_rank == 0)
+        return diag_error(p->diag, &p->loc, "--sample-weight: '%s' has no batch axis", p->source);
+    if (c->flat && c->label_rank > 1)
+        losses = add_op(p, "losses_by_label", "Reshape", losses, add_op(p, "label_shape", "Shape", target, NULL, NULL),
+                        NULL);
+    return mean_of_elements(p, losses, c->label_dims, c->label_rank);
+}
+
+/* correct = the number of labels that have the largest score; an ignored label is not among them. */
+static void add_correct(struct preparer *p, const char *target, enum dtype dtype, int axis)
+{
+    const char *const labels = dtype == DTYPE_INT64 ? target : add_cast(p, "labels.int64", target, DTYPE_INT64);
+    const char *const best = add_op(p, "best_class", "ArgMax", p->loss_input, NULL, NULL);
+    model_set_int(p->arena, last_node(p), "axis", axis);
+    model_set_int(p->arena, last_node(p), "keepdims", 0);
+    const char *hit = add_op(p, "is_correct", "Equal", best, labels, NULL);
+    if (p->options->ignore_index) {
+        const char *const ignored = add_int(p, "ignored_label", *p->options->ignore_index);
+        const char *const counts =
+            add_op(p, "counts", "Not", add_op(p, "is_ignored", "Equal", labels, ignored, NULL), NULL, NULL);
+        hit = add_op(p, "is_correct", "And", hit, counts, NULL);
+    }
+    add_reduce(p, "correct", "ReduceSum", add_cast(p, "is_correct.int64", hit, DTYPE_INT64), -1);
+    declare_output(p, last_node(p)->outputs.data[0], DTYPE_INT64, NULL);
+}
+
+static bool class_loss(struct preparer *p, const struct tensor_type *t)
+{
+    const bool softmax = p->options->loss == LOSS_SOFTMAX_CROSS_ENTROPY, smooth = p->options->label_smoothing > 0;
+    struct classes c = {.scores = p->loss_input};
+    enum dtype dtype;
+    if (!check_class_options(p))
+        return false;
+    if (!shape_axis((int)t->rank, p->options->class_axis, &c.axis))
+        return diag_error(p->diag, &p->loc, "--class-axis %lld: '%s' is %s%s; name the axis of the classes",
+                          (long long)p->options->class_axis, p->source, dtype_name(t->dtype),
+                          dims_text(p->arena, t->dims, t->rank));
+    c.count = t->dims[c.axis].value;
+    for (size_t i = 0; i < t->rank; i++)
+        if ((int)i != c.axis)
+            c.label_dims[c.label_rank++] = t->dims[i];
+    if (!add_target(p, DTYPE_INT64, c.label_dims, c.label_rank, &c.target, &dtype))
+        return false;
+    if (!dtype_is_int(dtype))
+        return diag_error(p->diag, &p->loc, "the target '%s' is %s; %s takes class numbers: int64, int32 or uint8",
+                          c.target, dtype_name(dtype), loss_names[p->options->loss]);
+    const char *const target = c.target;
+    if (p->counts_correct)
+        add_correct(p, c.target, dtype, c.axis);
+    if (dtype != DTYPE_INT64 && (dtype != DTYPE_INT32 || p->opset < 12))
+        c.target = add_cast(p, "target.cast", c.target, DTYPE_INT64);
+    const bool direct = c.axis == 1 && (p->opset >= 13 || t->rank == 2);
+    if (!direct && !flatten_classes(p, t, &c))
+        return false;
+    if (p->opset < 12) /* the number of classes is needed */
+        return (c.count >= 0 || flatten_classes(p, t, &c)) && spelled_out(p, &c, softmax);
+    if (smooth)
+        return smoothed(p, &c);
+    const size_t errors = p->diag->errors;
+    const char *const weights = add_class_weights(p, &c);
+    if (p->diag->errors > errors)
+        return false;
+    const char *const losses =
+        loss_operator(p, softmax ? "SoftmaxCrossEntropyLoss" : "NegativeLogLikelihoodLoss", &c, weights);
+    if (p->options->sample_weight)
+        return class_losses_weighted(p, &c, losses, target);
+    if (p->sums)
+        return finish_quotient(p, losses, label_weight(p, &c, weights));
+    finish(p);
+    return true;
+}
+
+/* ---- the model's own loss -------------------------------------------------------------------------------------------
+ */
+
+static bool own_loss(struct preparer *p, const struct tensor_type *t)
+{
+    for (size_t i = 0; i < t->rank; i++)
+        if (t->dims[i].value != 1)
+            return diag_error(p->diag, &p->loc, "--loss output: '%s' is %s%s, expected a scalar", p->source,
+                              dtype_name(t->dtype), dims_text(p->arena, t->dims, t->rank));
+    if (p->sums) { /* nothing is known of what it divides by: batches count alike */
+        const char *const sum =
+            t->rank == 0 ? p->loss_input : add_reduce(p, "loss_sum", "ReduceSum", p->loss_input, -1);
+        return finish_quotient(p, sum, add_scalar(p, "one", t->dtype, 1));
+    }
+    if (!str_equal(p->source, "loss")) {
+        if (t->rank == 0)
+            add_op(p, "loss.same", "Identity", p->loss_input, NULL, NULL);
+        else
+            add_reduce(p, "loss.mean", "ReduceMean", p->loss_input, -1);
+        finish(p);
+    } else if (!str_equal(p->loss_input, "loss")) { /* 'loss' is what infer() computes */
+        p->loss_name = p->loss_input;
+        model_add_value(p->arena, p->algorithm, 1, p->loss_name, t->dtype, t->dims, t->rank);
+    } else if (!model_find_output(p->model->graph, "loss")) {
+        model_add_value(p->arena, p->algorithm, 1, "loss", t->dtype, t->dims, t->rank);
+    }
+    return true;
+}
+
+static bool refuse_option(struct preparer *p, bool given, const char *option)
+{
+    return !given ||
+           diag_error(p->diag, &p->loc, "--%s does not go with --loss %s", option, loss_names[p->options->loss]);
+}
+
+bool add_loss(struct preparer *p)
+{
+    const struct prepare_options *const o = p->options;
+    struct tensor_type t;
+    if (!tensor_type_of(p, p->source, &t))
+        return false;
+    p->loss_dtype = t.dtype;
+    if (!(DTYPE_BIT(t.dtype) & DTYPES_FLOAT_DOUBLE))
+        return diag_error(p->diag, &p->loc, "the loss reads '%s', which is %s; expected float or double%s", p->source,
+                          dtype_name(t.dtype), o->output ? "" : "; --output names another tensor");
+    say(p, "loss: %s of '%s', %s%s", loss_names[o->loss], p->source, dtype_name(t.dtype),
+        dims_text(p->arena, t.dims, t.rank));
+    if (o->loss == LOSS_SOFTMAX_CROSS_ENTROPY || o->loss == LOSS_NLL)
+        return class_loss(p, &t);
+    bool ok = refuse_option(p, o->class_weights, "class-weights");
+    ok = refuse_option(p, o->label_smoothing > 0, "label-smoothing") && ok;
+    ok = refuse_option(p, o->ignore_index, "ignore-index") && ok;
+    ok = refuse_option(p, o->class_axis != 1, "class-axis") && ok;
+    if (o->loss != LOSS_OUTPUT)
+        return ok && elementwise_loss(p, &t);
+    ok = refuse_option(p, o->sample_weight, "sample-weight") && ok;
+    ok = refuse_option(p, o->target, "target") && ok;
+    ok = refuse_option(p, o->target_type != DTYPE_UNDEFINED, "target-type") && ok;
+    return ok && own_loss(p, &t);
+}

@@ -1,0 +1,424 @@
+/* The frame of preparation: what may be prepared, the Gradient node, and the order in which the parts are written. */
+#include "prepare/prepare.h"
+
+#include "train/combine.h"
+#include "prepare/doctor.h"
+#include "prepare/edit.h"
+#include "prepare/names.h"
+#include "prepare/prepare_internal.h"
+#include "prepare/rebatch.h"
+#include "prepare/strip.h"
+#include "prepare/tie.h"
+#include <string.h>
+
+enum {
+    OLDEST_OPSET = 7,    /* broadcasting as the algorithm uses it */
+    TRAINING_IR = 7,     /* the first with training_info */
+    FIRST_SYMBOL = 1009, /* provisional sizes are primes from here on: sizes that real dimensions seldom have */
+    ONE_SIZE = 8         /* for all symbols, where different ones do not fit together */
+};
+
+/* ---- what the model has ---------------------------------------------------------------------------------------------
+ */
+
+static void index_nodes(struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        struct model_node *const n = g->nodes.data[i];
+        for (size_t k = 0; k < n->outputs.count; k++)
+            if (n->outputs.data[k][0] != '\0')
+                map_set(&p->producers, n->outputs.data[k], n);
+    }
+}
+
+void find_statistics(struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        for (size_t k = 3; is_op(n, "BatchNormalization") && k < 5 && k < n->inputs.count; k++)
+            map_set(&p->statistics, n->inputs.data[k], NULL);
+    }
+}
+
+static int64_t next_prime(int64_t n)
+{
+    for (int64_t d = 2; d * d <= n; d++)
+        if (n % d == 0) {
+            n++;
+            d = 1;
+        }
+    return n;
+}
+
+/* Each symbolic dimension of the inputs gets a size of its own, so that it can be recognised in inferred shapes. */
+static void number_symbols(struct preparer *p)
+{
+    const struct map *const given = p->options->import ? p->options->import->dims : NULL;
+    int64_t prime = FIRST_SYMBOL;
+    for (size_t i = 0; i < p->model->graph->inputs.count; i++) {
+        const struct model_type *const t = &p->model->graph->inputs.data[i]->type;
+        for (size_t k = 0; t->kind == TYPE_TENSOR && k < t->dims.count; k++) {
+            const struct model_dim *const dim = &t->dims.data[k];
+            if (dim->value >= 0 || dim->param[0] == '\0' || map_has(&p->symbols, dim->param) ||
+                (given && map_has(given, dim->param)))
+                continue;
+            int64_t *const size = arena_new(p->arena, int64_t);
+            *size = prime = next_prime(prime + 1);
+            map_set(&p->symbols, dim->param, size);
+        }
+    }
+}
+
+static const char *first_error(const struct diag *d)
+{
+    for (size_t i = 0; i < d->messages.count; i++)
+        if (d->messages.data[i].severity == DIAG_ERROR)
+            return d->messages.data[i].text;
+    return NULL;
+}
+
+/* The main graph with provisional sizes, only to look types and shapes up: what is wrong with it is not reported here. Sizes of
+ * symbols are multiplied by `factor`; 0: all have one size.
+ */
+static const struct graph *try_import(struct preparer *p, struct diag *trial, int64_t factor)
+{
+    struct map dims = {.arena = p->arena};
+    struct import_options options = p->options->import ? *p->options->import : (struct import_options){0};
+    struct program *program;
+    for (size_t i = 0; options.dims && i < options.dims->count; i++)
+        map_set(&dims, options.dims->entries[i].key, options.dims->entries[i].value);
+    for (size_t i = 0; factor > 0 && i < p->symbols.count; i++) {
+        const int64_t *const own = p->symbols.entries[i].value;
+        int64_t *const size = arena_new(p->arena, int64_t);
+        *size = factor * (own ? *own : ONE_SIZE);
+        map_set(&dims, p->symbols.entries[i].key, size);
+    }
+    options.dims = &dims;
+    options.provisional_dim = factor > 1 ? factor * ONE_SIZE : ONE_SIZE;
+    if (combine_program(trial, p->arena, p->model, &options, "prepare", "infer", &program))
+        return program_entry(program, "infer")->graph;
+    return NULL;
+}
+
+static void find_shapes(struct preparer *p)
+{
+    struct diag *const trial = arena_new(p->arena, struct diag), *const other = arena_new(p->arena, struct diag);
+    trial->arena = other->arena = p->arena;
+    number_symbols(p);
+    p->graph = try_import(p, trial, 1);
+    p->import_error = first_error(trial);
+    if (p->graph || p->symbols.count < 2)
+        return;
+    for (size_t i = 0; i < p->symbols.count; i++)
+        p->symbols.entries[i].value = NULL; /* not to be recognised by size */
+    p->graph = try_import(p, other, 0);
+    p->import_error = first_error(other);
+}
+
+bool has_fixed_size(struct preparer *p, const char *name, int axis, int64_t size)
+{
+    struct diag *const trial = arena_new(p->arena, struct diag);
+    trial->arena = p->arena;
+    if (!p->larger && !p->larger_failed)
+        p->larger = try_import(p, trial, 2);
+    p->larger_failed = !p->larger;
+    const struct value *const v = p->larger ? graph_find(p->larger, name) : NULL;
+    return v && axis < v->shape.rank && v->shape.dim[axis] == size;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------------------------------
+ */
+
+static bool check_model(struct preparer *p)
+{
+    const struct model *const m = p->model;
+    const int64_t preview = model_opset(&m->opsets, PREVIEW_TRAINING);
+    if (m->training.count > 0)
+        return diag_error(p->diag, &p->loc, "the model is a training model already: it has training_info");
+    if (p->opset == 0)
+        return diag_error(p->diag, &p->loc, "the model imports no version of ai.onnx");
+    if (p->opset < OLDEST_OPSET)
+        return diag_error(p->diag, &p->loc,
+                          "the model imports ai.onnx %lld; the training algorithm needs opset %d or newer",
+                          (long long)p->opset, OLDEST_OPSET);
+    if (preview != 0 && preview != 1)
+        return diag_error(p->diag, &p->loc, "the model imports " PREVIEW_TRAINING " %lld, expected 1",
+                          (long long)preview);
+    return true;
+}
+
+static bool find_source(struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    const char *const wanted = p->options->output;
+    if (!wanted && g->outputs.count == 0)
+        return diag_error(p->diag, &p->loc, "the model has no output; --output names the tensor that the loss reads");
+    p->source = wanted ? wanted : g->outputs.data[0]->name;
+    if (map_has(&p->producers, p->source))
+        return true;
+    if (model_find_input(g, p->source) || model_find_initializer(g, p->source))
+        return diag_error(p->diag, &p->loc,
+                          "--output %s: it is an input or initializer; the loss reads what a node computes", p->source);
+    const char **const names = arena_array(p->arena, const char *, p->producers.count);
+    for (size_t i = 0; i < p->producers.count; i++)
+        names[i] = p->producers.entries[i].key;
+    const char *const close = str_closest(p->source, names, p->producers.count);
+    if (close)
+        return diag_error(p->diag, &p->loc, "--output %s: no tensor has that name; did you mean '%s'?", p->source,
+                          close);
+    return diag_error(p->diag, &p->loc, "--output %s: no tensor has that name; the model's first output is '%s'",
+                      p->source, g->outputs.count ? g->outputs.data[0]->name : "");
+}
+
+static bool check_loss_name(struct preparer *p)
+{
+    if (!map_has(&p->names, "loss") || (p->options->loss == LOSS_OUTPUT && str_equal(p->source, "loss")))
+        return true;
+    return diag_error(
+        p->diag, &p->loc,
+        "the model has a tensor 'loss', which is what the training loss is called; if it is the loss, give "
+        "--loss output --output loss, else rename it in the model");
+}
+
+/* ---- the gradient ---------------------------------------------------------------------------------------------------
+ */
+
+struct name_list {
+    const char **data;
+    size_t count, capacity;
+};
+
+/* What the loss depends on besides the weights: inputs of the main graph, then of the algorithm. */
+static void list_inputs(const struct preparer *p, struct name_list *zs)
+{
+    const struct model_graph *const g = p->model->graph;
+    const char *const target = p->options->loss == LOSS_OUTPUT ? ""
+                               : p->options->target            ? p->options->target
+                                                               : "target";
+    const char *const weight = p->options->sample_weight ? p->options->sample_weight : "";
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        const char *const name = g->inputs.data[i]->name;
+        const bool read = map_has(&p->ancestors, name) || str_equal(name, target) || str_equal(name, weight);
+        if (read && !model_find_initializer(g, name))
+            vec_push(p->arena, zs, name);
+    }
+    for (size_t i = 0; i < p->algorithm->inputs.count; i++)
+        vec_push(p->arena, zs, p->algorithm->inputs.data[i]->name);
+}
+
+/* gradient = all * [1, .., 0, .., 1]' */
+static void leave_out_padding(struct preparer *p, struct trainable *t, const char *all)
+{
+    if (!t->padding) {
+        struct tensor *const rows = tensor_new(p->arena, t->tensor->dtype, &SHAPE(t->tensor->shape.dim[0], 1));
+        for (int64_t i = 0; i < rows->count; i++)
+            tensor_set_double(rows, i, i != t->padding_row);
+        t->padding = add_tensor(p, arena_printf(p->arena, "%s.trained_rows", t->name), rows);
+    }
+    model_add_node(p->arena, p->algorithm, "", "Mul", (const char *[]){all, t->padding, NULL}, (const char *[]){t->gradient, NULL});
+}
+
+void add_gradient(struct preparer *p, const char *y)
+{
+    struct name_list xs = {0}, zs = {0}, in = {0}, out = {0};
+    list_inputs(p, &zs);
+    for (size_t i = 0; i < p->trainables.count; i++) {
+        struct trainable *const t = &p->trainables.data[i];
+        t->gradient =
+            fresh_name(p, p->part_count == 0 ? arena_printf(p->arena, "%s.gradient", t->name)
+                                             : arena_printf(p->arena, "%s.gradient.part%zu", t->name, p->part + 1));
+        vec_push(p->arena, &xs, t->name);
+        vec_push(p->arena, &in, t->name);
+        vec_push(p->arena, &out, t->padding_row < 0 ? t->gradient : fresh_name(p, arena_printf(p->arena, "%s.of_all_rows", t->gradient)));
+    }
+    for (size_t i = 0; i < zs.count; i++)
+        vec_push(p->arena, &in, zs.data[i] = part_of_input(p, zs.data[i]));
+    vec_push(p->arena, &in, NULL);
+    vec_push(p->arena, &out, NULL);
+    struct model_node *const n =
+        model_add_node(p->arena, p->algorithm, PREVIEW_TRAINING, "Gradient", in.data, out.data);
+    model_set_strings(p->arena, n, "xs", xs.data, xs.count);
+    if (zs.count > 0)
+        model_set_strings(p->arena, n, "zs", zs.data, zs.count);
+    model_set_string(p->arena, n, "y", y);
+    for (size_t i = 0; i < p->trainables.count; i++)
+        if (p->trainables.data[i].padding_row >= 0)
+            leave_out_padding(p, &p->trainables.data[i], out.data[i]);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------
+ */
+
+static const char *changes_text(struct preparer *p)
+{
+    struct strbuf text = {.arena = p->arena};
+    for (size_t i = 0; i < p->edit.changes.count; i++)
+        strbuf_addf(&text, "%s%s", i > 0 ? ", " : "", p->edit.changes.data[i]);
+    return strbuf_text(&text);
+}
+
+void attach_algorithm(struct preparer *p)
+{
+    struct model *const m = p->model;
+    if (m->training.count == 0)
+        strip_remember(p->arena, m);
+    vec_push(p->arena, &m->training, p->training);
+    if (model_opset(&m->opsets, PREVIEW_TRAINING) == 0)
+        vec_push(p->arena, &m->opsets, ((struct model_opset){PREVIEW_TRAINING, 1}));
+    if (m->ir_version < TRAINING_IR)
+        m->ir_version = TRAINING_IR;
+}
+
+void begin_algorithm(struct preparer *p, const char *name)
+{
+    p->algorithm = model_graph_new(p->arena, name);
+    p->algorithm->loc.file = p->model->file;
+    p->training = arena_new(p->arena, struct model_training);
+    p->training->algorithm = p->algorithm;
+    p->training->loc = p->loc;
+    p->names = (struct map){.arena = p->arena};
+    p->constants = (struct map){.arena = p->arena};
+    p->latest_statistics = (struct map){.arena = p->arena};
+    p->loss_name = "loss";
+    for (size_t i = 0; i < p->main_names.count; i++)
+        map_set(&p->names, p->main_names.entries[i].key, NULL);
+}
+
+/* One entry that does all: loss, gradients, updates. */
+static bool prepare_step(struct preparer *p)
+{
+    begin_algorithm(p, "train");
+    if (!copy_in_training_form(p))
+        return false;
+    bool ok = add_loss(p);
+    ok = choose_trainables(p) && ok;
+    if (!ok)
+        return false;
+    add_gradient(p, p->loss_name);
+    for (size_t i = 0; p->options->gradients && i < p->trainables.count; i++) {
+        const struct trainable *const t = &p->trainables.data[i];
+        declare_output(p, t->gradient, t->tensor->dtype, &t->tensor->shape);
+    }
+    if (!add_optimizer(p))
+        return false;
+    bind_statistics(p);
+    add_initialization(p);
+    attach_algorithm(p);
+    return true;
+}
+
+/* Loss and accuracy of the main graph as it is. Nothing is bound, so that the entry changes nothing. */
+static bool prepare_evaluation(struct preparer *p)
+{
+    begin_algorithm(p, "evaluate");
+    p->sums = false;
+    p->part_count = 0;
+    p->silent = p->counts_correct = true;
+    const bool ok = add_loss(p);
+    p->silent = p->counts_correct = false;
+    attach_algorithm(p);
+    say(p, "entry 'evaluate': the loss%s, without training",
+        p->options->loss == LOSS_SOFTMAX_CROSS_ENTROPY || p->options->loss == LOSS_NLL
+            ? " and how many samples are classified correctly"
+            : "");
+    return ok;
+}
+
+/* What exporters do to a model is undone first. */
+static bool undo_export(struct edit *e, const struct prepare_options *o)
+{
+    bool ok = !o->names_from || name_initializers(e, o->names_from);
+    ok = ok && untie_initializers(e, o->untie.data, o->untie.count);
+    ok = ok && tie_initializers(e, o->tie.data, o->tie.count);
+    return ok && (o->batch == 0 || rebatch_model(e, o->batch, o->import));
+}
+
+static void say_lost(struct preparer *p)
+{
+    finding_list lost = {0};
+    examine_lost(p->arena, p->model, &lost);
+    for (size_t i = 0; i < lost.count; i++)
+        say(p, "note: %s; %s", lost.data[i].text, lost.data[i].cure);
+}
+
+/* "@names.txt" stands for the lines of the file. */
+static bool read_choice(struct preparer *p, const glob_list *given, struct choice *out)
+{
+    for (size_t i = 0; i < given->count; i++) {
+        const char *const text = given->data[i];
+        if (text[0] != '@') {
+            vec_push(p->arena, &out->globs, text);
+            continue;
+        }
+        out->file = text + 1;
+        if (!read_lines(p->diag, p->arena, out->file, &out->lines))
+            return false;
+    }
+    return true;
+}
+
+static bool prepare_all(struct preparer *p);
+
+bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
+                   struct strbuf *report)
+{
+    struct strbuf text = {.arena = a, .clean = true};
+    struct preparer p = {.diag = d,
+                         .arena = a,
+                         .model = m,
+                         .options = o,
+                         .report = &text,
+                         .left_out.arena = a,
+                         .loc = LOC_FILE(m->file),
+                         .opset = model_opset(&m->opsets, ""),
+                         .names.arena = a,
+                         .main_names.arena = a,
+                         .producers.arena = a,
+                         .ancestors.arena = a,
+                         .symbols.arena = a,
+                         .statistics.arena = a,
+                         .in_training.arena = a,
+                         .parts.arena = a};
+    if (!read_choice(&p, &o->train, &p.train) || !read_choice(&p, &o->freeze, &p.freeze) || !prepare_all(&p))
+        return false;
+    strbuf_add(report, strbuf_text(&p.left_out));
+    strbuf_add(report, strbuf_text(&text));
+    return true;
+}
+
+static bool prepare_all(struct preparer *p)
+{
+    const struct prepare_options *const o = p->options;
+    known_names_read(p->arena, p->model, &p->known);
+    for (size_t i = 0; i < p->train.lines.count; i++)
+        known_names_add_parameter(&p->known, p->train.lines.data[i]);
+    say_lost(p);
+    edit_begin(&p->edit, p->diag, p->arena, p->model, p->report);
+    p->edit.known = &p->known;
+    if (!undo_export(&p->edit, o))
+        return false;
+    collect_names(&p->names, p->model->graph);
+    p->main_names = p->names;
+    index_nodes(p);
+    find_statistics(p);
+    if (!check_model(p) || !find_source(p) || !check_loss_name(p))
+        return false;
+    find_shapes(p);
+    p->loss_input = bypass_activation(p, p->source);
+    p->bypassed = !str_equal(p->loss_input, p->source);
+    p->main_loss = p->loss_input;
+    find_ancestors(p);
+    plan_training_form(p);
+    const char *const loss_input = p->loss_input;
+    if (!(o->split ? prepare_split(p) : o->accumulate > 1 ? prepare_accumulation(p) : prepare_step(p)))
+        return false;
+    const char *const step_loss = p->loss_name;
+    p->loss_input = loss_input;
+    if (o->evaluate && !prepare_evaluation(p))
+        return false;
+    take_loss_out(p, step_loss);
+    strip_remember_changes(p->arena, p->model, changes_text(p));
+    return check_prepared(p);
+}

@@ -1,0 +1,114 @@
+/* Preparation: an inference model becomes a training model. A training_info is added: an algorithm with a loss, one
+ * Gradient node and an optimizer, and the bindings that store the new values. The main graph stays as it is, so that
+ * what comes out is still the inference model; a Constant whose training is asked for by name becomes an initializer.
+ *
+ *   y = Gemm(x, W, b)    ->   loss = SoftmaxCrossEntropyLoss(y, target)
+ *                             W.gradient, b.gradient = Gradient<xs = ["W", "b"], y = "loss">(W, b)
+ *                             W.new = Sub(W, Mul(learning_rate, W.gradient)) ...      W <- W.new, b <- b.new
+ *
+ * Spec: training-ir sections 8 to 10 and 12. */
+#ifndef STEPC_PREPARE_PREPARE_H
+#define STEPC_PREPARE_PREPARE_H
+
+#include "base/str.h"
+#include "graph/import.h"
+
+enum loss_kind {
+    LOSS_SOFTMAX_CROSS_ENTROPY,
+    LOSS_NLL,
+    LOSS_MSE,
+    LOSS_L1,
+    LOSS_HUBER,
+    LOSS_BCE,
+    LOSS_BCE_LOGITS,
+    LOSS_OUTPUT, /* the model computes its loss itself */
+    LOSS_COUNT
+};
+
+enum optimizer_kind {
+    OPTIMIZER_SGD,
+    OPTIMIZER_MOMENTUM,
+    OPTIMIZER_NESTEROV,
+    OPTIMIZER_ADAGRAD,
+    OPTIMIZER_ADAM,
+    OPTIMIZER_ADAMW,
+    OPTIMIZER_RMSPROP,
+    OPTIMIZER_COUNT
+};
+
+/* --schedule: factors for the learning rate, by the number of steps done before. See learning_rate.c. */
+enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_STEP, SCHEDULE_COSINE, SCHEDULE_LINEAR, SCHEDULE_COUNT };
+
+struct rate_schedule {
+    enum schedule_kind kind;
+    double every, gamma;         /* step */
+    double steps, floor, warmup; /* cosine, linear */
+};
+
+/* Hyper-parameters by their ONNX attribute names; which of them an optimizer has, and their defaults, is in
+ * optimizer_parse(). */
+struct optimizer {
+    enum optimizer_kind kind;
+    double alpha, beta, epsilon, norm_coefficient, norm_coefficient_post, decay_factor;
+    double beta1, beta2, weight_decay, decay_min_rank; /* adamw */
+    double initial_accumulator;                        /* adagrad */
+    double momentum, centered;                         /* rmsprop */
+};
+
+enum initialize_kind { INITIALIZE_KEEP, INITIALIZE_HE, INITIALIZE_GLOROT };
+
+/* BatchNormalization of the main graph in a step: with the statistics of the batch, or with the stored ones. */
+enum batchnorm_kind { BATCHNORM_TRAIN, BATCHNORM_FROZEN };
+
+/* What running statistics start from: what the model has, or 0 and 1. AUTO resets those that the export of a fresh network seems to
+ * have moved, see spoiled_statistics(). */
+enum statistics_kind { STATISTICS_KEEP, STATISTICS_RESET, STATISTICS_AUTO };
+
+typedef VEC(const char *) glob_list;
+
+struct prepare_options {
+    enum loss_kind loss;
+    const char *output;                 /* tensor that the loss reads; NULL: the first output */
+    const char *target;                 /* NULL: "target" */
+    enum dtype target_type;             /* DTYPE_UNDEFINED: what the loss usually takes */
+    int64_t class_axis;                 /* 1 is ONNX's */
+    const int64_t *ignore_index;        /* NULL: none */
+    double label_smoothing;             /* 0: none */
+    const struct tensor *class_weights; /* NULL: none */
+    const char *sample_weight;          /* name of the input; NULL: none */
+    struct optimizer optimizer;
+    double learning_rate;            /* < 0: the optimizer's usual one */
+    const char *learning_rate_input; /* NULL: the rate is a variable, `learning_rate` */
+    int64_t first_step;              /* < 0: the optimizer's usual one */
+    glob_list train, freeze;
+    double clip_norm, clip_value; /* 0: none */
+    enum initialize_kind initialize;
+    bool gradients;
+    struct rate_schedule schedule;
+    bool split;         /* entries accumulate and apply instead of one step */
+    int64_t accumulate; /* parts that a step goes through its batch in; 0, 1: no parts */
+    bool evaluate;      /* an entry that computes loss and accuracy and changes nothing */
+    enum batchnorm_kind batchnorm;
+    enum statistics_kind statistics;
+    bool train_padding;     /* rows of zeros in embeddings are trained like the others */
+    bool unbiased_variance; /* running variances as PyTorch has them: of a batch of n, n / (n - 1) times the variance */
+    glob_list untie, tie;   /* see tie.h */
+    int64_t batch;          /* in the place of the example's, see rebatch.h; 0: as it is */
+    const char *names_from; /* .safetensors, see names.h; NULL: none */
+    const struct import_options *import; /* --dim, --shape */
+};
+
+/* By name; false after an error with what comes close. */
+bool loss_parse(struct diag *d, const char *name, enum loss_kind *out) MUST_USE;
+/* "adam:alpha=0.9,epsilon=1e-6" */
+bool optimizer_parse(struct diag *d, struct arena *a, const char *text, struct optimizer *out) MUST_USE;
+
+/* "cosine:steps=1000,floor=0.1" */
+bool schedule_parse(struct diag *d, struct arena *a, const char *text, struct rate_schedule *out) MUST_USE;
+
+/* Adds the training_info to m. What is trained, and why, is added to *report as text. On failure m is of no further
+ * use. */
+bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
+                   struct strbuf *report) MUST_USE;
+
+#endif

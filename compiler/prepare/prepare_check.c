@@ -1,0 +1,137 @@
+/* What compile and check would say of the prepared model is said at once: operators that stepc does not have, gradients that are not
+ * defined. A model that is wrong is not written. */
+#include "prepare/prepare_internal.h"
+
+#include "train/adjoint.h"
+#include "train/combine.h"
+
+enum {
+    MOST_NODES = 3,    /* of an operator that are named */
+    MOST_REASONS = 5,  /* that are passed on */
+    SMALL_SIZE = 8,    /* for all symbols */
+    LARGE_SIZE = 96
+};
+
+/* ---- operators ------------------------------------------------------------------------------------------------------
+ */
+
+struct missing {
+    const char *op, *domain;
+    VEC(const char *) nodes;
+};
+typedef VEC(struct missing *) missing_list;
+
+static bool is_known(const struct model *m, const struct model_node *n)
+{
+    if (op_find(n->domain, n->op_type))
+        return true;
+    for (size_t i = 0; i < m->functions.count; i++)
+        if (str_equal(m->functions.data[i]->name, n->op_type) && str_equal(m->functions.data[i]->domain, n->domain))
+            return true;
+    return false;
+}
+
+static void add_missing(struct preparer *p, missing_list *all, const struct model_node *n)
+{
+    struct missing *own = NULL;
+    for (size_t i = 0; i < all->count && !own; i++)
+        if (str_equal(all->data[i]->op, n->op_type) && str_equal(all->data[i]->domain, n->domain))
+            own = all->data[i];
+    if (!own) {
+        own = arena_new(p->arena, struct missing);
+        *own = (struct missing){.op = n->op_type, .domain = n->domain};
+        vec_push(p->arena, all, own);
+    }
+    vec_push(p->arena, &own->nodes, node_title(n));
+}
+
+static void find_missing(struct preparer *p, const struct model_graph *g, missing_list *all)
+{
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        if (!is_known(p->model, n))
+            add_missing(p, all, n);
+        for (size_t k = 0; k < n->attrs.count; k++) {
+            const struct model_attr *const x = n->attrs.data[k];
+            if (x->type == ATTR_GRAPH && x->g)
+                find_missing(p, x->g, all);
+            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
+                find_missing(p, x->graphs.data[j], all);
+        }
+    }
+}
+
+static void warn_missing(struct preparer *p, const missing_list *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const struct missing *const m = all->data[i];
+        diag_warning(p->diag, &p->loc, "stepc compile will refuse this model: operator %s%s%s%s is not supported: node%s %s", m->op,
+                     m->domain[0] != '\0' ? " of domain '" : "", m->domain, m->domain[0] != '\0' ? "'" : "", m->nodes.count == 1 ? "" : "s",
+                     names_text(p->arena, m->nodes.data, m->nodes.count, MOST_NODES));
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------------
+ */
+
+static bool passes(struct preparer *p, struct diag *trial, int64_t size, bool own_sizes)
+{
+    struct map dims = {.arena = p->arena};
+    struct import_options options = p->options->import ? *p->options->import : (struct import_options){0};
+    struct program *program;
+    trial->arena = p->arena;
+    for (size_t i = 0; options.dims && i < options.dims->count; i++)
+        map_set(&dims, options.dims->entries[i].key, options.dims->entries[i].value);
+    for (size_t i = 0; own_sizes && i < p->symbols.count; i++)
+        if (p->symbols.entries[i].value)
+            map_set(&dims, p->symbols.entries[i].key, p->symbols.entries[i].value);
+    options.dims = &dims;
+    options.provisional_dim = size;
+    if (!combine_program(trial, p->arena, p->model, &options, "prepare", NULL, &program))
+        return false;
+    for (size_t i = 0; i < program->entries.count; i++)
+        if (!adjoint_expand(program->entries.data[i].graph))
+            return false;
+    return true;
+}
+
+static bool has_open_sizes(const struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->inputs.count; i++)
+        for (size_t k = 0; k < g->inputs.data[i]->type.dims.count; k++)
+            if (g->inputs.data[i]->type.dims.data[k].value < 0)
+                return true;
+    return false;
+}
+
+static bool pass_on(struct preparer *p, const struct diag *trial)
+{
+    const bool open = has_open_sizes(p);
+    bool ok = true;
+    size_t said = 0;
+    for (size_t i = 0; i < trial->messages.count; i++) {
+        const struct diag_message *const m = &trial->messages.data[i];
+        if (m->severity != DIAG_ERROR || said++ >= MOST_REASONS)
+            continue;
+        if (m->unsupported)
+            diag_warning(p->diag, &m->loc, "stepc compile will refuse this model: %s", m->text);
+        else if (open)
+            diag_warning(p->diag, &m->loc, "stepc compile may refuse this model: %s; --dim and --shape say sizes", m->text);
+        else
+            ok = diag_error(p->diag, &m->loc, "%s", m->text);
+    }
+    return ok;
+}
+
+bool check_prepared(struct preparer *p)
+{
+    missing_list missing = {0};
+    struct diag *const trials = arena_array(p->arena, struct diag, 3);
+    find_missing(p, p->model->graph, &missing);
+    warn_missing(p, &missing);
+    if (missing.count > 0 || passes(p, &trials[0], SMALL_SIZE, true))
+        return true;
+    return (has_open_sizes(p) && (passes(p, &trials[1], SMALL_SIZE, false) || passes(p, &trials[2], LARGE_SIZE, false))) ||
+           pass_on(p, &trials[0]);
+}

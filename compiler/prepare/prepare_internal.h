@@ -1,0 +1,216 @@
+/* Shared by the files that prepare a model: prepare.c (frame, Gradient, bindings), algorithm.c (writing nodes),
+ * trainables.c, losses.c, optimizers.c, initialization.c. */
+#ifndef STEPC_PREPARE_PREPARE_INTERNAL_H
+#define STEPC_PREPARE_PREPARE_INTERNAL_H
+
+#include "prepare/edit.h"
+#include "prepare/known_names.h"
+#include "prepare/prepare.h"
+
+#define PREVIEW_TRAINING "ai.onnx.preview.training"
+
+/* Nodes in a row that only move elements: no network has as many, and who looks through all of them at each of many nodes
+ * would take forever with a file made for that. */
+enum { MOST_MOVES = 100 };
+
+enum trainable_role { TRAINABLE_WEIGHT, TRAINABLE_EMBEDDING, TRAINABLE_BIAS, TRAINABLE_SCALE, TRAINABLE_OTHER };
+
+/* Where fan-in and fan-out stand in a weight's shape. */
+enum fan_layout {
+    FAN_NONE,
+    FAN_IN_OUT,        /* MatMul: [..., in, out] */
+    FAN_OUT_IN,        /* Gemm with transB: [out, in] */
+    FAN_OUT_IN_KERNEL, /* Conv: [out, in, kernel...] */
+    FAN_IN_OUT_KERNEL  /* ConvTranspose: [in, out, kernel...] */
+};
+
+struct trainable {
+    const char *name;
+    const struct tensor *tensor;
+    enum trainable_role role;
+    enum fan_layout layout;
+    const char *why;      /* "weight of Gemm 'fc1'" */
+    const char *gradient; /* as the update reads it: clipped */
+    int64_t padding_row;  /* of an embedding: it has no gradient; -1: none */
+    const char *padding;  /* what its gradient is multiplied by; NULL: not written yet */
+};
+
+/* dtype and shape of a tensor of the main graph, symbols kept. */
+struct tensor_type {
+    enum dtype dtype;
+    size_t rank;
+    struct model_dim dims[SHAPE_MAX_RANK];
+};
+
+/* A loss = sum / weight that an algorithm may give. */
+struct quotient {
+    struct model_graph *algorithm;
+    const char *sum, *weight;
+};
+
+/* --train or --freeze: patterns, and the lines of files of names. */
+struct choice {
+    glob_list globs;
+    const char *file;   /* the last one; NULL: none */
+    line_list lines;    /* of all files */
+    struct map listed;  /* initializers that they name */
+    line_list missing;  /* lines that name none */
+};
+
+struct preparer {
+    struct diag *diag;
+    struct arena *arena;
+    struct model *model;
+    const struct prepare_options *options;
+    struct strbuf *report;
+    struct loc loc;
+    struct edit edit; /* of the main graph, before the algorithm is written */
+    int64_t opset;    /* of ai.onnx */
+    struct model_graph *algorithm;
+    struct model_training *training;
+    struct map names;          /* every name of the main graph and of the algorithm */
+    struct map producers;      /* value of the main graph -> struct model_node * */
+    struct map ancestors;      /* values that the loss depends on */
+    struct map constants;      /* initializers of the algorithm by dtype and value -> name */
+    struct map symbols;        /* symbolic dimension -> const int64_t *, its provisional size */
+    struct map in_training;    /* first output -> the node of the main graph that a step has in training form */
+    struct map latest_statistics; /* running statistic -> const char *, its value behind the copies made so far */
+    struct map statistics;     /* running means and variances of BatchNormalization */
+    const struct graph *graph; /* the main graph with provisional sizes; NULL if it could not be imported */
+    const char *import_error;  /* why, then */
+    const struct graph *larger; /* the same with other provisional sizes, once somebody has asked */
+    bool larger_failed;
+    VEC(struct trainable) trainables;
+    enum dtype loss_dtype;
+    const char *loss_name;           /* the output that Gradient reads: "loss" */
+    const char *source, *loss_input; /* tensor that the user named, and the one that the loss reads */
+    const char *main_loss;           /* loss_input as the main graph has it, not a copy */
+    struct known_names known;        /* which are parameters and which are buffers, where the file says it */
+    struct choice train, freeze;
+    struct strbuf left_out; /* the first lines of the report: what is not trained */
+    bool bypassed;                   /* a final activation stands between them */
+    struct map main_names;           /* names of the main graph alone */
+    bool silent;                     /* what is written now has been reported already */
+    bool counts_correct;             /* a class loss adds the output `correct` */
+    bool sums; /* the loss is not written as a mean, but as loss_sum, which Gradient reads, and its divisor */
+    const char *loss_sum, *loss_weight;
+    VEC(struct quotient) left_losses; /* not written, since the main graph has a 'loss' */
+    size_t part, part_count;  /* --accumulate: which part of the batch is being written; 0 parts: all */
+    struct map parts;         /* input -> const char **, its parts */
+    struct model_dim batch;   /* leading dimension of what is split into parts */
+};
+
+/* ---- algorithm.c: writing the algorithm ---- */
+
+/* A name not taken yet: `wish`, `wish_2`... It is taken from now on. */
+const char *fresh_name(struct preparer *p, const char *wish);
+/* output = OP(a, b, c), NULL ends the inputs, "" omits one. Returns the output's name, made from `wish`. */
+const char *add_op(struct preparer *p, const char *wish, const char *op, const char *a, const char *b, const char *c);
+/* The node that was added last, for its attributes. */
+struct model_node *last_node(const struct preparer *p);
+/* A scalar constant, one initializer for equal ones. */
+const char *add_scalar(struct preparer *p, const char *wish, enum dtype dtype, double x);
+/* An int64 scalar, an initializer of its own. */
+const char *add_int(struct preparer *p, const char *wish, int64_t x);
+/* An initializer of its own. */
+const char *add_tensor(struct preparer *p, const char *wish, struct tensor *t);
+const char *add_cast(struct preparer *p, const char *wish, const char *x, enum dtype to);
+/* ReduceSum, ReduceMean, ...: over all axes (axis < 0), or over one of a rank-2 tensor; the axes go. */
+const char *add_reduce(struct preparer *p, const char *wish, const char *op, const char *x, int64_t axis);
+const char *add_clip(struct preparer *p, const char *wish, const char *x, enum dtype dtype, double low, double high);
+const char *add_reshape(struct preparer *p, const char *wish, const char *x, const int64_t *dims, size_t rank);
+/* Declares an output of the algorithm; dims NULL with rank 0: a scalar. */
+void declare_output(struct preparer *p, const char *name, enum dtype dtype, const struct shape *shape);
+/* key <- value at the end of each step; the value becomes an output. */
+void bind_update(struct preparer *p, const char *key, const char *value, const struct tensor *like);
+/* What produces a value of the main graph, looking through Identity; NULL: an input or an initializer. */
+struct model_node *producer_of(const struct preparer *p, const char *name);
+bool is_op(const struct model_node *n, const char *op); /* of ONNX's own domain; false for NULL */
+const char *node_title(const struct model_node *n);     /* its name, or that of its first output */
+const struct model_attr *node_attribute(const struct model_node *n, const char *name); /* NULL where absent */
+int64_t attribute_int(const struct model_node *n, const char *name, int64_t fallback);
+void say(struct preparer *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* ---- prepare.c ---- */
+
+/* A training_info of its own, which is written from now on. It shares the main graph's names only. */
+void begin_algorithm(struct preparer *p, const char *name);
+/* NAME.gradient of y, for every trainable. */
+void add_gradient(struct preparer *p, const char *y);
+/* The training_info that was begun last becomes part of the model. */
+void attach_algorithm(struct preparer *p);
+
+/* Enters the running means and variances. */
+void find_statistics(struct preparer *p);
+
+/* Does shape inference give this size whatever the sizes of the inputs are? */
+bool has_fixed_size(struct preparer *p, const char *name, int axis, int64_t size);
+
+/* ---- prepare_check.c ---- */
+
+/* Warns of what compile would refuse; false after errors that check would give. */
+bool check_prepared(struct preparer *p) MUST_USE;
+
+/* ---- accumulate.c ---- */
+
+/* The entries `accumulate` and `apply`. */
+bool prepare_split(struct preparer *p) MUST_USE;
+/* One step that goes through its batch in parts. */
+bool prepare_accumulation(struct preparer *p) MUST_USE;
+/* What the part of the batch that is being written has in the place of an input. */
+const char *part_of_input(struct preparer *p, const char *input);
+
+/* ---- trainables.c ---- */
+
+/* Adds to the marked names of the graph those that they depend on. */
+void mark_ancestors(const struct model_graph *g, struct map *marked);
+/* Enters what the loss depends on into ancestors. */
+void find_ancestors(struct preparer *p);
+bool choose_trainables(struct preparer *p) MUST_USE;
+/* A Constant node of that name, if there is one, becomes an initializer. */
+void lift_named_constant(struct preparer *p, const char *name);
+
+/* ---- training_form.c: BatchNormalization and Dropout ---- */
+
+/* Did an export in training form run a fresh network, and so move its running statistics away from 0 and 1? How many
+ * BatchNormalization nodes are concerned; 0: no. Reads model, producers and opset only. */
+size_t spoiled_statistics(const struct preparer *p);
+/* How many BatchNormalization nodes has PyTorch exported in training form, so that its run has moved their statistics? Reads the
+ * same. */
+size_t moved_statistics(const struct preparer *p);
+/* Is some BatchNormalization or Dropout of the main graph in training form? Reads the same. */
+bool has_training_form(const struct preparer *p);
+/* The main graph takes inference form; says which nodes a step has in training form. */
+void plan_training_form(struct preparer *p);
+/* Copies the main graph into the algorithm from those nodes on; the loss reads the copy. */
+bool copy_in_training_form(struct preparer *p) MUST_USE;
+/* Does the loss depend on an output of the node? */
+bool is_needed(const struct preparer *p, const struct model_node *n);
+/* A node of the main graph, in the form that a step has, becomes one of the algorithm. renamed: value -> its copy. */
+void copy_main_node(struct preparer *p, const struct model_node *n, struct map *renamed);
+/* What the copies computed is stored into the running statistics. */
+void bind_statistics(struct preparer *p);
+
+/* ---- losses.c ---- */
+
+/* Adds the nodes from p->loss_input to the output "loss". */
+bool add_loss(struct preparer *p) MUST_USE;
+/* What the loss reads when the tensor `source` is named: a final Softmax or Sigmoid is bypassed, and this is said. */
+const char *bypass_activation(struct preparer *p, const char *source);
+
+/* ---- inner_loss.c ---- */
+
+/* Last of all: a loss that the model computes itself goes from the main graph into the algorithms. step_loss: what the step calls
+ * its loss. */
+void take_loss_out(struct preparer *p, const char *step_loss);
+
+/* ---- optimizers.c, initialization.c ---- */
+
+/* Reads the gradients of the trainables; the updates. */
+bool add_optimizer(struct preparer *p) MUST_USE;
+/* The factor of --schedule for the learning rate, a double, where `step` is T and `first` its first value; NULL for
+ * constant. */
+const char *add_schedule(struct preparer *p, const char *step, int64_t first);
+void add_initialization(struct preparer *p);
+
+#endif

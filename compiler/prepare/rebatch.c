@@ -1,0 +1,568 @@
+/* How a batch is found. The model is walked node by node in two sizes at once: `old`, as it was exported, and `next`,
+ * whose inputs have N in the place of the example's batch. Inference gives both shapes of every value; where they
+ * differ, the batch flows. A node that reads a shape as a constant (Reshape, Expand...) would stop it: the constant is
+ * written anew, for this node, as the layout says:
+ *
+ *   old [8 (batch), 6, 32] -> Reshape to [48, 32]        the batch is the outer factor of element numbers: it moves in
+ *                                                        strides of 6 * 32. In [48, 32] that stride falls into
+ * dimension 0 new [N, 6, 32] -> Reshape to [N * 6, 32]
+ *
+ * A batch of 1 could stand in front of any dimension; an own dimension of size 1 at the right stride is preferred, then
+ * the outermost. What does not fit afterwards (a folded constant of the example's batch, a Slice of it) is an error of
+ * the node. */
+#include "prepare/rebatch.h"
+
+#include "graph/build.h"
+#include "graph/dim_expression.h"
+#include "rewrite/pass.h"
+#include "prepare/prepare_internal.h"
+#include <string.h>
+
+enum {
+    OTHER_SIZES = 8, /* of symbolic dimensions */
+    PROBE = 13       /* the doctor tries this many times the example's batch */
+};
+
+/* The batch is `dim`'s factor with `inner` elements of the dimension behind each of its steps. */
+struct place {
+    int dim;
+    int64_t inner;
+};
+
+struct side {
+    struct diag diag;
+    struct program program;
+    struct graph *graph;
+    struct map scope;
+};
+
+struct rebatch {
+    struct edit *edit;
+    struct arena *arena;
+    struct import_options import;
+    int64_t from, to;
+    struct side old, next;
+    struct map places; /* value -> struct place * */
+    node_list changed;
+    bool quiet; /* the model is a copy to look at: nothing is reported */
+};
+
+/* ---- both sizes -----------------------------------------------------------------------------------------------------
+ */
+
+static void begin_side(struct rebatch *r, struct side *s)
+{
+    const struct edit *const e = r->edit;
+    s->diag.arena = r->arena;
+    s->program =
+        (struct program){.name = "rebatch", .arena = r->arena, .diag = &s->diag, .model = e->model, .fold = fold_value};
+    s->graph = graph_new(&s->program, "rebatch");
+    s->scope.arena = r->arena;
+}
+
+static bool is_batch(const struct model_graph *g, const struct model_value_info *vi, int64_t size)
+{
+    return vi->type.kind == TYPE_TENSOR && vi->type.dims.count > 0 && vi->type.dims.data[0].value == size &&
+           !model_find_initializer(g, vi->name);
+}
+
+static const struct model_value_info *with_batch(struct rebatch *r, const struct model_value_info *vi)
+{
+    struct model_value_info *const own = arena_new(r->arena, struct model_value_info);
+    *own = *vi;
+    memset(&own->type.dims, 0, sizeof own->type.dims);
+    for (size_t d = 0; d < vi->type.dims.count; d++)
+        vec_push(r->arena, &own->type.dims, vi->type.dims.data[d]);
+    own->type.dims.data[0].value = r->to;
+    return own;
+}
+
+/* Inputs and initializers. */
+static bool add_sources(struct rebatch *r, struct side *s)
+{
+    const struct model_graph *const g = r->edit->model->graph;
+    struct model_graph bare = *g;
+    memset(&bare.nodes, 0, sizeof bare.nodes);
+    memset(&bare.inputs, 0, sizeof bare.inputs);
+    bare.value_infos.count = 0;
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        const bool change = s == &r->next && is_batch(g, g->inputs.data[i], r->from);
+        const struct model_value_info *const vi = change ? with_batch(r, g->inputs.data[i]) : g->inputs.data[i];
+        vec_push(r->arena, &bare.inputs, (struct model_value_info *)(uintptr_t)vi);
+    }
+    return import_nodes(s->graph, &bare, &s->scope, &r->import, "infer");
+}
+
+static bool add_node_to(struct rebatch *r, struct side *s, struct model_node *n)
+{
+    struct model_graph one = {.name = r->edit->model->graph->name, .doc = "", .loc = r->edit->model->graph->loc};
+    vec_push(r->arena, &one.nodes, n);
+    return import_nodes(s->graph, &one, &s->scope, &r->import, "infer");
+}
+
+static const struct value *value_of(const struct side *s, const char *name)
+{
+    return name[0] != '\0' ? map_get(&s->scope, name) : NULL;
+}
+
+static const char *first_message(const struct diag *d)
+{
+    for (size_t i = 0; i < d->messages.count; i++)
+        if (d->messages.data[i].severity == DIAG_ERROR)
+            return d->messages.data[i].text;
+    return "it does not fit";
+}
+
+static bool fail_at(struct rebatch *r, const struct model_node *n, const char *why)
+{
+    return !r->quiet && diag_error(r->edit->diag, &n->loc, "--batch %lld: %s", (long long)r->to, why);
+}
+
+/* ---- where the batch is ---------------------------------------------------------------------------------------------
+ */
+
+static const struct place *place_of(const struct rebatch *r, const char *name)
+{
+    return map_get(&r->places, name);
+}
+
+static void set_place(struct rebatch *r, const char *name, int dim, int64_t inner)
+{
+    struct place *const p = arena_new(r->arena, struct place);
+    *p = (struct place){dim, inner};
+    map_set(&r->places, name, p);
+}
+
+/* The elements behind one step of the batch, in the value's row-major order. */
+static int64_t stride_of(const struct place *p, const struct shape *s)
+{
+    return shape_count_range(s, p->dim + 1, s->rank) * p->inner;
+}
+
+/* The dimension of s (example's size) into which a batch of that stride falls, or -1. */
+static int fitting_dim(const struct rebatch *r, const struct shape *s, int64_t stride)
+{
+    int64_t behind = 1;
+    int best = -1;
+    bool exact = false;
+    for (int d = s->rank - 1; d >= 0; behind *= s->dim[d--]) {
+        const bool own = s->dim[d] == r->from && behind == stride;
+        if (behind == 0 || s->dim[d] == 0 || stride % behind != 0 || (behind * s->dim[d]) % (stride * r->from) != 0)
+            continue;
+        if (own || !exact)
+            best = d;
+        exact = exact || own;
+    }
+    return best;
+}
+
+static bool keeps_layout(const struct model_node *n)
+{
+    return is_op(n, "Reshape") || is_op(n, "Flatten") || is_op(n, "Squeeze") || is_op(n, "Unsqueeze");
+}
+
+/* Outside of reshapes a dimension that is a product keeps its factors: an input has the same. */
+static int64_t inherited_inner(const struct rebatch *r, const struct model_node *n, int64_t size)
+{
+    for (size_t i = 0; i < n->inputs.count; i++) {
+        const struct place *const p = place_of(r, n->inputs.data[i]);
+        const struct value *const v = value_of(&r->old, n->inputs.data[i]);
+        if (p && v && v->shape.dim[p->dim] == size)
+            return p->inner;
+    }
+    return 1;
+}
+
+static void find_place(struct rebatch *r, const struct model_node *n, const char *name)
+{
+    const struct value *const a = value_of(&r->old, name), *const b = value_of(&r->next, name);
+    if (!a || !b || a->shape.rank != b->shape.rank)
+        return;
+    int dim = -1;
+    for (int d = a->shape.rank - 1; d >= 0; d--)
+        if (a->shape.dim[d] != b->shape.dim[d])
+            dim = d;
+    if (dim < 0)
+        return;
+    int64_t inner = inherited_inner(r, n, a->shape.dim[dim]);
+    const struct place *const from = keeps_layout(n) ? place_of(r, n->inputs.data[0]) : NULL;
+    if (from) {
+        const int64_t stride = stride_of(from, &value_of(&r->old, n->inputs.data[0])->shape);
+        const int64_t behind = shape_count_range(&a->shape, dim + 1, a->shape.rank);
+        inner = behind > 0 && stride % behind == 0 ? stride / behind : 1;
+    }
+    set_place(r, name, dim, inner);
+}
+
+/* ---- constants ------------------------------------------------------------------------------------------------------
+ */
+
+/* An initializer for this node alone: others may read the old constant in another sense. */
+static void replace_by(struct rebatch *r, struct model_node *n, size_t input, struct tensor *t)
+{
+    const char *const name =
+        edit_fresh_name(r->edit, arena_printf(r->arena, "%s.batch%lld", n->inputs.data[input], (long long)r->to));
+    model_add_initializer(r->arena, r->edit->model->graph, name, t);
+    map_set(&r->next.scope, name, graph_add_constant(r->next.graph, name, t));
+    map_set(&r->old.scope, name, map_get(&r->old.scope, n->inputs.data[input]));
+    n->inputs.data[input] = name;
+    vec_push(r->arena, &r->changed, n);
+}
+
+static void replace_input(struct rebatch *r, struct model_node *n, size_t input, const int64_t *x, size_t count)
+{
+    replace_by(r, n, input, tensor_from_ints(r->arena, x, (int64_t)count));
+}
+
+static const struct tensor *known_input(const struct side *s, const struct model_node *n, size_t input)
+{
+    if (n->inputs.count <= input || n->inputs.data[input][0] == '\0')
+        return NULL;
+    struct value *const v = map_get(&s->scope, n->inputs.data[input]);
+    const struct tensor *const t = v ? value_known(v) : NULL;
+    return t && t->shape.rank == 1 && dtype_is_int(t->dtype) && t->count <= SHAPE_MAX_RANK ? t : NULL;
+}
+
+static bool differs(const struct tensor *t, const int64_t *x, size_t count)
+{
+    bool same = (size_t)t->count == count;
+    for (size_t i = 0; same && i < count; i++)
+        same = tensor_get_int(t, (int64_t)i) == x[i];
+    return !same;
+}
+
+/* The target in the file: -1 and 0 may already say the right thing. `resolved`: the example's output. */
+static bool fix_reshape(struct rebatch *r, struct model_node *n)
+{
+    const struct place *const p = place_of(r, n->inputs.data[0]);
+    const struct value *const x = value_of(&r->old, n->inputs.data[0]);
+    const struct value *const resolved = value_of(&r->old, n->outputs.data[0]);
+    const struct tensor *const target = known_input(&r->next, n, 1), *const before = known_input(&r->old, n, 1);
+    if (!p || !x || !resolved || !target || !before || before->count != resolved->shape.rank)
+        return true;
+    const int dim = fitting_dim(r, &resolved->shape, stride_of(p, &x->shape));
+    if (dim < 0)
+        return fail_at(r, n,
+                       arena_printf(r->arena,
+                                    "the target %s cannot be read with a batch: the batch is dimension %d of '%s' %s",
+                                    shape_text(r->arena, &resolved->shape), p->dim, n->inputs.data[0],
+                                    shape_text(r->arena, &x->shape)));
+    int64_t wanted[SHAPE_MAX_RANK];
+    const struct value *const now = value_of(&r->next, n->inputs.data[0]);
+    for (int d = 0; d < resolved->shape.rank; d++) {
+        const int64_t size = d == dim ? resolved->shape.dim[d] / r->from * r->to : resolved->shape.dim[d];
+        const int64_t said = tensor_get_int(target, d);
+        const bool copies = said == 0 && d < now->shape.rank && now->shape.dim[d] == size;
+        wanted[d] = said == -1 || copies ? said : size;
+    }
+    if (differs(target, wanted, (size_t)resolved->shape.rank))
+        replace_input(r, n, 1, wanted, (size_t)resolved->shape.rank);
+    return true;
+}
+
+/* Expand, Tile, and Resize by sizes: where the operand has the batch, so has the target; where the operand is stretched
+ * from 1 to the example's batch in the first dimension, that is the batch too. */
+static void fix_target(struct rebatch *r, struct model_node *n, size_t input)
+{
+    const struct value *const x = value_of(&r->old, n->inputs.data[0]), *const now =
+                                                                            value_of(&r->next, n->inputs.data[0]);
+    const struct tensor *const target = known_input(&r->next, n, input), *const before = known_input(&r->old, n, input);
+    const bool repeats = is_op(n, "Tile");
+    int64_t wanted[SHAPE_MAX_RANK];
+    if (!x || !now || !target || !before || before->count != target->count)
+        return;
+    for (int64_t d = 0; d < target->count; d++) {
+        const int64_t own = d - (target->count - x->shape.rank);
+        wanted[d] = tensor_get_int(target, d);
+        const bool fixed = tensor_get_int(before, d) == wanted[d];
+        if (own >= 0 && x->shape.dim[own] != now->shape.dim[own]) {
+            if (!repeats && fixed && wanted[d] == x->shape.dim[own])
+                wanted[d] = now->shape.dim[own];
+        } else if (d == 0 && fixed && wanted[d] == r->from && !place_of(r, n->inputs.data[0]) &&
+                   (own < 0 || x->shape.dim[own] == 1)) {
+            wanted[d] = r->to;
+        }
+    }
+    if (differs(target, wanted, (size_t)target->count))
+        replace_input(r, n, input, wanted, (size_t)target->count);
+}
+
+/* The size of AffineGrid's images begins with their number. */
+static void fix_size(struct rebatch *r, struct model_node *n)
+{
+    const struct value *const theta = value_of(&r->next, n->inputs.data[0]);
+    const struct tensor *const size = known_input(&r->next, n, 1);
+    int64_t wanted[SHAPE_MAX_RANK];
+    if (!theta || !size || theta->shape.rank == 0 || size->count < 1 || size->count > SHAPE_MAX_RANK)
+        return;
+    for (int64_t d = 0; d < size->count; d++)
+        wanted[d] = tensor_get_int(size, d);
+    if (wanted[0] == r->from)
+        wanted[0] = theta->shape.dim[0];
+    if (differs(size, wanted, (size_t)size->count))
+        replace_input(r, n, 1, wanted, (size_t)size->count);
+}
+
+/* An initial state or a part of a Concat for one example is the same for all of them: it is expanded. */
+static void widen(struct rebatch *r, struct model_node *n, size_t input, int axis)
+{
+    if (r->from != 1 || n->inputs.count <= input || n->inputs.data[input][0] == '\0' ||
+        place_of(r, n->inputs.data[input]))
+        return;
+    struct edit *const e = r->edit;
+    const char *const name = n->inputs.data[input];
+    const struct value *const x = value_of(&r->old, name);
+    if (!x || x->shape.rank <= axis || x->shape.dim[axis] != 1)
+        return;
+    struct shape wide = x->shape;
+    wide.dim[axis] = r->to;
+    const char *const shape = edit_fresh_name(e, arena_printf(r->arena, "%s.batch%lld", name, (long long)r->to));
+    struct tensor *const t = tensor_from_ints(r->arena, wide.dim, wide.rank);
+    model_add_initializer(r->arena, e->model->graph, shape, t);
+    map_set(&r->next.scope, shape, graph_add_constant(r->next.graph, shape, t));
+    const char *const out = edit_fresh_name(e, arena_printf(r->arena, "%s.wide", name));
+    size_t at = 0;
+    while (e->model->graph->nodes.data[at] != n)
+        at++;
+    struct model_node *const expand = edit_insert_node(e, at, "Expand", name, shape, out);
+    if (!add_node_to(r, &r->next, expand))
+        return;
+    map_set(&r->old.scope, out, map_get(&r->old.scope, name));
+    set_place(r, out, axis, 1);
+    n->inputs.data[input] = out;
+    vec_push(r->arena, &r->changed, n);
+}
+
+enum { MOST_WIDENED = 1 << 26 }; /* elements of a constant with a part for each sample */
+
+/* What updates are put into may be a constant, zeros mostly, with a part for each sample of the example: all parts must be
+ * equal, and then there is one for each sample. */
+static bool fix_scatter(struct rebatch *r, struct model_node *n)
+{
+    const struct place *const p = place_of(r, n->inputs.data[1]);
+    struct value *const x = map_get(&r->old.scope, n->inputs.data[0]);
+    int axis;
+    if (!p || !x || place_of(r, n->inputs.data[0]) || p->dim >= x->shape.rank || x->shape.dim[p->dim] != r->from ||
+        !shape_axis(x->shape.rank, attribute_int(n, "axis", 0), &axis) || axis == p->dim)
+        return true;
+    const struct tensor *const t = value_known(x);
+    struct shape shape = x->shape;
+    shape.dim[p->dim] = r->to;
+    int64_t count;
+    if (!shape_count_checked(&shape, &count) || count > MOST_WIDENED)
+        return fail_at(
+            r, n,
+            arena_printf(r->arena, "'%s' would have the shape %s", n->inputs.data[0], shape_text(r->arena, &shape)));
+    const size_t size = dtype_size(x->dtype) * (size_t)shape_count_range(&shape, p->dim + 1, shape.rank);
+    const size_t outer = (size_t)shape_count_range(&shape, 0, p->dim), from = (size_t)r->from, to = (size_t)r->to;
+    struct tensor *const wide = t && r->from > 0 ? tensor_new(r->arena, x->dtype, &shape) : NULL;
+    bool equal = wide != NULL;
+    for (size_t o = 0; equal && o < outer; o++) {
+        const unsigned char *const first = (const unsigned char *)t->data + o * from * size;
+        for (size_t k = 1; k < from; k++)
+            equal = equal && memcmp(first, first + k * size, size) == 0;
+        for (size_t k = 0; k < to; k++)
+            memcpy((unsigned char *)wide->data + (o * to + k) * size, first, size);
+    }
+    if (!equal)
+        return fail_at(r, n,
+                       arena_printf(r->arena, "'%s' has a part of its own for each sample of the example",
+                                    n->inputs.data[0]));
+    replace_by(r, n, 0, wide);
+    return true;
+}
+
+static void widen_operands(struct rebatch *r, struct model_node *n)
+{
+    const bool recurrent = is_op(n, "RNN") || is_op(n, "GRU") || is_op(n, "LSTM");
+    const int states = attribute_int(n, "layout", 0) == 0 ? 1 : 0;
+    for (size_t i = 5; recurrent && n->inputs.count > 0 && place_of(r, n->inputs.data[0]) && i < 7; i++)
+        widen(r, n, i, states);
+    if (!is_op(n, "Concat"))
+        return;
+    const struct place *batch = NULL;
+    for (size_t i = 0; i < n->inputs.count && !batch; i++)
+        batch = place_of(r, n->inputs.data[i]);
+    for (size_t i = 0; batch && attribute_int(n, "axis", 0) != batch->dim && i < n->inputs.count; i++)
+        widen(r, n, i, batch->dim);
+}
+
+/* x[0:8], x[0]: after a new size this would be a part of the batch. */
+static bool check_batch_is_kept(struct rebatch *r, const struct model_node *n)
+{
+    static const char *const ops[] = {"Slice", "Gather", "Split", "GatherElements", "GatherND"};
+    const struct place *const p = n->inputs.count > 0 ? place_of(r, n->inputs.data[0]) : NULL;
+    bool concerned = false, kept = false;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        concerned = concerned || is_op(n, ops[i]);
+    for (size_t i = 0; i < n->outputs.count; i++)
+        kept = kept || place_of(r, n->outputs.data[i]);
+    if (!p || !concerned || kept)
+        return true;
+    return fail_at(r, n,
+                   arena_printf(r->arena, "it takes a part of dimension %d of '%s', which is the batch", p->dim,
+                                n->inputs.data[0]));
+}
+
+/* ---- the walk -------------------------------------------------------------------------------------------------------
+ */
+
+static bool step(struct rebatch *r, struct model_node *n)
+{
+    if (!add_node_to(r, &r->old, n))
+        return fail_at(r, n, arena_printf(r->arena, "the model is wrong as it is: %s", first_message(&r->old.diag)));
+    widen_operands(r, n);
+    if (n->outputs.count > 0 && n->inputs.count > 1) {
+        if (is_op(n, "Reshape") && !fix_reshape(r, n))
+            return false;
+        if ((is_op(n, "ScatterElements") || is_op(n, "Scatter")) && !fix_scatter(r, n))
+            return false;
+        if (is_op(n, "Expand") || is_op(n, "Tile"))
+            fix_target(r, n, 1);
+        if (is_op(n, "Resize"))
+            fix_target(r, n, 3);
+        if (is_op(n, "AffineGrid"))
+            fix_size(r, n);
+    }
+    if (!add_node_to(r, &r->next, n))
+        return fail_at(r, n,
+                       arena_printf(r->arena, "a constant that it reads cannot be read as a batch: %s",
+                                    first_message(&r->next.diag)));
+    for (size_t i = 0; i < n->outputs.count; i++)
+        if (n->outputs.data[i][0] != '\0')
+            find_place(r, n, n->outputs.data[i]);
+    return check_batch_is_kept(r, n);
+}
+
+/* The first dimension of the first input that is fed. */
+static const struct model_dim *example_batch(const struct model *m)
+{
+    const struct model_graph *const g = m->graph;
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        const struct model_type *const t = &g->inputs.data[i]->type;
+        if (!model_find_initializer(g, g->inputs.data[i]->name) && t->kind == TYPE_TENSOR && t->dims.count > 0)
+            return &t->dims.data[0];
+    }
+    return NULL;
+}
+
+static void find_input_places(struct rebatch *r)
+{
+    const struct model_graph *const g = r->edit->model->graph;
+    for (size_t i = 0; i < g->inputs.count; i++)
+        if (is_batch(g, g->inputs.data[i], r->from))
+            set_place(r, g->inputs.data[i]->name, 0, 1);
+}
+
+/* What the model declares of a value that has a new shape. */
+static void declare_anew(const struct rebatch *r, struct model_value_info *vi)
+{
+    const struct value *const v = value_of(&r->next, vi->name);
+    for (size_t d = 0; v && d < vi->type.dims.count && (int)d < v->shape.rank; d++)
+        if (vi->type.dims.data[d].value >= 0)
+            vi->type.dims.data[d].value = v->shape.dim[d];
+}
+
+static void declare_all_anew(const struct rebatch *r)
+{
+    struct model_graph *const g = r->edit->model->graph;
+    for (size_t i = 0; i < g->inputs.count; i++)
+        declare_anew(r, g->inputs.data[i]);
+    for (size_t i = 0; i < g->outputs.count; i++)
+        declare_anew(r, g->outputs.data[i]);
+    for (size_t i = 0; i < g->value_infos.count; i++)
+        declare_anew(r, g->value_infos.data[i]);
+}
+
+/* A batch that has a name gets its size. */
+static void bind_in(struct arena *a, struct model_value_info *const *list, size_t count, const char *symbol, int64_t size)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t d = 0; d < list[i]->type.dims.count; d++) {
+            struct model_dim *const dim = &list[i]->type.dims.data[d];
+            if (dim->value < 0 && str_equal(dim->param, symbol))
+                *dim = (struct model_dim){size, "", dim->denotation};
+            else if (dim->value < 0 && dim_is_expression(dim->param))
+                dim->param = dim_expression_bind(a, dim->param, symbol, size);
+        }
+}
+
+static void bind_symbol(struct edit *e, const char *symbol, int64_t size)
+{
+    const struct model_graph *const g = e->model->graph;
+    bind_in(e->arena, g->inputs.data, g->inputs.count, symbol, size);
+    bind_in(e->arena, g->outputs.data, g->outputs.count, symbol, size);
+    bind_in(e->arena, g->value_infos.data, g->value_infos.count, symbol, size);
+    edit_changed(e, "the batch size");
+    edit_say(e, "batch: %lld, in the place of '%s'", (long long)size, symbol);
+}
+
+static bool walk_sources(struct rebatch *r, struct side *s)
+{
+    begin_side(r, s);
+    return add_sources(r, s) || (!r->quiet && diag_error(r->edit->diag, &r->edit->loc, "--batch %lld: %s",
+                                                         (long long)r->to, first_message(&s->diag)));
+}
+
+static bool walk(struct rebatch *r)
+{
+    struct model_graph *const g = r->edit->model->graph;
+    if (!walk_sources(r, &r->old) || !walk_sources(r, &r->next))
+        return false;
+    find_input_places(r);
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        struct model_node *const n = g->nodes.data[i];
+        if (!step(r, n))
+            return false;
+        while (g->nodes.data[i] != n) /* nodes were put in front of it */
+            i++;
+    }
+    return true;
+}
+
+static struct rebatch begin(struct edit *e, int64_t from, int64_t to, const struct import_options *o)
+{
+    struct rebatch r = {.edit = e, .arena = e->arena, .from = from, .to = to, .places.arena = e->arena};
+    if (o)
+        r.import = *o;
+    r.import.provisional_dim = OTHER_SIZES;
+    return r;
+}
+
+bool rebatch_model(struct edit *e, int64_t batch, const struct import_options *o)
+{
+    const struct model_dim *const dim = example_batch(e->model);
+    if (!dim || dim->value == 0 || (dim->value < 0 && dim->param[0] == '\0'))
+        return diag_error(e->diag, &e->loc, "--batch %lld: the first dimension of the first input %s", (long long)batch,
+                          !dim              ? "is not there"
+                          : dim->value == 0 ? "is 0"
+                                            : "has neither size nor name");
+    if (dim->value < 0) {
+        bind_symbol(e, dim->param, batch);
+        return true;
+    }
+    struct rebatch r = begin(e, dim->value, batch, o);
+    if (batch == dim->value)
+        return true;
+    if (!walk(&r))
+        return false;
+    edit_changed(e, "the batch size");
+    edit_say(e, "batch: %lld, in the model's example it was %lld", (long long)batch, (long long)r.from);
+    for (size_t i = 0; i < r.changed.count; i++)
+        edit_say(e, "  '%s' (%s) held it as a constant", node_title(r.changed.data[i]), r.changed.data[i]->op_type);
+    declare_all_anew(&r);
+    return true;
+}
+
+void find_frozen_batch(struct edit *e, const struct import_options *o, int64_t *size, node_list *out)
+{
+    const struct model_dim *const dim = example_batch(e->model);
+    *size = dim && dim->value > 0 ? dim->value : 0;
+    *out = (node_list){0};
+    if (*size == 0)
+        return;
+    struct rebatch r = begin(e, *size, *size * PROBE, o);
+    r.quiet = true;
+    (void)!walk(&r);
+    *out = r.changed;
+}

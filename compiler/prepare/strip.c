@@ -1,0 +1,260 @@
+#include "prepare/strip.h"
+
+#include <string.h>
+
+#define TRAINING_DOMAIN "ai.onnx.preview.training"
+
+enum {
+    TRAINING_IR = 7,         /* the first with training_info */
+    FREE_INITIALIZERS_IR = 4 /* the first in which initializers need not be inputs */
+};
+
+/* Keys in the model's metadata. */
+static const char *const kept_ir = "stepc.prepare.ir_version";     /* the version before it was raised for training_info */
+static const char *const kept_import = "stepc.prepare.keep_import"; /* the model imported the training operators itself */
+static const char *const kept_changes = "stepc.prepare.changes";    /* of the main graph */
+
+/* ---- what the model was ------------------------------------------------------------------------------------------- */
+
+void strip_remember_changes(struct arena *a, struct model *m, const char *changes)
+{
+    if (changes[0] != '\0')
+        vec_push(a, &m->metadata, ((struct model_pair){kept_changes, changes}));
+}
+
+void strip_remember(struct arena *a, struct model *m)
+{
+    if (m->ir_version < TRAINING_IR)
+        vec_push(a, &m->metadata, ((struct model_pair){kept_ir, arena_printf(a, "%lld", (long long)m->ir_version)}));
+    if (model_opset(&m->opsets, TRAINING_DOMAIN) != 0)
+        vec_push(a, &m->metadata, ((struct model_pair){kept_import, TRAINING_DOMAIN}));
+}
+
+/* Takes an entry out of the metadata; its value, or NULL. */
+static const char *take_metadata(struct model *m, const char *key)
+{
+    for (size_t i = 0; i < m->metadata.count; i++) {
+        if (!str_equal(m->metadata.data[i].key, key))
+            continue;
+        const char *const value = m->metadata.data[i].value;
+        vec_remove(&m->metadata, i);
+        return value;
+    }
+    return NULL;
+}
+
+/* ---- who reads what ----------------------------------------------------------------------------------------------- */
+
+static bool is_listed(const model_names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (str_equal(names->data[i], name))
+            return true;
+    return false;
+}
+
+/* Nesting is bounded by the reader. */
+static bool reads(const struct model_graph *g, const char *name)
+{
+    if (!g)
+        return false;
+    if (model_find_output(g, name))
+        return true;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        if (is_listed(&n->inputs, name))
+            return true;
+        for (size_t k = 0; k < n->attrs.count; k++) {
+            const struct model_attr *const x = n->attrs.data[k];
+            if (x->type == ATTR_GRAPH && reads(x->g, name))
+                return true;
+            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
+                if (reads(x->graphs.data[j], name))
+                    return true;
+        }
+    }
+    return false;
+}
+
+static bool is_key(const model_pairs *pairs, const char *name)
+{
+    for (size_t i = 0; i < pairs->count; i++)
+        if (str_equal(pairs->data[i].key, name))
+            return true;
+    return false;
+}
+
+/* Does training write it (a binding), or only read it? */
+static bool is_written(const struct model *m, const char *name)
+{
+    for (size_t k = 0; k < m->training.count; k++)
+        if (is_key(&m->training.data[k]->update_binding, name) || is_key(&m->training.data[k]->initialization_binding, name))
+            return true;
+    return false;
+}
+
+static bool is_read_by_training(const struct model *m, const char *name)
+{
+    for (size_t k = 0; k < m->training.count; k++)
+        if (reads(m->training.data[k]->algorithm, name) || reads(m->training.data[k]->initialization, name))
+            return true;
+    return false;
+}
+
+/* An initializer that nobody ever used stays: it was in the model before. */
+static bool is_for_training(const struct model *m, const char *name)
+{
+    return !reads(m->graph, name) && (is_written(m, name) || is_read_by_training(m, name));
+}
+
+void strip_find_trained(struct arena *a, const struct model *m, strip_list *out)
+{
+    for (size_t i = 0; i < m->graph->initializers.count; i++) {
+        struct model_initializer *const x = m->graph->initializers.data[i];
+        if (is_written(m, x->name) && reads(m->graph, x->name))
+            vec_push(a, out, x);
+    }
+}
+
+/* ---- operators of training ---------------------------------------------------------------------------------------- */
+
+static bool nodes_use_training(const struct model_graph *g);
+
+static bool node_uses_training(const struct model_node *n)
+{
+    if (str_equal(n->domain, TRAINING_DOMAIN))
+        return true;
+    for (size_t k = 0; k < n->attrs.count; k++) {
+        const struct model_attr *const x = n->attrs.data[k];
+        if (x->type == ATTR_GRAPH && nodes_use_training(x->g))
+            return true;
+        for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
+            if (nodes_use_training(x->graphs.data[j]))
+                return true;
+    }
+    return false;
+}
+
+static bool nodes_use_training(const struct model_graph *g)
+{
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (node_uses_training(g->nodes.data[i]))
+            return true;
+    return false;
+}
+
+static bool uses_training(const struct model *m)
+{
+    if (nodes_use_training(m->graph))
+        return true;
+    for (size_t f = 0; f < m->functions.count; f++)
+        for (size_t i = 0; i < m->functions.data[f]->nodes.count; i++)
+            if (node_uses_training(m->functions.data[f]->nodes.data[i]))
+                return true;
+    return false;
+}
+
+static int64_t attribute_int(const struct model_node *n, const char *name)
+{
+    for (size_t i = 0; i < n->attrs.count; i++)
+        if (str_equal(n->attrs.data[i]->name, name) && n->attrs.data[i]->type == ATTR_INT)
+            return n->attrs.data[i]->i;
+    return 0;
+}
+
+/* Is the third input of Dropout a stored `true`? */
+static bool drops(const struct model_graph *g, const struct model_node *n)
+{
+    const struct model_initializer *const mode = n->inputs.count > 2 ? model_find_initializer(g, n->inputs.data[2]) : NULL;
+    return mode && mode->tensor->dtype == DTYPE_BOOL && mode->tensor->count == 1 && tensor_get_int(mode->tensor, 0);
+}
+
+static void warn_of_training_form(struct diag *d, const struct model *m)
+{
+    for (size_t i = 0; i < m->graph->nodes.count; i++) {
+        const struct model_node *const n = m->graph->nodes.data[i];
+        if (n->domain[0] != '\0')
+            continue;
+        if (str_equal(n->op_type, "BatchNormalization") && attribute_int(n, "training_mode"))
+            diag_warning(d, &n->loc, "stays in training form: it normalizes by the batch, not by running statistics");
+        else if (str_equal(n->op_type, "Dropout") && drops(m->graph, n))
+            diag_warning(d, &n->loc, "stays in training form: it drops elements");
+    }
+}
+
+/* ---- taking out --------------------------------------------------------------------------------------------------- */
+
+static void remove_initializer(struct model_graph *g, size_t i)
+{
+    const char *const name = g->initializers.data[i]->name;
+    vec_remove(&g->initializers, i);
+    for (size_t k = 0; k < g->inputs.count; k++)
+        if (str_equal(g->inputs.data[k]->name, name)) { /* files before IR 4 list it beside the inputs */
+            vec_remove(&g->inputs, k);
+            return;
+        }
+}
+
+static void remove_state(struct model *m, struct strbuf *report)
+{
+    for (size_t i = m->graph->initializers.count; i-- > 0;) {
+        const char *const name = m->graph->initializers.data[i]->name;
+        if (!is_for_training(m, name))
+            continue;
+        strbuf_addf(report, "removed: initializer '%s', which only training used\n", name);
+        remove_initializer(m->graph, i);
+    }
+}
+
+static void remove_import(struct diag *d, struct model *m, bool keep, struct strbuf *report)
+{
+    for (size_t i = 0; i < m->opsets.count && !keep; i++) {
+        if (!str_equal(m->opsets.data[i].domain, TRAINING_DOMAIN))
+            continue;
+        if (uses_training(m)) {
+            diag_warning(d, &LOC_FILE(m->file), "the inference graph itself uses operators of " TRAINING_DOMAIN ": the import stays");
+            return;
+        }
+        vec_remove(&m->opsets, i);
+        strbuf_addf(report, "removed: import of " TRAINING_DOMAIN "\n");
+        return;
+    }
+}
+
+/* Until IR 3 every initializer had to be an input too, which those that preparation made are not. */
+static bool lists_all_initializers(const struct model_graph *g)
+{
+    for (size_t i = 0; i < g->initializers.count; i++)
+        if (!model_find_input(g, g->initializers.data[i]->name))
+            return false;
+    return true;
+}
+
+static void restore_ir_version(struct model *m, const char *text, struct strbuf *report)
+{
+    long long version;
+    if (!text || !str_to_int64(text, &version) || version < 1)
+        return;
+    if (version < FREE_INITIALIZERS_IR && !lists_all_initializers(m->graph))
+        version = FREE_INITIALIZERS_IR;
+    if (version >= m->ir_version)
+        return;
+    strbuf_addf(report, "ir_version: %lld again, as before training_info was added\n", version);
+    m->ir_version = version;
+}
+
+void strip_model(struct diag *d, struct model *m, struct strbuf *report)
+{
+    if (m->training.count == 0)
+        diag_warning(d, &LOC_FILE(m->file), "the model has no training_info: it is an inference model already");
+    else
+        strbuf_addf(report, "removed: %zu training_info\n", m->training.count);
+    remove_state(m, report);
+    m->training.count = 0;
+    const char *const changes = take_metadata(m, kept_changes);
+    if (changes)
+        strbuf_addf(report, "stays as 'stepc prepare' made it: %s\n", changes);
+    restore_ir_version(m, take_metadata(m, kept_ir), report);
+    remove_import(d, m, take_metadata(m, kept_import) != NULL, report);
+    warn_of_training_form(d, m);
+}

@@ -1,0 +1,502 @@
+#include "prepare/tie.h"
+
+#include "prepare/prepare_internal.h"
+#include <math.h>
+#include <string.h>
+
+enum { MOST_NAMED = 8 };
+
+/* ---- merged initializers ------------------------------------------------------------------------------------------
+ */
+
+static bool is_parameter(const struct model_initializer *init)
+{
+    return dtype_is_float(init->tensor->dtype);
+}
+
+static bool is_identity(const struct model_node *n)
+{
+    return is_op(n, "Identity") && n->inputs.count == 1 && n->outputs.count == 1 && n->outputs.data[0][0] != '\0';
+}
+
+/* Output of an Identity -> the struct model_initializer that the chain of such nodes starts from. */
+static void find_roots(const struct edit *e, struct map *roots)
+{
+    const struct model_graph *const g = e->model->graph;
+    struct map initializers = {.arena = e->arena};
+    for (size_t i = g->initializers.count; i-- > 0;)
+        map_set(&initializers, g->initializers.data[i]->name, g->initializers.data[i]);
+    for (size_t i = 0; i < g->nodes.count; i++) { /* topological order */
+        const struct model_node *const n = g->nodes.data[i];
+        const char *const from = is_identity(n) ? n->inputs.data[0] : "";
+        void *const init = map_has(&initializers, from) ? map_get(&initializers, from) : map_get(roots, from);
+        if (init)
+            map_set(roots, n->outputs.data[0], init);
+    }
+}
+
+/* Running statistics: what the exporter merges with a weight, because both are 1, must not be trained with it. */
+static bool is_statistic(const struct edit *e, const char *name)
+{
+    const struct model_graph *const g = e->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++)
+        for (size_t k = 3; is_op(g->nodes.data[i], "BatchNormalization") && k < 5 && k < g->nodes.data[i]->inputs.count; k++)
+            if (str_equal(g->nodes.data[i]->inputs.data[k], name))
+                return true;
+    return false;
+}
+
+bool is_parameter_of_both(const struct edit *e, const struct merged *m, const char *other)
+{
+    return !is_statistic(e, m->kept) && !is_statistic(e, other);
+}
+
+void find_merged(struct edit *e, merged_list *out)
+{
+    struct map roots = {.arena = e->arena}, places = {.arena = e->arena};
+    find_roots(e, &roots);
+    for (size_t i = 0; i < roots.count; i++) {
+        const struct model_initializer *const init = roots.entries[i].value;
+        if (!is_parameter(init) || edit_is_output(e, roots.entries[i].key))
+            continue;
+        if (!map_has(&places, init->name)) {
+            map_set(&places, init->name, (void *)(uintptr_t)(out->count + 1));
+            vec_push(e->arena, out, ((struct merged){.kept = init->name}));
+        }
+        struct merged *const m = &out->data[(uintptr_t)map_get(&places, init->name) - 1];
+        vec_push(e->arena, &m->others, roots.entries[i].key);
+    }
+}
+
+/* ---- parameters of their own, or one --------------------------------------------------------------------------------
+ * PyTorch's exporter merges what is one tensor always, and what is equal only outside of training form. Fresh networks are full of
+ * equal tensors: ones, zeros, copies of a layer.
+ */
+
+static const unsigned char *element(const struct tensor *t, int64_t i)
+{
+    return (const unsigned char *)t->data + (size_t)i * dtype_size(t->dtype);
+}
+
+static bool is_uniform(const struct tensor *t)
+{
+    for (int64_t i = 1; i < t->count; i++)
+        if (memcmp(element(t, 0), element(t, i), dtype_size(t->dtype)) != 0)
+            return false;
+    return true;
+}
+
+/* "layers.0.fc.weight" and "layers.1.fc.weight": names that differ in numbers only. */
+static bool differ_in_numbers(const char *a, const char *b)
+{
+    const char *const digits = "0123456789";
+    if (str_equal(a, b))
+        return false;
+    while (*a != '\0' && *b != '\0') {
+        const size_t m = strspn(a, digits), n = strspn(b, digits);
+        if ((m == 0) != (n == 0) || (m == 0 && *a != *b))
+            return false;
+        a += m > 0 ? m : 1;
+        b += n > 0 ? n : 1;
+    }
+    return *a == *b;
+}
+
+static bool from_pytorch(const struct edit *e)
+{
+    return str_equal(e->model->producer_name, "pytorch");
+}
+
+/* Two equal tensors that the exporter has left apart: it has merged none because they were equal. */
+static bool merges_no_equals(const struct edit *e)
+{
+    const struct model_graph *const g = e->model->graph;
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const struct model_initializer *const a = g->initializers.data[i];
+        if (!is_parameter(a) || is_anonymous(a->name))
+            continue;
+        for (size_t k = 0; k < i; k++) {
+            const struct model_initializer *const b = g->initializers.data[k];
+            if (a->tensor->count == b->tensor->count && a->tensor != b->tensor && is_parameter(b) &&
+                tensor_identical(a->tensor, b->tensor) && !is_anonymous(b->name))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Was some layer with a random start copied? Then its weights without names were, too. */
+static bool has_copied_layers(const struct edit *e, const merged_list *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const struct model_initializer *const init = model_find_initializer(e->model->graph, all->data[i].kept);
+        for (size_t k = 0; !is_uniform(init->tensor) && k < all->data[i].others.count; k++)
+            if (!is_anonymous(init->name) && differ_in_numbers(init->name, all->data[i].others.data[k]))
+                return true;
+    }
+    return false;
+}
+
+enum merge { MERGE_UNKNOWN, MERGE_ONE, MERGE_APART };
+
+static enum merge decide(const struct edit *e, const merged_list *all, const struct merged *m, const char *other, bool none_equal)
+{
+    const struct model_initializer *const init = model_find_initializer(e->model->graph, m->kept);
+    if (!is_parameter_of_both(e, m, other))
+        return MERGE_APART;
+    const int known = !e->known ? 0
+                                : (known_kind_of(e->known, other) != KNOWN_NOTHING) + (known_kind_of(e->known, m->kept) != KNOWN_NOTHING);
+    if (known > 0) /* a list has one name for what is one */
+        return known == 2 ? MERGE_APART : MERGE_ONE;
+    if (!from_pytorch(e))
+        return MERGE_UNKNOWN;
+    if (none_equal)
+        return MERGE_ONE;
+    if (is_uniform(init->tensor))
+        return MERGE_APART;
+    if (is_anonymous(m->kept) || is_anonymous(other))
+        return has_copied_layers(e, all) ? MERGE_APART : MERGE_ONE;
+    return differ_in_numbers(m->kept, other) ? MERGE_APART : MERGE_ONE;
+}
+
+void find_separable(struct edit *e, const merged_list *all, name_list *apart, name_list *unknown)
+{
+    const bool none_equal = merges_no_equals(e);
+    for (size_t i = 0; i < all->count; i++)
+        for (size_t k = 0; k < all->data[i].others.count; k++) {
+            const char *const other = all->data[i].others.data[k];
+            const enum merge how = decide(e, all, &all->data[i], other, none_equal);
+            if (how != MERGE_ONE)
+                vec_push(e->arena, how == MERGE_APART ? apart : unknown, other);
+        }
+}
+
+/* ---- --untie ------------------------------------------------------------------------------------------------------
+ */
+
+static bool is_wanted(const char *const *which, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_equal(which[i], "auto") || str_equal(which[i], name) || str_glob(which[i], name))
+            return true;
+    return false;
+}
+
+static void remove_producer(struct edit *e, const char *name)
+{
+    struct model_graph *const g = e->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (is_identity(g->nodes.data[i]) && str_equal(g->nodes.data[i]->outputs.data[0], name)) {
+            vec_remove(&g->nodes, i);
+            return;
+        }
+}
+
+/* The variables share the tensor, which nobody writes. */
+static void separate(struct edit *e, const struct merged *m, const char *name)
+{
+    struct tensor *const t = model_find_initializer(e->model->graph, m->kept)->tensor;
+    remove_producer(e, name);
+    model_add_initializer(e->arena, e->model->graph, name, t);
+    struct model_graph *const g = e->model->graph;
+    g->initializers.data[g->initializers.count - 1]->loc = e->loc;
+}
+
+static void warn_merged(struct edit *e, const struct merged *m)
+{
+    diag_warning(e->diag, &e->loc,
+                 "initializer '%s' also stands for %s: the exporter merged what was equal, and a step would train %s "
+                 "as one; --untie auto separates them, --untie never leaves them",
+                 m->kept, names_text(e->arena, m->others.data, m->others.count, MOST_NAMED),
+                 m->others.count == 1 ? "both" : "all of them");
+}
+
+static bool check_patterns(struct edit *e, const char *const *which, size_t count, const merged_list *all)
+{
+    bool ok = true;
+    for (size_t i = 0; i < count; i++) {
+        bool found = str_equal(which[i], "auto") || str_equal(which[i], "never");
+        for (size_t k = 0; k < all->count; k++)
+            for (size_t j = 0; j < all->data[k].others.count; j++)
+                found = found || is_wanted(&which[i], 1, all->data[k].others.data[j]);
+        if (!found)
+            ok = diag_error(e->diag, &e->loc,
+                            "--untie %s: no Identity node gives an initializer this name; see stepc check --training",
+                            which[i]);
+    }
+    return ok;
+}
+
+static void separate_statistic(struct edit *e, const struct merged *m, const char *name)
+{
+    separate(e, m, name);
+    edit_changed(e, "separate initializers for what was merged");
+    edit_say(e, "'%s' is a variable of its own, not '%s': one is a running statistic", name, m->kept);
+}
+
+static bool lists(const name_list *l, const char *name)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (str_equal(l->data[i], name))
+            return true;
+    return false;
+}
+
+static void say_separated(struct edit *e, const name_list *apart, bool by_itself)
+{
+    if (apart->count == 0)
+        return;
+    edit_changed(e, "separate initializers for what was merged");
+    edit_say(e, "%s: the exporter merged %s with what was equal; %s own again%s", names_text(e->arena, apart->data, apart->count, MOST_NAMED),
+             apart->count == 1 ? "it" : "them", apart->count == 1 ? "it is a variable of its" : "they are variables of their",
+             by_itself ? " (--untie never leaves them merged)" : "");
+}
+
+bool untie_initializers(struct edit *e, const char *const *which, size_t count)
+{
+    merged_list all = {0};
+    find_merged(e, &all);
+    for (size_t i = 0; i < count; i++)
+        if (str_equal(which[i], "never") && count > 1)
+            return diag_error(e->diag, &e->loc, "--untie never excludes every other --untie");
+    if (!check_patterns(e, which, count, &all))
+        return false;
+    name_list apart = {0};
+    const bool none_equal = count == 0 && merges_no_equals(e);
+    for (size_t i = 0; i < all.count; i++) {
+        const struct merged *const m = &all.data[i];
+        struct merged left = {.kept = m->kept};
+        for (size_t k = 0; k < m->others.count; k++) {
+            const char *const name = m->others.data[k];
+            const enum merge how = count > 0 ? MERGE_UNKNOWN : decide(e, &all, m, name, none_equal);
+            if (how == MERGE_APART && !is_parameter_of_both(e, m, name))
+                separate_statistic(e, m, name);
+            else if (how == MERGE_APART || is_wanted(which, count, name))
+                vec_push(e->arena, &apart, name);
+            else if (how == MERGE_UNKNOWN)
+                vec_push(e->arena, &left.others, name);
+            else
+                edit_say(e, "'%s' is '%s': one parameter under two names (--untie '%s' makes it two)", name, m->kept, name);
+        }
+        if (count == 0 && left.others.count > 0)
+            warn_merged(e, &left);
+    }
+    for (size_t i = 0; i < all.count; i++)
+        for (size_t k = 0; k < all.data[i].others.count; k++)
+            if (lists(&apart, all.data[i].others.data[k]))
+                separate(e, &all.data[i], all.data[i].others.data[k]);
+    say_separated(e, &apart, count == 0);
+    return true;
+}
+
+/* ---- equal content ------------------------------------------------------------------------------------------------
+ */
+
+/* The same for a matrix and its transpose: a sum does not depend on order. */
+static uint64_t content_sum(const struct tensor *t)
+{
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < t->count; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, element(t, i), dtype_size(t->dtype));
+        bits = (bits + 1) * 0x9E3779B97F4A7C15u;
+        sum += (bits ^ bits >> 32) * 0x9E3779B97F4A7C15u;
+    }
+    return sum;
+}
+
+static bool is_transposed(const struct tensor *a, const struct tensor *b)
+{
+    if (a->dtype != b->dtype || a->shape.rank != 2 || b->shape.rank != 2 || a->shape.dim[0] != b->shape.dim[1] ||
+        a->shape.dim[1] != b->shape.dim[0])
+        return false;
+    for (int64_t i = 0; i < a->shape.dim[0]; i++)
+        for (int64_t k = 0; k < a->shape.dim[1]; k++)
+            if (memcmp(element(a, i * a->shape.dim[1] + k), element(b, k * a->shape.dim[0] + i),
+                       dtype_size(a->dtype)) != 0)
+                return false;
+    return true;
+}
+
+struct candidate {
+    const struct model_initializer *init;
+    uint64_t sum;
+};
+typedef VEC(struct candidate) candidate_list;
+
+static void find_candidates(struct edit *e, candidate_list *out)
+{
+    const struct model_graph *const g = e->model->graph;
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const struct model_initializer *const init = g->initializers.data[i];
+        if (is_parameter(init) && init->tensor->shape.rank >= 2 && !is_uniform(init->tensor))
+            vec_push(e->arena, out, ((struct candidate){init, content_sum(init->tensor)}));
+    }
+}
+
+/* Of two, the later one gives way, unless only the earlier one has a made-up name. */
+static void add_tie(struct edit *e, tie_list *out, const char *first, const char *second, bool transposed)
+{
+    const bool swap = is_anonymous(first) && !is_anonymous(second);
+    vec_push(e->arena, out, ((struct tie){swap ? first : second, swap ? second : first, transposed}));
+}
+
+void find_ties(struct edit *e, tie_list *out)
+{
+    candidate_list all = {0};
+    find_candidates(e, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            const struct tensor *const a = all.data[k].init->tensor, *const b = all.data[i].init->tensor;
+            if (all.data[k].sum != all.data[i].sum || a == b) /* a == b: --untie has just separated them */
+                continue;
+            const bool same = tensor_identical(a, b);
+            if (!same && !is_transposed(a, b))
+                continue;
+            add_tie(e, out, all.data[k].init->name, all.data[i].init->name, !same);
+            break;
+        }
+    }
+}
+
+const char *tie_text(struct arena *a, const struct tie *t)
+{
+    return arena_printf(a, "%s=%s%s", t->tensor, t->equals, t->transposed ? "^T" : "");
+}
+
+/* ---- --tie --------------------------------------------------------------------------------------------------------
+ */
+
+static const struct model_initializer *find_or_report(struct edit *e, const char *option, const char *name)
+{
+    const struct model_graph *const g = e->model->graph;
+    const struct model_initializer *const init = model_find_initializer(g, name);
+    if (init)
+        return init;
+    const char **const names = arena_array(e->arena, const char *, g->initializers.count);
+    for (size_t i = 0; i < g->initializers.count; i++)
+        names[i] = g->initializers.data[i]->name;
+    const char *const close = str_closest(name, names, g->initializers.count);
+    diag_error(e->diag, &e->loc, "--tie %s: no initializer has the name '%s'%s%s%s", option, name,
+               close ? "; did you mean '" : "", close ? close : "", close ? "'?" : "");
+    return NULL;
+}
+
+/* Names may hold '=': every one is tried as the separator. */
+static bool parse_tie(struct edit *e, const char *text, struct tie *out)
+{
+    for (const char *at = strchr(text, '='); at; at = strchr(at + 1, '=')) {
+        const char *const left = arena_strndup(e->arena, text, (size_t)(at - text));
+        const char *right = at + 1;
+        const bool transposed = str_ends_with(right, "^T") && !model_find_initializer(e->model->graph, right);
+        if (transposed)
+            right = arena_strndup(e->arena, right, strlen(right) - 2);
+        *out = (struct tie){left, right, transposed};
+        if (model_find_initializer(e->model->graph, left) && model_find_initializer(e->model->graph, right))
+            break;
+        if (!strchr(at + 1, '='))
+            break;
+    }
+    return (out->tensor && out->tensor[0] != '\0' && out->equals[0] != '\0') ||
+           diag_error(e->diag, &e->loc, "--tie %s: expected A=B or A=B^T, names of initializers", text);
+}
+
+static bool shapes_fit(const struct tie *t, const struct tensor *a, const struct tensor *b)
+{
+    if (a->dtype != b->dtype)
+        return false;
+    if (!t->transposed)
+        return shape_equal(&a->shape, &b->shape);
+    return a->shape.rank == 2 && b->shape.rank == 2 && a->shape.dim[0] == b->shape.dim[1] &&
+           a->shape.dim[1] == b->shape.dim[0];
+}
+
+static void warn_different(struct edit *e, const struct tie *t, const struct tensor *a, const struct tensor *b)
+{
+    if (t->transposed ? is_transposed(a, b) : tensor_identical(a, b))
+        return;
+    diag_warning(e->diag, &e->loc, "--tie %s: the two differ in the file; the values of '%s' are used for both",
+                 tie_text(e->arena, t), t->equals);
+}
+
+static bool tie_one(struct edit *e, const char *text)
+{
+    struct tie t = {0};
+    if (!parse_tie(e, text, &t))
+        return false;
+    const struct model_initializer *const a = find_or_report(e, text, t.tensor);
+    const struct model_initializer *const b = find_or_report(e, text, t.equals);
+    if (!a || !b)
+        return false;
+    if (a == b)
+        return diag_error(e->diag, &e->loc, "--tie %s: both sides are one initializer", text);
+    if (!shapes_fit(&t, a->tensor, b->tensor))
+        return diag_error(e->diag, &a->loc, "--tie %s: '%s' is %s%s, but '%s' is %s%s", text, t.tensor,
+                          dtype_name(a->tensor->dtype), shape_text(e->arena, &a->tensor->shape), t.equals,
+                          dtype_name(b->tensor->dtype), shape_text(e->arena, &b->tensor->shape));
+    warn_different(e, &t, a->tensor, b->tensor);
+    edit_remove_initializer(e, t.tensor);
+    struct model_node *const n =
+        edit_insert_node(e, 0, t.transposed ? "Transpose" : "Identity", t.equals, NULL, t.tensor);
+    if (t.transposed)
+        model_set_ints(e->arena, n, "perm", (const int64_t[]){1, 0}, 2);
+    edit_changed(e, "one initializer for what is tied");
+    edit_say(e, "'%s' is '%s'%s: one variable, whose gradient is the sum over both uses", t.tensor, t.equals,
+             t.transposed ? " transposed" : "");
+    return true;
+}
+
+/* What constant folding cuts: one parameter that is read as it stands and, elsewhere, as a copy with a made-up name. The same content
+ * under two names of the network's own is a copy: the exporter knows what is one tensor. */
+static enum merge decide_tie(const struct edit *e, const struct tie *t)
+{
+    const bool made_up = is_anonymous(t->tensor), both = made_up && is_anonymous(t->equals);
+    if (!from_pytorch(e))
+        return MERGE_UNKNOWN;
+    return both ? MERGE_UNKNOWN : made_up ? MERGE_ONE : MERGE_APART;
+}
+
+static bool has_equal_names(const tie_list *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (differ_in_numbers(all->data[i].tensor, all->data[i].equals) && !is_anonymous(all->data[i].tensor))
+            return true;
+    return false;
+}
+
+void find_cut_ties(struct edit *e, tie_list *sure, tie_list *unknown)
+{
+    tie_list all = {0};
+    find_ties(e, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        const struct tie *const t = &all.data[i];
+        const enum merge how = decide_tie(e, t);
+        const bool copies = is_anonymous(t->tensor) && is_anonymous(t->equals) && (has_equal_names(&all));
+        if (how == MERGE_ONE)
+            vec_push(e->arena, sure, *t);
+        else if (how == MERGE_UNKNOWN && !copies)
+            vec_push(e->arena, unknown, *t);
+    }
+}
+
+bool tie_initializers(struct edit *e, const char *const *ties, size_t count)
+{
+    bool ok = true;
+    tie_list sure = {0}, unknown = {0};
+    for (size_t i = 0; i < count; i++)
+        ok = (str_equal(ties[i], "never") || tie_one(e, ties[i])) && ok;
+    for (size_t i = 0; i < count; i++)
+        if (str_equal(ties[i], "never"))
+            return ok;
+    find_cut_ties(e, &sure, &unknown);
+    for (size_t i = 0; ok && i < sure.count; i++)
+        ok = tie_one(e, tie_text(e->arena, &sure.data[i]));
+    for (size_t i = 0; ok && i < unknown.count; i++) {
+        const struct tie *const t = &unknown.data[i];
+        diag_warning(e->diag, &e->loc,
+                     "initializers '%s' and '%s' have the same content%s: if they were one parameter, a step would "
+                     "train them apart; --tie '%s' makes them one",
+                     t->tensor, t->equals, t->transposed ? ", transposed" : "", tie_text(e->arena, t));
+    }
+    return ok;
+}

@@ -1,0 +1,49 @@
+/* One parameter or several? Exporters merge initializers that happen to be equal (ones, zeros) and leave Identity nodes
+ * for the other names; and they write a tensor that two layers share twice, once transposed. Trained as they stand, the
+ * merged ones follow the sum of their gradients, and the copies drift apart.
+ *
+ *   --untie   Identity(b) -> norm.bias     =>   an initializer norm.bias of its own, with the value of b
+ *   --tie     initializer A                =>   A = Identity(B) or A = Transpose(B): one variable, B */
+#ifndef STEPC_PREPARE_TIE_H
+#define STEPC_PREPARE_TIE_H
+
+#include "base/vec.h"
+#include "prepare/edit.h"
+
+typedef VEC(const char *) name_list;
+
+/* Initializer `kept` stands for the outputs of Identity nodes too. */
+struct merged {
+    const char *kept;
+    name_list others;
+};
+typedef VEC(struct merged) merged_list;
+
+/* Initializers `tensor` and `equals` have the same content, or one is the transposed matrix of the other. Where names
+ * tell, `equals` is the one that was not made up by the exporter. */
+struct tie {
+    const char *tensor, *equals;
+    bool transposed;
+};
+typedef VEC(struct tie) tie_list;
+
+/* Float initializers that other names of the main graph stand for, by Identity nodes. */
+void find_merged(struct edit *e, merged_list *out);
+/* Is neither of the two a running statistic? Such are separated without being asked. */
+bool is_parameter_of_both(const struct edit *e, const struct merged *m, const char *other);
+/* Which of the merged were parameters of their own in the network, most likely, and of which nobody can tell. */
+void find_separable(struct edit *e, const merged_list *all, name_list *apart, name_list *unknown);
+/* Equal float matrices. Tensors of one repeated number are no sign of anything. */
+void find_ties(struct edit *e, tie_list *out);
+/* Of these, what constant folding cut in two, and what may be so or not. Copies of a layer are neither. */
+void find_cut_ties(struct edit *e, tie_list *sure, tie_list *unknown);
+/* "A=B" or "A=B^T", as --tie takes it. */
+const char *tie_text(struct arena *a, const struct tie *t);
+
+/* --untie: "auto", "never" or patterns for the names to separate. None at all: running statistics are separated, which are no
+ * parameters, and what were parameters of their own; a warning names what may have been. */
+bool untie_initializers(struct edit *e, const char *const *which, size_t count) MUST_USE;
+/* --tie, each "A=B" or "A=B^T"; what the exporter cut is joined unasked, unless one is "never"; what may be cut is warned of. */
+bool tie_initializers(struct edit *e, const char *const *ties, size_t count) MUST_USE;
+
+#endif

@@ -1,0 +1,495 @@
+/* What is trained: what the rules of parameters.c take for a parameter, or what --train names; and what is said of it. */
+#include "prepare/parameters.h"
+
+#include <string.h>
+
+enum { MOST_NAMED = 6 };
+
+/* ---- what the loss depends on ---------------------------------------------------------------------------------------
+ */
+
+static void mark(struct map *marked, const char *name)
+{
+    if (name[0] != '\0' && !map_has(marked, name))
+        map_set(marked, name, NULL);
+}
+
+static void mark_inputs(struct map *marked, const struct model_node *n);
+
+/* A subgraph reads values of the graph around it without listing them: every name that it reads is marked. Names of its
+ * own among them do no harm. */
+static void mark_captures(struct map *marked, const struct model_graph *g)
+{
+    for (size_t i = 0; i < g->nodes.count; i++)
+        mark_inputs(marked, g->nodes.data[i]);
+    for (size_t i = 0; i < g->outputs.count; i++)
+        mark(marked, g->outputs.data[i]->name);
+}
+
+static void mark_inputs(struct map *marked, const struct model_node *n)
+{
+    for (size_t i = 0; i < n->inputs.count; i++)
+        mark(marked, n->inputs.data[i]);
+    for (size_t i = 0; i < n->attrs.count; i++) {
+        const struct model_attr *const x = n->attrs.data[i];
+        if (str_equal(n->op_type, "Gradient") && str_equal(x->name, "y") && x->type == ATTR_STRING && x->s.data)
+            mark(marked, x->s.data); /* read by its name alone */
+        if (x->type == ATTR_GRAPH && x->g)
+            mark_captures(marked, x->g);
+        for (size_t k = 0; x->type == ATTR_GRAPHS && k < x->graphs.count; k++)
+            mark_captures(marked, x->graphs.data[k]);
+    }
+}
+
+/* Nodes stand in topological order, so that one walk backwards finds all. */
+void mark_ancestors(const struct model_graph *g, struct map *marked)
+{
+    for (size_t i = g->nodes.count; i-- > 0;) {
+        const struct model_node *const n = g->nodes.data[i];
+        bool needed = false;
+        for (size_t k = 0; k < n->outputs.count; k++)
+            needed = needed || (n->outputs.data[k][0] != '\0' && map_has(marked, n->outputs.data[k]));
+        if (needed)
+            mark_inputs(marked, n);
+    }
+}
+
+void find_ancestors(struct preparer *p)
+{
+    mark(&p->ancestors, p->loss_input);
+    mark_ancestors(p->model->graph, &p->ancestors);
+}
+
+/* ---- names and constants --------------------------------------------------------------------------------------------
+ */
+
+static bool has_wildcard(const char *glob)
+{
+    return strpbrk(glob, "*?") != NULL;
+}
+
+static bool matches(const glob_list *globs, const char *name)
+{
+    for (size_t i = 0; i < globs->count; i++)
+        if (str_equal(globs->data[i], name) || str_glob(globs->data[i], name))
+            return true;
+    return false;
+}
+
+static bool names_exactly(const glob_list *globs, const char *name)
+{
+    for (size_t i = 0; i < globs->count; i++)
+        if (str_equal(globs->data[i], name))
+            return true;
+    return false;
+}
+
+/* The tensor of a Constant node; NULL: the node is another, or its value is of another form. */
+static struct tensor *constant_of(const struct model_node *n)
+{
+    const struct model_attr *const value = is_op(n, "Constant") && n->outputs.count == 1 ? node_attribute(n, "value") : NULL;
+    return value && value->type == ATTR_TENSOR ? value->t : NULL;
+}
+
+/* Node `at`, a Constant, becomes an initializer, which a binding may write. */
+static void lift_constant(struct preparer *p, size_t at)
+{
+    struct model_graph *const g = p->model->graph;
+    const struct model_node *const n = g->nodes.data[at];
+    model_add_initializer(p->arena, g, n->outputs.data[0], constant_of(n));
+    g->initializers.data[g->initializers.count - 1]->loc = n->loc;
+    map_set(&p->producers, n->outputs.data[0], NULL);
+    edit_changed(&p->edit, "initializers in the place of constants");
+    say(p, "constant '%s' becomes an initializer", n->outputs.data[0]);
+    vec_remove(&g->nodes, at);
+}
+
+void lift_named_constant(struct preparer *p, const char *name)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (constant_of(g->nodes.data[i]) && str_equal(g->nodes.data[i]->outputs.data[0], name)) {
+            lift_constant(p, i);
+            return;
+        }
+}
+
+/* A Constant that nobody can want to train, since an exporter filled it in, is left out of what patterns take. */
+static bool is_wanted_constant(struct rules *r, const glob_list *globs, const struct model_node *n)
+{
+    struct verdict v;
+    return constant_of(n) &&
+           (names_exactly(globs, n->outputs.data[0]) || (matches(globs, n->outputs.data[0]) && dtype_is_float(constant_of(n)->dtype) &&
+                                                         judge_constant(r, n, constant_of(n), &v) && !v.moot));
+}
+
+/* Those that --train names. A pattern takes those in the place of a weight only. */
+static void lift_constants(struct preparer *p, struct rules *r)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->nodes.count;) {
+        if (is_wanted_constant(r, &p->train.globs, g->nodes.data[i]))
+            lift_constant(p, i);
+        else
+            i++;
+    }
+}
+
+/* ---- --train and --freeze -------------------------------------------------------------------------------------------
+ */
+
+static bool check_glob(struct preparer *p, const char *option, const char *glob, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_equal(glob, names[i]) || str_glob(glob, names[i]))
+            return true;
+    const char *const close = str_closest(glob, names, count);
+    return diag_error(p->diag, &p->loc, "--%s %s: no initializer has %s%s%s%s", option, glob,
+                      has_wildcard(glob) ? "a name that matches" : "that name", close ? "; did you mean '" : "",
+                      close ? close : "", close ? "'?" : "");
+}
+
+static bool check_globs(struct preparer *p, const char *option, const glob_list *globs)
+{
+    const struct model_graph *const g = p->model->graph;
+    bool ok = true;
+    const char **const names = arena_array(p->arena, const char *, g->initializers.count);
+    for (size_t i = 0; i < g->initializers.count; i++)
+        names[i] = g->initializers.data[i]->name;
+    for (size_t k = 0; k < globs->count; k++)
+        ok = check_glob(p, option, globs->data[k], names, g->initializers.count) && ok;
+    return ok;
+}
+
+/* The one initializer of that name, or that the name of a module around or inside of which only lengthens; NULL: none, or several.
+ */
+static const char *find_listed(const struct model_graph *g, const char *name)
+{
+    const char *found = NULL;
+    if (model_find_initializer(g, name))
+        return name;
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const char *const own = g->initializers.data[i]->name;
+        const size_t a = strlen(own), b = strlen(name);
+        const bool longer = a > b + 1 && own[a - b - 1] == '.' && str_equal(own + a - b, name);
+        const bool shorter = b > a + 1 && name[b - a - 1] == '.' && str_equal(name + b - a, own);
+        if (!longer && !shorter)
+            continue;
+        if (found)
+            return NULL;
+        found = own;
+    }
+    return found;
+}
+
+static void resolve(struct preparer *p, struct choice *c)
+{
+    for (size_t i = 0; i < c->lines.count; i++) {
+        const char *const name = find_listed(p->model->graph, c->lines.data[i]);
+        if (name)
+            map_set(&c->listed, name, NULL);
+        else
+            vec_push(p->arena, &c->missing, c->lines.data[i]);
+    }
+}
+
+static bool resolve_lists(struct preparer *p)
+{
+    p->train.listed.arena = p->freeze.listed.arena = p->arena;
+    resolve(p, &p->train);
+    resolve(p, &p->freeze);
+    if (p->train.file && p->train.listed.count == 0)
+        return diag_error(p->diag, &p->loc, "--train @%s: no initializer has any of its %zu names%s", p->train.file,
+                          p->train.lines.count, p->train.lines.count > 0 ? "; --names-from gives initializers the names of a checkpoint" : "");
+    if (p->freeze.missing.count > 0)
+        say(p, "--freeze @%s: the model does not have %s", p->freeze.file,
+            names_text(p->arena, p->freeze.missing.data, p->freeze.missing.count, MOST_NAMED));
+    return true;
+}
+
+static bool is_chosen(const struct choice *c, const char *name)
+{
+    return matches(&c->globs, name) || map_has(&c->listed, name);
+}
+
+static bool has_choice(const struct choice *c)
+{
+    return c->globs.count > 0 || c->file;
+}
+
+static bool can_be_trained(const struct tensor *t)
+{
+    return (DTYPE_BIT(t->dtype) & DTYPES_FLOAT_DOUBLE) != 0 && t->count > 0;
+}
+
+/* What --train names without a wildcard has to be trainable; what a wildcard takes along need not. */
+static bool check_named(struct preparer *p, const struct model_initializer *init)
+{
+    if (!can_be_trained(init->tensor))
+        return diag_error(p->diag, &init->loc,
+                          "--train %s: it is %s%s; tensors of float and double with elements can be trained",
+                          init->name, dtype_name(init->tensor->dtype), shape_text(p->arena, &init->tensor->shape));
+    if (map_has(&p->statistics, init->name))
+        return diag_error(p->diag, &init->loc,
+                          "--train %s: it is a running statistic of BatchNormalization, which has no gradient",
+                          init->name);
+    if (!map_has(&p->ancestors, init->name))
+        return diag_error(p->diag, &init->loc, "--train %s: the loss does not depend on it", init->name);
+    return true;
+}
+
+/* ---- the choice -----------------------------------------------------------------------------------------------------
+ */
+
+/* An initializer and what becomes of it. */
+struct chosen {
+    const struct model_initializer *init;
+    struct verdict verdict;
+    const char *against; /* why it is not trained; NULL: it is */
+    bool worth_saying;   /* the loss depends on it, and --train would train it */
+};
+typedef VEC(struct chosen) chosen_list;
+
+/* What --train asks for, where it is given: patterns; or a list, and what has no name of its own while names of the list are left.
+ */
+static const char *reason_against_train(const struct preparer *p, const struct model_initializer *init, const struct verdict *v)
+{
+    const struct choice *const c = &p->train;
+    if (map_has(&c->listed, init->name) || names_exactly(&c->globs, init->name))
+        return NULL;
+    if (matches(&c->globs, init->name))
+        return v->moot || (v->sure && !v->trained) ? v->why : NULL;
+    if (c->file && c->missing.count > 0 && is_anonymous(init->name) && v->trained)
+        return NULL;
+    return c->file ? arena_printf(p->arena, "not in %s", c->file) : "no --train names it";
+}
+
+static struct chosen choose(struct preparer *p, struct rules *r, const struct model_initializer *init)
+{
+    struct chosen c = {.init = init};
+    if (!dtype_is_float(init->tensor->dtype)) {
+        c.against = "no floating-point numbers";
+        return c;
+    }
+    if (map_has(&p->statistics, init->name)) {
+        c.against = "running statistic";
+        return c;
+    }
+    if (!map_has(&p->ancestors, init->name)) {
+        c.against = "the loss does not depend on it";
+        return c;
+    }
+    c.verdict = judge(r, init);
+    const bool reached = map_has(&r->reached, init->name);
+    if (is_chosen(&p->freeze, init->name))
+        c.against = "--freeze";
+    else if (has_choice(&p->train))
+        c.against = reason_against_train(p, init, &c.verdict);
+    else if (!c.verdict.trained)
+        c.against = c.verdict.why;
+    if (!c.against && !can_be_trained(init->tensor))
+        c.against = init->tensor->count > 0 ? "only float and double are trained" : "it is empty";
+    c.worth_saying = reached && !c.verdict.moot && !is_chosen(&p->freeze, init->name) && can_be_trained(init->tensor);
+    return c;
+}
+
+static void add_trainable(struct preparer *p, struct rules *r, const struct chosen *c)
+{
+    const struct verdict *const v = &c->verdict;
+    vec_push(p->arena, &p->trainables,
+             ((struct trainable){.name = c->init->name,
+                                 .tensor = c->init->tensor,
+                                 .role = v->trained ? v->role : TRAINABLE_OTHER,
+                                 .layout = v->trained ? v->layout : FAN_NONE,
+                                 .why = v->trained ? v->why : "named by --train",
+                                 .padding_row = p->options->train_padding ? -1 : padding_row(r, c->init)}));
+}
+
+/* ---- what is said ---------------------------------------------------------------------------------------------------
+ */
+
+static const char *tensor_text(struct preparer *p, const struct tensor *t)
+{
+    return arena_printf(p->arena, "%s%s", dtype_name(t->dtype), shape_text(p->arena, &t->shape));
+}
+
+/* Quoted where a shell would read more into it. */
+static const char *argument_text(struct preparer *p, const char *name)
+{
+    return name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:")] == '\0'
+               ? name
+               : arena_printf(p->arena, "'%s'", name);
+}
+
+/* First of all: what the loss depends on and nobody trains. */
+static void say_left_out(struct preparer *p, const chosen_list *all)
+{
+    struct strbuf text = {.arena = p->arena, .clean = true}; /* lines, which go into left_out as they are */
+    size_t count = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct chosen *const c = &all->data[i];
+        if (!c->against || !c->worth_saying || p->silent)
+            continue;
+        count++;
+        strbuf_addf(&text, "  not %s %s: %s; ", c->init->name, tensor_text(p, c->init->tensor), c->against);
+        if (c->verdict.computed)
+            strbuf_add(&text, "to train what it was computed from, export by examples/pytorch/export.py\n");
+        else
+            strbuf_addf(&text, "--train %s trains it\n", argument_text(p, c->init->name));
+    }
+    if (count > 0)
+        strbuf_addf(&p->left_out, "NOT TRAINED, though the loss depends on %s:\n%s", count == 1 ? "it" : "them", strbuf_text(&text));
+}
+
+/* The rules may be wrong of these: buffers that look like parameters. */
+static void say_unsure(struct preparer *p, const chosen_list *all)
+{
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < all->count; i++)
+        if (!all->data[i].against && all->data[i].verdict.trained && !all->data[i].verdict.sure && !has_choice(&p->train))
+            vec_push(p->arena, &names, all->data[i].init->name);
+    if (names.count > 0)
+        say(p,
+            "note: %s %s trained as %s: if %s is a buffer, --freeze leaves it alone; an export by examples/pytorch/export.py says "
+            "which are parameters",
+            names_text(p->arena, names.data, names.count, names.count), names.count == 1 ? "is" : "are",
+            names.count == 1 ? "a parameter" : "parameters", names.count == 1 ? "it" : "one");
+}
+
+/* A plain export folds weight * mask into one tensor: trained, what the mask held at zero moves. */
+static bool may_hold_mask(const struct trainable *t)
+{
+    enum { SHARE = 8 }; /* of a weight's elements, few are exactly zero by chance */
+    int64_t zeros = 0;
+    if (!is_anonymous(t->name) || t->tensor->shape.rank < 2)
+        return false;
+    for (int64_t i = 0; i < t->tensor->count; i++)
+        zeros += tensor_get_double(t->tensor, i) == 0;
+    return zeros >= t->tensor->count / SHARE && zeros > 1 && zeros < t->tensor->count;
+}
+
+static void say_masked(struct preparer *p)
+{
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < p->trainables.count; i++)
+        if (may_hold_mask(&p->trainables.data[i]))
+            vec_push(p->arena, &names, p->trainables.data[i].name);
+    if (names.count > 0 && !p->silent)
+        say(p,
+            "note: many elements of %s are exactly 0: if the export has folded a mask into %s, training moves them; an export by "
+            "examples/pytorch/export.py keeps weight and mask apart, --freeze leaves %s alone",
+            names_text(p->arena, names.data, names.count, MOST_NAMED), names.count == 1 ? "it" : "them", names.count == 1 ? "it" : "them");
+}
+
+static void say_trainables(struct preparer *p)
+{
+    int64_t elements = 0;
+    for (size_t i = 0; i < p->trainables.count; i++)
+        elements += p->trainables.data[i].tensor->count;
+    say(p, "trained: %zu tensor%s, %lld elements", p->trainables.count, p->trainables.count == 1 ? "" : "s",
+        (long long)elements);
+    for (size_t i = 0; i < p->trainables.count; i++) {
+        const struct trainable *const t = &p->trainables.data[i];
+        say(p, "  %s %s: %s", t->name, tensor_text(p, t->tensor), t->why);
+        if (t->padding_row >= 0)
+            say(p, "    but for row %lld, the padding: zeros that stay (--padding train trains it)", (long long)t->padding_row);
+    }
+}
+
+/* Names of the list that no initializer has: renamed by the exporter, as transposed weights are, or dropped. */
+static void say_missing(struct preparer *p)
+{
+    VEC(const char *) instead = {0};
+    for (size_t i = 0; i < p->trainables.count; i++)
+        if (!map_has(&p->train.listed, p->trainables.data[i].name) && is_anonymous(p->trainables.data[i].name))
+            vec_push(p->arena, &instead, p->trainables.data[i].name);
+    if (p->train.missing.count == 0 || p->silent)
+        return;
+    const char *const missing = names_text(p->arena, p->train.missing.data, p->train.missing.count, MOST_NAMED);
+    if (instead.count > 0)
+        say(p, "--train @%s: the exporter has renamed or folded %s; trained in their place: %s (--names-from finds names)", p->train.file,
+            missing, names_text(p->arena, instead.data, instead.count, MOST_NAMED));
+    else
+        diag_warning(p->diag, &p->loc, "--train @%s: the model does not have %s: not used, or folded by the exporter", p->train.file,
+                     missing);
+}
+
+static void say_constants(struct preparer *p, struct rules *r)
+{
+    const struct model_graph *const g = p->model->graph;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        struct verdict v;
+        if (constant_of(n) && dtype_is_float(constant_of(n)->dtype) && map_has(&p->ancestors, n->outputs.data[0]) &&
+            judge_constant(r, n, constant_of(n), &v) && !v.moot)
+            say(p, "  not %s: %s; --train trains it", n->outputs.data[0], v.why);
+    }
+}
+
+static size_t constant_weights(struct preparer *p, struct rules *r)
+{
+    const struct model_graph *const g = p->model->graph;
+    size_t count = 0;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        struct verdict v;
+        count += constant_of(n) && dtype_is_float(constant_of(n)->dtype) && judge_constant(r, n, constant_of(n), &v) && !v.moot;
+    }
+    return count;
+}
+
+static void say_others(struct preparer *p, const chosen_list *all)
+{
+    size_t statistics = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct chosen *const c = &all->data[i];
+        statistics += map_has(&p->statistics, c->init->name);
+        if (c->against && !c->worth_saying && !map_has(&p->statistics, c->init->name) &&
+            dtype_is_float(c->init->tensor->dtype) && !c->verdict.moot)
+            say(p, "  not %s %s: %s", c->init->name, tensor_text(p, c->init->tensor), c->against);
+    }
+    if (statistics > 0)
+        say(p, "  not %zu running statistics of BatchNormalization", statistics);
+}
+
+static bool fail_without_any(struct preparer *p, struct rules *r)
+{
+    return diag_error(p->diag, &p->loc, "nothing to train: no float initializer that '%s' depends on %s", p->loss_input,
+                      has_choice(&p->train) || has_choice(&p->freeze) ? "is left by --train and --freeze"
+                      : constant_weights(p, r) > 0 ? "stands in the place of a parameter, but constants do; --train '*' trains them"
+                                                   : "stands in the place of a parameter; --train NAME trains any");
+}
+
+bool choose_trainables(struct preparer *p)
+{
+    struct map loss = {.arena = p->arena};
+    struct rules rules;
+    chosen_list all = {0};
+    map_set(&loss, p->main_loss, NULL);
+    rules_begin(&rules, p, &loss);
+    lift_constants(p, &rules);
+    const struct model_graph *const g = p->model->graph;
+    bool ok = resolve_lists(p);
+    ok = check_globs(p, "train", &p->train.globs) && ok;
+    ok = check_globs(p, "freeze", &p->freeze.globs) && ok;
+    for (size_t i = 0; i < g->initializers.count; i++) {
+        const struct model_initializer *const init = g->initializers.data[i];
+        if (names_exactly(&p->train.globs, init->name) && !is_chosen(&p->freeze, init->name))
+            ok = check_named(p, init) && ok;
+        vec_push(p->arena, &all, choose(p, &rules, init));
+        if (!all.data[i].against)
+            add_trainable(p, &rules, &all.data[i]);
+    }
+    if (!ok)
+        return false;
+    if (p->trainables.count == 0)
+        return fail_without_any(p, &rules);
+    say_left_out(p, &all);
+    say_trainables(p);
+    say_missing(p);
+    say_others(p, &all);
+    say_constants(p, &rules);
+    say_unsure(p, &all);
+    say_masked(p);
+    return true;
+}
