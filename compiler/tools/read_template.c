@@ -141,6 +141,45 @@ static bool add_capture_args(struct file_reader *r, struct unit *u)
     return true;
 }
 
+/* ---- names of operands ------------------------------------------------------------------------------------------- */
+
+/* What the text of a hole reads of an operand stands under the name of the kernel's parameter, in all items that call
+ * holes. A local variable of that name would hide it: what is emitted would not compile, or read something else. */
+static bool check_hides_none(struct file_reader *r, const struct cfront_node *n, const struct cfront_node *kernel)
+{
+    bool ok = true;
+    for (size_t i = 0; n->kind == CFRONT_VARIABLE && i < kernel->child_count; i++)
+        if (kernel->children[i]->kind == CFRONT_PARAM && str_equal(n->name, kernel->children[i]->name))
+            ok = ERROR_AT(r, n->at, "the local variable '%s' has the name of an operand of kernel '%s', which holes read",
+                          n->name, kernel->name);
+    for (size_t i = 0; i < n->child_count; i++)
+        ok &= check_hides_none(r, n->children[i], kernel);
+    return ok;
+}
+
+/* The kernel, and the items that it calls: each once. */
+static bool check_operand_names(struct file_reader *r, const struct unit *kernel)
+{
+    VEC(const struct unit *) open = {0};
+    bool ok = true;
+    vec_push(r->g->arena, &open, kernel);
+    for (size_t i = 0; i < open.count; i++) {
+        const struct unit *const u = open.data[i];
+        if (u->calls_holes)
+            ok &= check_hides_none(r, u->node, kernel->node);
+        for (size_t k = 0; k < u->edits.count; k++) {
+            const struct unit *const item =
+                u->edits.data[k].kind == TEMPLATE_ITEM ? find_item(r, u->edits.data[k].text) : NULL;
+            bool known = item == NULL;
+            for (size_t m = 0; m < open.count; m++)
+                known |= open.data[m] == item;
+            if (!known)
+                vec_push(r->g->arena, &open, item);
+        }
+    }
+    return ok;
+}
+
 /* ---- into the table ---------------------------------------------------------------------------------------------- */
 
 static struct template_item make_item(struct file_reader *r, const struct unit *u)
@@ -249,6 +288,9 @@ bool read_template(struct gen *g, const char *path)
     for (size_t i = 0; i < r.units.count; i++)
         ok &= settle_dependencies(&r, &r.units.data[i]) && add_capture_params(&r, &r.units.data[i]) &&
               add_capture_args(&r, &r.units.data[i]);
+    for (size_t i = 0; ok && i < r.units.count; i++)
+        if (r.units.data[i].role == ROLE_KERNEL)
+            ok &= check_operand_names(&r, &r.units.data[i]);
     for (size_t i = 0; i < r.units.count; i++)
         sort_edits(&r.units.data[i].edits);
     for (size_t i = 0; ok && i < r.units.count; i++) {
