@@ -936,7 +936,7 @@ static STEPC_KERNEL void product_tn_update_32x64x32(float *restrict w, float *re
 
 static float *floats_at(mlp_64_32_10_arena *arena, size_t offset)
 {
-    return (float *)(void *)(arena->bytes + offset);
+    return arena->floats + offset / sizeof(float);
 }
 
 stepc_status mlp_64_32_10_init(mlp_64_32_10_state *state, mlp_64_32_10_arena *arena, uint64_t seed)

@@ -33,6 +33,7 @@ typedef struct mlp_64_32_10_state {
 #define MLP_64_32_10_ARENA_BYTES ((size_t)9472)
 typedef union mlp_64_32_10_arena {
     unsigned char bytes[9472];
+    float floats[2368];
     stepc_max_align align;
 } mlp_64_32_10_arena;
 
