@@ -96,6 +96,23 @@ options=(--loss mse --train '*')
 expect 0 "$stepc" prepare norms.onnxtxt -o train.onnx "${options[@]}"
 lacks stdout "'ones' becomes"
 
+# A buffer that is added like a bias, behind one: logarithms of shares. As the only one it is a bias that began so.
+cat >prior.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch">
+net (float[2,3] x) => (float[2,3] y)
+<float[3,3] "fc.weight" = {0.1,0.2,0.3,-0.4,0.5,0.6,0.7,-0.8,0.9}, float[3] "fc.bias" = {0,0.1,0.2},
+ float[3] log_prior = {-0.693147181,-1.203972804,-1.609437912}>
+{
+    z = Gemm<transB = 1>(x, "fc.weight", "fc.bias")
+    y = Add(z, log_prior)
+}
+MODEL
+options=(--loss mse)
+trains prior.onnxtxt fc.weight fc.bias
+has stdout 'not log_prior float[3]: shares of a whole, at Add'
+sed 's/, "fc.bias")/)/' prior.onnxtxt >bias.onnxtxt
+trains bias.onnxtxt fc.weight log_prior
+
 # Lists of names: of a module inside of another, with names that the exporter changed, and with the metadata of examples/pytorch/export.py.
 cat >listed.onnxtxt <<'MODEL'
 <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch">
