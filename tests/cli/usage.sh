@@ -25,6 +25,8 @@ expect 2 "$stepc" compil
 has stderr "did you mean 'compile'?"
 expect 2 "$stepc" compile train.onnx -o train.c --reproducable
 has stderr 'Did you mean --reproducible?'
+expect 2 "$stepc" compile train.onnx -o train.c --reprod
+has stderr 'Did you mean --reproducible?'
 expect 2 "$stepc" compile train.onnx --output
 lacks stderr 'Did you mean'
 expect 2 "$stepc" prepare "$source_folder/examples/digits/model.onnx" --output train2.onnx --loss mse
