@@ -120,19 +120,8 @@ static bool is_numbered_by_tf2onnx(const char *name)
 
 bool is_tensorflow_constant(const char *name)
 {
-    static const char *const operands[] = {"x", "y", "Const", "value", "ones", "zeros"};
-    const char *const last = strrchr(name, '/'), *const port = strrchr(name, ':');
-    if (!last || !port || port < last || port[1] == '\0' || strspn(port + 1, "0123456789") != strlen(port + 1))
-        return false;
-    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
-        const size_t length = strlen(operands[i]);
-        if (strncmp(last + 1, operands[i], length) != 0)
-            continue;
-        const char *const rest = last + 1 + length;
-        if (rest == port || (rest[0] == '_' && strspn(rest + 1, "0123456789") == (size_t)(port - rest - 1)))
-            return true;
-    }
-    return false;
+    const char *const last = strrchr(name, '/');
+    return last && (last[1] == 'x' || last[1] == 'y') && last[2] == ':' && strspn(last + 3, "0123456789") == strlen(last + 3);
 }
 
 bool is_anonymous(const char *name)

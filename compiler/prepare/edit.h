@@ -39,7 +39,7 @@ struct model_node *edit_insert_node(struct edit *e, size_t at, const char *op, c
 bool edit_is_output(const struct edit *e, const char *name);
 /* Is it a name that exporters make up: "onnx::MatMul_57", "/Transpose_output_0", "1234"? */
 bool is_anonymous(const char *name);
-/* "model/norm/add/y:0", "model/Const_3:0": what TensorFlow calls a constant operand. Its variables are read by other names. */
+/* "model/norm/add/y:0": what TensorFlow calls a constant operand. Its variables are read by other names. */
 bool is_tensorflow_constant(const char *name);
 /* "a", "b" and "c"; at most `most` of them are named. */
 const char *names_text(struct arena *a, const char *const *names, size_t count, size_t most);
