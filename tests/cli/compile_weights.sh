@@ -154,8 +154,10 @@ awk '/^stepc_status large_step/ { inside = 1 } inside && /weights/ { print } /^}
 expect 0 "$stepc" compile large.onnxtxt -o large.c --loss mse --quiet --weights embed
 [ ! -s stderr ] || fail 'a note that nobody needs'
 
-# The weights are in memory once, and little else: 18 MB of them, programs and libraries take 9. (A sanitizer takes terabytes.)
+# The weights are in memory once, and little else: 18 MB of them, programs and libraries take 9. (A sanitizer takes
+# terabytes.)
 if [ "$(uname -s)" = Linux ] && ! grep -q __asan_init "$stepc"; then
     expect 0 "$stepc" convert large.onnxtxt large.onnx
-    (ulimit -v 36000 && "$stepc" compile large.onnx -o large.c --loss mse --quiet 2>stderr) || fail 'weights are in memory twice'
+    (ulimit -v 36000 && "$stepc" compile large.onnx -o large.c --loss mse --quiet 2>stderr) ||
+        fail 'weights are in memory twice'
 fi

@@ -100,7 +100,7 @@ options=(--loss mse --train '*')
 expect 0 "$stepc" prepare norms.onnxtxt -o train.onnx "${options[@]}"
 lacks stdout "'ones' becomes"
 
-# A buffer that is added like a bias, behind one: logarithms of shares. As the only one it is a bias that began so.
+# A buffer that is added like a bias: logarithms of shares. With other elements it is one, if the layer has none.
 cat >prior.onnxtxt <<'MODEL'
 <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch">
 net (float[2,3] x) => (float[2,3] y)
@@ -114,8 +114,8 @@ MODEL
 options=(--loss mse)
 trains prior.onnxtxt fc.weight fc.bias
 has stdout 'not log_prior float[3]: shares of a whole, at Add'
-sed 's/, "fc.bias")/)/' prior.onnxtxt >bias.onnxtxt
-trains bias.onnxtxt fc.weight log_prior
+sed 's/, "fc.bias")/)/; s/-1.609437912/-1.709437912/; s/log_prior/offset/g' prior.onnxtxt >bias.onnxtxt
+trains bias.onnxtxt fc.weight offset
 
 # Lists of names: of a module inside of another, with names that the exporter changed, and with the metadata of examples/pytorch/export.py.
 cat >listed.onnxtxt <<'MODEL'
