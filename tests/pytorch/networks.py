@@ -55,7 +55,8 @@ TOLERANCE, ROUNDING_FACTOR = 1e-4, 10
 # One ReLU at its edge that goes the other way changes every gradient before it, and whether float32 meets one is
 # chance. So where a figure is off by more, PyTorch trains in float64 from weights that are disturbed by so much,
 # which meets them, too.
-DISTURBANCE, DISTURBED_RUNS, DISTURBED_FACTOR = 1e-6, 4, 3
+DISTURBANCE, DISTURBED_FACTOR = 1e-6, 3
+DISTURBED_RUNS, MOST_DISTURBED_RUNS = 4, 20  # more than the first number only where these do not meet one
 # The most that the first update may be off by, whatever the explanation; a wrong or missing gradient is off by about 1.
 MOST_UPDATE_OFF = 0.3
 # The learning rate of the one step that shows the gradient: so large that rounding of the weights does not hide it.
@@ -405,19 +406,27 @@ def measure_losses(stepc, network, batches, result):
     result['update_off'], result['worst_off'], result['worst'] = gradient_off_by(ours, gradient)
     del ours
     result['off'] = off_by(run_program(STEPS)[0], exact_losses)
+    disturb(network, batches, exact_losses, gradient, result)
+
+
+def disturb(network, batches, exact_losses, gradient, result):
+    """Figures that are off by more than rounding explains, beside those of disturbed runs. Raises Failed."""
     doubtful = [figure for figure in FIGURES if is_off(result, figure)]
-    for figure in doubtful:
-        result['disturbed_' + figure] = 0.0
-    for seed in range(DISTURBED_RUNS if doubtful else 0):
+    result.update({'disturbed_' + figure: 0.0 for figure in doubtful})
+    unexplained = doubtful
+    for seed in range(MOST_DISTURBED_RUNS if doubtful else 0):
         run = Trainer(network, torch.float64, seed)
         losses = run.train(batches if 'off' in doubtful else batches[:1], True)
         update_off, worst_off, _ = gradient_off_by(run.first_gradient, gradient)
         off = {'off': off_by(losses, exact_losses[:len(losses)]), 'update_off': update_off, 'worst_off': worst_off}
         for figure in doubtful:
             result['disturbed_' + figure] = max(result['disturbed_' + figure], off[figure])
-    for figure in doubtful:
-        if is_off(result, figure, DISTURBED_FACTOR * result['disturbed_' + figure]):
-            raise Failed(f'no: {FIGURES[figure]} is not that of PyTorch')
+        result['disturbed_runs'] = seed + 1
+        unexplained = [f for f in doubtful if is_off(result, f, DISTURBED_FACTOR * result['disturbed_' + f])]
+        if seed + 1 >= DISTURBED_RUNS and not unexplained:
+            break
+    if unexplained:
+        raise Failed(f'no: {FIGURES[unexplained[0]]} is not that of PyTorch')
 
 
 def measure_time(network, batches):
@@ -503,8 +512,9 @@ float32 is off.
 
 A figure may be {tolerance:g}, or {factor} times that of PyTorch's own float32. Where it is larger, PyTorch is run
 {runs} times more, in float64 from weights that are disturbed by a millionth: one ReLU at its edge that goes the
-other way changes all gradients before it. The largest difference is behind "disturbed", and up to
-{disturbed_factor} times as much is allowed. No first update may be off by more than {most:g}.
+other way, or another of two nearly equal values that MaxPool takes, changes all gradients before it. The largest
+difference is behind "disturbed", and up to {disturbed_factor} times as much is allowed; where it does not suffice,
+runs are added until it does, up to {most_runs}. No first update may be off by more than {most:g}.
 
 * **Step**: milliseconds of processor time of a training step on one thread: C compiled by `gcc {flags}`, and
   PyTorch, eager. Both in turns in one run, {rounds} turns each; the least of all. Below 1 in the ratio, stepc is
@@ -601,10 +611,9 @@ def page(results):
     return PAGE.format(
         count=count, tried=tried, works=works, date=datetime.date.today(), machine=processor(),
         versions=', '.join(versions), some=' '.join(SOME), durations=durations(results), load=load_text(results),
-        classes=CLASSES, steps=STEPS,
-        tolerance=TOLERANCE, factor=ROUNDING_FACTOR, runs=DISTURBED_RUNS, disturbed_factor=DISTURBED_FACTOR,
-        most=MOST_UPDATE_OFF, least=LEAST_PART, rate=UPDATE_RATE, flags=' '.join(CC_FLAGS), rounds=ROUNDS,
-        table='\n'.join(lines).strip())
+        classes=CLASSES, steps=STEPS, tolerance=TOLERANCE, factor=ROUNDING_FACTOR, runs=DISTURBED_RUNS,
+        most_runs=MOST_DISTURBED_RUNS, disturbed_factor=DISTURBED_FACTOR, most=MOST_UPDATE_OFF, least=LEAST_PART,
+        rate=UPDATE_RATE, flags=' '.join(CC_FLAGS), rounds=ROUNDS, table='\n'.join(lines).strip())
 
 
 # ---- the command ----------------------------------------------------------------------------------------------------------------
