@@ -165,15 +165,6 @@ static bool has_inputs(const struct model_node *mn)
     return false;
 }
 
-bool import_count_copy(struct importer *im, const struct loc *at, int64_t elements)
-{
-    enum { MOST_COPIED = 16 << 20 };
-    im->copied += elements < MOST_COPIED ? elements : MOST_COPIED;
-    return im->copied <= MOST_COPIED ||
-           diag_unsupported(im->g->diag, at, "lists, sparse tensors and sequences are copied too often: more than %d elements",
-                            MOST_COPIED);
-}
-
 /* Does the constant share the attribute's memory? Lists are copied, sparse tensors filled up. */
 static bool is_shared(const struct model_node *mn, const struct tensor *t)
 {
@@ -190,7 +181,7 @@ static bool import_constant(struct importer *im, const struct region *r, const s
     if (ok && (mn->outputs.count != 1 || has_inputs(mn)))
         ok = diag_error(im->g->diag, &mn->loc, "Constant has no input and one output");
     if (ok && r->repeated && !is_shared(mn, t))
-        ok = import_count_copy(im, &mn->loc, t->count);
+        ok = import_spend(im, &mn->loc, IMPORT_COPIED, t->count);
     if (!ok)
         return import_poison_outputs(r, mn);
     const char *const name = mn->outputs.data[0];

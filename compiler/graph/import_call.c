@@ -6,9 +6,6 @@
 
 #include <string.h>
 
-#define MAX_CALL_DEPTH 100
-#define MAX_INLINED_NODES 1000000
-
 /* ---- functions of the model -------------------------------------------------------------------------------------- */
 
 /* The standard domain has two spellings. */
@@ -57,6 +54,7 @@ const struct model_function *import_called_function(const struct map *functions,
         return NULL;
     return map_get(functions, import_function_key(functions->arena, mn->domain, mn->op_type, mn->overload));
 }
+
 /* ---- calls of functions ------------------------------------------------------------------------------------------ */
 
 const struct model_attr *import_find_attr(struct model_attr *const *attrs, size_t count, const char *name)
@@ -96,17 +94,18 @@ const struct model_node *import_resolve_attrs(struct arena *a, const struct call
     }
     return copy;
 }
-static bool check_call(const struct importer *im, const struct region *r, const struct model_node *mn,
+
+static bool check_call(struct importer *im, const struct region *r, const struct model_node *mn,
                        const struct model_function *f)
 {
     const struct loc loc = import_node_loc(im, r, mn);
     for (const struct call *c = r->call; c != NULL; c = c->outer)
         if (c->function == f)
             return diag_error(im->g->diag, &loc, "function '%s' calls itself", f->name);
-    if (r->call != NULL && r->call->depth >= MAX_CALL_DEPTH)
-        return diag_error(im->g->diag, &loc, "calls of functions are nested more than %d deep", MAX_CALL_DEPTH);
-    if (im->inlined + f->nodes.count > MAX_INLINED_NODES)
-        return diag_error(im->g->diag, &loc, "inlining the functions makes more than %d nodes", MAX_INLINED_NODES);
+    if (r->call != NULL && r->call->depth >= IMPORT_DEEPEST_CALL)
+        return diag_error(im->g->diag, &loc, "calls of functions are nested more than %d deep", IMPORT_DEEPEST_CALL);
+    if (!import_spend(im, &loc, IMPORT_INLINED, (int64_t)f->nodes.count))
+        return false;
     if (mn->inputs.count > f->inputs.count)
         return diag_error(im->g->diag, &loc, "function '%s' takes %zu inputs, given %zu", f->name, f->inputs.count,
                           mn->inputs.count);
@@ -201,6 +200,7 @@ static bool bind_outputs(const struct importer *im, const struct region *r, cons
     }
     return ok;
 }
+
 bool import_call(struct importer *im, const struct region *r, const struct model_node *mn,
                             const struct model_function *f)
 {
@@ -223,7 +223,6 @@ bool import_call(struct importer *im, const struct region *r, const struct model
     for (size_t i = 0; i < mn->outputs.count; i++) /* results are called as the caller calls them */
         if (mn->outputs.data[i][0] != '\0')
             map_set(&inner.names, f->outputs.data[i], (void *)import_graph_name(im, r, mn->outputs.data[i]));
-    im->inlined += f->nodes.count;
     ok = import_list(im, &inner, f->nodes.data, f->nodes.count);
     if (!bind_outputs(im, r, mn, f, &scope))
         ok = false;

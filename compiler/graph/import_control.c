@@ -9,10 +9,6 @@
 
 #include <string.h>
 
-#define MAX_UNROLLED_NODES 100000
-#define MOST_WORK 2000000 /* nodes, initializers, inputs and outputs of all turns: none takes long, but many do */
-#define MOST_PIECES 300000 /* that nodes are made for, in the whole graph */
-
 /* ---- what the rules share --------------------------------------------------------------------------------------- */
 
 static const char *label_of(const struct model_node *mn)
@@ -53,26 +49,14 @@ bool import_known_number(const struct importer *im, const struct region *r, cons
     return number_of(im, &loc, what, v, x);
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------------------------ */
-
-/* Room for one more copy of a graph that a loop repeats; false where all copies together are too much. */
-static bool take_room(struct importer *im, const struct model_graph *g)
+/* One more copy of a graph that a loop repeats. */
+static bool spend_turn(struct importer *im, const struct loc *at, const struct model_graph *g)
 {
     const size_t nodes = g->nodes.count + 1;
-    const size_t work =
+    const size_t entries =
         nodes + g->initializers.count + g->sparse_initializers.count + g->inputs.count + g->outputs.count;
-    if (im->unrolled + nodes > MAX_UNROLLED_NODES || im->unrolled_work + work > MOST_WORK)
-        return false;
-    im->unrolled += nodes;
-    im->unrolled_work += work;
-    return true;
-}
-
-bool import_count_pieces(struct importer *im, const struct loc *at, size_t count)
-{
-    im->pieces += count < MOST_PIECES ? count : MOST_PIECES + 1;
-    return im->pieces <= MOST_PIECES ||
-           diag_unsupported(im->g->diag, at, "tensors are taken apart into more than %d pieces", MOST_PIECES);
+    return import_spend(im, at, IMPORT_UNROLLED, (int64_t)nodes) &&
+           import_spend(im, at, IMPORT_ENTRIES, (int64_t)entries);
 }
 
 /* ---- a graph inside a node -------------------------------------------------------------------------------------- */
@@ -87,6 +71,12 @@ static bool bind_actual(const struct importer *im, const struct loc *at, const s
         return true;
     return diag_error(im->g->diag, at, "input '%s' of graph '%s' is declared as %s, but is %s", formal->name,
                       x->graph->name, dtype_name(formal->type.elem), dtype_name(v->dtype));
+}
+
+static int64_t elements_of(const struct map *scope, const char *constant)
+{
+    const struct value *const v = map_get(scope, constant);
+    return v->constant->count;
 }
 
 bool import_inner(struct importer *im, const struct region *r, const struct model_node *mn,
@@ -113,8 +103,7 @@ bool import_inner(struct importer *im, const struct region *r, const struct mode
     ok = import_initializers(im, graph, &x->scope, &listed, false) && ok;
     ok = import_initializers(im, graph, &x->scope, &listed, true) && ok;
     for (size_t i = 0; ok && x->region.repeated && i < graph->sparse_initializers.count; i++)
-        ok = import_count_copy(
-            im, &loc, ((struct value *)map_get(&x->scope, graph->sparse_initializers.data[i]->name))->constant->count);
+        ok = import_spend(im, &loc, IMPORT_COPIED, elements_of(&x->scope, graph->sparse_initializers.data[i]->name));
     return import_list(im, &x->region, graph->nodes.data, graph->nodes.count) && ok;
 }
 
@@ -169,10 +158,8 @@ static bool import_if(struct importer *im, const struct region *r, const struct 
         return diag_error(im->g->diag, &loc, "%s has %zu inputs and %zu outputs, expected none and %zu", which,
                           branch != NULL ? branch->inputs.count : 0, branch != NULL ? branch->outputs.count : 0,
                           mn->outputs.count);
-    if (r->repeated && !take_room(im, branch))
-        return diag_unsupported(im->g->diag, &loc,
-                                "If is in a loop that runs too often: its branches exceed the bound of %d nodes",
-                                MAX_UNROLLED_NODES);
+    if (r->repeated && !spend_turn(im, &loc, branch))
+        return false;
     struct inner x;
     const int since = im->g->value_count;
     bool ok = import_branch(im, r, mn, branch, &x);
@@ -299,12 +286,8 @@ static bool keep_scanned(struct turns *t, size_t k, struct value *v)
 static bool take_turn(struct turns *t, int64_t number, struct value *const *actual, struct inner *x)
 {
     struct importer *const im = t->im;
-    const struct model_graph *const g = t->body;
-    if (!take_room(im, g))
-        return diag_unsupported(
-            im->g->diag, &t->loc,
-            "%s runs too often: it is unrolled, and turn %lld of its %zu nodes exceeds the bound of %d nodes",
-            t->node->op_type, (long long)number, g->nodes.count, MAX_UNROLLED_NODES);
+    if (!spend_turn(im, &t->loc, t->body))
+        return false;
     struct arena *const a = im->g->arena;
     const char *const label = arena_printf(a, "%s.%lld", label_of(t->node), (long long)number);
     const char *const origin = arena_printf(a, "turn %lld of %s", (long long)number, import_node_text(a, t->node));
@@ -485,12 +468,9 @@ static bool cut_scanned(struct turns *t, struct builder *b, size_t k, int64_t ax
                           "scan input %zu '%s' has %lld items, expected %lld as the one before", k, v->name,
                           (long long)v->shape.dim[at], (long long)*count);
     *count = v->shape.dim[at];
-    if (*count > MAX_UNROLLED_NODES)
-        return diag_unsupported(t->im->g->diag, &t->loc, "%lld turns are to be unrolled, at most %d are supported",
-                                (long long)*count, MAX_UNROLLED_NODES);
-    const size_t n = (size_t)*count;
-    if (!import_count_pieces(t->im, &t->loc, n))
+    if (!import_spend(t->im, &t->loc, IMPORT_PIECES, *count))
         return false;
+    const size_t n = (size_t)*count;
     *items = arena_array(t->im->g->arena, struct value *, n);
     import_cut(b, v, at, NULL, n, *items);
     for (size_t i = 0; backwards && i < n / 2; i++) {

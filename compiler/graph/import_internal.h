@@ -6,7 +6,8 @@
  *   import_call.c      calls of the model's functions
  *   import_control.c   If, Loop, Scan: decided and unrolled
  *   import_sequence.c  sequences and optional values: lists of tensors that import alone knows
- *   import_random.c    streams of random numbers */
+ *   import_random.c    streams of random numbers
+ *   import_budget.c    how much a model may make of itself */
 #ifndef STEPC_GRAPH_IMPORT_INTERNAL_H
 #define STEPC_GRAPH_IMPORT_INTERNAL_H
 
@@ -35,6 +36,17 @@ struct region {
     bool repeated;              /* in the body of a loop: its nodes come here more than once */
 };
 
+/* What grows when a model is taken apart, each bounded over a whole graph. */
+enum import_cost {
+    IMPORT_INLINED,  /* nodes of functions */
+    IMPORT_UNROLLED, /* nodes of loops, and of branches in them */
+    IMPORT_ENTRIES,  /* all that a turn of a loop looks at */
+    IMPORT_PIECES,   /* into which tensors are taken apart, or from which they are put together */
+    IMPORT_COPIED,   /* elements of constants that each turn of a loop has for itself, and of sequences */
+    IMPORT_COSTS
+};
+enum { IMPORT_MOST_INLINED = 1000000, IMPORT_DEEPEST_CALL = 100 };
+
 struct importer {
     struct graph *g;
     const struct model *model;
@@ -48,12 +60,11 @@ struct importer {
     struct map repetitions; /* stream, as text -> uint32_t *: how often that node of a loop came */
     struct map missing;     /* operators that were reported already */
     struct map inner_random; /* graph inside a node, as text -> uint32_t *: its random nodes */
-    size_t inlined;         /* nodes in functions so far */
-    size_t unrolled;        /* nodes of loops so far */
-    size_t pieces;          /* into which tensors were taken apart, or from which they were put together */
-    size_t unrolled_work;   /* and all else that a turn looks at */
-    int64_t copied;         /* elements of constants that each turn of a loop has for itself, and of sequences */
+    int64_t spent[IMPORT_COSTS]; /* so far */
 };
+
+/* Spends `count` more (0 or more), or reports that the node at this place exceeds the bound. */
+bool import_spend(struct importer *im, const struct loc *at, enum import_cost what, int64_t count) MUST_USE;
 
 /* ---- operators that there are not (import_missing.c) ------------------------------------------------------------ */
 
@@ -100,10 +111,6 @@ bool import_list(struct importer *im, struct region *r, struct model_node *const
 bool import_initializers(const struct importer *im, const struct model_graph *mg, struct map *scope, struct map *listed,
                          bool make) MUST_USE;
 
-/* Counts elements of what was made for this turn of a loop alone, or copied for a sequence; reports when they are
- * too many. */
-bool import_count_copy(struct importer *im, const struct loc *at, int64_t elements) MUST_USE;
-
 /* ---- functions (import_call.c) ---------------------------------------------------------------------------------- */
 
 const char *import_function_key(struct arena *a, const char *domain, const char *name, const char *overload);
@@ -145,9 +152,6 @@ struct value *import_new_sequence(const struct importer *im, struct value *const
 typedef bool (*import_rule)(struct importer *im, const struct region *r, const struct model_node *mn);
 /* NULL: not an operator on sequences. */
 import_rule import_sequence_rule(const char *op_type);
-
-/* Counts pieces into which a node takes a tensor apart, or from which it puts one together; reports when they are too many. */
-bool import_count_pieces(struct importer *im, const struct loc *at, size_t count) MUST_USE;
 
 /* A graph inside a node, imported once: its own names are in `scope`. Results are found by import_inner_output(). */
 struct inner {

@@ -3,9 +3,6 @@
 
 #include <stdio.h>
 
-#define MAX_CALL_DEPTH 100
-#define MAX_WALKED_NODES 1000000
-
 /* ---- random streams ---------------------------------------------------------------------------------------------- */
 
 bool import_is_random(const struct model_node *mn)
@@ -39,7 +36,7 @@ uint32_t import_count_random(const struct map *functions, const struct model_gra
             continue;
         }
         const size_t body_count = f != NULL ? f->nodes.count : main_graph->nodes.count;
-        if (depth >= MAX_CALL_DEPTH || *budget < body_count)
+        if (depth >= IMPORT_DEEPEST_CALL || *budget < body_count)
             continue;
         *budget -= body_count;
         random += import_count_random(functions, main_graph, f != NULL ? f->nodes.data : main_graph->nodes.data,
@@ -61,7 +58,7 @@ uint32_t import_first_stream(const struct map *functions, const struct model *m,
             continue;
         if (mg == until)
             break;
-        size_t budget = MAX_WALKED_NODES;
+        size_t budget = IMPORT_MOST_INLINED;
         streams += import_count_random(functions, m->graph, mg->nodes.data, mg->nodes.count, 0, &budget);
     }
     return streams;
@@ -85,7 +82,7 @@ uint32_t import_count_inner_random(struct importer *im, const struct model_graph
     snprintf(key, sizeof key, "%p", (const void *)g);
     uint32_t *count = map_get(&im->inner_random, key);
     if (count == NULL) {
-        size_t budget = MAX_WALKED_NODES;
+        size_t budget = IMPORT_MOST_INLINED;
         count = arena_new(a, uint32_t);
         *count = import_count_random(&im->functions, im->model->graph, g->nodes.data, g->nodes.count, 0, &budget);
         map_set(&im->inner_random, arena_strdup(a, key), count);

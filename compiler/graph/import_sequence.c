@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#define MAX_ITEMS 100000
 
 struct sequence *import_as_sequence(struct value *v)
 {
@@ -53,14 +52,14 @@ static struct value *append(struct importer *im, const struct sequence *s, struc
 
 /* A node of an operator on sequences, on its way. */
 struct use_of {
-    const struct importer *im;
+    struct importer *im;
     const struct region *region;
     const struct model_node *node;
     struct loc loc;
     struct diag *diag;
 };
 
-static struct use_of start(const struct importer *im, const struct region *r, const struct model_node *mn)
+static struct use_of start(struct importer *im, const struct region *r, const struct model_node *mn)
 {
     return (struct use_of){im, r, mn, import_node_loc(im, r, mn), im->g->diag};
 }
@@ -155,11 +154,9 @@ static bool sequence_insert(struct importer *im, const struct region *r, const s
     size_t at = s != NULL ? s->count : 0;
     if (v == NULL || !same_type(&u, s, v) || (has_input(&u, 2) && !position_in(&u, 2, s->count, s->count + 1, &at)))
         return false;
-    if (s->count == MAX_ITEMS)
-        return diag_unsupported(u.diag, &u.loc, "a sequence of more than %d tensors is not supported", MAX_ITEMS);
     if (at == s->count)
         return give(&u, append(im, s, v));
-    if (!import_count_copy(im, &u.loc, (int64_t)s->count))
+    if (!import_spend(im, &u.loc, IMPORT_COPIED, (int64_t)s->count))
         return false;
     struct value **const items = arena_array(im->g->arena, struct value *, s->count + 1);
     for (size_t i = 0; i <= s->count; i++)
@@ -178,7 +175,7 @@ static bool sequence_erase(struct importer *im, const struct region *r, const st
     size_t at = s->count - 1;
     if (has_input(&u, 1) && !position_in(&u, 1, s->count, s->count, &at))
         return false;
-    if (!import_count_copy(im, &u.loc, (int64_t)s->count))
+    if (!import_spend(im, &u.loc, IMPORT_COPIED, (int64_t)s->count))
         return false;
     struct value **const items = arena_array(im->g->arena, struct value *, s->count);
     for (size_t i = 0; i + 1 < s->count; i++)
@@ -217,7 +214,7 @@ static bool concat_from_sequence(struct importer *im, const struct region *r, co
     int at;
     if (!shape_axis(rank, axis, &at))
         return diag_error(u.diag, &u.loc, "axis %lld is out of range for rank %d", (long long)axis, rank);
-    if (!import_count_pieces(im, &u.loc, s->count))
+    if (!import_spend(im, &u.loc, IMPORT_PIECES, (int64_t)s->count))
         return false;
     struct builder b = import_builder(im, r, mn);
     struct value *const v = import_join(&b, s->items, s->count, at, new_axis);
@@ -237,8 +234,8 @@ static bool piece_sizes(const struct use_of *u, struct value *split, int64_t len
         return diag_error(u->diag, &u->loc, "input 1 '%s' (split) is no list of integers, nor a positive one",
                           split->name);
     const int64_t n = t->shape.rank == 1 ? t->count : length / size + (length % size != 0);
-    if (n > MAX_ITEMS)
-        return diag_unsupported(u->diag, &u->loc, "a sequence of more than %d tensors is not supported", MAX_ITEMS);
+    if (!import_spend(u->im, &u->loc, IMPORT_PIECES, n))
+        return false;
     int64_t *const x = arena_array(u->im->g->arena, int64_t, (size_t)n);
     for (int64_t i = 0; i < n; i++) {
         x[i] = t->shape.rank == 1 ? tensor_get_int(t, i) : left < size ? left : size;
@@ -266,13 +263,11 @@ static bool split_to_sequence(struct importer *im, const struct region *r, const
     struct builder b = import_builder(im, r, mn);
     const int64_t *sizes = NULL;
     const int64_t length = v->shape.dim[axis];
-    if (length > MAX_ITEMS)
-        return diag_unsupported(u.diag, &u.loc, "a sequence of more than %d tensors is not supported", MAX_ITEMS);
     size_t count = (size_t)length;
     struct value *const one = split == NULL && int_attr(&u, "keepdims", 1) != 0 ? build_int(&b, 1) : NULL;
-    if ((split != NULL || one != NULL) && !piece_sizes(&u, split != NULL ? split : one, length, &sizes, &count))
-        return false;
-    if (!import_count_pieces(im, &u.loc, count))
+    const bool given = split != NULL || one != NULL;
+    if (given ? !piece_sizes(&u, split != NULL ? split : one, length, &sizes, &count)
+              : !import_spend(im, &u.loc, IMPORT_PIECES, length))
         return false;
     struct value **const pieces = arena_array(im->g->arena, struct value *, count);
     import_cut(&b, v, axis, sizes, count, pieces);

@@ -113,12 +113,12 @@ static const struct op_sample loop_samples[] = {
      .error = "condition 'd' after turn 0 must be known at compile time, but depends on input 'x'"},
     {.text = "g (float[2] x) => (float[2] y) { y = Loop <body = b (int64 i, bool c, float[2] s) => (bool c, float[2] "
              "t) { t = Neg(s) }> (, , x) }",
-     .error = "Loop runs too often: it is unrolled, and turn 50000 of its 1 nodes exceeds the bound of 100000 nodes"},
+     .error = "Loop exceeds the bound of 100000 nodes of unrolled graphs in a model"},
     {.text = "g (float[2] x) => (float[2] y) { yes = Constant <value = bool {1}> () "
              "y = Loop <body = b (int64 i, bool c, float[2] s) => (bool c, float[2] t) { t = If <then_branch = h () => "
              "(float[2] a) { d = Neg(s) e = Neg(d) f = Neg(e) a = Neg(f) }, else_branch = l () => (float[2] a2) { a2 = "
              "Neg(s) }> (yes) }> (, , x) }",
-     .error = "If is in a loop that runs too often: its branches exceed the bound of 100000 nodes"},
+     .error = "If exceeds the bound of 100000 nodes of unrolled graphs in a model"},
     {.text = "g (float[2] x) => (float[2] y) { n = Constant <value_int = 3> () y = Loop <body = b (int64 i, bool c) => "
              "(bool c) { t = Neg(x) }> (n, , x) }",
      .error = "the body has 2 inputs and 1 outputs, expected 3 and at least 2"},
@@ -264,7 +264,7 @@ static const struct op_sample split_samples[] = {
     {.text = "g (float[1000] x) => (float[1000] y) { s = SplitToSequence(x) n = Constant <value_int = 400> () y = Loop "
              "<body = b (int64 i, bool c, float[1000] t) => (bool c, float[1000] u) { u = ConcatFromSequence <axis = 0> "
              "(s) }> (n, , x) }",
-     .error = "tensors are taken apart into more than 300000 pieces"},
+     .error = "ConcatFromSequence exceeds the bound of 300000 pieces of tensors in a model"},
     {.text =
          "g (float[2,5] v) => (float[2,1] y, float[2,2] z) { x = Identity(v) two = Constant <value_int = 2> () s = "
          "SplitToSequence <axis = 1> (x, two) "
