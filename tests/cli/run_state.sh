@@ -113,6 +113,8 @@ has stderr 'nothing of the state fits the model'
 expect 0 "$stepc" run adam.onnx "${data[@]}" --load whole --reset optimizer --steps 1 --fetch step_count=count.npy --fetch fc1.weight=reset.npy
 expect 0 "$stepc" run adam.onnx "${data[@]}" --steps 1 --fetch step_count=fresh.npy --fetch fc1.weight=other.npy
 same count.npy fresh.npy
+expect 0 "$stepc" run adam.onnx "${data[@]}" --load partial --partial --from 0 --steps 1 --fetch step_count=kept.npy # it has none
+same kept.npy fresh.npy
 differ reset.npy other.npy
 expect 0 "$stepc" run adam.onnx "${data[@]}" --load whole --reset 'fc*' --reset optimizer --steps 1 --from 0 --fetch fc1.weight=reset.npy
 same reset.npy other.npy
