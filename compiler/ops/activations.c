@@ -9,7 +9,6 @@
 
 /* ---- schemas ------------------------------------------------------------------------------------------------------ */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 #define SLOPED_9 (FLOATS_1 | DTYPES_INDEX | DTYPE_BIT(DTYPE_UINT32) | DTYPE_BIT(DTYPE_UINT64))
 #define SLOPED (SLOPED_9 | DTYPE_BIT(DTYPE_BFLOAT16))
 

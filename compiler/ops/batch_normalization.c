@@ -16,8 +16,6 @@ enum { Y, RUNNING_MEAN, RUNNING_VAR, SAVED_MEAN, SAVED_VAR }; /* outputs */
 
 /* ---- schema ------------------------------------------------------------------------------------------------------- */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-
 #define ATTR_CONSUMED {.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true}
 #define ATTR_EPSILON {.name = "epsilon", .type = ATTR_FLOAT, .float_default = 1e-5f}
 #define ATTR_MOMENTUM {.name = "momentum", .type = ATTR_FLOAT, .float_default = 0.9f}

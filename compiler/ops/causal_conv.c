@@ -5,7 +5,7 @@
  *   present_state = the last K - 1 positions of P
  * The activation is none, silu or swish: y * sigmoid(y). Expanded into Conv; in float, or in double where the input
  * is: float16 is rounded once, at the end. Spec: ONNX CausalConvWithState-27. */
-#include "ops/op.h"
+#include "ops/move_rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,14 +29,6 @@ static bool is_activated(const struct node *n)
     return strcmp(op_attr_string(n, "activation"), "none") != 0;
 }
 
-static bool check_shape(struct infer_ctx *c, int i, const struct shape *expected)
-{
-    const struct value *v = infer_in(c, i);
-    return v == NULL || shape_equal(&v->shape, expected) ||
-           infer_error(c, "input %d '%s' has shape %s, expected %s", i, v->name, shape_text(c->diag->arena, &v->shape),
-                       shape_text(c->diag->arena, expected));
-}
-
 static bool causal_infer(struct infer_ctx *c)
 {
     const struct shape *x = infer_shape(c, X), *w = infer_shape(c, WEIGHT);
@@ -48,8 +40,9 @@ static bool causal_infer(struct infer_ctx *c)
             c, "input and weight have shapes %s and %s, expected [batch,channels,length] and [channels,1,window]",
             shape_text(c->diag->arena, x), shape_text(c->diag->arena, w));
     const struct shape state = SHAPE(x->dim[0], x->dim[1], w->dim[2] - 1);
-    return check_shape(c, WEIGHT, &SHAPE(x->dim[1], 1, w->dim[2])) && check_shape(c, BIAS, &SHAPE(x->dim[1])) &&
-           check_shape(c, PAST, &state) && infer_out(c, 0, DTYPE_UNDEFINED, x) &&
+    return move_infer_shape(c, WEIGHT, &SHAPE(x->dim[1], 1, w->dim[2])) &&
+           move_infer_shape(c, BIAS, &SHAPE(x->dim[1])) &&
+           move_infer_shape(c, PAST, &state) && infer_out(c, 0, DTYPE_UNDEFINED, x) &&
            infer_out(c, 1, DTYPE_UNDEFINED, &state);
 }
 

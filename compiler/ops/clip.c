@@ -7,8 +7,6 @@
 
 /* ---- schema ------------------------------------------------------------------------------------------------------- */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-
 static const struct op_attr attrs_1[] = {{.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true},
                                          {.name = "max", .type = ATTR_FLOAT, .no_default = true},
                                          {.name = "min", .type = ATTR_FLOAT, .no_default = true},

@@ -5,8 +5,6 @@
 
 /* ---- schemas ------------------------------------------------------------------------------------------------------ */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-
 static const struct op_attr attrs_1[] = {
     {.name = "axis", .type = ATTR_INT, .no_default = true}, {.name = "broadcast", .type = ATTR_INT, .int_default = 0}, {0}};
 static const struct op_attr no_attrs[] = {{0}};

@@ -13,7 +13,6 @@
 
 /* ---- schema -------------------------------------------------------------------------------------------------------- */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 #define GROUP {.name = "group", .type = ATTR_INT, .int_default = 1}
 static const struct op_attr attrs[] = {{.name = "auto_pad", .type = ATTR_STRING, .string_default = "NOTSET"},
                                        WINDOW_LIST("dilations"), GROUP, WINDOW_LIST("kernel_shape"), WINDOW_LIST("pads"), WINDOW_LIST("strides"), {0}};

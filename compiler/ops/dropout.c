@@ -7,8 +7,6 @@
 
 /* ---- schema ------------------------------------------------------------------------------------------------------- */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-
 #define ATTR_RATIO {.name = "ratio", .type = ATTR_FLOAT, .float_default = 0.5}
 #define ATTR_IS_TEST {.name = "is_test", .type = ATTR_INT, .int_default = 0}
 static const struct op_attr attrs_1[] = {

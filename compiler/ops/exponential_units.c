@@ -10,8 +10,6 @@
 
 #include <math.h>
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-
 #define ATTR(label, value) {.name = (label), .type = ATTR_FLOAT, .float_default = (value)}
 #define ATTR_CONSUMED {.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true}
 static const struct op_attr elu_attrs_1[] = {ATTR("alpha", 1), ATTR_CONSUMED, {0}}, elu_attrs[] = {ATTR("alpha", 1), {0}};

@@ -12,40 +12,25 @@ static const struct op_param inputs[] = {{.name = "data", .type = 'T', .dtypes =
                                          {0}};
 static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = DTYPES_ALL}, {0}};
 
-static int axis_of(const struct node *n)
-{
-    int axis = 0;
-    (void)shape_axis(n->inputs.data[0]->shape.rank, op_attr_int(n, "axis"), &axis);
-    return axis;
-}
-
 static bool gather_infer(struct infer_ctx *c)
 {
     const struct shape *x = infer_shape(c, 0), *indices = infer_shape(c, 1);
     int axis;
     if (!infer_axis(c, op_attr_int(c->node, "axis"), x->rank, &axis))
         return false;
-    if (indices->rank != x->rank)
-        return infer_error(c, "input 1 '%s' has rank %d, expected %d, the rank of input 0 '%s'", infer_in(c, 1)->name,
-                           indices->rank, x->rank, infer_in(c, 0)->name);
-    for (int d = 0; d < x->rank; d++)
-        if (d != axis && indices->dim[d] > x->dim[d])
-            return infer_error(c, "dimension %d of input 1 '%s' is %lld, expected at most %lld, that of input 0 '%s'",
-                               d, infer_in(c, 1)->name, (long long)indices->dim[d], (long long)x->dim[d],
-                               infer_in(c, 0)->name);
-    return index_infer_known(c, 1, INDEX_ALL, x->dim[axis]) && infer_out(c, 0, DTYPE_UNDEFINED, indices);
+    return index_infer_elements(c, axis) && infer_out(c, 0, DTYPE_UNDEFINED, indices);
 }
 
 static int64_t gather_selects_from(const struct node *n, int input)
 {
-    return input == 1 ? n->inputs.data[0]->shape.dim[axis_of(n)] : 0;
+    return input == 1 ? n->inputs.data[0]->shape.dim[move_axis(n)] : 0;
 }
 
 /* What the indices can name, as [outer,size,inner], gets the sums; the rest of x gets zeros. */
 static bool gather_grad(struct grad_ctx *c)
 {
     const struct shape *x = &grad_input(c, 0)->shape, *y = &grad_input(c, 1)->shape;
-    const int axis = axis_of(c->node);
+    const int axis = move_axis(c->node);
     const struct shape lines =
         SHAPE(shape_count_range(y, 0, axis), y->dim[axis], shape_count_range(y, axis + 1, y->rank));
     int64_t starts[SHAPE_MAX_RANK] = {0}, steps[SHAPE_MAX_RANK];
@@ -67,7 +52,7 @@ static bool gather_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0);
     const struct shape *indices = &eval_input(c, 1)->shape;
-    const int axis = axis_of(c->node);
+    const int axis = move_axis(c->node);
     struct eval_tensor *y = eval_output(c, 0);
     int64_t stride[SHAPE_MAX_RANK], point[SHAPE_MAX_RANK] = {0};
     shape_strides(&x->shape, stride);
@@ -87,7 +72,7 @@ static bool gather_eval(struct eval_ctx *c)
 static bool gather_lower(struct lower_ctx *c)
 {
     const struct view x = lower_view_of(c, 0), indices = lower_view_of(c, 1), out = lower_out_view(c, 0);
-    const int axis = axis_of(c->node);
+    const int axis = move_axis(c->node);
     const int64_t size = x.shape.dim[axis];
     if (out.buffer->count == 0)
         return true;

@@ -13,8 +13,6 @@ enum { X, SCALE, BIAS };
 
 /* ---- schema ------------------------------------------------------------------------------------------------------- */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-
 #define ATTR_EPSILON {.name = "epsilon", .type = ATTR_FLOAT, .float_default = 1e-5f}
 #define ATTR_GROUPS {.name = "num_groups", .type = ATTR_INT, .required = true}
 static const struct op_attr attrs_18[] = {ATTR_EPSILON, ATTR_GROUPS, {0}};

@@ -24,6 +24,20 @@ bool index_infer_known(struct infer_ctx *c, int i, struct index_column of, int64
                                 (long long)-size, (long long)size - 1);
 }
 
+bool index_infer_elements(struct infer_ctx *c, int axis)
+{
+    const struct shape *x = infer_shape(c, 0), *indices = infer_shape(c, 1);
+    if (indices->rank != x->rank)
+        return infer_error(c, "input 1 '%s' has rank %d, expected %d, the rank of input 0 '%s'", infer_in(c, 1)->name,
+                           indices->rank, x->rank, infer_in(c, 0)->name);
+    for (int d = 0; d < x->rank; d++)
+        if (d != axis && indices->dim[d] > x->dim[d])
+            return infer_error(c, "dimension %d of input 1 '%s' is %lld, expected at most %lld, that of input 0 '%s'",
+                               d, infer_in(c, 1)->name, (long long)indices->dim[d], (long long)x->dim[d],
+                               infer_in(c, 0)->name);
+    return index_infer_known(c, 1, INDEX_ALL, x->dim[axis]);
+}
+
 int64_t index_least(const int64_t *dim, int count)
 {
     int64_t least = INT64_MAX;

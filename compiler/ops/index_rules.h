@@ -17,6 +17,10 @@ struct index_column {
 /* Reports an element of input i that is known and no index into `size` elements. */
 bool index_infer_known(struct infer_ctx *c, int i, struct index_column of, int64_t size);
 
+/* Input 1 indexes single elements of input 0 along the axis: it has the same rank and no greater dimension beside that
+ * axis. Reports what is wrong, an index that is known too. */
+bool index_infer_elements(struct infer_ctx *c, int axis);
+
 /* The greatest number of elements into which all of a point's indices are valid. */
 int64_t index_least(const int64_t *dim, int count);
 

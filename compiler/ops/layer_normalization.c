@@ -4,6 +4,7 @@
  * where mean is ReduceMean: 16 lanes over the normalized axes taken as one row. In float, or in double where an input is double,
  * whatever stash_type says: the type of Mean and InvStdDev, which it decides, may be narrower than what they are computed in.
  * Spec: ONNX LayerNormalization-17, RMSNormalization-23. */
+#include "ops/move_rules.h"
 #include "ops/normalization_rules.h"
 
 #include <math.h>
@@ -81,20 +82,11 @@ struct layer {
     struct value *x, *scale, *bias; /* bias NULL: none */
 };
 
-static int axis_of(const struct node *n)
-{
-    const int rank = node_input(n, X)->shape.rank;
-    int axis = 0;
-    if (!shape_axis(rank, op_attr_int(n, "axis"), &axis))
-        UNREACHABLE("an axis that inference refuses");
-    return axis;
-}
-
 static struct layer layer_of(struct builder *b, const struct node *n)
 {
     const enum dtype d = norm_dtype(n);
     struct layer t = {.b = b, .node = n, .x = build_cast(b, node_input(n, X), d), .scale = build_cast(b, node_input(n, SCALE), d)};
-    t.along = norm_axes_from(axis_of(n), t.x->shape.rank);
+    t.along = norm_axes_from(move_axis(n), t.x->shape.rank);
     if (node_input(n, BIAS) != NULL)
         t.bias = build_cast(b, node_input(n, BIAS), d);
     return t;
@@ -200,7 +192,7 @@ static const double *broadcast(struct eval_ctx *c, int i, double missing)
 static bool normalize_rows(struct eval_ctx *c, bool around_mean)
 {
     const struct eval_tensor *x = c->in[X];
-    const int axis = axis_of(c->node);
+    const int axis = move_axis(c->node);
     const int64_t rows = shape_count_range(&x->shape, 0, axis), length = shape_count_range(&x->shape, axis, x->shape.rank);
     const double *scale = broadcast(c, SCALE, 1), *bias = broadcast(c, BIAS, 0), epsilon = op_attr_float(c->node, "epsilon");
     double *y = eval_out_f(c, Y), *mean = eval_out_f(c, MEAN), *inverse = eval_out_f(c, INVERSE_DEVIATION);

@@ -10,7 +10,7 @@
  *
  * Expanded position by position, up to MOST_POSITIONS; in float, or in double where an input is: float16 is rounded
  * once, at the end. Spec: ONNX LinearAttention-27. */
-#include "ops/op.h"
+#include "ops/move_rules.h"
 
 #include "base/checked.h"
 
@@ -72,14 +72,6 @@ static bool check_rule(struct infer_ctx *c)
                        rule);
 }
 
-static bool check_shape(struct infer_ctx *c, int i, const struct shape *expected)
-{
-    const struct value *v = infer_in(c, i);
-    return v == NULL || shape_equal(&v->shape, expected) ||
-           infer_error(c, "input %d '%s' has shape %s, expected %s", i, v->name, shape_text(c->diag->arena, &v->shape),
-                       shape_text(c->diag->arena, expected));
-}
-
 /* [batch, length, a] or [batch, length, b] */
 static bool check_gate(struct infer_ctx *c, int i, const struct sizes *z, bool needed, int64_t a, int64_t b)
 {
@@ -87,8 +79,8 @@ static bool check_gate(struct infer_ctx *c, int i, const struct sizes *z, bool n
     if (v == NULL)
         return !needed ||
                infer_error(c, "input %d is needed for update_rule '%s'", i, op_attr_string(c->node, "update_rule"));
-    return (v->shape.rank == 3 && v->shape.dim[2] == b) ? check_shape(c, i, &SHAPE(z->batch, z->length, b))
-                                                        : check_shape(c, i, &SHAPE(z->batch, z->length, a));
+    return (v->shape.rank == 3 && v->shape.dim[2] == b) ? move_infer_shape(c, i, &SHAPE(z->batch, z->length, b))
+                                                        : move_infer_shape(c, i, &SHAPE(z->batch, z->length, a));
 }
 
 static bool linear_infer(struct infer_ctx *c)
@@ -110,8 +102,8 @@ static bool linear_infer(struct infer_ctx *c)
     int64_t q_width, width;
     if (!checked_mul(z.q_heads, z.key, &q_width) || !checked_mul(z.q_heads, z.value, &width))
         return infer_error(c, "the output has too many elements");
-    return check_shape(c, Q, &SHAPE(z.batch, z.length, q_width)) &&
-           check_shape(c, V, &SHAPE(z.batch, z.length, v->dim[2])) && check_shape(c, PAST, &state) &&
+    return move_infer_shape(c, Q, &SHAPE(z.batch, z.length, q_width)) &&
+           move_infer_shape(c, V, &SHAPE(z.batch, z.length, v->dim[2])) && move_infer_shape(c, PAST, &state) &&
            check_gate(c, DECAY, &z, z.gated, z.heads * z.key, z.heads) &&
            check_gate(c, BETA, &z, z.delta, z.heads, 1) &&
            infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(z.batch, z.length, width)) &&

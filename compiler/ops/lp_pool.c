@@ -9,7 +9,6 @@
 
 /* ---- schema ----------------------------------------------------------------------------------------------------- */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 #define AUTO_PAD                                                                                                       \
     {                                                                                                                  \
         .name = "auto_pad", .type = ATTR_STRING, .string_default = "NOTSET"                                            \

@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 #define NUMBER(label, number)                                                                                          \
     {                                                                                                                  \
         .name = (label), .type = ATTR_FLOAT, .float_default = (number)                                                 \

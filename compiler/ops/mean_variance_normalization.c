@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 #define EPSILON 1e-9
 
 static const struct op_attr attrs[] = {{.name = "axes", .type = ATTR_INTS, .no_default = true}, {0}};

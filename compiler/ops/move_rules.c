@@ -34,6 +34,22 @@ bool move_infer_axes(struct infer_ctx *c, const int64_t *axes, size_t count, int
     return true;
 }
 
+int move_axis(const struct node *n)
+{
+    int axis = 0;
+    if (!shape_axis(node_input(n, 0)->shape.rank, op_attr_int(n, "axis"), &axis))
+        UNREACHABLE("an axis that inference refuses");
+    return axis;
+}
+
+bool move_infer_shape(struct infer_ctx *c, int i, const struct shape *expected)
+{
+    const struct value *v = infer_in(c, i);
+    return v == NULL || shape_equal(&v->shape, expected) ||
+           infer_error(c, "input %d '%s' has shape %s, expected %s", i, v->name, shape_text(c->diag->arena, &v->shape),
+                       shape_text(c->diag->arena, expected));
+}
+
 const int64_t *move_known_ints(struct arena *a, const struct node *n, int i, size_t *count)
 {
     struct value *v = node_input(n, (size_t)i);

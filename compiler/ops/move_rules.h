@@ -22,6 +22,11 @@ bool move_infer_dims(struct infer_ctx *c, int i, struct shape *out);
 /* Sets listed[axis] for each of `count` axes of a tensor of `rank`; `twice` allows repetitions. Reports what is wrong. */
 bool move_infer_axes(struct infer_ctx *c, const int64_t *axes, size_t count, int rank, bool twice, bool *listed);
 
+/* The attribute `axis` of a node that inference has looked at, as an axis of input 0. */
+int move_axis(const struct node *n);
+/* Has input i, if it is there, that shape? Reports it where not. */
+bool move_infer_shape(struct infer_ctx *c, int i, const struct shape *expected);
+
 /* A value that inference has asked for before, as integers in the arena; NULL where the input is omitted. */
 const int64_t *move_known_ints(struct arena *a, const struct node *n, int i, size_t *count);
 

@@ -170,7 +170,6 @@ static const struct op_sample samples[] = {
 
 /* ---- Hardmax ------------------------------------------------------------------------------------------------------ */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 static const struct op_attr max_attrs_1[] = {{.name = "axis", .type = ATTR_INT, .int_default = 1}, {0}};
 static const struct op_version max_versions[] = {
     {.since = 1, .dtypes = FLOATS_1, .attrs = max_attrs_1},

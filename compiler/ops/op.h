@@ -8,4 +8,7 @@
 #include "lower/lower.h"
 #include "train/adjoint.h"
 
+/* The floating types of operators as of opset 1: before bfloat16. */
+#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
+
 #endif

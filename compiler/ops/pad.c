@@ -11,7 +11,6 @@
 
 /* ---- schema ------------------------------------------------------------------------------------------------------- */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 #define NUMERIC_11 (DTYPES_NUMERIC & ~DTYPE_BIT(DTYPE_BFLOAT16))
 #define ATTR_MODE {.name = "mode", .type = ATTR_STRING, .string_default = "constant"}
 #define ATTR_NUMBER {.name = "value", .type = ATTR_FLOAT, .float_default = 0.0}

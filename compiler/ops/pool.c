@@ -16,7 +16,6 @@
 
 /* ---- schema -------------------------------------------------------------------------------------------------------- */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 #define BYTES (DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8))
 #define NUMBER(label) {.name = (label), .type = ATTR_INT, .int_default = 0}
 #define ATTRS_1                                                                                                        \

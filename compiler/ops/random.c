@@ -11,8 +11,6 @@
 
 /* ---- schemas ------------------------------------------------------------------------------------------------------ */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-
 #define ATTR_SEED {.name = "seed", .type = ATTR_FLOAT, .no_default = true}
 #define ATTR_SHAPE {.name = "shape", .type = ATTR_INTS, .required = true}
 #define ATTR_DTYPE {.name = "dtype", .type = ATTR_INT, .int_default = DTYPE_FLOAT}

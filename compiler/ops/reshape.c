@@ -7,7 +7,6 @@
 
 /* ---- schemas ------------------------------------------------------------------------------------------------------ */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 #define NEWER_VERSIONS                                                                                                 \
     {.since = 21, .dtypes = MOVE_TYPES_21}, {.since = 23, .dtypes = MOVE_TYPES_23}, {.since = 24, .dtypes = MOVE_TYPES_24}, \
         {.since = 25}, {0}

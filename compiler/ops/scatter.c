@@ -59,13 +59,6 @@ static const struct op_version old_versions[] = {{.since = 9, .dtypes = MOVE_TYP
 
 /* ---- ScatterElements ---------------------------------------------------------------------------------------------- */
 
-static int axis_of(const struct node *n)
-{
-    int axis = 0;
-    (void)shape_axis(n->inputs.data[0]->shape.rank, op_attr_int(n, "axis"), &axis);
-    return axis;
-}
-
 static bool element_infer(struct infer_ctx *c)
 {
     const struct shape *x = infer_shape(c, 0), *indices = infer_shape(c, 1);
@@ -75,21 +68,12 @@ static bool element_infer(struct infer_ctx *c)
     if (!shape_equal(indices, infer_shape(c, 2)))
         return infer_error(c, "input 2 '%s' does not have the shape of input 1 '%s'", infer_in(c, 2)->name,
                            infer_in(c, 1)->name);
-    if (indices->rank != x->rank)
-        return infer_error(c, "input 1 '%s' has rank %d, expected %d, the rank of input 0 '%s'", infer_in(c, 1)->name,
-                           indices->rank, x->rank, infer_in(c, 0)->name);
-    for (int d = 0; d < x->rank; d++)
-        if (d != axis && indices->dim[d] > x->dim[d])
-            return infer_error(c, "dimension %d of input 1 '%s' is %lld, expected at most %lld, that of input 0 '%s'",
-                               d, infer_in(c, 1)->name, (long long)indices->dim[d], (long long)x->dim[d],
-                               infer_in(c, 0)->name);
-    return scatter_infer_reduction(c) && index_infer_known(c, 1, INDEX_ALL, x->dim[axis]) &&
-           infer_out(c, 0, DTYPE_UNDEFINED, x);
+    return index_infer_elements(c, axis) && scatter_infer_reduction(c) && infer_out(c, 0, DTYPE_UNDEFINED, x);
 }
 
 static int64_t element_selects_from(const struct node *n, int input)
 {
-    return input == 1 ? n->inputs.data[0]->shape.dim[axis_of(n)] : 0;
+    return input == 1 ? n->inputs.data[0]->shape.dim[move_axis(n)] : 0;
 }
 
 /* x where dimension e lies in [from[e], to[e]). */
@@ -122,7 +106,7 @@ static struct value *with_the_rest(struct expand_ctx *c, struct value *inner, st
 static bool element_expand(struct expand_ctx *c)
 {
     struct value *x = expand_in(c, 0), *indices = expand_in(c, 1), *updates = expand_in(c, 2), *named = x;
-    const int axis = axis_of(c->node);
+    const int axis = move_axis(c->node);
     const struct shape *s = &updates->shape;
     const int64_t outer = shape_count_range(s, 0, axis), inner = shape_count_range(s, axis + 1, s->rank);
     const struct shape lines = SHAPE(outer, s->dim[axis], inner);
@@ -148,7 +132,7 @@ static bool element_eval(struct eval_ctx *c)
 {
     const struct shape *x = &eval_input(c, 0)->shape, *indices = &eval_input(c, 1)->shape;
     const enum reduction r = scatter_reduction(c->node);
-    const int axis = axis_of(c->node);
+    const int axis = move_axis(c->node);
     struct eval_tensor *y = eval_output(c, 0);
     int64_t stride[SHAPE_MAX_RANK], point[SHAPE_MAX_RANK] = {0};
     shape_strides(x, stride);

@@ -4,10 +4,9 @@
  *   log softmax y = (x - m) - log(s)
  * Spec: ONNX Operators.md. Versions 1 and 11 flatten the input to a matrix at `axis` and normalise its rows. */
 #include "ops/flatten_rules.h"
+#include "ops/move_rules.h"
 
 /* ---- schema ------------------------------------------------------------------------------------------------------- */
-
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 
 static const struct op_attr attrs_1[] = {{.name = "axis", .type = ATTR_INT, .int_default = 1}, {0}};
 static const struct op_attr attrs[] = {{.name = "axis", .type = ATTR_INT, .int_default = -1}, {0}};
@@ -23,15 +22,6 @@ static bool softmax_infer(struct infer_ctx *c)
 {
     int axis;
     return infer_axis(c, op_attr_int(c->node, "axis"), infer_rank(c, 0), &axis) && infer_same_as_input(c);
-}
-
-static int axis_of(const struct node *n)
-{
-    const struct shape *s = &node_input(n, 0)->shape;
-    int axis = 0;
-    if (!shape_axis(s->rank, op_attr_int(n, "axis"), &axis))
-        UNREACHABLE("an axis that inference refuses");
-    return axis;
 }
 
 /* ---- shared pieces ------------------------------------------------------------------------------------------------ */
@@ -58,7 +48,7 @@ struct rows {
 static struct rows rows_of(const struct eval_ctx *c)
 {
     const struct shape *s = &c->in[0]->shape;
-    const int axis = axis_of(c->node);
+    const int axis = move_axis(c->node);
     const int64_t inner = shape_count_range(s, axis + 1, s->rank);
     return (struct rows){.count = shape_count_range(s, 0, axis) * inner, .length = s->dim[axis], .stride = inner, .is_tail = inner == 1};
 }
@@ -97,13 +87,13 @@ static double exp_row(const struct eval_ctx *c, const struct rows *r, int64_t fr
 static bool softmax_grad(struct grad_ctx *c)
 {
     struct value *y = grad_output(c, 0), *dy = grad_of_output(c, 0);
-    struct value *mean = sum_along(c->b, build(c, "Mul", dy, y), axis_of(c->node));
+    struct value *mean = sum_along(c->b, build(c, "Mul", dy, y), move_axis(c->node));
     return grad_accumulate(c, 0, build(c, "Mul", y, build(c, "Sub", dy, mean)));
 }
 
 static bool softmax_expand(struct expand_ctx *c)
 {
-    const int axis = axis_of(c->node);
+    const int axis = move_axis(c->node);
     struct value *e = build(c, "Exp", below_maximum(c, axis));
     return expand_out(c, 0, build(c, "Mul", e, build(c, "Reciprocal", sum_along(c->b, e, axis))));
 }
@@ -144,13 +134,13 @@ static const struct op_sample softmax_samples[] = {
 static bool log_softmax_grad(struct grad_ctx *c)
 {
     struct value *dy = grad_of_output(c, 0);
-    struct value *sum = sum_along(c->b, dy, axis_of(c->node));
+    struct value *sum = sum_along(c->b, dy, move_axis(c->node));
     return grad_accumulate(c, 0, build(c, "Sub", dy, build(c, "Mul", build(c, "Exp", grad_output(c, 0)), sum)));
 }
 
 static bool log_softmax_expand(struct expand_ctx *c)
 {
-    const int axis = axis_of(c->node);
+    const int axis = move_axis(c->node);
     struct value *below = below_maximum(c, axis);
     struct value *log_sum = build(c, "Log", sum_along(c->b, build(c, "Exp", below), axis));
     return expand_out(c, 0, build(c, "Sub", below, log_sum));

@@ -4,7 +4,6 @@
 
 /* ---- schema ------------------------------------------------------------------------------------------------------- */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 #define ATTR_AXIS {.name = "axis", .type = ATTR_INT, .int_default = 0}
 
 static const struct op_attr attrs_2[] = {ATTR_AXIS, {.name = "split", .type = ATTR_INTS, .no_default = true}, {0}};

@@ -20,13 +20,6 @@ static const struct op_param inputs[] = {
     {0}};
 static const struct op_param outputs[] = {{.name = "present_cache", .type = 'T', .dtypes = DTYPES_ALL}, {0}};
 
-static int axis_of(const struct node *n)
-{
-    int axis = 0;
-    (void)shape_axis(n->inputs.data[0]->shape.rank, op_attr_int(n, "axis"), &axis);
-    return axis;
-}
-
 static bool is_circular(const struct node *n)
 {
     return str_equal(op_attr_string(n, "mode"), "circular");
@@ -56,7 +49,7 @@ static bool put_infer(struct infer_ctx *c)
 
 static int64_t put_selects_from(const struct node *n, int input)
 {
-    const int axis = axis_of(n);
+    const int axis = move_axis(n);
     const struct shape *x = &n->inputs.data[0]->shape, *update = &n->inputs.data[1]->shape;
     return input == 2 ? x->dim[axis] - (is_circular(n) ? 0 : update->dim[axis] - 1) : 0;
 }
@@ -91,7 +84,7 @@ static struct value *places(struct expand_ctx *c, const struct shape *update, in
 static bool put_expand(struct expand_ctx *c)
 {
     struct value *x = expand_in(c, 0), *update = expand_in(c, 1);
-    const int axis = axis_of(c->node);
+    const int axis = move_axis(c->node);
     if (shape_count(&update->shape) == 0)
         return expand_out(c, 0, x);
     struct value *at = build_expand(c->b, places(c, &update->shape, axis), &update->shape);
@@ -114,7 +107,7 @@ static bool read_place(const struct eval_ctx *c, int64_t b, int64_t length, int6
 static bool put_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0), *update = eval_input(c, 1);
-    const int axis = axis_of(c->node);
+    const int axis = move_axis(c->node);
     const int64_t batch = x->shape.dim[0], outer = shape_count_range(&x->shape, 1, axis), length = x->shape.dim[axis];
     const int64_t inner = shape_count_range(&x->shape, axis + 1, x->shape.rank), count = update->shape.dim[axis];
     struct eval_tensor *y = eval_output(c, 0);

@@ -6,8 +6,6 @@
 
 /* ---- schema ------------------------------------------------------------------------------------------------------- */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-
 static const struct op_param inputs_1[] = {{.name = "input", .type = 'T', .dtypes = FLOATS_1},
                                            {.name = "tiles", .type = 'T', .dtypes = FLOATS_1},
                                            {.name = "axis", .type = 'T', .dtypes = FLOATS_1},

@@ -62,7 +62,6 @@ static void sort_line(const struct eval_tensor *x, int64_t start, int64_t stride
 
 /* ---- TopK --------------------------------------------------------------------------------------------------------- */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 #define NUMERIC_11 (DTYPES_NUMERIC & ~DTYPE_BIT(DTYPE_BFLOAT16))
 #define AXIS {.name = "axis", .type = ATTR_INT, .int_default = -1}
 static const struct op_attr attrs_1[] = {AXIS, {.name = "k", .type = ATTR_INT, .required = true}, {0}};

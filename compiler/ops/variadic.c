@@ -4,8 +4,6 @@
 
 /* ---- schemas ------------------------------------------------------------------------------------------------------ */
 
-#define FLOATS_1 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
-
 static const struct op_attr consumed_inputs[] = {{.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true}, {0}};
 static const struct op_attr no_attrs[] = {{0}};
 
