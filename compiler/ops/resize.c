@@ -125,17 +125,33 @@ static bool check_inputs(struct infer_ctx *c)
            (!crops || expected == 0 || check_list(c, RESIZE_ROI, 2 * expected));
 }
 
+/* Places and weights along an axis become tables, as long as the axis. */
+#define TABLE_MOST (1 << 20)
+
+static bool needs_long_table(const struct resize *r, int d)
+{
+    const struct resize_axis *g = &r->along[d];
+    const bool is_kept = g->in == g->out && g->up == g->down && r->place != RESIZE_CROP;
+    return !is_kept && (g->in > TABLE_MOST || g->out > TABLE_MOST);
+}
+
 static bool resize_infer(struct infer_ctx *c)
 {
     struct shape y = *infer_shape(c, 0);
     if (!check_attributes(c) || !check_inputs(c))
         return false;
     const struct resize r = resize_of(c->node);
+    bool makes_none = false;
     for (int d = 0; d < r.rank; d++) {
         if (r.along[d].in == 0 && r.along[d].out != 0)
             return infer_error(c, "dimension %d is 0 and cannot become %lld", d, (long long)r.along[d].out);
         y.dim[d] = r.along[d].out;
+        makes_none = makes_none || y.dim[d] == 0;
     }
+    for (int d = 0; d < r.rank && !makes_none; d++)
+        if (needs_long_table(&r, d))
+            return infer_unsupported(c, "dimension %d goes from %lld to %lld elements, at most %d are resized", d,
+                                     (long long)r.along[d].in, (long long)r.along[d].out, TABLE_MOST);
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -265,6 +281,8 @@ static struct value *build_outside(struct expand_ctx *c, const struct resize *r,
 {
     const double given = op_attr_float(c->node, "extrapolation_value");
     const bool rounds = !dtype_is_float(y->dtype) && y->dtype != DTYPE_BOOL;
+    if (r->place != RESIZE_CROP)
+        return y;
     for (int d = 0; d < r->rank; d++) {
         const struct resize_axis *g = &r->along[d];
         struct shape shape = SHAPE_SCALAR;
@@ -318,6 +336,8 @@ static bool resize_expand(struct expand_ctx *c)
         factor[i] = 1;
     for (int i = 0; i < count; i++) {
         const struct resize_axis *g = &r.along[order[i]];
+        if (g->out > TABLE_MOST) /* and stays as it is */
+            continue;
         const struct table t = table_of(&scratch, &r, g);
         const int64_t times = repeats(&t, g);
         if (times == 1 || (times > 1 && rank < SHAPE_MAX_RANK)) {
@@ -581,6 +601,9 @@ static const struct op_sample samples[] = {
      .error = "attribute 'mode' is 'area', expected 'nearest', 'linear' or 'cubic'"},
     {.text = "g (float[4] x) => (float[8] y) { " SCALE("2.0") "y = Resize <antialias = 1> (x, , s) }",
      .error = "has no weights"},
+    {.text = "g (float[2,3] x) => (float[2000000,3] y) { s = Constant <value_ints = [2000000, 3]> () "
+             "y = Resize(x, , , s) }",
+     .error = "dimension 0 goes from 2 to 2000000 elements, at most 1048576 are resized"},
     {.text =
          "g (float[4] x) => (float[8] y) { " SCALE("2.0") "t = Constant <value_ints = [8]> () y = Resize(x, , s, t) }",
      .error = "both given"},

@@ -133,11 +133,16 @@ for size in 60000 5000000; do # shorter and longer than what is folded
         bounded "float[3] x" "float[3] dx" \
             "p = Constant <value_ints = [7, $size]> () y = Pad <mode = \"$mode\"> (x, p) $(gradient x y)"
     done
+    # an axis that stays
+    bounded "float[1,2,$size] x" "float[1,4,$size] dx" \
+        "s = Constant <value_floats = [1.0, 2.0, 1.0]> () dx = Resize <mode = \"linear\"> (x, , s)"
     opset=28
     bounded "float[1,1,6,2] q, float[1,1,$size,2] k, float[1,1,$size,2] v" "float[1,1,6,2] dq" \
         "y = Attention <left_window_size = 5, right_window_size = 2> (q, k, v) $(gradient q y)"
     opset=17
 done
+refused 'at most 1048576 are resized' 'float[1,1,3] x' 'float[1,1,500000000] y' \
+    's = Constant <value_ints = [1, 1, 500000000]> () [big] y = Resize <mode = "cubic"> (x, , , s)'
 refused 'more than 2^20 channels' 'float[2,2147483647,9] x, float[9,2147483647,3] w' 'float[9,2147483647,3] dw' \
     "[big] y = Conv(x, w) $(gradient w y)"
 refused 'more than 2^20 positions' 'float[1,1,4001,4001] x, float[1,1,4000,4000] w' 'float[1,1,2,2] y' \
