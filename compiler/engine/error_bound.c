@@ -1,13 +1,15 @@
 /* How far can what a kernel computes be from the exact result of its inputs, which are the same for both engines?
  *
- * Sums of products (and of terms) add errors up. Of n terms that is n units of the sum of their magnitudes at worst; roundings that are
- * independent of each other stay below L sqrt(n) units of it but for a probability of 2 exp(-L^2 / 2) an element (Higham, Mary: A new
- * approach to probabilistic rounding error analysis, 2019). L = 9 lets one of 10^17 elements pass. Magnitudes and n are found with the
- * operator itself: applied to absolute values, and to ones.
+ * Sums of products (and of terms) add errors up. Of n terms that is n units of the sum of their magnitudes at worst;
+ * roundings that are independent of each other stay below L sqrt(n) units of it but for a probability of
+ * 2 exp(-L^2 / 2) an element (Higham, Mary: A new approach to probabilistic rounding error analysis, 2019). L = 9 lets
+ * one of 10^17 elements pass. Magnitudes and n are found with the operator itself: applied to absolute values, and to
+ * ones.
  *
- * Operators that compute element by element carry an interval on: they are applied to its ends and its middle (and to 0, where that lies
- * inside), in all combinations of the operands, and what comes out is widened by their own rounding. So a square root or a quotient near 0,
- * an update by Adam of an element whose gradient nearly vanishes, gets the room that it takes, and no other element does.
+ * Operators that compute element by element carry an interval on: they are applied to its ends and its middle (and to
+ * 0, where that lies inside), in all combinations of the operands, and what comes out is widened by their own rounding.
+ * So a square root or a quotient near 0, an update by Adam of an element whose gradient nearly vanishes, gets the room
+ * that it takes, and no other element does.
  *
  * What else there is, is tried out: with inputs that are moved by a unit, as a whole tensor. */
 #include "engine/error_bound.h"
@@ -39,12 +41,13 @@ struct bounds {
     double *effect;             /* by value id: sum of the largest effects of the trials */
 };
 
-/* ---- evaluation --------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
 typedef const struct eval_tensor *(*choose_fn)(const struct bounds *b, const struct value *v, const void *data);
 
 /* Node n of the operands that `choose` gives; NULL if it cannot be evaluated so. */
-static struct eval_tensor **evaluate(const struct bounds *b, struct arena *a, const struct node *n, choose_fn choose, const void *data)
+static struct eval_tensor **evaluate(const struct bounds *b, struct arena *a, const struct node *n, choose_fn choose,
+                                     const void *data)
 {
     struct diag silent = {.arena = a};
     const struct eval_tensor **const in = arena_array(a, const struct eval_tensor *, n->inputs.count + 1);
@@ -66,7 +69,7 @@ static const struct eval_tensor *choose_moved(const struct bounds *b, const stru
     return b->moved[v->id];
 }
 
-/* ---- trials ------------------------------------------------------------------------------------------------------- */
+/* ---- trials ------------------------------------------------------------------------------------------------------ */
 
 static double sign_of(struct bounds *b)
 {
@@ -112,7 +115,8 @@ static bool run_trial(struct bounds *b)
         for (size_t i = 0; i < n->inputs.count; i++) {
             const struct value *const v = n->inputs.data[i];
             if (v && !b->moved[v->id])
-                b->moved[v->id] = v->kind == VALUE_CONSTANT ? b->value[v->id].middle : move(b, &a, b->value[v->id].middle);
+                b->moved[v->id] =
+                    v->kind == VALUE_CONSTANT ? b->value[v->id].middle : move(b, &a, b->value[v->id].middle);
         }
         struct eval_tensor **const out = evaluate(b, &a, n, choose_moved, NULL);
         ok = ok && out;
@@ -128,13 +132,14 @@ static bool run_trial(struct bounds *b)
     return ok;
 }
 
-/* ---- sums --------------------------------------------------------------------------------------------------------- */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* Linear in each operand that is a float. */
 static bool is_sum(const struct node *n)
 {
-    static const char *const names[] = {"MatMul",      "Gemm",          "Conv",       "ConvTranspose",   "ReduceSum",        "ReduceMean",
-                                        "AveragePool", "ConvGradInput", "ConvGradWeight", "AveragePoolGrad", "GlobalAveragePool"};
+    static const char *const names[] = {
+        "MatMul",      "Gemm",          "Conv",           "ConvTranspose",   "ReduceSum",        "ReduceMean",
+        "AveragePool", "ConvGradInput", "ConvGradWeight", "AveragePoolGrad", "GlobalAveragePool"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(n->def->name, names[i]) == 0)
             return true;
@@ -161,10 +166,13 @@ static const struct eval_tensor *choose_one(const struct bounds *b, const struct
 static void widen_sum(const struct bounds *b, const struct node *n, struct interval *v)
 {
     struct arena a = {0};
-    struct eval_tensor **const sizes = evaluate(b, &a, n, choose_size, &a), **const counts = evaluate(b, &a, n, choose_one, &a);
-    const double ratio = v->middle->count > 0 ? (double)b->value[n->inputs.data[0]->id].middle->count / (double)v->middle->count : 1;
+    struct eval_tensor **const sizes = evaluate(b, &a, n, choose_size, &a),
+                               **const counts = evaluate(b, &a, n, choose_one, &a);
+    const double ratio =
+        v->middle->count > 0 ? (double)b->value[n->inputs.data[0]->id].middle->count / (double)v->middle->count : 1;
     for (int64_t k = 0; sizes && counts && k < v->middle->count; k++) {
-        const double terms = fmax(fmax(fabs(counts[0]->f[k]), ratio), 1); /* a mean of ones says nothing of their number */
+        /* a mean of ones says nothing of their number */
+        const double terms = fmax(fmax(fabs(counts[0]->f[k]), ratio), 1);
         const double error = LAMBDA * sqrt(terms) * b->unit / 2 * fabs(sizes[0]->f[k]);
         v->low->f[k] -= error;
         v->high->f[k] += error;
@@ -185,7 +193,7 @@ static struct interval around(struct bounds *b, const struct value *v, struct ev
     return x;
 }
 
-/* ---- element by element ------------------------------------------------------------------------------------------- */
+/* ---- element by element ------------------------------------------------------------------------------------------ */
 
 struct corner {
     const struct value *operand[MOST_OPERANDS]; /* those that are not exact */
@@ -259,7 +267,8 @@ static void include(struct interval *x, const struct eval_tensor *t)
     }
 }
 
-static bool bound_elementwise(struct bounds *b, const struct node *n, const struct corner *first, bool rounds, struct interval *x)
+static bool bound_elementwise(struct bounds *b, const struct node *n, const struct corner *first, bool rounds,
+                              struct interval *x)
 {
     struct corner c = *first;
     x->low = copy_of(b->arena, x->middle);
@@ -282,12 +291,13 @@ static bool bound_elementwise(struct bounds *b, const struct node *n, const stru
     return true;
 }
 
-/* ---- the graph ---------------------------------------------------------------------------------------------------- */
+/* ---- the graph --------------------------------------------------------------------------------------------------- */
 
 static bool bound_node(struct bounds *b, const struct node *n)
 {
     struct corner c = {.count = 0};
-    const bool moves = (n->def->is_view || n->def->is_reshape) && n->inputs.data[0] && !b->value[n->inputs.data[0]->id].exact;
+    const bool moves =
+        (n->def->is_view || n->def->is_reshape) && n->inputs.data[0] && !b->value[n->inputs.data[0]->id].exact;
     if ((n->def->is_elementwise || moves) && find_operands(b, n, &c) && n->outputs.data[0])
         return bound_elementwise(b, n, &c, !moves, &b->value[n->outputs.data[0]->id]);
     for (size_t o = 0; o < n->outputs.count; o++)
@@ -324,7 +334,8 @@ static bool find_middles(struct bounds *b, const struct tensor *const *inputs)
     return true;
 }
 
-bool error_bounds(struct arena *a, const struct graph *g, const struct tensor *const *inputs, double unit, struct error_bound *out)
+bool error_bounds(struct arena *a, const struct graph *g, const struct tensor *const *inputs, double unit,
+                  struct error_bound *out)
 {
     struct bounds b = {.arena = a, .graph = g, .unit = unit, .random = 1};
     b.value = arena_array(a, struct interval, (size_t)g->value_count);

@@ -1,10 +1,10 @@
-/* Which element of which input is an index into what? The operators between inputs and indices only move elements and add offsets, where
- * anything can be said at all. So they are tried out: once with all inputs 0, which shows the offsets, then with elements that carry their
- * own number, digit by digit, so that small integer types hold it.
+/* Which element of which input is an index into what? The operators between inputs and indices only move elements and
+ * add offsets, where anything can be said at all. So they are tried out: once with all inputs 0, which shows the
+ * offsets, then with elements that carry their own number, digit by digit, so that small integer types hold it.
  *
  *   rows = Gather(table, Add(Cast(Slice(x)), 3))      x = 0      index 3
- *                                                     x = 1..64  index 3 + (number of x's element): table has 10 rows: 0 <= x < 7
- */
+ *                                                     x = 1..64  index 3 + (number of x's element)
+ *   table has 10 rows: 0 <= x < 7 */
 #include "engine/random_inputs.h"
 
 #include "eval/eval.h"
@@ -13,7 +13,7 @@
 
 enum { BASE = 64, MOST_DIGITS = 6, MOST_ELEMENTS = 1 << 24 /* in all of what is tried out */ };
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 /* SplitMix64 (Steele, Lea, Flood 2014): inputs need not follow the contract of random operators. */
 static uint64_t next_random(uint64_t *state)
@@ -29,7 +29,7 @@ static double unit_random(uint64_t *state)
     return (double)(next_random(state) >> 11) * 0x1p-53;
 }
 
-/* ---- what is tried out -------------------------------------------------------------------------------------------- */
+/* ---- what is tried out ------------------------------------------------------------------------------------------- */
 
 /* An element is an integer in [low, high). */
 struct range {
@@ -90,7 +90,7 @@ static int64_t find_wanted(struct trial *t)
     return elements;
 }
 
-/* ---- one trial ---------------------------------------------------------------------------------------------------- */
+/* ---- one trial --------------------------------------------------------------------------------------------------- */
 
 /* Digit `digit` of the element's number, from 1 to BASE; -1: 0 for every element. */
 static int64_t carried(int64_t number, int digit)
@@ -150,7 +150,7 @@ static void try_out(struct trial *t, struct arena *a, int digit, struct eval_ten
     }
 }
 
-/* ---- ranges ------------------------------------------------------------------------------------------------------- */
+/* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
 static void narrow(struct range *r, int64_t low, int64_t high)
 {
@@ -178,7 +178,8 @@ static void learn(struct trial *t, int64_t offset, const int64_t *index, int dig
         narrow(&t->range[number], -offset, extent - offset);
 }
 
-static void learn_all(struct trial *t, const struct value *v, int64_t extent, struct eval_tensor *const *const *values, int digits)
+static void learn_all(struct trial *t, const struct value *v, int64_t extent, struct eval_tensor *const *const *values,
+                      int digits)
 {
     for (int d = 0; d <= digits; d++)
         if (!values[d][v->id] || !values[d][v->id]->i)
@@ -219,7 +220,8 @@ static void find_ranges(struct trial *t)
     arena_free(&a);
 }
 
-/* Made of several elements, as i * columns + j for table[i, j]: only where all of them are 0 is it certain to be in range. */
+/* Made of several elements, as i * columns + j for table[i, j]: only where all of them are 0 is it certain to be in
+ * range. */
 static bool mixes(const struct node *n)
 {
     return node_is(n, "Add") || node_is(n, "Sub") || node_is(n, "Mul");
@@ -241,7 +243,7 @@ static int64_t least_extent(const struct value *v, int depth)
     return least;
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
 static struct tensor *draw(struct arena *a, const struct value *v, const struct range *range, uint64_t seed)
 {
@@ -278,7 +280,8 @@ const struct tensor **random_inputs(struct arena *a, const struct graph *g, uint
     find_ranges(&t);
     for (size_t i = 0; i < g->inputs.count; i++) {
         const struct value *const v = g->inputs.data[i];
-        inputs[i] = v->specialised ? v->constant : draw(a, v, t.range && t.wanted[v->id] ? t.range + t.first[i] : NULL, seed);
+        inputs[i] =
+            v->specialised ? v->constant : draw(a, v, t.range && t.wanted[v->id] ? t.range + t.first[i] : NULL, seed);
     }
     return inputs;
 }

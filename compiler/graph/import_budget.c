@@ -1,5 +1,5 @@
-/* What a model may make of itself while it is taken apart. A file of a few lines can ask for any number of nodes, by loops
- * in loops or functions that call functions: each kind of growth is counted over the whole graph, and bounded. */
+/* What a model may make of itself while it is taken apart. A file of a few lines can ask for any number of nodes, by
+ * loops in loops or functions that call functions: each kind of growth is counted over the whole graph, and bounded. */
 #include "graph/import_internal.h"
 
 static const struct {

@@ -1,7 +1,7 @@
 /* Det: determinants of matrices [.., n, n], n up to 8.
- * Code and `same` arithmetic expand along rows: the minor of the last k rows and a set of k columns is the sum, from its first column
- * on, of row's element times the minor of the other columns, signs alternating. Every minor is computed once: n 2^(n-1) products. No
- * division, so that singular matrices are no special case.
+ * Code and `same` arithmetic expand along rows: the minor of the last k rows and a set of k columns is the sum, from
+ * its first column on, of row's element times the minor of the other columns, signs alternating. Every minor is
+ * computed once: n 2^(n-1) products. No division, so that singular matrices are no special case.
  * Spec: ONNX Det-11 and -22 (22 adds bfloat16). */
 #include "ops/op.h"
 
@@ -31,7 +31,7 @@ static bool det_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------------------- */
+/* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
 /* For each of the n n elements the (n-1) (n-1) elements of its minor, by their number in the matrix. */
 static struct value *minor_indices(struct builder *b, int64_t n)
@@ -73,7 +73,7 @@ static bool det_grad(struct grad_ctx *c)
     return grad_accumulate(c, 0, build(c, "Mul", dy, build_reshape(c->b, cofactors, &x->shape)));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 static int count_columns(unsigned set)
 {
@@ -131,11 +131,12 @@ static bool det_eval(struct eval_ctx *c)
     struct eval_tensor *y = eval_output(c, 0);
     const int n = (int)x->shape.dim[x->shape.rank - 1];
     for (int64_t k = 0; y != NULL && k < y->count; k++)
-        y->f[k] = c->arithmetic == ARITHMETIC_SAME ? det_by_minors(c, x->f + k * n * n, n) : det_by_elimination(x->f + k * n * n, n);
+        y->f[k] = c->arithmetic == ARITHMETIC_SAME ? det_by_minors(c, x->f + k * n * n, n)
+                                                   : det_by_elimination(x->f + k * n * n, n);
     return true;
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 /* Element (i, j) of the matrix at the current point of output 0. */
 static const struct expr *element(struct lower_ctx *c, const struct view *x, int i, int j)

@@ -1,14 +1,14 @@
 /* Range: start, start + delta, start + 2 delta ... up to limit, which is left out.
  *   n = max(0, ceil((limit - start) / delta)), y[i] = start + i delta
  * All three must be known at compile time, since n is a size. Floats count and compute in their own type, float16 and
- * bfloat16 in float (stash_type 1): each of limit - start, its quotient by delta, i delta and the sum is rounded. Integers
- * are exact.
+ * bfloat16 in float (stash_type 1): each of limit - start, its quotient by delta, i delta and the sum is rounded.
+ * Integers are exact.
  * Spec: ONNX Range-11 and -27 (27 adds float16, bfloat16 and stash_type). */
 #include "ops/op.h"
 
 #include <math.h>
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define TYPES_11 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_INT16) | DTYPES_INDEX)
 #define TYPES_27 (TYPES_11 | DTYPES_FLOAT16S)
@@ -23,7 +23,7 @@ static const struct op_param inputs[] = {{.name = "start", .type = 'T', .dtypes 
 static const struct op_param outputs[] = {
     {.name = "output", .type = 'T', .dtypes = TYPES_27, .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
 
-/* ---- how many ----------------------------------------------------------------------------------------------------- */
+/* ---- how many ---------------------------------------------------------------------------------------------------- */
 
 /* -1: more than anybody can have. */
 static int64_t count_ints(int64_t start, int64_t limit, int64_t delta)
@@ -65,15 +65,17 @@ static bool range_infer(struct infer_ctx *c)
         return infer_unsupported(c, "attribute 'stash_type' is %lld, only 1 (float) is supported for %s",
                                  (long long)op_attr_int(c->node, "stash_type"), dtype_name(d));
     const int64_t count =
-        dtype_is_float(d) ? count_floats(d, tensor_get_double(t[0], 0), tensor_get_double(t[1], 0), tensor_get_double(t[2], 0))
+        dtype_is_float(d)
+            ? count_floats(d, tensor_get_double(t[0], 0), tensor_get_double(t[1], 0), tensor_get_double(t[2], 0))
                           : count_ints(tensor_get_int(t[0], 0), tensor_get_int(t[1], 0), tensor_get_int(t[2], 0));
     if (count < 0)
-        return infer_error(c, "the range from %g to %g in steps of %g has too many elements", tensor_get_double(t[0], 0),
+        return infer_error(c, "the range from %g to %g in steps of %g has too many elements",
+                           tensor_get_double(t[0], 0),
                            tensor_get_double(t[1], 0), tensor_get_double(t[2], 0));
     return infer_out(c, 0, d, &SHAPE(count));
 }
 
-/* ---- value and code ----------------------------------------------------------------------------------------------- */
+/* ---- value and code ---------------------------------------------------------------------------------------------- */
 
 static bool range_eval(struct eval_ctx *c)
 {
@@ -82,7 +84,8 @@ static bool range_eval(struct eval_ctx *c)
         if (y->f != NULL)
             y->f[i] = eval_round(c, eval_f(c, 0)[0] + eval_round(c, eval_round(c, (double)i) * eval_f(c, 2)[0]));
         else
-            y->i[i] = eval_int_binary(y->dtype, '+', eval_i(c, 0)[0], eval_int_binary(y->dtype, '*', i, eval_i(c, 2)[0]));
+            y->i[i] = eval_int_binary(y->dtype, '+', eval_i(c, 0)[0],
+                                      eval_int_binary(y->dtype, '*', i, eval_i(c, 2)[0]));
     }
     return true;
 }
@@ -95,11 +98,12 @@ static bool range_lower(struct lower_ctx *c)
     return lower_map(c, expr_binary(a, EXPR_ADD, lower_in(c, 0), expr_binary(a, EXPR_MUL, i, lower_in(c, 2))));
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------ */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 #define NUMBER(name, value) name " = Constant <value = " value "> () "
 #define RANGE(type, start, limit, delta) \
-    NUMBER("s", type " {" start "}") NUMBER("l", type " {" limit "}") NUMBER("d", type " {" delta "}") "y = Range(s, l, d) }"
+    NUMBER("s", type " {" start "}")                                                                                   \
+    NUMBER("l", type " {" limit "}") NUMBER("d", type " {" delta "}") "y = Range(s, l, d) }"
 
 /* The text syntax has no numbers of these types. */
 #define HALF(number, start, limit, delta)                                                                              \
@@ -113,26 +117,35 @@ static const struct op_sample samples[] = {
     {.text = "g () => (int64[3] y) { " RANGE("int64", "0", "7", "3"), .no_gradient = true},
     {.text = "g () => (int16[0] y) { " RANGE("int16", "5", "5", "1"), .no_gradient = true},
     {.text = "g () => (double[0] y) { " RANGE("double", "0.0", "1.0", "-1.0"), .no_gradient = true},
-    {.text = "g () => (float[3] y) { " RANGE("float", "0.0", "0.3", "0.1"), .no_gradient = true}, /* the quotient rounds to 3 */
+    /* the quotient rounds to 3 */
+    {.text = "g () => (float[3] y) { " RANGE("float", "0.0", "0.3", "0.1"), .no_gradient = true},
     {.text = "g () => (float16[5] y) { " HALF("10", "0.5", "3.0", "0.5") "y = Range(s, l, d) }", .no_gradient = true},
-    {.text = "g () => (bfloat16[4] y) { " HALF("16", "1.0", "-3.0", "-1.0") "y = Range(s, l, d) }", .no_gradient = true},
-    {.text = "g () => (int64[2] y) { " RANGE("int64", "-9223372036854775807", "9223372036854775807", "9223372036854775807"), .no_gradient = true},
+    {.text = "g () => (bfloat16[4] y) { " HALF("16", "1.0", "-3.0", "-1.0") "y = Range(s, l, d) }",
+     .no_gradient = true},
+    {.text = "g () => (int64[2] y) { "
+             RANGE("int64", "-9223372036854775807", "9223372036854775807", "9223372036854775807"),
+     .no_gradient = true},
     /* too long for a table */
     {.text = "g () => (float[70000] y) { " RANGE("float", "-0.25", "6999.75", "0.1"), .no_gradient = true},
     {.text = "g () => (int32[70000] y) { " RANGE("int32", "-3", "209997", "3"), .no_gradient = true},
-    {.text = "g (float[2,3] x) => (float[2,3] y) { zero = Constant <value_int = 0> () one = Constant <value_int = 1> () "
-             "k = Constant <value_int = 1> () s = Shape(x) n = Gather(s, k) r = Range(zero, n, one) f = Cast <to = 1> (r) "
+    {.text = "g (float[2,3] x) => (float[2,3] y) { zero = Constant <value_int = 0> () "
+             "one = Constant <value_int = 1> () k = Constant <value_int = 1> () s = Shape(x) n = Gather(s, k) "
+             "r = Range(zero, n, one) f = Cast <to = 1> (r) "
              "y = Mul(x, f) }"},
     {.text = "g () => (int64[3] y) { " RANGE("int64", "0", "3", "0"), .error = "(delta) is 0"},
-    {.text = "g () => (int64[3] y) { " RANGE("int64", "-9223372036854775807", "9223372036854775807", "1"), .error = "too many elements"},
-    {.text = "g () => (int64[3] y) { " RANGE("int64", "0", "4611686018427387904", "1"), .error = "not possible or too large"},
+    {.text = "g () => (int64[3] y) { " RANGE("int64", "-9223372036854775807", "9223372036854775807", "1"),
+     .error = "too many elements"},
+    {.text = "g () => (int64[3] y) { " RANGE("int64", "0", "4611686018427387904", "1"),
+     .error = "not possible or too large"},
     {.text = "g () => (float[3] y) { " RANGE("float", "0.0", "inf", "1.0"), .error = "expected a finite number"},
     {.text = "g () => (int64[3] y) { " RANGE("int64[2]", "0, 1", "3, 4", "1, 1"), .error = "expected a scalar"},
     {.text = "g (int64 n) => (int64[3] y) { " NUMBER("s", "int64 {0}") NUMBER("d", "int64 {1}") "y = Range(s, n, d) }",
      .error = "must be known at compile time"},
     {.text = "g () => (float16[5] y) { " HALF("10", "0.5", "3.0", "0.5") "y = Range <stash_type = 10> (s, l, d) }",
      .error = "only 1 (float) is supported"},
-    {.text = "g () => (float16[5] y) { " HALF("10", "0.5", "3.0", "0.5") "y = Range(s, l, d) }", .opset = 26, .error = "float16"},
+    {.text = "g () => (float16[5] y) { " HALF("10", "0.5", "3.0", "0.5") "y = Range(s, l, d) }",
+     .opset = 26,
+     .error = "float16"},
     {0}};
 
 const struct op_def op_defs_range[] = {

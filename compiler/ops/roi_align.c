@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define TEXT(label, text) {.name = (label), .type = ATTR_STRING, .string_default = (text)}
 #define NUMBER(label, number) {.name = (label), .type = ATTR_INT, .int_default = (number)}
@@ -45,7 +45,7 @@ static const struct op_version versions[] = {
     {.since = 22},
     {0}};
 
-/* ---- what the node says ------------------------------------------------------------------------------------------- */
+/* ---- what the node says ------------------------------------------------------------------------------------------ */
 
 struct bins {
     bool greatest, half_pixel;
@@ -115,7 +115,7 @@ static int64_t roi_align_selects_from(const struct node *n, int input)
     return input == 2 ? n->inputs.data[0]->shape.dim[0] : 0;
 }
 
-/* ---- as other operators ------------------------------------------------------------------------------------------- */
+/* ---- as other operators ------------------------------------------------------------------------------------------ */
 
 /* Values have the dimensions [row samples, row neighbours, column samples, column neighbours, regions, rows,
  * columns], 1 where they do not change: sums go over the first four. */
@@ -224,7 +224,7 @@ static bool roi_align_expand(struct expand_ctx *c)
     return expand_out(c, 0, build_cast(c->b, build_transpose(c->b, e, (int[]){1, 0, 2, 3}), d));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 /* Both neighbours of a place and their weights. */
 struct pair {
@@ -282,7 +282,7 @@ static bool roi_align_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- record ------------------------------------------------------------------------------------------------------- */
+/* ---- record ------------------------------------------------------------------------------------------------------ */
 
 #define REGION(type, list) "r = Constant <value = " type "[2,4] {" list "}> () "
 static const struct op_sample samples[] = {
@@ -323,8 +323,8 @@ static const struct op_sample samples[] = {
     {.text = "g (float[2,1,6,7] x, float[1,4] r) => (float[1,1,1,1] y) { i = Constant <value_ints = [2]> () "
              "y = RoiAlign <sampling_ratio = 2> (x, r, i) }",
      .error = "is the index 2, expected -2 to 1"},
-    {.text = "g (float[2,1,6,7] x) => (float[2,1,1,1] y) { " REGION("float", "1, 2, 6, 5, 0, 1, 3.5, 3.5") "i = Constant "
-             "<value_ints = [-2, -1]> () y = RoiAlign <sampling_ratio = 2> (x, r, i) }"},
+    {.text = "g (float[2,1,6,7] x) => (float[2,1,1,1] y) { " REGION("float", "1, 2, 6, 5, 0, 1, 3.5, 3.5")
+             "i = Constant <value_ints = [-2, -1]> () y = RoiAlign <sampling_ratio = 2> (x, r, i) }"},
     {0}};
 
 /* The gradient follows from the expansion. */

@@ -9,8 +9,8 @@
 
 #define PREVIEW_TRAINING "ai.onnx.preview.training"
 
-/* Nodes in a row that only move elements: no network has as many, and who looks through all of them at each of many nodes
- * would take forever with a file made for that. */
+/* Nodes in a row that only move elements: no network has as many, and who looks through all of them at each of many
+ * nodes would take forever with a file made for that. */
 enum { MOST_MOVES = 100 };
 
 enum trainable_role { TRAINABLE_WEIGHT, TRAINABLE_EMBEDDING, TRAINABLE_BIAS, TRAINABLE_SCALE, TRAINABLE_OTHER };

@@ -39,8 +39,8 @@ static void note_uses(struct uses *uses, const struct model_graph *mg)
 
 /* What the main graph does not read is there for the algorithms: weights of a part that only training needs, and what they
  * share beside them, like sums of gradients. */
-static enum variable_role role_of(const struct combiner *c, const struct uses *uses, const struct model_initializer *init,
-                                  bool in_main)
+static enum variable_role role_of(const struct combiner *c, const struct uses *uses,
+                                  const struct model_initializer *init, bool in_main)
 {
     const struct tensor *const t = init->tensor;
     if (!dtype_is_float(t->dtype))

@@ -1,5 +1,5 @@
-/* What the names of a graph mean: tables, so that models with many initializers and bindings are combined in a time that
- * grows with their size. */
+/* What the names of a graph mean: tables, so that models with many initializers and bindings are combined in a time
+ * that grows with their size. */
 #include "train/combine_internal.h"
 
 static void enter(struct map *m, const char *name, void *what)
