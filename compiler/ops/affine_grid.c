@@ -51,17 +51,22 @@ static struct value *build_column(struct expand_ctx *c, struct value *theta, int
     return build_reshape(c->b, column, &shape);
 }
 
-/* x along axis d of the grid. */
+/* x along axis d of the grid: place_of() of 0, 1, ... */
 static struct value *build_places(struct expand_ctx *c, enum dtype dtype, int d, bool aligned)
 {
     const struct shape *grid = &node_output(c->node, 0)->shape;
     struct shape shape = {.rank = grid->rank};
     for (int i = 0; i < grid->rank; i++)
         shape.dim[i] = i == d ? grid->dim[d] : 1;
-    struct tensor *t = tensor_new(c->b->graph->arena, dtype, &shape);
-    for (int64_t p = 0; p < t->count; p++)
-        tensor_set_double(t, p, place_of(p, t->count, aligned));
-    return build_constant(c->b, t);
+    const int64_t size = grid->dim[d];
+    if (aligned && size == 1)
+        return build_reshape(c->b, build_scalar(c->b, dtype, 0), &shape);
+    struct value *x = build_cast(c->b, build_counter(c->b, DTYPE_INT64, 0, &shape), DTYPE_DOUBLE);
+    x = build(c, "Mul", x, build_like(c, x, 2));
+    if (!aligned)
+        x = build(c, "Add", x, build_like(c, x, 1));
+    x = build(c, "Div", x, build_like(c, x, (double)(aligned ? size - 1 : size)));
+    return build_cast(c->b, build(c, "Sub", x, build_like(c, x, 1)), dtype);
 }
 
 static bool affine_grid_expand(struct expand_ctx *c)

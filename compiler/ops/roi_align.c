@@ -138,14 +138,14 @@ static struct value *build_border(struct expand_ctx *c, const struct bins *b, st
 /* p + (i + 1/2) / samples, for sample i of bin p along an axis (0: rows). */
 static struct value *build_fractions(struct expand_ctx *c, const struct bins *b, int axis, enum dtype dtype)
 {
-    struct shape shape = along_regions(1);
-    shape.dim[2 * axis] = b->samples;
-    shape.dim[REGIONS + 1 + axis] = b->out[axis];
-    struct tensor *t = tensor_new(c->b->graph->arena, dtype, &shape);
+    struct shape bins = along_regions(1), samples = along_regions(1);
+    bins.dim[REGIONS + 1 + axis] = b->out[axis];
+    samples.dim[2 * axis] = b->samples;
+    struct tensor *t = tensor_new(c->b->graph->arena, DTYPE_DOUBLE, &samples);
     for (int64_t i = 0; i < b->samples; i++)
-        for (int64_t p = 0; p < b->out[axis]; p++)
-            tensor_set_double(t, i * b->out[axis] + p, (double)p + ((double)i + 0.5) / (double)b->samples);
-    return build_constant(c->b, t);
+        tensor_set_double(t, i, ((double)i + 0.5) / (double)b->samples);
+    struct value *p = build_cast(c->b, build_counter(c->b, DTYPE_INT64, 0, &bins), DTYPE_DOUBLE);
+    return build_cast(c->b, build(c, "Add", p, build_constant(c->b, t)), dtype);
 }
 
 /* One number for either neighbour. */

@@ -141,6 +141,11 @@ for size in 60000 5000000; do # shorter and longer than what is folded
         "y = Attention <left_window_size = 5, right_window_size = 2> (q, k, v) $(gradient q y)"
     opset=17
 done
+opset=20 # of floats, what is folded stands in the text: 65,536 at most
+bounded 'float[1,2,3] t' 'float[1,4,5000000,2] y' 's = Constant <value_ints = [1, 1, 4, 5000000]> () y = AffineGrid(t, s)'
+bounded 'float[1,1,4,4] x, float[1,4] r, int64[1] i' 'float[1,1,2,5000000] y' \
+    'y = RoiAlign <output_height = 2, output_width = 5000000, sampling_ratio = 2> (x, r, i)'
+opset=17
 refused 'at most 1048576 are resized' 'float[1,1,3] x' 'float[1,1,500000000] y' \
     's = Constant <value_ints = [1, 1, 500000000]> () [big] y = Resize <mode = "cubic"> (x, , , s)'
 refused 'more than 2^20 channels' 'float[2,2147483647,9] x, float[9,2147483647,3] w' 'float[9,2147483647,3] dw' \
