@@ -263,6 +263,20 @@ START_TEST(least_work_memory_is_enough_and_less_is_refused)
 }
 END_TEST
 
+/* docs/state.md states it: a variable of another layout goes through in pieces. */
+START_TEST(work_memory_does_not_grow_with_variables)
+{
+    static const size_t large[] = {2048, 2048};
+    const stepc_variable_info wide[] = {
+        {{"packed", STEPC_FLOAT, 2, large}, 0, STEPC_ROLE_WEIGHT, read_packed, write_packed},
+        {{"w", STEPC_FLOAT, 2, large}, 0, STEPC_ROLE_WEIGHT, NULL, NULL},
+    };
+    const stepc_model m = model_of(wide, 2);
+    ck_assert_uint_le(stepc_checkpoint_work_bytes(&m, 1), 256 + 8);
+    ck_assert_uint_le(stepc_checkpoint_work_bytes(&m, 512), 512 + 8);
+}
+END_TEST
+
 START_TEST(slot_that_is_too_small_is_refused_untouched)
 {
     const stepc_model m = model_of(variables, VARIABLES);
@@ -809,6 +823,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, saves_alternate_and_the_newest_is_loaded, 0, UNITS);
     tcase_add_loop_test(t, least_work_memory_is_enough_and_less_is_refused, 0, UNITS);
+    tcase_add_test(t, work_memory_does_not_grow_with_variables);
     tcase_add_loop_test(t, contents_are_there_before_the_mark, 0, UNITS);
     tcase_add_test(t, slot_that_is_too_small_is_refused_untouched);
     tcase_add_loop_test(t, power_cut_at_every_byte, 0, 2 * UNITS);
