@@ -22,45 +22,31 @@ struct needers {
     size_t count;
 };
 
-static void look_at_graph(struct needers *n, const struct model_graph *g);
-
-static void look_at(struct needers *n, struct model_node *const *nodes, size_t count)
+static void look_at(void *needers, const struct model_node *mn)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct model_node *const mn = nodes[i];
-        if (str_equal(mn->op_type, n->wanted->op_type) && str_equal(mn->domain, n->wanted->domain)) {
-            if (n->count++ == 0)
-                n->first = mn;
-            if (n->count <= MOST_NAMED && mn->name[0] != '\0')
-                strbuf_addf(&n->names, "%s'%s'", n->names.length ? ", " : "", mn->name);
-            else if (n->count <= MOST_NAMED)
-                strbuf_addf(&n->names, "%s#%d", n->names.length ? ", " : "", mn->loc.index);
-        }
-        for (size_t k = 0; k < mn->attrs.count; k++) {
-            const struct model_attr *const x = mn->attrs.data[k];
-            if (x->type == ATTR_GRAPH && x->g)
-                look_at_graph(n, x->g);
-            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
-                look_at_graph(n, x->graphs.data[j]);
-        }
-    }
-}
-
-static void look_at_graph(struct needers *n, const struct model_graph *g)
-{
-    if (g)
-        look_at(n, g->nodes.data, g->nodes.count);
+    struct needers *const n = needers;
+    if (!str_equal(mn->op_type, n->wanted->op_type) || !str_equal(mn->domain, n->wanted->domain))
+        return;
+    if (n->count++ == 0)
+        n->first = mn;
+    if (n->count <= MOST_NAMED && mn->name[0] != '\0')
+        strbuf_addf(&n->names, "%s'%s'", n->names.length ? ", " : "", mn->name);
+    else if (n->count <= MOST_NAMED)
+        strbuf_addf(&n->names, "%s#%d", n->names.length ? ", " : "", mn->loc.index);
 }
 
 static void look_at_model(struct needers *n, const struct model *m)
 {
-    look_at_graph(n, m->graph);
+    model_each_node(m->graph, look_at, n);
     for (size_t i = 0; i < m->training.count; i++) {
-        look_at_graph(n, m->training.data[i]->initialization);
-        look_at_graph(n, m->training.data[i]->algorithm);
+        model_each_node(m->training.data[i]->initialization, look_at, n);
+        model_each_node(m->training.data[i]->algorithm, look_at, n);
     }
-    for (size_t i = 0; i < m->functions.count; i++)
-        look_at(n, m->functions.data[i]->nodes.data, m->functions.data[i]->nodes.count);
+    for (size_t i = 0; i < m->functions.count; i++) {
+        struct model_graph body = {0};
+        memcpy(&body.nodes, &m->functions.data[i]->nodes, sizeof body.nodes);
+        model_each_node(&body, look_at, n);
+    }
 }
 
 static const char *what_to_do(const struct model_node *mn)

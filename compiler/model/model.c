@@ -81,6 +81,21 @@ bool tensor_file_write(struct diag *d, const char *path, const char *name, const
 
 /* ---- look-ups ----------------------------------------------------------------- */
 
+void model_each_node(const struct model_graph *g, void (*visit)(void *to, const struct model_node *n), void *to)
+{
+    for (size_t i = 0; g != NULL && i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        visit(to, n);
+        for (size_t k = 0; k < n->attrs.count; k++) {
+            const struct model_attr *const x = n->attrs.data[k];
+            if (x->type == ATTR_GRAPH)
+                model_each_node(x->g, visit, to);
+            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
+                model_each_node(x->graphs.data[j], visit, to);
+        }
+    }
+}
+
 struct model_initializer *model_find_initializer(const struct model_graph *g, const char *name)
 {
     for (size_t i = 0; i < g->initializers.count; i++)

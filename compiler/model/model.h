@@ -199,6 +199,8 @@ bool tensor_file_read(struct diag *d, struct arena *a, const char *path, struct 
 bool tensor_file_write(struct diag *d, const char *path, const char *name, const struct tensor *t) MUST_USE;
 
 /* Look-ups; NULL where absent. */
+/* Each node of the graph, and after it those of graphs inside it. Nesting is bounded by the reader. */
+void model_each_node(const struct model_graph *g, void (*visit)(void *to, const struct model_node *n), void *to);
 struct model_initializer *model_find_initializer(const struct model_graph *g, const char *name);
 struct model_value_info *model_find_input(const struct model_graph *g, const char *name);
 struct model_value_info *model_find_output(const struct model_graph *g, const char *name);

@@ -31,34 +31,26 @@ static bool is_known(const struct model *m, const struct model_node *n)
     return false;
 }
 
-static void add_missing(struct preparer *p, missing_list *all, const struct model_node *n)
-{
-    struct missing *own = NULL;
-    for (size_t i = 0; i < all->count && !own; i++)
-        if (str_equal(all->data[i]->op, n->op_type) && str_equal(all->data[i]->domain, n->domain))
-            own = all->data[i];
-    if (!own) {
-        own = arena_new(p->arena, struct missing);
-        *own = (struct missing){.op = n->op_type, .domain = n->domain};
-        vec_push(p->arena, all, own);
-    }
-    vec_push(p->arena, &own->nodes, node_title(n));
-}
+struct search {
+    const struct preparer *p;
+    missing_list *all;
+};
 
-static void find_missing(struct preparer *p, const struct model_graph *g, missing_list *all)
+static void add_missing(void *search, const struct model_node *n)
 {
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
-        if (!is_known(p->model, n))
-            add_missing(p, all, n);
-        for (size_t k = 0; k < n->attrs.count; k++) {
-            const struct model_attr *const x = n->attrs.data[k];
-            if (x->type == ATTR_GRAPH && x->g)
-                find_missing(p, x->g, all);
-            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
-                find_missing(p, x->graphs.data[j], all);
-        }
+    const struct search *const s = search;
+    struct missing *own = NULL;
+    if (is_known(s->p->model, n))
+        return;
+    for (size_t i = 0; i < s->all->count && !own; i++)
+        if (str_equal(s->all->data[i]->op, n->op_type) && str_equal(s->all->data[i]->domain, n->domain))
+            own = s->all->data[i];
+    if (!own) {
+        own = arena_new(s->p->arena, struct missing);
+        *own = (struct missing){.op = n->op_type, .domain = n->domain};
+        vec_push(s->p->arena, s->all, own);
     }
+    vec_push(s->p->arena, &own->nodes, node_title(n));
 }
 
 static void warn_missing(struct preparer *p, const missing_list *all)
@@ -128,7 +120,7 @@ bool check_prepared(struct preparer *p)
 {
     missing_list missing = {0};
     struct diag *const trials = arena_array(p->arena, struct diag, 3);
-    find_missing(p, p->model->graph, &missing);
+    model_each_node(p->model->graph, add_missing, &(struct search){p, &missing});
     warn_missing(p, &missing);
     if (missing.count > 0 || passes(p, &trials[0], SMALL_SIZE, true))
         return true;
