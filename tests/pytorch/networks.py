@@ -580,7 +580,8 @@ def load_text(results):
         return 'No times were taken.'
     load, processors = max(r['load'] for r in timed), os.cpu_count()
     if all(r['pinned'] for r in timed):
-        return f'All ran on one of {processors} processors, beside other work (load up to {load:.1f}).'
+        return f'All ran on one of {processors} processors, beside other work (load up to {load:.1f}): '\
+            'a ratio of another run may differ by a fifth.'
     return f'The load was up to {load:.1f} on {processors} processors.'
 
 
