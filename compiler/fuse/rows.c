@@ -231,6 +231,9 @@ static bool match_moved(struct fusion *f, const struct kernel *p, const struct k
 static bool merge(struct fusion *f, struct kernel *p, struct kernel *c)
 {
     struct walk a, b;
+    enum { MOST_PARTS = 256 }; /* a concatenation has one for each piece, and is asked about by the producer of each */
+    if (p->parts.count > MOST_PARTS || c->parts.count > MOST_PARTS)
+        return false;
     if (is_map(p) && is_map(c)) /* before the loops of both are copied */
         return false;
     if (c == p || f->position[c->id] < f->position[p->id] || !writes_apart(f, p, c) ||
