@@ -178,7 +178,17 @@ typedef enum stepc_dtype {
     STEPC_DOUBLE = 11,
     STEPC_UINT32 = 12,
     STEPC_UINT64 = 13,
-    STEPC_BFLOAT16 = 16 /* uint16_t, the bit pattern */
+    STEPC_BFLOAT16 = 16,      /* uint16_t, the bit pattern */
+    STEPC_FLOAT8E4M3FN = 17,  /* floats of 8 and 4 bits: uint8_t, the bit pattern, one to a byte */
+    STEPC_FLOAT8E4M3FNUZ = 18,
+    STEPC_FLOAT8E5M2 = 19,
+    STEPC_FLOAT8E5M2FNUZ = 20,
+    STEPC_UINT4 = 21, /* integers of 4 and 2 bits: uint8_t or int8_t, one value to a byte */
+    STEPC_INT4 = 22,
+    STEPC_FLOAT4E2M1 = 23,
+    STEPC_FLOAT8E8M0 = 24,
+    STEPC_UINT2 = 25,
+    STEPC_INT2 = 26
 } stepc_dtype;
 
 /* Bytes of one element; 0 for a number that is no dtype. */

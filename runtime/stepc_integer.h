@@ -14,6 +14,16 @@
 
 /* ---- signed from unsigned, modulo 2^width (a cast is implementation-defined) ---- */
 
+static inline int8_t stepc_signed2(uint32_t u)
+{
+    return (int8_t)((int32_t)((u & 3u) ^ 2u) - 2);
+}
+
+static inline int8_t stepc_signed4(uint32_t u)
+{
+    return (int8_t)((int32_t)((u & 15u) ^ 8u) - 8);
+}
+
 static inline int8_t stepc_signed8(uint32_t u)
 {
     const uint8_t low = (uint8_t)(u & 0xFFu);

@@ -42,6 +42,114 @@ static inline uint16_t stepc_float_to_bfloat16(float x)
     return (uint16_t)((u & 0x7FFFFFFFu) > 0x7F800000u ? 0x7FC0u : number);
 }
 
+/* ---- floats of 8 and 4 bits: bit patterns to float, exact; float to them ------------------------------------------------------ */
+
+/* A sign bit, an exponent of that bias, `mantissa` bits; no infinities and no NaN: the callers know them. As above, subnormals get an
+ * exponent which is then taken away. */
+static inline float stepc_small_to_float(uint32_t code, uint32_t sign, uint32_t mantissa, uint32_t bias)
+{
+    const uint32_t size = code & (sign - 1u), u = size << (23u - mantissa);
+    const float least = stepc_from_bitsf((128u - bias) << 23);
+    const float small = stepc_from_bitsf(u + ((128u - bias) << 23)) - least;
+    const float normal = stepc_from_bitsf(u + ((127u - bias) << 23));
+    return stepc_copysignf(stepc_selectf(size < 1u << mantissa, small, normal), stepc_from_bitsf((code & sign) != 0u ? 0x80000000u : 0u));
+}
+
+/* The code of |x| without a sign, to nearest, ties to even, at most `largest`; x is no NaN. Of a sum with 2^k, whose last bit is the
+ * smallest subnormal, the low bits are the code of what is below the normal numbers. */
+static inline uint32_t stepc_float_to_small(float x, uint32_t mantissa, uint32_t bias, uint32_t largest)
+{
+    const uint32_t u = stepc_bitsf(x) & 0x7FFFFFFFu, shift = 23u - mantissa;
+    const uint32_t magic = (128u - bias + shift) << 23, least = (128u - bias) << 23;
+    const uint32_t small = stepc_bitsf(stepc_from_bitsf(u) + stepc_from_bitsf(magic)) - magic;
+    const uint32_t normal = (u - least + (1u << 23) + ((1u << (shift - 1u)) - 1u) + (u >> shift & 1u)) >> shift;
+    const uint32_t code = u < least ? small : normal;
+    return u < 0x7F800000u && code < largest ? code : largest;
+}
+
+static inline uint32_t stepc_sign_bit(float x, uint32_t sign)
+{
+    return stepc_bitsf(x) >> 31 != 0u ? sign : 0u;
+}
+
+static inline uint32_t stepc_is_nan(float x)
+{
+    return (stepc_bitsf(x) & 0x7FFFFFFFu) > 0x7F800000u;
+}
+
+/* Largest number 448, one NaN of either sign, no infinities. */
+static inline float stepc_float8e4m3fn_to_float(uint8_t h)
+{
+    return (h & 0x7Fu) == 0x7Fu ? stepc_from_bitsf(0x7FC00000u) : stepc_small_to_float(h, 0x80u, 3u, 7u);
+}
+
+static inline uint8_t stepc_float_to_float8e4m3fn(float x)
+{
+    const uint32_t number = stepc_float_to_small(x, 3u, 7u, 0x7Eu) | stepc_sign_bit(x, 0x80u);
+    return (uint8_t)(stepc_is_nan(x) ? 0x7Fu : number);
+}
+
+/* Largest number 240; where minus zero would be stands NaN. */
+static inline float stepc_float8e4m3fnuz_to_float(uint8_t h)
+{
+    return h == 0x80u ? stepc_from_bitsf(0x7FC00000u) : stepc_small_to_float(h, 0x80u, 3u, 8u);
+}
+
+static inline uint8_t stepc_float_to_float8e4m3fnuz(float x)
+{
+    const uint32_t size = stepc_float_to_small(x, 3u, 8u, 0x7Fu), number = size > 0u ? size | stepc_sign_bit(x, 0x80u) : 0u;
+    return (uint8_t)(stepc_is_nan(x) ? 0x80u : number);
+}
+
+/* Largest number 57344; infinities, which stay, and NaNs as in float16. */
+static inline float stepc_float8e5m2_to_float(uint8_t h)
+{
+    return stepc_float16_to_float((uint16_t)((uint32_t)h << 8));
+}
+
+static inline uint8_t stepc_float_to_float8e5m2(float x)
+{
+    const uint32_t size = (stepc_bitsf(x) & 0x7FFFFFFFu) == 0x7F800000u ? 0x7Cu : stepc_float_to_small(x, 2u, 15u, 0x7Bu);
+    return (uint8_t)(stepc_is_nan(x) ? 0x7Fu : size | stepc_sign_bit(x, 0x80u));
+}
+
+/* Largest number 57344; where minus zero would be stands NaN. */
+static inline float stepc_float8e5m2fnuz_to_float(uint8_t h)
+{
+    return h == 0x80u ? stepc_from_bitsf(0x7FC00000u) : stepc_small_to_float(h, 0x80u, 2u, 16u);
+}
+
+static inline uint8_t stepc_float_to_float8e5m2fnuz(float x)
+{
+    const uint32_t size = stepc_float_to_small(x, 2u, 16u, 0x7Fu), number = size > 0u ? size | stepc_sign_bit(x, 0x80u) : 0u;
+    return (uint8_t)(stepc_is_nan(x) ? 0x80u : number);
+}
+
+/* 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; NaN becomes 0. */
+static inline float stepc_float4e2m1_to_float(uint8_t h)
+{
+    return stepc_small_to_float(h & 15u, 8u, 1u, 1u);
+}
+
+static inline uint8_t stepc_float_to_float4e2m1(float x)
+{
+    return (uint8_t)(stepc_is_nan(x) ? 0u : stepc_float_to_small(x, 1u, 1u, 7u) | stepc_sign_bit(x, 8u));
+}
+
+/* The powers of two from 2^-127 to 2^127, NaN, and neither sign nor zero. */
+static inline float stepc_float8e8m0_to_float(uint8_t h)
+{
+    return h == 0xFFu ? stepc_from_bitsf(0x7FC00000u) : stepc_from_bitsf(h == 0u ? 0x00400000u : (uint32_t)h << 23);
+}
+
+/* |x|, up to the next power of two; an infinity becomes NaN. */
+static inline uint8_t stepc_float_to_float8e8m0(float x)
+{
+    const uint32_t u = stepc_bitsf(x) & 0x7FFFFFFFu;
+    const uint32_t up = u <= 0x00400000u ? 0u : (u + 0x007FFFFFu) >> 23;
+    return (uint8_t)(u >= 0x7F800000u ? 0xFFu : up < 0xFEu ? up : 0xFEu);
+}
+
 /* ---- rounding to integers, remainder: exact ----------------------------------- */
 
 /* Adding 2^23 (2^52) rounds to an integer, ties to even; larger numbers, infinities and NaN are left alone. */

@@ -140,7 +140,7 @@ void section_kernels(struct emission *e)
     }
 }
 
-/* Typed pointers into the arena. */
+/* Typed pointers into the arena. Floats of 8 and 16 bits lie there as bit patterns, as bytes and uint16. */
 static const struct {
     const char *name, *type;
     enum dtype dtype; /* one of those that are this type */
@@ -149,6 +149,16 @@ static const struct {
                  {"int32s_at", "int32_t", DTYPE_INT32},    {"uint32s_at", "uint32_t", DTYPE_UINT32},  {"int64s_at", "int64_t", DTYPE_INT64},
                  {"uint64s_at", "uint64_t", DTYPE_UINT64}};
 enum { ACCESSORS = sizeof accessors / sizeof *accessors };
+
+const char *arena_accessor(enum dtype d)
+{
+    size_t i = 0;
+    while (i < ACCESSORS && !str_equal(accessors[i].type, c_type(d)))
+        i++;
+    if (i == ACCESSORS)
+        UNREACHABLE("no temporary is %s", dtype_name(d));
+    return accessors[i].name;
+}
 
 /* Is some temporary of this type in the arena? */
 static bool has_accessor(const struct emission *e, size_t i)

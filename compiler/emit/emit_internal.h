@@ -191,6 +191,8 @@ const char *buffer_argument(struct emission *e, const struct buffer *b, bool by_
 void reserve_temporaries(struct emission *e); /* keeps what entries call their temporaries from being file-level names */
 void reserve_prefix_macros(const struct emission *e, struct name_scope *names); /* DIGITS_H and the like */
 void reserve_accessors(struct name_scope *names); /* floats_at and the like */
+/* The function of the emitted file that gives a pointer to elements of d in the arena: "floats_at". */
+const char *arena_accessor(enum dtype d);
 void write_arena_members(struct emission *e, size_t bytes); /* in the header: what the accessors point into */
 void section_entries(struct emission *e); /* writes arena_text and entries_text; runs first: it finds kernels and constants */
 void section_header(struct emission *e);  /* the whole .h file */

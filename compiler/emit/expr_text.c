@@ -146,6 +146,16 @@ static const char *suffix_of(enum dtype d)
     return d == DTYPE_DOUBLE ? "" : "f";
 }
 
+/* The low bits of an integer, as a type of so few. */
+static const char *below_byte_text(struct expr_scope *s, enum dtype to, const struct expr *x)
+{
+    const char *const bits = arena_printf(s->arena, "(uint32_t)%s", expr_text(s, x, PREC_UNARY));
+    const char *const wrap = dtype_bits(to) == 4 ? "stepc_signed4" : "stepc_signed2";
+    if (dtype_is_signed(to))
+        return arena_printf(s->arena, "%s(%s)", use_helper(s->e, wrap), bits);
+    return arena_printf(s->arena, "(uint8_t)(%s & %du)", bits, (1 << dtype_bits(to)) - 1);
+}
+
 static const char *cast_text(struct expr_scope *s, const struct expr *e)
 {
     const struct expr *x = e->arg[0];
@@ -153,7 +163,11 @@ static const char *cast_text(struct expr_scope *s, const struct expr *e)
         return is_condition(x) ? expr_text(s, x, PREC_EQUAL)
                                : arena_printf(s->arena, "%s != %s", expr_text(s, x, PREC_EQUAL),
                                               dtype_is_float(x->dtype) ? number_float(s->arena, x->dtype, 0) : "0");
-    if (dtype_is_float16(e->dtype) || dtype_is_float16(x->dtype)) /* the other one is float: expr.h */
+    if (dtype_is_below_byte(x->dtype) && e->dtype == dtype_computed(x->dtype))
+        return expr_text(s, x, PREC_UNARY);
+    if (dtype_is_below_byte(e->dtype))
+        return below_byte_text(s, e->dtype, x);
+    if (dtype_is_pattern(e->dtype) || dtype_is_pattern(x->dtype)) /* the other one is float: expr.h */
         return call1(s, arena_printf(s->arena, "stepc_%s_to_%s", dtype_name(x->dtype), dtype_name(e->dtype)), x);
     if (dtype_is_float(x->dtype) && !dtype_is_float(e->dtype)) /* truncates, saturates, NaN gives 0 */
         return call1(s, arena_printf(s->arena, "stepc_%s_to_%s", c_type(x->dtype), dtype_name(e->dtype)), x);

@@ -44,17 +44,19 @@ static size_t int_text(char *text, enum dtype dtype, int64_t x)
     return (size_t)snprintf(text, NUMBER_MAX, x > INT32_MAX || x < -INT32_MAX ? "INT64_C(%" PRId64 ")" : "%" PRId64, x);
 }
 
-/* float16 and bfloat16: the bit pattern. */
+/* Floats of 16 bits and less: the bit pattern. */
 static size_t pattern_text(char *text, const struct tensor *t, int64_t i)
 {
     uint16_t bits;
+    if (dtype_size(t->dtype) == 1)
+        return (size_t)snprintf(text, NUMBER_MAX, "0x%02x", (unsigned)((const unsigned char *)t->data)[i]);
     memcpy(&bits, (const unsigned char *)t->data + (size_t)i * sizeof bits, sizeof bits);
     return (size_t)snprintf(text, NUMBER_MAX, "0x%04x", (unsigned)bits);
 }
 
 size_t number_text(char text[NUMBER_MAX], const struct tensor *t, int64_t i)
 {
-    if (dtype_is_float16(t->dtype))
+    if (dtype_is_pattern(t->dtype))
         return pattern_text(text, t, i);
     return dtype_is_float(t->dtype) ? float_text(text, t->dtype, tensor_get_double(t, i)) : int_text(text, t->dtype, tensor_get_int(t, i));
 }

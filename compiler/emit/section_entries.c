@@ -147,25 +147,6 @@ static const char *guard_text(struct emission *e, const struct entry *entry, str
 
 /* ---- local pointers ----------------------------------------------------------------------------------------------- */
 
-static const char *accessor_name(enum dtype d)
-{
-    switch (d) {
-    case DTYPE_FLOAT: return "floats_at";
-    case DTYPE_DOUBLE: return "doubles_at";
-    case DTYPE_BOOL:
-    case DTYPE_UINT8: return "bytes_at";
-    case DTYPE_INT8: return "int8s_at";
-    case DTYPE_FLOAT16:
-    case DTYPE_BFLOAT16:
-    case DTYPE_UINT16: return "uint16s_at";
-    case DTYPE_INT16: return "int16s_at";
-    case DTYPE_UINT32: return "uint32s_at";
-    case DTYPE_INT32: return "int32s_at";
-    case DTYPE_UINT64: return "uint64s_at";
-    default: return "int64s_at";
-    }
-}
-
 struct entry_text {
     struct emission *e;
     const struct entry *entry;
@@ -204,8 +185,8 @@ static void declare_temporary(struct entry_text *t, struct buffer *b)
                                      dtype_name(b->dtype), life->first, life->last, t->entry->name);
     strbuf_addf(&e->arena_text.text, "#define %s %zuu ", macro, b->arena_offset);
     write_comment(&e->arena_text, about);
-    const char *place = arena_printf(e->arena, "%s(arena, %s)", accessor_name(b->dtype), macro);
-    use_helper(e, accessor_name(b->dtype));
+    const char *place = arena_printf(e->arena, "%s(arena, %s)", arena_accessor(b->dtype), macro);
+    use_helper(e, arena_accessor(b->dtype));
     t->uses_arena = true;
     if (t->also[b->id]) {
         const char *out = output_name(e, t->entry, (size_t)t->also[b->id]->index);

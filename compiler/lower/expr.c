@@ -154,8 +154,8 @@ const struct expr *expr_cast(struct arena *a, enum dtype to, const struct expr *
 {
     if (x->dtype == to)
         return x;
-    if (dtype_is_float16(to) && x->op == EXPR_CAST && x->arg[0]->dtype == to && x->dtype == DTYPE_FLOAT)
-        return x->arg[0]; /* float holds every value of it */
+    if (dtype_computed(to) != to && x->op == EXPR_CAST && x->arg[0]->dtype == to && x->dtype == dtype_computed(to))
+        return x->arg[0]; /* which holds every value of it */
     struct expr *e = expr_new(a, EXPR_CAST, to);
     e->arg[0] = x;
     return e;

@@ -50,8 +50,9 @@ enum expr_fn { /* the elementary functions: stepc_exp(f), ... */
     EXPR_FN_COUNT
 };
 
-/* float16 and bfloat16 are types of memory: loads and values that are stored have them, and a cast stands between these and the
- * operations, which know float only. A cast to float16 and back is the rounding at the end of a node. */
+/* Floats of 16 bits and less and integers of less than 8 are types of memory: loads and values that are stored have them,
+ * and a cast stands between these and the operations, which know dtype_computed() only. A cast to float16 and back is the
+ * rounding at the end of a node. */
 struct expr {
     enum expr_op op;
     enum dtype dtype; /* of the result */

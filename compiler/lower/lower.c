@@ -183,7 +183,9 @@ struct access lower_access(const struct view *v)
 static void add_store(struct lower_ctx *c, struct part *p, const struct access *to, const struct expr *e)
 {
     const enum dtype d = to->buffer->dtype;
-    const struct store s = {.to = *to, .value = dtype_is_float16(d) ? expr_cast(c->arena, d, expr_cast(c->arena, DTYPE_FLOAT, e)) : e};
+    if (dtype_computed(d) != d)
+        e = expr_cast(c->arena, d, expr_cast(c->arena, dtype_computed(d), e));
+    const struct store s = {.to = *to, .value = e};
     vec_push(c->arena, &p->stores, s);
 }
 
@@ -227,7 +229,7 @@ static const struct expr *literal_of(struct arena *a, const struct tensor *t)
         if (memcmp(bytes, bytes + (size_t)i * size, size) != 0)
             return NULL;
     return dtype_is_float(t->dtype) ? expr_float(a, dtype_computed(t->dtype), tensor_get_double(t, 0))
-                                    : expr_int(a, t->dtype, tensor_get_int(t, 0));
+                                    : expr_int(a, dtype_computed(t->dtype), tensor_get_int(t, 0));
 }
 
 /* Integers in equal steps along their only dimension become what the loop counts: no table in the text. Short ones stay
@@ -249,7 +251,7 @@ static const struct expr *counted(struct arena *a, const struct tensor *t, const
             return NULL;
     const struct expr *i = expr_index(a, dim + domain->rank - t->shape.rank);
     const struct expr *way = expr_binary(a, EXPR_MUL, i, expr_int(a, DTYPE_INT64, step));
-    return expr_cast(a, t->dtype, expr_binary(a, EXPR_ADD, expr_int(a, DTYPE_INT64, first), way));
+    return expr_cast(a, dtype_computed(t->dtype), expr_binary(a, EXPR_ADD, expr_int(a, DTYPE_INT64, first), way));
 }
 
 const struct expr *lower_load_at(struct lower_ctx *c, const struct access *access)
@@ -410,7 +412,7 @@ void lower_template_operand(struct lower_ctx *c, const char *param, const struct
         UNREACHABLE("template '%s' has more than %d operands", k->tmpl, KERNEL_MAX_OPERANDS);
     k->operands[k->operand_count].param = param;
     k->operands[k->operand_count].access = *access;
-    if (dtype_is_float16(access->buffer->dtype))
+    if (dtype_is_pattern(access->buffer->dtype))
         k->operands[k->operand_count].access.buffer = in_float(c, access->buffer);
     k->operand_count++;
 }
@@ -519,7 +521,7 @@ static void add_finite_check(struct lower_ctx *c, const struct view *from)
     const struct expr *x = lower_load(c, from);
     if (!dtype_is_float(x->dtype) || from->buffer->kind == BUFFER_CONSTANT || shape_count(&from->shape) == 0)
         return;
-    if (dtype_is_float16(x->dtype))
+    if (dtype_is_pattern(x->dtype))
         x = expr_cast(a, DTYPE_FLOAT, x);
     const struct expr *const is_finite = expr_binary(a, EXPR_LT, expr_math(a, EXPR_FN_ABS, x), expr_float(a, x->dtype, INFINITY));
     c->kernel = kernel_new(c->l, "check", NULL);

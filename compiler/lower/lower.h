@@ -25,7 +25,7 @@ bool lower_has(const struct lower_ctx *c, int i);
 bool lower_wants(const struct lower_ctx *c, int o);
 const struct shape *lower_shape(const struct lower_ctx *c, int i);
 const struct shape *lower_out_shape(const struct lower_ctx *c, int o);
-/* The types in which they are computed: float for float16 and bfloat16 (dtype_computed()). */
+/* The types in which they are computed: dtype_computed(). */
 enum dtype lower_dtype(const struct lower_ctx *c, int i);
 enum dtype lower_out_dtype(const struct lower_ctx *c, int o);
 struct view lower_view_of(const struct lower_ctx *c, int i); /* how input i lies in memory */

@@ -157,8 +157,11 @@ static const struct op_sample shift_samples[] = {
 
 static const struct op_attr cast_attrs[] = {{.name = "to", .type = ATTR_INT, .required = true}, {0}};
 static const struct op_version cast_versions[] = {{.since = 26}, {0}};
-static const struct op_param cast_inputs[] = {{.name = "input", .type = 'T', .dtypes = DTYPES_ALL, .flags = PARAM_NOT_DIFF}, {0}};
-static const struct op_param cast_outputs[] = {{.name = "output", .dtypes = DTYPES_ALL, .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
+#define BITCAST_TYPES (DTYPES_ALL | DTYPES_FLOAT8 | DTYPE_BIT(DTYPE_FLOAT8E8M0)) /* below a byte: not supported */
+static const struct op_param cast_inputs[] = {
+    {.name = "input", .type = 'T', .dtypes = BITCAST_TYPES, .flags = PARAM_NOT_DIFF}, {0}};
+static const struct op_param cast_outputs[] = {
+    {.name = "output", .dtypes = BITCAST_TYPES, .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
 
 static bool cast_infer(struct infer_ctx *c)
 {
@@ -170,7 +173,7 @@ static bool cast_infer(struct infer_ctx *c)
     if (dtype_bits(from) != dtype_bits(to))
         return infer_error(c, "attribute 'to' is %s with %d bits, input 0 '%s' is %s with %d: expected as many", dtype_name(to),
                            dtype_bits(to), infer_in(c, 0)->name, dtype_name(from), dtype_bits(from));
-    if (!(DTYPES_ALL & DTYPE_BIT(to)))
+    if (!(BITCAST_TYPES & DTYPE_BIT(to)))
         return infer_unsupported(c, "attribute 'to' is %s, which is not supported", dtype_name(to));
     return infer_out(c, 0, to, infer_shape(c, 0));
 }
@@ -194,7 +197,7 @@ static bool cast_eval(struct eval_ctx *c)
     return true;
 }
 
-/* Loads of float16 come as float: back to what lies in memory. */
+/* Loads of bit patterns come as float: back to what lies in memory. */
 static bool cast_lower(struct lower_ctx *c)
 {
     struct arena *a = c->arena;
@@ -220,7 +223,9 @@ static const struct op_sample cast_samples[] = {
              "s = BitwiseXor(i, p) t = BitCast <to = 16> (s) f = Cast <to = 1> (t) y = Cast <to = 10> (f) }", .no_gradient = true},
     {.text = "g (float x) => (int32 y) { y = BitCast <to = 6> (x) }", .no_gradient = true},
     {.text = "g (float[2] x) => (int64[2] y) { y = BitCast <to = 7> (x) }", .error = "expected as many"},
-    {.text = "g (uint8[2] x) => (uint8[2] y) { y = BitCast <to = 17> (x) }", .error = "which is not supported"},
+    BITS_OF("uint8", "float8e4m3fn", "17"), BITS_OF("float8e5m2", "int8", "3"),
+    BITS_OF("float8e4m3fnuz", "float8e8m0", "24"),
+    {.text = "g (uint4[2] x) => (int4[2] y) { y = BitCast <to = 22> (x) }", .error = "input 0 'x' is uint4"},
     {.text = "g (uint8[2] x) => (uint8[2] y) { y = BitCast <to = 77> (x) }", .error = "no type"},
     {0}};
 

@@ -2,24 +2,23 @@
  *   float -> integer   truncates; out of range saturates and NaN gives 0 (4 and 2 bit types wrap, as upstream's data has it)
  *   integer -> float   rounds to nearest even
  *   anything -> bool   x != 0
+ *   float -> 8- or 4-bit float: kept as a bit pattern; `saturate` and `round_mode` as ONNX's tables say
  * Spec: ONNX Cast-1 to -25, CastLike-15 to -25. Strings are not supported. */
 #include "ops/op.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 /* ---- schemas ------------------------------------------------------------------------------------------------------ */
 
 #define TYPES_1 (DTYPES_ALL & ~DTYPE_BIT(DTYPE_BFLOAT16))
-#define TYPES_FLOAT8                                                                                                   \
-    (DTYPE_BIT(DTYPE_FLOAT8E4M3FN) | DTYPE_BIT(DTYPE_FLOAT8E4M3FNUZ) | DTYPE_BIT(DTYPE_FLOAT8E5M2) |                   \
-     DTYPE_BIT(DTYPE_FLOAT8E5M2FNUZ))
-#define TYPES_19 (DTYPES_ALL | TYPES_FLOAT8)
-#define TYPES_21 (TYPES_19 | DTYPE_BIT(DTYPE_INT4) | DTYPE_BIT(DTYPE_UINT4))
+#define TYPES_19 (DTYPES_ALL | DTYPES_FLOAT8)
+#define TYPES_21 (TYPES_19 | DTYPES_INT4)
 #define TYPES_23 (TYPES_21 | DTYPE_BIT(DTYPE_FLOAT4E2M1))
 #define TYPES_24 (TYPES_23 | DTYPE_BIT(DTYPE_FLOAT8E8M0))
-#define TYPES_25 (TYPES_24 | DTYPE_BIT(DTYPE_INT2) | DTYPE_BIT(DTYPE_UINT2))
+#define TYPES_25 (TYPES_24 | DTYPES_INT2)
 
 #define ATTR_TO {.name = "to", .type = ATTR_INT, .required = true}
 #define ATTR_SATURATE {.name = "saturate", .type = ATTR_INT, .int_default = 1}
@@ -97,7 +96,7 @@ static bool cast_like_infer(struct infer_ctx *c)
 
 /* ---- gradient ----------------------------------------------------------------------------------------------------- */
 
-/* Between floating types the adjoint is converted back; integers and bool carry none (R25). */
+/* Between floating types the adjoint is converted back; integers and bool carry none (R25), nor do types of memory (R24). */
 static bool cast_grad(struct grad_ctx *c)
 {
     struct value *x = grad_input(c, 0);
@@ -115,30 +114,6 @@ static bool cast_like_expand(struct expand_ctx *c)
 
 /* ---- value -------------------------------------------------------------------------------------------------------- */
 
-/* Where the 8-bit formats overflow without saturation: from half a step above the largest value, at which a tie rounds to
- * the even neighbour. */
-static const struct {
-    enum dtype dtype;
-    double limit;
-    bool limit_overflows;
-    bool has_infinity;
-} overflows[] = {{DTYPE_FLOAT8E4M3FN, 464, false, false},
-                 {DTYPE_FLOAT8E4M3FNUZ, 248, true, false},
-                 {DTYPE_FLOAT8E5M2, 61440, true, true},
-                 {DTYPE_FLOAT8E5M2FNUZ, 61440, true, false}};
-
-static double round_without_saturation(enum dtype to, double x)
-{
-    for (size_t i = 0; i < sizeof overflows / sizeof overflows[0]; i++) {
-        if (overflows[i].dtype != to)
-            continue;
-        const double limit = overflows[i].limit;
-        if (fabs(x) > limit || (overflows[i].limit_overflows && fabs(x) == limit))
-            return overflows[i].has_infinity ? copysign(HUGE_VAL, x) : NAN;
-    }
-    return dtype_round(to, x);
-}
-
 /* FLOAT8E8M0 holds powers of two only: up, down, or to the nearer one (a tie goes up). */
 static double round_to_power(double x, const char *mode)
 {
@@ -150,12 +125,16 @@ static double round_to_power(double x, const char *mode)
     return ldexp(1.0, up ? exponent : exponent - 1);
 }
 
-/* Formats of 8 bits and less are storage, not arithmetic: rounded to in both arithmetics. */
+/* Formats of 8 bits and less are storage, not arithmetic: float is rounded to them, in both arithmetics. Where a Cast saturates, so do
+ * infinities. */
 static double cast_to_small_float(const struct eval_ctx *c, enum dtype to, double x)
 {
+    const double number = dtype_round(DTYPE_FLOAT, x);
     if (to == DTYPE_FLOAT8E8M0)
-        return dtype_round(to, round_to_power(x, op_attr_string(c->node, "round_mode")));
-    return op_attr_int(c->node, "saturate") != 0 ? dtype_round(to, x) : round_without_saturation(to, x);
+        return dtype_round(to, round_to_power(number, op_attr_string(c->node, "round_mode")));
+    if (op_attr_int(c->node, "saturate") == 0)
+        return dtype_round_overflowing(to, number);
+    return dtype_round(to, isinf(number) ? copysign(FLT_MAX, number) : number);
 }
 
 /* Under DOUBLE a cast between the larger floats does nothing, as no other operation rounds there. */
@@ -195,6 +174,48 @@ static bool cast_eval(struct eval_ctx *c)
 
 /* ---- code --------------------------------------------------------------------------------------------------------- */
 
+/* x, or `by` with the sign of x where |x| reaches `limit`. */
+static const struct expr *beyond(struct arena *a, const struct expr *x, double limit, double by)
+{
+    const struct expr *const above = expr_binary(a, EXPR_LE, expr_float(a, DTYPE_FLOAT, limit), x);
+    const struct expr *const below = expr_binary(a, EXPR_LE, x, expr_float(a, DTYPE_FLOAT, -limit));
+    x = expr_select(a, above, expr_float(a, DTYPE_FLOAT, by), x);
+    return expr_select(a, below, expr_float(a, DTYPE_FLOAT, -by), x);
+}
+
+/* The power of two at or below |x|, or the nearer one (a tie goes up), by the bits of the float: what is no number stays. The smallest
+ * power is a subnormal float, and the next larger one would be infinity. */
+static const struct expr *power_of(struct arena *a, const struct expr *x, bool nearest)
+{
+    const struct expr *const size = expr_math(a, EXPR_FN_ABS, x);
+    const struct expr *bits = expr_bits(a, DTYPE_UINT32, size);
+    if (nearest)
+        bits = expr_binary(a, EXPR_ADD, bits, expr_int(a, DTYPE_UINT32, 0x400000));
+    bits = expr_binary(a, EXPR_AND, bits, expr_int(a, DTYPE_UINT32, 0x7f800000));
+    const struct expr *const power = expr_bits(a, DTYPE_FLOAT, bits);
+    const struct expr *const in_range = expr_binary(a, EXPR_LT, size, expr_float(a, DTYPE_FLOAT, nearest ? 0x1.8p127 : INFINITY));
+    const struct expr *const is_small = expr_binary(a, EXPR_LT, size, expr_float(a, DTYPE_FLOAT, nearest ? 0x1.8p-127 : 0x1p-126));
+    return expr_select(a, is_small, expr_float(a, DTYPE_FLOAT, 0), expr_select(a, in_range, power, x));
+}
+
+/* What storing in `to` rounds as the attributes want it: storing saturates but for infinities, and takes the power of two above. */
+static const struct expr *prepared(struct lower_ctx *c, enum dtype to, const struct expr *x)
+{
+    struct arena *const a = c->arena;
+    const char *const mode = op_attr_string(c->node, "round_mode");
+    if (to == DTYPE_FLOAT8E8M0)
+        return strcmp(mode, "up") == 0 ? x : power_of(a, x, strcmp(mode, "nearest") == 0);
+    if (op_attr_int(c->node, "saturate") != 0)
+        return to == DTYPE_FLOAT8E5M2 ? beyond(a, x, INFINITY, FLT_MAX) : x;
+    switch ((int)to) { /* half a step above the largest value, which a tie rounds up where its last bit is 1 */
+    case DTYPE_FLOAT8E4M3FN: return beyond(a, x, 0x1.d00002p8, NAN);
+    case DTYPE_FLOAT8E4M3FNUZ: return beyond(a, x, 248, NAN);
+    case DTYPE_FLOAT8E5M2: return beyond(a, x, 61440, INFINITY);
+    case DTYPE_FLOAT8E5M2FNUZ: return beyond(a, x, 61440, NAN);
+    default: return x;
+    }
+}
+
 static bool cast_lower(struct lower_ctx *c)
 {
     const enum dtype from = node_input(c->node, 0)->dtype, to = node_output(c->node, 0)->dtype;
@@ -202,14 +223,40 @@ static bool cast_lower(struct lower_ctx *c)
         const struct view v = lower_view_of(c, 0);
         return lower_as_view(c, 0, &v);
     }
-    if (dtype_c_type(from)[0] == '\0' || dtype_c_type(to)[0] == '\0')
-        return lower_error(c, "conversion from %s to %s is not compiled", dtype_name(from), dtype_name(to));
-    return lower_map(c, expr_cast(c->arena, lower_out_dtype(c, 0), lower_in(c, 0)));
+    const struct expr *x = lower_in(c, 0);
+    if (dtype_is_below_byte(to) && dtype_is_float(x->dtype)) /* saturates in 64 bits, then wraps */
+        x = expr_cast(c->arena, DTYPE_INT64, x);
+    x = expr_cast(c->arena, lower_out_dtype(c, 0), x);
+    return lower_map(c, dtype_is_pattern(to) ? prepared(c, to, x) : x);
 }
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
+/* From float and from every other kind, both ways, with numbers around each end of the range. */
+#define ENDS                                                                                                           \
+    "[0.0, -0.0, 0.24, 0.25, -0.26, 0.75, 1.25, 1.75, -2.5, 3.5, 5.0, 6.0, 7.0, -9.0, 239.0, 248.0, 249.0, 448.0, 463.9, 464.0, "                    \
+    "464.1, 57344.0, 61439.0, 61440.0, 65536.0, 1e-3, 9e-4, 1e-5, 7.6e-6, 3.8e-6, -3e-6, 1e-38, 6e-39, 8e-39, 1.8e38, 2.6e38, -3e38, 1e9]"
+#define ENDS_COUNT "38"
+#define STORED(type, number, attributes)                                                                               \
+    {.text = "g (" type "[9] x) => (float[9] y) { y = Cast <to = 1> (x) }", .no_gradient = true},                      \
+    {.text = "g (" type "[9] x) => (float16[9] y) { y = Cast <to = 10> (x) }", .no_gradient = true},                   \
+    {.text = "g (" type "[9] x) => (int8[9] y) { y = Cast <to = 3> (x) }", .no_gradient = true},                       \
+    {.text = "g (float[9] x) => (" type "[9] y) { y = Cast <to = " number attributes "> (x) }", .no_gradient = true},  \
+    {.text = "g (double[9] x) => (" type "[9] y) { y = Cast <to = " number attributes "> (x) }", .no_gradient = true}, \
+    {.text = "g (int64[9] x) => (" type "[9] y) { y = Cast <to = " number attributes "> (x) }", .no_gradient = true},  \
+    {.text = "g (" type "[2,3] x) => (" type "[3,2] y) { y = Transpose(x) }", .no_gradient = true},                    \
+    {.text = "g (float one) => (" type "[" ENDS_COUNT "] y) { x = Constant <value_floats = " ENDS "> () s = Exp(one) " \
+             "z = Sub(s, s) t = Add(x, z) y = Cast <to = " number attributes "> (t) }", .no_gradient = true},          \
+    {.text = "g (float one) => (" type "[3] y) { x = Constant <value_floats = [1.0, -1.0, 0.0]> () s = Sub(one, one) " \
+             "t = Div(x, s) y = Cast <to = " number attributes "> (t) }", .no_gradient = true}
+
 static const struct op_sample samples[] = {
+    STORED("float8e4m3fn", "17", ""), STORED("float8e4m3fnuz", "18", ""), STORED("float8e5m2", "19", ""), STORED("float8e5m2fnuz", "20", ""),
+    STORED("float8e4m3fn", "17", ", saturate = 0"), STORED("float8e4m3fnuz", "18", ", saturate = 0"),
+    STORED("float8e5m2", "19", ", saturate = 0"), STORED("float8e5m2fnuz", "20", ", saturate = 0"), STORED("float4e2m1", "23", ""),
+    STORED("float8e8m0", "24", ""), STORED("float8e8m0", "24", ", round_mode = \"down\""),
+    STORED("float8e8m0", "24", ", round_mode = \"nearest\""), STORED("uint4", "21", ""), STORED("int4", "22", ""),
+    STORED("uint2", "25", ""), STORED("int2", "26", ""),
     {.text = "g (double[2,9] x) => (float[2,9] y) { y = Cast <to = 1> (x) }"},
     {.text = "g (float[9] x) => (double[9] y) { y = Cast <to = 11> (x) }"},
     {.text = "g (float[9] x) => (int32[9] y) { y = Cast <to = 6> (x) }", .no_gradient = true},
@@ -237,6 +284,7 @@ static const struct op_sample samples[] = {
 static const struct op_sample like_samples[] = {
     {.text = "g (float[9] x, double[1] t) => (double[9] y) { y = CastLike(x, t) }"},
     {.text = "g (float[9] x, int16[1] t) => (int16[9] y) { y = CastLike(x, t) }", .no_gradient = true},
+    {.text = "g (float[9] x, float8e4m3fn[1] t) => (float8e4m3fn[9] y) { y = CastLike <saturate = 0> (x, t) }", .no_gradient = true},
     {.text = "g (float[9] x, bfloat16[1] t) => (bfloat16[9] y) { y = CastLike(x, t) }"},
     {0}};
 

@@ -2,8 +2,8 @@
  *   QuantizeLinear     q = saturate(round(x / s) + z)     halves to even; x / s in the type of s, or in `precision`
  *   DequantizeLinear   y = (q - z) * s                    in float
  * s and z are one for the tensor (one element), one for each place along `axis` (a list), or one for each block of
- * `block_size` places along it (of x's rank). NaN becomes z. Integers have 8 or 16 bits; DequantizeLinear also
- * takes int32, and constants of the types that have no arithmetic here (4 and 2 bits, 8-bit floats).
+ * `block_size` places along it (of x's rank). NaN becomes z. Integers have 2 to 16 bits; DequantizeLinear also
+ * takes int32. Floats of 8 and 4 bits round by themselves, q = (x / s + z) in that type, and saturate unless told not to.
  *   DynamicQuantizeLinear   s = (max(0, max x) - min(0, min x)) / 255,  z = saturate(round(-min(0, min x) / s))
  *
  * Gradient: ONNX gives none, and none goes through integers. A DequantizeLinear of a QuantizeLinear with the same s
@@ -16,6 +16,7 @@
  * DequantizeLinear-10 to -25, DynamicQuantizeLinear-11. */
 #include "ops/op.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -26,10 +27,8 @@ enum { X, SCALE, ZERO }; /* inputs of both */
 #define INT32_ONLY DTYPE_BIT(DTYPE_INT32)
 #define FLOAT_ONLY DTYPE_BIT(DTYPE_FLOAT)
 #define HALF_FLOATS (FLOAT_ONLY | DTYPES_FLOAT16S)
-#define SMALL                                                                                                          \
-    (DTYPE_BIT(DTYPE_FLOAT8E4M3FN) | DTYPE_BIT(DTYPE_FLOAT8E4M3FNUZ) | DTYPE_BIT(DTYPE_FLOAT8E5M2) |                   \
-     DTYPE_BIT(DTYPE_FLOAT8E5M2FNUZ) | DTYPE_BIT(DTYPE_UINT4) | DTYPE_BIT(DTYPE_INT4) | DTYPE_BIT(DTYPE_FLOAT4E2M1) |  \
-     DTYPE_BIT(DTYPE_UINT2) | DTYPE_BIT(DTYPE_INT2))
+#define SMALL (DTYPES_FLOAT8 | DTYPE_BIT(DTYPE_FLOAT4E2M1) | DTYPES_INT4 | DTYPES_INT2)
+#define QUANTIZED (BITS_8 | BITS_16 | SMALL)
 
 /* ---- how scales lie over the tensor ----------------------------------------------------------------------------- */
 
@@ -205,8 +204,8 @@ static const struct op_param quantize_inputs_19[] =
 static const struct op_param quantize_inputs_21[] =
     QUANTIZE_INPUTS('X', HALF_FLOATS | INT32_ONLY, HALF_FLOATS | INT32_ONLY, BITS_8 | BITS_16 | SMALL);
 static const struct op_param quantize_inputs[] = QUANTIZE_INPUTS(
-    'S', HALF_FLOATS | INT32_ONLY, HALF_FLOATS | INT32_ONLY | DTYPE_BIT(DTYPE_FLOAT8E8M0), BITS_8 | BITS_16 | SMALL);
-static const struct op_param quantize_outputs[] = {{.name = "y", .dtypes = BITS_8 | BITS_16}, {0}};
+    'S', HALF_FLOATS | INT32_ONLY, HALF_FLOATS | INT32_ONLY | DTYPE_BIT(DTYPE_FLOAT8E8M0), QUANTIZED);
+static const struct op_param quantize_outputs[] = {{.name = "y", .dtypes = QUANTIZED}, {0}};
 
 static const struct op_version quantize_versions[] = {
     {.since = 10, .attrs = no_attrs, .inputs = quantize_inputs_10},
@@ -218,12 +217,12 @@ static const struct op_version quantize_versions[] = {
     {.since = 25},
     {0}};
 
-/* The type of the quotient. */
+/* The type of the quotient: that of the scale, where one can divide in it. */
 static enum dtype precision_of(const struct node *n)
 {
     const int64_t given = op_attr_int(n, "precision");
     const enum dtype scale = node_input(n, SCALE)->dtype;
-    return given != 0 ? (enum dtype)given : dtype_is_float(scale) ? scale : DTYPE_FLOAT;
+    return given != 0 ? (enum dtype)given : HALF_FLOATS & DTYPE_BIT(scale) ? scale : DTYPE_FLOAT;
 }
 
 static bool check_precision(struct infer_ctx *c)
@@ -231,8 +230,7 @@ static bool check_precision(struct infer_ctx *c)
     const int64_t given = op_attr_int(c->node, "precision");
     if (given != 0 && (given < 0 || given >= DTYPE_COUNT || !(HALF_FLOATS & DTYPE_BIT(given))))
         return infer_error(c, "attribute 'precision' is %lld, expected float, float16 or bfloat16", (long long)given);
-    return (HALF_FLOATS & DTYPE_BIT(precision_of(c->node))) != 0 ||
-           infer_unsupported(c, "scales of type %s are not supported", dtype_name(infer_in(c, SCALE)->dtype));
+    return true;
 }
 
 static bool quantize_infer(struct infer_ctx *c)
@@ -243,7 +241,7 @@ static bool quantize_infer(struct infer_ctx *c)
     if (zero != NULL && wish != 0 && wish != (int64_t)zero->dtype)
         return infer_error(c, "attribute 'output_dtype' is %lld, but input 2 '%s' is %s", (long long)wish, zero->name,
                            dtype_name(zero->dtype));
-    if (type <= 0 || type >= DTYPE_COUNT || !((BITS_8 | BITS_16) & DTYPE_BIT(type)))
+    if (type <= 0 || type >= DTYPE_COUNT || !(QUANTIZED & DTYPE_BIT(type)))
         return infer_unsupported(c, "quantization to %s is not supported",
                                  type > 0 && type < DTYPE_COUNT ? dtype_name((enum dtype)type) : "this type");
     return check_scales(c) && check_precision(c) && infer_out(c, 0, (enum dtype)type, infer_shape(c, X));
@@ -259,16 +257,32 @@ static struct value *range_end(struct builder *b, int64_t end, struct value *zer
     return build_cast(b, build_value(b, "Sub", NULL, in, 2), DTYPE_FLOAT);
 }
 
+static struct value *quotient(struct expand_ctx *c, struct value *x, struct value *scale, enum dtype precision)
+{
+    return build(c, "Div", build_cast(c->b, x, precision), build_cast(c->b, scale, precision));
+}
+
 static struct value *rounded_quotient(struct expand_ctx *c, struct value *x, struct value *scale, enum dtype precision)
 {
-    struct value *const quotient = build(c, "Div", build_cast(c->b, x, precision), build_cast(c->b, scale, precision));
-    return build_cast(c->b, build(c, "Round", quotient), DTYPE_FLOAT);
+    return build_cast(c->b, build(c, "Round", quotient(c, x, scale, precision)), DTYPE_FLOAT);
+}
+
+/* Floats round by themselves. */
+static struct value *quantized_float(struct expand_ctx *c, const struct parts *p, enum dtype to)
+{
+    struct value *q = build_cast(c->b, quotient(c, p->x, p->scale, precision_of(c->node)), DTYPE_FLOAT);
+    if (p->zero != NULL)
+        q = build(c, "Add", q, build_cast(c->b, p->zero, DTYPE_FLOAT));
+    const struct attr *const how = ATTRS(attr_int("to", to), attr_int("saturate", op_attr_int(c->node, "saturate")));
+    return build_with(c, "Cast", how, q);
 }
 
 static bool quantize_expand(struct expand_ctx *c)
 {
     const enum dtype to = c->node->outputs.data[0]->dtype;
     struct parts p = parts_of(c->b, c->node, expand_in(c, X), expand_in(c, SCALE), expand_in(c, ZERO));
+    if (dtype_is_float(to))
+        return expand_out(c, 0, build_reshape(c->b, quantized_float(c, &p, to), &expand_in(c, X)->shape));
     struct value *q = rounded_quotient(c, p.x, p.scale, precision_of(c->node));
     q = build(c, "Max", q, range_end(c->b, dtype_min_int(to), p.zero));
     q = build_cast(c->b, build(c, "Min", q, range_end(c->b, dtype_max_int(to), p.zero)), DTYPE_INT32);
@@ -297,6 +311,15 @@ static int64_t saturated(double x, int64_t zero, int64_t low, int64_t high)
     return q < (double)(low - zero) ? low : q > (double)(high - zero) ? high : (int64_t)q + zero;
 }
 
+/* A finite number beyond the range becomes the largest, and where the node saturates an infinity, too. */
+static double quantized(const struct eval_ctx *c, enum dtype to, double x)
+{
+    x = dtype_round(DTYPE_FLOAT, x);
+    if (op_attr_int(c->node, "saturate") == 0)
+        return dtype_round_overflowing(to, x);
+    return dtype_round(to, isinf(x) ? copysign(FLT_MAX, x) : x);
+}
+
 static bool quantize_eval(struct eval_ctx *c)
 {
     struct eval_tensor *const y = eval_output(c, 0);
@@ -304,7 +327,10 @@ static bool quantize_eval(struct eval_ctx *c)
     const bool has_zero = eval_has(c, ZERO);
     for (int64_t k = 0; y != NULL && k < y->count; k++) {
         const double x = quotient_of(precision_of(c->node), number_at(c->in[X], k), number_at(c->in[SCALE], at[k]));
-        y->i[k] = saturated(x, has_zero ? c->in[ZERO]->i[at[k]] : 0, dtype_min_int(y->dtype), dtype_max_int(y->dtype));
+        if (y->f != NULL)
+            y->f[k] = quantized(c, y->dtype, x + (has_zero ? c->in[ZERO]->f[at[k]] : 0));
+        else
+            y->i[k] = saturated(x, has_zero ? c->in[ZERO]->i[at[k]] : 0, dtype_min_int(y->dtype), dtype_max_int(y->dtype));
     }
     return true;
 }
@@ -375,8 +401,23 @@ static const struct op_sample quantize_samples[] = {
      .error = "input 1 's' has shape [2,3], expected [2,2]: a scale for each block of 2 along axis 1"},
     {.text = "g (float[2,3] x, float s, uint8[2] z) => (uint8[2,3] y) { y = QuantizeLinear(x, s, z) }",
      .error = "expected [] as input 1 's'"},
-    {.text = "g (float[3] x, float s) => (uint8[3] y) { y = QuantizeLinear <output_dtype = 17> (x, s) }",
-     .error = "quantization to float8e4m3fn is not supported"},
+    {.text = "g (float[3] x, float s) => (uint8[3] y) { y = QuantizeLinear <output_dtype = 10> (x, s) }",
+     .error = "quantization to float16 is not supported"},
+    {.text = "g (float[2,9] x) => (float8e4m3fn[2,9] y) { " TENTH "y = QuantizeLinear <output_dtype = 17> (x, s) }",
+     .opset = 23,
+     .no_gradient = true},
+    {.text = "g () => (float8e5m2[6] y) { x = Constant <value_floats = [1e9, -1e9, 5.7344e4, 6.1440e4, 0.3, -0.0]> () "
+             "s = Constant <value_float = 1.0> () y = QuantizeLinear <output_dtype = 19, saturate = 0> (x, s) }",
+     .no_gradient = true},
+    {.text = "g (float[2,9] x) => (float4e2m1[2,9] y) { " TENTH "y = QuantizeLinear <output_dtype = 23> (x, s) }",
+     .no_gradient = true},
+    {.text = "g (float[9] x, int4 z) => (int4[9] y) { " TENTH "y = QuantizeLinear(x, s, z) }", .no_gradient = true},
+    {.text = "g (float[2,4] x, uint2[2,2] z) => (uint2[2,4] y) { s = Constant <value = float[2,2] {0.5, 0.2, 0.3, 0.4}> () "
+             "y = QuantizeLinear <block_size = 2> (x, s, z) }",
+     .no_gradient = true},
+    {.text = "g (float[9] x) => (int8[9] y) { f = Constant <value_float = 0.3> () s = Cast <to = 24> (f) "
+             "y = QuantizeLinear <output_dtype = 3> (x, s) }",
+     .no_gradient = true},
     {.text = "g (float[3] x, float s, int8 z) => (uint8[3] y) { y = QuantizeLinear <output_dtype = 2> (x, s, z) }",
      .error = "attribute 'output_dtype' is 2, but input 2 'z' is int8"},
     {.text = "g (float[3] x, float s) => (uint8[3] y) { y = QuantizeLinear <precision = 11> (x, s) }",
@@ -399,7 +440,7 @@ static const struct op_attr dequantize_attrs[] = {ATTR_AXIS, ATTR_BLOCK, ATTR_OU
 static const struct op_param dequantize_inputs_10[] = DEQUANTIZE_INPUTS(BITS_8 | INT32_ONLY, FLOAT_ONLY);
 static const struct op_param dequantize_inputs_19[] = DEQUANTIZE_INPUTS(BITS_8 | INT32_ONLY | SMALL, HALF_FLOATS);
 static const struct op_param dequantize_inputs[] =
-    DEQUANTIZE_INPUTS(BITS_8 | BITS_16 | INT32_ONLY | SMALL, HALF_FLOATS | DTYPE_BIT(DTYPE_FLOAT8E8M0));
+    DEQUANTIZE_INPUTS(QUANTIZED | INT32_ONLY, HALF_FLOATS | DTYPE_BIT(DTYPE_FLOAT8E8M0));
 static const struct op_param dequantize_outputs[] = {{.name = "y", .dtypes = HALF_FLOATS}, {0}};
 
 static const struct op_version dequantize_versions[] = {
@@ -419,35 +460,14 @@ static bool dequantize_infer(struct infer_ctx *c)
     if (type <= 0 || type >= DTYPE_COUNT || !(HALF_FLOATS & DTYPE_BIT(type)))
         return infer_error(c, "the result would be %s, expected float, float16 or bfloat16",
                            type > 0 && type < DTYPE_COUNT ? dtype_name((enum dtype)type) : "of no type");
-    for (int i = X; i <= ZERO; i++) {
-        struct value *const v = infer_in(c, i);
-        if (v != NULL && dtype_c_type(v->dtype)[0] == '\0' && v->kind != VALUE_CONSTANT)
-            return infer_unsupported(c, "input %d '%s' is %s, which is supported for constants only", i, v->name,
-                                     dtype_name(v->dtype));
-    }
     return check_scales(c) && infer_out(c, 0, (enum dtype)type, infer_shape(c, X));
-}
-
-/* Types that emitted code does not have are converted now: of 8 bits, or floats. */
-static struct value *widened(struct builder *b, struct value *v)
-{
-    if (v == NULL || dtype_c_type(v->dtype)[0] != '\0')
-        return v;
-    const enum dtype to = dtype_is_float(v->dtype) ? DTYPE_FLOAT : dtype_is_signed(v->dtype) ? DTYPE_INT8 : DTYPE_UINT8;
-    struct tensor *const t = tensor_new(b->graph->arena, to, &v->shape);
-    for (int64_t k = 0; k < t->count; k++)
-        if (dtype_is_float(to))
-            tensor_set_double(t, k, tensor_get_double(v->constant, k));
-        else
-            tensor_set_int(t, k, tensor_get_int(v->constant, k));
-    return build_constant(b, t);
 }
 
 static bool dequantize_expand(struct expand_ctx *c)
 {
-    struct value *const q = widened(c->b, expand_in(c, X));
-    struct parts p = parts_of(c->b, c->node, q, widened(c->b, expand_in(c, SCALE)), widened(c->b, expand_in(c, ZERO)));
-    struct value *y = dtype_is_float(q->dtype) ? p.x : build_cast(c->b, p.x, DTYPE_INT32);
+    struct value *const q = expand_in(c, X);
+    struct parts p = parts_of(c->b, c->node, q, expand_in(c, SCALE), expand_in(c, ZERO));
+    struct value *y = build_cast(c->b, p.x, dtype_is_float(q->dtype) ? DTYPE_FLOAT : DTYPE_INT32);
     if (p.zero != NULL)
         y = build(c, "Sub", y, build_cast(c->b, p.zero, y->dtype));
     y = build(c, "Mul", build_cast(c->b, y, DTYPE_FLOAT), build_cast(c->b, p.scale, DTYPE_FLOAT));
@@ -535,8 +555,15 @@ static const struct op_sample dequantize_samples[] = {
     {.text = "g (float[2,2] s) => (float[2,3] y) { x = Constant <value = uint2[2,3] {0, 1, 2, 3, 2, 1}> () "
              "y = DequantizeLinear <block_size = 2> (x, s) }"},
     {.text = "g (float s) => (float[4] y) { f = Constant <value_floats = [0.5, -3.0, 448.0, 1.1]> () x = Cast <to = "
-             "17> (f) y = DequantizeLinear(x, s) }",
-     .error = "input 0 'x' is float8e4m3fn, which is supported for constants only"},
+             "17> (f) y = DequantizeLinear(x, s) }"},
+    {.text = "g (float8e5m2[2,9] x, float s) => (float[2,9] y) { y = DequantizeLinear(x, s) }", .opset = 19},
+    {.text = "g (float8e4m3fn[2,9] x, float16[2] s, float8e4m3fn[2] z) => (float16[2,9] y) { y = DequantizeLinear <axis = 0> (x, s, z) }",
+     .tolerance = 2e-3},
+    {.text = "g (float4e2m1[2,6] x, float[2,3] s) => (float[2,6] y) { y = DequantizeLinear <block_size = 2> (x, s) }"},
+    {.text = "g (int4[9] x, float s, int4 z) => (float[9] y) { y = DequantizeLinear(x, s, z) }"},
+    {.text = "g (uint2[2,3] x, float[2] s, uint2[2] z) => (float[2,3] y) { y = DequantizeLinear <axis = 0> (x, s, z) }"},
+    {.text = "g (float[3,4] w) => (float[3,4] y) { f = Constant <value_float = 0.3> () s = Cast <to = 24> (f) c = Cast <to = 3> (w) "
+             "t = DequantizeLinear <output_dtype = 1> (c, s) y = Mul(t, w) }"},
     {.text = "g (uint8[2,3] x, float[2] s) => (float[2,3] y) { y = DequantizeLinear(x, s) }",
      .error = "input 1 's' has 2 scales for axis 1 of 3 elements"},
     /* pairs: the scale's gradient, x's is a step function's and stands in tests of its own */

@@ -86,9 +86,21 @@ bool dtype_is_float16(enum dtype d)
     return d == DTYPE_FLOAT16 || d == DTYPE_BFLOAT16;
 }
 
+bool dtype_is_pattern(enum dtype d)
+{
+    return dtype_is_float(d) && dtype_bits(d) <= 16;
+}
+
+bool dtype_is_below_byte(enum dtype d)
+{
+    return dtype_is_int(d) && dtype_bits(d) < 8;
+}
+
 enum dtype dtype_computed(enum dtype d)
 {
-    return dtype_is_float16(d) ? DTYPE_FLOAT : d;
+    if (dtype_is_below_byte(d))
+        return dtype_is_signed(d) ? DTYPE_INT8 : DTYPE_UINT8;
+    return dtype_is_pattern(d) ? DTYPE_FLOAT : d;
 }
 
 /* ---- integers ------------------------------------------------------------------------------------------------------ */
@@ -147,8 +159,8 @@ int64_t dtype_from_double(enum dtype d, double x)
 /* ---- small floating formats ---------------------------------------------------------------------------------------- */
 
 /* A format of `mantissa` stored bits below an exponent field, below the sign. What lies above `largest` is an infinity
- * and NaNs as in IEEE 754 when has_infinity; otherwise overflow saturates, as ONNX Cast with saturate = 1, and only the
- * code `nan` is none of the numbers. */
+ * and NaNs as in IEEE 754 where there is an infinity; otherwise only the code `nan` is none of the numbers. A finite number
+ * beyond the range of a type that saturates becomes its largest, as by ONNX Cast with saturate = 1. */
 struct format {
     int mantissa, bias;
     uint32_t sign;     /* mask of the sign bit */
@@ -159,7 +171,7 @@ struct format {
     bool has_minus_zero;
 };
 
-/* ONNX, "Float stored in 8 bits": E5M2 has infinities, but a saturating Cast never makes one. FNUZ: finite, NaN is the
+/* ONNX, "Float stored in 8 bits": E5M2 has infinities, though a saturating Cast never makes one. FNUZ: finite, NaN is the
  * code that minus zero would have. FLOAT4E2M1 has no NaN. */
 static const struct format half_format = {10, 15, 0x8000, 0x7bff, 0x7c00, 0x7e00, false, true};
 static const struct format bfloat_format = {7, 127, 0x8000, 0x7f7f, 0x7f80, 0x7fc0, false, true};
@@ -183,13 +195,15 @@ static uint64_t shift_to_even(uint64_t x, int shift)
 /* One rounding, from the bits of the double: going through float first would round twice. A mantissa that rounds up to the
  * next power of two carries into the exponent field, which is the right code. All NaNs become the same one: their sign and
  * payload differ between processors. */
-static uint32_t encode(const struct format *f, double x)
+static uint32_t encode(const struct format *f, double x, bool saturates)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     const uint32_t sign = bits >> 63 != 0 ? f->sign : 0;
     if (isnan(x))
         return f->nan;
+    if (isinf(x) && f->infinity != 0)
+        return f->infinity | sign;
     const int exponent = (int)(bits >> DOUBLE_MANTISSA & 0x7ff) - DOUBLE_BIAS + f->bias;
     const uint64_t hidden = (uint64_t)1 << DOUBLE_MANTISSA;
     const uint64_t significand = hidden | (bits & (hidden - 1));
@@ -198,8 +212,10 @@ static uint32_t encode(const struct format *f, double x)
         code = ((uint64_t)(exponent - 1) << f->mantissa) + shift_to_even(significand, DOUBLE_MANTISSA - f->mantissa);
     else
         code = shift_to_even(significand, DOUBLE_MANTISSA - f->mantissa + 1 - exponent);
+    if (code > f->largest && !saturates && f->infinity == 0)
+        return f->nan;
     if (code > f->largest)
-        code = f->saturates ? f->largest : f->infinity;
+        code = saturates ? f->largest : f->infinity;
     return code == 0 && !f->has_minus_zero ? 0 : (uint32_t)code | sign;
 }
 
@@ -255,7 +271,7 @@ static uint32_t encode_small(enum dtype d, double x)
     const struct format *format = small_format(d);
     if (format == NULL)
         UNREACHABLE("%s is not a floating type", dtype_name(d));
-    return encode(format, x);
+    return encode(format, x, format->saturates);
 }
 
 static double decode_small(enum dtype d, uint32_t code)
@@ -270,7 +286,7 @@ static double decode_small(enum dtype d, uint32_t code)
 
 uint16_t float_to_half(double x)
 {
-    return (uint16_t)encode(&half_format, x);
+    return (uint16_t)encode(&half_format, x, false);
 }
 
 double half_to_float(uint16_t h)
@@ -280,7 +296,7 @@ double half_to_float(uint16_t h)
 
 uint16_t float_to_bfloat(double x)
 {
-    return (uint16_t)encode(&bfloat_format, x);
+    return (uint16_t)encode(&bfloat_format, x, false);
 }
 
 double bfloat_to_float(uint16_t h)
@@ -297,6 +313,12 @@ double dtype_round(enum dtype d, double x)
     if (d == DTYPE_FLOAT)
         return (double)(float)x;
     return decode_small(d, encode_small(d, x));
+}
+
+double dtype_round_overflowing(enum dtype d, double x)
+{
+    const struct format *const format = small_format(d);
+    return format != NULL && format->nan != 0 ? decode(format, encode(format, x, false)) : dtype_round(d, x);
 }
 
 /* The bytes of an element as a number; memcpy because `p` need not be aligned. */

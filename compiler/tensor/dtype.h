@@ -28,6 +28,11 @@ typedef uint32_t dtype_set;
 #define DTYPES_BOOL DTYPE_BIT(DTYPE_BOOL)
 #define DTYPES_NUMERIC (DTYPES_FLOATS | DTYPES_INTS)
 #define DTYPES_ALL (DTYPES_NUMERIC | DTYPES_BOOL)
+#define DTYPES_FLOAT8                                                                                                  \
+    (DTYPE_BIT(DTYPE_FLOAT8E4M3FN) | DTYPE_BIT(DTYPE_FLOAT8E4M3FNUZ) | DTYPE_BIT(DTYPE_FLOAT8E5M2) |                   \
+     DTYPE_BIT(DTYPE_FLOAT8E5M2FNUZ))
+#define DTYPES_INT4 (DTYPE_BIT(DTYPE_INT4) | DTYPE_BIT(DTYPE_UINT4))
+#define DTYPES_INT2 (DTYPE_BIT(DTYPE_INT2) | DTYPE_BIT(DTYPE_UINT2))
 #define DTYPES_INDEX (DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64))
 
 bool dtype_is_valid(int onnx_number); /* 1..26 */
@@ -41,7 +46,11 @@ bool dtype_is_float(enum dtype d);
 bool dtype_is_int(enum dtype d); /* signed or unsigned, not bool */
 bool dtype_is_signed(enum dtype d);
 bool dtype_is_float16(enum dtype d); /* one of DTYPES_FLOAT16S */
-/* The type that arithmetic on elements of d runs in: float for float16 and bfloat16, else d itself. */
+/* A floating type of 16 bits or less: a type of memory, kept as its bit pattern. */
+bool dtype_is_pattern(enum dtype d);
+/* An integer type of less than 8 bits: a type of memory, one value to a byte. */
+bool dtype_is_below_byte(enum dtype d);
+/* The type that arithmetic on elements of d runs in: float for bit patterns, int8 or uint8 for integers below a byte, else d. */
 enum dtype dtype_computed(enum dtype d);
 
 /* Numeric limits of an integer type, as int64 (UINT64's maximum does not fit: dtype_wrap handles it). */
@@ -51,6 +60,8 @@ int64_t dtype_max_int(enum dtype d);
 int64_t dtype_wrap(enum dtype d, int64_t x);
 /* Rounds to the nearest value of a floating type (ties to even); DOUBLE: unchanged. */
 double dtype_round(enum dtype d, double x);
+/* The same for the 8-bit floats without saturation: what lies above the largest value is infinity, or NaN where the type has none. */
+double dtype_round_overflowing(enum dtype d, double x);
 /* Float to integer: truncates, saturates (4- and 2-bit types wrap, as ONNX's tests want), NaN gives 0; to bool: x != 0.
  * The pattern of a UINT64 is returned as int64. */
 int64_t dtype_from_double(enum dtype d, double x);
