@@ -156,8 +156,9 @@ START_TEST(small_float_overflows_and_keeps_nan)
     ck_assert_uint_eq(code_of(d, last * 4), overflow);
     ck_assert_uint_eq(code_of(d, 1e308), overflow);
     ck_assert_uint_eq(code_of(d, -1e308), sign | overflow);
-    ck_assert_uint_eq(code_of(d, INFINITY), overflow);
-    ck_assert_uint_eq(code_of(d, -INFINITY), sign | overflow);
+    const uint32_t infinity = d == DTYPE_FLOAT8E5M2 ? 0x7c : overflow; /* which that type has, though finite numbers saturate */
+    ck_assert_uint_eq(code_of(d, INFINITY), infinity);
+    ck_assert_uint_eq(code_of(d, -INFINITY), sign | infinity);
     ck_assert_uint_eq(code_of(d, NAN), small_floats[_i].nan);
     ck_assert_uint_eq(code_of(d, -NAN), small_floats[_i].nan);
     ck_assert_uint_eq(code_of(d, 5e-324), 0);
