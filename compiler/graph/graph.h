@@ -83,7 +83,7 @@ struct node {
     struct loc loc; /* of the node it came from; loc.origin says how, for made nodes */
     struct graph *graph;
     struct node *prev, *next; /* topological order */
-    uint32_t stream;          /* random operators: number of the random stream, given at import, kept by copies (R27) */
+    uint32_t stream;          /* random operators: number of the random stream, kept by copies (docs/readings.md, R27) */
     uint32_t counter;         /* and the counter they draw with, an index in program->counters; kept by copies too */
     bool removed;
 };

@@ -44,7 +44,7 @@ static bool resolve_named(const struct importer *im, const struct region *r, con
 }
 
 /* Gradient names values by attributes: brings them to the names that the values have in this graph, which also shows
- * that they are defined before the node (R23). */
+ * that they are defined before the node (R23 in docs/readings.md). */
 static bool resolve_names(const struct importer *im, const struct region *r, const struct model_node *mn,
                           struct node *n)
 {

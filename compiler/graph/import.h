@@ -17,7 +17,8 @@ struct import_options {
     int64_t provisional_dim;
 };
 
-/* What concerns the model as a whole: opset_import (R3), IR version against training_info (R4), functions. */
+/* What concerns the model as a whole: opset_import, IR version against training_info (R3, R4 in docs/readings.md),
+ * functions. */
 bool import_check_model(struct diag *d, const struct model *m) MUST_USE;
 /* How many random streams the nodes of the model take: main graph first, then algorithms, then initializations. The
  * stream of a node depends on its place in the model and on the counter it draws with (graph->counter) alone: entries with
@@ -28,7 +29,7 @@ uint32_t import_random_streams(const struct model *m);
  * definitions are added to it, NULL for those that could not be made (reported; their readers are skipped silently).
  * The caller has put inputs and state variables there as it wants them: an input or initializer whose name is already
  * in scope is taken from there. Other inputs are added to g. An input that has an initializer is a constant, not an
- * argument, unless options->fed or options->shapes names it (spec: R12). Graph outputs are NOT added (see
+ * argument, unless options->fed or options->shapes names it (R12 in docs/readings.md). Graph outputs are NOT added (see
  * import_outputs). All independent errors of the graph are reported. */
 bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *scope, const struct import_options *o,
                   const char *entry) MUST_USE;

@@ -29,8 +29,8 @@ void import_index_functions(struct map *functions, const struct model *m)
     }
 }
 
-/* R31: GraphCall of release 1.7 runs the main graph on other inputs. It is a call of a function with that body, whose
- * free names are the initializers. */
+/* R31 in docs/readings.md: GraphCall of release 1.7 runs the main graph on other inputs. It is a call of a function
+ * with that body, whose free names are the initializers. */
 const struct model_function *import_main_graph_as_function(struct arena *a, const struct model *m)
 {
     struct model_function *const f = arena_new(a, struct model_function);

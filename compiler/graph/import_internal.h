@@ -117,7 +117,8 @@ const char *import_function_key(struct arena *a, const char *domain, const char 
 void import_index_functions(struct map *functions, const struct model *m);
 const struct model_function *import_main_graph_as_function(struct arena *a, const struct model *m);
 bool import_is_graph_call(const struct model_node *mn);
-/* The function that the node calls, or NULL. A local function named like a standard operator wins (R5). */
+/* The function that the node calls, or NULL. A local function named like a standard operator wins (R5 in
+ * docs/readings.md). */
 const struct model_function *import_called_function(const struct map *functions, const struct model_node *mn);
 const struct model_attr *import_find_attr(struct model_attr *const *attrs, size_t count, const char *name);
 /* The node with attributes that refer to the function's replaced by the caller's, else by the function's default, else

@@ -57,7 +57,7 @@ struct symbols {
     int64_t provisional; /* of symbols that nothing binds; -1: they have no size */
 };
 
-/* One scope for the whole model (R2): --dim, then inputs of the main graph and of the algorithms. */
+/* One scope for the whole model (docs/readings.md, R2): --dim, then inputs of the main graph and of the algorithms. */
 static int64_t plain_symbol_size(const void *context, const char *symbol)
 {
     const struct symbols *const s = context;

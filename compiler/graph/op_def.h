@@ -30,7 +30,7 @@ enum {
     PARAM_OPTIONAL = 1,
     PARAM_VARIADIC = 2,       /* last parameter only: one or more operands */
     PARAM_HETEROGENEOUS = 4,  /* variadic operands may differ in dtype */
-    PARAM_NOT_DIFF = 8,       /* contributes nothing to gradients (R25): it is no number, its derivative is 0, or .why says why not */
+    PARAM_NOT_DIFF = 8,       /* no part of gradients (docs/readings.md, R25): no number, derivative 0, or as .why says */
     PARAM_OUTPUT_NOT_DIFF = 8 /* the same for outputs */
 };
 

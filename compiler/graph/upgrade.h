@@ -1,6 +1,6 @@
 /* From a node of the model to a node of the newest form of its operator: which record and which of its versions is
  * meant, whether the node keeps to that version's schema, and the chain of upgrades. Internal to import. Spec:
- * training-ir section 6 "operator resolution" and section 16 (what a checker rejects). */
+ * ONNX IR.md, Versioning.md. */
 #ifndef STEPC_GRAPH_UPGRADE_H
 #define STEPC_GRAPH_UPGRADE_H
 

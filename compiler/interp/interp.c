@@ -165,7 +165,7 @@ static bool find_fetches(struct run *r, const struct interp_fetch *fetches, size
     return ok;
 }
 
-/* All new values are taken before any is written: right-hand sides see the state as it was (R10). */
+/* All new values are taken before any is written: right-hand sides see the state as it was (docs/readings.md, R10). */
 static void write_bindings(struct run *r)
 {
     const struct graph *g = r->graph;

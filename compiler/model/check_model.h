@@ -5,7 +5,7 @@
 
 #include "model/model.h"
 
-/* Reports all that is wrong. Spec: training-ir section 16. */
+/* Reports all that is wrong. Spec: ONNX IR.md. */
 bool model_check(struct diag *d, const struct model *m) MUST_USE;
 
 #endif

@@ -1,4 +1,4 @@
-/* Tokens of the ONNX text syntax (training-ir section 17), with line and column. Internal to model/. */
+/* Tokens of the ONNX text syntax (ONNX Syntax.md), with line and column. Internal to model/. */
 #ifndef STEPC_MODEL_LEX_TEXT_H
 #define STEPC_MODEL_LEX_TEXT_H
 

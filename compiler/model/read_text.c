@@ -1,4 +1,4 @@
-/* The ONNX text syntax with the @training_info extension: recursive descent over the grammar of training-ir section 17, one
+/* The ONNX text syntax with the @training_info extension: recursive descent over the grammar of ONNX Syntax.md, one
  * function per rule, in the order of the grammar from the leaves up. Types and tensors are read in read_text_values.c. */
 #include "model/model.h"
 

@@ -1,4 +1,4 @@
-/* struct model -> the ONNX text syntax with the @training_info extension (training-ir section 17). The same model
+/* struct model -> the ONNX text syntax with the @training_info extension (read_text.c). The same model
  * always gives the same text, and read_text.c makes an equal model of it: one node or initializer a line, long ones
  * wrapped.
  *

@@ -96,7 +96,8 @@ static bool cast_like_infer(struct infer_ctx *c)
 
 /* ---- gradient ----------------------------------------------------------------------------------------------------- */
 
-/* Between floating types the adjoint is converted back; integers and bool carry none (R25), nor do types of memory (R24). */
+/* Between floating types the adjoint is converted back; integers and bool carry none (R25 in docs/readings.md), nor do
+ * types of memory (R24). */
 static bool cast_grad(struct grad_ctx *c)
 {
     struct value *x = grad_input(c, 0);

@@ -1,5 +1,5 @@
 /* Gradient: the derivatives of y with respect to xs, in the graph that the node stands in. train/adjoint.c expands it;
- * this is its schema only. Spec: ONNX ai.onnx.preview.training Gradient-1, and the readings R18 to R28. */
+ * this is its schema only. Spec: ONNX ai.onnx.preview.training Gradient-1, and docs/readings.md, R18 to R28. */
 #include "ops/op.h"
 
 static const struct op_attr attrs[] = {{.name = "xs", .type = ATTR_STRINGS, .required = true},

@@ -1,5 +1,6 @@
-/* NegativeLogLikelihoodLoss, and stepc.PickLabels, which it is made of. With x the scores, t the label and w its weight at each
- * position: l = 0 - x[t] * w; none: l, sum: the sum of l, mean: that divided by the sum of w (R32). Sums in ReduceSum's order.
+/* NegativeLogLikelihoodLoss, and stepc.PickLabels, which it is made of. With x the scores, t the label and w its weight
+ * at each position: l = 0 - x[t] * w; none: l, sum: the sum of l, mean: that divided by the sum of w (R32 in
+ * docs/readings.md). Sums in ReduceSum's order.
  * Spec: ONNX NegativeLogLikelihoodLoss-12, -13 and -22 (22 adds bfloat16). */
 #include "ops/loss_rules.h"
 

@@ -1,5 +1,6 @@
-/* Optimizers of ai.onnx.preview.training: Momentum, Adam, Adagrad. Inputs R (learning rate), T (update count), then groups of n
- * tensors: X, G (gradients), then the state; outputs the new X, then the new state. Each tensor is treated on its own.
+/* Optimizers of ai.onnx.preview.training: Momentum, Adam, Adagrad. Inputs R (learning rate), T (update count), then
+ * groups of n tensors: X, G (gradients), then the state; outputs the new X, then the new state. Each tensor is treated
+ * on its own.
  *
  *   Adagrad   r  = R / (1 + T decay_factor)          in double, then rounded to X's type
  *             g  = norm_coefficient X + G
@@ -11,9 +12,9 @@
  *             r  = T > 0 ? R sqrt(1 - beta^T) / (1 - alpha^T) : R     in double, then rounded to X's type
  *             X' = (1 - norm_coefficient_post) (X - r V' / (sqrt(H') + epsilon))
  *
- * Operations go from left to right, each rounded to X's type (R30); a term with a coefficient of 0 or a factor of 1 is left out.
- * T is read as passed: the first step has T = 0 if the algorithm counts so. The scalars stand as nodes of their own, so that they
- * are computed once in a step and not once per element.
+ * Operations go from left to right, each rounded to X's type (R30 in docs/readings.md); a term with a coefficient of 0
+ * or a factor of 1 is left out. T is read as passed: the first step has T = 0 if the algorithm counts so. The scalars
+ * stand as nodes of their own, so that they are computed once in a step and not once per element.
  * Spec: ONNX ai.onnx.preview.training, Adagrad-1, Adam-1, Momentum-1; R29: Adam's X' is after post-regularisation. */
 #include "ops/op.h"
 

@@ -1,7 +1,8 @@
 /* Random tensors: RandomUniform RandomNormal RandomUniformLike RandomNormalLike Bernoulli.
  *
- * Element k of a node's output is a function of (seed, counter of the entry, stream of the node, k): runtime/stepc_random.h. The
- * seed is the attribute, truncated to an integer, or the model's (R33). Doubles are drawn as doubles, everything else as float.
+ * Element k of a node's output is a function of (seed, counter of the entry, stream of the node, k):
+ * runtime/stepc_random.h. The seed is the attribute, truncated to an integer, or the model's (R33 in docs/readings.md).
+ * Doubles are drawn as doubles, everything else as float.
  *   uniform    low + u * (high - low), u in [0, 1); rounding may reach `high`
  *   normal     mean + n * scale
  *   Bernoulli  u < p (R34: the prose, not the function body)

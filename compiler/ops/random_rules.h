@@ -4,8 +4,8 @@
 
 #include "ops/op.h"
 
-/* The key of a node with the attribute `seed`: a float is truncated to an integer (R33), Dropout's is an integer. False where the
- * node has none: the model's seed is meant. */
+/* The key of a node with the attribute `seed`: a float is truncated to an integer (R33 in docs/readings.md), Dropout's
+ * is an integer. False where the node has none: the model's seed is meant. */
 bool random_seed(const struct node *n, uint64_t *seed);
 /* Lets the node's own seed, if any, replace the model's. Call before eval_uniform() and eval_normal(). */
 void random_start_eval(struct eval_ctx *c);

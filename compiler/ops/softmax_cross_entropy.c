@@ -1,10 +1,10 @@
-/* SoftmaxCrossEntropyLoss, and stepc.SoftmaxCrossEntropyGrad, its derivative in scores. Scores [N, C, d1...], labels [N, d1...],
- * class weights [C]. One template kernel gives loss, log_prob and gradient in one pass over scores.
+/* SoftmaxCrossEntropyLoss, and stepc.SoftmaxCrossEntropyGrad, its derivative in scores. Scores [N, C, d1...], labels
+ * [N, d1...], class weights [C]. One template kernel gives loss, log_prob and gradient in one pass over scores.
  *
- * The contract. With m the maximum over C, e = exp(x - m), s the sum of e (16 lanes if nothing follows C, else in index order), t the
- * label and w its weight (1 without weights) at each position:
+ * The contract. With m the maximum over C, e = exp(x - m), s the sum of e (16 lanes if nothing follows C, else in index
+ * order), t the label and w its weight (1 without weights) at each position:
  *   loss      (log(s) - (x[t] - m)) * w; 0 where the label is ignored
- *   sum       of those over all positions in index order; mean: divided by the sum of w in index order (R32)
+ *   sum       of those over all positions in index order; mean: that divided by the sum of w (docs/readings.md, R32)
  *   log_prob  (x - m) - log(s)
  *   grad      (e * (1 / s) - [c = t]) * (w * (1 / sum of w)), for sum and none: * w; 0 where ignored; then * dloss
  * Without weights and ignore_index the sum of w is the number of positions.

@@ -1,8 +1,8 @@
 /* Stored (stepc): y = x, as a variable of x's type would hold it.
  *
- * A step that runs several training entries reads here what an earlier one bound, as if it had been written to the variable
- * in between (train/combine_step.c): rounded to its type, and an unlisted leaf to every Gradient that follows (R19), whatever
- * it was computed from. Disappears when Gradient nodes are expanded. */
+ * A step that runs several training entries reads here what an earlier one bound, as if it had been written to the
+ * variable in between (train/combine_step.c): rounded to its type, and an unlisted leaf to every Gradient that follows
+ * (R19 in docs/readings.md), whatever it was computed from. Disappears when Gradient nodes are expanded. */
 #include "ops/op.h"
 
 static const struct op_param inputs[] = {{.name = "x", .type = 'T', .dtypes = DTYPES_ALL}, {0}};

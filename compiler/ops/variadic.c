@@ -117,7 +117,8 @@ static struct value *share(struct grad_ctx *c, const char *loses, struct value *
     return build(c, "Where", build(c, loses, left, right), build_like(c, d, 0.0), kept);
 }
 
-/* As a left fold of two-operand steps (R26): the partial results are made again, the adjoint walks back through them. */
+/* As a left fold of two-operand steps (R26 in docs/readings.md): the partial results are made again, the adjoint walks
+ * back through them. */
 static bool extremum_grad(struct grad_ctx *c, const char *op, const char *loses)
 {
     const int n = grad_input_count(c);

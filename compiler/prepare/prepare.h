@@ -4,9 +4,7 @@
  *
  *   y = Gemm(x, W, b)    ->   loss = SoftmaxCrossEntropyLoss(y, target)
  *                             W.gradient, b.gradient = Gradient<xs = ["W", "b"], y = "loss">(W, b)
- *                             W.new = Sub(W, Mul(learning_rate, W.gradient)) ...      W <- W.new, b <- b.new
- *
- * Spec: training-ir sections 8 to 10 and 12. */
+ *                             W.new = Sub(W, Mul(learning_rate, W.gradient)) ...      W <- W.new, b <- b.new */
 #ifndef STEPC_PREPARE_PREPARE_H
 #define STEPC_PREPARE_PREPARE_H
 

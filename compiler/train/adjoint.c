@@ -79,7 +79,7 @@ static struct mark *mark_of(const struct expansion *e, const struct value *v)
 
 static bool can_carry_gradient(enum dtype d)
 {
-    return (DTYPES_FLOATS & DTYPE_BIT(d)) != 0; /* R24 */
+    return (DTYPES_FLOATS & DTYPE_BIT(d)) != 0; /* R24 in docs/readings.md */
 }
 
 static struct value *find_value(struct graph *g, const struct node *n, const char *what, const char *name)

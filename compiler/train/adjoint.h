@@ -1,6 +1,6 @@
 /* Differentiation: Gradient nodes become ordinary nodes. Reverse mode on the graph; every rule is a rewrite in terms of
  * operators, so that gradients of gradients come free.
- * Spec: ONNX Gradient-1 and the readings R18 to R28. */
+ * Spec: ONNX Gradient-1 and docs/readings.md, R18 to R28. */
 #ifndef STEPC_TRAIN_ADJOINT_H
 #define STEPC_TRAIN_ADJOINT_H
 

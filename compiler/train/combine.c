@@ -220,7 +220,7 @@ static void add_state_to_scope(struct graph *g, const struct map *state, struct 
             map_set(scope, state->entries[i].key, graph_add_variable(g, state->entries[i].value));
 }
 
-/* R11. A poisoned value is silent. */
+/* R11 in docs/readings.md. A poisoned value is silent. */
 static bool add_binding(struct combiner *c, struct graph *g, size_t k, const char *list, const struct model_pair *pair,
                         const struct map *scope)
 {

@@ -1,6 +1,6 @@
-/* From a model to a program: which initializers are variables, and one graph per entry (main graph + algorithm, bindings).
- * Spec: training-ir sections 8 and 9; onnx.proto TrainingInfoProto. Gradient nodes are still there afterwards: see
- * adjoint_expand(). */
+/* From a model to a program: which initializers are variables, and one graph per entry (main graph + algorithm,
+ * bindings). Gradient nodes are still there afterwards: see adjoint_expand().
+ * Spec: onnx.proto, TrainingInfoProto, and docs/readings.md, R6 to R17. */
 #ifndef STEPC_TRAIN_COMBINE_H
 #define STEPC_TRAIN_COMBINE_H
 

@@ -1,5 +1,5 @@
 /* The rules of training_info: what a binding may name, and which names the combined graph may hold.
- * Spec: training-ir section 8; nobody upstream checks any of this. */
+ * Spec: onnx.proto, TrainingInfoProto, and docs/readings.md, R6 to R15. ONNX's own checker looks at none of this. */
 #include "train/combine_internal.h"
 
 #include "base/str.h"

@@ -49,7 +49,7 @@ bool combine_is_read(const struct graph_names *x, const char *name) MUST_USE;
 /* The entry's graph, empty; `counters` of the program from `first` on are its own. */
 struct graph *combine_add_entry(struct combiner *c, const char *name, enum entry_kind kind, int training, size_t first,
                                 size_t counters);
-/* The main graph as training_info k is combined with it: whole, or its initializers alone (R31). */
+/* The main graph as training_info k is combined with it: whole, or its initializers alone (R31 in docs/readings.md). */
 const struct model_graph *combine_main_graph(const struct combiner *c, size_t k);
 /* Adds main graph and algorithm of training_info k to g: nodes, outputs and bindings, which drop the outputs that only feed
  * them (R13). The scope holds the state variables, and inputs that are there already. */

@@ -1,12 +1,13 @@
-/* step() of a model with several training entries: all that have update bindings, in order, as one graph (R7).
+/* step() of a model with several training entries: all that have update bindings, in order, as one graph (docs/readings.md,
+ * R7).
  *
  *   entry a: W <- a(W, x)                     step: W_2 = a(W, x)
  *   entry b: V <- b(W, V, x)                        V_2 = b(W_2, V, x);  W <- W_2, V <- V_2
  *
  * A later entry reads what earlier ones bind; everything is stored at the end, so that a step that fails has changed
- * nothing, and gives the bits of the entries called one after the other. For that, what it reads is what a variable would
- * hold: rounded to its type, a constant to every Gradient (stepc.Stored). Entries keep their own counters of random
- * numbers.
+ * nothing, and gives the bits of the entries called one after the other. For that, what it reads is what a variable
+ * would hold: rounded to its type, a constant to every Gradient (stepc.Stored). Entries keep their own counters of
+ * random numbers.
  *
  * Names: an input that several entries have is one input, of one type. An output that several have is that of the first
  * under its own name; algorithms' later ones are called ENTRY.NAME, and the main graph's, which say the same of newer

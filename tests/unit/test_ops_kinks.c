@@ -1,5 +1,5 @@
-/* Gradients where the derivative does not exist or is singular: the choices of training-ir R26, at points that random samples
- * never hit. */
+/* Gradients where the derivative does not exist or is singular: the choices of docs/readings.md R26, at points that
+ * random samples never hit. */
 #include "graph/build.h"
 #include "interp/interp.h"
 #include "train/adjoint.h"

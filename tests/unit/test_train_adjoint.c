@@ -90,7 +90,7 @@ START_TEST(intermediate_tensor_in_xs)
     op(m->graph, "y", "Add", "hh x");
     gradient(m->graph, "dh dx", "h x", "", "y", "h x");
     output(m->graph, "dh");
-    expect_gradient(m, "dx", 2, 3, 1); /* the path through h is cut (R20) */
+    expect_gradient(m, "dx", 2, 3, 1); /* the path through h is cut (R20 in docs/readings.md) */
     ck_assert(has_message("'h' is listed in xs or zs, but depends on others listed there"));
     EXPECT(run(start(), "infer", "dh", INPUTS(SCALAR(2), SCALAR(3))), 12);
 

@@ -95,7 +95,7 @@ START_TEST(symbols_are_bound_by_options_and_fed_tensors)
 }
 END_TEST
 
-/* R10: {a <- b_out, b <- a_out} swaps. */
+/* R10 in docs/readings.md: {a <- b_out, b <- a_out} swaps. */
 START_TEST(updates_are_simultaneous)
 {
     struct model *const m = new_model();

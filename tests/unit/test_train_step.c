@@ -22,7 +22,7 @@ static struct model *two_entries(void)
     return m;
 }
 
-/* R7: the second reads what the first wrote, everything else is each one's own (R14). */
+/* R7 in docs/readings.md: the second reads what the first wrote, everything else is each one's own (R14). */
 START_TEST(entries_run_in_order)
 {
     must_combine(two_entries());
