@@ -75,7 +75,8 @@ static int run(int argc, char **argv)
     return c->run(c, argc - 1, argv + 1);
 }
 
-/* A file that is opened must not get the number of a stream that was closed for us: what is printed would go into it. */
+/* A file that is opened must not get the number of a stream that was closed for us: what is printed
+ * would go into it. */
 static void hold_streams(void)
 {
     int fd;

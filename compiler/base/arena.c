@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <sys/mman.h>
 
-/* Under AddressSanitizer every allocation is followed by a strip of poisoned bytes and a chunk's rest is poisoned, so that
- * reading past an object of the arena is noticed as it would be with malloc. */
+/* Under AddressSanitizer every allocation is followed by a strip of poisoned bytes and a chunk's rest is poisoned, so
+ * that reading past an object of the arena is noticed as it would be with malloc. */
 #if defined(__SANITIZE_ADDRESS__)
 #define ARENA_POISON 1
 #elif defined(__has_feature)
@@ -39,7 +39,8 @@ struct arena_chunk {
     alignas(max_align_t) unsigned char bytes[];
 };
 
-/* The largest chunks are whole pages of 2 MB where the system has such: faults on 4 KB took a fifth of compiling a GPT. */
+/* The largest chunks are whole pages of 2 MB where the system has such: faults on 4 KB took a fifth
+ * of compiling a GPT. */
 enum { HUGE_PAGE = 2 << 20, CHUNK_FIRST = 1 << 10, CHUNK_LARGEST = HUGE_PAGE - (int)sizeof(struct arena_chunk) };
 
 static void out_of_memory(size_t size)
@@ -53,7 +54,8 @@ static void out_of_memory(size_t size)
 static struct arena_chunk *chunk_map(size_t total)
 {
     size_t rounded, with_slack;
-    if (total < HUGE_PAGE || !checked_add_size(total, HUGE_PAGE - 1, &rounded) || !checked_add_size(rounded, HUGE_PAGE, &with_slack))
+    if (total < HUGE_PAGE || !checked_add_size(total, HUGE_PAGE - 1, &rounded) ||
+        !checked_add_size(rounded, HUGE_PAGE, &with_slack))
         return NULL;
     rounded = rounded / HUGE_PAGE * HUGE_PAGE;
     unsigned char *const all = mmap(NULL, with_slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -103,7 +105,8 @@ static struct arena_chunk *chunk_new(size_t size)
     size_t total;
     if (!checked_add_size(size, sizeof(struct arena_chunk), &total))
         out_of_memory(size);
-    if (total > HUGE_PAGE && total > system_memory()) /* some systems promise it, and end the process that takes them at their word */
+    /* some systems promise it, and end the process that takes them at their word */
+    if (total > HUGE_PAGE && total > system_memory())
         out_of_memory(size);
     struct arena_chunk *chunk = chunk_map(total);
     if (chunk == NULL)

@@ -9,7 +9,8 @@ static bool continues(unsigned char c)
     return (c & 0xc0) == 0x80;
 }
 
-/* Length of the UTF-8 character at s, 0 if it is none. Never looks behind the end of the text: a byte of 0 continues nothing. */
+/* Length of the UTF-8 character at s, 0 if it is none. Never looks behind the end of the text: a byte of 0
+ * continues nothing. */
 static size_t character(const unsigned char *s)
 {
     if (s[0] < 0x80)
@@ -80,7 +81,7 @@ const char *clean_text(struct arena *a, const char *text)
     return strbuf_text(&b);
 }
 
-/* ---- printf() whose strings are cleaned --------------------------------------------------------------------------- */
+/* ---- printf() whose strings are cleaned -------------------------------------------------------------------------- */
 
 static void add_padded(struct strbuf *b, const char *text, int width, int precision, bool left)
 {
@@ -111,8 +112,8 @@ static const char *read_count(const char *at, va_list *args, int *out)
 enum { NUMBER_MOST = 400 }; /* the largest double has 309 digits in front of its point */
 
 /* Numbers: the C library prints them, in the largest type of their kind. */
-static void add_number(struct strbuf *b, const char *flags, int flag_count, int width, int precision, const char *size, char conversion,
-                       va_list *args)
+static void add_number(struct strbuf *b, const char *flags, int flag_count, int width, int precision, const char *size,
+                       char conversion, va_list *args)
 {
     char spec[64], text[NUMBER_MOST];
     const bool is_double = strchr("aefgEG", conversion) != NULL, is_signed = conversion == 'd' || conversion == 'i';
@@ -122,11 +123,15 @@ static void add_number(struct strbuf *b, const char *flags, int flag_count, int 
     if (precision >= 0)
         n += snprintf(spec + n, sizeof spec - (size_t)n, ".%d", precision);
     snprintf(spec + n, sizeof spec - (size_t)n, "%s%c", is_double ? "" : "ll", conversion);
-    const bool is_long = *size == 'l' && size[1] != 'l', is_longest = *size == 'l' && size[1] == 'l', is_size = *size == 'z';
+    const bool is_long = *size == 'l' && size[1] != 'l', is_longest = *size == 'l' && size[1] == 'l',
+               is_size = *size == 'z';
     if (is_double)
         n = snprintf(text, sizeof text, spec, va_arg(*args, double));
     else if (is_signed)
-        n = snprintf(text, sizeof text, spec, is_longest ? va_arg(*args, long long) : is_long ? va_arg(*args, long) : va_arg(*args, int));
+        n = snprintf(text, sizeof text, spec,
+                     is_longest ? va_arg(*args, long long)
+                     : is_long  ? va_arg(*args, long)
+                                : va_arg(*args, int));
     else
         n = snprintf(text, sizeof text, spec,
                      is_longest ? va_arg(*args, unsigned long long)
@@ -181,7 +186,7 @@ void clean_format(struct strbuf *b, const char *fmt, va_list args)
     *b = plain;
 }
 
-/* ---- to a file ---------------------------------------------------------------------------------------------------- */
+/* ---- to a file --------------------------------------------------------------------------------------------------- */
 
 void clean_print(FILE *to, const char *text)
 {
@@ -207,7 +212,7 @@ void say_text(const char *fmt, ...)
     arena_free(&scratch);
 }
 
-/* ---- to stdout ---------------------------------------------------------------------------------------------------- */
+/* ---- to stdout --------------------------------------------------------------------------------------------------- */
 
 static int first_error; /* why the first piece that did not arrive did not */
 

@@ -1,5 +1,5 @@
-/* Names come from a model, and whoever wrote it may be an enemy: what could move a terminal's cursor, colour or turn round its text, or
- * forge a line, is shown as \xNN wherever text is for people. */
+/* Names come from a model, and whoever wrote it may be an enemy: what could move a terminal's cursor, colour or turn
+ * round its text, or forge a line, is shown as \xNN wherever text is for people. */
 #ifndef STEPC_BASE_CLEAN_H
 #define STEPC_BASE_CLEAN_H
 
@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Bytes of the character at s, which is not empty. *unsafe: it is to be shown by its numbers, being a control character (C0, DEL, C1), one that
- * changes the direction of text or ends a line (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069), or no UTF-8 (then 1 byte). */
+/* Bytes of the character at s, which is not empty. *unsafe: it is to be shown by its numbers, being a control character
+ * (C0, DEL, C1), one that changes the direction of text or ends a line (U+061C, U+200E, U+200F, U+2028 to U+202E,
+ * U+2066 to U+2069), or no UTF-8 (then 1 byte). */
 size_t clean_next(const char *s, bool *unsafe);
 /* A text with all of these as \xNN; `text` itself if it has none. */
 const char *clean_text(struct arena *a, const char *text);

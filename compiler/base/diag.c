@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* More errors (or warnings) than this are counted but not kept: an enemy's file can cause millions, and every new message
- * is compared with the kept ones. */
+/* More errors (or warnings) than this are counted but not kept: an enemy's file can cause millions, and every new
+ * message is compared with the kept ones. */
 enum { MOST_KEPT = 10 * DIAG_MAX_PRINTED };
 
 enum { LINE_COLUMNS = 120 }; /* of a longer source line only the part around the caret is shown */
@@ -29,7 +29,8 @@ static bool is_repetition(const struct diag *d, enum diag_severity severity, con
 }
 
 /* Keeps a message unless it says nothing new, and counts it. */
-static void record(struct diag *d, enum diag_severity severity, bool unsupported, const struct loc *at, const char *fmt, va_list args)
+static void record(struct diag *d, enum diag_severity severity, bool unsupported, const struct loc *at, const char *fmt,
+                   va_list args)
 {
     assert(d->arena != NULL);
     size_t *counter = severity == DIAG_ERROR ? &d->errors : &d->warnings;
@@ -140,8 +141,8 @@ static void print_node(FILE *to, const struct loc *at)
     }
 }
 
-/* Everything before the severity, with ": " behind each part. A loc that is all zeros but for the file has index 0; it is a
- * node only if something else says so. */
+/* Everything before the severity, with ": " behind each part. A loc that is all zeros but for the file has index 0; it
+ * is a node only if something else says so. */
 static void print_place(FILE *to, const struct loc *at)
 {
     if (at->file != NULL) {

@@ -39,8 +39,8 @@ struct diag {
     bool skip_notes; /* internal: the last message was not kept, its notes are not either */
 };
 
-/* Records an error and returns false, so that `return diag_error(...)` reports and fails. `at` may be NULL. The parts of
- * *at are kept by pointer: they live as long as the diag. Exact repetitions of an earlier message are dropped. */
+/* Records an error and returns false, so that `return diag_error(...)` reports and fails. `at` may be NULL. The parts
+ * of *at are kept by pointer: they live as long as the diag. Exact repetitions of an earlier message are dropped. */
 bool diag_error(struct diag *d, const struct loc *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* The same for what a right model may have and stepc does not support. */
 bool diag_unsupported(struct diag *d, const struct loc *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -54,7 +54,8 @@ bool diag_lenient(struct diag *d, const struct loc *at, const char *fmt, ...) PR
 /* A remark that belongs to the message before it, or stands alone. */
 void diag_note(struct diag *d, const struct loc *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Prints all messages, one a line (caret lines after it where the source line is known), at most DIAG_MAX_PRINTED errors:
+/* Prints all messages, one a line (caret lines after it where the source line is known), at most
+ * DIAG_MAX_PRINTED errors:
  *   mlp.onnx: graph 'train', node 'fc1' (Gemm, #12): error: input 1 ...
  *   bad.onnxtxt:7:20: error: ...
  * Control characters in names are printed as \xNN. */

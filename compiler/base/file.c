@@ -65,7 +65,8 @@ static bool read_all(struct diag *d, struct arena *a, int fd, const char *path, 
     const bool regular = S_ISREG(st.st_mode);
     const struct loc at = place_of(d, path);
     if (regular && (uintmax_t)st.st_size > limit)
-        return diag_error(d, &at, "the file has %llu bytes, at most %zu can be read", (unsigned long long)st.st_size, limit);
+        return diag_error(d, &at, "the file has %llu bytes, at most %zu can be read",
+                          (unsigned long long)st.st_size, limit);
     size_t capacity = regular ? (size_t)st.st_size : 64 << 10, used = 0;
     if (capacity > limit)
         capacity = limit;
@@ -180,7 +181,8 @@ static bool write_some(void *fd, const void *bytes, size_t size)
     return write_all(*(const int *)fd, bytes, size);
 }
 
-/* Writes and closes; on failure errno says why. sync: what is renamed next must be on the disk, or a loss of power leaves an empty file. */
+/* Writes and closes; on failure errno says why. sync: what is renamed next must be on the disk, or a loss of power
+ * leaves an empty file. */
 static bool write_and_close(int fd, const struct content *c, bool sync)
 {
     const bool written = c->put(c->from, write_some, &fd) && (!sync || fsync(fd) == 0);
@@ -218,7 +220,8 @@ static bool has_content(const char *path, const struct content *c)
 
 enum { MOST_LINKS = 40, MOST_TRIES = 100, MOST_NAME = 200 /* of 255, before what is added */ };
 
-/* Where the path leads: a link stays, what it names is replaced, also if that is not there yet. NULL, with errno, if it leads nowhere. */
+/* Where the path leads: a link stays, what it names is replaced, also if that is not there yet. NULL, with errno, if
+ * it leads nowhere. */
 static const char *follow_links(struct arena *a, const char *path)
 {
     char link[PATH_MAX];
@@ -233,17 +236,19 @@ static const char *follow_links(struct arena *a, const char *path)
     return NULL;
 }
 
-/* open() and not mkstemp(): the file gets the permissions that the user's umask gives to any new file. O_EXCL: whatever stands there,
- * a link above all, is not touched. */
+/* open() and not mkstemp(): the file gets the permissions that the user's umask gives to any new file. O_EXCL: whatever
+ * stands there, a link above all, is not touched. */
 static int open_beside(struct arena *a, const char *path, const char **name)
 {
     for (unsigned i = 0; i < MOST_TRIES; i++) {
         struct timespec now = {0};
         clock_gettime(CLOCK_REALTIME, &now);
-        const uint64_t mixed = ((uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec ^ (uint64_t)getpid() << 20 ^ (uintptr_t)name ^ i) *
+        const uint64_t mixed = ((uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec ^ (uint64_t)getpid() << 20 ^
+                                (uintptr_t)name ^ i) *
                                UINT64_C(0x9E3779B97F4A7C15);
         *name = path_join(a, path_directory(a, path),
-                          arena_printf(a, "%.*s.%016llx.tmp", MOST_NAME, path_base(a, path), (unsigned long long)mixed));
+                          arena_printf(a, "%.*s.%016llx.tmp", MOST_NAME, path_base(a, path),
+                                       (unsigned long long)mixed));
         const int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST)
             return fd;

@@ -7,23 +7,25 @@
 
 #define FILE_MAX_BYTES ((size_t)4 << 30)
 
-/* Reads a whole regular file (or pipe) of at most `limit` bytes into the arena; a NUL follows the last byte. Errors name
- * the path and the system's reason. */
-bool file_read(struct diag *d, struct arena *a, const char *path, size_t limit, unsigned char **bytes, size_t *size) MUST_USE;
+/* Reads a whole regular file (or pipe) of at most `limit` bytes into the arena; a NUL follows the last byte. Errors
+ * name the path and the system's reason. */
+bool file_read(struct diag *d, struct arena *a, const char *path, size_t limit, unsigned char **bytes,
+               size_t *size) MUST_USE;
 /* Reads `size` bytes at `offset` of a file (external data). Fails if the file is shorter. */
 bool file_read_at(struct diag *d, struct arena *a, const struct loc *at, const char *path, uint64_t offset, size_t size,
                   unsigned char **bytes) MUST_USE;
-/* The first bytes of a regular file, at most `most`. False, and nothing is said, where there is none that can be read. */
+/* The first bytes of a regular file, at most `most`. False, and nothing is said, where there is none
+ * that can be read. */
 bool file_begin(const char *path, unsigned char *bytes, size_t most, size_t *size);
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 
-/* Writes to a temporary file beside `path`, then renames: the path holds the old content or the new one, never half. When
- * the content is already the same, the file is left untouched (build systems look at its time). */
+/* Writes to a temporary file beside `path`, then renames: the path holds the old content or the new one, never half.
+ * When the content is already the same, the file is left untouched (build systems look at its time). */
 bool file_write(struct diag *d, const char *path, const void *bytes, size_t size) MUST_USE;
 
-/* The same for content that is made as it is written, perhaps twice: `put` hands `size` bytes in order to the sink, and stops when that
- * returns false. */
+/* The same for content that is made as it is written, perhaps twice: `put` hands `size` bytes in order to the sink, and
+ * stops when that returns false. */
 typedef bool (*byte_sink)(void *to, const void *bytes, size_t size);
 typedef bool (*byte_source)(const void *from, byte_sink sink, void *to);
 bool file_write_from(struct diag *d, const char *path, byte_source put, const void *from, size_t size) MUST_USE;

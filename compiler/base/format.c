@@ -46,7 +46,9 @@ static void put_string(struct sink *s, const char *text, int width, int precisio
 }
 
 /* How the arguments of a conversion are taken. */
-enum kind { OTHER, PERCENT, CHARACTER, STRING, INT, UNSIGNED, LONG, UNSIGNED_LONG, LONG_LONG, UNSIGNED_LONG_LONG, SIZE };
+enum kind {
+    OTHER, PERCENT, CHARACTER, STRING, INT, UNSIGNED, LONG, UNSIGNED_LONG, LONG_LONG, UNSIGNED_LONG_LONG, SIZE
+};
 
 static enum kind kind_of(const char *conversion, size_t *length)
 {

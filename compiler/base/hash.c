@@ -25,10 +25,10 @@ static uint32_t load_big_endian(const unsigned char *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Section 6.2.2, step 3. The names are the standard's, but the variables stay where they are and change their roles from round to
- * round, eight of which are written out where it is called: models have tens of megabytes. */
-static inline void digest_round(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f, uint32_t g, uint32_t *h,
-                                uint32_t constant_and_word)
+/* Section 6.2.2, step 3. The names are the standard's, but the variables stay where they are and change their roles
+ * from round to round, eight of which are written out where it is called: models have tens of megabytes. */
+static inline void digest_round(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f, uint32_t g,
+                                uint32_t *h, uint32_t constant_and_word)
 {
     const uint32_t sum1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);
     const uint32_t choice = (e & f) ^ (~e & g);
@@ -49,7 +49,8 @@ static void digest_block(uint32_t state[8], const unsigned char block[64])
         const uint32_t s1 = rotate_right(w[t - 2], 17) ^ rotate_right(w[t - 2], 19) ^ w[t - 2] >> 10;
         w[t] = s1 + w[t - 7] + s0 + w[t - 16];
     }
-    uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6], h = state[7];
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6],
+             h = state[7];
     for (int t = 0; t < 64; t += 8) {
         const uint32_t *k = sha256_round_constant + t, *x = w + t;
         digest_round(a, b, c, &d, e, f, g, &h, k[0] + x[0]);

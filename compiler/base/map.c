@@ -3,8 +3,8 @@
 #include "base/hash.h"
 #include <string.h>
 
-/* Slots are chosen by the low bits, to which the product brings those of every character. Keys may be long: emission finds equal
- * kernels by their text. */
+/* Slots are chosen by the low bits, to which the product brings those of every character. Keys may be long: emission
+ * finds equal kernels by their text. */
 static uint32_t hash_string(const char *s)
 {
     return (uint32_t)(hash_bytes(s, strlen(s)) * 0x9e3779b97f4a7c15u >> 32);
@@ -15,7 +15,8 @@ static size_t find_slot(const struct map *m, const char *key, uint32_t hash)
 {
     const size_t mask = m->slot_count - 1;
     size_t at = hash & mask;
-    while (m->slots[at] != 0 && (m->slots[at] >> 32 != hash || strcmp(m->entries[(uint32_t)m->slots[at] - 1].key, key) != 0))
+    while (m->slots[at] != 0 &&
+           (m->slots[at] >> 32 != hash || strcmp(m->entries[(uint32_t)m->slots[at] - 1].key, key) != 0))
         at = (at + 1) & mask;
     return at;
 }

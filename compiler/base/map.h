@@ -11,7 +11,8 @@ struct map_entry {
     void *value;
 };
 
-/* A zeroed map with .arena set is a valid empty map. Entries are never removed; a value may be set again (or to NULL). */
+/* A zeroed map with .arena set is a valid empty map. Entries are never removed; a value may be set
+ * again (or to NULL). */
 struct map {
     struct arena *arena;
     struct map_entry *entries; /* in insertion order: for (i = 0; i < m.count; i++) m.entries[i] */

@@ -1,5 +1,5 @@
-/* Intel, "Intel SHA Extensions" (2013): sha256rnds2 does two rounds on the state, which it wants as the vectors ABEF and CDGH (A in the
- * highest lane); sha256msg1 and sha256msg2 are the two halves of the message schedule. */
+/* Intel, "Intel SHA Extensions" (2013): sha256rnds2 does two rounds on the state, which it wants as the vectors ABEF
+ * and CDGH (A in the highest lane); sha256msg1 and sha256msg2 are the two halves of the message schedule. */
 #include "base/sha256_x86.h"
 
 #include "base/arena.h"
@@ -29,15 +29,16 @@ __attribute__((target("sha,sse4.1"))) static __m128i next_words(const __m128i w[
 __attribute__((target("sha,sse4.1"))) void sha256_x86_blocks(uint32_t state[8], const unsigned char *p, size_t blocks)
 {
     const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
-    const __m128i dcba = _mm_loadu_si128((const __m128i_u *)state), hgfe = _mm_loadu_si128((const __m128i_u *)(state + 4));
+    const __m128i dcba = _mm_loadu_si128((const __m128i_u *)state),
+                  hgfe = _mm_loadu_si128((const __m128i_u *)(state + 4));
     const __m128i cdab = _mm_shuffle_epi32(dcba, 0xb1), efgh = _mm_shuffle_epi32(hgfe, 0x1b);
     __m128i abef = _mm_alignr_epi8(cdab, efgh, 8), cdgh = _mm_blend_epi16(efgh, cdab, 0xf0);
     for (; blocks > 0; blocks--, p += 64) {
         const __m128i old_abef = abef, old_cdgh = cdgh;
         __m128i w[4];
         for (int group = 0; group < 16; group++) {
-            w[group % 4] = group < 4 ? _mm_shuffle_epi8(_mm_loadu_si128((const __m128i_u *)(p + 16 * group)), big_endian)
-                                     : next_words(w, group);
+            const __m128i_u *const at = (const __m128i_u *)(p + 16 * group);
+            w[group % 4] = group < 4 ? _mm_shuffle_epi8(_mm_loadu_si128(at), big_endian) : next_words(w, group);
             const __m128i k = _mm_loadu_si128((const __m128i_u *)(sha256_round_constant + 4 * group));
             const __m128i words = _mm_add_epi32(w[group % 4], k);
             cdgh = _mm_sha256rnds2_epu32(cdgh, abef, words);

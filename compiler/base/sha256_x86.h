@@ -1,5 +1,5 @@
-/* SHA-256 by the instructions that x86 processors have for it: models are tens of megabytes, and each compilation begins with their
- * digest. 2 cycles a byte in the place of 14. */
+/* SHA-256 by the instructions that x86 processors have for it: models are tens of megabytes, and each compilation
+ * begins with their digest. 2 cycles a byte in the place of 14. */
 #ifndef STEPC_BASE_SHA256_X86_H
 #define STEPC_BASE_SHA256_X86_H
 

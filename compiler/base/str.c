@@ -95,8 +95,8 @@ bool str_ends_with(const char *s, const char *suffix)
     return length >= tail && strcmp(s + length - tail, suffix) == 0;
 }
 
-/* On a mismatch only the last star can usefully swallow one more character, so no recursion is needed and the time is at
- * most the product of the lengths. */
+/* On a mismatch only the last star can usefully swallow one more character, so no recursion is needed and the time is
+ * at most the product of the lengths. */
 bool str_glob(const char *pattern, const char *name)
 {
     const char *star = NULL, *resume = NULL;
@@ -192,9 +192,9 @@ bool str_to_int64(const char *s, long long *out)
     return true;
 }
 
-/* strtod() follows the locale's decimal point, but none of our programs calls setlocale(): the locale is "C" always. What
- * is too small for a double becomes the nearest one, perhaps 0; what is too large is refused. Hexadecimal floats, "inf"
- * and "nan" are numbers too. */
+/* strtod() follows the locale's decimal point, but none of our programs calls setlocale(): the locale is "C" always.
+ * What is too small for a double becomes the nearest one, perhaps 0; what is too large is refused. Hexadecimal floats,
+ * "inf" and "nan" are numbers too. */
 bool str_to_double(const char *s, double *out)
 {
     if (!may_start_number(*s))

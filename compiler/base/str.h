@@ -5,7 +5,8 @@
 #include "base/arena.h"
 #include <stdbool.h>
 
-/* A growing text in an arena. A zeroed strbuf with .arena set is empty; text is always NUL-terminated once non-empty. */
+/* A growing text in an arena. A zeroed strbuf with .arena set is empty; text is always
+ * NUL-terminated once non-empty. */
 struct strbuf {
     struct arena *arena;
     char *text;

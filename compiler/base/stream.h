@@ -1,4 +1,5 @@
-/* A regular file, read once from front to back: for files of which little is kept, or much that belongs somewhere else. */
+/* A regular file, read once from front to back: for files of which little is kept, or much that
+ * belongs somewhere else. */
 #ifndef STEPC_BASE_STREAM_H
 #define STEPC_BASE_STREAM_H
 
@@ -17,7 +18,8 @@ struct stream {
 
 /* False where the path is no regular file that can be read; nothing is reported. */
 bool stream_open(struct stream *s, const char *path);
-/* The next `size` bytes; false where the file ends before, or cannot be read. Large parts go to their place without a stop between. */
+/* The next `size` bytes; false where the file ends before, or cannot be read. Large parts go to their place
+ * without a stop between. */
 bool stream_read(struct stream *s, void *to, size_t size);
 void stream_close(struct stream *s);
 

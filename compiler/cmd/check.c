@@ -16,8 +16,8 @@ static const struct option_spec specs[] = {
     {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
 
-/* Sizes that nothing binds are assumed: small ones, then what deep networks need. What fails with all of them in the same way is wrong
- * whatever the sizes are; what fails in different ways nobody can judge. */
+/* Sizes that nothing binds are assumed: small ones, then what deep networks need. What fails with all of them in the
+ * same way is wrong whatever the sizes are; what fails in different ways nobody can judge. */
 static const int64_t assumed_sizes[] = {2, 32, 96};
 enum { ASSUMED = sizeof assumed_sizes / sizeof *assumed_sizes };
 
@@ -49,8 +49,8 @@ static bool follows_from_outputs(const struct model_graph *g, const char *symbol
 }
 
 /* "batch, length": what is assumed; "" where every size is known. */
-static void add_assumed(struct arena *a, const struct import_options *o, const struct model *m, const struct model_graph *g, struct map *seen,
-                        struct strbuf *out)
+static void add_assumed(struct arena *a, const struct import_options *o, const struct model *m,
+                        const struct model_graph *g, struct map *seen, struct strbuf *out)
 {
     for (size_t i = 0; g && i < g->inputs.count; i++) {
         const struct model_value_info *const vi = g->inputs.data[i];
@@ -60,7 +60,8 @@ static void add_assumed(struct arena *a, const struct import_options *o, const s
                 continue;
             if (g != m->graph && follows_from_outputs(m->graph, dim->param))
                 continue;
-            const char *const text = dim->param[0] != '\0' ? dim->param : arena_printf(a, "dimension %zu of '%s'", k, vi->name);
+            const char *const text =
+                dim->param[0] != '\0' ? dim->param : arena_printf(a, "dimension %zu of '%s'", k, vi->name);
             if (!map_has(seen, text))
                 strbuf_addf(out, "%s%s", out->length > 0 ? ", " : "", text);
             map_set(seen, text, NULL);
@@ -134,7 +135,8 @@ static bool check_with_sizes(struct session *s, const struct model *m, struct pi
     *size = 0;
     if (s->diag.errors > errors)
         return false;
-    diag_warning(&s->diag, &LOC_FILE(m->file), "not judged with sizes, since %s is not given; with %lld: %s; --dim gives sizes", assumed,
+    diag_warning(&s->diag, &LOC_FILE(m->file),
+                 "not judged with sizes, since %s is not given; with %lld: %s; --dim gives sizes", assumed,
                  (long long)assumed_sizes[ASSUMED - 1], first_error(&trials[ASSUMED - 1]));
     return true;
 }

@@ -18,9 +18,8 @@ struct command {
     int (*run)(const struct command *self, int argc, char **argv);
 };
 
-extern const struct command command_compile, command_prepare, command_check, command_inspect, command_run, command_compare,
-    command_verify, command_ops,
-    command_convert, command_strip;
+extern const struct command command_compile, command_prepare, command_check, command_inspect, command_run,
+    command_compare, command_verify, command_ops, command_convert, command_strip;
 
 /* Everything a command allocates, and its messages. */
 struct session {
@@ -37,10 +36,13 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
 /* Reads the model; warns of --dim and --shape that name nothing in it. */
 bool read_model(struct session *s, const struct options *o, const char *path, struct model **out);
 void warn_of_unknown_sizes(struct session *s, const struct options *o, const struct model *m);
-/* How C is emitted, for commands that do: --optimize, --simd (rows of a table of options). What is wrong is reported. */
-#define CODE_OPTIONS \
-    {"optimize", 0, OPTION_TEXT, "speed|size", "for few cycles (default), or for few instructions, as on microcontrollers"}, \
-    {"simd", 0, OPTION_TEXT, "auto|none|4|8|16", "floats of a vector: as the target has (default), no vectors at all, or so many"}
+/* How C is emitted, for commands that do: --optimize, --simd (rows of a table of options). What is
+ * wrong is reported. */
+#define CODE_OPTIONS                                                                                                   \
+    {"optimize", 0, OPTION_TEXT, "speed|size",                                                                         \
+     "for few cycles (default), or for few instructions, as on microcontrollers"},                                     \
+    {"simd", 0, OPTION_TEXT, "auto|none|4|8|16",                                                                       \
+     "floats of a vector: as the target has (default), no vectors at all, or so many"}
 bool read_code_options(struct diag *d, const struct options *o, int *simd, bool *small);
 /* The only positional argument; NULL after a message. */
 const char *single_argument(const struct command *c, const struct options *o, const char *what);

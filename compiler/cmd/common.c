@@ -77,7 +77,7 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
     return ok;
 }
 
-/* ---- how C is emitted ---------------------------------------------------------------------------------------------- */
+/* ---- how C is emitted -------------------------------------------------------------------------------------------- */
 
 static bool parse_simd(struct diag *d, const char *text, int *out)
 {
@@ -104,7 +104,7 @@ bool read_code_options(struct diag *d, const struct options *o, int *simd, bool 
     return ok;
 }
 
-/* ---- sizes that the model does not have ---------------------------------------------------------------------------- */
+/* ---- sizes that the model does not have -------------------------------------------------------------------------- */
 
 static void add_name(struct arena *a, text_list *names, const char *name)
 {
@@ -137,8 +137,8 @@ static bool is_among(const text_list *names, const char *name)
 }
 
 /* A mistyped name would say nothing, silently. It may be meant for another model of a script, so it is no error. */
-static void warn_of_unknown(struct session *s, const char *path, const text_list *given, const char *option, const char *what,
-                            const text_list *known)
+static void warn_of_unknown(struct session *s, const char *path, const text_list *given, const char *option,
+                            const char *what, const text_list *known)
 {
     for (size_t i = 0; i < given->count; i++) {
         const char *name, *value;
@@ -148,8 +148,8 @@ static void warn_of_unknown(struct session *s, const char *path, const text_list
         if (is_among(known, name) || (colon && is_among(known, own)))
             continue;
         const char *close = str_closest(own, known->data, known->count);
-        diag_warning(&s->diag, &LOC_FILE(path), "--%s %s: the model has no %s '%s'%s%s%s", option, given->data[i], what, own,
-                     close ? "; did you mean '" : "", close ? close : "", close ? "'?" : "");
+        diag_warning(&s->diag, &LOC_FILE(path), "--%s %s: the model has no %s '%s'%s%s%s", option, given->data[i], what,
+                     own, close ? "; did you mean '" : "", close ? close : "", close ? "'?" : "");
     }
 }
 
@@ -224,7 +224,8 @@ bool option_size(const struct options *o, const char *name, int64_t fallback, in
 
 const char *changing_options_text(struct arena *a, const struct options *o)
 {
-    static const char *const names[] = {"entries", "dim", "shape", "reproducible", "check-finite", "standalone", "weights", "optimize", "simd", "threads", "blas"};
+    static const char *const names[] = {"entries", "dim", "shape", "reproducible", "check-finite", "standalone",
+                                        "weights", "optimize", "simd", "threads", "blas"};
     struct strbuf b = {.arena = a};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const text_list l = option_list(o, names[i]);

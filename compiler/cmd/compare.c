@@ -1,5 +1,5 @@
-/* stepc compare: do the two engines agree? Kernel by kernel from equal inputs, then over whole runs. Or, with --against: does one
- * step agree with another framework's? */
+/* stepc compare: do the two engines agree? Kernel by kernel from equal inputs, then over whole runs. Or, with
+ * --against: does one step agree with another framework's? */
 #include "base/clean.h"
 #include "cmd/cmd.h"
 #include "base/str.h"
@@ -16,7 +16,8 @@ static const struct option_spec specs[] = {
     {"reproducible", 0, OPTION_FLAG, NULL, "generated code without contraction"},
     {"seed", 0, OPTION_TEXT, "S", "seed of the random inputs and of init() (default 1)"},
     {"steps", 0, OPTION_TEXT, "N", "length of the whole runs (default 5, or what the feeds hold)"},
-    {"feed", 0, OPTION_LIST, "NAME=FILE", ".pb or .npy instead of random numbers; one leading axis more than declared: a slice per step"},
+    {"feed", 0, OPTION_LIST, "NAME=FILE",
+     ".pb or .npy instead of random numbers; one leading axis more than declared: a slice per step"},
     CODE_OPTIONS,
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler of the generated engine"},
 
@@ -69,7 +70,8 @@ static bool compare(struct session *s, const struct options *o, const char *path
     struct feeds feeds;
     const char *arithmetic = option_text(o, "arithmetic");
     const bool same = str_equal(arithmetic, "same");
-    struct compare_options c = {.pipeline = {.name = "model"}, .cc = option_text(o, "cc"), .seed = (uint64_t)seed, .steps = steps, .feed = feed, .feeder = &feeds};
+    struct compare_options c = {.pipeline = {.name = "model"}, .cc = option_text(o, "cc"), .seed = (uint64_t)seed,
+                                .steps = steps, .feed = feed, .feeder = &feeds};
     if (arithmetic && !same && !str_equal(arithmetic, "double"))
         return diag_error(&s->diag, NULL, "--arithmetic %s: expected double or same", arithmetic);
     if (same != option_given(o, "reproducible"))
@@ -77,7 +79,8 @@ static bool compare(struct session *s, const struct options *o, const char *path
     if (option_given(o, "entry") || option_given(o, "rtol"))
         return diag_error(&s->diag, NULL, "--%s belongs to --against", option_given(o, "entry") ? "entry" : "rtol");
     c.bits = same;
-    if (!read_code_options(&s->diag, o, &c.pipeline.simd, &c.pipeline.small) || !read_import_options(s, o, &c.pipeline.import) || !read_model(s, o, path, &m) ||
+    if (!read_code_options(&s->diag, o, &c.pipeline.simd, &c.pipeline.small) ||
+        !read_import_options(s, o, &c.pipeline.import) || !read_model(s, o, path, &m) ||
         !feeds_read(s, m, option_list(o, "feed"), &c.pipeline.import, &feeds) || !count_steps(s, o, &feeds, &c.steps) ||
         !compare_engines(&s->diag, &s->arena, m, &c, &report))
         return false;
@@ -87,13 +90,16 @@ static bool compare(struct session *s, const struct options *o, const char *path
 
 static bool compare_with_dump(struct session *s, const struct options *o, const char *path)
 {
-    static const char *const others[] = {"arithmetic", "reproducible", "seed", "steps", "cc", "optimize", "simd", "feed"};
-    struct dump_options d = {.folder = option_text(o, "against"), .entry = option_text(o, "entry"), .rtol = 1e-4, .quiet = option_given(o, "quiet")};
+    static const char *const others[] = {"arithmetic", "reproducible", "seed", "steps", "cc", "optimize", "simd",
+                                         "feed"};
+    struct dump_options d = {.folder = option_text(o, "against"), .entry = option_text(o, "entry"), .rtol = 1e-4,
+                             .quiet = option_given(o, "quiet")};
     const char *rtol = option_text(o, "rtol");
     struct model *m;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (option_given(o, others[i]))
-            return diag_error(&s->diag, NULL, "--%s says nothing with --against, which runs one step interpreted in double", others[i]);
+            return diag_error(&s->diag, NULL,
+                              "--%s says nothing with --against, which runs one step interpreted in double", others[i]);
     if (rtol && (!str_to_double(rtol, &d.rtol) || !(d.rtol >= 0)))
         return diag_error(&s->diag, NULL, "--rtol %s: expected a number", rtol);
     return read_import_options(s, o, &d.import) && read_model(s, o, path, &m) && compare_dump(s, m, &d);

@@ -43,7 +43,7 @@ struct comparison {
     VEC(struct dump_line) lines;
 };
 
-/* ---- the folder --------------------------------------------------------------------------------------------------- */
+/* ---- the folder -------------------------------------------------------------------------------------------------- */
 
 static int by_stem(const void *a, const void *b)
 {
@@ -58,8 +58,10 @@ static bool list_files(struct comparison *c)
     if (!d)
         return diag_error(&c->s->diag, NULL, "--against %s: not a folder that can be read", c->o->folder);
     for (struct dirent *e; (e = readdir(d));) {
-        const size_t n = strlen(e->d_name), ending = str_ends_with(e->d_name, ".npy") ? 4 : str_ends_with(e->d_name, ".pb") ? 3 : 0;
-        const struct dump_file f = {.stem = arena_strndup(a, e->d_name, n - ending), .path = path_join(a, c->o->folder, e->d_name)};
+        const size_t n = strlen(e->d_name);
+        const size_t ending = str_ends_with(e->d_name, ".npy") ? 4 : str_ends_with(e->d_name, ".pb") ? 3 : 0;
+        const struct dump_file f = {.stem = arena_strndup(a, e->d_name, n - ending),
+                                    .path = path_join(a, c->o->folder, e->d_name)};
         if (ending)
             vec_push(a, &c->files, f);
     }
@@ -111,7 +113,7 @@ static const struct tensor *converted(struct arena *a, const struct tensor *t, e
     return made;
 }
 
-/* ---- the program -------------------------------------------------------------------------------------------------- */
+/* ---- the program ------------------------------------------------------------------------------------------------- */
 
 /* What the model calls the gradients: Gradient's outputs belong to the names in xs. */
 static void name_gradients(struct comparison *c)
@@ -165,7 +167,8 @@ static bool make_program(struct comparison *c, struct map *fed)
         return false;
     c->entry = program_entry(c->program, entry);
     if (!c->entry)
-        return diag_error(&c->s->diag, &LOC_FILE(c->m->file), "the model has no single entry '%s'; give --entry NAME", entry);
+        return diag_error(&c->s->diag, &LOC_FILE(c->m->file),
+                          "the model has no single entry '%s'; give --entry NAME", entry);
     return true;
 }
 
@@ -178,13 +181,14 @@ static bool find_inputs(struct comparison *c, const struct map *fed)
         const struct value *v = g->inputs.data[i];
         c->inputs[i] = map_get(fed, v->name);
         if (!c->inputs[i])
-            ok = diag_error(&c->s->diag, &LOC_FILE(c->m->file), "the dump has no %s.npy for input '%s' %s%s", file_stem(&c->s->arena, v->name),
+            ok = diag_error(&c->s->diag, &LOC_FILE(c->m->file),
+                            "the dump has no %s.npy for input '%s' %s%s", file_stem(&c->s->arena, v->name),
                             v->name, dtype_name(v->dtype), shape_text(&c->s->arena, &v->shape));
     }
     return ok;
 }
 
-/* ---- distances ---------------------------------------------------------------------------------------------------- */
+/* ---- distances --------------------------------------------------------------------------------------------------- */
 
 /* Fetched by `stepc run`, a tensor of one step has a leading axis of 1. */
 static void drop_step_axis(struct tensor *want, const struct shape *got)
@@ -221,7 +225,8 @@ static double distance(const struct tensor *a, const struct tensor *b, bool tran
     return size == 0 || isnan(difference) ? INFINITY : sqrt(difference / size);
 }
 
-static void compare_tensor(struct comparison *c, struct dump_line line, const struct tensor *got, const struct tensor *want)
+static void compare_tensor(struct comparison *c, struct dump_line line, const struct tensor *got,
+                           const struct tensor *want)
 {
     struct arena *a = &c->s->arena;
     line.remark = "";
@@ -232,14 +237,16 @@ static void compare_tensor(struct comparison *c, struct dump_line line, const st
         line.remark = "  (transposed in the dump)";
     } else {
         line.distance = INFINITY;
-        line.remark = arena_printf(a, "  (shape %s, in the dump %s)", shape_text(a, &got->shape), shape_text(a, &want->shape));
+        line.remark = arena_printf(a, "  (shape %s, in the dump %s)", shape_text(a, &got->shape),
+                                   shape_text(a, &want->shape));
     }
     vec_push(a, &c->lines, line);
 }
 
-/* ---- one step ----------------------------------------------------------------------------------------------------- */
+/* ---- one step ---------------------------------------------------------------------------------------------------- */
 
-/* Variables start from the dump's weights: a wrong start is one finding, not a reason for everything after it to differ. */
+/* Variables start from the dump's weights: a wrong start is one finding, not a reason for everything
+ * after it to differ. */
 static bool set_variables(struct comparison *c)
 {
     struct arena *a = &c->s->arena;
@@ -259,8 +266,8 @@ static bool set_variables(struct comparison *c)
         const bool transposed = !shape_equal(&own->shape, &start->shape) && is_transposed(&own->shape, &start->shape);
         for (int64_t k = 0; start->dtype == own->dtype && start->count == own->count && k < own->count; k++) {
             const int64_t at = transposed ? k % own->shape.dim[1] * own->shape.dim[0] + k / own->shape.dim[1] : k;
-            memcpy((char *)own->data + (size_t)k * dtype_size(own->dtype), (const char *)start->data + (size_t)at * dtype_size(own->dtype),
-                   dtype_size(own->dtype));
+            memcpy((char *)own->data + (size_t)k * dtype_size(own->dtype),
+                   (const char *)start->data + (size_t)at * dtype_size(own->dtype), dtype_size(own->dtype));
         }
     }
     return true;
@@ -303,14 +310,14 @@ static bool run_and_compare(struct comparison *c)
         if (!read_file(c, files.data[i], &want))
             return false;
         drop_step_axis(want, &c->fetches.data[i].tensor->shape);
-        const struct dump_line line = {.kind = parameters.data[i] ? LINE_GRADIENT : LINE_TENSOR, .name = c->fetches.data[i].name,
-                                       .parameter = parameters.data[i]};
+        const struct dump_line line = {.kind = parameters.data[i] ? LINE_GRADIENT : LINE_TENSOR,
+                                       .name = c->fetches.data[i].name, .parameter = parameters.data[i]};
         compare_tensor(c, line, c->fetches.data[i].tensor, want);
     }
     return true;
 }
 
-/* ---- the report --------------------------------------------------------------------------------------------------- */
+/* ---- the report -------------------------------------------------------------------------------------------------- */
 
 static bool differs(const struct comparison *c, const struct dump_line *l)
 {
@@ -323,7 +330,8 @@ static void print_first(const struct comparison *c, enum line_kind kind, const c
         const struct dump_line *l = &c->lines.data[i];
         if (l->kind != kind || !differs(c, l))
             continue;
-        print_text("first %s: '%s', relative distance %.3g%s\n", what, l->parameter ? l->parameter : l->name, l->distance, l->remark);
+        print_text("first %s: '%s', relative distance %.3g%s\n", what, l->parameter ? l->parameter : l->name,
+                   l->distance, l->remark);
         return;
     }
 }
@@ -341,14 +349,16 @@ static bool report(struct comparison *c)
         different += differs(c, l);
         compared += l->kind != LINE_START;
         if (!c->o->quiet || differs(c, l))
-            print_text("%-6s %-9s %-40s %.3g%s\n", differs(c, l) ? "DIFFER" : "same", kinds[l->kind], l->name, l->distance, l->remark);
+            print_text("%-6s %-9s %-40s %.3g%s\n", differs(c, l) ? "DIFFER" : "same", kinds[l->kind], l->name,
+                       l->distance, l->remark);
     }
     for (size_t i = 0; i < c->files.count && !c->o->quiet; i++)
         if (!c->files.data[i].used)
             print_text("unused %s\n", c->files.data[i].path);
     print_text("%zu compared, %zu differ\n", c->lines.count, different);
     if (compared == 0)
-        return diag_error(&c->s->diag, NULL, "--against %s: no tensor that entry '%s' computes is there", c->o->folder, c->entry->name);
+        return diag_error(&c->s->diag, NULL, "--against %s: no tensor that entry '%s' computes is there", c->o->folder,
+                          c->entry->name);
     return different == 0;
 }
 

@@ -1,4 +1,5 @@
-/* stepc compile: a model becomes one C file and its header; an inference model may be prepared for training on the way. */
+/* stepc compile: a model becomes one C file and its header; an inference model may be prepared for
+ * training on the way. */
 #include "base/clean.h"
 #include "base/file.h"
 #include "base/str.h"
@@ -18,11 +19,13 @@ static const struct option_spec specs[] = {
     {"check", 0, OPTION_FLAG, NULL, "compile what was made: the strictest warnings are errors"},
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler for --check (default: $CC or cc, -O2)"},
     {"dump-after", 0, OPTION_TEXT, "PASS",
-     "also print what stands after a pass: combine, differentiate, expand, fold, simplify, cse, dce, canonical, lower, fuse, plan"},
+     "also print what stands after a pass: combine, differentiate, expand, fold, simplify, cse, dce, "
+     "canonical, lower, fuse, plan"},
     {0}};
 static const struct option_spec from_inference[] = {
     OPTION_HEADING("an inference MODEL with --loss becomes a training model first, as by 'stepc prepare':"), {0}};
-static const struct option_spec *const tables[] = {specs, program_options, depfile_options, from_inference, training_options, model_options, NULL};
+static const struct option_spec *const tables[] = {specs, program_options, depfile_options, from_inference,
+                                                   training_options, model_options, NULL};
 
 static const char *header_path(struct arena *a, const char *source)
 {
@@ -42,7 +45,8 @@ static bool check_pass(struct diag *d, const char *pass)
     for (size_t i = 0; pass && i < sizeof names / sizeof *names; i++)
         if (str_equal(pass, names[i]))
             return true;
-    return !pass || diag_error(d, NULL, "--dump-after %s: there is no such pass; 'stepc help compile' names them", pass);
+    return !pass ||
+           diag_error(d, NULL, "--dump-after %s: there is no such pass; 'stepc help compile' names them", pass);
 }
 
 struct job {
@@ -79,9 +83,11 @@ static bool write_files(struct job *j, const struct model *m, const struct emitt
     vec_push(&s->arena, &outputs, header);
     if (text->weights)
         vec_push(&s->arena, &outputs, weights);
-    return (!text->weights || file_write_from(&s->diag, weights, weights_image_put, text->weights, text->weights->bytes)) &&
+    return (!text->weights ||
+            file_write_from(&s->diag, weights, weights_image_put, text->weights, text->weights->bytes)) &&
            file_write(&s->diag, header, text->header, strlen(text->header)) &&
-           file_write(&s->diag, j->out, text->source, strlen(text->source)) && write_depfile(s, j->options, j->path, m, outputs);
+           file_write(&s->diag, j->out, text->source, strlen(text->source)) &&
+           write_depfile(s, j->options, j->path, m, outputs);
 }
 
 static bool compile(struct job *j)
@@ -107,8 +113,8 @@ static bool compile(struct job *j)
         return false;
     if (text.weights_unasked)
         diag_note(d, &LOC_FILE(j->path),
-                  "%zu MB of weights are in %s, which init() takes as in->weights: a C compiler would take very long over them; "
-                  "--weights embed keeps them in the text, incbin leaves them to the assembler",
+                  "%zu MB of weights are in %s, which init() takes as in->weights: a C compiler would take very long "
+                  "over them; --weights embed keeps them in the text, incbin leaves them to the assembler",
                   text.weights->bytes >> 20, path_base(a, weights_path(a, j->out)));
     if (!option_given(o, "quiet"))
         print_lines(strbuf_text(&j->report));

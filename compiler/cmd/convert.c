@@ -9,10 +9,13 @@
 
 static const struct option_spec specs[] = {
     {"lossy", 0, OPTION_FLAG, NULL, "write .onnxtxt even where it cannot hold everything"},
-    {"model", 0, OPTION_TEXT, "MODEL", "the model that the weights of IN.safetensors go into; OUT is a copy of it with them"},
-    {"rename", 0, OPTION_LIST, "NAME=NAME", "name in the model = name in the weights file; 'encoder.*=bert.encoder.*' for many"},
+    {"model", 0, OPTION_TEXT, "MODEL",
+     "the model that the weights of IN.safetensors go into; OUT is a copy of it with them"},
+    {"rename", 0, OPTION_LIST, "NAME=NAME",
+     "name in the model = name in the weights file; 'encoder.*=bert.encoder.*' for many"},
     {"transpose", 0, OPTION_LIST, "GLOB", "matrices that stand transposed in the weights file, square ones too"},
-    {"partial", 0, OPTION_FLAG, NULL, "weights that are missing or do not fit are warnings, and what the model has stays"},
+    {"partial", 0, OPTION_FLAG, NULL,
+     "weights that are missing or do not fit are warnings, and what the model has stays"},
     {0}};
 static const struct option_spec *const tables[] = {specs, NULL};
 
@@ -53,7 +56,7 @@ static bool check_arguments(const struct options *o)
     return true;
 }
 
-/* ---- weights ------------------------------------------------------------------------------------------------------ */
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 static bool read_weight_options(struct session *s, const struct options *o, struct weight_options *out)
 {
@@ -74,7 +77,8 @@ static bool read_weight_options(struct session *s, const struct options *o, stru
 
 static bool write_model(struct session *s, const struct options *o, const struct model *m, const char *out)
 {
-    return str_ends_with(out, ".onnxtxt") ? model_write_text(&s->diag, m, out, option_given(o, "lossy")) : model_write(&s->diag, m, out);
+    return str_ends_with(out, ".onnxtxt") ? model_write_text(&s->diag, m, out, option_given(o, "lossy"))
+                                          : model_write(&s->diag, m, out);
 }
 
 static bool weights_out(struct session *s, const struct weight_options *w, const char *in, const char *out)
@@ -89,19 +93,21 @@ static bool weights_out(struct session *s, const struct weight_options *w, const
     return safetensors_write(&s->diag, out, &list);
 }
 
-static bool weights_in(struct session *s, const struct options *o, const struct weight_options *w, const char *in, const char *out)
+static bool weights_in(struct session *s, const struct options *o, const struct weight_options *w, const char *in,
+                       const char *out)
 {
     struct model *m;
     named_tensors list;
     struct strbuf report = {.arena = &s->arena, .clean = true};
-    if (!model_read(&s->diag, &s->arena, option_text(o, "model"), &m) || !safetensors_read(&s->diag, &s->arena, in, &list) ||
+    if (!model_read(&s->diag, &s->arena, option_text(o, "model"), &m) ||
+        !safetensors_read(&s->diag, &s->arena, in, &list) ||
         !weights_set(&s->diag, &s->arena, m, in, &list, w, &report) || !write_model(s, o, m, out))
         return false;
     print_lines(strbuf_text(&report));
     return true;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static bool convert(struct session *s, const struct options *o)
 {
@@ -145,7 +151,8 @@ const struct command command_convert = {
         "Refused always, since anything else would be another model: other sparse attributes, names with control\n"
         "characters, operators, domains, overloads and attributes named by no identifier, nesting deeper than 32.\n\n"
         "Weights: MODEL to OUT.safetensors writes all floating-point initializers. IN.safetensors to OUT.onnx with\n"
-        "--model MODEL sets them by name. Types are converted; a matrix that fits only transposed is transposed, and this\n"
+        "--model MODEL sets them by name. Types are converted; a matrix that fits only transposed is "
+        "transposed, and this\n"
         "is said. Everything that is missing or does not fit is listed, and then nothing is written.\n",
     .run = run,
 };

@@ -29,7 +29,8 @@ static bool add_escaped(struct diag *d, struct strbuf *b, const char *path)
     return true;
 }
 
-static bool write_rule(struct diag *d, struct arena *a, const char *path, const text_list *outputs, const text_list *inputs)
+static bool write_rule(struct diag *d, struct arena *a, const char *path, const text_list *outputs,
+                       const text_list *inputs)
 {
     struct strbuf b = {.arena = a};
     char here[PATH_MAX];
@@ -49,7 +50,8 @@ static bool write_rule(struct diag *d, struct arena *a, const char *path, const 
     return ok && file_write(d, path, strbuf_text(&b), b.length);
 }
 
-bool write_depfile(struct session *s, const struct options *o, const char *path, const struct model *m, text_list outputs)
+bool write_depfile(struct session *s, const struct options *o, const char *path, const struct model *m,
+                   text_list outputs)
 {
     struct arena *const a = &s->arena;
     const char *const file = option_text(o, "depfile"), *const target = option_text(o, "depfile-target");

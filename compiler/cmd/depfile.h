@@ -8,10 +8,11 @@
 /* --depfile and --depfile-target */
 extern const struct option_spec depfile_options[];
 
-/* Writes "OUTPUTS: INPUTS" where --depfile says; without it, nothing. Inputs are the model, its external data and the files that
- * training options name. Outputs stand as they were typed, or as --depfile-target says; inputs as absolute paths, since whoever
- * includes the file may do so from another folder. Spaces, '#' and '$' in names are escaped; a line break cannot be, and is an
- * error. */
-bool write_depfile(struct session *s, const struct options *o, const char *path, const struct model *m, text_list outputs) MUST_USE;
+/* Writes "OUTPUTS: INPUTS" where --depfile says; without it, nothing. Inputs are the model, its external data and the
+ * files that training options name. Outputs stand as they were typed, or as --depfile-target says; inputs as absolute
+ * paths, since whoever includes the file may do so from another folder. Spaces, '#' and '$' in names are escaped; a
+ * line break cannot be, and is an error. */
+bool write_depfile(struct session *s, const struct options *o, const char *path, const struct model *m,
+                   text_list outputs) MUST_USE;
 
 #endif

@@ -24,13 +24,16 @@ bool feeds_convert(struct session *s, const struct model_value_info *vi, const c
     if (to == DTYPE_UNDEFINED || from == to)
         return true;
     if (!is_numeric(from) || !is_numeric(to))
-        return diag_error(&s->diag, NULL, "%s: the file holds %s, but input '%s' is %s", text, dtype_name(from), vi->name, dtype_name(to));
+        return diag_error(&s->diag, NULL, "%s: the file holds %s, but input '%s' is %s", text, dtype_name(from),
+                          vi->name, dtype_name(to));
     struct tensor *const converted = tensor_convert(&s->arena, *t, to, &lost);
     if (!converted)
-        return diag_error(&s->diag, NULL, "%s: the file holds %s, but input '%s' is %s, and element %lld, %.9g, is no %s", text,
-                          dtype_name(from), vi->name, dtype_name(to), (long long)lost, tensor_get_double(*t, lost), dtype_name(to));
-    diag_note(&s->diag, NULL, "%s: %s is converted to %s, which input '%s' is; every number has kept its value", text, dtype_name(from),
-              dtype_name(to), vi->name);
+        return diag_error(&s->diag, NULL,
+                          "%s: the file holds %s, but input '%s' is %s, and element %lld, %.9g, is no %s", text,
+                          dtype_name(from), vi->name, dtype_name(to), (long long)lost, tensor_get_double(*t, lost),
+                          dtype_name(to));
+    diag_note(&s->diag, NULL, "%s: %s is converted to %s, which input '%s' is; every number has kept its value", text,
+              dtype_name(from), dtype_name(to), vi->name);
     *t = converted;
     return true;
 }
@@ -44,14 +47,15 @@ static bool read_feed(struct session *s, const struct model *m, const char *text
     const struct model_value_info *vi = feeds_find_input(m, f->name);
     if (!vi)
         return diag_error(&s->diag, &LOC_FILE(m->file), "--feed %s: the model has no input '%s'", text, f->name);
-    if (!tensor_file_read(&s->diag, &s->arena, path, &t, &inner) || !feeds_convert(s, vi, arena_printf(&s->arena, "--feed %s", text), &t))
+    if (!tensor_file_read(&s->diag, &s->arena, path, &t, &inner) ||
+        !feeds_convert(s, vi, arena_printf(&s->arena, "--feed %s", text), &t))
         return false;
     f->tensor = t;
     f->slice = t->shape;
     f->sliced = vi->type.has_shape && (int)vi->type.dims.count == t->shape.rank - 1;
     if (f->sliced && t->shape.dim[0] == 0)
-        return diag_error(&s->diag, NULL, "--feed %s: the file holds %s, which is 0 steps of input '%s'", text, shape_text(&s->arena, &t->shape),
-                          f->name);
+        return diag_error(&s->diag, NULL, "--feed %s: the file holds %s, which is 0 steps of input '%s'", text,
+                          shape_text(&s->arena, &t->shape), f->name);
     if (f->sliced) {
         f->slice.rank--;
         memmove(f->slice.dim, t->shape.dim + 1, (size_t)f->slice.rank * sizeof *f->slice.dim);
@@ -69,9 +73,11 @@ struct map *feeds_writable_map(struct arena *a, const struct map **m)
     return (struct map *)(uintptr_t)*m;
 }
 
-bool feeds_read(struct session *s, const struct model *m, text_list files, struct import_options *import, struct feeds *out)
+bool feeds_read(struct session *s, const struct model *m, text_list files, struct import_options *import,
+                struct feeds *out)
 {
-    struct map *shapes = feeds_writable_map(&s->arena, &import->shapes), *fed = feeds_writable_map(&s->arena, &import->fed);
+    struct map *shapes = feeds_writable_map(&s->arena, &import->shapes),
+               *fed = feeds_writable_map(&s->arena, &import->fed);
     bool ok = true;
     *out = (struct feeds){.steps = 0};
     for (size_t i = 0; i < files.count; i++) {
@@ -87,8 +93,8 @@ bool feeds_read(struct session *s, const struct model *m, text_list files, struc
         else
             map_set(fed, f.name, (void *)(uintptr_t)f.tensor);
         if (f.sliced && out->steps && f.tensor->shape.dim[0] != out->steps)
-            ok = diag_error(&s->diag, NULL, "feed '%s' has %lld steps, another has %lld", f.name, (long long)f.tensor->shape.dim[0],
-                            (long long)out->steps);
+            ok = diag_error(&s->diag, NULL, "feed '%s' has %lld steps, another has %lld", f.name,
+                            (long long)f.tensor->shape.dim[0], (long long)out->steps);
         if (f.sliced)
             out->steps = f.tensor->shape.dim[0];
         vec_push(&s->arena, &out->list, f);

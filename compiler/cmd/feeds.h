@@ -17,13 +17,15 @@ struct feeds {
     int64_t steps; /* slices of the sliced feeds (all alike), or 0 */
 };
 
-/* Reads the files and settles which feeds are sliced; tells import the shapes (and the content of those that are not sliced). */
-bool feeds_read(struct session *s, const struct model *m, text_list files, struct import_options *import, struct feeds *out);
+/* Reads the files and settles which feeds are sliced; tells import the shapes (and the content of those
+ * that are not sliced). */
+bool feeds_read(struct session *s, const struct model *m, text_list files, struct import_options *import,
+                struct feeds *out);
 /* The tensor of step `step` for an input (in `a`), or NULL if nothing feeds it. */
 const struct tensor *feeds_tensor(const struct feeds *f, const char *name, int64_t step, struct arena *a);
 
-/* *t as the type that the input declares, where every number has a form in it: a note tells. Else an error, which begins with `text`, the
- * option as it was typed. */
+/* *t as the type that the input declares, where every number has a form in it: a note tells. Else an error, which
+ * begins with `text`, the option as it was typed. */
 bool feeds_convert(struct session *s, const struct model_value_info *vi, const char *text, struct tensor **t) MUST_USE;
 
 /* An input of the main graph or of some algorithm, or NULL. */

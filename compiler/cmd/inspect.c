@@ -20,9 +20,11 @@ static const struct option_spec specs[] = {
     {"max-flash", 0, OPTION_TEXT, "SIZE", "constants, initial values among them; no code"},
     {0}};
 static const struct option_spec from_inference[] = {
-    OPTION_HEADING("an inference MODEL with --loss is inspected as the training model that 'stepc prepare' would make:"),
+    OPTION_HEADING("an inference MODEL with --loss is inspected as the training model that 'stepc prepare' would "
+                   "make:"),
     {0}};
-static const struct option_spec *const tables[] = {specs, program_options, from_inference, training_options, model_options, NULL};
+static const struct option_spec *const tables[] = {specs, program_options, from_inference, training_options,
+                                                   model_options, NULL};
 
 struct job {
     struct session *session;
@@ -66,7 +68,8 @@ static bool gather(struct job *j, const struct report **out)
 }
 
 /* *used: stdout is taken. */
-static bool write_file(struct job *j, const char *option, const char *(*print)(const struct report *r), const struct report *r, bool *used)
+static bool write_file(struct job *j, const char *option, const char *(*print)(const struct report *r),
+                       const struct report *r, bool *used)
 {
     const char *const path = option_text(j->options, option);
     if (!path)
@@ -100,10 +103,12 @@ static int run(const struct command *self, int argc, char **argv)
     session_begin(&s);
     if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
         return EXIT_USAGE;
-    struct job j = {.session = &s, .options = &o, .path = single_argument(self, &o, "MODEL"), .prepares = training_options_given(&o)};
+    struct job j = {.session = &s, .options = &o, .path = single_argument(self, &o, "MODEL"),
+                    .prepares = training_options_given(&o)};
     if (!j.path || !option_size(&o, "max-ram", -1, &j.ram) || !option_size(&o, "max-flash", -1, &j.flash))
         return EXIT_USAGE;
-    if (!read_program_options(&s.diag, &o, &j.pipeline, &j.emit) || (j.prepares && !read_training_options(&s, &o, &j.training))) {
+    if (!read_program_options(&s.diag, &o, &j.pipeline, &j.emit) ||
+        (j.prepares && !read_training_options(&s, &o, &j.training))) {
         session_end(&s, false);
         return EXIT_USAGE;
     }

@@ -28,7 +28,7 @@ void history_free(struct history *h)
     arena_free(&h->copies[1].arena);
 }
 
-/* ---- one step, looked at closely ---------------------------------------------------------------------------------- */
+/* ---- one step, looked at closely --------------------------------------------------------------------------------- */
 
 struct replay {
     struct session *s;
@@ -121,10 +121,11 @@ static bool look_at(struct replay *r, int64_t step)
     return true;
 }
 
-/* ---- following the value back ------------------------------------------------------------------------------------- */
+/* ---- following the value back ------------------------------------------------------------------------------------ */
 
-/* Marks, by value->id, the values that are not finite and from which `target` got it: only through such values, so that
- * an infinity that a Where discards is nobody's fault. Returns the first node with a marked output and finite inputs. */
+/* Marks, by value->id, the values that are not finite and from which `target` got it: only through such
+ * values, so that an infinity that a Where discards is nobody's fault. Returns the first node with a marked
+ * output and finite inputs. */
 static const struct node *find_cause(const struct replay *r, const struct value *target, bool *marked)
 {
     const struct node *cause = NULL;
@@ -156,8 +157,11 @@ static const char *describe(struct replay *r, const struct value *v)
         bad += !isfinite(tensor_get_double(t, i));
     const double x = tensor_get_double(t, at);
     return arena_printf(a, "'%s' %s%s is %s at [%s] (%lld of %lld elements not finite)", v->name, dtype_name(v->dtype),
-                        shape_text(a, &v->shape), isnan(x) ? "NaN" : x > 0 ? "infinite" : "minus infinite", strbuf_text(&index),
-                        (long long)bad, (long long)t->count);
+                        shape_text(a, &v->shape),
+                        isnan(x) ? "NaN"
+                        : x > 0  ? "infinite"
+                                 : "minus infinite",
+                        strbuf_text(&index), (long long)bad, (long long)t->count);
 }
 
 static void report_node(struct replay *r, int64_t step, const struct node *n)
@@ -166,8 +170,8 @@ static void report_node(struct replay *r, int64_t step, const struct node *n)
         if (is_bad(r, n->outputs.data[o])) {
             const char *node = n->name[0] ? arena_printf(&r->s->arena, "node '%s' (%s)", n->name, n->def->name)
                                           : arena_printf(&r->s->arena, "a nameless %s", n->def->name);
-            diag_note(&r->s->diag, &n->loc, "step %lld: first made here, from finite inputs: %s, tensor %s", (long long)step, node,
-                      describe(r, n->outputs.data[o]));
+            diag_note(&r->s->diag, &n->loc, "step %lld: first made here, from finite inputs: %s, tensor %s",
+                      (long long)step, node, describe(r, n->outputs.data[o]));
             return;
         }
 }
@@ -187,7 +191,8 @@ static const struct variable *report_source(struct replay *r, int64_t step, cons
     const struct loc at = LOC_FILE(r->program->model->file);
     for (size_t i = 0; i < g->inputs.count; i++)
         if (marked[g->inputs.data[i]->id]) {
-            diag_note(&r->s->diag, &at, "step %lld: it was fed: input %s", (long long)step, describe(r, g->inputs.data[i]));
+            diag_note(&r->s->diag, &at, "step %lld: it was fed: input %s", (long long)step,
+                      describe(r, g->inputs.data[i]));
             *found = true;
             return NULL;
         }
@@ -198,8 +203,8 @@ static const struct variable *report_source(struct replay *r, int64_t step, cons
         *found = true;
         if (v->kind == VALUE_VARIABLE && step > r->from->step && bound_value(g, v->variable))
             return v->variable;
-        diag_note(&r->s->diag, &at, "before step %lld: %s %s", (long long)step, v->kind == VALUE_VARIABLE ? "variable" : "constant",
-                  describe(r, v));
+        diag_note(&r->s->diag, &at, "before step %lld: %s %s", (long long)step,
+                  v->kind == VALUE_VARIABLE ? "variable" : "constant", describe(r, v));
         return NULL;
     }
     return NULL;
@@ -215,8 +220,9 @@ static void follow(struct replay *r, int64_t step, const struct value *target)
             report_node(r, step, cause);
         else if (!earlier && !found)
             diag_note(&r->s->diag, &LOC_FILE(r->program->model->file),
-                      "step %lld: interpreted, '%s' is finite: the engine's rounding or an overflow inside a kernel made the difference", (long long)step,
-                      target->name);
+                      "step %lld: interpreted, '%s' is finite: the engine's rounding or an overflow inside a kernel "
+                      "made the difference",
+                      (long long)step, target->name);
         if (!earlier)
             return;
         target = bound_value(r->entry->graph, earlier);

@@ -1,7 +1,8 @@
 /* A training run that meets NaN or infinity: which node made the first one?
  *
- * The state is copied every few steps. When an output turns out not finite, the interpreter runs the steps since an older copy
- * again on the same inputs and follows the value back, through the variables into earlier steps where it must. */
+ * The state is copied every few steps. When an output turns out not finite, the interpreter runs the steps
+ * since an older copy again on the same inputs and follows the value back, through the variables into earlier
+ * steps where it must. */
 #ifndef STEPC_CMD_NOT_FINITE_H
 #define STEPC_CMD_NOT_FINITE_H
 

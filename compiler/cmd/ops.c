@@ -67,8 +67,8 @@ static bool check_wanted(struct session *s, const text_list *wanted)
         const char *other_case = NULL; /* names of operators resemble each other too much for more */
         for (size_t j = 0; j < names.count && !other_case; j++)
             other_case = strcasecmp(names.data[j], wanted->data[i]) == 0 ? names.data[j] : NULL;
-        ok = diag_error(&s->diag, NULL, "operator '%s' is not supported%s%s%s", wanted->data[i], other_case ? "; did you mean '" : "",
-                        other_case ? other_case : "", other_case ? "'?" : "");
+        ok = diag_error(&s->diag, NULL, "operator '%s' is not supported%s%s%s", wanted->data[i],
+                        other_case ? "; did you mean '" : "", other_case ? other_case : "", other_case ? "'?" : "");
     }
     return ok;
 }

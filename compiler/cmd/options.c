@@ -60,7 +60,8 @@ static bool is_whole_name(const char *name, char **argv)
     return !str_starts_with(typed, "--") || (str_starts_with(typed + 2, name) && strchr("=", typed[2 + strlen(name)]));
 }
 
-bool options_parse(struct arena *a, const char *command, const struct option_spec *const *tables, int argc, char **argv, struct options *out)
+bool options_parse(struct arena *a, const char *command, const struct option_spec *const *tables, int argc, char **argv,
+                   struct options *out)
 {
     const size_t count = count_specs(tables);
     struct option *longs = arena_array(a, struct option, count + 1);
@@ -74,7 +75,8 @@ bool options_parse(struct arena *a, const char *command, const struct option_spe
             if (s->kind == OPTION_GROUP)
                 continue;
             specs[n] = s;
-            longs[n] = (struct option){s->name, s->kind == OPTION_FLAG ? no_argument : required_argument, NULL, LONG_BASE + (int)n};
+            longs[n] = (struct option){s->name, s->kind == OPTION_FLAG ? no_argument : required_argument, NULL,
+                                       LONG_BASE + (int)n};
             if (s->letter)
                 strbuf_addf(&letters, "%c%s", s->letter, s->kind == OPTION_FLAG ? "" : ":");
             n++;
@@ -145,8 +147,9 @@ void options_print(const struct option_spec *const *tables)
                 print_text("%s\n", s->help);
                 continue;
             }
-            snprintf(left, sizeof left, "%s%c%s--%s%s%s", s->letter ? "-" : "", s->letter ? s->letter : ' ', s->letter ? ", " : "   ",
-                     s->name, s->placeholder ? " " : "", s->placeholder ? s->placeholder : "");
+            snprintf(left, sizeof left, "%s%c%s--%s%s%s", s->letter ? "-" : "", s->letter ? s->letter : ' ',
+                     s->letter ? ", " : "   ", s->name, s->placeholder ? " " : "",
+                     s->placeholder ? s->placeholder : "");
             print_text("  %-36s %s\n", left, s->help);
         }
 }

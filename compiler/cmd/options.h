@@ -31,11 +31,13 @@ struct options {
 };
 
 /* False after a message to stderr (wrong usage: exit status 2). */
-bool options_parse(struct arena *a, const char *command, const struct option_spec *const *tables, int argc, char **argv, struct options *out);
+bool options_parse(struct arena *a, const char *command, const struct option_spec *const *tables, int argc, char **argv,
+                   struct options *out);
 bool option_given(const struct options *o, const char *name);
 const char *option_text(const struct options *o, const char *name); /* NULL where absent */
 text_list option_list(const struct options *o, const char *name);
-/* "NAME=VALUE" in two; false without '='. The last '=' separates, since names may hold one: a path is less likely to. */
+/* "NAME=VALUE" in two; false without '='. The last '=' separates, since names may hold one: a path
+ * is less likely to. */
 bool option_pair(struct arena *a, const char *text, const char **name, const char **value);
 void options_print(const struct option_spec *const *tables);
 

@@ -7,13 +7,17 @@ const struct option_spec program_options[] = {
     {"entries", 0, OPTION_TEXT, "LIST", "comma-separated entries to emit (default: all)"},
     {"reproducible", 0, OPTION_FLAG, NULL, "the same bits on every machine and compiler"},
     {"check-finite", 0, OPTION_FLAG, NULL,
-     "a step that would store an infinity or NaN stores nothing and says so (STEPC_E_NOT_FINITE); it computes all new values first"},
+     "a step that would store an infinity or NaN stores nothing and says so (STEPC_E_NOT_FINITE); it computes "
+     "all new values first"},
     {"standalone", 0, OPTION_FLAG, NULL, "OUT.h brings the runtime along: nothing else to compile or to install"},
     {"weights", 0, OPTION_TEXT, "auto|embed|file|incbin",
-     "large tensors: in the text; in OUT.weights for the program to read, or for the assembler; auto (default): text up to 16 MB, then file"},
+     "large tensors: in the text; in OUT.weights for the program to read, or for the assembler; auto (default): text "
+     "up to 16 MB, then file"},
     CODE_OPTIONS,
-    {"threads", 0, OPTION_TEXT, "N", "cut large kernels into N shares, which threads compute side by side if the C is built with -fopenmp"},
-    {"blas", 0, OPTION_FLAG, NULL, "large matrix products call a BLAS: link runtime/blas/stepc_blas.c and, say, OpenBLAS"},
+    {"threads", 0, OPTION_TEXT, "N",
+     "cut large kernels into N shares, which threads compute side by side if the C is built with -fopenmp"},
+    {"blas", 0, OPTION_FLAG, NULL,
+     "large matrix products call a BLAS: link runtime/blas/stepc_blas.c and, say, OpenBLAS"},
     {0}};
 
 enum { MOST_THREADS = 256 };
@@ -42,14 +46,15 @@ static bool check_blas(struct diag *d, const struct options *o)
 {
     bool ok = true;
     if (option_given(o, "blas") && option_given(o, "reproducible"))
-        ok = diag_error(d, NULL, "--blas and --reproducible exclude each other: in which order a BLAS adds is its own affair, and changes with "
-                                 "the processor and the number of threads");
+        ok = diag_error(d, NULL, "--blas and --reproducible exclude each other: in which order a BLAS adds is its own "
+                                 "affair, and changes with the processor and the number of threads");
     if (option_given(o, "blas") && option_given(o, "standalone"))
         ok = diag_error(d, NULL, "--blas and --standalone exclude each other: a BLAS is a library to link");
     return ok;
 }
 
-bool read_program_options(struct diag *d, const struct options *o, struct pipeline_options *pipeline, struct emit_options *emit)
+bool read_program_options(struct diag *d, const struct options *o, struct pipeline_options *pipeline,
+                          struct emit_options *emit)
 {
     const char *const weights = option_text(o, "weights"), *const threads = option_text(o, "threads");
     bool ok = read_code_options(d, o, &pipeline->simd, &pipeline->small);

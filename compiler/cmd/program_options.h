@@ -7,7 +7,9 @@
 
 extern const struct option_spec program_options[];
 
-/* Sets what the options say in both; their other members stay. What is wrong, also in what goes together, is reported. */
-bool read_program_options(struct diag *d, const struct options *o, struct pipeline_options *pipeline, struct emit_options *emit);
+/* Sets what the options say in both; their other members stay. What is wrong, also in what goes
+ * together, is reported. */
+bool read_program_options(struct diag *d, const struct options *o, struct pipeline_options *pipeline,
+                          struct emit_options *emit);
 
 #endif

@@ -32,7 +32,8 @@ static const struct option_spec specs[] = {
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler of the generated engine (default: $CC or cc, -O2)"},
     OPTION_HEADING("tensors, step by step"),
     {"feed", 0, OPTION_LIST, "NAME=FILE", ".pb or .npy; one leading axis more than declared: a slice per step"},
-    {"fetch", 0, OPTION_LIST, "NAME=FILE", "write an output or any tensor (stacked over steps), or a variable (after the last)"},
+    {"fetch", 0, OPTION_LIST, "NAME=FILE",
+     "write an output or any tensor (stacked over steps), or a variable (after the last)"},
     OPTION_HEADING("whole data sets"),
     {"data", 0, OPTION_LIST, "NAME=FILE", "whole data set: the leading axis counts samples, a batch per step"},
     {"batch", 0, OPTION_TEXT, "N", "samples of a step (default: what the model declares)"},
@@ -42,10 +43,12 @@ static const struct option_spec specs[] = {
     OPTION_HEADING("the state"),
     {"load", 0, OPTION_TEXT, "STATE", "go on from a saved state: also with feeds, data and --seed"},
     {"save", 0, OPTION_TEXT, "STATE", "write the state after the last step"},
-    {"save-every", 0, OPTION_TEXT, "N", "and after every N steps, over the one before: a run that is killed can go on from there"},
+    {"save-every", 0, OPTION_TEXT, "N",
+     "and after every N steps, over the one before: a run that is killed can go on from there"},
     {"partial", 0, OPTION_FLAG, NULL, "--load what fits, into a model that has changed"},
     {"reset", 0, OPTION_LIST, "optimizer|GLOB", "--load all but these, which start as init() leaves them"},
-    {"from", 0, OPTION_TEXT, "N", "number of the first step, and its place in feeds and data (default: where --load goes on, or 0)"},
+    {"from", 0, OPTION_TEXT, "N",
+     "number of the first step, and its place in feeds and data (default: where --load goes on, or 0)"},
     OPTION_HEADING("results"),
     {"csv", 0, OPTION_TEXT, "FILE", "scalar outputs of every step as a table"},
     {"plot", 0, OPTION_TEXT, "FILE.svg", "scalar outputs over the steps as a picture"},
@@ -93,7 +96,7 @@ struct run {
     struct sha256 hash;
 };
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static bool read_engine_options(struct run *r, struct engine_options *e)
 {
@@ -108,7 +111,8 @@ static bool read_engine_options(struct run *r, struct engine_options *e)
     e->cc = option_text(r->o, "cc");
     if (!read_code_options(&r->s->diag, r->o, &e->pipeline.simd, &e->pipeline.small))
         return false;
-    /* Generated code runs the canonical graph: what the interpreter repeats of it, it repeats in the same arithmetic. */
+    /* Generated code runs the canonical graph: what the interpreter repeats of it, it repeats in
+     * the same arithmetic. */
     r->arithmetic = e->kind == ENGINE_GENERATED ? ARITHMETIC_SAME : e->arithmetic;
     return state_read_options(r->s, r->o, &r->state);
 }
@@ -141,11 +145,12 @@ static bool check_data_options(struct run *r)
     bool ok = true;
     for (size_t i = 0; i < sizeof need_data / sizeof *need_data; i++)
         if (option_given(r->o, need_data[i]) && !option_given(r->o, "data"))
-            ok = diag_error(&r->s->diag, NULL, "--%s belongs to --data: without whole data sets it says nothing", need_data[i]);
+            ok = diag_error(&r->s->diag, NULL, "--%s belongs to --data: without whole data sets it says nothing",
+                            need_data[i]);
     return ok;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------ */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static bool resolve_fetches(struct run *r)
 {
@@ -157,7 +162,8 @@ static bool resolve_fetches(struct run *r)
                 f->output = (int)j;
         f->variable = f->output < 0 ? program_variable(engine_program(r->engine), f->name) : NULL;
         if (f->output < 0 && !f->variable)
-            ok = diag_error(&r->s->diag, &LOC_FILE(r->m->file), "there is no output, tensor or variable '%s' to fetch", f->name);
+            ok = diag_error(&r->s->diag, &LOC_FILE(r->m->file),
+                            "there is no output, tensor or variable '%s' to fetch", f->name);
     }
     return ok;
 }
@@ -185,7 +191,8 @@ static bool open_engine(struct run *r, const char *path)
     for (size_t i = 0; i < r->fetches.count; i++)
         names[i] = r->fetches.data[i].name;
     const bool validates = r->validation.data.list.count > 0;
-    e.pipeline.entries = arena_printf(a, "init,%s%s%s%s", state_entries(a, &r->state, r->m), entry, validates ? "," : "", validates ? validation_entry(r->m) : "");
+    e.pipeline.entries = arena_printf(a, "init,%s%s%s%s", state_entries(a, &r->state, r->m), entry,
+                                      validates ? "," : "", validates ? validation_entry(r->m) : "");
     e.pipeline.fetch = names;
     e.pipeline.fetch_count = r->fetches.count;
     e.pipeline.fetch_entry = entry;
@@ -197,7 +204,7 @@ static bool open_engine(struct run *r, const char *path)
     return resolve_fetches(r);
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
 static int64_t epoch_of(const struct run *r, int64_t step)
 {
@@ -225,13 +232,15 @@ static bool step_inputs(void *self, int64_t step, struct arena *a, const struct 
         const struct value *v = g->inputs.data[i];
         (*inputs)[i] = input_tensor(r, v->name, step, a);
         if (!(*inputs)[i])
-            ok = diag_error(&r->s->diag, &LOC_FILE(r->m->file), "entry '%s': input '%s' %s %s is not fed; give --%s %s=FILE", r->entry->name,
-                            v->name, dtype_name(v->dtype), shape_text(&r->s->arena, &v->shape), r->data.batches ? "data" : "feed", v->name);
+            ok = diag_error(&r->s->diag, &LOC_FILE(r->m->file),
+                            "entry '%s': input '%s' %s %s is not fed; give --%s %s=FILE", r->entry->name, v->name,
+                            dtype_name(v->dtype), shape_text(&r->s->arena, &v->shape),
+                            r->data.batches ? "data" : "feed", v->name);
     }
     return ok;
 }
 
-/* ---- the steps ---------------------------------------------------------------------------------------------------- */
+/* ---- the steps --------------------------------------------------------------------------------------------------- */
 
 static bool is_scalar(const struct run *r, size_t output)
 {
@@ -293,9 +302,10 @@ static bool check_finite(struct run *r, struct tensor *const *outputs, int64_t s
         if (!isnan(x) && ((int)i != r->loss || isfinite(x)))
             continue;
         progress_clear(&r->progress);
-        diag_error(&r->s->diag, &LOC_FILE(r->m->file), "step %lld: '%s' is %s: stopped", (long long)step, r->entry->graph->outputs.data[i].name,
-                   isnan(x) ? "NaN" : "infinite");
-        history_explain(&r->history, r->s, r->engine, r->arithmetic, r->entry, &(struct step_feeds){step_inputs, r}, step, i);
+        diag_error(&r->s->diag, &LOC_FILE(r->m->file), "step %lld: '%s' is %s: stopped", (long long)step,
+                   r->entry->graph->outputs.data[i].name, isnan(x) ? "NaN" : "infinite");
+        history_explain(&r->history, r->s, r->engine, r->arithmetic, r->entry,
+                        &(struct step_feeds){step_inputs, r}, step, i);
         return false;
     }
     return true;
@@ -340,7 +350,8 @@ static bool use_outputs(struct run *r, struct tensor *const *outputs, int64_t st
         ok = finish_epoch(r, step);
     table_end_row(&r->table, step, epoch_of(r, step));
     if (ok)
-        progress_show(&r->progress, step + 1 - r->first, r->loss < 0 ? NULL : r->entry->graph->outputs.data[r->loss].name,
+        progress_show(&r->progress, step + 1 - r->first,
+                      r->loss < 0 ? NULL : r->entry->graph->outputs.data[r->loss].name,
                       r->loss < 0 ? NULL : &(double){tensor_get_double(outputs[r->loss], 0)});
     return ok;
 }
@@ -352,7 +363,8 @@ static bool one_step(struct run *r, int64_t step)
     struct tensor **outputs = arena_array(&a, struct tensor *, r->entry->graph->outputs.count + 1);
     if (r->entry->kind == ENTRY_STEP)
         history_keep(&r->history, r->engine, step);
-    const bool ok = step_inputs(r, step, &a, &inputs) && engine_run(r->engine, r->entry, inputs, outputs, &a) && use_outputs(r, outputs, step);
+    const bool ok = step_inputs(r, step, &a, &inputs) && engine_run(r->engine, r->entry, inputs, outputs, &a) &&
+                    use_outputs(r, outputs, step);
     arena_free(&a);
     return ok;
 }
@@ -380,7 +392,7 @@ static void print_hash(struct run *r)
     putchar('\n');
 }
 
-/* ---- the run ------------------------------------------------------------------------------------------------------ */
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 /* How many steps the command line asks for; the feeds' own number may be smaller. */
 static bool wanted_steps(struct run *r, int64_t *out)
@@ -407,14 +419,17 @@ static bool count_steps(struct run *r)
     if (!wanted_steps(r, &steps))
         return false;
     if (!checked_add(r->first, steps, &r->end))
-        return diag_error(&r->s->diag, NULL, "%lld steps from step %lld: too many", (long long)steps, (long long)r->first);
+        return diag_error(&r->s->diag, NULL, "%lld steps from step %lld: too many", (long long)steps,
+                          (long long)r->first);
     if (!r->feeds.steps || (r->end <= r->feeds.steps && steps > 0))
         return true;
     if (r->first)
-        return diag_error(&r->s->diag, NULL, "steps %lld to %lld: the feeds hold %lld; --from 0 begins with their first again", (long long)r->first,
-                          (long long)(steps > 0 ? r->end - 1 : r->first), (long long)r->feeds.steps);
-    return diag_error(&r->s->diag, NULL, "%s %lld: the feeds hold %lld", r->counts.steps ? "--steps" : "steps to run:", (long long)steps,
-                      (long long)r->feeds.steps);
+        return diag_error(&r->s->diag, NULL,
+                          "steps %lld to %lld: the feeds hold %lld; --from 0 begins with their first again",
+                          (long long)r->first, (long long)(steps > 0 ? r->end - 1 : r->first),
+                          (long long)r->feeds.steps);
+    return diag_error(&r->s->diag, NULL, "%s %lld: the feeds hold %lld",
+                      r->counts.steps ? "--steps" : "steps to run:", (long long)steps, (long long)r->feeds.steps);
 }
 
 /* The output called loss, else the first floating scalar of a training step. */
@@ -478,7 +493,8 @@ static bool wants_bar(const struct run *r)
 static bool save_now_and_then(struct run *r, int64_t steps)
 {
     const int64_t every = r->counts.save_every;
-    return every == 0 || steps == r->end || (steps - r->first) % every != 0 || state_save(r->s, &r->state, r->engine, steps);
+    return every == 0 || steps == r->end || (steps - r->first) % every != 0 ||
+           state_save(r->s, &r->state, r->engine, steps);
 }
 
 static bool run_steps(struct run *r)
@@ -509,8 +525,10 @@ static bool train(struct run *r, const char *path)
 
 static bool read_counts(const struct options *o, struct counts *c)
 {
-    return option_count(o, "steps", 0, &c->steps) && option_count(o, "seed", 0, &c->seed) && option_count(o, "batch", 0, &c->batch) &&
-           option_count(o, "epochs", 0, &c->epochs) && option_count(o, "shuffle", 0, &c->shuffle) && option_count(o, "from", 0, &c->from) && option_count(o, "save-every", 0, &c->save_every);
+    return option_count(o, "steps", 0, &c->steps) && option_count(o, "seed", 0, &c->seed) &&
+           option_count(o, "batch", 0, &c->batch) && option_count(o, "epochs", 0, &c->epochs) &&
+           option_count(o, "shuffle", 0, &c->shuffle) && option_count(o, "from", 0, &c->from) &&
+           option_count(o, "save-every", 0, &c->save_every);
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -537,7 +555,8 @@ const struct command command_run = {
     .name = "run",
     .arguments = "MODEL [options]",
     .summary = "run an entry on data: interpreted, or generated and compiled",
-    .example = "stepc run digits_train.onnx --data x=x.npy --data target=labels.npy --batch 32 --epochs 10 --shuffle 1 --plot loss.svg",
+    .example = "stepc run digits_train.onnx --data x=x.npy --data target=labels.npy --batch 32 --epochs 10 "
+               "--shuffle 1 --plot loss.svg",
     .options = tables,
     .run = run,
 };

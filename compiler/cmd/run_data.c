@@ -8,7 +8,7 @@
 /* Permutations have a random stream of their own: nodes are numbered from 0. */
 #define SHUFFLE_STREAM 0xFFFFFFFFu
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 const struct data_set *data_find(const struct data *d, const char *name)
 {
@@ -44,10 +44,11 @@ static bool check_type(struct session *s, const struct model_value_info *vi, con
     for (size_t k = 1; fits && type->has_shape && k < type->dims.count; k++)
         fits = type->dims.data[k].value < 0 || type->dims.data[k].value == t->shape.dim[k];
     if (!fits)
-        return diag_error(&s->diag, NULL, "%s: the file holds %s, but input '%s' is %s, a batch first", text, shape_text(a, &t->shape),
-                          vi->name, declared_text(a, type));
+        return diag_error(&s->diag, NULL, "%s: the file holds %s, but input '%s' is %s, a batch first", text,
+                          shape_text(a, &t->shape), vi->name, declared_text(a, type));
     if (t->shape.dim[0] > INT32_MAX || shape_count_range(&t->shape, 1, t->shape.rank) == 0 || t->dtype == DTYPE_STRING)
-        return diag_error(&s->diag, NULL, "%s: %s %s is no data set", text, dtype_name(t->dtype), shape_text(a, &t->shape));
+        return diag_error(&s->diag, NULL, "%s: %s %s is no data set", text, dtype_name(t->dtype),
+                          shape_text(a, &t->shape));
     return true;
 }
 
@@ -63,11 +64,12 @@ static bool read_set(struct session *s, const struct model *m, const char *optio
         return diag_error(&s->diag, &LOC_FILE(m->file), "%s: the model has no input '%s'", text, set.name);
     if (data_find(out, set.name))
         return diag_error(&s->diag, NULL, "%s: input '%s' has its data already", text, set.name);
-    if (!tensor_file_read(&s->diag, &s->arena, path, &t, &inner) || !feeds_convert(s, vi, text, &t) || !check_type(s, vi, text, t))
+    if (!tensor_file_read(&s->diag, &s->arena, path, &t, &inner) || !feeds_convert(s, vi, text, &t) ||
+        !check_type(s, vi, text, t))
         return false;
     if (out->list.count && out->samples != t->shape.dim[0])
-        return diag_error(&s->diag, NULL, "%s: the file holds %lld samples, '%s' has %lld", text, (long long)t->shape.dim[0],
-                          out->list.data[0].name, (long long)out->samples);
+        return diag_error(&s->diag, NULL, "%s: the file holds %lld samples, '%s' has %lld", text,
+                          (long long)t->shape.dim[0], out->list.data[0].name, (long long)out->samples);
     out->samples = t->shape.dim[0];
     set.tensor = t;
     set.batch_shape = t->shape;
@@ -75,7 +77,7 @@ static bool read_set(struct session *s, const struct model *m, const char *optio
     return true;
 }
 
-/* ---- the batch ---------------------------------------------------------------------------------------------------- */
+/* ---- the batch --------------------------------------------------------------------------------------------------- */
 
 /* What the model or --dim says about the leading size of an input; 0: nothing. */
 static int64_t declared_batch(const struct model *m, const char *input, const struct import_options *import)
@@ -90,16 +92,16 @@ static int64_t declared_batch(const struct model *m, const char *input, const st
     return size ? *size : 0;
 }
 
-static bool settle_batch(struct session *s, const struct model *m, const char *option, int64_t wanted, const struct import_options *import,
-                         struct data *d)
+static bool settle_batch(struct session *s, const struct model *m, const char *option, int64_t wanted,
+                         const struct import_options *import, struct data *d)
 {
     d->batch = wanted;
     for (size_t i = 0; i < d->list.count; i++) {
         const char *name = d->list.data[i].name;
         const int64_t declared = declared_batch(m, name, import);
         if (declared && d->batch && declared != d->batch)
-            return diag_error(&s->diag, &LOC_FILE(m->file), "input '%s' takes batches of %lld, not of %lld", name, (long long)declared,
-                              (long long)d->batch);
+            return diag_error(&s->diag, &LOC_FILE(m->file), "input '%s' takes batches of %lld, not of %lld", name,
+                              (long long)declared, (long long)d->batch);
         if (declared)
             d->batch = declared;
     }
@@ -107,8 +109,8 @@ static bool settle_batch(struct session *s, const struct model *m, const char *o
         return diag_error(&s->diag, &LOC_FILE(m->file), "the model leaves the size of a batch open; give --batch N");
     d->batches = d->samples / d->batch;
     if (d->batches == 0)
-        return diag_error(&s->diag, NULL, "--%s: %lld samples do not fill one batch of %lld", option, (long long)d->samples,
-                          (long long)d->batch);
+        return diag_error(&s->diag, NULL, "--%s: %lld samples do not fill one batch of %lld", option,
+                          (long long)d->samples, (long long)d->batch);
     return true;
 }
 
@@ -138,7 +140,7 @@ bool data_read(struct session *s, const struct model *m, const char *option, tex
     return true;
 }
 
-/* ---- batches ------------------------------------------------------------------------------------------------------ */
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
 
 void data_order(const struct data *d, const uint64_t *shuffle_seed, int64_t epoch, int64_t *order)
 {
@@ -155,7 +157,8 @@ void data_order(const struct data *d, const uint64_t *shuffle_seed, int64_t epoc
     }
 }
 
-const struct tensor *data_batch(const struct data *d, const char *name, const int64_t *order, int64_t batch, struct arena *a)
+const struct tensor *data_batch(const struct data *d, const char *name, const int64_t *order, int64_t batch,
+                                struct arena *a)
 {
     const struct data_set *set = data_find(d, name);
     if (!set)
@@ -163,6 +166,7 @@ const struct tensor *data_batch(const struct data *d, const char *name, const in
     struct tensor *t = tensor_new(a, set->tensor->dtype, &set->batch_shape);
     const size_t row = tensor_bytes(t) / (size_t)d->batch;
     for (int64_t i = 0; i < d->batch; i++)
-        memcpy((char *)t->data + (size_t)i * row, (const char *)set->tensor->data + (size_t)order[batch * d->batch + i] * row, row);
+        memcpy((char *)t->data + (size_t)i * row,
+               (const char *)set->tensor->data + (size_t)order[batch * d->batch + i] * row, row);
     return t;
 }

@@ -37,7 +37,7 @@ const char *state_entries(struct arena *a, const struct state_options *o, const 
     return strbuf_text(&list);
 }
 
-/* ---- what the state is ---------------------------------------------------------------------------------------------- */
+/* ---- what the state is ------------------------------------------------------------------------------------------- */
 
 static bool is_reset(const struct state_options *o, const struct variable *v)
 {
@@ -58,7 +58,8 @@ static void add_number(struct arena *a, state_items *items, const char *name, en
 /* The roles of both have one order. */
 static stepc_role role_of(const struct variable *v)
 {
-    static const stepc_role roles[] = {STEPC_ROLE_WEIGHT, STEPC_ROLE_STATISTIC, STEPC_ROLE_OPTIMIZER, STEPC_ROLE_COUNTER};
+    static const stepc_role roles[] = {STEPC_ROLE_WEIGHT, STEPC_ROLE_STATISTIC, STEPC_ROLE_OPTIMIZER,
+                                       STEPC_ROLE_COUNTER};
     return roles[v->role];
 }
 
@@ -90,7 +91,7 @@ bool state_save(struct session *s, const struct state_options *o, struct engine 
     return ok;
 }
 
-/* ---- loading ---------------------------------------------------------------------------------------------------------- */
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 static bool report_misfit(struct session *s, const struct state_options *o, const char *text)
 {
@@ -109,16 +110,20 @@ static bool check_variable(struct session *s, const struct state_options *o, con
     case STEPC_LOAD_MISSING:
         return report_misfit(s, o, arena_printf(a, "the state has no value for '%s' %s", item->name, type));
     case STEPC_LOAD_OTHER_DTYPE:
-        return report_misfit(s, o, arena_printf(a, "'%s' has another type in the state; the model's is %s", item->name, type));
+        return report_misfit(s, o,
+                             arena_printf(a, "'%s' has another type in the state; the model's is %s",
+                                          item->name, type));
     case STEPC_LOAD_OTHER_SHAPE:
-        return report_misfit(s, o, arena_printf(a, "'%s' has another shape in the state; the model's is %s", item->name, type));
+        return report_misfit(s, o,
+                             arena_printf(a, "'%s' has another shape in the state; the model's is %s",
+                                          item->name, type));
     default:
         return true;
     }
 }
 
-static bool check_items(struct session *s, const struct state_options *o, const struct program *p, const state_items *items,
-                        const state_names *unknown)
+static bool check_items(struct session *s, const struct state_options *o, const struct program *p,
+                        const state_items *items, const state_names *unknown)
 {
     bool ok = true;
     size_t loaded = 0, wanted = 0;
@@ -129,7 +134,10 @@ static bool check_items(struct session *s, const struct state_options *o, const 
         loaded += !reset && items->data[i].outcome == STEPC_LOADED;
     }
     for (size_t i = 0; i < unknown->count; i++)
-        ok = report_misfit(s, o, arena_printf(&s->arena, "the model has no variable '%s', but the state has one", unknown->data[i])) && ok;
+        ok = report_misfit(s, o,
+                           arena_printf(&s->arena, "the model has no variable '%s', but the state has one",
+                                        unknown->data[i])) &&
+             ok;
     if (!ok)
         diag_note(&s->diag, &LOC_FILE(o->load), "--partial loads what fits");
     if (ok && loaded == 0 && wanted > 0)
@@ -181,5 +189,6 @@ bool state_load(struct session *s, const struct state_options *o, struct engine 
         !check_items(s, o, engine_program(e), &items, &unknown))
         return false;
     take_items(e, o, &items, steps);
-    return *steps >= 0 || diag_error(&s->diag, &LOC_FILE(o->load), "the state says it has been through %lld steps", (long long)*steps);
+    return *steps >= 0 ||
+           diag_error(&s->diag, &LOC_FILE(o->load), "the state says it has been through %lld steps", (long long)*steps);
 }

@@ -1,5 +1,5 @@
-/* run --load and --save: everything that a step may change, in a checkpoint (engine/state_file.h). The files of the interpreter, of
- * generated code under `stepc run` and of programs with emitted code are the same. */
+/* run --load and --save: everything that a step may change, in a checkpoint (engine/state_file.h). The files of the
+ * interpreter, of generated code under `stepc run` and of programs with emitted code are the same. */
 #ifndef STEPC_CMD_RUN_STATE_H
 #define STEPC_CMD_RUN_STATE_H
 
@@ -12,8 +12,8 @@ struct state_options {
 };
 
 bool state_read_options(struct session *s, const struct options *o, struct state_options *out) MUST_USE;
-/* Entries that decide whether random numbers belong to the state: the training entries, each with a comma behind it; for the list of
- * entries to make. "" where no state is kept. */
+/* Entries that decide whether random numbers belong to the state: the training entries, each with a comma behind it;
+ * for the list of entries to make. "" where no state is kept. */
 const char *state_entries(struct arena *a, const struct state_options *o, const struct model *m);
 /* After init(). *steps: how many steps the state has been through, 0 if it does not say. */
 bool state_load(struct session *s, const struct state_options *o, struct engine *e, int64_t *steps) MUST_USE;

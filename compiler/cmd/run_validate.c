@@ -14,7 +14,7 @@ const char *validation_entry(const struct model *m)
     return "infer";
 }
 
-/* ---- what can be computed ----------------------------------------------------------------------------------------- */
+/* ---- what can be computed ---------------------------------------------------------------------------------------- */
 
 /* Labels are integers that the main graph does not read. */
 static const struct data_set *find_label(const struct model *m, const struct data *d)
@@ -69,13 +69,14 @@ bool validation_begin(struct session *s, const struct model *m, const struct pro
     for (size_t i = 0; i < v->entry->graph->inputs.count; i++) {
         const char *name = v->entry->graph->inputs.data[i]->name;
         if (!data_find(&v->data, name))
-            ok = diag_error(&s->diag, &at, "entry '%s': input '%s' has no data; give --validate %s=FILE", v->entry->name, name, name);
+            ok = diag_error(&s->diag, &at, "entry '%s': input '%s' has no data; give --validate %s=FILE",
+                            v->entry->name, name, name);
     }
     add_metrics(&s->arena, m, v);
     if (ok && v->metrics.count == 0)
         ok = diag_error(&s->diag, &at,
-                        "nothing to validate: entry '%s' has neither a scalar output nor class scores for integer labels given by "
-                        "--validate",
+                        "nothing to validate: entry '%s' has neither a scalar output nor class scores for integer "
+                        "labels given by --validate",
                         v->entry->name);
     return ok;
 }
@@ -83,12 +84,14 @@ bool validation_begin(struct session *s, const struct model *m, const struct pro
 const char *validation_text(struct arena *a, const struct validation *v)
 {
     struct strbuf b = {.arena = a};
-    strbuf_addf(&b, "validate: entry '%s', %lld batches of %lld", v->entry->name, (long long)v->data.batches, (long long)v->data.batch);
+    strbuf_addf(&b, "validate: entry '%s', %lld batches of %lld", v->entry->name, (long long)v->data.batches,
+                (long long)v->data.batch);
     for (size_t i = 0; i < v->metrics.count; i++) {
         const struct metric *m = &v->metrics.data[i];
         const char *output = v->entry->graph->outputs.data[m->output].name;
         if (m->accuracy)
-            strbuf_addf(&b, "; accuracy: share of '%s' found by the largest of '%s' along axis %d", v->label->name, output, v->class_axis);
+            strbuf_addf(&b, "; accuracy: share of '%s' found by the largest of '%s' along axis %d", v->label->name,
+                        output, v->class_axis);
         else
             strbuf_addf(&b, "; mean of '%s'", output);
     }
@@ -97,12 +100,13 @@ const char *validation_text(struct arena *a, const struct validation *v)
     return strbuf_text(&b);
 }
 
-/* ---- computing it ------------------------------------------------------------------------------------------------- */
+/* ---- computing it ------------------------------------------------------------------------------------------------ */
 
 /* Labels whose class has the largest score; of equal scores the first counts. A NaN is never the largest. */
 static int64_t count_right(const struct tensor *scores, const struct tensor *labels, int axis)
 {
-    const int64_t classes = scores->shape.dim[axis], inner = shape_count_range(&scores->shape, axis + 1, scores->shape.rank);
+    const int64_t classes = scores->shape.dim[axis],
+                  inner = shape_count_range(&scores->shape, axis + 1, scores->shape.rank);
     int64_t right = 0;
     for (int64_t i = 0; i < labels->count; i++) {
         const int64_t first = i / inner * classes * inner + i % inner;

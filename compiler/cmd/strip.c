@@ -20,11 +20,13 @@ static void list_items(struct arena *a, const strip_list *trained, state_items *
     for (size_t i = 0; i < trained->count; i++) {
         const struct model_initializer *const x = trained->data[i];
         vec_push(a, items,
-                 ((struct state_item){.name = x->name, .tensor = tensor_new(a, x->tensor->dtype, &x->tensor->shape), .role = STEPC_ROLE_WEIGHT}));
+                 ((struct state_item){.name = x->name, .tensor = tensor_new(a, x->tensor->dtype, &x->tensor->shape),
+                                      .role = STEPC_ROLE_WEIGHT}));
     }
 }
 
-static bool check_outcome(struct session *s, const struct model_initializer *x, const struct state_item *item, const char *path)
+static bool check_outcome(struct session *s, const struct model_initializer *x, const struct state_item *item,
+                          const char *path)
 {
     const struct tensor *const t = item->tensor;
     const char *const type = arena_printf(&s->arena, "%s%s", dtype_name(t->dtype), shape_text(&s->arena, &t->shape));
@@ -67,7 +69,8 @@ static bool strip(struct session *s, const struct options *o, const char *path, 
         return false;
     strip_find_trained(&s->arena, m, &trained);
     if (state && trained.count == 0)
-        return diag_error(&s->diag, &LOC_FILE(path), "--state %s: no training_info of the model writes a weight of the inference graph", state);
+        return diag_error(&s->diag, &LOC_FILE(path),
+                          "--state %s: no training_info of the model writes a weight of the inference graph", state);
     if (state && !put_values(s, &trained, state))
         return false;
     if (state)
@@ -103,8 +106,11 @@ const struct command command_strip = {
     .summary = "training model -> inference model, with trained weights",
     .example = "stepc strip digits_train.onnx -o digits.onnx --state trained.state",
     .options = tables,
-    .notes = "Takes out training_info, initializers that only training used, and the import of the training operators. What is left\n"
-             "runs in any ONNX tool. A model that went through 'stepc prepare' comes back as it was. Where prepare had to change the\n"
-             "inference model (--untie, --tie, --batch, --names-from, training form, a loss inside), it stays changed, and this is said.\n",
+    .notes = "Takes out training_info, initializers that only training used, and the import of the training "
+             "operators. What is left\n"
+             "runs in any ONNX tool. A model that went through 'stepc prepare' comes back as it was. Where "
+             "prepare had to change the\n"
+             "inference model (--untie, --tie, --batch, --names-from, training form, a loss inside), it stays changed, "
+             "and this is said.\n",
     .run = run,
 };

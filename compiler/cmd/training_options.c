@@ -25,21 +25,26 @@ const struct option_spec training_options[] = {
     {"clip-norm", 0, OPTION_TEXT, "F", "bound for the norm of all gradients together"},
     {"clip-value", 0, OPTION_TEXT, "F", "bound for each element of a gradient"},
     OPTION_HEADING("what is trained"),
-    {"train", 0, OPTION_LIST, "GLOB|@FILE", "initializers to train (default: what the framework trains); @FILE: names, one a line"},
+    {"train", 0, OPTION_LIST, "GLOB|@FILE",
+     "initializers to train (default: what the framework trains); @FILE: names, one a line"},
     {"freeze", 0, OPTION_LIST, "GLOB|@FILE", "initializers not to train"},
-    {"padding", 0, OPTION_TEXT, "HOW", "the row of zeros of PyTorch's embeddings: keep (default, as padding_idx does), train"},
+    {"padding", 0, OPTION_TEXT, "HOW",
+     "the row of zeros of PyTorch's embeddings: keep (default, as padding_idx does), train"},
     {"initialize", 0, OPTION_TEXT, "HOW", "keep (default), he, glorot: what init() starts from"},
     {"batchnorm", 0, OPTION_TEXT, "HOW", "train (default): statistics of the batch; frozen: the stored ones"},
     {"batchnorm-statistics", 0, OPTION_TEXT, "HOW",
-     "what running statistics start from: keep (default): the model's; reset: 0 and 1; auto: reset if an export has moved them"},
-    {"batchnorm-variance", 0, OPTION_TEXT, "HOW", "running variances: population (default, as ONNX says), or unbiased, as in PyTorch"},
+     "what running statistics start from: keep (default): the model's; reset: 0 and 1; auto: reset if an "
+     "export has moved them"},
+    {"batchnorm-variance", 0, OPTION_TEXT, "HOW",
+     "running variances: population (default, as ONNX says), or unbiased, as in PyTorch"},
     OPTION_HEADING("what the export did"),
     {"batch", 0, OPTION_TEXT, "N", "batch size, in the place of the example's with which the model was exported"},
     {"untie", 0, OPTION_LIST, "auto|never|GLOB", "initializers that the exporter merged become separate variables"},
     {"tie", 0, OPTION_LIST, "A=B|A=B^T|never", "initializer A is B, or B transposed: one variable"},
     {"names-from", 0, OPTION_TEXT, "FILE.safetensors", "made-up names become those of the tensors of the same content"},
     OPTION_HEADING("entries"),
-    {"split", 0, OPTION_FLAG, NULL, "entries accumulate() and apply() instead of step(): samples may come one at a time"},
+    {"split", 0, OPTION_FLAG, NULL,
+     "entries accumulate() and apply() instead of step(): samples may come one at a time"},
     {"accumulate", 0, OPTION_TEXT, "N", "step() goes through its batch in N parts"},
     {"evaluate", 0, OPTION_FLAG, NULL, "an entry evaluate() too: loss and accuracy, changes nothing"},
     {"gradients", 0, OPTION_FLAG, NULL, "gradients are outputs of step(), named NAME.gradient"},
@@ -55,7 +60,7 @@ bool training_options_given(const struct options *o)
     return false;
 }
 
-/* ---- from text ------------------------------------------------------------------------------------------------------ */
+/* ---- from text --------------------------------------------------------------------------------------------------- */
 
 static bool read_number(struct diag *d, const struct options *o, const char *name, double low, double high, double *out)
 {
@@ -144,7 +149,8 @@ static bool read_padding(struct diag *d, const struct options *o, bool *train)
 {
     const char *const text = option_text(o, "padding");
     *train = text && str_equal(text, "train");
-    return !text || *train || str_equal(text, "keep") || diag_error(d, NULL, "--padding %s: expected keep or train", text);
+    return !text || *train || str_equal(text, "keep") ||
+           diag_error(d, NULL, "--padding %s: expected keep or train", text);
 }
 
 static void read_globs(struct arena *a, const struct options *o, const char *name, glob_list *out)
@@ -210,7 +216,7 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     return ok;
 }
 
-/* ---- with files ----------------------------------------------------------------------------------------------------- */
+/* ---- with files -------------------------------------------------------------------------------------------------- */
 
 static bool read_class_weights(struct session *s, const struct options *o, struct prepare_options *p)
 {
@@ -238,15 +244,16 @@ void training_files(struct arena *a, const struct options *o, text_list *out)
     }
 }
 
-bool prepare_as_told(struct session *s, const struct options *o, struct prepare_options *p, const struct import_options *import,
-                     struct model *m, struct strbuf *report)
+bool prepare_as_told(struct session *s, const struct options *o, struct prepare_options *p,
+                     const struct import_options *import, struct model *m, struct strbuf *report)
 {
     p->import = import;
     return read_class_weights(s, o, p) && prepare_model(&s->diag, &s->arena, m, p, report);
 }
 
-static bool prepare_again(struct session *s, const struct options *o, struct prepare_options *p, const struct import_options *import,
-                          const char *path, struct strbuf *report, struct model **m)
+static bool prepare_again(struct session *s, const struct options *o, struct prepare_options *p,
+                          const struct import_options *import, const char *path, struct strbuf *report,
+                          struct model **m)
 {
     const struct model *const written = *m;
     if (!prepare_as_told(s, o, p, import, *m, report) || !model_read_written(&s->diag, &s->arena, path, written, m))
@@ -256,8 +263,9 @@ static bool prepare_again(struct session *s, const struct options *o, struct pre
     return true;
 }
 
-bool read_prepared_model(struct session *s, const struct options *o, struct prepare_options *p, const struct import_options *import,
-                         const char *path, struct strbuf *report, struct model **out)
+bool read_prepared_model(struct session *s, const struct options *o, struct prepare_options *p,
+                         const struct import_options *import, const char *path, struct strbuf *report,
+                         struct model **out)
 {
     if (!model_read(&s->diag, &s->arena, path, out) || (p && !prepare_again(s, o, p, import, path, report, out)))
         return false;

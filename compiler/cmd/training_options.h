@@ -1,4 +1,5 @@
-/* The options that make a training model of an inference model: what `prepare` takes, and `compile` before it goes on. */
+/* The options that make a training model of an inference model: what `prepare` takes, and `compile`
+ * before it goes on. */
 #ifndef STEPC_CMD_TRAINING_OPTIONS_H
 #define STEPC_CMD_TRAINING_OPTIONS_H
 
@@ -12,12 +13,13 @@ bool training_options_given(const struct options *o);
 /* Everything but files and --dim, --shape; errors are wrong usage. */
 bool read_training_options(struct session *s, const struct options *o, struct prepare_options *out) MUST_USE;
 /* Reads the files that the options name and prepares the model; what will be trained is added to *report. */
-bool prepare_as_told(struct session *s, const struct options *o, struct prepare_options *p, const struct import_options *import,
-                     struct model *m, struct strbuf *report) MUST_USE;
-/* Reads the model; with `p`, prepares it by way of the bytes that `stepc prepare` would write: what comes out is what the two
- * commands give, the model's digest too. Warns of --dim and --shape that name nothing in it. */
-bool read_prepared_model(struct session *s, const struct options *o, struct prepare_options *p, const struct import_options *import,
-                         const char *path, struct strbuf *report, struct model **out) MUST_USE;
+bool prepare_as_told(struct session *s, const struct options *o, struct prepare_options *p,
+                     const struct import_options *import, struct model *m, struct strbuf *report) MUST_USE;
+/* Reads the model; with `p`, prepares it by way of the bytes that `stepc prepare` would write: what comes out is what
+ * the two commands give, the model's digest too. Warns of --dim and --shape that name nothing in it. */
+bool read_prepared_model(struct session *s, const struct options *o, struct prepare_options *p,
+                         const struct import_options *import, const char *path, struct strbuf *report,
+                         struct model **out) MUST_USE;
 /* Files beside the model that the options name, for dependency files. */
 void training_files(struct arena *a, const struct options *o, text_list *out);
 

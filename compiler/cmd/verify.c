@@ -1,4 +1,5 @@
-/* stepc verify: do recorded tests hold? Folders with a model.onnx and test_data_set_N, the layout of ONNX's backend tests.
+/* stepc verify: do recorded tests hold? Folders with a model.onnx and test_data_set_N, the layout of
+ * ONNX's backend tests.
  *
  * Every test runs in a process of its own, so that whatever a model does to us counts against that test alone. */
 #include "base/clean.h"
@@ -41,7 +42,7 @@ struct suite {
     unsigned timeout;
 };
 
-/* ---- finding tests ------------------------------------------------------------------------------------------------ */
+/* ---- finding tests ----------------------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -95,7 +96,7 @@ static bool read_list(struct suite *t, const char *path)
     return true;
 }
 
-/* ---- one test (in the child) -------------------------------------------------------------------------------------- */
+/* ---- one test (in the child) ------------------------------------------------------------------------------------- */
 
 enum verdict { PASS, FAIL, UNSUPPORTED };
 
@@ -148,8 +149,8 @@ static const char *input_file(struct test *t, const char *set, size_t i)
     return path_join(&t->s->arena, set, arena_printf(&t->s->arena, "input_%zu.pb", i));
 }
 
-/* The files belong to the inputs in order: to all of them, or, where there are fewer files, to those without an initializer (IR 3
- * models list their weights among the inputs). */
+/* The files belong to the inputs in order: to all of them, or, where there are fewer files, to those without an
+ * initializer (IR 3 models list their weights among the inputs). */
 static bool read_inputs(struct test *t, const char *set, struct map *fed)
 {
     struct arena *a = &t->s->arena;
@@ -180,17 +181,20 @@ static bool close_enough(const struct test *t, const struct tensor *got, const s
     return x == y || fabs(x - y) <= t->atol + t->rtol * fabs(y);
 }
 
-static enum verdict compare_output(struct test *t, const char *engine, const char *name, const struct tensor *got, const struct tensor *want,
-                                   bool random)
+static enum verdict compare_output(struct test *t, const char *engine, const char *name, const struct tensor *got,
+                                   const struct tensor *want, bool random)
 {
     struct arena *a = &t->s->arena;
     if (got->dtype != want->dtype || !shape_equal(&got->shape, &want->shape))
-        return conclude(t, FAIL, arena_printf(a, "%s: output '%s' is %s %s, expected %s %s", engine, name, dtype_name(got->dtype),
-                                              shape_text(a, &got->shape), dtype_name(want->dtype), shape_text(a, &want->shape)));
+        return conclude(t, FAIL,
+                        arena_printf(a, "%s: output '%s' is %s %s, expected %s %s", engine, name,
+                                     dtype_name(got->dtype), shape_text(a, &got->shape), dtype_name(want->dtype),
+                                     shape_text(a, &want->shape)));
     for (int64_t i = 0; i < want->count && !random; i++)
         if (!close_enough(t, got, want, i))
-            return conclude(t, FAIL, arena_printf(a, "%s: output '%s' element %lld is %.9g, expected %.9g", engine, name, (long long)i,
-                                                  tensor_get_double(got, i), tensor_get_double(want, i)));
+            return conclude(t, FAIL,
+                            arena_printf(a, "%s: output '%s' element %lld is %.9g, expected %.9g", engine, name,
+                                         (long long)i, tensor_get_double(got, i), tensor_get_double(want, i)));
     return PASS;
 }
 
@@ -210,7 +214,8 @@ static enum verdict run_data_set(struct test *t, const char *set, enum engine_ki
     fed->arena = a;
     if (!read_inputs(t, set, fed))
         return conclude_from_messages(t);
-    struct engine_options o = {.kind = kind, .cc = t->suite->cc, .pipeline = {.entries = "infer", .name = "test", .import = {.fed = fed}}};
+    struct engine_options o = {.kind = kind, .cc = t->suite->cc, .pipeline = {.entries = "infer", .name = "test",
+                                                                              .import = {.fed = fed}}};
     struct engine *e;
     if (!engine_open(&t->s->diag, a, t->m, &o, &e))
         return conclude_from_messages(t);
@@ -228,7 +233,8 @@ static enum verdict run_data_set(struct test *t, const char *set, enum engine_ki
         if (!tensor_file_read(&t->s->diag, a, path_join(a, set, arena_printf(a, "output_%zu.pb", i)), &want, &inner))
             v = conclude_from_messages(t);
         else
-            v = compare_output(t, kind == ENGINE_GENERATED ? "generated" : "interpreted", g->outputs.data[i].name, outputs[i], want, random);
+            v = compare_output(t, kind == ENGINE_GENERATED ? "generated" : "interpreted", g->outputs.data[i].name,
+                               outputs[i], want, random);
     }
     engine_close(e);
     return v;
@@ -259,7 +265,7 @@ static enum verdict run_test(struct test *t)
     return v;
 }
 
-/* ---- processes ---------------------------------------------------------------------------------------------------- */
+/* ---- processes --------------------------------------------------------------------------------------------------- */
 
 struct job {
     pid_t pid;
@@ -307,7 +313,8 @@ static enum verdict finish(const char *name, struct job j)
     int status = 0;
     waitpid(j.pid, &status, 0);
     if (n == 0) {
-        print_text("FAIL %s  %s\n", name, WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "took too long" : "crashed");
+        print_text("FAIL %s  %s\n", name,
+                   WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "took too long" : "crashed");
         return FAIL;
     }
     line[n - (line[n - 1] == '\n')] = '\0';
@@ -333,7 +340,8 @@ static bool read_number(struct session *s, const struct options *o, const char *
 {
     const char *text = option_text(o, name);
     *out = fallback;
-    return !text || (str_to_double(text, out) && *out >= 0) || diag_error(&s->diag, NULL, "--%s %s: expected a number", name, text);
+    return !text || (str_to_double(text, out) && *out >= 0) ||
+           diag_error(&s->diag, NULL, "--%s %s: expected a number", name, text);
 }
 
 static bool verify(struct session *s, const struct options *o, long long jobs, long long timeout)
@@ -344,7 +352,8 @@ static bool verify(struct session *s, const struct options *o, long long jobs, l
     t.generated = str_equal(engine, "both") || str_equal(engine, "generated");
     if (!t.interpreted && !t.generated)
         return diag_error(&s->diag, NULL, "--engine %s: expected interpreted, generated or both", engine);
-    if (!read_number(s, o, "rtol", 1e-3, &t.rtol) || !read_number(s, o, "atol", 1e-7, &t.atol) || !read_list(&t, option_text(o, "list")))
+    if (!read_number(s, o, "rtol", 1e-3, &t.rtol) || !read_number(s, o, "atol", 1e-7, &t.atol) ||
+        !read_list(&t, option_text(o, "list")))
         return false;
     for (size_t i = 0; i < o->arguments.count; i++) {
         t.root = o->arguments.data[i];

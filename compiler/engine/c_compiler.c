@@ -51,7 +51,8 @@ bool c_compiler_run(struct diag *d, struct arena *a, const c_arguments *words, c
     if (status == 0)
         return true;
     if (status < 0)
-        return diag_error(d, NULL, "the C compiler '%s' cannot be run; name one with --cc or the variable CC", words->data[0]);
+        return diag_error(d, NULL, "the C compiler '%s' cannot be run; name one with --cc or the variable CC",
+                          words->data[0]);
     unsigned char *text;
     size_t size;
     if (!file_read(d, a, messages, 1 << 20, &text, &size))
@@ -60,5 +61,6 @@ bool c_compiler_run(struct diag *d, struct arena *a, const c_arguments *words, c
     while (first && first > (char *)text && first[-1] != '\n')
         first--;
     first = first ? first : (char *)text;
-    return diag_error(d, NULL, "the C compiler '%s' rejects %s: %s", words->data[0], what, arena_strndup(a, first, strcspn(first, "\n")));
+    return diag_error(d, NULL, "the C compiler '%s' rejects %s: %s", words->data[0], what,
+                      arena_strndup(a, first, strcspn(first, "\n")));
 }

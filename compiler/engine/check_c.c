@@ -6,15 +6,17 @@
 #include <string.h>
 
 /* design of the emitted C: silent under all of these, from gcc and clang */
-static const char *const flags[] = {"-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wdouble-promotion",
-                                    "-Wundef", "-Wcast-qual", "-Wmissing-prototypes", "-Werror", "-c", "-o"};
+static const char *const flags[] = {"-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Wshadow",
+                                    "-Wdouble-promotion", "-Wundef", "-Wcast-qual", "-Wmissing-prototypes", "-Werror",
+                                    "-c", "-o"};
 
 static bool write_text(struct diag *d, struct arena *a, const char *dir, const char *name, const char *text)
 {
     return file_write(d, path_join(a, dir, name), text, strlen(text));
 }
 
-static bool compile(struct diag *d, struct arena *a, const char *dir, const char *stem, const struct emitted *text, const char *cc)
+static bool compile(struct diag *d, struct arena *a, const char *dir, const char *stem, const struct emitted *text,
+                    const char *cc)
 {
     const char *source = arena_printf(a, "%s.c", stem), *header = arena_printf(a, "%s.h", stem);
     c_arguments words;
@@ -22,7 +24,8 @@ static bool compile(struct diag *d, struct arena *a, const char *dir, const char
         !write_text(d, a, dir, "stepc_blas.h", runtime_stepc_blas_h) ||
         !write_text(d, a, dir, source, text->source) || !write_text(d, a, dir, header, text->header))
         return false;
-    if (text->weights && !file_write_from(d, path_join(a, dir, "weights"), weights_image_put, text->weights, text->weights->bytes))
+    if (text->weights &&
+        !file_write_from(d, path_join(a, dir, "weights"), weights_image_put, text->weights, text->weights->bytes))
         return false;
     if (words.count == 1)
         vec_push(a, &words, "-O2");

@@ -15,7 +15,7 @@
 #define PER_TRIAL 16.0   /* times their effect, and ... */
 #define PER_RESULT 4.0   /* ... times the rounding unit of the largest result, is what generated code may differ by */
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
 /* SplitMix64 (Steele, Lea, Flood 2014). */
 static uint64_t next_random(uint64_t *state)
@@ -26,7 +26,7 @@ static uint64_t next_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 struct comparison {
     struct diag *diag;
@@ -44,8 +44,8 @@ static const struct tensor **inputs_of(struct comparison *c, const struct graph 
         const struct value *const v = g->inputs.data[i];
         const struct tensor *const fed = c->o->feed ? c->o->feed(c->o->feeder, v->name, step, c->arena) : NULL;
         if (fed && (fed->dtype != v->dtype || !shape_equal(&fed->shape, &v->shape)))
-            ok = diag_error(c->diag, &g->loc, "input '%s' is %s %s, but is fed %s %s", v->name, dtype_name(v->dtype), shape_text(c->arena, &v->shape),
-                            dtype_name(fed->dtype), shape_text(c->arena, &fed->shape));
+            ok = diag_error(c->diag, &g->loc, "input '%s' is %s %s, but is fed %s %s", v->name, dtype_name(v->dtype),
+                            shape_text(c->arena, &v->shape), dtype_name(fed->dtype), shape_text(c->arena, &fed->shape));
         inputs[i] = fed ? fed : inputs[i];
     }
     return ok ? inputs : NULL;
@@ -67,7 +67,8 @@ static double unit_of(enum dtype d)
     }
 }
 
-/* What a result in d may be off by at once: all values of float16 on the way to it are rounded to float16, wherever they stand. */
+/* What a result in d may be off by at once: all values of float16 on the way to it are rounded to float16,
+ * wherever they stand. */
 static double unit_within(const struct graph *g, enum dtype d)
 {
     double unit = unit_of(d);
@@ -129,7 +130,8 @@ static bool same_bits(const struct tensor *x, const struct tensor *y)
 }
 
 /* What output o may differ by. */
-static bool find_tolerances(struct comparison *c, struct engine *interpreted, const struct kernel_run *r, double *tolerance)
+static bool find_tolerances(struct comparison *c, struct engine *interpreted, const struct kernel_run *r,
+                            double *tolerance)
 {
     const struct graph *g = r->kernel->entry->graph;
     struct arena *a = c->arena;
@@ -150,7 +152,8 @@ static bool find_tolerances(struct comparison *c, struct engine *interpreted, co
     return true;
 }
 
-static struct compare_line judge(struct comparison *c, const char *entry, const struct kernel_run *r, const double *tolerance)
+static struct compare_line judge(struct comparison *c, const char *entry, const struct kernel_run *r,
+                                 const double *tolerance)
 {
     struct compare_line line = {.entry = entry, .what = r->kernel->label, .worst_at = "", .ok = true};
     const struct graph *g = r->kernel->entry->graph;
@@ -173,7 +176,8 @@ static double worst_within(const struct tensor *x, const struct tensor *y, const
 {
     double most = 0;
     for (int64_t i = 0; i < x->count; i++) {
-        const double p = tensor_get_double(x, i), q = tensor_get_double(y, i), room = q > p ? b->high[i] - p : p - b->low[i];
+        const double p = tensor_get_double(x, i), q = tensor_get_double(y, i),
+                     room = q > p ? b->high[i] - p : p - b->low[i];
         const double part = p == q || (isnan(p) && isnan(q)) ? 0 : isnan(p) || isnan(q) ? INFINITY : fabs(p - q) / room;
         most = isnan(part) || part > most ? (isnan(part) ? INFINITY : part) : most;
     }
@@ -210,7 +214,8 @@ static void judge_closely(const struct kernel_run *r, struct compare_line *line)
     arena_free(&a);
 }
 
-static bool compare_kernel(struct comparison *c, const char *entry, struct engine *interpreted, struct engine *generated, struct kernel_run *r)
+static bool compare_kernel(struct comparison *c, const char *entry, struct engine *interpreted,
+                           struct engine *generated, struct kernel_run *r)
 {
     const struct graph *g = r->kernel->entry->graph;
     r->plain = arena_array(c->arena, struct tensor *, g->outputs.count + 1);
@@ -228,7 +233,8 @@ static bool compare_kernel(struct comparison *c, const char *entry, struct engin
 }
 
 /* The values of the whole entry that its kernels read, as the interpreter finds them on random inputs. */
-static bool run_whole(struct comparison *c, struct program *p, const struct entry *entry, const struct split *s, struct tensor ****values)
+static bool run_whole(struct comparison *c, struct program *p, const struct entry *entry, const struct split *s,
+                      struct tensor ****values)
 {
     struct interp *interp = interp_new(c->arena, p, c->o->bits ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE);
     VEC(struct interp_fetch) fetches = {0};
@@ -257,11 +263,13 @@ static bool compare_kernels(struct comparison *c, struct program *p, const struc
     struct split s;
     struct tensor ***values;
     struct engine *interpreted = NULL, *generated = NULL;
-    struct engine_options io = {.kind = ENGINE_INTERPRETED, .arithmetic = c->o->bits ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE};
+    struct engine_options io = {.kind = ENGINE_INTERPRETED,
+                                .arithmetic = c->o->bits ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE};
     struct engine_options go = {.kind = ENGINE_GENERATED, .reproducible = c->o->bits, .cc = c->o->cc,
                                 .pipeline = {.simd = c->o->pipeline.simd, .small = c->o->pipeline.small}};
     if (!split_entry(c->diag, c->arena, p, entry, plan, &s) || !run_whole(c, p, entry, &s, &values) ||
-        !engine_open_program(c->diag, c->arena, s.program, &io, &interpreted) || !engine_open_program(c->diag, c->arena, s.program, &go, &generated))
+        !engine_open_program(c->diag, c->arena, s.program, &io, &interpreted) ||
+        !engine_open_program(c->diag, c->arena, s.program, &go, &generated))
         return false;
     bool ok = engine_init(interpreted, c->o->seed) && engine_init(generated, c->o->seed);
     for (size_t k = 0; k < s.kernels.count && ok; k++) {
@@ -273,7 +281,7 @@ static bool compare_kernels(struct comparison *c, struct program *p, const struc
     return ok;
 }
 
-/* ---- whole runs --------------------------------------------------------------------------------------------------- */
+/* ---- whole runs -------------------------------------------------------------------------------------------------- */
 
 static double relative_difference(const struct tensor *x, const struct tensor *y)
 {
@@ -281,7 +289,8 @@ static double relative_difference(const struct tensor *x, const struct tensor *y
     return d == 0 ? 0 : scale > 0 ? d / scale : INFINITY;
 }
 
-static void note_difference(struct comparison *c, struct compare_line *line, const char *name, const struct tensor *x, const struct tensor *y)
+static void note_difference(struct comparison *c, struct compare_line *line, const char *name, const struct tensor *x,
+                            const struct tensor *y)
 {
     const double d = c->o->bits ? (same_bits(x, y) ? 0 : INFINITY) : relative_difference(x, y);
     if (d > line->ratio) {
@@ -292,14 +301,18 @@ static void note_difference(struct comparison *c, struct compare_line *line, con
 
 static bool compare_run(struct comparison *c, struct engine *interpreted, struct engine *generated, const char *name)
 {
-    const struct entry *e = program_entry(engine_program(generated), name), *f = program_entry(engine_program(interpreted), name);
-    struct compare_line line = {.entry = name, .what = arena_printf(c->arena, "%lld whole runs", (long long)c->o->steps), .worst_at = "", .ok = true};
+    const struct entry *e = program_entry(engine_program(generated), name),
+                       *f = program_entry(engine_program(interpreted), name);
+    struct compare_line line = {.entry = name,
+                                .what = arena_printf(c->arena, "%lld whole runs", (long long)c->o->steps),
+                                .worst_at = "", .ok = true};
     for (int64_t step = 0; step < c->o->steps; step++) {
         /* Of the graph as the model has it: simplification may have dropped what says which numbers an input takes. */
         const struct tensor **inputs = inputs_of(c, f->graph, step);
         struct tensor **x = arena_array(c->arena, struct tensor *, e->graph->outputs.count + 1);
         struct tensor **y = arena_array(c->arena, struct tensor *, e->graph->outputs.count + 1);
-        if (!inputs || !engine_run(interpreted, f, inputs, x, c->arena) || !engine_run(generated, e, inputs, y, c->arena))
+        if (!inputs || !engine_run(interpreted, f, inputs, x, c->arena) ||
+            !engine_run(generated, e, inputs, y, c->arena))
             return false;
         for (size_t o = 0; o < e->graph->outputs.count; o++)
             note_difference(c, &line, e->graph->outputs.data[o].name, x[o], y[o]);
@@ -307,7 +320,8 @@ static bool compare_run(struct comparison *c, struct engine *interpreted, struct
     const struct program *p = engine_program(interpreted);
     for (size_t i = 0; i < p->variables.count; i++)
         note_difference(c, &line, p->variables.data[i]->name, engine_read(interpreted, p->variables.data[i], c->arena),
-                        engine_read(generated, program_variable(engine_program(generated), p->variables.data[i]->name), c->arena));
+                        engine_read(generated, program_variable(engine_program(generated), p->variables.data[i]->name),
+                                    c->arena));
     line.ok = !c->o->bits || line.ratio == 0;
     add_line(c, line);
     return true;
@@ -333,13 +347,15 @@ static bool compare_runs(struct comparison *c, const struct model *m)
     return ok;
 }
 
-bool compare_engines(struct diag *d, struct arena *a, const struct model *m, const struct compare_options *o, struct compare_report *out)
+bool compare_engines(struct diag *d, struct arena *a, const struct model *m, const struct compare_options *o,
+                     struct compare_report *out)
 {
     struct comparison c = {.diag = d, .arena = a, .o = o, .report = out};
     struct program *p;
     struct plan **plans;
     *out = (struct compare_report){.ok = true};
-    if (!pipeline_canonical(d, a, m, &o->pipeline, &p) || !engine_fits_memory(d, a, p) || !pipeline_plans(d, a, p, &o->pipeline, &plans))
+    if (!pipeline_canonical(d, a, m, &o->pipeline, &p) || !engine_fits_memory(d, a, p) ||
+        !pipeline_plans(d, a, p, &o->pipeline, &plans))
         return false;
     for (size_t i = 0; i < p->entries.count; i++)
         if (!compare_kernels(&c, p, &p->entries.data[i], plans[i]))

@@ -27,12 +27,13 @@ struct compare_report {
     bool ok;
 };
 
-/* Kernels: each kernel's nodes become an entry of their own, fed with the values that the interpreter computed for the whole
- * entry, rounded to their dtype. Floats must agree within a multiple of what moving every input by one rounding unit does to the
- * result (a backward error: sums are held against the sum of their terms' magnitudes this way), or else each element within
- * what its own operations can be off by (error_bound.h: an optimizer's quotient near 0 magnifies). Integers and random numbers
- * exactly; under `bits` everything exactly. Runs: init() and `steps` times each training entry on random inputs; under `bits`
- * outputs and variables must agree to the bit, else the difference is reported only. */
+/* Kernels: each kernel's nodes become an entry of their own, fed with the values that the interpreter computed for the
+ * whole entry, rounded to their dtype. Floats must agree within a multiple of what moving every input by one rounding
+ * unit does to the result (a backward error: sums are held against the sum of their terms' magnitudes this way), or
+ * else each element within what its own operations can be off by (error_bound.h: an optimizer's quotient near 0
+ * magnifies). Integers and random numbers exactly; under `bits` everything exactly. Runs: init() and `steps` times
+ * each training entry on random inputs; under `bits` outputs and variables must agree to the bit, else the difference
+ * is reported only. */
 bool compare_engines(struct diag *d, struct arena *a, const struct model *m, const struct compare_options *o,
                      struct compare_report *out) MUST_USE;
 

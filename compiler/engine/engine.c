@@ -25,12 +25,13 @@ const struct program *engine_program(const struct engine *e)
     return e->program;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------ */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static bool get_memory(struct engine *e, const char *what, size_t bytes, struct guarded_memory *out)
 {
-    return guarded_memory_new(bytes, out) || diag_error(e->diag, &LOC_FILE(e->program->model->file), "the %s takes %zu bytes; this machine has %zu",
-                                                        what, bytes, system_memory());
+    return guarded_memory_new(bytes, out) ||
+           diag_error(e->diag, &LOC_FILE(e->program->model->file), "the %s takes %zu bytes; this machine has %zu", what,
+                      bytes, system_memory());
 }
 
 /* The interpreter holds every element in eight bytes. */
@@ -70,10 +71,12 @@ static bool start_generated(struct engine *e, const struct engine_options *o)
         !shared_object_build(e->diag, e->arena, e->program->name, &text, o->cc, o->reproducible, &e->so))
         return false;
     e->model = e->so.model;
-    return get_memory(e, "state", e->model->state_bytes, &e->state) && get_memory(e, "arena", e->model->arena_bytes, &e->work);
+    return get_memory(e, "state", e->model->state_bytes, &e->state) &&
+           get_memory(e, "arena", e->model->arena_bytes, &e->work);
 }
 
-bool engine_open_program(struct diag *d, struct arena *a, struct program *p, const struct engine_options *o, struct engine **out)
+bool engine_open_program(struct diag *d, struct arena *a, struct program *p, const struct engine_options *o,
+                         struct engine **out)
 {
     struct engine *e = arena_new(a, struct engine);
     e->arena = a;
@@ -90,7 +93,8 @@ bool engine_open_program(struct diag *d, struct arena *a, struct program *p, con
     return true;
 }
 
-bool engine_open(struct diag *d, struct arena *a, const struct model *m, const struct engine_options *o, struct engine **out)
+bool engine_open(struct diag *d, struct arena *a, const struct model *m, const struct engine_options *o,
+                 struct engine **out)
 {
     const bool as_written = o->kind == ENGINE_INTERPRETED && o->arithmetic == ARITHMETIC_DOUBLE;
     struct program *p;
@@ -107,11 +111,12 @@ void engine_close(struct engine *e)
     guarded_memory_release(&e->work);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------ */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 static bool report_status(struct engine *e, const char *entry, stepc_status status)
 {
-    return diag_error(e->diag, &LOC_FILE(e->program->model->file), "%s() returned an error: %s", entry, stepc_status_text(status));
+    return diag_error(e->diag, &LOC_FILE(e->program->model->file), "%s() returned an error: %s", entry,
+                      stepc_status_text(status));
 }
 
 bool engine_init(struct engine *e, uint64_t seed)
@@ -132,15 +137,16 @@ static bool check_input(struct engine *e, const struct value *v, const struct te
     if (!t)
         return diag_error(e->diag, &at, "input '%s' is not fed", v->name);
     if (t->dtype != v->dtype)
-        return diag_error(e->diag, &at, "input '%s' is fed %s, expected %s", v->name, dtype_name(t->dtype), dtype_name(v->dtype));
+        return diag_error(e->diag, &at, "input '%s' is fed %s, expected %s", v->name, dtype_name(t->dtype),
+                          dtype_name(v->dtype));
     if (!shape_equal(&t->shape, &v->shape))
-        return diag_error(e->diag, &at, "input '%s' is fed shape %s, expected %s", v->name, shape_text(e->arena, &t->shape),
-                          shape_text(e->arena, &v->shape));
+        return diag_error(e->diag, &at, "input '%s' is fed shape %s, expected %s", v->name,
+                          shape_text(e->arena, &t->shape), shape_text(e->arena, &v->shape));
     return true;
 }
 
-static bool run_generated(struct engine *e, const struct entry *entry, const struct tensor *const *inputs, struct tensor **outputs,
-                          struct arena *a)
+static bool run_generated(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
+                          struct tensor **outputs, struct arena *a)
 {
     const struct graph *g = entry->graph;
     const stepc_entry *found = stepc_find_entry(e->model, entry->name);
@@ -159,8 +165,8 @@ static bool run_generated(struct engine *e, const struct entry *entry, const str
     return status == STEPC_OK || report_status(e, entry->name, status);
 }
 
-bool engine_run(struct engine *e, const struct entry *entry, const struct tensor *const *inputs, struct tensor **outputs,
-                struct arena *a)
+bool engine_run(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
+                struct tensor **outputs, struct arena *a)
 {
     bool ok = true;
     for (size_t i = 0; i < entry->graph->inputs.count; i++)
@@ -172,7 +178,7 @@ bool engine_run(struct engine *e, const struct entry *entry, const struct tensor
     return run_generated(e, entry, inputs, outputs, a);
 }
 
-/* ---- variables ---------------------------------------------------------------------------------------------------- */
+/* ---- variables --------------------------------------------------------------------------------------------------- */
 
 struct tensor *engine_read(struct engine *e, const struct variable *v, struct arena *a)
 {
@@ -192,7 +198,7 @@ void engine_write(struct engine *e, const struct variable *v, const struct tenso
         stepc_write_variable(stepc_find_variable(e->model, v->name), e->state.data, t->data);
 }
 
-/* ---- random numbers ----------------------------------------------------------------------------------------------- */
+/* ---- random numbers ---------------------------------------------------------------------------------------------- */
 
 uint64_t engine_seed(const struct engine *e)
 {

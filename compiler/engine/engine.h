@@ -1,4 +1,5 @@
-/* One way to run a model for both answers: the interpreter, and the generated C compiled with the user's compiler and loaded. */
+/* One way to run a model for both answers: the interpreter, and the generated C compiled with the user's
+ * compiler and loaded. */
 #ifndef STEPC_ENGINE_ENGINE_H
 #define STEPC_ENGINE_ENGINE_H
 
@@ -9,7 +10,8 @@ enum engine_kind { ENGINE_INTERPRETED, ENGINE_GENERATED };
 
 struct engine_options {
     enum engine_kind kind;
-    enum arithmetic arithmetic; /* of the interpreter: DOUBLE runs the graph before simplification, SAME the canonical one */
+    /* of the interpreter: DOUBLE runs the graph before simplification, SAME the canonical one */
+    enum arithmetic arithmetic;
     bool reproducible;          /* of generated code: contraction off */
     const char *cc;             /* compiler and flags; NULL: $CC or cc, with -O2 */
     struct pipeline_options pipeline;
@@ -18,9 +20,11 @@ struct engine_options {
 struct engine;
 
 /* Prepares everything: imports, and for generated code compiles and loads. */
-bool engine_open(struct diag *d, struct arena *a, const struct model *m, const struct engine_options *o, struct engine **out) MUST_USE;
+bool engine_open(struct diag *d, struct arena *a, const struct model *m, const struct engine_options *o,
+                 struct engine **out) MUST_USE;
 /* The same for a program at hand (canonical, for generated code). */
-bool engine_open_program(struct diag *d, struct arena *a, struct program *p, const struct engine_options *o, struct engine **out) MUST_USE;
+bool engine_open_program(struct diag *d, struct arena *a, struct program *p, const struct engine_options *o,
+                         struct engine **out) MUST_USE;
 /* Has this machine room for each of the program's tensors, as the interpreter holds them? What has none is reported. */
 bool engine_fits_memory(struct diag *d, struct arena *a, const struct program *p) MUST_USE;
 /* Unloads and removes temporary files. */
@@ -29,9 +33,10 @@ void engine_close(struct engine *e);
 const struct program *engine_program(const struct engine *e);
 /* init() with a seed. */
 bool engine_init(struct engine *e, uint64_t seed) MUST_USE;
-/* Runs an entry: inputs in the graph's order (dtype and shape must fit: reported), outputs one per graph output in `a`. */
-bool engine_run(struct engine *e, const struct entry *entry, const struct tensor *const *inputs, struct tensor **outputs,
-                struct arena *a) MUST_USE;
+/* Runs an entry: inputs in the graph's order (dtype and shape must fit: reported), outputs one per
+ * graph output in `a`. */
+bool engine_run(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
+                struct tensor **outputs, struct arena *a) MUST_USE;
 /* The content of a variable (in `a`), and setting it. */
 struct tensor *engine_read(struct engine *e, const struct variable *v, struct arena *a);
 void engine_write(struct engine *e, const struct variable *v, const struct tensor *t);

@@ -1,5 +1,5 @@
-/* Memory for generated code that ends where the process may not go: a step that leaves its arena or state ends in a fault, and not in a
- * result that is wrong elsewhere. */
+/* Memory for generated code that ends where the process may not go: a step that leaves its arena or state ends in a
+ * fault, and not in a result that is wrong elsewhere. */
 #ifndef STEPC_ENGINE_GUARDED_MEMORY_H
 #define STEPC_ENGINE_GUARDED_MEMORY_H
 

@@ -24,7 +24,8 @@ static void dump_graphs(struct arena *a, const struct program *p, const struct p
 {
     if (dump_wanted(o, pass))
         for (size_t i = 0; i < p->entries.count; i++)
-            fprintf(o->passes.dump_to, "# %s after %s\n%s", clean_text(a, p->entries.data[i].name), pass, graph_print(a, p->entries.data[i].graph));
+            fprintf(o->passes.dump_to, "# %s after %s\n%s", clean_text(a, p->entries.data[i].name), pass,
+                    graph_print(a, p->entries.data[i].graph));
 }
 
 static void dump_kernels(struct arena *a, const struct lowered *l, const struct pipeline_options *o, const char *pass)
@@ -33,7 +34,7 @@ static void dump_kernels(struct arena *a, const struct lowered *l, const struct 
         fputs(lowered_print(a, l), o->passes.dump_to);
 }
 
-/* ---- the graph half ----------------------------------------------------------------------------------------------- */
+/* ---- the graph half ---------------------------------------------------------------------------------------------- */
 
 /* A fetched name that is a value of the entry becomes one more output; variables are read from the state instead. */
 static bool add_fetches(struct diag *d, const struct model *m, struct program *p, const struct pipeline_options *o)
@@ -92,12 +93,14 @@ bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, 
     return ok;
 }
 
-/* ---- the kernel half ---------------------------------------------------------------------------------------------- */
+/* ---- the kernel half --------------------------------------------------------------------------------------------- */
 
-static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, const struct pipeline_options *o, struct plan **out)
+static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, const struct pipeline_options *o,
+                     struct plan **out)
 {
     struct lowered *l;
-    if (!lower_entry(d, a, e, (struct lower_options){.scalar = o->simd == SIMD_NONE || o->small, .check_finite = o->check_finite}, &l))
+    const bool scalar = o->simd == SIMD_NONE || o->small;
+    if (!lower_entry(d, a, e, (struct lower_options){.scalar = scalar, .check_finite = o->check_finite}, &l))
         return false;
     dump_kernels(a, l, o, "lower");
     fuse_entry(l, o->small);
@@ -115,7 +118,8 @@ static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, con
     return true;
 }
 
-bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, const struct pipeline_options *o, struct plan ***out)
+bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, const struct pipeline_options *o,
+                    struct plan ***out)
 {
     struct plan **plans = arena_array(a, struct plan *, p->entries.count + 1);
     if (o->simd != SIMD_NONE && !o->small)
@@ -128,7 +132,8 @@ bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, co
 }
 
 /* Do state and arena fit --ram? */
-static bool check_memory(struct diag *d, struct arena *a, const struct program *p, struct plan *const *plans, const struct emitted *text, size_t ram)
+static bool check_memory(struct diag *d, struct arena *a, const struct program *p, struct plan *const *plans,
+                         const struct emitted *text, size_t ram)
 {
     const struct report_code code = {.state_bytes = text->state_bytes,
                                      .arena_bytes = text->arena_bytes,

@@ -14,7 +14,8 @@ struct pipeline_options {
     size_t fetch_count;
     const char *fetch_entry;
     int threads;                  /* large kernels are cut into so many shares; 0 or 1: none is */
-    int simd;                     /* of the text: see struct emit_options, where pipeline_compile() and engines put it */
+    /* of the text: see struct emit_options, where pipeline_compile() and engines put it */
+    int simd;
     bool check_finite;            /* see struct lower_options */
     bool small;                   /* few instructions count for more than few cycles; of the text as well */
     bool blas;                    /* large matrix products call a BLAS */

@@ -4,8 +4,9 @@
 
 #include "graph/graph.h"
 
-/* Tensors for the graph's inputs, in its order. An element that is an index, also after it was cast, sliced, reshaped, joined with others or
- * moved by an offset, lies within what it indexes: rows of an embedding, classes of a loss, of each of several its own. */
+/* Tensors for the graph's inputs, in its order. An element that is an index, also after it was cast, sliced, reshaped,
+ * joined with others or moved by an offset, lies within what it indexes: rows of an embedding, classes of a loss, of
+ * each of several its own. */
 const struct tensor **random_inputs(struct arena *a, const struct graph *g, uint64_t seed);
 
 #endif

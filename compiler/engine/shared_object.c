@@ -6,15 +6,16 @@
 #include <dlfcn.h>
 #include <string.h>
 
-static bool write_sources(struct diag *d, struct arena *a, const char *dir, const char *name, const struct emitted *text)
+static bool write_sources(struct diag *d, struct arena *a, const char *dir, const char *name,
+                          const struct emitted *text)
 {
     return file_write(d, path_join(a, dir, arena_printf(a, "%s.c", name)), text->source, strlen(text->source)) &&
            file_write(d, path_join(a, dir, arena_printf(a, "%s.h", name)), text->header, strlen(text->header)) &&
            file_write(d, path_join(a, dir, "stepc.h"), runtime_stepc_h, strlen(runtime_stepc_h));
 }
 
-static bool compile(struct diag *d, struct arena *a, const char *dir, const char *name, const char *cc, bool reproducible,
-                    const char *library)
+static bool compile(struct diag *d, struct arena *a, const char *dir, const char *name, const char *cc,
+                    bool reproducible, const char *library)
 {
     static const char *const always[] = {"-std=c99", "-fPIC", "-shared", "-w"};
     c_arguments words;
@@ -34,8 +35,8 @@ static bool compile(struct diag *d, struct arena *a, const char *dir, const char
     return c_compiler_run(d, a, &words, dir, "the generated code");
 }
 
-bool shared_object_build(struct diag *d, struct arena *a, const char *name, const struct emitted *text, const char *cc, bool reproducible,
-                         struct shared_object *out)
+bool shared_object_build(struct diag *d, struct arena *a, const char *name, const struct emitted *text, const char *cc,
+                         bool reproducible, struct shared_object *out)
 {
     *out = (struct shared_object){0};
     const char *dir;
@@ -49,7 +50,8 @@ bool shared_object_build(struct diag *d, struct arena *a, const char *name, cons
         out->model = out->handle ? dlsym(out->handle, arena_printf(a, "%s_model", name)) : NULL;
         if (!out->model) {
             const char *reason = dlerror();
-            ok = diag_error(d, NULL, "the compiled model cannot be loaded: %s", reason ? reason : "no descriptor in it");
+            ok =
+                diag_error(d, NULL, "the compiled model cannot be loaded: %s", reason ? reason : "no descriptor in it");
         }
     }
     if (!ok)

@@ -1,5 +1,5 @@
-/* Cuts a graph along its kernels. What a kernel reads through a view (a node that no kernel computes) is cut behind the view,
- * so that the kernel meets the same strides as in the whole. */
+/* Cuts a graph along its kernels. What a kernel reads through a view (a node that no kernel computes) is cut behind the
+ * view, so that the kernel meets the same strides as in the whole. */
 #include "engine/split.h"
 
 #include "base/str.h"
@@ -118,7 +118,8 @@ static bool *nodes_of_kernels(struct arena *a, const struct graph *g, const stru
     return in;
 }
 
-bool split_entry(struct diag *d, struct arena *a, const struct program *p, const struct entry *entry, const struct plan *plan, struct split *out)
+bool split_entry(struct diag *d, struct arena *a, const struct program *p, const struct entry *entry,
+                 const struct plan *plan, struct split *out)
 {
     struct program *made = arena_new(a, struct program);
     *made = (struct program){.name = "kernels", .arena = a, .diag = d, .model = p->model, .fold = p->fold};

@@ -17,7 +17,7 @@ struct split {
 };
 
 /* The canonical graph of `entry` cut along its kernels (after fusion). */
-bool split_entry(struct diag *d, struct arena *a, const struct program *p, const struct entry *entry, const struct plan *plan,
-                 struct split *out) MUST_USE;
+bool split_entry(struct diag *d, struct arena *a, const struct program *p, const struct entry *entry,
+                 const struct plan *plan, struct split *out) MUST_USE;
 
 #endif

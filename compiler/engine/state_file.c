@@ -31,14 +31,15 @@ static void make_image(struct arena *a, const state_items *items, struct image *
         if (x->tensor->count == 0)
             continue;
         variables[count] = (stepc_variable_info){
-            .tensor = {x->name, (stepc_dtype)x->tensor->dtype, (unsigned)x->tensor->shape.rank, dims_of(a, &x->tensor->shape)},
+            .tensor = {x->name, (stepc_dtype)x->tensor->dtype, (unsigned)x->tensor->shape.rank,
+                       dims_of(a, &x->tensor->shape)},
             .offset = bytes,
             .role = x->role};
         out->item[count++] = i;
         bytes += tensor_bytes(x->tensor);
     }
-    out->model = (stepc_model){.abi = STEPC_ABI, .name = "", .fingerprint = "", .state_bytes = bytes, .variable_count = count,
-                               .variables = variables};
+    out->model = (stepc_model){.abi = STEPC_ABI, .name = "", .fingerprint = "", .state_bytes = bytes,
+                               .variable_count = count, .variables = variables};
     out->state = arena_alloc(a, bytes, 1, alignof(max_align_t));
     out->work_bytes = stepc_checkpoint_work_bytes(&out->model, 1) + (64u << 10);
     out->work = arena_alloc(a, out->work_bytes, 1, alignof(max_align_t));
@@ -49,7 +50,7 @@ static void *place_of(const struct image *m, unsigned v)
     return m->state + m->model.variables[v].offset;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 bool state_file_write(struct diag *d, struct arena *a, const char *path, const state_items *items)
 {
@@ -62,10 +63,11 @@ bool state_file_write(struct diag *d, struct arena *a, const char *path, const s
     errno = 0;
     if (stepc_checkpoint_save_file(&m.model, m.state, path, m.work, m.work_bytes) == STEPC_OK)
         return true;
-    return diag_error(d, &LOC_FILE(path), "the state cannot be written: %s", errno ? strerror(errno) : "the path is too long");
+    return diag_error(d, &LOC_FILE(path), "the state cannot be written: %s",
+                      errno ? strerror(errno) : "the path is too long");
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 struct load {
     struct arena *arena;
@@ -74,7 +76,8 @@ struct load {
     state_names *unknown;
 };
 
-static void note_outcome(void *context, stepc_load_outcome outcome, const char *name, const stepc_variable_info *variable)
+static void note_outcome(void *context, stepc_load_outcome outcome, const char *name,
+                         const stepc_variable_info *variable)
 {
     struct load *const l = context;
     if (variable)

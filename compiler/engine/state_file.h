@@ -1,4 +1,5 @@
-/* Checkpoints of the runtime (runtime/checkpoint.h) for tensors of the compiler: the same files that emitted programs write. */
+/* Checkpoints of the runtime (runtime/checkpoint.h) for tensors of the compiler: the same files that
+ * emitted programs write. */
 #ifndef STEPC_ENGINE_STATE_FILE_H
 #define STEPC_ENGINE_STATE_FILE_H
 
@@ -18,8 +19,10 @@ typedef VEC(const char *) state_names;
 
 /* Replaces the file at once, whole, when it is on the disk. */
 bool state_file_write(struct diag *d, struct arena *a, const char *path, const state_items *items) MUST_USE;
-/* Loads what fits and says of each item what became of it. *unknown (may be NULL): names of the file that no item has; those
- * beginning with "stepc." are passed over. False: there is no whole checkpoint in the file; no tensor was touched. */
-bool state_file_read(struct diag *d, struct arena *a, const char *path, state_items *items, state_names *unknown) MUST_USE;
+/* Loads what fits and says of each item what became of it. *unknown (may be NULL): names of the file that no
+ * item has; those beginning with "stepc." are passed over. False: there is no whole checkpoint in the file; no
+ * tensor was touched. */
+bool state_file_read(struct diag *d, struct arena *a, const char *path, state_items *items,
+                     state_names *unknown) MUST_USE;
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------ */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 struct eval_tensor *eval_tensor_new(struct arena *a, enum dtype dtype, const struct shape *shape)
 {
@@ -46,7 +46,7 @@ struct tensor *eval_to_tensor(struct arena *a, const struct eval_tensor *t)
     return to;
 }
 
-/* ---- inputs and outputs ------------------------------------------------------------------------------------------- */
+/* ---- inputs and outputs ------------------------------------------------------------------------------------------ */
 
 bool eval_has(const struct eval_ctx *c, int i)
 {
@@ -97,7 +97,7 @@ bool eval_error(const struct eval_ctx *c, const char *fmt, ...)
     return false;
 }
 
-/* ---- a node ------------------------------------------------------------------------------------------------------- */
+/* ---- a node ------------------------------------------------------------------------------------------------------ */
 
 /* A value that the interpreter can hold: numbers and truth values, not strings or complex numbers. */
 static bool is_evaluable(const struct eval_tensor *t)
@@ -113,13 +113,14 @@ static bool check_dtypes(const struct eval_ctx *c)
                               op_display_name(c->node->def));
     for (size_t o = 0; o < c->node->outputs.count; o++)
         if (c->out[o] != NULL && !is_evaluable(c->out[o]))
-            return eval_error(c, "output %zu is %s: %s cannot be evaluated on this type", o, dtype_name(c->out[o]->dtype),
-                              op_display_name(c->node->def));
+            return eval_error(c, "output %zu is %s: %s cannot be evaluated on this type", o,
+                              dtype_name(c->out[o]->dtype), op_display_name(c->node->def));
     return true;
 }
 
-/* Under SAME a value of the graph is always a value of its dtype. For float and double this changes nothing when the operator
- * rounded its last operation; for the small types it is the rounding that the contract asks for "at every value". */
+/* Under SAME a value of the graph is always a value of its dtype. For float and double this changes nothing
+ * when the operator rounded its last operation; for the small types it is the rounding that the contract asks
+ * for "at every value". */
 static void round_outputs(const struct eval_ctx *c)
 {
     for (size_t o = 0; o < c->node->outputs.count; o++) {
@@ -131,19 +132,20 @@ static void round_outputs(const struct eval_ctx *c)
     }
 }
 
-bool eval_node(const struct node *n, const struct eval_tensor *const *in, struct eval_tensor **out, enum arithmetic arithmetic,
-               struct eval_random random, struct arena *a, struct diag *diag)
+bool eval_node(const struct node *n, const struct eval_tensor *const *in, struct eval_tensor **out,
+               enum arithmetic arithmetic, struct eval_random random, struct arena *a, struct diag *diag)
 {
     for (size_t o = 0; o < n->outputs.count; o++) {
         const struct value *v = n->outputs.data[o];
         out[o] = v == NULL ? NULL : eval_tensor_new(a, v->dtype, &v->shape);
     }
     struct arena scratch = {0};
-    struct eval_ctx c = {.node = n, .in = in, .out = out, .arithmetic = arithmetic, .random = random, .scratch = &scratch,
-                         .diag = diag};
+    struct eval_ctx c = {.node = n, .in = in, .out = out, .arithmetic = arithmetic, .random = random,
+                         .scratch = &scratch, .diag = diag};
     bool ok;
     if (n->def->eval == NULL)
-        ok = eval_error(&c, "%s cannot be evaluated as it stands: it is made of other operators", op_display_name(n->def));
+        ok = eval_error(&c, "%s cannot be evaluated as it stands: it is made of other operators",
+                        op_display_name(n->def));
     else
         ok = check_dtypes(&c) && (!node_makes_elements(n) || n->def->eval(&c));
     if (ok && arithmetic == ARITHMETIC_SAME)

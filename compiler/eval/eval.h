@@ -1,6 +1,7 @@
-/* Evaluating one node, plainly. Floats are computed in double, integers and bool in int64 (unsigned ones by pattern), and
- * under ARITHMETIC_SAME every basic operation rounds to the dtype as generated code does (double rounding is innocuous for
- * + - * / sqrt of binary32 in binary64), elementary functions are the contract's, and sums run in the contract's order.
+/* Evaluating one node, plainly. Floats are computed in double, integers and bool in int64 (unsigned ones by
+ * pattern), and under ARITHMETIC_SAME every basic operation rounds to the dtype as generated code does (double
+ * rounding is innocuous for + - * / sqrt of binary32 in binary64), elementary functions are the contract's, and sums
+ * run in the contract's order.
  *
  * An operator has ONE eval function for both arithmetics: it writes eval_round(c, ...) around each basic operation. */
 #ifndef STEPC_EVAL_EVAL_H
@@ -50,10 +51,10 @@ int64_t *eval_out_i(const struct eval_ctx *c, int o);
 /* A run-time fault (label out of range ...): reports at the node, returns false. */
 bool eval_error(const struct eval_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* ---- arithmetic --------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic -------------------------------------------------------------------------------------------------- */
 
-/* Rounds the exact result of a basic operation on dtype d: under SAME to d (float16 and bfloat16: to float, the rest at the
- * node's end), under DOUBLE not at all. */
+/* Rounds the exact result of a basic operation on dtype d: under SAME to d (float16 and bfloat16: to float, the rest at
+ * the node's end), under DOUBLE not at all. */
 double eval_round_to(const struct eval_ctx *c, enum dtype d, double x);
 /* The same for the dtype of output 0 (of the first wanted output, if that one is not). */
 double eval_round(const struct eval_ctx *c, double x);
@@ -72,26 +73,28 @@ double eval_pow(const struct eval_ctx *c, enum dtype d, double x, double y);
  * halves, otherwise index order. `trailing` elements x[0], x[stride], ... */
 #define CONTRACT_LANES 16
 double eval_sum_lanes(const struct eval_ctx *c, enum dtype d, const double *x, int64_t n, int64_t stride);
-/* a[0] b[0] + a[step_a] b[step_b] + ..., n products added in index order, `terms` at a time from 0, and those sums in turn; every product
- * and every sum is rounded as by eval_round(). */
+/* a[0] b[0] + a[step_a] b[step_b] + ..., n products added in index order, `terms` at a time from 0, and those sums in
+ * turn; every product and every sum is rounded as by eval_round(). */
 enum { EVAL_TERMS_OF_PRODUCT = 80 }; /* of a matrix product */
-double eval_dot(const struct eval_ctx *c, int64_t n, int64_t terms, const double *a, int64_t step_a, const double *b, int64_t step_b);
+double eval_dot(const struct eval_ctx *c, int64_t n, int64_t terms, const double *a, int64_t step_a, const double *b,
+                int64_t step_b);
 /* max as the contract folds it (order does not matter but NaN does: any NaN gives NaN) */
 double eval_max(const double *x, int64_t n, int64_t stride);
 
 /* Integer arithmetic of the contract: wraps in dtype d; x/0 = 0; MIN/-1 wraps; see dtype_wrap(). */
 int64_t eval_int_binary(enum dtype d, char op /* + - * / % */, int64_t a, int64_t b);
 
-/* Random numbers of the contract for one element of the node's stream: uniform in [0, 1), normal with mean 0 and variance 1.
- * Doubles are drawn as doubles, all other types as float; both arithmetics draw the same. A node with a seed of its own sets
- * c->random.seed first. */
+/* Random numbers of the contract for one element of the node's stream: uniform in [0, 1), normal with mean 0 and
+ * variance 1. Doubles are drawn as doubles, all other types as float; both arithmetics draw the same. A node with a
+ * seed of its own sets c->random.seed first. */
 double eval_uniform(const struct eval_ctx *c, enum dtype d, int64_t element);
 double eval_normal(const struct eval_ctx *c, enum dtype d, int64_t element);
 
-/* ---- iteration ---------------------------------------------------------------------------------------------------- */
+/* ---- iteration --------------------------------------------------------------------------------------------------- */
 
-/* output 0 [p] = fn(inputs at p), all inputs broadcast to output 0's shape. For floats -> float. args has one entry per input
- * (integer inputs are converted, omitted ones give 0). Results of the integer forms are wrapped to output 0's dtype. */
+/* output 0 [p] = fn(inputs at p), all inputs broadcast to output 0's shape. For floats -> float. args has one
+ * entry per input (integer inputs are converted, omitted ones give 0). Results of the integer forms are wrapped to
+ * output 0's dtype. */
 typedef double (*eval_fn_f)(const struct eval_ctx *c, const double *args);
 bool eval_map_f(struct eval_ctx *c, eval_fn_f fn);
 /* ints (or bools) -> int (or bool) */
@@ -100,15 +103,15 @@ bool eval_map_i(struct eval_ctx *c, eval_fn_i fn);
 /* floats -> bool/int */
 typedef int64_t (*eval_fn_fi)(const struct eval_ctx *c, const double *args);
 bool eval_map_fi(struct eval_ctx *c, eval_fn_fi fn);
-/* Linear index into input i for each element of a broadcast domain. */
-void eval_broadcast_index(const struct eval_tensor *in, const struct shape *domain, int64_t *index /* shape_count(domain) */);
+/* Linear index into an input for each element of a broadcast domain: shape_count(domain) of them. */
+void eval_broadcast_index(const struct eval_tensor *in, const struct shape *domain, int64_t *index);
 
 /* Pure data movement: output 0 element p = input 0 element from[p] (-1: zero), any dtype. */
 void eval_gather(struct eval_ctx *c, const int64_t *from);
 
 /* Evaluates n: allocates outputs in `a`, calls def->eval, and under SAME rounds float16/bfloat16 results. out[] has
  * n->outputs.count entries. */
-bool eval_node(const struct node *n, const struct eval_tensor *const *in, struct eval_tensor **out, enum arithmetic arithmetic,
-               struct eval_random random, struct arena *a, struct diag *diag) MUST_USE;
+bool eval_node(const struct node *n, const struct eval_tensor *const *in, struct eval_tensor **out,
+               enum arithmetic arithmetic, struct eval_random random, struct arena *a, struct diag *diag) MUST_USE;
 
 #endif

@@ -1,7 +1,8 @@
-/* Iteration over broadcast operands. The inner loop runs along the last axis, where each operand advances by a fixed step. */
+/* Iteration over broadcast operands. The inner loop runs along the last axis, where each operand
+ * advances by a fixed step. */
 #include "eval/eval.h"
 
-/* ---- a walk over the output's elements with one offset per input --------------------------------------------------- */
+/* ---- a walk over the output's elements with one offset per input ------------------------------------------------- */
 
 struct walk {
     size_t inputs;
@@ -50,7 +51,7 @@ void eval_broadcast_index(const struct eval_tensor *in, const struct shape *doma
     }
 }
 
-/* ---- maps --------------------------------------------------------------------------------------------------------- */
+/* ---- maps -------------------------------------------------------------------------------------------------------- */
 
 /* Element k of any operand as a float: lets Pow take an integer exponent. */
 static double as_float(const struct eval_tensor *t, int64_t k)

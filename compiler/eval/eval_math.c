@@ -34,7 +34,7 @@ double eval_round(const struct eval_ctx *c, double x)
     return eval_round_to(c, dtype_of_node(c), x);
 }
 
-/* ---- elementary functions ----------------------------------------------------------------------------------------- */
+/* ---- elementary functions ---------------------------------------------------------------------------------------- */
 
 /* The interpreter's own double forms, written to be accurate and not to be fast. */
 static double sigmoid(double x)
@@ -75,7 +75,7 @@ double eval_pow(const struct eval_ctx *c, enum dtype d, double x, double y)
     return (double)stepc_powf((float)x, (float)y);
 }
 
-/* ---- folds -------------------------------------------------------------------------------------------------------- */
+/* ---- folds ------------------------------------------------------------------------------------------------------- */
 
 double eval_sum_lanes(const struct eval_ctx *c, enum dtype d, const double *x, int64_t n, int64_t stride)
 {
@@ -90,7 +90,8 @@ double eval_sum_lanes(const struct eval_ctx *c, enum dtype d, const double *x, i
     return lane[0];
 }
 
-double eval_dot(const struct eval_ctx *c, int64_t n, int64_t terms, const double *a, int64_t step_a, const double *b, int64_t step_b)
+double eval_dot(const struct eval_ctx *c, int64_t n, int64_t terms, const double *a, int64_t step_a, const double *b,
+                int64_t step_b)
 {
     const bool rounds = rounds_to_float(c, dtype_of_node(c));
     double total = 0;
@@ -115,7 +116,7 @@ double eval_max(const double *x, int64_t n, int64_t stride)
     return m;
 }
 
-/* ---- integers ----------------------------------------------------------------------------------------------------- */
+/* ---- integers ---------------------------------------------------------------------------------------------------- */
 
 /* Signed division truncates; MIN / -1 wraps to MIN, as -MIN does, and its remainder is 0. */
 static int64_t divide_signed(int64_t a, int64_t b, bool remainder)
@@ -151,7 +152,7 @@ int64_t eval_int_binary(enum dtype d, char op, int64_t a, int64_t b)
     }
 }
 
-/* ---- random numbers ----------------------------------------------------------------------------------------------- */
+/* ---- random numbers ---------------------------------------------------------------------------------------------- */
 
 double eval_uniform(const struct eval_ctx *c, enum dtype d, int64_t element)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- makers ------------------------------------------------------------------------------------------------------- */
+/* ---- makers ------------------------------------------------------------------------------------------------------ */
 
 struct attr attr_float(const char *name, double x)
 {
@@ -30,7 +30,7 @@ struct attr attr_tensor(const char *name, const struct tensor *t)
     return (struct attr){.name = name, .type = ATTR_TENSOR, .t = t};
 }
 
-/* ---- attributes of a node ----------------------------------------------------------------------------------------- */
+/* ---- attributes of a node ---------------------------------------------------------------------------------------- */
 
 static struct attr *find(const struct node *n, const char *name)
 {
@@ -75,7 +75,7 @@ void node_remove_attr(struct node *n, const char *name)
         vec_remove(&n->attrs, (size_t)(old - n->attrs.data));
 }
 
-/* ---- with the schema's defaults ----------------------------------------------------------------------------------- */
+/* ---- with the schema's defaults ---------------------------------------------------------------------------------- */
 
 /* An attribute of the wrong type, or one that the schema does not know, is a mistake of ours: import refuses them. */
 static const struct attr *given(const struct node *n, const char *name, enum attr_type type)

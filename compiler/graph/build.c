@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 /* prefix + the operator's name in lower case. */
 static const char *wish_name(const struct builder *b, const char *what)
@@ -34,8 +34,8 @@ static void give_placeholder_types(struct node *n)
     }
 }
 
-struct node *build_node(struct builder *b, const char *op, const struct attr *attrs, struct value *const *inputs, size_t count,
-                        size_t outputs)
+struct node *build_node(struct builder *b, const char *op, const struct attr *attrs, struct value *const *inputs,
+                        size_t count, size_t outputs)
 {
     const struct op_def *def = op_find_qualified(op);
     if (def == NULL)
@@ -59,12 +59,13 @@ struct node *build_node(struct builder *b, const char *op, const struct attr *at
     return n;
 }
 
-struct value *build_value(struct builder *b, const char *op, const struct attr *attrs, struct value *const *inputs, size_t count)
+struct value *build_value(struct builder *b, const char *op, const struct attr *attrs, struct value *const *inputs,
+                          size_t count)
 {
     return build_node(b, op, attrs, inputs, count, 1)->outputs.data[0];
 }
 
-/* ---- constants ---------------------------------------------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------------------------------------- */
 
 struct value *build_constant(struct builder *b, const struct tensor *t)
 {
@@ -106,7 +107,7 @@ struct value *build_full_like(struct builder *b, struct value *x, double number)
     return build_expand(b, build_scalar(b, x->dtype, number), &x->shape);
 }
 
-/* ---- frequent nodes ----------------------------------------------------------------------------------------------- */
+/* ---- frequent nodes ---------------------------------------------------------------------------------------------- */
 
 static struct value *build_dims(struct builder *b, const struct shape *s)
 {
@@ -178,12 +179,13 @@ struct value *build_cast(struct builder *b, struct value *x, enum dtype to)
     return build_value(b, "Cast", ATTRS(attr_int("to", to)), &x, 1);
 }
 
-/* ---- replacing ---------------------------------------------------------------------------------------------------- */
+/* ---- replacing --------------------------------------------------------------------------------------------------- */
 
 /* Was v made by this builder? Then nobody else knows it yet. */
 static bool is_own_value(const struct builder *b, const struct value *v)
 {
-    return (v->kind == VALUE_RESULT || v->kind == VALUE_CONSTANT) && b->prefix != NULL && b->prefix[0] != '\0' && str_starts_with(v->name, b->prefix);
+    return (v->kind == VALUE_RESULT || v->kind == VALUE_CONSTANT) && b->prefix != NULL && b->prefix[0] != '\0' &&
+           str_starts_with(v->name, b->prefix);
 }
 
 void build_replace(struct builder *b, struct value *old, struct value *v)
@@ -198,7 +200,7 @@ void build_replace(struct builder *b, struct value *old, struct value *v)
     graph_rename(b->graph, v, name);
 }
 
-/* ---- composites --------------------------------------------------------------------------------------------------- */
+/* ---- composites -------------------------------------------------------------------------------------------------- */
 
 struct value *expand_in(const struct expand_ctx *c, int i)
 {

@@ -15,14 +15,17 @@ struct builder {
     bool failed;          /* some build failed and was reported; results are then placeholders of the first input */
 };
 
-/* The general form: attrs ends with .name == NULL or is NULL; inputs may contain NULL (omitted); `outputs` values are made.
- * Never returns NULL. After a failed inference (reported; b->failed set) output 0 stands in with input 0's type. */
-struct node *build_node(struct builder *b, const char *op, const struct attr *attrs, struct value *const *inputs, size_t count,
-                        size_t outputs);
+/* The general form: attrs ends with .name == NULL or is NULL; inputs may contain NULL (omitted); `outputs`
+ * values are made. Never returns NULL. After a failed inference (reported; b->failed set) output 0 stands in
+ * with input 0's type. */
+struct node *build_node(struct builder *b, const char *op, const struct attr *attrs, struct value *const *inputs,
+                        size_t count, size_t outputs);
 /* One output. */
-struct value *build_value(struct builder *b, const char *op, const struct attr *attrs, struct value *const *inputs, size_t count);
+struct value *build_value(struct builder *b, const char *op, const struct attr *attrs, struct value *const *inputs,
+                          size_t count);
 
-/* build(c, "Mul", a, b): c is any context with a member `struct builder *b` (grad_ctx, expand_ctx, upgrade_ctx, ...). */
+/* build(c, "Mul", a, b): c is any context with a member `struct builder *b` (grad_ctx, expand_ctx,
+ * upgrade_ctx, ...). */
 #define build(c, op, ...)                                                                                              \
     build_value((c)->b, (op), NULL, (struct value *const[]){__VA_ARGS__},                                              \
                 sizeof((struct value *const[]){__VA_ARGS__}) / sizeof(struct value *))
@@ -44,9 +47,11 @@ struct value *build_counter(struct builder *b, enum dtype dtype, int64_t first, 
 struct value *build_full_like(struct builder *b, struct value *x, double number);
 
 /* Frequent shapes of code. */
-struct value *build_reshape(struct builder *b, struct value *x, const struct shape *to);   /* Reshape to constant dims; x itself if equal */
+/* Reshape to constant dims; x itself if equal */
+struct value *build_reshape(struct builder *b, struct value *x, const struct shape *to);
 struct value *build_transpose(struct builder *b, struct value *x, const int *perm);        /* rank entries */
-/* A constant 0 where x->zero_sum says so: the sum itself would be rounding errors, which an optimizer like Adam magnifies. */
+/* A constant 0 where x->zero_sum says so: the sum itself would be rounding errors, which an optimizer
+ * like Adam magnifies. */
 struct value *build_reduce_sum(struct builder *b, struct value *x, const int *axes, size_t count, bool keepdims);
 struct value *build_expand(struct builder *b, struct value *x, const struct shape *to);    /* x itself if equal */
 struct value *build_cast(struct builder *b, struct value *x, enum dtype to);               /* x itself if equal */
@@ -54,8 +59,8 @@ struct value *build_cast(struct builder *b, struct value *x, enum dtype to);    
 /* Readers of `old` read v, of the same type, from now on. If b made v, v takes over old's name. */
 void build_replace(struct builder *b, struct value *old, struct value *v);
 
-/* A node of an older version on its way to the newest form. The callback changes c->node in place (attributes, inputs) or
- * builds other nodes before it. Inputs made here are constants. */
+/* A node of an older version on its way to the newest form. The callback changes c->node in place (attributes, inputs)
+ * or builds other nodes before it. Inputs made here are constants. */
 struct upgrade_ctx {
     struct builder *b;
     struct node *node; /* not yet inferred: outputs have no shape; inputs do */
@@ -69,8 +74,8 @@ bool upgrade_attr_to_input(struct upgrade_ctx *c, const char *attr, int at);
 bool upgrade_float_attr_to_input(struct upgrade_ctx *c, const char *attr, int at);
 /* Opset 1: the attribute `consumed_inputs` (in-place hints) is dropped. */
 bool upgrade_drop_consumed_inputs(struct upgrade_ctx *c);
-/* Opsets 1 to 6: attributes `broadcast` and `axis` of two-operand operators; the second operand is reshaped so that the newest
- * form's broadcasting does the same. Drops `consumed_inputs` too. */
+/* Opsets 1 to 6: attributes `broadcast` and `axis` of two-operand operators; the second operand is reshaped so that the
+ * newest form's broadcasting does the same. Drops `consumed_inputs` too. */
 bool upgrade_broadcast_attr(struct upgrade_ctx *c);
 
 /* A composite on its way to other nodes: replaces each wanted output. */

@@ -1,5 +1,5 @@
-/* Symbolic dimensions that exporters write as expressions of others: "batch*seq", "2*s0 + 1", "(length - 1)//2". ONNX gives the text no
- * meaning; where nothing else binds such a dimension, it is computed. */
+/* Symbolic dimensions that exporters write as expressions of others: "batch*seq", "2*s0 + 1", "(length - 1)//2". ONNX
+ * gives the text no meaning; where nothing else binds such a dimension, it is computed. */
 #ifndef STEPC_GRAPH_DIM_EXPRESSION_H
 #define STEPC_GRAPH_DIM_EXPRESSION_H
 
@@ -13,10 +13,12 @@ typedef int64_t dim_lookup(const void *context, const char *symbol);
 
 /* Is the text more than a name? */
 bool dim_is_expression(const char *text);
-/* Integers, names, + - * / // %, signs, parentheses, floor() ceil() ceiling() and max() min() with any number of arguments (also Max()
- * and Min(), as sympy writes them), in exact fractions. -1: no such expression, an unknown name, or no size. */
+/* Integers, names, + - * / // %, signs, parentheses, floor() ceil() ceiling() and max() min() with any number of
+ * arguments (also Max() and Min(), as sympy writes them), in exact fractions. -1: no such expression, an unknown
+ * name, or no size. */
 int64_t dim_expression_size(struct arena *a, const char *text, dim_lookup *lookup, const void *context);
-/* The text with the number in the place of the name, as long as it is a whole word; `text` itself if it does not occur. */
+/* The text with the number in the place of the name, as long as it is a whole word; `text` itself if
+ * it does not occur. */
 const char *dim_expression_bind(struct arena *a, const char *text, const char *symbol, int64_t size);
 
 #endif

@@ -1,14 +1,15 @@
-/* The data structure: nodes in a doubly linked list, values with lists of their readers. Keeps both sides of every edge in
- * step; everything that changes an edge goes through node_set_input(), node_add_input() or graph_replace(). */
+/* The data structure: nodes in a doubly linked list, values with lists of their readers. Keeps both sides of every edge
+ * in step; everything that changes an edge goes through node_set_input(), node_add_input() or graph_replace(). */
 #include "graph/graph.h"
 
 #include "graph/op_def.h"
 #include <assert.h>
 #include <stdint.h>
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* Numbers are tried upwards from the last one given out for the same wish, so that n equal wishes cost n look-ups, not n^2. */
+/* Numbers are tried upwards from the last one given out for the same wish, so that n equal wishes cost n
+ * look-ups, not n^2. */
 const char *graph_fresh_name(struct graph *g, const char *wish)
 {
     if (map_get(&g->names, wish) == NULL)
@@ -41,7 +42,7 @@ void graph_rename(struct graph *g, struct value *v, const char *name)
     map_set(&g->names, v->name, v);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static struct value *value_new(struct graph *g, const char *wish, enum value_kind kind)
 {
@@ -96,7 +97,7 @@ const struct tensor *value_known(struct value *v)
     return p->fold != NULL ? p->fold(v) : NULL;
 }
 
-/* ---- uses --------------------------------------------------------------------------------------------------------- */
+/* ---- uses -------------------------------------------------------------------------------------------------------- */
 
 static void add_use(struct node *n, size_t input)
 {
@@ -105,8 +106,8 @@ static void add_use(struct node *n, size_t input)
         vec_push(n->graph->arena, &v->uses, ((struct use){n, (int)input}));
 }
 
-/* From the end: uses are mostly dropped in the opposite order in which they were made (dce walks backwards), and lists of
- * popular values are long. */
+/* From the end: uses are mostly dropped in the opposite order in which they were made (dce walks backwards), and lists
+ * of popular values are long. */
 static void drop_use(struct node *n, size_t input)
 {
     struct value *v = n->inputs.data[input];
@@ -179,7 +180,7 @@ bool graph_is_used(const struct graph *g, const struct value *v)
     return v->uses.count != 0 || graph_gives(g, v);
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 struct value *node_input(const struct node *n, size_t i)
 {
@@ -231,7 +232,7 @@ void graph_keep_sources(struct graph *g, const bool *needed)
     g->sources.count = kept;
 }
 
-/* ---- the list ----------------------------------------------------------------------------------------------------- */
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 static void link_before(struct graph *g, struct node *n, struct node *before)
 {
@@ -247,7 +248,8 @@ static void unlink_node(struct graph *g, struct node *n)
     *(n->next != NULL ? &n->next->prev : &g->last) = n->prev;
 }
 
-struct node *graph_add_node(struct graph *g, const struct op_def *def, const char *name, const struct loc *loc, struct node *before)
+struct node *graph_add_node(struct graph *g, const struct op_def *def, const char *name, const struct loc *loc,
+                            struct node *before)
 {
     struct node *n = arena_new(g->arena, struct node);
     n->def = def;

@@ -1,8 +1,9 @@
-/* The graph: typed SSA. Every value has one definition, a dtype and a fully known shape; nodes stand in topological order.
+/* The graph: typed SSA. Every value has one definition, a dtype and a fully known shape; nodes stand
+ * in topological order.
  *
- * All nodes are of the newest form of their operator (older versions are brought there at import), of the domains "" (ONNX),
- * "ai.onnx.preview.training" and "stepc" (operators of our own, for gradients that need a kernel).
- * Everything lives in the program's arena; removed nodes simply stay there. */
+ * All nodes are of the newest form of their operator (older versions are brought there at import), of the domains ""
+ * (ONNX), "ai.onnx.preview.training" and "stepc" (operators of our own, for gradients that need a kernel). Everything
+ * lives in the program's arena; removed nodes simply stay there. */
 #ifndef STEPC_GRAPH_GRAPH_H
 #define STEPC_GRAPH_GRAPH_H
 
@@ -17,7 +18,7 @@ struct node;
 struct op_def;
 struct program;
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 enum value_kind {
     VALUE_INPUT,    /* fed by the caller of the entry */
@@ -44,11 +45,12 @@ struct value {
     VEC(struct use) uses;          /* by nodes; outputs and bindings of the graph are looked at by graph_is_used() */
     int id;                        /* 0, 1, ... in order of creation: index for side tables of graph->value_count */
     bool specialised; /* VALUE_INPUT: the graph was built for this very `constant` (shape inputs under `verify`) */
-    uint32_t zero_sum;   /* bit d: summed over all these axes, the value is 0 in exact arithmetic; 0: nothing of the kind is known */
+    /* bit d: summed over all these axes, the value is 0 in exact arithmetic; 0: nothing of the kind is known */
+    uint32_t zero_sum;
     uint32_t unknown_in; /* not known at compile time as of this fold_epoch of the program; 0: not asked yet */
 };
 
-/* ---- attributes --------------------------------------------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
 
 struct attr {
     const char *name; /* NULL ends a list */
@@ -72,7 +74,7 @@ struct attr attr_tensor(const char *name, const struct tensor *t);
 #define ATTRS(...) ((const struct attr[]){__VA_ARGS__, {.name = NULL}})
 #define ATTRS_NONE ((const struct attr *)NULL)
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 struct node {
     const struct op_def *def;
@@ -83,7 +85,8 @@ struct node {
     struct loc loc; /* of the node it came from; loc.origin says how, for made nodes */
     struct graph *graph;
     struct node *prev, *next; /* topological order */
-    uint32_t stream;          /* random operators: number of the random stream, kept by copies (docs/readings.md, R27) */
+    /* random operators: number of the random stream, kept by copies (docs/readings.md, R27) */
+    uint32_t stream;
     uint32_t counter;         /* and the counter they draw with, an index in program->counters; kept by copies too */
     bool removed;
 };
@@ -97,7 +100,7 @@ void node_remove_attr(struct node *n, const char *name);
 struct value *node_input(const struct node *n, size_t i);
 struct value *node_output(const struct node *n, size_t i);
 
-/* ---- graphs and programs ------------------------------------------------------------------------------------------ */
+/* ---- graphs and programs ----------------------------------------------------------------------------------------- */
 
 struct graph_output {
     const char *name; /* the model's name; several outputs may be one value */
@@ -152,7 +155,8 @@ struct entry {
     enum entry_kind kind;
     struct graph *graph;
     int training; /* index in model->training, or -1: also of the step that runs several in order */
-    size_t first_counter, counter_count; /* in program->counters: what a call moves on; the others leave all as they are */
+    /* in program->counters: what a call moves on; the others leave all as they are */
+    size_t first_counter, counter_count;
 };
 
 struct program {
@@ -162,17 +166,18 @@ struct program {
     const struct model *model;
     VEC(struct variable *) variables; /* weights | statistics | optimizer | counters, each in model order */
     VEC(struct entry) entries;        /* init first if present, then steps in order, then infer */
-    /* Counters of random numbers: one for each training_info with update bindings, by its entry's name, whether or not the entry
-     * is made; a single unnamed one if there is none. Entries that change nothing draw with the first. */
+    /* Counters of random numbers: one for each training_info with update bindings, by its entry's name, whether or not
+     * the entry is made; a single unnamed one if there is none. Entries that change nothing draw with the first. */
     VEC(const char *) counters;
     uint32_t random_streams;          /* given out so far */
     bool uses_random;
-    /* Finds out a value at compile time (rewrite/fold.c sets it): the tensor, or NULL. Lets shape rules in ops/ read the
-     * content of shape inputs without this folder knowing how to evaluate. */
+    /* Finds out a value at compile time (rewrite/fold.c sets it): the tensor, or NULL. Lets shape rules in ops/ read
+     * the content of shape inputs without this folder knowing how to evaluate. */
     const struct tensor *(*fold)(struct value *v);
     int64_t folded;      /* elements evaluated at compile time so far: bounded */
     uint32_t fold_epoch; /* raised when what was unknown may have become known */
-    /* Values that the caller will feed, by input name -> struct tensor *; shape rules may specialise the graph to them. */
+    /* Values that the caller will feed, by input name -> struct tensor *; shape rules may specialise
+     * the graph to them. */
     const struct map *fed;
 };
 
@@ -183,9 +188,10 @@ struct value *graph_add_input(struct graph *g, const char *name, enum dtype dtyp
 struct value *graph_add_constant(struct graph *g, const char *name, const struct tensor *t);
 struct value *graph_add_variable(struct graph *g, struct variable *v); /* the same value when called again */
 
-/* A node without outputs, placed before `before` (NULL: at the end). graph_add_result() appends an output; its dtype and
- * shape come from inference. Use build.h, which does all of it. */
-struct node *graph_add_node(struct graph *g, const struct op_def *def, const char *name, const struct loc *loc, struct node *before);
+/* A node without outputs, placed before `before` (NULL: at the end). graph_add_result() appends an output; its dtype
+ * and shape come from inference. Use build.h, which does all of it. */
+struct node *graph_add_node(struct graph *g, const struct op_def *def, const char *name, const struct loc *loc,
+                            struct node *before);
 void node_add_input(struct node *n, struct value *v); /* v may be NULL */
 void node_set_input(struct node *n, int i, struct value *v);
 struct value *node_add_output(struct node *n, const char *name); /* name NULL: not wanted, returns NULL */
@@ -210,8 +216,8 @@ struct value *graph_find(const struct graph *g, const char *name);
 /* Gives v another name, which must not be taken; the old one becomes free. */
 void graph_rename(struct graph *g, struct value *v, const char *name);
 
-/* The value's content where it is known at compile time: constants, specialised inputs, and what follows from them and from
- * shapes (through program->fold); else NULL. */
+/* The value's content where it is known at compile time: constants, specialised inputs, and what follows from them and
+ * from shapes (through program->fold); else NULL. */
 const struct tensor *value_known(struct value *v);
 
 /* The graph as text, one node a line, deterministic (--dump-after, tests, golden files):

@@ -194,7 +194,8 @@ bool import_list(struct importer *im, struct region *r, struct model_node *const
 {
     bool ok = true;
     for (size_t i = 0; i < count; i++) {
-        const struct model_node *const mn = r->call != NULL ? import_resolve_attrs(im->g->arena, r->call, nodes[i]) : nodes[i];
+        const struct model_node *const mn =
+            r->call != NULL ? import_resolve_attrs(im->g->arena, r->call, nodes[i]) : nodes[i];
         const struct model_function *const f = import_called_function(&im->functions, mn);
         const bool done = f != NULL                     ? import_call(im, r, mn, f)
                           : import_is_graph_call(mn)    ? import_graph_call(im, r, mn)
@@ -325,7 +326,8 @@ bool import_outputs(struct graph *g, const struct model_graph *mg, struct map *s
         if (v == NULL && !map_has(scope, vi->name))
             ok = diag_error(g->diag, &vi->loc, "output '%s' is not defined in graph '%s'", vi->name, mg->name);
         else if (v != NULL && (v == &import_omitted || v->kind == VALUE_SEQUENCE))
-            ok = diag_unsupported(g->diag, &vi->loc, "output '%s' is not a tensor: sequences and optional values are not given out",
+            ok = diag_unsupported(g->diag, &vi->loc,
+                                  "output '%s' is not a tensor: sequences and optional values are not given out",
                                   vi->name);
         else if (v == NULL || !import_check_declared(g->diag, vi, "output", v))
             ok = false;

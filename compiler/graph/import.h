@@ -21,8 +21,8 @@ struct import_options {
  * functions. */
 bool import_check_model(struct diag *d, const struct model *m) MUST_USE;
 /* How many random streams the nodes of the model take: main graph first, then algorithms, then initializations. The
- * stream of a node depends on its place in the model and on the counter it draws with (graph->counter) alone: entries with
- * update bindings draw different numbers of a node that they share. */
+ * stream of a node depends on its place in the model and on the counter it draws with (graph->counter) alone: entries
+ * with update bindings draw different numbers of a node that they share. */
 uint32_t import_random_streams(const struct model *m);
 
 /* Adds the nodes of a model graph to g (to its end). Names seen before are in `scope` (value name -> struct value *);
@@ -33,8 +33,8 @@ uint32_t import_random_streams(const struct model *m);
  * import_outputs). All independent errors of the graph are reported. */
 bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *scope, const struct import_options *o,
                   const char *entry) MUST_USE;
-/* Adds to g and to scope the inputs of a model graph that are arguments of the entry and not in scope yet: what import_nodes()
- * does first. Called before, it gives inputs their names in g before nodes take them. */
+/* Adds to g and to scope the inputs of a model graph that are arguments of the entry and not in scope yet: what
+ * import_nodes() does first. Called before, it gives inputs their names in g before nodes take them. */
 bool import_arguments(struct graph *g, const struct model_graph *mg, struct map *scope, const struct import_options *o,
                       const char *entry) MUST_USE;
 /* Declared shape of an input after binding dims: reports when a dimension stays unknown. */

@@ -1,5 +1,5 @@
-/* Calls of the model's own functions are inlined: the body's nodes are imported under names of their own, with the actual operands
- * in place of the formal ones. GraphCall is such a call. */
+/* Calls of the model's own functions are inlined: the body's nodes are imported under names of their own, with the
+ * actual operands in place of the formal ones. GraphCall is such a call. */
 #include "graph/import_internal.h"
 
 #include "base/str.h"
@@ -80,7 +80,8 @@ const struct model_node *import_resolve_attrs(struct arena *a, const struct call
         struct model_attr *attr = mn->attrs.data[i];
         if (attr->ref[0] != '\0') {
             const struct model_function *const f = call->function;
-            const struct model_attr *actual = import_find_attr(call->node->attrs.data, call->node->attrs.count, attr->ref);
+            const struct model_attr *actual = import_find_attr(call->node->attrs.data, call->node->attrs.count,
+                                                               attr->ref);
             if (actual == NULL)
                 actual = import_find_attr(f->attribute_defaults.data, f->attribute_defaults.count, attr->ref);
             if (actual == NULL)

@@ -82,7 +82,8 @@ bool import_report_missing(struct importer *im, const struct model_node *mn)
     look_at_model(&n, im->model);
     const char *const more = n.count > MOST_NAMED ? arena_printf(d->arena, " and %zu more", n.count - MOST_NAMED) : "";
     const char *const domain = mn->domain[0] != '\0' ? arena_printf(d->arena, " of domain '%s'", mn->domain) : "";
-    return diag_unsupported(d, &n.first->loc, "operator %s%s is not supported%s; %zu node%s: %s%s; %s", mn->op_type, domain,
-                            domain[0] ? ": no operator of this domain is, and the model has no function of that name" : "", n.count,
-                            n.count == 1 ? " needs it" : "s need it", strbuf_text(&n.names), more, what_to_do(mn));
+    return diag_unsupported(
+        d, &n.first->loc, "operator %s%s is not supported%s; %zu node%s: %s%s; %s", mn->op_type, domain,
+        domain[0] ? ": no operator of this domain is, and the model has no function of that name" : "",
+        n.count, n.count == 1 ? " needs it" : "s need it", strbuf_text(&n.names), more, what_to_do(mn));
 }

@@ -154,8 +154,8 @@ static bool check_input_type(struct graph *g, const struct model_value_info *vi)
     if (vi->type.kind == TYPE_NONE)
         return diag_error(g->diag, &vi->loc, "input '%s' has no type", vi->name);
     if (vi->type.kind != TYPE_TENSOR)
-        return diag_unsupported(g->diag, &vi->loc, "input '%s' is %s, which is not supported: only tensors are", vi->name,
-                          kinds[vi->type.kind]);
+        return diag_unsupported(g->diag, &vi->loc, "input '%s' is %s, which is not supported: only tensors are",
+                                vi->name, kinds[vi->type.kind]);
     if (vi->type.elem == DTYPE_UNDEFINED)
         return diag_error(g->diag, &vi->loc, "input '%s' has no element type", vi->name);
     if (dtype_c_type(vi->type.elem)[0] == '\0')

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* ---- messages ----------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 bool infer_error(struct infer_ctx *c, const char *fmt, ...)
 {
@@ -56,7 +56,7 @@ static const char *set_text(struct arena *a, dtype_set set)
     return strbuf_text(&b);
 }
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 static size_t count_params(const struct op_param *params)
 {
@@ -91,14 +91,15 @@ static bool check_counts(struct infer_ctx *c)
     const char *const op = op_display_name(n->def);
     const size_t given = n->inputs.count, required = count_required(params), known = count_params(params);
     if (given < required)
-        return infer_error(c, "%s needs %s%zu input%s, given %zu", op, param_at(params, required) != NULL ? "at least " : "",
-                           required, plural(required), given);
+        return infer_error(c, "%s needs %s%zu input%s, given %zu", op,
+                           param_at(params, required) != NULL ? "at least " : "", required, plural(required), given);
     if (given > 0 && param_at(params, given - 1) == NULL)
         return infer_error(c, "%s takes at most %zu input%s, given %zu", op, known, plural(known), given);
     bool ok = true;
     for (size_t i = 0; i < given; i++)
         if (n->inputs.data[i] == NULL && !(param_at(params, i)->flags & PARAM_OPTIONAL))
-            ok = infer_error(c, "input %zu (%s) of %s is required and cannot be omitted", i, param_at(params, i)->name, op);
+            ok = infer_error(c, "input %zu (%s) of %s is required and cannot be omitted", i,
+                             param_at(params, i)->name, op);
     const size_t outputs = n->outputs.count;
     if (outputs > 0 && param_at(n->def->outputs, outputs - 1) == NULL)
         return infer_error(c, "%s has at most %zu output%s, the node wants %zu", op, count_params(n->def->outputs),
@@ -108,7 +109,8 @@ static bool check_counts(struct infer_ctx *c)
     return ok;
 }
 
-/* Do operands of these parameters have one dtype? The operands of a variadic one do, letter or not, unless it says otherwise. */
+/* Do operands of these parameters have one dtype? The operands of a variadic one do, letter or not, unless
+ * it says otherwise. */
 static bool is_same_type(const struct op_param *p, const struct op_param *q)
 {
     if (p == q)
@@ -145,8 +147,8 @@ static bool check_dtypes(struct infer_ctx *c, struct arena *scratch)
         const int same = find_same_type(n, p, i);
         const struct value *first = same >= 0 ? n->inputs.data[same] : NULL;
         if (first != NULL && first->dtype != v->dtype)
-            ok = infer_error(c, "input %zu '%s' is %s, expected %s to match input %d '%s'", i, v->name, dtype_name(v->dtype),
-                             dtype_name(first->dtype), same, first->name);
+            ok = infer_error(c, "input %zu '%s' is %s, expected %s to match input %d '%s'", i, v->name,
+                             dtype_name(v->dtype), dtype_name(first->dtype), same, first->name);
     }
     return ok;
 }
@@ -171,7 +173,7 @@ static void set_output_dtypes(struct infer_ctx *c)
     }
 }
 
-/* ---- for rules ---------------------------------------------------------------------------------------------------- */
+/* ---- for rules --------------------------------------------------------------------------------------------------- */
 
 struct value *infer_in(const struct infer_ctx *c, int i)
 {
@@ -212,7 +214,8 @@ bool infer_out(struct infer_ctx *c, int i, enum dtype dtype, const struct shape 
         if (shape->rank > SHAPE_MAX_RANK)
             infer_error(c, "output %d would have rank %d, at most %d is supported", i, shape->rank, SHAPE_MAX_RANK);
         else
-            infer_error(c, "output %d would have shape %s, which is not possible or too large", i, shape_text(&scratch, shape));
+            infer_error(c, "output %d would have shape %s, which is not possible or too large", i,
+                        shape_text(&scratch, shape));
         arena_free(&scratch);
         return false;
     }
@@ -224,7 +227,7 @@ bool infer_out(struct infer_ctx *c, int i, enum dtype dtype, const struct shape 
     return true;
 }
 
-/* ---- content known at compile time -------------------------------------------------------------------------------- */
+/* ---- content known at compile time ------------------------------------------------------------------------------- */
 
 enum { LARGEST_CONE = 10000 };
 
@@ -275,7 +278,8 @@ static bool specialise(struct program *p, const struct cone *cone)
     return any;
 }
 
-static bool report_unknown(struct diag *d, const struct loc *at, const char *what, const struct value *v, const struct cone *cone)
+static bool report_unknown(struct diag *d, const struct loc *at, const char *what, const struct value *v,
+                           const struct cone *cone)
 {
     for (size_t k = 0; k < cone->values.count; k++) {
         const struct value *from = cone->values.data[k];
@@ -323,7 +327,8 @@ bool infer_known_ints(struct infer_ctx *c, int i, const int64_t **x, size_t *cou
         return false;
     const struct value *v = infer_in(c, i);
     if (t->shape.rank > 1)
-        return infer_error(c, "input %d '%s' has rank %d, expected a list (rank 1) or a scalar", i, v->name, t->shape.rank);
+        return infer_error(c, "input %d '%s' has rank %d, expected a list (rank 1) or a scalar", i, v->name,
+                           t->shape.rank);
     if (!dtype_is_int(t->dtype))
         return infer_error(c, "input %d '%s' is %s, expected an integer type", i, v->name, dtype_name(t->dtype));
     int64_t *list = arena_array(c->graph->arena, int64_t, (size_t)t->count);
@@ -334,7 +339,7 @@ bool infer_known_ints(struct infer_ctx *c, int i, const int64_t **x, size_t *cou
     return true;
 }
 
-/* ---- common rules ------------------------------------------------------------------------------------------------- */
+/* ---- common rules ------------------------------------------------------------------------------------------------ */
 
 bool infer_same_as_input(struct infer_ctx *c)
 {
@@ -349,11 +354,11 @@ static bool report_broadcast(struct infer_ctx *c, size_t i, const struct shape *
     struct arena scratch = {0};
     const char *const shape = shape_text(&scratch, &v->shape), *const other = shape_text(&scratch, so_far);
     if (i == 1 && first != NULL)
-        infer_error(c, "input 0 '%s' of shape %s and input 1 '%s' of shape %s do not broadcast: dimensions, aligned at the right, "
-                       "must be equal or 1", first->name, other, v->name, shape);
+        infer_error(c, "input 0 '%s' of shape %s and input 1 '%s' of shape %s do not broadcast: dimensions, aligned at "
+                       "the right, must be equal or 1", first->name, other, v->name, shape);
     else
-        infer_error(c, "input %zu '%s' of shape %s does not broadcast with %s, the shape of the inputs before it", i, v->name,
-                    shape, other);
+        infer_error(c, "input %zu '%s' of shape %s does not broadcast with %s, the shape of the inputs before it", i,
+                    v->name, shape, other);
     arena_free(&scratch);
     return false;
 }
@@ -370,7 +375,7 @@ bool infer_broadcast(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &shape);
 }
 
-/* ---- a node ------------------------------------------------------------------------------------------------------- */
+/* ---- a node ------------------------------------------------------------------------------------------------------ */
 
 static bool check_all_set(struct infer_ctx *c)
 {

@@ -1,6 +1,7 @@
-/* Finding operators. The records are found through a hash table over the generated op_table, built at the first look-up.
- * It is the one mutable static of the compiler: it depends on nothing but the program text, so that it behaves as a constant;
- * gradients and rewrites look up operators by name for every node they make, which a walk over the table would make slow. */
+/* Finding operators. The records are found through a hash table over the generated op_table, built at the first
+ * look-up. It is the one mutable static of the compiler: it depends on nothing but the program text, so that it
+ * behaves as a constant; gradients and rewrites look up operators by name for every node they make, which a walk over
+ * the table would make slow. */
 #include "graph/op_def.h"
 
 #include <stdio.h>
@@ -68,7 +69,8 @@ static void build_table(void)
             if (slot->def != NULL)
                 UNREACHABLE("operator %s is defined twice", def->name);
             slot->def = def;
-            slot->display = strcmp(domain_of(def), DOMAIN_STEPC) == 0 ? arena_printf(&ops.arena, "stepc.%s", def->name) : def->name;
+            slot->display =
+                strcmp(domain_of(def), DOMAIN_STEPC) == 0 ? arena_printf(&ops.arena, "stepc.%s", def->name) : def->name;
         }
     }
 }

@@ -1,5 +1,5 @@
-/* What an operator is: one record, in one file of ops/, found by its name. The table of all records is generated from the
- * list of files (op_table.c). */
+/* What an operator is: one record, in one file of ops/, found by its name. The table of all records is generated from
+ * the list of files (op_table.c). */
 #ifndef STEPC_GRAPH_OP_DEF_H
 #define STEPC_GRAPH_OP_DEF_H
 
@@ -30,7 +30,8 @@ enum {
     PARAM_OPTIONAL = 1,
     PARAM_VARIADIC = 2,       /* last parameter only: one or more operands */
     PARAM_HETEROGENEOUS = 4,  /* variadic operands may differ in dtype */
-    PARAM_NOT_DIFF = 8,       /* no part of gradients (docs/readings.md, R25): no number, derivative 0, or as .why says */
+    /* no part of gradients (docs/readings.md, R25): no number, derivative 0, or as .why says */
+    PARAM_NOT_DIFF = 8,
     PARAM_OUTPUT_NOT_DIFF = 8 /* the same for outputs */
 };
 
@@ -53,12 +54,14 @@ struct op_version {
     bool deprecated;
 };
 
-/* A small model that proves the operator: tests/ops runs shape, value (both engines), gradient (central differences) and error. */
+/* A small model that proves the operator: tests/ops runs shape, value (both engines), gradient (central
+ * differences) and error. */
 struct op_sample {
     const char *text;  /* ONNX text syntax of one graph, opset: newest unless .opset; NULL ends the list */
     int opset;
     const char *error; /* expected message (a part of it); NULL: must work */
-    const char *feed;  /* how inputs are drawn: NULL normal; "positive", "unit" (0..1), "index:N" per input, comma-separated */
+    /* how inputs are drawn: NULL normal; "positive", "unit" (0..1), "index:N" per input, comma-separated */
+    const char *feed;
     bool no_gradient;  /* skip the gradient check (kinks, integers) */
     double tolerance;  /* generated against interpreted, relative; 0: default */
 };
@@ -72,34 +75,45 @@ struct op_def {
 
     /* Shapes and dtypes of all outputs, and what is wrong with the inputs. Runs whenever a node is built. */
     bool (*infer)(struct infer_ctx *c);
-    /* Adjoints of the inputs as a rewrite. Never NULL by accident: grad_none where no input can carry a gradient (Shape, Less),
-     * grad_undefined where it is a decision to refuse, NULL where `expand` gives the gradient. */
+    /* Adjoints of the inputs as a rewrite. Never NULL by accident: grad_none where no input can carry a gradient
+     * (Shape, Less), grad_undefined where it is a decision to refuse, NULL where `expand` gives the gradient. */
     bool (*grad)(struct grad_ctx *c);
-    /* Composite operators: the node as other nodes. Used for gradients where grad is NULL and before lowering where lower is NULL. */
+    /* Composite operators: the node as other nodes. Used for gradients where grad is NULL and before lowering
+     * where lower is NULL. */
     bool (*expand)(struct expand_ctx *c);
-    /* Asked before a Gradient is taken: a node through which no gradient flows as it stands, but which together with its producers
-     * is one that has a gradient (integers between floats), replaces itself. NULL: never. Returns whether it did. */
+    /* Asked before a Gradient is taken: a node through which no gradient flows as it stands, but which together
+     * with its producers is one that has a gradient (integers between floats), replaces itself. NULL: never.
+     * Returns whether it did. */
     bool (*join)(struct expand_ctx *c);
     /* Plain evaluation: what generated code is compared with. Shares nothing with lower. */
     bool (*eval)(struct eval_ctx *c);
     /* Kernels or views for the node. NULL for composites and for what never reaches lowering (Gradient). */
     bool (*lower)(struct lower_ctx *c);
     const struct op_sample *samples;
-    /* An integer input that selects rows or classes: how many there are, for inputs that are made up; 0 where `input` does not
-     * select. NULL: no input does. */
+    /* An integer input that selects rows or classes: how many there are, for inputs that are made up; 0 where `input`
+     * does not select. NULL: no input does. */
     int64_t (*selects_from)(const struct node *n, int input);
 
     /* What passes may rely on; none is needed. */
-    bool is_elementwise; /* element p of output 0, the only one, depends on the elements of the inputs at p, broadcast among each
-                          * other without a preference (as infer_broadcast() does it), and on nothing else */
-    bool is_view;        /* lowering makes it a way of reading input 0: no result of its own in memory */
-    bool is_reshape;     /* output 0 is input 0 in the same order under another shape; nothing else is read at run time */
-    bool in_float;       /* a composite that float16 and bfloat16 are converted to float for: one rounding at its end, none within */
-    bool is_random;    /* draws random numbers: never folded, merged or removed while used; copies share the stream */
-    bool shape_only;    /* eval looks at the shapes of inputs only (Shape, Size): they may come without data (f and i NULL) */
-    bool is_state;      /* content of a variable: stays when a Gradient supplies other values to what it was computed from */
-    bool is_control;    /* If, Loop, sequences: taken apart at import (import_control.c), never a node of a graph; no infer */
-    bool is_structural; /* Gradient: expanded by train/ before anything else looks at it */
+    /* element p of output 0, the only one, depends on the elements of the inputs at p, broadcast among each other
+     * without a preference (as infer_broadcast() does it), and on nothing else */
+    bool is_elementwise;
+    /* lowering makes it a way of reading input 0: no result of its own in memory */
+    bool is_view;
+    /* output 0 is input 0 in the same order under another shape; nothing else is read at run time */
+    bool is_reshape;
+    /* a composite that float16 and bfloat16 are converted to float for: one rounding at its end, none within */
+    bool in_float;
+    /* draws random numbers: never folded, merged or removed while used; copies share the stream */
+    bool is_random;
+    /* eval looks at the shapes of inputs only (Shape, Size): they may come without data (f and i NULL) */
+    bool shape_only;
+    /* content of a variable: stays when a Gradient supplies other values to what it was computed from */
+    bool is_state;
+    /* If, Loop, sequences: taken apart at import (import_control.c), never a node of a graph; no infer */
+    bool is_control;
+    /* Gradient: expanded by train/ before anything else looks at it */
+    bool is_structural;
 };
 
 /* The generated table: arrays of op_def, NULL-terminated. */
@@ -114,8 +128,8 @@ const char *op_display_name(const struct op_def *def);
 /* All operator names of a domain, for "did you mean". */
 size_t op_names(const char *domain, const char **names, size_t capacity);
 
-/* Has any output an element? Where none has, rules are not asked for values: a table that they keep for each element along one axis
- * may be large where another axis has none. */
+/* Has any output an element? Where none has, rules are not asked for values: a table that they keep for each element
+ * along one axis may be large where another axis has none. */
 bool node_makes_elements(const struct node *n);
 
 /* Is it the ONNX operator of this name (domain "")? */
@@ -128,7 +142,7 @@ const char *op_attr_string(const struct node *n, const char *name);
 /* A list; returns false (count 0) where absent. */
 bool op_attr_ints(const struct node *n, const char *name, const int64_t **x, size_t *count);
 
-/* ---- inference ---------------------------------------------------------------------------------------------------- */
+/* ---- inference --------------------------------------------------------------------------------------------------- */
 
 struct infer_output {
     enum dtype dtype;

@@ -1,5 +1,5 @@
-/* The graph as text: sources, nodes, outputs and bindings, in the order of the graph. For reading and for golden files; not
- * the ONNX text syntax. */
+/* The graph as text: sources, nodes, outputs and bindings, in the order of the graph. For reading and for golden files;
+ * not the ONNX text syntax. */
 #include "graph/op_def.h"
 
 #include "base/clean.h"
@@ -72,7 +72,7 @@ static void print_value(struct strbuf *b, const struct value *v)
     print_type(b, v->dtype, &v->shape);
 }
 
-/* ---- content ------------------------------------------------------------------------------------------------------ */
+/* ---- content ----------------------------------------------------------------------------------------------------- */
 
 static void print_element(struct strbuf *b, const struct tensor *t, int64_t i)
 {
@@ -144,7 +144,7 @@ static void print_attr(struct strbuf *b, const struct attr *a)
     }
 }
 
-/* ---- lines -------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 static void print_inputs(struct strbuf *b, const struct node *n)
 {

@@ -27,7 +27,8 @@ static bool report_unknown(struct diag *d, const struct model_node *mn)
         const size_t count = op_names(mn->domain, names, NAMES_MAX);
         close = str_closest(mn->op_type, names, count < NAMES_MAX ? count : NAMES_MAX);
         if (close == NULL)
-            return diag_unsupported(d, &mn->loc, "operator %s of domain '%s' is not supported", mn->op_type, mn->domain);
+            return diag_unsupported(d, &mn->loc, "operator %s of domain '%s' is not supported", mn->op_type,
+                                    mn->domain);
     }
     if (close != NULL)
         return diag_error(d, &mn->loc, "unknown operator %s in domain '%s'; did you mean %s?", mn->op_type,
@@ -43,7 +44,8 @@ static bool imported_version(struct diag *d, const struct model_node *mn, const 
     if (version == 0 && ir_version < 3 && opsets->count == 0 && mn->domain[0] == '\0')
         version = 1;
     if (version == 0)
-        return diag_error(d, &mn->loc, "domain '%s' is not imported: opset_import has no entry for it%s", domain_text(mn->domain),
+        return diag_error(d, &mn->loc, "domain '%s' is not imported: opset_import has no entry for it%s",
+                          domain_text(mn->domain),
                           strcmp(mn->domain, DOMAIN_TRAINING) == 0 ? "; add (\"" DOMAIN_TRAINING "\", 1)" : "");
     if (version < 1 || version > INT_MAX)
         return diag_error(d, &mn->loc, "domain '%s' is imported with version %lld, which cannot be",
@@ -68,8 +70,9 @@ bool upgrade_choose(struct diag *d, const struct model_node *mn, const model_ops
     for (const struct op_version *v = rows; v->since != 0 && v->since <= opset; v++)
         found = v;
     if (found == NULL)
-        return diag_unsupported(d, &mn->loc, "operator %s is not supported as of opset %d of '%s': the oldest version is %d",
-                          mn->op_type, opset, domain_text(mn->domain), rows->since);
+        return diag_unsupported(d, &mn->loc,
+                                "operator %s is not supported as of opset %d of '%s': the oldest version is %d",
+                                mn->op_type, opset, domain_text(mn->domain), rows->since);
     if (found->deprecated)
         return diag_error(d, &mn->loc, "operator %s is deprecated since opset %d of '%s', and the model imports %d",
                           mn->op_type, found->since, domain_text(mn->domain), opset);
@@ -371,7 +374,8 @@ bool upgrade_set_attrs(struct diag *d, struct node *n, const struct model_node *
 
 bool upgrade_to_newest(struct node *n, const struct op_choice *c)
 {
-    struct builder b = {.graph = n->graph, .before = n, .loc = n->loc, .prefix = "", .stream = n->stream, .counter = n->counter};
+    struct builder b = {.graph = n->graph, .before = n, .loc = n->loc, .prefix = "", .stream = n->stream,
+                        .counter = n->counter};
     const struct value *const first = node_output(n, 0);
     if (first != NULL)
         b.prefix = arena_printf(n->graph->arena, "%s.", first->name);

@@ -8,12 +8,14 @@ bool upgrade_drop_consumed_inputs(struct upgrade_ctx *c)
 }
 
 /* B's shape with 1s appended so that its first dimension meets dimension `axis` of A. */
-static bool align_at_axis(struct upgrade_ctx *c, const struct shape *a, const struct shape *b, int64_t axis, struct shape *out)
+static bool align_at_axis(struct upgrade_ctx *c, const struct shape *a, const struct shape *b, int64_t axis,
+                          struct shape *out)
 {
     if (axis < 0)
         axis += a->rank;
     if (axis < 0 || axis + b->rank > a->rank)
-        return upgrade_error(c, "attribute 'axis' is %lld: input 1 of rank %d does not fit there into input 0 of rank %d",
+        return upgrade_error(c,
+                             "attribute 'axis' is %lld: input 1 of rank %d does not fit there into input 0 of rank %d",
                              (long long)axis, b->rank, a->rank);
     *out = *b;
     for (; out->rank < a->rank - (int)axis; out->rank++)

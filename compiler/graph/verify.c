@@ -1,4 +1,5 @@
-/* The invariants of a graph, checked after every pass in debug builds and in tests. What fails here is a bug of ours. */
+/* The invariants of a graph, checked after every pass in debug builds and in tests. What fails here
+ * is a bug of ours. */
 #include "graph/graph_internal.h"
 
 #include <stdio.h>
@@ -12,7 +13,8 @@ struct check {
     size_t *reads;       /* by id: inputs of nodes that name the value */
 };
 
-#define FAIL(c, ...) UNREACHABLE("after %s, graph '%s': %s", (c)->pass, (c)->g->name, arena_printf(&(c)->scratch, __VA_ARGS__))
+#define FAIL(c, ...)                                                                                                   \
+    UNREACHABLE("after %s, graph '%s': %s", (c)->pass, (c)->g->name, arena_printf(&(c)->scratch, __VA_ARGS__))
 
 static void check_value(struct check *c, const struct value *v)
 {
@@ -74,8 +76,8 @@ static void check_inference(struct check *c, struct node *n)
             continue;
         const struct infer_output *o = &found.out[i];
         if (o->dtype != v->dtype || !shape_equal(&o->shape, &v->shape))
-            FAIL(c, "'%s' is %s%s, but inference finds %s%s", v->name, dtype_name(v->dtype), shape_text(&c->scratch, &v->shape),
-                 dtype_name(o->dtype), shape_text(&c->scratch, &o->shape));
+            FAIL(c, "'%s' is %s%s, but inference finds %s%s", v->name, dtype_name(v->dtype),
+                 shape_text(&c->scratch, &v->shape), dtype_name(o->dtype), shape_text(&c->scratch, &o->shape));
     }
 }
 

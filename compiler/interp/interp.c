@@ -16,9 +16,10 @@ struct interp *interp_new(struct arena *a, const struct program *p, enum arithme
     return s;
 }
 
-/* ---- one run ------------------------------------------------------------------------------------------------------ */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
-/* Memory of the values that appear together: all outputs of a node, or one source. Freed when the last of them has been read. */
+/* Memory of the values that appear together: all outputs of a node, or one source. Freed when the last of
+ * them has been read. */
 struct holder {
     struct arena arena;
     size_t alive;
@@ -137,12 +138,14 @@ static bool check_inputs(const struct run *r)
         if (t == NULL)
             ok = diag_error(r->diag, at, "input '%s' is not fed", v->name);
         else if (t->dtype != v->dtype)
-            ok = diag_error(r->diag, at, "input '%s' is %s, but %s is fed", v->name, dtype_name(v->dtype), dtype_name(t->dtype));
+            ok = diag_error(r->diag, at, "input '%s' is %s, but %s is fed", v->name, dtype_name(v->dtype),
+                            dtype_name(t->dtype));
         else if (!shape_equal(&t->shape, &v->shape))
-            ok = diag_error(r->diag, at, "input '%s' has shape %s, but %s is fed", v->name, shape_text(&text, &v->shape),
-                            shape_text(&text, &t->shape));
+            ok = diag_error(r->diag, at, "input '%s' has shape %s, but %s is fed", v->name,
+                            shape_text(&text, &v->shape), shape_text(&text, &t->shape));
         else if (v->specialised && !tensor_identical(t, v->constant))
-            ok = diag_error(r->diag, at, "input '%s' decides shapes: the graph was built for another content of it", v->name);
+            ok = diag_error(r->diag, at,
+                            "input '%s' decides shapes: the graph was built for another content of it", v->name);
         arena_free(&text);
     }
     return ok;
@@ -194,7 +197,8 @@ static bool run_nodes(struct run *r)
     return true;
 }
 
-static bool run_graph(struct run *r, struct tensor **outputs, struct interp_fetch *fetches, size_t fetch_count, struct arena *a)
+static bool run_graph(struct run *r, struct tensor **outputs, struct interp_fetch *fetches, size_t fetch_count,
+                      struct arena *a)
 {
     const struct graph *g = r->graph;
     const size_t values = (size_t)g->value_count;
@@ -218,7 +222,7 @@ static bool run_graph(struct run *r, struct tensor **outputs, struct interp_fetc
     return ok;
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------------ */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 bool interp_run(struct interp *s, const struct entry *e, const struct tensor *const *inputs, struct tensor **outputs,
                 struct interp_fetch *fetches, size_t fetch_count, struct arena *a, struct diag *d)

@@ -24,8 +24,9 @@ struct interp_fetch {
     struct tensor *tensor; /* set by the run, in `a` */
 };
 
-/* Runs one entry: inputs in the graph's order; outputs (if not NULL) get one tensor per graph output, fetches any value.
- * Bindings are written at the end, rounded to the variable's dtype, and the entry's counters advance, only if nothing failed. */
+/* Runs one entry: inputs in the graph's order; outputs (if not NULL) get one tensor per graph output, fetches any
+ * value. Bindings are written at the end, rounded to the variable's dtype, and the entry's counters advance, only
+ * if nothing failed. */
 bool interp_run(struct interp *s, const struct entry *e, const struct tensor *const *inputs, struct tensor **outputs,
                 struct interp_fetch *fetches, size_t fetch_count, struct arena *a, struct diag *d) MUST_USE;
 

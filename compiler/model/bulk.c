@@ -12,7 +12,7 @@ enum {
     WIRE_32 = 5
 };
 
-/* ---- files ---------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* The messages on the way to an initializer's data, and the fields that lead there. */
 enum place { IN_MODEL, IN_TRAINING, IN_GRAPH, IN_INITIALIZER, OUTSIDE, DATA };
@@ -136,7 +136,7 @@ bool bulk_read(struct bulk *b, struct stream *from)
     return cut_message(&c, IN_MODEL, from->size);
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 typedef bool (*each_tensor)(struct bulk *b, Onnx__TensorProto *t);
 
@@ -152,7 +152,8 @@ static bool each_initializer(struct bulk *b, const Onnx__ModelProto *m, each_ten
 {
     bool ok = each_of_graph(b, m->graph, f);
     for (size_t i = 0; i < m->n_training_info; i++)
-        ok = ok && each_of_graph(b, m->training_info[i]->initialization, f) && each_of_graph(b, m->training_info[i]->algorithm, f);
+        ok = ok && each_of_graph(b, m->training_info[i]->initialization, f) &&
+             each_of_graph(b, m->training_info[i]->algorithm, f);
     return ok;
 }
 

@@ -1,10 +1,12 @@
-/* The data of initializers, apart from the message that they belong to: a model that is mostly weights takes its own size in memory
- * and not a multiple of it, since protobuf-c would copy each tensor out of the file's bytes.
+/* The data of initializers, apart from the message that they belong to: a model that is mostly weights takes its own
+ * size in memory and not a multiple of it, since protobuf-c would copy each tensor out of the file's bytes.
  *
- *   initializer { name: "w" dims: [4096,4096] raw_data: <64 MB> }     ->     initializer { ... raw_data: <number> },  parts[number]
+ *   initializer { name: "w" dims: [4096,4096] raw_data: <64 MB> }
+ *   ->  initializer { ... raw_data: <number> },  parts[number]
  *
- * Every raw_data of 4 bytes or more of an initializer is taken out, in the graph and in those of training_info, so that one of 4 bytes is
- * always such a number. Trusted: nothing; what is not framed as a model is left to the reader of whole files, which says what is wrong. */
+ * Every raw_data of 4 bytes or more of an initializer is taken out, in the graph and in those of training_info, so that
+ * one of 4 bytes is always such a number. Trusted: nothing; what is not framed as a model is left to the reader of
+ * whole files, which says what is wrong. */
 #ifndef STEPC_MODEL_BULK_H
 #define STEPC_MODEL_BULK_H
 

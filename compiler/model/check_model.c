@@ -10,7 +10,7 @@ enum {
     DEEPEST_CALL = 100
 };
 
-/* ---- model and graph ------------------------------------------------------------------------------------------------ */
+/* ---- model and graph --------------------------------------------------------------------------------------------- */
 
 static bool check_metadata(struct diag *d, const struct model *m)
 {
@@ -43,13 +43,14 @@ static bool check_initializers_listed(struct diag *d, const struct model *m)
     for (size_t i = 0; m->ir_version < FREE_INITIALIZERS_IR && i < m->graph->initializers.count; i++) {
         const struct model_initializer *const x = m->graph->initializers.data[i];
         if (!model_find_input(m->graph, x->name))
-            ok = diag_error(d, &x->loc, "initializer '%s' is not among the inputs, as ir_version %lld demands; 4 and newer do not", x->name,
-                            (long long)m->ir_version);
+            ok = diag_error(d, &x->loc,
+                            "initializer '%s' is not among the inputs, as ir_version %lld demands; 4 and newer do not",
+                            x->name, (long long)m->ir_version);
     }
     return ok;
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------------ */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 static const char *identity(struct arena *a, const char *domain, const char *name, const char *overload)
 {
@@ -105,13 +106,14 @@ struct calls {
 
 static bool follow(struct calls *c, size_t at, int depth);
 
-static bool follow_nodes(struct calls *c, const struct model_function *caller, struct model_node *const *nodes, size_t count, int depth)
+static bool follow_nodes(struct calls *c, const struct model_function *caller, struct model_node *const *nodes,
+                         size_t count, int depth)
 {
     bool ok = true;
     for (size_t i = 0; i < count && ok; i++) {
         const struct model_node *const n = nodes[i];
-        const uintptr_t callee =
-            (uintptr_t)map_get(&c->by_identity, identity(c->diag->arena, n->domain, n->op_type, n->overload ? n->overload : ""));
+        const char *const called = identity(c->diag->arena, n->domain, n->op_type, n->overload ? n->overload : "");
+        const uintptr_t callee = (uintptr_t)map_get(&c->by_identity, called);
         if (callee != 0 && c->visits[callee - 1] == OPEN)
             return diag_error(c->diag, &n->loc, "function '%s' calls itself, through '%s'", n->op_type, caller->name);
         ok = callee == 0 || follow(c, callee - 1, depth + 1);
@@ -132,7 +134,8 @@ static bool follow(struct calls *c, size_t at, int depth)
     if (c->visits[at] == DONE)
         return true;
     if (depth > DEEPEST_CALL)
-        return diag_error(c->diag, &f->loc, "calls of functions nest more than %d deep, down to '%s'", DEEPEST_CALL, f->name);
+        return diag_error(c->diag, &f->loc, "calls of functions nest more than %d deep, down to '%s'",
+                          DEEPEST_CALL, f->name);
     c->visits[at] = OPEN;
     const bool ok = follow_nodes(c, f, f->nodes.data, f->nodes.count, depth);
     c->visits[at] = DONE;
@@ -154,14 +157,14 @@ static bool check_functions(struct diag *d, const struct model *m)
     return ok;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------ */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 bool model_check(struct diag *d, const struct model *m)
 {
     bool ok = check_metadata(d, m);
     if (m->ir_version < OPSET_IR && m->opsets.count > 0)
-        ok = diag_error(d, &LOC_FILE(m->file), "opset_import came with ir_version %d, but the model says %lld", OPSET_IR,
-                        (long long)m->ir_version);
+        ok = diag_error(d, &LOC_FILE(m->file), "opset_import came with ir_version %d, but the model says %lld",
+                        OPSET_IR, (long long)m->ir_version);
     if (m->graph->name[0] == '\0')
         ok = diag_error(d, &LOC_FILE(m->file), "the graph has no name");
     ok = check_shapes_declared(d, m->graph) && ok;

@@ -80,7 +80,8 @@ const char *foreign_file(const unsigned char *bytes, size_t size)
     if (size == 0)
         return "the file is empty";
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
-        if (size >= beginnings[i].at + beginnings[i].length && memcmp(bytes + beginnings[i].at, beginnings[i].bytes, beginnings[i].length) == 0)
+        if (size >= beginnings[i].at + beginnings[i].length &&
+            memcmp(bytes + beginnings[i].at, beginnings[i].bytes, beginnings[i].length) == 0)
             return beginnings[i].what;
     if (is_flatbuffer(bytes, size, "TFL3"))
         return "a TensorFlow Lite file, which can infer only; export the model it was made from (tf2onnx)";
@@ -89,7 +90,8 @@ const char *foreign_file(const unsigned char *bytes, size_t size)
     if (is_pickle(bytes, size))
         return "a Python pickle, as older versions of torch.save write; " EXPORT;
     if (is_safetensors(bytes, size))
-        return "a safetensors file, weights without a model; 'stepc convert FILE.safetensors OUT.onnx --model MODEL' puts them into one";
+        return "a safetensors file, weights without a model; 'stepc convert FILE.safetensors OUT.onnx --model MODEL' "
+               "puts them into one";
     if (begins_text(bytes, size, "<!doctype html") || begins_text(bytes, size, "<html"))
         return "a web page: the download gave the page around it";
     return is_text(bytes, size) ? "text; a model in text form has a name that ends in .onnxtxt" : NULL;

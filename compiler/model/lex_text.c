@@ -40,8 +40,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The beginning of a line, as far as a message shows it: locations are kept for every node, so a file that is one long line must
- * not be copied for each. */
+/* The beginning of a line, as far as a message shows it: locations are kept for every node, so a file that is one long
+ * line must not be copied for each. */
 static const char *line_text(const struct lexer *l, const char *start)
 {
     enum { MOST = 200 };
@@ -53,7 +53,8 @@ static const char *line_text(const struct lexer *l, const char *start)
 
 static struct loc token_loc(const struct lexer *l, const struct token *t)
 {
-    return (struct loc){.file = l->file, .line = t->line, .col = t->col, .source_line = line_text(l, t->line_start), .index = -1};
+    return (struct loc){.file = l->file, .line = t->line, .col = t->col, .source_line = line_text(l, t->line_start),
+                        .index = -1};
 }
 
 struct loc lexer_loc(const struct lexer *l)
@@ -172,8 +173,8 @@ static size_t word_length(const struct lexer *l, const char *p)
 void lexer_advance(struct lexer *l)
 {
     skip_blanks(l);
-    l->token = (struct token){
-        .kind = TOKEN_END, .text = "", .line_start = l->line_start, .line = l->line, .col = (int)(l->next - l->line_start) + 1};
+    l->token = (struct token){.kind = TOKEN_END, .text = "", .line_start = l->line_start, .line = l->line,
+                              .col = (int)(l->next - l->line_start) + 1};
     if (l->failed || l->next >= l->end)
         return;
     const char c = *l->next, d = l->next + 1 < l->end ? l->next[1] : '\0';
@@ -190,7 +191,8 @@ void lexer_advance(struct lexer *l)
     else if (c != '\0' && strchr("()[]{}<>,:=.@?", c))
         take(l, TOKEN_MARK, l->next, 1);
     else
-        lexer_error(l, isprint((unsigned char)c) ? "unexpected character '%c'" : "unexpected byte 0x%02x", (unsigned char)c);
+        lexer_error(l, isprint((unsigned char)c) ? "unexpected character '%c'" : "unexpected byte 0x%02x",
+                    (unsigned char)c);
     if (l->failed)
         l->token.kind = TOKEN_END;
 }
@@ -205,7 +207,8 @@ struct token lexer_peek(const struct lexer *l)
 
 void lexer_begin(struct lexer *l, struct diag *d, struct arena *a, const char *file, const char *text, size_t size)
 {
-    *l = (struct lexer){.diag = d, .arena = a, .file = file, .text = text, .end = text + size, .next = text, .line_start = text, .line = 1};
+    *l = (struct lexer){.diag = d, .arena = a, .file = file, .text = text, .end = text + size, .next = text,
+                        .line_start = text, .line = 1};
     lexer_advance(l);
 }
 

@@ -4,7 +4,8 @@
 
 #include "base/diag.h"
 
-enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_STRING, TOKEN_INT, TOKEN_FLOAT, TOKEN_ARROW, TOKEN_MARK /* one character */ };
+/* MARK: one character */
+enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_STRING, TOKEN_INT, TOKEN_FLOAT, TOKEN_ARROW, TOKEN_MARK };
 
 struct token {
     enum token_kind kind;

@@ -38,7 +38,8 @@ static bool check_kind(struct diag *d, const char *path)
     const char *const what = is_text ? NULL : foreign_file(bytes, size);
     const struct loc at = LOC_FILE(arena_strdup(d->arena, path));
     if (is_text && size > 1 && bytes[0] == 0x08 && bytes[1] < 0x20)
-        return diag_error(d, &at, "a binary ONNX file, as its first bytes say, and no text: its name should end in .onnx");
+        return diag_error(d, &at,
+                          "a binary ONNX file, as its first bytes say, and no text: its name should end in .onnx");
     return !what || diag_error(d, &at, "this is no ONNX model: %s", what);
 }
 

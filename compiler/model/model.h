@@ -1,6 +1,6 @@
-/* A model as its file says it: plain structs that mirror the messages of onnx.proto, already checked for what any reader may
- * rely on (lengths, counts, depth, valid UTF-8 without NUL, valid tensor storage), but not for meaning: names may
- * dangle and shapes disagree until the graph is imported.
+/* A model as its file says it: plain structs that mirror the messages of onnx.proto, already checked for what any
+ * reader may rely on (lengths, counts, depth, valid UTF-8 without NUL, valid tensor storage), but not for meaning:
+ * names may dangle and shapes disagree until the graph is imported.
  *
  * Everything lives in the arena given to the reader. Absent strings are "", never NULL, unless said otherwise.
  * This folder is the only place that knows protobuf. */
@@ -170,32 +170,38 @@ struct model {
     VEC(const char *) external_files; /* paths read, for dependency files */
 };
 
-/* Reads a model: .onnxtxt as text, anything else as ONNX bytes; external data from files inside the model's folder only. */
+/* Reads a model: .onnxtxt as text, anything else as ONNX bytes; external data from files inside the
+ * model's folder only. */
 bool model_read(struct diag *d, struct arena *a, const char *path, struct model **out) MUST_USE;
 /* The same from memory (fuzzing, tests). `path` names the folder for external data and the file in messages. */
 bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,
                      struct model **out) MUST_USE;
-/* The same for the text syntax (ONNX's, with @training_info). The first fault is reported with line, column and caret. */
-bool model_read_text(struct diag *d, struct arena *a, const char *path, const char *text, size_t size, struct model **out) MUST_USE;
-/* Writes .onnxtxt as text (see model_encode_text; not lossy), anything else as .onnx (deterministic: field order of the schema;
- * tensors as raw_data). External data is brought inside, unless the message would be larger than protobuf's 2 GiB: then all large
- * initializers go to PATH.data. */
+/* The same for the text syntax (ONNX's, with @training_info). The first fault is reported with line,
+ * column and caret. */
+bool model_read_text(struct diag *d, struct arena *a, const char *path, const char *text, size_t size,
+                     struct model **out) MUST_USE;
+/* Writes .onnxtxt as text (see model_encode_text; not lossy), anything else as .onnx (deterministic: field order of the
+ * schema; tensors as raw_data). External data is brought inside, unless the message would be larger than protobuf's 2
+ * GiB: then all large initializers go to PATH.data. */
 bool model_write(struct diag *d, const struct model *m, const char *path) MUST_USE;
 /* The same of .onnx, with another bound on the message. */
 bool model_write_within(struct diag *d, const struct model *m, const char *path, size_t most) MUST_USE;
-bool model_encode_onnx(struct diag *d, struct arena *a, const struct model *m, unsigned char **bytes, size_t *size) MUST_USE;
-/* What model_encode_onnx() writes, read back, without the bytes in between: tensors share their data with those of `written`, and there is no
- * bound of 2 GiB. */
-bool model_read_written(struct diag *d, struct arena *a, const char *path, const struct model *written, struct model **out) MUST_USE;
-/* The text that reads back as an equal model, the same for equal models; a NUL follows. What the syntax has no place for
- * (write_text.c lists it) is refused in one error that names and counts all of it; with `lossy` a warning says what was left
- * out or replaced, and only what would make it another model is refused. */
+bool model_encode_onnx(struct diag *d, struct arena *a, const struct model *m, unsigned char **bytes,
+                       size_t *size) MUST_USE;
+/* What model_encode_onnx() writes, read back, without the bytes in between: tensors share their data with those of
+ * `written`, and there is no bound of 2 GiB. */
+bool model_read_written(struct diag *d, struct arena *a, const char *path, const struct model *written,
+                        struct model **out) MUST_USE;
+/* The text that reads back as an equal model, the same for equal models; a NUL follows. What the syntax has no place
+ * for (write_text.c lists it) is refused in one error that names and counts all of it; with `lossy` a warning says what
+ * was left out or replaced, and only what would make it another model is refused. */
 bool model_encode_text(struct diag *d, struct arena *a, const struct model *m, bool lossy, const char **text,
                        size_t *size) MUST_USE;
 bool model_write_text(struct diag *d, const struct model *m, const char *path, bool lossy) MUST_USE;
 
 /* A file holding one TensorProto (.pb), or .npy by its extension. *name: the name inside, may be "". */
-bool tensor_file_read(struct diag *d, struct arena *a, const char *path, struct tensor **out, const char **name) MUST_USE;
+bool tensor_file_read(struct diag *d, struct arena *a, const char *path, struct tensor **out,
+                      const char **name) MUST_USE;
 bool tensor_file_write(struct diag *d, const char *path, const char *name, const struct tensor *t) MUST_USE;
 
 /* Look-ups; NULL where absent. */
@@ -220,8 +226,9 @@ void model_set_ints(struct arena *a, struct model_node *n, const char *name, con
 void model_set_strings(struct arena *a, struct model_node *n, const char *name, const char *const *x, size_t count);
 void model_set_tensor(struct arena *a, struct model_node *n, const char *name, struct tensor *t);
 void model_add_initializer(struct arena *a, struct model_graph *g, const char *name, struct tensor *t);
-/* dims: shape with the symbols of `like` where its dims agree in position; pass NULL for none. */
-void model_add_value(struct arena *a, struct model_graph *g, int where /* 0 input, 1 output, 2 value_info */, const char *name,
-                     enum dtype dtype, const struct model_dim *dims, size_t rank);
+/* where: 0 input, 1 output, 2 value_info. dims: shape with the symbols of `like` where its dims agree in position; pass
+ * NULL for none. */
+void model_add_value(struct arena *a, struct model_graph *g, int where, const char *name, enum dtype dtype,
+                     const struct model_dim *dims, size_t rank);
 
 #endif

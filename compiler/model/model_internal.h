@@ -37,8 +37,8 @@ bool read_text(struct reader *r, const struct loc *at, ProtobufCBinaryData b, co
 bool read_tensor(struct reader *r, const struct loc *at, const char *what, const Onnx__TensorProto *p,
                  struct tensor **out, const char **external) MUST_USE;
 
-/* Reads a model's file and takes the data of its initializers out as it goes by, see bulk.h. *well_formed: is it framed as a model? If not,
- * nothing is reported, and who reads the whole file says what is wrong. */
+/* Reads a model's file and takes the data of its initializers out as it goes by, see bulk.h. *well_formed: is it framed
+ * as a model? If not, nothing is reported, and who reads the whole file says what is wrong. */
 bool read_model_file(struct diag *d, struct arena *a, const char *path, struct model **out, bool *well_formed) MUST_USE;
 
 /* Unpacks a whole tensor file. */

@@ -1,5 +1,5 @@
-/* What the files that read the text syntax share. Each function reads one rule of the grammar, or reports and returns false.
- * Internal to model/. */
+/* What the files that read the text syntax share. Each function reads one rule of the grammar, or reports and returns
+ * false. Internal to model/. */
 #ifndef STEPC_MODEL_PARSE_TEXT_H
 #define STEPC_MODEL_PARSE_TEXT_H
 
@@ -16,7 +16,7 @@ struct text_parser {
     int depth;
 };
 
-/* ---- tokens; `what` says in messages what was expected ("a node's name") ---------------------------------------------- */
+/* ---- tokens; `what` says in messages what was expected ("a node's name") ----------------------------------------- */
 
 /* Moves over the mark if it stands there. */
 bool text_accept(struct text_parser *p, char mark);
@@ -35,7 +35,7 @@ bool text_number(struct text_parser *p, bool single, double *out);
 typedef bool (*text_rule)(struct text_parser *p, void *data);
 bool text_list(struct text_parser *p, char open, char close, text_rule rule, void *data);
 
-/* ---- types and tensors -------------------------------------------------------------------------------------------- */
+/* ---- types and tensors ------------------------------------------------------------------------------------------- */
 
 /* Does a TYPE begin here? */
 bool text_is_type(const struct text_parser *p);

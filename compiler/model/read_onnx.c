@@ -585,8 +585,8 @@ static void no_free(void *arena, void *pointer)
 }
 
 /* In the arena: nothing is freed singly. */
-static ProtobufCMessage *unpack(struct diag *d, struct arena *a, const struct loc *at, const ProtobufCMessageDescriptor *kind,
-                                const unsigned char *bytes, size_t size)
+static ProtobufCMessage *unpack(struct diag *d, struct arena *a, const struct loc *at,
+                                const ProtobufCMessageDescriptor *kind, const unsigned char *bytes, size_t size)
 {
     if (!scan_message(d, at, kind, bytes, size))
         return NULL;
@@ -597,8 +597,8 @@ static ProtobufCMessage *unpack(struct diag *d, struct arena *a, const struct lo
     return m;
 }
 
-static bool read_unpacked(struct diag *d, struct arena *a, const char *path, const ProtobufCMessage *p, struct sha256 *hash,
-                          struct model **out)
+static bool read_unpacked(struct diag *d, struct arena *a, const char *path, const ProtobufCMessage *p,
+                          struct sha256 *hash, struct model **out)
 {
     struct reader r = {.diag = d, .arena = a, .file = path, .external.arena = a, .unpacked_stays = true};
     struct model *m = r.model = arena_new(a, struct model);
@@ -628,7 +628,8 @@ bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const un
 /* The message whose data is apart, unpacked and whole; NULL: something is wrong with it. */
 static ProtobufCMessage *unpack_bulk(struct diag *d, struct arena *a, const struct loc *at, const struct bulk *b)
 {
-    ProtobufCMessage *p = unpack(d, a, at, &onnx__model_proto__descriptor, (const unsigned char *)strbuf_text(&b->message), b->message.length);
+    ProtobufCMessage *p = unpack(d, a, at, &onnx__model_proto__descriptor,
+                                 (const unsigned char *)strbuf_text(&b->message), b->message.length);
     return p && bulk_restore(b, (Onnx__ModelProto *)p) ? p : NULL;
 }
 
@@ -650,7 +651,8 @@ bool read_model_file(struct diag *d, struct arena *a, const char *path, struct m
     return ok;
 }
 
-bool model_read_written(struct diag *d, struct arena *a, const char *path, const struct model *written, struct model **out)
+bool model_read_written(struct diag *d, struct arena *a, const char *path, const struct model *written,
+                        struct model **out)
 {
     const struct loc at = LOC_FILE(path);
     struct arena scratch = {0};

@@ -153,8 +153,8 @@ static unsigned char unpack_element(enum dtype d, unsigned byte, int64_t i)
 static bool can_lie_in_file(const struct source *s, enum dtype d)
 {
     enum { ALIGN = 16 }; /* tensor.h */
-    return s->r->unpacked_stays && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && packed_per_byte(d) == 1 && d != DTYPE_BOOL &&
-           (uintptr_t)s->p->raw_data.data % ALIGN == 0;
+    return s->r->unpacked_stays && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && packed_per_byte(d) == 1 &&
+           d != DTYPE_BOOL && (uintptr_t)s->p->raw_data.data % ALIGN == 0;
 }
 
 static void fill_from_bytes(struct tensor *t, const unsigned char *bytes)
@@ -294,11 +294,12 @@ static bool read_external(const struct source *s, const struct tensor *like, str
         p->n_double_data || p->n_uint64_data)
         return diag_error(s->r->diag, s->at, "%s is external data, but holds values as well", s->what);
     /* What has the file's form in memory, as most of what is large, is read to where it stays. */
-    const bool stays = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && packed_per_byte(like->dtype) == 1 && like->dtype != DTYPE_BOOL;
+    const bool stays = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && packed_per_byte(like->dtype) == 1 &&
+                       like->dtype != DTYPE_BOOL;
     struct arena scratch = {0};
     unsigned char *bytes;
-    const bool ok = external_data_read(s->r, stays ? s->r->arena : &scratch, s->at, s->what, p, packed_size(like->dtype, like->count), &bytes,
-                                       location);
+    const bool ok = external_data_read(s->r, stays ? s->r->arena : &scratch, s->at, s->what, p,
+                                       packed_size(like->dtype, like->count), &bytes, location);
     if (ok && stays) {
         *out = arena_copy(s->r->arena, like, sizeof *like, alignof(struct tensor));
         (*out)->data = bytes;

@@ -1,5 +1,6 @@
 /* The ONNX text syntax with the @training_info extension: recursive descent over the grammar of ONNX Syntax.md, one
- * function per rule, in the order of the grammar from the leaves up. Types and tensors are read in read_text_values.c. */
+ * function per rule, in the order of the grammar from the leaves up. Types and tensors are read in
+ * read_text_values.c. */
 #include "model/model.h"
 
 #include "base/hash.h"
@@ -9,7 +10,7 @@
 
 static bool parse_graph(struct text_parser *p, struct model_graph **out);
 
-/* ---- attributes --------------------------------------------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
 
 static enum attr_type attr_type_from_name(const char *name)
 {
@@ -128,8 +129,8 @@ static bool parse_list_value(struct text_parser *p, void *data)
         v.f = (float)v.i;
     }
     if (l->element != ATTR_UNDEFINED && v.type != l->element)
-        return lexer_error_at(&p->lex, &at, "a list holds %s and %s: its values must be of one type", attr_type_name(l->element),
-                              attr_type_name(v.type));
+        return lexer_error_at(&p->lex, &at, "a list holds %s and %s: its values must be of one type",
+                              attr_type_name(l->element), attr_type_name(v.type));
     l->element = v.type;
     append_value(p, l->attr, &v);
     return true;
@@ -169,12 +170,14 @@ static bool parse_attr(struct text_parser *p, void *data)
             return false;
         a->type = l.element == ATTR_UNDEFINED ? declared : list_of(l.element);
         if (a->type == ATTR_UNDEFINED)
-            return lexer_error_at(&p->lex, &at, "the type of the empty list '%s' must be given: %s : ints = []", a->name, a->name);
+            return lexer_error_at(&p->lex, &at, "the type of the empty list '%s' must be given: %s : ints = []",
+                                  a->name, a->name);
     } else if (!parse_value(p, a)) {
         return false;
     }
     if (a->ref[0] && declared == ATTR_UNDEFINED)
-        return lexer_error_at(&p->lex, &at, "the type of the referenced attribute must be given: %s : int = @%s", a->name, a->ref);
+        return lexer_error_at(&p->lex, &at, "the type of the referenced attribute must be given: %s : int = @%s",
+                              a->name, a->ref);
     if (a->ref[0])
         a->type = declared;
     if (a->type == ATTR_INT && declared == ATTR_FLOAT) {
@@ -182,13 +185,13 @@ static bool parse_attr(struct text_parser *p, void *data)
         a->f = (float)a->i;
     }
     if (declared != ATTR_UNDEFINED && a->type != declared)
-        return lexer_error_at(&p->lex, &at, "attribute '%s' is declared %s but its value is %s", a->name, attr_type_name(declared),
-                              attr_type_name(a->type));
+        return lexer_error_at(&p->lex, &at, "attribute '%s' is declared %s but its value is %s", a->name,
+                              attr_type_name(declared), attr_type_name(a->type));
     vec_push(p->arena, &n->attrs, a);
     return true;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 /* Names up to (not including) `end`; nothing before a comma, or "", is an omitted operand. */
 static bool parse_operands(struct text_parser *p, char end, model_names *out)
@@ -223,7 +226,8 @@ static bool parse_operator(struct text_parser *p, struct model_node *n)
 static bool parse_node(struct text_parser *p, struct model_node **out, int index)
 {
     struct model_node *n = arena_new(p->arena, struct model_node);
-    *n = (struct model_node){.name = "", .op_type = "", .domain = "", .overload = "", .doc = "", .loc = lexer_loc(&p->lex)};
+    *n = (struct model_node){.name = "", .op_type = "", .domain = "", .overload = "", .doc = "",
+                             .loc = lexer_loc(&p->lex)};
     if (text_accept(p, '[')) {
         if (!lexer_is(&p->lex, ']') && !text_name(p, "a node's name", &n->name))
             return false;
@@ -247,9 +251,10 @@ static bool parse_node(struct text_parser *p, struct model_node **out, int index
     return true;
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
-enum value_place { PLACE_INPUT, PLACE_OUTPUT, PLACE_INNER, PLACE_FUNCTION_INPUT, PLACE_FUNCTION_INNER /* these without data */ };
+/* those of functions: without data */
+enum value_place { PLACE_INPUT, PLACE_OUTPUT, PLACE_INNER, PLACE_FUNCTION_INPUT, PLACE_FUNCTION_INNER };
 
 struct value_rule {
     struct model_graph *graph;
@@ -264,7 +269,8 @@ static bool report_unknown_type(struct text_parser *p, const struct token *at, c
     for (int d = 1; d < DTYPE_COUNT; d++)
         known[count++] = dtype_name((enum dtype)d);
     const char *close = str_closest(name, known, count);
-    return lexer_error_at(&p->lex, at, "unknown type '%s'%s%s%s", name, close ? "; did you mean '" : "", close ? close : "", close ? "'?" : "");
+    return lexer_error_at(&p->lex, at, "unknown type '%s'%s%s%s", name, close ? "; did you mean '" : "",
+                          close ? close : "", close ? "'?" : "");
 }
 
 static bool parse_value_info(struct text_parser *p, void *data)
@@ -337,7 +343,8 @@ static bool parse_graph(struct text_parser *p, struct model_graph **out)
     struct model_graph *g = model_graph_new(p->arena, name);
     g->loc = at;
     g->loc.graph = p->graph = name;
-    const bool ok = parse_values(p, g, PLACE_INPUT, '(', ')') && expect_arrow(p) && parse_values(p, g, PLACE_OUTPUT, '(', ')') &&
+    const bool ok = parse_values(p, g, PLACE_INPUT, '(', ')') && expect_arrow(p) &&
+                    parse_values(p, g, PLACE_OUTPUT, '(', ')') &&
                     (!lexer_is(&p->lex, '<') || parse_values(p, g, PLACE_INNER, '<', '>')) && parse_body(p, g);
     p->graph = outer;
     p->depth--;
@@ -345,7 +352,7 @@ static bool parse_graph(struct text_parser *p, struct model_graph **out)
     return ok;
 }
 
-/* ---- models ------------------------------------------------------------------------------------------------------- */
+/* ---- models ------------------------------------------------------------------------------------------------------ */
 
 static bool is_word(const struct text_parser *p, const char *word)
 {
@@ -484,7 +491,8 @@ static bool parse_function(struct text_parser *p, struct model *m)
     struct model_function *f = arena_new(p->arena, struct model_function);
     *f = (struct model_function){.name = "", .domain = "", .overload = "", .doc = "", .loc = lexer_loc(&p->lex)};
     struct model_graph body = {.name = ""};
-    if ((lexer_is(&p->lex, '<') && !text_list(p, '<', '>', parse_function_head, f)) || !text_name(p, "a function's name", &f->name))
+    if ((lexer_is(&p->lex, '<') && !text_list(p, '<', '>', parse_function_head, f)) ||
+        !text_name(p, "a function's name", &f->name))
         return false;
     body.name = p->graph = f->name;
     if ((lexer_is(&p->lex, '<') && !text_list(p, '<', '>', parse_formal_attr, f)) ||
@@ -510,7 +518,8 @@ static bool parse_model(struct text_parser *p, struct model *m)
     if (lexer_is(&p->lex, '<') && !text_list(p, '<', '>', parse_head, m))
         return false;
     if (m->ir_version <= 0)
-        return lexer_error(&p->lex, "the model needs a header with ir_version: <ir_version: 10, opset_import: [\"\" : 21]>");
+        return lexer_error(&p->lex,
+                           "the model needs a header with ir_version: <ir_version: 10, opset_import: [\"\" : 21]>");
     if (!parse_graph(p, &m->graph))
         return false;
     while (p->lex.token.kind != TOKEN_END)
@@ -519,7 +528,8 @@ static bool parse_model(struct text_parser *p, struct model *m)
     return !p->lex.failed;
 }
 
-bool model_read_text(struct diag *d, struct arena *a, const char *path, const char *text, size_t size, struct model **out)
+bool model_read_text(struct diag *d, struct arena *a, const char *path, const char *text, size_t size,
+                     struct model **out)
 {
     struct model *m = arena_new(a, struct model);
     struct text_parser p = {.arena = a, .model = m};

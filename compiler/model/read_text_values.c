@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- tokens ------------------------------------------------------------------------------------------------------- */
+/* ---- tokens ------------------------------------------------------------------------------------------------------ */
 
 bool text_accept(struct text_parser *p, char mark)
 {
@@ -113,7 +113,7 @@ bool text_list(struct text_parser *p, char open, char close, text_rule rule, voi
     return text_expect(p, close);
 }
 
-/* ---- types -------------------------------------------------------------------------------------------------------- */
+/* ---- types ------------------------------------------------------------------------------------------------------- */
 
 bool text_is_type(const struct text_parser *p)
 {
@@ -218,7 +218,7 @@ bool text_type(struct text_parser *p, struct model_type *t)
     return ok;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------ */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 struct literals {
     enum dtype dtype;
@@ -263,7 +263,8 @@ static bool parse_literal(struct text_parser *p, void *data)
         lexer_advance(&p->lex);
         return true;
     }
-    if (l->dtype == DTYPE_FLOAT || l->dtype == DTYPE_DOUBLE || l->dtype == DTYPE_COMPLEX64 || l->dtype == DTYPE_COMPLEX128) {
+    if (l->dtype == DTYPE_FLOAT || l->dtype == DTYPE_DOUBLE || l->dtype == DTYPE_COMPLEX64 ||
+        l->dtype == DTYPE_COMPLEX128) {
         double x = 0;
         if (!text_number(p, l->dtype == DTYPE_FLOAT || l->dtype == DTYPE_COMPLEX64, &x))
             return false;
@@ -280,8 +281,11 @@ static bool parse_literal(struct text_parser *p, void *data)
 static void store_literals(struct tensor *t, const struct literals *l)
 {
     const bool complex_type = t->dtype == DTYPE_COMPLEX64 || t->dtype == DTYPE_COMPLEX128;
-    const enum dtype part = t->dtype == DTYPE_COMPLEX64 ? DTYPE_FLOAT : t->dtype == DTYPE_COMPLEX128 ? DTYPE_DOUBLE : t->dtype;
-    const enum dtype bits = is_narrow_float(t->dtype) ? (dtype_bits(t->dtype) == 16 ? DTYPE_UINT16 : DTYPE_UINT8) : t->dtype;
+    const enum dtype part = t->dtype == DTYPE_COMPLEX64    ? DTYPE_FLOAT
+                            : t->dtype == DTYPE_COMPLEX128 ? DTYPE_DOUBLE
+                                                           : t->dtype;
+    const enum dtype bits =
+        is_narrow_float(t->dtype) ? (dtype_bits(t->dtype) == 16 ? DTYPE_UINT16 : DTYPE_UINT8) : t->dtype;
     const int64_t count = complex_type ? 2 * t->count : t->count;
     for (int64_t i = 0; i < count; i++) {
         char *at = t->dtype == DTYPE_STRING ? NULL : (char *)t->data + (size_t)i * dtype_size(part);

@@ -15,10 +15,10 @@ static const struct {
     const char *name;
     enum dtype dtype;
 } types[] = {
-    {"F64", DTYPE_DOUBLE},  {"F32", DTYPE_FLOAT},         {"F16", DTYPE_FLOAT16},       {"BF16", DTYPE_BFLOAT16}, {"I64", DTYPE_INT64},
-    {"I32", DTYPE_INT32},   {"I16", DTYPE_INT16},         {"I8", DTYPE_INT8},           {"U64", DTYPE_UINT64},    {"U32", DTYPE_UINT32},
-    {"U16", DTYPE_UINT16},  {"U8", DTYPE_UINT8},          {"BOOL", DTYPE_BOOL},         {"F8_E4M3", DTYPE_FLOAT8E4M3FN},
-    {"F8_E5M2", DTYPE_FLOAT8E5M2},
+    {"F64", DTYPE_DOUBLE}, {"F32", DTYPE_FLOAT},            {"F16", DTYPE_FLOAT16},        {"BF16", DTYPE_BFLOAT16},
+    {"I64", DTYPE_INT64},  {"I32", DTYPE_INT32},            {"I16", DTYPE_INT16},          {"I8", DTYPE_INT8},
+    {"U64", DTYPE_UINT64}, {"U32", DTYPE_UINT32},           {"U16", DTYPE_UINT16},         {"U8", DTYPE_UINT8},
+    {"BOOL", DTYPE_BOOL},  {"F8_E4M3", DTYPE_FLOAT8E4M3FN}, {"F8_E5M2", DTYPE_FLOAT8E5M2},
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -30,7 +30,7 @@ const struct tensor *named_tensor_find(const named_tensors *list, const char *na
     return NULL;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 struct parser {
     struct diag *diag;
@@ -55,7 +55,8 @@ static bool find_type(struct parser *p, const char *name, const json_t *tensor, 
             *out = types[i].dtype;
             return true;
         }
-    return diag_error(p->diag, &p->loc, "tensor '%s': dtype '%s' is none that can be read", name, text ? arena_strdup(p->arena, text) : "");
+    return diag_error(p->diag, &p->loc, "tensor '%s': dtype '%s' is none that can be read", name,
+                      text ? arena_strdup(p->arena, text) : "");
 }
 
 static bool find_shape(struct parser *p, const char *name, const json_t *tensor, struct shape *out)
@@ -64,7 +65,8 @@ static bool find_shape(struct parser *p, const char *name, const json_t *tensor,
     const size_t rank = json_array_size(list);
     *out = (struct shape){.rank = 0};
     if (!json_is_array(list) || rank > SHAPE_MAX_RANK)
-        return diag_error(p->diag, &p->loc, "tensor '%s': its shape is no list of at most %d numbers", name, SHAPE_MAX_RANK);
+        return diag_error(p->diag, &p->loc, "tensor '%s': its shape is no list of at most %d numbers", name,
+                          SHAPE_MAX_RANK);
     out->rank = (int)rank;
     for (size_t i = 0; i < rank; i++) {
         const json_t *const x = json_array_get(list, i);
@@ -79,8 +81,8 @@ static bool find_span(struct parser *p, const char *name, const json_t *tensor, 
 {
     const json_t *const list = json_object_get(tensor, "data_offsets");
     const json_t *const first = json_array_get(list, 0), *const last = json_array_get(list, 1);
-    if (json_array_size(list) != 2 || !json_is_integer(first) || !json_is_integer(last) || json_integer_value(first) < 0 ||
-        json_integer_value(last) < json_integer_value(first))
+    if (json_array_size(list) != 2 || !json_is_integer(first) || !json_is_integer(last) ||
+        json_integer_value(first) < 0 || json_integer_value(last) < json_integer_value(first))
         return diag_error(p->diag, &p->loc, "tensor '%s': data_offsets are no two ascending numbers", name);
     if ((uint64_t)json_integer_value(last) > p->size)
         return diag_error(p->diag, &p->loc, "tensor '%s': its values end at byte %lld, but the file holds %zu", name,
@@ -89,7 +91,8 @@ static bool find_span(struct parser *p, const char *name, const json_t *tensor, 
     return true;
 }
 
-static bool read_one_tensor(struct parser *p, const char *name, const json_t *json, named_tensors *out, span_list *spans)
+static bool read_one_tensor(struct parser *p, const char *name, const json_t *json, named_tensors *out,
+                            span_list *spans)
 {
     enum dtype dtype = DTYPE_UNDEFINED;
     struct shape shape;
@@ -100,7 +103,8 @@ static bool read_one_tensor(struct parser *p, const char *name, const json_t *js
         return diag_error(p->diag, &p->loc, "tensor '%s': no description", name);
     if (!find_type(p, name, json, &dtype) || !find_shape(p, name, json, &shape) || !find_span(p, name, json, &span))
         return false;
-    if (!shape_count_checked(&shape, &count) || !checked_mul_size((size_t)count, dtype_size(dtype), &bytes) || bytes != span.end - span.begin)
+    if (!shape_count_checked(&shape, &count) || !checked_mul_size((size_t)count, dtype_size(dtype), &bytes) ||
+        bytes != span.end - span.begin)
         return diag_error(p->diag, &p->loc, "tensor '%s' %s%s does not fit its %zu bytes", name, dtype_name(dtype),
                           shape_text(p->arena, &shape), span.end - span.begin);
     struct tensor *const t = tensor_new(p->arena, dtype, &shape);
@@ -129,11 +133,12 @@ static bool check_spans(struct parser *p, span_list *spans)
     for (size_t i = 0; i < spans->count; i++) {
         const struct span *const s = &spans->data[i];
         if (s->begin != at)
-            return diag_error(p->diag, &p->loc, "tensor '%s': its values begin at byte %zu, %s byte %zu", s->name, s->begin,
-                              s->begin < at ? "but those before it end at" : "expected", at);
+            return diag_error(p->diag, &p->loc, "tensor '%s': its values begin at byte %zu, %s byte %zu", s->name,
+                              s->begin, s->begin < at ? "but those before it end at" : "expected", at);
         at = s->end;
     }
-    return at == p->size || diag_error(p->diag, &p->loc, "%zu bytes behind the last tensor belong to none", p->size - at);
+    return at == p->size ||
+           diag_error(p->diag, &p->loc, "%zu bytes behind the last tensor belong to none", p->size - at);
 }
 
 static bool read_tensors(struct parser *p, json_t *root, named_tensors *out)
@@ -148,7 +153,8 @@ static bool read_tensors(struct parser *p, json_t *root, named_tensors *out)
     return ok && check_spans(p, &spans);
 }
 
-bool safetensors_parse(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size, named_tensors *out)
+bool safetensors_parse(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,
+                       named_tensors *out)
 {
     struct parser p = {.diag = d, .arena = a, .loc = LOC_FILE(path)};
     json_error_t fault;
@@ -163,7 +169,8 @@ bool safetensors_parse(struct diag *d, struct arena *a, const char *path, const 
         return diag_error(d, &p.loc, "the header is no JSON: %s", arena_strdup(a, fault.text));
     p.values = bytes + LENGTH_BYTES + length;
     p.size = size - LENGTH_BYTES - (size_t)length;
-    const bool ok = json_is_object(root) ? read_tensors(&p, root, out) : diag_error(d, &p.loc, "the header is no JSON object");
+    const bool ok =
+        json_is_object(root) ? read_tensors(&p, root, out) : diag_error(d, &p.loc, "the header is no JSON object");
     json_decref(root);
     return ok;
 }
@@ -173,12 +180,13 @@ bool safetensors_read(struct diag *d, struct arena *a, const char *path, named_t
     struct arena scratch = {0};
     unsigned char *bytes;
     size_t size;
-    const bool ok = file_read(d, &scratch, path, FILE_MAX_BYTES, &bytes, &size) && safetensors_parse(d, a, path, bytes, size, out);
+    const bool ok = file_read(d, &scratch, path, FILE_MAX_BYTES, &bytes, &size) &&
+                    safetensors_parse(d, a, path, bytes, size, out);
     arena_free(&scratch);
     return ok;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static const char *type_name(enum dtype dtype)
 {
@@ -193,8 +201,8 @@ static json_t *describe(const struct tensor *t, size_t begin)
     json_t *const shape = json_array();
     for (int i = 0; i < t->shape.rank; i++)
         json_array_append_new(shape, json_integer(t->shape.dim[i]));
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", type_name(t->dtype), "shape", shape, "data_offsets", (json_int_t)begin,
-                     (json_int_t)(begin + tensor_bytes(t)));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", type_name(t->dtype), "shape", shape, "data_offsets",
+                     (json_int_t)begin, (json_int_t)(begin + tensor_bytes(t)));
 }
 
 /* The tensors by size of their elements. */
@@ -219,7 +227,8 @@ static bool check_types(struct diag *d, const char *path, const named_tensors *t
 }
 
 /* The header with what fills it up; NULL after an error. *size: of the values. */
-static const char *make_header(struct diag *d, struct arena *a, const char *path, const named_tensors *ordered, size_t *size)
+static const char *make_header(struct diag *d, struct arena *a, const char *path, const named_tensors *ordered,
+                               size_t *size)
 {
     json_t *const root = json_object();
     struct strbuf text = {.arena = a};
@@ -244,7 +253,8 @@ static const char *make_header(struct diag *d, struct arena *a, const char *path
     return strbuf_text(&text);
 }
 
-bool safetensors_encode(struct diag *d, struct arena *a, const char *path, const named_tensors *tensors, unsigned char **bytes, size_t *size)
+bool safetensors_encode(struct diag *d, struct arena *a, const char *path, const named_tensors *tensors,
+                        unsigned char **bytes, size_t *size)
 {
     size_t values;
     if (!check_types(d, path, tensors))

@@ -113,15 +113,15 @@ static bool read_record(struct scan *s, struct frame *f, struct record *r)
         r->length = (size_t)length;
         break;
     default:
-        return diag_error(s->diag, s->at,
-                          "%s at byte %zu, in %s: field %u has wire type %u, which ONNX does not use", verdict(s), r->at,
-                          f->kind->short_name, (unsigned)r->number, r->wire);
+        return diag_error(s->diag, s->at, "%s at byte %zu, in %s: field %u has wire type %u, which ONNX does not use",
+                          verdict(s), r->at, f->kind->short_name, (unsigned)r->number, r->wire);
     }
     if (r->length > f->end - f->pos)
-        return diag_error(s->diag, s->at,
-                          "%s at byte %zu, in %s: field %u claims %zu bytes, but only %zu are left%s", verdict(s), r->at,
-                          f->kind->short_name, (unsigned)r->number, r->length, f->end - f->pos,
-                          strcmp(f->kind->short_name, "ModelProto") == 0 ? ": the file is cut short; fetch it or export it again" : "");
+        return diag_error(s->diag, s->at, "%s at byte %zu, in %s: field %u claims %zu bytes, but only %zu are left%s",
+                          verdict(s), r->at, f->kind->short_name, (unsigned)r->number, r->length, f->end - f->pos,
+                          strcmp(f->kind->short_name, "ModelProto") == 0
+                              ? ": the file is cut short; fetch it or export it again"
+                              : "");
     f->pos += r->length;
     return true;
 }

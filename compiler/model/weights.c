@@ -3,7 +3,7 @@
 #include "base/map.h"
 #include <string.h>
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 /* The part of the name that the `*` stands for, or NULL if the pattern does not match. */
 static const char *matched_part(struct arena *a, const char *pattern, const char *name)
@@ -36,7 +36,7 @@ static bool is_transposed(const struct weight_options *o, const char *name)
     return false;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static struct tensor *transpose(struct arena *a, const struct tensor *t)
 {
@@ -45,7 +45,8 @@ static struct tensor *transpose(struct arena *a, const struct tensor *t)
     struct tensor *const out = tensor_new(a, t->dtype, &(struct shape){.rank = 2, .dim = {columns, rows}});
     for (int64_t i = 0; i < rows; i++)
         for (int64_t k = 0; k < columns; k++)
-            memcpy((char *)out->data + (size_t)(k * rows + i) * size, (const char *)t->data + (size_t)(i * columns + k) * size, size);
+            memcpy((char *)out->data + (size_t)(k * rows + i) * size,
+                   (const char *)t->data + (size_t)(i * columns + k) * size, size);
     return out;
 }
 
@@ -76,7 +77,7 @@ static bool can_convert(const struct tensor *t, enum dtype to)
     return true;
 }
 
-/* ---- from the model ------------------------------------------------------------------------------------------------ */
+/* ---- from the model ---------------------------------------------------------------------------------------------- */
 
 void weights_list(struct arena *a, const struct model *m, const struct weight_options *o, named_tensors *out)
 {
@@ -85,11 +86,12 @@ void weights_list(struct arena *a, const struct model *m, const struct weight_op
         if (!dtype_is_float(x->tensor->dtype))
             continue;
         const bool turn = x->tensor->shape.rank == 2 && is_transposed(o, x->name);
-        vec_push(a, out, ((struct named_tensor){name_in_file(a, o, x->name), turn ? transpose(a, x->tensor) : x->tensor}));
+        vec_push(a, out,
+                 ((struct named_tensor){name_in_file(a, o, x->name), turn ? transpose(a, x->tensor) : x->tensor}));
     }
 }
 
-/* ---- into the model ------------------------------------------------------------------------------------------------ */
+/* ---- into the model ---------------------------------------------------------------------------------------------- */
 
 struct setter {
     struct diag *diag;
@@ -116,19 +118,23 @@ static const char *type_text(struct arena *a, const struct tensor *t)
 }
 
 /* In the shape of the model; NULL after a message. */
-static const struct tensor *turn_to_shape(struct setter *s, const struct model_initializer *x, const char *name, const struct tensor *t)
+static const struct tensor *turn_to_shape(struct setter *s, const struct model_initializer *x, const char *name,
+                                          const struct tensor *t)
 {
     struct arena *const a = s->arena;
     const struct shape turned = {.rank = 2, .dim = {t->shape.dim[1], t->shape.dim[0]}};
-    const bool can_turn = t->shape.rank == 2 && shape_equal(&turned, &x->tensor->shape), forced = is_transposed(s->options, x->name);
+    const bool can_turn = t->shape.rank == 2 && shape_equal(&turned, &x->tensor->shape),
+               forced = is_transposed(s->options, x->name);
     if (can_turn && (forced || !shape_equal(&t->shape, &x->tensor->shape))) {
-        strbuf_addf(s->report, "transposed: '%s' %s from %s%s\n", x->name, shape_text(a, &x->tensor->shape), shape_text(a, &t->shape),
-                    forced ? "" : ", since only that fits");
+        strbuf_addf(s->report, "transposed: '%s' %s from %s%s\n", x->name, shape_text(a, &x->tensor->shape),
+                    shape_text(a, &t->shape), forced ? "" : ", since only that fits");
         return transpose(a, t);
     }
     if (shape_equal(&t->shape, &x->tensor->shape) && !(forced && t->shape.rank == 2))
         return t;
-    mismatch(s, x, arena_printf(a, "it is %s, but '%s' of %s is %s", type_text(a, x->tensor), name, s->path, type_text(a, t)));
+    mismatch(s, x,
+             arena_printf(a, "it is %s, but '%s' of %s is %s", type_text(a, x->tensor), name, s->path,
+                          type_text(a, t)));
     return NULL;
 }
 
@@ -146,12 +152,14 @@ static void set_one(struct setter *s, struct model_initializer *x)
     if (!t)
         return;
     if (t->dtype != x->tensor->dtype && !can_convert(t, x->tensor->dtype)) {
-        mismatch(s, x, arena_printf(s->arena, "it is %s, and '%s' of %s is %s, which does not convert", type_text(s->arena, x->tensor), name,
-                                    s->path, type_text(s->arena, t)));
+        mismatch(s, x,
+                 arena_printf(s->arena, "it is %s, and '%s' of %s is %s, which does not convert",
+                              type_text(s->arena, x->tensor), name, s->path, type_text(s->arena, t)));
         return;
     }
     if (t->dtype != x->tensor->dtype)
-        strbuf_addf(s->report, "converted: '%s' from %s to %s\n", x->name, dtype_name(t->dtype), dtype_name(x->tensor->dtype));
+        strbuf_addf(s->report, "converted: '%s' from %s to %s\n", x->name, dtype_name(t->dtype),
+                    dtype_name(x->tensor->dtype));
     x->tensor = convert(s->arena, t, x->tensor->dtype);
     if (t->dtype == x->tensor->dtype)
         memcpy(x->tensor->data, t->data, tensor_bytes(t)); /* NaNs keep their bits */
@@ -162,7 +170,8 @@ static void set_one(struct setter *s, struct model_initializer *x)
 bool weights_set(struct diag *d, struct arena *a, struct model *m, const char *path, const named_tensors *tensors,
                  const struct weight_options *o, struct strbuf *report)
 {
-    struct setter s = {.diag = d, .arena = a, .path = path, .options = o, .report = report, .tensors.arena = a, .used.arena = a, .ok = true};
+    struct setter s = {.diag = d, .arena = a, .path = path, .options = o, .report = report, .tensors.arena = a,
+                       .used.arena = a, .ok = true};
     for (size_t i = 0; i < tensors->count; i++)
         map_set(&s.tensors, tensors->data[i].name, (void *)(uintptr_t)tensors->data[i].tensor);
     for (size_t i = 0; i < m->graph->initializers.count; i++)
@@ -172,7 +181,8 @@ bool weights_set(struct diag *d, struct arena *a, struct model *m, const char *p
             diag_warning(d, &LOC_FILE(path), "'%s' %s fits no initializer of the model by name", tensors->data[i].name,
                          type_text(a, tensors->data[i].tensor));
     if (s.ok && s.set == 0)
-        return diag_error(d, &LOC_FILE(path), "none of its %zu tensors has the name of an initializer of %s", tensors->count, m->file);
+        return diag_error(d, &LOC_FILE(path), "none of its %zu tensors has the name of an initializer of %s",
+                          tensors->count, m->file);
     strbuf_addf(report, "set: %zu initializers\n", s.set);
     return s.ok;
 }

@@ -6,7 +6,8 @@
 #include "model/model.h"
 #include "model/safetensors.h"
 
-/* "encoder.*" of the model is "bert.encoder.*" of the file. At most one `*` in each; the first rule that matches counts. */
+/* "encoder.*" of the model is "bert.encoder.*" of the file. At most one `*` in each; the first rule
+ * that matches counts. */
 struct weight_rename {
     const char *in_model, *in_file;
 };
@@ -19,9 +20,10 @@ struct weight_options {
 
 /* The floating-point initializers of the main graph, under the names of the file. */
 void weights_list(struct arena *a, const struct model *m, const struct weight_options *o, named_tensors *out);
-/* Sets initializers to the file's values: by name, converted between floating types or integer types, matrices transposed where
- * only that fits. What was not simply copied is told in *report; every mismatch is an error: initializers without a tensor (but
- * single numbers), other shapes and kinds; tensors without an initializer are warnings. */
+/* Sets initializers to the file's values: by name, converted between floating types or integer types,
+ * matrices transposed where only that fits. What was not simply copied is told in *report; every mismatch is
+ * an error: initializers without a tensor (but single numbers), other shapes and kinds; tensors without an
+ * initializer are warnings. */
 bool weights_set(struct diag *d, struct arena *a, struct model *m, const char *path, const named_tensors *tensors,
                  const struct weight_options *o, struct strbuf *report) MUST_USE;
 

@@ -1,5 +1,6 @@
-/* A model into its file: the message is handed to the file as it is packed, tensors out of their own memory, so that writing takes no copy
- * of the model. What is more than a message of protobuf may be goes beside it: initializers' data into PATH.data, as external data. */
+/* A model into its file: the message is handed to the file as it is packed, tensors out of their own memory, so that
+ * writing takes no copy of the model. What is more than a message of protobuf may be goes beside it: initializers' data
+ * into PATH.data, as external data. */
 #include "base/file.h"
 #include "base/str.h"
 #include "model/model_internal.h"
@@ -13,7 +14,7 @@ enum {
     ALIGNMENT = 64        /* of tensors in that file */
 };
 
-/* ---- messages ------------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* Where protobuf-c puts what it packs: many short pieces, and tensors. */
 struct packing {
@@ -59,7 +60,7 @@ static bool put_message(const void *message, byte_sink sink, void *to)
     return ok;
 }
 
-/* ---- data beside the message ---------------------------------------------------------------------------------------- */
+/* ---- data beside the message ------------------------------------------------------------------------------------- */
 
 struct beside {
     struct arena *arena;
@@ -137,9 +138,11 @@ bool model_write_within(struct diag *d, const struct model *m, const char *path,
     const struct loc at = LOC_FILE(m->file);
     const bool ok =
         size > most
-            ? diag_error(d, &at, "cannot be written: %zu bytes without the initializers' data, but a message ends at %zu", size, most)
-            : (b.parts.count == 0 ||
-               file_write_from(d, path_join(&scratch, path_directory(&scratch, path), b.location), put_parts, &b, b.bytes)) &&
+            ? diag_error(d, &at,
+                         "cannot be written: %zu bytes without the initializers' data, but a message ends at %zu", size,
+                         most)
+            : (b.parts.count == 0 || file_write_from(d, path_join(&scratch, path_directory(&scratch, path), b.location),
+                                                     put_parts, &b, b.bytes)) &&
                   file_write_from(d, path, put_message, &p->base, size);
     arena_free(&scratch);
     return ok;

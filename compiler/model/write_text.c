@@ -6,8 +6,8 @@
  *   - the doc_string and metadata_props of anything but the model (functions keep their doc_string), quantization
  *     annotations, denotations, value types without element type: refused, or with `lossy` left out;
  *   - sparse initializers, and the sparse value of a Constant: refused, or with `lossy` written as dense tensors;
- *   - control characters other than line ends and tabs in strings (an escape quotes the next character, nothing more, and
- *     left as they are they would not survive an editor): refused, or with `lossy` spaces;
+ *   - control characters other than line ends and tabs in strings (an escape quotes the next character, nothing more,
+ *     and left as they are they would not survive an editor): refused, or with `lossy` spaces;
  *   - NaN other than the usual one and its negative: refused, or with `lossy` written as nan;
  *   - other sparse attributes; operators, domains, overloads and attributes whose names are no identifiers; names with
  *     control characters; deeper nesting than the reader follows: refused, since anything else would be another model.

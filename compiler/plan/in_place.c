@@ -46,10 +46,12 @@ static void find_readings(struct readings *r)
 
 static bool same_access(const struct access *a, const struct access *b)
 {
-    return a->offset == b->offset && a->term_count == 0 && b->term_count == 0 && !memcmp(a->stride, b->stride, sizeof a->stride);
+    return a->offset == b->offset && a->term_count == 0 && b->term_count == 0 &&
+           !memcmp(a->stride, b->stride, sizeof a->stride);
 }
 
-/* Does the part read the buffer at another element than the one it writes through `own` at the same point? NULL: any read counts. */
+/* Does the part read the buffer at another element than the one it writes through `own` at the same point?
+ * NULL: any read counts. */
 static bool part_reads_otherwise(const struct readings *r, size_t p, const struct buffer *b, const struct access *own)
 {
     const bool folds = r->kernel->parts.data[p].reduce != REDUCE_NONE;
@@ -100,7 +102,8 @@ static bool covers_whole(const struct part *p, const struct access *to)
 }
 
 /* Where parts take turns row by row, an earlier one reads its next rows after this store: they must be other rows. */
-static bool reads_its_row(const struct readings *r, size_t p, size_t at, const struct access *to, const struct buffer *operand)
+static bool reads_its_row(const struct readings *r, size_t p, size_t at, const struct access *to,
+                          const struct buffer *operand)
 {
     const struct kernel *const k = r->kernel;
     for (size_t i = 0; i < r->list.count; i++) {
@@ -128,13 +131,14 @@ static bool others_allow(const struct readings *r, size_t at, const struct acces
 static bool may_replace(const struct readings *r, size_t at, const struct store *to, const struct buffer *operand)
 {
     const struct buffer *result = to->to.buffer;
-    return operand != result && operand->kind == BUFFER_TEMP && operand->dtype == result->dtype && operand->count == result->count &&
-           operand->count > 0 && !is_operand(r, operand) && stores_to(r->kernel, operand) == 0 &&
-           others_allow(r, at, &to->to, operand) && !part_reads_otherwise(r, at, operand, &to->to);
+    return operand != result && operand->kind == BUFFER_TEMP && operand->dtype == result->dtype &&
+           operand->count == result->count && operand->count > 0 && !is_operand(r, operand) &&
+           stores_to(r->kernel, operand) == 0 && others_allow(r, at, &to->to, operand) &&
+           !part_reads_otherwise(r, at, operand, &to->to);
 }
 
-static void find_for_store(struct arena *a, const struct readings *r, size_t at, const struct store *to, const buffer_list *reads,
-                           const bool *is_output, in_place_list *out)
+static void find_for_store(struct arena *a, const struct readings *r, size_t at, const struct store *to,
+                           const buffer_list *reads, const bool *is_output, in_place_list *out)
 {
     const struct buffer *result = to->to.buffer;
     if (result->kind != BUFFER_TEMP || is_output[result->id] || stores_to(r->kernel, result) != 1 ||
@@ -165,7 +169,8 @@ void in_place_find(struct arena *a, const struct kernel *k, const bool *is_outpu
 bool in_place_is_free(const in_place_list *pairs, const bool *taken, size_t i)
 {
     for (size_t j = 0; j < i; j++)
-        if (taken[j] && (pairs->data[j].operand == pairs->data[i].operand || pairs->data[j].result == pairs->data[i].result))
+        if (taken[j] &&
+            (pairs->data[j].operand == pairs->data[i].operand || pairs->data[j].result == pairs->data[i].result))
             return false;
     return true;
 }

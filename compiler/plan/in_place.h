@@ -10,8 +10,9 @@ struct in_place {
 };
 typedef VEC(struct in_place) in_place_list;
 
-/* All pairs of temporaries of a kernel for which that holds, wherever the kernel stands, in a stable order; at most
- * IN_PLACE_MOST. `is_output`, by buffer id, marks temporaries that the entry may keep in the caller's memory: they take no part. */
+/* All pairs of temporaries of a kernel for which that holds, wherever the kernel stands, in a stable order; at
+ * most IN_PLACE_MOST. `is_output`, by buffer id, marks temporaries that the entry may keep in the caller's memory:
+ * they take no part. */
 void in_place_find(struct arena *a, const struct kernel *k, const bool *is_output, in_place_list *out);
 #define IN_PLACE_MOST 64
 

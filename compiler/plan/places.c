@@ -1,9 +1,10 @@
 /* Two ways, and the better of them is kept:
  *
- * By size: largest first, each at the lowest offset that is free during its whole life (the usual greedy; see Gergov 1999 for
- * bounds). Quadratic, so only up to some thousands.
+ * By size: largest first, each at the lowest offset that is free during its whole life (the usual greedy; see Gergov
+ * 1999 for bounds). Quadratic, so only up to some thousands.
  *
- * By time: a heap that knows the future, first fit; what dies gives its bytes back. Best for chains, whose lives nest. */
+ * By time: a heap that knows the future, first fit; what dies gives its bytes back. Best for chains,
+ * whose lives nest. */
 #include "plan/places.h"
 
 #include "lower/kernel.h"
@@ -27,7 +28,7 @@ size_t places_bound(const place_list *l, size_t times)
     return (size_t)most;
 }
 
-/* ---- by size ------------------------------------------------------------------------------------------------------ */
+/* ---- by size ----------------------------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -77,7 +78,7 @@ static size_t pack_by_size(place_list *l)
     return end;
 }
 
-/* ---- by time ------------------------------------------------------------------------------------------------------ */
+/* ---- by time ----------------------------------------------------------------------------------------------------- */
 
 struct gap {
     size_t from, to;

@@ -1,12 +1,12 @@
-/* Liveness over kernels: a temporary is alive from the kernel that first writes it to the one that last reads it; a result may
- * take the place of an operand that dies. */
+/* Liveness over kernels: a temporary is alive from the kernel that first writes it to the one that last reads it; a
+ * result may take the place of an operand that dies. */
 #include "plan/plan.h"
 
 #include "plan/places.h"
 #include "plan/schedule.h"
 #include "plan/tasks.h"
 
-/* ---- liveness ----------------------------------------------------------------------------------------------------- */
+/* ---- liveness ---------------------------------------------------------------------------------------------------- */
 
 static void touch(struct plan *p, const struct buffer *b, int at)
 {
@@ -35,7 +35,7 @@ static void find_lives(struct plan *p)
     }
 }
 
-/* ---- in place ----------------------------------------------------------------------------------------------------- */
+/* ---- in place ---------------------------------------------------------------------------------------------------- */
 
 /* Results take the place of operands that die in the kernel that makes them. */
 static void reuse_places(struct plan *p, struct lowered *l)
@@ -57,7 +57,7 @@ static void reuse_places(struct plan *p, struct lowered *l)
     arena_free(&scratch);
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 static void find_places(struct arena *a, const struct plan *p, place_list *out)
 {
@@ -90,8 +90,8 @@ static void place_buffers(struct plan *p)
     arena_free(&scratch);
 }
 
-/* What takes the place of another lies where that lies. Buffers are numbered as they were made: an operand may come later. Chains are as
- * long as the model, so each is followed down to what is known already. */
+/* What takes the place of another lies where that lies. Buffers are numbered as they were made: an operand may come
+ * later. Chains are as long as the model, so each is followed down to what is known already. */
 static void follow_places(struct plan *p)
 {
     struct arena scratch = {0};

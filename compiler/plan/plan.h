@@ -16,8 +16,8 @@ struct plan {
 
 #define PLAN_ALIGN 64 /* bytes: a cache line and the widest vector */
 
-/* Reorders kernels: those that can fail before the first write to a variable, every reader of a variable before its update,
- * updates early, and among what is ready the kernel that lets most bytes die. Then offsets. */
+/* Reorders kernels: those that can fail before the first write to a variable, every reader of a variable before its
+ * update, updates early, and among what is ready the kernel that lets most bytes die. Then offsets. */
 bool plan_entry(struct diag *d, struct lowered *l, struct plan **out) MUST_USE;
 
 #endif

@@ -1,8 +1,8 @@
-/* List scheduling over the kernels of an entry, several times: the order with the lowest peak wins, the earliest tried among
- * equals. First comes the greedy one (of what is ready, the kernel that grows the arena least; the earliest of the given order
- * among equals, so that an unrelated change of the model moves as little as possible), then the order that lowering and fusion
- * left, then random ones and greedy ones whose sight is blurred, by numbers that are the same in every run. Each is tightened;
- * from the best, single kernels wander at last. */
+/* List scheduling over the kernels of an entry, several times: the order with the lowest peak wins, the earliest tried
+ * among equals. First comes the greedy one (of what is ready, the kernel that grows the arena least; the earliest of
+ * the given order among equals, so that an unrelated change of the model moves as little as possible), then the order
+ * that lowering and fusion left, then random ones and greedy ones whose sight is blurred, by numbers that are the same
+ * in every run. Each is tightened; from the best, single kernels wander at last. */
 #include "plan/schedule.h"
 
 #include "plan/tasks.h"
@@ -33,7 +33,7 @@ struct schedule {
     int64_t alive, peak;
 };
 
-/* ---- bytes -------------------------------------------------------------------------------------------------------- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 static bool dies_here(const struct schedule *s, const struct buffer *b)
 {
@@ -56,7 +56,8 @@ static int64_t bytes_in_place(const struct schedule *s, const struct task *t)
     bool taken[IN_PLACE_MOST];
     for (size_t i = 0; i < t->in_place.count; i++) {
         const struct in_place *pair = &t->in_place.data[i];
-        taken[i] = dies_here(s, pair->operand) && is_born_here(s, pair->result) && in_place_is_free(&t->in_place, taken, i);
+        taken[i] = dies_here(s, pair->operand) && is_born_here(s, pair->result) &&
+                   in_place_is_free(&t->in_place, taken, i);
         bytes += taken[i] ? s->tasks->bytes[pair->result->id] : 0;
     }
     return bytes;
@@ -95,7 +96,7 @@ static void place(struct schedule *s, int task, int at)
     s->order[at] = task;
 }
 
-/* ---- the ready list ----------------------------------------------------------------------------------------------- */
+/* ---- the ready list ---------------------------------------------------------------------------------------------- */
 
 static void swap(int *a, int *b)
 {
@@ -142,7 +143,7 @@ static void make_ready(struct schedule *s, int task)
     }
 }
 
-/* ---- choosing ----------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *state) /* splitmix64: Steele, Lea and Flood 2014 */
 {
@@ -214,7 +215,7 @@ static void run(struct schedule *s, enum policy policy, uint64_t seed)
     }
 }
 
-/* ---- the search --------------------------------------------------------------------------------------------------- */
+/* ---- the search -------------------------------------------------------------------------------------------------- */
 
 static struct schedule make_schedule(struct arena *a, const struct task_list *l)
 {
@@ -238,7 +239,9 @@ static int64_t least_possible(const struct task_list *l)
         for (size_t b = 0; b < t->touches.count; b++)
             bytes += l->bytes[t->touches.data[b]->id];
         for (size_t p = 0; p < t->in_place.count; p++)
-            bytes -= p == 0 || t->in_place.data[p].result != t->in_place.data[p - 1].result ? l->bytes[t->in_place.data[p].result->id] : 0;
+            bytes -= p == 0 || t->in_place.data[p].result != t->in_place.data[p - 1].result
+                         ? l->bytes[t->in_place.data[p].result->id]
+                         : 0;
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -329,7 +332,7 @@ static void keep_lower(const struct schedule *s, struct best *b)
     memcpy(b->order, s->order, (size_t)s->tasks->count * sizeof *b->order);
 }
 
-/* ---- single moves ------------------------------------------------------------------------------------------------- */
+/* ---- single moves ------------------------------------------------------------------------------------------------ */
 
 /* What is known of an order, so that a move costs as much as the positions that it shifts. */
 struct wandering {
@@ -342,8 +345,8 @@ struct wandering {
     int *move, moves;   /* by buffer id: the last move that looked at it, of so many */
 };
 
-/* Places the tasks at lo .. hi, whatever their order there, and returns the peak of the whole; something above `limit` as soon as it
- * is clear that the peak is. */
+/* Places the tasks at lo .. hi, whatever their order there, and returns the peak of the whole; something above `limit`
+ * as soon as it is clear that the peak is. */
 static int64_t place_range(struct wandering *w, int lo, int hi, int64_t limit)
 {
     struct schedule *const s = w->s;
@@ -448,7 +451,11 @@ static void search(struct arena *a, struct schedule *s)
     const int64_t least = least_possible(s->tasks);
     const int trials = TRIAL_WORK / (s->tasks->count + 1) + 2;
     for (int trial = 0; trial < trials && trial < MOST_TRIALS && !(best.any && best.peak <= least); trial++) {
-        run(s, trial == 0 ? POLICY_GREEDY : trial == 1 ? POLICY_GIVEN : trial % 2 ? POLICY_RANDOM : POLICY_BLURRED, (uint64_t)trial);
+        const enum policy policy = trial == 0   ? POLICY_GREEDY
+                                   : trial == 1 ? POLICY_GIVEN
+                                   : trial % 2  ? POLICY_RANDOM
+                                                : POLICY_BLURRED;
+        run(s, policy, (uint64_t)trial);
         keep_lower(s, &best);
         for (int turn = 0; turn < TIGHTEN_TURNS && s->tasks->count <= TRIAL_WORK / 8; turn++) {
             tighten(s, position, turn % 2 == 0);

@@ -4,8 +4,8 @@
 
 #include "plan/plan.h"
 
-/* Puts l->kernels into the order of lowest peak that the search finds. False (reported) only if no order lets every kernel
- * that can fail run before the first write to the state. */
+/* Puts l->kernels into the order of lowest peak that the search finds. False (reported) only if no order lets every
+ * kernel that can fail run before the first write to the state. */
 bool schedule_kernels(struct diag *d, struct lowered *l) MUST_USE;
 
 /* Some legal order, drawn at random: what schedule_kernels() is measured against. */

@@ -9,7 +9,7 @@ int64_t plan_buffer_bytes(const struct buffer *b)
     return round_up(b->count * (int64_t)dtype_size(b->dtype), PLAN_ALIGN);
 }
 
-/* ---- edges -------------------------------------------------------------------------------------------------------- */
+/* ---- edges ------------------------------------------------------------------------------------------------------- */
 
 static void add_edge(struct task_list *l, int from, int to)
 {
@@ -49,7 +49,7 @@ static void add_data_edges(struct task_list *l)
     arena_free(&scratch);
 }
 
-/* ---- tasks -------------------------------------------------------------------------------------------------------- */
+/* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
 static void add_touch(struct task_list *l, struct task *t, struct buffer *b)
 {
@@ -94,7 +94,7 @@ static void fill_tasks(struct task_list *l, const struct lowered *lowered)
     add_data_edges(l);
 }
 
-/* ---- what can fail ------------------------------------------------------------------------------------------------ */
+/* ---- what can fail ----------------------------------------------------------------------------------------------- */
 
 /* Which kernels can only run after one that writes state: the given order is topological. */
 static bool *find_after_write(const struct task_list *l)
@@ -121,8 +121,8 @@ static struct kernel *only_checks(struct arena *a, struct kernel *k)
     return only;
 }
 
-/* Does a kernel write state, and touch the arena, that need not run after the given one? That would have to wait for its checks, and
- * what it reads would stay alive until then. */
+/* Does a kernel write state, and touch the arena, that need not run after the given one? That would have to wait for
+ * its checks, and what it reads would stay alive until then. */
 static bool keeps_writers_waiting(const struct task_list *l, int task)
 {
     struct arena scratch = {0};
@@ -139,9 +139,9 @@ static bool keeps_writers_waiting(const struct task_list *l, int task)
     return found;
 }
 
-/* A loss reads what BatchNormalization computed while it stored the running statistics. Its labels do not depend on that: such
- * checks become kernels of their own, in front of the kernel they stood in. So do those of a kernel at the end of the gradient (of an
- * embedding): else all updates would wait for it. */
+/* A loss reads what BatchNormalization computed while it stored the running statistics. Its labels do not depend on
+ * that: such checks become kernels of their own, in front of the kernel they stood in. So do those of a kernel at the
+ * end of the gradient (of an embedding): else all updates would wait for it. */
 static bool detach_checks(const struct task_list *tasks, struct lowered *l)
 {
     const bool *const after_write = find_after_write(tasks);
@@ -152,7 +152,8 @@ static bool detach_checks(const struct task_list *tasks, struct lowered *l)
             continue;
         struct kernel *const only = only_checks(l->arena, k);
         vec_push(l->arena, &l->kernels, NULL);
-        memmove(&l->kernels.data[i + 1], &l->kernels.data[i], (l->kernels.count - 1 - (size_t)i) * sizeof *l->kernels.data);
+        memmove(&l->kernels.data[i + 1], &l->kernels.data[i],
+                (l->kernels.count - 1 - (size_t)i) * sizeof *l->kernels.data);
         l->kernels.data[i] = only;
         any = true;
     }

@@ -8,8 +8,8 @@ enum { MOST_NAMED = 4 };
 
 /* What keeps everything: names, Dropout, BatchNormalization with its statistics. */
 #define EXPORT_CURE                                                                                                    \
-    "export by examples/pytorch/export.py (training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False, with "  \
-    "net.train() and m.eval() for each BatchNorm m)"
+    "export by examples/pytorch/export.py (training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False, "     \
+    "with net.train() and m.eval() for each BatchNorm m)"
 
 struct doctor {
     struct arena *arena;
@@ -46,8 +46,8 @@ static void examine_merged(struct doctor *x)
     find_separable(&x->edit, &all, &apart, &unknown);
     if (apart.count > 0)
         add(x,
-            arena_printf(x->arena, "%s %s merged by the exporter with what %s equal to", named(x, &apart), apart.count == 1 ? "is" : "are",
-                         apart.count == 1 ? "it was" : "they were"),
+            arena_printf(x->arena, "%s %s merged by the exporter with what %s equal to", named(x, &apart),
+                         apart.count == 1 ? "is" : "are", apart.count == 1 ? "it was" : "they were"),
             "none needed: prepare makes them variables of their own again (--untie never does not)");
     for (size_t i = 0; i < all.count; i++) {
         name_list others = {0};
@@ -58,7 +58,8 @@ static void examine_merged(struct doctor *x)
         if (others.count > 0)
             add(x,
                 arena_printf(x->arena,
-                             "initializer '%s' also stands for %s: merged because they were equal, they would be trained as one",
+                             "initializer '%s' also stands for %s: merged because they were equal, they would be "
+                             "trained as one",
                              all.data[i].kept, named(x, &others)),
                 "prepare --untie auto makes them variables of their own again");
     }
@@ -70,15 +71,16 @@ static void examine_ties(struct doctor *x)
     find_cut_ties(&x->edit, &sure, &unknown);
     for (size_t i = 0; i < sure.count; i++)
         add(x,
-            arena_printf(x->arena, "'%s' is a copy of '%s'%s that the exporter made", sure.data[i].tensor, sure.data[i].equals,
-                         sure.data[i].transposed ? " transposed" : ""),
+            arena_printf(x->arena, "'%s' is a copy of '%s'%s that the exporter made", sure.data[i].tensor,
+                         sure.data[i].equals, sure.data[i].transposed ? " transposed" : ""),
             arena_printf(x->arena, "none needed: prepare makes them one variable (as --tie '%s'; --tie never does not)",
                          tie_text(x->arena, &sure.data[i])));
     for (size_t i = 0; i < unknown.count; i++)
         add(x,
             arena_printf(x->arena,
                          "'%s' has the content of '%s'%s: if they were one parameter, they would be trained apart",
-                         unknown.data[i].tensor, unknown.data[i].equals, unknown.data[i].transposed ? " transposed" : ""),
+                         unknown.data[i].tensor, unknown.data[i].equals,
+                         unknown.data[i].transposed ? " transposed" : ""),
             arena_printf(x->arena, "prepare --tie '%s'", tie_text(x->arena, &unknown.data[i])));
 }
 
@@ -93,8 +95,8 @@ static const struct model_initializer *anonymous_input(const struct doctor *x, c
     return init && dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0 ? init : NULL;
 }
 
-/* Weights that exporters leave alone unless they compute them anew: behind a weight norm, a mask, a standardization. Those of MatMul
- * are mostly transposed. */
+/* Weights that exporters leave alone unless they compute them anew: behind a weight norm, a mask, a standardization.
+ * Those of MatMul are mostly transposed. */
 static bool is_computed(const struct doctor *x, const struct model_node *n)
 {
     return ((is_op(n, "Conv") || is_op(n, "ConvTranspose")) && anonymous_input(x, n, 1) && !anonymous_input(x, n, 2)) ||
@@ -111,8 +113,8 @@ static void examine_computed(struct doctor *x)
     if (computed.count > 0)
         add(x,
             arena_printf(x->arena,
-                         "%s %s computed by the exporter, most likely out of other parameters (weight norm, a mask): a step trains the "
-                         "result in their place",
+                         "%s %s computed by the exporter, most likely out of other parameters (weight norm, a mask): a "
+                         "step trains the result in their place",
                          named(x, &computed), computed.count == 1 ? "was" : "were"),
             EXPORT_CURE);
 }
@@ -181,11 +183,14 @@ static void examine_left_out(struct doctor *x)
     }
     for (size_t i = 0; i < g->nodes.count; i++) {
         const struct model_node *const n = g->nodes.data[i];
-        const struct model_attr *const value = is_op(n, "Constant") && n->outputs.count == 1 ? node_attribute(n, "value") : NULL;
+        const struct model_attr *const value =
+            is_op(n, "Constant") && n->outputs.count == 1 ? node_attribute(n, "value") : NULL;
         struct verdict v;
         if (value && value->type == ATTR_TENSOR && value->t && dtype_is_float(value->t->dtype) &&
             judge_constant(&rules, n, value->t, &v) && !v.moot)
-            add(x, arena_printf(x->arena, "constant '%s' stands where a parameter does and is not trained: %s", n->outputs.data[0], v.why),
+            add(x,
+                arena_printf(x->arena, "constant '%s' stands where a parameter does and is not trained: %s",
+                             n->outputs.data[0], v.why),
                 arena_printf(x->arena, "prepare --train '%s', if it is a parameter", n->outputs.data[0]));
     }
 }
@@ -210,7 +215,9 @@ static void examine_unsure(struct doctor *x)
             vec_push(x->arena, &unsure, init->name);
     }
     if (unsure.count > 0)
-        add(x, arena_printf(x->arena, "%s trained, but may be %s", named(x, &unsure), unsure.count == 1 ? "a buffer" : "buffers"),
+        add(x,
+            arena_printf(x->arena, "%s trained, but may be %s", named(x, &unsure),
+                         unsure.count == 1 ? "a buffer" : "buffers"),
             "prepare --freeze NAME, or export by examples/pytorch/export.py, which says what is a parameter");
 }
 
@@ -219,8 +226,8 @@ static bool is_loss(const struct doctor *x, const struct model_value_info *outpu
 {
     if (is_op(n, "SoftmaxCrossEntropyLoss") || is_op(n, "NegativeLogLikelihoodLoss"))
         return true;
-    return (is_op(n, "ReduceMean") || is_op(n, "ReduceSum")) && output->type.kind == TYPE_TENSOR && output->type.dims.count == 0 &&
-           x->model->graph->outputs.count > 1;
+    return (is_op(n, "ReduceMean") || is_op(n, "ReduceSum")) && output->type.kind == TYPE_TENSOR &&
+           output->type.dims.count == 0 && x->model->graph->outputs.count > 1;
 }
 
 static void examine_end(struct doctor *x)
@@ -230,9 +237,12 @@ static void examine_end(struct doctor *x)
         const char *const name = g->outputs.data[i]->name;
         const struct model_node *const n = producer_of(&x->view, name);
         if (is_loss(x, g->outputs.data[i], n))
-            add(x, arena_printf(x->arena, "output '%s', out of a %s, is a loss: the model computes it when it infers, too", name, n->op_type),
+            add(x,
+                arena_printf(x->arena, "output '%s', out of a %s, is a loss: the model computes it when it infers, too",
+                             name, n->op_type),
                 arena_printf(x->arena, "prepare --loss output --output '%s'%s", name,
-                             g->outputs.count > 1 ? " trains with it, and leaves it out of infer()" : " trains with it"));
+                             g->outputs.count > 1 ? " trains with it, and leaves it out of infer()"
+                                                  : " trains with it"));
         if ((is_op(n, "Softmax") || is_op(n, "LogSoftmax") || is_op(n, "Sigmoid")) && n->inputs.count > 0)
             add(x,
                 arena_printf(x->arena, "output '%s' comes out of a %s, which a loss of logits would apply twice", name,
@@ -251,7 +261,8 @@ static bool has_op(const struct model_graph *g, const char *op)
     return false;
 }
 
-/* Is there a sign that the export was in training form? Dropout is left out of an export in inference form without a trace. */
+/* Is there a sign that the export was in training form? Dropout is left out of an export in inference
+ * form without a trace. */
 static void examine_dropped(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
@@ -286,8 +297,8 @@ static void examine_forms(struct doctor *x)
     if (spoiled > 0)
         add(x,
             arena_printf(x->arena,
-                         "running statistics of %s are one update away from 0 and 1: the exporter ran a fresh network on its "
-                         "example",
+                         "running statistics of %s are one update away from 0 and 1: the exporter ran a fresh "
+                         "network on its example",
                          count_of(x, spoiled, "BatchNormalization node")),
             "prepare --batchnorm-statistics reset starts them from 0 and 1; or " EXPORT_CURE);
     else if (moved > 0)

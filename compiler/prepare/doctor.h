@@ -11,7 +11,8 @@ struct finding {
 };
 typedef VEC(struct finding) finding_list;
 
-/* What is lost, so that no option of preparation brings it back: layers folded into others, Dropout. Changes nothing. */
+/* What is lost, so that no option of preparation brings it back: layers folded into others,
+ * Dropout. Changes nothing. */
 void examine_lost(struct arena *a, struct model *m, finding_list *out);
 /* All of it, in the order in which they matter. The model is of no further use. */
 void examine_export(struct arena *a, struct model *m, const struct import_options *o, finding_list *out);

@@ -98,10 +98,10 @@ bool edit_is_output(const struct edit *e, const char *name)
 /* "view_3", "val_12", "lifted_tensor_0": what a tracer calls the results of its operations. */
 static bool is_traced_name(const char *name)
 {
-    static const char *const ops[] = {"val",     "view",  "reshape", "transpose", "permute", "expand", "slice",  "unsqueeze",
-                                      "squeeze", "cat",   "add",     "sub",       "mul",     "div",    "neg",    "arange",
-                                      "full",    "ones",  "zeros",   "triu",      "tril",    "clone",  "select", "_to_copy",
-                                      "lifted_tensor", "c_lifted_tensor", "scalar_tensor", "scalar_tensor_default"};
+    static const char *const ops[] = {"val", "view", "reshape", "transpose", "permute", "expand", "slice", "unsqueeze",
+                                      "squeeze", "cat", "add", "sub", "mul", "div", "neg", "arange", "full", "ones",
+                                      "zeros", "triu", "tril", "clone", "select", "_to_copy", "lifted_tensor",
+                                      "c_lifted_tensor", "scalar_tensor", "scalar_tensor_default"};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         const size_t length = strlen(ops[i]);
         if (strncmp(name, ops[i], length) == 0 && name[length] == '_' && name[length + 1] != '\0' &&
@@ -121,7 +121,8 @@ static bool is_numbered_by_tf2onnx(const char *name)
 bool is_tensorflow_constant(const char *name)
 {
     const char *const last = strrchr(name, '/');
-    return last && (last[1] == 'x' || last[1] == 'y') && last[2] == ':' && strspn(last + 3, "0123456789") == strlen(last + 3);
+    return last && (last[1] == 'x' || last[1] == 'y') && last[2] == ':' &&
+           strspn(last + 3, "0123456789") == strlen(last + 3);
 }
 
 bool is_anonymous(const char *name)

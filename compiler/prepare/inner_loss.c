@@ -1,11 +1,12 @@
-/* A model that computes its loss itself: infer() needs no labels and no loss. When everything else is written, the nodes of the main graph
- * that no other output depends on go into the algorithms which use them, with the inputs that nothing else reads:
+/* A model that computes its loss itself: infer() needs no labels and no loss. When everything else is written, the
+ * nodes of the main graph that no other output depends on go into the algorithms which use them, with the inputs
+ * that nothing else reads:
  *
  *   main    y = Gemm(x, W)  loss = SoftmaxCrossEntropyLoss(y, labels)         y = Gemm(x, W)
- *   train   g = Gradient<y = "loss">(W, x, labels)                      =>    loss = SoftmaxCrossEntropyLoss(y, labels)  g = ...
+ *   train   g = Gradient<y = "loss">(W, x, labels) => loss = SoftmaxCrossEntropyLoss(y, labels) g = ...
  *
- * A model whose only output is its loss keeps it, and so does one whose loss has parameters of its own: then it has another name there,
- * if a step computes it in another form. */
+ * A model whose only output is its loss keeps it, and so does one whose loss has parameters of its own: then it has
+ * another name there, if a step computes it in another form. */
 #include "prepare/prepare_internal.h"
 
 #include <string.h>
@@ -163,8 +164,8 @@ static void rename_loss(struct model_graph *g, const char *old)
             if (str_equal(n->outputs.data[k], old))
                 n->outputs.data[k] = "loss";
         for (size_t k = 0; k < n->attrs.count; k++)
-            if (str_equal(n->attrs.data[k]->name, "y") && n->attrs.data[k]->type == ATTR_STRING && n->attrs.data[k]->s.data &&
-                str_equal(n->attrs.data[k]->s.data, old))
+            if (str_equal(n->attrs.data[k]->name, "y") && n->attrs.data[k]->type == ATTR_STRING &&
+                n->attrs.data[k]->s.data && str_equal(n->attrs.data[k]->s.data, old))
                 n->attrs.data[k]->s = (struct model_bytes){"loss", strlen("loss")};
     }
     for (size_t i = 0; i < g->outputs.count; i++)
@@ -177,7 +178,8 @@ static void add_left_loss(struct preparer *p, const struct quotient *q)
 {
     if (model_find_output(q->algorithm, "loss"))
         return;
-    model_add_node(p->arena, q->algorithm, "", "Div", (const char *[]){q->sum, q->weight, NULL}, (const char *[]){"loss", NULL});
+    model_add_node(p->arena, q->algorithm, "", "Div", (const char *[]){q->sum, q->weight, NULL},
+                   (const char *[]){"loss", NULL});
     model_add_value(p->arena, q->algorithm, 1, "loss", p->loss_dtype, NULL, 0);
 }
 
@@ -193,8 +195,8 @@ static void rename_reads(struct model_graph *g, const char *old, const char *nam
             if (str_equal(n->inputs.data[k], old))
                 n->inputs.data[k] = name;
         for (size_t k = 0; k < n->attrs.count; k++)
-            if (str_equal(n->attrs.data[k]->name, "y") && n->attrs.data[k]->type == ATTR_STRING && n->attrs.data[k]->s.data &&
-                str_equal(n->attrs.data[k]->s.data, old))
+            if (str_equal(n->attrs.data[k]->name, "y") && n->attrs.data[k]->type == ATTR_STRING &&
+                n->attrs.data[k]->s.data && str_equal(n->attrs.data[k]->s.data, old))
                 n->attrs.data[k]->s = (struct model_bytes){name, strlen(name)};
     }
 }

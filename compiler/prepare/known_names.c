@@ -45,7 +45,8 @@ bool read_lines(struct diag *d, struct arena *a, const char *path, line_list *ou
     return true;
 }
 
-static void add_listed(struct arena *a, const struct model *m, const char *key, struct known_names *k, enum known_kind kind)
+static void add_listed(struct arena *a, const struct model *m, const char *key, struct known_names *k,
+                       enum known_kind kind)
 {
     line_list names = {0};
     for (size_t i = 0; i < m->metadata.count; i++)

@@ -1,5 +1,5 @@
-/* What the file itself or the user says of names: parameters and buffers, as PyTorch's named_parameters() and named_buffers()
- * list them. */
+/* What the file itself or the user says of names: parameters and buffers, as PyTorch's named_parameters() and
+ * named_buffers() list them. */
 #ifndef STEPC_PREPARE_KNOWN_NAMES_H
 #define STEPC_PREPARE_KNOWN_NAMES_H
 

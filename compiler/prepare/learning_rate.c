@@ -35,8 +35,8 @@ bool schedule_parse(struct diag *d, struct arena *a, const char *text, struct ra
         return false;
     out->kind = (enum schedule_kind)kind;
     if (out->steps > 0 && out->warmup >= out->steps)
-        return diag_error(d, NULL, "--schedule %s: warmup=%g is not less than steps=%g, which includes it", rules[kind].name,
-                          out->warmup, out->steps);
+        return diag_error(d, NULL, "--schedule %s: warmup=%g is not less than steps=%g, which includes it",
+                          rules[kind].name, out->warmup, out->steps);
     return true;
 }
 

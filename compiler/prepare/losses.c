@@ -49,8 +49,10 @@ static struct model_dim dim_of_size(const struct preparer *p, int64_t size)
     return (struct model_dim){.value = size, .param = "", .denotation = ""};
 }
 
-/* Exporters make up symbols for sizes that follow from the inputs': inference knows those that are the same for all inputs. */
-static struct model_dim refined_dim(struct preparer *p, const char *name, int axis, struct model_dim declared, int64_t size)
+/* Exporters make up symbols for sizes that follow from the inputs': inference knows those that are the
+ * same for all inputs. */
+static struct model_dim refined_dim(struct preparer *p, const char *name, int axis, struct model_dim declared,
+                                    int64_t size)
 {
     const struct model_dim known = dim_of_size(p, size);
     if (declared.value >= 0 || known.value < 0)
@@ -104,7 +106,8 @@ static const char *dims_text(struct arena *a, const struct model_dim *dims, size
 /* ---- a final Softmax or Sigmoid -------------------------------------------------------------------------------------
  */
 
-/* Does the Softmax run over the class axis? Before 13 it ran over all axes from `axis` on: no matter where they have one element. */
+/* Does the Softmax run over the class axis? Before 13 it ran over all axes from `axis` on: no matter where they
+ * have one element. */
 static bool is_over_classes(struct preparer *p, const struct model_node *n, const struct tensor_type *t)
 {
     int classes, axis;

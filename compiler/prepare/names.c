@@ -190,7 +190,8 @@ static bool find_pieces(struct edit *e, struct model_initializer *init, const na
     if (count == 0 || names[0][0] == '\0' || map_has(&e->names, names[0]))
         return false;
     edit_changed(e, "names of initializers");
-    edit_say(e, "'%s' is %s%s", init->name, names_text(e->arena, names, (size_t)count, MOST_PIECES), reordered ? ", gates reordered" : "");
+    edit_say(e, "'%s' is %s%s", init->name, names_text(e->arena, names, (size_t)count, MOST_PIECES),
+             reordered ? ", gates reordered" : "");
     rename_initializer(e, init, arena_strdup(e->arena, names[0]));
     return true;
 }

@@ -21,7 +21,8 @@ static const struct spec_rule rules[OPTIMIZER_COUNT] = {
     [OPTIMIZER_MOMENTUM] = {"momentum", {AMOUNT(alpha, 0.9), AMOUNT(beta, 1), AMOUNT(norm_coefficient, 0)}},
     [OPTIMIZER_NESTEROV] = {"nesterov", {AMOUNT(alpha, 0.9), AMOUNT(beta, 1), AMOUNT(norm_coefficient, 0)}},
     [OPTIMIZER_ADAGRAD] = {"adagrad",
-                           {AMOUNT(epsilon, 1e-6), AMOUNT(decay_factor, 0), AMOUNT(norm_coefficient, 0), AMOUNT(initial_accumulator, 0)}},
+                           {AMOUNT(epsilon, 1e-6), AMOUNT(decay_factor, 0), AMOUNT(norm_coefficient, 0),
+                            AMOUNT(initial_accumulator, 0)}},
     [OPTIMIZER_ADAM] = {"adam",
                         {DECAY(alpha, 0.9), DECAY(beta, 0.999), AMOUNT(epsilon, 1e-6), AMOUNT(norm_coefficient, 0),
                          AMOUNT(norm_coefficient_post, 0)}},
@@ -41,8 +42,9 @@ static const struct {
     int64_t first_step; /* T at the first step */
     bool counts;        /* reads T */
 } usual[OPTIMIZER_COUNT] = {
-    [OPTIMIZER_SGD] = {0.01, 0, false},     [OPTIMIZER_MOMENTUM] = {0.01, 0, true}, [OPTIMIZER_NESTEROV] = {0.01, 0, true},
-    [OPTIMIZER_ADAGRAD] = {0.01, 0, true},  [OPTIMIZER_ADAM] = {0.001, 1, true},    [OPTIMIZER_ADAMW] = {0.001, 0, true},
+    [OPTIMIZER_SGD] = {0.01, 0, false},     [OPTIMIZER_MOMENTUM] = {0.01, 0, true},
+    [OPTIMIZER_NESTEROV] = {0.01, 0, true}, [OPTIMIZER_ADAGRAD] = {0.01, 0, true},
+    [OPTIMIZER_ADAM] = {0.001, 1, true},    [OPTIMIZER_ADAMW] = {0.001, 0, true},
     [OPTIMIZER_RMSPROP] = {0.01, 0, false},
 };
 

@@ -2,8 +2,8 @@
  *
  *   1. The file says it: metadata of the export.
  *   2. No gradient of the loss reaches it: indices of a mask, what only a Shape reads.
- *   3. It stands in the place of a weight: there a framework keeps parameters, but for what an exporter fills in (the ones and
- *      zeros of a normalization without scale and shift) and for filters and tables that follow a rule.
+ *   3. It stands in the place of a weight: there a framework keeps parameters, but for what an exporter fills in (the
+ *      ones and zeros of a normalization without scale and shift) and for filters and tables that follow a rule.
  *   4. It is an operand anywhere else: then it is a parameter, unless
  *        - its elements follow a rule: masks, sines, ranges, powers, windows, priors;
  *        - it normalizes the input: (x - mean) / deviation in front of all layers;
@@ -13,8 +13,8 @@
  *        - the exporter made it up: a name of its own, and not a copy of a parameter that it moved or reshaped;
  *        - it is a single number in a file that no framework wrote.
  *
- * The rules can be wrong where parameter and buffer look alike; so what they leave out is said, with the option that trains it, and
- * what they are not sure of is said too. */
+ * The rules can be wrong where parameter and buffer look alike; so what they leave out is said, with the option that
+ * trains it, and what they are not sure of is said too. */
 #include "prepare/parameters.h"
 
 #include "train/adjoint.h"
@@ -48,8 +48,8 @@ static void add_consumer(struct rules *r, const char *value, const struct model_
 
 static bool keeps_axes(const struct model_node *n)
 {
-    return is_op(n, "Identity") || is_op(n, "Transpose") || is_op(n, "Slice") || is_op(n, "Cast") || is_op(n, "Split") ||
-           is_op(n, "Dropout") || is_op(n, "QuantizeLinear") || is_op(n, "DequantizeLinear");
+    return is_op(n, "Identity") || is_op(n, "Transpose") || is_op(n, "Slice") || is_op(n, "Cast") ||
+           is_op(n, "Split") || is_op(n, "Dropout") || is_op(n, "QuantizeLinear") || is_op(n, "DequantizeLinear");
 }
 
 struct way {
@@ -177,7 +177,8 @@ static void find_inputs(struct rules *r, const struct model_graph *g)
 /* Whose files hold networks that somebody wrote in a framework. Numbers in files of other hands may be of any kind. */
 static bool is_exporter(const char *producer)
 {
-    static const char *const names[] = {"tf2onnx", "keras2onnx", "PaddlePaddle", "CNTK", "OnnxMLTools", "Chainer", "MXNet"};
+    static const char *const names[] = {"tf2onnx", "keras2onnx", "PaddlePaddle", "CNTK", "OnnxMLTools", "Chainer",
+                                        "MXNet"};
     for (size_t i = 0; producer && i < sizeof names / sizeof *names; i++)
         if (str_equal(producer, names[i]))
             return true;
@@ -218,11 +219,11 @@ static const char *const buffer_words[] = {
     "epsilon",  "eye",    "identity",  "causal", "distance", "distances", "queue", "bank",    "one",    "ones",
     "zero",     "zeros",  "const",     "constant", "fixed",  "frozen",   "filter", "filt",    "kernel", "blur",
     "sinusoid", "sinusoidal", "frequencies", "statistics", "stats", "max", "min",  "range",   "median", "quantiles"};
-static const char *const parameter_words[] = {
-    "weight", "bias",  "gamma", "beta",  "scale",     "shift",     "gain",  "alpha",  "gate",  "query", "queries", "latent",
-    "latents", "logit", "cls",  "param", "parameter", "token",     "tokens", "embed", "embeds", "embedding", "embeddings",
-    "emb",    "pos",   "position", "positions", "theta", "slope",  "temperature", "learned", "learnable", "prompt",
-    "readvariableop"};
+static const char *const parameter_words[] = {"weight", "bias", "gamma", "beta", "scale", "shift", "gain", "alpha",
+                                              "gate", "query", "queries", "latent", "latents", "logit", "cls", "param",
+                                              "parameter", "token", "tokens", "embed", "embeds", "embedding",
+                                              "embeddings", "emb", "pos", "position", "positions", "theta", "slope",
+                                              "temperature", "learned", "learnable", "prompt", "readvariableop"};
 
 static bool is_among(const char *word, size_t length, const char *const *words, size_t count)
 {
@@ -275,12 +276,14 @@ static bool says_parameter(const char *name)
 /* log_std and log_var are learned: who only stores a deviation has no reason for its logarithm. */
 static bool says_logarithm(const char *name)
 {
-    return name_says(name, (const char *const[]){"log"}, 1) && name_says(name, (const char *const[]){"std", "var", "variance"}, 3);
+    return name_says(name, (const char *const[]){"log"}, 1) &&
+           name_says(name, (const char *const[]){"std", "var", "variance"}, 3);
 }
 
 static bool says_buffer(const char *name)
 {
-    return name_says(name, buffer_words, sizeof buffer_words / sizeof *buffer_words) && !says_parameter(name) && !says_logarithm(name);
+    return name_says(name, buffer_words, sizeof buffer_words / sizeof *buffer_words) && !says_parameter(name) &&
+           !says_logarithm(name);
 }
 
 /* ---- what stands around ------------------------------------------------------------------------------------------ */
@@ -291,14 +294,16 @@ static bool is_distance(const struct rules *r, const struct model_node *sub)
     const reading_list *const l = map_get(&r->consumers, sub->outputs.data[0]);
     for (size_t i = 0; l && i < l->count; i++) {
         const struct model_node *const n = l->data[i].node;
-        if (is_op(n, "Pow") || is_op(n, "Abs") || is_op(n, "ReduceL2") || is_op(n, "ReduceSumSquare") || is_op(n, "ReduceL1") ||
+        if (is_op(n, "Pow") || is_op(n, "Abs") || is_op(n, "ReduceL2") || is_op(n, "ReduceSumSquare") ||
+            is_op(n, "ReduceL1") ||
             (is_op(n, "Mul") && n->inputs.count == 2 && str_equal(n->inputs.data[0], n->inputs.data[1])))
             return true;
     }
     return false;
 }
 
-/* (x - mean) / deviation of an input, also as (x - mean) * (1 / deviation). An affine map of it, x * scale + shift, is not meant. */
+/* (x - mean) / deviation of an input, also as (x - mean) * (1 / deviation). An affine map of it, x * scale +
+ * shift, is not meant. */
 static bool normalizes_input(const struct rules *r, const struct model_node *n, size_t input)
 {
     if (!is_arithmetic(n) || input != 1 || !map_has(&r->from_input, n->inputs.data[0]))
@@ -352,10 +357,12 @@ static const char *place_text(const struct rules *r, enum trainable_role role, c
 
 static struct verdict yes(const struct rules *r, bool sure, const struct slot *s, const struct reading *u)
 {
-    return (struct verdict){.trained = true, .sure = sure, .why = place_text(r, s->role, u->node), .role = s->role, .layout = s->layout};
+    return (struct verdict){.trained = true, .sure = sure, .why = place_text(r, s->role, u->node), .role = s->role,
+                            .layout = s->layout};
 }
 
-/* Operators that normalize by themselves demand a scale and a shift: where the network has none, exporters fill in ones and zeros.
+/* Operators that normalize by themselves demand a scale and a shift: where the network has none, exporters
+ * fill in ones and zeros.
  */
 static bool is_filled_in(const struct slot *s, const struct tensor *t, bool made_up)
 {
@@ -370,12 +377,13 @@ static bool is_layer_name(const char *name)
 }
 
 /* Matrices and filters of signal processing. */
-static const char *const fixed_words[] = {"buffer", "fixed", "frozen", "mask", "window", "const", "constant", "eye", "identity",
-                                          "fb",     "mel",   "dct",    "dft",  "basis",  "blur",  "sobel"};
+static const char *const fixed_words[] = {"buffer", "fixed", "frozen", "mask", "window", "const", "constant", "eye",
+                                          "identity", "fb", "mel", "dct", "dft", "basis", "blur", "sobel"};
 
 static bool says_fixed(const char *name)
 {
-    return !is_layer_name(name) && !says_parameter(name) && name_says(name, fixed_words, sizeof fixed_words / sizeof *fixed_words);
+    return !is_layer_name(name) && !says_parameter(name) &&
+           name_says(name, fixed_words, sizeof fixed_words / sizeof *fixed_words);
 }
 
 /* Random features: x B, of which both sine and cosine are taken. A layer with sines takes one of them. */
@@ -427,7 +435,8 @@ static struct verdict judge_slot(const struct rules *r, const char *name, const 
     return yes(r, !r->from_pytorch || is_layer_name(name) || says_parameter(name), s, u);
 }
 
-/* What an exporter computed from a parameter is one still if it was only moved; behind anything but these it was not. */
+/* What an exporter computed from a parameter is one still if it was only moved; behind anything but
+ * these it was not. */
 static bool may_be_copy(const struct reading *u, const char *name, const struct tensor *t)
 {
     const struct model_node *const n = u->node;
@@ -435,8 +444,8 @@ static bool may_be_copy(const struct reading *u, const char *name, const struct 
            (is_op(n, "Add") || is_op(n, "Sub") || is_op(n, "Mul") || is_op(n, "Concat"));
 }
 
-static struct verdict judge_operand(const struct rules *r, const char *name, const struct tensor *t, const struct slot *s,
-                                    const struct reading *u)
+static struct verdict judge_operand(const struct rules *r, const char *name, const struct tensor *t,
+                                    const struct slot *s, const struct reading *u)
 {
     const char *const rule = rule_of(r, name, t);
     const bool made_up = is_anonymous(name), in_place = s->role != TRAINABLE_OTHER;
@@ -456,7 +465,8 @@ static struct verdict judge_operand(const struct rules *r, const char *name, con
                                 .why = arena_printf(r->p->arena, "made up by the exporter, at %s", at)};
     if (!r->exported && !in_place && t->count == 1)
         return no(false, arena_printf(r->p->arena, "a single number, at %s", at));
-    const bool by_name = r->from_pytorch ? says_parameter(name) || is_op(u->node, "Concat") : strstr(name, "ReadVariableOp") != NULL;
+    const bool by_name =
+        r->from_pytorch ? says_parameter(name) || is_op(u->node, "Concat") : strstr(name, "ReadVariableOp") != NULL;
     return yes(r, in_place || by_name, s, u);
 }
 
@@ -466,7 +476,8 @@ static bool is_spelled_out(const struct slot *s)
 }
 
 /* The best place of all: an operator's own, then beside a normalization or product, then any. */
-static const struct reading *best_place(const struct rules *r, const reading_list *uses, const struct tensor *t, struct slot *out)
+static const struct reading *best_place(const struct rules *r, const reading_list *uses, const struct tensor *t,
+                                        struct slot *out)
 {
     const struct reading *best = uses->count > 0 ? &uses->data[0] : NULL;
     *out = (struct slot){"", 0, TRAINABLE_OTHER, FAN_NONE};
@@ -515,7 +526,8 @@ bool judge_constant(struct rules *r, const struct model_node *constant, const st
         return false;
     *out = is_filled_in(&s, t, true)
                ? (struct verdict){.sure = true, .moot = true, .why = "filled in by the exporter"}
-               : no(false, arena_printf(r->p->arena, "a constant, in the place of a %s", place_text(r, s.role, u->node)));
+               : no(false, arena_printf(r->p->arena, "a constant, in the place of a %s",
+                                        place_text(r, s.role, u->node)));
     out->moot = out->moot || (r->exported ? values_made_by_rule(t) : values_of_mask(t));
     return true;
 }
@@ -541,8 +553,8 @@ int64_t padding_row(struct rules *r, const struct model_initializer *init)
         return -1;
     find_uses(r, init->name, &uses);
     for (size_t i = 0; i < uses.count; i++)
-        if (!is_op(uses.data[i].node, "Gather") || uses.data[i].input != 0 || uses.data[i].flips > 0 || uses.data[i].reshaped ||
-            attribute_int(uses.data[i].node, "axis", 0) != 0)
+        if (!is_op(uses.data[i].node, "Gather") || uses.data[i].input != 0 || uses.data[i].flips > 0 ||
+            uses.data[i].reshaped || attribute_int(uses.data[i].node, "axis", 0) != 0)
             return -1;
     for (int64_t row = 0; row < t->shape.dim[0]; row++) {
         if (!is_zero_row(t, row))

@@ -1,5 +1,6 @@
-/* Which initializers are parameters: what the framework that wrote the file would train. Every rule stands in parameters.c, with
- * its reason; slots.c knows the places of operators, values.h what elements tell, known_names.h what the file or the user says. */
+/* Which initializers are parameters: what the framework that wrote the file would train. Every rule stands in
+ * parameters.c, with its reason; slots.c knows the places of operators, values.h what elements tell, known_names.h what
+ * the file or the user says. */
 #ifndef STEPC_PREPARE_PARAMETERS_H
 #define STEPC_PREPARE_PARAMETERS_H
 
@@ -15,7 +16,8 @@ struct slot {
 
 const char *role_name(enum trainable_role role);
 /* Is input `input` of n such a place for t? Add and Mul are by what stands on their other side. */
-bool find_slot(const struct preparer *p, const struct model_node *n, size_t input, const struct tensor *t, struct slot *out);
+bool find_slot(const struct preparer *p, const struct model_node *n, size_t input, const struct tensor *t,
+               struct slot *out);
 /* What computes a value, looking through what only moves elements; NULL: an input or an initializer. */
 struct model_node *source_of(const struct preparer *p, const char *name);
 /* Does the node give elements of input 0, at most rounded, in another order, shape or number? */
@@ -49,8 +51,8 @@ struct rules {
 /* loss: the values whose gradients are wanted. */
 void rules_begin(struct rules *r, const struct preparer *p, const struct map *loss);
 struct verdict judge(struct rules *r, const struct model_initializer *init);
-/* The row of an embedding that nn.Embedding(padding_idx=...) leaves out of training: zeros at the start, and ever after; -1: none. Only
- * a table that is read by Gather alone has one. */
+/* The row of an embedding that nn.Embedding(padding_idx=...) leaves out of training: zeros at the start, and ever
+ * after; -1: none. Only a table that is read by Gather alone has one. */
 int64_t padding_row(struct rules *r, const struct model_initializer *init);
 /* A Constant node in the place of a weight; false: it is in none. */
 bool judge_constant(struct rules *r, const struct model_node *constant, const struct tensor *t, struct verdict *out);

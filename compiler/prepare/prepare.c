@@ -79,8 +79,8 @@ static const char *first_error(const struct diag *d)
     return NULL;
 }
 
-/* The main graph with provisional sizes, only to look types and shapes up: what is wrong with it is not reported here. Sizes of
- * symbols are multiplied by `factor`; 0: all have one size.
+/* The main graph with provisional sizes, only to look types and shapes up: what is wrong with it is not reported here.
+ * Sizes of symbols are multiplied by `factor`; 0: all have one size.
  */
 static const struct graph *try_import(struct preparer *p, struct diag *trial, int64_t factor)
 {
@@ -217,7 +217,8 @@ static void leave_out_padding(struct preparer *p, struct trainable *t, const cha
             tensor_set_double(rows, i, i != t->padding_row);
         t->padding = add_tensor(p, arena_printf(p->arena, "%s.trained_rows", t->name), rows);
     }
-    model_add_node(p->arena, p->algorithm, "", "Mul", (const char *[]){all, t->padding, NULL}, (const char *[]){t->gradient, NULL});
+    model_add_node(p->arena, p->algorithm, "", "Mul", (const char *[]){all, t->padding, NULL},
+                   (const char *[]){t->gradient, NULL});
 }
 
 void add_gradient(struct preparer *p, const char *y)
@@ -231,7 +232,9 @@ void add_gradient(struct preparer *p, const char *y)
                                              : arena_printf(p->arena, "%s.gradient.part%zu", t->name, p->part + 1));
         vec_push(p->arena, &xs, t->name);
         vec_push(p->arena, &in, t->name);
-        vec_push(p->arena, &out, t->padding_row < 0 ? t->gradient : fresh_name(p, arena_printf(p->arena, "%s.of_all_rows", t->gradient)));
+        vec_push(p->arena, &out,
+                 t->padding_row < 0 ? t->gradient
+                                    : fresh_name(p, arena_printf(p->arena, "%s.of_all_rows", t->gradient)));
     }
     for (size_t i = 0; i < zs.count; i++)
         vec_push(p->arena, &in, zs.data[i] = part_of_input(p, zs.data[i]));

@@ -58,8 +58,8 @@ enum initialize_kind { INITIALIZE_KEEP, INITIALIZE_HE, INITIALIZE_GLOROT };
 /* BatchNormalization of the main graph in a step: with the statistics of the batch, or with the stored ones. */
 enum batchnorm_kind { BATCHNORM_TRAIN, BATCHNORM_FROZEN };
 
-/* What running statistics start from: what the model has, or 0 and 1. AUTO resets those that the export of a fresh network seems to
- * have moved, see spoiled_statistics(). */
+/* What running statistics start from: what the model has, or 0 and 1. AUTO resets those that the export of a fresh
+ * network seems to have moved, see spoiled_statistics(). */
 enum statistics_kind { STATISTICS_KEEP, STATISTICS_RESET, STATISTICS_AUTO };
 
 typedef VEC(const char *) glob_list;

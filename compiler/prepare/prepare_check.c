@@ -1,5 +1,5 @@
-/* What compile and check would say of the prepared model is said at once: operators that stepc does not have, gradients that are not
- * defined. A model that is wrong is not written. */
+/* What compile and check would say of the prepared model is said at once: operators that stepc does not have, gradients
+ * that are not defined. A model that is wrong is not written. */
 #include "prepare/prepare_internal.h"
 
 #include "train/adjoint.h"
@@ -57,9 +57,10 @@ static void warn_missing(struct preparer *p, const missing_list *all)
 {
     for (size_t i = 0; i < all->count; i++) {
         const struct missing *const m = all->data[i];
-        diag_warning(p->diag, &p->loc, "stepc compile will refuse this model: operator %s%s%s%s is not supported: node%s %s", m->op,
-                     m->domain[0] != '\0' ? " of domain '" : "", m->domain, m->domain[0] != '\0' ? "'" : "", m->nodes.count == 1 ? "" : "s",
-                     names_text(p->arena, m->nodes.data, m->nodes.count, MOST_NODES));
+        diag_warning(p->diag, &p->loc,
+                     "stepc compile will refuse this model: operator %s%s%s%s is not supported: node%s %s", m->op,
+                     m->domain[0] != '\0' ? " of domain '" : "", m->domain, m->domain[0] != '\0' ? "'" : "",
+                     m->nodes.count == 1 ? "" : "s", names_text(p->arena, m->nodes.data, m->nodes.count, MOST_NODES));
     }
 }
 
@@ -109,7 +110,8 @@ static bool pass_on(struct preparer *p, const struct diag *trial)
         if (m->unsupported)
             diag_warning(p->diag, &m->loc, "stepc compile will refuse this model: %s", m->text);
         else if (open)
-            diag_warning(p->diag, &m->loc, "stepc compile may refuse this model: %s; --dim and --shape say sizes", m->text);
+            diag_warning(p->diag, &m->loc,
+                         "stepc compile may refuse this model: %s; --dim and --shape say sizes", m->text);
         else
             ok = diag_error(p->diag, &m->loc, "%s", m->text);
     }
@@ -124,6 +126,7 @@ bool check_prepared(struct preparer *p)
     warn_missing(p, &missing);
     if (missing.count > 0 || passes(p, &trials[0], SMALL_SIZE, true))
         return true;
-    return (has_open_sizes(p) && (passes(p, &trials[1], SMALL_SIZE, false) || passes(p, &trials[2], LARGE_SIZE, false))) ||
+    return (has_open_sizes(p) &&
+            (passes(p, &trials[1], SMALL_SIZE, false) || passes(p, &trials[2], LARGE_SIZE, false))) ||
            pass_on(p, &trials[0]);
 }

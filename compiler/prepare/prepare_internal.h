@@ -175,8 +175,8 @@ void lift_named_constant(struct preparer *p, const char *name);
 /* Did an export in training form run a fresh network, and so move its running statistics away from 0 and 1? How many
  * BatchNormalization nodes are concerned; 0: no. Reads model, producers and opset only. */
 size_t spoiled_statistics(const struct preparer *p);
-/* How many BatchNormalization nodes has PyTorch exported in training form, so that its run has moved their statistics? Reads the
- * same. */
+/* How many BatchNormalization nodes has PyTorch exported in training form, so that its run has moved their
+ * statistics? Reads the same. */
 size_t moved_statistics(const struct preparer *p);
 /* Is some BatchNormalization or Dropout of the main graph in training form? Reads the same. */
 bool has_training_form(const struct preparer *p);
@@ -200,8 +200,8 @@ const char *bypass_activation(struct preparer *p, const char *source);
 
 /* ---- inner_loss.c ---- */
 
-/* Last of all: a loss that the model computes itself goes from the main graph into the algorithms. step_loss: what the step calls
- * its loss. */
+/* Last of all: a loss that the model computes itself goes from the main graph into the algorithms. step_loss: what the
+ * step calls its loss. */
 void take_loss_out(struct preparer *p, const char *step_loss);
 
 /* ---- optimizers.c, initialization.c ---- */

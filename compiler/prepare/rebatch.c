@@ -335,8 +335,8 @@ static void widen(struct rebatch *r, struct model_node *n, size_t input, int axi
 
 enum { MOST_WIDENED = 1 << 26 }; /* elements of a constant with a part for each sample */
 
-/* What updates are put into may be a constant, zeros mostly, with a part for each sample of the example: all parts must be
- * equal, and then there is one for each sample. */
+/* What updates are put into may be a constant, zeros mostly, with a part for each sample of the example: all parts must
+ * be equal, and then there is one for each sample. */
 static bool fix_scatter(struct rebatch *r, struct model_node *n)
 {
     const struct place *const p = place_of(r, n->inputs.data[1]);
@@ -475,7 +475,8 @@ static void declare_all_anew(const struct rebatch *r)
 }
 
 /* A batch that has a name gets its size. */
-static void bind_in(struct arena *a, struct model_value_info *const *list, size_t count, const char *symbol, int64_t size)
+static void bind_in(struct arena *a, struct model_value_info *const *list, size_t count, const char *symbol,
+                    int64_t size)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t d = 0; d < list[i]->type.dims.count; d++) {

@@ -86,12 +86,13 @@ struct model_node *source_of(const struct preparer *p, const char *name)
 static bool is_deviation(const struct preparer *p, const char *name)
 {
     const struct model_node *const n = source_of(p, name);
-    return is_op(n, "Sqrt") || (is_op(n, "Reciprocal") && n->inputs.count == 1 && is_op(source_of(p, n->inputs.data[0]), "Sqrt")) ||
+    return is_op(n, "Sqrt") ||
+           (is_op(n, "Reciprocal") && n->inputs.count == 1 && is_op(source_of(p, n->inputs.data[0]), "Sqrt")) ||
            (is_op(n, "Div") && n->inputs.count == 2 && is_op(source_of(p, n->inputs.data[1]), "Sqrt"));
 }
 
-/* (x - mean) / sqrt(variance + epsilon), x * (1 / sqrt(mean of squares)), or an operator that does it: what a scale and a shift
- * stand behind. GroupNorm is exported as an InstanceNormalization between two Reshapes. */
+/* (x - mean) / sqrt(variance + epsilon), x * (1 / sqrt(mean of squares)), or an operator that does it: what a scale and
+ * a shift stand behind. GroupNorm is exported as an InstanceNormalization between two Reshapes. */
 static bool is_normalized(const struct preparer *p, const char *name)
 {
     const struct model_node *const n = source_of(p, name);

@@ -10,11 +10,13 @@ enum {
 };
 
 /* Keys in the model's metadata. */
-static const char *const kept_ir = "stepc.prepare.ir_version";     /* the version before it was raised for training_info */
-static const char *const kept_import = "stepc.prepare.keep_import"; /* the model imported the training operators itself */
+/* the version before it was raised for training_info */
+static const char *const kept_ir = "stepc.prepare.ir_version";
+/* the model imported the training operators itself */
+static const char *const kept_import = "stepc.prepare.keep_import";
 static const char *const kept_changes = "stepc.prepare.changes";    /* of the main graph */
 
-/* ---- what the model was ------------------------------------------------------------------------------------------- */
+/* ---- what the model was ------------------------------------------------------------------------------------------ */
 
 void strip_remember_changes(struct arena *a, struct model *m, const char *changes)
 {
@@ -43,7 +45,7 @@ static const char *take_metadata(struct model *m, const char *key)
     return NULL;
 }
 
-/* ---- who reads what ----------------------------------------------------------------------------------------------- */
+/* ---- who reads what ---------------------------------------------------------------------------------------------- */
 
 static bool is_listed(const model_names *names, const char *name)
 {
@@ -88,7 +90,8 @@ static bool is_key(const model_pairs *pairs, const char *name)
 static bool is_written(const struct model *m, const char *name)
 {
     for (size_t k = 0; k < m->training.count; k++)
-        if (is_key(&m->training.data[k]->update_binding, name) || is_key(&m->training.data[k]->initialization_binding, name))
+        if (is_key(&m->training.data[k]->update_binding, name) ||
+            is_key(&m->training.data[k]->initialization_binding, name))
             return true;
     return false;
 }
@@ -116,7 +119,7 @@ void strip_find_trained(struct arena *a, const struct model *m, strip_list *out)
     }
 }
 
-/* ---- operators of training ---------------------------------------------------------------------------------------- */
+/* ---- operators of training --------------------------------------------------------------------------------------- */
 
 static bool nodes_use_training(const struct model_graph *g);
 
@@ -165,7 +168,8 @@ static int64_t attribute_int(const struct model_node *n, const char *name)
 /* Is the third input of Dropout a stored `true`? */
 static bool drops(const struct model_graph *g, const struct model_node *n)
 {
-    const struct model_initializer *const mode = n->inputs.count > 2 ? model_find_initializer(g, n->inputs.data[2]) : NULL;
+    const struct model_initializer *const mode =
+        n->inputs.count > 2 ? model_find_initializer(g, n->inputs.data[2]) : NULL;
     return mode && mode->tensor->dtype == DTYPE_BOOL && mode->tensor->count == 1 && tensor_get_int(mode->tensor, 0);
 }
 
@@ -182,7 +186,7 @@ static void warn_of_training_form(struct diag *d, const struct model *m)
     }
 }
 
-/* ---- taking out --------------------------------------------------------------------------------------------------- */
+/* ---- taking out -------------------------------------------------------------------------------------------------- */
 
 static void remove_initializer(struct model_graph *g, size_t i)
 {
@@ -212,7 +216,8 @@ static void remove_import(struct diag *d, struct model *m, bool keep, struct str
         if (!str_equal(m->opsets.data[i].domain, TRAINING_DOMAIN))
             continue;
         if (uses_training(m)) {
-            diag_warning(d, &LOC_FILE(m->file), "the inference graph itself uses operators of " TRAINING_DOMAIN ": the import stays");
+            diag_warning(d, &LOC_FILE(m->file),
+                         "the inference graph itself uses operators of " TRAINING_DOMAIN ": the import stays");
             return;
         }
         vec_remove(&m->opsets, i);

@@ -1,7 +1,7 @@
-/* The way back from a training model: what training needed is taken out, trained values are put in. What is left is an inference
- * model that any ONNX tool reads. A model that went through prepare_model() comes back as it was, unless preparation has changed its
- * main graph (what exporters did is undone, training form becomes inference form): such changes stay, since the trained values are those of
- * the graph as it is now. */
+/* The way back from a training model: what training needed is taken out, trained values are put in. What is left is an
+ * inference model that any ONNX tool reads. A model that went through prepare_model() comes back as it was, unless
+ * preparation has changed its main graph (what exporters did is undone, training form becomes inference form): such
+ * changes stay, since the trained values are those of the graph as it is now. */
 #ifndef STEPC_PREPARE_STRIP_H
 #define STEPC_PREPARE_STRIP_H
 
@@ -9,19 +9,19 @@
 #include "base/str.h"
 #include "model/model.h"
 
-/* To be called before the first training_info is added to m: notes in its metadata what strip_model() could not know later. Most
- * models need no note. */
+/* To be called before the first training_info is added to m: notes in its metadata what strip_model() could not know
+ * later. Most models need no note. */
 void strip_remember(struct arena *a, struct model *m);
 /* Notes what preparation did to the main graph, as words for a list; "" for nothing. */
 void strip_remember_changes(struct arena *a, struct model *m, const char *changes);
 
-/* The initializers of the main graph that some training_info writes and that remain after strip_model(): what a state holds values
- * for. Pointers into the model. */
+/* The initializers of the main graph that some training_info writes and that remain after strip_model(): what a state
+ * holds values for. Pointers into the model. */
 typedef VEC(struct model_initializer *) strip_list;
 void strip_find_trained(struct arena *a, const struct model *m, strip_list *out);
 
-/* Takes out, in place: training_info; initializers that only training read or wrote; the import of the training operators, if
- * nothing uses it any more. What was done is added to *report, a line each. */
+/* Takes out, in place: training_info; initializers that only training read or wrote; the import of the training
+ * operators, if nothing uses it any more. What was done is added to *report, a line each. */
 void strip_model(struct diag *d, struct model *m, struct strbuf *report);
 
 #endif

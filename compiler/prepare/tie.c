@@ -39,10 +39,12 @@ static void find_roots(const struct edit *e, struct map *roots)
 static bool is_statistic(const struct edit *e, const char *name)
 {
     const struct model_graph *const g = e->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++)
-        for (size_t k = 3; is_op(g->nodes.data[i], "BatchNormalization") && k < 5 && k < g->nodes.data[i]->inputs.count; k++)
-            if (str_equal(g->nodes.data[i]->inputs.data[k], name))
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        for (size_t k = 3; is_op(n, "BatchNormalization") && k < 5 && k < n->inputs.count; k++)
+            if (str_equal(n->inputs.data[k], name))
                 return true;
+    }
     return false;
 }
 
@@ -69,8 +71,8 @@ void find_merged(struct edit *e, merged_list *out)
 }
 
 /* ---- parameters of their own, or one --------------------------------------------------------------------------------
- * PyTorch's exporter merges what is one tensor always, and what is equal only outside of training form. Fresh networks are full of
- * equal tensors: ones, zeros, copies of a layer.
+ * PyTorch's exporter merges what is one tensor always, and what is equal only outside of training form. Fresh networks
+ * are full of equal tensors: ones, zeros, copies of a layer.
  */
 
 static const unsigned char *element(const struct tensor *t, int64_t i)
@@ -139,13 +141,15 @@ static bool has_copied_layers(const struct edit *e, const merged_list *all)
 
 enum merge { MERGE_UNKNOWN, MERGE_ONE, MERGE_APART };
 
-static enum merge decide(const struct edit *e, const merged_list *all, const struct merged *m, const char *other, bool none_equal)
+static enum merge decide(const struct edit *e, const merged_list *all, const struct merged *m, const char *other,
+                         bool none_equal)
 {
     const struct model_initializer *const init = model_find_initializer(e->model->graph, m->kept);
     if (!is_parameter_of_both(e, m, other))
         return MERGE_APART;
     const int known = !e->known ? 0
-                                : (known_kind_of(e->known, other) != KNOWN_NOTHING) + (known_kind_of(e->known, m->kept) != KNOWN_NOTHING);
+                                : (known_kind_of(e->known, other) != KNOWN_NOTHING) +
+                                      (known_kind_of(e->known, m->kept) != KNOWN_NOTHING);
     if (known > 0) /* a list has one name for what is one */
         return known == 2 ? MERGE_APART : MERGE_ONE;
     if (!from_pytorch(e))
@@ -247,8 +251,9 @@ static void say_separated(struct edit *e, const name_list *apart, bool by_itself
     if (apart->count == 0)
         return;
     edit_changed(e, "separate initializers for what was merged");
-    edit_say(e, "%s: the exporter merged %s with what was equal; %s own again%s", names_text(e->arena, apart->data, apart->count, MOST_NAMED),
-             apart->count == 1 ? "it" : "them", apart->count == 1 ? "it is a variable of its" : "they are variables of their",
+    edit_say(e, "%s: the exporter merged %s with what was equal; %s own again%s",
+             names_text(e->arena, apart->data, apart->count, MOST_NAMED), apart->count == 1 ? "it" : "them",
+             apart->count == 1 ? "it is a variable of its" : "they are variables of their",
              by_itself ? " (--untie never leaves them merged)" : "");
 }
 
@@ -276,7 +281,8 @@ bool untie_initializers(struct edit *e, const char *const *which, size_t count)
             else if (how == MERGE_UNKNOWN)
                 vec_push(e->arena, &left.others, name);
             else
-                edit_say(e, "'%s' is '%s': one parameter under two names (--untie '%s' makes it two)", name, m->kept, name);
+                edit_say(e, "'%s' is '%s': one parameter under two names (--untie '%s' makes it two)", name,
+                         m->kept, name);
         }
         if (count == 0 && left.others.count > 0)
             warn_merged(e, &left);
@@ -446,8 +452,8 @@ static bool tie_one(struct edit *e, const char *text)
     return true;
 }
 
-/* What constant folding cuts: one parameter that is read as it stands and, elsewhere, as a copy with a made-up name. The same content
- * under two names of the network's own is a copy: the exporter knows what is one tensor. */
+/* What constant folding cuts: one parameter that is read as it stands and, elsewhere, as a copy with a made-up name.
+ * The same content under two names of the network's own is a copy: the exporter knows what is one tensor. */
 static enum merge decide_tie(const struct edit *e, const struct tie *t)
 {
     const bool made_up = is_anonymous(t->tensor), both = made_up && is_anonymous(t->equals);

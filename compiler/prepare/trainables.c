@@ -1,4 +1,5 @@
-/* What is trained: what the rules of parameters.c take for a parameter, or what --train names; and what is said of it. */
+/* What is trained: what the rules of parameters.c take for a parameter, or what --train names; and
+ * what is said of it. */
 #include "prepare/parameters.h"
 
 #include <string.h>
@@ -87,7 +88,8 @@ static bool names_exactly(const glob_list *globs, const char *name)
 /* The tensor of a Constant node; NULL: the node is another, or its value is of another form. */
 static struct tensor *constant_of(const struct model_node *n)
 {
-    const struct model_attr *const value = is_op(n, "Constant") && n->outputs.count == 1 ? node_attribute(n, "value") : NULL;
+    const struct model_attr *const value =
+        is_op(n, "Constant") && n->outputs.count == 1 ? node_attribute(n, "value") : NULL;
     return value && value->type == ATTR_TENSOR ? value->t : NULL;
 }
 
@@ -118,9 +120,9 @@ void lift_named_constant(struct preparer *p, const char *name)
 static bool is_wanted_constant(struct rules *r, const glob_list *globs, const struct model_node *n)
 {
     struct verdict v;
-    return constant_of(n) &&
-           (names_exactly(globs, n->outputs.data[0]) || (matches(globs, n->outputs.data[0]) && dtype_is_float(constant_of(n)->dtype) &&
-                                                         judge_constant(r, n, constant_of(n), &v) && !v.moot));
+    return constant_of(n) && (names_exactly(globs, n->outputs.data[0]) ||
+                              (matches(globs, n->outputs.data[0]) && dtype_is_float(constant_of(n)->dtype) &&
+                               judge_constant(r, n, constant_of(n), &v) && !v.moot));
 }
 
 /* Those that --train names. A pattern takes those in the place of a weight only. */
@@ -161,7 +163,8 @@ static bool check_globs(struct preparer *p, const char *option, const glob_list 
     return ok;
 }
 
-/* The one initializer of that name, or that the name of a module around or inside of which only lengthens; NULL: none, or several.
+/* The one initializer of that name, or that the name of a module around or inside of which only lengthens;
+ * NULL: none, or several.
  */
 static const char *find_listed(const struct model_graph *g, const char *name)
 {
@@ -200,7 +203,9 @@ static bool resolve_lists(struct preparer *p)
     resolve(p, &p->freeze);
     if (p->train.file && p->train.listed.count == 0)
         return diag_error(p->diag, &p->loc, "--train @%s: no initializer has any of its %zu names%s", p->train.file,
-                          p->train.lines.count, p->train.lines.count > 0 ? "; --names-from gives initializers the names of a checkpoint" : "");
+                          p->train.lines.count,
+                          p->train.lines.count > 0 ? "; --names-from gives initializers the names of a checkpoint"
+                                                   : "");
     if (p->freeze.missing.count > 0)
         say(p, "--freeze @%s: the model does not have %s", p->freeze.file,
             names_text(p->arena, p->freeze.missing.data, p->freeze.missing.count, MOST_NAMED));
@@ -250,9 +255,11 @@ struct chosen {
 };
 typedef VEC(struct chosen) chosen_list;
 
-/* What --train asks for, where it is given: patterns; or a list, and what has no name of its own while names of the list are left.
+/* What --train asks for, where it is given: patterns; or a list, and what has no name of its own while names
+ * of the list are left.
  */
-static const char *reason_against_train(const struct preparer *p, const struct model_initializer *init, const struct verdict *v)
+static const char *reason_against_train(const struct preparer *p, const struct model_initializer *init,
+                                        const struct verdict *v)
 {
     const struct choice *const c = &p->train;
     if (map_has(&c->listed, init->name) || names_exactly(&c->globs, init->name))
@@ -338,7 +345,8 @@ static void say_left_out(struct preparer *p, const chosen_list *all)
             strbuf_addf(&text, "--train %s trains it\n", argument_text(p, c->init->name));
     }
     if (count > 0)
-        strbuf_addf(&p->left_out, "NOT TRAINED, though the loss depends on %s:\n%s", count == 1 ? "it" : "them", strbuf_text(&text));
+        strbuf_addf(&p->left_out, "NOT TRAINED, though the loss depends on %s:\n%s", count == 1 ? "it" : "them",
+                    strbuf_text(&text));
 }
 
 /* The rules may be wrong of these: buffers that look like parameters. */
@@ -346,12 +354,13 @@ static void say_unsure(struct preparer *p, const chosen_list *all)
 {
     VEC(const char *) names = {0};
     for (size_t i = 0; i < all->count; i++)
-        if (!all->data[i].against && all->data[i].verdict.trained && !all->data[i].verdict.sure && !has_choice(&p->train))
+        if (!all->data[i].against && all->data[i].verdict.trained && !all->data[i].verdict.sure &&
+            !has_choice(&p->train))
             vec_push(p->arena, &names, all->data[i].init->name);
     if (names.count > 0)
         say(p,
-            "note: %s %s trained as %s: if %s is a buffer, --freeze leaves it alone; an export by examples/pytorch/export.py says "
-            "which are parameters",
+            "note: %s %s trained as %s: if %s is a buffer, --freeze leaves it alone; an export by "
+            "examples/pytorch/export.py says which are parameters",
             names_text(p->arena, names.data, names.count, names.count), names.count == 1 ? "is" : "are",
             names.count == 1 ? "a parameter" : "parameters", names.count == 1 ? "it" : "one");
 }
@@ -376,9 +385,10 @@ static void say_masked(struct preparer *p)
             vec_push(p->arena, &names, p->trainables.data[i].name);
     if (names.count > 0 && !p->silent)
         say(p,
-            "note: many elements of %s are exactly 0: if the export has folded a mask into %s, training moves them; an export by "
-            "examples/pytorch/export.py keeps weight and mask apart, --freeze leaves %s alone",
-            names_text(p->arena, names.data, names.count, MOST_NAMED), names.count == 1 ? "it" : "them", names.count == 1 ? "it" : "them");
+            "note: many elements of %s are exactly 0: if the export has folded a mask into %s, training moves them; an "
+            "export by examples/pytorch/export.py keeps weight and mask apart, --freeze leaves %s alone",
+            names_text(p->arena, names.data, names.count, MOST_NAMED), names.count == 1 ? "it" : "them",
+            names.count == 1 ? "it" : "them");
 }
 
 static void say_trainables(struct preparer *p)
@@ -392,7 +402,8 @@ static void say_trainables(struct preparer *p)
         const struct trainable *const t = &p->trainables.data[i];
         say(p, "  %s %s: %s", t->name, tensor_text(p, t->tensor), t->why);
         if (t->padding_row >= 0)
-            say(p, "    but for row %lld, the padding: zeros that stay (--padding train trains it)", (long long)t->padding_row);
+            say(p, "    but for row %lld, the padding: zeros that stay (--padding train trains it)",
+                (long long)t->padding_row);
     }
 }
 
@@ -407,11 +418,12 @@ static void say_missing(struct preparer *p)
         return;
     const char *const missing = names_text(p->arena, p->train.missing.data, p->train.missing.count, MOST_NAMED);
     if (instead.count > 0)
-        say(p, "--train @%s: the exporter has renamed or folded %s; trained in their place: %s (--names-from finds names)", p->train.file,
-            missing, names_text(p->arena, instead.data, instead.count, MOST_NAMED));
+        say(p,
+            "--train @%s: the exporter has renamed or folded %s; trained in their place: %s (--names-from finds names)",
+            p->train.file, missing, names_text(p->arena, instead.data, instead.count, MOST_NAMED));
     else
-        diag_warning(p->diag, &p->loc, "--train @%s: the model does not have %s: not used, or folded by the exporter", p->train.file,
-                     missing);
+        diag_warning(p->diag, &p->loc, "--train @%s: the model does not have %s: not used, or folded by the exporter",
+                     p->train.file, missing);
 }
 
 static void say_constants(struct preparer *p, struct rules *r)
@@ -433,7 +445,8 @@ static size_t constant_weights(struct preparer *p, struct rules *r)
     for (size_t i = 0; i < g->nodes.count; i++) {
         const struct model_node *const n = g->nodes.data[i];
         struct verdict v;
-        count += constant_of(n) && dtype_is_float(constant_of(n)->dtype) && judge_constant(r, n, constant_of(n), &v) && !v.moot;
+        count += constant_of(n) && dtype_is_float(constant_of(n)->dtype) &&
+                 judge_constant(r, n, constant_of(n), &v) && !v.moot;
     }
     return count;
 }
@@ -456,8 +469,9 @@ static bool fail_without_any(struct preparer *p, struct rules *r)
 {
     return diag_error(p->diag, &p->loc, "nothing to train: no float initializer that '%s' depends on %s", p->loss_input,
                       has_choice(&p->train) || has_choice(&p->freeze) ? "is left by --train and --freeze"
-                      : constant_weights(p, r) > 0 ? "stands in the place of a parameter, but constants do; --train '*' trains them"
-                                                   : "stands in the place of a parameter; --train NAME trains any");
+                      : constant_weights(p, r) > 0
+                          ? "stands in the place of a parameter, but constants do; --train '*' trains them"
+                          : "stands in the place of a parameter; --train NAME trains any");
 }
 
 bool choose_trainables(struct preparer *p)

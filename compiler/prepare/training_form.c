@@ -113,7 +113,8 @@ static bool is_batchnorm(const struct model_node *n)
     return is_op(n, "BatchNormalization") && n->outputs.count > 0 && n->inputs.count > VARIANCE;
 }
 
-/* After one update from 1 by a batch of variance v >= 0: var = momentum + (1 - momentum) v, as the exporter rounds it. */
+/* After one update from 1 by a batch of variance v >= 0: var = momentum + (1 - momentum) v, as the
+ * exporter rounds it. */
 static bool may_be_one_update(const struct tensor *var, double momentum)
 {
     const double least = momentum * (1 - 1e-6);
@@ -131,8 +132,8 @@ static bool is_all(const struct tensor *t, double x)
     return true;
 }
 
-/* torch.onnx.export(..., training=TrainingMode.TRAINING) runs the network once, on the example. In a network that was trained some
- * channel has a variance below the momentum, as a rule. */
+/* torch.onnx.export(..., training=TrainingMode.TRAINING) runs the network once, on the example. In a network that was
+ * trained some channel has a variance below the momentum, as a rule. */
 size_t spoiled_statistics(const struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
@@ -204,8 +205,8 @@ size_t moved_statistics(const struct preparer *p)
     return str_equal(p->model->producer_name, "pytorch") ? count_trained_forms(p) : 0;
 }
 
-/* An exporter in training form runs the network on its example, which moves the statistics that the file has. Who trains with the
- * stored ones computes with wrong numbers. */
+/* An exporter in training form runs the network on its example, which moves the statistics that the file has. Who
+ * trains with the stored ones computes with wrong numbers. */
 static void say_moved(struct preparer *p)
 {
     const size_t spoiled = spoiled_statistics(p), moved = moved_statistics(p);
@@ -215,12 +216,12 @@ static void say_moved(struct preparer *p)
     const char *const text =
         spoiled > 0
             ? arena_printf(p->arena,
-                           "%zu BatchNormalization: the running statistics come from the exporter's own run of a fresh network on its "
-                           "example, or look so (--batchnorm-statistics reset: 0 and 1)",
+                           "%zu BatchNormalization: the running statistics come from the exporter's own run of a fresh "
+                           "network on its example, or look so (--batchnorm-statistics reset: 0 and 1)",
                            spoiled)
             : arena_printf(p->arena,
-                           "%zu BatchNormalization: exported in training form, which has moved the running statistics toward the "
-                           "exporter's example; examples/pytorch/export.py exports them as they are",
+                           "%zu BatchNormalization: exported in training form, which has moved the running statistics "
+                           "toward the exporter's example; examples/pytorch/export.py exports them as they are",
                            moved);
     if (frozen)
         diag_warning(p->diag, &p->loc, "%s; --batchnorm frozen trains with them", text);
@@ -228,12 +229,14 @@ static void say_moved(struct preparer *p)
         say(p, "note: %s", text);
 }
 
-/* Before the nodes are brought to inference form. Frozen statistics are no start of anything: only `reset` touches them. */
+/* Before the nodes are brought to inference form. Frozen statistics are no start of anything: only
+ * `reset` touches them. */
 static void reset_statistics(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
     const enum statistics_kind how = p->options->statistics;
-    const bool by_itself = how == STATISTICS_AUTO && p->options->batchnorm == BATCHNORM_TRAIN && spoiled_statistics(p) > 0;
+    const bool by_itself = how == STATISTICS_AUTO && p->options->batchnorm == BATCHNORM_TRAIN &&
+                           spoiled_statistics(p) > 0;
     size_t count = 0;
     if (how != STATISTICS_RESET && !by_itself) {
         say_moved(p);
@@ -324,7 +327,9 @@ static void say_plan(struct preparer *p, const struct form_counts *c)
     if (dropouts > 0)
         say(p, "%zu Dropout: a step drops, infer() does not", dropouts);
     if (c->masked_dropouts > 0)
-        say(p, "note: %zu Dropout drop nothing in a step: the model reads their mask, and before opset %d there is no training form",
+        say(p,
+            "note: %zu Dropout drop nothing in a step: the model reads their mask, and before opset %d there is no "
+            "training form",
             c->masked_dropouts, DROPOUT_MODE_OPSET);
 }
 
@@ -367,17 +372,21 @@ static void set_latest(struct preparer *p, const char *statistic, const char *va
                      statistic);
 }
 
-/* PyTorch's running variance takes the unbiased variance of the batch: of n values, n / (n - 1) times ONNX's. With ONNX's result
- * v = m old + (1 - m) batch that is  v + (v - m old) / (n - 1). */
-static const char *unbiased(struct preparer *p, const struct model_node *copy, const char *old, const char *v, const struct tensor *like)
+/* PyTorch's running variance takes the unbiased variance of the batch: of n values, n / (n - 1) times ONNX's. With
+ * ONNX's result v = m old + (1 - m) batch that is  v + (v - m old) / (n - 1). */
+static const char *unbiased(struct preparer *p, const struct model_node *copy, const char *old, const char *v,
+                            const struct tensor *like)
 {
     const double momentum = attribute_float(copy, "momentum", USUAL_MOMENTUM);
     const char *const all = add_op(p, "elements", "Size", copy->inputs.data[0], NULL, NULL);
     const char *const n = add_op(p, "elements_of_channel", "Div", all, add_int(p, "channels", like->count), NULL);
-    const char *const rest = add_cast(p, "others", add_op(p, "others.int64", "Sub", n, add_int(p, "one", 1), NULL), like->dtype);
-    const char *const kept = add_op(p, "kept_variance", "Mul", old, add_scalar(p, "momentum", like->dtype, momentum), NULL);
+    const char *const rest = add_cast(p, "others", add_op(p, "others.int64", "Sub", n, add_int(p, "one", 1), NULL),
+                                      like->dtype);
+    const char *const kept = add_op(p, "kept_variance", "Mul", old,
+                                    add_scalar(p, "momentum", like->dtype, momentum), NULL);
     const char *const share = add_op(p, "batch_variance", "Sub", v, kept, NULL);
-    return add_op(p, arena_printf(p->arena, "%s.unbiased", v), "Add", v, add_op(p, "bias_of_variance", "Div", share, rest, NULL), NULL);
+    return add_op(p, arena_printf(p->arena, "%s.unbiased", v), "Add", v,
+                  add_op(p, "bias_of_variance", "Div", share, rest, NULL), NULL);
 }
 
 static void correct_variance(struct preparer *p, const struct model_node *copy, const char *statistic)
@@ -402,7 +411,8 @@ static void train_batchnorm(struct preparer *p, struct model_node *copy)
         model_set_int(p->arena, copy, "training_mode", 1);
         return;
     }
-    vec_push(p->arena, &copy->outputs, fresh_name(p, arena_printf(p->arena, "%s.saved_mean", copy->outputs.data[0]))); /* all five or one */
+    /* all five or one */
+    vec_push(p->arena, &copy->outputs, fresh_name(p, arena_printf(p->arena, "%s.saved_mean", copy->outputs.data[0])));
     vec_push(p->arena, &copy->outputs, fresh_name(p, arena_printf(p->arena, "%s.saved_var", copy->outputs.data[0])));
 }
 
@@ -457,7 +467,8 @@ struct own_names {
 static struct model_graph *copy_inner_graph(struct preparer *p, const struct model_graph *g, const struct map *renamed,
                                             const struct own_names *outer);
 
-static const char *name_inside(struct preparer *p, const struct map *renamed, const struct own_names *own, const char *name)
+static const char *name_inside(struct preparer *p, const struct map *renamed, const struct own_names *own,
+                               const char *name)
 {
     for (; own; own = own->outer)
         if (map_has(&own->names, name))
@@ -479,7 +490,8 @@ static void collect_own_names(struct map *names, const struct model_graph *g)
 }
 
 /* The node's attributes, graphs among them with the names of the copy. */
-static void copy_inner_graphs(struct preparer *p, struct model_node *copy, const struct map *renamed, const struct own_names *own)
+static void copy_inner_graphs(struct preparer *p, struct model_node *copy, const struct map *renamed,
+                              const struct own_names *own)
 {
     const struct model_node old = *copy;
     memset(&copy->attrs, 0, sizeof copy->attrs);
@@ -506,7 +518,8 @@ static struct model_graph *copy_inner_graph(struct preparer *p, const struct mod
     memset(&copy->nodes, 0, sizeof copy->nodes);
     memset(&copy->outputs, 0, sizeof copy->outputs);
     for (size_t i = 0; i < g->nodes.count; i++) {
-        struct model_node *const n = arena_copy(p->arena, g->nodes.data[i], sizeof *g->nodes.data[i], alignof(struct model_node));
+        struct model_node *const n = arena_copy(p->arena, g->nodes.data[i], sizeof *g->nodes.data[i],
+                                                alignof(struct model_node));
         memset(&n->inputs, 0, sizeof n->inputs);
         for (size_t k = 0; k < g->nodes.data[i]->inputs.count; k++)
             vec_push(p->arena, &n->inputs, name_inside(p, renamed, &own, g->nodes.data[i]->inputs.data[k]));

@@ -108,7 +108,8 @@ static bool is_flat(const struct line *l, double unit)
     return true;
 }
 
-/* x[i+1] + x[i-1] = 2 cos(w) x[i] holds for every sine of a steady frequency; the best factor is that of least squares. */
+/* x[i+1] + x[i-1] = 2 cos(w) x[i] holds for every sine of a steady frequency; the best factor is that
+ * of least squares. */
 static bool is_sine(const struct line *l, double unit)
 {
     double product = 0, square = 0, rest = 0;
@@ -181,7 +182,8 @@ static bool lines_pass(const struct tensor *t, line_test *test, bool differences
         const int64_t lines = length > 0 ? t->count / length : 0, step = lines > MOST_LINES ? lines / MOST_LINES : 1;
         bool ok = length > 1, flat = true;
         for (int64_t k = 0; ok && k < lines; k += step) {
-            const struct line l = {t, k / stride * stride * length + k % stride, stride, length - differences, differences};
+            const struct line l = {t, k / stride * stride * length + k % stride, stride, length - differences,
+                                   differences};
             flat = flat && is_flat(&l, unit);
             ok = test(&l, unit);
         }

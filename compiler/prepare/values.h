@@ -1,5 +1,5 @@
-/* What the elements of a tensor say about it: nobody initializes a parameter with a table of sines, a mask or a row of equal
- * steps. */
+/* What the elements of a tensor say about it: nobody initializes a parameter with a table of sines, a mask or a
+ * row of equal steps. */
 #ifndef STEPC_PREPARE_VALUES_H
 #define STEPC_PREPARE_VALUES_H
 
@@ -14,8 +14,8 @@ const char *values_of_mask(const struct tensor *t);
 const char *values_made_by_rule(const struct tensor *t);
 /* Is it a mask or a table of sines? The other rules may be somebody's start for a parameter, too. */
 bool values_are_surely_made(const struct tensor *t);
-/* The weight of a convolution, [filters, channels, kernel...]: the same filter for every channel, which equals its reflection
- * or the negative of that: a blur, an edge detector. */
+/* The weight of a convolution, [filters, channels, kernel...]: the same filter for every channel, which equals its
+ * reflection or the negative of that: a blur, an edge detector. */
 bool values_are_fixed_filters(const struct tensor *t);
 /* Rows of one 1 and else 0, but not the identity: a choice or an exchange of elements. */
 bool values_are_permutation(const struct tensor *t);

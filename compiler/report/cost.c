@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- loops ------------------------------------------------------------------------------------------------------------ */
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 static int64_t points(const struct part *p, bool kept_only)
 {
@@ -46,7 +46,7 @@ bool cost_flops(const struct kernel *k, int64_t *flops)
     return !k->tmpl || k->flops > 0;
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------------------------------ */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 /* How many elements of a buffer some accesses touch: their sum, at most all of it. */
 struct touched {
@@ -67,7 +67,8 @@ static void add_count(struct touched *t, const struct buffer *b, int64_t count)
         i++;
     if (i == t->buffers) {
         if (t->buffers == t->capacity)
-            t->counts = vec_grow(t->arena, t->counts, t->buffers, &t->capacity, sizeof *t->counts, alignof(struct map_of_counts));
+            t->counts = vec_grow(t->arena, t->counts, t->buffers, &t->capacity, sizeof *t->counts,
+                                 alignof(struct map_of_counts));
         t->counts[t->buffers++] = (struct map_of_counts){b, 0};
     }
     t->counts[i].count += count < b->count - t->counts[i].count ? count : b->count - t->counts[i].count;
@@ -111,7 +112,8 @@ static void touch_value(struct touched *t, const struct operand *o)
     t->seen.count = 0;
 }
 
-/* Of a product's operands M x K and K x N elements for each of the outer places that differ; of others the whole buffer. */
+/* Of a product's operands M x K and K x N elements for each of the outer places that differ; of others
+ * the whole buffer. */
 static void touch_operands(struct touched *t, const struct kernel *k)
 {
     const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), depth = kernel_int(k, "K");

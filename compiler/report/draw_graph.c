@@ -4,8 +4,10 @@
 #include "report/picture.h"
 #include "report/report_internal.h"
 
-enum { FEW = 20, LONGEST = 7, FAN = 3 }; /* in pictures of more boxes: layers that an arrow may span; readers of what depends on no input */
-enum { SMALL = 60, WIDEST = 3, MOST = 3000 }; /* in pictures of more boxes: boxes in a layer; what is too many for a drawing */
+/* in pictures of more boxes: layers that an arrow may span; readers of what depends on no input */
+enum { FEW = 20, LONGEST = 7, FAN = 3 };
+/* in pictures of more boxes: boxes in a layer; what is too many for a drawing */
+enum { SMALL = 60, WIDEST = 3, MOST = 3000 };
 enum { TITLE = 34, DETAIL = 40, MARGIN = 10, LINE = 14, PADDING = 9 }; /* characters; pixels */
 #define TITLE_WIDTH 7.6 /* of a character */
 #define DETAIL_WIDTH 6.1
@@ -18,7 +20,7 @@ struct drawing {
     struct strbuf svg;
 };
 
-/* ---- what stands in the boxes ----------------------------------------------------------------------------------------- */
+/* ---- what stands in the boxes ------------------------------------------------------------------------------------ */
 
 /* Characters that are wide in most fonts count double. */
 static double text_width(const char *text, double each)
@@ -43,7 +45,8 @@ static void add_reference(struct drawing *d, const char **line, const char *arro
     if (!*line)
         *line = arena_printf(d->arena, "%s %s", arrow, name);
     else if (readable_length(*line) < ENOUGH)
-        *line = arena_printf(d->arena, "%s, %s", *line, readable_length(*line) + readable_length(name) + 2 < ENOUGH ? name : "\xe2\x80\xa6");
+        *line = arena_printf(d->arena, "%s, %s", *line,
+                             readable_length(*line) + readable_length(name) + 2 < ENOUGH ? name : "\xe2\x80\xa6");
 }
 
 static void measure(struct drawing *d)
@@ -71,7 +74,7 @@ static void measure(struct drawing *d)
     }
 }
 
-/* ---- SVG -------------------------------------------------------------------------------------------------------------- */
+/* ---- SVG --------------------------------------------------------------------------------------------------------- */
 
 static void draw_line_of(struct drawing *d, double x, double y, const char *kind, const char *text)
 {
@@ -91,8 +94,8 @@ static void draw_node(struct drawing *d, size_t i)
         strbuf_addf(&d->svg, "<a href=\"#%s\">", n->id);
     strbuf_addf(&d->svg, "<g class=\"box %s\"><title>", n->kind);
     markup_text(&d->svg, readable_shortened(d->arena, n->tooltip, 600));
-    strbuf_addf(&d->svg, "</title>\n<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%d\"/>\n", at->x + MARGIN, at->y + MARGIN,
-                at->width, at->height, is_end ? 11 : 4);
+    strbuf_addf(&d->svg, "</title>\n<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%d\"/>\n",
+                at->x + MARGIN, at->y + MARGIN, at->width, at->height, is_end ? 11 : 4);
     const double middle = at->x + MARGIN + at->width / 2;
     for (int k = 0; k < 3; k++) {
         if (k == 1) {
@@ -156,7 +159,8 @@ static void start(struct drawing *d)
     d->detail = arena_array(a, const char *, nodes + 1);
     d->far_from = arena_array(a, const char *, nodes + 1);
     d->far_to = arena_array(a, const char *, nodes + 1);
-    d->layout = (struct layout){.arena = a, .node_count = nodes, .edge_count = edges, .longest = nodes > FEW ? LONGEST : 0, .widest = nodes > SMALL ? WIDEST : 0};
+    d->layout = (struct layout){.arena = a, .node_count = nodes, .edge_count = edges,
+                                .longest = nodes > FEW ? LONGEST : 0, .widest = nodes > SMALL ? WIDEST : 0};
     d->layout.nodes = arena_array(a, struct layout_node, nodes + 1);
     d->layout.edges = arena_array(a, struct layout_edge, edges + 1);
     for (size_t i = 0; i < nodes; i++)
@@ -170,13 +174,16 @@ const char *picture_svg(struct arena *a, const struct picture *p)
 {
     struct drawing d = {.arena = a, .picture = p, .svg = {.arena = a}};
     if (p->nodes.count > MOST)
-        return arena_printf(a, "<p>%zu boxes are too many for a drawing; --dot writes all of them.</p>\n", p->nodes.count);
+        return arena_printf(a, "<p>%zu boxes are too many for a drawing; --dot writes all of them.</p>\n",
+                            p->nodes.count);
     start(&d);
     layers_assign(&d.layout);
     measure(&d);
     layers_place(&d.layout);
     const double width = d.layout.width + 2 * MARGIN, height = d.layout.height + 2 * MARGIN;
-    strbuf_addf(&d.svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"graph\" role=\"img\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n",
+    strbuf_addf(&d.svg,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"graph\" role=\"img\" width=\"%.0f\" height=\"%.0f\" "
+                "viewBox=\"0 0 %.0f %.0f\">\n",
                 width, height, width, height);
     for (size_t i = 0; i < p->edges.count; i++)
         draw_edge(&d, i);

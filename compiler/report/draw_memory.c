@@ -1,5 +1,6 @@
-/* Two panels over one axis of kernels: above, where each temporary lies while it lives; below, how many bytes are alive. Between
- * them a strip says which kernels are of the forward half, of the backward half, and updates. Colours: the page's style sheet. */
+/* Two panels over one axis of kernels: above, where each temporary lies while it lives; below, how many bytes are
+ * alive. Between them a strip says which kernels are of the forward half, of the backward half, and updates. Colours:
+ * the page's style sheet. */
 #include "report/draw_memory.h"
 
 #include "report/markup.h"
@@ -48,7 +49,7 @@ static void label(struct drawing *d, double x, double y, const char *attributes,
     strbuf_add(&d->svg, "</text>\n");
 }
 
-/* ---- axes ------------------------------------------------------------------------------------------------------------- */
+/* ---- axes -------------------------------------------------------------------------------------------------------- */
 
 /* A power of two, or three halves of one, so that at most six fill the axis. */
 static int64_t tick_distance(int64_t top)
@@ -64,10 +65,13 @@ static void draw_offsets(struct drawing *d)
     const int64_t distance = tick_distance(d->top);
     for (int64_t v = 0; v <= d->top; v += distance) {
         const double y = place_y(d, v);
-        strbuf_addf(&d->svg, "<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, y, plot_right(d), y);
+        strbuf_addf(&d->svg, "<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, y,
+                    plot_right(d), y);
         label(d, LEFT - 6, y + 4, "class=\"axis\" text-anchor=\"end\"", readable_bytes(d->arena, v));
     }
-    strbuf_addf(&d->svg, "<text class=\"axis\" transform=\"translate(14 %d) rotate(-90)\" text-anchor=\"middle\">offset in the arena</text>\n",
+    strbuf_addf(&d->svg,
+                "<text class=\"axis\" transform=\"translate(14 %d) rotate(-90)\" text-anchor=\"middle\">offset in the "
+                "arena</text>\n",
                 TOP + d->plot / 2);
 }
 
@@ -78,23 +82,29 @@ static void draw_bounds(struct drawing *d)
     const double y = place_y(d, e->bound_bytes), right = plot_right(d);
     const double x = right + 6;
     const double text_y = place_y(d, e->arena_bytes) + 4;
-    strbuf_addf(&d->svg, "<line class=\"bound\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, y, right + 4, y);
+    strbuf_addf(&d->svg, "<line class=\"bound\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, y,
+                right + 4, y);
     if (e->arena_bytes == e->bound_bytes) {
-        label(d, x, text_y, "class=\"axis strong\"", arena_printf(d->arena, "arena %s", readable_bytes(d->arena, e->arena_bytes)));
+        label(d, x, text_y, "class=\"axis strong\"",
+              arena_printf(d->arena, "arena %s", readable_bytes(d->arena, e->arena_bytes)));
         label(d, x, text_y + 14, "class=\"axis\"", "= the lower bound");
         return;
     }
     const double bound_y = y + 4 > text_y + 28 ? y + 4 : text_y + 28;
-    strbuf_addf(&d->svg, "<line class=\"arena\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, text_y - 4, right + 4, text_y - 4);
-    label(d, x, text_y, "class=\"axis strong\"", arena_printf(d->arena, "arena %s", readable_bytes(d->arena, e->arena_bytes)));
-    label(d, x, bound_y, "class=\"axis\"", arena_printf(d->arena, "lower bound %s", readable_bytes(d->arena, e->bound_bytes)));
+    strbuf_addf(&d->svg, "<line class=\"arena\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, text_y - 4,
+                right + 4, text_y - 4);
+    label(d, x, text_y, "class=\"axis strong\"",
+          arena_printf(d->arena, "arena %s", readable_bytes(d->arena, e->arena_bytes)));
+    label(d, x, bound_y, "class=\"axis\"",
+          arena_printf(d->arena, "lower bound %s", readable_bytes(d->arena, e->bound_bytes)));
 }
 
 static const char *kernel_tooltip(const struct drawing *d, int i)
 {
     const struct report_kernel *k = &d->entry->kernels.data[i];
-    return arena_printf(d->arena, "kernel %d: %s (%s)\n%s alive\n%s", i, k->is_called ? k->name : "an output written in place",
-                        report_phase_names[k->phase], readable_bytes(d->arena, k->alive), readable_shortened(d->arena, k->about, 300));
+    return arena_printf(d->arena, "kernel %d: %s (%s)\n%s alive\n%s", i,
+                        k->is_called ? k->name : "an output written in place", report_phase_names[k->phase],
+                        readable_bytes(d->arena, k->alive), readable_shortened(d->arena, k->about, 300));
 }
 
 static void draw_kernels(struct drawing *d)
@@ -105,14 +115,17 @@ static void draw_kernels(struct drawing *d)
     for (int i = 0; i < d->kernels; i++) {
         const struct report_kernel *k = &e->kernels.data[i];
         const double x = place_x(d, i), middle = x + d->column / 2;
-        strbuf_addf(&d->svg, "<a href=\"#%s-%d\"><rect class=\"phase %s%s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\"><title>", e->name, i,
-                    report_phase_names[k->phase], k->updates ? " updates" : "", x, y, d->column, STRIP);
+        strbuf_addf(&d->svg,
+                    "<a href=\"#%s-%d\"><rect class=\"phase %s%s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" "
+                    "height=\"%d\"><title>",
+                    e->name, i, report_phase_names[k->phase], k->updates ? " updates" : "", x, y, d->column, STRIP);
         put(d, kernel_tooltip(d, i));
         strbuf_add(&d->svg, "</title></rect></a>\n");
         if (i % every == 0)
             label(d, middle, y + STRIP + 13, "class=\"axis\" text-anchor=\"middle\"", arena_printf(d->arena, "%d", i));
         if (d->named) {
-            strbuf_addf(&d->svg, "<text class=\"axis%s\" transform=\"translate(%.1f %.1f) rotate(-38)\" text-anchor=\"end\">",
+            strbuf_addf(&d->svg,
+                        "<text class=\"axis%s\" transform=\"translate(%.1f %.1f) rotate(-38)\" text-anchor=\"end\">",
                         k->is_called ? "" : " faint", middle + 5, y + STRIP + NUMBERS + 8);
             put(d, k->is_called ? readable_shortened(d->arena, k->name, 26) : "(in place)");
             strbuf_add(&d->svg, "</text>\n");
@@ -120,19 +133,21 @@ static void draw_kernels(struct drawing *d)
     }
 }
 
-/* ---- temporaries ------------------------------------------------------------------------------------------------------ */
+/* ---- temporaries ------------------------------------------------------------------------------------------------- */
 
 static const char *temporary_tooltip(const struct drawing *d, const struct report_temporary *t)
 {
     static const char *const about[TEMPORARY_KINDS] = {
         [TEMPORARY_FORWARD] = "forward, not needed for gradients", [TEMPORARY_KEPT] = "forward, kept for the gradients",
         [TEMPORARY_GRADIENT] = "made for the gradients", [TEMPORARY_SCRATCH] = "work space of one kernel"};
-    return arena_printf(d->arena, "%s %s\n%s at offset %s, kernels %d to %d\n%s", t->name, readable_type(d->arena, t->dtype, &t->shape),
-                        readable_bytes(d->arena, t->bytes), readable_grouped(d->arena, t->offset), t->first, t->last, about[t->kind]);
+    return arena_printf(d->arena, "%s %s\n%s at offset %s, kernels %d to %d\n%s", t->name,
+                        readable_type(d->arena, t->dtype, &t->shape), readable_bytes(d->arena, t->bytes),
+                        readable_grouped(d->arena, t->offset), t->first, t->last, about[t->kind]);
 }
 
 /* The name where there is room for most of it, and the size below. */
-static void draw_name(struct drawing *d, const struct report_temporary *t, double x, double y, double width, double height)
+static void draw_name(struct drawing *d, const struct report_temporary *t, double x, double y, double width,
+                      double height)
 {
     enum { LEAST = 4 };
     const double room = (width - 6) / CHARACTER;
@@ -141,7 +156,8 @@ static void draw_name(struct drawing *d, const struct report_temporary *t, doubl
         return;
     const bool two = height >= 28;
     const double middle = y + height / 2 + (two ? -2 : 4);
-    label(d, x + width / 2, middle, "class=\"name\" text-anchor=\"middle\"", readable_shortened(d->arena, t->name, letters));
+    label(d, x + width / 2, middle, "class=\"name\" text-anchor=\"middle\"",
+          readable_shortened(d->arena, t->name, letters));
     const char *size = readable_bytes(d->arena, t->bytes);
     if (two && readable_length(size) <= letters)
         label(d, x + width / 2, middle + 13, "class=\"size\" text-anchor=\"middle\"", size);
@@ -160,7 +176,7 @@ static void draw_temporary(struct drawing *d, const struct report_temporary *t)
     strbuf_add(&d->svg, "</g>\n");
 }
 
-/* ---- bytes alive ------------------------------------------------------------------------------------------------------ */
+/* ---- bytes alive ------------------------------------------------------------------------------------------------- */
 
 static void draw_alive(struct drawing *d, double top)
 {
@@ -172,8 +188,10 @@ static void draw_alive(struct drawing *d, double top)
         const double y = bottom - ALIVE * (double)e->kernels.data[i].alive / (double)most;
         strbuf_addf(&d->svg, "V%.1fH%.2f", y, place_x(d, i + 1));
     }
-    strbuf_addf(&d->svg, "V%.1fZ\"/>\n<line class=\"bound\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", bottom, LEFT, top, plot_right(d) + 4, top);
-    strbuf_addf(&d->svg, "<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, bottom, plot_right(d), bottom);
+    strbuf_addf(&d->svg, "V%.1fZ\"/>\n<line class=\"bound\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", bottom,
+                LEFT, top, plot_right(d) + 4, top);
+    strbuf_addf(&d->svg, "<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, bottom,
+                plot_right(d), bottom);
     label(d, LEFT - 6, top + 5, "class=\"axis\" text-anchor=\"end\"", readable_bytes(d->arena, most));
     label(d, LEFT - 6, bottom + 4, "class=\"axis\" text-anchor=\"end\"", "0 B");
     label(d, LEFT - 6, top + ALIVE / 2.0 + 4, "class=\"axis\" text-anchor=\"end\"", "alive");
@@ -183,7 +201,8 @@ static void draw_alive(struct drawing *d, double top)
 static void draw_peak(struct drawing *d, double bottom)
 {
     const double x = place_x(d, d->entry->peak);
-    strbuf_addf(&d->svg, "<rect class=\"peak\" x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%.1f\"/>\n", x, TOP - 6, d->column, bottom - TOP + 6);
+    strbuf_addf(&d->svg, "<rect class=\"peak\" x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%.1f\"/>\n", x, TOP - 6,
+                d->column, bottom - TOP + 6);
 }
 
 const char *memory_svg(struct arena *a, const struct report_entry *e)
@@ -196,9 +215,12 @@ const char *memory_svg(struct arena *a, const struct report_entry *e)
     d.named = d.kernels <= NAMED_MOST;
     d.plot = e->temporaries.count > CROWDED ? HIGH : LOW;
     d.top = e->arena_bytes > e->bound_bytes ? e->arena_bytes : e->bound_bytes;
-    const double alive_top = TOP + d.plot + STRIP + NUMBERS + (d.named ? NAMES : 0) + GAP, height = alive_top + ALIVE + BOTTOM;
+    const double alive_top = TOP + d.plot + STRIP + NUMBERS + (d.named ? NAMES : 0) + GAP,
+                 height = alive_top + ALIVE + BOTTOM;
     const double width = plot_right(&d) + RIGHT;
-    strbuf_addf(&d.svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"memory\" role=\"img\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n",
+    strbuf_addf(&d.svg,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"memory\" role=\"img\" width=\"%.0f\" "
+                "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n",
                 width, height, width, height);
     draw_peak(&d, alive_top + ALIVE);
     draw_offsets(&d);

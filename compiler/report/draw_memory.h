@@ -1,4 +1,5 @@
-/* The memory plan of an entry as a picture: kernels from left to right, the arena from below, a rectangle for each temporary. */
+/* The memory plan of an entry as a picture: kernels from left to right, the arena from below, a rectangle
+ * for each temporary. */
 #ifndef STEPC_REPORT_DRAW_MEMORY_H
 #define STEPC_REPORT_DRAW_MEMORY_H
 

@@ -11,7 +11,7 @@ const char *const report_role_names[REPORT_ROLES] = {"weight", "statistic", "opt
 const char *const report_phase_names[REPORT_PHASES] = {"forward", "backward", "update", "copy"};
 const char *const report_temporary_names[TEMPORARY_KINDS] = {"forward", "kept", "gradient", "scratch"};
 
-/* ---- the model -------------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static struct report_tensor tensor_of(const char *name, enum dtype d, const struct shape *s)
 {
@@ -50,8 +50,8 @@ static void gather_frozen(struct report *r)
 
 static void gather_parameters(struct report *r)
 {
-    static const enum report_role roles[] = {
-        [ROLE_WEIGHT] = REPORT_WEIGHT, [ROLE_STATISTIC] = REPORT_STATISTIC, [ROLE_OPTIMIZER] = REPORT_OPTIMIZER, [ROLE_COUNTER] = REPORT_COUNTER};
+    static const enum report_role roles[] = {[ROLE_WEIGHT] = REPORT_WEIGHT, [ROLE_STATISTIC] = REPORT_STATISTIC,
+                                             [ROLE_OPTIMIZER] = REPORT_OPTIMIZER, [ROLE_COUNTER] = REPORT_COUNTER};
     for (size_t i = 0; i < r->program->variables.count; i++) {
         const struct variable *v = r->program->variables.data[i];
         const struct report_tensor t = tensor_of(v->name, v->dtype, &v->shape);
@@ -67,14 +67,15 @@ static void gather_model(struct report *r)
     r->file = m->file;
     r->graph = m->graph->name;
     for (size_t i = 0; i < m->opsets.count; i++)
-        strbuf_addf(&opsets, "%s%s %lld", i ? ", " : "", m->opsets.data[i].domain[0] ? m->opsets.data[i].domain : "ai.onnx",
+        strbuf_addf(&opsets, "%s%s %lld", i ? ", " : "",
+                    m->opsets.data[i].domain[0] ? m->opsets.data[i].domain : "ai.onnx",
                     (long long)m->opsets.data[i].version);
     r->opsets = strbuf_text(&opsets);
     for (int i = 0; i < 32; i++)
         snprintf(r->digest + 2 * i, 3, "%02x", m->digest[i]);
 }
 
-/* ---- kernels ---------------------------------------------------------------------------------------------------------- */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 /* What sets nodes apart from others of their operator: " "fc1"", " (gradient of node 'fc1')", or nothing. */
 static const char *apart(struct arena *a, const struct node *n)
@@ -84,7 +85,8 @@ static const char *apart(struct arena *a, const struct node *n)
     return n->name[0] ? arena_printf(a, " \"%s\"", n->name) : "";
 }
 
-/* The operators of nodes from `first` on that have the same text behind them, each once: "Mul x3, Sub". They are marked as said. */
+/* The operators of nodes from `first` on that have the same text behind them, each once: "Mul x3, Sub". They
+ * are marked as said. */
 static void add_group(struct strbuf *b, const struct kernel *k, size_t first, const char *const *behind, bool *said)
 {
     const char *separator = "";
@@ -145,7 +147,8 @@ static enum report_phase phase_of(const struct kernel *k, bool updates)
 
 static void add_kernel(struct report *r, struct report_entry *e, const struct kernel *k, const char *call)
 {
-    struct report_kernel out = {.kernel = k, .is_called = call != NULL, .name = call ? call : k->label, .about = about_kernel(r->arena, k)};
+    struct report_kernel out = {.kernel = k, .is_called = call != NULL, .name = call ? call : k->label,
+                                .about = about_kernel(r->arena, k)};
     kernel_reads(r->arena, k, &out.reads);
     kernel_writes(r->arena, k, &out.writes);
     for (size_t i = 0; i < out.writes.count; i++)
@@ -162,7 +165,7 @@ static void add_kernel(struct report *r, struct report_entry *e, const struct ke
     e->bytes += out.bytes_read + out.bytes_written;
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static const struct kernel *scratch_owner(const struct report_entry *e, const struct buffer *b)
 {
@@ -189,7 +192,8 @@ static int by_offset(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Bytes in use during each kernel: a result may take the place of what dies, so the two count once. Temporaries are sorted by offset. */
+/* Bytes in use during each kernel: a result may take the place of what dies, so the two count once. Temporaries are
+ * sorted by offset. */
 static void count_alive(struct report *r, struct report_entry *e)
 {
     int64_t *end = arena_array(r->arena, int64_t, e->kernels.count + 1); /* of what is in use up to here */
@@ -211,8 +215,10 @@ static void gather_memory(struct report *r, struct report_entry *e, const struct
         const struct plan_life *life = &plan->life[i];
         if (b->kind != BUFFER_TEMP || life->first < 0 || b->count == 0)
             continue;
-        struct report_temporary t = {.name = b->name, .dtype = b->dtype, .shape = b->shape, .offset = (int64_t)b->arena_offset,
-                                     .bytes = b->count * (int64_t)dtype_size(b->dtype), .first = life->first, .last = life->last};
+        struct report_temporary t = {.name = b->name, .dtype = b->dtype, .shape = b->shape,
+                                     .offset = (int64_t)b->arena_offset,
+                                     .bytes = b->count * (int64_t)dtype_size(b->dtype), .first = life->first,
+                                     .last = life->last};
         t.space = round_up(t.bytes, PLAN_ALIGN);
         const bool is_scratch = scratch_owner(e, b) != NULL;
         t.kind = is_scratch ? TEMPORARY_SCRATCH : kind_of(e, &t);
@@ -231,7 +237,7 @@ static void gather_memory(struct report *r, struct report_entry *e, const struct
             e->peak = (int)k;
 }
 
-/* ---- entries ---------------------------------------------------------------------------------------------------------- */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 static void gather_entry(struct report *r, const struct entry *entry, const struct plan *plan, const char *const *calls)
 {
@@ -255,7 +261,8 @@ static void gather_entry(struct report *r, const struct entry *entry, const stru
     vec_push(r->arena, &r->entries, e);
 }
 
-const struct report *report_gather(struct arena *a, const struct program *p, struct plan *const *plans, const struct report_code *code)
+const struct report *report_gather(struct arena *a, const struct program *p, struct plan *const *plans,
+                                   const struct report_code *code)
 {
     struct report *r = arena_new(a, struct report);
     *r = (struct report){.arena = a, .program = p, .options_text = code->options_text};

@@ -1,9 +1,11 @@
 /* Four steps, each simple:
  *
- *   layers     the longest path from a source, or the next layer with room; what is `late`, and sources, move down to just above their first reader
- *   order      an arrow over several layers gets a point in each; barycentres, down and up, keep the order with the fewest crossings
- *   x          each layer in turn moves to the means of its neighbours as far as its order and the distances allow: the least squares
- *              solution, by pooling adjacent violators, is exact and linear
+ *   layers     the longest path from a source, or the next layer with room; what is `late`, and sources, move down to
+ *              just above their first reader
+ *   order      an arrow over several layers gets a point in each; barycentres, down and up, keep the order with
+ *              the fewest crossings
+ *   x          each layer in turn moves to the means of its neighbours as far as its order and the distances allow: the
+ *              least squares solution, by pooling adjacent violators, is exact and linear
  *   y          layers are as high as their highest box */
 #include "report/layers.h"
 
@@ -34,7 +36,7 @@ struct work {
     int layer_count;
 };
 
-/* ---- layers ----------------------------------------------------------------------------------------------------------- */
+/* ---- layers ------------------------------------------------------------------------------------------------------ */
 
 /* Edge numbers sorted by the node at one of their ends. */
 static size_t *edges_by_node(struct arena *a, const struct layout *l, bool by_target)
@@ -86,11 +88,13 @@ void layers_assign(struct layout *l)
     }
     move_down(l, &scratch);
     for (size_t i = 0; i < l->edge_count; i++)
-        l->edges[i].cut = l->edges[i].hidden || (l->longest > 0 && l->nodes[l->edges[i].to].layer - l->nodes[l->edges[i].from].layer > l->longest);
+        l->edges[i].cut = l->edges[i].hidden ||
+                          (l->longest > 0 &&
+                           l->nodes[l->edges[i].to].layer - l->nodes[l->edges[i].from].layer > l->longest);
     arena_free(&scratch);
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------------------ */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
 
 static int add_place(struct work *w, int node, int layer, double width)
 {
@@ -145,7 +149,9 @@ static void sort_layer(struct work *w, int layer)
             size_t a = i, b = i + run < y->places.count ? i + run : y->places.count;
             const size_t middle = b, end = i + 2 * run < y->places.count ? i + 2 * run : y->places.count;
             for (size_t k = i; k < end; k++)
-                to[k] = a < middle && (b >= end || w->places.data[from[a]].wish <= w->places.data[from[b]].wish) ? from[a++] : from[b++];
+                to[k] = a < middle && (b >= end || w->places.data[from[a]].wish <= w->places.data[from[b]].wish)
+                            ? from[a++]
+                            : from[b++];
         }
         int *const t = from;
         from = to;
@@ -226,10 +232,10 @@ static void find_order(struct work *w)
         sort_layer(w, k);
 }
 
-/* ---- x ---------------------------------------------------------------------------------------------------------------- */
+/* ---- x ----------------------------------------------------------------------------------------------------------- */
 
-/* Least squares of x - wish with x[i+1] - x[i] at least the distance of the boxes: with distances taken off, the nearest
- * non-descending sequence. */
+/* Least squares of x - wish with x[i+1] - x[i] at least the distance of the boxes: with distances taken off, the
+ * nearest non-descending sequence. */
 static void settle(struct work *w, int layer)
 {
     const struct layer *y = &w->layers[layer];
@@ -242,7 +248,8 @@ static void settle(struct work *w, int layer)
     double *offset = arena_array(&scratch, double, count + 1);
     size_t n = 0, at = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct place *p = &w->places.data[y->places.data[i]], *left = i ? &w->places.data[y->places.data[i - 1]] : NULL;
+        const struct place *p = &w->places.data[y->places.data[i]],
+                           *left = i ? &w->places.data[y->places.data[i - 1]] : NULL;
         const double weight = p->node < 0 ? 4 : 1; /* long arrows rather straight */
         offset[i] = left ? offset[i - 1] + (left->width + p->width) / 2 + GAP_X : 0;
         blocks[n++] = (struct block){weight * (p->wish - offset[i]), weight, 1};
@@ -274,7 +281,8 @@ static void wish_for_mean(struct work *w, int layer)
     }
 }
 
-/* Layers start around a common middle, and neighbours on both sides count: sweeps that look one way only let long graphs drift. */
+/* Layers start around a common middle, and neighbours on both sides count: sweeps that look one way only let
+ * long graphs drift. */
 static void find_x(struct work *w)
 {
     for (size_t i = 0; i < w->places.count; i++)
@@ -289,14 +297,16 @@ static void find_x(struct work *w)
         }
 }
 
-/* ---- the result ------------------------------------------------------------------------------------------------------- */
+/* ---- the result -------------------------------------------------------------------------------------------------- */
 
 static double *find_y(struct work *w)
 {
     struct layout *l = w->l;
-    double *top = arena_array(&w->scratch, double, (size_t)w->layer_count + 2), *height = arena_array(&w->scratch, double, (size_t)w->layer_count + 1);
+    double *top = arena_array(&w->scratch, double, (size_t)w->layer_count + 2),
+           *height = arena_array(&w->scratch, double, (size_t)w->layer_count + 1);
     for (size_t i = 0; i < l->node_count; i++)
-        height[l->nodes[i].layer] = l->nodes[i].height > height[l->nodes[i].layer] ? l->nodes[i].height : height[l->nodes[i].layer];
+        height[l->nodes[i].layer] =
+            l->nodes[i].height > height[l->nodes[i].layer] ? l->nodes[i].height : height[l->nodes[i].layer];
     for (int k = 0; k < w->layer_count; k++)
         top[k + 1] = top[k] + height[k] + GAP_Y;
     l->height = w->layer_count ? top[w->layer_count] - GAP_Y : 0;
@@ -318,12 +328,14 @@ static void store(struct work *w, const double *top)
     for (size_t i = 0; i < l->node_count; i++)
         l->nodes[i].x = w->places.data[i].x - w->places.data[i].width / 2 - left;
     size_t point = l->node_count; /* in the order in which make_places() made them */
-    for (size_t i = 0; i < l->edge_count; i++)
-        for (int k = l->nodes[l->edges[i].from].layer + 1; !l->edges[i].cut && k < l->nodes[l->edges[i].to].layer; k++, point++) {
+    for (size_t i = 0; i < l->edge_count; i++) {
+        struct layout_edge *const e = &l->edges[i];
+        for (int k = l->nodes[e->from].layer + 1; !e->cut && k < l->nodes[e->to].layer; k++, point++) {
             const double x = w->places.data[point].x - left;
-            vec_push(l->arena, &l->edges[i].bends, ((struct layout_point){x, top[k]}));
-            vec_push(l->arena, &l->edges[i].bends, ((struct layout_point){x, top[k + 1] - GAP_Y}));
+            vec_push(l->arena, &e->bends, ((struct layout_point){x, top[k]}));
+            vec_push(l->arena, &e->bends, ((struct layout_point){x, top[k + 1] - GAP_Y}));
         }
+    }
 }
 
 void layers_place(struct layout *l)

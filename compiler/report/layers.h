@@ -1,4 +1,5 @@
-/* Layered drawing of a directed acyclic graph (Sugiyama, Tagawa, Toda 1981): where boxes stand, and how arrows run between them. */
+/* Layered drawing of a directed acyclic graph (Sugiyama, Tagawa, Toda 1981): where boxes stand, and how arrows
+ * run between them. */
 #ifndef STEPC_REPORT_LAYERS_H
 #define STEPC_REPORT_LAYERS_H
 

@@ -60,16 +60,18 @@ static void note_arena(struct diag *d, const struct report *r)
         if (t->first <= most->peak && most->peak <= t->last)
             items[count++] = (struct item){.what = arena_printf(r->arena, "'%s'", t->name), .bytes = t->bytes};
     }
-    note_largest(d, r, arena_printf(r->arena, "the arena of %s, during kernel %d", most->name, most->peak), items, count);
+    note_largest(d, r, arena_printf(r->arena, "the arena of %s, during kernel %d", most->name, most->peak),
+                 items, count);
 }
 
-bool report_check_limits(struct diag *d, const struct report *r, const char *ram_option, int64_t max_ram, int64_t max_flash)
+bool report_check_limits(struct diag *d, const struct report *r, const char *ram_option, int64_t max_ram,
+                         int64_t max_flash)
 {
     bool ok = true;
     if (max_ram >= 0 && r->ram_bytes > max_ram) {
         ok = diag_error(d, &LOC_FILE(r->file),
-                        "RAM: %" PRId64 " bytes are needed, %" PRId64 " more than %s %" PRId64 ": state %" PRId64 ", arena %" PRId64
-                        "; stack, inputs and outputs are not counted",
+                        "RAM: %" PRId64 " bytes are needed, %" PRId64 " more than %s %" PRId64 ": state %" PRId64
+                        ", arena %" PRId64 "; stack, inputs and outputs are not counted",
                         r->ram_bytes, r->ram_bytes - max_ram, ram_option, max_ram, r->state_bytes, r->arena_bytes);
         note_state(d, r);
         note_arena(d, r);

@@ -23,7 +23,7 @@ struct drawing {
     struct range x, y;
 };
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static void add_text(struct strbuf *b, double x, double y, const char *attributes, const char *text)
 {
@@ -32,7 +32,7 @@ static void add_text(struct strbuf *b, double x, double y, const char *attribute
     strbuf_add(b, "</text>\n");
 }
 
-/* ---- ranges ------------------------------------------------------------------------------------------------------- */
+/* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
 static void widen(struct range *r, double v)
 {
@@ -85,13 +85,16 @@ static double place_y(const struct drawing *d, double y)
     return TOP + PLOT_HEIGHT * (1 - (v - d->y.low) / (d->y.high - d->y.low));
 }
 
-/* ---- axes --------------------------------------------------------------------------------------------------------- */
+/* ---- axes -------------------------------------------------------------------------------------------------------- */
 
 /* 1, 2 or 5 times a power of ten, so that about TICKS of them fill the range; whole numbers where `least` is 1. */
 static double tick_distance(const struct range *r, double least)
 {
     const double rough = (r->high - r->low) / TICKS, power = pow(10, floor(log10(rough)));
-    const double step = rough / power <= 1 ? power : rough / power <= 2 ? 2 * power : rough / power <= 5 ? 5 * power : 10 * power;
+    const double step = rough / power <= 1   ? power
+                        : rough / power <= 2 ? 2 * power
+                        : rough / power <= 5 ? 5 * power
+                                             : 10 * power;
     return step < least ? least : step;
 }
 
@@ -100,7 +103,8 @@ static void draw_tick_x(struct drawing *d, double value)
     char label[32];
     const double x = place_x(d, value);
     snprintf(label, sizeof label, "%.10g", value);
-    strbuf_addf(&d->svg, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"#888\"/>\n", x, TOP + PLOT_HEIGHT, x, TOP + PLOT_HEIGHT + 5);
+    strbuf_addf(&d->svg, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"#888\"/>\n", x, TOP + PLOT_HEIGHT,
+                x, TOP + PLOT_HEIGHT + 5);
     add_text(&d->svg, x, TOP + PLOT_HEIGHT + 20, "text-anchor=\"middle\"", label);
 }
 
@@ -110,7 +114,8 @@ static void draw_tick_y(struct drawing *d, double v)
     char label[32];
     const double value = d->y.logarithmic ? pow(10, v) : v, y = place_y(d, value);
     snprintf(label, sizeof label, "%.4g", value);
-    strbuf_addf(&d->svg, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", LEFT, y, LEFT + PLOT_WIDTH, y);
+    strbuf_addf(&d->svg, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", LEFT, y,
+                LEFT + PLOT_WIDTH, y);
     add_text(&d->svg, LEFT - 8, y + 4, "text-anchor=\"end\"", label);
 }
 
@@ -136,11 +141,12 @@ static void draw_axes(struct drawing *d)
         draw_tick_y(d, (ceil(d->y.low / dy) + i) * dy);
     for (int i = 0; i <= 2 * TICKS && (ceil(d->x.low / dx) + i) * dx <= d->x.high; i++)
         draw_tick_x(d, (ceil(d->x.low / dx) + i) * dx);
-    strbuf_addf(&d->svg, "<path d=\"M%d %dV%dH%d\" fill=\"none\" stroke=\"#444\"/>\n", LEFT, TOP, TOP + PLOT_HEIGHT, LEFT + PLOT_WIDTH);
+    strbuf_addf(&d->svg, "<path d=\"M%d %dV%dH%d\" fill=\"none\" stroke=\"#444\"/>\n", LEFT, TOP, TOP + PLOT_HEIGHT,
+                LEFT + PLOT_WIDTH);
     add_text(&d->svg, LEFT + PLOT_WIDTH / 2.0, HEIGHT - 12, "text-anchor=\"middle\"", d->plot->x_label);
 }
 
-/* ---- curves ------------------------------------------------------------------------------------------------------- */
+/* ---- curves ------------------------------------------------------------------------------------------------------ */
 
 static bool can_show(const struct drawing *d, double y)
 {
@@ -183,15 +189,16 @@ static void draw_curve(struct drawing *d, size_t number)
     strbuf_add(&d->svg, "\"/>\n");
     for (size_t i = 0; i < c->count && c->count <= 40; i++) /* few points are worth seeing as such */
         if (can_show(d, c->y[i]))
-            strbuf_addf(&d->svg, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" fill=\"%s\"/>\n", place_x(d, c->x[i]), place_y(d, c->y[i]), colour);
+            strbuf_addf(&d->svg, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" fill=\"%s\"/>\n", place_x(d, c->x[i]),
+                        place_y(d, c->y[i]), colour);
 }
 
 static void draw_legend(struct drawing *d)
 {
     for (size_t i = 0; i < d->plot->count; i++) {
         const double y = TOP + 14 + LEGEND_LINE * (double)i;
-        strbuf_addf(&d->svg, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"3\"/>\n", LEFT + PLOT_WIDTH - 26, y - 4,
-                    LEFT + PLOT_WIDTH - 6, y - 4, colours[i % COLOURS]);
+        strbuf_addf(&d->svg, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"3\"/>\n",
+                    LEFT + PLOT_WIDTH - 26, y - 4, LEFT + PLOT_WIDTH - 6, y - 4, colours[i % COLOURS]);
         add_text(&d->svg, LEFT + PLOT_WIDTH - 32, y, "text-anchor=\"end\"", d->plot->curves[i].name);
     }
 }
@@ -202,7 +209,8 @@ const char *line_plot_svg(struct arena *a, const struct line_plot *p)
     find_ranges(&d);
     strbuf_add(&d.svg, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     strbuf_addf(&d.svg,
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
+                "font-family=\"sans-serif\" "
                 "font-size=\"12\">\n<title>",
                 WIDTH, HEIGHT, WIDTH, HEIGHT);
     markup_text(&d.svg, p->title);

@@ -18,8 +18,8 @@ struct line_plot {
     size_t count;
 };
 
-/* The SVG document. The vertical axis is logarithmic if all values are positive and span more than a factor of 100. Of curves with
- * more points than the picture has columns, each column shows the least and the largest. */
+/* The SVG document. The vertical axis is logarithmic if all values are positive and span more than a factor of 100. Of
+ * curves with more points than the picture has columns, each column shows the least and the largest. */
 const char *line_plot_svg(struct arena *a, const struct line_plot *p);
 
 #endif

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdint.h>
 
-/* ---- building --------------------------------------------------------------------------------------------------------- */
+/* ---- building ---------------------------------------------------------------------------------------------------- */
 
 struct builder {
     struct arena *arena;
@@ -44,7 +44,7 @@ static int giver(const struct builder *b, const char *value)
     return (int)(intptr_t)map_get(&b->at, value) - 1;
 }
 
-/* ---- the main graph --------------------------------------------------------------------------------------------------- */
+/* ---- the main graph ---------------------------------------------------------------------------------------------- */
 
 /* Shapes as some entry found them; the graph of a step has the names of the main graph. */
 static const char *type_of(const struct builder *b, const char *name)
@@ -65,7 +65,8 @@ static const char *parameters_of(const struct builder *b, const struct model_nod
     for (size_t i = 0; i < n->inputs.count; i++) {
         const struct model_initializer *init = model_find_initializer(g, n->inputs.data[i]);
         if (init && init->tensor->shape.rank > 0 && dtype_is_float(init->tensor->dtype))
-            strbuf_addf(&text, "%s%s %s", text.length ? ", " : "", init->name, shape_text(b->arena, &init->tensor->shape));
+            strbuf_addf(&text, "%s%s %s", text.length ? ", " : "", init->name,
+                        shape_text(b->arena, &init->tensor->shape));
     }
     return strbuf_text(&text);
 }
@@ -95,7 +96,8 @@ static void add_model_node(struct builder *b, const struct model_node *n, int nu
     for (size_t i = 0; i < n->outputs.count; i++)
         if (n->outputs.data[i][0])
             strbuf_addf(&tip, "\n%s %s %s", i ? "and" : "gives", n->outputs.data[i], type_of(b, n->outputs.data[i]));
-    const int at = add_node(b, (struct picture_node){.id = "", .kind = "node", .number = number, .title = n->op_type, .detail = detail, .tooltip = strbuf_text(&tip)});
+    const int at = add_node(b, (struct picture_node){.id = "", .kind = "node", .number = number, .title = n->op_type,
+                                                     .detail = detail, .tooltip = strbuf_text(&tip)});
     for (size_t i = 0; i < n->inputs.count; i++)
         if (n->inputs.data[i][0])
             add_edge(b, giver(b, n->inputs.data[i]), at, n->inputs.data[i], type_of(b, n->inputs.data[i]));
@@ -112,7 +114,8 @@ static void add_ends(struct builder *b, const struct model_graph *g, bool output
         if (!outputs && model_find_initializer(g, name))
             continue; /* a default value: a parameter */
         const char *tip = arena_printf(b->arena, "%s %s %s", outputs ? "output" : "input", name, type);
-        const int at = add_node(b, (struct picture_node){.id = "", .kind = outputs ? "output" : "input", .number = -1, .title = name, .detail = type, .tooltip = tip});
+        const int at = add_node(b, (struct picture_node){.id = "", .kind = outputs ? "output" : "input", .number = -1,
+                                                         .title = name, .detail = type, .tooltip = tip});
         if (outputs)
             add_edge(b, giver(b, name), at, name, type);
         else
@@ -131,7 +134,7 @@ struct picture picture_of_model(const struct report *r)
     return b.picture;
 }
 
-/* ---- kernels ---------------------------------------------------------------------------------------------------------- */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 struct kernels {
     struct builder b;
@@ -151,8 +154,9 @@ static const char *variables_text(struct arena *a, const buffer_list *list, cons
 static const char *kernel_tooltip(struct arena *a, const struct report_kernel *k, size_t i)
 {
     struct strbuf tip = {.arena = a};
-    strbuf_addf(&tip, "kernel %zu: %s (%s)\n%s\n%s%s operations, %s read, %s written", i, k->name, report_phase_names[k->phase], k->about,
-                readable_count(a, k->flops), k->flops_known ? "" : " or more", readable_bytes(a, k->bytes_read), readable_bytes(a, k->bytes_written));
+    strbuf_addf(&tip, "kernel %zu: %s (%s)\n%s\n%s%s operations, %s read, %s written", i, k->name,
+                report_phase_names[k->phase], k->about, readable_count(a, k->flops), k->flops_known ? "" : " or more",
+                readable_bytes(a, k->bytes_read), readable_bytes(a, k->bytes_written));
     const char *reads = variables_text(a, &k->reads, "\nreads "), *writes = variables_text(a, &k->writes, "\nupdates ");
     strbuf_addf(&tip, "%s%s", reads, writes);
     return strbuf_text(&tip);
@@ -177,9 +181,9 @@ static void add_kernel(struct kernels *q, const struct report_kernel *k, size_t 
         return;
     }
     const char *updates = variables_text(a, &k->writes, "updates "), *reads = variables_text(a, &k->reads, "");
-    const struct picture_node n = {.id = arena_printf(a, "%s-%zu", q->entry->name, number), .kind = report_phase_names[k->phase],
-                                   .number = (int)number, .title = k->name, .detail = updates[0] ? updates : reads,
-                                   .tooltip = kernel_tooltip(a, k, number)};
+    const struct picture_node n = {.id = arena_printf(a, "%s-%zu", q->entry->name, number),
+                                   .kind = report_phase_names[k->phase], .number = (int)number, .title = k->name,
+                                   .detail = updates[0] ? updates : reads, .tooltip = kernel_tooltip(a, k, number)};
     const int at = add_node(&q->b, n);
     add_reads(q, k, at);
     for (size_t i = 0; i < k->writes.count; i++)
@@ -202,7 +206,8 @@ static int add_end(struct kernels *q, const struct buffer *v, const char *kind)
 {
     struct arena *a = q->b.arena;
     const char *type = readable_type(a, v->dtype, &v->shape), *tip = arena_printf(a, "%s %s %s", kind, v->name, type);
-    return add_node(&q->b, (struct picture_node){.id = "", .kind = kind, .number = -1, .title = v->name, .detail = type, .tooltip = tip});
+    return add_node(&q->b, (struct picture_node){.id = "", .kind = kind, .number = -1, .title = v->name, .detail = type,
+                                                 .tooltip = tip});
 }
 
 /* Inputs that some kernel reads. */

@@ -24,8 +24,8 @@ struct picture {
     VEC(struct picture_edge) edges;
 };
 
-/* The main graph: its inputs, nodes and outputs. Parameters are no boxes of their own; constants, and what follows from them
- * alone, are none at all. */
+/* The main graph: its inputs, nodes and outputs. Parameters are no boxes of their own; constants, and what follows from
+ * them alone, are none at all. */
 struct picture picture_of_model(const struct report *r);
 /* The kernels of an entry; an output that is written in place hangs on the kernel that computes it. */
 struct picture picture_of_entry(const struct report *r, const struct report_entry *e);

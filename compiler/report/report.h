@@ -1,10 +1,11 @@
-/* What `stepc inspect` says about a compiled program: gathered once, then printed as text, as JSON, as a page, or for Graphviz. */
+/* What `stepc inspect` says about a compiled program: gathered once, then printed as text, as JSON, as a
+ * page, or for Graphviz. */
 #ifndef STEPC_REPORT_REPORT_H
 #define STEPC_REPORT_REPORT_H
 
 #include "plan/plan.h"
 
-/* ---- what is known ------------------------------------------------------------------------------------------------- */
+/* ---- what is known ----------------------------------------------------------------------------------------------- */
 
 /* What only emission knows. */
 struct report_code {
@@ -30,12 +31,14 @@ struct report_parameter {
     enum report_role role;
 };
 
-/* One TrainingInfoProto that differentiates or updates: what its algorithm does, as far as it can be told; else fields are NULL. */
+/* One TrainingInfoProto that differentiates or updates: what its algorithm does, as far as it can be told;
+ * else fields are NULL. */
 struct report_training {
     const char *entry;        /* "step", or NULL where the entry is not compiled */
     const char *loss;         /* the tensor that is differentiated */
     const char *loss_text;    /* what computes it: "SoftmaxCrossEntropyLoss<reduction="mean">(logits, target)" */
-    const char *optimizer;    /* "gradient descent, X - R * G"; "Adam<alpha=0.9>"; "written out (Add, Div, Mul, Sqrt, Sub)" */
+    /* "gradient descent, X - R * G"; "Adam<alpha=0.9>"; "written out (Add, Div, Mul, Sqrt, Sub)" */
+    const char *optimizer;
     const char *rate;         /* "variable 'learning_rate', initially 0.01" */
     VEC(const char *) trains; /* main graph's tensors with a gradient */
 };
@@ -57,7 +60,13 @@ struct report_kernel {
     int64_t alive;                     /* bytes of the arena in use while it runs */
 };
 
-enum report_temporary_kind { TEMPORARY_FORWARD, TEMPORARY_KEPT, TEMPORARY_GRADIENT, TEMPORARY_SCRATCH, TEMPORARY_KINDS };
+enum report_temporary_kind {
+    TEMPORARY_FORWARD,
+    TEMPORARY_KEPT,
+    TEMPORARY_GRADIENT,
+    TEMPORARY_SCRATCH,
+    TEMPORARY_KINDS
+};
 extern const char *const report_temporary_names[TEMPORARY_KINDS]; /* "forward", "kept", "gradient", "scratch" */
 
 struct report_temporary {
@@ -98,9 +107,10 @@ struct report {
 };
 
 /* plans[i] belongs to entries[i] of the program. */
-const struct report *report_gather(struct arena *a, const struct program *p, struct plan *const *plans, const struct report_code *code);
+const struct report *report_gather(struct arena *a, const struct program *p, struct plan *const *plans,
+                                   const struct report_code *code);
 
-/* ---- what is printed ------------------------------------------------------------------------------------------------ */
+/* ---- what is printed --------------------------------------------------------------------------------------------- */
 
 /* Plain text for a terminal; control characters in names are shown as \xNN. */
 const char *report_text(const struct report *r);
@@ -111,9 +121,11 @@ const char *report_html(const struct report *r);
 /* For Graphviz: the main graph, and the kernels of each entry. */
 const char *report_dot(const struct report *r);
 
-/* ---- limits --------------------------------------------------------------------------------------------------------- */
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
 
-/* Reports what is over, by how much, and what takes most. ram_option: as the user typed it, "--max-ram". A limit below 0 is none. */
-bool report_check_limits(struct diag *d, const struct report *r, const char *ram_option, int64_t max_ram, int64_t max_flash) MUST_USE;
+/* Reports what is over, by how much, and what takes most. ram_option: as the user typed it, "--max-ram". A
+ * limit below 0 is none. */
+bool report_check_limits(struct diag *d, const struct report *r, const char *ram_option, int64_t max_ram,
+                         int64_t max_flash) MUST_USE;
 
 #endif

@@ -29,8 +29,12 @@ static const char *style_of(const char *kind)
 {
     static const struct {
         const char *kind, *style;
-    } styles[] = {{"input", "shape=ellipse"},       {"output", "shape=ellipse"},        {"node", "fillcolor=\"#eef2f7\""},
-                  {"forward", "fillcolor=\"#cfe3f5\""}, {"backward", "fillcolor=\"#fbdcc0\""}, {"update", "fillcolor=\"#cdebd3\""},
+    } styles[] = {{"input", "shape=ellipse"},
+                  {"output", "shape=ellipse"},
+                  {"node", "fillcolor=\"#eef2f7\""},
+                  {"forward", "fillcolor=\"#cfe3f5\""},
+                  {"backward", "fillcolor=\"#fbdcc0\""},
+                  {"update", "fillcolor=\"#cdebd3\""},
                   {"copy", "fillcolor=\"#e8e8e8\""}};
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
         if (!strcmp(styles[i].kind, kind))
@@ -74,7 +78,8 @@ const char *report_dot(const struct report *r)
     const struct picture model = picture_of_model(r);
     strbuf_add(&b, "digraph \"");
     put(&b, r->graph);
-    strbuf_add(&b, "\" {\n  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"sans-serif\", fontsize=11];\n"
+    strbuf_add(&b, "\" {\n  node [shape=box, style=\"rounded,filled\", fillcolor=white, "
+                   "fontname=\"sans-serif\", fontsize=11];\n"
                    "  edge [fontname=\"sans-serif\", fontsize=9];\n");
     add_cluster(&b, &model, 0, arena_printf(r->arena, "main graph %s", r->graph));
     for (size_t i = 0; i < r->entries.count; i++) {

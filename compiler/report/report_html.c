@@ -1,5 +1,5 @@
-/* The report as one page: no scripts, nothing from elsewhere; style from page.css, pictures inline. All text of the model goes through
- * put(). */
+/* The report as one page: no scripts, nothing from elsewhere; style from page.css, pictures inline. All text of the
+ * model goes through put(). */
 #include "report/draw_memory.h"
 #include "report/markup.h"
 #include "report/page_css.h"
@@ -52,7 +52,7 @@ static const char *bytes(struct page *p, int64_t x)
     return readable_bytes(p->arena, x);
 }
 
-/* ---- the model -------------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static const struct report_entry *main_entry(const struct report *r)
 {
@@ -75,22 +75,28 @@ static void add_cards(struct page *p)
     raw(p, "<div class=\"cards\">\n");
     if (r->roles[REPORT_WEIGHT].tensors || r->trainings.count)
         card(p, grouped(p, r->roles[REPORT_WEIGHT].elements),
-             arena_printf(p->arena, "parameters are trained, in %s tensors", grouped(p, r->roles[REPORT_WEIGHT].tensors)));
+             arena_printf(p->arena, "parameters are trained, in %s tensors",
+                          grouped(p, r->roles[REPORT_WEIGHT].tensors)));
     if (r->roles[REPORT_FROZEN].tensors)
         card(p, grouped(p, r->roles[REPORT_FROZEN].elements),
              arena_printf(p->arena, "are frozen, in %s tensors", grouped(p, r->roles[REPORT_FROZEN].tensors)));
-    card(p, bytes(p, r->ram_bytes), arena_printf(p->arena, "of RAM: state %s + arena %s bytes", grouped(p, r->state_bytes), grouped(p, r->arena_bytes)));
-    card(p, bytes(p, r->flash_bytes), arena_printf(p->arena, "of flash: %s bytes of constants", grouped(p, r->flash_bytes)));
+    card(p, bytes(p, r->ram_bytes),
+         arena_printf(p->arena, "of RAM: state %s + arena %s bytes", grouped(p, r->state_bytes),
+                      grouped(p, r->arena_bytes)));
+    card(p, bytes(p, r->flash_bytes),
+         arena_printf(p->arena, "of flash: %s bytes of constants", grouped(p, r->flash_bytes)));
     if (e)
         card(p, arena_printf(p->arena, "%s%s", readable_count(p->arena, e->flops), e->flops_known ? "" : "+"),
-             arena_printf(p->arena, "floating-point operations in one <code>%s</code>, %d kernels", e->name, e->called));
+             arena_printf(p->arena, "floating-point operations in one <code>%s</code>, %d kernels", e->name,
+                          e->called));
     raw(p, "</div>\n");
 }
 
 static void bar_part(struct page *p, const char *kind, int64_t size)
 {
     if (size > 0)
-        strbuf_addf(&p->html, "<span class=\"%s\" style=\"flex:%" PRId64 " 1 0\" title=\"%s: %s bytes\"></span>", kind, size, kind, grouped(p, size));
+        strbuf_addf(&p->html, "<span class=\"%s\" style=\"flex:%" PRId64 " 1 0\" title=\"%s: %s bytes\"></span>", kind,
+                    size, kind, grouped(p, size));
 }
 
 static void bar_legend(struct page *p, const char *kind, const char *what, int64_t size)
@@ -112,7 +118,8 @@ static void add_ram(struct page *p)
     for (int role = 0; role < REPORT_FROZEN; role++)
         bar_legend(p, report_role_names[role], about[role], r->roles[role].bytes);
     bar_legend(p, "arena", "arena, work memory of the entry that needs most", r->arena_bytes);
-    raw(p, "</div>\n<p class=\"soft\">Not counted: code, stack, and the inputs and outputs, which the caller owns.</p>\n");
+    raw(p,
+        "</div>\n<p class=\"soft\">Not counted: code, stack, and the inputs and outputs, which the caller owns.</p>\n");
 }
 
 static void add_training(struct page *p, const struct report_training *t)
@@ -146,8 +153,10 @@ static void add_head(struct page *p)
     put(p, r->graph[0] ? r->graph : r->file);
     raw(p, ": stepc inspect</title>\n<style>\n");
     raw(p, page_css);
-    raw(p, "</style>\n</head>\n<body>\n<svg width=\"0\" height=\"0\" style=\"position:absolute\" aria-hidden=\"true\"><defs>"
-           "<marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">"
+    raw(p, "</style>\n</head>\n<body>\n<svg width=\"0\" height=\"0\" style=\"position:absolute\" "
+           "aria-hidden=\"true\"><defs>"
+           "<marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
+           "orient=\"auto\">"
            "<path class=\"head\" d=\"M0 0L8 4L0 8Z\"/></marker></defs></svg>\n<h1>");
     put(p, r->graph[0] ? r->graph : r->file);
     raw(p, "</h1>\n<p class=\"soft\"><code>");
@@ -164,25 +173,26 @@ static void add_head(struct page *p)
     for (size_t i = 0; i < r->entries.count; i++)
         if (r->entries.data[i].kernels.count)
             strbuf_addf(&p->html, "<a href=\"#entry-%s\">%s</a>\n", r->entries.data[i].name, r->entries.data[i].name);
-    raw(p, "<a href=\"#model\">model</a>\n<a href=\"#parameters\">parameters</a>\n<a href=\"#counts\">what counts</a>\n</nav>\n");
+    raw(p, "<a href=\"#model\">model</a>\n<a href=\"#parameters\">parameters</a>\n<a href=\"#counts\">what "
+           "counts</a>\n</nav>\n");
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 static void tensor_cells(struct page *p, const struct report_tensor *t)
 {
     raw(p, "<td>");
     code(p, t->name);
-    strbuf_addf(&p->html, "</td><td>%s</td><td>%s</td><td class=\"n\">%s</td></tr>\n", dtype_name(t->dtype), shape_text(p->arena, &t->shape),
-                grouped(p, t->bytes));
+    strbuf_addf(&p->html, "</td><td>%s</td><td>%s</td><td class=\"n\">%s</td></tr>\n", dtype_name(t->dtype),
+                shape_text(p->arena, &t->shape), grouped(p, t->bytes));
 }
 
 static void add_arguments(struct page *p, const struct report_entry *e)
 {
     if (e->inputs.count + e->outputs.count == 0)
         return;
-    raw(p, "<h3>Inputs and outputs</h3>\n<div class=\"scroll\"><table>\n<tr><th></th><th>name</th><th>type</th><th>shape</th>"
-           "<th class=\"n\">bytes</th></tr>\n");
+    raw(p, "<h3>Inputs and outputs</h3>\n<div class=\"scroll\"><table>\n<tr><th></th><th>name</th><th>type</th>"
+           "<th>shape</th><th class=\"n\">bytes</th></tr>\n");
     for (size_t i = 0; i < e->inputs.count; i++) {
         raw(p, "<tr><td>input</td>");
         tensor_cells(p, &e->inputs.data[i]);
@@ -198,18 +208,23 @@ static void add_kernel(struct page *p, const struct report_entry *e, size_t i, i
 {
     const struct report_kernel *k = &e->kernels.data[i];
     const int64_t moved = k->bytes_read + k->bytes_written;
-    strbuf_addf(&p->html, "<tr id=\"%s-%zu\"%s><td class=\"n\">%zu</td><td class=\"f\">", e->name, i, k->is_called ? "" : " class=\"faint\"", i);
+    strbuf_addf(&p->html, "<tr id=\"%s-%zu\"%s><td class=\"n\">%zu</td><td class=\"f\">", e->name, i,
+                k->is_called ? "" : " class=\"faint\"", i);
     if (!k->is_called) {
         raw(p, "no call: ");
         code(p, k->writes.count ? k->writes.data[0]->name : k->name);
         raw(p, " is written in place</td><td></td><td class=\"n\"></td><td class=\"n\"></td><td class=\"n\"></td>");
     } else {
         code(p, k->name);
-        strbuf_addf(&p->html, "</td><td class=\"phase-name\"><i class=\"%s\"></i>%s%s</td><td class=\"n\">%s%s", report_phase_names[k->phase],
-                    report_phase_names[k->phase], k->updates && k->phase != PHASE_UPDATE ? ", updates" : "", grouped(p, k->flops), k->flops_known ? "" : "+");
+        strbuf_addf(&p->html, "</td><td class=\"phase-name\"><i class=\"%s\"></i>%s%s</td><td class=\"n\">%s%s",
+                    report_phase_names[k->phase], report_phase_names[k->phase],
+                    k->updates && k->phase != PHASE_UPDATE ? ", updates" : "", grouped(p, k->flops),
+                    k->flops_known ? "" : "+");
         if (most > 0 && k->flops > 0)
-            strbuf_addf(&p->html, "<span class=\"share\" style=\"width:%.1f%%\"></span>", 100.0 * (double)k->flops / (double)most);
-        strbuf_addf(&p->html, "</td><td class=\"n\">%s</td><td class=\"n\">%.2f</td>", grouped(p, moved), moved ? (double)k->flops / (double)moved : 0);
+            strbuf_addf(&p->html, "<span class=\"share\" style=\"width:%.1f%%\"></span>",
+                        100.0 * (double)k->flops / (double)most);
+        strbuf_addf(&p->html, "</td><td class=\"n\">%s</td><td class=\"n\">%.2f</td>", grouped(p, moved),
+                    moved ? (double)k->flops / (double)moved : 0);
     }
     strbuf_addf(&p->html, "<td class=\"n\">%s</td><td class=\"about\">", grouped(p, k->alive));
     put(p, k->about);
@@ -221,8 +236,9 @@ static void add_kernels(struct page *p, const struct report_entry *e)
     int64_t most = 0;
     for (size_t i = 0; i < e->kernels.count; i++)
         most = e->kernels.data[i].flops > most ? e->kernels.data[i].flops : most;
-    raw(p, "<h3>Kernels</h3>\n<div class=\"scroll\"><table>\n<tr><th class=\"n\">#</th><th>function</th><th>phase</th><th class=\"n\">operations</th>"
-           "<th class=\"n\">bytes</th><th class=\"n\">operations per byte</th><th class=\"n\">arena alive</th><th>computes</th></tr>\n");
+    raw(p, "<h3>Kernels</h3>\n<div class=\"scroll\"><table>\n<tr><th class=\"n\">#</th><th>function</th><th>phase</th>"
+           "<th class=\"n\">operations</th><th class=\"n\">bytes</th><th class=\"n\">operations per byte</th>"
+           "<th class=\"n\">arena alive</th><th>computes</th></tr>\n");
     for (size_t i = 0; i < e->kernels.count; i++)
         add_kernel(p, e, i, most);
     raw(p, "</table></div>\n");
@@ -236,8 +252,8 @@ static void add_parameters(struct page *p)
         raw(p, "<p>The model has none.</p>\n");
         return;
     }
-    raw(p, "<p>In the order of the state; what is frozen is constant.</p>\n<div class=\"scroll\"><table>\n<tr><th>role</th><th>name</th><th>type</th>"
-           "<th>shape</th><th class=\"n\">bytes</th></tr>\n");
+    raw(p, "<p>In the order of the state; what is frozen is constant.</p>\n<div class=\"scroll\"><table>\n<tr>"
+           "<th>role</th><th>name</th><th>type</th><th>shape</th><th class=\"n\">bytes</th></tr>\n");
     for (size_t i = 0; i < r->parameters.count; i++) {
         strbuf_addf(&p->html, "<tr><td>%s</td>", report_role_names[r->parameters.data[i].role]);
         tensor_cells(p, &r->parameters.data[i].tensor);
@@ -245,34 +261,42 @@ static void add_parameters(struct page *p)
     raw(p, "</table></div>\n");
 }
 
-/* ---- entries ---------------------------------------------------------------------------------------------------------- */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 static void add_memory(struct page *p, const struct report_entry *e)
 {
     if (e->temporaries.count == 0)
         return;
     strbuf_addf(&p->html,
-                "<h3>Memory plan</h3>\n<p>Each rectangle is a temporary: from the kernel that writes it to the last that reads it, at its place in the "
-                "arena of %s bytes. ",
+                "<h3>Memory plan</h3>\n<p>Each rectangle is a temporary: from the kernel that writes it to the last "
+                "that reads it, at its place in the arena of %s bytes. ",
                 grouped(p, e->arena_bytes));
     if (e->arena_bytes <= e->bound_bytes)
-        raw(p, "That is the lower bound: as many bytes are alive at once, and no packing can do better in this order. ");
+        raw(p,
+            "That is the lower bound: as many bytes are alive at once, and no packing can do better in this order. ");
     else
-        strbuf_addf(&p->html, "The lower bound, the most bytes that are alive at once, is %s: the plan takes %.1f%% more. ", grouped(p, e->bound_bytes),
+        strbuf_addf(&p->html,
+                    "The lower bound, the most bytes that are alive at once, is %s: the plan takes %.1f%% more. ",
+                    grouped(p, e->bound_bytes),
                     100.0 * (double)(e->arena_bytes - e->bound_bytes) / (double)(e->bound_bytes ? e->bound_bytes : 1));
-    strbuf_addf(&p->html, "Most is alive during <a href=\"#%s-%d\">kernel %d</a>, shaded.</p>\n", e->name, e->peak, e->peak);
-    raw(p, "<div class=\"legend\"><span><i class=\"forward\"></i>forward</span><span><i class=\"kept\"></i>forward, kept for the gradients</span>"
-           "<span><i class=\"gradient\"></i>gradients</span><span><i class=\"scratch\"></i>work space of one kernel</span>"
-           "<span><i class=\"line\"></i>lower bound</span></div>\n<figure class=\"plan\">\n");
+    strbuf_addf(&p->html, "Most is alive during <a href=\"#%s-%d\">kernel %d</a>, shaded.</p>\n", e->name,
+                e->peak, e->peak);
+    raw(p, "<div class=\"legend\"><span><i class=\"forward\"></i>forward</span><span><i class=\"kept\"></i>forward, "
+           "kept for the gradients</span><span><i class=\"gradient\"></i>gradients</span><span><i class=\"scratch\">"
+           "</i>work space of one kernel</span><span><i class=\"line\"></i>lower bound</span></div>\n"
+           "<figure class=\"plan\">\n");
     raw(p, memory_svg(p->arena, e));
-    raw(p, "</figure>\n<p class=\"soft\">The strip below the plan tells the kernels apart: <i>forward</i> blue, <i>backward</i> orange, <i>update</i> green; "
-           "a green rim where a kernel of the backward half updates its variable at once. Point at anything for details; kernels link to their row below.</p>\n");
+    raw(p, "</figure>\n<p class=\"soft\">The strip below the plan tells the kernels apart: <i>forward</i> blue, "
+           "<i>backward</i> orange, <i>update</i> green; a green rim where a kernel of the backward half updates its "
+           "variable at once. Point at anything for details; kernels link to their row below.</p>\n");
 }
 
 static void add_graph(struct page *p, const char *title, const struct picture *graph, const char *about)
 {
-    strbuf_addf(&p->html, "<h3>%s</h3>\n<p>%s</p>\n<details%s><summary>%zu boxes, %zu arrows</summary>\n<figure class=\"tall\">\n", title, about,
-                graph->nodes.count <= OPEN_MOST ? " open" : "", graph->nodes.count, graph->edges.count);
+    strbuf_addf(&p->html,
+                "<h3>%s</h3>\n<p>%s</p>\n<details%s><summary>%zu boxes, %zu arrows</summary>\n<figure "
+                "class=\"tall\">\n",
+                title, about, graph->nodes.count <= OPEN_MOST ? " open" : "", graph->nodes.count, graph->edges.count);
     raw(p, picture_svg(p->arena, graph));
     raw(p, "</figure></details>\n");
 }
@@ -285,32 +309,40 @@ static void add_entry(struct page *p, const struct report_entry *e)
         raw(p, "<p>It calls no kernels.</p>\n");
         return;
     }
-    strbuf_addf(&p->html, "<p>%d kernels, %s%s floating-point operations, %s moved: %.2f operations per byte.</p>\n", e->called, grouped(p, e->flops),
-                e->flops_known ? "" : " or more", bytes(p, e->bytes), e->bytes ? (double)e->flops / (double)e->bytes : 0);
+    strbuf_addf(&p->html, "<p>%d kernels, %s%s floating-point operations, %s moved: %.2f operations per byte.</p>\n",
+                e->called, grouped(p, e->flops), e->flops_known ? "" : " or more", bytes(p, e->bytes),
+                e->bytes ? (double)e->flops / (double)e->bytes : 0);
     add_arguments(p, e);
     add_memory(p, e);
     add_kernels(p, e);
     add_graph(p, "Graph of kernels", &kernels,
-              "What each kernel computes goes along the arrows to those that read it. In boxes: the function, and the variables that it reads or updates. "
-              "In larger graphs, numbers of kernels stand for arrows over many layers: to 201, from 17.");
+              "What each kernel computes goes along the arrows to those that read it. In boxes: the function, and the "
+              "variables that it reads or updates. In larger graphs, numbers of kernels stand for arrows over many "
+              "layers: to 201, from 17.");
 }
 
 static void add_model(struct page *p)
 {
     const struct picture graph = picture_of_model(p->report);
     raw(p, "<h2 id=\"model\">Model</h2>\n");
-    add_graph(p, "Main graph", &graph, "The graph for inference, as the file has it: operators with their parameters. What is computed from constants alone is left out. Dashed: inputs and outputs.");
+    add_graph(p, "Main graph", &graph,
+              "The graph for inference, as the file has it: operators with their parameters. What is computed from "
+              "constants alone is left out. Dashed: inputs and outputs.");
 }
 
 static void add_counts(struct page *p)
 {
     raw(p, "<h2 id=\"counts\">What counts</h2>\n<dl>\n"
-           "<dt>operations</dt><dd>floating-point; a multiply-add is two, an elementary function is one. A + behind a number: a part of the kernel is not "
-           "counted.</dd>\n"
-           "<dt>bytes</dt><dd>each element that a kernel reads or writes, once: what a perfect cache would move. Work space is left out.</dd>\n"
-           "<dt>alive</dt><dd>bytes of the arena that hold something while the kernel runs, each temporary rounded up to 64.</dd>\n"
-           "<dt>RAM</dt><dd>the two structs that the caller owns, state and arena. Neither the stack nor inputs and outputs.</dd>\n"
-           "<dt>flash</dt><dd>constant arrays: frozen tensors, tables, and the initial values that <code>init()</code> restores. Not the code.</dd>\n"
+           "<dt>operations</dt><dd>floating-point; a multiply-add is two, an elementary function is one. A + behind a "
+           "number: a part of the kernel is not counted.</dd>\n"
+           "<dt>bytes</dt><dd>each element that a kernel reads or writes, once: what a perfect cache would move. Work "
+           "space is left out.</dd>\n"
+           "<dt>alive</dt><dd>bytes of the arena that hold something while the kernel runs, each temporary "
+           "rounded up to 64.</dd>\n"
+           "<dt>RAM</dt><dd>the two structs that the caller owns, state and arena. Neither the stack nor "
+           "inputs and outputs.</dd>\n"
+           "<dt>flash</dt><dd>constant arrays: frozen tensors, tables, and the initial values that <code>init()</code> "
+           "restores. Not the code.</dd>\n"
            "</dl>\n");
 }
 

@@ -6,19 +6,19 @@
 
 #include "base/str.h"
 
-/* ---- costs (cost.c) ------------------------------------------------------------------------------------------------- */
+/* ---- costs (cost.c) ---------------------------------------------------------------------------------------------- */
 
-/* Floating-point operations of one call: two per multiply-add, one per other operation, an elementary function counted as one.
- * False where lowering has not said what the core of a template takes: *flops is then of the rest. */
+/* Floating-point operations of one call: two per multiply-add, one per other operation, an elementary function counted
+ * as one. False where lowering has not said what the core of a template takes: *flops is then of the rest. */
 bool cost_flops(const struct kernel *k, int64_t *flops);
 /* Bytes of the elements that it reads and writes, each element once. Scratch memory is left out. */
 void cost_bytes(const struct kernel *k, int64_t *read, int64_t *written);
 
-/* ---- training (training.c) ------------------------------------------------------------------------------------------- */
+/* ---- training (training.c) --------------------------------------------------------------------------------------- */
 
 void gather_trainings(struct report *r);
 
-/* ---- for readers (readable.c) --------------------------------------------------------------------------------------- */
+/* ---- for readers (readable.c) ------------------------------------------------------------------------------------ */
 
 /* "9,472" */
 const char *readable_grouped(struct arena *a, int64_t x);

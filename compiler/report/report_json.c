@@ -1,5 +1,5 @@
-/* The report for programs. The schema is in docs/inspect.md; `schema` changes only when a member goes away or changes its
- * meaning. */
+/* The report for programs. The schema is in docs/inspect.md; `schema` changes only when a member goes away or
+ * changes its meaning. */
 #include "report/report_internal.h"
 
 #include "graph/op_def.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- small pieces ----------------------------------------------------------------------------------------------------- */
+/* ---- small pieces ------------------------------------------------------------------------------------------------ */
 
 static void *made(void *x)
 {
@@ -62,7 +62,7 @@ static json_t *tensor(const struct report_tensor *t)
     return o;
 }
 
-/* ---- the model -------------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static json_t *model(const struct report *r)
 {
@@ -123,12 +123,13 @@ static json_t *parameters(const struct report *r)
     return a;
 }
 
-/* ---- entries ---------------------------------------------------------------------------------------------------------- */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 static json_t *touches(const buffer_list *list)
 {
-    static const char *const kinds[] = {[BUFFER_INPUT] = "input", [BUFFER_OUTPUT] = "output", [BUFFER_CONSTANT] = "constant",
-                                        [BUFFER_VARIABLE] = "variable", [BUFFER_TEMP] = "temporary"};
+    static const char *const kinds[] = {[BUFFER_INPUT] = "input", [BUFFER_OUTPUT] = "output",
+                                        [BUFFER_CONSTANT] = "constant", [BUFFER_VARIABLE] = "variable",
+                                        [BUFFER_TEMP] = "temporary"};
     json_t *a = made(json_array());
     for (size_t i = 0; i < list->count; i++) {
         json_t *o = made(json_object());
@@ -229,7 +230,8 @@ const char *report_json(const struct report *r)
     set(o, "entries", list);
     char *dumped = made(json_dumps(o, JSON_INDENT(2) | JSON_ENSURE_ASCII));
     struct strbuf out = {.arena = r->arena};
-    for (const char *at = dumped, *next; *at; at = next) { /* DEL is the one control character that the library leaves */
+    /* DEL is the one control character that the library leaves */
+    for (const char *at = dumped, *next; *at; at = next) {
         next = at + strcspn(at, "\x7f");
         strbuf_add_n(&out, at, (size_t)(next - at));
         strbuf_add(&out, *next ? "\\u007f" : "\n");

@@ -12,7 +12,7 @@ static const char *clean(const struct report *r, const char *text)
     return clean_text(r->arena, text);
 }
 
-/* ---- the model -------------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static void add_training(struct strbuf *b, const struct report *r, const struct report_training *t)
 {
@@ -42,11 +42,15 @@ static void add_summary(struct strbuf *b, const struct report *r)
 {
     const int64_t trained = r->roles[REPORT_WEIGHT].elements;
     strbuf_addf(b, "%s: graph '%s', opset %s\n\n", clean(r, r->file), clean(r, r->graph), clean(r, r->opsets));
-    strbuf_addf(b, "trains     %" PRId64 " parameters in %" PRId64 " tensors; %" PRId64 " in %" PRId64 " tensors are frozen\n", trained,
-                r->roles[REPORT_WEIGHT].tensors, r->roles[REPORT_FROZEN].elements, r->roles[REPORT_FROZEN].tensors);
+    strbuf_addf(b,
+                "trains     %" PRId64 " parameters in %" PRId64 " tensors; %" PRId64 " in %" PRId64
+                " tensors are frozen\n",
+                trained, r->roles[REPORT_WEIGHT].tensors, r->roles[REPORT_FROZEN].elements,
+                r->roles[REPORT_FROZEN].tensors);
     for (size_t i = 0; i < r->trainings.count; i++)
         add_training(b, r, &r->trainings.data[i]);
-    strbuf_addf(b, "memory     RAM %" PRId64 " bytes: state %" PRId64 ", arena %" PRId64 "\n", r->ram_bytes, r->state_bytes, r->arena_bytes);
+    strbuf_addf(b, "memory     RAM %" PRId64 " bytes: state %" PRId64 ", arena %" PRId64 "\n", r->ram_bytes,
+                r->state_bytes, r->arena_bytes);
     strbuf_addf(b, "           flash %" PRId64 " bytes of constants\n", r->flash_bytes);
     strbuf_add(b, "           not counted: code, stack, and the inputs and outputs, which the caller owns\n");
 }
@@ -64,24 +68,27 @@ static void add_parameters(struct strbuf *b, const struct report *r)
         add_tensor(b, r, report_role_names[r->parameters.data[i].role], &r->parameters.data[i].tensor);
 }
 
-/* ---- entries ---------------------------------------------------------------------------------------------------------- */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 static void add_kernels(struct strbuf *b, const struct report *r, const struct report_entry *e)
 {
     if (e->kernels.count)
-        strbuf_addf(b, "    %4s %-*s %15s %13s %9s %13s\n", "", NAME_WIDTH, "kernel", "operations", "bytes", "ops/byte", "alive");
+        strbuf_addf(b, "    %4s %-*s %15s %13s %9s %13s\n", "", NAME_WIDTH, "kernel", "operations", "bytes",
+                    "ops/byte", "alive");
     for (size_t i = 0; i < e->kernels.count; i++) {
         const struct report_kernel *k = &e->kernels.data[i];
         const int64_t bytes = k->bytes_read + k->bytes_written;
         if (!k->is_called) {
-            strbuf_addf(b, "    %4zu %s: no call, written in place\n", i, clean(r, k->writes.count ? k->writes.data[0]->name : k->name));
+            strbuf_addf(b, "    %4zu %s: no call, written in place\n", i,
+                        clean(r, k->writes.count ? k->writes.data[0]->name : k->name));
             continue;
         }
         strbuf_addf(b, "    %4zu %-*s %14" PRId64 "%s %13" PRId64 " %9.2f %13" PRId64 "\n", i, NAME_WIDTH,
-                    readable_shortened(r->arena, clean(r, k->name), NAME_WIDTH), k->flops, k->flops_known ? " " : "+", bytes,
-                    bytes ? (double)k->flops / (double)bytes : 0, k->alive);
+                    readable_shortened(r->arena, clean(r, k->name), NAME_WIDTH), k->flops, k->flops_known ? " " : "+",
+                    bytes, bytes ? (double)k->flops / (double)bytes : 0, k->alive);
     }
-    strbuf_addf(b, "    total %" PRId64 "%s floating-point operations, %" PRId64 " bytes\n", e->flops, e->flops_known ? "" : " or more", e->bytes);
+    strbuf_addf(b, "    total %" PRId64 "%s floating-point operations, %" PRId64 " bytes\n", e->flops,
+                e->flops_known ? "" : " or more", e->bytes);
 }
 
 /* One mark per kernel: alive or not. */
@@ -103,15 +110,15 @@ static void add_memory(struct strbuf *b, const struct report *r, const struct re
         const struct report_temporary *t = &e->temporaries.data[i];
         const char *marks = timeline(r->arena, e, t);
         strbuf_addf(b, "    %10" PRId64 " %10" PRId64 " %9s %s%s%-8s %s %s\n", t->offset, t->bytes,
-                    arena_printf(r->arena, "%d-%d", t->first, t->last), marks, *marks ? " " : "", report_temporary_names[t->kind],
-                    clean(r, t->name), readable_type(r->arena, t->dtype, &t->shape));
+                    arena_printf(r->arena, "%d-%d", t->first, t->last), marks, *marks ? " " : "",
+                    report_temporary_names[t->kind], clean(r, t->name), readable_type(r->arena, t->dtype, &t->shape));
     }
 }
 
 static void add_entry(struct strbuf *b, const struct report *r, const struct report_entry *e)
 {
-    strbuf_addf(b, "\nentry %s: %d kernels, arena %" PRId64 " bytes (lower bound %" PRId64 ")\n", e->name, e->called, e->arena_bytes,
-                e->bound_bytes);
+    strbuf_addf(b, "\nentry %s: %d kernels, arena %" PRId64 " bytes (lower bound %" PRId64 ")\n", e->name, e->called,
+                e->arena_bytes, e->bound_bytes);
     for (size_t i = 0; i < e->inputs.count; i++)
         add_tensor(b, r, "input", &e->inputs.data[i]);
     for (size_t i = 0; i < e->outputs.count; i++)

@@ -1,5 +1,6 @@
-/* What an algorithm does, read off the model: the Gradient node names the loss; what leads from a gradient to the new value of
- * its variable is the optimizer. Only text is made of it, so what is not recognised is described by its operators. */
+/* What an algorithm does, read off the model: the Gradient node names the loss; what leads from a gradient to
+ * the new value of its variable is the optimizer. Only text is made of it, so what is not recognised is
+ * described by its operators. */
 #include "report/report_internal.h"
 
 #include "base/map.h"
@@ -10,7 +11,7 @@
 
 #define DOMAIN "ai.onnx.preview.training"
 
-/* ---- looking around --------------------------------------------------------------------------------------------------- */
+/* ---- looking around ---------------------------------------------------------------------------------------------- */
 
 struct reader {
     struct arena *arena;
@@ -52,7 +53,7 @@ static const struct model_attr *find_attr(const struct model_node *n, const char
     return NULL;
 }
 
-/* ---- nodes as text ---------------------------------------------------------------------------------------------------- */
+/* ---- nodes as text ----------------------------------------------------------------------------------------------- */
 
 static void add_attr(struct strbuf *b, const struct model_attr *a, int *count)
 {
@@ -99,7 +100,7 @@ static const struct model_node *find_producer_in(const struct model_graph *g, co
     return NULL;
 }
 
-/* ---- gradients -------------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 static void read_gradient(const struct reader *q, const struct model_node *n, struct report_training *out)
 {
@@ -114,7 +115,7 @@ static void read_gradient(const struct reader *q, const struct model_node *n, st
         vec_push(q->arena, &out->trains, xs->strings.data[i].data);
 }
 
-/* ---- updates ---------------------------------------------------------------------------------------------------------- */
+/* ---- updates ----------------------------------------------------------------------------------------------------- */
 
 /* Where a learning rate comes from. */
 static const char *rate_text(const struct reader *q, const struct report *r, const char *name)
@@ -126,10 +127,12 @@ static const char *rate_text(const struct reader *q, const struct report *r, con
         variable |= str_equal(r->program->variables.data[i]->name, name);
     if (init && init->tensor->count == 1 && dtype_is_float(init->tensor->dtype)) {
         const double x = tensor_get_double(init->tensor, 0);
-        return variable ? arena_printf(q->arena, "variable '%s', initially %.6g", name, x) : arena_printf(q->arena, "%.6g", x);
+        return variable ? arena_printf(q->arena, "variable '%s', initially %.6g", name, x)
+                        : arena_printf(q->arena, "%.6g", x);
     }
     const struct model_node *n = producer(q, name);
-    return n ? arena_printf(q->arena, "'%s', computed by %s", name, n->op_type) : arena_printf(q->arena, "input '%s'", name);
+    return n ? arena_printf(q->arena, "'%s', computed by %s", name, n->op_type)
+             : arena_printf(q->arena, "input '%s'", name);
 }
 
 /* The nodes between a new value and what it depends on; gradients, and what they stand on, are not entered. */
@@ -204,15 +207,17 @@ static bool is_changed(const struct model *m, const char *name)
         for (size_t i = 0; i < m->training.data[k]->update_binding.count; i++) {
             const struct model_pair *binding = &m->training.data[k]->update_binding.data[i];
             const struct model_graph *g = m->training.data[k]->algorithm;
-            const struct model_node *n = g && str_equal(binding->key, name) ? find_producer_in(g, binding->value) : NULL;
-            if (str_equal(binding->key, name) && (!n || !str_equal(n->op_type, "Identity") || !str_equal(n->inputs.data[0], name)))
+            const struct model_node *n =
+                g && str_equal(binding->key, name) ? find_producer_in(g, binding->value) : NULL;
+            if (str_equal(binding->key, name) &&
+                (!n || !str_equal(n->op_type, "Identity") || !str_equal(n->inputs.data[0], name)))
                 return true;
         }
     return false;
 }
 
-/* Of a written-out update: the one floating scalar that it reads and that the program sets, a variable or an input. NULL where
- * there are several, or none. */
+/* Of a written-out update: the one floating scalar that it reads and that the program sets, a variable or an input.
+ * NULL where there are several, or none. */
 static const char *only_scalar(const struct reader *q, const struct report *r, const struct chain *c)
 {
     const char *found = NULL;
@@ -220,10 +225,12 @@ static const char *only_scalar(const struct reader *q, const struct report *r, c
     for (size_t i = 0; i < c->seen.count; i++) {
         const char *name = c->seen.entries[i].key;
         const struct model_value_info *input = model_find_input(q->algorithm, name);
-        bool scalar = input && input->type.kind == TYPE_TENSOR && dtype_is_float(input->type.elem) && input->type.has_shape && input->type.dims.count == 0;
+        bool scalar = input && input->type.kind == TYPE_TENSOR && dtype_is_float(input->type.elem) &&
+                      input->type.has_shape && input->type.dims.count == 0;
         for (size_t k = 0; k < r->program->variables.count; k++) {
             const struct variable *v = r->program->variables.data[k];
-            scalar |= str_equal(v->name, name) && dtype_is_float(v->dtype) && v->shape.rank == 0 && !is_changed(q->model, name);
+            scalar |= str_equal(v->name, name) && dtype_is_float(v->dtype) && v->shape.rank == 0 &&
+                      !is_changed(q->model, name);
         }
         count += scalar;
         found = scalar ? name : found;
@@ -231,7 +238,8 @@ static const char *only_scalar(const struct reader *q, const struct report *r, c
     return count == 1 ? found : NULL;
 }
 
-static void describe_update(const struct reader *q, const struct report *r, const struct model_pair *binding, struct report_training *out)
+static void describe_update(const struct reader *q, const struct report *r, const struct model_pair *binding,
+                            struct report_training *out)
 {
     struct chain c = {.seen = {.arena = q->arena}};
     const struct model_node *last = producer(q, binding->value);
@@ -264,7 +272,8 @@ static bool is_weight(const struct report *r, const char *name)
 }
 
 /* The update of the first weight stands for all of them. */
-static void read_updates(const struct reader *q, const struct report *r, const struct model_training *t, struct report_training *out)
+static void read_updates(const struct reader *q, const struct report *r, const struct model_training *t,
+                         struct report_training *out)
 {
     for (size_t i = 0; i < t->update_binding.count && !out->optimizer; i++)
         if (is_weight(r, t->update_binding.data[i].key))

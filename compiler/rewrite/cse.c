@@ -2,8 +2,8 @@
  *
  *   a = Mul(x, w); b = Mul(x, w); y = Add(a, b)       a = Mul(x, w); y = Add(a, a)
  *
- * Constants of equal content become one first. One walk in order is enough: when a node is looked at, its inputs have been
- * replaced already. The duplicates lose their readers and are left to dce. Random nodes are each their own. */
+ * Constants of equal content become one first. One walk in order is enough: when a node is looked at, its inputs have
+ * been replaced already. The duplicates lose their readers and are left to dce. Random nodes are each their own. */
 #include "rewrite/pass.h"
 
 #include "graph/op_def.h"
@@ -11,7 +11,7 @@
 
 enum { LARGEST_CONSTANT = 65536 }; /* bytes; larger ones are not compared */
 
-/* ---- hashing ------------------------------------------------------------------------------------------------------ */
+/* ---- hashing ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t h, uint64_t x)
 {
@@ -70,7 +70,7 @@ static uint64_t hash_tensor(const struct tensor *t)
     return mix_bytes(h, t->data, tensor_bytes(t));
 }
 
-/* ---- equality ----------------------------------------------------------------------------------------------------- */
+/* ---- equality ---------------------------------------------------------------------------------------------------- */
 
 static bool equal_text(const char *a, const char *b)
 {
@@ -122,7 +122,7 @@ static bool equal_nodes(const struct node *a, const struct node *b)
     return true;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 /* Open addressing, at least half empty. Holds nodes or constants; which one it is, is up to `equal`. */
 struct table {
@@ -165,7 +165,7 @@ static bool equal_constant_items(const void *a, const void *b)
     return tensor_identical(x->constant, y->constant);
 }
 
-/* ---- the pass ----------------------------------------------------------------------------------------------------- */
+/* ---- the pass ---------------------------------------------------------------------------------------------------- */
 
 static void merge_constants(struct graph *g, struct arena *scratch)
 {

@@ -2,9 +2,9 @@
  *
  *   y = ReduceMean(x)          s = ReduceSum(x); y = Div(s, 6)
  *
- * Expansions may contain composites again, a bounded number of times. Those that say so (in_float) become the same in float first
- * where they have float16 or bfloat16: every value of the canonical graph is rounded to its type, and a sum of exponentials that is
- * rounded to 8 bits, as its terms are, is of little use.
+ * Expansions may contain composites again, a bounded number of times. Those that say so (in_float) become the same in
+ * float first where they have float16 or bfloat16: every value of the canonical graph is rounded to its type, and a sum
+ * of exponentials that is rounded to 8 bits, as its terms are, is of little use.
  *
  *   y = Softmax(x)             f = Cast(x); s = Softmax(f); y = Cast(s) */
 #include "rewrite/pass.h"
@@ -40,8 +40,9 @@ static bool expand_in_float(struct builder *b, const struct node *n)
     struct value **in = arena_array(a, struct value *, n->inputs.count + 1);
     struct attr *attrs = arena_array(a, struct attr, n->attrs.count + 1); /* ends with one without a name */
     for (size_t i = 0; i < n->inputs.count; i++)
-        in[i] = n->inputs.data[i] != NULL && dtype_is_float16(n->inputs.data[i]->dtype) ? build_cast(b, n->inputs.data[i], DTYPE_FLOAT)
-                                                                                        : n->inputs.data[i];
+        in[i] = n->inputs.data[i] != NULL && dtype_is_float16(n->inputs.data[i]->dtype)
+                    ? build_cast(b, n->inputs.data[i], DTYPE_FLOAT)
+                    : n->inputs.data[i];
     for (size_t i = 0; i < n->attrs.count; i++)
         attrs[i] = n->attrs.data[i];
     const struct node *wide = build_node(b, op_display_name(n->def), attrs, in, n->inputs.count, n->outputs.count);
@@ -53,7 +54,8 @@ static bool expand_in_float(struct builder *b, const struct node *n)
 
 static bool expand_and_remove(struct graph *g, struct node *n)
 {
-    struct builder b = {.graph = g, .before = n, .loc = n->loc, .prefix = prefix_of(n), .stream = n->stream, .counter = n->counter};
+    struct builder b = {.graph = g, .before = n, .loc = n->loc, .prefix = prefix_of(n), .stream = n->stream,
+                        .counter = n->counter};
     struct expand_ctx c = {.b = &b, .node = n};
     const bool in_float = n->def->in_float && has_float16(n);
     if (!(in_float ? expand_in_float(&b, n) : expand_node(&c)))

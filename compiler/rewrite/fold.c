@@ -1,5 +1,5 @@
-/* Folding: what follows from constants and shapes alone is evaluated now, in contract arithmetic, so that the bits are those
- * that generated code would compute.
+/* Folding: what follows from constants and shapes alone is evaluated now, in contract arithmetic, so that the bits are
+ * those that generated code would compute.
  *
  *   s = Shape(x); y = Reshape(x, s)          y = Reshape(x, const{2,3})
  *   z = ConstantOfShape<value=1>(s)          z = Expand(const{1}, const{2,3})
@@ -22,7 +22,7 @@ enum {
     LIST_RESULT = 16             /* a list of integers: stays one even if all are equal */
 };
 
-/* ---- one node whose inputs are decided ---------------------------------------------------------------------------- */
+/* ---- one node whose inputs are decided --------------------------------------------------------------------------- */
 
 static struct program *program_of(const struct value *v)
 {
@@ -127,7 +127,7 @@ static struct value *decide(struct node *n)
     return NULL;
 }
 
-/* ---- any value ---------------------------------------------------------------------------------------------------- */
+/* ---- any value --------------------------------------------------------------------------------------------------- */
 
 /* With a stack of its own: chains in a model may be longer than the C stack is deep. */
 const struct tensor *fold_value(struct value *v)
@@ -179,7 +179,7 @@ const struct tensor *uniform_value(struct graph *g, struct value *v)
     return t->shape.rank == 0 ? t : first_element(g->arena, t);
 }
 
-/* ---- the pass ----------------------------------------------------------------------------------------------------- */
+/* ---- the pass ---------------------------------------------------------------------------------------------------- */
 
 /* A long Range is counted, and so are whole numbers and masks that follow from one, element by element. */
 static bool is_counted(const struct node *n, const struct tensor *t)

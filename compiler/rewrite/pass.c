@@ -3,13 +3,15 @@
 
 #include <string.h>
 
-enum { MOST_ROUNDS = 16 }; /* chains are followed within a round, so that few are needed; what is left then is correct as well */
+/* chains are followed within a round, so that few are needed; what is left then is correct as well */
+enum { MOST_ROUNDS = 16 };
 
 static const struct pass {
     const char *name;
     bool (*run)(struct graph *g);
 } passes[] = {
-    {"expand", rewrite_expand}, {"fold", rewrite_fold}, {"simplify", rewrite_simplify}, {"cse", rewrite_cse}, {"dce", rewrite_dce},
+    {"expand", rewrite_expand}, {"fold", rewrite_fold}, {"simplify", rewrite_simplify}, {"cse", rewrite_cse},
+    {"dce", rewrite_dce},
 };
 enum { PASS_COUNT = sizeof passes / sizeof passes[0] };
 

@@ -1,5 +1,5 @@
-/* Rewrites from graph to graph, run as a table in a fixed order; after each the graph can be printed (--dump-after PASS) and
- * is checked in debug builds. */
+/* Rewrites from graph to graph, run as a table in a fixed order; after each the graph can be printed (--dump-after
+ * PASS) and is checked in debug builds. */
 #ifndef STEPC_REWRITE_PASS_H
 #define STEPC_REWRITE_PASS_H
 
@@ -10,17 +10,21 @@
  * floats in contract arithmetic), at most 65,536 elements; cached in v->constant. */
 const struct tensor *fold_value(struct value *v);
 
-/* The one element that all elements of v equal, bit for bit, if that is known at compile time; else NULL. Sees through Expand,
- * so that v may be of any size. */
+/* The one element that all elements of v equal, bit for bit, if that is known at compile time; else NULL. Sees through
+ * Expand, so that v may be of any size. */
 const struct tensor *uniform_value(struct graph *g, struct value *v);
 
 /* Each returns false only after a report. They keep the meaning: under ARITHMETIC_SAME the bits. */
-bool rewrite_expand(struct graph *g);   /* composites without lowering -> primitives */
-bool rewrite_fold(struct graph *g);     /* nodes with known results -> constants (repeated numbers: Expand of a scalar) */
-bool rewrite_simplify(struct graph *g); /* local rules: x*1, x+0 for integers, no-op casts and reshapes, double transpose,
-                                       * Where with known condition ... */
-bool rewrite_cse(struct graph *g);      /* equal nodes become one (not random ones) */
-bool rewrite_dce(struct graph *g);      /* what no output and no binding needs goes; trailing unwanted node outputs become NULL */
+/* composites without lowering -> primitives */
+bool rewrite_expand(struct graph *g);
+/* nodes with known results -> constants (repeated numbers: Expand of a scalar) */
+bool rewrite_fold(struct graph *g);
+/* local rules: x*1, x+0 for integers, no-op casts and reshapes, double transpose, Where with known condition ... */
+bool rewrite_simplify(struct graph *g);
+/* equal nodes become one (not random ones) */
+bool rewrite_cse(struct graph *g);
+/* what no output and no binding needs goes; trailing unwanted node outputs become NULL */
+bool rewrite_dce(struct graph *g);
 
 struct pass_options {
     const char *dump_after; /* a pass's name or NULL */

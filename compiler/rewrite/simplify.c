@@ -1,11 +1,11 @@
-/* Local rules that keep every bit, for NaN, infinities and -0 too: what is not exact is not here (x + 0.0 turns -0 into 0, so
- * only x + -0.0 goes; a float sum over one element starts from +0, so it stays), but for two that docs/numerics.md names: fixed
- * powers and divisions by a number are products.
+/* Local rules that keep every bit, for NaN, infinities and -0 too: what is not exact is not here (x + 0.0 turns -0 into
+ * 0, so only x + -0.0 goes; a float sum over one element starts from +0, so it stays), but for two that
+ * docs/numerics.md names: fixed powers and divisions by a number are products.
  *
  *   d = Expand(const{1}, ..); e = Mul(d, g); y = Transpose(Transpose(e))        y = g
  *
- * One rule looks at one node and the producers of its inputs; nodes are visited in order, so chains collapse in one walk.
- * What a rule makes obsolete is left to dce. */
+ * One rule looks at one node and the producers of its inputs; nodes are visited in order, so chains collapse in one
+ * walk. What a rule makes obsolete is left to dce. */
 #include "rewrite/pass.h"
 
 #include "graph/build.h"
@@ -34,7 +34,7 @@ struct value *rule_expand(struct rule_ctx *c, struct value *x)
     return build_expand(c->b, x, &rule_output(c)->shape);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 /* Is every element of v the number x? Of the two zeros only the one meant. */
 static bool is_number(const struct rule_ctx *c, struct value *v, double x)
@@ -102,8 +102,8 @@ static struct value *simplify_mul(struct rule_ctx *c)
     return drop_both_signs(c);
 }
 
-/* x / c = x * (1 / c) for one number c of float or double that is normal and whose inverse is. For powers of 2 that is exact, for
- * others the product is what docs/numerics.md says of them: a division takes as long as ten products. */
+/* x / c = x * (1 / c) for one number c of float or double that is normal and whose inverse is. For powers of 2 that is
+ * exact, for others the product is what docs/numerics.md says of them: a division takes as long as ten products. */
 static struct value *multiply_by_inverse(struct rule_ctx *c)
 {
     struct value *x = rule_input(c, 0);
@@ -127,8 +127,8 @@ static struct value *simplify_div(struct rule_ctx *c)
     return by != NULL ? by : multiply_by_inverse(c);
 }
 
-/* Squares and cubes of fixed exponent are products. That is no rule that keeps every bit: the product is what docs/numerics.md
- * says of them. */
+/* Squares and cubes of fixed exponent are products. That is no rule that keeps every bit: the product is what
+ * docs/numerics.md says of them. */
 static struct value *simplify_pow(struct rule_ctx *c)
 {
     struct value *x = rule_input(c, 0), *exponent = rule_input(c, 1);
@@ -179,7 +179,7 @@ static struct value *simplify_where(struct rule_ctx *c)
     return t != NULL ? rule_expand(c, tensor_get_int(t, 0) != 0 ? x : y) : NULL;
 }
 
-/* ---- the value itself --------------------------------------------------------------------------------------------- */
+/* ---- the value itself -------------------------------------------------------------------------------------------- */
 
 static struct value *simplify_identity(struct rule_ctx *c)
 {
@@ -264,7 +264,7 @@ static struct value *simplify_cast(struct rule_ctx *c)
     return first->dtype == rule_output(c)->dtype && is_widening(first->dtype, x->dtype) ? first : NULL;
 }
 
-/* ---- reductions of single elements -------------------------------------------------------------------------------- */
+/* ---- reductions of single elements ------------------------------------------------------------------------------- */
 
 static struct value *simplify_reduce_exact(struct rule_ctx *c)
 {
@@ -279,7 +279,7 @@ static struct value *simplify_reduce_sum(struct rule_ctx *c)
     return dtype_is_float(rule_output(c)->dtype) ? NULL : simplify_reduce_exact(c);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static const struct rule {
     const char *op;

@@ -4,7 +4,7 @@
 #include "graph/op_def.h"
 #include "rewrite/simplify.h"
 
-/* ---- reshape, transpose, expand ----------------------------------------------------------------------------------- */
+/* ---- reshape, transpose, expand ---------------------------------------------------------------------------------- */
 
 /* The node behind v that only reads its input's elements in the same order under another shape, or NULL. */
 static struct node *reshape_behind(const struct value *v)
@@ -82,9 +82,10 @@ static struct value *turned(struct rule_ctx *c, struct value *x)
     return build_transpose(c->b, x, perm);
 }
 
-/* Transpose(MatMul(a, b)) = MatMul(b', a'), the same terms in the same order: the gradient of a weight that is used transposed
- * comes out as the weight lies, and the update can follow each element. So it is wherever the product's rows become the last dimension,
- * whatever becomes of the others: the keys of attention, whose gradient is then stored row by row. */
+/* Transpose(MatMul(a, b)) = MatMul(b', a'), the same terms in the same order: the gradient of a weight that is used
+ * transposed comes out as the weight lies, and the update can follow each element. So it is wherever the product's
+ * rows become the last dimension, whatever becomes of the others: the keys of attention, whose gradient is then
+ * stored row by row. */
 static struct value *turn_product(struct rule_ctx *c, const struct value *x, const int *perm)
 {
     const struct node *product = rule_producer(x, "MatMul");
@@ -136,7 +137,7 @@ struct value *simplify_expand(struct rule_ctx *c)
     return inner != NULL ? rule_expand(c, inner->inputs.data[0]) : NULL;
 }
 
-/* ---- elementwise operators on repeated elements ------------------------------------------------------------------- */
+/* ---- elementwise operators on repeated elements ------------------------------------------------------------------ */
 
 /* v with fewer elements but the same broadcast content, or v. Dense constants of one number count as repeated. */
 static struct value *without_copies(struct rule_ctx *c, struct value *v)

@@ -103,7 +103,7 @@ enum dtype dtype_computed(enum dtype d)
     return dtype_is_pattern(d) ? DTYPE_FLOAT : d;
 }
 
-/* ---- integers ------------------------------------------------------------------------------------------------------ */
+/* ---- integers ---------------------------------------------------------------------------------------------------- */
 
 int64_t dtype_min_int(enum dtype d)
 {
@@ -156,11 +156,11 @@ int64_t dtype_from_double(enum dtype d, double x)
     return x <= (double)dtype_min_int(d) ? dtype_min_int(d) : (int64_t)x;
 }
 
-/* ---- small floating formats ---------------------------------------------------------------------------------------- */
+/* ---- small floating formats -------------------------------------------------------------------------------------- */
 
 /* A format of `mantissa` stored bits below an exponent field, below the sign. What lies above `largest` is an infinity
- * and NaNs as in IEEE 754 where there is an infinity; otherwise only the code `nan` is none of the numbers. A finite number
- * beyond the range of a type that saturates becomes its largest, as by ONNX Cast with saturate = 1. */
+ * and NaNs as in IEEE 754 where there is an infinity; otherwise only the code `nan` is none of the numbers. A finite
+ * number beyond the range of a type that saturates becomes its largest, as by ONNX Cast with saturate = 1. */
 struct format {
     int mantissa, bias;
     uint32_t sign;     /* mask of the sign bit */
@@ -171,8 +171,8 @@ struct format {
     bool has_minus_zero;
 };
 
-/* ONNX, "Float stored in 8 bits": E5M2 has infinities, though a saturating Cast never makes one. FNUZ: finite, NaN is the
- * code that minus zero would have. FLOAT4E2M1 has no NaN. */
+/* ONNX, "Float stored in 8 bits": E5M2 has infinities, though a saturating Cast never makes one. FNUZ: finite, NaN is
+ * the code that minus zero would have. FLOAT4E2M1 has no NaN. */
 static const struct format half_format = {10, 15, 0x8000, 0x7bff, 0x7c00, 0x7e00, false, true};
 static const struct format bfloat_format = {7, 127, 0x8000, 0x7f7f, 0x7f80, 0x7fc0, false, true};
 static const struct format e4m3fn_format = {3, 7, 0x80, 0x7e, 0, 0x7f, true, true};
@@ -192,9 +192,9 @@ static uint64_t shift_to_even(uint64_t x, int shift)
     return quotient + (rest > half || (rest == half && (quotient & 1) != 0));
 }
 
-/* One rounding, from the bits of the double: going through float first would round twice. A mantissa that rounds up to the
- * next power of two carries into the exponent field, which is the right code. All NaNs become the same one: their sign and
- * payload differ between processors. */
+/* One rounding, from the bits of the double: going through float first would round twice. A mantissa that rounds up to
+ * the next power of two carries into the exponent field, which is the right code. All NaNs become the same one: their
+ * sign and payload differ between processors. */
 static uint32_t encode(const struct format *f, double x, bool saturates)
 {
     uint64_t bits;
@@ -227,14 +227,15 @@ static double decode(const struct format *f, uint32_t code)
         return sign * HUGE_VAL;
     if (magnitude > f->largest || (code == f->nan && f->nan != 0))
         return NAN;
-    const uint32_t hidden = (uint32_t)1 << f->mantissa, exponent = magnitude >> f->mantissa, low = magnitude & (hidden - 1);
+    const uint32_t hidden = (uint32_t)1 << f->mantissa, exponent = magnitude >> f->mantissa,
+                   low = magnitude & (hidden - 1);
     const int scale = (exponent == 0 ? 1 : (int)exponent) - f->bias - f->mantissa;
     return sign * ldexp(exponent == 0 ? low : hidden | low, scale);
 }
 
-/* FLOAT8E8M0: 2^(code - 127), a scale without sign or zero, 0xff is NaN. As ONNX Cast with its default round_mode "up": the
- * sign is ignored, what is no power of two goes to the next larger one (a block scaled by it cannot overflow), the ends
- * saturate, and an infinity becomes NaN. */
+/* FLOAT8E8M0: 2^(code - 127), a scale without sign or zero, 0xff is NaN. As ONNX Cast with its default round_mode "up":
+ * the sign is ignored, what is no power of two goes to the next larger one (a block scaled by it cannot overflow), the
+ * ends saturate, and an infinity becomes NaN. */
 static uint32_t encode_e8m0(double x)
 {
     if (!isfinite(x))
@@ -304,7 +305,7 @@ double bfloat_to_float(uint16_t h)
     return decode(&bfloat_format, h);
 }
 
-/* ---- elements in memory -------------------------------------------------------------------------------------------- */
+/* ---- elements in memory ------------------------------------------------------------------------------------------ */
 
 double dtype_round(enum dtype d, double x)
 {

@@ -50,7 +50,8 @@ bool dtype_is_float16(enum dtype d); /* one of DTYPES_FLOAT16S */
 bool dtype_is_pattern(enum dtype d);
 /* An integer type of less than 8 bits: a type of memory, one value to a byte. */
 bool dtype_is_below_byte(enum dtype d);
-/* The type that arithmetic on elements of d runs in: float for bit patterns, int8 or uint8 for integers below a byte, else d. */
+/* The type that arithmetic on elements of d runs in: float for bit patterns, int8 or uint8 for integers
+ * below a byte, else d. */
 enum dtype dtype_computed(enum dtype d);
 
 /* Numeric limits of an integer type, as int64 (UINT64's maximum does not fit: dtype_wrap handles it). */
@@ -60,7 +61,8 @@ int64_t dtype_max_int(enum dtype d);
 int64_t dtype_wrap(enum dtype d, int64_t x);
 /* Rounds to the nearest value of a floating type (ties to even); DOUBLE: unchanged. */
 double dtype_round(enum dtype d, double x);
-/* The same for the 8-bit floats without saturation: what lies above the largest value is infinity, or NaN where the type has none. */
+/* The same for the 8-bit floats without saturation: what lies above the largest value is infinity, or NaN where
+ * the type has none. */
 double dtype_round_overflowing(enum dtype d, double x);
 /* Float to integer: truncates, saturates (4- and 2-bit types wrap, as ONNX's tests want), NaN gives 0; to bool: x != 0.
  * The pattern of a UINT64 is returned as int64. */

@@ -18,9 +18,10 @@ static const struct {
     const char *code;
     enum dtype dtype;
 } npy_types[] = {
-    {"f2", DTYPE_FLOAT16}, {"f4", DTYPE_FLOAT},  {"f8", DTYPE_DOUBLE},    {"i1", DTYPE_INT8},       {"i2", DTYPE_INT16},
-    {"i4", DTYPE_INT32},   {"i8", DTYPE_INT64},  {"u1", DTYPE_UINT8},     {"u2", DTYPE_UINT16},     {"u4", DTYPE_UINT32},
-    {"u8", DTYPE_UINT64},  {"b1", DTYPE_BOOL},   {"c8", DTYPE_COMPLEX64}, {"c16", DTYPE_COMPLEX128},
+    {"f2", DTYPE_FLOAT16},   {"f4", DTYPE_FLOAT},       {"f8", DTYPE_DOUBLE},
+    {"i1", DTYPE_INT8},      {"i2", DTYPE_INT16},       {"i4", DTYPE_INT32},  {"i8", DTYPE_INT64},
+    {"u1", DTYPE_UINT8},     {"u2", DTYPE_UINT16},      {"u4", DTYPE_UINT32}, {"u8", DTYPE_UINT64},
+    {"c8", DTYPE_COMPLEX64}, {"c16", DTYPE_COMPLEX128}, {"b1", DTYPE_BOOL},
 };
 enum { NPY_TYPES = sizeof npy_types / sizeof npy_types[0] };
 
@@ -32,7 +33,7 @@ static bool host_is_little_endian(void)
     return first == 1;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 struct npy_reader {
     struct diag *diag;
@@ -270,7 +271,7 @@ bool npy_read(struct diag *d, struct arena *a, const char *path, struct tensor *
     return true;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static const char *npy_code(enum dtype dtype)
 {

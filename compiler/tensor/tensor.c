@@ -83,7 +83,7 @@ bool tensor_is_uniform(const struct tensor *t)
     return bytes <= size || memcmp(t->data, (const char *)t->data + size, bytes - size) == 0;
 }
 
-/* ---- conversion that changes no number ---------------------------------------------------------------------------- */
+/* ---- conversion that changes no number --------------------------------------------------------------------------- */
 
 #define TWO_TO_63 9223372036854775808.0
 
@@ -129,7 +129,8 @@ struct tensor *tensor_convert(struct arena *a, const struct tensor *t, enum dtyp
         const int64_t x = dtype_is_float(t->dtype) ? 0 : tensor_get_int(t, i);
         const bool is_large = t->dtype == DTYPE_UINT64 && x < 0;
         *lost = i;
-        if (dtype_is_float(t->dtype) ? !convert_float(out, i, tensor_get_double(t, i)) : !convert_int(out, i, x, is_large))
+        if (dtype_is_float(t->dtype) ? !convert_float(out, i, tensor_get_double(t, i))
+                                     : !convert_int(out, i, x, is_large))
             return NULL;
     }
     return out;

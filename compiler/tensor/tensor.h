@@ -20,7 +20,8 @@ struct tensor *tensor_new(struct arena *a, enum dtype dtype, const struct shape 
 size_t tensor_bytes(const struct tensor *t);
 /* Any numeric element by value; element i in row-major order. */
 double tensor_get_double(const struct tensor *t, int64_t i);
-int64_t tensor_get_int(const struct tensor *t, int64_t i); /* integers and bool; floats truncate as dtype_from_double INT64 */
+/* integers and bool; floats truncate as dtype_from_double INT64 */
+int64_t tensor_get_int(const struct tensor *t, int64_t i);
 void tensor_set_double(struct tensor *t, int64_t i, double x); /* floats round, integers as dtype_from_double */
 void tensor_set_int(struct tensor *t, int64_t i, int64_t x);
 /* Makes. */
@@ -28,7 +29,8 @@ struct tensor *tensor_scalar_double(struct arena *a, enum dtype dtype, double x)
 struct tensor *tensor_from_ints(struct arena *a, const int64_t *x, int64_t count); /* INT64, rank 1 */
 /* Are all elements the same bits? So are those of a tensor without elements. */
 bool tensor_is_uniform(const struct tensor *t);
-/* The same numbers in another of DTYPES_ALL; NULL if an element has no such form there, which is number *lost in row-major order. */
+/* The same numbers in another of DTYPES_ALL; NULL if an element has no such form there, which is number *lost
+ * in row-major order. */
 struct tensor *tensor_convert(struct arena *a, const struct tensor *t, enum dtype to, int64_t *lost);
 
 /* Same dtype, shape and bits? */

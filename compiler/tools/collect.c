@@ -337,7 +337,8 @@ static bool walk(struct file_reader *r, const struct cfront_node *parent, const 
         return walk_children(r, n, 0) && ok;
     }
     default:
-        if (n->kind == CFRONT_OTHER && n->child_count == 1 && n->children[0]->kind == CFRONT_FOR) /* a hint above the loop */
+        /* a hint above the loop */
+        if (n->kind == CFRONT_OTHER && n->child_count == 1 && n->children[0]->kind == CFRONT_FOR)
             return walk_for(r, parent, n->children[0]);
         return walk_children(r, n, 0);
     }

@@ -1,5 +1,5 @@
-/* Conditions over integer holes, which are decided when a template is instantiated: only the live branch stays, of a loop (loops.c) its
- * body. */
+/* Conditions over integer holes, which are decided when a template is instantiated: only the live branch stays, of a
+ * loop (loops.c) its body. */
 #include "tools/gen_templates.h"
 
 /* Does a declaration directly in the block share its name with anything outside of what vanishes? */
@@ -26,10 +26,12 @@ static bool block_must_stay(const struct file_reader *r, const struct cfront_nod
 bool is_broken_into_lines(const struct cfront_source *s, const struct cfront_node *block)
 {
     const size_t open_line = line_end(s, block->begin), close_line = line_begin(s, block->end - 1);
-    return open_line <= close_line && blank_between(s, block->begin + 1, open_line) && blank_between(s, close_line, block->end - 1);
+    return open_line <= close_line && blank_between(s, block->begin + 1, open_line) &&
+           blank_between(s, close_line, block->end - 1);
 }
 
-bool branch_part(struct file_reader *r, const struct cfront_node *branch, const struct decided *d, struct edit_part *out)
+bool branch_part(struct file_reader *r, const struct cfront_node *branch, const struct decided *d,
+                 struct edit_part *out)
 {
     const struct cfront_source *s = &r->source;
     const size_t end = statement_end(s, branch);
@@ -87,7 +89,8 @@ static bool chained_if(struct file_reader *r, const struct cfront_node *parent, 
                       static_condition(r, n->children[2]->children[0]->begin, n->children[2]->children[0]->end), &d);
 }
 
-bool decided_if(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n, const char *condition)
+bool decided_if(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n,
+                const char *condition)
 {
     return chained_if(r, parent, n, condition, NULL);
 }

@@ -113,12 +113,14 @@ struct decided {
     int column;
 };
 
-bool decided_if(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n, const char *condition) MUST_USE;
+bool decided_if(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n,
+                const char *condition) MUST_USE;
 bool decided_choice(struct file_reader *r, const struct cfront_node *n, const char *condition) MUST_USE;
 /* Do lines end behind { and before }? */
 bool is_broken_into_lines(const struct cfront_source *s, const struct cfront_node *block);
 /* What takes the place of `d` if this branch of it (of a loop: its body) stays. */
-bool branch_part(struct file_reader *r, const struct cfront_node *branch, const struct decided *d, struct edit_part *out) MUST_USE;
+bool branch_part(struct file_reader *r, const struct cfront_node *branch, const struct decided *d,
+                 struct edit_part *out) MUST_USE;
 
 /* ---- loops.c ----------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
-/* Loops over integer holes, `for (int z = 0; z < D; z++)`: where D is 1, what is emitted has no loop and 0 for z. So the convolution of an
- * image has no loop over depth. */
+/* Loops over integer holes, `for (int z = 0; z < D; z++)`: where D is 1, what is emitted has no loop and 0 for z. So
+ * the convolution of an image has no loop over depth. */
 #include "tools/gen_templates.h"
 
 #include <string.h>
@@ -66,8 +66,8 @@ static size_t first_line(const struct file_reader *r, const struct cfront_node *
     }
 }
 
-/* Is there a place where the body can stand without the loop: whole lines, in a block behind another statement (not behind a pragma, which
- * would lose its loop), or as the only statement of a loop around it? */
+/* Is there a place where the body can stand without the loop: whole lines, in a block behind another statement (not
+ * behind a pragma, which would lose its loop), or as the only statement of a loop around it? */
 static bool has_place(const struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *loop)
 {
     const struct cfront_source *s = &r->source;
@@ -84,14 +84,17 @@ static bool has_place(const struct file_reader *r, const struct cfront_node *par
 }
 
 /* The variable of a loop that can be left out, and how often it turns, in postfix; else NULL. */
-static const struct cfront_node *variable_of(const struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *loop,
-                                             const char **count)
+static const struct cfront_node *variable_of(const struct file_reader *r, const struct cfront_node *parent,
+                                             const struct cfront_node *loop, const char **count)
 {
-    if (loop->child_count != 4 || loop->children[0]->child_count != 1 || loop->children[0]->children[0]->kind != CFRONT_VARIABLE)
+    if (loop->child_count != 4 || loop->children[0]->child_count != 1 ||
+        loop->children[0]->children[0]->kind != CFRONT_VARIABLE)
         return NULL;
     const struct cfront_node *variable = loop->children[0]->children[0];
     *count = count_of(r, loop, variable->name);
-    return *count && stands_alone(&r->source, loop->children[3], variable->name) && has_place(r, parent, loop) ? variable : NULL;
+    return *count && stands_alone(&r->source, loop->children[3], variable->name) && has_place(r, parent, loop)
+               ? variable
+               : NULL;
 }
 
 void hole_loop(struct file_reader *r, const struct cfront_node *parent, const struct cfront_node *n)
@@ -110,7 +113,8 @@ void hole_loop(struct file_reader *r, const struct cfront_node *parent, const st
     const size_t middle = body->kind == CFRONT_BLOCK ? body->begin : line_begin(s, body->begin);
     parts[1] = (struct edit_part){.begin = begin, .end = middle};
     parts[2] = (struct edit_part){.begin = middle, .end = end};
-    add_edit(r, (struct edit){.begin = begin, .end = end, .kind = TEMPLATE_LOOP, .text = count, .from = id, .parts = parts, .part_count = 3});
+    add_edit(r, (struct edit){.begin = begin, .end = end, .kind = TEMPLATE_LOOP, .text = count, .from = id,
+                              .parts = parts, .part_count = 3});
     r->unit->own = true;
     vec_push(r->g->arena, &r->loops, ((struct hole_loop){variable, id}));
 }
@@ -119,7 +123,7 @@ void loop_variable(struct file_reader *r, const struct cfront_node *n)
 {
     for (size_t i = 0; i < r->loops.count; i++) {
         if (r->loops.data[i].variable == n->ref)
-            add_edit(r, (struct edit){.begin = n->at, .end = n->at + strlen(n->name), .kind = TEMPLATE_TURN, .text = n->name,
-                                      .from = r->loops.data[i].id});
+            add_edit(r, (struct edit){.begin = n->at, .end = n->at + strlen(n->name), .kind = TEMPLATE_TURN,
+                                      .text = n->name, .from = r->loops.data[i].id});
     }
 }

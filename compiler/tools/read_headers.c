@@ -165,7 +165,8 @@ static void add_segment(struct section_reader *r, enum template_segment_kind kin
                  ((struct template_segment){.kind = kind, .text = source_slice(r->g->arena, r->s, begin, end)}));
 }
 
-/* What clang sees declared in the form that is active: a name not found by its tokens would be the same for every type. */
+/* What clang sees declared in the form that is active: a name not found by its tokens would be the
+ * same for every type. */
 static bool none_is_missed(const struct section_reader *r)
 {
     for (size_t i = 0; i < r->s->node_count; i++) {

@@ -150,7 +150,8 @@ static bool check_hides_none(struct file_reader *r, const struct cfront_node *n,
     bool ok = true;
     for (size_t i = 0; n->kind == CFRONT_VARIABLE && i < kernel->child_count; i++)
         if (kernel->children[i]->kind == CFRONT_PARAM && str_equal(n->name, kernel->children[i]->name))
-            ok = ERROR_AT(r, n->at, "the local variable '%s' has the name of an operand of kernel '%s', which holes read",
+            ok = ERROR_AT(r, n->at,
+                          "the local variable '%s' has the name of an operand of kernel '%s', which holes read",
                           n->name, kernel->name);
     for (size_t i = 0; i < n->child_count; i++)
         ok &= check_hides_none(r, n->children[i], kernel);

@@ -392,8 +392,8 @@ static bool check_rules(const struct expansion *e)
     return ok;
 }
 
-/* What depends on an x and reaches y through an input that has a derivative which its operator leaves out: the gradient is not that of
- * the function, and whoever trains through it would not notice. */
+/* What depends on an x and reaches y through an input that has a derivative which its operator leaves out: the gradient
+ * is not that of the function, and whoever trains through it would not notice. */
 static void tell_what_is_left_out(const struct expansion *e)
 {
     for (size_t k = 0; k < e->node_count; k++) {
@@ -402,7 +402,8 @@ static void tell_what_is_left_out(const struct expansion *e)
             const struct mark *const m = mark_of(e, n->inputs.data[i]);
             const struct op_param *const p = param_of(n->def->inputs, i);
             if (m != NULL && m->active && p != NULL && p->why != NULL)
-                diag_warning(e->g->diag, &n->loc, "the gradient through input %zu '%s' is left out: %s", i, n->inputs.data[i]->name, p->why);
+                diag_warning(e->g->diag, &n->loc, "the gradient through input %zu '%s' is left out: %s", i,
+                             n->inputs.data[i]->name, p->why);
         }
     }
 }
@@ -635,7 +636,8 @@ static bool join_nodes(struct graph *g)
     {
         if (n->def->join == NULL)
             continue;
-        struct builder b = {.graph = g, .before = n, .loc = n->loc, .prefix = arena_printf(g->arena, "%s.", n->outputs.data[0]->name)};
+        struct builder b = {.graph = g, .before = n, .loc = n->loc,
+                            .prefix = arena_printf(g->arena, "%s.", n->outputs.data[0]->name)};
         struct expand_ctx c = {.b = &b, .node = n};
         if (n->def->join(&c))
             graph_remove_node(g, n);

@@ -27,8 +27,8 @@ bool grad_has_output(const struct grad_ctx *c, int i);
 bool grad_wants(const struct grad_ctx *c, int i);
 double grad_attr_float(const struct grad_ctx *c, const char *name);
 int64_t grad_attr_int(const struct grad_ctx *c, const char *name);
-/* Adds v to the adjoint of input i. v may be of a broadcast shape: it is summed back to the input's shape here and nowhere
- * else. Returns !c->b->failed. */
+/* Adds v to the adjoint of input i. v may be of a broadcast shape: it is summed back to the input's shape here and
+ * nowhere else. Returns !c->b->failed. */
 bool grad_accumulate(struct grad_ctx *c, int i, struct value *v);
 
 /* For .grad: no input carries a gradient (Shape, Less, ArgMax). */
@@ -36,8 +36,8 @@ bool grad_none(struct grad_ctx *c);
 /* For .grad: refused, with a reason in the operator's file: reports "the gradient of X is not defined". */
 bool grad_undefined(struct grad_ctx *c);
 
-/* Replaces every Gradient node of g by ordinary nodes, inner ones first. All missing rules are reported at once, each with
- * the path from y. */
+/* Replaces every Gradient node of g by ordinary nodes, inner ones first. All missing rules are reported at once, each
+ * with the path from y. */
 bool adjoint_expand(struct graph *g) MUST_USE;
 
 #endif

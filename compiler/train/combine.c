@@ -37,8 +37,8 @@ static void note_uses(struct uses *uses, const struct model_graph *mg)
     }
 }
 
-/* What the main graph does not read is there for the algorithms: weights of a part that only training needs, and what they
- * share beside them, like sums of gradients. */
+/* What the main graph does not read is there for the algorithms: weights of a part that only training needs, and what
+ * they share beside them, like sums of gradients. */
 static enum variable_role role_of(const struct combiner *c, const struct uses *uses,
                                   const struct model_initializer *init, bool in_main)
 {
@@ -53,7 +53,8 @@ static enum variable_role role_of(const struct combiner *c, const struct uses *u
 }
 
 /* The initializers of mg that `state` names become variables; the map's values are set to them. */
-static void make_variables(struct combiner *c, const struct uses *uses, const struct model_graph *mg, struct map *state, struct variables *made)
+static void make_variables(struct combiner *c, const struct uses *uses, const struct model_graph *mg, struct map *state,
+                           struct variables *made)
 {
     for (size_t i = 0; mg != NULL && i < mg->initializers.count; i++) {
         const struct model_initializer *const init = mg->initializers.data[i];

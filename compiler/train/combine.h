@@ -7,12 +7,12 @@
 #include "graph/import.h"
 
 /* Entries made: "init" (always: restores stored values, then runs the initialization graphs), one ENTRY_STEP per
- * TrainingInfoProto with update_binding and one ENTRY_EVALUATE per one without (named after the algorithm graph, mangled to C
- * identifiers), "infer" (the main graph alone). A single training entry with update bindings is called "step"; of several each
- * has its own name, and "step" runs them all in order as one graph (combine_step.c).
+ * TrainingInfoProto with update_binding and one ENTRY_EVALUATE per one without (named after the algorithm graph,
+ * mangled to C identifiers), "infer" (the main graph alone). A single training entry with update bindings is called
+ * "step"; of several each has its own name, and "step" runs them all in order as one graph (combine_step.c).
  * `only`: comma-separated names of entries to make, NULL: all. */
-bool combine_program(struct diag *d, struct arena *a, const struct model *m, const struct import_options *o, const char *name,
-                     const char *only, struct program **out) MUST_USE;
+bool combine_program(struct diag *d, struct arena *a, const struct model *m, const struct import_options *o,
+                     const char *name, const char *only, struct program **out) MUST_USE;
 
 typedef VEC(const char *) entry_names;
 /* What the entries with update bindings are called, in order. */

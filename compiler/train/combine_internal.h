@@ -51,8 +51,8 @@ struct graph *combine_add_entry(struct combiner *c, const char *name, enum entry
                                 size_t counters);
 /* The main graph as training_info k is combined with it: whole, or its initializers alone (R31 in docs/readings.md). */
 const struct model_graph *combine_main_graph(const struct combiner *c, size_t k);
-/* Adds main graph and algorithm of training_info k to g: nodes, outputs and bindings, which drop the outputs that only feed
- * them (R13). The scope holds the state variables, and inputs that are there already. */
+/* Adds main graph and algorithm of training_info k to g: nodes, outputs and bindings, which drop the outputs that only
+ * feed them (R13). The scope holds the state variables, and inputs that are there already. */
 bool combine_add_training(struct combiner *c, struct graph *g, size_t k, struct map *scope, const char *entry) MUST_USE;
 bool combine_has_updates(const struct model_training *t);
 /* The entry "step" of several training entries, whose names are given by training_info. */
@@ -66,7 +66,8 @@ bool combine_check(struct combiner *c) MUST_USE;
 bool combine_calls_main_only(const struct combiner *c, size_t k) MUST_USE;
 /* Is its entry combined with the main graph's initializers alone? */
 bool combine_without_main(const struct combiner *c, size_t k) MUST_USE;
-/* Symbols of outputs of the main graph that no input has get the sizes that inference gives them; --dim has to agree. */
+/* Symbols of outputs of the main graph that no input has get the sizes that inference gives them;
+ * --dim has to agree. */
 bool combine_infer_sizes(struct combiner *c) MUST_USE;
 /* The place of training_info number k. */
 struct loc combine_loc(const struct combiner *c, size_t k);

@@ -1,5 +1,5 @@
-/* Symbols of the model that no input has: exporters give one to every size of an output that they cannot compute. Where an algorithm's
- * input has it (the target of a loss), shape inference of the main graph says what it is. */
+/* Symbols of the model that no input has: exporters give one to every size of an output that they cannot compute. Where
+ * an algorithm's input has it (the target of a loss), shape inference of the main graph says what it is. */
 #include "train/combine_internal.h"
 
 #include "base/str.h"
@@ -9,7 +9,8 @@ static bool has_symbol(const struct model_graph *g, const char *symbol)
 {
     for (size_t i = 0; g && i < g->inputs.count; i++)
         for (size_t k = 0; k < g->inputs.data[i]->type.dims.count; k++)
-            if (g->inputs.data[i]->type.dims.data[k].value < 0 && str_equal(g->inputs.data[i]->type.dims.data[k].param, symbol))
+            if (g->inputs.data[i]->type.dims.data[k].value < 0 &&
+                str_equal(g->inputs.data[i]->type.dims.data[k].param, symbol))
                 return true;
     return false;
 }
@@ -27,7 +28,8 @@ static void find_declarations(struct arena *a, const struct model *m, info_list 
 {
     const struct model_graph *const g = m->graph;
     for (size_t i = 0; i < g->outputs.count + g->value_infos.count; i++) {
-        const struct model_value_info *const vi = i < g->outputs.count ? g->outputs.data[i] : g->value_infos.data[i - g->outputs.count];
+        const struct model_value_info *const vi =
+            i < g->outputs.count ? g->outputs.data[i] : g->value_infos.data[i - g->outputs.count];
         bool made_up = false;
         for (size_t k = 0; vi->type.kind == TYPE_TENSOR && k < vi->type.dims.count; k++)
             made_up = made_up || is_made_up(m, &vi->type.dims.data[k]);
@@ -66,8 +68,9 @@ static void dims_of_step(const struct import_options *o, struct map *out)
 
 static bool check_given(struct combiner *c, const struct model_value_info *vi, size_t k, int64_t given, int64_t size)
 {
-    return given == size || diag_error(c->diag, &vi->loc, "--dim %s=%lld: it is dimension %zu of '%s', which has size %lld",
-                                       vi->type.dims.data[k].param, (long long)given, k, vi->name, (long long)size);
+    return given == size ||
+           diag_error(c->diag, &vi->loc, "--dim %s=%lld: it is dimension %zu of '%s', which has size %lld",
+                      vi->type.dims.data[k].param, (long long)given, k, vi->name, (long long)size);
 }
 
 bool combine_infer_sizes(struct combiner *c)

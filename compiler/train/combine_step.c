@@ -1,5 +1,5 @@
-/* step() of a model with several training entries: all that have update bindings, in order, as one graph (docs/readings.md,
- * R7).
+/* step() of a model with several training entries: all that have update bindings, in order, as one graph
+ * (docs/readings.md, R7).
  *
  *   entry a: W <- a(W, x)                     step: W_2 = a(W, x)
  *   entry b: V <- b(W, V, x)                        V_2 = b(W_2, V, x);  W <- W_2, V <- V_2
