@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- state members ------------------------------------------------------------------------------------------------ */
+/* ---- state members ----------------------------------------------------------------------------------------------- */
 
 void reserve_prefix_macros(const struct emission *e, struct name_scope *names)
 {
@@ -32,7 +32,7 @@ static void name_members(struct emission *e)
         e->member[i] = name_in(&scope, e->program->variables.data[i]->name);
 }
 
-/* ---- sections that are only a few lines --------------------------------------------------------------------------- */
+/* ---- sections that are only a few lines -------------------------------------------------------------------------- */
 
 static const char *opsets_text(struct emission *e)
 {
@@ -308,7 +308,7 @@ const char *file_name(struct emission *e, const char *wish)
     return name_in(&e->file, is_public || may_be_local(name) ? arena_printf(e->arena, "constant_%s", name) : name);
 }
 
-/* ---- the list of sections ----------------------------------------------------------------------------------------- */
+/* ---- the list of sections ---------------------------------------------------------------------------------------- */
 
 bool emit_program(struct diag *d, struct arena *a, const struct program *p, struct plan *const *plans,
                   const struct emit_options *o, struct emitted *out)

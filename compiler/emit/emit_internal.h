@@ -8,6 +8,7 @@
 #include "emit/writer.h"
 #include "lower/state_layout.h"
 #include "lower/template.h"
+#include "tree/tree.h"
 
 /* An emitted kernel function; equal bodies share one. */
 struct kernel_function {
@@ -40,7 +41,8 @@ struct emission {
     VEC(struct template_use) sections; /* of templates/ (register tiles), used by kernels */
     struct map shared_pieces; /* functions that several template kernels may use: name -> text */
     struct map functions;     /* body text -> struct kernel_function * */
-    struct map keyed;         /* hash of a key -> struct keyed_function *: the same functions, found before there is a text */
+    /* hash of a key -> struct keyed_function *: the same functions, found before there is a text */
+    struct map keyed;
     struct kernel_key key;    /* of the kernel at hand */
     struct map constants;     /* hash of the content -> struct constant */
     VEC(struct constant *) constant_list; /* in the order in which they are first named */
@@ -71,7 +73,7 @@ struct emission {
     struct writer c, h;
 };
 
-/* ---- expressions (expr_text.c) ------------------------------------------------------------------------------------ */
+/* ---- expressions (expr_text.c) ----------------------------------------------------------------------------------- */
 
 /* One parameter of a kernel function. */
 struct kernel_param {
@@ -80,12 +82,13 @@ struct kernel_param {
     const char *name;
     bool written, by_value, is_scratch;
     bool is_local; /* no parameter: a variable that the body declares */
+    struct tree_var *var; /* made when it is first asked for: param_var() */
 };
 typedef VEC(struct kernel_param) kernel_params;
 
 struct expr_local { /* a value that was computed into a named local */
     const struct expr *expr;
-    const char *name;
+    const struct tree_var *var;
 };
 
 /* How the names of one place in a kernel read. */
@@ -93,12 +96,13 @@ struct expr_scope {
     struct emission *e;
     struct arena *arena;
     const kernel_params *params;
-    const char *index[LOOP_MAX_DIMS]; /* text of each loop index; not a bare identifier: parenthesised where needed */
-    const char *result;               /* text of EXPR_RESULT */
+    const struct expr *index[LOOP_MAX_DIMS]; /* of each loop, in a tree; NULL: 0 */
+    const struct expr *result;               /* the same of EXPR_RESULT */
     VEC(struct expr_local) locals;
     struct name_scope names; /* identifiers of the function: params, indices, locals */
     bool uses_random;       /* seed and counter are parameters */
-    bool declares;          /* some of the names are declared outside every loop: the parts that follow must avoid them */
+    /* some of the names are declared outside every loop: the parts that follow must avoid them */
+    bool declares;
     const char *index_type; /* of loop variables: see kernel_index_type() */
     bool in_template;
     bool keeps_blocks;      /* random numbers are drawn a block at a time */
@@ -110,63 +114,87 @@ struct expr_scope {
 };
 
 /* C text with the precedence of at least `precedence` (PREC_*). */
-enum { PREC_NONE = 0, PREC_SELECT = 3, PREC_BITS = 6, PREC_EQUAL = 9, PREC_LESS = 10, PREC_ADD = 12, PREC_MUL = 13, PREC_UNARY = 15,
-       PREC_PRIMARY = 16 };
+enum {
+    PREC_NONE = 0,
+    PREC_SELECT = 3,
+    PREC_BITS = 6,
+    PREC_EQUAL = 9,
+    PREC_LESS = 10,
+    PREC_ADD = 12,
+    PREC_MUL = 13,
+    PREC_UNARY = 15,
+    PREC_PRIMARY = 16
+};
+const char *tree_expr_text(struct expr_scope *s, const struct expr *e, int precedence);
+/* Text converted for storing into an element of its dtype (bool from a condition). */
+const char *tree_stored_text(struct expr_scope *s, const struct expr *e);
+/* What the expression of a kernel is in a tree, at this place. */
+const struct expr *expr_resolve(struct expr_scope *s, const struct expr *e);
+const struct expr *access_element(struct expr_scope *s, const struct access *a);
+const struct tree_var *param_var(const struct expr_scope *s, const struct buffer *b);
+/* Both: "name[i * 64 + j]", or "name" for a value parameter. */
 const char *expr_text(struct expr_scope *s, const struct expr *e, int precedence);
-/* "name[i * 64 + j]", or "name" for a value parameter. */
 const char *access_text(struct expr_scope *s, const struct access *a);
-/* Declares locals for what several of the expressions (or several places of one) share, and for what is loaded in a branch of a
- * select; the expressions then read them. The array is rewritten to expressions in which equal parts are one. */
-void expr_hoist(struct expr_scope *s, struct writer *w, const struct expr **e, size_t count);
+/* Declares locals for what several of the expressions (or several places of one) share, and for what is loaded in a
+ * branch of a select; the expressions then read them. The array is rewritten to expressions in which equal parts are
+ * one. */
+void expr_hoist(struct expr_scope *s, struct tree_builder *b, const struct expr **e, size_t count);
 /* Declarations, for the top of its body, of what a kernel keeps of the blocks it draws from; "" for none. */
 const char *kept_blocks_text(struct emission *e);
 /* "counter", "counter_2" ...: parameter i of a kernel that draws. */
 const char *counter_parameter(struct arena *a, size_t i);
-/* Text converted for storing into an element of dtype (bool from a condition). */
-const char *expr_stored(struct expr_scope *s, const struct expr *e);
 /* Notes that a helper of runtime/stepc_math.h or of the headers beside it is called; returns its name. */
 const char *use_helper(struct emission *e, const char *name);
 const char *param_name(const struct expr_scope *s, const struct buffer *b);
 /* "float", "int64_t" ... as the emitted C spells a dtype */
 const char *c_type(enum dtype d);
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 /* All stores of a part at the current point (values first, then writes). */
-void emit_stores(struct expr_scope *s, struct writer *w, const struct part *p);
-/* A loop nest with its reduction (kernel_loops.c), inside `rows` loops whose indices the scope has, and what is summed in the same walk
- * of the parts that follow; returns how many parts that is, of `count`. */
-size_t emit_loops(struct expr_scope *s, struct writer *w, const struct part *parts, size_t count, int rows);
-/* Opens a loop, or what share number `share` has of its turns. */
-void emit_open_loop(struct writer *w, const char *type, const char *i, int64_t extent, const char *share, int shares);
+void emit_stores(struct expr_scope *s, struct tree_builder *b, const struct part *p);
+/* A loop nest with its reduction (kernel_loops.c), inside `rows` loops whose indices the scope has, and what is
+ * summed in the same walk of the parts that follow; returns how many parts that is, of `count`. */
+size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct part *parts, size_t count, int rows);
+/* Opens a loop, or what share number `share` has of its iterations; returns its variable. */
+const struct expr *emit_open_loop(struct tree_builder *b, const char *type, const char *name, int64_t extent,
+                                  const char *share, int shares);
 /* Opens the loops that all parts of a kernel share, from number `from` on; returns how many are to be closed. */
-int emit_open_rows(struct expr_scope *s, struct writer *w, const struct kernel *k, int from);
-/* The body of a template kernel and, above it, the functions of its own (kernel_template.c). PLACEHOLDER stands for the name. */
+int emit_open_rows(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int from);
+/* Statements as lines (tree_text.c). */
+void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *list);
+/* The body of a template kernel and, above it, the functions of its own (kernel_template.c). PLACEHOLDER stands for
+ * the name. */
 #define PLACEHOLDER "@NAME@"
-void emit_template_body(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before);
+void emit_template_body(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, struct writer *before);
 /* Where a stage of a kernel stands: the scope has the loops' indices, the last of which is the block's first row. */
 struct block_place {
     int stage;                       /* 1 ..: part of the names of its functions */
     const char *skip, *before; /* how many of its rows were in the block before; how many in all of them */
 };
 /* All stages, block by block (kernel_stages.c). */
-void emit_stages(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before);
-void emit_template_stage(struct expr_scope *s, struct writer *w, const struct kernel *k, const struct block_place *place, struct writer *before);
+void emit_stages(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, struct writer *before);
+void emit_template_stage(struct expr_scope *s, struct tree_builder *b, const struct kernel *k,
+                         const struct block_place *place, struct writer *before);
 /* The parts of a kernel of loops, one after the other, inside so many loops that are open. */
-void emit_parts(struct expr_scope *s, struct writer *w, const struct kernel *k, int open);
+void emit_parts(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int open);
 /* Identifiers that parameters and locals of the kernel must not have. */
 void reserve_template_names(const struct kernel *k, struct name_scope *names);
-/* Copies a constant. GCC 12 for AVX-512 writes wrong code for memcpy() of a short constant that it sees: {1, 1, 1, 1, 1, 1, 0, 0} becomes
- * ones. */
+/* Copies a constant. GCC 12 for AVX-512 writes wrong code for memcpy() of a short constant that it sees: {1, 1, 1,
+ * 1, 1, 1, 0, 0} becomes ones. */
 #define COPY_CONSTANT "copy_constant"
 /* Tells whether the build computes as --reproducible promises (section_arithmetic.c). */
 #define CHECK_ARITHMETIC "check_arithmetic"
 /* What divides by a root where large vectors wait for the divider (runtime/stepc_math.h). */
 #define QUOTIENT "stepc_quotientf"
+/* No operators, brackets or blanks? */
+bool text_is_word(const char *text);
 /* Does the text name the identifier? */
 bool text_names(const char *text, const char *name);
 /* Puts the name in and lays out again what its length changes: heads of functions and long calls (layout.c). */
 const char *layout_kernel(struct arena *a, const char *text, const char *name);
+/* Only that: long calls. */
+const char *wrap_lines(struct arena *a, const char *text);
 /* "const float *restrict x" */
 const char *param_declaration(struct arena *a, const struct kernel_param *p);
 
@@ -186,15 +214,17 @@ const char *entry_counter(struct emission *e, const struct entry *entry, size_t 
 /* How an entry names a buffer as an argument (section_entries.c). */
 const char *buffer_argument(struct emission *e, const struct buffer *b, bool by_value);
 
-/* ---- sections ----------------------------------------------------------------------------------------------------- */
+/* ---- sections ---------------------------------------------------------------------------------------------------- */
 
-void reserve_temporaries(struct emission *e); /* keeps what entries call their temporaries from being file-level names */
+/* keeps what entries call their temporaries from being file-level names */
+void reserve_temporaries(struct emission *e);
 void reserve_prefix_macros(const struct emission *e, struct name_scope *names); /* DIGITS_H and the like */
 void reserve_accessors(struct name_scope *names); /* floats_at and the like */
 /* The function of the emitted file that gives a pointer to elements of d in the arena: "floats_at". */
 const char *arena_accessor(enum dtype d);
 void write_arena_members(struct emission *e, size_t bytes); /* in the header: what the accessors point into */
-void section_entries(struct emission *e); /* writes arena_text and entries_text; runs first: it finds kernels and constants */
+/* writes arena_text and entries_text; runs first: it finds kernels and constants */
+void section_entries(struct emission *e);
 void section_header(struct emission *e);  /* the whole .h file */
 void section_runtime(struct emission *e); /* part of it */
 void section_preamble(struct emission *e);
@@ -219,8 +249,8 @@ const char *output_name(struct emission *e, const struct entry *entry, size_t i)
 const char *file_name(struct emission *e, const char *wish);
 /* Name of the const array that holds a tensor (made on first use). */
 const char *constant_array(struct emission *e, const struct tensor *t, const char *wish);
-/* Is the tensor one for the weights file? Then weights_array() is the name of a pointer to it, which weights_declare() declares in
- * every entry that uses it. */
+/* Is the tensor one for the weights file? Then weights_array() is the name of a pointer to it, which
+ * weights_declare() declares in every entry that uses it. */
 bool weights_has(const struct emission *e, const struct tensor *t);         /* a constant */
 bool weights_has_initial(const struct emission *e, const struct tensor *t); /* of a variable */
 const char *weights_array(struct emission *e, const struct tensor *t, bool by_columns, const char *wish);

@@ -16,7 +16,7 @@ const char *use_helper(struct emission *e, const char *name)
     return name;
 }
 
-static const struct kernel_param *find_param(const struct expr_scope *s, const struct buffer *b)
+static struct kernel_param *find_param(const struct expr_scope *s, const struct buffer *b)
 {
     for (size_t i = 0; i < s->params->count; i++)
         if (s->params->data[i].buffer == b || s->params->data[i].replaces == b)
@@ -29,61 +29,100 @@ const char *param_name(const struct expr_scope *s, const struct buffer *b)
     return find_param(s, b)->name;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
-
-static bool is_word(const char *s)
+const struct tree_var *param_var(const struct expr_scope *s, const struct buffer *b)
 {
-    return s[strcspn(s, " +-*/%<>=?:&|^()[],")] == '\0';
+    struct kernel_param *const p = find_param(s, b);
+    if (p->var)
+        return p->var;
+    p->var =
+        tree_var(s->arena, p->by_value ? VAR_VALUE : VAR_POINTER, p->buffer->dtype, c_type(p->buffer->dtype), p->name);
+    p->var->count = p->buffer->count;
+    p->var->written = p->written;
+    return p->var;
 }
 
-static void add_term(struct strbuf *b, int64_t stride, const char *index)
-{
-    const bool first = b->length == 0;
-    if (stride < 0)
-        strbuf_add(b, first ? "-" : " - ");
-    else if (!first)
-        strbuf_add(b, " + ");
-    const int64_t size = stride < 0 ? -stride : stride;
-    if (size == 1 && (is_word(index) || stride > 0))
-        strbuf_add(b, index);
-    else if (size == 1)
-        strbuf_addf(b, "(%s)", index);
-    else if (is_word(index))
-        strbuf_addf(b, "%s * %" PRId64, index, size);
-    else
-        strbuf_addf(b, "(%s) * %" PRId64, index, size);
-}
+/* ---- from kernels to trees --------------------------------------------------------------------------------------- */
 
 /* Negative strides come last, so that no partial sum is negative and the text does not begin with a minus. */
-static const char *offset_text(struct expr_scope *s, const struct access *a)
+static const struct expr *offset_of(struct expr_scope *s, const struct access *a)
 {
-    struct strbuf b = {.arena = s->arena};
-    const bool wide = s->in_template && str_equal(s->index_type, "int64_t"); /* the indices within a turn are int all the same */
+    struct arena *const m = s->arena;
+    /* the indices within an iteration are int all the same */
+    const bool wide = s->in_template && str_equal(s->index_type, "int64_t");
+    const struct expr *sum = index_constant(m, 0);
     for (int t = 0; t < a->term_count; t++)
-        add_term(&b, a->term[t].stride, expr_text(s, a->term[t].index, PREC_ADD));
+        sum = index_add(m, sum, index_mul(m, expr_resolve(s, a->term[t].index), index_constant(m, a->term[t].stride)));
     for (int d = 0; d < LOOP_MAX_DIMS; d++)
-        if (a->stride[d] > 0 && strcmp(s->index[d], "0") != 0)
-            add_term(&b, a->stride[d], s->index[d]);
-    if (a->offset != 0 || b.length == 0)
-        strbuf_addf(&b, wide ? "%sINT64_C(%" PRId64 ")" : "%s%" PRId64, b.length ? " + " : "", a->offset);
+        if (a->stride[d] > 0 && s->index[d])
+            sum = index_add(m, sum, index_mul(m, s->index[d], index_constant(m, a->stride[d])));
+    if (a->offset != 0)
+        sum = index_add(m, sum, wide ? index_wide(m, a->offset) : index_constant(m, a->offset));
     for (int d = 0; d < LOOP_MAX_DIMS; d++)
-        if (a->stride[d] < 0 && strcmp(s->index[d], "0") != 0)
-            add_term(&b, a->stride[d], s->index[d]);
-    return strbuf_text(&b);
+        if (a->stride[d] < 0 && s->index[d])
+            sum = index_sub(m, sum, index_mul(m, s->index[d], index_constant(m, -a->stride[d])));
+    return sum;
 }
 
-const char *access_text(struct expr_scope *s, const struct access *a)
+const struct expr *access_element(struct expr_scope *s, const struct access *a)
 {
-    const struct kernel_param *p = find_param(s, a->buffer);
-    if (p->by_value)
-        return p->name;
-    return arena_printf(s->arena, "%s[%s]", p->name, offset_text(s, a));
+    const struct tree_var *const v = param_var(s, a->buffer);
+    return v->kind == VAR_POINTER ? tree_element(s->arena, v, offset_of(s, a)) : tree_read(s->arena, v);
 }
 
-/* ---- operations --------------------------------------------------------------------------------------------------- */
+static const struct tree_var *local_of(const struct expr_scope *s, const struct expr *e)
+{
+    for (size_t i = 0; i < s->locals.count; i++)
+        if (s->locals.data[i].expr == e)
+            return s->locals.data[i].var;
+    return NULL;
+}
+
+static bool is_root_and_more(const struct expr *e);
+static bool is_float_or_double(enum dtype d)
+{
+    return d == DTYPE_FLOAT || d == DTYPE_DOUBLE;
+}
+
+const struct expr *expr_resolve(struct expr_scope *s, const struct expr *e)
+{
+    const struct tree_var *const local = local_of(s, e);
+    if (local)
+        return tree_read(s->arena, local);
+    if (e->op == EXPR_LOAD)
+        return access_element(s, e->access);
+    if (e->op == EXPR_RESULT)
+        return s->result;
+    struct expr *const made = arena_copy(s->arena, e, sizeof *e, alignof(struct expr));
+    if (e->op == EXPR_INDEX) {
+        made->op = EXPR_CAST;
+        made->arg[0] = s->index[e->i] ? s->index[e->i] : index_constant(s->arena, 0);
+        return made;
+    }
+    for (int i = 0; i < expr_arg_count(e); i++)
+        made->arg[i] = expr_resolve(s, e->arg[i]);
+    if (e->op == EXPR_SELECT)
+        made->i = s->selects_by_bits && is_float_or_double(e->dtype);
+    if (e->op == EXPR_DIV)
+        made->i = s->divides_wide && is_root_and_more(made->arg[1]);
+    return made;
+}
+
+bool text_is_word(const char *text)
+{
+    return text[strcspn(text, " +-*/%<>=?:&|^()[],")] == '\0';
+}
+
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+
+/* What a constant local was declared with. */
+static const struct expr *known(const struct expr *e)
+{
+    return e->op == EXPR_VAR && e->var->value ? e->var->value : e;
+}
 
 static bool is_condition(const struct expr *e)
 {
+    e = known(e);
     switch (e->op) {
     case EXPR_LT:
     case EXPR_LE:
@@ -101,22 +140,27 @@ static const char *wrap(struct expr_scope *s, const char *text, int has, int wan
     return has < wants ? arena_printf(s->arena, "(%s)", text) : text;
 }
 
+/* Sums of indices may be added in any order: no parentheses. */
 static const char *infix(struct expr_scope *s, const struct expr *e, const char *op, int precedence)
 {
-    return arena_printf(s->arena, "%s %s %s", expr_text(s, e->arg[0], precedence), op, expr_text(s, e->arg[1], precedence + 1));
+    const int right = e->op == EXPR_ADD && e->dtype == DTYPE_INDEX ? precedence : precedence + 1;
+    return arena_printf(s->arena, "%s %s %s", tree_expr_text(s, e->arg[0], precedence), op,
+                        tree_expr_text(s, e->arg[1], right));
 }
 
 static const char *call1(struct expr_scope *s, const char *helper, const struct expr *x)
 {
-    return arena_printf(s->arena, "%s(%s)", use_helper(s->e, helper), expr_text(s, x, PREC_NONE));
+    return arena_printf(s->arena, "%s(%s)", use_helper(s->e, helper), tree_expr_text(s, x, PREC_NONE));
 }
 
 static const char *call2(struct expr_scope *s, const char *helper, const struct expr *x, const struct expr *y)
 {
-    return arena_printf(s->arena, "%s(%s, %s)", use_helper(s->e, helper), expr_text(s, x, PREC_NONE), expr_text(s, y, PREC_NONE));
+    return arena_printf(s->arena, "%s(%s, %s)", use_helper(s->e, helper), tree_expr_text(s, x, PREC_NONE),
+                        tree_expr_text(s, y, PREC_NONE));
 }
 
-/* Integer arithmetic wraps (docs/numerics-functions.md): runtime/stepc_integer.h for signed types, plain C for unsigned ones. */
+/* Integer arithmetic wraps (docs/numerics-functions.md): runtime/stepc_integer.h for signed types, plain C for
+ * unsigned ones. */
 static const char *wrapping(struct expr_scope *s, const struct expr *e)
 {
     static const char *const names[] = {"add", "sub", "mul"};
@@ -124,7 +168,7 @@ static const char *wrapping(struct expr_scope *s, const struct expr *e)
     const int bits = dtype_bits(e->dtype), op = (int)(e->op - EXPR_ADD);
     if (dtype_is_signed(e->dtype) && bits >= 32)
         return call2(s, arena_printf(s->arena, "stepc_%s%d", names[op], bits), e->arg[0], e->arg[1]);
-    const char *x = expr_text(s, e->arg[0], PREC_UNARY), *y = expr_text(s, e->arg[1], PREC_UNARY);
+    const char *x = tree_expr_text(s, e->arg[0], PREC_UNARY), *y = tree_expr_text(s, e->arg[1], PREC_UNARY);
     if (bits >= 32)
         return arena_printf(s->arena, "(%s %c %s)", x, ops[op], y);
     const char *wide = arena_printf(s->arena, "(uint32_t)%s %c (uint32_t)%s", x, ops[op], y);
@@ -137,7 +181,9 @@ static const char *wrapping(struct expr_scope *s, const struct expr *e)
 static const char *dividing(struct expr_scope *s, const struct expr *e, const char *what)
 {
     const int bits = dtype_bits(e->dtype) <= 32 ? 32 : 64;
-    const char *text = call2(s, arena_printf(s->arena, "stepc_%s%s%d", what, dtype_is_signed(e->dtype) ? "" : "u", bits), e->arg[0], e->arg[1]);
+    const char *text =
+        call2(s, arena_printf(s->arena, "stepc_%s%s%d", what, dtype_is_signed(e->dtype) ? "" : "u", bits), e->arg[0],
+              e->arg[1]);
     return dtype_bits(e->dtype) < 32 ? arena_printf(s->arena, "(%s)%s", c_type(e->dtype), text) : text;
 }
 
@@ -149,7 +195,7 @@ static const char *suffix_of(enum dtype d)
 /* The low bits of an integer, as a type of so few. */
 static const char *below_byte_text(struct expr_scope *s, enum dtype to, const struct expr *x)
 {
-    const char *const bits = arena_printf(s->arena, "(uint32_t)%s", expr_text(s, x, PREC_UNARY));
+    const char *const bits = arena_printf(s->arena, "(uint32_t)%s", tree_expr_text(s, x, PREC_UNARY));
     const char *const wrap = dtype_bits(to) == 4 ? "stepc_signed4" : "stepc_signed2";
     if (dtype_is_signed(to))
         return arena_printf(s->arena, "%s(%s)", use_helper(s->e, wrap), bits);
@@ -159,19 +205,23 @@ static const char *below_byte_text(struct expr_scope *s, enum dtype to, const st
 static const char *cast_text(struct expr_scope *s, const struct expr *e)
 {
     const struct expr *x = e->arg[0];
+    if (e->dtype == DTYPE_INDEX)
+        return arena_printf(s->arena, "(%s)%s", e->text, tree_expr_text(s, x, PREC_UNARY));
+    if (x->dtype == DTYPE_INDEX)
+        return arena_printf(s->arena, "(%s)%s", c_type(e->dtype), tree_expr_text(s, x, PREC_UNARY));
     if (e->dtype == DTYPE_BOOL)
-        return is_condition(x) ? expr_text(s, x, PREC_EQUAL)
-                               : arena_printf(s->arena, "%s != %s", expr_text(s, x, PREC_EQUAL),
+        return is_condition(x) ? tree_expr_text(s, x, PREC_EQUAL)
+                               : arena_printf(s->arena, "%s != %s", tree_expr_text(s, x, PREC_EQUAL),
                                               dtype_is_float(x->dtype) ? number_float(s->arena, x->dtype, 0) : "0");
     if (dtype_is_below_byte(x->dtype) && e->dtype == dtype_computed(x->dtype))
-        return expr_text(s, x, PREC_UNARY);
+        return tree_expr_text(s, x, PREC_UNARY);
     if (dtype_is_below_byte(e->dtype))
         return below_byte_text(s, e->dtype, x);
     if (dtype_is_pattern(e->dtype) || dtype_is_pattern(x->dtype)) /* the other one is float: expr.h */
         return call1(s, arena_printf(s->arena, "stepc_%s_to_%s", dtype_name(x->dtype), dtype_name(e->dtype)), x);
     if (dtype_is_float(x->dtype) && !dtype_is_float(e->dtype)) /* truncates, saturates, NaN gives 0 */
         return call1(s, arena_printf(s->arena, "stepc_%s_to_%s", c_type(x->dtype), dtype_name(e->dtype)), x);
-    return arena_printf(s->arena, "(%s)%s", c_type(e->dtype), expr_text(s, x, PREC_UNARY));
+    return arena_printf(s->arena, "(%s)%s", c_type(e->dtype), tree_expr_text(s, x, PREC_UNARY));
 }
 
 /* Through the unsigned type of that width. */
@@ -179,13 +229,14 @@ static const char *reinterpreted_text(struct expr_scope *s, const struct expr *e
 {
     const enum dtype from = e->arg[0]->dtype, to = e->dtype;
     const int bits = dtype_bits(to);
-    const char *text = expr_text(s, e->arg[0], PREC_UNARY);
+    const char *text = tree_expr_text(s, e->arg[0], PREC_UNARY);
     if (from == DTYPE_FLOAT || from == DTYPE_DOUBLE)
         text = call1(s, from == DTYPE_FLOAT ? "stepc_bitsf" : "stepc_bits", e->arg[0]);
     else if (!dtype_is_float(from))
         text = arena_printf(s->arena, "(uint%d_t)%s", bits, text);
     if (to == DTYPE_FLOAT || to == DTYPE_DOUBLE)
-        return arena_printf(s->arena, "%s(%s)", use_helper(s->e, to == DTYPE_FLOAT ? "stepc_from_bitsf" : "stepc_from_bits"), text);
+        return arena_printf(s->arena, "%s(%s)",
+                            use_helper(s->e, to == DTYPE_FLOAT ? "stepc_from_bitsf" : "stepc_from_bits"), text);
     if (dtype_is_float(to) || !dtype_is_signed(to))
         return text;
     return arena_printf(s->arena, "%s(%s)", use_helper(s->e, arena_printf(s->arena, "stepc_signed%d", bits)), text);
@@ -194,9 +245,9 @@ static const char *reinterpreted_text(struct expr_scope *s, const struct expr *e
 static const char *math_text(struct expr_scope *s, const struct expr *e)
 {
     if (!dtype_is_float(e->dtype)) { /* only the absolute value exists for integers; it wraps at the minimum */
-        const char *x = expr_text(s, e->arg[0], PREC_LESS + 1);
+        const char *x = tree_expr_text(s, e->arg[0], PREC_LESS + 1);
         struct expr negated = {.op = EXPR_NEG, .dtype = e->dtype, .arg = {e->arg[0]}};
-        return arena_printf(s->arena, "(%s < 0 ? %s : %s)", x, expr_text(s, &negated, PREC_SELECT + 1), x);
+        return arena_printf(s->arena, "(%s < 0 ? %s : %s)", x, tree_expr_text(s, &negated, PREC_SELECT + 1), x);
     }
     return call1(s, arena_printf(s->arena, "stepc_%s%s", expr_fn_name(e->fn), suffix_of(e->dtype)), e->arg[0]);
 }
@@ -240,7 +291,8 @@ const char *kept_blocks_text(struct emission *e)
     struct strbuf b = {.arena = e->arena};
     for (size_t i = 0; i < e->kernel_draws.count; i++) {
         const bool is_float = e->kernel_draws.data[i]->dtype == DTYPE_FLOAT;
-        strbuf_addf(&b, "    %s %s[%d] = {%s};\n", is_float ? "float" : "double", numbered(e->arena, "drawn", (int)i), is_float ? 4 : 2, is_float ? "0.0f" : "0.0");
+        strbuf_addf(&b, "    %s %s[%d] = {%s};\n", is_float ? "float" : "double", numbered(e->arena, "drawn", (int)i),
+                    is_float ? 4 : 2, is_float ? "0.0f" : "0.0");
         strbuf_addf(&b, "    uint64_t %s = UINT64_MAX;\n", numbered(e->arena, "block", (int)i));
     }
     return strbuf_text(&b);
@@ -250,25 +302,28 @@ static const char *random_text(struct expr_scope *s, const struct expr *e)
 {
     const int block = s->keeps_blocks ? kept_block(s->e, e) : -1;
     const char *kind = e->op == EXPR_UNIFORM ? "uniform" : "normal";
-    const char *helper = use_helper(s->e, arena_printf(s->arena, "stepc_%s%s%s", block < 0 ? "" : "next_", kind, suffix_of(e->dtype)));
+    const char *helper =
+        use_helper(s->e, arena_printf(s->arena, "stepc_%s%s%s", block < 0 ? "" : "next_", kind, suffix_of(e->dtype)));
     if (block >= 0)
-        helper = arena_printf(s->arena, "%s(%s, &%s, ", helper, numbered(s->arena, "drawn", block), numbered(s->arena, "block", block));
+        helper = arena_printf(s->arena, "%s(%s, &%s, ", helper, numbered(s->arena, "drawn", block),
+                              numbered(s->arena, "block", block));
     else
         helper = arena_printf(s->arena, "%s(", helper);
     const char *seed = e->has_seed ? arena_printf(s->arena, "UINT64_C(%" PRIu64 ")", e->seed) : "seed";
     s->uses_random = true;
-    return arena_printf(s->arena, "%s%s, %s, %" PRId64 "u, (uint64_t)%s)", helper, seed, counter_text(s->e, e->counter), e->i,
-                        expr_text(s, e->arg[0], PREC_UNARY));
+    return arena_printf(s->arena, "%s%s, %s, %" PRId64 "u, (uint64_t)%s)", helper, seed, counter_text(s->e, e->counter),
+                        e->i, tree_expr_text(s, e->arg[0], PREC_UNARY));
 }
 
 /* A bool as a condition: a comparison as it is, a stored bool (0 or 1) as the byte. */
 static const char *negation_text(struct expr_scope *s, const struct expr *e)
 {
     if (e->op == EXPR_NOT)
-        return e->dtype == DTYPE_BOOL ? arena_printf(s->arena, "!%s", expr_text(s, e->arg[0], PREC_UNARY))
-                                      : arena_printf(s->arena, "(%s)~%s", c_type(e->dtype), expr_text(s, e->arg[0], PREC_UNARY));
+        return e->dtype == DTYPE_BOOL
+                   ? arena_printf(s->arena, "!%s", tree_expr_text(s, e->arg[0], PREC_UNARY))
+                   : arena_printf(s->arena, "(%s)~%s", c_type(e->dtype), tree_expr_text(s, e->arg[0], PREC_UNARY));
     if (dtype_is_float(e->dtype))
-        return arena_printf(s->arena, "-%s", expr_text(s, e->arg[0], PREC_UNARY + 1));
+        return arena_printf(s->arena, "-%s", tree_expr_text(s, e->arg[0], PREC_UNARY + 1));
     const struct expr zero = {.op = EXPR_INT, .dtype = e->dtype};
     const struct expr minus = {.op = EXPR_SUB, .dtype = e->dtype, .arg = {&zero, e->arg[0]}};
     return wrapping(s, &minus);
@@ -279,7 +334,7 @@ static const char *arithmetic_text(struct expr_scope *s, const struct expr *e, i
     static const char ops[] = {[EXPR_ADD - EXPR_ADD] = '+', [EXPR_SUB - EXPR_ADD] = '-', [EXPR_MUL - EXPR_ADD] = '*',
                                [EXPR_DIV - EXPR_ADD] = '/'};
     const char op[2] = {ops[e->op - EXPR_ADD], 0};
-    if (dtype_is_float(e->dtype)) {
+    if (dtype_is_float(e->dtype) || e->dtype == DTYPE_INDEX) {
         *precedence = e->op == EXPR_ADD || e->op == EXPR_SUB ? PREC_ADD : PREC_MUL;
         return infix(s, e, op, *precedence);
     }
@@ -290,39 +345,45 @@ static const char *arithmetic_text(struct expr_scope *s, const struct expr *e, i
 /* stepc_select() wants 0 or 1, as comparisons give; any other byte may stand in a bool that the caller passed. */
 static const char *select_text(struct expr_scope *s, const struct expr *e, int *precedence)
 {
-    if (s->selects_by_bits && (e->dtype == DTYPE_FLOAT || e->dtype == DTYPE_DOUBLE)) {
-        const struct expr *c = e->arg[0];
-        const char *is_true = c->op == EXPR_LT || c->op == EXPR_LE || c->op == EXPR_EQ || c->op == EXPR_NOT ? "" : " != 0";
-        return arena_printf(s->arena, "%s(%s%s, %s, %s)", use_helper(s->e, arena_printf(s->arena, "stepc_select%s", suffix_of(e->dtype))),
-                            expr_text(s, c, *is_true ? PREC_EQUAL + 1 : PREC_NONE), is_true, expr_text(s, e->arg[1], PREC_NONE),
-                            expr_text(s, e->arg[2], PREC_NONE));
+    if (e->i) {
+        const struct expr *const c = known(e->arg[0]);
+        const char *is_true =
+            c->op == EXPR_LT || c->op == EXPR_LE || c->op == EXPR_EQ || c->op == EXPR_NOT ? "" : " != 0";
+        return arena_printf(s->arena, "%s(%s%s, %s, %s)",
+                            use_helper(s->e, arena_printf(s->arena, "stepc_select%s", suffix_of(e->dtype))),
+                            tree_expr_text(s, e->arg[0], *is_true ? PREC_EQUAL + 1 : PREC_NONE), is_true,
+                            tree_expr_text(s, e->arg[1], PREC_NONE), tree_expr_text(s, e->arg[2], PREC_NONE));
     }
     *precedence = PREC_SELECT;
-    return arena_printf(s->arena, "%s ? %s : %s", expr_text(s, e->arg[0], PREC_EQUAL), expr_text(s, e->arg[1], PREC_SELECT + 1),
-                        expr_text(s, e->arg[2], PREC_SELECT));
+    return arena_printf(s->arena, "%s ? %s : %s", tree_expr_text(s, e->arg[0], PREC_EQUAL),
+                        tree_expr_text(s, e->arg[1], PREC_SELECT + 1), tree_expr_text(s, e->arg[2], PREC_SELECT));
 }
 
 static bool is_root(const struct expr *e)
 {
+    e = known(e);
     return e->op == EXPR_MATH && e->fn == EXPR_FN_SQRT;
 }
 
 /* sqrt(x) + c or sqrt(x) * s + c, as optimizers divide by? With s >= 0 no such sum is smaller than c. */
 static bool is_root_and_more(const struct expr *e)
 {
-    if (e->op != EXPR_ADD || e->dtype != DTYPE_FLOAT || e->arg[1]->op != EXPR_FLOAT || e->arg[1]->f < 1e-30 || e->arg[1]->f > 1e30)
+    e = known(e);
+    if (e->op != EXPR_ADD || e->dtype != DTYPE_FLOAT || e->arg[1]->op != EXPR_FLOAT || e->arg[1]->f < 1e-30 ||
+        e->arg[1]->f > 1e30)
         return false;
     const struct expr *const root = e->arg[0];
     return is_root(root) || (root->op == EXPR_MUL && (is_root(root->arg[0]) || is_root(root->arg[1])));
 }
 
-/* On 0 and 1 for bool; gcc wants parentheses around any operand with an operator of its own. C computes narrow integers as int. */
+/* On 0 and 1 for bool; gcc wants parentheses around any operand with an operator of its own. C computes narrow
+ * integers as int. */
 static const char *bits_text(struct expr_scope *s, const struct expr *e, int *precedence)
 {
     const char *op = e->op == EXPR_AND ? "&" : e->op == EXPR_OR ? "|" : "^";
     const char *x[2];
     for (int i = 0; i < 2; i++)
-        x[i] = expr_text(s, e->arg[i], e->arg[i]->op == EXPR_NOT ? PREC_PRIMARY : PREC_UNARY);
+        x[i] = tree_expr_text(s, e->arg[i], e->arg[i]->op == EXPR_NOT ? PREC_PRIMARY : PREC_UNARY);
     const char *text = arena_printf(s->arena, "%s %s %s", x[0], op, x[1]);
     const bool narrow = e->dtype != DTYPE_BOOL && dtype_bits(e->dtype) < 32;
     *precedence = narrow ? PREC_UNARY : PREC_BITS;
@@ -348,18 +409,26 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_INT:
         if (e->i < 0)
             *precedence = PREC_UNARY;
+        if (e->dtype == DTYPE_INDEX)
+            return arena_printf(s->arena, "%" PRId64, e->i);
         return number_int(s->arena, e->dtype, e->i);
-    case EXPR_LOAD: return access_text(s, e->access);
-    case EXPR_RESULT: return s->result;
-    case EXPR_INDEX:
-        *precedence = PREC_UNARY;
-        return arena_printf(s->arena, is_word(s->index[e->i]) ? "(int64_t)%s" : "(int64_t)(%s)", s->index[e->i]);
+    case EXPR_VAR: return e->var->name;
+    case EXPR_ELEMENT: return arena_printf(s->arena, "%s[%s]", e->var->name, tree_expr_text(s, e->arg[0], PREC_NONE));
+    case EXPR_WIDE: return arena_printf(s->arena, "INT64_C(%" PRId64 ")", e->i);
+    case EXPR_TEXT:
+        *precedence = e->dtype != DTYPE_INDEX || text_is_word(e->text) ? PREC_PRIMARY : PREC_ADD;
+        return e->text;
+    case EXPR_LOAD:
+    case EXPR_RESULT:
+    case EXPR_INDEX: UNREACHABLE("expression kind %d has no text", (int)e->op);
     case EXPR_BITS: *precedence = PREC_UNARY; return reinterpreted_text(s, e);
     case EXPR_MATH: return math_text(s, e);
     case EXPR_UNIFORM:
     case EXPR_NORMAL: return random_text(s, e);
-    case EXPR_POW: return dtype_is_float(e->dtype) ? call2(s, arena_printf(s->arena, "stepc_pow%s", suffix_of(e->dtype)), e->arg[0], e->arg[1])
-                                                   : dividing(s, e, "pow");
+    case EXPR_POW:
+        return dtype_is_float(e->dtype)
+                   ? call2(s, arena_printf(s->arena, "stepc_pow%s", suffix_of(e->dtype)), e->arg[0], e->arg[1])
+                   : dividing(s, e, "pow");
     case EXPR_MOD:
         if (dtype_is_float(e->dtype))
             return call2(s, arena_printf(s->arena, "stepc_fmod%s", suffix_of(e->dtype)), e->arg[0], e->arg[1]);
@@ -368,9 +437,9 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_NOT: *precedence = PREC_UNARY; return negation_text(s, e);
     case EXPR_CAST: *precedence = e->dtype == DTYPE_BOOL ? PREC_EQUAL : PREC_UNARY; return cast_text(s, e);
     case EXPR_DIV:
-        if (!dtype_is_float(e->dtype))
+        if (!dtype_is_float(e->dtype) && e->dtype != DTYPE_INDEX)
             return dividing(s, e, "div");
-        if (s->divides_wide && is_root_and_more(e->arg[1]))
+        if (e->i)
             return call2(s, QUOTIENT, e->arg[0], e->arg[1]);
         return arithmetic_text(s, e, precedence);
     case EXPR_ADD:
@@ -389,27 +458,33 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     UNREACHABLE("expression kind %d", (int)e->op);
 }
 
-const char *expr_text(struct expr_scope *s, const struct expr *e, int precedence)
+const char *tree_expr_text(struct expr_scope *s, const struct expr *e, int precedence)
 {
-    for (size_t i = 0; i < s->locals.count; i++)
-        if (s->locals.data[i].expr == e)
-            return s->locals.data[i].name;
     int has;
     const char *text = text_of(s, e, &has);
     return wrap(s, text, has, precedence);
 }
 
-const char *expr_stored(struct expr_scope *s, const struct expr *e)
+const char *tree_stored_text(struct expr_scope *s, const struct expr *e)
 {
-    if (e->dtype != DTYPE_BOOL || e->op == EXPR_LOAD || e->op == EXPR_INT)
-        return expr_text(s, e, PREC_NONE);
-    for (size_t i = 0; i < s->locals.count; i++)
-        if (s->locals.data[i].expr == e)
-            return s->locals.data[i].name;
-    return arena_printf(s->arena, "(uint8_t)%s", expr_text(s, e, PREC_PRIMARY));
+    if (e->dtype != DTYPE_BOOL || e->op == EXPR_ELEMENT || e->op == EXPR_VAR || e->op == EXPR_INT)
+        return tree_expr_text(s, e, PREC_NONE);
+    return arena_printf(s->arena, "(uint8_t)%s", tree_expr_text(s, e, PREC_PRIMARY));
 }
 
-/* ---- shared parts ------------------------------------------------------------------------------------------------- */
+/* ---- text of what is not resolved -------------------------------------------------------------------------------- */
+
+const char *expr_text(struct expr_scope *s, const struct expr *e, int precedence)
+{
+    return tree_expr_text(s, expr_resolve(s, e), precedence);
+}
+
+const char *access_text(struct expr_scope *s, const struct access *a)
+{
+    return tree_expr_text(s, access_element(s, a), PREC_PRIMARY);
+}
+
+/* ---- shared parts ------------------------------------------------------------------------------------------------ */
 
 struct occurrence {
     const struct expr *expr;
@@ -457,7 +532,8 @@ static struct expr without_tautology(const struct expr *e)
 static const struct expr *find_same(struct sharing *h, const struct expr *e, const struct expr *copy)
 {
     size_t at = 0;
-    while (at < h->seen.count && (h->seen.data[at].expr->op != copy->op || !expr_same_node(h->seen.data[at].expr, copy)))
+    while (at < h->seen.count &&
+           (h->seen.data[at].expr->op != copy->op || !expr_same_node(h->seen.data[at].expr, copy)))
         at++;
     if (at == h->seen.count) {
         struct expr *made = arena_new(h->arena, struct expr);
@@ -516,8 +592,8 @@ static void find_chosen(struct sharing *h)
     }
 }
 
-/* Loads in branches of a select are done in any case: GCC would not load what C does not, and jumps instead of computing in vectors
- * (15 times slower). */
+/* Loads in branches of a select are done in any case: GCC would not load what C does not, and jumps instead of
+ * computing in vectors (15 times slower). */
 static bool is_worth_a_name(const struct expr_scope *s, const struct occurrence *o)
 {
     if (o->count < 2 && !(o->chosen && o->expr->op == EXPR_LOAD))
@@ -532,7 +608,7 @@ static bool is_worth_a_name(const struct expr_scope *s, const struct occurrence 
     }
 }
 
-void expr_hoist(struct expr_scope *s, struct writer *w, const struct expr **e, size_t count)
+void expr_hoist(struct expr_scope *s, struct tree_builder *b, const struct expr **e, size_t count)
 {
     struct sharing h = {.s = s, .arena = s->arena};
     for (size_t i = 0; i < count; i++)
@@ -542,10 +618,13 @@ void expr_hoist(struct expr_scope *s, struct writer *w, const struct expr **e, s
         const struct expr *x = h.seen.data[i].expr;
         if (!is_worth_a_name(s, &h.seen.data[i]))
             continue;
-        const char *text = expr_stored(s, x);
-        const char *name = name_in(&s->names, x->op == EXPR_LOAD ? arena_printf(s->arena, "%s0", param_name(s, x->access->buffer)) : "t");
-        write_line(w, "const %s %s = %s;", c_type(x->dtype), name, text);
-        const struct expr_local local = {x, name};
-        vec_push(s->arena, &s->locals, local);
+        const struct expr *const value = expr_resolve(s, x);
+        const bool is_load = x->op == EXPR_LOAD;
+        const char *name =
+            name_in(&s->names, is_load ? arena_printf(s->arena, "%s0", param_name(s, x->access->buffer)) : "t");
+        struct tree_var *const v = tree_var(s->arena, VAR_VALUE, x->dtype, c_type(x->dtype), name);
+        v->value = value;
+        tree_declare(b, v, value);
+        vec_push(s->arena, &s->locals, ((struct expr_local){x, v}));
     }
 }

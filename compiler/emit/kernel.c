@@ -1,15 +1,15 @@
 /* One kernel as one C function: parameters, body, comment; kernels with equal bodies share the function.
  *
- * Parameters are named by what the kernel does with them, not by the model, so that layers of equal shape are equal text:
- * y what it writes, w what it updates in place, x what it reads, s a scalar passed by value; operands of a template keep the
- * template's names. The comment says which values of the model they are. */
+ * Parameters are named by what the kernel does with them, not by the model, so that layers of equal shape are equal
+ * text: y what it writes, w what it updates in place, x what it reads, s a scalar passed by value; operands of a
+ * template keep the template's names. The comment says which values of the model they are. */
 #include "emit/emit_internal.h"
 
 #include "graph/op_def.h"
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- parameters --------------------------------------------------------------------------------------------------- */
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
 
 static bool contains(const buffer_list *l, const struct buffer *b)
 {
@@ -50,10 +50,12 @@ static void add_locals(struct emission *e, const struct kernel *k, struct name_s
     for (size_t i = 0; i < k->stages.count; i++)
         add_locals(e, k->stages.data[i], names, params);
     static const char *const results[] = {
-        [REDUCE_NONE] = "row_value", [REDUCE_SUM] = "row_sum", [REDUCE_MAX] = "row_most", [REDUCE_TOP] = "row_most", [REDUCE_MIN] = "row_least", [REDUCE_PROD] = "row_product"};
+        [REDUCE_NONE] = "row_value", [REDUCE_SUM] = "row_sum",   [REDUCE_MAX] = "row_most",
+        [REDUCE_TOP] = "row_most",   [REDUCE_MIN] = "row_least", [REDUCE_PROD] = "row_product"};
     for (size_t i = 0; i < k->parts.count; i++)
         for (size_t s = 0; s < k->parts.data[i].stores.count; s++) {
-            struct kernel_param p = {.buffer = k->parts.data[i].stores.data[s].to.buffer, .by_value = true, .is_local = true};
+            struct kernel_param p = {
+                .buffer = k->parts.data[i].stores.data[s].to.buffer, .by_value = true, .is_local = true};
             p.name = p.buffer->kind == BUFFER_LOCAL ? name_in(names, results[k->parts.data[i].reduce]) : NULL;
             if (p.name)
                 vec_push(e->arena, params, p);
@@ -94,7 +96,8 @@ static kernel_params find_params(struct emission *e, const struct kernel *k, str
     }
     add_locals(e, k, names, &params);
     if (k->scratch) {
-        const struct kernel_param p = {.buffer = k->scratch, .name = k->scratch_param, .written = true, .is_scratch = true};
+        const struct kernel_param p = {
+            .buffer = k->scratch, .name = k->scratch_param, .written = true, .is_scratch = true};
         vec_push(e->arena, &params, p);
     }
     return params;
@@ -108,37 +111,59 @@ const char *param_declaration(struct arena *a, const struct kernel_param *p)
     return arena_printf(a, "%s%s *restrict %s", p->written ? "" : "const ", type, p->name);
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static struct expr_scope scope_for(struct emission *e, const kernel_params *params, const struct name_scope *names)
 {
     struct expr_scope s = {.e = e, .arena = e->arena, .params = params, .names = *names};
-    for (int d = 0; d < LOOP_MAX_DIMS; d++)
-        s.index[d] = "0";
     return s;
 }
 
-void emit_parts(struct expr_scope *s, struct writer *w, const struct kernel *k, int open)
+void emit_parts(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int open)
 {
-    const int own = k->rows > open ? emit_open_rows(s, w, k, open) : 0;
+    const int own = k->rows > open ? emit_open_rows(s, b, k, open) : 0;
     for (size_t p = 0; p < k->parts.count;) {
         struct expr_scope part = *s; /* loop names may repeat from one nest to the next */
         part.declares = false;
         part.names = (struct name_scope){.taken = {.arena = s->arena}};
         for (size_t i = 0; i < s->names.taken.count; i++)
             map_set(&part.names.taken, s->names.taken.entries[i].key, NULL);
-        p += emit_loops(&part, w, &k->parts.data[p], k->parts.count - p, k->rows);
-        s->uses_random |= part.uses_random;
+        p += emit_loops(&part, b, &k->parts.data[p], k->parts.count - p, k->rows);
         if (part.declares)
             s->names = part.names;
     }
     for (int i = 0; i < own; i++)
-        write_close(w, "");
+        tree_close(b);
 }
 
-static const char *body_text(struct emission *e, const struct kernel *k, const kernel_params *params, const struct name_scope *names,
-                             const char *share, const char *pass, bool *uses_random, struct writer *before)
+/* What is wrong with a tree is a mistake of whoever built it: found in tests and debug builds. */
+static void check_tree(struct emission *e, const struct expr_scope *s, const struct kernel *k, const stmt_list *body)
 {
+#ifndef NDEBUG
+    tree_vars params = {0};
+    for (size_t i = 0; i < s->params->count; i++)
+        if (!s->params->data[i].is_local && s->params->data[i].var)
+            vec_push(e->arena, &params, s->params->data[i].var);
+    const char *const wrong = tree_verify(e->arena, &params, body);
+    if (wrong)
+        UNREACHABLE("kernel '%s': %s", k->label, wrong);
+#else
+    (void)e, (void)s, (void)k, (void)body;
+#endif
+}
+
+struct kernel_body {
+    stmt_list statements;
+    const char *pieces; /* of it, that are text still */
+    const char *text;
+    bool uses_random;
+};
+
+static struct kernel_body make_body(struct emission *e, const struct kernel *k, const kernel_params *params,
+                                    const struct name_scope *names, const char *share, const char *pass,
+                                    struct writer *before)
+{
+    struct kernel_body made = {0};
     struct writer w = {.text = {.arena = e->arena}, .depth = 1};
     struct expr_scope s = scope_for(e, params, names);
     s.index_type = kernel_index_type(k);
@@ -147,14 +172,19 @@ static const char *body_text(struct emission *e, const struct kernel *k, const k
     s.share = share;
     s.pass = pass;
     s.keeps_blocks = !k->tmpl && k->stages.count == 0;
+    struct tree_builder b = tree_builder(e->arena, &made.statements);
     if (k->stages.count > 0)
-        emit_stages(&s, &w, k, before);
+        emit_stages(&s, &b, k, before);
     else if (k->tmpl)
-        emit_template_body(&s, &w, k, before);
+        emit_template_body(&s, &b, k, before);
     else
-        emit_parts(&s, &w, k, 0);
-    *uses_random = s.uses_random;
-    return arena_printf(e->arena, "%s%s", kept_blocks_text(e), strbuf_text(&w.text));
+        emit_parts(&s, &b, k, 0);
+    check_tree(e, &s, k, &made.statements);
+    print_statements(&s, &w, &made.statements);
+    made.uses_random = s.uses_random;
+    made.pieces = tree_all_text(e->arena, &made.statements);
+    made.text = arena_printf(e->arena, "%s%s", kept_blocks_text(e), strbuf_text(&w.text));
+    return made;
 }
 
 /* "_32x10x32": sizes of the widest part (products: M, N, K). */
@@ -163,10 +193,12 @@ static const char *sizes_suffix(struct emission *e, const struct kernel *k)
     struct strbuf b = {.arena = e->arena};
     if (k->stages.count > 0) { /* the first is a product; of all its rows */
         const struct kernel *first = k->stages.data[0];
-        return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64, k->outer_extent[k->outer_rank - 1], kernel_int(first, "N"), kernel_int(first, "K"));
+        return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64, k->outer_extent[k->outer_rank - 1],
+                            kernel_int(first, "N"), kernel_int(first, "K"));
     }
     if (k->tmpl && kernel_int(k, "K") >= 0)
-        return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64, kernel_int(k, "M"), kernel_int(k, "N"), kernel_int(k, "K"));
+        return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64, kernel_int(k, "M"), kernel_int(k, "N"),
+                            kernel_int(k, "K"));
     const struct part *widest = NULL;
     int64_t most = -1;
     for (size_t p = 0; p < k->parts.count; p++) {
@@ -214,14 +246,26 @@ static const char *comment_text(struct emission *e, const struct kernel *k, cons
     return strbuf_text(&b);
 }
 
-/* Parameters that the body does not mention: of a kernel over nothing, say, or the seed where every random node has its own. */
-static const char *unused_text(struct emission *e, const kernel_params *params, const char *body, bool uses_random)
+static bool draws_by_seed(const struct expr *e, void *data)
+{
+    (void)data;
+    return (e->op == EXPR_UNIFORM || e->op == EXPR_NORMAL) && !e->has_seed;
+}
+
+static bool names_param(const struct kernel_body *b, const struct kernel_param *p)
+{
+    return (p->var && tree_names(&b->statements, p->var)) || text_names(b->pieces, p->name);
+}
+
+/* Parameters that the body does not mention: of a kernel over nothing, say, or the seed where every random node has
+ * its own. */
+static const char *unused_text(struct emission *e, const kernel_params *params, const struct kernel_body *body)
 {
     struct strbuf b = {.arena = e->arena};
     for (size_t i = 0; i < params->count; i++)
-        if (!params->data[i].is_local && !text_names(body, params->data[i].name))
+        if (!params->data[i].is_local && !names_param(body, &params->data[i]))
             strbuf_addf(&b, "    (void)%s;\n", params->data[i].name);
-    if (uses_random && !text_names(body, "seed"))
+    if (body->uses_random && !tree_any(&body->statements, draws_by_seed, NULL) && !text_names(body->pieces, "seed"))
         strbuf_add(&b, "    (void)seed;\n");
     return strbuf_text(&b);
 }
@@ -235,7 +279,7 @@ static void add_comment(struct emission *e, struct kernel_function *f, const cha
     vec_push(e->arena, &f->comments, text);
 }
 
-/* ---- shares ------------------------------------------------------------------------------------------------------- */
+/* ---- shares ------------------------------------------------------------------------------------------------------ */
 
 /* Is the memory cut as well, so that each share has a part to itself? */
 static bool is_cut_along(const struct kernel *k, const struct buffer *b)
@@ -243,15 +287,18 @@ static bool is_cut_along(const struct kernel *k, const struct buffer *b)
     return (b == k->scratch && k->passes <= 1) || own_name(k, b);
 }
 
-/* What a share is called with: the parameters of the kernel, moved to what is the share's own, its number and that of the pass. */
-static size_t share_arguments(struct emission *e, const struct kernel *k, const kernel_params *params, bool uses_random, const char *share,
-                              const char *pass, const char **out)
+/* What a share is called with: the parameters of the kernel, moved to what is the share's own, its number and that
+ * of the pass. */
+static size_t share_arguments(struct emission *e, const struct kernel *k, const kernel_params *params, bool uses_random,
+                              const char *share, const char *pass, const char **out)
 {
     size_t count = 0;
     for (size_t i = 0; i < params->count; i++) {
         const struct kernel_param *const p = &params->data[i];
         if (!p->is_local)
-            out[count++] = is_cut_along(k, p->buffer) ? arena_printf(e->arena, "%s + %s * %" PRId64, p->name, share, p->buffer->count / k->shares) : p->name;
+            out[count++] = is_cut_along(k, p->buffer) ? arena_printf(e->arena, "%s + %s * %" PRId64, p->name, share,
+                                                                     p->buffer->count / k->shares)
+                                                      : p->name;
     }
     if (uses_random) {
         out[count++] = "seed";
@@ -264,10 +311,11 @@ static size_t share_arguments(struct emission *e, const struct kernel *k, const 
     return count;
 }
 
-/* A share is a function of its own: compilers forget `restrict` where OpenMP moves the body of a loop out of its function, and vectors with
- * it (a gradient of LayerNormalization, 512 x 128: 0.12 ms with two threads, 0.06 with one). */
-static const char *shares_text(struct emission *e, const struct kernel *k, const char *name, const char *const *arguments, size_t count,
-                               const char *share, const char *pass)
+/* A share is a function of its own: compilers forget `restrict` where OpenMP moves the body of a loop out of its
+ * function, and vectors with it (a gradient of LayerNormalization, 512 x 128: 0.12 ms with two threads, 0.06 with
+ * one). */
+static const char *shares_text(struct emission *e, const struct kernel *k, const char *name,
+                               const char *const *arguments, size_t count, const char *share, const char *pass)
 {
     struct writer w = {.text = {.arena = e->arena}, .depth = 1};
     e->has_shares = true;
@@ -283,8 +331,8 @@ static const char *shares_text(struct emission *e, const struct kernel *k, const
     return strbuf_text(&w.text);
 }
 
-static void write_function(struct writer *w, const char *attributes, const char *name, const char *const *declarations, size_t count,
-                           const char *body)
+static void write_function(struct writer *w, const char *attributes, const char *name, const char *const *declarations,
+                           size_t count, const char *body)
 {
     write_list(w, arena_printf(w->text.arena, "static %s void %s(", attributes, name), declarations, count, ")");
     write_line(w, "{");
@@ -300,8 +348,9 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
     struct writer before = {.text = {.arena = e->arena}};
     e->kernel_counters.count = 0;
     e->kernel_draws.count = 0;
-    const char *body = body_text(e, k, params, names, share, pass, uses_random, &before);
-    body = arena_printf(e->arena, "%s%s", unused_text(e, params, body, *uses_random), body);
+    const struct kernel_body made = make_body(e, k, params, names, share, pass, &before);
+    const char *body = arena_printf(e->arena, "%s%s", unused_text(e, params, &made), made.text);
+    *uses_random = made.uses_random;
     struct strbuf key = {.arena = e->arena};
     const char **declarations = arena_array(e->arena, const char *, params->count + 3 + e->kernel_counters.count);
     size_t count = 0;
@@ -326,8 +375,9 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
     f = arena_new(e->arena, struct kernel_function);
     f->name = name_in(&e->file, arena_printf(e->arena, "%s%s", name_mangle(e->arena, k->label), sizes_suffix(e, k)));
     struct writer w = {.text = {.arena = e->arena}};
-    body = layout_kernel(e->arena, body, f->name);
-    const char *const attributes = text_names(strbuf_text(&before.text), QUOTIENT) ? "STEPC_KERNEL STEPC_WIDE_VECTORS" : "STEPC_KERNEL";
+    body = *made.pieces ? layout_kernel(e->arena, body, f->name) : wrap_lines(e->arena, body);
+    const char *const attributes =
+        text_names(strbuf_text(&before.text), QUOTIENT) ? "STEPC_KERNEL STEPC_WIDE_VECTORS" : "STEPC_KERNEL";
     if (share) {
         const char *const name = name_in(&e->file, arena_printf(e->arena, "%s_share", f->name));
         declarations[count] = arena_printf(e->arena, "const int %s", share);
@@ -355,7 +405,50 @@ static struct kernel_function *find_function(struct emission *e, const struct ke
     return f;
 }
 
-/* ---- checks ------------------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
+
+/* Is v outside of what may be? Without jumps where a loop asks, which stays one of vectors then. */
+static const struct expr *outside_of(struct expr_scope *s, const struct check *c, const struct tree_var *v,
+                                     bool in_loop)
+{
+    struct arena *const a = s->arena;
+    const char *low = number_int(a, DTYPE_INT64, c->low), *high = number_int(a, DTYPE_INT64, c->high);
+    const char *text = in_loop ? arena_printf(a, "(%s < %s) | (%s >= %s)", v->name, low, v->name, high)
+                               : arena_printf(a, "%s < %s || %s >= %s", v->name, low, v->name, high);
+    if (c->has_except)
+        text = arena_printf(a, in_loop ? "(%s) & (%s != %s)" : "(%s) && %s != %s", text, v->name,
+                            number_int(a, DTYPE_INT64, c->except));
+    return index_text(a, text);
+}
+
+/* wrong = 0; for (i..) { v = ..; wrong |= v is outside; } return wrong == 0 ? STEPC_OK : status; */
+static void build_check(struct expr_scope *s, const struct check *c, const char *type, stmt_list *out)
+{
+    static const char *const wishes[] = {"i", "j", "k", "m", "n", "p"};
+    struct arena *const a = s->arena;
+    struct tree_builder b = tree_builder(a, out);
+    struct tree_var *const wrong = tree_var(a, VAR_CELL, DTYPE_INDEX, "uint64_t", name_in(&s->names, "wrong"));
+    int open = 0;
+    for (int d = 0; d < c->rank; d++) {
+        if (c->extent[d] == 1)
+            continue;
+        if (open == 0)
+            tree_declare(&b, wrong, index_constant(a, 0));
+        s->index[d] = emit_open_loop(&b, type, name_in(&s->names, wishes[open % 6]), c->extent[d], NULL, 1);
+        open++;
+    }
+    struct tree_var *const v = tree_var(a, VAR_VALUE, DTYPE_INT64, "int64_t", name_in(&s->names, "v"));
+    tree_declare(&b, v, expr_resolve(s, expr_cast(a, DTYPE_INT64, c->value)));
+    const char *const outside = tree_expr_text(s, outside_of(s, c, v, open > 0), PREC_SELECT);
+    if (open == 0) {
+        tree_return(&b, index_text(a, arena_printf(a, "%s ? %s : STEPC_OK", outside, c->status)));
+        return;
+    }
+    tree_set(&b, tree_read(a, wrong), SET_OR, index_cast(a, "uint64_t", outside_of(s, c, v, true)));
+    for (; open > 0; open--)
+        tree_close(&b);
+    tree_return(&b, index_text(a, arena_printf(a, "%s == 0 ? STEPC_OK : %s", wrong->name, c->status)));
+}
 
 static const char *check_call(struct emission *e, const struct kernel *k, const struct check *c)
 {
@@ -374,34 +467,10 @@ static const char *check_call(struct emission *e, const struct kernel *k, const 
     vec_push(e->arena, &only.parts, as_part);
     struct expr_scope s = scope_for(e, &params, &names);
     struct writer w = {.text = {.arena = e->arena}, .depth = 1};
-    const char *type = kernel_index_type(&only);
-    const char *const wrong = name_in(&s.names, "wrong");
-    int open = 0;
-    for (int d = 0; d < c->rank; d++) {
-        if (c->extent[d] == 1)
-            continue;
-        if (open == 0)
-            write_line(&w, "uint64_t %s = 0;", wrong);
-        s.index[d] = name_in(&s.names, (const char *[]){"i", "j", "k", "m", "n", "p"}[open % 6]);
-        write_open(&w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", type, s.index[d], s.index[d], c->extent[d], s.index[d]);
-        open++;
-    }
-    const char *value = name_in(&s.names, "v");
-    write_line(&w, "const int64_t %s = %s;", value, expr_text(&s, expr_cast(e->arena, DTYPE_INT64, c->value), PREC_NONE));
-    const char *low = number_int(e->arena, DTYPE_INT64, c->low), *high = number_int(e->arena, DTYPE_INT64, c->high);
-    const char *except = c->has_except ? number_int(e->arena, DTYPE_INT64, c->except) : NULL;
-    if (open == 0) {
-        const char *outside = arena_printf(e->arena, "%s < %s || %s >= %s", value, low, value, high);
-        outside = except ? arena_printf(e->arena, "(%s) && %s != %s", outside, value, except) : outside;
-        write_line(&w, "return %s ? %s : STEPC_OK;", outside, c->status);
-    } else { /* no jump out of a loop, which stays one of vectors then */
-        const char *outside = arena_printf(e->arena, "(%s < %s) | (%s >= %s)", value, low, value, high);
-        outside = except ? arena_printf(e->arena, "(%s) & (%s != %s)", outside, value, except) : outside;
-        write_line(&w, "%s |= (uint64_t)(%s);", wrong, outside);
-        for (; open > 0; open--)
-            write_close(&w, "");
-        write_line(&w, "return %s == 0 ? STEPC_OK : %s;", wrong, c->status);
-    }
+    stmt_list tree = {0};
+    build_check(&s, c, kernel_index_type(&only), &tree);
+    check_tree(e, &s, &only, &tree);
+    print_statements(&s, &w, &tree);
     const char *body = strbuf_text(&w.text);
     struct strbuf key = {.arena = e->arena};
     const char **declarations = arena_array(e->arena, const char *, params.count + 1);
@@ -416,17 +485,21 @@ static const char *check_call(struct emission *e, const struct kernel *k, const 
     if (!f) {
         f = arena_new(e->arena, struct kernel_function);
         const bool is_finite = !strcmp(c->status, "STEPC_E_NOT_FINITE");
-        f->name = name_in(&e->file, !strcmp(c->status, "STEPC_E_LABEL") ? "check_labels" : is_finite ? "check_finite" : "check_indices");
+        f->name = name_in(&e->file, !strcmp(c->status, "STEPC_E_LABEL") ? "check_labels"
+                                    : is_finite                         ? "check_finite"
+                                                                        : "check_indices");
         f->text = "";
         struct writer d = {.text = {.arena = e->arena}};
-        write_list(&d, arena_printf(e->arena, "static STEPC_KERNEL stepc_status %s(", f->name), declarations, params.count, ")");
+        write_list(&d, arena_printf(e->arena, "static STEPC_KERNEL stepc_status %s(", f->name), declarations,
+                   params.count, ")");
         write_line(&d, "{");
         strbuf_add(&d.text, body);
         write_line(&d, "}");
         f->definition = strbuf_text(&d.text);
         vec_push(e->arena, &f->comments,
                  is_finite ? "Each value must be a finite number."
-                           : arena_printf(e->arena, "Each value must be in %" PRId64 " .. %" PRId64 ".", c->low, c->high - 1));
+                           : arena_printf(e->arena, "Each value must be in %" PRId64 " .. %" PRId64 ".", c->low,
+                                          c->high - 1));
         map_set(&e->functions, strbuf_text(&key), f);
     }
     struct writer call = {.text = {.arena = e->arena}};
@@ -437,7 +510,7 @@ static const char *check_call(struct emission *e, const struct kernel *k, const 
     return strbuf_text(&call.text);
 }
 
-/* ---- the call ----------------------------------------------------------------------------------------------------- */
+/* ---- the call ---------------------------------------------------------------------------------------------------- */
 
 static struct kernel_call with_checks(struct emission *e, const struct kernel *k, struct kernel_call call)
 {

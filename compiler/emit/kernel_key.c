@@ -178,7 +178,7 @@ static void add_params(struct kernel_key *key, const kernel_params *params)
     }
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 /* Kernels whose keys have the same hash. */
 struct keyed_function {

@@ -1,69 +1,73 @@
-/* Kernels of stages (fuse/blocks.c) as C text: the loops around all, then one stage after the other for each block of rows.
+/* Kernels of stages (fuse/blocks.c) as trees: the loops around all, then one stage after the other for each block of
+ * rows.
  *
  *   for (int n = 0; n < 8; n++) {
  *       for (int r = 0; r < 100; r += 56) {
  *           const int first_row = r < 44 ? r : 44;
  *           ..
  *
- * The last block is a whole one, too: it begins before the one in front of it ends, where the rows are no multiple of the block. */
+ * The last block is a whole one, too: it begins before the one in front of it ends, where the rows are no multiple
+ * of the block. */
 #include "emit/emit_internal.h"
 
-#include <inttypes.h>
-
 /* The loops around the rows. */
-static int open_outer(struct expr_scope *s, struct writer *w, const struct kernel *k)
+static int open_outer(struct expr_scope *s, struct tree_builder *b, const struct kernel *k)
 {
     static const char *const wishes[] = {"n", "h", "g", "m"};
     int open = 0;
     for (int d = 0; d + 1 < k->outer_rank; d++) {
         const int64_t extent = k->outer_extent[d];
-        s->index[d] = "0";
+        s->index[d] = NULL;
         if (extent == 1)
             continue;
         const char *const i = name_in(&s->names, wishes[open % 4]);
-        emit_open_loop(w, s->index_type, i, extent, d == k->share_outer ? s->share : NULL, k->shares);
-        s->index[d] = i;
+        s->index[d] = emit_open_loop(b, s->index_type, i, extent, d == k->share_outer ? s->share : NULL, k->shares);
         open++;
     }
     return open;
 }
 
 /* The loop over blocks of rows. */
-static int open_blocks(struct expr_scope *s, struct writer *w, const struct kernel *k, struct block_place *place)
+static int open_blocks(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, struct block_place *place)
 {
+    struct arena *const a = s->arena;
     const int d = k->outer_rank - 1;
     const int64_t rows = k->outer_extent[d], last = rows - k->block;
-    s->index[d] = "0";
+    s->index[d] = NULL;
     place->skip = place->before = "0";
     if (last == 0)
         return 0;
     const char *const r = name_in(&s->names, "r");
-    write_open(w, "for (%s %s = 0; %s < %" PRId64 "; %s += %" PRId64 ")", s->index_type, r, r, rows, r, k->block);
-    s->index[d] = r;
-    place->before = str_equal(s->index_type, "int") ? r : arena_printf(s->arena, "(int)%s", r);
+    const struct tree_var *const block =
+        tree_index_var(a, VAR_LOOP, s->index_type, r, 0, (rows - 1) / k->block * k->block);
+    tree_open_loop(b, block, index_constant(a, 0), index_constant(a, rows), k->block, NULL);
+    s->index[d] = tree_read(a, block);
+    place->before = str_equal(s->index_type, "int") ? r : arena_printf(a, "(int)%s", r);
     if (rows % k->block == 0)
         return 1;
-    s->index[d] = name_in(&s->names, "first_row");
-    place->skip = arena_printf(s->arena, "(int)(%s - %s)", r, s->index[d]);
-    write_line(w, "const %s %s = %s < %" PRId64 " ? %s : %" PRId64 ";", s->index_type, s->index[d], r, last, r, last);
+    const char *const name = name_in(&s->names, "first_row");
+    const struct tree_var *const first = tree_index_var(a, VAR_VALUE, s->index_type, name, 0, last);
+    tree_declare(b, first, index_smaller(a, s->index[d], index_constant(a, last)));
+    s->index[d] = tree_read(a, first);
+    place->skip = arena_printf(a, "(int)(%s - %s)", r, name);
     return 1;
 }
 
-void emit_stages(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before)
+void emit_stages(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, struct writer *before)
 {
     struct block_place place = {0};
-    int open = open_outer(s, w, k);
-    open += open_blocks(s, w, k, &place);
+    int open = open_outer(s, b, k);
+    open += open_blocks(s, b, k, &place);
     s->share = NULL; /* the stages are not cut */
     for (size_t i = 0; i < k->stages.count; i++) {
         const struct kernel *const stage = k->stages.data[i];
         place.stage = (int)i + 1;
         s->in_template = stage->tmpl != NULL;
         if (stage->tmpl)
-            emit_template_stage(s, w, stage, &place, before);
+            emit_template_stage(s, b, stage, &place, before);
         else
-            emit_parts(s, w, stage, k->outer_rank);
+            emit_parts(s, b, stage, k->outer_rank);
     }
     for (; open > 0; open--)
-        write_close(w, "");
+        tree_close(b);
 }

@@ -11,7 +11,8 @@
  *   expression holes  exp_of(x): the elementary function; weights_at(i): element i of operand "weights"
  *   parameters        the operand's pointer, moved to its offset and to the place of the outer loops
  *
- * The kernel's name is not known before its text (kernels of equal text share a function): PLACEHOLDER stands for it. */
+ * The kernel's name is not known before its text (kernels of equal text share a function): PLACEHOLDER stands for
+ * it. */
 #include "emit/emit_internal.h"
 #include "lower/template.h"
 
@@ -22,11 +23,11 @@
 struct template_filler {
     struct expr_scope *s;
     const struct kernel *k;
-    const char *outer[SHAPE_MAX_RANK]; /* index texts of the outer loops */
+    const struct expr *outer[SHAPE_MAX_RANK]; /* indices of the outer loops; NULL: 0 */
     const struct block_place *block;   /* a stage: which block; else NULL */
 };
 
-/* ---- parts -------------------------------------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static const struct part *part_of(const struct kernel *k, const char *hole)
 {
@@ -55,33 +56,59 @@ static struct name_scope names_copy(struct arena *a, const struct name_scope *fr
     return to;
 }
 
-/* The part "update" runs inside loops over whole vectors. Where bits or bytes count, or vectors are not wanted, division is division. */
+/* The part "update" runs inside loops over whole vectors. Where bits or bytes count, or vectors are not wanted,
+ * division is division. */
 static bool divides_wide(const struct emit_options *o, const struct part *p)
 {
     return str_equal(p->hole, "update") && !o->reproducible && !o->small && o->simd != SIMD_NONE;
 }
 
-/* The stores of a part as text. args: indices of the part's inner dims, then the result if the hole hands over one. */
-static const char *part_text(struct template_filler *f, const struct part *p, const char *const *args, size_t count)
+/* The scope within the template: indices of the outer loops, then what the template says of so many inner ones. */
+static struct expr_scope scope_within(const struct template_filler *f, const char *const *args, size_t count)
 {
     struct expr_scope s = *f->s;
-    struct writer w = {.text = {.arena = s.arena}};
-    const size_t inner = (size_t)(p->rank - f->k->outer_rank);
-    s.names = names_copy(s.arena, &f->s->names); /* a hole that is called twice uses the same names twice */
-    for (int d = 0; d < LOOP_MAX_DIMS; d++)
-        s.index[d] = d < f->k->outer_rank ? f->outer[d] : "0";
-    if (count < inner)
-        UNREACHABLE("hole '%s' of template '%s' has %zu arguments for %zu indices", p->hole, f->k->tmpl, count, inner);
-    for (size_t d = 0; d < inner; d++)
-        s.index[f->k->outer_rank + (int)d] = args[d];
-    s.result = count > inner ? args[count - 1] : NULL;
-    s.divides_wide = divides_wide(s.e->options, p);
-    emit_stores(&s, &w, p);
-    f->s->uses_random |= s.uses_random;
+    for (int d = 0; d < LOOP_MAX_DIMS; d++) {
+        const int inner = d - f->k->outer_rank;
+        s.index[d] = inner < 0 ? f->outer[d] : (size_t)inner < count ? index_text(s.arena, args[inner]) : NULL;
+    }
+    return s;
+}
+
+/* Statements built in that scope, as lines. */
+static const char *lines_of(struct expr_scope *s, const stmt_list *list)
+{
+    struct writer w = {.text = {.arena = s->arena}};
+    print_statements(s, &w, list);
     return strbuf_text(&w.text);
 }
 
-/* ---- what a part will read ----------------------------------------------------------------------------------------- */
+/* The stores of a part as text. args: indices of the part's inner dims, then the result if the hole hands over one. */
+static const struct expr *result_text(struct arena *a, enum dtype type, const char *text)
+{
+    struct expr *const e = arena_copy(a, index_text(a, text), sizeof *e, alignof(struct expr));
+    e->dtype = type;
+    return e;
+}
+
+static const char *part_text(struct template_filler *f, const struct part *p, const char *const *args, size_t count)
+{
+    const size_t inner = (size_t)(p->rank - f->k->outer_rank);
+    if (count < inner)
+        UNREACHABLE("hole '%s' of template '%s' has %zu arguments for %zu indices", p->hole, f->k->tmpl, count, inner);
+    struct expr_scope s = scope_within(f, args, inner);
+    stmt_list body = {0};
+    struct tree_builder b = tree_builder(s.arena, &body);
+    s.names = names_copy(s.arena, &f->s->names); /* a hole that is called twice uses the same names twice */
+    if (count > inner)
+        s.result = result_text(s.arena, f->k->type, args[count - 1]);
+    s.divides_wide = divides_wide(s.e->options, p);
+    emit_stores(&s, &b, p);
+    const char *const text = lines_of(&s, &body);
+    f->s->uses_random |= s.uses_random;
+    return text;
+}
+
+/* ---- what a part will read --------------------------------------------------------------------------------------- */
 
 struct ahead {
     struct expr_scope *s;
@@ -121,15 +148,13 @@ static bool reads_rows(const struct part *p)
     return h.found;
 }
 
-/* Hole "finish_ahead": asks for the memory that the part "finish" reads at these indices. What it only writes gains nothing: GELU of
- * 512 x 512, two results: 4.1 instead of 3.8 ms. */
+/* Hole "finish_ahead": asks for the memory that the part "finish" reads at these indices. What it only writes gains
+ * nothing: GELU of 512 x 512, two results: 4.1 instead of 3.8 ms. */
 static const char *ahead_text(struct template_filler *f, const struct part *p, const char *const *args, size_t count)
 {
-    struct expr_scope s = *f->s;
+    struct expr_scope s = scope_within(f, args, count);
     struct writer w = {.text = {.arena = s.arena}};
     struct ahead h = {.s = &s, .w = &w};
-    for (int d = 0; d < LOOP_MAX_DIMS; d++)
-        s.index[d] = d < f->k->outer_rank ? f->outer[d] : d - f->k->outer_rank < (int)count ? args[d - f->k->outer_rank] : "0";
     each_load_ahead(p, &h);
     return strbuf_text(&w.text);
 }
@@ -139,14 +164,15 @@ static const struct part *part_ahead(struct arena *a, const struct kernel *k, co
     return str_ends_with(hole, "_ahead") ? part_of(k, arena_strndup(a, hole, strlen(hole) - strlen("_ahead"))) : NULL;
 }
 
-/* ---- calls of BLAS ------------------------------------------------------------------------------------------------- */
+/* ---- calls of BLAS ----------------------------------------------------------------------------------------------- */
 
 /* Hole "blas(left, right, to, row)": a call of runtime/blas/. */
 static const char *blas_text(struct template_filler *f, const char *const *args)
 {
     const struct kernel *k = f->k;
     struct strbuf b = {.arena = f->s->arena};
-    strbuf_addf(&b, "stepc_blas_%s(%" PRId64 ", %" PRId64 ", %" PRId64, c_type(k->type), kernel_int(k, "M"), kernel_int(k, "N"), kernel_int(k, "K"));
+    strbuf_addf(&b, "stepc_blas_%s(%" PRId64 ", %" PRId64 ", %" PRId64, c_type(k->type), kernel_int(k, "M"),
+                kernel_int(k, "N"), kernel_int(k, "K"));
     strbuf_addf(&b, ", %s, %" PRId64 ", %" PRId64, args[0], kernel_int(k, "A_ROW"), kernel_int(k, "A_COL"));
     strbuf_addf(&b, ", %s, %" PRId64 ", %" PRId64, args[1], kernel_int(k, "B_ROW"), kernel_int(k, "B_COL"));
     strbuf_addf(&b, ", %s, %s);\n", args[2], args[3]);
@@ -157,13 +183,11 @@ static const char *blas_text(struct template_filler *f, const char *const *args)
 /* Hole "finish_place()": where the part "finish" stores its first element. */
 static const char *place_text(struct template_filler *f)
 {
-    struct expr_scope s = *f->s;
-    for (int d = 0; d < LOOP_MAX_DIMS; d++)
-        s.index[d] = d < f->k->outer_rank ? f->outer[d] : "0";
+    struct expr_scope s = scope_within(f, NULL, 0);
     return arena_printf(s.arena, "&%s", access_text(&s, &part_of(f->k, "finish")->stores.data[0].to));
 }
 
-/* ---- expression holes --------------------------------------------------------------------------------------------- */
+/* ---- expression holes -------------------------------------------------------------------------------------------- */
 
 static const char *operand_text(struct template_filler *f, const char *hole, const char *const *args, size_t count)
 {
@@ -172,16 +196,14 @@ static const char *operand_text(struct template_filler *f, const char *hole, con
         if (!str_equal(f->k->operands[o].param, param))
             continue;
         struct access a = f->k->operands[o].access;
-        struct expr_scope s = *f->s;
-        for (int d = 0; d < LOOP_MAX_DIMS; d++)
-            s.index[d] = d < f->k->outer_rank ? f->outer[d] : d == f->k->outer_rank ? args[0] : "0";
+        struct expr_scope s = scope_within(f, args, 1);
         a.stride[f->k->outer_rank] = 1;
         return access_text(&s, &a);
     }
     return NULL;
 }
 
-/* ---- operands that are computed ----------------------------------------------------------------------------------- */
+/* ---- operands that are computed ---------------------------------------------------------------------------------- */
 
 static const struct operand *computed_operand(struct arena *a, const struct kernel *k, const char *hole)
 {
@@ -194,16 +216,19 @@ static const struct operand *computed_operand(struct arena *a, const struct kern
 /* args: indices of the operand's inner loops, then where the element goes, by the last of them. */
 static const char *into_text(struct template_filler *f, const struct operand *o, const char *const *args, size_t count)
 {
-    struct expr_scope s = *f->s;
-    struct writer w = {.text = {.arena = s.arena}};
+    struct expr_scope s = scope_within(f, args, (size_t)(o->rank - f->k->outer_rank));
+    stmt_list body = {0};
+    struct tree_builder b = tree_builder(s.arena, &body);
     const struct expr *value = o->value;
     s.names = names_copy(s.arena, &f->s->names);
-    for (int d = 0; d < LOOP_MAX_DIMS; d++)
-        s.index[d] = d < f->k->outer_rank ? f->outer[d] : d < o->rank ? args[d - f->k->outer_rank] : "0";
-    expr_hoist(&s, &w, &value, 1);
-    write_line(&w, "%s[%s] = %s;", args[count - 1], args[count - 2], expr_stored(&s, value));
+    expr_hoist(&s, &b, &value, 1);
+    value = expr_resolve(&s, value);
+    const struct tree_var *const to =
+        tree_var(s.arena, VAR_POINTER, value->dtype, c_type(value->dtype), args[count - 1]);
+    tree_set(&b, tree_element(s.arena, to, index_text(s.arena, args[count - 2])), SET_TO, value);
+    const char *const text = lines_of(&s, &body);
     f->s->uses_random |= s.uses_random;
-    return strbuf_text(&w.text);
+    return text;
 }
 
 static const char *function_text(struct template_filler *f, const char *hole, const char *const *args, size_t count)
@@ -245,7 +270,7 @@ static const char *fill_hole(void *user, const char *hole, const char *const *ar
     return text ? text : "";
 }
 
-/* ---- captures ----------------------------------------------------------------------------------------------------- */
+/* ---- captures ---------------------------------------------------------------------------------------------------- */
 
 static bool is_name_char(char c)
 {
@@ -269,7 +294,8 @@ static const char *capture_declaration(const struct template_filler *f, const st
     bool is_operand = false;
     for (int o = 0; o < f->k->operand_count; o++)
         is_operand |= operand_reads(&f->k->operands[o], p->buffer);
-    return p->written && is_operand ? arena_printf(f->s->arena, "%s *%s", c_type(p->buffer->dtype), p->name) : param_declaration(f->s->arena, p);
+    return p->written && is_operand ? arena_printf(f->s->arena, "%s *%s", c_type(p->buffer->dtype), p->name)
+                                    : param_declaration(f->s->arena, p);
 }
 
 static void add_captures(struct template_filler *f, const char *hole, const char *text, capture_list *out)
@@ -285,16 +311,20 @@ static void add_captures(struct template_filler *f, const char *hole, const char
         if (text_names(text, random))
             vec_push(a, out, ((struct template_capture){hole, arena_printf(a, "const uint64_t %s", random), random}));
     }
-    for (int d = 0; d < f->k->outer_rank; d++)
-        if (text_names(text, f->outer[d]) && is_name_char(f->outer[d][0]) && !isdigit((unsigned char)f->outer[d][0]))
-            vec_push(a, out, ((struct template_capture){hole, arena_printf(a, "const %s %s", f->s->index_type, f->outer[d]), f->outer[d]}));
+    for (int d = 0; d < f->k->outer_rank; d++) {
+        const char *const index = f->outer[d] ? f->outer[d]->var->name : NULL;
+        if (index && text_names(text, index))
+            vec_push(a, out,
+                     ((struct template_capture){hole, arena_printf(a, "const %s %s", f->s->index_type, index), index}));
+    }
 }
 
 static void collect_captures(struct template_filler *f, capture_list *out)
 {
     struct arena *a = f->s->arena;
     if (f->s->share)
-        vec_push(a, out, ((struct template_capture){"share", arena_printf(a, "const int %s", f->s->share), f->s->share}));
+        vec_push(a, out,
+                 ((struct template_capture){"share", arena_printf(a, "const int %s", f->s->share), f->s->share}));
     if (f->s->pass)
         vec_push(a, out, ((struct template_capture){"pass", arena_printf(a, "const int %s", f->s->pass), f->s->pass}));
     const char *args[LOOP_MAX_DIMS + 1];
@@ -311,12 +341,14 @@ static void collect_captures(struct template_filler *f, capture_list *out)
     for (int o = 0; o < f->k->operand_count; o++) {
         const struct operand *operand = &f->k->operands[o];
         const char *hole = arena_printf(a, operand->value ? "%s_into" : "%s_at", operand->param);
-        add_captures(f, hole, operand->value ? into_text(f, operand, args, (size_t)(operand->rank - f->k->outer_rank) + 1)
-                                             : operand_text(f, hole, args, 1), out);
+        add_captures(f, hole,
+                     operand->value ? into_text(f, operand, args, (size_t)(operand->rank - f->k->outer_rank) + 1)
+                                    : operand_text(f, hole, args, 1),
+                     out);
     }
 }
 
-/* ---- bindings ----------------------------------------------------------------------------------------------------- */
+/* ---- bindings ---------------------------------------------------------------------------------------------------- */
 
 typedef VEC(struct template_int) int_list;
 typedef VEC(struct template_name) name_list;
@@ -329,7 +361,8 @@ static bool may_run_again(const struct kernel *k, const struct part *p)
     kernel_reads(&scratch, k, &reads);
     for (size_t s = 0; s < p->stores.count; s++)
         for (size_t r = 0; r < reads.count; r++)
-            ok &= reads.data[r] != p->stores.data[s].to.buffer && reads.data[r] != p->stores.data[s].to.buffer->place_of;
+            ok &=
+                reads.data[r] != p->stores.data[s].to.buffer && reads.data[r] != p->stores.data[s].to.buffer->place_of;
     arena_free(&scratch);
     return ok;
 }
@@ -342,11 +375,13 @@ static int_list bind_ints(struct arena *a, const struct kernel *k)
     vec_push(a, &ints, ((struct template_int){"SHARES", k->shares > 1 && k->share_outer < 0 ? k->shares : 1}));
     for (int o = 0; o < k->operand_count; o++)
         if (k->operands[o].value)
-            vec_push(a, &ints, ((struct template_int){arena_printf(a, "WITH_%s", name_upper(a, k->operands[o].param)), 1}));
+            vec_push(a, &ints,
+                     ((struct template_int){arena_printf(a, "WITH_%s", name_upper(a, k->operands[o].param)), 1}));
     for (size_t p = 0; p < k->parts.count; p++) {
         const char *hole = name_upper(a, k->parts.data[p].hole);
         vec_push(a, &ints, ((struct template_int){arena_printf(a, "WITH_%s", hole), 1}));
-        vec_push(a, &ints, ((struct template_int){arena_printf(a, "AGAIN_%s", hole), may_run_again(k, &k->parts.data[p])}));
+        vec_push(a, &ints,
+                 ((struct template_int){arena_printf(a, "AGAIN_%s", hole), may_run_again(k, &k->parts.data[p])}));
         vec_push(a, &ints, ((struct template_int){arena_printf(a, "READS_%s", hole), reads_rows(&k->parts.data[p])}));
     }
     return ints;
@@ -357,7 +392,9 @@ static name_list bind_types(struct arena *a, const struct kernel *k)
     name_list types = {0};
     vec_push(a, &types, ((struct template_name){"T", c_type(k->type)}));
     for (int o = 0; o < k->operand_count; o++)
-        vec_push(a, &types, ((struct template_name){name_upper(a, k->operands[o].param), c_type(k->operands[o].access.buffer->dtype)}));
+        vec_push(
+            a, &types,
+            ((struct template_name){name_upper(a, k->operands[o].param), c_type(k->operands[o].access.buffer->dtype)}));
     return types;
 }
 
@@ -378,9 +415,7 @@ static void bind_operands(struct template_filler *f, struct writer *w, name_list
         const struct access *access = &f->k->operands[o].access;
         const char *name = param_name(f->s, access->buffer);
         if (moves(f->k, access)) {
-            struct expr_scope s = *f->s;
-            for (int d = 0; d < LOOP_MAX_DIMS; d++)
-                s.index[d] = d < f->k->outer_rank ? f->outer[d] : "0";
+            struct expr_scope s = scope_within(f, NULL, 0);
             const char *place = access_text(&s, access);
             name = name_in(&f->s->names, arena_printf(f->s->arena, "%s_here", f->k->operands[o].param));
             write_line(w, "const %s *const %s = &%s;", c_type(access->buffer->dtype), name, place);
@@ -389,7 +424,7 @@ static void bind_operands(struct template_filler *f, struct writer *w, name_list
     }
 }
 
-/* ---- the body ----------------------------------------------------------------------------------------------------- */
+/* ---- the body ---------------------------------------------------------------------------------------------------- */
 
 void reserve_template_names(const struct kernel *k, struct name_scope *names)
 {
@@ -431,27 +466,29 @@ static void place_pieces(struct emission *e, const struct template_instance *mad
     }
 }
 
-static int open_outer(struct template_filler *f, struct writer *w)
+static int open_outer(struct template_filler *f, struct tree_builder *b)
 {
     static const char *const wishes[] = {"n", "h", "g", "m"};
     int open = 0;
     for (int d = 0; d < f->k->outer_rank; d++) {
-        f->outer[d] = "0";
+        f->outer[d] = NULL;
         if (f->k->outer_extent[d] == 1)
             continue;
-        const char *i = name_in(&f->s->names, wishes[open % 4]);
-        emit_open_loop(w, f->s->index_type, i, f->k->outer_extent[d], d == f->k->share_outer ? f->s->share : NULL, f->k->shares);
-        f->outer[d] = i;
+        const char *const share = d == f->k->share_outer ? f->s->share : NULL, *const i = name_in(&f->s->names,
+                                                                                                  wishes[open % 4]);
+        f->outer[d] = emit_open_loop(b, f->s->index_type, i, f->k->outer_extent[d], share, f->k->shares);
         open++;
     }
     return open;
 }
 
-static void write_instance(struct template_filler *f, struct writer *w, const char *name, name_list *params, struct writer *before)
+static void add_instance(struct template_filler *f, struct tree_builder *b, const char *name, name_list *params,
+                         struct writer *before)
 {
     struct expr_scope *const s = f->s;
+    struct writer w = {.text = {.arena = s->arena}};
     const struct template_kernel *t = template_find(&template_table, f->k->tmpl);
-    bind_operands(f, w, params);
+    bind_operands(f, &w, params);
     const name_list types = bind_types(s->arena, f->k);
     const int_list ints = bind_ints(s->arena, f->k);
     capture_list captures = {0};
@@ -465,22 +502,24 @@ static void write_instance(struct template_filler *f, struct writer *w, const ch
         .captures = captures.data, .capture_count = captures.count};
     struct template_instance made;
     template_instantiate(s->arena, t, &binding, &made);
-    write_block(w, made.body);
+    write_block(&w, made.body);
+    tree_text(b, strbuf_text(&w.text));
     note_uses(s->e, &made);
     place_pieces(s->e, &made, before);
 }
 
-void emit_template_body(struct expr_scope *s, struct writer *w, const struct kernel *k, struct writer *before)
+void emit_template_body(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, struct writer *before)
 {
     struct template_filler f = {.s = s, .k = k};
     name_list params = {0};
-    int open = open_outer(&f, w);
-    write_instance(&f, w, PLACEHOLDER, &params, before);
+    int open = open_outer(&f, b);
+    add_instance(&f, b, PLACEHOLDER, &params, before);
     for (; open > 0; open--)
-        write_close(w, "");
+        tree_close(b);
 }
 
-void emit_template_stage(struct expr_scope *s, struct writer *w, const struct kernel *k, const struct block_place *place, struct writer *before)
+void emit_template_stage(struct expr_scope *s, struct tree_builder *b, const struct kernel *k,
+                         const struct block_place *place, struct writer *before)
 {
     struct template_filler f = {.s = s, .k = k, .block = place};
     name_list params = {0};
@@ -488,5 +527,5 @@ void emit_template_stage(struct expr_scope *s, struct writer *w, const struct ke
         f.outer[d] = s->index[d];
     if (k->scratch)
         vec_push(s->arena, &params, ((struct template_name){k->scratch_param, param_name(s, k->scratch)}));
-    write_instance(&f, w, arena_printf(s->arena, PLACEHOLDER "_%d", place->stage), &params, before);
+    add_instance(&f, b, arena_printf(s->arena, PLACEHOLDER "_%d", place->stage), &params, before);
 }

@@ -21,7 +21,7 @@ static const char *with_name(struct arena *a, const char *text, const char *name
     return strbuf_text(&b);
 }
 
-/* ---- arithmetic on literals --------------------------------------------------------------------------------------- */
+/* ---- arithmetic on literals -------------------------------------------------------------------------------------- */
 
 static bool in_word(char c)
 {
@@ -178,7 +178,7 @@ static const char *fold_literals(struct arena *a, const char *text)
     return strbuf_text(&out);
 }
 
-/* ---- lines -------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 /* Brackets that the stretch opens and does not close. */
 static int open_brackets(const char *text, size_t length)
@@ -259,8 +259,12 @@ static void add_wrapped(struct arena *a, struct writer *out, const char *line)
 
 const char *layout_kernel(struct arena *a, const char *text, const char *name)
 {
+    return wrap_lines(a, with_name(a, fold_literals(a, text), name));
+}
+
+const char *wrap_lines(struct arena *a, const char *text)
+{
     struct writer out = {.text = {.arena = a}};
-    text = with_name(a, fold_literals(a, text), name);
     while (*text)
         add_wrapped(a, &out, next_line(a, &text));
     return strbuf_text(&out.text);

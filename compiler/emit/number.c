@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- into memory of the caller ------------------------------------------------------------------------------------ */
+/* ---- into memory of the caller ----------------------------------------------------------------------------------- */
 
 static size_t put(char *to, const char *text)
 {
@@ -61,7 +61,7 @@ size_t number_text(char text[NUMBER_MAX], const struct tensor *t, int64_t i)
     return dtype_is_float(t->dtype) ? float_text(text, t->dtype, tensor_get_double(t, i)) : int_text(text, t->dtype, tensor_get_int(t, i));
 }
 
-/* ---- in an arena -------------------------------------------------------------------------------------------------- */
+/* ---- in an arena ------------------------------------------------------------------------------------------------- */
 
 const char *number_float(struct arena *a, enum dtype dtype, double x)
 {

@@ -119,7 +119,7 @@ static bool is_word(const char *s)
     return bsearch(s, words, sizeof words / sizeof *words, sizeof *words, compare) != NULL;
 }
 
-/* ---- families of names -------------------------------------------------------------------------------------------- */
+/* ---- families of names ------------------------------------------------------------------------------------------- */
 
 static bool begins_with_any(const char *s, const char *const *beginnings, size_t count)
 {
@@ -166,7 +166,7 @@ static bool is_of_a_library(const char *s)
     return (!stepc[n] && (s[n] == '_' || !s[n])) || str_starts_with(s, "atomic_") || str_starts_with(s, "omp_");
 }
 
-/* ---- macros of the embedded texts --------------------------------------------------------------------------------- */
+/* ---- macros of the embedded texts -------------------------------------------------------------------------------- */
 
 static bool defines(const char *text, const char *name)
 {

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static int entry_index(const struct emission *e, const struct entry *entry)
 {
@@ -36,7 +36,7 @@ const char *entry_signature(struct emission *e, const struct entry *entry)
     return strbuf_text(&b);
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------------------------- */
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
 
 /* The variable as one row of elements. Of several dimensions it is a cast of the whole: a pointer to its first row must not leave that. */
 static const char *variable_elements(struct emission *e, const struct variable *v, bool is_const)
@@ -89,7 +89,7 @@ const char *buffer_argument(struct emission *e, const struct buffer *b, bool by_
     return by_value ? arena_printf(e->arena, "%s[0]", pointer) : pointer;
 }
 
-/* ---- what is wanted ----------------------------------------------------------------------------------------------- */
+/* ---- what is wanted ---------------------------------------------------------------------------------------------- */
 
 struct want {
     uint64_t outputs; /* bit i: feeds output i */
@@ -145,7 +145,7 @@ static const char *guard_text(struct emission *e, const struct entry *entry, str
     return w.always || count == 0 || count > MOST ? NULL : strbuf_text(&b);
 }
 
-/* ---- local pointers ----------------------------------------------------------------------------------------------- */
+/* ---- local pointers ---------------------------------------------------------------------------------------------- */
 
 struct entry_text {
     struct emission *e;
@@ -265,7 +265,7 @@ static void declare_temporaries(struct entry_text *t)
             declare_temporary(t, l->buffers.data[i]);
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static void write_check(struct entry_text *t, const char *call)
 {
@@ -335,7 +335,7 @@ static void write_kernels(struct entry_text *t)
         write_close(&t->body, "");
 }
 
-/* ---- initial values ----------------------------------------------------------------------------------------------- */
+/* ---- initial values ---------------------------------------------------------------------------------------------- */
 
 /* Is every element the first one? As bytes: so is each its neighbour. */
 static bool is_zero(const struct tensor *t)
@@ -377,7 +377,7 @@ static bool is_overwritten(const struct graph *g, const struct variable *v)
     return false;
 }
 
-/* ---- one entry ---------------------------------------------------------------------------------------------------- */
+/* ---- one entry --------------------------------------------------------------------------------------------------- */
 
 /* Whose counter it is, where there are several. */
 static const char *counter_suffix(const struct emission *e, size_t i)

@@ -23,7 +23,7 @@ enum {
     LARGE = 16 << 20    /* bytes that are too many for a C compiler: so much is about 45 MB of text */
 };
 
-/* ---- the file's content ----------------------------------------------------------------------------------------------- */
+/* ---- the file's content ------------------------------------------------------------------------------------------ */
 
 /* The elements of a matrix column by column, so many columns at a time that the rows' cache lines are used whole. */
 static bool put_columns(const struct tensor *t, byte_sink sink, void *to)
@@ -86,7 +86,7 @@ static void put_mark(struct weights_image *w, const struct strbuf *places)
     sha256_end(&hash, w->mark + 32);
 }
 
-/* ---- what goes into it ------------------------------------------------------------------------------------------------ */
+/* ---- what goes into it ------------------------------------------------------------------------------------------- */
 
 /* Bytes of initial values that differ from element to element, and of constants. */
 static size_t bytes_of_weights(const struct program *p)
@@ -189,7 +189,7 @@ void weights_declare(struct emission *e, struct writer *body)
     }
 }
 
-/* ---- text ----------------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static const char *file_text(struct emission *e)
 {

@@ -187,7 +187,11 @@ int expr_arg_count(const struct expr *e)
     case EXPR_INT:
     case EXPR_LOAD:
     case EXPR_INDEX:
-    case EXPR_RESULT: return 0;
+    case EXPR_RESULT:
+    case EXPR_VAR:
+    case EXPR_WIDE:
+    case EXPR_TEXT: return 0;
+    case EXPR_ELEMENT:
     case EXPR_NEG:
     case EXPR_NOT:
     case EXPR_CAST:

@@ -1,17 +1,19 @@
-/* Scalar expression trees: what a kernel computes at one point of its loops. Immutable; shared nodes are computed once. */
+/* Scalar expression trees: what a kernel computes at one point of its loops. Immutable; shared nodes are computed
+ * once. */
 #ifndef STEPC_LOWER_EXPR_H
 #define STEPC_LOWER_EXPR_H
 
 #include "base/vec.h"
 #include "tensor/tensor.h"
 
-struct buffer; /* kernel.h */
+struct buffer;   /* kernel.h */
+struct tree_var; /* tree/tree.h */
 struct expr;
 
 #define LOOP_MAX_DIMS (2 * SHAPE_MAX_RANK)
 
-/* An element of a buffer seen from the loops of a part: offset + sum(stride[d] * index d) + sum(term.stride * term.index),
- * in elements. Strides may be 0 or negative. Dims beyond the part's rank have stride 0. */
+/* An element of a buffer seen from the loops of a part: offset + sum(stride[d] * index d) + sum(term.stride *
+ * term.index), in elements. Strides may be 0 or negative. Dims beyond the part's rank have stride 0. */
 struct access_term {
     const struct expr *index; /* an integer in [0, extent): a check of the kernel proves it before */
     int64_t stride, extent;
@@ -32,16 +34,41 @@ enum expr_op {
     EXPR_INDEX,  /* index of loop dim .i, int64 */
     EXPR_RESULT, /* what the core of the kernel (reduction, template) hands to the finishing statement of this part */
     /* one operand */
-    EXPR_NEG, EXPR_NOT, EXPR_CAST /* to .dtype */, EXPR_BITS /* read as .dtype, of the same width */, EXPR_MATH /* .fn */,
+    EXPR_NEG,
+    EXPR_NOT,
+    EXPR_CAST /* to .dtype */,
+    EXPR_BITS /* read as .dtype, of the same width */,
+    EXPR_MATH /* .fn */,
     /* two operands */
-    EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_DIV, EXPR_MOD /* sign of the dividend */, EXPR_POW,
-    EXPR_AND, EXPR_OR, EXPR_XOR /* bool, and the bits of integers */, EXPR_SHL, EXPR_SHR /* unsigned */,
-    EXPR_LT, EXPR_LE, EXPR_EQ, /* -> bool */
+    EXPR_ADD,
+    EXPR_SUB,
+    EXPR_MUL,
+    EXPR_DIV,
+    EXPR_MOD /* sign of the dividend */,
+    EXPR_POW,
+    EXPR_AND,
+    EXPR_OR,
+    EXPR_XOR /* bool, and the bits of integers */,
+    EXPR_SHL,
+    EXPR_SHR /* unsigned */,
+    EXPR_LT,
+    EXPR_LE,
+    EXPR_EQ, /* -> bool */
     /* three */
     EXPR_SELECT, /* arg[0] ? arg[1] : arg[2]; both sides may be evaluated */
     /* random: arg[0] = number of the element (int64); .i = stream; the key is the entry's seed, or .seed; .counter */
-    EXPR_UNIFORM, EXPR_NORMAL
+    EXPR_UNIFORM,
+    EXPR_NORMAL,
+    /* In statement trees (tree/tree.h), where loads, indices and results have become these: */
+    EXPR_VAR,     /* .var */
+    EXPR_ELEMENT, /* element arg[0] of .var */
+    EXPR_WIDE,    /* constant .i among indices, which makes what it meets 64 bits wide */
+    EXPR_TEXT     /* .text, as spelt; a bare word or a sum. What templates still hand over as text */
 };
+
+/* The dtype of index arithmetic, which is C's own, in the type of loop variables: it cannot overflow
+ * (kernel_index_type()). */
+#define DTYPE_INDEX DTYPE_UNDEFINED
 
 enum expr_fn { /* the elementary functions: stepc_exp(f), ... */
 #define FUNCTION(NAME, function, cost, plain) EXPR_FN_##NAME,
@@ -50,24 +77,29 @@ enum expr_fn { /* the elementary functions: stepc_exp(f), ... */
     EXPR_FN_COUNT
 };
 
-/* Floats of 16 bits and less and integers of less than 8 are types of memory: loads and values that are stored have them,
- * and a cast stands between these and the operations, which know dtype_computed() only. A cast to float16 and back is the
- * rounding at the end of a node. */
+/* Floats of 16 bits and less and integers of less than 8 are types of memory: loads and values that are stored have
+ * them, and a cast stands between these and the operations, which know dtype_computed() only. A cast to float16 and
+ * back is the rounding at the end of a node. */
 struct expr {
     enum expr_op op;
     enum dtype dtype; /* of the result */
     enum expr_fn fn;
     const struct expr *arg[3];
     double f;
-    int64_t i;
+    int64_t i; /* trees: of SELECT and DIV 1 where it is computed by a helper: by bits, by steps */
     bool has_seed; /* random: key is .seed instead of the model's */
     uint64_t seed;
     uint32_t counter; /* random: which of program->counters */
-    const struct access *access; /* LOAD; most nodes are none, and it is four times as large as all else */
+    union {
+        const struct access *access; /* LOAD; most nodes are none, and it is four times as large as all else */
+        const struct tree_var *var;  /* VAR, ELEMENT */
+        const char *text;            /* TEXT; CAST to DTYPE_INDEX: the name of the type */
+    };
     uint64_t walk; /* the last one that came here; expr.c alone looks at it */
 };
 
-/* Makers, in the arena of the lowering. Constants are folded only where exact (integers, selects of known conditions). */
+/* Makers, in the arena of the lowering. Constants are folded only where exact (integers, selects of known
+ * conditions). */
 const struct expr *expr_float(struct arena *a, enum dtype dtype, double x);
 const struct expr *expr_int(struct arena *a, enum dtype dtype, int64_t x);
 /* A number in dtype, float or integer. */

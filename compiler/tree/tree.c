@@ -1,0 +1,284 @@
+#include "tree/tree.h"
+
+#include "base/checked.h"
+
+/* ---- variables --------------------------------------------------------------------------------------------------- */
+
+struct tree_var *tree_var(struct arena *a, enum var_kind kind, enum dtype dtype, const char *type, const char *name)
+{
+    struct tree_var *const v = arena_new(a, struct tree_var);
+    *v = (struct tree_var){.kind = kind, .dtype = dtype, .type = type, .name = name};
+    return v;
+}
+
+struct tree_var *tree_index_var(struct arena *a, enum var_kind kind, const char *type, const char *name, int64_t low,
+                                int64_t high)
+{
+    struct tree_var *const v = tree_var(a, kind, DTYPE_INDEX, type, name);
+    v->has_range = true;
+    v->low = low;
+    v->high = high;
+    return v;
+}
+
+static struct expr *make(struct arena *a, enum expr_op op, enum dtype dtype)
+{
+    struct expr *const e = arena_new(a, struct expr);
+    e->op = op;
+    e->dtype = dtype;
+    return e;
+}
+
+const struct expr *tree_read(struct arena *a, const struct tree_var *v)
+{
+    struct expr *const e = make(a, EXPR_VAR, v->dtype);
+    e->var = v;
+    return e;
+}
+
+const struct expr *tree_element(struct arena *a, const struct tree_var *v, const struct expr *index)
+{
+    struct expr *const e = make(a, EXPR_ELEMENT, v->dtype);
+    e->var = v;
+    e->arg[0] = index;
+    return e;
+}
+
+/* ---- indices ----------------------------------------------------------------------------------------------------- */
+
+const struct expr *index_constant(struct arena *a, int64_t x)
+{
+    struct expr *const e = make(a, EXPR_INT, DTYPE_INDEX);
+    e->i = x;
+    return e;
+}
+
+const struct expr *index_wide(struct arena *a, int64_t x)
+{
+    struct expr *const e = make(a, EXPR_WIDE, DTYPE_INDEX);
+    e->i = x;
+    return e;
+}
+
+const struct expr *index_text(struct arena *a, const char *text)
+{
+    struct expr *const e = make(a, EXPR_TEXT, DTYPE_INDEX);
+    e->text = text;
+    return e;
+}
+
+bool index_is(const struct expr *e, int64_t x)
+{
+    return e->op == EXPR_INT && e->dtype == DTYPE_INDEX && e->i == x;
+}
+
+static bool is_constant(const struct expr *e)
+{
+    return e->op == EXPR_INT && e->dtype == DTYPE_INDEX;
+}
+
+static const struct expr *binary(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
+{
+    struct expr *const e = make(a, op, op == EXPR_LT ? DTYPE_BOOL : DTYPE_INDEX);
+    e->arg[0] = x;
+    e->arg[1] = y;
+    return e;
+}
+
+const struct expr *index_add(struct arena *a, const struct expr *x, const struct expr *y)
+{
+    int64_t sum;
+    if (index_is(y, 0))
+        return x;
+    if (index_is(x, 0))
+        return y;
+    if (is_constant(x) && is_constant(y) && checked_add(x->i, y->i, &sum))
+        return index_constant(a, sum);
+    return binary(a, EXPR_ADD, x, y);
+}
+
+const struct expr *index_sub(struct arena *a, const struct expr *x, const struct expr *y)
+{
+    return index_is(y, 0) ? x : binary(a, EXPR_SUB, x, y);
+}
+
+const struct expr *index_mul(struct arena *a, const struct expr *x, const struct expr *y)
+{
+    int64_t product;
+    if (index_is(y, 1) || index_is(x, 0))
+        return x;
+    if (index_is(x, 1) || index_is(y, 0))
+        return y;
+    if (is_constant(x) && is_constant(y) && checked_mul(x->i, y->i, &product))
+        return index_constant(a, product);
+    return binary(a, EXPR_MUL, x, y);
+}
+
+const struct expr *index_div(struct arena *a, const struct expr *x, const struct expr *y)
+{
+    return index_is(y, 1) ? x : binary(a, EXPR_DIV, x, y);
+}
+
+const struct expr *index_smaller(struct arena *a, const struct expr *x, const struct expr *y)
+{
+    struct expr *const e = make(a, EXPR_SELECT, DTYPE_INDEX);
+    e->arg[0] = binary(a, EXPR_LT, x, y);
+    e->arg[1] = x;
+    e->arg[2] = y;
+    return e;
+}
+
+const struct expr *index_cast(struct arena *a, const char *type, const struct expr *x)
+{
+    struct expr *const e = make(a, EXPR_CAST, DTYPE_INDEX);
+    e->arg[0] = x;
+    e->text = type;
+    return e;
+}
+
+struct range {
+    int64_t low, high;
+};
+
+static bool range_of(const struct expr *e, const struct index_bound *where, struct range *r);
+
+static bool ranges_of(const struct expr *e, const struct index_bound *where, struct range *x, struct range *y)
+{
+    return range_of(e->arg[0], where, x) && range_of(e->arg[1], where, y);
+}
+
+/* All four products of ends. */
+static bool range_of_product(const struct range *x, const struct range *y, struct range *r)
+{
+    const int64_t xs[] = {x->low, x->high}, ys[] = {y->low, y->high};
+    *r = (struct range){INT64_MAX, INT64_MIN};
+    for (int i = 0; i < 4; i++) {
+        int64_t p;
+        if (!checked_mul(xs[i / 2], ys[i % 2], &p))
+            return false;
+        r->low = p < r->low ? p : r->low;
+        r->high = p > r->high ? p : r->high;
+    }
+    return true;
+}
+
+/* A smaller of two, as index_smaller() makes it; other selects are not known. */
+static bool range_of_smaller(const struct expr *e, const struct index_bound *where, struct range *r)
+{
+    struct range x, y;
+    const struct expr *const less = e->arg[0];
+    if (less->op != EXPR_LT || less->arg[0] != e->arg[1] || less->arg[1] != e->arg[2] ||
+        !range_of(e->arg[1], where, &x) || !range_of(e->arg[2], where, &y))
+        return false;
+    *r = (struct range){x.low < y.low ? x.low : y.low, x.high < y.high ? x.high : y.high};
+    return true;
+}
+
+static bool range_of_var(const struct tree_var *v, const struct index_bound *where, struct range *r)
+{
+    *r = (struct range){v->low, v->high};
+    for (; where; where = where->outer)
+        if (where->var == v && where->below - 1 < r->high)
+            r->high = where->below - 1;
+    return v->has_range;
+}
+
+static bool range_of(const struct expr *e, const struct index_bound *where, struct range *r)
+{
+    struct range x, y;
+    int64_t negated;
+    switch (e->op) {
+    case EXPR_INT:
+    case EXPR_WIDE: *r = (struct range){e->i, e->i}; return e->dtype == DTYPE_INDEX;
+    case EXPR_VAR: return range_of_var(e->var, where, r);
+    case EXPR_CAST: return e->dtype == DTYPE_INDEX && range_of(e->arg[0], where, r);
+    case EXPR_ADD:
+        return ranges_of(e, where, &x, &y) && checked_add(x.low, y.low, &r->low) &&
+               checked_add(x.high, y.high, &r->high);
+    case EXPR_SUB:
+        return ranges_of(e, where, &x, &y) && checked_mul(y.high, -1, &negated) &&
+               checked_add(x.low, negated, &r->low) && checked_mul(y.low, -1, &negated) &&
+               checked_add(x.high, negated, &r->high);
+    case EXPR_MUL: return ranges_of(e, where, &x, &y) && range_of_product(&x, &y, r);
+    case EXPR_SELECT: return e->dtype == DTYPE_INDEX && range_of_smaller(e, where, r);
+    default: return false;
+    }
+}
+
+bool index_range(const struct expr *e, const struct index_bound *where, int64_t *low, int64_t *high)
+{
+    struct range r;
+    if (!range_of(e, where, &r))
+        return false;
+    *low = r.low;
+    *high = r.high;
+    return true;
+}
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+struct tree_builder tree_builder(struct arena *a, stmt_list *body)
+{
+    return (struct tree_builder){.arena = a, .at = body};
+}
+
+static struct stmt *add(struct tree_builder *b, enum stmt_kind kind)
+{
+    struct stmt *const s = arena_new(b->arena, struct stmt);
+    s->kind = kind;
+    vec_push(b->arena, b->at, s);
+    return s;
+}
+
+void tree_open_loop(struct tree_builder *b, const struct tree_var *v, const struct expr *from, const struct expr *to,
+                    int64_t step, const char *hint)
+{
+    struct stmt *const s = add(b, STMT_LOOP);
+    s->var = v;
+    s->from = from;
+    s->to = to;
+    s->step = step;
+    s->hint = hint;
+    vec_push(b->arena, &b->outer, b->at);
+    b->at = &s->body;
+}
+
+void tree_close(struct tree_builder *b)
+{
+    if (b->outer.count == 0)
+        UNREACHABLE("no loop is open");
+    b->at = b->outer.data[--b->outer.count];
+}
+
+void tree_declare(struct tree_builder *b, const struct tree_var *v, const struct expr *value)
+{
+    struct stmt *const s = add(b, STMT_DECLARE);
+    s->var = v;
+    s->value = value;
+}
+
+void tree_declare_array(struct tree_builder *b, const struct tree_var *v, const struct expr *value, int64_t repeat)
+{
+    struct stmt *const s = add(b, STMT_DECLARE);
+    s->var = v;
+    s->value = value;
+    s->repeat = repeat;
+}
+
+void tree_set(struct tree_builder *b, const struct expr *target, enum set_op op, const struct expr *value)
+{
+    struct stmt *const s = add(b, STMT_SET);
+    s->target = target;
+    s->op = op;
+    s->value = value;
+}
+
+void tree_return(struct tree_builder *b, const struct expr *value)
+{
+    add(b, STMT_RETURN)->value = value;
+}
+
+void tree_text(struct tree_builder *b, const char *lines)
+{
+    add(b, STMT_TEXT)->text = lines;
+}

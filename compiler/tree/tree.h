@@ -1,0 +1,119 @@
+/* Statement trees: what a function of the emitted file does, between kernels and text. Immutable, in an arena;
+ * expressions are those of lower/expr.h, in which loads have become elements of variables, and indices sums of loop
+ * variables. Whoever builds a tree decides; printing it decides nothing. A declaration holds to the end of its list. */
+#ifndef STEPC_TREE_TREE_H
+#define STEPC_TREE_TREE_H
+
+#include "lower/expr.h"
+
+enum var_kind {
+    VAR_POINTER, /* a parameter: `count` elements in memory */
+    VAR_VALUE,   /* one value that is never set again: a parameter or a const local */
+    VAR_CELL,    /* a local that statements set */
+    VAR_ARRAY,   /* a local array of `count` elements */
+    VAR_LOOP     /* the variable of a loop */
+};
+
+/* A variable has an identity; its name is unique where it is in scope. */
+struct tree_var {
+    enum var_kind kind;
+    enum dtype dtype;          /* of its elements; DTYPE_INDEX: an index */
+    const char *type, *name;   /* as C spells them */
+    int64_t count;             /* POINTER, ARRAY */
+    bool written;              /* POINTER: may be set */
+    bool has_range;            /* an index: low <= it <= high */
+    int64_t low, high;
+    const struct expr *value;  /* VALUE: what it was declared with, or NULL */
+};
+
+enum stmt_kind { STMT_LOOP, STMT_DECLARE, STMT_SET, STMT_RETURN, STMT_TEXT };
+
+/* What a SET does with its value v and target t. MAX and MIN keep a NaN of either; TOP is a maximum in which a NaN
+ * may be passed over. These three read v several times: it is a variable, a constant or an element. */
+enum set_op { SET_TO, SET_SUM, SET_PRODUCT, SET_OR, SET_MAX, SET_TOP, SET_MIN };
+
+struct stmt;
+typedef VEC(const struct stmt *) stmt_list;
+
+struct stmt {
+    enum stmt_kind kind;
+    const struct tree_var *var;    /* LOOP, DECLARE */
+    const struct expr *from, *to;  /* LOOP: from <= var < to */
+    int64_t step;                  /* LOOP */
+    /* LOOP: a macro of the emitted file that stands before it and means nothing; or NULL */
+    const char *hint;
+    stmt_list body;                /* LOOP */
+    const struct expr *value;      /* DECLARE (NULL: none), SET, RETURN */
+    /* DECLARE an array: how often `value` stands in its list; what the list leaves out is 0 */
+    int64_t repeat;
+    const struct expr *target;     /* SET: a VAR or an ELEMENT */
+    enum set_op op;                /* SET */
+    const char *text;              /* TEXT: lines */
+};
+
+/* ---- variables and indices --------------------------------------------------------------------------------------- */
+
+struct tree_var *tree_var(struct arena *a, enum var_kind kind, enum dtype dtype, const char *type, const char *name);
+/* A local of `type` for an index, with its range. */
+struct tree_var *tree_index_var(struct arena *a, enum var_kind kind, const char *type, const char *name, int64_t low,
+                                int64_t high);
+const struct expr *tree_read(struct arena *a, const struct tree_var *v); /* EXPR_VAR */
+const struct expr *tree_element(struct arena *a, const struct tree_var *v, const struct expr *index);
+
+/* Makers of index expressions. They fold constants where these fit, and x + 0, x - 0, x * 1, x * 0. */
+const struct expr *index_constant(struct arena *a, int64_t x);
+const struct expr *index_wide(struct arena *a, int64_t x);
+const struct expr *index_text(struct arena *a, const char *text);
+const struct expr *index_add(struct arena *a, const struct expr *x, const struct expr *y);
+const struct expr *index_sub(struct arena *a, const struct expr *x, const struct expr *y);
+const struct expr *index_mul(struct arena *a, const struct expr *x, const struct expr *y);
+const struct expr *index_div(struct arena *a, const struct expr *x, const struct expr *y);
+const struct expr *index_smaller(struct arena *a, const struct expr *x, const struct expr *y); /* x < y ? x : y */
+const struct expr *index_cast(struct arena *a, const char *type, const struct expr *x);
+bool index_is(const struct expr *e, int64_t x); /* that constant? */
+/* What a condition says where it holds: var < below. */
+struct index_bound {
+    const struct tree_var *var;
+    int64_t below;
+    const struct index_bound *outer; /* what else holds, or NULL */
+};
+/* The least and the largest value, where the ranges of its variables and what holds there (NULL: nothing) tell. */
+bool index_range(const struct expr *e, const struct index_bound *where, int64_t *low, int64_t *high);
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+/* Where the next statement goes. */
+struct tree_builder {
+    struct arena *arena;
+    stmt_list *at;          /* the innermost open list */
+    VEC(stmt_list *) outer; /* those around it */
+};
+
+struct tree_builder tree_builder(struct arena *a, stmt_list *body);
+void tree_open_loop(struct tree_builder *b, const struct tree_var *v, const struct expr *from, const struct expr *to,
+                    int64_t step, const char *hint);
+void tree_close(struct tree_builder *b);
+void tree_declare(struct tree_builder *b, const struct tree_var *v, const struct expr *value);
+void tree_declare_array(struct tree_builder *b, const struct tree_var *v, const struct expr *value, int64_t repeat);
+void tree_set(struct tree_builder *b, const struct expr *target, enum set_op op, const struct expr *value);
+void tree_return(struct tree_builder *b, const struct expr *value);
+void tree_text(struct tree_builder *b, const char *lines);
+
+/* ---- looking at -------------------------------------------------------------------------------------------------- */
+
+/* Does f hold for some node of some expression? */
+bool tree_any(const stmt_list *list, bool (*f)(const struct expr *e, void *data), void *data);
+/* Is the variable read, set or counted with? What stands as text is not looked at. */
+bool tree_names(const stmt_list *list, const struct tree_var *v);
+/* The lines of its TEXT statements, one after the other; "" where there are none. */
+const char *tree_all_text(struct arena *a, const stmt_list *list);
+
+/* ---- verifying --------------------------------------------------------------------------------------------------- */
+
+typedef VEC(const struct tree_var *) tree_vars;
+/* NULL, or what is wrong with the body of a function of these parameters: a variable that is not in scope or
+ * declared twice, two of a name, a type that does not fit, a target that cannot be set, an element outside of its
+ * array. */
+const char *tree_verify(struct arena *a, const tree_vars *parameters, const stmt_list *body);
+
+#endif

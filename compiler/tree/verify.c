@@ -1,0 +1,192 @@
+/* Whether a tree may be printed. */
+#include "tree/tree.h"
+
+#include "base/str.h"
+
+struct verifier {
+    struct arena *arena;
+    tree_vars scope; /* what is declared here; the innermost last */
+    const struct index_bound *where; /* what conditions around say */
+    const char *wrong;
+};
+
+static void fail(struct verifier *v, const char *what, const struct tree_var *var)
+{
+    if (!v->wrong)
+        v->wrong = arena_printf(v->arena, "'%s' %s", var ? var->name : "an expression", what);
+}
+
+static bool is_in_scope(const struct verifier *v, const struct tree_var *var)
+{
+    for (size_t i = v->scope.count; i-- > 0;)
+        if (v->scope.data[i] == var)
+            return true;
+    return false;
+}
+
+static void declare(struct verifier *v, const struct tree_var *var)
+{
+    for (size_t i = 0; i < v->scope.count; i++) {
+        if (v->scope.data[i] == var)
+            fail(v, "is declared twice", var);
+        else if (str_equal(v->scope.data[i]->name, var->name))
+            fail(v, "hides another of this name", var);
+    }
+    vec_push(v->arena, &v->scope, var);
+}
+
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
+
+static bool is_index(enum dtype d)
+{
+    return d == DTYPE_INDEX || d == DTYPE_INT64 || d == DTYPE_INT32;
+}
+
+static bool match(enum dtype a, enum dtype b)
+{
+    return a == b || (is_index(a) && is_index(b));
+}
+
+static bool is_element_of(const struct tree_var *var)
+{
+    return var->kind == VAR_POINTER || var->kind == VAR_ARRAY;
+}
+
+static void check_element(struct verifier *v, const struct expr *e)
+{
+    int64_t low, high;
+    if (!is_element_of(e->var))
+        fail(v, "has no elements", e->var);
+    if (!is_index(e->arg[0]->dtype))
+        fail(v, "has an index that is none", e->var);
+    if (e->var->count > 0 && index_range(e->arg[0], v->where, &low, &high) && (low < 0 || high >= e->var->count))
+        fail(v, "is read or written outside", e->var);
+}
+
+static bool is_arithmetic(enum expr_op op)
+{
+    return op == EXPR_ADD || op == EXPR_SUB || op == EXPR_MUL || op == EXPR_DIV || op == EXPR_MOD || op == EXPR_POW ||
+           op == EXPR_AND || op == EXPR_OR || op == EXPR_XOR || op == EXPR_SHL || op == EXPR_SHR;
+}
+
+/* Do the operands' types fit the operation and its result? Casts, bits and random numbers take what they are given. */
+static bool types_fit(const struct expr *e)
+{
+    const struct expr *const *const x = e->arg;
+    if (is_arithmetic(e->op))
+        return match(x[0]->dtype, x[1]->dtype) && match(x[0]->dtype, e->dtype);
+    switch (e->op) {
+    case EXPR_LT:
+    case EXPR_LE:
+    case EXPR_EQ: return match(x[0]->dtype, x[1]->dtype) && e->dtype == DTYPE_BOOL;
+    case EXPR_SELECT:
+        return x[0]->dtype == DTYPE_BOOL && match(x[1]->dtype, x[2]->dtype) && match(x[1]->dtype, e->dtype);
+    case EXPR_NEG:
+    case EXPR_NOT:
+    case EXPR_MATH: return x[0]->dtype == e->dtype;
+    default: return true;
+    }
+}
+
+static void check(struct verifier *v, const struct expr *e);
+
+/* c ? x : y; in x, a bound that c sets holds. */
+static void check_chosen(struct verifier *v, const struct expr *e)
+{
+    const struct expr *const c = e->arg[0];
+    const struct index_bound *const outer = v->where;
+    const bool is_bound =
+        c->op == EXPR_LT && c->arg[0]->op == EXPR_VAR && c->arg[1]->op == EXPR_INT && c->arg[1]->dtype == DTYPE_INDEX;
+    const struct index_bound bound = {is_bound ? c->arg[0]->var : NULL, is_bound ? c->arg[1]->i : 0, outer};
+    check(v, c);
+    v->where = is_bound ? &bound : outer;
+    check(v, e->arg[1]);
+    v->where = outer;
+    check(v, e->arg[2]);
+}
+
+static void check(struct verifier *v, const struct expr *e)
+{
+    if (e->op == EXPR_SELECT)
+        check_chosen(v, e);
+    for (int i = 0; i < expr_arg_count(e) && e->op != EXPR_SELECT && !v->wrong; i++)
+        check(v, e->arg[i]);
+    if (e->op == EXPR_LOAD || e->op == EXPR_INDEX || e->op == EXPR_RESULT)
+        fail(v, "is not one of a tree", NULL);
+    if ((e->op == EXPR_VAR || e->op == EXPR_ELEMENT) && !is_in_scope(v, e->var))
+        fail(v, "is not in scope", e->var);
+    if (e->op == EXPR_VAR && is_element_of(e->var))
+        fail(v, "is no value", e->var);
+    if (e->op == EXPR_ELEMENT)
+        check_element(v, e);
+    if (!types_fit(e))
+        fail(v, "has operands of other types", NULL);
+}
+
+/* ---- statements -------------------------------------------------------------------------------------------------- */
+
+static void check_list(struct verifier *v, const stmt_list *list);
+
+static void check_loop(struct verifier *v, const struct stmt *l)
+{
+    const size_t outer = v->scope.count;
+    check(v, l->from);
+    check(v, l->to);
+    if (l->step < 1)
+        fail(v, "does not advance", l->var);
+    if (l->var->kind != VAR_LOOP)
+        fail(v, "is no variable of a loop", l->var);
+    declare(v, l->var);
+    check_list(v, &l->body);
+    v->scope.count = outer;
+}
+
+static void check_declaration(struct verifier *v, const struct stmt *d)
+{
+    const bool is_array = d->var->kind == VAR_ARRAY;
+    if (d->value)
+        check(v, d->value);
+    if (d->value && !match(d->value->dtype, d->var->dtype) && d->value->dtype != DTYPE_INDEX)
+        fail(v, "is declared with a value of another type", d->var);
+    if (!d->value && !is_array)
+        fail(v, "is declared without a value", d->var);
+    if (is_array && (d->var->count < 1 || d->repeat > d->var->count))
+        fail(v, "has too many values", d->var);
+    declare(v, d->var);
+}
+
+static void check_set(struct verifier *v, const struct stmt *s)
+{
+    const struct expr *const to = s->target;
+    check(v, to);
+    check(v, s->value);
+    if (to->op != EXPR_VAR && to->op != EXPR_ELEMENT)
+        fail(v, "is no target", NULL);
+    else if (to->op == EXPR_VAR ? to->var->kind != VAR_CELL : to->var->kind == VAR_POINTER && !to->var->written)
+        fail(v, "is set but must not be", to->var);
+    else if (!match(to->dtype, s->value->dtype) && s->value->dtype != DTYPE_INDEX)
+        fail(v, "is set to a value of another type", to->var);
+}
+
+static void check_list(struct verifier *v, const stmt_list *list)
+{
+    for (size_t i = 0; i < list->count && !v->wrong; i++) {
+        const struct stmt *const s = list->data[i];
+        switch (s->kind) {
+        case STMT_LOOP: check_loop(v, s); break;
+        case STMT_DECLARE: check_declaration(v, s); break;
+        case STMT_SET: check_set(v, s); break;
+        case STMT_RETURN: check(v, s->value); break;
+        case STMT_TEXT: break;
+        }
+    }
+}
+
+const char *tree_verify(struct arena *a, const tree_vars *parameters, const stmt_list *body)
+{
+    struct verifier v = {.arena = a};
+    for (size_t i = 0; i < parameters->count; i++)
+        declare(&v, parameters->data[i]);
+    check_list(&v, body);
+    return v.wrong;
+}
