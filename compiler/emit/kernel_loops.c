@@ -117,8 +117,8 @@ static const struct expr *open_shared_loop(struct tree_builder *b, const char *t
     const struct tree_var *const v = tree_index_var(a, VAR_LOOP, type, name, 0, extent - 1);
     const struct expr *from = index_constant(a, 0), *to = index_constant(a, extent);
     if (share) {
-        const struct expr *const number = index_text(a, share), *const next =
-                                                                    index_add(a, number, index_constant(a, 1));
+        const struct expr *const number = index_text(a, share);
+        const struct expr *const next = index_add(a, number, index_constant(a, 1));
         const bool wide = extent > INT32_MAX / (shares + 1);
         from = share_bound(a, number, extent, shares, wide);
         from = wide ? index_cast(a, type, from) : from;
@@ -514,8 +514,8 @@ static const struct expr *open_blocks(struct nest *n, int64_t extent, int64_t bl
     const struct tree_var *const v = tree_index_var(a, VAR_LOOP, n->type, fresh_index(n), 0, (blocks - 1) * block);
     const struct expr *from = index_constant(a, 0), *to = index_constant(a, extent);
     if (share) {
-        const struct expr *const number = index_text(a, share), *const next =
-                                                                    index_add(a, number, index_constant(a, 1));
+        const struct expr *const number = index_text(a, share);
+        const struct expr *const next = index_add(a, number, index_constant(a, 1));
         from = index_mul(a, share_bound(a, number, blocks, n->s->shares, true), index_constant(a, block));
         from = index_cast(a, n->type, from);
         to = index_mul(a, share_bound(a, next, blocks, n->s->shares, true), index_constant(a, block));

@@ -134,18 +134,6 @@ static bool run_trial(struct bounds *b)
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-/* Linear in each operand that is a float. */
-static bool is_sum(const struct node *n)
-{
-    static const char *const names[] = {
-        "MatMul",      "Gemm",          "Conv",           "ConvTranspose",   "ReduceSum",        "ReduceMean",
-        "AveragePool", "ConvGradInput", "ConvGradWeight", "AveragePoolGrad", "GlobalAveragePool"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(n->def->name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 static const struct eval_tensor *choose_size(const struct bounds *b, const struct value *v, const void *data)
 {
     struct eval_tensor *const t = copy_of((struct arena *)(uintptr_t)data, b->value[v->id].middle);
@@ -303,7 +291,7 @@ static bool bound_node(struct bounds *b, const struct node *n)
     for (size_t o = 0; o < n->outputs.count; o++)
         if (n->outputs.data[o])
             b->value[n->outputs.data[o]->id] = around(b, n->outputs.data[o], b->value[n->outputs.data[o]->id].middle);
-    if (is_sum(n) && n->outputs.data[0] && b->value[n->outputs.data[0]->id].middle->f)
+    if (n->def->is_sum && n->outputs.data[0] && b->value[n->outputs.data[0]->id].middle->f)
         widen_sum(b, n, &b->value[n->outputs.data[0]->id]);
     return true;
 }

@@ -98,6 +98,8 @@ struct op_def {
     /* element p of output 0, the only one, depends on the elements of the inputs at p, broadcast among each other
      * without a preference (as infer_broadcast() does it), and on nothing else */
     bool is_elementwise;
+    /* an element of output 0 is a sum of products, linear in every floating input by itself */
+    bool is_sum;
     /* lowering makes it a way of reading input 0: no result of its own in memory */
     bool is_view;
     /* output 0 is input 0 in the same order under another shape; nothing else is read at run time */

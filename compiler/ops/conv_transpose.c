@@ -405,5 +405,6 @@ const struct op_def op_defs_conv_transpose[] = {{.name = "ConvTranspose",
                                                  .infer = transpose_infer,
                                                  .expand = transpose_expand,
                                                  .eval = transpose_eval,
+                                                 .is_sum = true,
                                                  .samples = samples},
                                                 {0}};

@@ -248,5 +248,5 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_gemm[] = {
     {.name = "Gemm", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = gemm_infer,
-     .grad = gemm_grad, .eval = gemm_eval, .lower = gemm_lower, .samples = samples},
+     .grad = gemm_grad, .eval = gemm_eval, .lower = gemm_lower, .is_sum = true, .samples = samples},
     {0}};

@@ -251,5 +251,5 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_matmul[] = {
     {.name = "MatMul", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = matmul_infer, .grad = matmul_grad,
-     .eval = matmul_eval, .lower = matmul_lower, .samples = samples},
+     .eval = matmul_eval, .lower = matmul_lower, .is_sum = true, .samples = samples},
     {0}};

@@ -750,9 +750,9 @@ static const struct op_sample log_sum_exp_samples[] = {
 
 const struct op_def op_defs_reduce[] = {
     {.name = "ReduceSum", .versions = sum_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
-     .grad = sum_grad, .eval = sum_eval, .lower = sum_lower, .samples = sum_samples},
+     .grad = sum_grad, .eval = sum_eval, .lower = sum_lower, .is_sum = true, .samples = sum_samples},
     {.name = "ReduceMean", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
-     .grad = mean_grad, .eval = mean_eval, .lower = mean_lower, .samples = mean_samples},
+     .grad = mean_grad, .eval = mean_eval, .lower = mean_lower, .is_sum = true, .samples = mean_samples},
     {.name = "ReduceMax", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs, .attrs = attrs,
      .infer = reduce_infer, .grad = extremum_grad, .eval = max_eval, .lower = max_lower, .samples = max_samples},
     {.name = "ReduceMin", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs, .attrs = attrs,
