@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Sums over rows that lie side by side: those of a matrix by columns and a vector. Embedded whole into emitted code; for double as tile.h. */
+/* Products of a matrix and a vector, by columns: the elements of a column lie side by side. Embedded whole into emitted code; for
+ * double as tile.h. */
 #ifndef STEPC_TEMPLATE_COLUMN_SUMS_H
 #define STEPC_TEMPLATE_COLUMN_SUMS_H
 
 #include "registers.h"
 
-/* Terms that the sums of `rows` rows in memory get at a time where an update of the matrix goes along. With more of them the sums are read less
- * often, but more places of memory are walked at once, which processors of AMD mind: 400 x 120 with Adam 6.5 (two) or 6.9 (one) instead of
- * 9.8 us with GCC, but 2048 x 2048 0.45 (two) instead of 0.34 ms. Clang takes shorter vectors where the columns walked are not whole vectors
- * apart: 120 x 84 2.9 instead of 1.5 us. */
+/* Terms that the sums of `rows` rows in memory get at a time where the matrix is updated as well. */
+/* Why: with more terms the sums are read less often, but more places of memory are walked at once, which processors of
+ * AMD mind: 400 x 120 with Adam 6.5 (two) or 6.9 (one) instead of 9.8 us with GCC, but 2048 x 2048 0.45 (two) instead of
+ * 0.34 ms. Clang takes shorter vectors where the columns walked are not whole vectors apart: 120 x 84 2.9 instead of
+ * 1.5 us. */
 #if defined(STEPC_AMD)
 #define UPDATED_AT_ONCE(rows, columns) ((rows) % 16 == 0 && (columns) < (1 << 16) / (rows) ? 2 : 1)
 #elif defined(__clang__)
@@ -29,8 +31,8 @@ static STEPC_INLINE int column_vector(const int rows, const int q)
     return COLUMN_LANES * (q + 1) <= rows ? COLUMN_LANES * q : rows - COLUMN_LANES;
 }
 
-/* sum[i] += matrix(i, depth) * factor[depth], which starts from zero and is added in index order; up to 64 rows, in registers. Element (i,k)
- * is column[i + k * column_step]. goes_on: sum does not hold zeros, to which nothing need be added. */
+/* sum[i] += matrix(i, depth) * factor[depth], a sum that starts from zero and is added in index order; up to 64 rows, in
+ * registers. Element (i,k) is column[i + k * column_step]. goes_on: `sum` does not hold zeros only. */
 static STEPC_INLINE void columns_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum,
                                               const float *restrict column, const int column_step, const float *restrict factor,
                                               const int factor_step)
@@ -45,7 +47,7 @@ static STEPC_INLINE void columns_times_vector(const int rows, const int depth, c
             for (int q = 0; q < (rows + COLUMN_LANES - 1) / COLUMN_LANES; q++)
                 STEPC_ADD_PRODUCT(acc[q], *(const column_vec_at *)(column + k * column_step + column_vector(rows, q)), factor[k * factor_step]);
         }
-        if (rows % COLUMN_LANES > 0 && goes_on) /* elements that the last vector shares with the one before it get their sum once */
+        if (rows % COLUMN_LANES > 0 && goes_on) /* elements of two vectors get their sum once */
             acc[rows / COLUMN_LANES] += *(const column_vec_at *)(sum + rows - COLUMN_LANES);
         STEPC_UNROLL
         for (int q = 0; q < rows / COLUMN_LANES; q++) {
@@ -68,7 +70,7 @@ static STEPC_INLINE void columns_times_vector(const int rows, const int depth, c
 
 #elif STEPC_FORM == 1
 
-/* The same for compilers that make vectors themselves. */
+/* The same in C99. */
 static STEPC_INLINE void columns_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum,
                                               const float *restrict column, const int column_step, const float *restrict factor,
                                               const int factor_step)
@@ -86,7 +88,7 @@ static STEPC_INLINE void columns_times_vector(const int rows, const int depth, c
 
 #else
 
-/* Eight rows or fewer: as many sums hide the latency of one. Rows that do not exist repeat the first one. */
+/* Eight rows or fewer, whose sums do not wait for each other. Rows that do not exist repeat the first one. */
 static STEPC_INLINE void eight_columns(const int rows, const int depth, float *restrict sum, const float *restrict column,
                                        const int column_step, const float *restrict factor, const int factor_step)
 {

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: 0BSD */
 /* Convolutions and their derivatives, for one to three spatial axes, any strides and dilations.
  *
- * Each image (and group) is first copied into `image`: padded with zeros and, along an axis of stride S, sorted by its index
- * modulo S ("phases"), so that position t of the window lies taps[t] elements from the window's place whatever the stride, and
- * neighbouring windows are neighbours. Where a line of windows is a number of whole vectors, tiles go from line to line; else
- * windows are computed over whole lines of an image including its gaps, as one long line `flat`, from which the outputs are
- * taken: so narrow images fill vectors, too. Lines share the zeros between them. Where a line has as many windows as elements, and
- * fewer than a vector, there is an image for each position of the window along the line, moved by it, with zeros where elements would
- * come from other lines: then lines lie side by side without gaps. The same where a line has fewer windows than elements, if what this saves
- * is worth the copies: each has the columns that its position of the window sees.
+ * Each image (and group) is first copied into `image`. The copy is padded with zeros. Along an axis of stride S it is sorted
+ * by index modulo S (a "phase" is what has the same remainder). So position t of the window lies taps[t] elements from the
+ * window's place, whatever the stride, and neighbouring windows are neighbours in memory. Lines share the zeros between them.
+ *
+ * Vectors run along lines, in one of three ways:
+ *   - A line of windows is a number of whole vectors: tiles go from line to line.
+ *   - Otherwise windows are computed over whole lines of the image and the gaps between them, as one long line `flat`, from
+ *     which the outputs are taken. So narrow images fill vectors, too.
+ *   - COPIES, CUTS: there is an image for each position of the window along the line, moved by it, so that lines lie side by
+ *     side without gaps. What would come from another line is zero. Taken where a line has as many windows as elements and
+ *     fewer than a vector, or (CUTS) fewer windows than elements, if what this saves is worth the copies.
  *
  *   conv              image of x; finish(n, o, p, sum)
  *   conv_grad_input   image of dy; one pass for each phase of dx; taps: distances, then window positions, in the order of phases,
@@ -145,7 +148,7 @@ static inline void fill_phases(T *restrict to, const T *restrict from, const int
     }
 }
 
-/* Behind the plane, of which each copy reads a part: for each copy, what is no other line's (up to whole vectors). */
+/* For each copy: masks of the elements that come from no other line (up to whole vectors). */
 static inline void mark_columns(T *restrict keep)
 {
     for (int c = 0; c < PW; c++) {
@@ -285,8 +288,8 @@ static STEPC_INLINE struct window_terms terms_of(const int count, const int w_ro
     return terms;
 }
 
-/* A tile of windows, the first of which lies at `place`. If all weights are `finite`, it leaves out the first and last terms that are zeros
- * around the image for all of its windows: what lies behind a channel is the next one's, where no windows are. */
+/* A tile of windows, the first of which lies at `place`. If all weights are `finite`, it leaves out the first and last
+ * terms that are zeros around the image for all of its windows. */
 static STEPC_INLINE void tile_inside(const int rows, const int vectors, struct window_terms terms, T *restrict to, const int to_step,
                                      const T *restrict w, const T *restrict image, const int place, const int finite)
 {
@@ -369,7 +372,7 @@ static STEPC_INLINE void finish_lines(const int rows, const struct window_terms 
 
 /* ---- conv ----------------------------------------------------------------------------------------------------------- */
 
-/* Elements side by side; where no harm is done, the last vector overlaps the one before it. */
+/* Elements side by side. Where finishing twice changes nothing, the last vector overlaps the one before it. */
 static STEPC_INLINE void finish_elements(const int n, const int o, const int count, const T *restrict from)
 {
     int whole = count;
@@ -535,7 +538,8 @@ static STEPC_INLINE void merge_short_line(T *restrict to, const T *restrict phas
         to[x] = phases[phase_of(x, LOW_W, TW) * FLAT_STEP + window_of(x, LOW_W, XW, TW)];
 }
 
-/* A channel of dx. Of short lines all are finished together: GCC makes no vectors of a few elements (25 lines of 5: a third of the time). */
+/* A channel of dx. Short lines are finished all together. */
+/* Why: GCC makes no vectors of a few elements (25 lines of 5: a third of the time). */
 static STEPC_INLINE void finish_channel(const int n, const int channel, const T *restrict flat, T *restrict line)
 {
     if (TD * TH * TW == 1 && (XD * XH == 1 || (XD == 1 && QW == XW))) {
@@ -661,7 +665,7 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
 
 /* ---- conv_grad_weight ----------------------------------------------------------------------------------------------- */
 
-/* Element k of the columns of a line, which may see the line or not; `z`, `y`: what the first line of the window sees. */
+/* Element k of the columns of a line, which may see the line or not. The first line of the window sees plane z, line y. */
 static inline void fill_element(T *restrict to, const T *restrict from, const int k, const int z, const int y)
 {
     const int depth = z + k / (HELD_H * HELD_W) % HELD_D * REACH_D, line = y + k / HELD_W % HELD_H * REACH_H;

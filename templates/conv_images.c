@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Convolutions whose vectors run across images, and their gradients in X: for batches of whole tiles and lines too short for vectors, of
- * which conv.c would have to compute the gaps. A tile is some rows (channels of the result) at one window of as many images as a tile has
- * columns, so that each window has terms of its own and what lies in the padding is no work.
+/* Convolutions whose vectors run across images, and their gradients in X: for batches of whole tiles and lines that are too
+ * short for vectors, of which conv.c would have to compute the gaps. A tile is some rows (channels of the result) at one
+ * window of as many images as a tile has columns. So each window has terms of its own, and terms in the padding are left out.
  *
  *   conv_images   x, in the forward direction, or dy; finish(n, o, p, sum)
  *
- * Channels of the operand come into scratch with their images side by side; finished sums are turned back, vectors of windows at a time.
+ * Channels of the operand are transposed into scratch, so that their images are side by side; finished sums are transposed back, vectors
+ * of windows at a time.
  * An operand may also be computed on the way in (WITH_X): its planes then pass through `scratch + PLANE`.
  *
  * spans: for each line of windows, then for each column, which terms it has: the position in the window and the place in x of the first,
@@ -14,7 +15,7 @@
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
 #include "registers.h"
 #include "template.h"
-#include "turn.h"
+#include "transpose.h"
 #include "window_finite.h"
 #include "window_span.h"
 #include "window_tile.h"
@@ -75,9 +76,9 @@ static inline void compute_planes(T *restrict to, const int n, const int k)
 }
 
 /* image[k, i, l] = element i of channel k of image n + l */
-static inline void turn_channel(T *restrict image, const T *restrict from, const int image_step)
+static inline void transpose_channel(T *restrict image, const T *restrict from, const int image_step)
 {
-    turn(image, WINDOW_COLUMNS, from, image_step, WINDOW_COLUMNS, IN);
+    transpose(image, WINDOW_COLUMNS, from, image_step, WINDOW_COLUMNS, IN);
 }
 
 /* to[row / tile, k, t, row % tile] = w[row, k, t] */
@@ -140,15 +141,15 @@ static STEPC_INLINE void window_sums(const int rows, const int p, T *restrict to
     }
 }
 
-/* `count` windows from p on of a row, images `fresh` .. of those from n on, which others have not finished yet. */
+/* `count` windows from p on of a row: images n + fresh and later, those before are finished already. */
 static STEPC_INLINE void finish_windows(const int count, const int n, const int fresh, const int o, const int p, const T *restrict sums)
 {
-    T turned[WINDOW_COLUMNS * WINDOW_LANES];
-    turn(turned, WINDOW_LANES, sums, WINDOW_COLUMNS, WINDOW_LANES, WINDOW_COLUMNS);
+    T transposed[WINDOW_COLUMNS * WINDOW_LANES];
+    transpose(transposed, WINDOW_LANES, sums, WINDOW_COLUMNS, WINDOW_LANES, WINDOW_COLUMNS);
     for (int l = fresh; l < WINDOW_COLUMNS; l++) {
         STEPC_LANE_LOOP
         for (int i = 0; i < count; i++) {
-            const T v = turned[l * WINDOW_LANES + i];
+            const T v = transposed[l * WINDOW_LANES + i];
             finish(n + l, o, p + i, v);
         }
     }
@@ -204,9 +205,9 @@ KERNEL static void conv_images(const T *restrict x, const T *restrict w, const i
             for (int k = 0; k < CHANNELS; k++) {
                 if (WITH_X) {
                     compute_planes(scratch + PLANE, n, g * CHANNELS + k);
-                    turn_channel(scratch + k * (IN * WINDOW_COLUMNS), scratch + PLANE, IN);
+                    transpose_channel(scratch + k * (IN * WINDOW_COLUMNS), scratch + PLANE, IN);
                 } else {
-                    turn_channel(scratch + k * (IN * WINDOW_COLUMNS), x + ((n * G + g) * CHANNELS + k) * IN, G * CHANNELS * IN);
+                    transpose_channel(scratch + k * (IN * WINDOW_COLUMNS), x + ((n * G + g) * CHANNELS + k) * IN, G * CHANNELS * IN);
                 }
             }
             for (int o = 0; o < ROWS - WINDOW_LAST_ROWS(ROWS); o += WINDOW_ROWS(ROWS))

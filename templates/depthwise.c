@@ -10,7 +10,7 @@
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
 #include "registers.h"
 #include "template.h"
-#include "turn.h"
+#include "transpose.h"
 #include "window_channels.h"
 
 enum HOLE {
@@ -101,7 +101,7 @@ static STEPC_INLINE void fill_columns(T *restrict to, const T *restrict from)
 /* The image of `channels` planes; around them it is zero already. */
 static STEPC_INLINE void fill_image(T *restrict image, T *restrict planes, const T *restrict from, const int channels)
 {
-    turn(planes, WINDOW_LANES, from, D * H * W, channels, D * H * W);
+    transpose(planes, WINDOW_LANES, from, D * H * W, channels, D * H * W);
     for (int z = 0; z < D; z++) {
         for (int y = 0; y < H; y++) {
             const int a = z + PAD_D, b = y + PAD_H;
@@ -140,7 +140,7 @@ static inline void transpose_computed(T *restrict to, T *restrict planes, const 
 {
     for (int l = 0; l < channels_from(g); l++)
         compute_dy(planes + l * (OD * OH * OW), n, g + l);
-    turn(to, WINDOW_LANES, planes, OD * OH * OW, channels_from(g), OD * OH * OW);
+    transpose(to, WINDOW_LANES, planes, OD * OH * OW, channels_from(g), OD * OH * OW);
 }
 
 static STEPC_INLINE void finish_window(const int g, const T *restrict total)
@@ -172,7 +172,7 @@ KERNEL static void depthwise_grad_weight(const T *restrict dy, const T *restrict
             if (WITH_DY)
                 transpose_computed(transposed, scratch + PLANE, n, g);
             else
-                turn(transposed, WINDOW_LANES, dy + (n * G + g) * (OD * OH * OW), OD * OH * OW, channels_from(g), OD * OH * OW);
+                transpose(transposed, WINDOW_LANES, dy + (n * G + g) * (OD * OH * OW), OD * OH * OW, channels_from(g), OD * OH * OW);
             add_image(total, scratch, taps, transposed);
         }
         for (int l = 0; l < channels_from(g); l++)

@@ -5,8 +5,8 @@
  *   depthwise   finish(n, g, p, sum)
  *
  * Vectors run over a whole plane, lines side by side: position (l, c) of the window lies l * LINE_STEP + SHIFT + c * SHIFT_STEP elements
- * from its place. What then comes from another line is masked; above and below a plane there are zeros. Several planes are brought
- * into scratch before the first is read: what has just been written in other pieces cannot be loaded at once.
+ * from its place. What then comes from another line is masked; above and below a plane there are zeros. Several planes are copied
+ * into scratch before the first is read: a vector that is loaded right after parts of it were stored waits for them.
  *
  * Planes may also be computed on the way in (WITH_X).
  *
@@ -90,7 +90,7 @@ static STEPC_INLINE void windows(T *restrict flat, const T *restrict w, const T 
     }
 }
 
-/* Where no harm is done, the last vector overlaps the one before it. */
+/* Where finishing twice changes nothing, the last vector overlaps the one before it. */
 static STEPC_INLINE void finish_plane(const int n, const int g, const T *restrict flat)
 {
     STEPC_LANE_LOOP

@@ -21,8 +21,8 @@
 typedef float narrow_vec __attribute__((vector_size(NARROW_LANES * sizeof(float))));
 typedef float narrow_vec_at __attribute__((vector_size(NARROW_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 
-/* c[rows, NARROW_LANES] = or += the terms of one sum each; with_sums: and sums[i] += row i of a, on the way, where they cost no time of
- * their own: one after the other they wait for each other. */
+/* c[rows, NARROW_LANES] = or += the terms of one sum each; with_sums: and sums[i] += row i of a. */
+/* Why: on the way these sums cost no time of their own; one after the other they would wait for each other. */
 static STEPC_INLINE void narrow_terms(const int rows, const int depth, const int adds, float *restrict c, const float *restrict a,
                                       const int row_step, const int depth_step, const float *restrict b, const int b_step,
                                       const int with_sums, float *restrict sums)
@@ -71,7 +71,7 @@ static STEPC_INLINE void term_of_each(const int rows, const int parts, const int
     }
 }
 
-/* narrow_tile() for few rows with many terms: the sums of all parts at a time, so that they need not wait for one another. */
+/* narrow_tile() for few rows with many terms: all parts at a time, whose sums do not wait for one another. */
 static STEPC_INLINE void narrow_terms_at_once(const int rows, const int depth, const int terms, float *restrict c, const int c_step,
                                               const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
                                               const int b_step, const int with_sums, float *restrict sums)
@@ -101,8 +101,9 @@ static STEPC_INLINE void narrow_terms_at_once(const int rows, const int depth, c
     }
 }
 
-/* Where a vector is two rows long, each of a narrow product's would fill half of one. So vectors hold four rows of four columns: a term of four
- * rows is spread over the fours in registers, a row of b repeated as it is loaded. 256 x 8 x 16: 0.48 instead of 0.65 us. */
+/* Where a vector is two rows long, a row would fill half of it. So vectors hold four rows of four columns: a term of four
+ * rows is spread over the fours in registers, a row of b repeated as it is loaded. */
+/* Why: 256 x 8 x 16 takes 0.48 instead of 0.65 us. */
 #if defined(__AVX512F__) && VECTOR_BYTES == 64 && (defined(__clang__) || (__GNUC__ >= 12 && defined(__SIZEOF_INT128__)))
 #define NARROW_QUADS (sizeof(float) == 4)
 
@@ -110,7 +111,8 @@ typedef float four_quads __attribute__((vector_size(16 * sizeof(float))));
 typedef float four_quads_at __attribute__((vector_size(16 * sizeof(float)), aligned(sizeof(float)), may_alias));
 
 #if defined(__clang__)
-/* As integers: of floats Clang would spread a term over each half of the vector before it joins them. */
+/* A quad as integers. */
+/* Why: of floats Clang would spread a term over each half of the vector before it joins them. */
 typedef __typeof__(__builtin_choose_expr(sizeof(float) == 4, (int32_t)0, (int64_t)0)) whole_quad_at
     __attribute__((vector_size(4 * sizeof(float)), aligned(sizeof(float)), may_alias));
 #define TWO_WHOLE(p, q) __builtin_shufflevector(*(const whole_quad_at *)(p), *(const whole_quad_at *)(q), 0, 1, 2, 3, 4, 5, 6, 7)
@@ -159,7 +161,7 @@ static STEPC_INLINE void four_terms_of_narrow(const int rows, const int first, f
     ADD_TERM(3)
 }
 
-/* sum = or += the terms of one sum each. If there are fewer than four, others lie in front of them. */
+/* sum = or += the terms of one sum each. Their number need not be a multiple of four, if others lie in front of them. */
 static STEPC_INLINE void narrow_terms_by_quads(const int rows, const int depth, const int adds, four_quads (*sum)[2], const float *restrict a,
                                                const int row_step, const float *restrict b, const int b_step)
 {
@@ -205,8 +207,8 @@ static STEPC_INLINE void narrow_tile_by_quads(const int rows, const int depth, c
 }
 #endif
 
-/* c[rows, columns] = a[rows,depth] * b[depth,columns], `terms` products in a sum, c_step from row to row; NARROW_LANES are stored of every row,
- * in the order of the rows. */
+/* c[rows, columns] = a[rows,depth] * b[depth,columns], `terms` products in a sum, c_step from row to row. NARROW_LANES are
+ * stored of every row, in the order of the rows. */
 static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms, float *restrict c, const int c_step,
                                      const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
                                      const int b_step, const int with_sums, float *restrict sums)

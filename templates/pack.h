@@ -7,18 +7,18 @@
 #include "registers.h"
 
 #if STEPC_FORM == 2
-/* to[4,4] = r', four rows of four. */
+/* to[4,4] = r', four rows of four */
 static STEPC_INLINE void store_transposed(float *restrict to, const int to_step, const quad *restrict r)
 {
-    quad turned[4] = {r[0], r[1], r[2], r[3]};
-    turn_quads(turned);
-    *(quad_at *)to = turned[0];
-    *(quad_at *)(to + to_step) = turned[1];
-    *(quad_at *)(to + 2 * to_step) = turned[2];
-    *(quad_at *)(to + 3 * to_step) = turned[3];
+    quad transposed[4] = {r[0], r[1], r[2], r[3]};
+    transpose_quads(transposed);
+    *(quad_at *)to = transposed[0];
+    *(quad_at *)(to + to_step) = transposed[1];
+    *(quad_at *)(to + 2 * to_step) = transposed[2];
+    *(quad_at *)(to + 3 * to_step) = transposed[3];
 }
 
-/* The same of from[rows,4]', missing rows are zeros */
+/* to[4,4] = from[rows,4]', missing rows are zeros */
 static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, const float *restrict from,
                                        const int from_step, const int rows)
 {
@@ -34,12 +34,12 @@ static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, co
     store_transposed(to, to_step, r);
 }
 
-/* The same of from[FOURS_LANES,4]'. */
-static STEPC_INLINE void transpose_fours(float *restrict to, const int to_step, const float *restrict from, const int from_step)
+/* to[4,FOURS_LANES] = from[FOURS_LANES,4]' */
+static STEPC_INLINE void transpose_rows_of_four(float *restrict to, const int to_step, const float *restrict from, const int from_step)
 {
     fours r[4] = {FOUR_OF_ROW(from, from + 4 * from_step), FOUR_OF_ROW(from + from_step, from + 5 * from_step),
                   FOUR_OF_ROW(from + 2 * from_step, from + 6 * from_step), FOUR_OF_ROW(from + 3 * from_step, from + 7 * from_step)};
-    turn_fours(r);
+    transpose_fours(r);
     *(fours_at *)to = r[0];
     *(fours_at *)(to + to_step) = r[1];
     *(fours_at *)(to + 2 * to_step) = r[2];
@@ -47,15 +47,16 @@ static STEPC_INLINE void transpose_fours(float *restrict to, const int to_step, 
 }
 #endif
 
-/* Are rows turned in blocks of vectors below? */
+/* Does pack_transposed() transpose in blocks of vectors? */
 #if STEPC_FORM == 2
-#define TURNS_IN_BLOCKS 1
+#define TRANSPOSES_IN_BLOCKS 1
 #else
-#define TURNS_IN_BLOCKS 0
+#define TRANSPOSES_IN_BLOCKS 0
 #endif
 
-/* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: makes
- * a transposed operand row-contiguous. In 4 x 4 blocks of vectors five times faster than one by one. */
+/* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: rows of
+ * a panel lie in memory as a whole. */
+/* Why: in 4 x 4 blocks of vectors this is five times faster than one by one. */
 static STEPC_INLINE void pack_transposed(float *restrict panel, const int width, const float *restrict b,
                                          const int b_step, const int columns, const int depth)
 {
@@ -64,7 +65,7 @@ static STEPC_INLINE void pack_transposed(float *restrict panel, const int width,
     for (int k = 0; k < blocked; k += 4) {
         int j = 0;
         for (; j + FOURS_LANES <= columns; j += FOURS_LANES)
-            transpose_fours(panel + k * width + j, width, b + j * b_step + k, b_step);
+            transpose_rows_of_four(panel + k * width + j, width, b + j * b_step + k, b_step);
         for (; j + 4 <= columns; j += 4)
             transpose_4x4(panel + k * width + j, width, b + j * b_step + k, b_step, 4);
         for (; j < width; j += 4)

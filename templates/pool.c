@@ -85,7 +85,8 @@ static inline int element_at(const int line, const int o, const int d, const int
 
 /* ---- maxima --------------------------------------------------------------------------------------------------------- */
 
-/* The maxima of the windows o .. of a line, and which elements they are (less l * SW); of a window the columns first .. end - 1 are inside. */
+/* The maxima of the windows o .. of a line, and which elements they are (less l * SW). Of a window the columns
+ * first .. end - 1 are inside. */
 static STEPC_INLINE void find_maxima(const int lanes, const T *restrict plane, const int line, const int o, const int first, const int end,
                                      T *restrict best, int32_t *restrict at)
 {
@@ -176,7 +177,7 @@ static inline void zero_plane(T *restrict plane)
         plane[i] = (T)0;
 }
 
-/* Each `flow` of these windows goes to where the maximum came from. */
+/* Each `flow` of these windows is added to the element that the maximum came from. */
 static STEPC_INLINE void add_flows(const int lanes, const T *restrict plane, const int line, const int o, const int first, const int end,
                                    const T *restrict flow, T *restrict sums)
 {
@@ -226,10 +227,10 @@ static STEPC_INLINE void finish_zeros(const int p, const int first, const int co
         finish(p, first + i, (T)0);
 }
 
-/* Windows of a line, which begins at element `first`. Written for vectors that run across windows: the loops over the positions of a window
- * disappear, and all is selected, not branched upon, by one comparison each (of two at once GCC makes bits, one by one; and it would nest the
- * selects of the hole and of `flows` as branches if they were one loop). The last position whose element was taken gets what flows; numbers of
- * positions instead, compared with each, took 1.5 times as long. */
+/* Windows of a line, which begins at element `first`. Vectors run across windows: the loops over the positions of a window
+ * are written out, and elements are selected, not branched upon. The last position whose element was taken gets what flows. */
+/* Why: one comparison for each select, as GCC makes bits of two at once, one by one; and it would nest the selects of the
+ * hole and of `flows` as branches if they were one loop. Numbers of positions, compared with each, took 1.5 times as long. */
 static STEPC_INLINE void apart_windows(const int p, const int first, const T *restrict from, const T *restrict flow, const int begin,
                                        const int end)
 {
@@ -258,7 +259,7 @@ static STEPC_INLINE void apart_windows(const int p, const int first, const T *re
     }
 }
 
-/* All windows of a line; where no harm is done, the last vector overlaps the one before it. */
+/* All windows of a line. Where finishing twice changes nothing, the last vector overlaps the one before it. */
 static STEPC_INLINE void apart_line(const int p, const int first, const T *restrict from, const T *restrict flow)
 {
     if (AGAIN_FINISH && OW > 4) {
@@ -362,7 +363,8 @@ KERNEL static void average_pool(const T *restrict x)
     }
 }
 
-/* The parts of these windows. An element gets those of a line from the last column of a window to the first: in the order of windows. */
+/* Adds the parts of these windows. An element gets those of a line from the last column of a window to the first, which is
+ * the order of windows. */
 static STEPC_INLINE void add_parts(const int lanes, const int line, const int o, const int first, const int end, const T *restrict flow,
                                    T *restrict sums)
 {

@@ -7,7 +7,7 @@
  *   product_packed  any strides: PANEL columns of b at a time are copied into `panel`, which all rows then use.
  *   product_narrow  any strides, N <= 8: tiles of half a vector make the sums of rows on their way, and several of them are finished
  *                   together (256 x 8 x 16: 1.4 instead of 2.1 us; 2 x 8 x 256: 0.5 instead of 1.3).
- *   product_few     rows of a are contiguous, N <= 4: PANEL of them at a time are turned in `panel`, and vectors run across them.
+ *   product_few     rows of a are contiguous, N <= 4: PANEL of them at a time are transposed into `panel`, and vectors run across them.
  *   product_blocked any strides, large: BLOCK columns and DEPTH rows of b at a time are packed into panels of 32 columns, of
  *                   which one stays in the cache nearest to the core while all rows of a use it. Where K > DEPTH the sums of a
  *                   block wait in `panel` behind it, for those of the next block. ROWS rows of a at most, so
@@ -308,7 +308,7 @@ KERNEL static void product_narrow(const T *restrict a, const T *restrict b, T *r
     }
 }
 
-/* Rows i .., which are columns of a tile and lie turned in `columns`. */
+/* Rows i .., which are columns of a tile and lie transposed in `columns`. */
 static STEPC_INLINE void few_part(const int rows, const int i, const T *restrict right, const T *restrict columns, const int step)
 {
     T acc[TILE_ROWS * TILE_COLUMNS];
@@ -323,15 +323,15 @@ static STEPC_INLINE void few_part(const int rows, const int i, const T *restrict
     }
 }
 
-/* Rows i .. are turned, all of them first: a vector that is loaded right after parts of it were stored waits for them. */
-static STEPC_INLINE void few_rows(const int rows, const int i, const T *restrict left, const T *restrict right, T *restrict turned)
+/* Rows i .. are transposed, all of them first: a vector that is loaded right after parts of it were stored waits for them. */
+static STEPC_INLINE void few_rows(const int rows, const int i, const T *restrict left, const T *restrict right, T *restrict transposed)
 {
     const int step = (rows + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
-    pack_transposed(turned, step, left + i * A_ROW, A_ROW, rows, K);
+    pack_transposed(transposed, step, left + i * A_ROW, A_ROW, rows, K);
     for (int r = 0; r < rows - rows % TILE_COLUMNS; r += TILE_COLUMNS)
-        few_part(TILE_COLUMNS, i + r, right, turned + r, step);
+        few_part(TILE_COLUMNS, i + r, right, transposed + r, step);
     if (rows % TILE_COLUMNS > 0)
-        few_part(rows % TILE_COLUMNS, i + rows - rows % TILE_COLUMNS, right, turned + (rows - rows % TILE_COLUMNS), step);
+        few_part(rows % TILE_COLUMNS, i + rows - rows % TILE_COLUMNS, right, transposed + (rows - rows % TILE_COLUMNS), step);
 }
 
 KERNEL static void product_few(const T *restrict a, const T *restrict b, T *restrict panel)
@@ -358,10 +358,10 @@ KERNEL static void product_few(const T *restrict a, const T *restrict b, T *rest
 
 /* ---- large products ---------------------------------------------------------------------------------------------- */
 
-/* `panel` holds a block of b, a group's rows of a and their sums (PACK_A), then the tiles whose sums wait for the next terms; only one tile if
- * all terms are added at once. */
+/* `panel` holds a block of b, a group's rows of a and their sums (PACK_A), then the tiles whose sums wait for the next
+ * terms; only one tile if all terms are added at once. */
 
-/* Finishes the sums of one tile: a function of its own, so that what finishing needs takes no registers from the tile. */
+/* Finishes the sums of one tile. A function of its own: what finishing needs takes no registers from the tile. */
 static STEPC_KERNEL void finish_tile(const int rows, const int i, const int j, const T *restrict sums_of_tile)
 {
     for (int r = 0; r < rows; r++) {
@@ -438,7 +438,7 @@ static STEPC_INLINE void block_panel(const int rows, const int columns, const in
     }
 }
 
-/* While rows i .. of a panel are computed, their share of a panel of the next block is asked for: columns j .., terms k .. */
+/* Asks for a part of a panel of the next block, columns j .., terms k .., while rows i .. of a panel are computed. */
 static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, const int k, const T *restrict right)
 {
     const int columns = N - j < 32 ? N - j : 32, depth = terms_from(k), line = 64 / (int)sizeof(T);
@@ -457,8 +457,9 @@ static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, c
     }
 }
 
-/* Rows i .. of a for `tiles` tiles, element by element of the sum: rows or columns that are far from each other would fall into one
- * set of the cache, and out again before the next tile. */
+/* Rows i .. of a for `tiles` tiles: term k of all rows of a tile lies side by side. */
+/* Why: rows or columns that are far from each other would fall into one set of the cache, and out again before the next
+ * tile. */
 static STEPC_INLINE void pack_rows(const int tiles, const int rows, const int i, const int k, const T *restrict left, T *restrict packed)
 {
     const int depth = terms_from(k);
@@ -509,8 +510,8 @@ static STEPC_INLINE void pack_group(const int tiles, const int rows, const int i
     }
 }
 
-/* While tile t of a group is computed, a part of the next group's rows is asked for: rows i .. of first .. end - 1, or again the first
- * ones with the next terms. */
+/* Asks for a part of the next group's rows while tile t of a group is computed: rows i .. of first .. end - 1, or again the
+ * first ones with the next terms. */
 static STEPC_INLINE void fetch_rows(const int t, const int first, const int end, const int i, const int k, const T *restrict left)
 {
     const int own = (LONGEST + 3) / 4, row = i < end ? i : first, terms = (i < end ? k : k + DEPTH) + t * own;

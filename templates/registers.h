@@ -8,12 +8,13 @@
 
 #include "stepc.h"
 
-/* How a matrix product uses registers. Every form adds each output element's terms in the same order, so that all give the same bits
- * when the compiler does not contract (-ffp-contract=off).
- *   2  GNU vectors: vectors run across columns, TILE_ROWS x VECTORS of them stay in registers. Not with excess precision: GCC would have to cut
- *      numbers before it multiplies vectors by them
- *   1  C99 lane arrays, one loop over the lanes: both GCC and Clang vectorise exactly this shape
+/* How kernels use registers. Every form adds the terms of a sum in the same order, so that all give the same bits when
+ * the compiler does not contract (-ffp-contract=off).
+ *   2  GNU vectors across columns: a tile of TILE_ROWS x VECTORS vectors stays in registers
+ *   1  C99: an array of lanes for each row, and one loop over the lanes
  *   0  4 x 4 named scalars, for targets without vector registers */
+/* Why: with excess precision GCC would have to cut numbers before it multiplies vectors by them, so form 2 is not for
+ * that. The loop of form 1 is the shape that both GCC and Clang vectorise. */
 #ifndef STEPC_FORM
 #if defined(__FRAMAC__)
 #define STEPC_FORM 1
@@ -26,25 +27,33 @@
 #endif
 #endif
 
-/* The functions of a header come together; not every form, and not every file, calls all of them. */
+/* Not every form, and not every file, calls all of the functions below. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wunused-function"
 #endif
 
-/* What is written before a loop, by the kind of loop, and what the compilers would do without it.
- *   STEPC_UNROLL      a few turns with vectors in registers: none left as a loop
- *   STEPC_UNROLL_4    four turns at a time
- *   STEPC_LANE_LOOP   over lanes. Clang would unroll a short one first and then vectorise the loop around it, with gathers: 5 times slower
- *   STEPC_WIDE_LOOP   over whole vectors. Clang, tuned for a processor on which it prefers 256 bits, would use half of each
- *   STEPC_WHOLE_LOOP  of sixteen turns. GCC would unroll it before it looks for vectors, and find none where the body selects
- *   STEPC_SHORT_LOOP  of eight turns: one vector for all of them. GCC would unroll it and leave some of them single
- *   STEPC_SHORT_ROWS  over rows of eight columns, and
- *   STEPC_SHORT_ROW   over these: a vector for each row. Clang finds it once the inner loop is gone, if it must not make vectors of the outer one
- *   STEPC_SUM_LOOP    over sums side by side, inside the one over their terms. Clang keeps them in registers only if it may unroll this one
- *   STEPC_ROW_LOOP    over the rows of a tile just computed. Clang would unroll it, take the first element of the first row by itself, as it knows
- *                     it, and load the others across the vectors that were stored: they wait until these have left for memory */
+/* Hints for the compiler, written before a loop. They change its speed, never its result.
+ *   STEPC_UNROLL      a few iterations on vectors in registers: write all of them out
+ *   STEPC_UNROLL_4    write out four iterations at a time
+ *   STEPC_LANE_LOOP   over the lanes of a vector
+ *   STEPC_WIDE_LOOP   over whole vectors of the largest size
+ *   STEPC_WHOLE_LOOP  sixteen iterations: whole vectors
+ *   STEPC_SHORT_LOOP  eight iterations: one vector
+ *   STEPC_SHORT_ROWS  over rows of eight columns
+ *   STEPC_SHORT_ROW   over the columns of such a row: one vector
+ *   STEPC_SUM_LOOP    over sums side by side, inside the loop over their terms
+ *   STEPC_ROW_LOOP    over the rows of a tile just computed */
+/* Why: what the compilers would do without these hints.
+ *   STEPC_LANE_LOOP   Clang unrolls a short one first and then vectorises the loop around it, with gathers: 5 times slower
+ *   STEPC_WIDE_LOOP   Clang, tuned for a processor on which it prefers 256 bits, uses half of each vector
+ *   STEPC_WHOLE_LOOP  GCC unrolls it before it looks for vectors, and finds none where the body selects
+ *   STEPC_SHORT_LOOP  GCC unrolls it and leaves some iterations single
+ *   STEPC_SHORT_ROW   Clang finds the vector once the inner loop is gone, if it must not make vectors of the outer one
+ *   STEPC_SUM_LOOP    Clang keeps the sums in registers only if it may unroll this one
+ *   STEPC_ROW_LOOP    Clang unrolls it, takes the first element of the first row by itself, as it knows it, and loads the
+ *                     others across the vectors that were stored: they wait until these have left for memory */
 #if defined(__clang__) && STEPC_FORM == 2
-#pragma clang diagnostic ignored "-Wpass-failed" /* hints: sanitizers may prevent them */
+#pragma clang diagnostic ignored "-Wpass-failed" /* a hint may be impossible to follow */
 #define STEPC_UNROLL _Pragma("clang loop unroll(full)")
 #define STEPC_UNROLL_4 _Pragma("clang loop unroll_count(4)")
 #define STEPC_LANE_LOOP _Pragma("clang loop vectorize(enable) unroll(disable)")
@@ -81,9 +90,10 @@
 #define STEPC_ROW_LOOP
 #endif
 
-/* acc += v * f, vectors and a number, where few sums are on their way and each addition waits for the one before it. Processors of AMD add
- * within 2 cycles, but need 4 to multiply and add in one: there the product is kept apart from the sum (64-32-10, one sample: 0.17
- * instead of 0.21 us). Only where every vector, also of double, fits a register, as the asm needs it. */
+/* acc += v * f, vectors and a number, where each addition waits for the one before it. On some processors the product
+ * is kept apart from the sum, because there an addition alone is done sooner. */
+/* Why: processors of AMD add within 2 cycles, but need 4 to multiply and add in one (64-32-10, one sample: 0.17 instead
+ * of 0.21 us). Only where every vector, also of double, fits a register, as the asm needs it. */
 #if defined(STEPC_AMD) && defined(__AVX512F__) && STEPC_FORM == 2
 #define STEPC_ADD_PRODUCT(acc, v, f) \
     do { \
@@ -95,20 +105,22 @@
 #define STEPC_ADD_PRODUCT(acc, v, f) ((acc) += (v) * (f))
 #endif
 
-/* Between the sums of a tile being stored and parts of its vectors being read. GCC would take the parts from the registers, and to be able to,
- * would keep the sums in memory while their terms are added (31 x 63 x 29: twice the time). */
+/* Between the stores of a tile's sums and the loads of parts of them: the parts are loaded from memory. */
+/* Why: GCC would take the parts from the registers, and to be able to, would keep the sums in memory while their terms
+ * are added (31 x 63 x 29: twice the time). */
 #if defined(__GNUC__) && !defined(__clang__) && STEPC_FORM == 2
 #define STEPC_STORED(sums) __asm__("" : "+m"(sums))
 #else
 #define STEPC_STORED(sums) ((void)0)
 #endif
 
-/* Ends the body of a loop around another loop. GCC would join two turns of the outer one, and walk twice as many places of memory at once
- * (2048 x 784 by columns: 1.3 times the time). */
+/* Ends the body of a loop around another loop: iterations of the outer one stay apart. */
+/* Why: GCC would join two iterations of the outer loop, and walk twice as many places of memory at once (2048 x 784 by
+ * columns: 1.3 times the time). */
 #if defined(__GNUC__) && !defined(__clang__) && STEPC_FORM == 2
-#define STEPC_ONE_TURN() __asm__ volatile("")
+#define STEPC_ONE_ITERATION() __asm__ volatile("")
 #else
-#define STEPC_ONE_TURN() ((void)0)
+#define STEPC_ONE_ITERATION() ((void)0)
 #endif
 
 /* Asks for the line of memory at p, which is needed soon, to be brought into the second cache. */
@@ -118,7 +130,8 @@
 #define STEPC_AHEAD(p) (void)(p)
 #endif
 
-/* A tile is TILE_ROWS rows of VECTORS vectors. With 16 registers, 6 rows spill in part with GCC, and leave 2 of 32 over. */
+/* A tile is TILE_ROWS rows of VECTORS vectors: as many as the registers hold. */
+/* Why: with 16 registers, 6 rows spill in part with GCC, and leave 2 of 32 over. */
 #if STEPC_FORM == 2
 #define VECTORS 2
 #if defined(__AVX512F__)
@@ -157,11 +170,11 @@
 #define VECTOR_BYTES STEPC_VECTOR_BYTES
 #endif
 
-/* Rows of a tile when `rows` are cut into equal parts, none above TILE_ROWS. */
+/* Rows of a tile when `rows` are cut into nearly equal parts, none above TILE_ROWS. */
 #define PARTS(rows) (((rows) + TILE_ROWS - 1) / TILE_ROWS)
 #define PART_ROWS(rows) (((rows) + PARTS(rows) - 1) / PARTS(rows))
 #define LAST_ROWS(rows) ((rows) % PART_ROWS(rows))
-/* Rows of four tiles: what becomes columns fills lines of memory. */
+/* Rows of four tiles: transposed, they fill whole cache lines. */
 #define GROUP_ROWS(rows) (4 * PART_ROWS(rows))
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Sums over rows that lie apart, side by side: those of a matrix and a vector. Embedded whole into emitted code; for double as tile.h. */
+/* Products of a matrix and a vector, by rows that lie apart, several of them at a time. Embedded whole into emitted code; for double as
+ * tile.h. */
 #ifndef STEPC_TEMPLATE_ROW_SUMS_H
 #define STEPC_TEMPLATE_ROW_SUMS_H
 
@@ -10,8 +11,8 @@
 
 #if STEPC_FORM == 2
 
-/* *sum += four terms of up to FOURS_LANES rows, each in index order; rows that do not exist repeat the first one. alone: few other sums are on
- * their way. */
+/* *sum += four terms of up to FOURS_LANES rows, each in index order; rows that do not exist repeat the first one. alone:
+ * few other sums are computed at the same time. */
 static STEPC_INLINE void four_terms(fours *sum, const int alone, const int rows, const float *restrict row, const int row_step, const float *restrict factor,
                                     const int factor_step)
 {
@@ -20,7 +21,7 @@ static STEPC_INLINE void four_terms(fours *sum, const int alone, const int rows,
     fours v[4] = {FOUR_OF_ROW(row, row + (rows > 4 ? 4 * row_step : 0)), FOUR_OF_ROW(r1, row + (rows > 5 ? 5 * row_step : 0)),
                   FOUR_OF_ROW(r2, row + (rows > 6 ? 6 * row_step : 0)), FOUR_OF_ROW(r3, row + (rows > 7 ? 7 * row_step : 0))};
     fours acc = *sum;
-    turn_fours(v);
+    transpose_fours(v);
     STEPC_UNROLL
     for (int t = 0; t < 4; t++) {
         if (alone)
@@ -31,15 +32,16 @@ static STEPC_INLINE void four_terms(fours *sum, const int alone, const int rows,
     *sum = acc;
 }
 
-/* Sums that are read again together. GCC would take vectors twice as long as those that were stored, and wait until these have left for memory
- * (32 x 64 times a vector: 0.37 instead of 0.33 kilocycles); Clang does not, and makes more of one loop. */
+/* The loop over sums that are read again right after they were stored. */
+/* Why: GCC would take vectors twice as long as those that were stored, and wait until these have left for memory (32 x 64
+ * times a vector: 0.37 instead of 0.33 kilocycles); Clang does not, and makes more of one loop. */
 #if defined(__clang__)
 #define SUMS_READ (4 * FOURS_LANES)
 #else
 #define SUMS_READ FOURS_LANES
 #endif
 
-/* Four sums hide the latency of one. */
+/* So many rows have four vectors of sums, which do not wait for each other. */
 #define ROWS_AT_ONCE (4 * FOURS_LANES)
 
 /* part += the last depth % 4 terms of each row, and sum += part. */
@@ -84,9 +86,10 @@ static STEPC_INLINE void few_rows_times_vector(const int rows, const int depth, 
     }
 }
 
-/* sum[i] += row i[depth] * factor[depth], which starts from zero and is added in index order; `sum` has room for a multiple of eight.
- * goes_on: it does not hold zeros, to which nothing need be added. Rows are turned in registers: in blocks of 4 x 4, 2048 x 2048 takes half of
- * the time that eight scalar sums take, and a quarter where the matrix is in a near cache. */
+/* sum[i] += row i[depth] * factor[depth], a sum that starts from zero and is added in index order; `sum` has room for a
+ * multiple of eight. goes_on: it does not hold zeros only. Rows are transposed in registers, in blocks of 4 x 4. */
+/* Why: 2048 x 2048 takes half of the time that eight scalar sums take, and a quarter where the matrix is in a near
+ * cache. */
 static STEPC_INLINE void rows_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum, const float *restrict row,
                                            const int row_step, const float *restrict factor, const int factor_step)
 {
@@ -96,10 +99,11 @@ static STEPC_INLINE void rows_times_vector(const int rows, const int depth, cons
                               factor_step);
 }
 
-/* sum[i] += row i[depth] * factor[depth], then the same of the next `depth` elements, for up to FAR_ROWS rows that lie in no near cache. The
- * two sums hide each other's latency. More rows at a time would come from as many places, all of one set of a cache where they are a multiple
- * of 4 KB apart, and only memory that is asked for in its order arrives at full speed: meanwhile as many elements from `ahead` on are asked
- * for. 2048 x 2048 of 16 MB: 0.27 instead of 0.40 ms. */
+/* sum[i] += row i[depth] * factor[depth], then the same of the next `depth` elements, for up to FAR_ROWS rows that lie in
+ * no near cache. Meanwhile as many elements from `ahead` on are asked for. */
+/* Why: the two sums hide each other's latency. More rows at a time would come from as many places, all of one set of a
+ * cache where they are a multiple of 4 KB apart, and only memory that is asked for in its order arrives at full speed.
+ * 2048 x 2048 of 16 MB: 0.27 instead of 0.40 ms. */
 static STEPC_INLINE void far_rows_times_vector(const int rows, const int depth, const float *ahead, float *restrict sum, const float *restrict row,
                                                const int row_step, const float *restrict factor, const int factor_step)
 {
@@ -131,7 +135,7 @@ static STEPC_INLINE void far_rows_times_vector(const int rows, const int depth, 
 #else
 #define SUMS_READ 16
 
-/* The same: eight sums hide the latency of one. */
+/* The same with eight sums at a time, which do not wait for each other. */
 static STEPC_INLINE void rows_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum, const float *restrict row,
                                            const int row_step, const float *restrict factor, const int factor_step)
 {

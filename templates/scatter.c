@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Rows taken together by index: out[o][s][i] = finish(what was there, and with it updates[o][k][i] for all k whose index is s, in order
- * of k). Taken together: added, multiplied, the greater or the lesser one (a NaN stays), or the later one. What was there: data[o][s][i],
+/* Rows combined by index: out[o][s][i] = finish(what was there, and with it updates[o][k][i] for all k whose index is s, in order
+ * of k). Combined: added, multiplied, the greater or the lesser one (a NaN stays), or the later one. What was there: data[o][s][i],
  * or 0. Negative indices count from the end; they were checked before, the comparison with SIZE shows it to a prover.
  *
  * `chain` holds, for each index, the first row that has it (SIZE numbers), then for each row the next one with the same index

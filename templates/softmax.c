@@ -22,7 +22,7 @@ enum HOLE {
     HAS_IGNORE = 1, IGNORE = 3,
     HAS_WEIGHTS = 1,
     REDUCTION = 2, /* 0 none, 1 sum, 2 mean */
-    TURNED = 1,    /* short rows: turned by pack_transposed(); of loops Clang makes gathers and scatters */
+    TRANSPOSED = 1,    /* short rows: transposed by pack_transposed(); of loops Clang makes gathers and scatters */
     PADDED = 0,    /* one row shorter than 16: exponentials of 16 lanes. Clang makes scalars of loops as short (one sample of 10 classes: 0.04
                       instead of 0.09 us) */
     BLOCK = 4,     /* positions at a time, at most 64 and at most N (D == 1) or D; scratch has BLOCK * C elements, 16 if PADDED */
@@ -73,8 +73,8 @@ static STEPC_INLINE T fold_16(T *restrict lane)
     return (lane[0] + lane[2]) + (lane[1] + lane[3]);
 }
 
-/* A label as an index, in range whatever it is: a variable of its own, because a prover learns from the comparison of a
- * variable and not from that of a cast. */
+/* A label as an index, in range whatever it is. */
+/* Why: a variable of its own, because a prover learns from the comparison of a variable and not from that of a cast. */
 static inline int class_of(const LABELS label)
 {
     const uint64_t c = (uint64_t)label;
@@ -255,7 +255,7 @@ static STEPC_INLINE T rows_block(const int rows, const int first, const T total,
     return finish_rows(rows, first, total, score, label + first, top, picked, sum);
 }
 
-/* ---- short rows, turned so that positions are side by side ------------------ */
+/* ---- short rows, transposed so that positions are side by side -------------- */
 
 /* Lane l of a row's sum after the first half is folded: those beyond C are zeros. `e` is class 0 of the position. */
 static STEPC_INLINE T half_lane(const int l, const int rows, const T *restrict e)
@@ -281,7 +281,7 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
 {
     const LABELS *const label = all_labels + first;
     T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
-    if (TURNED) {
+    if (TRANSPOSED) {
         pack_transposed(e, rows, score + first * C, C, rows, C);
     } else {
         for (int i = 0; i < rows; i++) {
@@ -300,7 +300,7 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
             e[c * rows + i] -= top[i];
     }
     if (C <= 4) {
-        /* Selected: a processor gathers no faster than element by element. */
+        /* selected, not gathered */
         for (int i = 0; i < rows; i++)
             picked[i] = e[i];
         for (int c = 1; c < C; c++) {
@@ -346,11 +346,11 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
                     e[c * rows + i] = (e[c * rows + i] * scale[i] - (c == hot[i] ? (T)1 : (T)0)) * share;
             }
         }
-        if (TURNED) {
-            if (TURNS_IN_BLOCKS) {
-                T turned[BLOCK * ((C + 3) / 4 * 4)];
-                pack_transposed(turned, (C + 3) / 4 * 4, e, rows, C, rows);
-                give_gradients(rows, first, turned, (C + 3) / 4 * 4, 1);
+        if (TRANSPOSED) {
+            if (TRANSPOSES_IN_BLOCKS) {
+                T transposed[BLOCK * ((C + 3) / 4 * 4)];
+                pack_transposed(transposed, (C + 3) / 4 * 4, e, rows, C, rows);
+                give_gradients(rows, first, transposed, (C + 3) / 4 * 4, 1);
             } else {
                 give_gradients(rows, first, e, 1, rows);
             }

@@ -6,7 +6,7 @@
 
 #include "registers.h"
 
-/* What a tile does with the sums in c: nothing, goes on from them, or adds its own, which start from zero. */
+/* What a tile does with the sums in c: it sets them, goes on from them, or adds its own, which start from zero. */
 #define TILE_SETS 0
 #define TILE_GOES_ON 1
 #define TILE_ADDS 2
@@ -62,8 +62,9 @@ static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int
 #define LANES (VECTOR_BYTES / (int)sizeof(float))
 #define TILE_COLUMNS LANES
 
-/* The same in C99. Named arrays and one loop over the lanes: a two-dimensional accumulator, or a loop per row, is 2 to
- * 40 times slower with one compiler or the other. Rows that do not exist repeat the last one. */
+/* The same in C99: an array of lanes for each row, and one loop over the lanes. Rows that do not exist repeat the last
+ * one. */
+/* Why: a two-dimensional accumulator, or a loop per row, is 2 to 40 times slower with one compiler or the other. */
 static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how, float *restrict c,
                                     const float *restrict a, const int row_step, const int depth_step,
                                     const float *restrict b, const int b_step)
@@ -126,8 +127,9 @@ static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int
 #define LANES 4
 #define TILE_COLUMNS 4
 
-/* The same for scalar registers: a shared function, not inlined, because code size counts here and a call costs 2 %.
- * Rows that do not exist repeat the last one. */
+/* The same for scalar registers. One function for all calls, since code size counts here. Rows that do not exist repeat
+ * the last one. */
+/* Why: a call costs 2 %. */
 static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int depth, const int how, float *restrict c,
                                     const float *restrict a, const int row_step, const int depth_step,
                                     const float *restrict b, const int b_step)
@@ -175,9 +177,9 @@ static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int
 
 #endif
 
-/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], `terms` products in a sum, which are added to the first; c has
- * TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows, vectors, terms and steps are
- * literals in every call, which is what keeps the accumulators in registers. */
+/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], `terms` products in a sum, and the sums added in
+ * order. c has TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows,
+ * vectors, terms and steps are literals in every call, which keeps the accumulators in registers. */
 static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int terms, const int how, float *restrict c,
                               const float *restrict a, const int row_step, const int depth_step,
                               const float *restrict b, const int b_step)
@@ -188,7 +190,7 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
                    b + k * b_step, b_step);
 }
 
-/* Columns of a tile when b is packed into panels that may be narrower, and vectors of one. */
+/* Columns, and vectors, of a tile when b is packed into panels that may be narrower than a tile. */
 #define PANEL_TILE(panel) (TILE_COLUMNS < (panel) ? TILE_COLUMNS : (panel))
 #define PANEL_VECTORS(panel) (PANEL_TILE(panel) / LANES)
 

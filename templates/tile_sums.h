@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-/* The register tile of matrix products that also makes the sums of its rows of a. Embedded whole into emitted code; for double as
+/* The register tile of matrix products that also adds up its rows of a. Embedded whole into emitted code; for double as
  * tile.h. */
 #ifndef STEPC_TEMPLATE_TILE_SUMS_H
 #define STEPC_TEMPLATE_TILE_SUMS_H
@@ -10,8 +10,8 @@
 
 #if STEPC_FORM == 2
 
-/* As tile_terms(), for rows of a side by side; and sums[i] += row i of a. On the way these sums cost next to nothing, while in a loop of
- * their own each addition waits for the one before. */
+/* As tile_terms(), for rows of a side by side; and sums[i] += row i of a. */
+/* Why: on the way these sums cost next to nothing, while in a loop of their own each addition waits for the one before. */
 static STEPC_INLINE void tile_terms_and_sums(const int rows, const int vectors, const int depth, const int adds, float *restrict c,
                                              const float *restrict a, const int depth_step, const float *restrict b, const int b_step,
                                              float *restrict sums)

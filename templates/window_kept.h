@@ -13,8 +13,8 @@
 typedef int32_t window_bits __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t window_bits_at __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(float)), may_alias));
 
-/* to[vectors * WINDOW_LANES] = the sum over lines l and columns c of w[l, c] * x[l * line_step + m + column], m = shift + c * step; where
- * m is not 0, of those columns only whose bits are all set in keep[c] */
+/* to[vectors * WINDOW_LANES] = the sum over lines l and columns c of w[l, c] * x[l * line_step + m + column], where
+ * m = shift + c * step; where m is not 0, of those columns only whose bits are all set in keep[c] */
 static STEPC_INLINE void window_line_kept(const int vectors, const int lines, const int columns, float *restrict to,
                                           const float *restrict w, const float *restrict x, const int line_step, const int shift,
                                           const int step, const float *restrict keep, const int keep_step)

@@ -16,8 +16,8 @@ typedef float window_vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(si
 #define WINDOW_LANES 4
 #endif
 #define WINDOW_COLUMNS (VECTORS * WINDOW_LANES)
-/* Rows of a tile when `rows` are cut into parts, none above WINDOW_TILE_ROWS. Scalar tiles have 4 or 6: what costs less, a tile of 6 rows
- * taking 7 / 5 of one of 4. */
+/* Rows of a tile when `rows` are cut into parts, none above WINDOW_TILE_ROWS. Scalar tiles have 4 or 6. */
+/* Why: what costs less, where a tile of 6 rows takes 7 / 5 of one of 4. */
 #if STEPC_FORM == 0
 #define WINDOW_TILE_ROWS 6
 #define WINDOW_COST_4(rows) (((rows) + 3) / 4 * 5)
@@ -27,7 +27,7 @@ typedef float window_vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(si
 #define WINDOW_TILE_ROWS TILE_ROWS
 #define WINDOW_ROWS(rows) PART_ROWS(rows)
 #endif
-/* Vectors of a tile, at most, and for so many rows: those that 32 registers hold. */
+/* The most vectors of a tile, also for so many rows: those that 32 registers hold. */
 #if STEPC_FORM == 2 && (defined(__AVX512F__) || defined(__aarch64__))
 #define WINDOW_VECTORS 4
 #define WINDOW_VECTORS_OF(rows) ((rows) > 6 ? 3 : 4)

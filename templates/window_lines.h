@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Lines of images and of results, which may be shorter than vectors: copied where they lie closer together or further apart. Embedded
- * whole into emitted code; for double as tile.h. */
+/* Copies of lines, which may be shorter than vectors, to where they lie closer together or further apart. Embedded whole into emitted
+ * code; for double as tile.h. */
 #ifndef STEPC_TEMPLATE_WINDOW_LINES_H
 #define STEPC_TEMPLATE_WINDOW_LINES_H
 
@@ -24,8 +24,8 @@ static STEPC_INLINE void copy_line(const int columns, float *restrict to, const 
         to[x] = from[x];
 }
 
-/* Elements that copy a line of so many, where others follow: whole vectors from where there is more to copy than four elements, else fours,
- * if what these are too long lies on the next line. Of lines of one element side by side it would lie behind all of them. */
+/* How many elements are copied of a line of so many, where others follow: whole vectors if the last one gets more than
+ * four, else fours; neither if what is too much would lie beyond the next line. */
 static STEPC_INLINE int copied_elements(const int columns, const int to_step, const int from_step)
 {
 #if STEPC_FORM == 2
@@ -40,8 +40,8 @@ static STEPC_INLINE int copied_elements(const int columns, const int to_step, co
 #endif
 }
 
-/* to[l * to_step + x] = from[l * from_step + x]; `gap` zeros behind each line. Lines come one after the other, so that all but the last
- * are written in whole vectors, too far: what is destroyed are zeros, or belongs to the next line. */
+/* to[l * to_step + x] = from[l * from_step + x]; `gap` zeros behind each line. All lines but the last are written in whole
+ * vectors, too far: what is overwritten are zeros, or belongs to the next line, which comes after. */
 static STEPC_INLINE void copy_lines(const int lines, const int columns, const int gap, float *restrict to, const int to_step,
                                     const float *restrict from, const int from_step)
 {
@@ -54,8 +54,8 @@ static STEPC_INLINE void copy_lines(const int lines, const int columns, const in
     copy_line(columns, to + (lines - 1) * to_step, from + (lines - 1) * from_step);
 }
 
-/* to[x * to_step + k] = from[at[k] + x]: lines come to lie side by side. In blocks of 4 x 4, the last of which overlap those before
- * them; but a single line that is left over is copied. */
+/* to[x * to_step + k] = from[at[k] + x]: lines come to lie side by side. In blocks of 4 x 4, the last of which overlap
+ * those before them; a single line that is left over is copied. */
 static STEPC_INLINE void interleave_lines(const int lines, const int columns, float *restrict to, const int to_step,
                                           const float *restrict from, const int32_t *restrict at)
 {

@@ -18,13 +18,14 @@ struct window_terms {
 
 #if STEPC_FORM == 2
 
-/* Bytes of an image from which on no near cache holds it. Gradients of the input walk each channel backwards, which
- * processors do not foresee (64 x 8 x 28 x 28, windows of 3 x 3 x 3: a quarter of the time). */
+/* An image of so many bytes is in no near cache: its next channel is asked for ahead. */
+/* Why: gradients of the input walk each channel backwards, which processors do not foresee (64 x 8 x 28 x 28, windows of
+ * 3 x 3 x 3: a quarter of the time). */
 #define WINDOW_FAR_BYTES ((size_t)1 << 20)
 #define WINDOW_IS_FAR(k) ((size_t)(k).channels * (size_t)(k).image_channel * sizeof(float) > WINDOW_FAR_BYTES)
 
-/* to[rows, vectors * WINDOW_LANES] = the sum over planes, channels and taps of w[row] * image[column]; each vector's columns begin `next`
- * behind those of the one before */
+/* to[rows, vectors * WINDOW_LANES] = the sum over planes, channels and taps of w[row] * image[column]; each vector's
+ * columns begin `next` behind those of the one before */
 static STEPC_INLINE void window_tile(const int rows, const int vectors, const struct window_terms k, float *restrict to, const int to_step,
                                      const float *restrict w, const float *restrict image, const int next)
 {
@@ -120,8 +121,9 @@ static STEPC_INLINE void window_tile(const int rows, const int vectors, const st
 
 #else
 
-/* The same for scalar registers. Of 32 of them 6 x 4 sums fill most, and need a tenth fewer instructions than 4 x 4; `most` is 4 or 6.
- * Rows that do not exist repeat the first one. Shared by all kernels (tile.h), so that what a tile has is constants. */
+/* The same for scalar registers, with 4 or 6 rows (`most`). Rows that do not exist repeat the first one. One function for
+ * all kernels; what a tile has is constant in it. */
+/* Why: of 32 registers 6 x 4 sums fill most, and need a tenth fewer instructions than 4 x 4. */
 static STEPC_INLINE void window_tile_of(const int most, const int has_table, const int rows, const struct window_terms k,
                                         float *restrict to, const int to_step, const float *restrict w, const float *restrict image)
 {

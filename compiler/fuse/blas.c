@@ -71,7 +71,7 @@ void blas_kernels(struct lowered *l)
 {
     for (size_t i = 0; i < l->kernels.count; i++) {
         struct kernel *k = l->kernels.data[i];
-        const bool is_large = k->tmpl && (str_equal(k->tmpl, "product_blocked") || str_equal(k->tmpl, "product_turned"));
+        const bool is_large = k->tmpl && (str_equal(k->tmpl, "product_blocked") || str_equal(k->tmpl, "product_transposed"));
         if (is_large && is_worth_a_call(k) && is_possible(k))
             call_blas(k);
     }

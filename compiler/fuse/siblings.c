@@ -77,8 +77,8 @@ bool fuse_siblings(struct fusion *f, struct kernel *k)
  * that the product walks as one loop are one as well. */
 static bool sums_operand(struct fusion *f, const struct kernel *product, const struct kernel *r, struct part *collapsed)
 {
-    if (r->tmpl || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0 || !strcmp(product->tmpl, "product_turned"))
-        return false; /* product_turned has no hole for it: its a is stored by rows, whose sums run in lanes */
+    if (r->tmpl || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0 || !strcmp(product->tmpl, "product_transposed"))
+        return false; /* product_transposed has no hole for it: its a is stored by rows, whose sums run in lanes */
     const struct part *p = &r->parts.data[0];
     const struct access *a = &product->operands[0].access;
     if (p->reduce != REDUCE_SUM || p->element->op != EXPR_LOAD || p->element->access->buffer != a->buffer ||

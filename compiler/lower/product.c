@@ -113,7 +113,7 @@ static int64_t panel_columns(int64_t m, int64_t n, int64_t k)
  * 2048 with AVX-512 and 128 terms, in GFLOP/s: 96 (256 terms: 79), transposed 96 (512 columns: 87); OpenBLAS 65 and 59. */
 enum { LARGE = 1 << 20, ROWS = 512, TILE = 256 };
 enum { TERMS = 2 * PRODUCT_TERMS_OF_SUM, COLUMNS = 512, COLUMNS_AT_ONCE = 1024 };
-enum { TERMS_TURNED = 3 * PRODUCT_TERMS_OF_SUM, COLUMNS_TURNED = 128 };
+enum { TERMS_TRANSPOSED = 3 * PRODUCT_TERMS_OF_SUM, COLUMNS_TRANSPOSED = 128 };
 
 /* Elements that more probably lie behind the second cache than in it, if other kernels ran in between: asked for before they are needed.
  * 128 x 2048 x 2048: 96 instead of 68 GFLOP/s; a transposed b gains nothing. 2048 x 2048 x 128: 95 instead of 90. In the step of a GPT
@@ -184,13 +184,13 @@ static bool cuts_rows(int64_t m, int64_t n)
 void lower_product_cut(struct kernel *k, int shares)
 {
     const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), terms = kernel_int(k, "K");
-    const bool turned = kernel_int(k, "B_ROW") == 1, pack_a = kernel_int(k, "A_COL") != 1;
+    const bool transposed = kernel_int(k, "B_ROW") == 1, pack_a = kernel_int(k, "A_COL") != 1;
     const bool cut_rows = shares > 1 && cuts_rows(m, n);
     const int64_t own = cut_rows ? m / shares + 24 : m; /* not always whole tiles, and the last one not a whole one */
-    const int64_t most_terms = turned ? TERMS_TURNED : TERMS, rows = own <= ROWS ? own + 8 : ROWS;
+    const int64_t most_terms = transposed ? TERMS_TRANSPOSED : TERMS, rows = own <= ROWS ? own + 8 : ROWS;
     const int64_t depth = terms > most_terms * 3 / 2 ? equal_parts(terms, most_terms, PRODUCT_TERMS_OF_SUM) : terms;
     const int64_t last = first_of_last(terms, depth), longest = terms - last > depth ? terms - last : depth;
-    const int64_t most = turned ? COLUMNS_TURNED : last > 0 ? COLUMNS : COLUMNS_AT_ONCE, columns = cut_rows ? n : (n + shares - 1) / shares;
+    const int64_t most = transposed ? COLUMNS_TRANSPOSED : last > 0 ? COLUMNS : COLUMNS_AT_ONCE, columns = cut_rows ? n : (n + shares - 1) / shares;
     const int64_t block = equal_parts(columns, most, 32);
     kernel_set_int(k, "BLOCK", block);
     kernel_set_int(k, "DEPTH", depth);
@@ -199,7 +199,7 @@ void lower_product_cut(struct kernel *k, int shares)
     kernel_set_int(k, "ROWS", last > 0 ? rows : m);
     kernel_set_int(k, "PACK_A", pack_a);
     kernel_set_int(k, "CUT_ROWS", cut_rows);
-    kernel_set_int(k, "FETCH_B", !turned && terms * n >= FAR_AWAY);
+    kernel_set_int(k, "FETCH_B", !transposed && terms * n >= FAR_AWAY);
     kernel_set_int(k, "FETCH_OUT", m * n >= FAR_AWAY);
     k->scratch_count = longest * block + (pack_a ? longest * 32 + m : 0) + (last > 0 ? rows * block : TILE);
 }
@@ -215,21 +215,21 @@ static void bind_blocked(struct lower_ctx *c, const struct view *a, const struct
 
 /* A transposed b that is far larger than a and the result is read in place: 128 x 2048 x 2048 takes 8.9 instead of 10.7 ms. The sums
  * are cut where a block of a would fill half of a second cache of 1 MB. */
-static bool is_turned(const struct view *a, const struct view *b)
+static bool is_transposed(const struct view *a, const struct view *b)
 {
     const int outer = a->shape.rank - 2;
     const int64_t m = a->shape.dim[outer], k = a->shape.dim[outer + 1], n = b->shape.dim[outer + 1];
     return a->stride[outer + 1] == 1 && b->stride[outer] == 1 && m >= 32 && n * k > 2 * m * (k + n);
 }
 
-static void bind_turned(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
+static void bind_transposed(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
 {
     enum { BLOCK_OF_A = 1 << 17, GROUP = 32 }; /* rows of b that are finished together, at most */
     const int outer = a->shape.rank - 2;
     const int64_t m = equal_parts(a->shape.dim[outer], a->shape.dim[outer], 32), k = a->shape.dim[outer + 1], n = b->shape.dim[outer + 1];
     const int64_t most = BLOCK_OF_A / m < TERMS ? TERMS : BLOCK_OF_A / m, depth = k > most * 3 / 2 ? equal_parts(k, most, PRODUCT_TERMS_OF_SUM) : k;
     const int64_t rows = n <= ROWS ? n + GROUP : ROWS;
-    bind_product(c, "product_turned", a, b, type);
+    bind_product(c, "product_transposed", a, b, type);
     lower_template_pieces(c, n / ROWS_OF_PIECE);
     lower_template_int(c, "DEPTH", depth);
     lower_template_int(c, "ROWS", rows);
@@ -255,10 +255,10 @@ static void bind_small(struct lower_ctx *c, const struct view *a, const struct v
         return;
     }
     enum { FEW = 4, NARROW = 8 };                        /* columns: a quarter and a half of a vector */
-    enum { TURNED = 32, NEAR = 1 << 10, MOST = 1 << 13 }; /* rows: two vectors; elements of a that are turned */
+    enum { TRANSPOSED = 32, NEAR = 1 << 10, MOST = 1 << 13 }; /* rows: two vectors; elements of a that are transposed */
     const bool narrow = n <= NARROW && !c->options.scalar;
-    if (narrow && n <= FEW && m >= TURNED && k * TURNED <= MOST && a->stride[outer + 1] == 1) {
-        const int64_t rows = m >= 4 * TURNED && k * 4 * TURNED <= NEAR ? 4 * TURNED : TURNED;
+    if (narrow && n <= FEW && m >= TRANSPOSED && k * TRANSPOSED <= MOST && a->stride[outer + 1] == 1) {
+        const int64_t rows = m >= 4 * TRANSPOSED && k * 4 * TRANSPOSED <= NEAR ? 4 * TRANSPOSED : TRANSPOSED;
         bind_product(c, "product_few", a, b, type);
         lower_template_int(c, "PANEL", rows);
         lower_template_pieces(c, m / rows);
@@ -357,8 +357,8 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
         bind_matrix_vector(c, &a, &b, type, false, terms);
     else if (m == 1)
         bind_matrix_vector(c, &a, &b, type, true, terms);
-    else if (is_large(m, n, k) && is_turned(&a, &b))
-        bind_turned(c, &a, &b, type);
+    else if (is_large(m, n, k) && is_transposed(&a, &b))
+        bind_transposed(c, &a, &b, type);
     else if (is_large(m, n, k))
         bind_blocked(c, &a, &b, type);
     else

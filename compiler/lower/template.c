@@ -519,7 +519,7 @@ static void expand_segment(struct instantiation *in, const struct template_segme
             expand(in, &s->parts[1], out);
         return;
     case TEMPLATE_LOOP: expand_loop(in, s, out); return;
-    case TEMPLATE_TURN: strbuf_add(out, is_listed(in->left_out.data, in->left_out.count, s->from) ? "0" : s->text); return;
+    case TEMPLATE_INDEX: strbuf_add(out, is_listed(in->left_out.data, in->left_out.count, s->from) ? "0" : s->text); return;
     case TEMPLATE_CAPTURE_PARAMS: add_captures(in, s->text, true, out); return;
     case TEMPLATE_CAPTURE_ARGS: add_captures(in, s->text, false, out); return;
     }

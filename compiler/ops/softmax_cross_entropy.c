@@ -263,7 +263,7 @@ static struct loss instantiate(struct lower_ctx *c)
     lower_template_int(c, "HAS_WEIGHTS", has_weights);
     lower_template_int(c, "REDUCTION", (int64_t)l.reduction); /* 0 none, 1 sum, 2 mean */
     lower_template_int(c, "BLOCK", block_of(&l));
-    lower_template_int(c, "TURNED", l.d == 1 && l.c >= 4 && !c->options.scalar);
+    lower_template_int(c, "TRANSPOSED", l.d == 1 && l.c >= 4 && !c->options.scalar);
     lower_template_int(c, "PADDED", is_padded(c, &l));
     lower_template_scratch(c, "scratch", is_padded(c, &l) ? PADDED_LANES : block_of(&l) * l.c);
     lower_template_flops(c, 6 * l.n * l.c * l.d); /* maximum, difference, exponential, sum; product and difference of the gradient */

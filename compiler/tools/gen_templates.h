@@ -55,7 +55,7 @@ struct gen {
 /* A loop over an integer hole that can be left out (loops.c). */
 struct hole_loop {
     const struct cfront_node *variable;
-    const char *id; /* in segments LOOP and TURN */
+    const char *id; /* in segments LOOP and INDEX */
 };
 
 /* One template file being read. */
@@ -94,7 +94,9 @@ int column_of(const struct cfront_source *s, size_t offset);
 bool blank_between(const struct cfront_source *s, size_t begin, size_t end);
 /* End of a statement or declaration including its semicolon. */
 size_t statement_end(const struct cfront_source *s, const struct cfront_node *n);
-/* The comment that stands directly above the offset's line, or NULL. */
+/* A comment that is not copied: "Why: ..." on lines of its own (templates/template.h). */
+bool comment_stays(const struct cfront_source *s, size_t token);
+/* The comment that stands directly above the offset's line, or NULL; those that stay are passed over. */
 const char *comment_above(struct arena *a, const struct cfront_source *s, size_t offset);
 /* Part of a path behind the last slash. */
 const char *base_name(const char *path);

@@ -123,7 +123,7 @@ void loop_variable(struct file_reader *r, const struct cfront_node *n)
 {
     for (size_t i = 0; i < r->loops.count; i++) {
         if (r->loops.data[i].variable == n->ref)
-            add_edit(r, (struct edit){.begin = n->at, .end = n->at + strlen(n->name), .kind = TEMPLATE_TURN,
+            add_edit(r, (struct edit){.begin = n->at, .end = n->at + strlen(n->name), .kind = TEMPLATE_INDEX,
                                       .text = n->name, .from = r->loops.data[i].id});
     }
 }

@@ -179,12 +179,17 @@ static bool none_is_missed(const struct section_reader *r)
     return true;
 }
 
-/* One run of lines as segments. */
+/* One run of lines as segments, without the comments that stay. */
 static void add_stretch(struct section_reader *r, size_t begin, size_t end)
 {
     const struct cfront_source *s = r->s;
     for (size_t t = token_at(s, begin); t < s->token_count && s->tokens[t].begin < end; t++) {
         const struct cfront_token *k = &s->tokens[t];
+        if (comment_stays(s, t)) {
+            add_segment(r, TEMPLATE_TEXT, begin, line_begin(s, k->begin));
+            begin = line_end(s, k->end);
+            continue;
+        }
         const bool type = k->kind == CFRONT_KEYWORD && token_is(s, t, "float");
         const bool name = k->kind == CFRONT_IDENTIFIER && r->section->by_type &&
                           map_has(&r->declared, source_slice(r->g->arena, s, k->begin, k->end));

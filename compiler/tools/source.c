@@ -119,15 +119,29 @@ size_t statement_end(const struct cfront_source *s, const struct cfront_node *n)
     return may_follow && token_is(s, t, ";") ? s->tokens[t].end : n->end;
 }
 
+/* Is the token a comment on lines of its own? */
+static bool is_comment_alone(const struct cfront_source *s, const struct cfront_token *t)
+{
+    return t->kind == CFRONT_COMMENT && blank_between(s, line_begin(s, t->begin), t->begin) &&
+           blank_between(s, t->end, line_end(s, t->end));
+}
+
+bool comment_stays(const struct cfront_source *s, size_t token)
+{
+    static const char mark[] = "/* Why:";
+    const struct cfront_token *t = &s->tokens[token];
+    return is_comment_alone(s, t) && t->begin + strlen(mark) <= s->size && !strncmp(s->text + t->begin, mark, strlen(mark));
+}
+
 const char *comment_above(struct arena *a, const struct cfront_source *s, size_t offset)
 {
-    const size_t line = line_begin(s, offset);
-    for (size_t t = token_at(s, line); t-- > 0;) {
+    size_t line = line_begin(s, offset);
+    for (size_t t = token_at(s, line); t-- > 0; line = line_begin(s, s->tokens[t].begin)) {
         const struct cfront_token *c = &s->tokens[t];
-        const bool starts_line = blank_between(s, line_begin(s, c->begin), c->begin);
-        if (c->kind == CFRONT_COMMENT && starts_line && line_end(s, c->end) == line && blank_between(s, c->end, line))
+        if (!is_comment_alone(s, c) || line_end(s, c->end) != line)
+            return NULL;
+        if (!comment_stays(s, t))
             return source_slice(a, s, c->begin, c->end);
-        return NULL;
     }
     return NULL;
 }

@@ -43,7 +43,7 @@ static const char *const kind_names[] = {[TEMPLATE_TEXT] = "TEMPLATE_TEXT",
                                          [TEMPLATE_STMT] = "TEMPLATE_STMT",
                                          [TEMPLATE_IF] = "TEMPLATE_IF",
                                          [TEMPLATE_LOOP] = "TEMPLATE_LOOP",
-                                         [TEMPLATE_TURN] = "TEMPLATE_TURN",
+                                         [TEMPLATE_INDEX] = "TEMPLATE_INDEX",
                                          [TEMPLATE_CAPTURE_PARAMS] = "TEMPLATE_CAPTURE_PARAMS",
                                          [TEMPLATE_CAPTURE_ARGS] = "TEMPLATE_CAPTURE_ARGS"};
 

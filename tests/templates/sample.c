@@ -49,6 +49,7 @@ static inline void part(const int i, const int from)
 }
 
 /* Adds rows of a. */
+/* Why: this stays here. */
 KERNEL static void sample_vector(const T *restrict a, T *restrict y)
 {
     T acc[N], lanes[WIDTH] = {(T)0};
@@ -91,7 +92,7 @@ KERNEL static void sample_scalar(T *restrict y)
     y[0] = (T)M;
 }
 
-/* Loops of M turns. */
+/* Loops of M iterations. */
 KERNEL static void sample_loops(const T *restrict a, T *restrict y)
 {
     T sum = (T)0;

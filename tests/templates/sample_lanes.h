@@ -13,6 +13,8 @@ typedef float wide __attribute__((vector_size(16)));
 #endif
 
 /* c[0..WIDTH) += a * b */
+/* Why: this stays
+ * in the template. */
 static inline __attribute__((unused)) void add_scaled(float *restrict c, const float a, const float *restrict b)
 {
     for (int l = 0; l < WIDTH; l++)

@@ -176,8 +176,8 @@ START_TEST(filling_by_function)
 }
 END_TEST
 
-/* Left out with their hints where there is one turn, unless the body leaves the loop itself or is but a hole. */
-START_TEST(loops_of_one_turn)
+/* Left out with their hints where there is one iteration, unless the body leaves the loop itself or is but a hole. */
+START_TEST(loops_of_one_iteration)
 {
     const struct template_int once[] = {{"M", 1}, {"N", 4}}, twice[] = {{"M", 2}, {"N", 4}};
     struct template_binding b = {.stmts = one_line, .stmt_count = 2};
@@ -244,6 +244,8 @@ START_TEST(sections_for_two_types)
     ck_assert_ptr_nonnull(strstr(s, "static inline __attribute__((unused)) void add_scaled_double(double *restrict c, "));
     ck_assert_ptr_null(strstr(s, "SAMPLE_LANES_H"));
     ck_assert_ptr_null(strstr(s, "#include"));
+    ck_assert_ptr_nonnull(strstr(s, "/* c[0..WIDTH) += a * b */\nstatic inline")); /* without the comment between */
+    ck_assert_ptr_null(strstr(s, "Why"));
 }
 END_TEST
 
@@ -416,7 +418,7 @@ int main(void)
     tcase_add_test(tcase, two_line_statements_get_braces);
     tcase_add_test(tcase, captures_go_where_their_hole_is_live);
     tcase_add_test(tcase, filling_by_function);
-    tcase_add_test(tcase, loops_of_one_turn);
+    tcase_add_test(tcase, loops_of_one_iteration);
     tcase_add_test(tcase, forms_params_and_names);
     tcase_add_test(tcase, sections_for_two_types);
     tcase_add_test(tcase, helpers_with_what_they_need);

@@ -66,11 +66,10 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 
 /* ---- registers --------------------------------------------------------- */
 
-/* How a matrix product uses registers. Every form adds each output element's terms in the same order, so that all give the same bits
- * when the compiler does not contract (-ffp-contract=off).
- *   2  GNU vectors: vectors run across columns, TILE_ROWS x VECTORS of them stay in registers. Not with excess precision: GCC would have to cut
- *      numbers before it multiplies vectors by them
- *   1  C99 lane arrays, one loop over the lanes: both GCC and Clang vectorise exactly this shape
+/* How kernels use registers. Every form adds the terms of a sum in the same order, so that all give the same bits when
+ * the compiler does not contract (-ffp-contract=off).
+ *   2  GNU vectors across columns: a tile of TILE_ROWS x VECTORS vectors stays in registers
+ *   1  C99: an array of lanes for each row, and one loop over the lanes
  *   0  4 x 4 named scalars, for targets without vector registers */
 #ifndef STEPC_FORM
 #if defined(__FRAMAC__)
@@ -84,25 +83,24 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 #endif
 #endif
 
-/* The functions of a header come together; not every form, and not every file, calls all of them. */
+/* Not every form, and not every file, calls all of the functions below. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wunused-function"
 #endif
 
-/* What is written before a loop, by the kind of loop, and what the compilers would do without it.
- *   STEPC_UNROLL      a few turns with vectors in registers: none left as a loop
- *   STEPC_UNROLL_4    four turns at a time
- *   STEPC_LANE_LOOP   over lanes. Clang would unroll a short one first and then vectorise the loop around it, with gathers: 5 times slower
- *   STEPC_WIDE_LOOP   over whole vectors. Clang, tuned for a processor on which it prefers 256 bits, would use half of each
- *   STEPC_WHOLE_LOOP  of sixteen turns. GCC would unroll it before it looks for vectors, and find none where the body selects
- *   STEPC_SHORT_LOOP  of eight turns: one vector for all of them. GCC would unroll it and leave some of them single
- *   STEPC_SHORT_ROWS  over rows of eight columns, and
- *   STEPC_SHORT_ROW   over these: a vector for each row. Clang finds it once the inner loop is gone, if it must not make vectors of the outer one
- *   STEPC_SUM_LOOP    over sums side by side, inside the one over their terms. Clang keeps them in registers only if it may unroll this one
- *   STEPC_ROW_LOOP    over the rows of a tile just computed. Clang would unroll it, take the first element of the first row by itself, as it knows
- *                     it, and load the others across the vectors that were stored: they wait until these have left for memory */
+/* Hints for the compiler, written before a loop. They change its speed, never its result.
+ *   STEPC_UNROLL      a few iterations on vectors in registers: write all of them out
+ *   STEPC_UNROLL_4    write out four iterations at a time
+ *   STEPC_LANE_LOOP   over the lanes of a vector
+ *   STEPC_WIDE_LOOP   over whole vectors of the largest size
+ *   STEPC_WHOLE_LOOP  sixteen iterations: whole vectors
+ *   STEPC_SHORT_LOOP  eight iterations: one vector
+ *   STEPC_SHORT_ROWS  over rows of eight columns
+ *   STEPC_SHORT_ROW   over the columns of such a row: one vector
+ *   STEPC_SUM_LOOP    over sums side by side, inside the loop over their terms
+ *   STEPC_ROW_LOOP    over the rows of a tile just computed */
 #if defined(__clang__) && STEPC_FORM == 2
-#pragma clang diagnostic ignored "-Wpass-failed" /* hints: sanitizers may prevent them */
+#pragma clang diagnostic ignored "-Wpass-failed" /* a hint may be impossible to follow */
 #define STEPC_UNROLL _Pragma("clang loop unroll(full)")
 #define STEPC_UNROLL_4 _Pragma("clang loop unroll_count(4)")
 #define STEPC_LANE_LOOP _Pragma("clang loop vectorize(enable) unroll(disable)")
@@ -139,9 +137,8 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 #define STEPC_ROW_LOOP
 #endif
 
-/* acc += v * f, vectors and a number, where few sums are on their way and each addition waits for the one before it. Processors of AMD add
- * within 2 cycles, but need 4 to multiply and add in one: there the product is kept apart from the sum (64-32-10, one sample: 0.17
- * instead of 0.21 us). Only where every vector, also of double, fits a register, as the asm needs it. */
+/* acc += v * f, vectors and a number, where each addition waits for the one before it. On some processors the product
+ * is kept apart from the sum, because there an addition alone is done sooner. */
 #if defined(STEPC_AMD) && defined(__AVX512F__) && STEPC_FORM == 2
 #define STEPC_ADD_PRODUCT(acc, v, f) \
     do { \
@@ -153,20 +150,18 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 #define STEPC_ADD_PRODUCT(acc, v, f) ((acc) += (v) * (f))
 #endif
 
-/* Between the sums of a tile being stored and parts of its vectors being read. GCC would take the parts from the registers, and to be able to,
- * would keep the sums in memory while their terms are added (31 x 63 x 29: twice the time). */
+/* Between the stores of a tile's sums and the loads of parts of them: the parts are loaded from memory. */
 #if defined(__GNUC__) && !defined(__clang__) && STEPC_FORM == 2
 #define STEPC_STORED(sums) __asm__("" : "+m"(sums))
 #else
 #define STEPC_STORED(sums) ((void)0)
 #endif
 
-/* Ends the body of a loop around another loop. GCC would join two turns of the outer one, and walk twice as many places of memory at once
- * (2048 x 784 by columns: 1.3 times the time). */
+/* Ends the body of a loop around another loop: iterations of the outer one stay apart. */
 #if defined(__GNUC__) && !defined(__clang__) && STEPC_FORM == 2
-#define STEPC_ONE_TURN() __asm__ volatile("")
+#define STEPC_ONE_ITERATION() __asm__ volatile("")
 #else
-#define STEPC_ONE_TURN() ((void)0)
+#define STEPC_ONE_ITERATION() ((void)0)
 #endif
 
 /* Asks for the line of memory at p, which is needed soon, to be brought into the second cache. */
@@ -176,7 +171,7 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 #define STEPC_AHEAD(p) (void)(p)
 #endif
 
-/* A tile is TILE_ROWS rows of VECTORS vectors. With 16 registers, 6 rows spill in part with GCC, and leave 2 of 32 over. */
+/* A tile is TILE_ROWS rows of VECTORS vectors: as many as the registers hold. */
 #if STEPC_FORM == 2
 #define VECTORS 2
 #if defined(__AVX512F__)
@@ -210,14 +205,14 @@ static const float fc1_bias_initial_const[1] STEPC_CONST = {
 #define TILE_ROWS 4
 #endif
 
-/* Rows of a tile when `rows` are cut into equal parts, none above TILE_ROWS. */
+/* Rows of a tile when `rows` are cut into nearly equal parts, none above TILE_ROWS. */
 #define PARTS(rows) (((rows) + TILE_ROWS - 1) / TILE_ROWS)
 #define PART_ROWS(rows) (((rows) + PARTS(rows) - 1) / PARTS(rows))
 #define LAST_ROWS(rows) ((rows) % PART_ROWS(rows))
-/* Rows of four tiles: what becomes columns fills lines of memory. */
+/* Rows of four tiles: transposed, they fill whole cache lines. */
 #define GROUP_ROWS(rows) (4 * PART_ROWS(rows))
 
-/* What a tile does with the sums in c: nothing, goes on from them, or adds its own, which start from zero. */
+/* What a tile does with the sums in c: it sets them, goes on from them, or adds its own, which start from zero. */
 #define TILE_SETS 0
 #define TILE_GOES_ON 1
 #define TILE_ADDS 2
@@ -273,8 +268,8 @@ static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int
 #define LANES (VECTOR_BYTES / (int)sizeof(float))
 #define TILE_COLUMNS LANES
 
-/* The same in C99. Named arrays and one loop over the lanes: a two-dimensional accumulator, or a loop per row, is 2 to
- * 40 times slower with one compiler or the other. Rows that do not exist repeat the last one. */
+/* The same in C99: an array of lanes for each row, and one loop over the lanes. Rows that do not exist repeat the last
+ * one. */
 static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how, float *restrict c,
                                     const float *restrict a, const int row_step, const int depth_step,
                                     const float *restrict b, const int b_step)
@@ -337,8 +332,8 @@ static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int
 #define LANES 4
 #define TILE_COLUMNS 4
 
-/* The same for scalar registers: a shared function, not inlined, because code size counts here and a call costs 2 %.
- * Rows that do not exist repeat the last one. */
+/* The same for scalar registers. One function for all calls, since code size counts here. Rows that do not exist repeat
+ * the last one. */
 static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int depth, const int how, float *restrict c,
                                     const float *restrict a, const int row_step, const int depth_step,
                                     const float *restrict b, const int b_step)
@@ -386,9 +381,9 @@ static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int
 
 #endif
 
-/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], `terms` products in a sum, which are added to the first; c has
- * TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows, vectors, terms and steps are
- * literals in every call, which is what keeps the accumulators in registers. */
+/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], `terms` products in a sum, and the sums added in
+ * order. c has TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows,
+ * vectors, terms and steps are literals in every call, which keeps the accumulators in registers. */
 static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int terms, const int how, float *restrict c,
                               const float *restrict a, const int row_step, const int depth_step,
                               const float *restrict b, const int b_step)
@@ -399,7 +394,7 @@ static STEPC_INLINE void tile(const int rows, const int vectors, const int depth
                    b + k * b_step, b_step);
 }
 
-/* Columns of a tile when b is packed into panels that may be narrower, and vectors of one. */
+/* Columns, and vectors, of a tile when b is packed into panels that may be narrower than a tile. */
 #define PANEL_TILE(panel) (TILE_COLUMNS < (panel) ? TILE_COLUMNS : (panel))
 #define PANEL_VECTORS(panel) (PANEL_TILE(panel) / LANES)
 
@@ -413,16 +408,15 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (INTEGERS(a)){i, j, k, l})
 #endif
 
-/* r = r', four rows of four: of each two rows (then pairs of them) `some` and `others` of the elements. */
-#define TURN_FOUR(r, some, others, join_some, join_others) \
+/* r = r', four rows of four: `some` and `others` take elements of two rows, then the same is done with pairs of rows. */
+#define TRANSPOSE_FOUR(r, some, others, join_some, join_others) \
     const __typeof__((r)[0]) some01 = some((r)[0], (r)[1]), others01 = others((r)[0], (r)[1]); \
     const __typeof__((r)[0]) some23 = some((r)[2], (r)[3]), others23 = others((r)[2], (r)[3]); \
     (r)[0] = join_some(some01, some23); \
     (r)[1] = join_some(others01, others23); \
     (r)[2] = join_others(some01, some23); \
     (r)[3] = join_others(others01, others23);
-/* Of floats the even ones, then the odd ones: on x86 one instruction, which more units execute than those that interleave (two, not one:
- * 96 x 400 times a vector takes 6.4 instead of 7.8 kilocycles). */
+/* Of floats the even ones, then the odd ones. */
 #define EVEN(a, b) SHUFFLE(a, b, 0, 2, 4, 6)
 #define ODD(a, b) SHUFFLE(a, b, 1, 3, 5, 7)
 /* Of doubles those that stay in their half of a vector. */
@@ -431,13 +425,13 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #define JOIN_FIRST(a, b) SHUFFLE(a, b, 0, 1, 4, 5)
 #define JOIN_LAST(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
 
-/* By pointer: to pass vectors that a target does not have would depend on the compiler's conventions. */
-static STEPC_INLINE void turn_quads(quad *restrict r)
+/* Four rows of four, in place. By pointer: how vectors are passed by value depends on the compiler. */
+static STEPC_INLINE void transpose_quads(quad *restrict r)
 {
     if (sizeof(float) == 4) {
-        TURN_FOUR(r, EVEN, ODD, EVEN, ODD)
+        TRANSPOSE_FOUR(r, EVEN, ODD, EVEN, ODD)
     } else {
-        TURN_FOUR(r, EVEN_IN_HALVES, ODD_IN_HALVES, JOIN_FIRST, JOIN_LAST)
+        TRANSPOSE_FOUR(r, EVEN_IN_HALVES, ODD_IN_HALVES, JOIN_FIRST, JOIN_LAST)
     }
 }
 
@@ -456,20 +450,19 @@ typedef float fours_at __attribute__((vector_size(8 * sizeof(float)), aligned(si
 #if defined(__clang__) || !defined(__SIZEOF_INT128__)
 #define FOUR_OF_ROW(row, fourth) JOINED_QUADS(row, fourth)
 #else
-/* Each quad one long integer: GCC then takes the second one from memory as it joins them, and else loads it before (32 x 64 times a vector:
- * 0.33 instead of 0.37 kilocycles). */
+/* The same with each quad as one long integer. */
 typedef unsigned long_at __attribute__((mode(TI), aligned(sizeof(float)), may_alias));
 typedef unsigned long_integer __attribute__((mode(TI)));
 typedef long_integer long_integers __attribute__((vector_size(8 * sizeof(float))));
 #define FOUR_OF_ROW(row, fourth) \
     __builtin_choose_expr(sizeof(float) == 4, (fours)(long_integers){*(const long_at *)(row), *(const long_at *)(fourth)}, JOINED_QUADS(row, fourth))
 #endif
-static STEPC_INLINE void turn_fours(fours *restrict r)
+static STEPC_INLINE void transpose_fours(fours *restrict r)
 {
     if (sizeof(float) == 4) {
-        TURN_FOUR(r, EVENS, ODDS, EVENS, ODDS)
+        TRANSPOSE_FOUR(r, EVENS, ODDS, EVENS, ODDS)
     } else {
-        TURN_FOUR(r, EVENS_IN_HALVES, ODDS_IN_HALVES, JOIN_FIRSTS, JOIN_LASTS)
+        TRANSPOSE_FOUR(r, EVENS_IN_HALVES, ODDS_IN_HALVES, JOIN_FIRSTS, JOIN_LASTS)
     }
 }
 #else
@@ -477,9 +470,9 @@ static STEPC_INLINE void turn_fours(fours *restrict r)
 typedef quad fours;
 typedef quad_at fours_at;
 #define FOUR_OF_ROW(row, fourth) (*(const quad_at *)(row))
-static STEPC_INLINE void turn_fours(fours *restrict r)
+static STEPC_INLINE void transpose_fours(fours *restrict r)
 {
-    turn_quads(r);
+    transpose_quads(r);
 }
 #endif
 #endif
@@ -498,8 +491,7 @@ static STEPC_INLINE void turn_fours(fours *restrict r)
 typedef float narrow_vec __attribute__((vector_size(NARROW_LANES * sizeof(float))));
 typedef float narrow_vec_at __attribute__((vector_size(NARROW_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 
-/* c[rows, NARROW_LANES] = or += the terms of one sum each; with_sums: and sums[i] += row i of a, on the way, where they cost no time of
- * their own: one after the other they wait for each other. */
+/* c[rows, NARROW_LANES] = or += the terms of one sum each; with_sums: and sums[i] += row i of a. */
 static STEPC_INLINE void narrow_terms(const int rows, const int depth, const int adds, float *restrict c, const float *restrict a,
                                       const int row_step, const int depth_step, const float *restrict b, const int b_step,
                                       const int with_sums, float *restrict sums)
@@ -548,7 +540,7 @@ static STEPC_INLINE void term_of_each(const int rows, const int parts, const int
     }
 }
 
-/* narrow_tile() for few rows with many terms: the sums of all parts at a time, so that they need not wait for one another. */
+/* narrow_tile() for few rows with many terms: all parts at a time, whose sums do not wait for one another. */
 static STEPC_INLINE void narrow_terms_at_once(const int rows, const int depth, const int terms, float *restrict c, const int c_step,
                                               const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
                                               const int b_step, const int with_sums, float *restrict sums)
@@ -578,8 +570,8 @@ static STEPC_INLINE void narrow_terms_at_once(const int rows, const int depth, c
     }
 }
 
-/* Where a vector is two rows long, each of a narrow product's would fill half of one. So vectors hold four rows of four columns: a term of four
- * rows is spread over the fours in registers, a row of b repeated as it is loaded. 256 x 8 x 16: 0.48 instead of 0.65 us. */
+/* Where a vector is two rows long, a row would fill half of it. So vectors hold four rows of four columns: a term of four
+ * rows is spread over the fours in registers, a row of b repeated as it is loaded. */
 #if defined(__AVX512F__) && VECTOR_BYTES == 64 && (defined(__clang__) || (__GNUC__ >= 12 && defined(__SIZEOF_INT128__)))
 #define NARROW_QUADS (sizeof(float) == 4)
 
@@ -587,7 +579,7 @@ typedef float four_quads __attribute__((vector_size(16 * sizeof(float))));
 typedef float four_quads_at __attribute__((vector_size(16 * sizeof(float)), aligned(sizeof(float)), may_alias));
 
 #if defined(__clang__)
-/* As integers: of floats Clang would spread a term over each half of the vector before it joins them. */
+/* A quad as integers. */
 typedef __typeof__(__builtin_choose_expr(sizeof(float) == 4, (int32_t)0, (int64_t)0)) whole_quad_at
     __attribute__((vector_size(4 * sizeof(float)), aligned(sizeof(float)), may_alias));
 #define TWO_WHOLE(p, q) __builtin_shufflevector(*(const whole_quad_at *)(p), *(const whole_quad_at *)(q), 0, 1, 2, 3, 4, 5, 6, 7)
@@ -636,7 +628,7 @@ static STEPC_INLINE void four_terms_of_narrow(const int rows, const int first, f
     ADD_TERM(3)
 }
 
-/* sum = or += the terms of one sum each. If there are fewer than four, others lie in front of them. */
+/* sum = or += the terms of one sum each. Their number need not be a multiple of four, if others lie in front of them. */
 static STEPC_INLINE void narrow_terms_by_quads(const int rows, const int depth, const int adds, four_quads (*sum)[2], const float *restrict a,
                                                const int row_step, const float *restrict b, const int b_step)
 {
@@ -682,8 +674,8 @@ static STEPC_INLINE void narrow_tile_by_quads(const int rows, const int depth, c
 }
 #endif
 
-/* c[rows, columns] = a[rows,depth] * b[depth,columns], `terms` products in a sum, c_step from row to row; NARROW_LANES are stored of every row,
- * in the order of the rows. */
+/* c[rows, columns] = a[rows,depth] * b[depth,columns], `terms` products in a sum, c_step from row to row. NARROW_LANES are
+ * stored of every row, in the order of the rows. */
 static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms, float *restrict c, const int c_step,
                                      const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
                                      const int b_step, const int with_sums, float *restrict sums)
@@ -736,18 +728,18 @@ static STEPC_INLINE void narrow_tile(const int rows, const int columns, const in
 #endif
 
 #if STEPC_FORM == 2
-/* to[4,4] = r', four rows of four. */
+/* to[4,4] = r', four rows of four */
 static STEPC_INLINE void store_transposed(float *restrict to, const int to_step, const quad *restrict r)
 {
-    quad turned[4] = {r[0], r[1], r[2], r[3]};
-    turn_quads(turned);
-    *(quad_at *)to = turned[0];
-    *(quad_at *)(to + to_step) = turned[1];
-    *(quad_at *)(to + 2 * to_step) = turned[2];
-    *(quad_at *)(to + 3 * to_step) = turned[3];
+    quad transposed[4] = {r[0], r[1], r[2], r[3]};
+    transpose_quads(transposed);
+    *(quad_at *)to = transposed[0];
+    *(quad_at *)(to + to_step) = transposed[1];
+    *(quad_at *)(to + 2 * to_step) = transposed[2];
+    *(quad_at *)(to + 3 * to_step) = transposed[3];
 }
 
-/* The same of from[rows,4]', missing rows are zeros */
+/* to[4,4] = from[rows,4]', missing rows are zeros */
 static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, const float *restrict from,
                                        const int from_step, const int rows)
 {
@@ -763,12 +755,12 @@ static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, co
     store_transposed(to, to_step, r);
 }
 
-/* The same of from[FOURS_LANES,4]'. */
-static STEPC_INLINE void transpose_fours(float *restrict to, const int to_step, const float *restrict from, const int from_step)
+/* to[4,FOURS_LANES] = from[FOURS_LANES,4]' */
+static STEPC_INLINE void transpose_rows_of_four(float *restrict to, const int to_step, const float *restrict from, const int from_step)
 {
     fours r[4] = {FOUR_OF_ROW(from, from + 4 * from_step), FOUR_OF_ROW(from + from_step, from + 5 * from_step),
                   FOUR_OF_ROW(from + 2 * from_step, from + 6 * from_step), FOUR_OF_ROW(from + 3 * from_step, from + 7 * from_step)};
-    turn_fours(r);
+    transpose_fours(r);
     *(fours_at *)to = r[0];
     *(fours_at *)(to + to_step) = r[1];
     *(fours_at *)(to + 2 * to_step) = r[2];
@@ -776,15 +768,15 @@ static STEPC_INLINE void transpose_fours(float *restrict to, const int to_step, 
 }
 #endif
 
-/* Are rows turned in blocks of vectors below? */
+/* Does pack_transposed() transpose in blocks of vectors? */
 #if STEPC_FORM == 2
-#define TURNS_IN_BLOCKS 1
+#define TRANSPOSES_IN_BLOCKS 1
 #else
-#define TURNS_IN_BLOCKS 0
+#define TRANSPOSES_IN_BLOCKS 0
 #endif
 
-/* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: makes
- * a transposed operand row-contiguous. In 4 x 4 blocks of vectors five times faster than one by one. */
+/* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: rows of
+ * a panel lie in memory as a whole. */
 static STEPC_INLINE void pack_transposed(float *restrict panel, const int width, const float *restrict b,
                                          const int b_step, const int columns, const int depth)
 {
@@ -793,7 +785,7 @@ static STEPC_INLINE void pack_transposed(float *restrict panel, const int width,
     for (int k = 0; k < blocked; k += 4) {
         int j = 0;
         for (; j + FOURS_LANES <= columns; j += FOURS_LANES)
-            transpose_fours(panel + k * width + j, width, b + j * b_step + k, b_step);
+            transpose_rows_of_four(panel + k * width + j, width, b + j * b_step + k, b_step);
         for (; j + 4 <= columns; j += 4)
             transpose_4x4(panel + k * width + j, width, b + j * b_step + k, b_step, 4);
         for (; j < width; j += 4)
@@ -1352,8 +1344,7 @@ static STEPC_KERNEL void product_8x2x3(float *restrict y, const float *restrict 
     product_8x2x3_narrow_rows(a, panel, NARROW_WIDTH, y, x);
 }
 
-/* A label as an index, in range whatever it is: a variable of its own, because a prover learns from the comparison of a
- * variable and not from that of a cast. */
+/* A label as an index, in range whatever it is. */
 static inline int softmax_cross_entropy_8x2_class_of(const int64_t label)
 {
     const uint64_t c = (uint64_t)label;
@@ -1422,7 +1413,7 @@ static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int r
         for (int i = 0; i < rows; i++)
             e[c * rows + i] -= top[i];
     }
-    /* Selected: a processor gathers no faster than element by element. */
+    /* selected, not gathered */
     for (int i = 0; i < rows; i++)
         picked[i] = e[i];
     for (int c = 1; c < 2; c++) {

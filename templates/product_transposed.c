@@ -2,8 +2,8 @@
 /* Matrix products with few rows of a and a b that is stored transposed and is far larger: out[M,N] = finish(a[M,K] * b[N,K]').
  * Each element's terms are added as in product.c, TERMS at a time.
  *
- * There b would have to be packed, which takes as long as ten rows of a. Here vectors run across rows of a, which are packed once, and
- * rows of b are read in place, each once. A finished tile is turned back. Where K > DEPTH the sums of ROWS rows of b wait in `panel`
+ * In product.c b would have to be packed, which takes as long as ten rows of a. Here vectors run across rows of a, which are packed
+ * once, and rows of b are read in place, each once. A finished tile is transposed back. Where K > DEPTH the sums of ROWS rows of b wait in `panel`
  * behind a for the next terms. */
 #include "pack.h"
 #include "registers.h"
@@ -40,17 +40,18 @@ static STEPC_INLINE void pack_all(const T *restrict left, T *restrict packed)
         pack_transposed(packed + (M - M % 32) * K, 32, left + (M - M % 32) * A_ROW, A_ROW, M % 32, K);
 }
 
-/* Finishes the sums of a group: those of row j + r of b and row i + l of a are sums_of_group[i * GROUP_ROWS(N) + r * TILE_COLUMNS + l]. A
- * function of its own, so that what finishing needs takes no registers from the tile. */
+/* Finishes the sums of a group: that of row j + r of b and row i + l of a is
+ * sums_of_group[i * GROUP_ROWS(N) + r * TILE_COLUMNS + l]. A function of its own: what finishing needs takes no registers
+ * from the tile. */
 static STEPC_KERNEL void finish_group(const int j, const T *restrict sums_of_group)
 {
-    T turned[TILE_COLUMNS * GROUP_ROWS(N)];
+    T transposed[TILE_COLUMNS * GROUP_ROWS(N)];
     for (int i = 0; i < M; i += TILE_COLUMNS) {
-        pack_transposed(turned, GROUP_ROWS(N), sums_of_group + i * GROUP_ROWS(N), TILE_COLUMNS, GROUP_ROWS(N), TILE_COLUMNS);
+        pack_transposed(transposed, GROUP_ROWS(N), sums_of_group + i * GROUP_ROWS(N), TILE_COLUMNS, GROUP_ROWS(N), TILE_COLUMNS);
         for (int l = 0; l < TILE_COLUMNS && l < M - i; l++) {
             STEPC_LANE_LOOP
             for (int r = 0; r < GROUP_ROWS(N); r++) {
-                const T v = turned[l * GROUP_ROWS(N) + r];
+                const T v = transposed[l * GROUP_ROWS(N) + r];
                 finish(i + l, j + r, v);
             }
         }
@@ -69,7 +70,7 @@ static STEPC_KERNEL void finish_last(const int rows, const int j, const T *restr
 }
 
 /* Rows j .. of b, all rows of a, the terms k .. of each sum. */
-static STEPC_INLINE void turned_rows(const int rows, const int j, const int k, const T *restrict right, const T *restrict packed,
+static STEPC_INLINE void transposed_rows(const int rows, const int j, const int k, const T *restrict right, const T *restrict packed,
                                      T *restrict sums)
 {
     const int depth = K - k < DEPTH ? K - k : DEPTH, how = k == 0 ? TILE_SETS : TERMS < K ? TILE_ADDS : TILE_GOES_ON;
@@ -87,14 +88,14 @@ static STEPC_INLINE void turned_rows(const int rows, const int j, const int k, c
 }
 
 /* Rows j .. end - 1 of b, a group or what is left of it. */
-static STEPC_INLINE void turned_group(const int j, const int end, const int k, const T *restrict right, const T *restrict packed,
+static STEPC_INLINE void transposed_group(const int j, const int end, const int k, const T *restrict right, const T *restrict packed,
                                       T *restrict sums)
 {
     for (int r = 0; r <= end - j - PART_ROWS(N); r += PART_ROWS(N))
-        turned_rows(PART_ROWS(N), j + r, k, right, packed, sums + r * TILE_COLUMNS);
+        transposed_rows(PART_ROWS(N), j + r, k, right, packed, sums + r * TILE_COLUMNS);
     if (LAST_ROWS(N) > 0) {
         if (end == N)
-            turned_rows(LAST_ROWS(N), N - LAST_ROWS(N), k, right, packed, sums + (N - LAST_ROWS(N) - j) * TILE_COLUMNS);
+            transposed_rows(LAST_ROWS(N), N - LAST_ROWS(N), k, right, packed, sums + (N - LAST_ROWS(N) - j) * TILE_COLUMNS);
     }
     if (K - k <= DEPTH && end - j == GROUP_ROWS(N))
         finish_group(j, sums);
@@ -103,26 +104,26 @@ static STEPC_INLINE void turned_group(const int j, const int end, const int k, c
 }
 
 /* Rows first .. end - 1 of b, the terms k .. */
-static STEPC_INLINE void turned_terms(const int first, const int end, const int k, const T *restrict right,
+static STEPC_INLINE void transposed_terms(const int first, const int end, const int k, const T *restrict right,
                                       const T *restrict packed, T *restrict sums)
 {
     for (int j = first; j < end; j += GROUP_ROWS(N))
-        turned_group(j, end - j < GROUP_ROWS(N) ? end : j + GROUP_ROWS(N), k, right, packed, sums + (DEPTH < K ? (j - first) * ((M + 31) / 32 * 32) : 0));
+        transposed_group(j, end - j < GROUP_ROWS(N) ? end : j + GROUP_ROWS(N), k, right, packed, sums + (DEPTH < K ? (j - first) * ((M + 31) / 32 * 32) : 0));
 }
 
 /* Rows first .. end - 1 of b, all terms. */
-static STEPC_INLINE void turned_sums(const int first, const int end, const T *restrict right, const T *restrict packed,
+static STEPC_INLINE void transposed_sums(const int first, const int end, const T *restrict right, const T *restrict packed,
                                      T *restrict sums)
 {
     if (DEPTH < K) {
         for (int k = 0; k < K; k += DEPTH)
-            turned_terms(first, end, k, right, packed, sums);
+            transposed_terms(first, end, k, right, packed, sums);
     } else {
-        turned_terms(first, end, 0, right, packed, sums);
+        transposed_terms(first, end, 0, right, packed, sums);
     }
 }
 
-KERNEL static void product_turned(const T *restrict a, const T *restrict b, T *restrict panel)
+KERNEL static void product_transposed(const T *restrict a, const T *restrict b, T *restrict panel)
 {
     const int start = SHARES > 1 ? (N + GROUP_ROWS(N) - 1) / GROUP_ROWS(N) * share() / SHARES * GROUP_ROWS(N) : 0;
     const int stop = SHARES > 1 ? share() == SHARES - 1 ? N : (N + GROUP_ROWS(N) - 1) / GROUP_ROWS(N) * (share() + 1) / SHARES * GROUP_ROWS(N) : N;
@@ -130,9 +131,9 @@ KERNEL static void product_turned(const T *restrict a, const T *restrict b, T *r
         pack_all(a, panel);
         if (ROWS < N && DEPTH < K) {
             for (int j = start; j < stop; j += ROWS / GROUP_ROWS(N) * GROUP_ROWS(N))
-                turned_sums(j, stop - j < ROWS / GROUP_ROWS(N) * GROUP_ROWS(N) ? stop : j + ROWS / GROUP_ROWS(N) * GROUP_ROWS(N), b, panel, panel + (M + 31) / 32 * 32 * K);
+                transposed_sums(j, stop - j < ROWS / GROUP_ROWS(N) * GROUP_ROWS(N) ? stop : j + ROWS / GROUP_ROWS(N) * GROUP_ROWS(N), b, panel, panel + (M + 31) / 32 * 32 * K);
         } else {
-            turned_sums(start, stop, b, panel, panel + (M + 31) / 32 * 32 * K);
+            transposed_sums(start, stop, b, panel, panel + (M + 31) / 32 * 32 * K);
         }
     }
 }

@@ -1,4 +1,4 @@
-/* The template product_turned as it stands (TEMPLATE, with sizes of the test's choice) against plain loops: every bit, since each
+/* The template product_transposed as it stands (TEMPLATE, with sizes of the test's choice) against plain loops: every bit, since each
  * element's terms are added in index order. Compiled without contraction. */
 #include TEMPLATE
 
@@ -40,7 +40,7 @@ int main(void)
     fill(b, B_SIZE);
     fill(out, M * N);
     for (share_of_sample = 0; share_of_sample < SHARES; share_of_sample++)
-        product_turned(a, b, panel);
+        product_transposed(a, b, panel);
     const int failures = compare(a, b);
     free(a);
     free(b);
