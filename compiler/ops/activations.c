@@ -1,20 +1,21 @@
-/* Activations made of ordinary operators: Gelu HardSigmoid HardSwish Mish Shrink Softsign Swish SwiGLU ThresholdedRelu and PRelu.
- * Each one's comment is its contract: the operations from left to right, each rounded to the type of X (float where that is
- * float16 or bfloat16: only the result is rounded to it).
+/* Activations made of ordinary operators: Gelu HardSigmoid HardSwish Mish Shrink Softsign Swish SwiGLU ThresholdedRelu
+ * and PRelu. Each one's comment is its contract: the operations from left to right, each rounded to the type of X
+ * (float where that is float16 or bfloat16: only the result is rounded to it).
  * Spec: ONNX Operators.md. Opset 1 had in-place hints. */
 #include "ops/op.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define SLOPED_9 (FLOATS_1 | DTYPES_INDEX | DTYPE_BIT(DTYPE_UINT32) | DTYPE_BIT(DTYPE_UINT64))
 #define SLOPED (SLOPED_9 | DTYPE_BIT(DTYPE_BFLOAT16))
 
 #define ATTR(label, value) {.name = (label), .type = ATTR_FLOAT, .float_default = (value)}
 #define ATTR_CONSUMED {.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true}
-static const struct op_attr gelu_attrs[] = {{.name = "approximate", .type = ATTR_STRING, .string_default = "none"}, {0}};
+static const struct op_attr gelu_attrs[] = {{.name = "approximate", .type = ATTR_STRING, .string_default = "none"},
+                                            {0}};
 static const struct op_attr alpha_attrs[] = {ATTR("alpha", 1), {0}};
 static const struct op_attr shrink_attrs[] = {ATTR("lambd", 0.5), ATTR("bias", 0), {0}};
 static const struct op_attr hard_attrs_1[] = {ATTR("alpha", 0.2f), ATTR("beta", 0.5), ATTR_CONSUMED, {0}};
@@ -23,8 +24,10 @@ static const struct op_attr consumed_attrs[] = {ATTR_CONSUMED, {0}};
 
 #define PARAM(label, set) {.name = (label), .type = 'T', .dtypes = (set)}
 static const struct op_param inputs[] = {PARAM("X", DTYPES_FLOATS), {0}}, outputs[] = {PARAM("Y", DTYPES_FLOATS), {0}};
-static const struct op_param numbers_in[] = {PARAM("input", DTYPES_NUMERIC), {0}}, numbers_out[] = {PARAM("output", DTYPES_NUMERIC), {0}};
-static const struct op_param sloped_in[] = {PARAM("X", SLOPED), PARAM("slope", SLOPED), {0}}, sloped_out[] = {PARAM("Y", SLOPED), {0}};
+static const struct op_param numbers_in[] = {PARAM("input", DTYPES_NUMERIC), {0}},
+                             numbers_out[] = {PARAM("output", DTYPES_NUMERIC), {0}};
+static const struct op_param sloped_in[] = {PARAM("X", SLOPED), PARAM("slope", SLOPED), {0}},
+                             sloped_out[] = {PARAM("Y", SLOPED), {0}};
 
 static const struct op_version versions_20[] = {{.since = 20}, {0}};
 static const struct op_version versions_24[] = {{.since = 24}, {0}}, versions_28[] = {{.since = 28}, {0}};
@@ -62,7 +65,7 @@ static const struct op_version versions_sloped[] = {
     {.since = 16},
     {0}};
 
-/* ---- shared pieces ------------------------------------------------------------------------------------------------ */
+/* ---- shared pieces ----------------------------------------------------------------------------------------------- */
 
 static struct value *constant(struct expand_ctx *c, double x)
 {
@@ -86,7 +89,7 @@ static double sigmoid(double x)
     return 1 / (1 + exp(-x));
 }
 
-/* ---- Gelu: 0.5 x (1 + erf(x sqrt(1/2))), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) ------------------------- */
+/* ---- Gelu: 0.5 x (1 + erf(x sqrt(1/2))), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) ---------------------- */
 
 #define SQRT_HALF 0.70710678118654752440
 #define SQRT_2_OVER_PI 0.79788456080286535588
@@ -134,11 +137,13 @@ static bool gelu_grad(struct grad_ctx *c)
     const bool tanh_form = is_tanh(c->node);
     struct value *sigma = gelu_sigma(c->b, x, tanh_form), *square = build(c, "Mul", x, x), *bell;
     if (tanh_form) {
-        struct value *slope = build(c, "Add", build(c, "Mul", square, build_like(c, x, 3 * 0.044715 * SQRT_2_OVER_PI / 2)),
+        struct value *slope = build(c, "Add",
+                                    build(c, "Mul", square, build_like(c, x, 3 * 0.044715 * SQRT_2_OVER_PI / 2)),
                                     build_like(c, x, SQRT_2_OVER_PI / 2));
         bell = build(c, "Mul", build(c, "Sub", one, build(c, "Mul", sigma, sigma)), slope);
     } else {
-        bell = build(c, "Mul", build(c, "Exp", build(c, "Mul", square, build_like(c, x, -0.5))), build_like(c, x, INVERSE_SQRT_2_PI));
+        bell = build(c, "Mul", build(c, "Exp", build(c, "Mul", square, build_like(c, x, -0.5))),
+                     build_like(c, x, INVERSE_SQRT_2_PI));
     }
     struct value *by = build(c, "Add", build(c, "Mul", build(c, "Add", sigma, one), half), build(c, "Mul", x, bell));
     return grad_accumulate(c, 0, build(c, "Mul", grad_of_output(c, 0), by));
@@ -160,10 +165,11 @@ static const struct op_sample gelu_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Gelu(x) }"},
     {.text = "g (double[7] x) => (double[7] y) { y = Gelu(x) }"},
     {.text = "g (double[7] x) => (double[7] y) { y = Gelu <approximate = \"tanh\"> (x) }"},
-    {.text = "g (float[7] x) => (float[7] y) { y = Gelu <approximate = \"erf\"> (x) }", .error = "expected 'none' or 'tanh'"},
+    {.text = "g (float[7] x) => (float[7] y) { y = Gelu <approximate = \"erf\"> (x) }",
+     .error = "expected 'none' or 'tanh'"},
     {0}};
 
-/* ---- HardSigmoid: t = x alpha + beta; 0 for t <= 0, 1 for t >= 1, else t. HardSwish: x times that of 1/6 and 1/2 ----- */
+/* ---- HardSigmoid: t = x alpha + beta; 0 for t <= 0, 1 for t >= 1, else t. HardSwish: x times that of 1/6 and 1/2 - */
 
 /* At the kinks the slope is 0, as in PyTorch. */
 static struct value *hard_sigmoid_of(struct expand_ctx *c, double alpha, double beta)
@@ -218,7 +224,7 @@ static const struct op_sample hard_swish_samples[] = {
     {.text = "g (double[7] x) => (double[7] y) { y = HardSwish(x) }"},
     {0}};
 
-/* ---- Mish: x tanh(softplus(x)). Swish: x sigmoid(alpha x) ------------------------------------------------------------ */
+/* ---- Mish: x tanh(softplus(x)). Swish: x sigmoid(alpha x) -------------------------------------------------------- */
 
 static bool mish_expand(struct expand_ctx *c)
 {
@@ -286,7 +292,8 @@ static const struct op_sample swiglu_samples[] = {
     {.text = "g (float[2,3] a, float[2,3] b) => (float[2,3] y) { y = SwiGLU(a, b) }"},
     {.text = "g (double[7] a, double[7] b) => (double[7] y) { y = SwiGLU <alpha = 1.7> (a, b) }"},
     {.text = "g (bfloat16[7] a, bfloat16[7] b) => (bfloat16[7] y) { y = SwiGLU(a, b) }"},
-    {.text = "g (float[2,3] a, float[3] b) => (float[2,3] y) { y = SwiGLU(a, b) }", .error = "SwiGLU does not broadcast"},
+    {.text = "g (float[2,3] a, float[3] b) => (float[2,3] y) { y = SwiGLU(a, b) }",
+     .error = "SwiGLU does not broadcast"},
     {0}};
 static const struct op_sample mish_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Mish(x) }"},
@@ -297,7 +304,7 @@ static const struct op_sample swish_samples[] = {
     {.text = "g (double[7] x) => (double[7] y) { y = Swish <alpha = 1.7> (x) }"},
     {0}};
 
-/* ---- Softsign: x / (1 + |x|) ----------------------------------------------------------------------------------------- */
+/* ---- Softsign: x / (1 + |x|) ------------------------------------------------------------------------------------- */
 
 static bool softsign_expand(struct expand_ctx *c)
 {
@@ -327,7 +334,7 @@ static const struct op_sample softsign_samples[] = {
     {.text = "g (double[7] x) => (double[7] y) { y = Softsign(x) }"},
     {0}};
 
-/* ---- ThresholdedRelu: x > alpha ? x : 0. Shrink: x < -lambd ? x + bias : x > lambd ? x - bias : 0 --------------------- */
+/* ---- ThresholdedRelu: x > alpha ? x : 0. Shrink: x < -lambd ? x + bias : x > lambd ? x - bias : 0 ---------------- */
 
 static bool thresholded_relu_expand(struct expand_ctx *c)
 {
@@ -351,8 +358,10 @@ static bool shrink_expand(struct expand_ctx *c)
     const double lambd = op_attr_float(c->node, "lambd"), bias = op_attr_float(c->node, "bias");
     const enum dtype d = expand_in(c, 0)->dtype;
     struct value *x = dtype_is_float(d) ? expand_in(c, 0) : build_cast(c->b, expand_in(c, 0), DTYPE_DOUBLE);
-    struct value *above = build(c, "Sub", x, build_like(c, x, bias)), *below = build(c, "Add", x, build_like(c, x, bias));
-    struct value *upper = build(c, "Where", build(c, "Greater", x, build_like(c, x, lambd)), above, build_like(c, x, 0.0));
+    struct value *above = build(c, "Sub", x, build_like(c, x, bias)),
+                 *below = build(c, "Add", x, build_like(c, x, bias));
+    struct value *upper = build(c, "Where", build(c, "Greater", x, build_like(c, x, lambd)), above,
+                                build_like(c, x, 0.0));
     struct value *y = build(c, "Where", build(c, "Less", x, build_like(c, x, -lambd)), below, upper);
     return expand_out(c, 0, build_cast(c->b, y, d));
 }
@@ -368,7 +377,8 @@ static bool shrink_eval(struct eval_ctx *c)
     const struct eval_tensor *x = eval_input(c, 0);
     int64_t *y = eval_out_i(c, 0);
     for (int64_t k = 0; y != NULL && k < x->count; k++)
-        y[k] = dtype_from_double(x->dtype, shrink(c, x->dtype == DTYPE_UINT64 ? (double)(uint64_t)x->i[k] : (double)x->i[k]));
+        y[k] = dtype_from_double(x->dtype,
+                                 shrink(c, x->dtype == DTYPE_UINT64 ? (double)(uint64_t)x->i[k] : (double)x->i[k]));
     return y != NULL || eval_curve(c, shrink);
 }
 
@@ -382,7 +392,7 @@ static const struct op_sample shrink_samples[] = {
     {.text = "g (int8[9] x) => (int8[9] y) { y = Shrink <lambd = 1.5, bias = 1.5> (x) }", .no_gradient = true},
     {0}};
 
-/* ---- PRelu: x > 0 ? x : slope x -------------------------------------------------------------------------------------- */
+/* ---- PRelu: x > 0 ? x : slope x ---------------------------------------------------------------------------------- */
 
 static bool prelu_infer(struct infer_ctx *c)
 {
@@ -390,8 +400,9 @@ static bool prelu_infer(struct infer_ctx *c)
     if (shape_broadcast(&both, infer_shape(c, 0), infer_shape(c, 1)) && shape_equal(&both, infer_shape(c, 0)))
         return infer_same_as_input(c);
     struct arena text = {0};
-    infer_error(c, "input 1 '%s' has shape %s, which cannot be broadcast to that of input 0 '%s', %s", infer_in(c, 1)->name,
-                shape_text(&text, infer_shape(c, 1)), infer_in(c, 0)->name, shape_text(&text, infer_shape(c, 0)));
+    infer_error(c, "input 1 '%s' has shape %s, which cannot be broadcast to that of input 0 '%s', %s",
+                infer_in(c, 1)->name, shape_text(&text, infer_shape(c, 1)), infer_in(c, 0)->name,
+                shape_text(&text, infer_shape(c, 0)));
     arena_free(&text);
     return false;
 }
@@ -427,7 +438,7 @@ static const struct op_sample prelu_samples[] = {
     {.text = "g (float[3] x, float[2,3] s) => (float[3] y) { y = PRelu(x, s) }", .error = "cannot be broadcast"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 #define FLOATS .inputs = inputs, .outputs = outputs
 const struct op_def op_defs_activations[] = {
@@ -437,8 +448,8 @@ const struct op_def op_defs_activations[] = {
      .expand = hard_sigmoid_expand, .eval = hard_sigmoid_eval, .in_float = true, .samples = hard_sigmoid_samples},
     {.name = "HardSwish", .versions = versions_14_22, FLOATS, .infer = infer_same_as_input, .expand = hard_swish_expand,
      .eval = hard_swish_eval, .in_float = true, .samples = hard_swish_samples},
-    {.name = "Mish", .versions = versions_18_22, FLOATS, .infer = infer_same_as_input, .expand = mish_expand, .eval = mish_eval,
-     .in_float = true, .samples = mish_samples},
+    {.name = "Mish", .versions = versions_18_22, FLOATS, .infer = infer_same_as_input, .expand = mish_expand,
+     .eval = mish_eval, .in_float = true, .samples = mish_samples},
     {.name = "Swish", .versions = versions_24, FLOATS, .attrs = alpha_attrs, .infer = infer_same_as_input,
      .expand = swish_expand, .eval = swish_eval, .in_float = true, .samples = swish_samples},
     {.name = "SwiGLU", .versions = versions_28, .inputs = gate_inputs, .outputs = outputs, .attrs = alpha_attrs,

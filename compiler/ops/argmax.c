@@ -1,11 +1,11 @@
-/* ArgMax and ArgMin: the position of the extreme element along an axis, of several equal ones the first (or the last, with
- * select_last_index). A NaN counts as extreme, as in NumPy and PyTorch; the specification leaves it open.
+/* ArgMax and ArgMin: the position of the extreme element along an axis, of several equal ones the first (or the last,
+ * with select_last_index). A NaN counts as extreme, as in NumPy and PyTorch; the specification leaves it open.
  * Spec: ONNX ArgMax-1 to -13 (11 negative axes, 12 select_last_index), ArgMin alike. */
 #include "ops/move_rules.h"
 
 #include <math.h>
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define TYPES_1 (DTYPES_NUMERIC & ~DTYPE_BIT(DTYPE_BFLOAT16))
 #define ATTR_AXIS {.name = "axis", .type = ATTR_INT, .int_default = 0}
@@ -19,7 +19,8 @@ static const struct op_version versions[] = {{.since = 1, .dtypes = TYPES_1, .at
                                              {.since = 12, .dtypes = TYPES_1},
                                              {.since = 13},
                                              {0}};
-static const struct op_param inputs[] = {{.name = "data", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_NOT_DIFF}, {0}};
+static const struct op_param inputs[] = {
+    {.name = "data", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_NOT_DIFF}, {0}};
 static const struct op_param outputs[] = {
     {.name = "reduced", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
 
@@ -39,16 +40,18 @@ static bool arg_infer(struct infer_ctx *c)
     if (!infer_axis(c, op_attr_int(c->node, "axis"), x->rank, &axis))
         return false;
     if (x->dim[axis] == 0)
-        return infer_error(c, "dimension %d of input 0 '%s' is 0: there is no extreme element", axis, infer_in(c, 0)->name);
+        return infer_error(c, "dimension %d of input 0 '%s' is 0: there is no extreme element", axis,
+                           infer_in(c, 0)->name);
     for (int d = 0; d < x->rank; d++)
         if (d != axis || keep)
             y.dim[y.rank++] = d == axis ? 1 : x->dim[d];
     return infer_out(c, 0, DTYPE_INT64, &y);
 }
 
-/* ---- as other operators, for lowering ------------------------------------------------------------------------------- */
+/* ---- as other operators, for lowering ---------------------------------------------------------------------------- */
 
-/* The smallest (or largest) position at which x equals the extreme value, or is NaN: then the extreme value is NaN, too. */
+/* The smallest (or largest) position at which x equals the extreme value, or is NaN: then the extreme
+ * value is NaN, too. */
 static bool arg_expand(struct expand_ctx *c, const char *reduction)
 {
     struct value *x = expand_in(c, 0);
@@ -79,7 +82,7 @@ static bool argmin_expand(struct expand_ctx *c)
     return arg_expand(c, "ReduceMin");
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 /* Is element k of x further out than element best? */
 static bool is_beyond(const struct eval_tensor *x, int64_t k, int64_t best, bool largest, bool last)
@@ -128,8 +131,8 @@ static bool argmin_eval(struct eval_ctx *c)
     return arg_eval(c, false);
 }
 
-/* ---- Positions(x): 0, 1, ... along the axis, with 1 as all other dimensions: broadcasts with x. A counter, not a table of numbers: it
- * takes x, whose elements nobody looks at, so that it is not folded ---- */
+/* ---- Positions(x): 0, 1, ... along the axis, with 1 as all other dimensions: broadcasts with x. A counter, not a
+ * table of numbers: it takes x, whose elements nobody looks at, so that it is not folded ---- */
 
 static const struct op_attr position_attrs[] = {{.name = "axis", .type = ATTR_INT, .int_default = 0}, {0}};
 static const struct op_version position_versions[] = {{.since = 1}, {0}};
@@ -167,14 +170,16 @@ static const struct op_sample position_samples[] = {
     {.text = "g (float[3,4] x) => (int64[1,4] y) { y = stepc.Positions <axis = 2> (x) }", .error = "axis 2"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample max_samples[] = {
     {.text = "g (float[3,4] x) => (int64[1,4] y) { y = ArgMax(x) }", .no_gradient = true},
     {.text = "g (double[3,4] x) => (int64[3] y) { y = ArgMax <axis = -1, keepdims = 0> (x) }", .no_gradient = true},
-    {.text = "g (int32[3,4] x) => (int64[3,1] y) { y = ArgMax <axis = 1, select_last_index = 1> (x) }", .no_gradient = true},
+    {.text = "g (int32[3,4] x) => (int64[3,1] y) { y = ArgMax <axis = 1, select_last_index = 1> (x) }",
+     .no_gradient = true},
     {.text = "g (int16[9] x) => (int64[1] y) { y = ArgMax(x) }", .opset = 11, .no_gradient = true},
-    {.text = "g () => (int64[1] y) { x = Constant <value_floats = [1.0, 3.0, 3.0, 2.0]> () y = ArgMax(x) }", .no_gradient = true},
+    {.text = "g () => (int64[1] y) { x = Constant <value_floats = [1.0, 3.0, 3.0, 2.0]> () y = ArgMax(x) }",
+     .no_gradient = true},
     {.text = "g (float[40,3] x) => (int64[40] y) { y = ArgMax <axis = 1, keepdims = 0> (x) }", .no_gradient = true},
     {.text = "g (float[2,40,3] x) => (int64[2,1,3] y) { y = ArgMax <axis = 1> (x) }", .no_gradient = true},
     {.text = "g (float[0] x) => (int64[1] y) { y = ArgMax(x) }", .error = "no extreme element"},
@@ -182,7 +187,8 @@ static const struct op_sample max_samples[] = {
 static const struct op_sample min_samples[] = {
     {.text = "g (float[3,4] x) => (int64[1,4] y) { y = ArgMin(x) }", .no_gradient = true},
     {.text = "g (float[3,4,2] x) => (int64[3,2] y) { y = ArgMin <axis = 1, keepdims = 0> (x) }", .no_gradient = true},
-    {.text = "g (int8[3,4] x) => (int64[3,1] y) { y = ArgMin <axis = 1, select_last_index = 1> (x) }", .no_gradient = true},
+    {.text = "g (int8[3,4] x) => (int64[3,1] y) { y = ArgMin <axis = 1, select_last_index = 1> (x) }",
+     .no_gradient = true},
     {0}};
 
 const struct op_def op_defs_argmax[] = {
@@ -190,7 +196,7 @@ const struct op_def op_defs_argmax[] = {
      .grad = grad_none, .expand = argmax_expand, .eval = argmax_eval, .samples = max_samples},
     {.name = "ArgMin", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = arg_infer,
      .grad = grad_none, .expand = argmin_expand, .eval = argmin_eval, .samples = min_samples},
-    {.domain = DOMAIN_STEPC, .name = "Positions", .versions = position_versions, .inputs = position_inputs, .outputs = position_outputs,
-     .attrs = position_attrs, .infer = position_infer, .grad = grad_none, .eval = position_eval, .lower = position_lower,
-     .samples = position_samples},
+    {.domain = DOMAIN_STEPC, .name = "Positions", .versions = position_versions, .inputs = position_inputs,
+     .outputs = position_outputs, .attrs = position_attrs, .infer = position_infer, .grad = grad_none,
+     .eval = position_eval, .lower = position_lower, .samples = position_samples},
     {0}};

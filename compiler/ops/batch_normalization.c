@@ -1,12 +1,14 @@
 /* BatchNormalization of X [N, C, d...], channel by channel, made of ordinary operators:
  *   d = X - mean,  r = 1 / sqrt(var + epsilon),  Y = d * (r * scale) + B
- * In inference form mean and var are inputs 3 and 4. In training form (training_mode = 1) they are those of the batch: mean is
- * ReduceMean(X) and var ReduceMean(d * d) over all axes but C, the population's variance; and
+ * In inference form mean and var are inputs 3 and 4. In training form (training_mode = 1) they are those of the batch:
+ * mean is ReduceMean(X) and var ReduceMean(d * d) over all axes but C, the population's variance; and
  *   running_mean = input_mean * momentum + mean * (1 - momentum),  running_var likewise.
  * All in float (in double where an input is double); 1 - momentum is rounded once.
- * With spatial = 0 (until version 8) each element of a sample is a channel of its own: everything is of shape [C, d...].
- * Spec: ONNX BatchNormalization-1, -6 (is_test), -7, -9 (training where more than Y is wanted), -14 (training_mode), -15; the
- * outputs saved_mean and saved_var of the old versions, mean and variance of the batch, and spatial stay available inside. */
+ * With spatial = 0 (until version 8) each element of a sample is a channel of its own: everything
+ * is of shape [C, d...].
+ * Spec: ONNX BatchNormalization-1, -6 (is_test), -7, -9 (training where more than Y is wanted), -14 (training_mode),
+ * -15; the outputs saved_mean and saved_var of the old versions, mean and variance of the batch, and spatial stay
+ * available inside. */
 #include "ops/normalization_rules.h"
 
 #include <math.h>
@@ -14,7 +16,7 @@
 enum { X, SCALE, BIAS, MEAN, VAR };                            /* inputs */
 enum { Y, RUNNING_MEAN, RUNNING_VAR, SAVED_MEAN, SAVED_VAR }; /* outputs */
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define ATTR_CONSUMED {.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true}
 #define ATTR_EPSILON {.name = "epsilon", .type = ATTR_FLOAT, .float_default = 1e-5f}
@@ -54,7 +56,7 @@ static const struct op_param outputs[] = {PARAM("Y", 'T', 0),
                                           PARAM("saved_var", 0, PARAM_OPTIONAL),
                                           {0}};
 
-/* ---- older versions ----------------------------------------------------------------------------------------------- */
+/* ---- older versions ---------------------------------------------------------------------------------------------- */
 
 static void set_training(struct node *n, bool training)
 {
@@ -82,15 +84,18 @@ static bool upgrade_by_outputs(struct upgrade_ctx *c)
 }
 
 static const struct op_version versions[] = {
-    {.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_drop_consumed_inputs},
-    {.since = 6, .dtypes = FLOATS_1, .attrs = attrs_6, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_is_test},
+    {.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1, .inputs = inputs_1, .outputs = outputs_1,
+     .upgrade = upgrade_drop_consumed_inputs},
+    {.since = 6, .dtypes = FLOATS_1, .attrs = attrs_6, .inputs = inputs_1, .outputs = outputs_1,
+     .upgrade = upgrade_is_test},
     {.since = 7, .dtypes = FLOATS_1, .attrs = attrs_7, .inputs = inputs_1, .outputs = outputs_1},
-    {.since = 9, .dtypes = FLOATS_1, .attrs = attrs_9, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_by_outputs},
+    {.since = 9, .dtypes = FLOATS_1, .attrs = attrs_9, .inputs = inputs_1, .outputs = outputs_1,
+     .upgrade = upgrade_by_outputs},
     {.since = 14, .attrs = attrs_14, .inputs = inputs_14, .outputs = outputs_14},
     {.since = 15, .attrs = attrs_14, .outputs = outputs_14},
     {0}};
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 static bool is_training(const struct node *n)
 {
@@ -115,7 +120,8 @@ static bool check_vectors(struct infer_ctx *c)
         if (!shape_equal(infer_shape(c, i), &expected)) {
             struct arena text = {0};
             infer_error(c, "input %d '%s' has shape %s, expected %s: one number for each channel of input 0 '%s'", i,
-                        infer_in(c, i)->name, shape_text(&text, infer_shape(c, i)), shape_text(&text, &expected), infer_in(c, X)->name);
+                        infer_in(c, i)->name, shape_text(&text, infer_shape(c, i)), shape_text(&text, &expected),
+                        infer_in(c, X)->name);
             arena_free(&text);
             return false;
         }
@@ -139,7 +145,7 @@ static bool batch_normalization_infer(struct infer_ctx *c)
     return infer_out(c, Y, DTYPE_UNDEFINED, infer_shape(c, X));
 }
 
-/* ---- as other nodes ----------------------------------------------------------------------------------------------- */
+/* ---- as other nodes ---------------------------------------------------------------------------------------------- */
 
 /* The operands in the type that is computed in, vectors as [1, C, 1...] or [1, C, d...]. */
 struct batch {
@@ -167,7 +173,8 @@ static struct value *operand(const struct batch *t, int i)
 /* All but mean and what depends on it. */
 static struct batch batch_of(struct builder *b, const struct node *n)
 {
-    struct batch t = {.b = b, .node = n, .x = build_cast(b, node_input(n, X), norm_dtype(n)), .channels = channel_shape(n)};
+    struct batch t = {.b = b, .node = n, .x = build_cast(b, node_input(n, X), norm_dtype(n)),
+                      .channels = channel_shape(n)};
     const struct shape *s = &t.x->shape;
     for (int d = 0; d < s->rank; d++)
         if (d == 0 || d > t.channels.rank)
@@ -227,7 +234,7 @@ static bool batch_normalization_expand(struct expand_ctx *c)
            (!expand_wants(c, SAVED_VAR) || expand_out(c, SAVED_VAR, as_vector(&t, t.var)));
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------------------- */
+/* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
 /* v / count */
 static struct value *share(const struct batch *t, struct value *v)
@@ -239,7 +246,8 @@ static struct value *share(const struct batch *t, struct value *v)
  *   dX = r * scale * ((dy - s / n) - d * (p * r * r / n))
  * whose sum over a channel is 0, since adding a constant to a channel changes nothing: a bias in front has no gradient;
  * and from adjoints of the statistics themselves (as gradients of gradients have them) dmean / n + dvar * 2 d / n. */
-static bool training_grad_x(struct grad_ctx *c, const struct batch *t, struct value *dy, struct value *s, struct value *p)
+static bool training_grad_x(struct grad_ctx *c, const struct batch *t, struct value *dy, struct value *s,
+                            struct value *p)
 {
     struct value *pull = share(t, build(t, "Mul", p, build(t, "Mul", t->inverse, t->inverse)));
     struct value *centred = build(t, "Sub", build(t, "Sub", dy, share(t, s)), build(t, "Mul", t->deviation, pull));
@@ -258,7 +266,8 @@ static bool training_grad_x(struct grad_ctx *c, const struct batch *t, struct va
 }
 
 /* With fixed statistics:  dX = dy * r * scale,  dmean = -s * r * scale,  dvar = -1/2 * p * scale * r^3 */
-static bool inference_grad(struct grad_ctx *c, const struct batch *t, struct value *dy, struct value *s, struct value *p)
+static bool inference_grad(struct grad_ctx *c, const struct batch *t, struct value *dy, struct value *s,
+                           struct value *p)
 {
     struct value *slope = build(t, "Mul", t->inverse, t->scale);
     struct value *cube = build(t, "Mul", slope, build(t, "Mul", t->inverse, t->inverse));
@@ -281,11 +290,12 @@ static bool batch_normalization_grad(struct grad_ctx *c)
     struct value *dy = build_cast(c->b, grad_of_output(c, Y), t.x->dtype);
     struct value *s = norm_sum(c->b, dy, &t.along);
     struct value *p = norm_sum(c->b, build(&t, "Mul", dy, t.deviation), &t.along);
-    return grad_accumulate(c, SCALE, as_vector(&t, build(&t, "Mul", p, t.inverse))) && grad_accumulate(c, BIAS, as_vector(&t, s)) &&
+    return grad_accumulate(c, SCALE, as_vector(&t, build(&t, "Mul", p, t.inverse))) &&
+           grad_accumulate(c, BIAS, as_vector(&t, s)) &&
            (is_training(c->node) ? training_grad_x(c, &t, dy, s, p) : inference_grad(c, &t, dy, s, p));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 /* Where X keeps channel `channel`: `starts` runs of `length` elements. */
 struct runs {
@@ -296,7 +306,8 @@ static struct runs runs_of(struct eval_ctx *c)
 {
     const struct shape *s = &c->in[X]->shape, channels = channel_shape(c->node);
     const int behind = channels.rank < s->rank ? channels.rank + 1 : s->rank;
-    struct runs r = {.channels = shape_count(&channels), .length = shape_count_range(s, behind, s->rank), .starts = s->dim[0]};
+    struct runs r = {.channels = shape_count(&channels), .length = shape_count_range(s, behind, s->rank),
+                     .starts = s->dim[0]};
     r.start = arena_array(c->scratch, int64_t, (size_t)r.starts);
     return r;
 }
@@ -309,13 +320,15 @@ static void find_channel(struct runs *r, int64_t channel)
 
 static void store_statistics(struct eval_ctx *c, int64_t channel, const struct moments *m)
 {
-    const double momentum = op_attr_float(c->node, "momentum"), rest = eval_round_to(c, norm_dtype(c->node), 1 - momentum);
+    const double momentum = op_attr_float(c->node, "momentum"),
+                 rest = eval_round_to(c, norm_dtype(c->node), 1 - momentum);
     const double now[] = {m->mean, m->variance, m->mean, m->variance};
     for (int o = RUNNING_MEAN; o <= SAVED_VAR; o++) {
         double *to = eval_out_f(c, o);
         const double x = now[o - RUNNING_MEAN];
         if (to != NULL)
-            to[channel] = o >= SAVED_MEAN ? x : eval_f(c, o == RUNNING_MEAN ? MEAN : VAR)[channel] * momentum + x * rest;
+            to[channel] =
+                o >= SAVED_MEAN ? x : eval_f(c, o == RUNNING_MEAN ? MEAN : VAR)[channel] * momentum + x * rest;
     }
 }
 
@@ -339,44 +352,59 @@ static bool batch_normalization_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- record ------------------------------------------------------------------------------------------------------- */
+/* ---- record ------------------------------------------------------------------------------------------------------ */
 
 #define OPERANDS "float[5,3] x, float[3] s, float[3] b, float[3] m, float[3] v"
 #define IMAGES "double[2,3,2,5] x, double[3] s, double[3] b, double[3] m, double[3] v"
 #define ACTIVATIONS "double[4,3,2] x, double[3,2] s, double[3,2] b, double[3,2] m, double[3,2] v"
 #define FEED "normal,normal,normal,normal,positive"
-/* The running statistics carry no gradient, so a sum that contains them has another derivative than what flows: no_gradient. */
+/* The running statistics carry no gradient, so a sum that contains them has another derivative than what
+ * flows: no_gradient. */
 static const struct op_sample samples[] = {
     {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization(x, s, b, m, v) }", .feed = FEED},
-    {.text = "g (" IMAGES ") => (double[2,3,2,5] y) { y = BatchNormalization <epsilon = 0.1> (x, s, b, m, v) }", .feed = FEED},
-    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <training_mode = 1> (x, s, b, m, v) }", .feed = FEED},
+    {.text = "g (" IMAGES ") => (double[2,3,2,5] y) { y = BatchNormalization <epsilon = 0.1> (x, s, b, m, v) }",
+     .feed = FEED},
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <training_mode = 1> (x, s, b, m, v) }",
+     .feed = FEED},
     {.text = "g (" IMAGES ") => (double[2,3,2,5] y, double[3] rm, double[3] rv) "
-             "{ y, rm, rv = BatchNormalization <training_mode = 1, momentum = 0.75> (x, s, b, m, v) }", .feed = FEED, .no_gradient = true},
+             "{ y, rm, rv = BatchNormalization <training_mode = 1, momentum = 0.75> (x, s, b, m, v) }", .feed = FEED,
+     .no_gradient = true},
     {.text = "g (float[4,3,20] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[4,3,20] y, float[3] rv) "
-             "{ y, \"\", rv = BatchNormalization <training_mode = 1> (x, s, b, m, v) }", .feed = FEED, .no_gradient = true},
+             "{ y, \"\", rv = BatchNormalization <training_mode = 1> (x, s, b, m, v) }", .feed = FEED,
+     .no_gradient = true},
     {.text = "g (float[7] x, float[1] s, float[1] b, float[1] m, float[1] v) => (float[7] y) "
              "{ y = BatchNormalization <training_mode = 1> (x, s, b, m, v) }", .feed = FEED},
-    {.text = "g (float[4,3] x, double[3] s, double[3] b, float[3] m, float[3] v) => (float[4,3] y, float[3] rm, float[3] rv) "
-             "{ y, rm, rv = BatchNormalization <training_mode = 1> (x, s, b, m, v) }", .feed = FEED, .no_gradient = true},
-    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <training_mode = 1> (x, s, b, m, v) }", .opset = 14,
-     .feed = FEED},
+    {.text = "g (float[4,3] x, double[3] s, double[3] b, float[3] m, float[3] v) => (float[4,3] y, float[3] rm, "
+             "float[3] rv) "
+             "{ y, rm, rv = BatchNormalization <training_mode = 1> (x, s, b, m, v) }", .feed = FEED,
+     .no_gradient = true},
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <training_mode = 1> (x, s, b, m, v) }",
+     .opset = 14, .feed = FEED},
     {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization(x, s, b, m, v) }", .opset = 9, .feed = FEED},
     {.text = "g (" OPERANDS ") => (float[5,3] y, float[3] rm, float[3] rv, float[3] sm, float[3] sv) "
-             "{ y, rm, rv, sm, sv = BatchNormalization(x, s, b, m, v) }", .opset = 9, .feed = FEED, .no_gradient = true},
-    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 7, .feed = FEED},
-    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <is_test = 1> (x, s, b, m, v) }", .opset = 6, .feed = FEED},
-    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <consumed_inputs = [0]> (x, s, b, m, v) }", .opset = 1,
+             "{ y, rm, rv, sm, sv = BatchNormalization(x, s, b, m, v) }", .opset = 9, .feed = FEED,
+     .no_gradient = true},
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 7,
      .feed = FEED},
-    {.text = "g (" ACTIVATIONS ") => (double[4,3,2] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 7, .feed = FEED},
-    {.text = "g (" ACTIVATIONS ") => (double[4,3,2] y, double[3,2] rm) { y, rm = BatchNormalization <spatial = 0> (x, s, b, m, v) }",
-     .opset = 8, .feed = FEED, .no_gradient = true},
-    {.text = "g (" ACTIVATIONS ") => (double[4,3,2] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 6, .feed = FEED},
-    {.text = "g (" IMAGES ") => (double[2,3,2,5] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 7,
-     .error = "expected [3,2,5]"},
-    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 9, .error = "spatial"},
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <is_test = 1> (x, s, b, m, v) }", .opset = 6,
+     .feed = FEED},
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <consumed_inputs = [0]> (x, s, b, m, v) }",
+     .opset = 1, .feed = FEED},
+    {.text = "g (" ACTIVATIONS ") => (double[4,3,2] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }",
+     .opset = 7, .feed = FEED},
+    {.text = "g (" ACTIVATIONS ") => (double[4,3,2] y, double[3,2] rm) "
+             "{ y, rm = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 8, .feed = FEED,
+     .no_gradient = true},
+    {.text = "g (" ACTIVATIONS ") => (double[4,3,2] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }",
+     .opset = 6, .feed = FEED},
+    {.text = "g (" IMAGES ") => (double[2,3,2,5] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }",
+     .opset = 7, .error = "expected [3,2,5]"},
+    {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }", .opset = 9,
+     .error = "spatial"},
     {.text = "g (" OPERANDS ") => (float[5,3] y, float[3] rm) { y, rm = BatchNormalization(x, s, b, m, v) }",
      .error = "without training_mode = 1"},
-    {.text = "g (float[5,3] x, float[4] s) => (float[5,3] y) { y = BatchNormalization(x, s, s, s, s) }", .error = "expected [3]"},
+    {.text = "g (float[5,3] x, float[4] s) => (float[5,3] y) { y = BatchNormalization(x, s, s, s, s) }",
+     .error = "expected [3]"},
     {0}};
 
 const struct op_def op_defs_batch_normalization[] = {

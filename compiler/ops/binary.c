@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define WIDE_INTS (DTYPES_INDEX | DTYPE_BIT(DTYPE_UINT32) | DTYPE_BIT(DTYPE_UINT64))
 
@@ -14,7 +14,8 @@ static const struct op_attr attrs_1[] = {{.name = "axis", .type = ATTR_INT, .no_
                                          {.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true},
                                          {0}};
 static const struct op_attr attrs_6[] = {
-    {.name = "axis", .type = ATTR_INT, .no_default = true}, {.name = "broadcast", .type = ATTR_INT, .int_default = 0}, {0}};
+    {.name = "axis", .type = ATTR_INT, .no_default = true}, {.name = "broadcast", .type = ATTR_INT, .int_default = 0},
+    {0}};
 static const struct op_attr no_attrs[] = {{0}};
 
 static const struct op_version versions[] = {
@@ -28,7 +29,7 @@ static const struct op_param inputs[] = {
     {.name = "A", .type = 'T', .dtypes = DTYPES_NUMERIC}, {.name = "B", .type = 'T', .dtypes = DTYPES_NUMERIC}, {0}};
 static const struct op_param outputs[] = {{.name = "C", .type = 'T', .dtypes = DTYPES_NUMERIC}, {0}};
 
-/* ---- shared pieces ------------------------------------------------------------------------------------------------ */
+/* ---- shared pieces ----------------------------------------------------------------------------------------------- */
 
 static bool eval_either(struct eval_ctx *c, eval_fn_f floats, eval_fn_i ints)
 {
@@ -40,7 +41,7 @@ static bool lower_binary(struct lower_ctx *c, enum expr_op op)
     return lower_map(c, expr_binary(c->arena, op, lower_in(c, 0), lower_in(c, 1)));
 }
 
-/* ---- Add ---------------------------------------------------------------------------------------------------------- */
+/* ---- Add --------------------------------------------------------------------------------------------------------- */
 
 static bool add_grad(struct grad_ctx *c)
 {
@@ -79,17 +80,18 @@ static const struct op_sample add_samples[] = {
     {.text = "g (uint8[3,18] a) => (uint8[3,18] y) { "
              "b = Constant <value = uint8[18] {0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,18}> () y = Add(a, b) }",
      .no_gradient = true},
-    {.text = "g (float[2,3,4] a, float[3] b) => (float[2,3,4] y) { y = Add <broadcast = 1, axis = 1> (a, b) }", .opset = 6},
+    {.text = "g (float[2,3,4] a, float[3] b) => (float[2,3,4] y) { y = Add <broadcast = 1, axis = 1> (a, b) }",
+     .opset = 6},
     {.text = "g (float[2,3] a, float[3] b) => (float[2,3] y) { y = Add(a, b) }", .opset = 6, .error = "broadcast=1"},
     {.text = "g (float[2,3] a, float[2,2] b) => (float[2,3] y) { y = Add(a, b) }", .error = "broadcast"},
     {.text = "g (float[2] a, int32[2] b) => (float[2] y) { y = Add(a, b) }", .error = "int32"},
-    {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) { y = Add <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }",
-     .opset = 5},
+    {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) "
+             "{ y = Add <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }", .opset = 5},
     {.text = "g (float16[3,4] a, float16[4] b) => (float16[3,4] y) { y = Add(a, b) }"},
     {.text = "g (bfloat16[3,4] a, bfloat16[3,1] b) => (bfloat16[3,4] y) { s = Add(a, b) y = Add(s, a) }"},
     {0}};
 
-/* ---- Sub ---------------------------------------------------------------------------------------------------------- */
+/* ---- Sub --------------------------------------------------------------------------------------------------------- */
 
 static bool sub_grad(struct grad_ctx *c)
 {
@@ -123,12 +125,13 @@ static const struct op_sample sub_samples[] = {
     {.text = "g (float[2,3] a, float[3] b) => (float[2,3] y) { y = Sub(a, b) }"},
     {.text = "g (double[3] a, double[2,3] b) => (double[2,3] y) { y = Sub(a, b) }"},
     {.text = "g (int64[5] a, int64[5] b) => (int64[5] y) { y = Sub(a, b) }", .no_gradient = true},
-    {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) { y = Sub <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }",
-     .opset = 5},
-    {.text = "g (float[2,3,4] a, float[3] b) => (float[2,3,4] y) { y = Sub <axis = 1, broadcast = 1> (a, b) }", .opset = 6},
+    {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) "
+             "{ y = Sub <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }", .opset = 5},
+    {.text = "g (float[2,3,4] a, float[3] b) => (float[2,3,4] y) { y = Sub <axis = 1, broadcast = 1> (a, b) }",
+     .opset = 6},
     {0}};
 
-/* ---- Mul ---------------------------------------------------------------------------------------------------------- */
+/* ---- Mul --------------------------------------------------------------------------------------------------------- */
 
 /* da = dy b, db = dy a */
 static bool mul_grad(struct grad_ctx *c)
@@ -163,13 +166,14 @@ static const struct op_sample mul_samples[] = {
     {.text = "g (float[2,3] a, float[2,1] b) => (float[2,3] y) { y = Mul(a, b) }"},
     {.text = "g (double[2,3] a) => (double[2,3] y) { y = Mul(a, a) }"},
     {.text = "g (int32[5] a, int32[5] b) => (int32[5] y) { y = Mul(a, b) }", .no_gradient = true},
-    {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) { y = Mul <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }",
-     .opset = 5},
-    {.text = "g (float[2,3,4] a, float[3] b) => (float[2,3,4] y) { y = Mul <axis = 1, broadcast = 1> (a, b) }", .opset = 6},
+    {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) "
+             "{ y = Mul <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }", .opset = 5},
+    {.text = "g (float[2,3,4] a, float[3] b) => (float[2,3,4] y) { y = Mul <axis = 1, broadcast = 1> (a, b) }",
+     .opset = 6},
     {.text = "g (float16[7] a, float16[7] b) => (float16[7] y) { e = Exp(a) s = Add(e, b) y = Mul(s, e) }"},
     {0}};
 
-/* ---- Div ---------------------------------------------------------------------------------------------------------- */
+/* ---- Div --------------------------------------------------------------------------------------------------------- */
 
 /* da = dy / b, db = -(dy y) / b */
 static bool div_grad(struct grad_ctx *c)
@@ -208,13 +212,13 @@ static const struct op_sample div_samples[] = {
     {.text = "g (int32[9] a, int32[9] b) => (int32[9] y) { y = Div(a, b) }", .no_gradient = true},
     {.text = "g (int32[3] a) => (int32[3] y) { z = Constant <value_int = 0> () b = Cast <to = 6> (z) y = Div(a, b) }",
      .no_gradient = true},
-    {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) { y = Div <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }",
-     .opset = 5, .feed = "positive"},
+    {.text = "g (float[2,3] a, float[2] b) => (float[2,3] y) "
+             "{ y = Div <axis = 0, broadcast = 1, consumed_inputs = [0, 0]> (a, b) }", .opset = 5, .feed = "positive"},
     {.text = "g (float[2,3,4] a, float[3] b) => (float[2,3,4] y) { y = Div <axis = 1, broadcast = 1> (a, b) }",
      .opset = 6, .feed = "positive"},
     {0}};
 
-/* ---- Pow: x^e; the exponent may have another type --------------------------------------------------------------------- */
+/* ---- Pow: x^e; the exponent may have another type ---------------------------------------------------------------- */
 
 #define POW_BASES (DTYPES_FLOATS | DTYPES_INDEX)
 
@@ -255,8 +259,8 @@ static struct value *pow_grad_base(struct grad_ctx *c)
     return build(c, "Mul", grad_of_output(c, 0), build(c, "Mul", e, build(c, "Pow", x, below)));
 }
 
-/* de = dy y log(x); 0 where x = 0 and e >= 0, as in PyTorch; NaN for x < 0. The logarithm is kept away from 0 there, for
- * gradients of this gradient. */
+/* de = dy y log(x); 0 where x = 0 and e >= 0, as in PyTorch; NaN for x < 0. The logarithm is kept away from 0 there,
+ * for gradients of this gradient. */
 static struct value *pow_grad_exponent(struct grad_ctx *c)
 {
     struct value *x = grad_input(c, 0), *e = grad_input(c, 1);
@@ -313,8 +317,8 @@ static bool pow_eval(struct eval_ctx *c)
     return eval_f(c, 1) != NULL ? eval_map_fi(c, pow_fi) : eval_map_i(c, pow_i);
 }
 
-/* Small known exponents become products, which may wrap in any order; the rest is one operation on int64, whose low bits are
- * those of every narrower type. */
+/* Small known exponents become products, which may wrap in any order; the rest is one operation on int64, whose low
+ * bits are those of every narrower type. */
 static bool lower_int_power(struct lower_ctx *c, const struct expr *x, const struct expr *e)
 {
     struct arena *a = c->arena;
@@ -344,7 +348,8 @@ static bool pow_lower(struct lower_ctx *c)
 
 static const struct op_sample pow_samples[] = {
     {.text = "g (float[2,3] x, float[3] e) => (float[2,3] y) { y = Pow(x, e) }", .feed = "positive"},
-    {.text = "g (double[2,3] x) => (double[2,3] y) { e = Constant <value_float = 2.0> () f = Cast <to = 11> (e) y = Pow(x, f) }"},
+    {.text = "g (double[2,3] x) => (double[2,3] y) "
+             "{ e = Constant <value_float = 2.0> () f = Cast <to = 11> (e) y = Pow(x, f) }"},
     {.text = "g (float[4] x) => (float[4] y) { e = Constant <value_int = 3> () y = Pow(x, e) }"},
     {.text = "g (float[4] x, double[4] e) => (float[4] y) { y = Pow(x, e) }", .feed = "positive"},
     {.text = "g (int32[6] x) => (int32[6] y) { e = Constant <value_int = 3> () y = Pow(x, e) }", .no_gradient = true},
@@ -361,17 +366,17 @@ static const struct op_sample pow_samples[] = {
     {.text = "g (bfloat16[5] a) => (bfloat16[5] y) { two = Constant <value_int = 2> () y = Pow(a, two) }"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_binary[] = {
-    {.name = "Add", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast, .grad = add_grad,
-     .eval = add_eval, .lower = add_lower, .is_elementwise = true, .samples = add_samples},
-    {.name = "Sub", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast, .grad = sub_grad,
-     .eval = sub_eval, .lower = sub_lower, .is_elementwise = true, .samples = sub_samples},
-    {.name = "Mul", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast, .grad = mul_grad,
-     .eval = mul_eval, .lower = mul_lower, .is_elementwise = true, .samples = mul_samples},
-    {.name = "Div", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast, .grad = div_grad,
-     .eval = div_eval, .lower = div_lower, .is_elementwise = true, .samples = div_samples},
+    {.name = "Add", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast,
+     .grad = add_grad, .eval = add_eval, .lower = add_lower, .is_elementwise = true, .samples = add_samples},
+    {.name = "Sub", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast,
+     .grad = sub_grad, .eval = sub_eval, .lower = sub_lower, .is_elementwise = true, .samples = sub_samples},
+    {.name = "Mul", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast,
+     .grad = mul_grad, .eval = mul_eval, .lower = mul_lower, .is_elementwise = true, .samples = mul_samples},
+    {.name = "Div", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast,
+     .grad = div_grad, .eval = div_eval, .lower = div_lower, .is_elementwise = true, .samples = div_samples},
     {.name = "Pow", .versions = pow_versions, .inputs = pow_inputs, .outputs = pow_outputs, .infer = infer_broadcast,
      .grad = pow_grad, .eval = pow_eval, .lower = pow_lower, .is_elementwise = true, .samples = pow_samples},
     {0}};

@@ -1,5 +1,6 @@
-/* Integers as bits: BitwiseAnd BitwiseOr BitwiseXor BitwiseNot, BitShift of unsigned ones, and BitCast between types of one width.
- * A shift by the width or more gives 0; the specification leaves it open. The bits of a NaN are outside of the contract.
+/* Integers as bits: BitwiseAnd BitwiseOr BitwiseXor BitwiseNot, BitShift of unsigned ones, and BitCast between types
+ * of one width. A shift by the width or more gives 0; the specification leaves it open. The bits of a NaN are
+ * outside of the contract.
  * Spec: ONNX Bitwise*-18, BitShift-11, BitCast-26. */
 #include "ops/op.h"
 
@@ -7,7 +8,9 @@
 
 #define INTS(label, set, marks) {.name = (label), .type = 'T', .dtypes = (set), .flags = (marks)}
 static const struct op_version versions[] = {{.since = 18}, {0}};
-static const struct op_param pair[] = {INTS("A", DTYPES_INTS, PARAM_NOT_DIFF), INTS("B", DTYPES_INTS, PARAM_NOT_DIFF), {0}};
+static const struct op_param pair[] = {INTS("A", DTYPES_INTS, PARAM_NOT_DIFF),
+                                       INTS("B", DTYPES_INTS, PARAM_NOT_DIFF),
+                                       {0}};
 static const struct op_param result[] = {INTS("C", DTYPES_INTS, PARAM_OUTPUT_NOT_DIFF), {0}};
 static const struct op_param single[] = {INTS("X", DTYPES_INTS, PARAM_NOT_DIFF), {0}};
 static const struct op_param single_result[] = {INTS("Y", DTYPES_INTS, PARAM_OUTPUT_NOT_DIFF), {0}};
@@ -17,7 +20,7 @@ static bool lower_bits(struct lower_ctx *c, enum expr_op op)
     return lower_map(c, expr_binary(c->arena, op, lower_in(c, 0), lower_in(c, 1)));
 }
 
-/* ---- BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot ------------------------------------------------------------------ */
+/* ---- BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot --------------------------------------------------------------- */
 
 static int64_t and_i(const struct eval_ctx *c, const int64_t *x)
 {
@@ -98,7 +101,7 @@ static const struct op_sample not_samples[] = {
     {.text = "g (float[2] x) => (float[2] y) { y = BitwiseNot(x) }", .error = "is float"},
     {0}};
 
-/* ---- BitShift ----------------------------------------------------------------------------------------------------- */
+/* ---- BitShift ---------------------------------------------------------------------------------------------------- */
 
 static const struct op_attr shift_attrs[] = {{.name = "direction", .type = ATTR_STRING, .required = true}, {0}};
 static const struct op_version shift_versions[] = {{.since = 11}, {0}};
@@ -114,7 +117,8 @@ static bool goes_left(const struct node *n)
 static bool shift_infer(struct infer_ctx *c)
 {
     if (!goes_left(c->node) && strcmp(op_attr_string(c->node, "direction"), "RIGHT") != 0)
-        return infer_error(c, "attribute 'direction' is '%s', expected 'LEFT' or 'RIGHT'", op_attr_string(c->node, "direction"));
+        return infer_error(c, "attribute 'direction' is '%s', expected 'LEFT' or 'RIGHT'",
+                           op_attr_string(c->node, "direction"));
     return infer_broadcast(c);
 }
 
@@ -139,9 +143,11 @@ static bool shift_lower(struct lower_ctx *c)
 
 #define SHIFTS(type, by)                                                                                               \
     {.text = "g (" type "[2,9] x) => (" type "[2,9] y) { i = Constant <value = int64[9] {" by "}> () "                 \
-             "z = CastLike(i, x) t = BitwiseNot(x) y = BitShift <direction = \"LEFT\"> (t, z) }", .no_gradient = true}, \
+             "z = CastLike(i, x) t = BitwiseNot(x) y = BitShift <direction = \"LEFT\"> (t, z) }",                      \
+     .no_gradient = true},                                                                                             \
     {.text = "g (" type "[9] x) => (" type "[9] y) { i = Constant <value = int64[9] {" by "}> () "                     \
-             "z = CastLike(i, x) t = BitwiseNot(x) y = BitShift <direction = \"RIGHT\"> (t, z) }", .no_gradient = true}
+             "z = CastLike(i, x) t = BitwiseNot(x) y = BitShift <direction = \"RIGHT\"> (t, z) }",                     \
+     .no_gradient = true}
 
 static const struct op_sample shift_samples[] = {
     SHIFTS("uint8", "0, 1, 2, 5, 6, 7, 8, 9, 255"),
@@ -150,10 +156,11 @@ static const struct op_sample shift_samples[] = {
     SHIFTS("uint64", "0, 1, 2, 31, 32, 33, 63, 64, -1"),
     {.text = "g (uint8[2] x, uint8[2] z) => (uint8[2] y) { y = BitShift <direction = \"UP\"> (x, z) }",
      .error = "expected 'LEFT' or 'RIGHT'"},
-    {.text = "g (int8[2] x, int8[2] z) => (int8[2] y) { y = BitShift <direction = \"LEFT\"> (x, z) }", .error = "is int8"},
+    {.text = "g (int8[2] x, int8[2] z) => (int8[2] y) { y = BitShift <direction = \"LEFT\"> (x, z) }",
+     .error = "is int8"},
     {0}};
 
-/* ---- BitCast ------------------------------------------------------------------------------------------------------ */
+/* ---- BitCast ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_attr cast_attrs[] = {{.name = "to", .type = ATTR_INT, .required = true}, {0}};
 static const struct op_version cast_versions[] = {{.since = 26}, {0}};
@@ -171,8 +178,8 @@ static bool cast_infer(struct infer_ctx *c)
         return infer_error(c, "attribute 'to' is %lld, which is no type", (long long)number);
     const enum dtype to = (enum dtype)number;
     if (dtype_bits(from) != dtype_bits(to))
-        return infer_error(c, "attribute 'to' is %s with %d bits, input 0 '%s' is %s with %d: expected as many", dtype_name(to),
-                           dtype_bits(to), infer_in(c, 0)->name, dtype_name(from), dtype_bits(from));
+        return infer_error(c, "attribute 'to' is %s with %d bits, input 0 '%s' is %s with %d: expected as many",
+                           dtype_name(to), dtype_bits(to), infer_in(c, 0)->name, dtype_name(from), dtype_bits(from));
     if (!(BITCAST_TYPES & DTYPE_BIT(to)))
         return infer_unsupported(c, "attribute 'to' is %s, which is not supported", dtype_name(to));
     return infer_out(c, 0, to, infer_shape(c, 0));
@@ -210,17 +217,19 @@ static bool cast_lower(struct lower_ctx *c)
 #define BITS_OF(type, other, number)                                                                                   \
     {.text = "g (" type "[9] x) => (" other "[9] y) { y = BitCast <to = " number "> (x) }", .no_gradient = true}
 static const struct op_sample cast_samples[] = {
-    BITS_OF("float", "int32", "6"), BITS_OF("float", "uint32", "12"), BITS_OF("double", "int64", "7"), BITS_OF("double", "uint64", "13"),
-    BITS_OF("float16", "int16", "5"), BITS_OF("bfloat16", "uint16", "4"), BITS_OF("float16", "bfloat16", "16"),
-    BITS_OF("int8", "uint8", "2"), BITS_OF("uint8", "int8", "3"), BITS_OF("int16", "uint16", "4"), BITS_OF("uint16", "int16", "5"),
-    BITS_OF("int32", "uint32", "12"), BITS_OF("uint64", "int64", "7"), BITS_OF("bool", "uint8", "2"), BITS_OF("bool", "int8", "3"),
+    BITS_OF("float", "int32", "6"), BITS_OF("float", "uint32", "12"), BITS_OF("double", "int64", "7"),
+    BITS_OF("double", "uint64", "13"), BITS_OF("float16", "int16", "5"), BITS_OF("bfloat16", "uint16", "4"),
+    BITS_OF("float16", "bfloat16", "16"), BITS_OF("int8", "uint8", "2"), BITS_OF("uint8", "int8", "3"),
+    BITS_OF("int16", "uint16", "4"), BITS_OF("uint16", "int16", "5"), BITS_OF("int32", "uint32", "12"),
+    BITS_OF("uint64", "int64", "7"), BITS_OF("bool", "uint8", "2"), BITS_OF("bool", "int8", "3"),
     BITS_OF("int8", "bool", "9"), BITS_OF("float", "float", "1"), BITS_OF("float16", "float16", "10"),
-    {.text = "g (float[9] x) => (float[9] y) { i = BitCast <to = 6> (x) o = Constant <value = int32 {8388608}> () s = Add(i, o) "
-             "y = BitCast <to = 1> (s) }", .no_gradient = true},
+    {.text = "g (float[9] x) => (float[9] y) { i = BitCast <to = 6> (x) o = Constant <value = int32 {8388608}> () "
+             "s = Add(i, o) y = BitCast <to = 1> (s) }", .no_gradient = true},
     {.text = "g (double[9] x) => (double[9] y) { i = BitCast <to = 13> (x) n = BitwiseNot(i) m = BitwiseNot(n) "
              "y = BitCast <to = 11> (m) }", .no_gradient = true},
-    {.text = "g (bfloat16[9] x) => (float16[9] y) { i = BitCast <to = 5> (x) o = Constant <value = int64 {1}> () p = CastLike(o, i) "
-             "s = BitwiseXor(i, p) t = BitCast <to = 16> (s) f = Cast <to = 1> (t) y = Cast <to = 10> (f) }", .no_gradient = true},
+    {.text = "g (bfloat16[9] x) => (float16[9] y) "
+             "{ i = BitCast <to = 5> (x) o = Constant <value = int64 {1}> () p = CastLike(o, i) s = BitwiseXor(i, p) "
+             "t = BitCast <to = 16> (s) f = Cast <to = 1> (t) y = Cast <to = 10> (f) }", .no_gradient = true},
     {.text = "g (float x) => (int32 y) { y = BitCast <to = 6> (x) }", .no_gradient = true},
     {.text = "g (float[2] x) => (int64[2] y) { y = BitCast <to = 7> (x) }", .error = "expected as many"},
     BITS_OF("uint8", "float8e4m3fn", "17"), BITS_OF("float8e5m2", "int8", "3"),
@@ -229,20 +238,21 @@ static const struct op_sample cast_samples[] = {
     {.text = "g (uint8[2] x) => (uint8[2] y) { y = BitCast <to = 77> (x) }", .error = "no type"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_bitwise[] = {
-    {.name = "BitwiseAnd", .versions = versions, .inputs = pair, .outputs = result, .infer = infer_broadcast, .grad = grad_none,
-     .eval = and_eval, .lower = and_lower, .is_elementwise = true, .samples = and_samples},
-    {.name = "BitwiseOr", .versions = versions, .inputs = pair, .outputs = result, .infer = infer_broadcast, .grad = grad_none,
-     .eval = or_eval, .lower = or_lower, .is_elementwise = true, .samples = or_samples},
-    {.name = "BitwiseXor", .versions = versions, .inputs = pair, .outputs = result, .infer = infer_broadcast, .grad = grad_none,
-     .eval = xor_eval, .lower = xor_lower, .is_elementwise = true, .samples = xor_samples},
-    {.name = "BitwiseNot", .versions = versions, .inputs = single, .outputs = single_result, .infer = infer_same_as_input,
-     .grad = grad_none, .eval = not_eval, .lower = not_lower, .is_elementwise = true, .samples = not_samples},
-    {.name = "BitShift", .versions = shift_versions, .inputs = shift_pair, .outputs = shift_result, .attrs = shift_attrs,
-     .infer = shift_infer, .grad = grad_none, .eval = shift_eval, .lower = shift_lower, .is_elementwise = true,
-     .samples = shift_samples},
+    {.name = "BitwiseAnd", .versions = versions, .inputs = pair, .outputs = result, .infer = infer_broadcast,
+     .grad = grad_none, .eval = and_eval, .lower = and_lower, .is_elementwise = true, .samples = and_samples},
+    {.name = "BitwiseOr", .versions = versions, .inputs = pair, .outputs = result, .infer = infer_broadcast,
+     .grad = grad_none, .eval = or_eval, .lower = or_lower, .is_elementwise = true, .samples = or_samples},
+    {.name = "BitwiseXor", .versions = versions, .inputs = pair, .outputs = result, .infer = infer_broadcast,
+     .grad = grad_none, .eval = xor_eval, .lower = xor_lower, .is_elementwise = true, .samples = xor_samples},
+    {.name = "BitwiseNot", .versions = versions, .inputs = single, .outputs = single_result,
+     .infer = infer_same_as_input, .grad = grad_none, .eval = not_eval, .lower = not_lower, .is_elementwise = true,
+     .samples = not_samples},
+    {.name = "BitShift", .versions = shift_versions, .inputs = shift_pair, .outputs = shift_result,
+     .attrs = shift_attrs, .infer = shift_infer, .grad = grad_none, .eval = shift_eval, .lower = shift_lower,
+     .is_elementwise = true, .samples = shift_samples},
     {.name = "BitCast", .versions = cast_versions, .inputs = cast_inputs, .outputs = cast_outputs, .attrs = cast_attrs,
      .infer = cast_infer, .grad = grad_none, .eval = cast_eval, .lower = cast_lower, .is_elementwise = true,
      .samples = cast_samples},

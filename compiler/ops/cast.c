@@ -1,5 +1,6 @@
 /* Cast and CastLike: conversion between numeric types and bool.
- *   float -> integer   truncates; out of range saturates and NaN gives 0 (4 and 2 bit types wrap, as upstream's data has it)
+ *   float -> integer   truncates; out of range saturates and NaN gives 0 (4 and 2 bit types wrap, as
+ *                      upstream's data has it)
  *   integer -> float   rounds to nearest even
  *   anything -> bool   x != 0
  *   float -> 8- or 4-bit float: kept as a bit pattern; `saturate` and `round_mode` as ONNX's tables say
@@ -11,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define TYPES_1 (DTYPES_ALL & ~DTYPE_BIT(DTYPE_BFLOAT16))
 #define TYPES_19 (DTYPES_ALL | DTYPES_FLOAT8)
@@ -66,7 +67,8 @@ static const struct op_version like_versions[] = {{.since = 15, .dtypes = DTYPES
 static const struct op_param inputs[] = {{.name = "input", .type = 'T', .dtypes = TYPES_25}, {0}};
 static const struct op_param outputs[] = {{.name = "output", .dtypes = TYPES_25}, {0}};
 static const struct op_param like_inputs[] = {{.name = "input", .type = 'T', .dtypes = TYPES_25},
-                                              {.name = "target_type", .type = 'U', .dtypes = TYPES_25, .flags = PARAM_NOT_DIFF},
+                                              {.name = "target_type", .type = 'U', .dtypes = TYPES_25,
+                                               .flags = PARAM_NOT_DIFF},
                                               {0}};
 static const struct op_param like_outputs[] = {{.name = "output", .type = 'U', .dtypes = TYPES_25}, {0}};
 
@@ -84,8 +86,8 @@ static bool cast_infer(struct infer_ctx *c)
     if (to <= 0 || to >= DTYPE_COUNT)
         return infer_error(c, "attribute 'to' is %lld, which is no type", (long long)to);
     if (!(TYPES_25 & DTYPE_BIT(to)))
-        return infer_unsupported(c, "attribute 'to' is %lld (%s): conversion to this type is not supported", (long long)to,
-                           dtype_name((enum dtype)to));
+        return infer_unsupported(c, "attribute 'to' is %lld (%s): conversion to this type is not supported",
+                                 (long long)to, dtype_name((enum dtype)to));
     return check_round_mode(c) && infer_out(c, 0, (enum dtype)to, infer_shape(c, 0));
 }
 
@@ -94,7 +96,7 @@ static bool cast_like_infer(struct infer_ctx *c)
     return check_round_mode(c) && infer_out(c, 0, infer_in(c, 1)->dtype, infer_shape(c, 0));
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------------------- */
+/* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
 /* Between floating types the adjoint is converted back; integers and bool carry none (R25 in docs/readings.md), nor do
  * types of memory (R24). */
@@ -108,12 +110,13 @@ static bool cast_grad(struct grad_ctx *c)
 
 static bool cast_like_expand(struct expand_ctx *c)
 {
-    const struct attr *to = ATTRS(attr_int("to", expand_in(c, 1)->dtype), attr_int("saturate", op_attr_int(c->node, "saturate")),
+    const struct attr *to = ATTRS(attr_int("to", expand_in(c, 1)->dtype),
+                                  attr_int("saturate", op_attr_int(c->node, "saturate")),
                                   attr_string("round_mode", op_attr_string(c->node, "round_mode")));
     return expand_out(c, 0, build_with(c, "Cast", to, expand_in(c, 0)));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 /* FLOAT8E8M0 holds powers of two only: up, down, or to the nearer one (a tie goes up). */
 static double round_to_power(double x, const char *mode)
@@ -126,8 +129,8 @@ static double round_to_power(double x, const char *mode)
     return ldexp(1.0, up ? exponent : exponent - 1);
 }
 
-/* Formats of 8 bits and less are storage, not arithmetic: float is rounded to them, in both arithmetics. Where a Cast saturates, so do
- * infinities. */
+/* Formats of 8 bits and less are storage, not arithmetic: float is rounded to them, in both arithmetics. Where a Cast
+ * saturates, so do infinities. */
 static double cast_to_small_float(const struct eval_ctx *c, enum dtype to, double x)
 {
     const double number = dtype_round(DTYPE_FLOAT, x);
@@ -166,14 +169,15 @@ static bool cast_eval(struct eval_ctx *c)
     struct eval_tensor *y = eval_output(c, 0);
     for (int64_t k = 0; y != NULL && k < x->count; k++) {
         if (y->f != NULL)
-            y->f[k] = x->f != NULL ? float_to_float(c, y->dtype, x->f[k]) : int_to_float(c, x->dtype, y->dtype, x->i[k]);
+            y->f[k] =
+                x->f != NULL ? float_to_float(c, y->dtype, x->f[k]) : int_to_float(c, x->dtype, y->dtype, x->i[k]);
         else
             y->i[k] = x->f != NULL ? float_to_int(y->dtype, x->f[k]) : dtype_wrap(y->dtype, x->i[k]);
     }
     return true;
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 /* x, or `by` with the sign of x where |x| reaches `limit`. */
 static const struct expr *beyond(struct arena *a, const struct expr *x, double limit, double by)
@@ -184,8 +188,8 @@ static const struct expr *beyond(struct arena *a, const struct expr *x, double l
     return expr_select(a, below, expr_float(a, DTYPE_FLOAT, -by), x);
 }
 
-/* The power of two at or below |x|, or the nearer one (a tie goes up), by the bits of the float: what is no number stays. The smallest
- * power is a subnormal float, and the next larger one would be infinity. */
+/* The power of two at or below |x|, or the nearer one (a tie goes up), by the bits of the float: what is no number
+ * stays. The smallest power is a subnormal float, and the next larger one would be infinity. */
 static const struct expr *power_of(struct arena *a, const struct expr *x, bool nearest)
 {
     const struct expr *const size = expr_math(a, EXPR_FN_ABS, x);
@@ -194,12 +198,15 @@ static const struct expr *power_of(struct arena *a, const struct expr *x, bool n
         bits = expr_binary(a, EXPR_ADD, bits, expr_int(a, DTYPE_UINT32, 0x400000));
     bits = expr_binary(a, EXPR_AND, bits, expr_int(a, DTYPE_UINT32, 0x7f800000));
     const struct expr *const power = expr_bits(a, DTYPE_FLOAT, bits);
-    const struct expr *const in_range = expr_binary(a, EXPR_LT, size, expr_float(a, DTYPE_FLOAT, nearest ? 0x1.8p127 : INFINITY));
-    const struct expr *const is_small = expr_binary(a, EXPR_LT, size, expr_float(a, DTYPE_FLOAT, nearest ? 0x1.8p-127 : 0x1p-126));
+    const struct expr *const in_range =
+        expr_binary(a, EXPR_LT, size, expr_float(a, DTYPE_FLOAT, nearest ? 0x1.8p127 : INFINITY));
+    const struct expr *const is_small =
+        expr_binary(a, EXPR_LT, size, expr_float(a, DTYPE_FLOAT, nearest ? 0x1.8p-127 : 0x1p-126));
     return expr_select(a, is_small, expr_float(a, DTYPE_FLOAT, 0), expr_select(a, in_range, power, x));
 }
 
-/* What storing in `to` rounds as the attributes want it: storing saturates but for infinities, and takes the power of two above. */
+/* What storing in `to` rounds as the attributes want it: storing saturates but for infinities, and takes the
+ * power of two above. */
 static const struct expr *prepared(struct lower_ctx *c, enum dtype to, const struct expr *x)
 {
     struct arena *const a = c->arena;
@@ -231,12 +238,13 @@ static bool cast_lower(struct lower_ctx *c)
     return lower_map(c, dtype_is_pattern(to) ? prepared(c, to, x) : x);
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 /* From float and from every other kind, both ways, with numbers around each end of the range. */
 #define ENDS                                                                                                           \
-    "[0.0, -0.0, 0.24, 0.25, -0.26, 0.75, 1.25, 1.75, -2.5, 3.5, 5.0, 6.0, 7.0, -9.0, 239.0, 248.0, 249.0, 448.0, 463.9, 464.0, "                    \
-    "464.1, 57344.0, 61439.0, 61440.0, 65536.0, 1e-3, 9e-4, 1e-5, 7.6e-6, 3.8e-6, -3e-6, 1e-38, 6e-39, 8e-39, 1.8e38, 2.6e38, -3e38, 1e9]"
+    "[0.0, -0.0, 0.24, 0.25, -0.26, 0.75, 1.25, 1.75, -2.5, 3.5, 5.0, 6.0, 7.0, -9.0, 239.0, 248.0, 249.0, 448.0, "    \
+    "463.9, 464.0, 464.1, 57344.0, 61439.0, 61440.0, 65536.0, 1e-3, 9e-4, 1e-5, 7.6e-6, 3.8e-6, -3e-6, 1e-38, 6e-39, " \
+    "8e-39, 1.8e38, 2.6e38, -3e38, 1e9]"
 #define ENDS_COUNT "38"
 #define STORED(type, number, attributes)                                                                               \
     {.text = "g (" type "[9] x) => (float[9] y) { y = Cast <to = 1> (x) }", .no_gradient = true},                      \
@@ -252,9 +260,10 @@ static bool cast_lower(struct lower_ctx *c)
              "t = Div(x, s) y = Cast <to = " number attributes "> (t) }", .no_gradient = true}
 
 static const struct op_sample samples[] = {
-    STORED("float8e4m3fn", "17", ""), STORED("float8e4m3fnuz", "18", ""), STORED("float8e5m2", "19", ""), STORED("float8e5m2fnuz", "20", ""),
-    STORED("float8e4m3fn", "17", ", saturate = 0"), STORED("float8e4m3fnuz", "18", ", saturate = 0"),
-    STORED("float8e5m2", "19", ", saturate = 0"), STORED("float8e5m2fnuz", "20", ", saturate = 0"), STORED("float4e2m1", "23", ""),
+    STORED("float8e4m3fn", "17", ""), STORED("float8e4m3fnuz", "18", ""), STORED("float8e5m2", "19", ""),
+    STORED("float8e5m2fnuz", "20", ""), STORED("float8e4m3fn", "17", ", saturate = 0"),
+    STORED("float8e4m3fnuz", "18", ", saturate = 0"), STORED("float8e5m2", "19", ", saturate = 0"),
+    STORED("float8e5m2fnuz", "20", ", saturate = 0"), STORED("float4e2m1", "23", ""),
     STORED("float8e8m0", "24", ""), STORED("float8e8m0", "24", ", round_mode = \"down\""),
     STORED("float8e8m0", "24", ", round_mode = \"nearest\""), STORED("uint4", "21", ""), STORED("int4", "22", ""),
     STORED("uint2", "25", ""), STORED("int2", "26", ""),
@@ -278,14 +287,16 @@ static const struct op_sample samples[] = {
     {.text = "g (bfloat16[9] x) => (int8[9] y) { y = Cast <to = 3> (x) }", .no_gradient = true},
     {.text = "g (int64[9] x) => (float16[9] y) { y = Cast <to = 10> (x) }", .no_gradient = true},
     {.text = "g (float16[9] x) => (bool[9] y) { y = Cast <to = 9> (x) }", .no_gradient = true},
-    {.text = "g () => (float16[8] y) { x = Constant <value_floats = [65519.0, 65520.0, -1e9, 5.9e-8, 2.9e-8, 6.1e-5, 1.00048828125, 0.0]> ()"
-             " y = Cast <to = 10> (x) }",
+    {.text = "g () => (float16[8] y) "
+             "{ x = Constant <value_floats = [65519.0, 65520.0, -1e9, 5.9e-8, 2.9e-8, 6.1e-5, 1.00048828125, 0.0]> () "
+             "y = Cast <to = 10> (x) }",
      .no_gradient = true},
     {0}};
 static const struct op_sample like_samples[] = {
     {.text = "g (float[9] x, double[1] t) => (double[9] y) { y = CastLike(x, t) }"},
     {.text = "g (float[9] x, int16[1] t) => (int16[9] y) { y = CastLike(x, t) }", .no_gradient = true},
-    {.text = "g (float[9] x, float8e4m3fn[1] t) => (float8e4m3fn[9] y) { y = CastLike <saturate = 0> (x, t) }", .no_gradient = true},
+    {.text = "g (float[9] x, float8e4m3fn[1] t) => (float8e4m3fn[9] y) { y = CastLike <saturate = 0> (x, t) }",
+     .no_gradient = true},
     {.text = "g (float[9] x, bfloat16[1] t) => (bfloat16[9] y) { y = CastLike(x, t) }"},
     {0}};
 

@@ -5,7 +5,7 @@
 #include <float.h>
 #include <math.h>
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_attr attrs_1[] = {{.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true},
                                          {.name = "max", .type = ATTR_FLOAT, .no_default = true},
@@ -64,11 +64,12 @@ static bool clip_infer(struct infer_ctx *c)
     return infer_same_as_input(c);
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------------------- */
+/* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
 /* dx = min <= x <= max ? dy : 0: the interval is closed, as in PyTorch.
- * dmin = the sum of dy where x < min, unless max wins (max < min); dmax = the sum of dy where max < x or max < min. ONNX marks the bounds as
- * not differentiable; PyTorch trains them (PACT's and learned step sizes' clipping), and where they are constants nothing is asked for. */
+ * dmin = the sum of dy where x < min, unless max wins (max < min); dmax = the sum of dy where max < x or max < min.
+ * ONNX marks the bounds as not differentiable; PyTorch trains them (PACT's and learned step sizes' clipping), and where
+ * they are constants nothing is asked for. */
 static struct value *where(struct grad_ctx *c, struct value *condition, struct value *dy)
 {
     return build(c, "Where", condition, dy, build_like(c, dy, 0.0));
@@ -83,7 +84,8 @@ static bool clip_grad(struct grad_ctx *c)
     struct value *crossed = low == NULL || high == NULL ? NULL : build(c, "Less", high, low);
     if (low != NULL && grad_wants(c, 1)) {
         struct value *under = build(c, "Less", x, low);
-        if (!grad_accumulate(c, 1, where(c, crossed == NULL ? under : build(c, "And", under, build(c, "Not", crossed)), dy)))
+        if (!grad_accumulate(c, 1,
+                             where(c, crossed == NULL ? under : build(c, "And", under, build(c, "Not", crossed)), dy)))
             return false;
     }
     if (high != NULL && grad_wants(c, 2)) {
@@ -94,7 +96,7 @@ static bool clip_grad(struct grad_ctx *c)
     return grad_accumulate(c, 0, inside == NULL ? dy : where(c, inside, dy));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 static double clip_f(const struct eval_ctx *c, const double *x)
 {
@@ -126,7 +128,7 @@ static bool clip_eval(struct eval_ctx *c)
     return eval_f(c, 0) != NULL ? eval_map_f(c, clip_f) : eval_map_i(c, clip_i);
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 static bool clip_lower(struct lower_ctx *c)
 {
@@ -154,7 +156,8 @@ static const struct op_sample samples[] = {
     {.text = "g (float[2,9] x, float[1] hi) => (float[2,9] y) { y = Clip(x, , hi) }"},
     {.text = "g (double[2,9] x, double lo) => (double[2,9] y) { hi = Sub(lo, lo) y = Clip(x, lo, hi) }"},
     {.text = "g (float[9] x, float[2] lo) => (float[9] y) { y = Clip(x, lo) }", .error = "must be a scalar"},
-    {.text = "g (float16[9] x) => (float16[9] y) { a = Constant <value_float = -0.3> () b = Constant <value_float = 0.4> () lo = CastLike(a, x) hi = CastLike(b, x) y = Clip(x, lo, hi) }"},
+    {.text = "g (float16[9] x) => (float16[9] y) { a = Constant <value_float = -0.3> () "
+             "b = Constant <value_float = 0.4> () lo = CastLike(a, x) hi = CastLike(b, x) y = Clip(x, lo, hi) }"},
     {0}};
 
 const struct op_def op_defs_clip[] = {

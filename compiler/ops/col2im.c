@@ -259,7 +259,7 @@ static bool windows_grad_lower(struct lower_ctx *c)
     return true;
 }
 
-/* ---- Col2Im ------------------------------------------------------------------------------------------------------- */
+/* ---- Col2Im ------------------------------------------------------------------------------------------------------ */
 
 /* The window over the image with its padding, from lists that were looked at. */
 static struct window padded_window(const struct node *n, const int64_t *image, const int64_t *block, int rank)
@@ -392,7 +392,7 @@ static bool col2im_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 #define TWO "i = Constant <value_ints = [5, 6]> () b = Constant <value_ints = [2, 3]> () "
 static const struct op_sample col2im_samples[] = {

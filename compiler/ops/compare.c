@@ -3,10 +3,11 @@
  * Spec: ONNX Operators.md. Versions differ in types; opset 1 broadcasts by attributes. */
 #include "ops/op.h"
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_attr attrs_1[] = {
-    {.name = "axis", .type = ATTR_INT, .no_default = true}, {.name = "broadcast", .type = ATTR_INT, .int_default = 0}, {0}};
+    {.name = "axis", .type = ATTR_INT, .no_default = true}, {.name = "broadcast", .type = ATTR_INT, .int_default = 0},
+    {0}};
 static const struct op_attr no_attrs[] = {{0}};
 
 static const struct op_version equal_versions[] = {
@@ -22,17 +23,21 @@ static const struct op_version order_versions[] = {
     {.since = 9, .dtypes = FLOATS_1 | DTYPES_INTS},
     {.since = 13},
     {0}};
-static const struct op_version or_equal_versions[] = {{.since = 12, .dtypes = FLOATS_1 | DTYPES_INTS}, {.since = 16}, {0}};
+static const struct op_version or_equal_versions[] = {{.since = 12, .dtypes = FLOATS_1 | DTYPES_INTS},
+                                                      {.since = 16},
+                                                      {0}};
 
-static const struct op_param equal_inputs[] = {{.name = "A", .type = 'T', .dtypes = DTYPES_ALL, .flags = PARAM_NOT_DIFF},
-                                               {.name = "B", .type = 'T', .dtypes = DTYPES_ALL, .flags = PARAM_NOT_DIFF},
-                                               {0}};
-static const struct op_param order_inputs[] = {{.name = "A", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_NOT_DIFF},
-                                               {.name = "B", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_NOT_DIFF},
-                                               {0}};
+static const struct op_param equal_inputs[] = {
+    {.name = "A", .type = 'T', .dtypes = DTYPES_ALL, .flags = PARAM_NOT_DIFF},
+    {.name = "B", .type = 'T', .dtypes = DTYPES_ALL, .flags = PARAM_NOT_DIFF},
+    {0}};
+static const struct op_param order_inputs[] = {
+    {.name = "A", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_NOT_DIFF},
+    {.name = "B", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_NOT_DIFF},
+    {0}};
 static const struct op_param outputs[] = {{.name = "C", .dtypes = DTYPES_BOOL, .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
 
-/* ---- shared pieces ------------------------------------------------------------------------------------------------ */
+/* ---- shared pieces ----------------------------------------------------------------------------------------------- */
 
 static bool eval_either(struct eval_ctx *c, eval_fn_fi floats, eval_fn_i ints)
 {
@@ -49,7 +54,7 @@ static bool lower_compare(struct lower_ctx *c, enum expr_op op, int left, int ri
     return lower_map(c, expr_binary(c->arena, op, lower_in(c, left), lower_in(c, right)));
 }
 
-/* ---- Equal -------------------------------------------------------------------------------------------------------- */
+/* ---- Equal ------------------------------------------------------------------------------------------------------- */
 
 static int64_t equal_f(const struct eval_ctx *c, const double *x)
 {
@@ -80,7 +85,7 @@ static const struct op_sample equal_samples[] = {
     {.text = "g (float[2] a, int32[2] b) => (bool[2] y) { y = Equal(a, b) }", .error = "int32"},
     {0}};
 
-/* ---- Less --------------------------------------------------------------------------------------------------------- */
+/* ---- Less -------------------------------------------------------------------------------------------------------- */
 
 static int64_t less_f(const struct eval_ctx *c, const double *x)
 {
@@ -111,7 +116,7 @@ static const struct op_sample less_samples[] = {
     {.text = "g (float16[9] a, float16[9] b) => (bool[9] y) { y = Less(a, b) }", .no_gradient = true},
     {0}};
 
-/* ---- LessOrEqual -------------------------------------------------------------------------------------------------- */
+/* ---- LessOrEqual ------------------------------------------------------------------------------------------------- */
 
 static int64_t less_or_equal_f(const struct eval_ctx *c, const double *x)
 {
@@ -138,7 +143,7 @@ static const struct op_sample less_or_equal_samples[] = {
     {.text = "g (int32[9] a, int32[9] b) => (bool[9] y) { y = LessOrEqual(a, b) }", .no_gradient = true},
     {0}};
 
-/* ---- Greater ------------------------------------------------------------------------------------------------------ */
+/* ---- Greater ----------------------------------------------------------------------------------------------------- */
 
 static int64_t greater_f(const struct eval_ctx *c, const double *x)
 {
@@ -163,10 +168,11 @@ static bool greater_lower(struct lower_ctx *c)
 static const struct op_sample greater_samples[] = {
     {.text = "g (float[3,1] a, float[4] b) => (bool[3,4] y) { y = Greater(a, b) }", .no_gradient = true},
     {.text = "g (int16[9] a, int16[9] b) => (bool[9] y) { y = Greater(a, b) }", .no_gradient = true},
-    {.text = "g (float[2,3] a, float[2] b) => (bool[2,3] y) { y = Greater <axis = 0, broadcast = 1> (a, b) }", .opset = 6},
+    {.text = "g (float[2,3] a, float[2] b) => (bool[2,3] y) { y = Greater <axis = 0, broadcast = 1> (a, b) }",
+     .opset = 6},
     {0}};
 
-/* ---- GreaterOrEqual ----------------------------------------------------------------------------------------------- */
+/* ---- GreaterOrEqual ---------------------------------------------------------------------------------------------- */
 
 static int64_t greater_or_equal_f(const struct eval_ctx *c, const double *x)
 {
@@ -193,19 +199,20 @@ static const struct op_sample greater_or_equal_samples[] = {
     {.text = "g (uint8[9] a, uint8[9] b) => (bool[9] y) { y = GreaterOrEqual(a, b) }", .no_gradient = true},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_compare[] = {
     {.name = "Equal", .versions = equal_versions, .inputs = equal_inputs, .outputs = outputs, .infer = infer_broadcast,
      .grad = grad_none, .eval = equal_eval, .lower = equal_lower, .is_elementwise = true, .samples = equal_samples},
     {.name = "Less", .versions = order_versions, .inputs = order_inputs, .outputs = outputs, .infer = infer_broadcast,
      .grad = grad_none, .eval = less_eval, .lower = less_lower, .is_elementwise = true, .samples = less_samples},
-    {.name = "LessOrEqual", .versions = or_equal_versions, .inputs = order_inputs, .outputs = outputs, .infer = infer_broadcast,
-     .grad = grad_none, .eval = less_or_equal_eval, .lower = less_or_equal_lower, .is_elementwise = true,
-     .samples = less_or_equal_samples},
-    {.name = "Greater", .versions = order_versions, .inputs = order_inputs, .outputs = outputs, .infer = infer_broadcast,
-     .grad = grad_none, .eval = greater_eval, .lower = greater_lower, .is_elementwise = true, .samples = greater_samples},
+    {.name = "LessOrEqual", .versions = or_equal_versions, .inputs = order_inputs, .outputs = outputs,
+     .infer = infer_broadcast, .grad = grad_none, .eval = less_or_equal_eval, .lower = less_or_equal_lower,
+     .is_elementwise = true, .samples = less_or_equal_samples},
+    {.name = "Greater", .versions = order_versions, .inputs = order_inputs, .outputs = outputs,
+     .infer = infer_broadcast, .grad = grad_none, .eval = greater_eval, .lower = greater_lower, .is_elementwise = true,
+     .samples = greater_samples},
     {.name = "GreaterOrEqual", .versions = or_equal_versions, .inputs = order_inputs, .outputs = outputs,
-     .infer = infer_broadcast, .grad = grad_none, .eval = greater_or_equal_eval, .lower = greater_or_equal_lower, .is_elementwise = true,
-     .samples = greater_or_equal_samples},
+     .infer = infer_broadcast, .grad = grad_none, .eval = greater_or_equal_eval, .lower = greater_or_equal_lower,
+     .is_elementwise = true, .samples = greater_or_equal_samples},
     {0}};

@@ -18,7 +18,8 @@ static const struct op_version versions[] = {
     {.since = 11, .dtypes = MOVE_TYPES_1},
     {.since = 13},
     {0}};
-static const struct op_param inputs[] = {{.name = "inputs", .type = 'T', .dtypes = MOVE_TYPES_25, .flags = PARAM_VARIADIC}, {0}};
+static const struct op_param inputs[] = {
+    {.name = "inputs", .type = 'T', .dtypes = MOVE_TYPES_25, .flags = PARAM_VARIADIC}, {0}};
 static const struct op_param outputs[] = {{.name = "concat_result", .type = 'T', .dtypes = MOVE_TYPES_25}, {0}};
 
 static int concat_axis(const struct node *n)
@@ -32,12 +33,13 @@ static bool check_input(struct infer_ctx *c, int i, int axis)
 {
     const struct shape *first = infer_shape(c, 0), *x = infer_shape(c, i);
     if (x->rank != first->rank)
-        return infer_error(c, "input %d '%s' has rank %d, expected %d as input 0 '%s'", i, infer_in(c, i)->name, x->rank,
-                           first->rank, infer_in(c, 0)->name);
+        return infer_error(c, "input %d '%s' has rank %d, expected %d as input 0 '%s'", i, infer_in(c, i)->name,
+                           x->rank, first->rank, infer_in(c, 0)->name);
     for (int d = 0; d < x->rank; d++)
         if (d != axis && x->dim[d] != first->dim[d])
             return infer_error(c, "dimension %d of input %d '%s' is %lld, expected %lld as in input 0 '%s'", d, i,
-                               infer_in(c, i)->name, (long long)x->dim[d], (long long)first->dim[d], infer_in(c, 0)->name);
+                               infer_in(c, i)->name, (long long)x->dim[d], (long long)first->dim[d],
+                               infer_in(c, 0)->name);
     return true;
 }
 
@@ -68,8 +70,8 @@ static bool concat_grad(struct grad_ctx *c)
         at += grad_input(c, i)->shape.dim[axis];
         if (!grad_wants(c, i))
             continue;
-        struct value *part = build(c, "Slice", grad_of_output(c, 0), build_ints(c->b, &start, 1), build_ints(c->b, &at, 1),
-                                   build_ints(c->b, &(int64_t){axis}, 1));
+        struct value *part = build(c, "Slice", grad_of_output(c, 0), build_ints(c->b, &start, 1),
+                                   build_ints(c->b, &at, 1), build_ints(c->b, &(int64_t){axis}, 1));
         if (!grad_accumulate(c, i, part))
             return false;
     }
@@ -91,7 +93,8 @@ static bool concat_eval(struct eval_ctx *c)
     return true;
 }
 
-/* Is input i computed for this node alone? Then its copy is a kernel of its own, that fusion may put where the input is computed. */
+/* Is input i computed for this node alone? Then its copy is a kernel of its own, that fusion may put where the
+ * input is computed. */
 static bool is_own(const struct lower_ctx *c, int i)
 {
     return lower_view_of(c, i).buffer->kind == BUFFER_TEMP && node_input(c->node, (size_t)i)->uses.count == 1;
@@ -138,6 +141,6 @@ static const struct op_sample samples[] = {
     {0}};
 
 const struct op_def op_defs_concat[] = {
-    {.name = "Concat", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = concat_infer,
-     .grad = concat_grad, .eval = concat_eval, .lower = concat_lower, .samples = samples},
+    {.name = "Concat", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = concat_infer, .grad = concat_grad, .eval = concat_eval, .lower = concat_lower, .samples = samples},
     {0}};

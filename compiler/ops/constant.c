@@ -1,9 +1,10 @@
-/* Constant: a tensor given by an attribute. Import turns these nodes into constants of the graph, sparse ones included, so that
- * nodes of this kind are only ever seen when a rewrite builds one.
- * Spec: ONNX Constant-1 to -25: `value` only until 11 (sparse_value), 12 (numbers, lists, strings); later ones add types. */
+/* Constant: a tensor given by an attribute. Import turns these nodes into constants of the graph, sparse ones included,
+ * so that nodes of this kind are only ever seen when a rewrite builds one.
+ * Spec: ONNX Constant-1 to -25: `value` only until 11 (sparse_value), 12 (numbers, lists, strings);
+ * later ones add types. */
 #include "ops/move_rules.h"
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define ATTR_VALUE {.name = "value", .type = ATTR_TENSOR, .no_default = true}
 #define ATTR_SPARSE {.name = "sparse_value", .type = ATTR_SPARSE_TENSOR, .no_default = true}
@@ -41,7 +42,8 @@ static bool constant_infer(struct infer_ctx *c)
     switch (a->type) {
     case ATTR_TENSOR:
         if (!(MOVE_TYPES_25 & DTYPE_BIT(a->t->dtype)))
-            return infer_unsupported(c, "attribute 'value' is of type %s, which is not supported", dtype_name(a->t->dtype));
+            return infer_unsupported(c, "attribute 'value' is of type %s, which is not supported",
+                                     dtype_name(a->t->dtype));
         return infer_out(c, 0, a->t->dtype, &a->t->shape);
     case ATTR_FLOAT: return infer_out(c, 0, DTYPE_FLOAT, &SHAPE_SCALAR);
     case ATTR_INT: return infer_out(c, 0, DTYPE_INT64, &SHAPE_SCALAR);
@@ -49,11 +51,12 @@ static bool constant_infer(struct infer_ctx *c)
     case ATTR_INTS: return infer_out(c, 0, DTYPE_INT64, &SHAPE((int64_t)a->count));
     case ATTR_STRING:
     case ATTR_STRINGS: return infer_unsupported(c, "attribute '%s': tensors of strings are not supported", a->name);
-    default: return infer_unsupported(c, "attribute '%s' of type %s is not supported", a->name, attr_type_name(a->type));
+    default:
+        return infer_unsupported(c, "attribute '%s' of type %s is not supported", a->name, attr_type_name(a->type));
     }
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 static bool constant_eval(struct eval_ctx *c)
 {
@@ -76,19 +79,21 @@ static bool constant_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- record ------------------------------------------------------------------------------------------------------- */
+/* ---- record ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_sample samples[] = {
     {.text = "g (float[3] x) => (float[3] y) { c = Constant <value_floats = [1.0, 2.0, -0.5]> () y = Mul(x, c) }"},
     {.text = "g (float[3] x) => (float[3] y) { c = Constant <value_float = 1.5> () y = Mul(x, c) }"},
-    {.text = "g (int64[2] x) => (int64[2] y) { c = Constant <value_ints = [3, -4]> () y = Add(x, c) }", .no_gradient = true},
+    {.text = "g (int64[2] x) => (int64[2] y) { c = Constant <value_ints = [3, -4]> () y = Add(x, c) }",
+     .no_gradient = true},
     {.text = "g (int64[2] x) => (int64[2] y) { c = Constant <value_int = 3> () y = Add(x, c) }", .no_gradient = true},
-    {.text = "g (float[2] x) => (float[2] y) { c = Constant <value = float[2] {1.0, 2.0}> () y = Add(x, c) }", .opset = 9},
+    {.text = "g (float[2] x) => (float[2] y) { c = Constant <value = float[2] {1.0, 2.0}> () y = Add(x, c) }",
+     .opset = 9},
     {.text = "g (float[2] x) => (float[2] y) { c = Constant () y = Add(x, c) }", .error = "no value"},
     {0}};
 
 /* Never lowered: without inputs, its value is known and becomes a constant of the graph. */
 const struct op_def op_defs_constant[] = {
-    {.name = "Constant", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = constant_infer,
-     .grad = grad_none, .eval = constant_eval, .samples = samples},
+    {.name = "Constant", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = constant_infer, .grad = grad_none, .eval = constant_eval, .samples = samples},
     {0}};

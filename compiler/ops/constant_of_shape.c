@@ -7,7 +7,8 @@
 static const struct op_attr attrs[] = {{.name = "value", .type = ATTR_TENSOR, .no_default = true}, {0}};
 static const struct op_version versions[] = {{.since = 9},  {.since = 20}, {.since = 21}, {.since = 23},
                                              {.since = 24}, {.since = 25}, {0}};
-static const struct op_param inputs[] = {{.name = "input", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_NOT_DIFF}, {0}};
+static const struct op_param inputs[] = {{.name = "input", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_NOT_DIFF},
+                                         {0}};
 static const struct op_param outputs[] = {{.name = "output", .dtypes = MOVE_TYPES_25}, {0}};
 
 static const struct tensor *value_attr(const struct node *n)
@@ -24,7 +25,8 @@ static bool constant_of_shape_infer(struct infer_ctx *c)
     if (value != NULL && value->count != 1)
         return infer_error(c, "attribute 'value' has %lld elements, expected one", (long long)value->count);
     if (value != NULL && !(MOVE_TYPES_25 & DTYPE_BIT(value->dtype)))
-        return infer_unsupported(c, "attribute 'value' is of type %s, which is not supported", dtype_name(value->dtype));
+        return infer_unsupported(c, "attribute 'value' is of type %s, which is not supported",
+                                 dtype_name(value->dtype));
     return move_infer_dims(c, 0, &shape) && infer_out(c, 0, value != NULL ? value->dtype : DTYPE_FLOAT, &shape);
 }
 
@@ -51,16 +53,19 @@ static bool constant_of_shape_eval(struct eval_ctx *c)
 }
 
 static const struct op_sample samples[] = {
-    {.text = "g (float[2,3] x) => (float[2,3] y) { s = Shape(x) c = ConstantOfShape <value = float[1] {2.5}> (s) y = Mul(x, c) }"},
+    {.text = "g (float[2,3] x) => (float[2,3] y) "
+             "{ s = Shape(x) c = ConstantOfShape <value = float[1] {2.5}> (s) y = Mul(x, c) }"},
     {.text = "g (float[2,3] x) => (float[2,3] y) { s = Shape(x) y = ConstantOfShape(s) }", .no_gradient = true},
-    {.text = "g () => (int32[0,3] y) { s = Constant <value_ints = [0, 3]> () y = ConstantOfShape <value = int32[1] {7}> (s) }",
+    {.text = "g () => (int32[0,3] y) "
+             "{ s = Constant <value_ints = [0, 3]> () y = ConstantOfShape <value = int32[1] {7}> (s) }",
      .no_gradient = true},
-    {.text = "g () => (float[3] y) { s = Constant <value_ints = [-3]> () y = ConstantOfShape(s) }", .error = "dimension -3"},
+    {.text = "g () => (float[3] y) { s = Constant <value_ints = [-3]> () y = ConstantOfShape(s) }",
+     .error = "dimension -3"},
     {.text = "g (int64[1] s) => (float[3] y) { y = ConstantOfShape(s) }", .error = "must be known at compile time"},
     {0}};
 
 const struct op_def op_defs_constant_of_shape[] = {
     {.name = "ConstantOfShape", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = constant_of_shape_infer, .grad = grad_none, .expand = constant_of_shape_expand, .eval = constant_of_shape_eval,
-     .samples = samples},
+     .infer = constant_of_shape_infer, .grad = grad_none, .expand = constant_of_shape_expand,
+     .eval = constant_of_shape_eval, .samples = samples},
     {0}};

@@ -262,8 +262,8 @@ static const struct op_sample concat_samples[] = {
     {0}};
 static const struct op_sample split_samples[] = {
     {.text = "g (float[1000] x) => (float[1000] y) { s = SplitToSequence(x) n = Constant <value_int = 400> () y = Loop "
-             "<body = b (int64 i, bool c, float[1000] t) => (bool c, float[1000] u) { u = ConcatFromSequence <axis = 0> "
-             "(s) }> (n, , x) }",
+             "<body = b (int64 i, bool c, float[1000] t) => (bool c, float[1000] u) "
+             "{ u = ConcatFromSequence <axis = 0> (s) }> (n, , x) }",
      .error = "ConcatFromSequence exceeds the bound of 300000 pieces of tensors in a model"},
     {.text =
          "g (float[2,5] v) => (float[2,1] y, float[2,2] z) { x = Identity(v) two = Constant <value_int = 2> () s = "

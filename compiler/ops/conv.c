@@ -1,22 +1,27 @@
-/* Conv, and stepc.ConvGradInput and stepc.ConvGradWeight, its derivatives. With i the input element that position t of the window
- * reads at output p (padding counts as zeros):
+/* Conv, and stepc.ConvGradInput and stepc.ConvGradWeight, its derivatives. With i the input element that position t of
+ * the window reads at output p (padding counts as zeros):
  *   Conv              y[n,o,p] = (sum over c, t of x[n,c,i] w[o,c,t]) + b[o]
  *   ConvGradInput    dx[n,c,i] =  sum over o, t of dy[n,o,p] w[o,c,t]            p: the output that reads i at t
  *   ConvGradWeight   dw[o,c,t] =  sum over n of (sum over p of dy[n,o,p] x[n,c,i])
- * The contract: one accumulator that starts from +0, terms added in index order (positions of windows and outputs row-major),
- * each product rounded. Padding is multiplied and added as well, which shows only where a weight is not finite; ConvGradInput has no
- * term where no output lies on i (between strides), and a zero where it would lie before the first or after the last output.
- * ConvGradWeight sums each image by itself and adds the sums in the order of n, so that samples may arrive one at a time. b is
- * added last. All three are sums of the same products, so each gradient of each is one of the three again.
+ * The contract: one accumulator that starts from +0, terms added in index order (positions of windows and outputs
+ * row-major), each product rounded. Padding is multiplied and added as well, which shows only where a weight is not
+ * finite; ConvGradInput has no term where no output lies on i (between strides), and a zero where it would lie before
+ * the first or after the last output. ConvGradWeight sums each image by itself and adds the sums in the order of n, so
+ * that samples may arrive one at a time. b is added last. All three are sums of the same products, so each gradient of
+ * each is one of the three again.
  * Spec: ONNX Conv-1, -11, -22 (22 only adds bfloat16). */
 #include "ops/conv_rules.h"
 
-/* ---- schema -------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define GROUP {.name = "group", .type = ATTR_INT, .int_default = 1}
 static const struct op_attr attrs[] = {{.name = "auto_pad", .type = ATTR_STRING, .string_default = "NOTSET"},
-                                       WINDOW_LIST("dilations"), GROUP, WINDOW_LIST("kernel_shape"), WINDOW_LIST("pads"), WINDOW_LIST("strides"), {0}};
-static const struct op_version versions[] = {{.since = 1, .dtypes = FLOATS_1}, {.since = 11, .dtypes = FLOATS_1}, {.since = 22}, {0}};
+                                       WINDOW_LIST("dilations"), GROUP, WINDOW_LIST("kernel_shape"),
+                                       WINDOW_LIST("pads"), WINDOW_LIST("strides"), {0}};
+static const struct op_version versions[] = {{.since = 1, .dtypes = FLOATS_1},
+                                             {.since = 11, .dtypes = FLOATS_1},
+                                             {.since = 22},
+                                             {0}};
 
 #define PARAM(label, marks) {.name = (label), .type = 'T', .dtypes = DTYPES_FLOATS, .flags = (marks)}
 static const struct op_param inputs[] = {PARAM("X", 0), PARAM("W", 0), PARAM("B", PARAM_OPTIONAL), {0}};
@@ -24,14 +29,15 @@ static const struct op_param outputs[] = {PARAM("Y", 0), {0}};
 
 /* `shape`: of x, where strides leave open which one it was. */
 static const struct op_attr grad_attrs[] = {
-    WINDOW_LIST("dilations"), GROUP, WINDOW_LIST("kernel_shape"), WINDOW_LIST("pads"), WINDOW_LIST("shape"), WINDOW_LIST("strides"), {0}};
+    WINDOW_LIST("dilations"), GROUP, WINDOW_LIST("kernel_shape"), WINDOW_LIST("pads"), WINDOW_LIST("shape"),
+    WINDOW_LIST("strides"), {0}};
 static const struct op_version grad_versions[] = {{.since = 1}, {0}};
 static const struct op_param input_grad_inputs[] = {PARAM("dY", 0), PARAM("W", 0), {0}};
 static const struct op_param input_grad_outputs[] = {PARAM("dX", 0), {0}};
 static const struct op_param weight_grad_inputs[] = {PARAM("dY", 0), PARAM("X", 0), {0}};
 static const struct op_param weight_grad_outputs[] = {PARAM("dW", 0), {0}};
 
-/* ---- shapes -------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 static struct conv make_conv(const struct node *n, const struct shape *x, int64_t out_channels, const int64_t *size)
 {
@@ -67,8 +73,8 @@ static bool check_group(struct infer_ctx *c, const char *what, int64_t channels)
     const int64_t groups = op_attr_int(c->node, "group");
     if (groups < 1)
         return infer_error(c, "attribute 'group' is %lld, expected 1 or more", (long long)groups);
-    return channels % groups == 0 ||
-           infer_error(c, "%lld %s channels cannot be divided into %lld groups", (long long)channels, what, (long long)groups);
+    return channels % groups == 0 || infer_error(c, "%lld %s channels cannot be divided into %lld groups",
+                                                 (long long)channels, what, (long long)groups);
 }
 
 /* Input 1 as weights for x. */
@@ -83,11 +89,11 @@ static bool check_weights(struct infer_ctx *c, const struct shape *x)
         return false;
     for (int i = 0; size != NULL && i < x->rank - 2; i++)
         if (size[i] != w->shape.dim[2 + i])
-            return infer_error(c, "attribute 'kernel_shape' has %lld for spatial axis %d, but input 1 '%s' has %lld", (long long)size[i],
-                               i, w->name, (long long)w->shape.dim[2 + i]);
+            return infer_error(c, "attribute 'kernel_shape' has %lld for spatial axis %d, but input 1 '%s' has %lld",
+                               (long long)size[i], i, w->name, (long long)w->shape.dim[2 + i]);
     const int64_t expected = x->dim[1] / op_attr_int(c->node, "group");
-    return w->shape.dim[1] == expected ||
-           infer_error(c, "input 1 '%s' is for %lld channels, expected %lld", w->name, (long long)w->shape.dim[1], (long long)expected);
+    return w->shape.dim[1] == expected || infer_error(c, "input 1 '%s' is for %lld channels, expected %lld", w->name,
+                                                      (long long)w->shape.dim[1], (long long)expected);
 }
 
 static bool check_bias(struct infer_ctx *c)
@@ -96,7 +102,8 @@ static bool check_bias(struct infer_ctx *c)
     const int64_t channels = infer_shape(c, 1)->dim[0];
     if (b == NULL || (b->shape.rank == 1 && b->shape.dim[0] == channels))
         return true;
-    return infer_error(c, "input 2 '%s' is not a list of %lld numbers, one per output channel", b->name, (long long)channels);
+    return infer_error(c, "input 2 '%s' is not a list of %lld numbers, one per output channel", b->name,
+                       (long long)channels);
 }
 
 static bool conv_infer(struct infer_ctx *c)
@@ -123,7 +130,8 @@ static bool check_dy(struct infer_ctx *c, const struct shape *x, int64_t channel
 static bool input_grad_infer(struct infer_ctx *c)
 {
     struct shape x;
-    return window_infer_shape(c, &x) && check_weights(c, &x) && check_dy(c, &x, infer_shape(c, 1)->dim[0], infer_shape(c, 1)->dim + 2) &&
+    return window_infer_shape(c, &x) && check_weights(c, &x) &&
+           check_dy(c, &x, infer_shape(c, 1)->dim[0], infer_shape(c, 1)->dim + 2) &&
            infer_out(c, 0, DTYPE_UNDEFINED, &x);
 }
 
@@ -136,8 +144,8 @@ static bool weight_grad_infer(struct infer_ctx *c)
     const struct shape *dy = infer_shape(c, 0), *x = infer_shape(c, 1);
     if (x->rank != dy->rank)
         return infer_error(c, "inputs have ranks %d and %d, expected the same", dy->rank, x->rank);
-    if (!window_infer_kernel(c, rank, true, &size) || !check_group(c, "input", x->dim[1]) || !check_group(c, "output", dy->dim[1]) ||
-        !check_dy(c, x, dy->dim[1], size))
+    if (!window_infer_kernel(c, rank, true, &size) || !check_group(c, "input", x->dim[1]) ||
+        !check_group(c, "output", dy->dim[1]) || !check_dy(c, x, dy->dim[1], size))
         return false;
     struct shape w = SHAPE(dy->dim[1], x->dim[1] / op_attr_int(c->node, "group"));
     for (int i = 0; i < rank; i++)
@@ -145,7 +153,7 @@ static bool weight_grad_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &w);
 }
 
-/* ---- gradients ----------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 static struct value *build_conv(struct grad_ctx *c, const struct conv *v, struct value *x, struct value *w)
 {
@@ -216,7 +224,7 @@ static bool weight_grad_grad(struct grad_ctx *c)
     return !grad_wants(c, 1) || grad_accumulate(c, 1, build_input_grad(c, &v, dy, u));
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* patch[t] = x[at[t]], 0 in the padding */
 static void fill_patch(const double *x, const int64_t *at, int64_t count, double *patch)
@@ -275,7 +283,8 @@ static enum output_kind output_of(const struct window *w, int64_t in, int64_t ta
     return least;
 }
 
-/* Of one input element: the positions of windows at which any output reads it, and that output (-1: one that does not exist). */
+/* Of one input element: the positions of windows at which any output reads it, and that output (-1: one
+ * that does not exist). */
 static int64_t find_readers(const struct window *w, int64_t in, int64_t *tap, int64_t *out)
 {
     const int64_t size = window_size(w);
@@ -332,14 +341,15 @@ static bool weight_grad_eval(struct eval_ctx *c)
                 fill_patch(eval_f(c, 1) + (plane * v.c + k) * in, at, out, patch);
                 for (int64_t o = 0; o < v.o; o++) {
                     double *const total = &dw[((plane % v.groups * v.o + o) * v.c + k) * size + t];
-                    *total = eval_round(c, *total + eval_dot(c, out, out, eval_f(c, 0) + (plane * v.o + o) * out, 1, patch, 1));
+                    *total = eval_round(c, *total + eval_dot(c, out, out, eval_f(c, 0) + (plane * v.o + o) * out, 1,
+                                                             patch, 1));
                 }
             }
     }
     return true;
 }
 
-/* ---- code ---------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 static bool lower_conv_forward(struct lower_ctx *c)
 {
@@ -368,41 +378,61 @@ static bool weight_grad_lower(struct lower_ctx *c)
     return conv_lower(c, &v, CONV_W, 0, 1, expr_result(c->arena, lower_out_dtype(c, 0)));
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------- */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample samples[] = {
     {.text = "g (float[2,3,6,7] x, float[9,3,3,3] w, float[9] b) => (float[2,9,4,5] y) { y = Conv(x, w, b) }"},
-    {.text = "g (double[2,3,6,7] x, double[4,3,3,2] w, double[4] b) => (double[2,4,6,8] y) { y = Conv <pads = [1, 1, 1, 1]> (x, w, b) }"},
-    {.text = "g (double[1,2,9,8] x, double[3,2,3,3] w) => (double[1,3,4,3] y) { y = Conv <strides = [2, 3], pads = [0, 1, 1, 1]> (x, w) }"},
-    {.text = "g (double[2,2,9,8] x, double[3,2,2,3] w) => (double[2,3,3,4] y) { y = Conv <strides = [2, 1], dilations = [3, 2]> (x, w) }"},
+    {.text = "g (double[2,3,6,7] x, double[4,3,3,2] w, double[4] b) => (double[2,4,6,8] y) "
+             "{ y = Conv <pads = [1, 1, 1, 1]> (x, w, b) }"},
+    {.text = "g (double[1,2,9,8] x, double[3,2,3,3] w) => (double[1,3,4,3] y) "
+             "{ y = Conv <strides = [2, 3], pads = [0, 1, 1, 1]> (x, w) }"},
+    {.text = "g (double[2,2,9,8] x, double[3,2,2,3] w) => (double[2,3,3,4] y) "
+             "{ y = Conv <strides = [2, 1], dilations = [3, 2]> (x, w) }"},
     {.text = "g (float[2,2,21,20] x, float[17,2,5,5] w, float[17] b) => (float[2,17,21,20] y) "
              "{ y = Conv <auto_pad = \"SAME_UPPER\", kernel_shape = [5, 5]> (x, w, b) }"},
-    {.text = "g (double[1,1,5,5] x, double[1,1,2,2] w) => (double[1,1,3,3] y) { y = Conv <auto_pad = \"SAME_LOWER\", strides = [2, 2]> (x, w) }"},
-    {.text = "g (double[1,1,5,5] x, double[1,1,2,2] w) => (double[1,1,4,4] y) { y = Conv <auto_pad = \"VALID\", pads = [1, 1, 1, 1]> (x, w) }"},
-    {.text = "g (float[63,6,9,7] x, float[9,6,5,5] w, float[9] b) => (float[63,9,9,7] y) { y = Conv <pads = [2, 2, 2, 2]> (x, w, b) }"},
-    {.text = "g (float[63,8,9,7] x, float[10,4,5,5] w) => (float[63,10,5,4] y) { y = Conv <group = 2, strides = [2, 2], pads = [2, 2, 2, 2]> (x, w) }"},
-    {.text = "g (double[63,6,9,9] x, double[9,6,3,3] w) => (double[63,9,5,5] y) { y = Conv <dilations = [2, 2]> (x, w) }"},
-    {.text = "g (double[2,6,5,4] x, double[4,3,3,3] w, double[4] b) => (double[2,4,5,4] y) { y = Conv <group = 2, pads = [1, 1, 1, 1]> (x, w, b) }"},
-    {.text = "g (float[2,20,7,9] x, float[20,1,3,3] w, float[20] b) => (float[2,20,7,9] y) { y = Conv <group = 20, pads = [1, 1, 1, 1]> (x, w, b) }"},
-    {.text = "g (double[2,3,7,9] x, double[6,1,3,3] w) => (double[2,6,4,5] y) { y = Conv <group = 3, strides = [2, 2], pads = [1, 1, 1, 1]> (x, w) }"},
-    {.text = "g (float[2,18,9,10] x, float[18,1,3,3] w) => (float[2,18,5,5] y) { y = Conv <group = 18, strides = [2, 2], pads = [1, 1, 1, 1]> (x, w) }"},
-    {.text = "g (double[2,5,4,20] x, double[5,1,3,3] w) => (double[2,5,4,20] y) { y = Conv <group = 5, pads = [1, 1, 1, 1]> (x, w) }"},
-    {.text = "g (double[1,9,9,8] x, double[9,1,2,3] w) => (double[1,9,6,4] y) { y = Conv <group = 9, dilations = [3, 2]> (x, w) }"},
-    {.text = "g (double[1,4,4,4] x, double[4,1,2,2] w) => (double[1,4,9,9] y) { y = Conv <group = 4, pads = [3, 3, 3, 3]> (x, w) }"},
-    {.text = "g (double[1,9,9,8] x, double[9,1,2,3] w) => (double[1,9,11,8] y) { y = Conv <group = 9, pads = [3, 1, 0, 1]> (x, w) }"},
+    {.text = "g (double[1,1,5,5] x, double[1,1,2,2] w) => (double[1,1,3,3] y) "
+             "{ y = Conv <auto_pad = \"SAME_LOWER\", strides = [2, 2]> (x, w) }"},
+    {.text = "g (double[1,1,5,5] x, double[1,1,2,2] w) => (double[1,1,4,4] y) "
+             "{ y = Conv <auto_pad = \"VALID\", pads = [1, 1, 1, 1]> (x, w) }"},
+    {.text = "g (float[63,6,9,7] x, float[9,6,5,5] w, float[9] b) => (float[63,9,9,7] y) "
+             "{ y = Conv <pads = [2, 2, 2, 2]> (x, w, b) }"},
+    {.text = "g (float[63,8,9,7] x, float[10,4,5,5] w) => (float[63,10,5,4] y) "
+             "{ y = Conv <group = 2, strides = [2, 2], pads = [2, 2, 2, 2]> (x, w) }"},
+    {.text = "g (double[63,6,9,9] x, double[9,6,3,3] w) => (double[63,9,5,5] y) "
+             "{ y = Conv <dilations = [2, 2]> (x, w) }"},
+    {.text = "g (double[2,6,5,4] x, double[4,3,3,3] w, double[4] b) => (double[2,4,5,4] y) "
+             "{ y = Conv <group = 2, pads = [1, 1, 1, 1]> (x, w, b) }"},
+    {.text = "g (float[2,20,7,9] x, float[20,1,3,3] w, float[20] b) => (float[2,20,7,9] y) "
+             "{ y = Conv <group = 20, pads = [1, 1, 1, 1]> (x, w, b) }"},
+    {.text = "g (double[2,3,7,9] x, double[6,1,3,3] w) => (double[2,6,4,5] y) "
+             "{ y = Conv <group = 3, strides = [2, 2], pads = [1, 1, 1, 1]> (x, w) }"},
+    {.text = "g (float[2,18,9,10] x, float[18,1,3,3] w) => (float[2,18,5,5] y) "
+             "{ y = Conv <group = 18, strides = [2, 2], pads = [1, 1, 1, 1]> (x, w) }"},
+    {.text = "g (double[2,5,4,20] x, double[5,1,3,3] w) => (double[2,5,4,20] y) "
+             "{ y = Conv <group = 5, pads = [1, 1, 1, 1]> (x, w) }"},
+    {.text = "g (double[1,9,9,8] x, double[9,1,2,3] w) => (double[1,9,6,4] y) "
+             "{ y = Conv <group = 9, dilations = [3, 2]> (x, w) }"},
+    {.text = "g (double[1,4,4,4] x, double[4,1,2,2] w) => (double[1,4,9,9] y) "
+             "{ y = Conv <group = 4, pads = [3, 3, 3, 3]> (x, w) }"},
+    {.text = "g (double[1,9,9,8] x, double[9,1,2,3] w) => (double[1,9,11,8] y) "
+             "{ y = Conv <group = 9, pads = [3, 1, 0, 1]> (x, w) }"},
     {.text = "g (float[2,19,31,9] x, float[19,1,5,5] w, float[19] b) => (float[2,19,28,9] y) "
              "{ e = Relu(x) y = Conv <group = 19, dilations = [2, 1], pads = [1, 3, 4, 1]> (e, w, b) }"},
-    {.text = "g (double[3,4,3,2] x, double[4,1,3,2] w) => (double[3,4,3,2] y) { y = Conv <group = 4, pads = [1, 1, 1, 0]> (x, w) }"},
+    {.text = "g (double[3,4,3,2] x, double[4,1,3,2] w) => (double[3,4,3,2] y) "
+             "{ y = Conv <group = 4, pads = [1, 1, 1, 0]> (x, w) }"},
     {.text = "g (float[2,5,9] x, float[5,1,3] w) => (float[2,5,9] y) { y = Conv <group = 5, pads = [1, 1]> (x, w) }"},
     {.text = "g (double[2,3,4,5] x, double[3,1,2,3] w) => (double[2,3,7,5] y) "
              "{ y = Conv <group = 3, dilations = [1, 2], pads = [0, 4, 4, 0]> (x, w) }"},
     {.text = "g (float[1,6,3,4,5] x, float[6,1,2,3,2] w) => (float[1,6,2,2,4] y) { y = Conv <group = 6> (x, w) }"},
-    {.text = "g (float[2,3,5,16] x, float[9,3,3,3] w, float[9] b) => (float[2,9,5,16] y) { y = Conv <pads = [1, 1, 1, 1]> (x, w, b) }"},
-    {.text = "g (float[1,2,3,48] x, float[5,2,3,3] w) => (float[1,5,3,48] y) { y = Conv <pads = [1, 2, 1, 0]> (x, w) }"},
+    {.text = "g (float[2,3,5,16] x, float[9,3,3,3] w, float[9] b) => (float[2,9,5,16] y) "
+             "{ y = Conv <pads = [1, 1, 1, 1]> (x, w, b) }"},
+    {.text = "g (float[1,2,3,48] x, float[5,2,3,3] w) => (float[1,5,3,48] y) "
+             "{ y = Conv <pads = [1, 2, 1, 0]> (x, w) }"},
     {.text = "g (float[1,2,7,13] x, float[6,2,3,4] w, float[6] b) => (float[1,6,7,11] y) "
              "{ f = Conv <pads = [1, 1, 1, 0]> (x, w, b) y = Relu(f) }"},
     {.text = "g (float[1,2,9,13] x, float[16,2,4,4] w) => (float[1,16,6,10] y) { f = Conv(x, w) y = Relu(f) }"},
-    {.text = "g (float[1,2,6,32] x, float[11,2,3,3] w) => (float[1,11,3,16] y) { y = Conv <strides = [2, 2], pads = [1, 1, 1, 1]> (x, w) }"},
+    {.text = "g (float[1,2,6,32] x, float[11,2,3,3] w) => (float[1,11,3,16] y) "
+             "{ y = Conv <strides = [2, 2], pads = [1, 1, 1, 1]> (x, w) }"},
     {.text = "g (double[1,2,5,24] x, double[3,2,2,3] w) => (double[1,3,2,8] y) { y = Conv <strides = [2, 3]> (x, w) }"},
     {.text = "g (float[2,3,7,5] x, float[10,3,1,1] w, float[10] b) => (float[2,10,7,5] y) { y = Conv(x, w, b) }"},
     {.text = "g (float[2,9,6,5] x, float[10,9,1,1] w, float[10] b) => (float[2,10,6,5] y) { y = Conv(x, w, b) }"},
@@ -412,22 +442,30 @@ static const struct op_sample samples[] = {
              "{ y = Conv <strides = [2], dilations = [2], pads = [2, 2]> (x, w, b) }"},
     {.text = "g (double[2,2,4,5,6] x, double[3,2,2,3,2] w, double[3] b) => (double[2,3,3,2,7] y) "
              "{ y = Conv <strides = [1, 2, 1], pads = [0, 0, 1, 0, 0, 1]> (x, w, b) }"},
-    {.text = "g (float[2,3,7,5] x, float[9,3,3,3] w) => (float[2,9,7,5] y) { y = Conv <dilations = [1, 2], pads = [1, 2, 1, 2]> (x, w) }"},
-    {.text = "g (double[1,2,3,7] x, double[3,2,1,4] w) => (double[1,3,3,7] y) { y = Conv <pads = [0, 1, 0, 2]> (x, w) }"},
-    {.text = "g (double[1,2,3,4,5] x, double[3,2,3,2,3] w) => (double[1,3,3,5,5] y) { y = Conv <pads = [1, 1, 1, 1, 1, 1]> (x, w) }"},
-    {.text = "g (float[2,3,7] x, float[4,3,3] w, float[4] b) => (float[2,4,7] y) { y = Conv <pads = [1, 1]> (x, w, b) }"},
+    {.text = "g (float[2,3,7,5] x, float[9,3,3,3] w) => (float[2,9,7,5] y) "
+             "{ y = Conv <dilations = [1, 2], pads = [1, 2, 1, 2]> (x, w) }"},
+    {.text = "g (double[1,2,3,7] x, double[3,2,1,4] w) => (double[1,3,3,7] y) "
+             "{ y = Conv <pads = [0, 1, 0, 2]> (x, w) }"},
+    {.text = "g (double[1,2,3,4,5] x, double[3,2,3,2,3] w) => (double[1,3,3,5,5] y) "
+             "{ y = Conv <pads = [1, 1, 1, 1, 1, 1]> (x, w) }"},
+    {.text = "g (float[2,3,7] x, float[4,3,3] w, float[4] b) => (float[2,4,7] y) "
+             "{ y = Conv <pads = [1, 1]> (x, w, b) }"},
     /* lines of one element, between zeros */
     {.text = "g (float[1,2,7,1] x, float[3,2,3,1] w) => (float[1,3,7,1] y) { y = Conv <pads = [1, 0, 1, 0]> (x, w) }"},
     {.text = "g (float[1,2,11,3] x, float[5,2,2,2] w) => (float[1,5,5,1] y) { y = Conv <strides = [2, 2]> (x, w) }"},
-    {.text = "g (float[2,3,7,5] x, float[9,3,3,3] w) => (float[2,9,7,5] y) { e = Tanh(x) y = Conv <pads = [1, 1, 1, 1]> (e, w) }"},
+    {.text = "g (float[2,3,7,5] x, float[9,3,3,3] w) => (float[2,9,7,5] y) "
+             "{ e = Tanh(x) y = Conv <pads = [1, 1, 1, 1]> (e, w) }"},
     {.text = "g (double[2,18,5,20] x, double[18,1,3,3] w) => (double[2,18,3,10] y) "
              "{ e = Tanh(x) y = Conv <group = 18, strides = [2, 2], pads = [1, 1, 1, 1]> (e, w) }"},
     {.text = "g (float[2,5,9] x, float[9,5,1] w) => (float[2,9,9] y) { e = Tanh(x) f = Conv(e, w) y = Tanh(f) }"},
     {.text = "g (float[2,0,4,4] x, float[3,0,2,2] w, float[3] b) => (float[2,3,3,3] y) { y = Conv(x, w, b) }"},
     {.text = "g (float[0,2,4,4] x, float[3,2,2,2] w) => (float[0,3,3,3] y) { y = Conv(x, w) }"},
-    {.text = "g (float[1,3,4,4] x, float[2,2,3,3] w) => (float[1,2,2,2] y) { y = Conv(x, w) }", .error = "is for 2 channels, expected 3"},
-    {.text = "g (float[1,3,4,4] x, float[2,3,5,5] w) => (float[1,2,1,1] y) { y = Conv(x, w) }", .error = "does not fit"},
-    {.text = "g (float[1,3,4,4] x, float[2,3,3] w) => (float[1,2,2,2] y) { y = Conv(x, w) }", .error = "has rank 3, expected 4"},
+    {.text = "g (float[1,3,4,4] x, float[2,2,3,3] w) => (float[1,2,2,2] y) { y = Conv(x, w) }",
+     .error = "is for 2 channels, expected 3"},
+    {.text = "g (float[1,3,4,4] x, float[2,3,5,5] w) => (float[1,2,1,1] y) { y = Conv(x, w) }",
+     .error = "does not fit"},
+    {.text = "g (float[1,3,4,4] x, float[2,3,3] w) => (float[1,2,2,2] y) { y = Conv(x, w) }",
+     .error = "has rank 3, expected 4"},
     {.text = "g (float[1,3,4,4] x, float[2,3,3,3] w) => (float[1,2,2,2] y) { y = Conv <kernel_shape = [3, 2]> (x, w) }",
      .error = "has 2 for spatial axis 1"},
     {.text = "g (float[1,3,4,4] x, float[2,3,3,3] w) => (float[1,2,2,2] y) { y = Conv <strides = [0, 1]> (x, w) }",
@@ -438,44 +476,56 @@ static const struct op_sample samples[] = {
      .error = "cannot be divided into 2 groups"},
     {.text = "g (float[1,3,4,4] x, float[2,3,3,3] w, float[3] b) => (float[1,2,2,2] y) { y = Conv(x, w, b) }",
      .error = "not a list of 2 numbers"},
-    {.text = "g (float[3,4] x, float[2,3] w) => (float[1,2] y) { y = Conv(x, w) }", .error = "has rank 2, expected 3 to 5"},
-    {.text = "g (float16[2,3,5,5] x, float16[4,3,3,3] w, float16[4] b) => (float16[2,4,5,5] y) { y = Conv <pads = [1,1,1,1]> (x, w, b) }"},
+    {.text = "g (float[3,4] x, float[2,3] w) => (float[1,2] y) { y = Conv(x, w) }",
+     .error = "has rank 2, expected 3 to 5"},
+    {.text = "g (float16[2,3,5,5] x, float16[4,3,3,3] w, float16[4] b) => (float16[2,4,5,5] y) "
+             "{ y = Conv <pads = [1,1,1,1]> (x, w, b) }"},
     {0}};
 
 static const struct op_sample input_grad_samples[] = {
     {.text = "g (double[2,4,4,3] dy, double[4,3,3,3] w) => (double[2,3,9,8] dx) "
              "{ dx = stepc.ConvGradInput <shape = [2, 3, 9, 8], strides = [2, 3], pads = [0, 1, 1, 1]> (dy, w) }"},
-    {.text = "g (float[2,9,7,6] dy, float[9,2,3,3] w) => (float[2,2,9,8] dx) { dx = stepc.ConvGradInput <shape = [2, 2, 9, 8]> (dy, w) }"},
+    {.text = "g (float[2,9,7,6] dy, float[9,2,3,3] w) => (float[2,2,9,8] dx) "
+             "{ dx = stepc.ConvGradInput <shape = [2, 2, 9, 8]> (dy, w) }"},
     {.text = "g (double[1,2,3] dy, double[2,1,1] w) => (double[1,2,6] dx) "
              "{ dx = stepc.ConvGradInput <shape = [1, 2, 6], strides = [2], group = 2> (dy, w) }"},
-    {.text = "g (float[63,9,6,5] dy, float[9,4,5,5] w) => (float[63,4,10,9] dx) { dx = stepc.ConvGradInput <shape = [63, 4, 10, 9]> (dy, w) }"},
+    {.text = "g (float[63,9,6,5] dy, float[9,4,5,5] w) => (float[63,4,10,9] dx) "
+             "{ dx = stepc.ConvGradInput <shape = [63, 4, 10, 9]> (dy, w) }"},
     {.text = "g (float[63,9,5,4] dy, float[9,5,5,4] w) => (float[63,5,9,8] dx) "
-             "{ dx = stepc.ConvGradInput <shape = [63, 5, 9, 8], strides = [2, 2], pads = [2, 1, 2, 2], dilations = [1, 1]> (dy, w) }"},
+             "{ dx = stepc.ConvGradInput "
+             "<shape = [63, 5, 9, 8], strides = [2, 2], pads = [2, 1, 2, 2], dilations = [1, 1]> (dy, w) }"},
     {.text = "g (double[63,8,6,4] dy, double[8,5,3,3] w) => (double[63,5,8,14] dx) "
-             "{ dx = stepc.ConvGradInput <shape = [63, 5, 8, 14], strides = [1, 2], dilations = [1, 3], pads = [0, 0, 0, 0]> (dy, w) }"},
+             "{ dx = stepc.ConvGradInput "
+             "<shape = [63, 5, 8, 14], strides = [1, 2], dilations = [1, 3], pads = [0, 0, 0, 0]> (dy, w) }"},
     /* strides of one window */
     {.text = "g (double[1,2,1,1] dy, double[2,3,3,3] w) => (double[1,3,3,4] dx) "
-             "{ dx = stepc.ConvGradInput <shape = [1, 3, 3, 4], strides = [2000000000, 2000000000], pads = [1, 1, 0, 0]> (dy, w) }"},
+             "{ dx = stepc.ConvGradInput "
+             "<shape = [1, 3, 3, 4], strides = [2000000000, 2000000000], pads = [1, 1, 0, 0]> (dy, w) }"},
     /* as many windows as elements, although they are two apart */
     {.text = "g (float[1,1,3,3] dy, float[1,2,3,3] w) => (float[1,2,7,3] dx) "
              "{ dx = stepc.ConvGradInput <shape = [1, 2, 7, 3], strides = [3, 2], pads = [1, 2, 1, 2]> (dy, w) }"},
-    {.text = "g (double[1,2,3] dy, double[2,1,1] w) => (double[1,1,6] dx) { dx = stepc.ConvGradInput <shape = [1, 1, 6]> (dy, w) }",
+    {.text = "g (double[1,2,3] dy, double[2,1,1] w) => (double[1,1,6] dx) "
+             "{ dx = stepc.ConvGradInput <shape = [1, 1, 6]> (dy, w) }",
      .error = "does not have the shape of the convolution's output"},
     {0}};
 static const struct op_sample weight_grad_samples[] = {
     {.text = "g (double[2,4,4,3] dy, double[2,3,9,8] x) => (double[4,3,3,3] dw) "
              "{ dw = stepc.ConvGradWeight <kernel_shape = [3, 3], strides = [2, 3], pads = [0, 1, 1, 1]> (dy, x) }"},
-    {.text = "g (float[2,19,7,6] dy, float[2,2,9,8] x) => (float[19,2,3,3] dw) { dw = stepc.ConvGradWeight <kernel_shape = [3, 3]> (dy, x) }"},
+    {.text = "g (float[2,19,7,6] dy, float[2,2,9,8] x) => (float[19,2,3,3] dw) "
+             "{ dw = stepc.ConvGradWeight <kernel_shape = [3, 3]> (dy, x) }"},
     {.text = "g (float[2,6,9,11] dy, float[2,1,9,11] x) => (float[6,1,5,5] dw) "
              "{ dw = stepc.ConvGradWeight <kernel_shape = [5, 5], pads = [2, 2, 2, 2]> (dy, x) }"},
     {.text = "g (float[2,7,5,6] dy, float[2,2,9,12] x) => (float[7,2,3,3] dw) "
-             "{ dw = stepc.ConvGradWeight <kernel_shape = [3, 3], strides = [2, 1], dilations = [1, 3], pads = [1, 0, 1, 0]> (dy, x) }"},
+             "{ dw = stepc.ConvGradWeight "
+             "<kernel_shape = [3, 3], strides = [2, 1], dilations = [1, 3], pads = [1, 0, 1, 0]> (dy, x) }"},
     {.text = "g (float[2,5,9,6] dy, float[2,17,9,12] x) => (float[5,17,3,3] dw) "
              "{ dw = stepc.ConvGradWeight <kernel_shape = [3, 3], dilations = [1, 3], pads = [1, 0, 1, 0]> (dy, x) }"},
     {.text = "g (float[1,9,4,3,5] dy, float[1,2,6,5,9] x) => (float[9,2,3,3,3] dw) "
-             "{ dw = stepc.ConvGradWeight <kernel_shape = [3, 3, 3], strides = [1, 1, 2], pads = [0, 0, 1, 0, 0, 1]> (dy, x) }"},
+             "{ dw = stepc.ConvGradWeight "
+             "<kernel_shape = [3, 3, 3], strides = [1, 1, 2], pads = [0, 0, 1, 0, 0, 1]> (dy, x) }"},
     {.text = "g (double[1,3,2,3,5] dy, double[1,20,5,5,5] x) => (double[3,20,2,3,3] dw) "
-             "{ dw = stepc.ConvGradWeight <kernel_shape = [2, 3, 3], strides = [3, 1, 1], pads = [0, 0, 1, 0, 0, 1]> (dy, x) }"},
+             "{ dw = stepc.ConvGradWeight "
+             "<kernel_shape = [2, 3, 3], strides = [3, 1, 1], pads = [0, 0, 1, 0, 0, 1]> (dy, x) }"},
     {.text = "g (float[2,19,7,6] dy, float[2,2,9,8] x) => (float[19,2,3,3] dw) { dw = stepc.ConvGradWeight(dy, x) }",
      .error = "attribute 'kernel_shape' is missing"},
     {0}};

@@ -1,6 +1,7 @@
-/* Convolutions as kernels: windows of 1 with stride 1 are matrix products, windows of single channels templates/depthwise*.c in part,
- * short lines of large batches templates/conv_images.c, everything else is templates/conv.c. What the template
- * needs to know of an axis is worked out here, and where each position of the window lies in the padded image becomes a table. */
+/* Convolutions as kernels: windows of 1 with stride 1 are matrix products, windows of single channels
+ * templates/depthwise*.c in part, short lines of large batches templates/conv_images.c, everything else is
+ * templates/conv.c. What the template needs to know of an axis is worked out here, and where each position of the
+ * window lies in the padded image becomes a table. */
 #include "ops/conv_rules.h"
 
 #include "base/checked.h"
@@ -50,9 +51,10 @@ static bool takes_copies(const struct window *w, const struct image_axis *a)
            (line->size - 1) * line->dilation < SHIFT_MOST && line->pad_begin < SHIFT_MOST;
 }
 
-/* The last axis as copies, the first of which is moved by `shift` columns and the next by `step` more. Returns scratch for a plane with
- * room around it, and for what is kept of it. */
-static int64_t take_copies(struct lower_ctx *c, const struct window *w, struct image_axis *a, int64_t shift, int64_t step)
+/* The last axis as copies, the first of which is moved by `shift` columns and the next by `step` more. Returns scratch
+ * for a plane with room around it, and for what is kept of it. */
+static int64_t take_copies(struct lower_ctx *c, const struct window *w, struct image_axis *a, int64_t shift,
+                           int64_t step)
 {
     struct image_axis *line = &a[WINDOW_AXES - 1];
     const int64_t lines = a[1].size * line->size, vectors = (lines + LANES_MOST - 1) / LANES_MOST * LANES_MOST;
@@ -64,17 +66,19 @@ static int64_t take_copies(struct lower_ctx *c, const struct window *w, struct i
     return a[0].size * lines + PLANE_MARGIN + line->phases * vectors;
 }
 
-/* Copies of what the columns of the window see of lines, where these have more elements than windows: are the vectors of windows that lie
- * in gaps, once for each row of weights, more than the copies cost, a line as much as COPY_COST vectors and those that it has? */
+/* Copies of what the columns of the window see of lines, where these have more elements than windows: are the vectors
+ * of windows that lie in gaps, once for each row of weights, more than the copies cost, a line as much as COPY_COST
+ * vectors and those that it has? */
 static bool takes_cuts(struct lower_ctx *c, const struct conv *v, const struct image_axis *a)
 {
     enum { COPY_COST = 5 };
     const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
     const int64_t lines = a[0].windows * a[1].windows, copied = a[0].size * a[1].size * line->size;
-    if (c->options.scalar || !holds_lines(a) || line->size == 1 || line->size > SHIFT_MOST || line->pad_begin != 0 || line->pad_end != 0 ||
-        line->out % LANES_MOST == 0 || v->o == 1 || v->c * copied * line->in > IMAGE_MOST)
+    if (c->options.scalar || !holds_lines(a) || line->size == 1 || line->size > SHIFT_MOST || line->pad_begin != 0 ||
+        line->pad_end != 0 || line->out % LANES_MOST == 0 || v->o == 1 || v->c * copied * line->in > IMAGE_MOST)
         return false;
-    const int64_t gaps = (lines * line->in + LANES_MOST - 1) / LANES_MOST - (lines * line->out + LANES_MOST - 1) / LANES_MOST;
+    const int64_t gaps = (lines * line->in + LANES_MOST - 1) / LANES_MOST -
+                         (lines * line->out + LANES_MOST - 1) / LANES_MOST;
     return v->o * window_size(&v->window) * gaps > copied * (line->out / LANES_MOST + COPY_COST);
 }
 
@@ -137,7 +141,8 @@ static void bind_operand(struct lower_ctx *c, const char *param, int i)
 }
 
 /* An operand of [n, channels, elements], which the template takes plane by plane; `planes` of them at a time. */
-static void bind_planes(struct lower_ctx *c, const char *param, int i, int64_t n, int64_t channels, int64_t elements, int64_t planes)
+static void bind_planes(struct lower_ctx *c, const char *param, int i, int64_t n, int64_t channels, int64_t elements,
+                        int64_t planes)
 {
     const struct view v = lower_contiguous(c, i);
     const struct access a = {.buffer = v.buffer, .offset = v.offset, .stride = {channels * elements, elements, 1}};
@@ -145,7 +150,8 @@ static void bind_planes(struct lower_ctx *c, const char *param, int i, int64_t n
     lower_template_loops(c, 3, (const int64_t[]){n, channels, elements}, planes * elements);
 }
 
-/* Scratch, in which a plane is needed behind the first `count` elements; there lie the planes of operands that are computed, too. */
+/* Scratch, in which a plane is needed behind the first `count` elements; there lie the planes of operands that
+ * are computed, too. */
 static void bind_scratch(struct lower_ctx *c, int64_t count, int64_t plane)
 {
     lower_template_scratch(c, "scratch", count + plane);
@@ -161,9 +167,9 @@ static void bind_table(struct lower_ctx *c, const char *name, const char *param,
     lower_template_operand(c, param, &a);
 }
 
-/* Are so many terms zeros around the image for whole tiles of windows that these should leave them out? They are lines before the first one
- * and behind the last. Tiles that look for them are narrower; those of one row, or of lines of whole vectors, do not. `at`: where each of
- * the window's positions reads in the image. */
+/* Are so many terms zeros around the image for whole tiles of windows that these should leave them out? They are lines
+ * before the first one and behind the last. Tiles that look for them are narrower; those of one row, or of lines of
+ * whole vectors, do not. `at`: where each of the window's positions reads in the image. */
 static bool skips_padding(const struct image_axis *a, int64_t rows, const int64_t *at, int64_t count)
 {
     enum { TILE = 2 * LANES_MOST, SAVING = 8 };
@@ -174,14 +180,15 @@ static bool skips_padding(const struct image_axis *a, int64_t rows, const int64_
     if (!holds_lines(a) || rows == 1 || a[2].windows % LANES_MOST == 0)
         return false;
     for (int64_t t = 0; t < count; t++) {
-        const int64_t before = at[t] < first ? (first - at[t]) / TILE : 0, behind = at[t] < end ? (end - at[t] + TILE - 1) / TILE : 0;
+        const int64_t before = at[t] < first ? (first - at[t]) / TILE : 0,
+                      behind = at[t] < end ? (end - at[t] + TILE - 1) / TILE : 0;
         const int64_t last = behind < tiles ? behind : tiles;
         inside += last > before ? (double)(last - before) : 0;
     }
     return inside < (double)tiles * (double)count * (SAVING - 1) / SAVING;
 }
 
-/* ---- images of x ---------------------------------------------------------------------------------------------------- */
+/* ---- images of x ------------------------------------------------------------------------------------------------- */
 
 static struct image_axis axis_of_x(const struct window_axis *w)
 {
@@ -220,11 +227,12 @@ static void bind_sizes(struct lower_ctx *c, const struct conv *v, int64_t channe
     lower_template_int(c, "ROWS", rows);
     lower_template_int(c, "TAPS", window_size(&v->window));
     lower_template_int(c, "SLACK", slack);
-    lower_template_flops(c, 2 * v->n * v->groups * rows * channels * window_size(&v->window) * window_out_count(&v->window));
+    lower_template_flops(c, 2 * v->n * v->groups * rows * channels * window_size(&v->window) *
+                                window_out_count(&v->window));
 }
 
-/* The zeros behind a line are those in front of the next one, or of the slack. Returns how many this saves a line: so many more
- * elements of the slack are read. */
+/* The zeros behind a line are those in front of the next one, or of the slack. Returns how many this saves a line: so
+ * many more elements of the slack are read. */
 static int64_t share_padding(struct image_axis *a)
 {
     const int64_t behind = a->length - a->pad - a->size, less = a->pad < behind ? a->pad : behind;
@@ -238,17 +246,18 @@ static int64_t whole_vectors(int64_t elements)
     return (elements + LANES_MOST - 1) / LANES_MOST * LANES_MOST;
 }
 
-/* Where a channel is a single line, the next one begins at a whole vector: vectors of windows then cross no cache line. */
+/* Where a channel is a single line, the next one begins at a whole vector: vectors of windows then
+ * cross no cache line. */
 static void align_lines(struct image_axis *a)
 {
     if (a[0].length == 1 && a[1].length == 1 && a[2].length > LANES_MOST)
         a[2].length = whole_vectors(a[2].length);
 }
 
-/* ---- images side by side --------------------------------------------------------------------------------------------- */
+/* ---- images side by side ----------------------------------------------------------------------------------------- */
 
-/* What windows see along an axis, terms in their order: of window i the first within the operand, how many, and how many zeros of the
- * padding lie before and behind them. The order of templates/conv_images.c. */
+/* What windows see along an axis, terms in their order: of window i the first within the operand, how many, and how
+ * many zeros of the padding lie before and behind them. The order of templates/conv_images.c. */
 struct span {
     int64_t tap, place, count, before, behind;
 };
@@ -263,7 +272,8 @@ struct span_axis {
 
 static struct span_axis span_axis_of(const struct window_axis *w, bool gradient)
 {
-    struct span_axis a = {.w = w, .gradient = gradient, .windows = w->out, .in = w->in, .tap_step = 1, .place_step = w->dilation};
+    struct span_axis a = {.w = w, .gradient = gradient, .windows = w->out, .in = w->in, .tap_step = 1,
+                          .place_step = w->dilation};
     if (gradient) {
         a.windows = w->in;
         a.in = w->out;
@@ -279,7 +289,8 @@ static struct span span_of(const struct span_axis *a, int64_t i)
     const struct window_axis *w = a->w;
     struct span r = {.tap = -1};
     for (int64_t t = 0; t < w->size; t++) {
-        const int64_t distance = a->gradient ? i + w->pad_begin - t * w->dilation : i * w->stride + t * w->dilation - w->pad_begin;
+        const int64_t distance =
+            a->gradient ? i + w->pad_begin - t * w->dilation : i * w->stride + t * w->dilation - w->pad_begin;
         if (a->gradient && distance % w->stride != 0)
             continue; /* between two windows: no term */
         const int64_t place = a->gradient ? distance / w->stride : distance;
@@ -336,8 +347,9 @@ static bool is_short(const struct window_axis *w)
     return w->in <= MOST && w->out <= MOST && w->size <= MOST && w->stride <= MOST;
 }
 
-/* Do vectors across images save enough? They skip the padding and need no gaps between lines, but operand and result are turned, which
- * costs as much as TURN_COST multiplications; and memory for the operand of a tile's images must stay near. */
+/* Do vectors across images save enough? They skip the padding and need no gaps between lines, but operand and
+ * result are turned, which costs as much as TURN_COST multiplications; and memory for the operand of a tile's
+ * images must stay near. */
 static bool takes_images(struct lower_ctx *c, const struct conv *v, bool gradient, const struct image_axis *a)
 {
     enum { TURN_COST = 8, ROWS_LEAST = 4, NEAR = 1 << 17, SAVING = 8 };
@@ -345,13 +357,16 @@ static bool takes_images(struct lower_ctx *c, const struct conv *v, bool gradien
     const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c;
     const int64_t in = gradient ? window_out_count(&v->window) : window_in_count(&v->window);
     const int64_t out = gradient ? window_in_count(&v->window) : window_out_count(&v->window);
-    if (c->options.scalar || v->n < IMAGES_MOST || rows < ROWS_LEAST || w[0].in != 1 || w[0].size != 1 || w[0].out != 1 ||
-        !is_short(&w[1]) || !is_short(&w[2]) || channels * in > NEAR / IMAGES_MOST)
+    if (c->options.scalar || v->n < IMAGES_MOST || rows < ROWS_LEAST || w[0].in != 1 || w[0].size != 1 ||
+        w[0].out != 1 || !is_short(&w[1]) || !is_short(&w[2]) || channels * in > NEAR / IMAGES_MOST)
         return false;
     const struct span_axis lines = span_axis_of(&w[1], gradient), columns = span_axis_of(&w[2], gradient);
-    const double padded = (double)((v->n + IMAGES_MOST - 1) / IMAGES_MOST * IMAGES_MOST), pairs = (double)(rows * channels);
-    const double across = padded * (pairs * (double)(count_terms(&lines) * count_terms(&columns)) + TURN_COST * (double)(channels * in + rows * out));
-    const double along = (double)v->n * pairs * (double)window_size(&v->window) * (double)flat_vectors(&v->window, a) * LANES_MOST;
+    const double padded = (double)((v->n + IMAGES_MOST - 1) / IMAGES_MOST * IMAGES_MOST),
+                 pairs = (double)(rows * channels);
+    const double across = padded * (pairs * (double)(count_terms(&lines) * count_terms(&columns)) +
+                                    TURN_COST * (double)(channels * in + rows * out));
+    const double along = (double)v->n * pairs * (double)window_size(&v->window) * (double)flat_vectors(&v->window, a) *
+                         LANES_MOST;
     return across < along - along / SAVING;
 }
 
@@ -369,7 +384,8 @@ static int64_t add_spans(int64_t *to, const struct span_axis *a)
 
 static void lower_images(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w)
 {
-    const struct span_axis lines = span_axis_of(&v->window.axis[1], gradient), columns = span_axis_of(&v->window.axis[2], gradient);
+    const struct span_axis lines = span_axis_of(&v->window.axis[1], gradient),
+                           columns = span_axis_of(&v->window.axis[2], gradient);
     const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c, taps = window_size(&v->window);
     const int64_t in = lines.in * columns.in, out = lines.windows * columns.windows;
     int64_t *const spans = arena_array(c->arena, int64_t, (size_t)(5 * (lines.windows + columns.windows)));
@@ -398,10 +414,12 @@ static void lower_images(struct lower_ctx *c, const struct conv *v, bool gradien
     bind_operand(c, "w", w);
     const int64_t count = add_spans(spans, &lines);
     bind_table(c, "conv_spans", "spans", spans, count + add_spans(spans + count, &columns));
-    bind_scratch(c, channels * in * IMAGES_MOST + v->groups * channels * taps * (rows + flat_rows(rows) - 1) + flat_rows(rows) * LANES_MOST * IMAGES_MOST, 0);
+    int64_t scratch = (channels * in + flat_rows(rows) * LANES_MOST) * IMAGES_MOST;
+    scratch += v->groups * channels * taps * (rows + flat_rows(rows) - 1);
+    bind_scratch(c, scratch, 0);
 }
 
-/* ---- convolutions --------------------------------------------------------------------------------------------------- */
+/* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
 static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
 {
@@ -429,13 +447,14 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
     const int64_t taps = window_size(&v->window), *const at = distances_in_x(c->arena, &v->window, a);
     lower_template_int(c, "SKIPS", skips_padding(a, v->o, at, taps));
     bind_table(c, "conv_taps", "taps", at, taps);
-    bind_scratch(c, v->c * image_channel(a) + slack + flat_rows(v->o) * flat_step(a) + window_out_count(&v->window) + LINE_OVER, plane);
+    const int64_t image = v->c * image_channel(a) + slack, out = window_out_count(&v->window) + LINE_OVER;
+    bind_scratch(c, image + flat_rows(v->o) * flat_step(a) + out, plane);
 }
 
-/* ---- gradients of weights ------------------------------------------------------------------------------------------- */
+/* ---- gradients of weights ---------------------------------------------------------------------------------------- */
 
-/* How the elements that a window sees come to lie side by side: which positions along each axis a column of the image holds (1, or all),
- * and into how many runs this leaves the window cut, along each axis. */
+/* How the elements that a window sees come to lie side by side: which positions along each axis a column of the image
+ * holds (1, or all), and into how many runs this leaves the window cut, along each axis. */
 struct columns {
     int64_t held[WINDOW_AXES], cuts[WINDOW_AXES];
     int64_t column, run, runs; /* elements; how many */
@@ -457,13 +476,15 @@ static struct columns make_columns(const struct conv *v, bool holds_lines, bool 
     return r;
 }
 
-/* For each window: its vectors, once for each row of weights, and a column, of which each element is copied at a vector's cost. */
+/* For each window: its vectors, once for each row of weights, and a column, of which each element is copied
+ * at a vector's cost. */
 static int64_t columns_cost(const struct conv *v, const struct columns *r)
 {
     return v->o * r->runs * (whole_vectors(r->run) / LANES_MOST) + r->column;
 }
 
-/* Where channels are few, runs are short and leave lanes empty: then columns hold several positions, if that is cheaper. */
+/* Where channels are few, runs are short and leave lanes empty: then columns hold several positions,
+ * if that is cheaper. */
 static struct columns choose_columns(const struct conv *v)
 {
     const bool is_dilated = v->window.axis[WINDOW_AXES - 1].dilation > 1;
@@ -512,7 +533,8 @@ static void bind_columns(struct lower_ctx *c, const struct conv *v, const struct
         table[taps + run] = begin * r->column;
     }
     for (int64_t k = 0; k < r->column; k++) {
-        const int64_t line = k / r->held[2] % r->held[1] * w[1].dilation, depth = k / r->held[2] / r->held[1] % r->held[0] * w[0].dilation;
+        const int64_t line = k / r->held[2] % r->held[1] * w[1].dilation,
+                      depth = k / r->held[2] / r->held[1] % r->held[0] * w[0].dilation;
         table[taps + r->runs + k] = ((k / held * w[0].in + depth) * w[1].in + line) * w[2].in;
     }
     bind_table(c, "conv_taps", "taps", table, taps + r->runs + r->column);
@@ -543,10 +565,11 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     bind_columns(c, v, &r, a);
     lower_template_int(c, "CUT_IMAGES", 0);
     lower_template_int(c, "OWN", 0);
-    bind_scratch(c, a[0].length * a[1].length * a[2].length * r.column + SLACK + v->o * r.runs * whole_vectors(r.run) + v->c * taps, 0);
+    const int64_t image = a[0].length * a[1].length * a[2].length * r.column + SLACK;
+    bind_scratch(c, image + v->o * r.runs * whole_vectors(r.run) + v->c * taps, 0);
 }
 
-/* ---- images of dy --------------------------------------------------------------------------------------------------- */
+/* ---- images of dy ------------------------------------------------------------------------------------------------ */
 
 /* dx is computed phase by phase: element i = stride * (first + j) + phase - pad_begin is window j, and reads dy at
  * first + j - distance / stride for each position of the window whose distance has that phase. */
@@ -554,7 +577,8 @@ static struct image_axis axis_of_dy(const struct window_axis *w)
 {
     const int64_t reach = (w->size - 1) * w->dilation / w->stride, first = w->pad_begin / w->stride;
     const int64_t windows = (w->in - 1 + w->pad_begin) / w->stride - first + 1;
-    return (struct image_axis){.size = w->out, .stride = 1, .pad = reach - first, .phases = 1, .length = windows + reach,
+    return (struct image_axis){.size = w->out, .stride = 1, .pad = reach - first, .phases = 1,
+                               .length = windows + reach,
                                .windows = w->in % w->stride == 0 ? w->in / w->stride : windows};
 }
 
@@ -593,7 +617,8 @@ static int64_t table_for_dy(struct arena *arena, const struct window *w, const s
 {
     const int64_t count = window_size(w), phases = count_phases(w);
     int64_t *const x = arena_array(arena, int64_t, (size_t)(2 * count + phases + 1)), *const begin = x + 2 * count;
-    int64_t *const filled = arena_array(arena, int64_t, (size_t)phases); /* positions of each phase that are in the table */
+    /* positions of each phase that are in the table */
+    int64_t *const filled = arena_array(arena, int64_t, (size_t)phases);
     for (int64_t t = 0; t < count; t++)
         begin[reading_of_dy(w, a, t).phase + 1]++;
     for (int64_t p = 0; p < phases; p++)
@@ -647,14 +672,15 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     bind_scratch(c, v->o * image_channel(a) + slack + packed + flat_rows(v->c) * phases * flat_step(a) + line, plane);
 }
 
-/* ---- a window for each channel -------------------------------------------------------------------------------------- */
+/* ---- a window for each channel ----------------------------------------------------------------------------------- */
 
 static bool is_depthwise(const struct conv *v)
 {
     return v->groups > 1 && v->c == 1 && v->o == 1;
 }
 
-static void lower_channels(struct lower_ctx *c, const char *tmpl, const struct conv *v, const struct image_axis *a, const int64_t *at)
+static void lower_channels(struct lower_ctx *c, const char *tmpl, const struct conv *v, const struct image_axis *a,
+                           const int64_t *at)
 {
     lower_template(c, tmpl, lower_out_dtype(c, 0));
     lower_template_int(c, "N", v->n);
@@ -668,9 +694,9 @@ static void lower_channels(struct lower_ctx *c, const char *tmpl, const struct c
 static bool is_narrow(const struct conv *v)
 {
     const struct window_axis *a = v->window.axis, *lines = &a[1], *line = &a[2];
-    return is_depthwise(v) && a[0].in == 1 && a[0].size == 1 && a[0].out == 1 && lines->stride == 1 && line->stride == 1 &&
-           line->out == line->in && line->in <= NARROW_MOST && line->size > 1 && (line->size - 1) * line->dilation < SHIFT_MOST &&
-           line->pad_begin < SHIFT_MOST;
+    return is_depthwise(v) && a[0].in == 1 && a[0].size == 1 && a[0].out == 1 && lines->stride == 1 &&
+           line->stride == 1 && line->out == line->in && line->in <= NARROW_MOST && line->size > 1 &&
+           (line->size - 1) * line->dilation < SHIFT_MOST && line->pad_begin < SHIFT_MOST;
 }
 
 /* The convolution, or its gradient in X, which is the same with the window turned around. */
@@ -680,7 +706,8 @@ static void lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradien
     const struct window_axis *lines = &v->window.axis[1], *line = &v->window.axis[2];
     const int64_t height = gradient ? lines->out : lines->in, out = gradient ? lines->in : lines->out, width = line->in;
     const int64_t planes = v->groups < PLANES_MOST ? v->groups : PLANES_MOST;
-    const int64_t low = gradient ? lines->pad_begin : -lines->pad_begin, step = gradient ? -lines->dilation : lines->dilation;
+    const int64_t low = gradient ? lines->pad_begin : -lines->pad_begin,
+                  step = gradient ? -lines->dilation : lines->dilation;
     const int64_t reach = (lines->size - 1) * lines->dilation, kept = (out * width + UNIT - 1) / UNIT * UNIT;
     /* Lines of the plane that windows read: from `first` up to `last`; what lies outside are zeros. */
     const int64_t first = gradient ? low - reach : low, last = out - 1 + (gradient ? low : low + reach);
@@ -723,11 +750,12 @@ static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *
     lower_template_flops(c, 2 * v->n * v->groups * window_size(&v->window) * window_out_count(&v->window));
     bind_planes(c, "dy", dy, v->n, v->groups, window_out_count(&v->window), LANES_MOST);
     bind_planes(c, "x", x, v->n, v->groups, window_in_count(&v->window), LANES_MOST);
-    bind_scratch(c, (image_channel(a) + window_in_count(&v->window) + window_out_count(&v->window) + window_size(&v->window)) * LANES_MOST, 0);
+    const int64_t planes = window_in_count(&v->window) + window_out_count(&v->window);
+    bind_scratch(c, (image_channel(a) + planes + window_size(&v->window)) * LANES_MOST, 0);
     return true;
 }
 
-/* ---- matrix products ------------------------------------------------------------------------------------------------ */
+/* ---- matrix products --------------------------------------------------------------------------------------------- */
 
 /* Windows of one element that meet every element once. */
 static bool is_pointwise(const struct conv *v)
@@ -740,11 +768,13 @@ static bool is_pointwise(const struct conv *v)
     return true;
 }
 
-/* A matrix product, unless its rows would begin at any address: an image of them costs less than vectors that cross cache lines. */
+/* A matrix product, unless its rows would begin at any address: an image of them costs less than vectors that
+ * cross cache lines. */
 static bool is_product(const struct conv *v)
 {
     const int64_t count = window_in_count(&v->window), channels = v->c > v->o ? v->c : v->o;
-    return is_pointwise(v) && v->groups == 1 && (count % LANES_MOST == 0 || count < LANES_MOST || channels * count > IMAGE_MOST);
+    return is_pointwise(v) && v->groups == 1 &&
+           (count % LANES_MOST == 0 || count < LANES_MOST || channels * count > IMAGE_MOST);
 }
 
 /* Pointwise windows with all elements of a channel on one line. */
@@ -758,17 +788,22 @@ static struct conv on_one_line(const struct conv *v)
 }
 
 /* y[n] = w x[n], dx[n] = w' dy[n] */
-static bool lower_as_product(struct lower_ctx *c, const struct conv *v, int image, int w, bool transposed, const struct expr *finish)
+static bool lower_as_product(struct lower_ctx *c, const struct conv *v, int image, int w, bool transposed,
+                             const struct expr *finish)
 {
     const struct view x = lower_contiguous(c, image), weights = lower_contiguous(c, w);
-    const int64_t rows = transposed ? v->c : v->o, inner = transposed ? v->o : v->c, count = window_in_count(&v->window);
+    const int64_t rows = transposed ? v->c : v->o, inner = transposed ? v->o : v->c,
+                  count = window_in_count(&v->window);
     const struct view a = {.buffer = weights.buffer, .offset = weights.offset, .shape = SHAPE(v->n, rows, inner),
                            .stride = {0, transposed ? 1 : v->c, transposed ? v->c : 1}};
-    const struct view b = {.buffer = x.buffer, .offset = x.offset, .shape = SHAPE(v->n, inner, count), .stride = {inner * count, count, 1}};
+    const struct view b = {.buffer = x.buffer,
+                           .offset = x.offset,
+                           .shape = SHAPE(v->n, inner, count),
+                           .stride = {inner * count, count, 1}};
     return lower_product(c, &a, &b, inner, finish);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------ */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 /* No term at all: the sum is 0. */
 static const struct expr *zero_result(const struct expr *result, void *data)
@@ -776,7 +811,8 @@ static const struct expr *zero_result(const struct expr *result, void *data)
     return expr_number(data, result->dtype, 0);
 }
 
-static bool lower_without_terms(struct lower_ctx *c, struct shape loops, const struct view *to, const struct expr *finish)
+static bool lower_without_terms(struct lower_ctx *c, struct shape loops, const struct view *to,
+                                const struct expr *finish)
 {
     const struct expr_map map = {.arena = c->arena, .result = zero_result, .data = c->arena};
     lower_kernel(c, NULL);
@@ -801,14 +837,15 @@ static struct conv with_needed_strides(const struct conv *v)
     struct conv r = *v;
     for (int i = 0; i < WINDOW_AXES; i++) {
         struct window_axis *a = &r.window.axis[i];
-        const int64_t reach = (a->size - 1) * a->dilation + 1, far = a->in + a->pad_begin, most = reach > far ? reach : far;
+        const int64_t reach = (a->size - 1) * a->dilation + 1, far = a->in + a->pad_begin,
+                      most = reach > far ? reach : far;
         a->stride = a->out == 1 && a->stride > most ? most : a->stride;
     }
     return r;
 }
 
-/* Can what follows count with int64? Sizes come from shapes that no tensor need have. What indices hold is checked for all kernels alike
- * (lower/index.c). */
+/* Can what follows count with int64? Sizes come from shapes that no tensor need have. What indices hold is checked for
+ * all kernels alike (lower/index.c). */
 static bool can_be_counted(struct lower_ctx *c, const struct conv *v, enum conv_role result)
 {
     /* the distances of a window become a table; of a gradient its phases, too, or the places of its channels */
@@ -817,12 +854,14 @@ static bool can_be_counted(struct lower_ctx *c, const struct conv *v, enum conv_
     for (int i = 0; i < WINDOW_AXES; i++) {
         const struct window_axis *a = &v->window.axis[i];
         const int64_t length = a->in + a->pad_begin + a->pad_end + a->size * a->dilation + a->stride;
-        if (!checked_mul(image, length, &image) || image > most || !checked_mul(taps, a->size, &taps) || taps > most_taps)
+        if (!checked_mul(image, length, &image) || image > most || !checked_mul(taps, a->size, &taps) ||
+            taps > most_taps)
             return lower_error(c, "a window over a padded image of more than 2^48 elements, or of more than 2^20 "
                                   "positions, is not compiled");
     }
     if (result == CONV_X && has_many_phases(&v->window))
-        return lower_error(c, "a gradient of a convolution with strides of many times the size of its input is not compiled");
+        return lower_error(c, "a gradient of a convolution with strides of many times the size of its input is not "
+                              "compiled");
     if (result == CONV_W && v->c > most_taps)
         return lower_error(c, "a gradient of weights of more than 2^20 channels is not compiled");
     const int64_t factors[] = {v->n, v->groups, v->c, v->o, taps, window_out_count(&v->window)};
@@ -832,7 +871,8 @@ static bool can_be_counted(struct lower_ctx *c, const struct conv *v, enum conv_
     return true;
 }
 
-bool conv_lower(struct lower_ctx *c, const struct conv *given, enum conv_role result, int first, int second, const struct expr *finish)
+bool conv_lower(struct lower_ctx *c, const struct conv *given, enum conv_role result, int first, int second,
+                const struct expr *finish)
 {
     const struct conv needed = with_needed_strides(given), *v = &needed;
     const int64_t size = window_size(&v->window), in = window_in_count(&v->window), out = window_out_count(&v->window);

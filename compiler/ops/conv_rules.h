@@ -1,5 +1,5 @@
-/* Convolution as its three operators see it: x [n, groups c, spatial], w [groups o, c, window], y [n, groups o, spatial].
- * Internal to ops/. */
+/* Convolution as its three operators see it: x [n, groups c, spatial], w [groups o, c, window], y [n, groups o,
+ * spatial]. Internal to ops/. */
 #ifndef STEPC_OPS_CONV_RULES_H
 #define STEPC_OPS_CONV_RULES_H
 
@@ -13,9 +13,9 @@ struct conv {
 /* A factor of the sum of products that all three operators are: which input it is, or that it is the output. */
 enum conv_role { CONV_X, CONV_W, CONV_Y };
 
-/* conv_lower.c: code for the operator whose output has the role `result`; x, w, y are the numbers of the inputs in these roles.
- * finish: over the loops [n, channels, elements of a channel] (of W: [channels, c, positions of the window]) in terms of
- * expr_result(). */
+/* conv_lower.c: code for the operator whose output has the role `result`; x, w, y are the numbers of the inputs in
+ * these roles. finish: over the loops [n, channels, elements of a channel] (of W: [channels, c, positions of the
+ * window]) in terms of expr_result(). */
 bool conv_lower(struct lower_ctx *c, const struct conv *conv, enum conv_role result, int first, int second,
                 const struct expr *finish);
 

@@ -2,7 +2,8 @@
  * o, spatial].
  *   y[n,o,i] = (sum over c, t of x[n,c,p] w[c,o,t]) + b[o]       p: the position with p * stride + t * dilation -
  *                                                                pad_begin = i
- * With windows of the reach k = (size - 1) * dilation + 1 the whole map has (in - 1) * stride + k elements per axis, and
+ * With windows of the reach k = (size - 1) * dilation + 1 the whole map has (in - 1) * stride + k
+ * elements per axis, and
  *   out = (in - 1) * stride + k + output_padding - pad_begin - pad_end
  *   output_shape    out is given, and what is too much, (in - 1) * stride + k + output_padding - out, is cut off: the
  *                   larger half in front, with SAME_UPPER at the end. Less than nothing adds zeros at the end, as the

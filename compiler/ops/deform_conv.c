@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define NUMBER(label)                                                                                                  \
     {                                                                                                                  \
@@ -39,7 +39,7 @@ static const struct op_version versions[] = {
 enum { IN_X, IN_W, IN_OFFSET, IN_B, IN_MASK };
 enum { MOST_IN_FLOAT = 1 << 24 }; /* whole numbers */
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 struct deform {
     int64_t n, channels, outputs, groups, offset_groups;
@@ -124,7 +124,7 @@ static bool deform_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* ---- as other operators ------------------------------------------------------------------------------------------- */
+/* ---- as other operators ------------------------------------------------------------------------------------------ */
 
 /* What follows has the dimensions [images and groups of offsets, 2 neighbours along the first axis.., the last axis,
  * positions and outputs]: 1 where it does not change. */
@@ -246,7 +246,7 @@ static bool deform_expand(struct expand_ctx *c)
     return expand_out(c, 0, build_cast(c->b, build_reshape(c->b, sum, y), stored));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 /* x between its elements, at place `at` along the axes from `d` on. */
 static double read_between(const struct window *w, const double *x, const double *at, int d)
@@ -303,7 +303,7 @@ static bool deform_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample samples[] = {
     {.text = "g (double[2,3,5,6] x, double[4,3,3,2] w, double[2,12,3,5] o) => (double[2,4,3,5] y) { y = DeformConv(x, "

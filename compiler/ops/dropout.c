@@ -1,11 +1,11 @@
 /* Dropout. In training, with u drawn per element as by RandomUniform in float:
  *   mask = u >= ratio,  output = mask ? data * scale : 0,  scale = 1 / (1 - ratio) in data's type
  * otherwise output = data and mask is all true. What is not known at compile time is decided by Where at run time.
- * Spec: ONNX Dropout-1, -6 (attributes ratio and is_test), -7 (inference only), -10 (mask is bool; of data's type before), -12
- * (ratio and training_mode are inputs), -13, -22. A node in inference form draws nothing. */
+ * Spec: ONNX Dropout-1, -6 (attributes ratio and is_test), -7 (inference only), -10 (mask is bool; of data's type
+ * before), -12 (ratio and training_mode are inputs), -13, -22. A node in inference form draws nothing. */
 #include "ops/random_rules.h"
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define ATTR_RATIO {.name = "ratio", .type = ATTR_FLOAT, .float_default = 0.5}
 #define ATTR_IS_TEST {.name = "is_test", .type = ATTR_INT, .int_default = 0}
@@ -23,7 +23,8 @@ static const struct op_param inputs_1[] = {DATA, {0}};
 static const struct op_param inputs[] = {
     DATA,
     {.name = "ratio", .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF,
-     .why = "ONNX marks the ratio of Dropout as not differentiable; which elements are dropped is no smooth function of it"},
+     .why = "ONNX marks the ratio of Dropout as not differentiable; which elements are dropped is "
+            "no smooth function of it"},
     {.name = "training_mode", .dtypes = DTYPES_BOOL, .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF},
     {0}};
 #define MASK(set) {.name = "mask", .dtypes = (set), .flags = PARAM_OPTIONAL | PARAM_OUTPUT_NOT_DIFF}
@@ -70,10 +71,13 @@ static bool upgrade_7(struct upgrade_ctx *c)
 }
 
 static const struct op_version versions[] = {
-    {.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_drop_consumed_inputs},
-    {.since = 6, .dtypes = FLOATS_1, .attrs = attrs_6, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_is_test},
+    {.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1, .inputs = inputs_1, .outputs = outputs_1,
+     .upgrade = upgrade_drop_consumed_inputs},
+    {.since = 6, .dtypes = FLOATS_1, .attrs = attrs_6, .inputs = inputs_1, .outputs = outputs_1,
+     .upgrade = upgrade_is_test},
     {.since = 7, .dtypes = FLOATS_1, .attrs = attrs_7, .inputs = inputs_1, .outputs = outputs_1, .upgrade = upgrade_7},
-    {.since = 10, .dtypes = FLOATS_1, .attrs = attrs_7, .inputs = inputs_1, .outputs = outputs_10, .upgrade = upgrade_inference},
+    {.since = 10, .dtypes = FLOATS_1, .attrs = attrs_7, .inputs = inputs_1, .outputs = outputs_10,
+     .upgrade = upgrade_inference},
     {.since = 12, .dtypes = FLOATS_1, .attrs = attrs_12, .outputs = outputs_10},
     {.since = 13, .attrs = attrs_12, .outputs = outputs_10},
     {.since = 22, .attrs = attrs_12, .outputs = outputs_10},
@@ -84,7 +88,8 @@ static bool check_scalar(struct infer_ctx *c, int i)
     const struct value *v = infer_in(c, i);
     if (v == NULL || shape_count(&v->shape) == 1)
         return true;
-    return infer_error(c, "input %d '%s' has %lld elements, expected a scalar", i, v->name, (long long)shape_count(&v->shape));
+    return infer_error(c, "input %d '%s' has %lld elements, expected a scalar", i, v->name,
+                       (long long)shape_count(&v->shape));
 }
 
 static bool check_ratio(struct infer_ctx *c)
@@ -100,11 +105,11 @@ static bool check_ratio(struct infer_ctx *c)
 static bool dropout_infer(struct infer_ctx *c)
 {
     const enum dtype mask = op_attr_int(c->node, "mask_of_data") ? infer_in(c, 0)->dtype : DTYPE_BOOL;
-    return check_scalar(c, 1) && check_scalar(c, 2) && check_ratio(c) && infer_out(c, 0, DTYPE_UNDEFINED, infer_shape(c, 0)) &&
-           infer_out(c, 1, mask, infer_shape(c, 0));
+    return check_scalar(c, 1) && check_scalar(c, 2) && check_ratio(c) &&
+           infer_out(c, 0, DTYPE_UNDEFINED, infer_shape(c, 0)) && infer_out(c, 1, mask, infer_shape(c, 0));
 }
 
-/* ---- as other nodes ----------------------------------------------------------------------------------------------- */
+/* ---- as other nodes ---------------------------------------------------------------------------------------------- */
 
 enum mode { MODE_INFERENCE, MODE_TRAINING, MODE_DECIDED_AT_RUN_TIME };
 
@@ -128,7 +133,8 @@ static struct value *scalar_input(struct builder *b, const struct node *n, int i
 }
 
 /* mask ? x * scale : 0, and x itself where it turns out not to be training. Of x and, for its gradient, of dy. */
-static struct value *build_dropped(struct builder *b, const struct node *n, struct value *x, struct value *mask, enum mode mode)
+static struct value *build_dropped(struct builder *b, const struct node *n, struct value *x, struct value *mask,
+                                   enum mode mode)
 {
     const struct {
         struct builder *b;
@@ -187,14 +193,15 @@ static bool dropout_expand(struct expand_ctx *c)
     return !expand_wants(c, 0) || expand_out(c, 0, build_dropped(c->b, c->node, x, mask, mode));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 static bool dropout_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0);
     const double ratio = eval_has(c, 1) ? eval_f(c, 1)[0] : 0.5, least = (double)(float)ratio;
     const bool training = eval_has(c, 2) && eval_i(c, 2)[0] != 0 && ratio != 0;
-    const double scale = eval_round_to(c, x->dtype, 1 / eval_round_to(c, x->dtype, 1 - eval_round_to(c, x->dtype, ratio)));
+    const double scale = eval_round_to(c, x->dtype,
+                                       1 / eval_round_to(c, x->dtype, 1 - eval_round_to(c, x->dtype, ratio)));
     const bool of_data = op_attr_int(c->node, "mask_of_data") != 0;
     double *y = eval_out_f(c, 0), *float_mask = of_data ? eval_out_f(c, 1) : NULL;
     int64_t *mask = of_data ? NULL : eval_out_i(c, 1);
@@ -211,7 +218,7 @@ static bool dropout_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- record ------------------------------------------------------------------------------------------------------- */
+/* ---- record ------------------------------------------------------------------------------------------------------ */
 
 #define TRAINING "t0 = Constant <value_int = 1> () t = Cast <to = 9> (t0) "
 static const struct op_sample samples[] = {
@@ -220,21 +227,26 @@ static const struct op_sample samples[] = {
     {.text = "g (float[30,4] x) => (float[30,4] y, bool[30,4] m) { r = Constant <value_float = 0.25> () " TRAINING
              "y, m = Dropout <seed = 7> (x, r, t) }"},
     {.text = "g (double[30] x) => (double[30] y) { " TRAINING "y = Dropout(x, \"\", t) }"},
-    {.text = "g (double[30] x, float r, bool t) => (double[30] y, bool[30] m) { y, m = Dropout <seed = 1> (x, r, t) }", .feed = "normal,unit"},
-    {.text = "g (float[3] x) => (float[3] y, bool[3] m) { r = Constant <value_float = 0.0> () " TRAINING "y, m = Dropout(x, r, t) }"},
+    {.text = "g (double[30] x, float r, bool t) => (double[30] y, bool[30] m) { y, m = Dropout <seed = 1> (x, r, t) }",
+     .feed = "normal,unit"},
+    {.text = "g (float[3] x) => (float[3] y, bool[3] m) "
+             "{ r = Constant <value_float = 0.0> () " TRAINING "y, m = Dropout(x, r, t) }"},
     {.text = "g (float[30] x) => (float[30] y) { y = Dropout <ratio = 0.1> (x) }", .opset = 6},
     {.text = "g (float[30] x) => (float[30] y) { y = Dropout <ratio = 0.1, is_test = 1> (x) }", .opset = 1},
     {.text = "g (float[30] x) => (float[30] y, bool[30] m) { y, m = Dropout <ratio = 0.1> (x) }", .opset = 10},
     {.text = "g (float[3] x) => (float[3] y, float[3] m) { y, m = Dropout(x) }", .opset = 7},
     {.text = "g (double[30] x) => (double[30] y, double[30] m) { y, m = Dropout <ratio = 0.3> (x) }", .opset = 6},
-    {.text = "g (float[30] x) => (float[30] y) { y, unread = Dropout <ratio = 0.3, consumed_inputs = [0]> (x) }", .opset = 1},
+    {.text = "g (float[30] x) => (float[30] y) { y, unread = Dropout <ratio = 0.3, consumed_inputs = [0]> (x) }",
+     .opset = 1},
     {.text = "g (float[3] x) => (float[3] y) { y = Dropout <mask_of_data = 1> (x) }", .error = "mask_of_data"},
-    {.text = "g (float[3] x) => (float[3] y) { r = Constant <value_float = 1.0> () y = Dropout(x, r) }", .error = "less than 1"},
+    {.text = "g (float[3] x) => (float[3] y) { r = Constant <value_float = 1.0> () y = Dropout(x, r) }",
+     .error = "less than 1"},
     {.text = "g (float[3] x, float[2] r) => (float[3] y) { y = Dropout(x, r) }", .error = "expected a scalar"},
     {.text = "g (float[3,5] x) => (float[3,5] y) { y = Dropout <ratio = 0.3> (x) }", .opset = 9},
     {0}};
 
 const struct op_def op_defs_dropout[] = {
-    {.name = "Dropout", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = dropout_infer,
-     .grad = dropout_grad, .expand = dropout_expand, .eval = dropout_eval, .samples = samples, .is_random = true},
+    {.name = "Dropout", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = dropout_infer, .grad = dropout_grad, .expand = dropout_expand, .eval = dropout_eval, .samples = samples,
+     .is_random = true},
     {0}};

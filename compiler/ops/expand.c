@@ -51,13 +51,14 @@ static const struct op_sample samples[] = {
     {.text = "g (float[3,1] x) => (float[2,3,4] y) { s = Constant <value_ints = [2, 1, 4]> () y = Expand(x, s) }"},
     {.text = "g (double x) => (double[2,2] y) { s = Constant <value_ints = [2, 2]> () y = Expand(x, s) }"},
     {.text = "g (float[2,3] x) => (float[2,3] y) { s = Constant <value_ints = [1]> () y = Expand(x, s) }"},
-    {.text = "g (bool[1] x) => (bool[3] y) { s = Constant <value_ints = [3]> () y = Expand(x, s) }", .no_gradient = true},
+    {.text = "g (bool[1] x) => (bool[3] y) { s = Constant <value_ints = [3]> () y = Expand(x, s) }",
+     .no_gradient = true},
     {.text = "g (float[1] x) => (float[0] y) { s = Constant <value_ints = [0]> () y = Expand(x, s) }"},
     {.text = "g (float[2,3] x) => (float[2,4] y) { s = Constant <value_ints = [2, 4]> () y = Expand(x, s) }",
      .error = "does not broadcast"},
     {0}};
 
 const struct op_def op_defs_expand[] = {
-    {.name = "Expand", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = expand_infer, .grad = expand_grad,
-     .eval = expand_eval, .lower = expand_lower, .is_view = true, .samples = samples},
+    {.name = "Expand", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = expand_infer,
+     .grad = expand_grad, .eval = expand_eval, .lower = expand_lower, .is_view = true, .samples = samples},
     {0}};

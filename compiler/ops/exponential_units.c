@@ -12,9 +12,12 @@
 
 #define ATTR(label, value) {.name = (label), .type = ATTR_FLOAT, .float_default = (value)}
 #define ATTR_CONSUMED {.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true}
-static const struct op_attr elu_attrs_1[] = {ATTR("alpha", 1), ATTR_CONSUMED, {0}}, elu_attrs[] = {ATTR("alpha", 1), {0}};
+static const struct op_attr elu_attrs_1[] = {ATTR("alpha", 1), ATTR_CONSUMED, {0}},
+                            elu_attrs[] = {ATTR("alpha", 1), {0}};
 static const struct op_attr selu_attrs_1[] = {ATTR("alpha", 1.6732f), ATTR("gamma", 1.0507f), ATTR_CONSUMED, {0}};
-static const struct op_attr selu_attrs[] = {ATTR("alpha", 1.67326319217681884765625), ATTR("gamma", 1.05070102214813232421875), {0}};
+static const struct op_attr selu_attrs[] = {ATTR("alpha", 1.67326319217681884765625),
+                                            ATTR("gamma", 1.05070102214813232421875),
+                                            {0}};
 
 static const struct op_param inputs[] = {{.name = "X", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 static const struct op_param outputs[] = {{.name = "Y", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
@@ -34,10 +37,11 @@ static const struct op_version elu_versions[] = {
     {.since = 6, .dtypes = FLOATS_1},
     {.since = 22},
     {0}};
-static const struct op_version selu_versions[] = {{.since = 1, .dtypes = FLOATS_1, .attrs = selu_attrs_1, .upgrade = upgrade_selu_1},
-                                                  {.since = 6, .dtypes = FLOATS_1},
-                                                  {.since = 22},
-                                                  {0}};
+static const struct op_version selu_versions[] = {
+    {.since = 1, .dtypes = FLOATS_1, .attrs = selu_attrs_1, .upgrade = upgrade_selu_1},
+    {.since = 6, .dtypes = FLOATS_1},
+    {.since = 22},
+    {0}};
 static const struct op_version celu_versions[] = {{.since = 12}, {.since = 28}, {0}};
 
 struct curve {
@@ -57,8 +61,8 @@ static struct curve curve_of(const struct node *n)
     }
 }
 
-/* dx = dy * (x > 0 ? above : below / width * exp(x / width)); below's slope at the kink, as in PyTorch. Positive x do not reach
- * exp, where they might overflow. */
+/* dx = dy * (x > 0 ? above : below / width * exp(x / width)); below's slope at the kink, as in PyTorch. Positive x do
+ * not reach exp, where they might overflow. */
 static bool exponential_grad(struct grad_ctx *c)
 {
     const struct curve u = curve_of(c->node);
@@ -94,7 +98,8 @@ static bool exponential_lower(struct lower_ctx *c)
 {
     const struct curve u = curve_of(c->node);
     const struct expr *x = lower_in(c, 0), *zero = expr_number(c->arena, lower_dtype(c, 0), 0);
-    const struct expr *scaled = u.width == 1 ? x : expr_binary(c->arena, EXPR_DIV, x, expr_number(c->arena, lower_dtype(c, 0), u.width));
+    const struct expr *scaled =
+        u.width == 1 ? x : expr_binary(c->arena, EXPR_DIV, x, expr_number(c->arena, lower_dtype(c, 0), u.width));
     const struct expr *low = times(c, expr_math(c->arena, EXPR_FN_EXPM1, scaled), u.below);
     return lower_map(c, expr_select(c->arena, expr_binary(c->arena, EXPR_LT, zero, x), times(c, x, u.above), low));
 }
@@ -120,7 +125,8 @@ static const struct op_sample celu_samples[] = {
     .infer = infer_same_as_input, .grad = exponential_grad, .eval = exponential_eval, .lower = exponential_lower,      \
     .is_elementwise = true
 const struct op_def op_defs_exponential_units[] = {
-    {.name = "Elu", .versions = elu_versions, .inputs = inputs, .outputs = outputs, .attrs = elu_attrs, RULES, .samples = elu_samples},
+    {.name = "Elu", .versions = elu_versions, .inputs = inputs, .outputs = outputs, .attrs = elu_attrs, RULES,
+     .samples = elu_samples},
     {.name = "Selu", .versions = selu_versions, .inputs = inputs, .outputs = outputs, .attrs = selu_attrs, RULES,
      .samples = selu_samples},
     {.name = "Celu", .versions = celu_versions, .inputs = inputs, .outputs = outputs, .attrs = elu_attrs, RULES,

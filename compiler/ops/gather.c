@@ -3,7 +3,7 @@
  * Spec: ONNX Gather-1 to -13 (11 allows negative indices, 13 only adds bfloat16). */
 #include "ops/index_rules.h"
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_attr attrs[] = {{.name = "axis", .type = ATTR_INT, .int_default = 0}, {0}};
 static const struct op_version versions[] = {
@@ -13,7 +13,7 @@ static const struct op_param inputs[] = {{.name = "data", .type = 'T', .dtypes =
                                          {0}};
 static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = MOVE_TYPES_25}, {0}};
 
-/* ---- indices ------------------------------------------------------------------------------------------------------ */
+/* ---- indices ----------------------------------------------------------------------------------------------------- */
 
 static int gather_axis(const struct node *n)
 {
@@ -41,7 +41,7 @@ static bool is_progression(struct value *indices, int64_t size, int64_t *start, 
     return *step != 0;
 }
 
-/* ---- Gather ------------------------------------------------------------------------------------------------------- */
+/* ---- Gather ------------------------------------------------------------------------------------------------------ */
 
 static bool gather_infer(struct infer_ctx *c)
 {
@@ -62,8 +62,8 @@ static bool gather_infer(struct infer_ctx *c)
     return index_infer_known(c, 1, INDEX_ALL, x->dim[axis]) && infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* d data: each slice of dy is added where it came from, in the order of the indices. All dimensions around the axis are taken
- * as one: [outer, size, inner]. A range of distinct indices needs no addition: SliceGrad. */
+/* d data: each slice of dy is added where it came from, in the order of the indices. All dimensions around the axis are
+ * taken as one: [outer, size, inner]. A range of distinct indices needs no addition: SliceGrad. */
 static bool gather_grad(struct grad_ctx *c)
 {
     struct value *x = grad_input(c, 0), *indices = grad_input(c, 1);
@@ -152,11 +152,13 @@ static bool gather_lower(struct lower_ctx *c)
 
 static const struct op_sample samples[] = {
     {.text = "g (float[5,3] x, int64[4] i) => (float[4,3] y) { y = Gather(x, i) }", .feed = ",index:5"},
-    {.text = "g (double[2,5] x, int32[2,2] i) => (double[2,2,2] y) { y = Gather <axis = -1> (x, i) }", .feed = ",index:5"},
+    {.text = "g (double[2,5] x, int32[2,2] i) => (double[2,2,2] y) { y = Gather <axis = -1> (x, i) }",
+     .feed = ",index:5"},
     {.text = "g (float[2,5,3] x, int64 i) => (float[2,3] y) { y = Gather <axis = 1> (x, i) }", .feed = ",index:5"},
     {.text = "g (float[5,3] x) => (float[3,3] y) { i = Constant <value_ints = [-1, 0, -1]> () y = Gather(x, i) }"},
     {.text = "g (float[5,3] x) => (float[3] y) { i = Constant <value_int = -2> () y = Gather(x, i) }"},
-    {.text = "g (float[3,5] x) => (float[3,2] y) { i = Constant <value_ints = [4, 1]> () y = Gather <axis = 1> (x, i) }"},
+    {.text = "g (float[3,5] x) => (float[3,2] y) "
+             "{ i = Constant <value_ints = [4, 1]> () y = Gather <axis = 1> (x, i) }"},
     {.text = "g (bool[5] x, int64[2] i) => (bool[2] y) { y = Gather(x, i) }", .feed = ",index:5", .no_gradient = true},
     {.text = "g (float[5,3] x) => (float[1,3] y) { i = Constant <value_ints = [5]> () y = Gather(x, i) }",
      .error = "is the index 5, expected -5 to 4"},
@@ -165,10 +167,10 @@ static const struct op_sample samples[] = {
     {.text = "g (float16[5,3] x, int64[4] i) => (float16[4,3] y) { y = Gather(x, i) }", .feed = ",index:5"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_gather[] = {
-    {.name = "Gather", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = gather_infer,
-     .grad = gather_grad, .eval = gather_eval, .lower = gather_lower, .selects_from = gather_selects_from,
-     .samples = samples},
+    {.name = "Gather", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = gather_infer, .grad = gather_grad, .eval = gather_eval, .lower = gather_lower,
+     .selects_from = gather_selects_from, .samples = samples},
     {0}};

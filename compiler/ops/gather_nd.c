@@ -5,7 +5,7 @@
  * Spec: ONNX GatherND-11, -12 (batch_dims), -13 (bfloat16). */
 #include "ops/index_rules.h"
 
-/* ---- GatherND: schema --------------------------------------------------------------------------------------------- */
+/* ---- GatherND: schema -------------------------------------------------------------------------------------------- */
 
 static const struct op_attr attrs[] = {{.name = "batch_dims", .type = ATTR_INT, .int_default = 0}, {0}};
 static const struct op_attr attrs_11[] = {{0}};
@@ -78,7 +78,7 @@ static int64_t gather_selects_from(const struct node *n, int input)
     return input == 1 ? index_least(&n->inputs.data[0]->shape.dim[a.batch], a.point) : 0;
 }
 
-/* ---- GatherND: gradient, value, code ------------------------------------------------------------------------------ */
+/* ---- GatherND: gradient, value, code ----------------------------------------------------------------------------- */
 
 static bool gather_grad(struct grad_ctx *c)
 {
@@ -241,7 +241,7 @@ static const struct op_sample samples[] = {
     {.text = "g (float[2] x, int32[3,1] i) => (float[3] y) { y = GatherND(x, i) }", .error = "int32"},
     {0}};
 
-/* ---- PointIndex(points): the row-major number of each in a tensor of `shape` -------------------------------------- */
+/* ---- PointIndex(points): the row-major number of each in a tensor of `shape` ------------------------------------- */
 
 static const struct op_attr point_attrs[] = {{.name = "shape", .type = ATTR_INTS, .required = true}, {0}};
 static const struct op_version point_versions[] = {{.since = 1}, {0}};
@@ -329,7 +329,7 @@ static const struct op_sample point_samples[] = {
      .error = "not possible or too large"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_gather_nd[] = {
     {.name = "GatherND", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,

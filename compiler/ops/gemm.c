@@ -1,17 +1,18 @@
 /* Gemm: Y = alpha A' B' + beta C, A' and B' being A and B or their transposes, C broadcast to Y.
- * The contract of one element: acc = sum over k of a b in index order, 80 at a time, then r = alpha acc, then r + beta C; each
- * operation rounds, a factor of 1 is no operation. Integers wrap.
+ * The contract of one element: acc = sum over k of a b in index order, 80 at a time, then r = alpha acc, then r + beta
+ * C; each operation rounds, a factor of 1 is no operation. Integers wrap.
  * Spec: ONNX Gemm-1, -6, -7 (C broadcasts by itself), -9 (integers), -11 (C optional), -13 (bfloat16). */
 #include "ops/op.h"
 
 #include <math.h>
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define WIDE_INTS (DTYPES_INDEX | DTYPE_BIT(DTYPE_UINT32) | DTYPE_BIT(DTYPE_UINT64))
 
 #define COMMON_ATTRS                                                                                                   \
-    {.name = "alpha", .type = ATTR_FLOAT, .float_default = 1}, {.name = "beta", .type = ATTR_FLOAT, .float_default = 1}, \
+    {.name = "alpha", .type = ATTR_FLOAT, .float_default = 1},                                                         \
+    {.name = "beta", .type = ATTR_FLOAT, .float_default = 1},                                                          \
     {.name = "transA", .type = ATTR_INT, .int_default = 0}, {.name = "transB", .type = ATTR_INT, .int_default = 0}
 static const struct op_attr attrs_1[] = {COMMON_ATTRS, {.name = "broadcast", .type = ATTR_INT, .int_default = 0}, {0}};
 static const struct op_attr attrs[] = {COMMON_ATTRS, {0}};
@@ -32,7 +33,8 @@ static bool upgrade_broadcast(struct upgrade_ctx *c)
     if (may_stretch || a == NULL || b == NULL || bias == NULL || a->shape.rank != 2 || b->shape.rank != 2)
         return true; /* what else may be wrong, inference reports */
     const struct attr *trans_a = node_attr(n, "transA"), *trans_b = node_attr(n, "transB");
-    const struct shape y = SHAPE(a->shape.dim[trans_a != NULL && trans_a->i != 0], b->shape.dim[trans_b == NULL || trans_b->i == 0]);
+    const struct shape y = SHAPE(a->shape.dim[trans_a != NULL && trans_a->i != 0],
+                                 b->shape.dim[trans_b == NULL || trans_b->i == 0]);
     if (shape_equal(&bias->shape, &y))
         return true;
     struct arena text = {0};
@@ -74,7 +76,8 @@ static bool check_ranks(struct infer_ctx *c)
 {
     for (int i = 0; i < 2; i++)
         if (infer_rank(c, i) != 2)
-            return infer_error(c, "input %d '%s' has rank %d, expected a matrix (rank 2)", i, infer_in(c, i)->name, infer_rank(c, i));
+            return infer_error(c, "input %d '%s' has rank %d, expected a matrix (rank 2)", i, infer_in(c, i)->name,
+                               infer_rank(c, i));
     return true;
 }
 
@@ -110,17 +113,20 @@ static bool gemm_infer(struct infer_ctx *c)
     const struct gemm g = gemm_of(c->node);
     const int64_t rows = infer_shape(c, 1)->dim[g.trans_b];
     if (rows != g.k)
-        return infer_error(c, "input 1 '%s' has %lld %s, expected %lld to match input 0 '%s'", infer_in(c, 1)->name, (long long)rows,
-                           g.trans_b ? "columns" : "rows", (long long)g.k, infer_in(c, 0)->name);
+        return infer_error(c, "input 1 '%s' has %lld %s, expected %lld to match input 0 '%s'", infer_in(c, 1)->name,
+                           (long long)rows, g.trans_b ? "columns" : "rows", (long long)g.k, infer_in(c, 0)->name);
     const struct shape y = SHAPE(g.m, g.n);
     return check_bias(c, &y) && check_factors(c) && infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------------------- */
+/* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
-static struct value *product(struct grad_ctx *c, double alpha, struct value *a, bool trans_a, struct value *b, bool trans_b)
+static struct value *product(struct grad_ctx *c, double alpha, struct value *a, bool trans_a, struct value *b,
+                             bool trans_b)
 {
-    return build_with(c, "Gemm", ATTRS(attr_float("alpha", alpha), attr_int("transA", trans_a), attr_int("transB", trans_b)), a, b);
+    return build_with(c, "Gemm",
+                      ATTRS(attr_float("alpha", alpha), attr_int("transA", trans_a), attr_int("transB", trans_b)), a,
+                      b);
 }
 
 /* With A' = op(A), B' = op(B):  dA' = alpha dY B'',  dB' = alpha A'' dY,  dC = beta dY */
@@ -129,12 +135,14 @@ static bool gemm_grad(struct grad_ctx *c)
     const struct gemm g = gemm_of(c->node);
     struct value *a = grad_input(c, 0), *b = grad_input(c, 1), *dy = grad_of_output(c, 0);
     if (grad_wants(c, 0)) {
-        struct value *da = g.trans_a ? product(c, g.alpha, b, g.trans_b, dy, true) : product(c, g.alpha, dy, false, b, !g.trans_b);
+        struct value *da =
+            g.trans_a ? product(c, g.alpha, b, g.trans_b, dy, true) : product(c, g.alpha, dy, false, b, !g.trans_b);
         if (!grad_accumulate(c, 0, da))
             return false;
     }
     if (grad_wants(c, 1)) {
-        struct value *db = g.trans_b ? product(c, g.alpha, dy, true, a, g.trans_a) : product(c, g.alpha, a, !g.trans_a, dy, false);
+        struct value *db =
+            g.trans_b ? product(c, g.alpha, dy, true, a, g.trans_a) : product(c, g.alpha, a, !g.trans_a, dy, false);
         if (!grad_accumulate(c, 1, db))
             return false;
     }
@@ -143,7 +151,7 @@ static bool gemm_grad(struct grad_ctx *c)
     return grad_accumulate(c, 2, g.beta == 1 ? dy : build(c, "Mul", dy, build_like(c, dy, g.beta)));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 struct steps { /* of index k in A and B */
     int64_t a, b;
@@ -166,7 +174,8 @@ static int64_t int_element(const struct eval_ctx *c, const struct gemm *g, int64
     const enum dtype d = c->in[0]->dtype;
     int64_t r = 0;
     for (int64_t k = 0; k < g->k; k++)
-        r = eval_int_binary(d, '+', r, eval_int_binary(d, '*', eval_i(c, 0)[a + k * step.a], eval_i(c, 1)[b + k * step.b]));
+        r = eval_int_binary(d, '+', r,
+                            eval_int_binary(d, '*', eval_i(c, 0)[a + k * step.a], eval_i(c, 1)[b + k * step.b]));
     r = eval_int_binary(d, '*', r, (int64_t)g->alpha);
     return bias == NULL ? r : eval_int_binary(d, '+', r, eval_int_binary(d, '*', (int64_t)g->beta, *bias));
 }
@@ -192,7 +201,7 @@ static bool gemm_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 static struct view operand(struct lower_ctx *c, int i, bool transposed)
 {
@@ -225,25 +234,31 @@ static bool gemm_lower(struct lower_ctx *c)
     return lower_product(c, &a, &b, PRODUCT_TERMS_OF_SUM, is_plain ? NULL : finish(c, &g, expr_result(c->arena, d)));
 }
 
-/* ---- record ------------------------------------------------------------------------------------------------------- */
+/* ---- record ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_sample samples[] = {
     {.text = "g (float[3,4] a, float[4,5] b, float[5] c) => (float[3,5] y) { y = Gemm(a, b, c) }"},
     {.text = "g (double[4,3] a, double[5,4] b, double[3,1] c) => (double[3,5] y) "
              "{ y = Gemm <alpha = 0.5, beta = 2.0, transA = 1, transB = 1> (a, b, c) }"},
-    {.text = "g (double[4,3] a, double[4,5] b, double c) => (double[3,5] y) { y = Gemm <transA = 1, beta = -1.0> (a, b, c) }"},
+    {.text = "g (double[4,3] a, double[4,5] b, double c) => (double[3,5] y) "
+             "{ y = Gemm <transA = 1, beta = -1.0> (a, b, c) }"},
     {.text = "g (double[3,4] a, double[5,4] b) => (double[3,5] y) { y = Gemm <transB = 1, alpha = 3.0> (a, b) }"},
-    {.text = "g (int32[3,4] a, int32[4,5] b, int32[1,5] c) => (int32[3,5] y) { y = Gemm <alpha = 2.0, beta = 3.0> (a, b, c) }",
-     .no_gradient = true},
+    {.text = "g (int32[3,4] a, int32[4,5] b, int32[1,5] c) => (int32[3,5] y) "
+             "{ y = Gemm <alpha = 2.0, beta = 3.0> (a, b, c) }", .no_gradient = true},
     {.text = "g (float[3,0] a, float[0,5] b, float[5] c) => (float[3,5] y) { y = Gemm(a, b, c) }"},
-    {.text = "g (float[3,4] a, float[4,5] b, float[5] c) => (float[3,5] y) { y = Gemm <broadcast = 1> (a, b, c) }", .opset = 6},
-    {.text = "g (float[3,4] a, float[4,5] b, float[5] c) => (float[3,5] y) { y = Gemm(a, b, c) }", .opset = 6, .error = "broadcast=1"},
+    {.text = "g (float[3,4] a, float[4,5] b, float[5] c) => (float[3,5] y) { y = Gemm <broadcast = 1> (a, b, c) }",
+     .opset = 6},
+    {.text = "g (float[3,4] a, float[4,5] b, float[5] c) => (float[3,5] y) { y = Gemm(a, b, c) }", .opset = 6,
+     .error = "broadcast=1"},
     {.text = "g (float[3,4] a, float[3,5] b) => (float[3,5] y) { y = Gemm(a, b) }", .error = "has 3 rows, expected 4"},
-    {.text = "g (float[3,4] a, float[4,5] b, float[3] c) => (float[3,5] y) { y = Gemm(a, b, c) }", .error = "does not broadcast"},
+    {.text = "g (float[3,4] a, float[4,5] b, float[3] c) => (float[3,5] y) { y = Gemm(a, b, c) }",
+     .error = "does not broadcast"},
     {.text = "g (float[2,3,4] a, float[4,5] b) => (float[3,5] y) { y = Gemm(a, b) }", .error = "has rank 3"},
-    {.text = "g (int32[3,4] a, int32[4,5] b) => (int32[3,5] y) { y = Gemm <alpha = 0.5> (a, b) }", .error = "whole number"},
+    {.text = "g (int32[3,4] a, int32[4,5] b) => (int32[3,5] y) { y = Gemm <alpha = 0.5> (a, b) }",
+     .error = "whole number"},
     {.text = "g (float[3,4] a, float[4,5] b) => (float[3,5] y) { y = Gemm(a, b) }", .opset = 9, .error = "input"},
-    {.text = "g (float16[3,4] a, float16[5,4] b, float16[5] c) => (float16[3,5] y) { y = Gemm <transB = 1, alpha = 0.3, beta = 0.7> (a, b, c) }"},
+    {.text = "g (float16[3,4] a, float16[5,4] b, float16[5] c) => (float16[3,5] y) "
+             "{ y = Gemm <transB = 1, alpha = 0.3, beta = 0.7> (a, b, c) }"},
     {0}};
 
 const struct op_def op_defs_gemm[] = {

@@ -12,15 +12,17 @@ static const struct op_param outputs[] = {
     {.name = "Outputs", .dtypes = DTYPES_FLOATS, .flags = PARAM_VARIADIC | PARAM_HETEROGENEOUS}, {0}};
 static const struct op_version versions[] = {{.since = 1}, {0}};
 
-/* Is input i what a tensor of that name may be replaced by? Names that mean nothing are reported when the node is expanded. */
+/* Is input i what a tensor of that name may be replaced by? Names that mean nothing are reported when the
+ * node is expanded. */
 static bool check_stands_for(struct infer_ctx *c, int i, const char *name)
 {
     const struct value *const x = infer_in(c, i), *const listed = graph_find(c->node->graph, name);
     if (listed == NULL || (listed->dtype == x->dtype && shape_equal(&listed->shape, &x->shape)))
         return true;
     struct arena text = {0};
-    infer_error(c, "input %d '%s' is %s%s, but stands for '%s' of %s%s", i, x->name, dtype_name(x->dtype), shape_text(&text, &x->shape),
-                listed->name, dtype_name(listed->dtype), shape_text(&text, &listed->shape));
+    infer_error(c, "input %d '%s' is %s%s, but stands for '%s' of %s%s", i, x->name, dtype_name(x->dtype),
+                shape_text(&text, &x->shape), listed->name, dtype_name(listed->dtype),
+                shape_text(&text, &listed->shape));
     arena_free(&text);
     return false;
 }

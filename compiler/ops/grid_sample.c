@@ -22,7 +22,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 enum { MOST_AXES = 3, MOST_TAPS = 4, MOST_IN_FLOAT = 1 << 24 /* whole numbers */ };
 #define TYPES_16 (DTYPES_ALL & ~DTYPE_BIT(DTYPE_BFLOAT16))
@@ -65,7 +65,7 @@ static const struct op_version versions[] = {
     {.since = 22},
     {0}};
 
-/* ---- what the node says ------------------------------------------------------------------------------------------- */
+/* ---- what the node says ------------------------------------------------------------------------------------------ */
 
 enum mode { NEAREST, LINEAR, CUBIC, MODES };
 enum padding { ZEROS, BORDER, REFLECTION, PADDINGS };
@@ -135,7 +135,7 @@ static bool grid_sample_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* ---- as other operators ------------------------------------------------------------------------------------------- */
+/* ---- as other operators ------------------------------------------------------------------------------------------ */
 
 /* Values of one axis have the dimensions [N, taps of the first axis.., of the last axis, out]: 1 where they do not
  * change. */
@@ -299,7 +299,7 @@ static bool grid_sample_expand(struct expand_ctx *c)
     return expand_out(c, 0, build_cast(c->b, build_reshape(c->b, e, y), d));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 static double eval_mirror(const struct sampling *s, double v, int64_t size)
 {
@@ -406,7 +406,7 @@ static bool grid_sample_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- PlaceIndex(place..): the row-major number of the element at these places in a tensor of `shape` -------------- */
+/* ---- PlaceIndex(place..): the row-major number of the element at these places in a tensor of `shape` ------------- */
 
 /* Each is brought into [0, dim - 1] and truncated; NaN is 0. So the number is always one of an element. */
 static const struct op_attr place_attrs[] = {{.name = "shape", .type = ATTR_INTS, .required = true}, {0}};
@@ -489,7 +489,7 @@ static const struct op_sample place_samples[] = {
     {.text = "g (float[5] p) => (int32[5] i) { i = stepc.PlaceIndex <shape = [16777220]> (p) }", .error = "tell apart"},
     {0}};
 
-/* ---- TakePlaces(x, index): y[n, c, r] = x[n, c, index[n, r]] ------------------------------------------------------ */
+/* ---- TakePlaces(x, index): y[n, c, r] = x[n, c, index[n, r]] ----------------------------------------------------- */
 
 static const struct op_param take_inputs[] = {{.name = "x", .type = 'T', .dtypes = DTYPES_ALL},
                                               {.name = "index", .dtypes = DTYPES_INDEX, .flags = PARAM_NOT_DIFF},
@@ -565,7 +565,7 @@ static const struct op_sample take_samples[] = {
      .error = "is the index 4, expected -4 to 3"},
     {0}};
 
-/* ---- record ------------------------------------------------------------------------------------------------------- */
+/* ---- record ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_sample samples[] = {
     {.text = "g (float[2,3,4,5] x, float[2,3,2,2] g) => (float[2,3,3,2] y) { y = GridSample(x, g) }"},

@@ -1,6 +1,6 @@
-/* GroupNormalization and InstanceNormalization of X [N, C, d...], made of ordinary operators. X is seen as rows [N, groups, n],
- * where n counts all elements of a group (an instance is a group of one channel), and with mean and r = 1 / sqrt(var + epsilon)
- * of each row
+/* GroupNormalization and InstanceNormalization of X [N, C, d...], made of ordinary operators. X is seen as rows [N,
+ * groups, n], where n counts all elements of a group (an instance is a group of one channel), and with mean and r = 1 /
+ * sqrt(var + epsilon) of each row
  *   d = X - mean,  var = mean(d * d),  Y = d * r * scale + bias       scale and bias: one number per channel
  * In float, or in double where an input is double, whatever stash_type says.
  * Spec: ONNX GroupNormalization-18 (scale and bias per group), -21; InstanceNormalization-1, -6, -22. */
@@ -11,7 +11,7 @@
 
 enum { X, SCALE, BIAS };
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define ATTR_EPSILON {.name = "epsilon", .type = ATTR_FLOAT, .float_default = 1e-5f}
 #define ATTR_GROUPS {.name = "num_groups", .type = ATTR_INT, .required = true}
@@ -38,7 +38,8 @@ static bool repeat_for_channels(struct upgrade_ctx *c, int input, int64_t groups
 {
     struct value *v = node_input(c->node, (size_t)input);
     if (!shape_equal(&v->shape, &SHAPE(groups)))
-        return upgrade_error(c, "input %d '%s' must have %lld elements, one for each group", input, v->name, (long long)groups);
+        return upgrade_error(c, "input %d '%s' must have %lld elements, one for each group", input, v->name,
+                             (long long)groups);
     struct value *column = build_reshape(c->b, v, &SHAPE(groups, 1));
     struct value *table = build_expand(c->b, column, &SHAPE(groups, channels / groups));
     node_set_input(c->node, input, build_reshape(c->b, table, &SHAPE(channels)));
@@ -71,8 +72,8 @@ static bool check_vector(struct infer_ctx *c, int i)
     if (shape_equal(infer_shape(c, i), &SHAPE(channels)))
         return true;
     struct arena text = {0};
-    infer_error(c, "input %d '%s' has shape %s, expected [%lld]: one number for each channel of input 0 '%s'", i, infer_in(c, i)->name,
-                shape_text(&text, infer_shape(c, i)), (long long)channels, infer_in(c, X)->name);
+    infer_error(c, "input %d '%s' has shape %s, expected [%lld]: one number for each channel of input 0 '%s'", i,
+                infer_in(c, i)->name, shape_text(&text, infer_shape(c, i)), (long long)channels, infer_in(c, X)->name);
     arena_free(&text);
     return false;
 }
@@ -81,14 +82,16 @@ static bool group_normalization_infer(struct infer_ctx *c)
 {
     const struct shape *x = infer_shape(c, X);
     if (x->rank < 2)
-        return infer_error(c, "input 0 '%s' has rank %d, expected at least 2: batch, channels", infer_in(c, X)->name, x->rank);
+        return infer_error(c, "input 0 '%s' has rank %d, expected at least 2: batch, channels",
+                           infer_in(c, X)->name, x->rank);
     const int64_t groups = groups_of(c->node, x);
     if (x->dim[1] != 0 && (groups <= 0 || x->dim[1] % groups != 0))
-        return infer_error(c, "%lld channels cannot be divided into %lld groups", (long long)x->dim[1], (long long)groups);
+        return infer_error(c, "%lld channels cannot be divided into %lld groups", (long long)x->dim[1],
+                           (long long)groups);
     return check_vector(c, SCALE) && check_vector(c, BIAS) && infer_out(c, 0, DTYPE_UNDEFINED, x);
 }
 
-/* ---- as other nodes ----------------------------------------------------------------------------------------------- */
+/* ---- as other nodes ---------------------------------------------------------------------------------------------- */
 
 struct groups {
     struct builder *b;
@@ -141,11 +144,12 @@ static bool group_normalization_grad(struct grad_ctx *c)
         if (d != 1)
             others.axis[others.count++] = d;
     const struct shape channels = SHAPE(t.shape.dim[1]);
-    return grad_accumulate(c, X, dx) && grad_accumulate(c, SCALE, build_reshape(c->b, norm_sum(c->b, by_scale, &others), &channels)) &&
+    return grad_accumulate(c, X, dx) &&
+           grad_accumulate(c, SCALE, build_reshape(c->b, norm_sum(c->b, by_scale, &others), &channels)) &&
            grad_accumulate(c, BIAS, build_reshape(c->b, norm_sum(c->b, dy, &others), &channels));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 static bool group_normalization_eval(struct eval_ctx *c)
 {
@@ -167,15 +171,17 @@ static bool group_normalization_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample samples[] = {
-    {.text = "g (float[2,6,3,2] x, float[6] s, float[6] b) => (float[2,6,3,2] y) { y = GroupNormalization <num_groups = 3> (x, s, b) }"},
+    {.text = "g (float[2,6,3,2] x, float[6] s, float[6] b) => (float[2,6,3,2] y) "
+             "{ y = GroupNormalization <num_groups = 3> (x, s, b) }"},
     {.text = "g (double[2,4,5] x, double[4] s, double[4] b) => (double[2,4,5] y) "
              "{ y = GroupNormalization <num_groups = 1, epsilon = 0.1> (x, s, b) }"},
-    {.text = "g (double[3,4] x, double[4] s, double[4] b) => (double[3,4] y) { y = GroupNormalization <num_groups = 2> (x, s, b) }"},
-    {.text = "g (float[2,6,3] x, float[3] s, float[3] b) => (float[2,6,3] y) { y = GroupNormalization <num_groups = 3> (x, s, b) }",
-     .opset = 20},
+    {.text = "g (double[3,4] x, double[4] s, double[4] b) => (double[3,4] y) "
+             "{ y = GroupNormalization <num_groups = 2> (x, s, b) }"},
+    {.text = "g (float[2,6,3] x, float[3] s, float[3] b) => (float[2,6,3] y) "
+             "{ y = GroupNormalization <num_groups = 3> (x, s, b) }", .opset = 20},
     {.text = "g (float[2,6,3] x, float[6] s) => (float[2,6,3] y) { y = GroupNormalization <num_groups = 4> (x, s, s) }",
      .error = "cannot be divided into 4 groups"},
     {.text = "g (float[2,6,3] x, float[5] s) => (float[2,6,3] y) { y = GroupNormalization <num_groups = 3> (x, s, s) }",
@@ -183,20 +189,25 @@ static const struct op_sample samples[] = {
     {0}};
 
 static const struct op_sample instance_samples[] = {
-    {.text = "g (float[2,3,5,4] x, float[3] s, float[3] b) => (float[2,3,5,4] y) { y = InstanceNormalization(x, s, b) }"},
-    {.text = "g (double[2,3,7] x, double[3] s, double[3] b) => (double[2,3,7] y) { y = InstanceNormalization <epsilon = 0.1> (x, s, b) }"},
-    {.text = "g (float[2,3,5] x, float[3] s, float[3] b) => (float[2,3,5] y) { y = InstanceNormalization(x, s, b) }", .opset = 6},
+    {.text = "g (float[2,3,5,4] x, float[3] s, float[3] b) => (float[2,3,5,4] y) "
+             "{ y = InstanceNormalization(x, s, b) }"},
+    {.text = "g (double[2,3,7] x, double[3] s, double[3] b) => (double[2,3,7] y) "
+             "{ y = InstanceNormalization <epsilon = 0.1> (x, s, b) }"},
+    {.text = "g (float[2,3,5] x, float[3] s, float[3] b) => (float[2,3,5] y) { y = InstanceNormalization(x, s, b) }",
+     .opset = 6},
     {.text = "g (float[2,3,5] x, float[3] s, float[3] b) => (float[2,3,5] y) "
              "{ y = InstanceNormalization <consumed_inputs = [0]> (x, s, b) }",
      .opset = 5},
-    {.text = "g (float[2,3,5] x, float[2] s) => (float[2,3,5] y) { y = InstanceNormalization(x, s, s) }", .error = "expected [3]"},
+    {.text = "g (float[2,3,5] x, float[2] s) => (float[2,3,5] y) { y = InstanceNormalization(x, s, s) }",
+     .error = "expected [3]"},
     {0}};
 
 const struct op_def op_defs_group_normalization[] = {
     {.name = "GroupNormalization", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = group_normalization_infer, .grad = group_normalization_grad, .expand = group_normalization_expand,
      .eval = group_normalization_eval, .samples = samples},
-    {.name = "InstanceNormalization", .versions = instance_versions, .inputs = instance_inputs, .outputs = instance_outputs,
-     .attrs = instance_attrs, .infer = group_normalization_infer, .grad = group_normalization_grad,
-     .expand = group_normalization_expand, .eval = group_normalization_eval, .samples = instance_samples},
+    {.name = "InstanceNormalization", .versions = instance_versions, .inputs = instance_inputs,
+     .outputs = instance_outputs, .attrs = instance_attrs, .infer = group_normalization_infer,
+     .grad = group_normalization_grad, .expand = group_normalization_expand, .eval = group_normalization_eval,
+     .samples = instance_samples},
     {0}};

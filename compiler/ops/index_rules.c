@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-/* ---- inference ---------------------------------------------------------------------------------------------------- */
+/* ---- inference --------------------------------------------------------------------------------------------------- */
 
 /* The first element that is no index, or -1. */
 static int64_t find_wrong(const struct tensor *t, struct index_column of, int64_t size)
@@ -51,7 +51,7 @@ int64_t index_wrap(int64_t index, int64_t size)
     return index < 0 ? index + size : index;
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 bool index_read(const struct eval_ctx *c, int i, int64_t k, int64_t size, int64_t *index)
 {
@@ -62,7 +62,7 @@ bool index_read(const struct eval_ctx *c, int i, int64_t k, int64_t size, int64_
                       k, i, given, -size, size - 1);
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 const struct expr *index_load(struct lower_ctx *c, const struct view *v, int64_t size)
 {

@@ -6,7 +6,7 @@
 
 #include "ops/move_rules.h"
 
-/* ---- inference ---------------------------------------------------------------------------------------------------- */
+/* ---- inference --------------------------------------------------------------------------------------------------- */
 
 /* Which elements of an input are meant: of each `width` that follow one another the one in `column`. */
 struct index_column {
@@ -27,12 +27,12 @@ int64_t index_least(const int64_t *dim, int count);
 /* From 0 on. */
 int64_t index_wrap(int64_t index, int64_t size);
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 /* Element k of input i as an index from 0 on; false after a report. */
 bool index_read(const struct eval_ctx *c, int i, int64_t k, int64_t size, int64_t *index);
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 /* The index in v at the current point, as a kernel uses it: int64, from 0 on. */
 const struct expr *index_load(struct lower_ctx *c, const struct view *v, int64_t size);

@@ -6,7 +6,8 @@
 
 #define FLOATS_9 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 
-static const struct op_param inputs[] = {{.name = "X", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_NOT_DIFF}, {0}};
+static const struct op_param inputs[] = {
+    {.name = "X", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_NOT_DIFF}, {0}};
 static const struct op_param outputs[] = {{.name = "Y", .dtypes = DTYPES_BOOL, .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
 
 static bool infer(struct infer_ctx *c)
@@ -14,7 +15,7 @@ static bool infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_BOOL, infer_shape(c, 0));
 }
 
-/* ---- IsNaN -------------------------------------------------------------------------------------------------------- */
+/* ---- IsNaN ------------------------------------------------------------------------------------------------------- */
 
 static const struct op_version nan_versions[] = {{.since = 9, .dtypes = FLOATS_9}, {.since = 13}, {.since = 20}, {0}};
 
@@ -34,7 +35,7 @@ static bool nan_lower(struct lower_ctx *c)
     return lower_map(c, expr_unary(c->arena, EXPR_NOT, expr_binary(c->arena, EXPR_EQ, x, x)));
 }
 
-/* ---- IsInf -------------------------------------------------------------------------------------------------------- */
+/* ---- IsInf ------------------------------------------------------------------------------------------------------- */
 
 static const struct op_attr inf_attrs[] = {{.name = "detect_negative", .type = ATTR_INT, .int_default = 1},
                                            {.name = "detect_positive", .type = ATTR_INT, .int_default = 1},
@@ -57,18 +58,19 @@ static bool inf_lower(struct lower_ctx *c)
     const struct expr *x = lower_in(c, 0);
     const struct expr *negative = expr_binary(a, EXPR_EQ, x, expr_float(a, x->dtype, -INFINITY));
     const struct expr *positive = expr_binary(a, EXPR_EQ, x, expr_float(a, x->dtype, INFINITY));
-    const bool below = op_attr_int(c->node, "detect_negative") != 0, above = op_attr_int(c->node, "detect_positive") != 0;
+    const bool below = op_attr_int(c->node, "detect_negative") != 0,
+               above = op_attr_int(c->node, "detect_positive") != 0;
     if (!below && !above)
         return lower_map(c, expr_int(a, DTYPE_BOOL, 0));
     return lower_map(c, below && above ? expr_binary(a, EXPR_OR, negative, positive) : below ? negative : positive);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------ */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 /* x is 0 or what 0 / 0 and 1 / 0 are, which only the running program sees. */
-#define SPECIAL(type) \
-    "g (" type "[1,5] x) => (bool[3,5] y) { f = Constant <value = float[3,1] {nan, inf, -inf}> () d = CastLike(f, x) z = Sub(x, x) " \
-    "s = Add(d, z) "
+#define SPECIAL(type)                                                                                                  \
+    "g (" type "[1,5] x) => (bool[3,5] y) { f = Constant <value = float[3,1] {nan, inf, -inf}> () "                    \
+    "d = CastLike(f, x) z = Sub(x, x) s = Add(d, z) "
 
 static const struct op_sample nan_samples[] = {
     {.text = SPECIAL("float") "y = IsNaN(s) }", .no_gradient = true},
@@ -91,6 +93,7 @@ static const struct op_sample inf_samples[] = {
 const struct op_def op_defs_is_nan[] = {
     {.name = "IsNaN", .versions = nan_versions, .inputs = inputs, .outputs = outputs, .infer = infer, .grad = grad_none,
      .eval = nan_eval, .lower = nan_lower, .is_elementwise = true, .samples = nan_samples},
-    {.name = "IsInf", .versions = inf_versions, .inputs = inputs, .outputs = outputs, .attrs = inf_attrs, .infer = infer,
-     .grad = grad_none, .eval = inf_eval, .lower = inf_lower, .is_elementwise = true, .samples = inf_samples},
+    {.name = "IsInf", .versions = inf_versions, .inputs = inputs, .outputs = outputs, .attrs = inf_attrs,
+     .infer = infer, .grad = grad_none, .eval = inf_eval, .lower = inf_lower, .is_elementwise = true,
+     .samples = inf_samples},
     {0}};

@@ -1,8 +1,9 @@
 /* LayerNormalization and RMSNormalization over the axes from `axis` on, made of ordinary operators:
  *   layer   d = X - mean(X),  r = 1 / sqrt(mean(d * d) + epsilon),  Y = d * r * Scale + B
  *   RMS                       r = 1 / sqrt(mean(X * X) + epsilon),  Y = X * r * scale
- * where mean is ReduceMean: 16 lanes over the normalized axes taken as one row. In float, or in double where an input is double,
- * whatever stash_type says: the type of Mean and InvStdDev, which it decides, may be narrower than what they are computed in.
+ * where mean is ReduceMean: 16 lanes over the normalized axes taken as one row. In float, or in double where an input
+ * is double, whatever stash_type says: the type of Mean and InvStdDev, which it decides, may be narrower than what
+ * they are computed in.
  * Spec: ONNX LayerNormalization-17, RMSNormalization-23. */
 #include "ops/move_rules.h"
 #include "ops/normalization_rules.h"
@@ -12,7 +13,7 @@
 enum { X, SCALE, BIAS };             /* inputs */
 enum { Y, MEAN, INVERSE_DEVIATION }; /* outputs */
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_attr attrs[] = {{.name = "axis", .type = ATTR_INT, .int_default = -1},
                                        {.name = "epsilon", .type = ATTR_FLOAT, .float_default = 1e-5f},
@@ -20,7 +21,10 @@ static const struct op_attr attrs[] = {{.name = "axis", .type = ATTR_INT, .int_d
                                        {0}};
 
 #define PARAM(label, letter, marks) {.name = (label), .type = (letter), .dtypes = DTYPES_FLOATS, .flags = (marks)}
-static const struct op_param inputs[] = {PARAM("X", 'T', 0), PARAM("Scale", 'T', 0), PARAM("B", 'T', PARAM_OPTIONAL), {0}};
+static const struct op_param inputs[] = {PARAM("X", 'T', 0),
+                                         PARAM("Scale", 'T', 0),
+                                         PARAM("B", 'T', PARAM_OPTIONAL),
+                                         {0}};
 static const struct op_param outputs[] = {
     PARAM("Y", 'T', 0), PARAM("Mean", 0, PARAM_OPTIONAL), PARAM("InvStdDev", 0, PARAM_OPTIONAL), {0}};
 static const struct op_param rms_inputs[] = {PARAM("X", 'T', 0), PARAM("scale", 'V', 0), {0}};
@@ -38,8 +42,9 @@ static bool check_fits(struct infer_ctx *c, int i)
     if (shape_broadcast(&both, infer_shape(c, X), infer_shape(c, i)) && shape_equal(&both, infer_shape(c, X)))
         return true;
     struct arena text = {0};
-    infer_error(c, "input %d '%s' has shape %s, which cannot be broadcast to that of input 0 '%s', %s", i, infer_in(c, i)->name,
-                shape_text(&text, infer_shape(c, i)), infer_in(c, X)->name, shape_text(&text, infer_shape(c, X)));
+    infer_error(c, "input %d '%s' has shape %s, which cannot be broadcast to that of input 0 '%s', %s", i,
+                infer_in(c, i)->name, shape_text(&text, infer_shape(c, i)), infer_in(c, X)->name,
+                shape_text(&text, infer_shape(c, X)));
     arena_free(&text);
     return false;
 }
@@ -54,15 +59,15 @@ static bool check_stash_type(struct infer_ctx *c)
 static bool rms_normalization_infer(struct infer_ctx *c)
 {
     int axis;
-    return infer_axis(c, op_attr_int(c->node, "axis"), infer_rank(c, X), &axis) && check_fits(c, SCALE) && check_stash_type(c) &&
-           infer_out(c, Y, DTYPE_UNDEFINED, infer_shape(c, X));
+    return infer_axis(c, op_attr_int(c->node, "axis"), infer_rank(c, X), &axis) && check_fits(c, SCALE) &&
+           check_stash_type(c) && infer_out(c, Y, DTYPE_UNDEFINED, infer_shape(c, X));
 }
 
 static bool layer_normalization_infer(struct infer_ctx *c)
 {
     int axis;
-    if (!infer_axis(c, op_attr_int(c->node, "axis"), infer_rank(c, X), &axis) || !check_fits(c, SCALE) || !check_fits(c, BIAS) ||
-        !check_stash_type(c))
+    if (!infer_axis(c, op_attr_int(c->node, "axis"), infer_rank(c, X), &axis) || !check_fits(c, SCALE) ||
+        !check_fits(c, BIAS) || !check_stash_type(c))
         return false;
     const enum dtype stash = (enum dtype)op_attr_int(c->node, "stash_type");
     struct shape s = *infer_shape(c, X);
@@ -72,7 +77,7 @@ static bool layer_normalization_infer(struct infer_ctx *c)
            infer_out(c, INVERSE_DEVIATION, stash, &s);
 }
 
-/* ---- as other nodes ----------------------------------------------------------------------------------------------- */
+/* ---- as other nodes ---------------------------------------------------------------------------------------------- */
 
 /* The operands in the type that is computed in. */
 struct layer {
@@ -85,7 +90,8 @@ struct layer {
 static struct layer layer_of(struct builder *b, const struct node *n)
 {
     const enum dtype d = norm_dtype(n);
-    struct layer t = {.b = b, .node = n, .x = build_cast(b, node_input(n, X), d), .scale = build_cast(b, node_input(n, SCALE), d)};
+    struct layer t = {.b = b, .node = n, .x = build_cast(b, node_input(n, X), d),
+                      .scale = build_cast(b, node_input(n, SCALE), d)};
     t.along = norm_axes_from(move_axis(n), t.x->shape.rank);
     if (node_input(n, BIAS) != NULL)
         t.bias = build_cast(b, node_input(n, BIAS), d);
@@ -95,7 +101,8 @@ static struct layer layer_of(struct builder *b, const struct node *n)
 /* 1 / sqrt(mean(d * d) + epsilon) */
 static struct value *inverse_of(const struct layer *t, struct value *d)
 {
-    return norm_inverse_deviation(t->b, norm_mean(t->b, build(t, "Mul", d, d), &t->along), op_attr_float(t->node, "epsilon"));
+    return norm_inverse_deviation(t->b, norm_mean(t->b, build(t, "Mul", d, d), &t->along),
+                                  op_attr_float(t->node, "epsilon"));
 }
 
 static bool layer_normalization_expand(struct expand_ctx *c)
@@ -118,7 +125,7 @@ static bool rms_normalization_expand(struct expand_ctx *c)
     return expand_out(c, Y, build_cast(c->b, y, node_output(c->node, Y)->dtype));
 }
 
-/* ---- gradients ---------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 /* A statistic as the node outputs it, where that loses nothing; else computed again (equal nodes become one). */
 static struct value *statistic(struct grad_ctx *c, const struct layer *t, int output, struct value *d)
@@ -174,7 +181,7 @@ static bool rms_normalization_grad(struct grad_ctx *c)
     return grad_accumulate(c, SCALE, build(&t, "Mul", dy, build(&t, "Mul", t.x, r))) && grad_accumulate(c, X, dx);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* Input i, broadcast to X, at every element of X; `missing` where it is omitted. */
 static const double *broadcast(struct eval_ctx *c, int i, double missing)
@@ -193,8 +200,10 @@ static bool normalize_rows(struct eval_ctx *c, bool around_mean)
 {
     const struct eval_tensor *x = c->in[X];
     const int axis = move_axis(c->node);
-    const int64_t rows = shape_count_range(&x->shape, 0, axis), length = shape_count_range(&x->shape, axis, x->shape.rank);
-    const double *scale = broadcast(c, SCALE, 1), *bias = broadcast(c, BIAS, 0), epsilon = op_attr_float(c->node, "epsilon");
+    const int64_t rows = shape_count_range(&x->shape, 0, axis),
+                  length = shape_count_range(&x->shape, axis, x->shape.rank);
+    const double *scale = broadcast(c, SCALE, 1), *bias = broadcast(c, BIAS, 0),
+                 epsilon = op_attr_float(c->node, "epsilon");
     double *y = eval_out_f(c, Y), *mean = eval_out_f(c, MEAN), *inverse = eval_out_f(c, INVERSE_DEVIATION);
     for (int64_t row = 0; row < rows; row++) {
         const int64_t start = row * length;
@@ -222,28 +231,34 @@ static bool rms_normalization_eval(struct eval_ctx *c)
     return normalize_rows(c, false);
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample samples[] = {
     {.text = "g (float[3,37] x, float[37] s, float[37] b) => (float[3,37] y) { y = LayerNormalization(x, s, b) }"},
-    {.text = "g (double[2,3,4] x, double[3,4] s) => (double[2,3,4] y) { y = LayerNormalization <axis = 1, epsilon = 0.1> (x, s) }"},
+    {.text = "g (double[2,3,4] x, double[3,4] s) => (double[2,3,4] y) "
+             "{ y = LayerNormalization <axis = 1, epsilon = 0.1> (x, s) }"},
     {.text = "g (float[2,3,4] x, float[4] s, float[3,1] b) => (float[2,3,4] y, float[2,1,1] m, float[2,1,1] r) "
              "{ y, m, r = LayerNormalization <axis = -2> (x, s, b) }"},
     {.text = "g (double[2,3] x, double[3] s) => (float[2,1] m, double[2,3] y) { y, m = LayerNormalization(x, s) }",
      .tolerance = 1e-6, .no_gradient = true},
-    {.text = "g (double[2,3] x, double[3] s) => (double[2,1] r) { y, m, r = LayerNormalization <stash_type = 11> (x, s) }"},
+    {.text = "g (double[2,3] x, double[3] s) => (double[2,1] r) "
+             "{ y, m, r = LayerNormalization <stash_type = 11> (x, s) }"},
     {.text = "g (float[2,3] x, float[1] s) => (float[2,3] y) { y = LayerNormalization <axis = 0> (x, s) }"},
-    {.text = "g (float[2,3] x, float[4] s) => (float[2,3] y) { y = LayerNormalization(x, s) }", .error = "cannot be broadcast"},
-    {.text = "g (float[2,3] x, float[3] s) => (float[2,3] y) { y = LayerNormalization <axis = 2> (x, s) }", .error = "axis 2"},
+    {.text = "g (float[2,3] x, float[4] s) => (float[2,3] y) { y = LayerNormalization(x, s) }",
+     .error = "cannot be broadcast"},
+    {.text = "g (float[2,3] x, float[3] s) => (float[2,3] y) { y = LayerNormalization <axis = 2> (x, s) }",
+     .error = "axis 2"},
     {.text = "g (float[2,3] x, float[3] s) => (float[2,3] y) { y = LayerNormalization <stash_type = 7> (x, s) }",
      .error = "expected a floating type"},
     {0}};
 
 static const struct op_sample rms_samples[] = {
     {.text = "g (float[3,37] x, float[37] s) => (float[3,37] y) { y = RMSNormalization(x, s) }"},
-    {.text = "g (double[2,3,4] x, double[3,4] s) => (double[2,3,4] y) { y = RMSNormalization <axis = 1, epsilon = 0.1> (x, s) }"},
+    {.text = "g (double[2,3,4] x, double[3,4] s) => (double[2,3,4] y) "
+             "{ y = RMSNormalization <axis = 1, epsilon = 0.1> (x, s) }"},
     {.text = "g (float[2,3] x, double[3] s) => (double[2,3] y) { y = RMSNormalization(x, s) }", .tolerance = 1e-6},
-    {.text = "g (float[2,3] x, float[2] s) => (float[2,3] y) { y = RMSNormalization(x, s) }", .error = "cannot be broadcast"},
+    {.text = "g (float[2,3] x, float[2] s) => (float[2,3] y) { y = RMSNormalization(x, s) }",
+     .error = "cannot be broadcast"},
     {0}};
 
 const struct op_def op_defs_layer_normalization[] = {

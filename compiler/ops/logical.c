@@ -2,10 +2,11 @@
  * Spec: ONNX Operators.md; opset 1 broadcasts by attributes. */
 #include "ops/op.h"
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_attr attrs_1[] = {
-    {.name = "axis", .type = ATTR_INT, .no_default = true}, {.name = "broadcast", .type = ATTR_INT, .int_default = 0}, {0}};
+    {.name = "axis", .type = ATTR_INT, .no_default = true}, {.name = "broadcast", .type = ATTR_INT, .int_default = 0},
+    {0}};
 static const struct op_version versions[] = {
     {.since = 1, .attrs = attrs_1, .upgrade = upgrade_broadcast_attr}, {.since = 7}, {0}};
 static const struct op_version not_versions[] = {{.since = 1}, {0}};
@@ -15,11 +16,12 @@ static const struct op_param inputs[] = {{.name = "A", .type = 'T', .dtypes = DT
                                          {0}};
 static const struct op_param outputs[] = {
     {.name = "C", .type = 'T', .dtypes = DTYPES_BOOL, .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
-static const struct op_param not_inputs[] = {{.name = "X", .type = 'T', .dtypes = DTYPES_BOOL, .flags = PARAM_NOT_DIFF}, {0}};
+static const struct op_param not_inputs[] = {
+    {.name = "X", .type = 'T', .dtypes = DTYPES_BOOL, .flags = PARAM_NOT_DIFF}, {0}};
 static const struct op_param not_outputs[] = {
     {.name = "Y", .type = 'T', .dtypes = DTYPES_BOOL, .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
 
-/* ---- Not ---------------------------------------------------------------------------------------------------------- */
+/* ---- Not --------------------------------------------------------------------------------------------------------- */
 
 static int64_t not_i(const struct eval_ctx *c, const int64_t *x)
 {
@@ -42,7 +44,7 @@ static const struct op_sample not_samples[] = {
     {.text = "g (bool x) => (bool y) { y = Not(x) }", .no_gradient = true},
     {0}};
 
-/* ---- And, Or, Xor ------------------------------------------------------------------------------------------------- */
+/* ---- And, Or, Xor ------------------------------------------------------------------------------------------------ */
 
 static bool lower_logic(struct lower_ctx *c, enum expr_op op)
 {
@@ -110,15 +112,16 @@ static const struct op_sample xor_samples[] = {
      .opset = 6, .no_gradient = true},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_logical[] = {
-    {.name = "Not", .versions = not_versions, .inputs = not_inputs, .outputs = not_outputs, .infer = infer_same_as_input,
-     .grad = grad_none, .eval = not_eval, .lower = not_lower, .is_elementwise = true, .samples = not_samples},
-    {.name = "And", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast, .grad = grad_none,
-     .eval = and_eval, .lower = and_lower, .is_elementwise = true, .samples = and_samples},
-    {.name = "Or", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast, .grad = grad_none,
-     .eval = or_eval, .lower = or_lower, .is_elementwise = true, .samples = or_samples},
-    {.name = "Xor", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast, .grad = grad_none,
-     .eval = xor_eval, .lower = xor_lower, .is_elementwise = true, .samples = xor_samples},
+    {.name = "Not", .versions = not_versions, .inputs = not_inputs, .outputs = not_outputs,
+     .infer = infer_same_as_input, .grad = grad_none, .eval = not_eval, .lower = not_lower, .is_elementwise = true,
+     .samples = not_samples},
+    {.name = "And", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast,
+     .grad = grad_none, .eval = and_eval, .lower = and_lower, .is_elementwise = true, .samples = and_samples},
+    {.name = "Or", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast,
+     .grad = grad_none, .eval = or_eval, .lower = or_lower, .is_elementwise = true, .samples = or_samples},
+    {.name = "Xor", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast,
+     .grad = grad_none, .eval = xor_eval, .lower = xor_lower, .is_elementwise = true, .samples = xor_samples},
     {0}};

@@ -35,7 +35,7 @@ struct shape loss_shape(const struct node *n)
     return strcmp(op_attr_string(n, "reduction"), "none") == 0 ? node_input(n, 1)->shape : SHAPE_SCALAR;
 }
 
-/* ---- inference ---------------------------------------------------------------------------------------------------- */
+/* ---- inference --------------------------------------------------------------------------------------------------- */
 
 static bool check_reduction(struct infer_ctx *c)
 {
@@ -56,8 +56,9 @@ static bool check_labels(struct infer_ctx *c)
     if (shape_equal(&labels->shape, &expected))
         return true;
     struct arena text = {0};
-    infer_error(c, "input 1 '%s' has shape %s, expected %s: that of input 0 '%s', %s, without the axis of classes", labels->name,
-                shape_text(&text, &labels->shape), shape_text(&text, &expected), scores->name, shape_text(&text, &scores->shape));
+    infer_error(c, "input 1 '%s' has shape %s, expected %s: that of input 0 '%s', %s, without the axis of classes",
+                labels->name, shape_text(&text, &labels->shape), shape_text(&text, &expected), scores->name,
+                shape_text(&text, &scores->shape));
     arena_free(&text);
     return false;
 }
@@ -78,13 +79,14 @@ static bool check_weights(struct infer_ctx *c)
 bool loss_infer_inputs(struct infer_ctx *c)
 {
     if (infer_rank(c, 0) < 2)
-        return infer_error(c, "input 0 '%s' has rank %d, expected at least 2: batch, classes", infer_in(c, 0)->name, infer_rank(c, 0));
+        return infer_error(c, "input 0 '%s' has rank %d, expected at least 2: batch, classes", infer_in(c, 0)->name,
+                           infer_rank(c, 0));
     if (shape_count(infer_shape(c, 0)) == 0)
         return infer_error(c, "input 0 '%s' has no elements", infer_in(c, 0)->name);
     return check_reduction(c) && check_labels(c) && check_weights(c);
 }
 
-/* ---- evaluation --------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
 bool loss_label(const struct eval_ctx *c, const struct loss *l, int64_t p, int64_t *label, bool *ignored)
 {
@@ -92,7 +94,8 @@ bool loss_label(const struct eval_ctx *c, const struct loss *l, int64_t p, int64
     *ignored = l->has_ignore && *label == l->ignore;
     if (*ignored || (*label >= 0 && *label < l->c))
         return true;
-    return eval_error(c, "label %lld at position %lld is outside [0, %lld)", (long long)*label, (long long)p, (long long)l->c);
+    return eval_error(c, "label %lld at position %lld is outside [0, %lld)", (long long)*label, (long long)p,
+                      (long long)l->c);
 }
 
 double loss_weight(const struct eval_ctx *c, int64_t label, bool ignored)
@@ -102,12 +105,15 @@ double loss_weight(const struct eval_ctx *c, int64_t label, bool ignored)
     return eval_has(c, 2) ? eval_f(c, 2)[label] : 1;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 struct loss_nodes loss_nodes_of(struct builder *b, const struct node *n)
 {
-    return (struct loss_nodes){
-        .b = b, .loss = loss_of(n), .scores = node_input(n, 0), .labels = node_input(n, 1), .weights = node_input(n, 2)};
+    return (struct loss_nodes){.b = b,
+                               .loss = loss_of(n),
+                               .scores = node_input(n, 0),
+                               .labels = node_input(n, 1),
+                               .weights = node_input(n, 2)};
 }
 
 struct value *loss_with_class_axis(struct builder *b, struct value *x)

@@ -1,5 +1,5 @@
-/* What SoftmaxCrossEntropyLoss, NegativeLogLikelihoodLoss and their helpers share: scores [N, C, d1...], labels [N, d1...],
- * weights [C]; attributes reduction and ignore_index. Internal to ops/. */
+/* What SoftmaxCrossEntropyLoss, NegativeLogLikelihoodLoss and their helpers share: scores [N, C, d1...], labels [N,
+ * d1...], weights [C]; attributes reduction and ignore_index. Internal to ops/. */
 #ifndef STEPC_OPS_LOSS_RULES_H
 #define STEPC_OPS_LOSS_RULES_H
 

@@ -1,10 +1,10 @@
-/* MatMul: the matrix product of the last two axes, the axes before them broadcast. An operand of rank 1 is a row (on the left)
- * or a column (on the right), and its axis of one is taken out of the result.
+/* MatMul: the matrix product of the last two axes, the axes before them broadcast. An operand of rank 1 is a row (on
+ * the left) or a column (on the right), and its axis of one is taken out of the result.
  * Each element is a sum over k in index order, 80 terms at a time. Integers wrap.
  * Spec: ONNX MatMul-1, -9 (integers), -13 (bfloat16). */
 #include "ops/op.h"
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define WIDE_INTS (DTYPES_INDEX | DTYPE_BIT(DTYPE_UINT32) | DTYPE_BIT(DTYPE_UINT64))
 
@@ -15,8 +15,8 @@ static const struct op_param inputs[] = {{.name = "A", .type = 'T', .dtypes = DT
                                          {0}};
 static const struct op_param outputs[] = {{.name = "Y", .type = 'T', .dtypes = DTYPES_FLOATS | WIDE_INTS}, {0}};
 
-/* The product with all ranks equal and at least 2: a[outer.., m, k] b[outer.., k, n] = y[outer.., m, n]; outer dims of a and b
- * may be 1. */
+/* The product with all ranks equal and at least 2: a[outer.., m, k] b[outer.., k, n] = y[outer.., m, n]; outer dims of
+ * a and b may be 1. */
 struct product {
     struct shape a, b, y;
     int outer; /* number of outer dims */
@@ -81,12 +81,14 @@ static bool matmul_infer(struct infer_ctx *c)
                            a->rank == 0 ? va->name : vb->name);
     const int64_t k = a->dim[a->rank - 1], rows = b->dim[b->rank > 1 ? b->rank - 2 : 0];
     if (k != rows)
-        return infer_error(c, "input 1 '%s' has %lld rows, expected %lld to match the last axis of input 0 '%s'", vb->name,
-                           (long long)rows, (long long)k, va->name);
+        return infer_error(c, "input 1 '%s' has %lld rows, expected %lld to match the last axis of input 0 '%s'",
+                           vb->name, (long long)rows, (long long)k, va->name);
     struct product p;
     if (!product_of(a, b, &p)) {
         struct arena text = {0};
-        infer_error(c, "input 0 '%s' of shape %s and input 1 '%s' of shape %s: the axes before the last two do not broadcast",
+        infer_error(c,
+                    "input 0 '%s' of shape %s and input 1 '%s' of shape %s: the axes before the last two do not "
+                    "broadcast",
                     va->name, shape_text(&text, a), vb->name, shape_text(&text, b));
         arena_free(&text);
         return false;
@@ -95,7 +97,7 @@ static bool matmul_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------------------- */
+/* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
 static struct value *swap_last_two(struct grad_ctx *c, struct value *x)
 {
@@ -153,7 +155,7 @@ static bool matmul_grad(struct grad_ctx *c)
     return !grad_wants(c, 1) || accumulate(c, 1, grad_right(c, &p, a, dy));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 static double dot(const struct eval_ctx *c, const struct product *p, int64_t from_a, int64_t from_b)
 {
@@ -165,7 +167,8 @@ static int64_t int_dot(const struct eval_ctx *c, const struct product *p, int64_
     const enum dtype d = c->in[0]->dtype;
     int64_t sum = 0;
     for (int64_t k = 0; k < p->k; k++)
-        sum = eval_int_binary(d, '+', sum, eval_int_binary(d, '*', eval_i(c, 0)[from_a + k], eval_i(c, 1)[from_b + k * p->n]));
+        sum = eval_int_binary(d, '+', sum,
+                              eval_int_binary(d, '*', eval_i(c, 0)[from_a + k], eval_i(c, 1)[from_b + k * p->n]));
     return sum;
 }
 
@@ -201,7 +204,7 @@ static bool matmul_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 /* The operand as [outer.., rows, columns]: added axes of one, outer dims stretched. */
 static struct view product_operand(struct lower_ctx *c, int i, const struct shape *promoted, const struct product *p)
@@ -227,7 +230,7 @@ static bool matmul_lower(struct lower_ctx *c)
     return lower_product(c, &a, &b, PRODUCT_TERMS_OF_SUM, NULL);
 }
 
-/* ---- record ------------------------------------------------------------------------------------------------------- */
+/* ---- record ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_sample samples[] = {
     {.text = "g (float[3,4] a, float[4,5] b) => (float[3,5] y) { y = MatMul(a, b) }"},
@@ -240,7 +243,8 @@ static const struct op_sample samples[] = {
     {.text = "g (float[3,0] a, float[0,5] b) => (float[3,5] y) { y = MatMul(a, b) }"},
     {.text = "g (int32[2,3,4] a, int32[4,5] b) => (int32[2,3,5] y) { y = MatMul(a, b) }", .no_gradient = true},
     {.text = "g (uint64[3,4] a, uint64[4] b) => (uint64[3] y) { y = MatMul(a, b) }", .no_gradient = true},
-    {.text = "g (float[3,4] a, float[3,5] b) => (float[3,5] y) { y = MatMul(a, b) }", .error = "has 3 rows, expected 4"},
+    {.text = "g (float[3,4] a, float[3,5] b) => (float[3,5] y) { y = MatMul(a, b) }",
+     .error = "has 3 rows, expected 4"},
     {.text = "g (float[2,3,4] a, float[3,4,5] b) => (float[3,5] y) { y = MatMul(a, b) }", .error = "do not broadcast"},
     {.text = "g (float a, float[3] b) => (float[3] y) { y = MatMul(a, b) }", .error = "scalar"},
     {.text = "g (int32[3,4] a, int32[4] b) => (int32[3] y) { y = MatMul(a, b) }", .opset = 8, .error = "int32"},
@@ -250,6 +254,6 @@ static const struct op_sample samples[] = {
     {0}};
 
 const struct op_def op_defs_matmul[] = {
-    {.name = "MatMul", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = matmul_infer, .grad = matmul_grad,
-     .eval = matmul_eval, .lower = matmul_lower, .is_sum = true, .samples = samples},
+    {.name = "MatMul", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = matmul_infer,
+     .grad = matmul_grad, .eval = matmul_eval, .lower = matmul_lower, .is_sum = true, .samples = samples},
     {0}};

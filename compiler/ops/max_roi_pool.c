@@ -37,7 +37,7 @@ static bool max_roi_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(rois->dim[0], x->dim[1], bins[0], bins[1]));
 }
 
-/* ---- as other operators ------------------------------------------------------------------------------------------- */
+/* ---- as other operators ------------------------------------------------------------------------------------------ */
 
 static struct value *build_column(struct expand_ctx *c, struct value *rois, int column)
 {
@@ -114,7 +114,7 @@ static bool max_roi_expand(struct expand_ctx *c)
     return expand_out(c, 0, build_cast(c->b, build(c, "Where", build(c, "Equal", flag, least), zero, greatest), d));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 /* Elements [from, to) of bin p along an axis of `size`. */
 static void range_of_bin(double first, double last, double scale, int64_t bins, int64_t p, int64_t size, int64_t *range)

@@ -148,7 +148,7 @@ static bool unpool_expand(struct expand_ctx *c)
                                  expand_in(c, 0), expand_in(c, 1)));
 }
 
-/* ---- Unpool(x, indices): zeros of `shape`, with x where the indices say, which number a tensor of shape `numbered`  */
+/* ---- Unpool(x, indices): zeros of `shape`, with x where the indices say, which number a tensor of shape `numbered` */
 
 static const struct op_attr put_attrs[] = {{.name = "numbered", .type = ATTR_INTS, .required = true},
                                            {.name = "shape", .type = ATTR_INTS, .required = true},

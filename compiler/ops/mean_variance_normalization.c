@@ -16,7 +16,7 @@ static const struct op_param outputs[] = {{.name = "Y", .type = 'T', .dtypes = D
 static const struct op_version versions[] = {{.since = 9, .dtypes = FLOATS_1}, {.since = 13}, {0}};
 static const struct op_version lp_versions[] = {{.since = 1, .dtypes = FLOATS_1}, {.since = 22}, {0}};
 
-/* ---- MeanVarianceNormalization ------------------------------------------------------------------------------------ */
+/* ---- MeanVarianceNormalization ----------------------------------------------------------------------------------- */
 
 /* Attribute axes, by default all but C. */
 static void axes_of(const struct node *n, const int64_t **axes, size_t *count)
@@ -99,7 +99,8 @@ static bool mean_variance_eval(struct eval_ctx *c)
     const struct eval_tensor *x = c->in[0];
     const int64_t *row = rows_of(c, along, &rows);
     const double count = (double)norm_count(&x->shape, &s);
-    double *mean = arena_array(c->scratch, double, (size_t)rows), *square = arena_array(c->scratch, double, (size_t)rows);
+    double *mean = arena_array(c->scratch, double, (size_t)rows),
+           *square = arena_array(c->scratch, double, (size_t)rows);
     double *y = eval_out_f(c, 0);
     for (int64_t k = 0; k < x->count; k++)
         mean[row[k]] += x->f[k] / count;
@@ -115,10 +116,11 @@ static const struct op_sample samples[] = {
     {.text = "g (double[4,5] x) => (double[4,5] y) { y = MeanVarianceNormalization <axes = [-1]> (x) }"},
     {.text = "g (double[4,5] x) => (double[4,5] y) { y = MeanVarianceNormalization <axes = [1, 0]> (x) }", .opset = 9},
     {.text = "g (float[4,5] x) => (float[4,5] y) { y = MeanVarianceNormalization(x) }", .error = "axis 2"},
-    {.text = "g (float[4,5] x) => (float[4,5] y) { y = MeanVarianceNormalization <axes = [1, -1]> (x) }", .error = "named twice"},
+    {.text = "g (float[4,5] x) => (float[4,5] y) { y = MeanVarianceNormalization <axes = [1, -1]> (x) }",
+     .error = "named twice"},
     {0}};
 
-/* ---- LpNormalization ---------------------------------------------------------------------------------------------- */
+/* ---- LpNormalization --------------------------------------------------------------------------------------------- */
 
 static bool lp_infer(struct infer_ctx *c)
 {
@@ -169,7 +171,8 @@ static bool lp_eval(struct eval_ctx *c)
 static const struct op_sample lp_samples[] = {
     {.text = "g (float[3,37] x) => (float[3,37] y) { y = LpNormalization(x) }"},
     {.text = "g (double[3,4,2] x) => (double[3,4,2] y) { y = LpNormalization <p = 1, axis = 1> (x) }"},
-    {.text = "g () => (float[3] y) { x = Constant <value_floats = [0.0, 0.0, 0.0]> () y = LpNormalization(x) }", .no_gradient = true},
+    {.text = "g () => (float[3] y) { x = Constant <value_floats = [0.0, 0.0, 0.0]> () y = LpNormalization(x) }",
+     .no_gradient = true},
     {.text = "g (float[3] x) => (float[3] y) { y = LpNormalization(x) }", .opset = 21},
     {.text = "g (float[3] x) => (float[3] y) { y = LpNormalization <p = 3> (x) }", .error = "expected 1 or 2"},
     {0}};

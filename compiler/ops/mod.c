@@ -1,7 +1,8 @@
 /* Mod: what remains of a division.
- *   fmod = 0: y = a - floor(a / b) b, the sign of b (Python's %); fmod = 1: y = a - trunc(a / b) b, the sign of a (C's fmod)
- * Exact but for fmod = 0 of floats, where a negative remainder is brought to b's side by one sum. Floats with fmod = 0 are an
- * error of Mod-13's text and defined since (a zero has the sign of b); here they always work.
+ *   fmod = 0: y = a - floor(a / b) b, the sign of b (Python's %)
+ *   fmod = 1: y = a - trunc(a / b) b, the sign of a (C's fmod)
+ * Exact but for fmod = 0 of floats, where a negative remainder is brought to b's side by one sum. Floats with fmod = 0
+ * are an error of Mod-13's text and defined since (a zero has the sign of b); here they always work.
  * Integers: a mod 0 = 0. Floats: NaN for b = 0 and for infinite a.
  * Spec: ONNX Mod-10, -13 (adds bfloat16). */
 #include "ops/op.h"
@@ -9,7 +10,8 @@
 #include <math.h>
 
 static const struct op_attr attrs[] = {{.name = "fmod", .type = ATTR_INT, .int_default = 0}, {0}};
-static const struct op_version versions[] = {{.since = 10, .dtypes = DTYPES_NUMERIC & ~DTYPE_BIT(DTYPE_BFLOAT16)}, {.since = 13}, {0}};
+static const struct op_version versions[] = {
+    {.since = 10, .dtypes = DTYPES_NUMERIC & ~DTYPE_BIT(DTYPE_BFLOAT16)}, {.since = 13}, {0}};
 static const struct op_param inputs[] = {
     {.name = "A", .type = 'T', .dtypes = DTYPES_NUMERIC}, {.name = "B", .type = 'T', .dtypes = DTYPES_NUMERIC}, {0}};
 static const struct op_param outputs[] = {{.name = "C", .type = 'T', .dtypes = DTYPES_NUMERIC}, {0}};
@@ -27,7 +29,8 @@ static bool mod_infer(struct infer_ctx *c)
     return infer_broadcast(c);
 }
 
-/* da = dy; db = -dy q with the whole quotient q = (a - y) / b, as PyTorch's fmod and remainder have it, jumps included. */
+/* da = dy; db = -dy q with the whole quotient q = (a - y) / b, as PyTorch's fmod and remainder have
+ * it, jumps included. */
 static bool mod_grad(struct grad_ctx *c)
 {
     struct value *dy = grad_of_output(c, 0), *b = grad_input(c, 1);
@@ -37,7 +40,8 @@ static bool mod_grad(struct grad_ctx *c)
         return false;
     if (!grad_wants(c, 1))
         return true;
-    struct value *quotient = build(c, "Round", build(c, "Div", build(c, "Sub", grad_input(c, 0), grad_output(c, 0)), b));
+    struct value *quotient = build(c, "Round",
+                                   build(c, "Div", build(c, "Sub", grad_input(c, 0), grad_output(c, 0)), b));
     return grad_accumulate(c, 1, build(c, "Neg", build(c, "Mul", dy, quotient)));
 }
 
@@ -75,7 +79,8 @@ static bool mod_lower(struct lower_ctx *c)
     const struct expr *negative = expr_binary(a, EXPR_LT, b, zero);
     const struct expr *below = expr_binary(a, EXPR_AND, expr_binary(a, EXPR_LT, rest, zero), positive);
     const struct expr *above = expr_binary(a, EXPR_AND, expr_binary(a, EXPR_LT, zero, rest), negative);
-    const struct expr *moved = expr_select(a, expr_binary(a, EXPR_OR, below, above), expr_binary(a, EXPR_ADD, rest, b), rest);
+    const struct expr *moved = expr_select(a, expr_binary(a, EXPR_OR, below, above),
+                                           expr_binary(a, EXPR_ADD, rest, b), rest);
     if (!floats)
         return lower_map(c, moved);
     const struct expr *signed_zero = expr_select(a, negative, expr_number(a, b->dtype, -0.0), zero);
@@ -84,10 +89,10 @@ static bool mod_lower(struct lower_ctx *c)
 
 /* Dividends and divisors of all signs, zeros, infinities and NaN. */
 #define SPECIAL(type)                                                                                                  \
-    "a0 = Constant <value = float[8,1] {5.5, -5.5, 0.0, -0.0, 3.0, inf, -inf, nan}> () a = Cast <to = " type "> (a0) "  \
+    "a0 = Constant <value = float[8,1] {5.5, -5.5, 0.0, -0.0, 3.0, inf, -inf, nan}> () a = Cast <to = " type "> (a0) " \
     "b0 = Constant <value = float[7] {3.0, -3.0, 0.7, 0.0, inf, -inf, nan}> () b = Cast <to = " type "> (b0) "
 #define SIGNS(type)                                                                                                    \
-    "a0 = Constant <value = int64[6,1] {7, -7, 6, -6, 0, -128}> () a = Cast <to = " type "> (a0) "                      \
+    "a0 = Constant <value = int64[6,1] {7, -7, 6, -6, 0, -128}> () a = Cast <to = " type "> (a0) "                     \
     "b0 = Constant <value = int64[5] {3, -3, 1, -1, 0}> () b = Cast <to = " type "> (b0) "
 
 static const struct op_sample samples[] = {
@@ -104,11 +109,14 @@ static const struct op_sample samples[] = {
     {.text = "g (float[0,3] a, float[3] b) => (float[0,3] y) { y = Mod(a, b) }"},
     {.text = "g () => (float[8,7] y) { " SPECIAL("1") "y = Mod(a, b) }", .no_gradient = true},
     {.text = "g () => (float[8,7] y) { " SPECIAL("1") "y = Mod <fmod = 1> (a, b) }", .no_gradient = true},
-    {.text = "g (double[8,1] z) => (double[8,7] y) { " SPECIAL("11") "c = Sub(z, z) d = Add(a, c) y = Mod(d, b) }", .no_gradient = true},
-    {.text = "g (int32[6,1] z) => (int32[6,5] y) { " SIGNS("6") "c = Sub(z, z) d = Add(a, c) y = Mod(d, b) }", .no_gradient = true},
-    {.text = "g (int8[6,1] z) => (int8[6,5] y) { " SIGNS("3") "c = Sub(z, z) d = Add(a, c) y = Mod(d, b) }", .no_gradient = true},
-    {.text = "g (int16[6,1] z) => (int16[6,5] y) { " SIGNS("5") "c = Sub(z, z) d = Add(a, c) y = Mod <fmod = 1> (d, b) }",
+    {.text = "g (double[8,1] z) => (double[8,7] y) { " SPECIAL("11") "c = Sub(z, z) d = Add(a, c) y = Mod(d, b) }",
      .no_gradient = true},
+    {.text = "g (int32[6,1] z) => (int32[6,5] y) { " SIGNS("6") "c = Sub(z, z) d = Add(a, c) y = Mod(d, b) }",
+     .no_gradient = true},
+    {.text = "g (int8[6,1] z) => (int8[6,5] y) { " SIGNS("3") "c = Sub(z, z) d = Add(a, c) y = Mod(d, b) }",
+     .no_gradient = true},
+    {.text = "g (int16[6,1] z) => (int16[6,5] y) "
+             "{ " SIGNS("5") "c = Sub(z, z) d = Add(a, c) y = Mod <fmod = 1> (d, b) }", .no_gradient = true},
     {.text = "g (float[3] a, float[3] b) => (float[3] y) { y = Mod <fmod = 2> (a, b) }", .error = "expected 0 or 1"},
     {.text = "g (float[3] a, int32[3] b) => (float[3] y) { y = Mod(a, b) }", .error = "int32"},
     {.text = "g (float[3] a, float[2] b) => (float[3] y) { y = Mod(a, b) }", .error = "broadcast"},

@@ -1,6 +1,6 @@
 #include "ops/move_rules.h"
 
-/* ---- inference ---------------------------------------------------------------------------------------------------- */
+/* ---- inference --------------------------------------------------------------------------------------------------- */
 
 bool move_infer_dims(struct infer_ctx *c, int i, struct shape *out)
 {
@@ -9,8 +9,8 @@ bool move_infer_dims(struct infer_ctx *c, int i, struct shape *out)
     if (!infer_known_ints(c, i, &dims, &count))
         return false;
     if (count > SHAPE_MAX_RANK)
-        return infer_error(c, "input %d '%s' asks for rank %zu, at most %d is supported", i, infer_in(c, i)->name, count,
-                           SHAPE_MAX_RANK);
+        return infer_error(c, "input %d '%s' asks for rank %zu, at most %d is supported", i, infer_in(c, i)->name,
+                           count, SHAPE_MAX_RANK);
     *out = (struct shape){.rank = (int)count};
     for (size_t k = 0; k < count; k++) {
         if (dims[k] < 0)
@@ -66,14 +66,14 @@ const int64_t *move_known_ints(struct arena *a, const struct node *n, int i, siz
     return list;
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------------------- */
+/* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
 bool move_reshape_grad(struct grad_ctx *c)
 {
     return grad_accumulate(c, 0, build_reshape(c->b, grad_of_output(c, 0), &grad_input(c, 0)->shape));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 void move_element(struct eval_tensor *to, int64_t k, const struct eval_tensor *from, int64_t j)
 {
@@ -116,7 +116,7 @@ bool move_reshape_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 bool move_reshape_lower(struct lower_ctx *c)
 {
@@ -147,7 +147,8 @@ static bool find_box(const struct view *out, const struct view *place, int *axis
     return smaller == 1;
 }
 
-static void fill_from(struct lower_ctx *c, const struct view *out, int axis, int64_t from, int64_t to, const struct expr *fill)
+static void fill_from(struct lower_ctx *c, const struct view *out, int axis, int64_t from, int64_t to,
+                      const struct expr *fill)
 {
     struct view v = *out;
     v.offset += from * out->stride[axis];
@@ -162,8 +163,10 @@ static bool is_own(const struct lower_ctx *c, const struct view *v)
     return v->buffer->kind == BUFFER_TEMP && node_input(c->node, 0)->uses.count == 1;
 }
 
-/* Along one axis only what lies around the box is filled, and what is computed for nobody else may be stored into it at once. */
-bool move_fill_and_place(struct lower_ctx *c, const struct expr *fill, const struct view *from, const struct view *place)
+/* Along one axis only what lies around the box is filled, and what is computed for nobody else may be
+ * stored into it at once. */
+bool move_fill_and_place(struct lower_ctx *c, const struct expr *fill, const struct view *from,
+                         const struct view *place)
 {
     const struct view out = lower_out_view(c, 0);
     const int64_t placed = from == NULL ? 0 : shape_count(&from->shape);

@@ -15,11 +15,13 @@
 #define MOVE_TYPES_24 (MOVE_TYPES_23 | DTYPE_BIT(DTYPE_FLOAT8E8M0))
 #define MOVE_TYPES_25 (MOVE_TYPES_24 | DTYPE_BIT(DTYPE_INT2) | DTYPE_BIT(DTYPE_UINT2))
 
-/* ---- inference ---------------------------------------------------------------------------------------------------- */
+/* ---- inference --------------------------------------------------------------------------------------------------- */
 
-/* Input i, known at compile time, as a list of dimensions; reports a negative one and more than SHAPE_MAX_RANK of them. */
+/* Input i, known at compile time, as a list of dimensions; reports a negative one and more than
+ * SHAPE_MAX_RANK of them. */
 bool move_infer_dims(struct infer_ctx *c, int i, struct shape *out);
-/* Sets listed[axis] for each of `count` axes of a tensor of `rank`; `twice` allows repetitions. Reports what is wrong. */
+/* Sets listed[axis] for each of `count` axes of a tensor of `rank`; `twice` allows repetitions.
+ * Reports what is wrong. */
 bool move_infer_axes(struct infer_ctx *c, const int64_t *axes, size_t count, int rank, bool twice, bool *listed);
 
 /* The attribute `axis` of a node that inference has looked at, as an axis of input 0. */
@@ -30,12 +32,12 @@ bool move_infer_shape(struct infer_ctx *c, int i, const struct shape *expected);
 /* A value that inference has asked for before, as integers in the arena; NULL where the input is omitted. */
 const int64_t *move_known_ints(struct arena *a, const struct node *n, int i, size_t *count);
 
-/* ---- gradient ----------------------------------------------------------------------------------------------------- */
+/* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
 /* For operators that only rename dimensions: dx = dy in x's shape. */
 bool move_reshape_grad(struct grad_ctx *c);
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 /* to[k] = from[j], of the same dtype */
 void move_element(struct eval_tensor *to, int64_t k, const struct eval_tensor *from, int64_t j);
@@ -46,14 +48,15 @@ void move_write_strided(struct eval_tensor *to, int64_t offset, const int64_t *s
 /* For .eval: output 0 is input 0, element by element in row-major order. */
 bool move_reshape_eval(struct eval_ctx *c);
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 /* For .lower: output 0 is input 0 under another shape. */
 bool move_reshape_lower(struct lower_ctx *c);
 /* 0 of any type. */
 const struct expr *move_zero(struct lower_ctx *c, enum dtype dtype);
-/* A kernel that fills output 0 with `fill`, then copies `from` (where not NULL and not empty) to `place`, a view of output 0
- * of from's shape. */
-bool move_fill_and_place(struct lower_ctx *c, const struct expr *fill, const struct view *from, const struct view *place);
+/* A kernel that fills output 0 with `fill`, then copies `from` (where not NULL and not empty) to `place`, a view of
+ * output 0 of from's shape. */
+bool move_fill_and_place(struct lower_ctx *c, const struct expr *fill, const struct view *from,
+                         const struct view *place);
 
 #endif

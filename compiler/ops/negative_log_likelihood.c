@@ -6,11 +6,14 @@
 
 #include <string.h>
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define FLOATS_12 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 
-static const struct op_version versions[] = {{.since = 12, .dtypes = FLOATS_12}, {.since = 13, .dtypes = FLOATS_12}, {.since = 22}, {0}};
+static const struct op_version versions[] = {{.since = 12, .dtypes = FLOATS_12},
+                                             {.since = 13, .dtypes = FLOATS_12},
+                                             {.since = 22},
+                                             {0}};
 static const struct op_param inputs[] = {
     {.name = "input", .type = 'T', .dtypes = DTYPES_FLOATS},
     {.name = "target", .type = 'I', .dtypes = DTYPES_INDEX, .flags = PARAM_NOT_DIFF},
@@ -27,7 +30,7 @@ static bool nll_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* ---- the loss ----------------------------------------------------------------------------------------------------- */
+/* ---- the loss ---------------------------------------------------------------------------------------------------- */
 
 static bool nll_expand(struct expand_ctx *c)
 {
@@ -73,24 +76,26 @@ static bool nll_eval(struct eval_ctx *c)
 }
 
 static const struct op_sample samples[] = {
-    {.text = "g (float[5,10] x, int64[5] t) => (float y) { y = NegativeLogLikelihoodLoss(x, t) }", .feed = "normal,index:10"},
+    {.text = "g (float[5,10] x, int64[5] t) => (float y) { y = NegativeLogLikelihoodLoss(x, t) }",
+     .feed = "normal,index:10"},
     {.text = "g (double[2,4,3] x, int32[2,3] t, double[4] w) => (double y) "
              "{ y = NegativeLogLikelihoodLoss <ignore_index = 2> (x, t, w) }",
      .feed = "normal,index:4,positive"},
     {.text = "g (double[2,4,3] x, int64[2,3] t) => (double[2,3] y) "
              "{ y = NegativeLogLikelihoodLoss <reduction = \"none\", ignore_index = 1> (x, t) }",
      .feed = "normal,index:4"},
-    {.text = "g (double[3,4] x, int64[3] t, double[4] w) => (double y) { y = NegativeLogLikelihoodLoss <reduction = \"sum\"> (x, t, w) }",
-     .feed = "normal,index:4,positive"},
+    {.text = "g (double[3,4] x, int64[3] t, double[4] w) => (double y) "
+             "{ y = NegativeLogLikelihoodLoss <reduction = \"sum\"> (x, t, w) }", .feed = "normal,index:4,positive"},
     {.text = "g (double[2,5000] x, int32[2] t) => (double[2] y) "
              "{ y = NegativeLogLikelihoodLoss <reduction = \"none\"> (x, t) }",
      .feed = "normal,index:5000"},
     {.text = "g (float[2,3] x) => (float y) { t = Constant <value_ints = [-1, 1]> () "
              "y = NegativeLogLikelihoodLoss <ignore_index = -1> (x, t) }"},
-    {.text = "g (float[5,10] x, int64[5,1] t) => (float y) { y = NegativeLogLikelihoodLoss(x, t) }", .error = "expected [5]"},
+    {.text = "g (float[5,10] x, int64[5,1] t) => (float y) { y = NegativeLogLikelihoodLoss(x, t) }",
+     .error = "expected [5]"},
     {0}};
 
-/* ---- PickLabels: y[n, d...] = x[n, t[n, d...], d...]; 0 where the label is ignored ---------------------------------- */
+/* ---- PickLabels: y[n, d...] = x[n, t[n, d...], d...]; 0 where the label is ignored ------------------------------- */
 
 static const struct op_attr pick_attrs[] = {{.name = "ignore_index", .type = ATTR_INT, .no_default = true}, {0}};
 static const struct op_version pick_versions[] = {{.since = 1}, {0}};
@@ -112,7 +117,8 @@ static bool pick_infer(struct infer_ctx *c)
     if (fits)
         return infer_out(c, 0, DTYPE_UNDEFINED, labels);
     struct arena text = {0};
-    infer_error(c, "labels of shape %s do not pick from %s, [batch, classes, ...]", shape_text(&text, labels), shape_text(&text, x));
+    infer_error(c, "labels of shape %s do not pick from %s, [batch, classes, ...]", shape_text(&text, labels),
+                shape_text(&text, x));
     arena_free(&text);
     return false;
 }
@@ -203,16 +209,18 @@ static const struct op_sample pick_samples[] = {
     {.text = "g (float[5,10] x, int64[5] t) => (float[5] y) { y = stepc.PickLabels(x, t) }", .feed = "normal,index:10"},
     {.text = "g (double[2,4,3] x, int32[2,3] t) => (double[2,3] y) { y = stepc.PickLabels <ignore_index = 1> (x, t) }",
      .feed = "normal,index:4"},
-    {.text = "g (double[1,4,1] x, int32[2,3] t) => (double[2,3] y) { y = stepc.PickLabels(x, t) }", .feed = "normal,index:4"},
+    {.text = "g (double[1,4,1] x, int32[2,3] t) => (double[2,3] y) { y = stepc.PickLabels(x, t) }",
+     .feed = "normal,index:4"},
     {.text = "g (float[5,10] x, int64[4] t) => (float[4] y) { y = stepc.PickLabels(x, t) }", .error = "do not pick"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_negative_log_likelihood[] = {
-    {.name = "NegativeLogLikelihoodLoss", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = loss_attrs,
-     .infer = nll_infer, .expand = nll_expand, .eval = nll_eval, .selects_from = loss_selects_from, .samples = samples},
-    {.domain = DOMAIN_STEPC, .name = "PickLabels", .versions = pick_versions, .inputs = pick_inputs, .outputs = pick_outputs,
-     .attrs = pick_attrs, .infer = pick_infer, .grad = pick_grad, .eval = pick_eval, .lower = pick_lower, .selects_from = loss_selects_from,
-     .samples = pick_samples},
+    {.name = "NegativeLogLikelihoodLoss", .versions = versions, .inputs = inputs, .outputs = outputs,
+     .attrs = loss_attrs, .infer = nll_infer, .expand = nll_expand, .eval = nll_eval, .selects_from = loss_selects_from,
+     .samples = samples},
+    {.domain = DOMAIN_STEPC, .name = "PickLabels", .versions = pick_versions, .inputs = pick_inputs,
+     .outputs = pick_outputs, .attrs = pick_attrs, .infer = pick_infer, .grad = pick_grad, .eval = pick_eval,
+     .lower = pick_lower, .selects_from = loss_selects_from, .samples = pick_samples},
     {0}};

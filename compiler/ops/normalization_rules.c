@@ -24,7 +24,7 @@ int64_t norm_count(const struct shape *s, const struct axis_set *along)
     return count;
 }
 
-/* ---- in nodes ----------------------------------------------------------------------------------------------------- */
+/* ---- in nodes ---------------------------------------------------------------------------------------------------- */
 
 struct value *norm_sum(struct builder *b, struct value *x, const struct axis_set *along)
 {
@@ -62,7 +62,7 @@ struct value *norm_on_axis(struct builder *b, struct value *v, int axis, int ran
     return build_reshape(b, v, &s);
 }
 
-/* ---- in double ---------------------------------------------------------------------------------------------------- */
+/* ---- in double --------------------------------------------------------------------------------------------------- */
 
 struct moments norm_moments(const double *x, const int64_t *start, int64_t starts, int64_t length)
 {

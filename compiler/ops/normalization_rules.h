@@ -1,5 +1,5 @@
-/* What the normalizations share: y = (x - mean) / sqrt(variance + epsilon) along some axes, with the population's variance, taken
- * as the mean of (x - mean)^2. Internal to ops/. */
+/* What the normalizations share: y = (x - mean) / sqrt(variance + epsilon) along some axes, with the population's
+ * variance, taken as the mean of (x - mean)^2. Internal to ops/. */
 #ifndef STEPC_OPS_NORMALIZATION_RULES_H
 #define STEPC_OPS_NORMALIZATION_RULES_H
 
@@ -17,16 +17,17 @@ struct axis_set norm_axes_from(int from, int rank);
 /* Elements that one statistic is made of. */
 int64_t norm_count(const struct shape *s, const struct axis_set *along);
 
-/* ---- in nodes ----------------------------------------------------------------------------------------------------- */
+/* ---- in nodes ---------------------------------------------------------------------------------------------------- */
 
-struct value *norm_sum(struct builder *b, struct value *x, const struct axis_set *along);  /* keeps the axes, as do the next two */
+/* keeps the axes, as do the next two */
+struct value *norm_sum(struct builder *b, struct value *x, const struct axis_set *along);
 struct value *norm_mean(struct builder *b, struct value *x, const struct axis_set *along);
 /* 1 / sqrt(variance + epsilon) */
 struct value *norm_inverse_deviation(struct builder *b, struct value *variance, double epsilon);
 /* The vector v [C] as [1.., C, 1..] with C on axis `axis` of rank `rank`. */
 struct value *norm_on_axis(struct builder *b, struct value *v, int axis, int rank);
 
-/* ---- in double ---------------------------------------------------------------------------------------------------- */
+/* ---- in double --------------------------------------------------------------------------------------------------- */
 
 struct moments {
     double mean, variance;

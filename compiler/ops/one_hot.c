@@ -8,7 +8,7 @@
 #include "ops/flatten_rules.h"
 #include "ops/move_rules.h"
 
-/* ---- OneHot: schema ----------------------------------------------------------------------------------------------- */
+/* ---- OneHot: schema ---------------------------------------------------------------------------------------------- */
 
 #define NUMERIC_9 (DTYPES_NUMERIC & ~DTYPE_BIT(DTYPE_BFLOAT16))
 static const struct op_attr attrs[] = {{.name = "axis", .type = ATTR_INT, .int_default = -1}, {0}};
@@ -64,7 +64,7 @@ static int64_t hot_selects_from(const struct node *n, int input)
     return input == 0 && y != NULL ? y->shape.dim[hot_axis(n)] : 0;
 }
 
-/* ---- OneHot: gradient, value, code -------------------------------------------------------------------------------- */
+/* ---- OneHot: gradient, value, code ------------------------------------------------------------------------------- */
 
 /* The sum of dy where the index is (1), or is not (0). */
 static struct value *sum_where(struct grad_ctx *c, int is_there)
@@ -168,7 +168,7 @@ static const struct op_sample samples[] = {
      .error = "out of range"},
     {0}};
 
-/* ---- Hardmax ------------------------------------------------------------------------------------------------------ */
+/* ---- Hardmax ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_attr max_attrs_1[] = {{.name = "axis", .type = ATTR_INT, .int_default = 1}, {0}};
 static const struct op_version max_versions[] = {
@@ -234,7 +234,7 @@ static const struct op_sample max_samples[] = {
     {.text = "g (float x) => (float y) { y = Hardmax(x) }", .error = "is a scalar"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_one_hot[] = {
     {.name = "OneHot", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = hot_infer,

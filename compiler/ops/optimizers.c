@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define NUMBER(label, value) {.name = (label), .type = ATTR_FLOAT, .float_default = (value)}
 #define REQUIRED_NUMBER(label) {.name = (label), .type = ATTR_FLOAT, .required = true}
@@ -80,7 +80,8 @@ static bool infer_groups(struct infer_ctx *c, int groups)
 {
     const int given = infer_input_count(c) - FIRST, n = given / groups;
     if (given % groups != 0)
-        return infer_error(c, "%s has %d tensors after R and T, expected a multiple of %d", op_display_name(c->node->def), given, groups);
+        return infer_error(c, "%s has %d tensors after R and T, expected a multiple of %d",
+                           op_display_name(c->node->def), given, groups);
     if (!check_scalars(c))
         return false;
     for (int i = n; i < given; i++)
@@ -110,7 +111,7 @@ static bool adam_infer(struct infer_ctx *c)
     return infer_groups(c, 4);
 }
 
-/* ---- as other nodes: shared pieces -------------------------------------------------------------------------------- */
+/* ---- as other nodes: shared pieces ------------------------------------------------------------------------------- */
 
 static double coefficient(const struct expand_ctx *c, const char *name)
 {
@@ -147,9 +148,10 @@ static struct value *adaptive_step(struct expand_ctx *c, struct value *r, struct
     return build(c, "Div", build(c, "Mul", r, v), root);
 }
 
-/* ---- and in values ------------------------------------------------------------------------------------------------ */
+/* ---- and in values ----------------------------------------------------------------------------------------------- */
 
-/* One tensor while evaluating; state and outputs by group: old[2] is V or H, next[1] its new content (NULL: not wanted). */
+/* One tensor while evaluating; state and outputs by group: old[2] is V or H, next[1] its new content
+ * (NULL: not wanted). */
 struct update {
     enum dtype dtype;
     int64_t count;
@@ -161,7 +163,8 @@ static struct update update_of(const struct eval_ctx *c, int groups, int k)
 {
     const int n = tensor_count(c->node, groups);
     const struct eval_tensor *x = eval_input(c, FIRST + k);
-    struct update u = {.dtype = x->dtype, .count = x->count, .x = x->f, .g = eval_f(c, FIRST + n + k), .next_x = eval_out_f(c, k)};
+    struct update u = {.dtype = x->dtype, .count = x->count, .x = x->f, .g = eval_f(c, FIRST + n + k),
+                       .next_x = eval_out_f(c, k)};
     for (int s = 0; s < groups - 2; s++) {
         u.old[s] = eval_f(c, FIRST + (2 + s) * n + k);
         u.next[s] = eval_out_f(c, (1 + s) * n + k);
@@ -213,7 +216,7 @@ static double regularised(struct rounded r, const struct update *u, int64_t i)
     return norm == 0 ? u->g[i] : add(r, mul(r, norm, u->x[i]), u->g[i]);
 }
 
-/* ---- Adagrad ------------------------------------------------------------------------------------------------------ */
+/* ---- Adagrad ----------------------------------------------------------------------------------------------------- */
 
 static struct value *adagrad_rate(struct expand_ctx *c)
 {
@@ -256,7 +259,7 @@ static bool adagrad_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- Momentum ----------------------------------------------------------------------------------------------------- */
+/* ---- Momentum ---------------------------------------------------------------------------------------------------- */
 
 /* b g */
 static struct value *momentum_gradient(struct expand_ctx *c, struct value *g)
@@ -301,7 +304,7 @@ static bool momentum_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- Adam --------------------------------------------------------------------------------------------------------- */
+/* ---- Adam -------------------------------------------------------------------------------------------------------- */
 
 /* 1 - base^T in double */
 static struct value *one_minus_power(struct expand_ctx *c, const char *base, struct value *t)
@@ -311,7 +314,8 @@ static struct value *one_minus_power(struct expand_ctx *c, const char *base, str
 
 static struct value *adam_rate(struct expand_ctx *c)
 {
-    struct value *rate = build_cast(c->b, scalar(c, 0), DTYPE_DOUBLE), *t = build_cast(c->b, scalar(c, 1), DTYPE_DOUBLE);
+    struct value *rate = build_cast(c->b, scalar(c, 0), DTYPE_DOUBLE),
+                 *t = build_cast(c->b, scalar(c, 1), DTYPE_DOUBLE);
     struct value *grown = build(c, "Mul", rate, build(c, "Sqrt", one_minus_power(c, "beta", t)));
     struct value *corrected = build(c, "Div", grown, one_minus_power(c, "alpha", t));
     return build(c, "Where", build(c, "Greater", scalar(c, 1), build_int(c->b, 0)), corrected, rate);
@@ -357,7 +361,8 @@ static bool adam_eval(struct eval_ctx *c)
         const struct update u = update_of(c, 4, k);
         const struct rounded r = {c, u.dtype};
         const double rate = eval_round_to(c, u.dtype, adam_rate_value(c)), epsilon = number(r, "epsilon");
-        const double alpha = number(r, "alpha"), one_alpha = eval_round_to(c, u.dtype, 1 - op_attr_float(c->node, "alpha"));
+        const double alpha = number(r, "alpha"),
+                     one_alpha = eval_round_to(c, u.dtype, 1 - op_attr_float(c->node, "alpha"));
         const double beta = number(r, "beta"), one_beta = eval_round_to(c, u.dtype, 1 - op_attr_float(c->node, "beta"));
         const double kept = eval_round_to(c, u.dtype, 1 - op_attr_float(c->node, "norm_coefficient_post"));
         for (int64_t i = 0; i < u.count; i++) {
@@ -373,7 +378,7 @@ static bool adam_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 /* Optimizers carry no marks: differentiating through an update is refused (R25). */
 
@@ -383,32 +388,33 @@ static const struct op_sample adagrad_samples[] = {
              "{ y, i = " P "Adagrad <decay_factor = 0.1, norm_coefficient = 0.001> (r, t, x, g, h) }",
      .feed = "positive,index:100,normal,normal,positive", .no_gradient = true},
     {.text = "g (double r, int64 t, float[3] x, double[4] z, float[3] g, double[4] f, float[3] h, double[4] i) => "
-             "(float[3] y, double[4] u, float[3] j, double[4] k) { y, u, j, k = " P "Adagrad (r, t, x, z, g, f, h, i) }",
-     .feed = "positive,index:100,normal,normal,normal,normal,positive,positive", .no_gradient = true},
+             "(float[3] y, double[4] u, float[3] j, double[4] k) { y, u, j, k = " P "Adagrad (r, t, x, z, g, f, h, i) "
+             "}", .feed = "positive,index:100,normal,normal,normal,normal,positive,positive", .no_gradient = true},
     {.text = "g (float r, int64 t, float[3] x, float[3] g) => (float[3] y) { y = " P "Adagrad(r, t, x, g) }",
      .error = "expected a multiple of 3"},
     {0}};
 static const struct op_sample momentum_samples[] = {
     {.text = "g (float r, int64 t, float[3,4] x, float[3,4] g, float[3,4] v) => (float[3,4] y, float[3,4] w) "
-             "{ y, w = " P "Momentum <alpha = 0.9, beta = 1.0, mode = \"standard\", norm_coefficient = 0.01> (r, t, x, g, v) }",
-     .feed = "positive,index:3,normal,normal,normal", .no_gradient = true},
+             "{ y, w = " P "Momentum <alpha = 0.9, beta = 1.0, mode = \"standard\", norm_coefficient = 0.01> (r, t, x, "
+             "g, v) }", .feed = "positive,index:3,normal,normal,normal", .no_gradient = true},
     {.text = "g (float[1] r, int64 t, double[5] x, double[5] g, double[5] v) => (double[5] y, double[5] w) "
-             "{ y, w = " P "Momentum <alpha = 0.95, beta = 0.1, mode = \"nesterov\", norm_coefficient = 0.0> (r, t, x, g, v) }",
-     .feed = "positive,index:3,normal,normal,normal", .no_gradient = true},
+             "{ y, w = " P "Momentum <alpha = 0.95, beta = 0.1, mode = \"nesterov\", norm_coefficient = 0.0> (r, t, x, "
+             "g, v) }", .feed = "positive,index:3,normal,normal,normal", .no_gradient = true},
     {.text = "g (float r, int64 t, float[3] x, float[3] g, float[3] v) => (float[3] y) "
-             "{ y = " P "Momentum <alpha = 0.9, beta = 1.0, mode = \"heavy\", norm_coefficient = 0.0> (r, t, x, g, v) }",
-     .error = "'heavy'"},
+             "{ y = " P "Momentum <alpha = 0.9, beta = 1.0, mode = \"heavy\", norm_coefficient = 0.0> (r, t, x, g, v) "
+             "}", .error = "'heavy'"},
     {.text = "g (float r, int64 t, float[3] x, float[4] g, float[3] v) => (float[3] y) "
-             "{ y = " P "Momentum <alpha = 0.9, beta = 1.0, mode = \"standard\", norm_coefficient = 0.0> (r, t, x, g, v) }",
-     .error = "expected float[3]"},
+             "{ y = " P "Momentum <alpha = 0.9, beta = 1.0, mode = \"standard\", norm_coefficient = 0.0> (r, t, x, g, "
+             "v) }", .error = "expected float[3]"},
     {0}};
 static const struct op_sample adam_samples[] = {
-    {.text = "g (float r, int64 t, float[3,4] x, float[3,4] g, float[3,4] v, float[3,4] h) => (float[3,4] y, float[3,4] w, float[3,4] i) "
-             "{ y, w, i = " P "Adam (r, t, x, g, v, h) }",
+    {.text = "g (float r, int64 t, float[3,4] x, float[3,4] g, float[3,4] v, float[3,4] h) => (float[3,4] y, "
+             "float[3,4] w, float[3,4] i) { y, w, i = " P "Adam (r, t, x, g, v, h) }",
      .feed = "positive,index:1000,normal,normal,normal,positive", .no_gradient = true},
-    {.text = "g (double r, int64 t, double[5] x, double[5] g, double[5] v, double[5] h) => (double[5] y, double[5] w, double[5] i) "
-             "{ y, w, i = " P "Adam <norm_coefficient = 0.01, norm_coefficient_post = 0.1, epsilon = 0.001> (r, t, x, g, v, h) }",
-     .feed = "positive,index:2,normal,normal,normal,positive", .no_gradient = true},
+    {.text = "g (double r, int64 t, double[5] x, double[5] g, double[5] v, double[5] h) => (double[5] y, double[5] w, "
+             "double[5] i) "
+             "{ y, w, i = " P "Adam <norm_coefficient = 0.01, norm_coefficient_post = 0.1, epsilon = 0.001> "
+             "(r, t, x, g, v, h) }", .feed = "positive,index:2,normal,normal,normal,positive", .no_gradient = true},
     {.text = "g (float r, int64[2] t, float[3] x, float[3] g, float[3] v, float[3] h) => (float[3] y) "
              "{ y = " P "Adam (r, t, x, g, v, h) }",
      .error = "expected a scalar"},
@@ -416,11 +422,13 @@ static const struct op_sample adam_samples[] = {
 #undef P
 
 const struct op_def op_defs_optimizers[] = {
-    {.domain = DOMAIN_TRAINING, .name = "Adagrad", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = adagrad_attrs,
-     .infer = adagrad_infer, .grad = grad_undefined, .expand = adagrad_expand, .eval = adagrad_eval, .samples = adagrad_samples},
+    {.domain = DOMAIN_TRAINING, .name = "Adagrad", .versions = versions, .inputs = inputs, .outputs = outputs,
+     .attrs = adagrad_attrs, .infer = adagrad_infer, .grad = grad_undefined, .expand = adagrad_expand,
+     .eval = adagrad_eval, .samples = adagrad_samples},
     {.domain = DOMAIN_TRAINING, .name = "Momentum", .versions = versions, .inputs = inputs, .outputs = outputs,
-     .attrs = momentum_attrs, .infer = momentum_infer, .grad = grad_undefined, .expand = momentum_expand, .eval = momentum_eval,
-     .samples = momentum_samples},
-    {.domain = DOMAIN_TRAINING, .name = "Adam", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = adam_attrs,
-     .infer = adam_infer, .grad = grad_undefined, .expand = adam_expand, .eval = adam_eval, .samples = adam_samples},
+     .attrs = momentum_attrs, .infer = momentum_infer, .grad = grad_undefined, .expand = momentum_expand,
+     .eval = momentum_eval, .samples = momentum_samples},
+    {.domain = DOMAIN_TRAINING, .name = "Adam", .versions = versions, .inputs = inputs, .outputs = outputs,
+     .attrs = adam_attrs, .infer = adam_infer, .grad = grad_undefined, .expand = adam_expand, .eval = adam_eval,
+     .samples = adam_samples},
     {0}};

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define NUMERIC_11 (DTYPES_NUMERIC & ~DTYPE_BIT(DTYPE_BFLOAT16))
 #define ATTR_MODE {.name = "mode", .type = ATTR_STRING, .string_default = "constant"}
@@ -17,7 +17,10 @@
 
 static const struct op_attr attrs_1[] = {
     ATTR_MODE, {.name = "paddings", .type = ATTR_INTS, .required = true}, ATTR_NUMBER, {0}};
-static const struct op_attr attrs_2[] = {ATTR_MODE, {.name = "pads", .type = ATTR_INTS, .required = true}, ATTR_NUMBER, {0}};
+static const struct op_attr attrs_2[] = {ATTR_MODE,
+                                         {.name = "pads", .type = ATTR_INTS, .required = true},
+                                         ATTR_NUMBER,
+                                         {0}};
 static const struct op_attr attrs[] = {ATTR_MODE, {0}};
 static const struct op_param inputs_1[] = {{.name = "data", .type = 'T', .dtypes = FLOATS_1}, {0}};
 static const struct op_param inputs_11[] = {
@@ -28,7 +31,8 @@ static const struct op_param inputs_11[] = {
 static const struct op_param inputs[] = {
     {.name = "data", .type = 'T', .dtypes = MOVE_TYPES_25},
     {.name = "pads", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_NOT_DIFF},
-    /* marked non-differentiable upstream, although the result depends on it smoothly: as in PyTorch it has its gradient here */
+    /* marked non-differentiable upstream, although the result depends on it smoothly: as in PyTorch it has
+     * its gradient here */
     {.name = "constant_value", .type = 'T', .dtypes = MOVE_TYPES_25, .flags = PARAM_OPTIONAL},
     {.name = "axes", .dtypes = DTYPES_INDEX, .flags = PARAM_NOT_DIFF | PARAM_OPTIONAL},
     {0}};
@@ -61,10 +65,11 @@ static const struct op_version versions[] = {
     {.since = 25},
     {0}};
 
-/* ---- geometry ----------------------------------------------------------------------------------------------------- */
+/* ---- geometry ---------------------------------------------------------------------------------------------------- */
 
 enum mode { CONSTANT, REFLECT, EDGE, WRAP, MODE_COUNT };
-static const char *const mode_names[] = {[CONSTANT] = "constant", [REFLECT] = "reflect", [EDGE] = "edge", [WRAP] = "wrap"};
+static const char *const mode_names[] = {[CONSTANT] = "constant", [REFLECT] = "reflect", [EDGE] = "edge",
+                                         [WRAP] = "wrap"};
 
 static enum mode pad_mode(const struct node *n)
 {
@@ -113,17 +118,20 @@ static bool infer_padding(struct infer_ctx *c, struct padding *p)
                                     move_infer_axes(c, axes, axis_count, rank, false, listed)))
         return false;
     if (count != 2 * axis_count)
-        return infer_error(c, "input 1 (pads) has %zu elements, expected %zu: two for each axis", count, 2 * axis_count);
+        return infer_error(c, "input 1 (pads) has %zu elements, expected %zu: two for each axis", count,
+                           2 * axis_count);
     *p = spread(rank, pads, axes, axis_count);
     return true;
 }
 
 static bool padded_dim(struct infer_ctx *c, int d, int64_t dim, int64_t before, int64_t after, int64_t *out)
 {
-    if (!checked_add(dim, before, out) || !checked_add(*out, after, out) || before > INT64_MAX / 16 || before < -INT64_MAX / 16)
+    if (!checked_add(dim, before, out) || !checked_add(*out, after, out) || before > INT64_MAX / 16 ||
+        before < -INT64_MAX / 16)
         return infer_error(c, "the padding of dimension %d is too large", d);
     if (*out < 0)
-        return infer_error(c, "dimension %d is %lld and cannot lose %lld elements", d, (long long)dim, (long long)(dim - *out));
+        return infer_error(c, "dimension %d is %lld and cannot lose %lld elements", d, (long long)dim,
+                           (long long)(dim - *out));
     return dim > 0 || *out == 0 || pad_mode(c->node) == CONSTANT ||
            infer_error(c, "dimension %d is 0: mode '%s' has no element to repeat", d, mode_names[pad_mode(c->node)]);
 }
@@ -175,7 +183,7 @@ static int64_t repeated(enum mode mode, int64_t i, int64_t dim)
     return k < dim ? k : period - k;
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------------------- */
+/* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
 /* dx = the part of dy that came from x, 0 where x was cut off; d constant_value = the sum of the rest of dy */
 static bool constant_grad(struct grad_ctx *c, const struct padding *p)
@@ -192,7 +200,8 @@ static bool constant_grad(struct grad_ctx *c, const struct padding *p)
     struct value *part = build(c, "Slice", dy, build_ints(c->b, k.at, rank), build_ints(c->b, ends, rank));
     const struct attr steps = attr_ints("steps", k.step, rank);
     if (grad_wants(c, 2)) {
-        const struct attr *place = ATTRS(attr_ints("shape", dy->shape.dim, rank), attr_ints("starts", k.at, rank), steps);
+        const struct attr *place = ATTRS(attr_ints("shape", dy->shape.dim, rank),
+                                         attr_ints("starts", k.at, rank), steps);
         struct value *rest = build(c, "Sub", dy, build_with(c, "stepc.SliceGrad", place, part));
         if (!grad_accumulate(c, 2, rest))
             return false;
@@ -243,7 +252,7 @@ static bool pad_grad(struct grad_ctx *c)
     return !grad_wants(c, 0) || grad_accumulate(c, 0, repeating_grad(c, &p));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 /* Row-major position in x of the element that y has at `index`, or -1 for padding with a number. */
 static int64_t source_of(const struct shape *x, const struct padding *p, enum mode mode, const int64_t *index)
@@ -277,7 +286,7 @@ static bool pad_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 static bool lower_constant(struct lower_ctx *c, const struct padding *p)
 {
@@ -298,7 +307,8 @@ static const struct expr *repeated_index(struct arena *a, enum mode mode, int d,
     if (mode == EDGE) {
         const struct expr *last = expr_int(a, DTYPE_INT64, dim - 1);
         i = expr_binary(a, EXPR_SUB, i, expr_int(a, DTYPE_INT64, before));
-        return expr_select(a, expr_binary(a, EXPR_LT, i, zero), zero, expr_select(a, expr_binary(a, EXPR_LT, i, size), i, last));
+        return expr_select(a, expr_binary(a, EXPR_LT, i, zero), zero,
+                           expr_select(a, expr_binary(a, EXPR_LT, i, size), i, last));
     }
     const int64_t period = mode == WRAP ? dim : 2 * (dim - 1);
     const int64_t shift = ((-before) % period + period) % period; /* not negative: MOD has the sign of the dividend */
@@ -324,8 +334,9 @@ static bool lower_repeating(struct lower_ctx *c, const struct padding *p)
         }
         if (access.term_count == ACCESS_MAX_TERMS)
             return lower_error(c, "mode '%s' on more than %d axes is not compiled", mode_names[mode], ACCESS_MAX_TERMS);
-        access.term[access.term_count++] = (struct access_term){
-            .index = repeated_index(c->arena, mode, d, p->before[d], x.shape.dim[d]), .stride = x.stride[d], .extent = x.shape.dim[d]};
+        const struct expr *const index = repeated_index(c->arena, mode, d, p->before[d], x.shape.dim[d]);
+        access.term[access.term_count++] =
+            (struct access_term){.index = index, .stride = x.stride[d], .extent = x.shape.dim[d]};
     }
     return lower_map(c, lower_load_at(c, &access));
 }
@@ -336,19 +347,20 @@ static bool pad_lower(struct lower_ctx *c)
     return pad_mode(c->node) == CONSTANT ? lower_constant(c, &p) : lower_repeating(c, &p);
 }
 
-/* ---- record ------------------------------------------------------------------------------------------------------- */
+/* ---- record ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_sample samples[] = {
     {.text = "g (float[2,3] x) => (float[4,6] y) { p = Constant <value_ints = [1, 0, 1, 3]> () y = Pad(x, p) }"},
     {.text = "g (double[2,4] x, double v) => (double[3,2] y) { "
              "p = Constant <value_ints = [1, -1, 0, -1]> () y = Pad(x, p, v) }"},
-    {.text = "g (float[2,3] x) => (float[2,5] y) { p = Constant <value_ints = [2, 0]> () a = Constant <value_ints = [-1]> () "
-             "y = Pad(x, p, , a) }"},
+    {.text = "g (float[2,3] x) => (float[2,5] y) "
+             "{ p = Constant <value_ints = [2, 0]> () a = Constant <value_ints = [-1]> () y = Pad(x, p, , a) }"},
     {.text = "g (float[3,2] x) => (float[8,2] y) { p = Constant <value_ints = [3, 0, 2, 0]> () "
              "y = Pad <mode = \"reflect\"> (x, p) }"},
     {.text = "g (float[3,2] x) => (float[5,4] y) { p = Constant <value_ints = [1, 2, 1, 0]> () "
              "y = Pad <mode = \"edge\"> (x, p) }"},
-    {.text = "g (float[3] x) => (float[9] y) { p = Constant <value_ints = [4, 2]> () y = Pad <mode = \"wrap\"> (x, p) }"},
+    {.text = "g (float[3] x) => (float[9] y) "
+             "{ p = Constant <value_ints = [4, 2]> () y = Pad <mode = \"wrap\"> (x, p) }"},
     /* indices that are counted, not stored */
     {.text = "g (double[3] x) => (double[5010] y) { "
              "p = Constant <value_ints = [7, 5000]> () y = Pad <mode = \"reflect\"> (x, p) }"},
@@ -358,12 +370,14 @@ static const struct op_sample samples[] = {
              "p = Constant <value_ints = [5000, -1]> () y = Pad <mode = \"wrap\"> (x, p) }"},
     {.text = "g (float[2,3] x) => (float[2,5] y) { y = Pad <pads = [0, 1, 0, 1], value = 2.5> (x) }", .opset = 2},
     {.text = "g (float[2,3] x) => (float[2,5] y) { y = Pad <paddings = [0, 1, 0, 1]> (x) }", .opset = 1},
-    {.text = "g (float[3] x) => (float[5] y) { p = Constant <value_ints = [1, 1]> () y = Pad <mode = \"mirror\"> (x, p) }",
-     .error = "'mirror'"},
-    {.text = "g (float[3] x) => (float[5] y) { p = Constant <value_ints = [2]> () y = Pad(x, p) }", .error = "expected 2"},
+    {.text = "g (float[3] x) => (float[5] y) "
+             "{ p = Constant <value_ints = [1, 1]> () y = Pad <mode = \"mirror\"> (x, p) }", .error = "'mirror'"},
+    {.text = "g (float[3] x) => (float[5] y) { p = Constant <value_ints = [2]> () y = Pad(x, p) }",
+     .error = "expected 2"},
     {.text = "g (float[3] x) => (float[0] y) { p = Constant <value_ints = [-2, -2]> () y = Pad(x, p) }",
      .error = "cannot lose 4"},
-    {.text = "g (float[0] x) => (float[2] y) { p = Constant <value_ints = [1, 1]> () y = Pad <mode = \"edge\"> (x, p) }",
+    {.text = "g (float[0] x) => (float[2] y) "
+             "{ p = Constant <value_ints = [1, 1]> () y = Pad <mode = \"edge\"> (x, p) }",
      .error = "no element to repeat"},
     {0}};
 

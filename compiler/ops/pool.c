@@ -1,12 +1,16 @@
-/* Pooling: MaxPool, AveragePool, their derivatives stepc.MaxPoolGrad and stepc.AveragePoolGrad, and the global forms, which are
- * written with other operators. Element i of a window is what its position t reads; positions in the padding do not take part.
- *   MaxPool           y = the greatest element; of equal ones the first (row-major) counts; NaN is greater than all, the last NaN counts
+/* Pooling: MaxPool, AveragePool, their derivatives stepc.MaxPoolGrad and stepc.AveragePoolGrad, and the global forms,
+ * which are written with other operators. Element i of a window is what its position t reads; positions in the
+ * padding do not take part.
+ *   MaxPool           y = the greatest element; of equal ones the first (row-major) counts; NaN is greater than
+ *                     all, the last NaN counts
  *   MaxPoolGrad       dx[i] = sum of dy over the windows whose maximum is element i, in order of windows, from +0
- *   AveragePool       y = (sum of the elements, row-major, from +0) / count. count: the elements of the window, with
- *                     count_include_pad also its positions in the padding, but not those that ceil_mode reaches beyond it
+ *   AveragePool       y = (sum of the elements, row-major, from +0) / count. count: the elements of the
+ *                     window, with count_include_pad also its positions in the padding, but not those that
+ *                     ceil_mode reaches beyond it
  *   AveragePoolGrad   dx[i] = sum of dy / count over the windows that contain i, in order of windows, from +0
- * Ties as in PyTorch. MaxPool's value does not depend on dx: the second derivative in x is zero. Indices number the elements of the
- * whole tensor; with storage_order = 1 the spatial axes of each channel are numbered with the first one fastest.
+ * Ties as in PyTorch. MaxPool's value does not depend on dx: the second derivative in x is zero. Indices number
+ * the elements of the whole tensor; with storage_order = 1 the spatial axes of each channel are numbered with
+ * the first one fastest.
  * Spec: ONNX MaxPool-1, -8 (Indices), -10 (ceil_mode, dilations), -11, -12 (int8, uint8), -22; AveragePool-1, -7
  * (count_include_pad), -10 (ceil_mode), -11, -19 (dilations), -22; GlobalAveragePool-1, -22; GlobalMaxPool-1, -22. */
 #include "ops/window_rules.h"
@@ -14,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- schema -------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define BYTES (DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8))
 #define NUMBER(label) {.name = (label), .type = ATTR_INT, .int_default = 0}
@@ -23,7 +27,11 @@
         {.name = "kernel_shape", .type = ATTR_INTS, .required = true}, WINDOW_LIST("pads"), WINDOW_LIST("strides")
 static const struct op_attr attrs_1[] = {ATTRS_1, {0}};
 static const struct op_attr max_attrs_8[] = {ATTRS_1, NUMBER("storage_order"), {0}};
-static const struct op_attr max_attrs[] = {ATTRS_1, NUMBER("storage_order"), NUMBER("ceil_mode"), WINDOW_LIST("dilations"), {0}};
+static const struct op_attr max_attrs[] = {ATTRS_1,
+                                           NUMBER("storage_order"),
+                                           NUMBER("ceil_mode"),
+                                           WINDOW_LIST("dilations"),
+                                           {0}};
 static const struct op_attr average_attrs_7[] = {ATTRS_1, NUMBER("count_include_pad"), {0}};
 static const struct op_attr average_attrs_10[] = {ATTRS_1, NUMBER("count_include_pad"), NUMBER("ceil_mode"), {0}};
 static const struct op_attr average_attrs[] = {
@@ -62,7 +70,7 @@ static const struct op_version average_versions[] = {{.since = 1, .dtypes = FLOA
 static const struct op_version global_versions[] = {{.since = 1, .dtypes = FLOATS_1}, {.since = 22}, {0}};
 static const struct op_version grad_versions[] = {{.since = 1}, {0}};
 
-/* ---- shapes -------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 #define WINDOW_MOST (1 << 24) /* elements of a window */
 
@@ -84,9 +92,10 @@ static bool flag(const struct node *n, const char *name)
     return op_attr_int(n, name) != 0;
 }
 
-/* A window along an axis that has no element, or -1, without looking at all of them. Windows in front of the input are empty where they end
- * there, the first one most of all; behind it the last one. Only where one step of the window is longer than the input may it step over:
- * which element it would meet repeats itself from window to window, after at most as many windows as there are elements if none is empty. */
+/* A window along an axis that has no element, or -1, without looking at all of them. Windows in front of the input are
+ * empty where they end there, the first one most of all; behind it the last one. Only where one step of the window is
+ * longer than the input may it step over: which element it would meet repeats itself from window to window, after at
+ * most as many windows as there are elements if none is empty. */
 static int64_t find_empty_window(const struct window_axis *a)
 {
     const int64_t looked = a->dilation > a->in ? a->in + 1 : 1, last = a->out - 1;
@@ -102,7 +111,8 @@ static bool check_windows(struct infer_ctx *c, const struct window *w)
     for (int i = 0; i < WINDOW_AXES; i++) {
         const int64_t empty = find_empty_window(&w->axis[i]);
         if (empty >= 0)
-            return infer_error(c, "window %lld along spatial axis %d lies in the padding", (long long)empty, i - (WINDOW_AXES - w->rank));
+            return infer_error(c, "window %lld along spatial axis %d lies in the padding", (long long)empty,
+                               i - (WINDOW_AXES - w->rank));
     }
     return true;
 }
@@ -161,7 +171,7 @@ static bool average_grad_infer(struct infer_ctx *c)
     return window_infer_shape(c, &x) && check_dy(c, 0, &x);
 }
 
-/* ---- gradients ----------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 static void make_attrs(const struct node *n, const struct window *w, struct window_attrs *a)
 {
@@ -214,7 +224,7 @@ static bool average_grad_grad(struct grad_ctx *c)
     return grad_accumulate(c, 0, build_with(c, "AveragePool", a.attr, grad_of_output(c, 0)));
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* The element of window o with the maximum; x begins at `base`. */
 static int64_t find_maximum(const struct eval_tensor *x, const struct window *w, int64_t base, int64_t o)
@@ -302,7 +312,8 @@ static bool average_grad_eval(struct eval_ctx *c)
     const double *dy = eval_f(c, 0);
     double *dx = eval_out_f(c, 0);
     const struct window w = pool_window(c->node, &shape);
-    const int64_t in = window_in_count(&w), out = window_out_count(&w), planes = shape.dim[0] * shape.dim[1], size = window_size(&w);
+    const int64_t in = window_in_count(&w), out = window_out_count(&w), planes = shape.dim[0] * shape.dim[1],
+                  size = window_size(&w);
     const bool padding = flag(c->node, "count_include_pad");
     for (int64_t k = 0; dx != NULL && k < planes * out; k++) {
         const double share = eval_round(c, dy[k] / eval_round(c, (double)window_population(&w, k % out, padding)));
@@ -315,11 +326,12 @@ static bool average_grad_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- code: maps ----------------------------------------------------------------------------------------------------- */
+/* ---- code: maps -------------------------------------------------------------------------------------------------- */
 
 #define UNROLLED 16 /* elements of a window that are written out */
 
-/* Small windows within the input: each element is one strided load, and the result a map that fusion can place anywhere. */
+/* Small windows within the input: each element is one strided load, and the result a map that fusion
+ * can place anywhere. */
 static bool is_map(const struct window *w)
 {
     return !window_leaves_input(w) && window_size(w) <= UNROLLED;
@@ -367,7 +379,7 @@ static bool lower_average_map(struct lower_ctx *c, const struct window *w)
     return lower_map(c, expr_binary(c->arena, EXPR_DIV, sum, expr_number(c->arena, d, (double)window_size(w))));
 }
 
-/* ---- code: templates ------------------------------------------------------------------------------------------------ */
+/* ---- code: templates --------------------------------------------------------------------------------------------- */
 
 static void bind_axis(struct lower_ctx *c, const char *prefix, int axis, int64_t x)
 {
@@ -378,20 +390,23 @@ static void bind_axis(struct lower_ctx *c, const char *prefix, int axis, int64_t
 static void bind_inside(struct lower_ctx *c, const struct window_axis *line)
 {
     const int64_t last = line->in - 1 - (line->size - 1) * line->dilation + line->pad_begin;
-    const int64_t first = (line->pad_begin + line->stride - 1) / line->stride, beyond = last < 0 ? 0 : last / line->stride + 1;
+    const int64_t first = (line->pad_begin + line->stride - 1) / line->stride,
+                  beyond = last < 0 ? 0 : last / line->stride + 1;
     const int64_t end = beyond < line->out ? beyond : line->out;
     lower_template_int(c, "INSIDE", first < end ? first : line->out);
     lower_template_int(c, "BEYOND", first < end ? end : line->out);
 }
 
-static void bind_window(struct lower_ctx *c, const char *tmpl, const struct window *w, int64_t planes, enum dtype type, bool padding)
+static void bind_window(struct lower_ctx *c, const char *tmpl, const struct window *w, int64_t planes, enum dtype type,
+                        bool padding)
 {
     lower_template(c, tmpl, type);
     lower_template_pieces(c, planes);
     lower_template_int(c, "PLANES", planes);
     lower_template_int(c, "FLOATS", dtype_is_float(type));
     lower_template_int(c, "COLUMN_MAJOR", 0);
-    lower_template_flops(c, planes * window_size(w) * window_out_count(w)); /* a comparison or addition for each element */
+    /* a comparison or addition for each element */
+    lower_template_flops(c, planes * window_size(w) * window_out_count(w));
     for (int i = 0; i < WINDOW_AXES; i++) {
         const struct window_axis *a = &w->axis[i];
         bind_axis(c, "", i, a->in);
@@ -402,7 +417,8 @@ static void bind_window(struct lower_ctx *c, const char *tmpl, const struct wind
         bind_axis(c, "PAD_", i, a->pad_begin);
         bind_axis(c, "BEGIN_", i, padding ? -a->pad_begin : 0);
         bind_axis(c, "END_", i, padding ? a->in + a->pad_end : a->in);
-        bind_axis(c, "PADDED_", i, a->in + a->pad_begin + a->pad_end + a->size * a->dilation); /* no hole: indices go that far */
+        /* no hole: indices go that far */
+        bind_axis(c, "PADDED_", i, a->in + a->pad_begin + a->pad_end + a->size * a->dilation);
     }
     bind_inside(c, &w->axis[WINDOW_AXES - 1]);
 }
@@ -513,13 +529,14 @@ static bool average_grad_lower(struct lower_ctx *c)
     return true;
 }
 
-/* ---- global pooling ------------------------------------------------------------------------------------------------- */
+/* ---- global pooling ---------------------------------------------------------------------------------------------- */
 
 static bool global_infer(struct infer_ctx *c)
 {
     struct shape y = *infer_shape(c, 0);
     if (y.rank < 3)
-        return infer_error(c, "input 0 '%s' has rank %d, expected at least 3: [N, C, spatial axes]", infer_in(c, 0)->name, y.rank);
+        return infer_error(c, "input 0 '%s' has rank %d, expected at least 3: [N, C, spatial axes]",
+                           infer_in(c, 0)->name, y.rank);
     if (shape_count_range(&y, 2, y.rank) == 0)
         return infer_error(c, "input 0 '%s' has no elements to pool", infer_in(c, 0)->name);
     for (int d = 2; d < y.rank; d++)
@@ -535,7 +552,8 @@ static bool global_average_expand(struct expand_ctx *c)
     size_t count = 0;
     for (int d = 2; d < x->shape.rank; d++)
         axes[count++] = d;
-    return expand_out(c, 0, build_with(c, "ReduceMean", ATTRS(attr_int("keepdims", 1)), x, build_ints(c->b, axes, count)));
+    return expand_out(c, 0,
+                      build_with(c, "ReduceMean", ATTRS(attr_int("keepdims", 1)), x, build_ints(c->b, axes, count)));
 }
 
 static bool global_average_eval(struct eval_ctx *c)
@@ -571,43 +589,54 @@ static bool global_max_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- records -------------------------------------------------------------------------------------------------------- */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample max_samples[] = {
-    {.text = "g (float[2,3,6,7] x) => (float[2,3,3,3] y) { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }"},
-    {.text = "g (double[2,3,6,7] x) => (double[2,3,6,7] y) { y = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x) }"},
-    {.text = "g (double[1,2,6,7] x) => (double[1,2,2,3] y) { y = MaxPool <kernel_shape = [3, 2], strides = [3, 2]> (x) }"},
+    {.text = "g (float[2,3,6,7] x) => (float[2,3,3,3] y) "
+             "{ y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }"},
+    {.text = "g (double[2,3,6,7] x) => (double[2,3,6,7] y) "
+             "{ y = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x) }"},
+    {.text = "g (double[1,2,6,7] x) => (double[1,2,2,3] y) "
+             "{ y = MaxPool <kernel_shape = [3, 2], strides = [3, 2]> (x) }"},
     {.text = "g (double[1,2,7,7] x) => (double[1,2,4,4] y) "
              "{ y = MaxPool <kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1> (x) }"},
     {.text = "g (double[1,2,7,8] x) => (double[1,2,3,4] y) "
              "{ y = MaxPool <kernel_shape = [3, 3], strides = [2, 1], dilations = [1, 2]> (x) }"},
-    {.text = "g (float[1,2,5,5] x) => (float[1,2,3,3] y) { y = MaxPool <kernel_shape = [3, 3], strides = [2, 2], auto_pad = \"SAME_LOWER\"> (x) }"},
+    {.text = "g (float[1,2,5,5] x) => (float[1,2,3,3] y) "
+             "{ y = MaxPool <kernel_shape = [3, 3], strides = [2, 2], auto_pad = \"SAME_LOWER\"> (x) }"},
     {.text = "g (float[2,3,9] x) => (float[2,3,4] y) { y = MaxPool <kernel_shape = [3], strides = [2]> (x) }"},
-    {.text = "g (double[1,2,4,5,6] x) => (double[1,2,2,2,3] y) { y = MaxPool <kernel_shape = [2, 2, 2], strides = [2, 2, 2]> (x) }"},
+    {.text = "g (double[1,2,4,5,6] x) => (double[1,2,2,2,3] y) "
+             "{ y = MaxPool <kernel_shape = [2, 2, 2], strides = [2, 2, 2]> (x) }"},
     {.text = "g (float[2,3,6,7] x) => (float[2,3,3,3] y, int64[2,3,3,3] i) "
              "{ y, i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }"},
-    {.text = "g (float[2,2,4,5,6] x) => (int64[2,2,3,4,5] i) { y, i = MaxPool <kernel_shape = [2, 2, 2], storage_order = 1> (x) }",
+    {.text = "g (float[2,2,4,5,6] x) => (int64[2,2,3,4,5] i) "
+             "{ y, i = MaxPool <kernel_shape = [2, 2, 2], storage_order = 1> (x) }", .no_gradient = true},
+    {.text = "g (int8[1,2,6,7] x) => (int8[1,2,3,3] y) { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }",
      .no_gradient = true},
-    {.text = "g (int8[1,2,6,7] x) => (int8[1,2,3,3] y) { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }", .no_gradient = true},
-    {.text = "g (uint8[1,2,6,7] x) => (uint8[1,2,4,4] y) { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2], pads = [1, 1, 1, 1]> (x) }",
-     .no_gradient = true},
-    {.text = "g (double[1,1,6] z) => (double[1,1,3] y) { x = Floor(z) y = MaxPool <kernel_shape = [2], strides = [2]> (x) }"},
-    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }", .opset = 7},
+    {.text = "g (uint8[1,2,6,7] x) => (uint8[1,2,4,4] y) "
+             "{ y = MaxPool <kernel_shape = [2, 2], strides = [2, 2], pads = [1, 1, 1, 1]> (x) }", .no_gradient = true},
+    {.text = "g (double[1,1,6] z) => (double[1,1,3] y) "
+             "{ x = Floor(z) y = MaxPool <kernel_shape = [2], strides = [2]> (x) }"},
+    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }",
+     .opset = 7},
     {.text = "g (float[1,2,5,43] z) => (float[1,2,3,22] y, int64[1,2,3,22] i) "
              "{ x = Floor(z) y, i = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x) }"},
     {.text = "g (float[1,1,3,4,40] x) => (float[1,1,3,2,36] y) "
-             "{ y = MaxPool <kernel_shape = [2, 2, 3], dilations = [2, 1, 3], strides = [1, 2, 1], pads = [1, 0, 1, 1, 0, 1]> (x) }"},
+             "{ y = MaxPool "
+             "<kernel_shape = [2, 2, 3], dilations = [2, 1, 3], strides = [1, 2, 1], pads = [1, 0, 1, 1, 0, 1]> (x) }"},
     {.text = "g (float[0,1,6,7] x) => (float[0,1,5,6] y) { y = MaxPool <kernel_shape = [2, 2]> (x) }"},
     {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2]> (x) }",
      .error = "attribute 'kernel_shape' has 1 numbers, expected 2"},
     {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool(x) }", .error = "kernel_shape"},
-    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2, 2], pads = [2, 0, 0, 0]> (x) }",
-     .error = "lies in the padding"},
+    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) "
+             "{ y = MaxPool <kernel_shape = [2, 2], pads = [2, 0, 0, 0]> (x) }", .error = "lies in the padding"},
     {.text = "g (float[6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2]> (x) }", .error = "has rank 2"},
-    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [2, 2], auto_pad = \"SAME\"> (x) }",
-     .error = "expected NOTSET"},
-    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [8, 2]> (x) }", .error = "does not fit"},
-    {.text = "g (float16[1,2,6,6] x) => (float16[1,2,3,3] y) { y = MaxPool <kernel_shape = [2,2], strides = [2,2]> (x) }"},
+    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) "
+             "{ y = MaxPool <kernel_shape = [2, 2], auto_pad = \"SAME\"> (x) }", .error = "expected NOTSET"},
+    {.text = "g (float[1,1,6,7] x) => (float[1,1,3,3] y) { y = MaxPool <kernel_shape = [8, 2]> (x) }",
+     .error = "does not fit"},
+    {.text = "g (float16[1,2,6,6] x) => (float16[1,2,3,3] y) "
+             "{ y = MaxPool <kernel_shape = [2,2], strides = [2,2]> (x) }"},
     {0}};
 
 static const struct op_sample max_grad_samples[] = {
@@ -618,47 +647,62 @@ static const struct op_sample max_grad_samples[] = {
     {.text = "g (float[1,2,5,6,7] z, float[1,2,2,3,2] dy) => (float[1,2,5,6,7] dx) "
              "{ x = Floor(z) dx = stepc.MaxPoolGrad <kernel_shape = [2, 2, 3], strides = [2, 2, 3]> (x, dy) }"},
     {.text = "g (float[1,2,5,43] z, float[1,2,3,22] dy) => (float[1,2,5,43] dx) "
-             "{ x = Floor(z) dx = stepc.MaxPoolGrad <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x, dy) }"},
-    {.text = "g (float[1,2,6] x, float[1,2,6] dy) => (float[1,2,6] dx) { dx = stepc.MaxPoolGrad <kernel_shape = [2]> (x, dy) }",
+             "{ x = Floor(z) "
+             "dx = stepc.MaxPoolGrad <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x, dy) }"},
+    {.text = "g (float[1,2,6] x, float[1,2,6] dy) => (float[1,2,6] dx) "
+             "{ dx = stepc.MaxPoolGrad <kernel_shape = [2]> (x, dy) }",
      .error = "does not have the shape of the pool's output"},
     {0}};
 
 static const struct op_sample average_samples[] = {
-    {.text = "g (float[2,3,6,7] x) => (float[2,3,3,3] y) { y = AveragePool <kernel_shape = [2, 2], strides = [2, 2]> (x) }"},
-    {.text = "g (double[2,3,6,7] x) => (double[2,3,6,7] y) { y = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x) }"},
+    {.text = "g (float[2,3,6,7] x) => (float[2,3,3,3] y) "
+             "{ y = AveragePool <kernel_shape = [2, 2], strides = [2, 2]> (x) }"},
+    {.text = "g (double[2,3,6,7] x) => (double[2,3,6,7] y) "
+             "{ y = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x) }"},
     {.text = "g (double[2,3,6,7] x) => (double[2,3,3,4] y) "
-             "{ y = AveragePool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], count_include_pad = 1> (x) }"},
+             "{ y = AveragePool "
+             "<kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], count_include_pad = 1> (x) }"},
     {.text = "g (double[1,2,6,7] x) => (double[1,2,3,4] y) "
-             "{ y = AveragePool <kernel_shape = [3, 3], strides = [2, 2], pads = [0, 1, 0, 1], ceil_mode = 1, count_include_pad = 1> (x) }"},
+             "{ y = AveragePool <kernel_shape = [3, 3], strides = [2, 2], pads = [0, 1, 0, 1], ceil_mode = 1, "
+             "count_include_pad = 1> (x) }"},
     {.text = "g (double[1,2,7,8] x) => (double[1,2,3,4] y) "
              "{ y = AveragePool <kernel_shape = [3, 3], strides = [2, 1], dilations = [1, 2]> (x) }"},
     {.text = "g (float[2,3,9] x) => (float[2,3,4] y) { y = AveragePool <kernel_shape = [3], strides = [2]> (x) }"},
-    {.text = "g (double[1,2,4,5,6] x) => (double[1,2,1,2,2] y) { y = AveragePool <kernel_shape = [4, 3, 3], strides = [1, 2, 3]> (x) }"},
-    {.text = "g (float[1,1,6,7] x) => (float[1,1,6,7] y) { y = AveragePool <kernel_shape = [2, 2], auto_pad = \"SAME_UPPER\"> (x) }", .opset = 9},
+    {.text = "g (double[1,2,4,5,6] x) => (double[1,2,1,2,2] y) "
+             "{ y = AveragePool <kernel_shape = [4, 3, 3], strides = [1, 2, 3]> (x) }"},
+    {.text = "g (float[1,1,6,7] x) => (float[1,1,6,7] y) "
+             "{ y = AveragePool <kernel_shape = [2, 2], auto_pad = \"SAME_UPPER\"> (x) }", .opset = 9},
     {.text = "g (float[1,2,5,43] x) => (float[1,2,3,22] y) "
              "{ y = AveragePool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x) }"},
     {.text = "g (float[1,0,6,7] x) => (float[1,0,5,6] y) { y = AveragePool <kernel_shape = [2, 2]> (x) }"},
-    {.text = "g (int8[1,2,6,7] x) => (int8[1,2,5,6] y) { y = AveragePool <kernel_shape = [2, 2]> (x) }", .error = "int8"},
-    {.text = "g (bfloat16[1,2,6,6] x) => (bfloat16[1,2,3,3] y) { y = AveragePool <kernel_shape = [2,2], strides = [2,2]> (x) }"},
+    {.text = "g (int8[1,2,6,7] x) => (int8[1,2,5,6] y) { y = AveragePool <kernel_shape = [2, 2]> (x) }",
+     .error = "int8"},
+    {.text = "g (bfloat16[1,2,6,6] x) => (bfloat16[1,2,3,3] y) "
+             "{ y = AveragePool <kernel_shape = [2,2], strides = [2,2]> (x) }"},
     {0}};
 
 static const struct op_sample average_grad_samples[] = {
     {.text = "g (double[2,3,3,3] dy) => (double[2,3,6,7] dx) "
              "{ dx = stepc.AveragePoolGrad <kernel_shape = [2, 2], strides = [2, 2], shape = [2, 3, 6, 7]> (dy) }"},
     {.text = "g (float[2,3,3] dy) => (float[2,3,6] dx) "
-             "{ dx = stepc.AveragePoolGrad <kernel_shape = [3], strides = [2], pads = [1, 0], shape = [2, 3, 6]> (dy) }"},
+             "{ dx = stepc.AveragePoolGrad "
+             "<kernel_shape = [3], strides = [2], pads = [1, 0], shape = [2, 3, 6]> (dy) }"},
     {.text = "g (float[1,2,3,22] dy) => (float[1,2,5,43] dx) "
-             "{ dx = stepc.AveragePoolGrad <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], shape = [1, 2, 5, 43]> (dy) }"},
-    {.text = "g (double[1,2,4,4] dy) => (double[1,2,6,7] dx) { dx = stepc.AveragePoolGrad "
-             "<kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 2, 1], count_include_pad = 1, shape = [1, 2, 6, 7]> (dy) }"},
-    {.text = "g (float[2,3,4] dy) => (float[2,3,6] dx) { dx = stepc.AveragePoolGrad <kernel_shape = [2], shape = [2, 3, 6]> (dy) }",
+             "{ dx = stepc.AveragePoolGrad "
+             "<kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], shape = [1, 2, 5, 43]> (dy) }"},
+    {.text = "g (double[1,2,4,4] dy) => (double[1,2,6,7] dx) "
+             "{ dx = stepc.AveragePoolGrad <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 2, 1], "
+             "count_include_pad = 1, shape = [1, 2, 6, 7]> (dy) }"},
+    {.text = "g (float[2,3,4] dy) => (float[2,3,6] dx) "
+             "{ dx = stepc.AveragePoolGrad <kernel_shape = [2], shape = [2, 3, 6]> (dy) }",
      .error = "does not have the shape of the pool's output"},
     {0}};
 
 static const struct op_sample global_average_samples[] = {
     {.text = "g (float[2,3,5,7] x) => (float[2,3,1,1] y) { y = GlobalAveragePool(x) }"},
     {.text = "g (double[2,3,9] x) => (double[2,3,1] y) { y = GlobalAveragePool(x) }", .opset = 7},
-    {.text = "g (float[2,3] x) => (float[2,3] y) { y = GlobalAveragePool(x) }", .error = "has rank 2, expected at least 3"},
+    {.text = "g (float[2,3] x) => (float[2,3] y) { y = GlobalAveragePool(x) }",
+     .error = "has rank 2, expected at least 3"},
     {0}};
 static const struct op_sample global_max_samples[] = {
     {.text = "g (float[2,3,5,7] x) => (float[2,3,1,1] y) { y = GlobalMaxPool(x) }"},
@@ -669,9 +713,9 @@ static const struct op_sample global_max_samples[] = {
 const struct op_def op_defs_pool[] = {
     {.name = "MaxPool", .versions = max_versions, .inputs = max_inputs, .outputs = max_outputs, .attrs = max_attrs,
      .infer = max_infer, .grad = max_grad, .eval = max_eval, .lower = max_lower, .samples = max_samples},
-    {.domain = DOMAIN_STEPC, .name = "MaxPoolGrad", .versions = grad_versions, .inputs = max_grad_inputs, .outputs = grad_outputs,
-     .attrs = max_attrs, .infer = max_grad_infer, .grad = max_grad_grad, .eval = max_grad_eval, .lower = max_grad_lower,
-     .samples = max_grad_samples},
+    {.domain = DOMAIN_STEPC, .name = "MaxPoolGrad", .versions = grad_versions, .inputs = max_grad_inputs,
+     .outputs = grad_outputs, .attrs = max_attrs, .infer = max_grad_infer, .grad = max_grad_grad, .eval = max_grad_eval,
+     .lower = max_grad_lower, .samples = max_grad_samples},
     {.name = "AveragePool", .versions = average_versions, .inputs = float_inputs, .outputs = float_outputs,
      .attrs = average_attrs, .infer = pool_infer, .grad = average_grad, .eval = average_eval, .lower = average_lower,
      .is_sum = true,

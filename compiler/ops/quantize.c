@@ -2,8 +2,8 @@
  *   QuantizeLinear     q = saturate(round(x / s) + z)     halves to even; x / s in the type of s, or in `precision`
  *   DequantizeLinear   y = (q - z) * s                    in float
  * s and z are one for the tensor (one element), one for each place along `axis` (a list), or one for each block of
- * `block_size` places along it (of x's rank). NaN becomes z. Integers have 2 to 16 bits; DequantizeLinear also
- * takes int32. Floats of 8 and 4 bits round by themselves, q = (x / s + z) in that type, and saturate unless told not to.
+ * `block_size` places along it (of x's rank). NaN becomes z. Integers have 2 to 16 bits; DequantizeLinear also takes
+ * int32. Floats of 8 and 4 bits round by themselves, q = (x / s + z) in that type, and saturate unless told not to.
  *   DynamicQuantizeLinear   s = (max(0, max x) - min(0, min x)) / 255,  z = saturate(round(-min(0, min x) / s))
  *
  * Gradient: ONNX gives none, and none goes through integers. A DequantizeLinear of a QuantizeLinear with the same s
@@ -330,7 +330,8 @@ static bool quantize_eval(struct eval_ctx *c)
         if (y->f != NULL)
             y->f[k] = quantized(c, y->dtype, x + (has_zero ? c->in[ZERO]->f[at[k]] : 0));
         else
-            y->i[k] = saturated(x, has_zero ? c->in[ZERO]->i[at[k]] : 0, dtype_min_int(y->dtype), dtype_max_int(y->dtype));
+            y->i[k] =
+                saturated(x, has_zero ? c->in[ZERO]->i[at[k]] : 0, dtype_min_int(y->dtype), dtype_max_int(y->dtype));
     }
     return true;
 }
@@ -412,8 +413,8 @@ static const struct op_sample quantize_samples[] = {
     {.text = "g (float[2,9] x) => (float4e2m1[2,9] y) { " TENTH "y = QuantizeLinear <output_dtype = 23> (x, s) }",
      .no_gradient = true},
     {.text = "g (float[9] x, int4 z) => (int4[9] y) { " TENTH "y = QuantizeLinear(x, s, z) }", .no_gradient = true},
-    {.text = "g (float[2,4] x, uint2[2,2] z) => (uint2[2,4] y) { s = Constant <value = float[2,2] {0.5, 0.2, 0.3, 0.4}> () "
-             "y = QuantizeLinear <block_size = 2> (x, s, z) }",
+    {.text = "g (float[2,4] x, uint2[2,2] z) => (uint2[2,4] y) { s = Constant "
+             "<value = float[2,2] {0.5, 0.2, 0.3, 0.4}> () y = QuantizeLinear <block_size = 2> (x, s, z) }",
      .no_gradient = true},
     {.text = "g (float[9] x) => (int8[9] y) { f = Constant <value_float = 0.3> () s = Cast <to = 24> (f) "
              "y = QuantizeLinear <output_dtype = 3> (x, s) }",
@@ -557,13 +558,14 @@ static const struct op_sample dequantize_samples[] = {
     {.text = "g (float s) => (float[4] y) { f = Constant <value_floats = [0.5, -3.0, 448.0, 1.1]> () x = Cast <to = "
              "17> (f) y = DequantizeLinear(x, s) }"},
     {.text = "g (float8e5m2[2,9] x, float s) => (float[2,9] y) { y = DequantizeLinear(x, s) }", .opset = 19},
-    {.text = "g (float8e4m3fn[2,9] x, float16[2] s, float8e4m3fn[2] z) => (float16[2,9] y) { y = DequantizeLinear <axis = 0> (x, s, z) }",
-     .tolerance = 2e-3},
+    {.text = "g (float8e4m3fn[2,9] x, float16[2] s, float8e4m3fn[2] z) => (float16[2,9] y) "
+             "{ y = DequantizeLinear <axis = 0> (x, s, z) }", .tolerance = 2e-3},
     {.text = "g (float4e2m1[2,6] x, float[2,3] s) => (float[2,6] y) { y = DequantizeLinear <block_size = 2> (x, s) }"},
     {.text = "g (int4[9] x, float s, int4 z) => (float[9] y) { y = DequantizeLinear(x, s, z) }"},
-    {.text = "g (uint2[2,3] x, float[2] s, uint2[2] z) => (float[2,3] y) { y = DequantizeLinear <axis = 0> (x, s, z) }"},
-    {.text = "g (float[3,4] w) => (float[3,4] y) { f = Constant <value_float = 0.3> () s = Cast <to = 24> (f) c = Cast <to = 3> (w) "
-             "t = DequantizeLinear <output_dtype = 1> (c, s) y = Mul(t, w) }"},
+    {.text = "g (uint2[2,3] x, float[2] s, uint2[2] z) => (float[2,3] y) "
+             "{ y = DequantizeLinear <axis = 0> (x, s, z) }"},
+    {.text = "g (float[3,4] w) => (float[3,4] y) { f = Constant <value_float = 0.3> () s = Cast <to = 24> (f) "
+             "c = Cast <to = 3> (w) t = DequantizeLinear <output_dtype = 1> (c, s) y = Mul(t, w) }"},
     {.text = "g (uint8[2,3] x, float[2] s) => (float[2,3] y) { y = DequantizeLinear(x, s) }",
      .error = "input 1 's' has 2 scales for axis 1 of 3 elements"},
     /* pairs: the scale's gradient, x's is a step function's and stands in tests of its own */

@@ -10,7 +10,7 @@
  * Spec: ONNX Operators.md; versions 22 only add bfloat16. */
 #include "ops/random_rules.h"
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define ATTR_SEED {.name = "seed", .type = ATTR_FLOAT, .no_default = true}
 #define ATTR_SHAPE {.name = "shape", .type = ATTR_INTS, .required = true}
@@ -54,7 +54,8 @@ static bool shaped_infer(struct infer_ctx *c)
     if (dims == NULL)
         return infer_error(c, "attribute 'shape' is missing");
     if (dims->count > SHAPE_MAX_RANK)
-        return infer_unsupported(c, "attribute 'shape' has %zu entries, at most %d are supported", dims->count, SHAPE_MAX_RANK);
+        return infer_unsupported(c, "attribute 'shape' has %zu entries, at most %d are supported", dims->count,
+                                 SHAPE_MAX_RANK);
     shape.rank = (int)dims->count;
     for (int d = 0; d < shape.rank; d++) {
         if (dims->ints[d] < 0)
@@ -80,7 +81,7 @@ static bool bernoulli_infer(struct infer_ctx *c)
     return infer_typed(c, dtype_or_like(c), DTYPES_ALL, infer_shape(c, 0));
 }
 
-/* ---- drawing: offset + draw * factor ------------------------------------------------------------------------------ */
+/* ---- drawing: offset + draw * factor ----------------------------------------------------------------------------- */
 
 struct scaling {
     double offset, factor; /* before rounding to the dtype */
@@ -156,7 +157,7 @@ static bool normal_lower(struct lower_ctx *c)
     return lower_draws(c, EXPR_NORMAL, normal_scaling(c->node));
 }
 
-/* ---- Bernoulli: the draw is a step function of p, so the gradient is 0 (grad_none), as in PyTorch -------------------- */
+/* ---- Bernoulli: the draw is a step function of p, so the gradient is 0 (grad_none), as in PyTorch ---------------- */
 
 static bool bernoulli_eval(struct eval_ctx *c)
 {
@@ -185,7 +186,7 @@ static bool bernoulli_lower(struct lower_ctx *c)
     return lower_map(c, expr_select(c->arena, hit, expr_number(c->arena, d, 1), expr_number(c->arena, d, 0)));
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample uniform_samples[] = {
     {.text = "g () => (float[5,7] y) { y = RandomUniform <shape = [5, 7], seed = 3.7> () }"},
@@ -196,7 +197,8 @@ static const struct op_sample uniform_samples[] = {
     {0}};
 static const struct op_sample normal_samples[] = {
     {.text = "g () => (float[5,7] y) { y = RandomNormal <shape = [5, 7]> () }"},
-    {.text = "g () => (double[7] y) { y = RandomNormal <shape = [7], dtype = 11, mean = 1.0, scale = 0.02, seed = 1.0> () }"},
+    {.text = "g () => (double[7] y) "
+             "{ y = RandomNormal <shape = [7], dtype = 11, mean = 1.0, scale = 0.02, seed = 1.0> () }"},
     {0}};
 static const struct op_sample uniform_like_samples[] = {
     {.text = "g (int32[3,5] x) => (float[3,5] y) { y = RandomUniformLike <dtype = 1> (x) }", .no_gradient = true},
@@ -206,11 +208,13 @@ static const struct op_sample uniform_like_samples[] = {
     {0}};
 static const struct op_sample normal_like_samples[] = {
     {.text = "g (double[3,5] x) => (double[3,5] y) { y = RandomNormalLike <scale = 2.0> (x) }", .no_gradient = true},
-    {.text = "g (bool[3,5] x) => (float[3,5] y) { y = RandomNormalLike <dtype = 1, mean = 3.0> (x) }", .no_gradient = true},
+    {.text = "g (bool[3,5] x) => (float[3,5] y) { y = RandomNormalLike <dtype = 1, mean = 3.0> (x) }",
+     .no_gradient = true},
     {0}};
 static const struct op_sample bernoulli_samples[] = {
     {.text = "g (float[3,20] p) => (float[3,20] y) { y = Bernoulli(p) }", .feed = "unit", .no_gradient = true},
-    {.text = "g (double[20] p) => (bool[20] y) { y = Bernoulli <dtype = 9, seed = 5.0> (p) }", .feed = "unit", .no_gradient = true},
+    {.text = "g (double[20] p) => (bool[20] y) { y = Bernoulli <dtype = 9, seed = 5.0> (p) }", .feed = "unit",
+     .no_gradient = true},
     {.text = "g (float[20] p) => (int8[20] y) { y = Bernoulli <dtype = 3> (p) }", .feed = "unit", .no_gradient = true},
     {0}};
 
@@ -221,13 +225,13 @@ const struct op_def op_defs_random[] = {
     {.name = "RandomNormal", .versions = versions, .inputs = no_inputs, .outputs = outputs, .attrs = normal_attrs,
      .infer = shaped_infer, .grad = grad_none, .eval = normal_eval, .lower = normal_lower, .samples = normal_samples,
      .is_random = true},
-    {.name = "RandomUniformLike", .versions = versions, .inputs = like_inputs, .outputs = outputs, .attrs = uniform_like_attrs,
-     .infer = like_infer, .grad = grad_none, .eval = uniform_eval, .lower = uniform_lower, .samples = uniform_like_samples,
-     .is_random = true, .shape_only = true},
-    {.name = "RandomNormalLike", .versions = versions, .inputs = like_inputs, .outputs = outputs, .attrs = normal_like_attrs,
-     .infer = like_infer, .grad = grad_none, .eval = normal_eval, .lower = normal_lower, .samples = normal_like_samples,
-     .is_random = true, .shape_only = true},
+    {.name = "RandomUniformLike", .versions = versions, .inputs = like_inputs, .outputs = outputs,
+     .attrs = uniform_like_attrs, .infer = like_infer, .grad = grad_none, .eval = uniform_eval, .lower = uniform_lower,
+     .samples = uniform_like_samples, .is_random = true, .shape_only = true},
+    {.name = "RandomNormalLike", .versions = versions, .inputs = like_inputs, .outputs = outputs,
+     .attrs = normal_like_attrs, .infer = like_infer, .grad = grad_none, .eval = normal_eval, .lower = normal_lower,
+     .samples = normal_like_samples, .is_random = true, .shape_only = true},
     {.name = "Bernoulli", .versions = bernoulli_versions, .inputs = bernoulli_inputs, .outputs = bernoulli_outputs,
-     .attrs = bernoulli_attrs, .infer = bernoulli_infer, .grad = grad_none, .eval = bernoulli_eval, .lower = bernoulli_lower,
-     .samples = bernoulli_samples, .is_random = true},
+     .attrs = bernoulli_attrs, .infer = bernoulli_infer, .grad = grad_none, .eval = bernoulli_eval,
+     .lower = bernoulli_lower, .samples = bernoulli_samples, .is_random = true},
     {0}};

@@ -1,8 +1,9 @@
 /* Reductions: ReduceSum Mean Max Min Prod, and ReduceL1 L2 SumSquare LogSum LogSumExp, which are made of those.
  *
  * The order of sums and products (docs/numerics.md), axes of one element counting as absent:
- *   the last axis is reduced     the trailing block of reduced axes is one tail, whose element p goes to lane p % 16; outer
- *                                reduced axes are visited in index order, into the same lanes; then the lanes fold by halves
+ *   the last axis is reduced     the trailing block of reduced axes is one tail, whose element p goes to lane p %
+ *                                16; outer reduced axes are visited in index order, into the same lanes; then the
+ *                                lanes fold by halves
  *   only outer axes are reduced  one accumulator per output, in index order
  * Every accumulator starts from +0 (or 1, -inf, inf). Reducing nothing but axes of one element changes nothing.
  *
@@ -12,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define BITS(d) DTYPE_BIT(DTYPE_##d)
 #define TYPES_1 (DTYPES_FLOAT_DOUBLE | BITS(FLOAT16) | DTYPES_INDEX | BITS(UINT32) | BITS(UINT64))
@@ -29,7 +30,8 @@ static const struct op_attr attrs[] = {
 #define DATA(set) {.name = "data", .type = 'T', .dtypes = (set)}
 #define AXES {.name = "axes", .dtypes = BITS(INT64), .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF}
 static const struct op_param inputs_1[] = {DATA(0), {0}};
-static const struct op_param inputs[] = {DATA(TYPES_13), AXES, {0}}, extremum_inputs[] = {DATA(TYPES_EXTREMUM), AXES, {0}};
+static const struct op_param inputs[] = {DATA(TYPES_13), AXES, {0}},
+                             extremum_inputs[] = {DATA(TYPES_EXTREMUM), AXES, {0}};
 static const struct op_param outputs[] = {{.name = "reduced", .type = 'T', .dtypes = TYPES_13}, {0}};
 static const struct op_param extremum_outputs[] = {{.name = "reduced", .type = 'T', .dtypes = TYPES_EXTREMUM}, {0}};
 
@@ -53,7 +55,7 @@ static const struct op_version extremum_versions[] = {WITH_ATTRIBUTE(1, TYPES_1)
                                                       {.since = 20},
                                                       {0}};
 
-/* ---- axes and shapes ---------------------------------------------------------------------------------------------- */
+/* ---- axes and shapes --------------------------------------------------------------------------------------------- */
 
 static bool reduced_axes(struct infer_ctx *c, bool *reduced)
 {
@@ -129,7 +131,7 @@ static bool folds_nothing(const struct node *n, const bool *reduced)
     return fold_count(n, reduced) == 1;
 }
 
-/* ---- value: one walk for all -------------------------------------------------------------------------------------- */
+/* ---- value: one walk for all ------------------------------------------------------------------------------------- */
 
 /* result = finish(fold of element(x)) */
 struct reduction {
@@ -146,7 +148,8 @@ struct fold_walk {
 };
 
 /* Offsets of all points whose reduced dims (or kept ones) vary, in index order. */
-static int64_t *offsets_along(struct arena *a, const struct shape *x, const bool *reduced, bool along_reduced, int64_t *count)
+static int64_t *offsets_along(struct arena *a, const struct shape *x, const bool *reduced, bool along_reduced,
+                              int64_t *count)
 {
     int64_t stride[SHAPE_MAX_RANK], index[SHAPE_MAX_RANK] = {0};
     struct shape s = *x;
@@ -314,7 +317,7 @@ static bool eval_reduction(struct eval_ctx *c, const struct reduction *r)
     return true;
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 static bool lower_fold(struct lower_ctx *c, enum reduce_op op, bool is_mean)
 {
@@ -330,7 +333,7 @@ static bool lower_fold(struct lower_ctx *c, enum reduce_op op, bool is_mean)
     return lower_reduce(c, reduced, op, lower_in_over(c, 0, lower_shape(c, 0)), finish);
 }
 
-/* ---- gradients ---------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 /* v, of the result's shape, as if keepdims were 1: broadcasts against the input. */
 static struct value *with_kept_dims(struct grad_ctx *c, struct value *v)
@@ -341,7 +344,7 @@ static struct value *with_kept_dims(struct grad_ctx *c, struct value *v)
     return build_reshape(c->b, v, &s);
 }
 
-/* ---- ReduceSum and ReduceMean --------------------------------------------------------------------------------------- */
+/* ---- ReduceSum and ReduceMean ------------------------------------------------------------------------------------ */
 
 /* dx = dy, stretched */
 static bool sum_grad(struct grad_ctx *c)
@@ -361,23 +364,30 @@ static bool sum_lower(struct lower_ctx *c)
 
 static const struct op_sample sum_samples[] = {
     {.text = "g (float[5,37] x) => (float[1,1] y) { y = ReduceSum(x) }"},
-    {.text = "g (float[5,37] x) => (float[5] y) { a = Constant <value_ints = [-1]> () y = ReduceSum <keepdims = 0> (x, a) }"},
+    {.text = "g (float[5,37] x) => (float[5] y) "
+             "{ a = Constant <value_ints = [-1]> () y = ReduceSum <keepdims = 0> (x, a) }"},
     {.text = "g (float[5,70] x) => (float[1,70] y) { a = Constant <value_ints = [0]> () y = ReduceSum(x, a) }"},
-    {.text = "g (float[3,4,5] x) => (float[4] y) { a = Constant <value_ints = [0, 2]> () y = ReduceSum <keepdims = 0> (x, a) }"},
-    {.text = "g (float[3,20,1] x) => (float[3,1] y) { a = Constant <value_ints = [1]> () y = ReduceSum <keepdims = 0> (x, a) }"},
-    {.text = "g (float[3,1] x) => (float[3] y) { a = Constant <value_ints = [1]> () y = ReduceSum <keepdims = 0> (x, a) }"},
+    {.text = "g (float[3,4,5] x) => (float[4] y) "
+             "{ a = Constant <value_ints = [0, 2]> () y = ReduceSum <keepdims = 0> (x, a) }"},
+    {.text = "g (float[3,20,1] x) => (float[3,1] y) "
+             "{ a = Constant <value_ints = [1]> () y = ReduceSum <keepdims = 0> (x, a) }"},
+    {.text = "g (float[3,1] x) => (float[3] y) "
+             "{ a = Constant <value_ints = [1]> () y = ReduceSum <keepdims = 0> (x, a) }"},
     {.text = "g (double[3,4] x) => (double[3,4] y) { y = ReduceSum <noop_with_empty_axes = 1> (x) }"},
     {.text = "g (double x) => (double y) { y = ReduceSum(x) }"},
     {.text = "g (float[2,0] x) => (float[2,1] y) { a = Constant <value_ints = [1]> () y = ReduceSum(x, a) }"},
     {.text = "g (double[2,3,4] x) => (double[2,4] y) { y = ReduceSum <axes = [1], keepdims = 0> (x) }", .opset = 11},
-    {.text = "g (int32[4,5] x) => (int32[4,1] y) { a = Constant <value_ints = [1]> () y = ReduceSum(x, a) }", .no_gradient = true},
+    {.text = "g (int32[4,5] x) => (int32[4,1] y) { a = Constant <value_ints = [1]> () y = ReduceSum(x, a) }",
+     .no_gradient = true},
     {.text = "g (float[4,5] x) => (float[4] y) { a = Constant <value_ints = [2]> () y = ReduceSum(x, a) }",
      .error = "axis 2 is out of range"},
-    {.text = "g (float[4,5] x) => (float[4] y) { a = Constant <value_ints = [1, -1]> () y = ReduceSum(x, a) }", .error = "twice"},
+    {.text = "g (float[4,5] x) => (float[4] y) { a = Constant <value_ints = [1, -1]> () y = ReduceSum(x, a) }",
+     .error = "twice"},
     {.text = "g (float[4,5] x, int64[1] a) => (float[4] y) { y = ReduceSum(x, a) }", .error = "known at compile time"},
     {.text = "g (int8[4] x) => (int8[1] y) { y = ReduceSum(x) }", .error = "is int8"},
     {.text = "g (float16[3,40] x) => (float16[3,1] y) { a = Constant <value_ints = [1]> () y = ReduceSum(x, a) }"},
-    {.text = "g (bfloat16[7,5] x) => (bfloat16[5] y) { a = Constant <value_ints = [0]> () y = ReduceSum <keepdims = 0> (x, a) }"},
+    {.text = "g (bfloat16[7,5] x) => (bfloat16[5] y) "
+             "{ a = Constant <value_ints = [0]> () y = ReduceSum <keepdims = 0> (x, a) }"},
     {0}};
 
 /* dx = dy / n */
@@ -403,11 +413,13 @@ static bool mean_lower(struct lower_ctx *c)
 static const struct op_sample mean_samples[] = {
     {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceMean(x, a) }"},
     {.text = "g (double[2,3,4] x) => (double[2,4] y) { y = ReduceMean <axes = [1], keepdims = 0> (x) }", .opset = 13},
-    {.text = "g (int64[4,5] x) => (int64[1,5] y) { a = Constant <value_ints = [0]> () y = ReduceMean(x, a) }", .no_gradient = true},
-    {.text = "g (float16[3,37] x) => (float16[3] y) { a = Constant <value_ints = [1]> () y = ReduceMean <keepdims = 0> (x, a) }"},
+    {.text = "g (int64[4,5] x) => (int64[1,5] y) { a = Constant <value_ints = [0]> () y = ReduceMean(x, a) }",
+     .no_gradient = true},
+    {.text = "g (float16[3,37] x) => (float16[3] y) "
+             "{ a = Constant <value_ints = [1]> () y = ReduceMean <keepdims = 0> (x, a) }"},
     {0}};
 
-/* ---- ReduceMax and ReduceMin: any NaN gives NaN ----------------------------------------------------------------------- */
+/* ---- ReduceMax and ReduceMin: any NaN gives NaN ------------------------------------------------------------------ */
 
 /* The adjoint is shared evenly among the elements that attain the extremum, as PyTorch's amax and amin do. */
 static bool extremum_grad(struct grad_ctx *c)
@@ -443,8 +455,8 @@ static bool reduces_same_axes(const struct node *n, const struct node *other)
     return memcmp(reduced, too, sizeof reduced) == 0;
 }
 
-/* Is the maximum only what softmax takes from each element, e = exp(x - m), y = e * (1 / sum(e))? Where x has a NaN the sum then has one,
- * whatever m is. */
+/* Is the maximum only what softmax takes from each element, e = exp(x - m), y = e * (1 / sum(e))? Where x has a NaN the
+ * sum then has one, whatever m is. */
 static bool serves_softmax(const struct node *n)
 {
     const struct node *const minus = only_reader(node_output(n, 0));
@@ -472,16 +484,19 @@ static bool max_lower(struct lower_ctx *c)
 }
 
 static const struct op_sample max_samples[] = {
-    {.text = "g (float[5,37] x) => (float[5] y) { a = Constant <value_ints = [1]> () y = ReduceMax <keepdims = 0> (x, a) }"},
+    {.text = "g (float[5,37] x) => (float[5] y) "
+             "{ a = Constant <value_ints = [1]> () y = ReduceMax <keepdims = 0> (x, a) }"},
     {.text = "g (double[5,7] x) => (double[1,7] y) { a = Constant <value_ints = [0]> () y = ReduceMax(x, a) }"},
     {.text = "g (uint8[5,7] x) => (uint8[1,1] y) { y = ReduceMax(x) }", .no_gradient = true},
-    {.text = "g (uint64[5,7] x) => (uint64[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceMax(x, a) }", .no_gradient = true},
-    {.text = "g (bool[5,7] x) => (bool[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceMax(x, a) }", .no_gradient = true},
+    {.text = "g (uint64[5,7] x) => (uint64[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceMax(x, a) }",
+     .no_gradient = true},
+    {.text = "g (bool[5,7] x) => (bool[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceMax(x, a) }",
+     .no_gradient = true},
     {.text = "g (float[2,0] x) => (float[2,1] y) { a = Constant <value_ints = [1]> () y = ReduceMax(x, a) }"},
     {.text = "g (double[2,3,4] x) => (double[1,1,1] y) { y = ReduceMax(x) }", .opset = 1},
     /* a tie: 1/2 each */
-    {.text = "g () => (float[3] dx) { x = Constant <value_floats = [2.0, 1.0, 2.0]> () s = ReduceMax <keepdims = 0> (x) "
-             "dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
+    {.text = "g () => (float[3] dx) { x = Constant <value_floats = [2.0, 1.0, 2.0]> () "
+             "s = ReduceMax <keepdims = 0> (x) dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
      .no_gradient = true},
     {.text = "g (uint8[4] x) => (uint8[1] y) { y = ReduceMax(x) }", .opset = 11, .error = "is uint8"},
     {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceMax <axes = [-2]> (x) }", .opset = 13},
@@ -499,13 +514,16 @@ static bool min_lower(struct lower_ctx *c)
 }
 
 static const struct op_sample min_samples[] = {
-    {.text = "g (float[5,37] x) => (float[5] y) { a = Constant <value_ints = [1]> () y = ReduceMin <keepdims = 0> (x, a) }"},
-    {.text = "g (int32[5,7] x) => (int32[1,7] y) { a = Constant <value_ints = [0]> () y = ReduceMin(x, a) }", .no_gradient = true},
-    {.text = "g (uint64[2,0] x) => (uint64[2,1] y) { a = Constant <value_ints = [1]> () y = ReduceMin(x, a) }", .no_gradient = true},
+    {.text = "g (float[5,37] x) => (float[5] y) "
+             "{ a = Constant <value_ints = [1]> () y = ReduceMin <keepdims = 0> (x, a) }"},
+    {.text = "g (int32[5,7] x) => (int32[1,7] y) { a = Constant <value_ints = [0]> () y = ReduceMin(x, a) }",
+     .no_gradient = true},
+    {.text = "g (uint64[2,0] x) => (uint64[2,1] y) { a = Constant <value_ints = [1]> () y = ReduceMin(x, a) }",
+     .no_gradient = true},
     {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceMin <axes = [-2]> (x) }", .opset = 13},
     {0}};
 
-/* ---- ReduceProd ------------------------------------------------------------------------------------------------------- */
+/* ---- ReduceProd -------------------------------------------------------------------------------------------------- */
 
 static struct value *columns(struct expand_ctx *c, struct value *x, int64_t from, int64_t to)
 {
@@ -554,18 +572,19 @@ static bool prod_lower(struct lower_ctx *c)
 }
 
 static const struct op_sample prod_samples[] = {
-    {.text = "g (float[5,37] x) => (float[5] y) { a = Constant <value_ints = [1]> () y = ReduceProd <keepdims = 0> (x, a) }",
-     .feed = "positive"},
+    {.text = "g (float[5,37] x) => (float[5] y) "
+             "{ a = Constant <value_ints = [1]> () y = ReduceProd <keepdims = 0> (x, a) }", .feed = "positive"},
     {.text = "g (double[5,3,2] x) => (double[1,3,1] y) { a = Constant <value_ints = [0, 2]> () y = ReduceProd(x, a) }"},
-    {.text = "g (int32[5,3] x) => (int32[1,3] y) { a = Constant <value_ints = [0]> () y = ReduceProd(x, a) }", .no_gradient = true},
+    {.text = "g (int32[5,3] x) => (int32[1,3] y) { a = Constant <value_ints = [0]> () y = ReduceProd(x, a) }",
+     .no_gradient = true},
     /* zeros: 0, 3, 0 and 0, 0, 0 */
-    {.text = "g () => (float[3] dx) { x = Constant <value_floats = [1.0, 0.0, 3.0]> () s = ReduceProd <keepdims = 0> (x) "
-             "dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
+    {.text = "g () => (float[3] dx) { x = Constant <value_floats = [1.0, 0.0, 3.0]> () "
+             "s = ReduceProd <keepdims = 0> (x) dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
      .no_gradient = true},
     {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceProd <axes = [-2]> (x) }", .opset = 13},
     {0}};
 
-/* ---- composites ------------------------------------------------------------------------------------------------------- */
+/* ---- composites -------------------------------------------------------------------------------------------------- */
 
 /* The reduction `op` of x along this node's axes. */
 static struct value *reduce_again(struct expand_ctx *c, const char *op, struct value *x, int64_t keepdims)
@@ -649,7 +668,8 @@ static bool l2_eval(struct eval_ctx *c)
 
 static const struct op_sample l2_samples[] = {
     {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceL2(x, a) }"},
-    {.text = "g (double[5,3] x) => (double[3] y) { a = Constant <value_ints = [0]> () y = ReduceL2 <keepdims = 0> (x, a) }"},
+    {.text = "g (double[5,3] x) => (double[3] y) "
+             "{ a = Constant <value_ints = [0]> () y = ReduceL2 <keepdims = 0> (x, a) }"},
     {.text = "g (int64[5,3] x) => (int64[1,1] y) { y = ReduceL2(x) }", .no_gradient = true},
     {.text = "g () => (float[2] dx) { x = Constant <value_floats = [0.0, 0.0]> () s = ReduceL2 <keepdims = 0> (x) "
              "dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
@@ -670,10 +690,12 @@ static bool log_sum_eval(struct eval_ctx *c)
 }
 
 static const struct op_sample log_sum_samples[] = {
-    {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceLogSum(x, a) }", .feed = "positive"},
-    {.text = "g (double[5,3] x) => (double[3] y) { a = Constant <value_ints = [0]> () y = ReduceLogSum <keepdims = 0> (x, a) }",
+    {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceLogSum(x, a) }",
      .feed = "positive"},
-    {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceLogSum <axes = [-2]> (x) }", .opset = 13, .feed = "positive"},
+    {.text = "g (double[5,3] x) => (double[3] y) "
+             "{ a = Constant <value_ints = [0]> () y = ReduceLogSum <keepdims = 0> (x, a) }", .feed = "positive"},
+    {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceLogSum <axes = [-2]> (x) }", .opset = 13,
+     .feed = "positive"},
     {0}};
 
 /* ---- ReduceLogSumExp: m + log(sum of exp(x - m)), m the maximum; where that is infinite, m = 0. */
@@ -683,7 +705,8 @@ static bool log_sum_exp_grad(struct grad_ctx *c)
 {
     struct value *y = with_kept_dims(c, grad_output(c, 0)), *dy = with_kept_dims(c, grad_of_output(c, 0));
     struct value *empty = build(c, "Equal", y, build_like(c, y, -INFINITY));
-    struct value *share = build(c, "Exp", build(c, "Sub", grad_input(c, 0), build(c, "Where", empty, build_like(c, y, 0.0), y)));
+    struct value *share = build(c, "Exp",
+                                build(c, "Sub", grad_input(c, 0), build(c, "Where", empty, build_like(c, y, 0.0), y)));
     return grad_accumulate(c, 0, build(c, "Mul", dy, share));
 }
 
@@ -704,7 +727,8 @@ static bool log_sum_exp_expand(struct expand_ctx *c)
     return expand_out(c, 0, build_cast(c->b, log_sum_exp(c, build_cast(c->b, x, DTYPE_DOUBLE)), x->dtype));
 }
 
-static double log_sum_exp_of(const struct eval_ctx *c, enum dtype d, const struct fold_walk *w, const double *x, double *e)
+static double log_sum_exp_of(const struct eval_ctx *c, enum dtype d, const struct fold_walk *w,
+                             const double *x, double *e)
 {
     double m = fold_f(c, &(struct reduction){.fold = FOLD_MAX}, w, x);
     if (isinf(m))
@@ -741,33 +765,41 @@ static bool log_sum_exp_eval(struct eval_ctx *c)
 
 static const struct op_sample log_sum_exp_samples[] = {
     {.text = "g (float[5,37] x) => (float[5,1] y) { a = Constant <value_ints = [1]> () y = ReduceLogSumExp(x, a) }"},
-    {.text = "g (double[5,3] x) => (double[3] y) { a = Constant <value_ints = [0]> () y = ReduceLogSumExp <keepdims = 0> (x, a) }"},
+    {.text = "g (double[5,3] x) => (double[3] y) "
+             "{ a = Constant <value_ints = [0]> () y = ReduceLogSumExp <keepdims = 0> (x, a) }"},
     {.text = "g (double[2,3,4] x) => (double[2,1,1] y) { y = ReduceLogSumExp <axes = [1, 2]> (x) }", .opset = 11},
     {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceLogSumExp <axes = [-2]> (x) }", .opset = 13},
     {0}};
 
-/* ---- records ---------------------------------------------------------------------------------------------------------- */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_reduce[] = {
-    {.name = "ReduceSum", .versions = sum_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
-     .grad = sum_grad, .eval = sum_eval, .lower = sum_lower, .is_sum = true, .samples = sum_samples},
-    {.name = "ReduceMean", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
-     .grad = mean_grad, .eval = mean_eval, .lower = mean_lower, .is_sum = true, .samples = mean_samples},
-    {.name = "ReduceMax", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs, .attrs = attrs,
-     .infer = reduce_infer, .grad = extremum_grad, .eval = max_eval, .lower = max_lower, .samples = max_samples},
-    {.name = "ReduceMin", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs, .attrs = attrs,
-     .infer = reduce_infer, .grad = extremum_grad, .eval = min_eval, .lower = min_lower, .samples = min_samples},
-    {.name = "ReduceProd", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
-     .expand = prod_expand, .eval = prod_eval, .lower = prod_lower, .samples = prod_samples},
-    {.name = "ReduceL1", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
-     .expand = l1_expand, .eval = l1_eval, .samples = l1_samples},
-    {.name = "ReduceL2", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
-     .grad = l2_grad, .expand = l2_expand, .eval = l2_eval, .in_float = true, .samples = l2_samples},
+    {.name = "ReduceSum", .versions = sum_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = reduce_infer, .grad = sum_grad, .eval = sum_eval, .lower = sum_lower, .is_sum = true,
+     .samples = sum_samples},
+    {.name = "ReduceMean", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = reduce_infer, .grad = mean_grad, .eval = mean_eval, .lower = mean_lower, .is_sum = true,
+     .samples = mean_samples},
+    {.name = "ReduceMax", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs,
+     .attrs = attrs, .infer = reduce_infer, .grad = extremum_grad, .eval = max_eval, .lower = max_lower,
+     .samples = max_samples},
+    {.name = "ReduceMin", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs,
+     .attrs = attrs, .infer = reduce_infer, .grad = extremum_grad, .eval = min_eval, .lower = min_lower,
+     .samples = min_samples},
+    {.name = "ReduceProd", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = reduce_infer, .expand = prod_expand, .eval = prod_eval, .lower = prod_lower, .samples = prod_samples},
+    {.name = "ReduceL1", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = reduce_infer, .expand = l1_expand, .eval = l1_eval, .samples = l1_samples},
+    {.name = "ReduceL2", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = reduce_infer, .grad = l2_grad, .expand = l2_expand, .eval = l2_eval, .in_float = true,
+     .samples = l2_samples},
     {.name = "ReduceSumSquare", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .expand = sum_square_expand, .eval = sum_square_eval, .in_float = true, .samples = sum_square_samples},
-    {.name = "ReduceLogSum", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = reduce_infer,
-     .expand = log_sum_expand, .eval = log_sum_eval, .in_float = true, .samples = log_sum_samples},
+     .infer = reduce_infer, .expand = sum_square_expand, .eval = sum_square_eval, .in_float = true,
+     .samples = sum_square_samples},
+    {.name = "ReduceLogSum", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = reduce_infer, .expand = log_sum_expand, .eval = log_sum_eval, .in_float = true,
+     .samples = log_sum_samples},
     {.name = "ReduceLogSumExp", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .grad = log_sum_exp_grad, .expand = log_sum_exp_expand, .eval = log_sum_exp_eval, .in_float = true,
-     .samples = log_sum_exp_samples},
+     .infer = reduce_infer, .grad = log_sum_exp_grad, .expand = log_sum_exp_expand, .eval = log_sum_exp_eval,
+     .in_float = true, .samples = log_sum_exp_samples},
     {0}};

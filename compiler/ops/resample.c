@@ -8,7 +8,7 @@
 
 #include "base/checked.h"
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define DTYPES_START (DTYPE_BIT(DTYPE_INT16) | DTYPES_INDEX)
 static const struct op_attr attrs[] = {{.name = "axis", .type = ATTR_INT, .required = true}, {0}};
@@ -20,7 +20,7 @@ static const struct op_param inputs[] = {
     {0}};
 static const struct op_param outputs[] = {{.name = "y", .type = 'T', .dtypes = DTYPES_ALL}, {0}};
 
-/* ---- windows ------------------------------------------------------------------------------------------------------- */
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 /* The node around its axis, and its tables. */
 struct taps {
@@ -78,7 +78,7 @@ static bool resample_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------------------- */
+/* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
 /* The results that read an element of x lie in [first, last]; first > last: none does. */
 struct readers {
@@ -163,7 +163,7 @@ static bool resample_grad(struct grad_ctx *c)
     return grad_accumulate(c, 0, dx);
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 #define WRITTEN_OUT 16 /* positions of a window */
 
@@ -197,7 +197,7 @@ static bool resample_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 /* Reads position `tap` of the window of the current result: loops are y's dimensions, windows change along t->axis. */
 static const struct expr *load_position(struct lower_ctx *c, const struct taps *t, const struct view *x, int64_t tap)
@@ -374,7 +374,7 @@ static bool resample_lower(struct lower_ctx *c)
     return t.size > WRITTEN_OUT ? lower_sum(c, &t) : lower_written_out(c, &t);
 }
 
-/* ---- record ------------------------------------------------------------------------------------------------------- */
+/* ---- record ------------------------------------------------------------------------------------------------------ */
 
 #define ROW(count, list) "s = Constant <value = int16[" count "] {" list "}> () "
 #define SMALL(list) "s = Constant <value = int16[4] {" list "}> () "

@@ -1,15 +1,15 @@
 /* The same elements in row-major order under another shape: Reshape, Flatten, Squeeze, Unsqueeze.
- * Spec: ONNX Reshape-1 to -25, Flatten-1 to -25, Squeeze-1 to -25, Unsqueeze-1 to -25. Shapes and axes move from attributes to
- * inputs in Reshape-5, Squeeze-13 and Unsqueeze-13; most other versions only add types. */
+ * Spec: ONNX Reshape-1 to -25, Flatten-1 to -25, Squeeze-1 to -25, Unsqueeze-1 to -25. Shapes and axes move from
+ * attributes to inputs in Reshape-5, Squeeze-13 and Unsqueeze-13; most other versions only add types. */
 #include "ops/move_rules.h"
 
 #include "base/checked.h"
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define NEWER_VERSIONS                                                                                                 \
-    {.since = 21, .dtypes = MOVE_TYPES_21}, {.since = 23, .dtypes = MOVE_TYPES_23}, {.since = 24, .dtypes = MOVE_TYPES_24}, \
-        {.since = 25}, {0}
+    {.since = 21, .dtypes = MOVE_TYPES_21}, {.since = 23, .dtypes = MOVE_TYPES_23},                                    \
+        {.since = 24, .dtypes = MOVE_TYPES_24}, {.since = 25}, {0}
 #define INPUT_DATA {.name = "data", .type = 'T', .dtypes = MOVE_TYPES_25}
 #define INPUT_INTS(NAME, FLAGS)                                                                                        \
     {.name = (NAME), .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_NOT_DIFF | (FLAGS)}
@@ -17,7 +17,7 @@
 static const struct op_attr no_attrs[] = {{0}};
 static const struct op_param only_data[] = {INPUT_DATA, {0}};
 
-/* ---- Reshape ------------------------------------------------------------------------------------------------------ */
+/* ---- Reshape ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_attr reshape_attrs_1[] = {{.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true},
                                                  {.name = "shape", .type = ATTR_INTS, .required = true},
@@ -49,7 +49,8 @@ static bool resolve_dim(struct infer_ctx *c, int k, int64_t wish, int64_t *dim)
     if (wish != 0 || op_attr_int(c->node, "allowzero") != 0)
         return true;
     if (k >= x->rank)
-        return infer_error(c, "dimension %d of the new shape is 0 (as the input's), but the input has rank %d", k, x->rank);
+        return infer_error(c, "dimension %d of the new shape is 0 (as the input's), but the input has rank %d", k,
+                           x->rank);
     *dim = x->dim[k];
     return true;
 }
@@ -111,8 +112,10 @@ static const struct op_sample reshape_samples[] = {
     {.text = "g (float[2,3,4] x) => (float[4,6] y) { s = Constant <value_ints = [4, 6]> () y = Reshape(x, s) }"},
     {.text = "g (float[2,3,4] x) => (float[2,12] y) { s = Constant <value_ints = [0, -1]> () y = Reshape(x, s) }"},
     {.text = "g (double[1,1] x) => (double y) { s = Constant <value_ints : ints = []> () y = Reshape(x, s) }"},
-    {.text = "g (float[2,3] x) => (float[2,3] y) { t = Transpose(x) s = Constant <value_ints = [2, 3]> () y = Reshape(t, s) }"},
-    {.text = "g (float[0,3] x) => (float[3,0] y) { s = Constant <value_ints = [3, 0]> () y = Reshape <allowzero = 1> (x, s) }"},
+    {.text = "g (float[2,3] x) => (float[2,3] y) "
+             "{ t = Transpose(x) s = Constant <value_ints = [2, 3]> () y = Reshape(t, s) }"},
+    {.text = "g (float[0,3] x) => (float[3,0] y) "
+             "{ s = Constant <value_ints = [3, 0]> () y = Reshape <allowzero = 1> (x, s) }"},
     {.text = "g (float[2,3] x) => (float[6] y) { y = Reshape <shape = [6]> (x) }", .opset = 1},
     {.text = "g (float[2,3] x) => (float[4] y) { s = Constant <value_ints = [4]> () y = Reshape(x, s) }",
      .error = "another number of elements"},
@@ -120,11 +123,13 @@ static const struct op_sample reshape_samples[] = {
      .error = "do not divide"},
     {.text = "g (float[2,3] x) => (float[2,3] y) { s = Constant <value_ints = [-1, -1]> () y = Reshape(x, s) }",
      .error = "both -1"},
-    {.text = "g (float[6] x) => (float[6,1] y) { s = Constant <value_ints = [6, 0]> () y = Reshape(x, s) }", .error = "rank 1"},
-    {.text = "g (float[6] x, int64[1] s) => (float[6] y) { y = Reshape(x, s) }", .error = "must be known at compile time"},
+    {.text = "g (float[6] x) => (float[6,1] y) { s = Constant <value_ints = [6, 0]> () y = Reshape(x, s) }",
+     .error = "rank 1"},
+    {.text = "g (float[6] x, int64[1] s) => (float[6] y) { y = Reshape(x, s) }",
+     .error = "must be known at compile time"},
     {0}};
 
-/* ---- Flatten: to a matrix, split before `axis` ------------------------------------------------------------------------ */
+/* ---- Flatten: to a matrix, split before `axis` ------------------------------------------------------------------- */
 
 static const struct op_attr flatten_attrs[] = {{.name = "axis", .type = ATTR_INT, .int_default = 1}, {0}};
 static const struct op_param flatten_inputs[] = {{.name = "input", .type = 'T', .dtypes = MOVE_TYPES_25}, {0}};
@@ -145,7 +150,8 @@ static bool flatten_infer(struct infer_ctx *c)
     if (axis < -x->rank || axis > x->rank)
         return infer_error(c, "axis %lld is out of range [%d, %d]", (long long)axis, -x->rank, x->rank);
     const int split = (int)(axis < 0 ? axis + x->rank : axis);
-    return infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(shape_count_range(x, 0, split), shape_count_range(x, split, x->rank)));
+    return infer_out(c, 0, DTYPE_UNDEFINED,
+                     &SHAPE(shape_count_range(x, 0, split), shape_count_range(x, split, x->rank)));
 }
 
 static const struct op_sample flatten_samples[] = {
@@ -157,7 +163,7 @@ static const struct op_sample flatten_samples[] = {
     {.text = "g (float[2,3] x) => (float[6,1] y) { y = Flatten <axis = 3> (x) }", .error = "out of range [-2, 2]"},
     {0}};
 
-/* ---- Squeeze: without the listed dimensions of 1, or without any ------------------------------------------------------ */
+/* ---- Squeeze: without the listed dimensions of 1, or without any ------------------------------------------------- */
 
 static const struct op_attr squeeze_attrs_11[] = {{.name = "axes", .type = ATTR_INTS, .no_default = true}, {0}};
 static const struct op_attr unsqueeze_attrs_11[] = {{.name = "axes", .type = ATTR_INTS, .required = true}, {0}};
@@ -208,7 +214,7 @@ static const struct op_sample squeeze_samples[] = {
     {.text = "g (float[2,1,3,1] x) => (float[2,3] y) { y = Squeeze <axes = [-1, 1]> (x) }", .opset = 11},
     {0}};
 
-/* ---- Unsqueeze: with dimensions of 1 at the listed places of the result ----------------------------------------------- */
+/* ---- Unsqueeze: with dimensions of 1 at the listed places of the result ------------------------------------------ */
 
 static const struct op_param unsqueeze_inputs[] = {INPUT_DATA, INPUT_INTS("axes", 0), {0}};
 static const struct op_param unsqueeze_outputs[] = {{.name = "expanded", .type = 'T', .dtypes = MOVE_TYPES_25}, {0}};
@@ -227,7 +233,8 @@ static bool unsqueeze_infer(struct infer_ctx *c)
     if (!infer_known_ints(c, 1, &axes, &count))
         return false;
     if (count > (size_t)(SHAPE_MAX_RANK - x->rank))
-        return infer_error(c, "the result would have rank %zu, at most %d is supported", (size_t)x->rank + count, SHAPE_MAX_RANK);
+        return infer_error(c, "the result would have rank %zu, at most %d is supported", (size_t)x->rank + count,
+                           SHAPE_MAX_RANK);
     struct shape to = {.rank = x->rank + (int)count};
     if (!move_infer_axes(c, axes, count, to.rank, false, added))
         return false;
@@ -247,19 +254,19 @@ static const struct op_sample unsqueeze_samples[] = {
      .error = "out of range"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_reshape[] = {
     {.name = "Reshape", .versions = reshape_versions, .inputs = reshape_inputs, .outputs = reshape_outputs,
-     .attrs = reshape_attrs, .infer = reshape_infer, .grad = move_reshape_grad, .eval = move_reshape_eval, .lower = move_reshape_lower,
-     .is_view = true, .is_reshape = true, .samples = reshape_samples},
+     .attrs = reshape_attrs, .infer = reshape_infer, .grad = move_reshape_grad, .eval = move_reshape_eval,
+     .lower = move_reshape_lower, .is_view = true, .is_reshape = true, .samples = reshape_samples},
     {.name = "Flatten", .versions = flatten_versions, .inputs = flatten_inputs, .outputs = flatten_outputs,
-     .attrs = flatten_attrs, .infer = flatten_infer, .grad = move_reshape_grad, .eval = move_reshape_eval, .lower = move_reshape_lower,
-     .is_view = true, .is_reshape = true, .samples = flatten_samples},
+     .attrs = flatten_attrs, .infer = flatten_infer, .grad = move_reshape_grad, .eval = move_reshape_eval,
+     .lower = move_reshape_lower, .is_view = true, .is_reshape = true, .samples = flatten_samples},
     {.name = "Squeeze", .versions = squeeze_versions, .inputs = squeeze_inputs, .outputs = squeeze_outputs,
-     .infer = squeeze_infer, .grad = move_reshape_grad, .eval = move_reshape_eval, .lower = move_reshape_lower, .is_view = true,
-     .is_reshape = true, .samples = squeeze_samples},
+     .infer = squeeze_infer, .grad = move_reshape_grad, .eval = move_reshape_eval, .lower = move_reshape_lower,
+     .is_view = true, .is_reshape = true, .samples = squeeze_samples},
     {.name = "Unsqueeze", .versions = unsqueeze_versions, .inputs = unsqueeze_inputs, .outputs = unsqueeze_outputs,
-     .infer = unsqueeze_infer, .grad = move_reshape_grad, .eval = move_reshape_eval, .lower = move_reshape_lower, .is_view = true,
-     .is_reshape = true, .samples = unsqueeze_samples},
+     .infer = unsqueeze_infer, .grad = move_reshape_grad, .eval = move_reshape_eval, .lower = move_reshape_lower,
+     .is_view = true, .is_reshape = true, .samples = unsqueeze_samples},
     {0}};

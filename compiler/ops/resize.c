@@ -14,10 +14,10 @@
  * those that are left.
  *
  * Numeric contract: places and weights are computed in double and rounded once, to the type of computation: the
- * input's, float for types of 16 bits, double for integers, which are rounded (half to even) and saturate at the end. Then one ResampleAxis for
- * each axis that changes: axes that shrink from the outermost to the innermost, then axes that grow the other way, for
- * integers all from the innermost on. Where weights are 1, elements are only moved. Lengths are float(in) * scale,
- * rounded down, as ONNX's shape inference computes them; from 2^24 on in double.
+ * input's, float for types of 16 bits, double for integers, which are rounded (half to even) and saturate at the end.
+ * Then one ResampleAxis for each axis that changes: axes that shrink from the outermost to the innermost, then axes
+ * that grow the other way, for integers all from the innermost on. Where weights are 1, elements are only moved.
+ * Lengths are float(in) * scale, rounded down, as ONNX's shape inference computes them; from 2^24 on in double.
  * Spec: ONNX Resize-10 (as Upsample; nearest rounds down where it grows, up where it shrinks), -11, -13, -18
  * (antialias, axes, keep_aspect_ratio_policy), -19; Upsample-7, -9, deprecated since 10. */
 #include "ops/move_rules.h"
@@ -26,7 +26,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define TEXT(label, text) {.name = (label), .type = ATTR_STRING, .string_default = (text)}
 #define NUMBER(label) {.name = (label), .type = ATTR_INT, .int_default = 0}
@@ -68,7 +68,7 @@ static const struct op_version versions[] = {
     {.since = 19},
     {0}};
 
-/* ---- inference ---------------------------------------------------------------------------------------------------- */
+/* ---- inference --------------------------------------------------------------------------------------------------- */
 
 /* Input i has so many numbers, all known; sizes are integers. */
 static bool check_list(struct infer_ctx *c, int i, int count)
@@ -155,7 +155,7 @@ static bool resize_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* ---- as windows along one axis ------------------------------------------------------------------------------------- */
+/* ---- as windows along one axis ----------------------------------------------------------------------------------- */
 
 /* Result k reads elements [first[k], first[k] + size) with `weight`, size numbers for each k. */
 struct table {
@@ -223,7 +223,7 @@ static int64_t repeats(const struct table *t, const struct resize_axis *g)
     return factor;
 }
 
-/* ---- as other operators ------------------------------------------------------------------------------------------- */
+/* ---- as other operators ------------------------------------------------------------------------------------------ */
 
 static struct value *build_window(struct expand_ctx *c, struct value *x, int axis, const struct resize_axis *g,
                                   const struct table *t)
@@ -354,7 +354,7 @@ static bool resize_expand(struct expand_ctx *c)
     return expand_out(c, 0, build_cast(c->b, y, d));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 /* Of one result: for each axis its neighbours and their weights. */
 struct point {
@@ -429,7 +429,7 @@ static bool resize_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- older forms -------------------------------------------------------------------------------------------------- */
+/* ---- older forms ------------------------------------------------------------------------------------------------- */
 
 static struct value *build_scales(struct builder *b, const double *scale, size_t count)
 {
@@ -510,7 +510,7 @@ static const struct op_version upsample_versions[] = {
     {.since = 10, .dtypes = TYPES_10, .deprecated = true},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 #define SCALE(list) "s = Constant <value_floats = [" list "]> () "
 #define SIZE(list) "s = Constant <value_ints = [" list "]> () "

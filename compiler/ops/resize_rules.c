@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what a node says --------------------------------------------------------------------------------------------- */
+/* ---- what a node says -------------------------------------------------------------------------------------------- */
 
 enum { MODE, PLACE, ROUNDING, POLICY, CHOICES };
 #define MOST_CHOICES 7
@@ -66,7 +66,7 @@ bool resize_crops(const struct node *n)
     return chosen(n, &choices[PLACE]) == RESIZE_CROP;
 }
 
-/* ---- geometry ----------------------------------------------------------------------------------------------------- */
+/* ---- geometry ---------------------------------------------------------------------------------------------------- */
 
 /* Input i, known, or NULL where it is omitted or has no elements. */
 static const struct tensor *given(const struct node *n, int i)

@@ -4,7 +4,7 @@
 
 #include "ops/op.h"
 
-/* ---- what a node says --------------------------------------------------------------------------------------------- */
+/* ---- what a node says -------------------------------------------------------------------------------------------- */
 
 enum { RESIZE_X, RESIZE_ROI, RESIZE_SCALES, RESIZE_SIZES }; /* inputs */
 
@@ -46,7 +46,7 @@ bool resize_crops(const struct node *n);
 /* Of a node whose attributes and inputs were checked. */
 struct resize resize_of(const struct node *n);
 
-/* ---- neighbours --------------------------------------------------------------------------------------------------- */
+/* ---- neighbours -------------------------------------------------------------------------------------------------- */
 
 /* In mode tf_crop_and_resize: does result k lie outside of the input? */
 bool resize_is_outside(const struct resize *r, const struct resize_axis *g, int64_t k);

@@ -197,8 +197,8 @@ static const struct op_sample samples[] = {
          "g (float[0,3,4,6] x, float[0,4,3] c, float[0,4,3] s) => (float[0,3,4,6] y) { y = RotaryEmbedding(x, c, s) }"},
     {.text = "g (float[2,4,6] x, float[2,4,3] c, float[2,4,3] s) => (float[2,4,6] y) { y = RotaryEmbedding(x, c, s) }",
      .error = "attribute 'num_heads' is 0, expected a number that divides rows of 6 elements"},
-    {.text = "g (float[2,4,0] x, float[2,4,0] c, float[2,4,0] s) => (float[2,4,0] y) { y = RotaryEmbedding <num_heads = "
-             "4611686018427387904> (x, c, s) }",
+    {.text = "g (float[2,4,0] x, float[2,4,0] c, float[2,4,0] s) => (float[2,4,0] y) "
+             "{ y = RotaryEmbedding <num_heads = 4611686018427387904> (x, c, s) }",
      .error = "attribute 'num_heads' is 4611686018427387904"},
     {.text = "g (float[2,3,4,6] x, float[4,3] c, float[4,3] s) => (float[2,3,4,6] y) { y = RotaryEmbedding(x, c, s) }",
      .error = "input 1 'c' has shape [4,3], expected [2,4,3]"},

@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define AXIS {.name = "axis", .type = ATTR_INT, .int_default = 0}
 #define REDUCTION {.name = "reduction", .type = ATTR_STRING, .string_default = "none"}
@@ -57,7 +57,7 @@ static const struct op_version old_versions[] = {{.since = 9, .dtypes = MOVE_TYP
                                                  {.since = 11, .dtypes = MOVE_TYPES_1, .deprecated = true},
                                                  {0}};
 
-/* ---- ScatterElements ---------------------------------------------------------------------------------------------- */
+/* ---- ScatterElements --------------------------------------------------------------------------------------------- */
 
 static bool element_infer(struct infer_ctx *c)
 {
@@ -150,7 +150,7 @@ static bool element_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- ScatterND ---------------------------------------------------------------------------------------------------- */
+/* ---- ScatterND --------------------------------------------------------------------------------------------------- */
 
 /* Axes of data that a point names. */
 static int axes_of_point(const struct node *n)
@@ -236,7 +236,7 @@ static bool point_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------ */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample element_samples[] = {
     {.text =
@@ -353,7 +353,7 @@ static const struct op_sample old_samples[] = {
      .error = "is deprecated"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_scatter[] = {
     {.name = "ScatterElements", .versions = element_versions, .inputs = element_inputs, .outputs = outputs,

@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include <math.h>
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_attr attrs[] = {{.name = "size", .type = ATTR_INT, .required = true},
                                        {.name = "reduction", .type = ATTR_STRING, .string_default = "add"},
@@ -29,7 +29,7 @@ static const struct op_param inputs[] = {{.name = "indices", .dtypes = DTYPES_IN
                                          {0}};
 static const struct op_param outputs[] = {{.name = "y", .type = 'T', .dtypes = DTYPES_ALL}, {0}};
 
-/* ---- the attribute ------------------------------------------------------------------------------------------------ */
+/* ---- the attribute ----------------------------------------------------------------------------------------------- */
 
 static const char *const reductions[] = {[SCATTER_ADD] = "add",
                                          [SCATTER_MUL] = "mul",
@@ -52,7 +52,7 @@ bool scatter_infer_reduction(struct infer_ctx *c)
                        op_attr_string(c->node, "reduction"));
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 static bool fits(int64_t given, int64_t dim)
 {
@@ -84,7 +84,7 @@ static int64_t scatter_selects_from(const struct node *n, int input)
     return input == 0 ? op_attr_int(n, "size") : 0;
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------------------- */
+/* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
 /* The rows of v that the indices name: [outer,size,inner] becomes [outer,rows,inner]. */
 static struct value *at_indices(struct grad_ctx *c, struct value *v)
@@ -169,7 +169,7 @@ static bool scatter_grad(struct grad_ctx *c)
     }
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 static double combine_floats(const struct eval_ctx *c, enum reduction r, double x, double y)
 {
@@ -247,7 +247,7 @@ static bool scatter_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 /* Does every element equal the one `step` before it in dimension d? */
 static bool repeats_along(const struct tensor *t, int d)
@@ -410,7 +410,7 @@ static bool scatter_lower(struct lower_ctx *c)
     return true;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------ */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample samples[] = {
     {.text = "g (int64[1,4,1] i, float[1,4,3] u) => (float[1,5,3] y) { y = stepc.Scatter <size = 5> (i, u) }",
@@ -470,7 +470,7 @@ static const struct op_sample samples[] = {
      .error = "expected none, add, mul, min or max"},
     {0}};
 
-/* ---- record ------------------------------------------------------------------------------------------------------- */
+/* ---- record ------------------------------------------------------------------------------------------------------ */
 
 const struct op_def op_defs_scatter_rows[] = {
     {.domain = DOMAIN_STEPC, .name = "Scatter", .versions = versions, .inputs = inputs, .outputs = outputs,

@@ -4,8 +4,8 @@
  *   Compress  the slices along `axis` (without it: the elements, row-major) for which the condition holds; a Gather
  *   NonZero   [rank, count]: the indices of all elements that are not 0, row-major; a constant
  *   Unique    the different slices along `axis` (without it: elements) in ascending order, or, unless `sorted`, in the
- *             order in which they first come; where each comes first; which one each slice is; how often each comes. NaNs are equal and
- *             greatest. Constants
+ *             order in which they first come; where each comes first; which one each slice is; how often each comes.
+ *             NaNs are equal and greatest. Constants
  * Spec: ONNX Compress-9, -11 (negative axis); NonZero-9, -13 (bfloat16); Unique-11. */
 #include "ops/move_rules.h"
 
@@ -41,7 +41,7 @@ static bool as_constants(struct expand_ctx *c,
     return ok;
 }
 
-/* ---- Compress ----------------------------------------------------------------------------------------------------- */
+/* ---- Compress ---------------------------------------------------------------------------------------------------- */
 
 static const struct op_attr compress_attrs[] = {{.name = "axis", .type = ATTR_INT, .no_default = true}, {0}};
 static const struct op_version compress_versions[] = {{.since = 9}, {.since = 11}, {0}};
@@ -145,7 +145,7 @@ static const struct op_sample compress_samples[] = {
      .error = "out of range"},
     {0}};
 
-/* ---- NonZero ------------------------------------------------------------------------------------------------------ */
+/* ---- NonZero ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_version non_zero_versions[] = {{.since = 9, .dtypes = MOVE_TYPES_1}, {.since = 13}, {0}};
 static const struct op_param non_zero_inputs[] = {NUMBERS, {0}}, non_zero_outputs[] = {INTS("Y"), {0}};
@@ -200,7 +200,7 @@ static const struct op_sample non_zero_samples[] = {
      .error = "must be known at compile time, but it is an input"},
     {0}};
 
-/* ---- Unique: the slices ------------------------------------------------------------------------------------------- */
+/* ---- Unique: the slices ------------------------------------------------------------------------------------------ */
 
 static const struct op_attr unique_attrs[] = {{.name = "axis", .type = ATTR_INT, .no_default = true},
                                               {.name = "sorted", .type = ATTR_INT, .int_default = 1},
@@ -295,7 +295,7 @@ static struct slice *sort_slices(struct arena *a, const struct slices *of, int64
     return s;
 }
 
-/* ---- Unique ------------------------------------------------------------------------------------------------------- */
+/* ---- Unique ------------------------------------------------------------------------------------------------------ */
 
 static bool unique_infer(struct infer_ctx *c)
 {
@@ -381,7 +381,7 @@ static const struct op_sample unique_samples[] = {
      .error = "must be known at compile time, but it is an input"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_selection[] = {
     {.name = "Compress", .versions = compress_versions, .inputs = compress_inputs, .outputs = compress_outputs,

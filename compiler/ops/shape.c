@@ -2,7 +2,7 @@
  * Spec: ONNX Shape-1 to -25 (15 adds start and end), Size-1 to -25. */
 #include "ops/move_rules.h"
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_attr attrs[] = {
     {.name = "end", .type = ATTR_INT, .no_default = true}, {.name = "start", .type = ATTR_INT, .int_default = 0}, {0}};
@@ -14,16 +14,18 @@ static const struct op_version versions[] = {
     {.since = 24, .dtypes = MOVE_TYPES_24},                  {.since = 25},
     {0}};
 static const struct op_version size_versions[] = {
-    {.since = 1, .dtypes = MOVE_TYPES_1},   {.since = 13, .dtypes = MOVE_TYPES_13}, {.since = 19, .dtypes = MOVE_TYPES_19},
-    {.since = 21, .dtypes = MOVE_TYPES_21}, {.since = 23, .dtypes = MOVE_TYPES_23}, {.since = 24, .dtypes = MOVE_TYPES_24},
+    {.since = 1, .dtypes = MOVE_TYPES_1},   {.since = 13, .dtypes = MOVE_TYPES_13},
+    {.since = 19, .dtypes = MOVE_TYPES_19}, {.since = 21, .dtypes = MOVE_TYPES_21},
+    {.since = 23, .dtypes = MOVE_TYPES_23}, {.since = 24, .dtypes = MOVE_TYPES_24},
     {.since = 25},                          {0}};
-static const struct op_param inputs[] = {{.name = "data", .type = 'T', .dtypes = MOVE_TYPES_25, .flags = PARAM_NOT_DIFF}, {0}};
+static const struct op_param inputs[] = {
+    {.name = "data", .type = 'T', .dtypes = MOVE_TYPES_25, .flags = PARAM_NOT_DIFF}, {0}};
 static const struct op_param outputs[] = {
     {.name = "shape", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
 static const struct op_param size_outputs[] = {
     {.name = "size", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
 
-/* ---- Shape -------------------------------------------------------------------------------------------------------- */
+/* ---- Shape ------------------------------------------------------------------------------------------------------- */
 
 static int clamp_axis(int64_t axis, int rank)
 {
@@ -59,7 +61,8 @@ static bool shape_eval(struct eval_ctx *c)
     return true;
 }
 
-/* Folding leaves none of these nodes; should one come here nevertheless, each element is stored by a statement of its own. */
+/* Folding leaves none of these nodes; should one come here nevertheless, each element is stored by a
+ * statement of its own. */
 static bool lower_numbers(struct lower_ctx *c, const int64_t *x, int count)
 {
     struct view to = lower_out_view(c, 0);
@@ -92,7 +95,7 @@ static const struct op_sample samples[] = {
     {.text = "g (float[2,3] x) => (int64[1] y) { y = Shape <start = 1> (x) }", .opset = 13, .error = "start"},
     {0}};
 
-/* ---- Size --------------------------------------------------------------------------------------------------------- */
+/* ---- Size -------------------------------------------------------------------------------------------------------- */
 
 static bool size_infer(struct infer_ctx *c)
 {
@@ -118,7 +121,7 @@ static const struct op_sample size_samples[] = {
     {.text = "g (float[2,0] x) => (int64 y) { y = Size(x) }", .no_gradient = true},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_shape[] = {
     {.name = "Shape", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = shape_infer,

@@ -1,4 +1,5 @@
-/* Tables for spectra: HannWindow HammingWindow BlackmanWindow, whose size is known at compile time, and MelWeightMatrix.
+/* Tables for spectra: HannWindow HammingWindow BlackmanWindow, whose size is known at compile time,
+ * and MelWeightMatrix.
  *   y[n] = a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N), N = size, or size - 1 where the window is not periodic
  * All are computed in double and converted to the output's type by Cast.
  * Spec: ONNX *Window-17, MelWeightMatrix-17. */
@@ -7,11 +8,12 @@
 #include <math.h>
 
 static const struct op_version versions[] = {{.since = 17}, {0}};
-static const struct op_param outputs[] = {{.name = "output", .dtypes = DTYPES_NUMERIC, .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
+static const struct op_param outputs[] = {{.name = "output", .dtypes = DTYPES_NUMERIC, .flags = PARAM_OUTPUT_NOT_DIFF},
+                                          {0}};
 
 static const double pi = 3.14159265358979323846;
 
-/* ---- shared pieces ------------------------------------------------------------------------------------------------ */
+/* ---- shared pieces ----------------------------------------------------------------------------------------------- */
 
 /* The attribute output_datatype. */
 static bool infer_datatype(struct infer_ctx *c, enum dtype *d)
@@ -32,12 +34,13 @@ static bool infer_number(struct infer_ctx *c, int i, double *x)
     if (t == NULL)
         return false;
     if (t->count != 1 || t->shape.rank > 1)
-        return infer_error(c, "input %d '%s' has %lld elements, expected a scalar", i, infer_in(c, i)->name, (long long)t->count);
+        return infer_error(c, "input %d '%s' has %lld elements, expected a scalar", i, infer_in(c, i)->name,
+                           (long long)t->count);
     *x = tensor_get_double(t, 0);
     return true;
 }
 
-/* ---- windows ------------------------------------------------------------------------------------------------------ */
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_attr window_attrs[] = {{.name = "output_datatype", .type = ATTR_INT, .int_default = DTYPE_FLOAT},
                                               {.name = "periodic", .type = ATTR_INT, .int_default = 1},
@@ -114,27 +117,31 @@ static bool window_eval(struct eval_ctx *c)
 #define SIZE(number) "n = Constant <value_int = " number "> () "
 #define WINDOW_SAMPLES(op)                                                                                             \
     {.text = "g () => (float[10] y) { " SIZE("10") "y = " op "(n) }", .no_gradient = true},                            \
-    {.text = "g () => (double[7] y) { " SIZE("7") "y = " op " <periodic = 0, output_datatype = 11> (n) }", .no_gradient = true},     \
+    {.text = "g () => (double[7] y) { " SIZE("7") "y = " op " <periodic = 0, output_datatype = 11> (n) }",             \
+     .no_gradient = true},                                                                                             \
     {.text = "g (float[1] x) => (float[70000] y) { " SIZE("70000") "w = " op "(n) y = Mul(x, w) }"},                   \
     {.text = "g () => (float16[5] y) { " SIZE("5") "y = " op " <output_datatype = 10> (n) }", .no_gradient = true},    \
     {.text = "g () => (uint8[4] y) { " SIZE("4") "y = " op " <output_datatype = 2> (n) }", .no_gradient = true},       \
     {.text = "g () => (float[1] y) { " SIZE("1") "y = " op " <periodic = 0> (n) }", .no_gradient = true},              \
     {.text = "g () => (float[0] y) { " SIZE("0") "y = " op "(n) }", .no_gradient = true},                              \
     {.text = "g () => (float[1] y) { " SIZE("-1") "y = " op "(n) }", .error = "expected a size"},                      \
-    {.text = "g () => (float[1] y) { " SIZE("1") "y = " op " <output_datatype = 9> (n) }", .error = "expected a numeric type"},      \
+    {.text = "g () => (float[1] y) { " SIZE("1") "y = " op " <output_datatype = 9> (n) }",                             \
+     .error = "expected a numeric type"},                                                                              \
     {.text = "g (int64 n) => (float[1] y) { y = " op "(n) }", .error = "must be known at compile time"}
 
 static const struct op_sample hann_samples[] = {WINDOW_SAMPLES("HannWindow"), {0}};
 static const struct op_sample hamming_samples[] = {WINDOW_SAMPLES("HammingWindow"), {0}};
 static const struct op_sample blackman_samples[] = {WINDOW_SAMPLES("BlackmanWindow"), {0}};
 
-/* ---- MelWeightMatrix: [dft_length / 2 + 1, num_mel_bins] ------------------------------------------------------------ */
+/* ---- MelWeightMatrix: [dft_length / 2 + 1, num_mel_bins] --------------------------------------------------------- */
 
 #define NUMBER(label) {.name = (label), .type = 'N', .dtypes = DTYPES_INDEX, .flags = PARAM_NOT_DIFF}
 #define EDGE(label) {.name = (label), .type = 'E', .dtypes = DTYPES_FLOATS, .flags = PARAM_NOT_DIFF}
-static const struct op_attr mel_attrs[] = {{.name = "output_datatype", .type = ATTR_INT, .int_default = DTYPE_FLOAT}, {0}};
+static const struct op_attr mel_attrs[] = {{.name = "output_datatype", .type = ATTR_INT, .int_default = DTYPE_FLOAT},
+                                           {0}};
 static const struct op_param mel_inputs[] = {
-    NUMBER("num_mel_bins"), NUMBER("dft_length"), NUMBER("sample_rate"), EDGE("lower_edge_hertz"), EDGE("upper_edge_hertz"), {0}};
+    NUMBER("num_mel_bins"), NUMBER("dft_length"), NUMBER("sample_rate"), EDGE("lower_edge_hertz"),
+    EDGE("upper_edge_hertz"), {0}};
 
 enum { MEL_MOST = 1 << 22 /* elements of the table */ };
 
@@ -160,8 +167,9 @@ static struct mel mel_of(const struct node *n)
     return (struct mel){x[0], x[1], x[2], x[3], x[4]};
 }
 
-/* With the contract's functions: the rows are whole numbers that must not depend on a C library. Corners are spaced evenly on the
- * mel scale, 2595 log10(1 + f / 700), by a (bins + 2)-th of the way, as in the specification's reference. */
+/* With the contract's functions: the rows are whole numbers that must not depend on a C library. Corners are
+ * spaced evenly on the mel scale, 2595 log10(1 + f / 700), by a (bins + 2)-th of the way, as in the
+ * specification's reference. */
 static double mel_row(const struct mel *m, double k)
 {
     const struct eval_ctx same = {.arithmetic = ARITHMETIC_SAME};
@@ -180,14 +188,17 @@ static bool mel_infer(struct infer_ctx *c)
     if (!infer_datatype(c, &d) || !mel_infer_numbers(c, &m))
         return false;
     if (m.bins < 1 || m.length < 1 || m.rate < 1)
-        return infer_error(c, "%.0f bins, %.0f samples of a spectrum and a rate of %.0f: expected 1 or more of each", m.bins, m.length, m.rate);
+        return infer_error(c, "%.0f bins, %.0f samples of a spectrum and a rate of %.0f: expected 1 or more of each",
+                           m.bins, m.length, m.rate);
     if (!(m.low >= 0 && m.high >= m.low && m.high < 1e30))
         return infer_error(c, "edges of %g and %g hertz, expected 0 or more, the lower one first", m.low, m.high);
     const double rows = floor(m.length / 2) + 1;
     if (rows * m.bins > MEL_MOST)
-        return infer_unsupported(c, "a table of %.0f x %.0f elements is larger than %d, which is not supported", rows, m.bins, MEL_MOST);
+        return infer_unsupported(c, "a table of %.0f x %.0f elements is larger than %d, which is not supported", rows,
+                                 m.bins, MEL_MOST);
     if (mel_row(&m, m.bins) >= rows || mel_row(&m, m.bins + 1) > rows)
-        return infer_error(c, "frequencies up to %g hertz are not in a spectrum of %.0f samples at a rate of %.0f", m.high, m.length, m.rate);
+        return infer_error(c, "frequencies up to %g hertz are not in a spectrum of %.0f samples at a rate of %.0f",
+                           m.high, m.length, m.rate);
     return infer_out(c, 0, d, &SHAPE((int64_t)rows, (int64_t)m.bins));
 }
 
@@ -234,26 +245,31 @@ static bool mel_eval(struct eval_ctx *c)
 }
 
 #define MEL(bins, length, rate, low, high)                                                                             \
-    "b = Constant <value_int = " bins "> () l = Constant <value_int = " length "> () r = Constant <value_int = " rate "> () "         \
+    "b = Constant <value_int = " bins "> () l = Constant <value_int = " length "> () "                                 \
+    "r = Constant <value_int = " rate "> () "                                                                          \
     "e = Constant <value_float = " low "> () f = Constant <value_float = " high "> () "
 static const struct op_sample mel_samples[] = {
     {.text = "g () => (float[9,8] y) { " MEL("8", "16", "8192", "0.0", "4096.0") "y = MelWeightMatrix(b, l, r, e, f) }",
      .no_gradient = true},
     {.text = "g (double[2,129] x) => (double[2,20] y) { " MEL("20", "256", "16000", "125.5", "7500.0")
              "w = MelWeightMatrix <output_datatype = 11> (b, l, r, e, f) y = MatMul(x, w) }"},
-    {.text = "g () => (int32[3,2] y) { " MEL("2", "5", "100", "0.0", "50.0") "y = MelWeightMatrix <output_datatype = 6> (b, l, r, e, f) }",
+    {.text = "g () => (int32[3,2] y) "
+             "{ " MEL("2", "5", "100", "0.0", "50.0") "y = MelWeightMatrix <output_datatype = 6> (b, l, r, e, f) }",
      .no_gradient = true},
     {.text = "g () => (float[9,0] y) { " MEL("0", "16", "8192", "0.0", "4096.0") "y = MelWeightMatrix(b, l, r, e, f) }",
      .error = "expected 1 or more of each"},
-    {.text = "g () => (float[9,8] y) { " MEL("8", "16", "8192", "-700.0", "4096.0") "y = MelWeightMatrix(b, l, r, e, f) }",
+    {.text = "g () => (float[9,8] y) "
+             "{ " MEL("8", "16", "8192", "-700.0", "4096.0") "y = MelWeightMatrix(b, l, r, e, f) }",
      .error = "expected 0 or more"},
-    {.text = "g () => (float[9,8] y) { " MEL("8", "16", "8192", "0.0", "40960.0") "y = MelWeightMatrix(b, l, r, e, f) }",
+    {.text = "g () => (float[9,8] y) "
+             "{ " MEL("8", "16", "8192", "0.0", "40960.0") "y = MelWeightMatrix(b, l, r, e, f) }",
      .error = "are not in a spectrum"},
-    {.text = "g () => (float[9,8] y) { " MEL("9000000000", "16000", "8192", "0.0", "4096.0") "y = MelWeightMatrix(b, l, r, e, f) }",
+    {.text = "g () => (float[9,8] y) "
+             "{ " MEL("9000000000", "16000", "8192", "0.0", "4096.0") "y = MelWeightMatrix(b, l, r, e, f) }",
      .error = "which is not supported"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 #define WINDOW(label, sample)                                                                                          \
     {.name = (label), .versions = versions, .inputs = window_inputs, .outputs = outputs, .attrs = window_attrs,        \

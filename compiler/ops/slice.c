@@ -3,7 +3,7 @@
  * Spec: ONNX Slice-1 (attributes), -10 to -13 (inputs, steps). */
 #include "ops/move_rules.h"
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_attr attrs_1[] = {{.name = "axes", .type = ATTR_INTS, .no_default = true},
                                          {.name = "ends", .type = ATTR_INTS, .required = true},
@@ -14,7 +14,8 @@ static const struct op_param inputs_1[] = {{.name = "data", .type = 'T', .dtypes
 
 static bool upgrade_1(struct upgrade_ctx *c)
 {
-    return upgrade_attr_to_input(c, "starts", 1) && upgrade_attr_to_input(c, "ends", 2) && upgrade_attr_to_input(c, "axes", 3);
+    return upgrade_attr_to_input(c, "starts", 1) && upgrade_attr_to_input(c, "ends", 2) &&
+           upgrade_attr_to_input(c, "axes", 3);
 }
 
 static const struct op_version versions[] = {
@@ -32,10 +33,10 @@ static const struct op_param inputs[] = {
     {0}};
 static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = MOVE_TYPES_25}, {0}};
 
-/* ---- which elements ----------------------------------------------------------------------------------------------- */
+/* ---- which elements ---------------------------------------------------------------------------------------------- */
 
-/* For every dimension of the input: first index, distance, and number of elements. Where there is one element or none the
- * distance is 1, so that |step| never exceeds the dimension. */
+/* For every dimension of the input: first index, distance, and number of elements. Where there is one element or none
+ * the distance is 1, so that |step| never exceeds the dimension. */
 struct range {
     int64_t start[SHAPE_MAX_RANK], step[SHAPE_MAX_RANK];
     struct shape shape;
@@ -54,8 +55,8 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
 
 static void resolve_axis(struct range *r, int d, int64_t dim, int64_t start, int64_t end, int64_t step)
 {
-    /* As the specification has it. Going backwards, "before the first element" is -1; it cannot be written as such, since
-     * negative numbers count from the end: anything below -dim says it. */
+    /* As the specification has it. Going backwards, "before the first element" is -1; it cannot be written as such,
+     * since negative numbers count from the end: anything below -dim says it. */
     const int64_t last = step > 0 ? dim : dim - 1;
     start = clamp(start < 0 ? start + dim : start, 0, last);
     end = clamp(end < 0 ? end + dim : end, step > 0 ? 0 : -1, last);
@@ -91,7 +92,7 @@ static struct range range_of_node(struct arena *a, const struct node *n)
     return resolve(&n->inputs.data[0]->shape, &q);
 }
 
-/* ---- Slice -------------------------------------------------------------------------------------------------------- */
+/* ---- Slice ------------------------------------------------------------------------------------------------------- */
 
 static bool read_list(struct infer_ctx *c, int i, const char *name, const int64_t **list, size_t expected)
 {
@@ -119,7 +120,8 @@ static bool slice_infer(struct infer_ctx *c)
 {
     struct request q;
     if (!infer_known_ints(c, 1, &q.starts, &q.count) || !read_list(c, 2, "ends", &q.ends, q.count) ||
-        !read_list(c, 3, "axes", &q.axes, q.count) || !read_list(c, 4, "steps", &q.steps, q.count) || !check_axes(c, &q))
+        !read_list(c, 3, "axes", &q.axes, q.count) || !read_list(c, 4, "steps", &q.steps, q.count) ||
+        !check_axes(c, &q))
         return false;
     for (size_t k = 0; q.steps != NULL && k < q.count; k++)
         if (q.steps[k] == 0)
@@ -171,28 +173,30 @@ static bool slice_lower(struct lower_ctx *c)
 }
 
 static const struct op_sample slice_samples[] = {
-    {.text = "g (float[4,5] x) => (float[2,5] y) { s = Constant <value_ints = [1]> () e = Constant <value_ints = [3]> () "
-             "y = Slice(x, s, e) }"},
-    {.text = "g (double[4,5] x) => (double[4,2] y) { s = Constant <value_ints = [-1]> () e = Constant <value_ints = [-99]> () "
+    {.text = "g (float[4,5] x) => (float[2,5] y) "
+             "{ s = Constant <value_ints = [1]> () e = Constant <value_ints = [3]> () y = Slice(x, s, e) }"},
+    {.text = "g (double[4,5] x) => (double[4,2] y) "
+             "{ s = Constant <value_ints = [-1]> () e = Constant <value_ints = [-99]> () "
              "a = Constant <value_ints = [-1]> () t = Constant <value_ints = [-3]> () y = Slice(x, s, e, a, t) }"},
     {.text = "g (float[4,5] x) => (float[2,2] y) { "
              "s = Constant <value_ints = [0, -2]> () e = Constant <value_ints = [99, 99]> () "
              "a = Constant <value_ints = [0, 1]> () t = Constant <value_ints = [3, 1]> () y = Slice(x, s, e, a, t) }"},
     {.text = "g (float[4] x) => (float[0] y) { s = Constant <value_ints = [3]> () e = Constant <value_ints = [1]> () "
              "y = Slice(x, s, e) }"},
-    {.text = "g (float[4,5] x) => (float[2,5] y) { y = Slice <axes = [0], starts = [1], ends = [-1]> (x) }", .opset = 9},
+    {.text = "g (float[4,5] x) => (float[2,5] y) { y = Slice <axes = [0], starts = [1], ends = [-1]> (x) }",
+     .opset = 9},
     {.text = "g (float[4] x) => (float[4] y) { s = Constant <value_ints = [0]> () e = Constant <value_ints = [4]> () "
              "a = Constant <value_ints = [0]> () t = Constant <value_ints = [0]> () y = Slice(x, s, e, a, t) }",
      .error = "contains 0"},
-    {.text = "g (float[4] x) => (float[4] y) { s = Constant <value_ints = [0]> () e = Constant <value_ints = [4, 4]> () "
-             "y = Slice(x, s, e) }",
+    {.text = "g (float[4] x) => (float[4] y) "
+             "{ s = Constant <value_ints = [0]> () e = Constant <value_ints = [4, 4]> () y = Slice(x, s, e) }",
      .error = "has 2 elements, expected 1"},
-    {.text = "g (float[4] x) => (float[4] y) { s = Constant <value_ints = [0, 0]> () e = Constant <value_ints = [4, 4]> () "
-             "y = Slice(x, s, e) }",
+    {.text = "g (float[4] x) => (float[4] y) "
+             "{ s = Constant <value_ints = [0, 0]> () e = Constant <value_ints = [4, 4]> () y = Slice(x, s, e) }",
      .error = "rank 1"},
     {0}};
 
-/* ---- SliceGrad(dy): a tensor of zeros with dy at the elements of a range ---------------------------------------------- */
+/* ---- SliceGrad(dy): a tensor of zeros with dy at the elements of a range ----------------------------------------- */
 
 static const struct op_attr grad_attrs[] = {{.name = "shape", .type = ATTR_INTS, .required = true},
                                             {.name = "starts", .type = ATTR_INTS, .required = true},
@@ -241,15 +245,16 @@ static bool slice_grad_infer(struct infer_ctx *c)
         size_t count;
         op_attr_ints(c->node, names[k], &list, &count);
         if (count != (size_t)dy->rank)
-            return infer_error(c, "attribute '%s' has %zu entries, expected %d, the rank of input 0 '%s'", names[k], count,
-                               dy->rank, infer_in(c, 0)->name);
+            return infer_error(c, "attribute '%s' has %zu entries, expected %d, the rank of input 0 '%s'", names[k],
+                               count, dy->rank, infer_in(c, 0)->name);
     }
     struct shape to;
     const struct range r = range_of_attrs(c->node, &to);
     for (int d = 0; d < to.rank; d++)
         if (!range_fits(r.start[d], r.step[d], dy->dim[d], to.dim[d]))
-            return infer_error(c, "%lld elements from %lld by %lld do not fit into dimension %d of %lld", (long long)dy->dim[d],
-                               (long long)r.start[d], (long long)r.step[d], d, (long long)to.dim[d]);
+            return infer_error(c, "%lld elements from %lld by %lld do not fit into dimension %d of %lld",
+                               (long long)dy->dim[d], (long long)r.start[d], (long long)r.step[d], d,
+                               (long long)to.dim[d]);
     return infer_out(c, 0, DTYPE_UNDEFINED, &to);
 }
 
@@ -268,8 +273,9 @@ static bool slice_grad_grad(struct grad_ctx *c)
     }
     if (rank == 0)
         return grad_accumulate(c, 0, grad_of_output(c, 0));
-    return grad_accumulate(c, 0, build(c, "Slice", grad_of_output(c, 0), build_ints(b, r.start, rank), build_ints(b, ends, rank),
-                                       build_ints(b, axes, rank), build_ints(b, r.step, rank)));
+    return grad_accumulate(c, 0,
+                           build(c, "Slice", grad_of_output(c, 0), build_ints(b, r.start, rank),
+                                 build_ints(b, ends, rank), build_ints(b, axes, rank), build_ints(b, r.step, rank)));
 }
 
 static bool slice_grad_eval(struct eval_ctx *c)
@@ -295,19 +301,21 @@ static bool slice_grad_lower(struct lower_ctx *c)
 static const struct op_sample grad_samples[] = {
     {.text = "g (float[2,3] dy) => (float[4,6] dx) { "
              "dx = stepc.SliceGrad <shape = [4, 6], starts = [3, 1], steps = [-3, 2]> (dy) }"},
-    {.text = "g (double[0] dy) => (double[3] dx) { dx = stepc.SliceGrad <shape = [3], starts = [0], steps = [1]> (dy) }"},
+    {.text = "g (double[0] dy) => (double[3] dx) "
+             "{ dx = stepc.SliceGrad <shape = [3], starts = [0], steps = [1]> (dy) }"},
     {.text = "g (float[2] dy) => (float[3] dx) { dx = stepc.SliceGrad <shape = [3], starts = [1], steps = [2]> (dy) }",
      .error = "do not fit"},
-    {.text = "g (float[2] dy) => (float[3] dx) { dx = stepc.SliceGrad <shape = [3, 1], starts = [1], steps = [1]> (dy) }",
+    {.text = "g (float[2] dy) => (float[3] dx) "
+             "{ dx = stepc.SliceGrad <shape = [3, 1], starts = [1], steps = [1]> (dy) }",
      .error = "expected 1, the rank"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_slice[] = {
-    {.name = "Slice", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = slice_infer, .grad = slice_grad,
-     .eval = slice_eval, .lower = slice_lower, .is_view = true, .samples = slice_samples},
-    {.domain = DOMAIN_STEPC, .name = "SliceGrad", .versions = grad_versions, .inputs = grad_inputs, .outputs = grad_outputs,
-     .attrs = grad_attrs, .infer = slice_grad_infer, .grad = slice_grad_grad, .eval = slice_grad_eval,
-     .lower = slice_grad_lower, .samples = grad_samples},
+    {.name = "Slice", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = slice_infer,
+     .grad = slice_grad, .eval = slice_eval, .lower = slice_lower, .is_view = true, .samples = slice_samples},
+    {.domain = DOMAIN_STEPC, .name = "SliceGrad", .versions = grad_versions, .inputs = grad_inputs,
+     .outputs = grad_outputs, .attrs = grad_attrs, .infer = slice_grad_infer, .grad = slice_grad_grad,
+     .eval = slice_grad_eval, .lower = slice_grad_lower, .samples = grad_samples},
     {0}};

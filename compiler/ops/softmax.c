@@ -1,12 +1,12 @@
-/* Softmax and LogSoftmax along one axis, made of ordinary operators. With m the maximum along the axis, e = exp(x - m) and s the
- * sum of e (in ReduceSum's order: 16 lanes where the axis is the last one that counts, else index order):
+/* Softmax and LogSoftmax along one axis, made of ordinary operators. With m the maximum along the axis, e = exp(x - m)
+ * and s the sum of e (in ReduceSum's order: 16 lanes where the axis is the last one that counts, else index order):
  *   softmax     y = e * (1 / s)
  *   log softmax y = (x - m) - log(s)
  * Spec: ONNX Operators.md. Versions 1 and 11 flatten the input to a matrix at `axis` and normalise its rows. */
 #include "ops/flatten_rules.h"
 #include "ops/move_rules.h"
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_attr attrs_1[] = {{.name = "axis", .type = ATTR_INT, .int_default = 1}, {0}};
 static const struct op_attr attrs[] = {{.name = "axis", .type = ATTR_INT, .int_default = -1}, {0}};
@@ -14,7 +14,8 @@ static const struct op_param inputs[] = {{.name = "input", .type = 'T', .dtypes 
 static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 
 static const struct op_version versions[] = {{.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1},
-                                             {.since = 11, .dtypes = FLOATS_1, .attrs = attrs_1, .upgrade = flatten_upgrade},
+                                             {.since = 11, .dtypes = FLOATS_1, .attrs = attrs_1,
+                                              .upgrade = flatten_upgrade},
                                              {.since = 13},
                                              {0}};
 
@@ -24,7 +25,7 @@ static bool softmax_infer(struct infer_ctx *c)
     return infer_axis(c, op_attr_int(c->node, "axis"), infer_rank(c, 0), &axis) && infer_same_as_input(c);
 }
 
-/* ---- shared pieces ------------------------------------------------------------------------------------------------ */
+/* ---- shared pieces ----------------------------------------------------------------------------------------------- */
 
 static struct value *sum_along(struct builder *b, struct value *x, int axis)
 {
@@ -36,7 +37,8 @@ static struct value *below_maximum(struct expand_ctx *c, int axis)
 {
     const int64_t wide = axis;
     struct value *x = expand_in(c, 0);
-    return build(c, "Sub", x, build_with(c, "ReduceMax", ATTRS(attr_int("keepdims", 1)), x, build_ints(c->b, &wide, 1)));
+    return build(c, "Sub", x,
+                 build_with(c, "ReduceMax", ATTRS(attr_int("keepdims", 1)), x, build_ints(c->b, &wide, 1)));
 }
 
 /* The rows along the axis, one at a time. `is_tail`: nothing but axes of one element follows. */
@@ -50,7 +52,8 @@ static struct rows rows_of(const struct eval_ctx *c)
     const struct shape *s = &c->in[0]->shape;
     const int axis = move_axis(c->node);
     const int64_t inner = shape_count_range(s, axis + 1, s->rank);
-    return (struct rows){.count = shape_count_range(s, 0, axis) * inner, .length = s->dim[axis], .stride = inner, .is_tail = inner == 1};
+    return (struct rows){.count = shape_count_range(s, 0, axis) * inner, .length = s->dim[axis], .stride = inner,
+                         .is_tail = inner == 1};
 }
 
 static int64_t row_start(const struct rows *r, int64_t k)
@@ -81,7 +84,7 @@ static double exp_row(const struct eval_ctx *c, const struct rows *r, int64_t fr
     return r->length == 1 ? e[from] : sum_row(c, r, e + from);
 }
 
-/* ---- Softmax ------------------------------------------------------------------------------------------------------ */
+/* ---- Softmax ----------------------------------------------------------------------------------------------------- */
 
 /* dx = y (dy - sum(dy y)) */
 static bool softmax_grad(struct grad_ctx *c)
@@ -128,7 +131,7 @@ static const struct op_sample softmax_samples[] = {
     {.text = "g (float16[3,20] x) => (float16[3,20] y) { y = Softmax(x) }"},
     {0}};
 
-/* ---- LogSoftmax --------------------------------------------------------------------------------------------------- */
+/* ---- LogSoftmax -------------------------------------------------------------------------------------------------- */
 
 /* dx = dy - exp(y) sum(dy) */
 static bool log_softmax_grad(struct grad_ctx *c)
@@ -169,12 +172,13 @@ static const struct op_sample log_softmax_samples[] = {
     {.text = "g (double[2,3,4] x) => (double[2,3,4] y) { y = LogSoftmax(x) }", .opset = 11},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_softmax[] = {
-    {.name = "Softmax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = softmax_infer,
-     .grad = softmax_grad, .expand = softmax_expand, .eval = softmax_eval, .in_float = true, .samples = softmax_samples},
-    {.name = "LogSoftmax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = softmax_infer,
-     .grad = log_softmax_grad, .expand = log_softmax_expand, .eval = log_softmax_eval, .in_float = true,
-     .samples = log_softmax_samples},
+    {.name = "Softmax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = softmax_infer, .grad = softmax_grad, .expand = softmax_expand, .eval = softmax_eval, .in_float = true,
+     .samples = softmax_samples},
+    {.name = "LogSoftmax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = softmax_infer, .grad = log_softmax_grad, .expand = log_softmax_expand, .eval = log_softmax_eval,
+     .in_float = true, .samples = log_softmax_samples},
     {0}};

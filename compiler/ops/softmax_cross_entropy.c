@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define FLOATS_12 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 
@@ -27,7 +27,8 @@ static const struct op_version grad_versions[] = {{.since = 1}, {0}};
      .why = "ONNX marks the weights of classes as not differentiable, and PyTorch trains none"}
 static const struct op_param inputs[] = {SCORES, LABELS, WEIGHTS, {0}};
 static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = DTYPES_FLOATS},
-                                          {.name = "log_prob", .type = 'T', .dtypes = DTYPES_FLOATS, .flags = PARAM_OPTIONAL},
+                                          {.name = "log_prob", .type = 'T', .dtypes = DTYPES_FLOATS,
+                                           .flags = PARAM_OPTIONAL},
                                           {0}};
 static const struct op_param grad_inputs[] = {
     SCORES, LABELS, WEIGHTS, {.name = "dloss", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
@@ -41,7 +42,8 @@ static bool loss_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &y) && infer_out(c, 1, DTYPE_UNDEFINED, infer_shape(c, 0));
 }
 
-/* dloss is a scalar under every reduction: what flows into a loss per position is multiplied outside, which fuses as well. */
+/* dloss is a scalar under every reduction: what flows into a loss per position is multiplied outside,
+ * which fuses as well. */
 static bool grad_infer(struct infer_ctx *c)
 {
     if (!loss_infer_inputs(c))
@@ -51,7 +53,7 @@ static bool grad_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, infer_shape(c, 0));
 }
 
-/* ---- gradients ---------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 static struct value *through_loss(struct grad_ctx *c, const struct loss *l)
 {
@@ -60,8 +62,8 @@ static struct value *through_loss(struct grad_ctx *c, const struct loss *l)
     struct attr attrs[3] = {attr_string("reduction", op_attr_string(c->node, "reduction"))};
     if (l->has_ignore)
         attrs[1] = attr_int("ignore_index", l->ignore);
-    struct value *d = build_with(c, "stepc.SoftmaxCrossEntropyGrad", attrs, grad_input(c, 0), grad_input(c, 1), grad_input(c, 2),
-                                 per_position ? build_like(c, dy, 1.0) : dy);
+    struct value *d = build_with(c, "stepc.SoftmaxCrossEntropyGrad", attrs, grad_input(c, 0), grad_input(c, 1),
+                                 grad_input(c, 2), per_position ? build_like(c, dy, 1.0) : dy);
     return per_position ? build(c, "Mul", d, loss_with_class_axis(c->b, dy)) : d;
 }
 
@@ -76,7 +78,8 @@ static bool loss_grad(struct grad_ctx *c)
         return true;
     struct value *d = grad_of_output(c, 1);
     struct value *softmax = build(c, "Exp", grad_output(c, 1));
-    return grad_accumulate(c, 0, build(c, "Sub", d, build(c, "Mul", softmax, build_reduce_sum(c->b, d, &axis, 1, true))));
+    return grad_accumulate(c, 0,
+                           build(c, "Sub", d, build(c, "Mul", softmax, build_reduce_sum(c->b, d, &axis, 1, true))));
 }
 
 /* In ordinary operators: for gradients of this gradient. */
@@ -96,7 +99,7 @@ static bool grad_expand(struct expand_ctx *c)
     return expand_out(c, 0, build(c, "Mul", y, expand_in(c, 3)));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 struct position {
     int64_t from; /* first score: element 0 of C */
@@ -174,7 +177,8 @@ static bool loss_eval(struct eval_ctx *c)
     return true;
 }
 
-static double grad_at(const struct eval_ctx *c, double probability, bool is_label, const struct position *at, double scale)
+static double grad_at(const struct eval_ctx *c, double probability, bool is_label, const struct position *at,
+                      double scale)
 {
     if (at->ignored)
         return 0;
@@ -207,7 +211,7 @@ static bool grad_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 static void add_operand(struct lower_ctx *c, const char *param, const struct view *v)
 {
@@ -217,15 +221,16 @@ static void add_operand(struct lower_ctx *c, const char *param, const struct vie
 
 static void check_label_range(struct lower_ctx *c, const struct loss *l, const struct view *labels)
 {
-    const struct view flat = {.buffer = labels->buffer, .offset = labels->offset, .shape = SHAPE(l->n * l->d), .stride = {1}};
+    const struct view flat = {.buffer = labels->buffer, .offset = labels->offset, .shape = SHAPE(l->n * l->d),
+                              .stride = {1}};
     lower_add_check(c, &flat.shape, lower_load(c, &flat), 0, l->c, "STEPC_E_LABEL");
     struct check *check = &c->kernel->checks.data[c->kernel->checks.count - 1];
     check->has_except = l->has_ignore;
     check->except = l->ignore;
 }
 
-/* Positions at a time: enough to keep the loops over short rows long, without much scratch for long rows. Where classes do not
- * lie side by side, neighbouring positions do: a vector of them at least. */
+/* Positions at a time: enough to keep the loops over short rows long, without much scratch for long rows. Where classes
+ * do not lie side by side, neighbouring positions do: a vector of them at least. */
 static int64_t block_of(const struct loss *l)
 {
     enum { MOST = 64, VECTOR = 16, SCRATCH = 1024 };
@@ -266,7 +271,8 @@ static struct loss instantiate(struct lower_ctx *c)
     lower_template_int(c, "TRANSPOSED", l.d == 1 && l.c >= 4 && !c->options.scalar);
     lower_template_int(c, "PADDED", is_padded(c, &l));
     lower_template_scratch(c, "scratch", is_padded(c, &l) ? PADDED_LANES : block_of(&l) * l.c);
-    lower_template_flops(c, 6 * l.n * l.c * l.d); /* maximum, difference, exponential, sum; product and difference of the gradient */
+    /* maximum, difference, exponential, sum; product and difference of the gradient */
+    lower_template_flops(c, 6 * l.n * l.c * l.d);
     add_operand(c, "scores", &scores);
     add_operand(c, "labels", &labels);
     if (has_weights)
@@ -309,42 +315,50 @@ static bool grad_lower(struct lower_ctx *c)
     return true;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample samples[] = {
-    {.text = "g (float[5,10] x, int64[5] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }", .feed = "normal,index:10"},
-    {.text = "g (float[3,37] x, int32[3] t) => (float y, float[3,37] p) { y, p = SoftmaxCrossEntropyLoss <reduction = \"sum\"> (x, t) }",
-     .feed = "normal,index:37"},
-    {.text = "g (double[5,4] x, int64[5] t, double[4] w) => (double y) { y = SoftmaxCrossEntropyLoss <ignore_index = 2> (x, t, w) }",
-     .feed = "normal,index:4,positive"},
-    {.text = "g (float[70,10] x, int64[70] t) => (float y, float[70,10] p) { y, p = SoftmaxCrossEntropyLoss(x, t) }", .feed = "normal,index:10"},
+    {.text = "g (float[5,10] x, int64[5] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }",
+     .feed = "normal,index:10"},
+    {.text = "g (float[3,37] x, int32[3] t) => (float y, float[3,37] p) "
+             "{ y, p = SoftmaxCrossEntropyLoss <reduction = \"sum\"> (x, t) }", .feed = "normal,index:37"},
+    {.text = "g (double[5,4] x, int64[5] t, double[4] w) => (double y) "
+             "{ y = SoftmaxCrossEntropyLoss <ignore_index = 2> (x, t, w) }", .feed = "normal,index:4,positive"},
+    {.text = "g (float[70,10] x, int64[70] t) => (float y, float[70,10] p) { y, p = SoftmaxCrossEntropyLoss(x, t) }",
+     .feed = "normal,index:10"},
     {.text = "g (float[21,16] x, int64[21] t, float[16] w) => (float[21] y) "
              "{ y = SoftmaxCrossEntropyLoss <reduction = \"none\", ignore_index = 5> (x, t, w) }",
      .feed = "normal,index:16,positive"},
     {.text = "g (double[2,4,3,2] x, int64[2,3,2] t) => (double[2,3,2] y, double[2,4,3,2] p) "
              "{ y, p = SoftmaxCrossEntropyLoss <reduction = \"none\", ignore_index = 1> (x, t) }",
      .feed = "normal,index:4"},
-    {.text = "g (double[2,4,3] x, int32[2,3] t, double[4] w) => (double y, double[2,4,3] p) { y, p = SoftmaxCrossEntropyLoss(x, t, w) }",
-     .feed = "normal,index:4,positive"},
+    {.text = "g (double[2,4,3] x, int32[2,3] t, double[4] w) => (double y, double[2,4,3] p) "
+             "{ y, p = SoftmaxCrossEntropyLoss(x, t, w) }", .feed = "normal,index:4,positive"},
     {.text = "g (float[2,3] x) => (float y) { t = Constant <value_ints = [7, 1]> () "
              "y = SoftmaxCrossEntropyLoss <ignore_index = 7> (x, t) }"},
     {.text = "g (float[150,3] x, int64[150] t, float[3] w) => (float y) { y = SoftmaxCrossEntropyLoss(x, t, w) }",
      .feed = "normal,index:3,positive"},
-    {.text = "g (float[100,20] x, int32[100] t) => (float y) { y = SoftmaxCrossEntropyLoss <reduction = \"sum\"> (x, t) }",
-     .feed = "normal,index:20"},
-    {.text = "g (float[45,100] x, int64[45] t) => (float y) { y = SoftmaxCrossEntropyLoss <ignore_index = 7> (x, t) }", .feed = "normal,index:100"},
-    {.text = "g (float[3,5,7,7] x, int64[3,7,7] t, float[5] w) => (float y) { y = SoftmaxCrossEntropyLoss <ignore_index = 2> (x, t, w) }",
-     .feed = "normal,index:5,positive"},
-    {.text = "g (float[2,3,80] x, int64[2,80] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }", .feed = "normal,index:3"},
-    {.text = "g (float[5,10] x, int64[4] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }", .error = "expected [5]"},
-    {.text = "g (float[5,10] x, int64[5] t, float[9] w) => (float y) { y = SoftmaxCrossEntropyLoss(x, t, w) }", .error = "expected [10]"},
+    {.text = "g (float[100,20] x, int32[100] t) => (float y) "
+             "{ y = SoftmaxCrossEntropyLoss <reduction = \"sum\"> (x, t) }", .feed = "normal,index:20"},
+    {.text = "g (float[45,100] x, int64[45] t) => (float y) { y = SoftmaxCrossEntropyLoss <ignore_index = 7> (x, t) }",
+     .feed = "normal,index:100"},
+    {.text = "g (float[3,5,7,7] x, int64[3,7,7] t, float[5] w) => (float y) "
+             "{ y = SoftmaxCrossEntropyLoss <ignore_index = 2> (x, t, w) }", .feed = "normal,index:5,positive"},
+    {.text = "g (float[2,3,80] x, int64[2,80] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }",
+     .feed = "normal,index:3"},
+    {.text = "g (float[5,10] x, int64[4] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }",
+     .error = "expected [5]"},
+    {.text = "g (float[5,10] x, int64[5] t, float[9] w) => (float y) { y = SoftmaxCrossEntropyLoss(x, t, w) }",
+     .error = "expected [10]"},
     {.text = "g (float[5] x, int64[5] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }", .error = "at least 2"},
-    {.text = "g (float[5,3] x, int64[5] t) => (float y) { y = SoftmaxCrossEntropyLoss <reduction = \"avg\"> (x, t) }", .error = "'avg'"},
-    {.text = "g (float16[6,5] x, int64[6] t) => (float16 y) { y = SoftmaxCrossEntropyLoss(x, t) }", .feed = "normal,index:5"},
+    {.text = "g (float[5,3] x, int64[5] t) => (float y) { y = SoftmaxCrossEntropyLoss <reduction = \"avg\"> (x, t) }",
+     .error = "'avg'"},
+    {.text = "g (float16[6,5] x, int64[6] t) => (float16 y) { y = SoftmaxCrossEntropyLoss(x, t) }",
+     .feed = "normal,index:5"},
     {0}};
 static const struct op_sample grad_samples[] = {
-    {.text = "g (float[5,10] x, int64[5] t, float d) => (float[5,10] y) { y = stepc.SoftmaxCrossEntropyGrad(x, t, \"\", d) }",
-     .feed = "normal,index:10"},
+    {.text = "g (float[5,10] x, int64[5] t, float d) => (float[5,10] y) "
+             "{ y = stepc.SoftmaxCrossEntropyGrad(x, t, \"\", d) }", .feed = "normal,index:10"},
     {.text = "g (float[35,9] x, int64[35] t, float[9] w, float d) => (float[35,9] y) "
              "{ y = stepc.SoftmaxCrossEntropyGrad <ignore_index = 2> (x, t, w, d) }",
      .feed = "normal,index:9,positive"},

@@ -1,8 +1,9 @@
 /* Split: the parts of a tensor along one axis, the inverse of Concat.
- * Spec: ONNX Split-1 and -2 (sizes are an attribute), -13 (an input), -18 (or a number of parts, the last may be smaller). */
+ * Spec: ONNX Split-1 and -2 (sizes are an attribute), -13 (an input), -18 (or a number of parts, the
+ * last may be smaller). */
 #include "ops/move_rules.h"
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 #define ATTR_AXIS {.name = "axis", .type = ATTR_INT, .int_default = 0}
 
@@ -40,8 +41,8 @@ static bool upgrade_13(struct upgrade_ctx *c)
         return true;
     if (shape_axis(x->shape.rank, node_attr(n, "axis") != NULL ? node_attr(n, "axis")->i : 0, &axis) &&
         x->shape.dim[axis] % parts != 0)
-        return upgrade_error(c, "dimension %d of input 0 '%s' is %lld and cannot be split into %lld equal parts", axis, x->name,
-                             (long long)x->shape.dim[axis], (long long)parts);
+        return upgrade_error(c, "dimension %d of input 0 '%s' is %lld and cannot be split into %lld equal parts", axis,
+                             x->name, (long long)x->shape.dim[axis], (long long)parts);
     node_set_attr(n, attr_int("num_outputs", parts));
     return true;
 }
@@ -57,9 +58,10 @@ static const struct op_param inputs[] = {
     {.name = "input", .type = 'T', .dtypes = MOVE_TYPES_25},
     {.name = "split", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_NOT_DIFF | PARAM_OPTIONAL},
     {0}};
-static const struct op_param outputs[] = {{.name = "outputs", .type = 'T', .dtypes = MOVE_TYPES_25, .flags = PARAM_VARIADIC}, {0}};
+static const struct op_param outputs[] = {
+    {.name = "outputs", .type = 'T', .dtypes = MOVE_TYPES_25, .flags = PARAM_VARIADIC}, {0}};
 
-/* ---- inference ---------------------------------------------------------------------------------------------------- */
+/* ---- inference --------------------------------------------------------------------------------------------------- */
 
 static int split_axis(const struct node *n)
 {
@@ -94,7 +96,8 @@ static bool check_given_sizes(struct infer_ctx *c, int64_t dim)
         return false;
     for (size_t k = 0; k < count; k++) {
         if (sizes[k] < 0 || sizes[k] > rest)
-            return infer_error(c, "part %zu has size %lld, of %lld that are left", k, (long long)sizes[k], (long long)rest);
+            return infer_error(c, "part %zu has size %lld, of %lld that are left", k, (long long)sizes[k],
+                               (long long)rest);
         rest -= sizes[k];
     }
     if (rest != 0)
@@ -109,7 +112,8 @@ static bool check_part_number(struct infer_ctx *c, int64_t dim)
     if (parts == NULL)
         return infer_error(c, "neither input 1 (split) nor attribute 'num_outputs' is given");
     if (parts->i < 1 || parts->i > INFER_MAX_OUTPUTS)
-        return infer_error(c, "attribute 'num_outputs' is %lld, expected 1 to %d", (long long)parts->i, INFER_MAX_OUTPUTS);
+        return infer_error(c, "attribute 'num_outputs' is %lld, expected 1 to %d", (long long)parts->i,
+                           INFER_MAX_OUTPUTS);
     const int64_t each = dim / parts->i + (dim % parts->i != 0);
     if (each * (parts->i - 1) > dim)
         return infer_error(c, "dimension of %lld cannot be split into %lld parts of which only the last is smaller",
@@ -139,7 +143,7 @@ static bool split_infer(struct infer_ctx *c)
     return ok;
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------------------- */
+/* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
 /* dx = Concat(dy_0, dy_1, ...) with zeros for parts that nothing flows into */
 static bool split_grad(struct grad_ctx *c)
@@ -161,7 +165,7 @@ static bool split_grad(struct grad_ctx *c)
     return grad_accumulate(c, 0, build_value(c->b, "Concat", ATTRS(attr_int("axis", axis)), parts, count));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 static bool split_eval(struct eval_ctx *c)
 {
@@ -179,7 +183,7 @@ static bool split_eval(struct eval_ctx *c)
     return true;
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 static bool split_lower(struct lower_ctx *c)
 {
@@ -197,7 +201,7 @@ static bool split_lower(struct lower_ctx *c)
     return true;
 }
 
-/* ---- record ------------------------------------------------------------------------------------------------------- */
+/* ---- record ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_sample samples[] = {
     {.text = "g (float[2,6] x) => (float[2,3] y, float[2,3] z) { y, z = Split <axis = 1, num_outputs = 2> (x) }"},
@@ -213,7 +217,8 @@ static const struct op_sample samples[] = {
      .error = "part 1 has size 3"},
     {.text = "g (float[6] x) => (float[4] y) { s = Constant <value_ints = [4, 1]> () y, z = Split(x, s) }",
      .error = "expected 6"},
-    {.text = "g (float[4,3] x) => (float[1,3] y, float[3,3] z) { y, z = Split <axis = 0, split = [1, 3]> (x) }", .opset = 1},
+    {.text = "g (float[4,3] x) => (float[1,3] y, float[3,3] z) { y, z = Split <axis = 0, split = [1, 3]> (x) }",
+     .opset = 1},
     {0}};
 
 const struct op_def op_defs_split[] = {

@@ -6,7 +6,8 @@
 #include "ops/op.h"
 
 static const struct op_param inputs[] = {{.name = "x", .type = 'T', .dtypes = DTYPES_ALL}, {0}};
-static const struct op_param outputs[] = {{.name = "y", .type = 'T', .dtypes = DTYPES_ALL, .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
+static const struct op_param outputs[] = {
+    {.name = "y", .type = 'T', .dtypes = DTYPES_ALL, .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
 static const struct op_version versions[] = {{.since = 1}, {0}};
 
 static bool stored_eval(struct eval_ctx *c)

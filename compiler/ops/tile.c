@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 
-/* ---- schema ------------------------------------------------------------------------------------------------------- */
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
 
 static const struct op_param inputs_1[] = {{.name = "input", .type = 'T', .dtypes = FLOATS_1},
                                            {.name = "tiles", .type = 'T', .dtypes = FLOATS_1},
@@ -51,9 +51,10 @@ static const struct op_param inputs[] = {
     {0}};
 static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = MOVE_TYPES_25}, {0}};
 
-/* ---- as other operators ------------------------------------------------------------------------------------------- */
+/* ---- as other operators ------------------------------------------------------------------------------------------ */
 
-/* [a,b] repeated [2,3] times is [a,b] -> [1,a,1,b] -> [2,a,3,b] -> [2a,3b]. Axes that stay once get no dimension of their own. */
+/* [a,b] repeated [2,3] times is [a,b] -> [1,a,1,b] -> [2,a,3,b] -> [2a,3b]. Axes that stay once get no
+ * dimension of their own. */
 static bool tile_plan(const struct shape *x, const int64_t *repeats, struct shape *apart, struct shape *repeated)
 {
     *apart = *repeated = SHAPE_SCALAR;
@@ -76,11 +77,12 @@ static bool tile_infer(struct infer_ctx *c)
     if (!move_infer_dims(c, 1, &repeats))
         return false;
     if (repeats.rank != x->rank)
-        return infer_error(c, "input 1 (repeats) has %d elements, expected %d, the rank of input 0 '%s'", repeats.rank, x->rank,
-                           infer_in(c, 0)->name);
+        return infer_error(c, "input 1 (repeats) has %d elements, expected %d, the rank of input 0 '%s'", repeats.rank,
+                           x->rank, infer_in(c, 0)->name);
     if (!tile_plan(x, repeats.dim, &apart, &repeated))
-        return infer_unsupported(c, "rank and number of repeated axes are more than %d together, which is not supported",
-                           SHAPE_MAX_RANK - 1);
+        return infer_unsupported(c,
+                                 "rank and number of repeated axes are more than %d together, which is not supported",
+                                 SHAPE_MAX_RANK - 1);
     for (int d = 0; d < x->rank; d++)
         if (!checked_mul(x->dim[d], repeats.dim[d], &y.dim[d]))
             return infer_error(c, "dimension %d of the result is too large", d);
@@ -98,7 +100,7 @@ static bool tile_expand(struct expand_ctx *c)
     return expand_out(c, 0, build_reshape(c->b, wide, &node_output(c->node, 0)->shape));
 }
 
-/* ---- value -------------------------------------------------------------------------------------------------------- */
+/* ---- value ------------------------------------------------------------------------------------------------------- */
 
 static bool tile_eval(struct eval_ctx *c)
 {
@@ -119,15 +121,16 @@ static bool tile_eval(struct eval_ctx *c)
 static const struct op_sample samples[] = {
     {.text = "g (float[2,3] x) => (float[4,9] y) { r = Constant <value_ints = [2, 3]> () y = Tile(x, r) }"},
     {.text = "g (double[2,3] x) => (double[2,6] y) { r = Constant <value_ints = [1, 2]> () y = Tile(x, r) }"},
-    {.text = "g (int64[2] x) => (int64[0] y) { r = Constant <value_ints = [0]> () y = Tile(x, r) }", .no_gradient = true},
-    {.text = "g (float[2,3] x) => (float[2,9] y) { t = Constant <value = float {3.0}> () a = Constant <value = float {1.0}> () "
-             "y = Tile(x, t, a) }", .opset = 5},
+    {.text = "g (int64[2] x) => (int64[0] y) { r = Constant <value_ints = [0]> () y = Tile(x, r) }",
+     .no_gradient = true},
+    {.text = "g (float[2,3] x) => (float[2,9] y) { t = Constant <value = float {3.0}> () "
+             "a = Constant <value = float {1.0}> () y = Tile(x, t, a) }", .opset = 5},
     {.text = "g (float[2,3] x) => (float[4] y) { r = Constant <value_ints = [2]> () y = Tile(x, r) }",
      .error = "expected 2, the rank"},
     {0}};
 
 /* The gradient follows from the expansion: the adjoint is summed over the copies. */
 const struct op_def op_defs_tile[] = {
-    {.name = "Tile", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = tile_infer, .expand = tile_expand,
-     .eval = tile_eval, .samples = samples},
+    {.name = "Tile", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = tile_infer,
+     .expand = tile_expand, .eval = tile_eval, .samples = samples},
     {0}};

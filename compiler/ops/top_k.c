@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- sorting, for values ------------------------------------------------------------------------------------------ */
+/* ---- sorting, for values ----------------------------------------------------------------------------------------- */
 
 /* An element of a line. Integers by `i`, which is shifted for uint64 so that signed comparison is right; floats by `f`.
  * */
@@ -60,7 +60,7 @@ static void sort_line(const struct eval_tensor *x, int64_t start, int64_t stride
     qsort(keys, (size_t)count, sizeof *keys, largest ? compare_greatest : compare_least);
 }
 
-/* ---- TopK --------------------------------------------------------------------------------------------------------- */
+/* ---- TopK -------------------------------------------------------------------------------------------------------- */
 
 #define NUMERIC_11 (DTYPES_NUMERIC & ~DTYPE_BIT(DTYPE_BFLOAT16))
 #define AXIS {.name = "axis", .type = ATTR_INT, .int_default = -1}
@@ -270,7 +270,7 @@ static const struct op_sample samples[] = {
     {.text = "g (float x) => (float y) { " K_2 "y, i = TopK(x, k) }", .error = "is a scalar"},
     {0}};
 
-/* ---- Rank(x): how many elements of [outer,size,inner] come before each one in its line ---------------------------- */
+/* ---- Rank(x): how many elements of [outer,size,inner] come before each one in its line --------------------------- */
 
 static const struct op_attr rank_attrs[] = {{.name = "largest", .type = ATTR_INT, .int_default = 1}, {0}};
 static const struct op_version own_versions[] = {{.since = 1}, {0}};
@@ -354,7 +354,7 @@ static const struct op_sample rank_samples[] = {
     {.text = "g (float[2,5] x) => (int32[2,5] y) { y = stepc.Rank(x) }", .error = "has rank 2, expected 3"},
     {0}};
 
-/* ---- Order(ranks): for each of the first k ranks where it is in [outer,size,inner]; 0 where it is nowhere --------- */
+/* ---- Order(ranks): for each of the first k ranks where it is in [outer,size,inner]; 0 where it is nowhere -------- */
 
 static const struct op_attr order_attrs[] = {{.name = "k", .type = ATTR_INT, .required = true}, {0}};
 static const struct op_param order_inputs[] = {
@@ -421,7 +421,7 @@ static const struct op_sample order_samples[] = {
     {.text = "g (int32[5] r) => (int64[3] y) { y = stepc.Order <k = 3> (r) }", .error = "has rank 1, expected 3"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_top_k[] = {
     {.name = "TopK", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = top_infer,

@@ -3,9 +3,12 @@
 #include "ops/move_rules.h"
 
 static const struct op_attr attrs[] = {{.name = "perm", .type = ATTR_INTS, .no_default = true}, {0}};
-static const struct op_version versions[] = {{.since = 1, .dtypes = MOVE_TYPES_1},   {.since = 13, .dtypes = MOVE_TYPES_13},
-                                             {.since = 21, .dtypes = MOVE_TYPES_21}, {.since = 23, .dtypes = MOVE_TYPES_23},
-                                             {.since = 24, .dtypes = MOVE_TYPES_24}, {.since = 25},
+static const struct op_version versions[] = {{.since = 1, .dtypes = MOVE_TYPES_1},
+                                             {.since = 13, .dtypes = MOVE_TYPES_13},
+                                             {.since = 21, .dtypes = MOVE_TYPES_21},
+                                             {.since = 23, .dtypes = MOVE_TYPES_23},
+                                             {.since = 24, .dtypes = MOVE_TYPES_24},
+                                             {.since = 25},
                                              {0}};
 static const struct op_param inputs[] = {{.name = "data", .type = 'T', .dtypes = MOVE_TYPES_25}, {0}};
 static const struct op_param outputs[] = {{.name = "transposed", .type = 'T', .dtypes = MOVE_TYPES_25}, {0}};
@@ -94,12 +97,15 @@ static const struct op_sample samples[] = {
     {.text = "g (float x) => (float y) { y = Transpose(x) }"},
     {.text = "g (int64[2,0] x) => (int64[0,2] y) { y = Transpose(x) }", .no_gradient = true},
     {.text = "g (float[2,3] x) => (float[3,2] y) { y = Transpose <perm = [1, 1]> (x) }", .error = "contains 1 twice"},
-    {.text = "g (float[2,3] x) => (float[3,2] y) { y = Transpose <perm = [1]> (x) }", .error = "has 1 entries, expected 2"},
-    {.text = "g (float[2,3] x) => (float[3,2] y) { y = Transpose <perm = [1, 2]> (x) }", .error = "contains 2, expected 0 to 1"},
+    {.text = "g (float[2,3] x) => (float[3,2] y) { y = Transpose <perm = [1]> (x) }",
+     .error = "has 1 entries, expected 2"},
+    {.text = "g (float[2,3] x) => (float[3,2] y) { y = Transpose <perm = [1, 2]> (x) }",
+     .error = "contains 2, expected 0 to 1"},
     {.text = "g (bfloat16[2,3,4] x) => (bfloat16[4,2,3] y) { y = Transpose <perm = [2,0,1]> (x) }"},
     {0}};
 
 const struct op_def op_defs_transpose[] = {
-    {.name = "Transpose", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = transpose_infer,
-     .grad = transpose_grad, .eval = transpose_eval, .lower = transpose_lower, .is_view = true, .samples = samples},
+    {.name = "Transpose", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = transpose_infer, .grad = transpose_grad, .eval = transpose_eval, .lower = transpose_lower,
+     .is_view = true, .samples = samples},
     {0}};

@@ -1,6 +1,6 @@
 /* Tan Asin Acos Atan, Sinh Cosh, Asinh Acosh Atanh. (Sin, Cos and Tanh stand in unary_math.c.)
- * Outside of their domain, |x| > 1 or x < 1, they are NaN. At its ends the gradients of Asin, Acos, Acosh and Atanh are infinite, as
- * in PyTorch.
+ * Outside of their domain, |x| > 1 or x < 1, they are NaN. At its ends the gradients of Asin, Acos, Acosh and Atanh are
+ * infinite, as in PyTorch.
  * Spec: ONNX Tan, Asin, Acos, Atan-7 and -22; Sinh, Cosh, Asinh, Acosh, Atanh-9 and -22. 22 adds bfloat16. */
 #include "ops/op.h"
 
@@ -11,11 +11,11 @@ static const struct op_version versions_9[] = {{.since = 9, .dtypes = FLOATS_7},
 static const struct op_param inputs[] = {{.name = "input", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 
-/* ---- value and code ----------------------------------------------------------------------------------------------- */
+/* ---- value and code ---------------------------------------------------------------------------------------------- */
 
 /* The operators and their functions, one to one. */
 #define EACH_FUNCTION(F)                                                                                               \
-    F(tan, TAN) F(asin, ASIN) F(acos, ACOS) F(atan, ATAN) F(sinh, SINH) F(cosh, COSH) F(asinh, ASINH) F(acosh, ACOSH)   \
+    F(tan, TAN) F(asin, ASIN) F(acos, ACOS) F(atan, ATAN) F(sinh, SINH) F(cosh, COSH) F(asinh, ASINH) F(acosh, ACOSH)  \
     F(atanh, ATANH)
 
 static bool eval_function(struct eval_ctx *c, enum math_fn fn)
@@ -38,7 +38,7 @@ static bool eval_function(struct eval_ctx *c, enum math_fn fn)
     }
 EACH_FUNCTION(CALLBACKS)
 
-/* ---- gradients ---------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 static struct value *one(struct grad_ctx *c)
 {
@@ -111,7 +111,8 @@ static bool asinh_grad(struct grad_ctx *c)
 static bool acosh_grad(struct grad_ctx *c)
 {
     struct value *x = grad_input(c, 0);
-    struct value *root = build(c, "Mul", build(c, "Sqrt", build(c, "Sub", x, one(c))), build(c, "Sqrt", build(c, "Add", x, one(c))));
+    struct value *root = build(c, "Mul", build(c, "Sqrt", build(c, "Sub", x, one(c))),
+                               build(c, "Sqrt", build(c, "Add", x, one(c))));
     return divided(c, grad_of_output(c, 0), root);
 }
 
@@ -121,12 +122,13 @@ static bool atanh_grad(struct grad_ctx *c)
     return divided(c, grad_of_output(c, 0), one_less_square(c));
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------ */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 /* Numbers with a special result; the input adds zeros that only the running program sees. */
 #define SPECIAL(op, type)                                                                                              \
-    {.text = "g (" type "[1] x) => (" type "[12] y) { f = Constant <value = float[12] {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, "       \
-             "1e-30, 1e30, inf, -inf, nan}> () d = CastLike(f, x) z = Sub(x, x) s = Add(d, z) y = " op "(s) }", .no_gradient = true}
+    {.text = "g (" type "[1] x) => (" type "[12] y) "                                                                  \
+             "{ f = Constant <value = float[12] {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 1e-30, 1e30, inf, -inf, nan}> " \
+             "() d = CastLike(f, x) z = Sub(x, x) s = Add(d, z) y = " op "(s) }", .no_gradient = true}
 #define SAMPLES(op, drawn)                                                                                             \
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = " op "(x) }", .feed = (drawn)},                                 \
     {.text = "g (double[4] x) => (double[4] y) { y = " op "(x) }", .feed = (drawn)},                                   \
@@ -146,15 +148,16 @@ static const struct op_sample cosh_samples[] = {SAMPLES("Cosh", NULL), {0}};
 static const struct op_sample asinh_samples[] = {SAMPLES("Asinh", NULL), {0}};
 static const struct op_sample atanh_samples[] = {SAMPLES("Atanh", "unit"), {0}};
 #define ABOVE_1(type)                                                                                                  \
-    {.text = "g (" type "[2,3] x) => (" type "[2,3] y) { f = Constant <value_float = 1.25> () d = CastLike(f, x) s = Add(x, d) "      \
-             "y = Acosh(s) }", .feed = "positive"}
+    {.text = "g (" type "[2,3] x) => (" type "[2,3] y) "                                                               \
+             "{ f = Constant <value_float = 1.25> () d = CastLike(f, x) s = Add(x, d) y = Acosh(s) }",                 \
+     .feed = "positive"}
 static const struct op_sample acosh_samples[] = {
     ABOVE_1("float"), ABOVE_1("double"), ABOVE_1("float16"), SPECIAL("Acosh", "float"), SPECIAL("Acosh", "double"),
     {.text = "g (float[0] x) => (float[0] y) { y = Acosh(x) }"},
     {.text = "g (int32[2] x) => (int32[2] y) { y = Acosh(x) }", .error = "is int32"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 #define RULES(name)                                                                                                    \
     .inputs = inputs, .outputs = outputs, .infer = infer_same_as_input, .grad = name##_grad, .eval = name##_eval,      \

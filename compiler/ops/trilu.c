@@ -1,12 +1,12 @@
-/* Trilu: the triangle of each matrix on and above (upper) or below the diagonal k, zeros elsewhere; and EyeLike, ones on a
- * diagonal.
+/* Trilu: the triangle of each matrix on and above (upper) or below the diagonal k, zeros elsewhere; and
+ * EyeLike, ones on a diagonal.
  *   upper: y[.., i, j] = j - i >= k ? x[.., i, j] : 0      lower: y[.., i, j] = j - i <= k ? x[.., i, j] : 0
  *   EyeLike: y[i, j] = j - i == k
  * k may be any number, also one that only the entry knows; outside of the matrix it keeps all or nothing.
  * Spec: ONNX Trilu-14; EyeLike-9 and -22 (22 adds bfloat16). */
 #include "ops/move_rules.h"
 
-/* ---- Trilu -------------------------------------------------------------------------------------------------------- */
+/* ---- Trilu ------------------------------------------------------------------------------------------------------- */
 
 static const struct op_attr trilu_attrs[] = {{.name = "upper", .type = ATTR_INT, .int_default = 1}, {0}};
 static const struct op_version trilu_versions[] = {{.since = 14}, {0}};
@@ -27,7 +27,8 @@ static bool trilu_infer(struct infer_ctx *c)
     if (x->shape.rank < 2)
         return infer_error(c, "input 0 '%s' has rank %d, expected matrices: at least 2", x->name, x->shape.rank);
     if (k != NULL && (k->shape.rank > 1 || shape_count(&k->shape) != 1))
-        return infer_error(c, "input 1 '%s' has %lld elements, expected a scalar", k->name, (long long)shape_count(&k->shape));
+        return infer_error(c, "input 1 '%s' has %lld elements, expected a scalar", k->name,
+                           (long long)shape_count(&k->shape));
     return infer_out(c, 0, DTYPE_UNDEFINED, &x->shape);
 }
 
@@ -85,21 +86,24 @@ static const struct op_sample trilu_samples[] = {
     {.text = "g (float16[3,3] x) => (float16[3,3] y) { y = Trilu(x) }"},
     {.text = "g (bfloat16[3,3] x) => (bfloat16[3,3] y) { y = Trilu <upper = 0> (x) }"},
     /* what is left out is zero, whatever it was */
-    {.text = "g () => (float[2,2] y) { x = Constant <value = float[2,2] {nan, 1.0, inf, 2.0}> () y = Trilu <upper = 0> (x) }",
+    {.text = "g () => (float[2,2] y) "
+             "{ x = Constant <value = float[2,2] {nan, 1.0, inf, 2.0}> () y = Trilu <upper = 0> (x) }",
      .no_gradient = true},
     {.text = "g (float[3] x) => (float[3] y) { y = Trilu(x) }", .error = "expected matrices"},
     {.text = "g (float[3,3] x, int64[2] k) => (float[3,3] y) { y = Trilu(x, k) }", .error = "expected a scalar"},
     {0}};
 
-/* ---- EyeLike ------------------------------------------------------------------------------------------------------ */
+/* ---- EyeLike ----------------------------------------------------------------------------------------------------- */
 
 #define EYE_9 (DTYPES_ALL & ~DTYPE_BIT(DTYPE_BFLOAT16))
 
 static const struct op_attr eye_attrs[] = {
     {.name = "dtype", .type = ATTR_INT, .no_default = true}, {.name = "k", .type = ATTR_INT, .int_default = 0}, {0}};
 static const struct op_version eye_versions[] = {{.since = 9, .dtypes = EYE_9}, {.since = 22}, {0}};
-static const struct op_param eye_inputs[] = {{.name = "input", .type = 'T', .dtypes = DTYPES_ALL, .flags = PARAM_NOT_DIFF}, {0}};
-static const struct op_param eye_outputs[] = {{.name = "output", .dtypes = DTYPES_ALL, .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
+static const struct op_param eye_inputs[] = {
+    {.name = "input", .type = 'T', .dtypes = DTYPES_ALL, .flags = PARAM_NOT_DIFF}, {0}};
+static const struct op_param eye_outputs[] = {{.name = "output", .dtypes = DTYPES_ALL, .flags = PARAM_OUTPUT_NOT_DIFF},
+                                              {0}};
 
 static bool eye_infer(struct infer_ctx *c)
 {
@@ -142,18 +146,22 @@ static const struct op_sample eye_samples[] = {
     {.text = "g (bool[2,2] x) => (int8[2,2] y) { y = EyeLike <dtype = 3, k = 1> (x) }", .no_gradient = true},
     {.text = "g (float[2,2] x) => (bool[2,2] y) { y = EyeLike <dtype = 9> (x) }", .no_gradient = true},
     {.text = "g (float[2,2] x) => (float[2,2] y) { y = EyeLike <k = -9223372036854775807> (x) }", .no_gradient = true},
-    {.text = "g (float[300,300] x) => (float[300,300] y) { e = EyeLike <k = 2> (x) y = Mul(x, e) }"}, /* too large for a table */
+    /* too large for a table */
+    {.text = "g (float[300,300] x) => (float[300,300] y) { e = EyeLike <k = 2> (x) y = Mul(x, e) }"},
     {.text = "g (float[0,3] x) => (float16[0,3] y) { y = EyeLike <dtype = 10> (x) }", .no_gradient = true},
     {.text = "g (float[3] x) => (float[3] y) { y = EyeLike(x) }", .error = "expected a matrix"},
-    {.text = "g (float[3,3] x) => (float[3,3] y) { y = EyeLike <dtype = 8> (x) }", .error = "(string), which is not supported"},
+    {.text = "g (float[3,3] x) => (float[3,3] y) { y = EyeLike <dtype = 8> (x) }",
+     .error = "(string), which is not supported"},
     {.text = "g (float[3,3] x) => (float[3,3] y) { y = EyeLike <dtype = -1> (x) }", .error = "no type"},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_trilu[] = {
-    {.name = "Trilu", .versions = trilu_versions, .inputs = trilu_inputs, .outputs = trilu_outputs, .attrs = trilu_attrs,
-     .infer = trilu_infer, .grad = trilu_grad, .eval = trilu_eval, .lower = trilu_lower, .samples = trilu_samples},
+    {.name = "Trilu", .versions = trilu_versions, .inputs = trilu_inputs, .outputs = trilu_outputs,
+     .attrs = trilu_attrs, .infer = trilu_infer, .grad = trilu_grad, .eval = trilu_eval, .lower = trilu_lower,
+     .samples = trilu_samples},
     {.name = "EyeLike", .versions = eye_versions, .inputs = eye_inputs, .outputs = eye_outputs, .attrs = eye_attrs,
-     .infer = eye_infer, .grad = grad_none, .eval = eye_eval, .lower = eye_lower, .shape_only = true, .samples = eye_samples},
+     .infer = eye_infer, .grad = grad_none, .eval = eye_eval, .lower = eye_lower, .shape_only = true,
+     .samples = eye_samples},
     {0}};

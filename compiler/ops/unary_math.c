@@ -1,22 +1,26 @@
-/* Elementwise functions of one operand: Neg Abs Sign Reciprocal Sqrt Exp Log Sin Cos Sigmoid Tanh Erf Softplus Relu LeakyRelu
- * Floor Ceil Round.
+/* Elementwise functions of one operand: Neg Abs Sign Reciprocal Sqrt Exp Log Sin Cos Sigmoid Tanh Erf Softplus Relu
+ * LeakyRelu Floor Ceil Round.
  * Spec: ONNX Operators.md. Between versions only the allowed types grew; opset 1 had in-place hints. */
 #include "ops/op.h"
 
 #include <math.h>
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define FLOATS_6 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 
-static const struct op_attr consumed_inputs[] = {{.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true}, {0}};
+static const struct op_attr consumed_inputs[] = {{.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true},
+                                                 {0}};
 
 #define VERSION_1 {.since = 1, .dtypes = FLOATS_6, .attrs = consumed_inputs, .upgrade = upgrade_drop_consumed_inputs}
 
 static const struct op_version versions_1_6_13[] = {VERSION_1, {.since = 6, .dtypes = FLOATS_6}, {.since = 13}, {0}};
 static const struct op_version versions_neg[] = {
     VERSION_1, {.since = 6, .dtypes = FLOATS_6 | DTYPES_SIGNED}, {.since = 13}, {0}};
-static const struct op_version versions_abs[] = {VERSION_1, {.since = 6, .dtypes = FLOATS_6 | DTYPES_INTS}, {.since = 13}, {0}};
+static const struct op_version versions_abs[] = {VERSION_1,
+                                                 {.since = 6, .dtypes = FLOATS_6 | DTYPES_INTS},
+                                                 {.since = 13},
+                                                 {0}};
 static const struct op_version versions_relu[] = {
     VERSION_1, {.since = 6, .dtypes = FLOATS_6}, {.since = 13, .dtypes = DTYPES_FLOATS}, {.since = 14}, {0}};
 static const struct op_version versions_erf[] = {{.since = 9, .dtypes = FLOATS_6}, {.since = 13}, {0}};
@@ -37,7 +41,8 @@ static const struct op_version versions_leaky_relu[] = {
 
 #define PARAM(label, set, marks) {{.name = (label), .type = 'T', .dtypes = (set), .flags = (marks)}, {0}}
 static const struct op_param x_floats[] = PARAM("X", DTYPES_FLOATS, 0), y_floats[] = PARAM("Y", DTYPES_FLOATS, 0);
-static const struct op_param in_floats[] = PARAM("input", DTYPES_FLOATS, 0), out_floats[] = PARAM("output", DTYPES_FLOATS, 0);
+static const struct op_param in_floats[] = PARAM("input", DTYPES_FLOATS, 0),
+                             out_floats[] = PARAM("output", DTYPES_FLOATS, 0);
 static const struct op_param x_signed[] = PARAM("X", DTYPES_FLOATS | DTYPES_SIGNED, 0);
 static const struct op_param y_signed[] = PARAM("Y", DTYPES_FLOATS | DTYPES_SIGNED, 0);
 static const struct op_param x_numeric[] = PARAM("X", DTYPES_NUMERIC, 0), y_numeric[] = PARAM("Y", DTYPES_NUMERIC, 0);
@@ -46,7 +51,7 @@ static const struct op_param y_flat[] = PARAM("Y", DTYPES_FLOATS, PARAM_OUTPUT_N
 static const struct op_param in_flat[] = PARAM("input", DTYPES_NUMERIC, PARAM_NOT_DIFF);
 static const struct op_param out_flat[] = PARAM("output", DTYPES_NUMERIC, PARAM_OUTPUT_NOT_DIFF);
 
-/* ---- shared pieces ------------------------------------------------------------------------------------------------ */
+/* ---- shared pieces ----------------------------------------------------------------------------------------------- */
 
 static bool eval_elementary(struct eval_ctx *c, enum math_fn fn)
 {
@@ -74,7 +79,7 @@ static const struct expr *if_less(struct lower_ctx *c, const struct expr *a, con
     return expr_select(c->arena, expr_binary(c->arena, EXPR_LT, a, b), x, y);
 }
 
-/* ---- Neg: -x ------------------------------------------------------------------------------------------------------ */
+/* ---- Neg: -x ----------------------------------------------------------------------------------------------------- */
 
 static bool neg_grad(struct grad_ctx *c)
 {
@@ -108,7 +113,7 @@ static const struct op_sample neg_samples[] = {
     {.text = "g (float[5] x) => (float[5] y) { y = Neg <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
-/* ---- Abs ---------------------------------------------------------------------------------------------------------- */
+/* ---- Abs --------------------------------------------------------------------------------------------------------- */
 
 /* dx = dy * sign(x); 0 at x = 0, as in PyTorch. */
 static bool abs_grad(struct grad_ctx *c)
@@ -146,13 +151,13 @@ static const struct op_sample abs_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Abs(x) }"},
     {.text = "g (int32[5] x) => (int32[5] y) { y = Abs(x) }", .no_gradient = true},
     {.text = "g (uint16[5] x) => (uint16[5] y) { y = Abs(x) }", .no_gradient = true},
-    {.text = "g () => (float[2] dx) { x = Constant <value_floats = [0.0, -2.0]> () y = Abs(x) s = ReduceSum <keepdims = 0> (y) "
-             "dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
+    {.text = "g () => (float[2] dx) { x = Constant <value_floats = [0.0, -2.0]> () y = Abs(x) "
+             "s = ReduceSum <keepdims = 0> (y) dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"s\"> (x) }",
      .no_gradient = true},
     {.text = "g (float[5] x) => (float[5] y) { y = Abs <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
-/* ---- Sign: 1, 0, -1; NaN stays NaN -------------------------------------------------------------------------------- */
+/* ---- Sign: 1, 0, -1; NaN stays NaN ------------------------------------------------------------------------------- */
 
 static double sign_f(const struct eval_ctx *c, const double *x)
 {
@@ -189,7 +194,7 @@ static const struct op_sample sign_samples[] = {
     {.text = "g (uint8[5] x) => (uint8[5] y) { y = Sign(x) }", .no_gradient = true},
     {0}};
 
-/* ---- Reciprocal: 1 / x -------------------------------------------------------------------------------------------- */
+/* ---- Reciprocal: 1 / x ------------------------------------------------------------------------------------------- */
 
 /* dx = -dy y^2 */
 static bool reciprocal_grad(struct grad_ctx *c)
@@ -216,10 +221,11 @@ static bool reciprocal_lower(struct lower_ctx *c)
 static const struct op_sample reciprocal_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Reciprocal(x) }", .feed = "positive"},
     {.text = "g (double[4] x) => (double[4] y) { y = Reciprocal(x) }", .feed = "positive"},
-    {.text = "g (float[5] x) => (float[5] y) { y = Reciprocal <consumed_inputs = [0]> (x) }", .opset = 5, .feed = "positive"},
+    {.text = "g (float[5] x) => (float[5] y) { y = Reciprocal <consumed_inputs = [0]> (x) }", .opset = 5,
+     .feed = "positive"},
     {0}};
 
-/* ---- Sqrt --------------------------------------------------------------------------------------------------------- */
+/* ---- Sqrt -------------------------------------------------------------------------------------------------------- */
 
 /* dx = dy / (2 y); infinite at 0 (IEEE). */
 static bool sqrt_grad(struct grad_ctx *c)
@@ -245,7 +251,7 @@ static const struct op_sample sqrt_samples[] = {
     {.text = "g (float[5] x) => (float[5] y) { y = Sqrt <consumed_inputs = [0]> (x) }", .opset = 5, .feed = "positive"},
     {0}};
 
-/* ---- Exp ---------------------------------------------------------------------------------------------------------- */
+/* ---- Exp --------------------------------------------------------------------------------------------------------- */
 
 /* dx = dy y */
 static bool exp_grad(struct grad_ctx *c)
@@ -269,7 +275,7 @@ static const struct op_sample exp_samples[] = {
     {.text = "g (float[5] x) => (float[5] y) { y = Exp <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
-/* ---- Log ---------------------------------------------------------------------------------------------------------- */
+/* ---- Log --------------------------------------------------------------------------------------------------------- */
 
 /* dx = dy / x */
 static bool log_grad(struct grad_ctx *c)
@@ -293,7 +299,7 @@ static const struct op_sample log_samples[] = {
     {.text = "g (float[5] x) => (float[5] y) { y = Log <consumed_inputs = [0]> (x) }", .opset = 5, .feed = "positive"},
     {0}};
 
-/* ---- Sin, Cos ------------------------------------------------------------------------------------------------------ */
+/* ---- Sin, Cos ---------------------------------------------------------------------------------------------------- */
 
 /* dx = dy cos(x) */
 static bool sin_grad(struct grad_ctx *c)
@@ -338,7 +344,7 @@ static const struct op_sample cos_samples[] = {
     {.text = "g (double[4] x) => (double[4] y) { y = Cos(x) }"},
     {0}};
 
-/* ---- Sigmoid: 1 / (1 + exp(-x)) ------------------------------------------------------------------------------------ */
+/* ---- Sigmoid: 1 / (1 + exp(-x)) ---------------------------------------------------------------------------------- */
 
 /* dx = dy y (1 - y) */
 static bool sigmoid_grad(struct grad_ctx *c)
@@ -364,7 +370,7 @@ static const struct op_sample sigmoid_samples[] = {
     {.text = "g (float[5] x) => (float[5] y) { y = Sigmoid <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
-/* ---- Tanh --------------------------------------------------------------------------------------------------------- */
+/* ---- Tanh -------------------------------------------------------------------------------------------------------- */
 
 /* dx = dy (1 - y^2) */
 static bool tanh_grad(struct grad_ctx *c)
@@ -390,7 +396,7 @@ static const struct op_sample tanh_samples[] = {
     {.text = "g (float[5] x) => (float[5] y) { y = Tanh <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
-/* ---- Erf ---------------------------------------------------------------------------------------------------------- */
+/* ---- Erf --------------------------------------------------------------------------------------------------------- */
 
 /* dx = dy 2/sqrt(pi) exp(-x^2) */
 static bool erf_grad(struct grad_ctx *c)
@@ -416,7 +422,7 @@ static const struct op_sample erf_samples[] = {
     {.text = "g (double[4] x) => (double[4] y) { y = Erf(x) }"},
     {0}};
 
-/* ---- Softplus: log(1 + exp(x)) ------------------------------------------------------------------------------------- */
+/* ---- Softplus: log(1 + exp(x)) ----------------------------------------------------------------------------------- */
 
 /* dx = dy sigmoid(x) */
 static bool softplus_grad(struct grad_ctx *c)
@@ -439,7 +445,7 @@ static const struct op_sample softplus_samples[] = {
     {.text = "g (double[4] x) => (double[4] y) { y = Softplus(x) }"},
     {0}};
 
-/* ---- Relu: x < 0 ? 0 : x, so that NaN stays NaN --------------------------------------------------------------------- */
+/* ---- Relu: x < 0 ? 0 : x, so that NaN stays NaN ------------------------------------------------------------------ */
 
 /* dx = y > 0 ? dy : 0; 0 at x = 0, as in PyTorch. Reading y and not x lets x go. */
 static bool relu_grad(struct grad_ctx *c)
@@ -481,7 +487,7 @@ static const struct op_sample relu_samples[] = {
     {.text = "g (float[5] x) => (float[5] y) { y = Relu <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
-/* ---- LeakyRelu: x < 0 ? alpha x : x --------------------------------------------------------------------------------- */
+/* ---- LeakyRelu: x < 0 ? alpha x : x ------------------------------------------------------------------------------ */
 
 /* dx = dy (x > 0 ? 1 : alpha); alpha at the kink, as in PyTorch. */
 static bool leaky_relu_grad(struct grad_ctx *c)
@@ -515,7 +521,7 @@ static const struct op_sample leaky_relu_samples[] = {
     {.text = "g (float[5] x) => (float[5] y) { y = LeakyRelu <consumed_inputs = [0]> (x) }", .opset = 5},
     {0}};
 
-/* ---- Floor, Ceil, Round (halves to even) ----------------------------------------------------------------------------- */
+/* ---- Floor, Ceil, Round (halves to even) ------------------------------------------------------------------------- */
 
 static double floor_f(const struct eval_ctx *c, const double *x)
 {
@@ -580,7 +586,7 @@ static const struct op_sample round_samples[] = {
      .no_gradient = true},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_unary_math[] = {
     {.name = "Neg", .versions = versions_neg, .inputs = x_signed, .outputs = y_signed, .infer = infer_same_as_input,
@@ -589,35 +595,39 @@ const struct op_def op_defs_unary_math[] = {
      .grad = abs_grad, .eval = abs_eval, .lower = abs_lower, .is_elementwise = true, .samples = abs_samples},
     {.name = "Sign", .versions = versions_sign, .inputs = in_flat, .outputs = out_flat, .infer = infer_same_as_input,
      .grad = grad_none, .eval = sign_eval, .lower = sign_lower, .is_elementwise = true, .samples = sign_samples},
-    {.name = "Reciprocal", .versions = versions_1_6_13, .inputs = x_floats, .outputs = y_floats, .infer = infer_same_as_input,
-     .grad = reciprocal_grad, .eval = reciprocal_eval, .lower = reciprocal_lower, .is_elementwise = true,
-     .samples = reciprocal_samples},
+    {.name = "Reciprocal", .versions = versions_1_6_13, .inputs = x_floats, .outputs = y_floats,
+     .infer = infer_same_as_input, .grad = reciprocal_grad, .eval = reciprocal_eval, .lower = reciprocal_lower,
+     .is_elementwise = true, .samples = reciprocal_samples},
     {.name = "Sqrt", .versions = versions_1_6_13, .inputs = x_floats, .outputs = y_floats, .infer = infer_same_as_input,
      .grad = sqrt_grad, .eval = sqrt_eval, .lower = sqrt_lower, .is_elementwise = true, .samples = sqrt_samples},
-    {.name = "Exp", .versions = versions_1_6_13, .inputs = in_floats, .outputs = out_floats, .infer = infer_same_as_input,
-     .grad = exp_grad, .eval = exp_eval, .lower = exp_lower, .is_elementwise = true, .samples = exp_samples},
-    {.name = "Log", .versions = versions_1_6_13, .inputs = in_floats, .outputs = out_floats, .infer = infer_same_as_input,
-     .grad = log_grad, .eval = log_eval, .lower = log_lower, .is_elementwise = true, .samples = log_samples},
+    {.name = "Exp", .versions = versions_1_6_13, .inputs = in_floats, .outputs = out_floats,
+     .infer = infer_same_as_input, .grad = exp_grad, .eval = exp_eval, .lower = exp_lower, .is_elementwise = true,
+     .samples = exp_samples},
+    {.name = "Log", .versions = versions_1_6_13, .inputs = in_floats, .outputs = out_floats,
+     .infer = infer_same_as_input, .grad = log_grad, .eval = log_eval, .lower = log_lower, .is_elementwise = true,
+     .samples = log_samples},
     {.name = "Sin", .versions = versions_trigonometric, .inputs = in_floats, .outputs = out_floats,
      .infer = infer_same_as_input, .grad = sin_grad, .eval = sin_eval, .lower = sin_lower, .is_elementwise = true,
      .samples = sin_samples},
     {.name = "Cos", .versions = versions_trigonometric, .inputs = in_floats, .outputs = out_floats,
      .infer = infer_same_as_input, .grad = cos_grad, .eval = cos_eval, .lower = cos_lower, .is_elementwise = true,
      .samples = cos_samples},
-    {.name = "Sigmoid", .versions = versions_1_6_13, .inputs = x_floats, .outputs = y_floats, .infer = infer_same_as_input,
-     .grad = sigmoid_grad, .eval = sigmoid_eval, .lower = sigmoid_lower, .is_elementwise = true, .samples = sigmoid_samples},
-    {.name = "Tanh", .versions = versions_1_6_13, .inputs = in_floats, .outputs = out_floats, .infer = infer_same_as_input,
-     .grad = tanh_grad, .eval = tanh_eval, .lower = tanh_lower, .is_elementwise = true, .samples = tanh_samples},
+    {.name = "Sigmoid", .versions = versions_1_6_13, .inputs = x_floats, .outputs = y_floats,
+     .infer = infer_same_as_input, .grad = sigmoid_grad, .eval = sigmoid_eval, .lower = sigmoid_lower,
+     .is_elementwise = true, .samples = sigmoid_samples},
+    {.name = "Tanh", .versions = versions_1_6_13, .inputs = in_floats, .outputs = out_floats,
+     .infer = infer_same_as_input, .grad = tanh_grad, .eval = tanh_eval, .lower = tanh_lower, .is_elementwise = true,
+     .samples = tanh_samples},
     {.name = "Erf", .versions = versions_erf, .inputs = in_floats, .outputs = out_floats, .infer = infer_same_as_input,
      .grad = erf_grad, .eval = erf_eval, .lower = erf_lower, .is_elementwise = true, .samples = erf_samples},
-    {.name = "Softplus", .versions = versions_softplus, .inputs = x_floats, .outputs = y_floats, .infer = infer_same_as_input,
-     .grad = softplus_grad, .eval = softplus_eval, .lower = softplus_lower, .is_elementwise = true,
-     .samples = softplus_samples},
+    {.name = "Softplus", .versions = versions_softplus, .inputs = x_floats, .outputs = y_floats,
+     .infer = infer_same_as_input, .grad = softplus_grad, .eval = softplus_eval, .lower = softplus_lower,
+     .is_elementwise = true, .samples = softplus_samples},
     {.name = "Relu", .versions = versions_relu, .inputs = x_signed, .outputs = y_signed, .infer = infer_same_as_input,
      .grad = relu_grad, .eval = relu_eval, .lower = relu_lower, .is_elementwise = true, .samples = relu_samples},
-    {.name = "LeakyRelu", .versions = versions_leaky_relu, .inputs = x_floats, .outputs = y_floats, .attrs = leaky_relu_attrs,
-     .infer = infer_same_as_input, .grad = leaky_relu_grad, .eval = leaky_relu_eval, .lower = leaky_relu_lower,
-     .is_elementwise = true, .samples = leaky_relu_samples},
+    {.name = "LeakyRelu", .versions = versions_leaky_relu, .inputs = x_floats, .outputs = y_floats,
+     .attrs = leaky_relu_attrs, .infer = infer_same_as_input, .grad = leaky_relu_grad, .eval = leaky_relu_eval,
+     .lower = leaky_relu_lower, .is_elementwise = true, .samples = leaky_relu_samples},
     {.name = "Floor", .versions = versions_1_6_13, .inputs = x_flat, .outputs = y_flat, .infer = infer_same_as_input,
      .grad = grad_none, .eval = floor_eval, .lower = floor_lower, .is_elementwise = true, .samples = floor_samples},
     {.name = "Ceil", .versions = versions_1_6_13, .inputs = x_flat, .outputs = y_flat, .infer = infer_same_as_input,

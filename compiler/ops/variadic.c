@@ -2,15 +2,17 @@
  * Spec: ONNX Operators.md. Before opset 8 the shapes had to be equal, which broadcasting includes. */
 #include "ops/op.h"
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
-static const struct op_attr consumed_inputs[] = {{.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true}, {0}};
+static const struct op_attr consumed_inputs[] = {{.name = "consumed_inputs", .type = ATTR_INTS, .no_default = true},
+                                                 {0}};
 static const struct op_attr no_attrs[] = {{0}};
 
 #define VERSION_1 {.since = 1, .dtypes = FLOATS_1, .attrs = consumed_inputs, .upgrade = upgrade_drop_consumed_inputs}
 
 static const struct op_version sum_versions[] = {
-    VERSION_1, {.since = 6, .dtypes = FLOATS_1, .attrs = no_attrs}, {.since = 8, .dtypes = FLOATS_1}, {.since = 13}, {0}};
+    VERSION_1, {.since = 6, .dtypes = FLOATS_1, .attrs = no_attrs}, {.since = 8, .dtypes = FLOATS_1}, {.since = 13},
+    {0}};
 static const struct op_version max_versions[] = {VERSION_1,
                                                  {.since = 6, .dtypes = FLOATS_1, .attrs = no_attrs},
                                                  {.since = 8, .dtypes = FLOATS_1},
@@ -21,10 +23,12 @@ static const struct op_version max_versions[] = {VERSION_1,
 #define OPERANDS(set) {{.name = "data_0", .type = 'T', .dtypes = (set), .flags = PARAM_VARIADIC}, {0}}
 #define RESULT(label, set) {{.name = (label), .type = 'T', .dtypes = (set)}, {0}}
 static const struct op_param float_inputs[] = OPERANDS(DTYPES_FLOATS), numeric_inputs[] = OPERANDS(DTYPES_NUMERIC);
-static const struct op_param sum_outputs[] = RESULT("sum", DTYPES_FLOATS), mean_outputs[] = RESULT("mean", DTYPES_FLOATS);
-static const struct op_param max_outputs[] = RESULT("max", DTYPES_NUMERIC), min_outputs[] = RESULT("min", DTYPES_NUMERIC);
+static const struct op_param sum_outputs[] = RESULT("sum", DTYPES_FLOATS),
+                             mean_outputs[] = RESULT("mean", DTYPES_FLOATS);
+static const struct op_param max_outputs[] = RESULT("max", DTYPES_NUMERIC),
+                             min_outputs[] = RESULT("min", DTYPES_NUMERIC);
 
-/* ---- Sum and Mean ------------------------------------------------------------------------------------------------- */
+/* ---- Sum and Mean ------------------------------------------------------------------------------------------------ */
 
 static int operand_count(const struct eval_ctx *c)
 {
@@ -106,11 +110,12 @@ static const struct op_sample mean_samples[] = {
     {.text = "g (float[5] a, float[5] b) => (float[5] y) { y = Mean <consumed_inputs = [0, 0]> (a, b) }", .opset = 5},
     {0}};
 
-/* ---- Max and Min: any NaN gives NaN, of equal operands the first stays ------------------------------------------------ */
+/* ---- Max and Min: any NaN gives NaN, of equal operands the first stays ------------------------------------------- */
 
-/* The adjoint d of m = Op(a, b) to its operands, as in PyTorch's maximum and minimum: to the chosen one; a tie is halved.
- * `loses` is the comparison under which the left operand is not chosen. */
-static struct value *share(struct grad_ctx *c, const char *loses, struct value *left, struct value *right, struct value *d)
+/* The adjoint d of m = Op(a, b) to its operands, as in PyTorch's maximum and minimum: to the chosen one; a tie is
+ * halved. `loses` is the comparison under which the left operand is not chosen. */
+static struct value *share(struct grad_ctx *c, const char *loses, struct value *left, struct value *right,
+                           struct value *d)
 {
     struct value *half = build(c, "Mul", d, build_like(c, d, 0.5));
     struct value *kept = build(c, "Where", build(c, "Equal", left, right), half, d);
@@ -244,15 +249,18 @@ static const struct op_sample min_samples[] = {
     {.text = "g (float[5] a, float[5] b) => (float[5] y) { y = Min <consumed_inputs = [0, 0]> (a, b) }", .opset = 5},
     {0}};
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_variadic[] = {
     {.name = "Sum", .versions = sum_versions, .inputs = float_inputs, .outputs = sum_outputs, .infer = infer_broadcast,
      .grad = sum_grad, .eval = sum_eval, .lower = sum_lower, .is_elementwise = true, .samples = sum_samples},
-    {.name = "Mean", .versions = sum_versions, .inputs = float_inputs, .outputs = mean_outputs, .infer = infer_broadcast,
-     .grad = mean_grad, .eval = mean_eval, .lower = mean_lower, .is_elementwise = true, .samples = mean_samples},
-    {.name = "Max", .versions = max_versions, .inputs = numeric_inputs, .outputs = max_outputs, .infer = infer_broadcast,
-     .grad = max_grad, .eval = max_eval, .lower = max_lower, .is_elementwise = true, .samples = max_samples},
-    {.name = "Min", .versions = max_versions, .inputs = numeric_inputs, .outputs = min_outputs, .infer = infer_broadcast,
-     .grad = min_grad, .eval = min_eval, .lower = min_lower, .is_elementwise = true, .samples = min_samples},
+    {.name = "Mean", .versions = sum_versions, .inputs = float_inputs, .outputs = mean_outputs,
+     .infer = infer_broadcast, .grad = mean_grad, .eval = mean_eval, .lower = mean_lower, .is_elementwise = true,
+     .samples = mean_samples},
+    {.name = "Max", .versions = max_versions, .inputs = numeric_inputs, .outputs = max_outputs,
+     .infer = infer_broadcast, .grad = max_grad, .eval = max_eval, .lower = max_lower, .is_elementwise = true,
+     .samples = max_samples},
+    {.name = "Min", .versions = max_versions, .inputs = numeric_inputs, .outputs = min_outputs,
+     .infer = infer_broadcast, .grad = min_grad, .eval = min_eval, .lower = min_lower, .is_elementwise = true,
+     .samples = min_samples},
     {0}};

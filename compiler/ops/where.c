@@ -2,7 +2,8 @@
  * Spec: ONNX Where-9 and -16 (16 only adds bfloat16). */
 #include "ops/op.h"
 
-static const struct op_version versions[] = {{.since = 9, .dtypes = DTYPES_ALL & ~DTYPE_BIT(DTYPE_BFLOAT16)}, {.since = 16}, {0}};
+static const struct op_version versions[] = {
+    {.since = 9, .dtypes = DTYPES_ALL & ~DTYPE_BIT(DTYPE_BFLOAT16)}, {.since = 16}, {0}};
 static const struct op_param inputs[] = {
     {.name = "condition", .type = 'B', .dtypes = DTYPES_BOOL, .flags = PARAM_NOT_DIFF},
     {.name = "X", .type = 'T', .dtypes = DTYPES_ALL},
@@ -54,6 +55,6 @@ static const struct op_sample samples[] = {
     {0}};
 
 const struct op_def op_defs_where[] = {
-    {.name = "Where", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast, .grad = where_grad,
-     .eval = where_eval, .lower = where_lower, .is_elementwise = true, .samples = samples},
+    {.name = "Where", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast,
+     .grad = where_grad, .eval = where_eval, .lower = where_lower, .is_elementwise = true, .samples = samples},
     {0}};

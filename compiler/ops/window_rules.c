@@ -1,7 +1,8 @@
 /* Sizes of windows. With k = (size - 1) * dilation + 1, the reach of a window, and p = pad_begin + pad_end:
- *   out = floor((in + p - k) / stride) + 1        ceil_mode: ceil(...) + 1, but no window that starts behind the input and its
- *                                                 padding in front
- *   SAME_UPPER, SAME_LOWER   out = ceil(in / stride), p = max((out - 1) * stride + k - in, 0), the odd one at the end or in front
+ *   out = floor((in + p - k) / stride) + 1        ceil_mode: ceil(...) + 1, but no window that starts behind the
+ *                                                 input and its padding in front
+ *   SAME_UPPER, SAME_LOWER   out = ceil(in / stride), p = max((out - 1) * stride + k - in, 0), the odd one
+ *                            at the end or in front
  *   VALID                    p = 0
  * Where auto_pad is not NOTSET, pads is ignored. Spec: ONNX Conv-11, MaxPool-12, AveragePool-19. */
 #include "ops/window_rules.h"
@@ -10,14 +11,14 @@
 
 #define MOST INT32_MAX /* of each attribute: products of two stay far below int64's limit */
 
-/* ---- attributes ---------------------------------------------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
 
 static bool check_range(struct infer_ctx *c, const char *name, int64_t x, int64_t least)
 {
     if (x >= least && x <= MOST)
         return true;
-    return infer_error(c, "attribute '%s' contains %lld, expected numbers from %lld to %lld", name, (long long)x, (long long)least,
-                       (long long)MOST);
+    return infer_error(c, "attribute '%s' contains %lld, expected numbers from %lld to %lld", name, (long long)x,
+                       (long long)least, (long long)MOST);
 }
 
 bool window_infer_list(struct infer_ctx *c, const char *name, size_t expected, int64_t least, const int64_t **x)
@@ -41,7 +42,8 @@ int window_infer_rank(struct infer_ctx *c, int i)
     const int rank = infer_rank(c, i) - 2;
     if (rank >= 1 && rank <= WINDOW_AXES)
         return rank;
-    infer_error(c, "input %d '%s' has rank %d, expected 3 to 5: [N, C, one to three spatial axes]", i, infer_in(c, i)->name, rank + 2);
+    infer_error(c, "input %d '%s' has rank %d, expected 3 to 5: [N, C, one to three spatial axes]", i,
+                infer_in(c, i)->name, rank + 2);
     return 0;
 }
 
@@ -52,7 +54,7 @@ bool window_infer_kernel(struct infer_ctx *c, int rank, bool required, const int
     return *size != NULL || !required || infer_error(c, "attribute 'kernel_shape' is missing");
 }
 
-/* ---- sizes --------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 static int64_t reach(const struct window_axis *a)
 {
@@ -106,7 +108,8 @@ struct window_numbers {
     const int64_t *strides, *dilations, *pads; /* NULL: absent */
 };
 
-static struct window make_window(const struct node *n, const struct shape *shape, const int64_t *size, const struct window_numbers *x)
+static struct window make_window(const struct node *n, const struct shape *shape, const int64_t *size,
+                                 const struct window_numbers *x)
 {
     struct window w = {.rank = shape->rank - 2};
     const int front = WINDOW_AXES - w.rank;
@@ -148,8 +151,11 @@ bool window_infer(struct infer_ctx *c, const struct shape *shape, const int64_t 
     for (int i = 0; i < WINDOW_AXES; i++) {
         const struct window_axis *a = &out->axis[i];
         if (a->out == 0 && a->in + a->pad_begin + a->pad_end < reach(a))
-            return infer_error(c, "a window of %lld does not fit into the %lld elements of spatial axis %d with its padding",
-                               (long long)reach(a), (long long)(a->in + a->pad_begin + a->pad_end), i - (WINDOW_AXES - out->rank));
+            return infer_error(c,
+                               "a window of %lld does not fit into the %lld elements of spatial axis %d with its "
+                               "padding",
+                               (long long)reach(a), (long long)(a->in + a->pad_begin + a->pad_end),
+                               i - (WINDOW_AXES - out->rank));
     }
     return true;
 }
@@ -219,7 +225,7 @@ void window_make_attrs(const struct window *w, struct window_attrs *out)
     out->attr[3] = attr_ints("pads", pads, 2 * rank);
 }
 
-/* ---- where windows lie --------------------------------------------------------------------------------------------- */
+/* ---- where windows lie ------------------------------------------------------------------------------------------- */
 
 int64_t window_at(const struct window_axis *a, int64_t out, int64_t tap)
 {
@@ -277,6 +283,7 @@ int64_t window_axis_population(const struct window_axis *a, int64_t out, bool pa
 int64_t window_population(const struct window *w, int64_t out, bool padding)
 {
     const struct window_axis *a = w->axis;
-    return window_axis_population(&a[2], out % a[2].out, padding) * window_axis_population(&a[1], out / a[2].out % a[1].out, padding) *
+    return window_axis_population(&a[2], out % a[2].out, padding) *
+           window_axis_population(&a[1], out / a[2].out % a[1].out, padding) *
            window_axis_population(&a[0], out / a[2].out / a[1].out, padding);
 }

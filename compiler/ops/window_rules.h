@@ -20,20 +20,21 @@ struct window {
     struct window_axis axis[WINDOW_AXES];
 };
 
-/* ---- inference ---------------------------------------------------------------------------------------------------- */
+/* ---- inference --------------------------------------------------------------------------------------------------- */
 
 /* From the attributes strides, dilations, pads, auto_pad and ceil_mode (where the node has them) for inputs of `shape`
  * ([N, C, spatial...]) and windows of `size` (rank numbers). Reports what is wrong. */
 bool window_infer(struct infer_ctx *c, const struct shape *shape, const int64_t *size, struct window *out);
-/* The attribute kernel_shape, which must have one positive number per spatial axis; reports. NULL where absent (and reported, if
- * `required`). */
+/* The attribute kernel_shape, which must have one positive number per spatial axis; reports. NULL where absent (and
+ * reported, if `required`). */
 bool window_infer_kernel(struct infer_ctx *c, int rank, bool required, const int64_t **size);
-/* A list attribute of `expected` numbers from `least` to INT32_MAX, so that products of two stay far below int64's limit; *x is NULL where
- * it is absent. Reports. */
+/* A list attribute of `expected` numbers from `least` to INT32_MAX, so that products of two stay far below int64's
+ * limit; *x is NULL where it is absent. Reports. */
 bool window_infer_list(struct infer_ctx *c, const char *name, size_t expected, int64_t least, const int64_t **x);
 /* Spatial axes of input i: 1 to 3, else a report and 0. */
 int window_infer_rank(struct infer_ctx *c, int i);
-/* Of gradients: the attribute shape, the shape of the input that is differentiated by; reports unless it suits input 0. */
+/* Of gradients: the attribute shape, the shape of the input that is differentiated by; reports unless
+ * it suits input 0. */
 bool window_infer_shape(struct infer_ctx *c, struct shape *out);
 struct shape window_shape(const struct node *n); /* the same for a node that inference has passed */
 /* [n, channels, spatial outputs...] */
@@ -42,7 +43,7 @@ struct shape window_out_shape(const struct window *w, int64_t n, int64_t channel
 /* The same for a node that inference has passed. */
 struct window window_of(const struct node *n, const struct shape *shape, const int64_t *size);
 
-/* ---- attributes for new nodes -------------------------------------------------------------------------------------- */
+/* ---- attributes for new nodes ------------------------------------------------------------------------------------ */
 
 /* kernel_shape, strides, dilations, pads: explicit. */
 #define WINDOW_ATTRS 4
@@ -52,12 +53,12 @@ struct window_attrs {
 };
 void window_make_attrs(const struct window *w, struct window_attrs *out);
 
-/* ---- sums over windows (window_sum.c) ------------------------------------------------------------------------------- */
+/* ---- sums over windows (window_sum.c) ---------------------------------------------------------------------------- */
 
 /* [n, c, outputs...]: the sums of what each window sees of x, [n, c, inputs...]; zeros in the padding. */
 struct value *window_build_sum(struct builder *b, struct value *x, const struct window *w);
 
-/* ---- where windows lie --------------------------------------------------------------------------------------------- */
+/* ---- where windows lie ------------------------------------------------------------------------------------------- */
 
 /* Input position, or -1 in the padding. */
 int64_t window_at(const struct window_axis *a, int64_t out, int64_t tap);
@@ -68,8 +69,8 @@ int64_t window_out_count(const struct window *w);
 int64_t window_element(const struct window *w, int64_t out, int64_t tap);
 /* Does any window reach outside of the input? */
 bool window_leaves_input(const struct window *w);
-/* Number of positions of window `out` that an average divides by: those within the input, or with `padding` also those within
- * the padding (but not beyond it, where ceil_mode may reach). */
+/* Number of positions of window `out` that an average divides by: those within the input, or with `padding` also those
+ * within the padding (but not beyond it, where ceil_mode may reach). */
 int64_t window_axis_population(const struct window_axis *a, int64_t out, bool padding);
 int64_t window_population(const struct window *w, int64_t out, bool padding);
 
