@@ -130,7 +130,8 @@ bool comment_stays(const struct cfront_source *s, size_t token)
 {
     static const char mark[] = "/* Why:";
     const struct cfront_token *t = &s->tokens[token];
-    return is_comment_alone(s, t) && t->begin + strlen(mark) <= s->size && !strncmp(s->text + t->begin, mark, strlen(mark));
+    return is_comment_alone(s, t) && t->begin + strlen(mark) <= s->size &&
+           !strncmp(s->text + t->begin, mark, strlen(mark));
 }
 
 const char *comment_above(struct arena *a, const struct cfront_source *s, size_t offset)

@@ -29,7 +29,8 @@ int read_images(const char *path, image images[IMAGES_MAX])
     const bool whole = feof(file) && count > 0;
     fclose(file);
     if (!whole)
-        fprintf(stderr, "%s:%d: expected 64 numbers from 0 to 16 and a digit, on at most %d lines\n", path, count + 1, IMAGES_MAX);
+        fprintf(stderr, "%s:%d: expected 64 numbers from 0 to 16 and a digit, on at most %d lines\n", path, count + 1,
+                IMAGES_MAX);
     return whole ? count : 0;
 }
 

@@ -1,8 +1,8 @@
-/* Trains a digit classifier from random weights. Everything numeric is in digits.c, which stepc made of model.onnx; this file
- * owns the memory and feeds the data.
+/* Trains a digit classifier from random weights. Everything numeric is in digits.c, which stepc made of model.onnx;
+ * this file owns the memory and feeds the data.
  *
- *   train [DATA [FOLDER [EPOCH]]]     reads DATA (digits.csv); goes on from the state in FOLDER (.), if there is one, up to
- *                                     EPOCH (30), and leaves the state and the curve there */
+ *   train [DATA [FOLDER [EPOCH]]]     reads DATA (digits.csv); goes on from the state in FOLDER (.), if there is one,
+ *                                     up to EPOCH (30), and leaves the state and the curve there */
 #include "data.h"
 #include "digits.h"
 #include "keep.h"
@@ -31,8 +31,8 @@ static void fill_batch(const image *from, float x[BATCH][PIXELS], int64_t target
     }
 }
 
-/* One pass over the images, batch by batch; the mean loss through *mean_loss. A rest smaller than a batch waits for the next
- * epoch, which has another order. */
+/* One pass over the images, batch by batch; the mean loss through *mean_loss. A rest smaller than a batch waits for the
+ * next epoch, which has another order. */
 static stepc_status train_epoch(const image *train, int count, float *mean_loss)
 {
     float x[BATCH][PIXELS], loss, sum = 0.0f;
@@ -106,7 +106,8 @@ static bool fail(stepc_status status)
     return false;
 }
 
-/* From epoch `from` to epoch `to`. The order of the images is that of an uninterrupted run: every epoch shuffles once. */
+/* From epoch `from` to epoch `to`. The order of the images is that of an uninterrupted run: every
+ * epoch shuffles once. */
 static bool train(image *images_to_train, int count, const image *test, int from, int to, uint64_t order, point *curve)
 {
     for (int epoch = 0; epoch < to; epoch++) {
@@ -152,7 +153,8 @@ int main(int argc, char **argv)
     if (count < TEST_IMAGES + BATCH || last < 1 || last > EPOCHS)
         return 1;
     shuffle(images, count, &order);
-    printf("%d images to train, %d to test; state %lu bytes, arena %lu bytes\n", count - TEST_IMAGES, TEST_IMAGES, /* small libcs know no %zu */
+    /* small libcs know no %zu */
+    printf("%d images to train, %d to test; state %lu bytes, arena %lu bytes\n", count - TEST_IMAGES, TEST_IMAGES,
            (unsigned long)sizeof state, (unsigned long)sizeof arena);
 
     const stepc_status status = digits_init(&state, &arena, 1);
@@ -161,16 +163,19 @@ int main(int argc, char **argv)
     if (!load(folder, &state, curve, EPOCHS, &done))
         return 1;
     if (done > last || state.step_count != 1 + (int64_t)done * ((count - TEST_IMAGES) / BATCH)) {
-        fprintf(stderr, "%s: the state has %d steps behind it, the curve %d epochs; delete digits.state to begin anew\n", folder,
-                (int)state.step_count - 1, done);
+        fprintf(stderr,
+                "%s: the state has %d steps behind it, the curve %d epochs; delete digits.state to begin anew\n",
+                folder, (int)state.step_count - 1, done);
         return 1;
     }
     if (done > 0)
         printf("going on after epoch %d\n", done);
-    if (!train(images + TEST_IMAGES, count - TEST_IMAGES, images, done, last, order, curve) || !save(folder, &state, curve, last))
+    if (!train(images + TEST_IMAGES, count - TEST_IMAGES, images, done, last, order, curve) ||
+        !save(folder, &state, curve, last))
         return 1;
     if (last < EPOCHS)
         return 0;
-    /* The model is compiled with --reproducible: these seeds give 98.75 % everywhere. Seeds 2 to 5 gave 95.6 to 97.5 %. */
+    /* The model is compiled with --reproducible: these seeds give 98.75 % everywhere. Seeds 2 to 5
+     * gave 95.6 to 97.5 %. */
     return plot(folder, curve, EPOCHS) && curve[EPOCHS - 1].accuracy >= 96.0f ? 0 : 1;
 }

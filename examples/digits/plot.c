@@ -37,8 +37,11 @@ bool plot_curve(const char *path, const char *title, const float *values, int co
         most = values[i] > most ? values[i] : most;
     }
     const int low = (int)floor(log10(least)), high = (int)floor(log10(most)) + 1;
-    fprintf(svg, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' font-size='12'>\n", WIDTH, HEIGHT);
-    fprintf(svg, "<rect width='100%%' height='100%%' fill='white'/>\n<text x='%d' y='24' font-size='15'>%s</text>\n", LEFT, title);
+    fprintf(svg,
+            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' font-size='12'>\n",
+            WIDTH, HEIGHT);
+    fprintf(svg, "<rect width='100%%' height='100%%' fill='white'/>\n<text x='%d' y='24' font-size='15'>%s</text>\n",
+            LEFT, title);
     draw_scale(svg, low, high, count);
     fprintf(svg, "<polyline fill='none' stroke='#06c' stroke-width='2' points='");
     for (int i = 0; i < count; i++)

@@ -1,13 +1,15 @@
 /* Times the training step of any emitted model, through its descriptor.
  *
  *   drive [INPUT=CLASSES...]            serves samples: for each line "STEPS" that it reads, milliseconds per step
- *   drive --profile STEPS [...]         one line per kernel: number, name, lower quartile of its milliseconds over the steps
+ *   drive --profile STEPS [...]         one line per kernel: number, name, lower quartile of its
+ *                                       milliseconds over the steps
  *
- * Compile with -DMODEL=NAME_model; for the profile the model needs -include trace.h, the driver -DPROFILE. With -DWALL time is
- * wall-clock time, for programs with several threads; otherwise CPU time.
+ * Compile with -DMODEL=NAME_model; for the profile the model needs -include trace.h, the driver -DPROFILE. With -DWALL
+ * time is wall-clock time, for programs with several threads; otherwise CPU time.
  *
- * Floating-point inputs are uniform in [0, 1), integers uniform below CLASSES. The steps walk through several batches, as training
- * would, and the state goes back to its start before each sample, so that every sample computes the same. */
+ * Floating-point inputs are uniform in [0, 1), integers uniform below CLASSES. The steps walk through several
+ * batches, as training would, and the state goes back to its start before each sample, so that every sample
+ * computes the same. */
 #define _POSIX_C_SOURCE 200809L
 #include "stepc.h"
 
@@ -19,7 +21,9 @@
 extern const stepc_model MODEL;
 
 enum { BATCHES = 4, MAX_KERNELS = 65536 };
-enum { FROM_START = 400 }; /* steps until the state goes back: of batches learnt by heart, gradients and what Adam keeps of them are denormal and slow */
+/* steps until the state goes back: of batches learnt by heart, gradients and what Adam keeps of them are
+ * denormal and slow */
+enum { FROM_START = 400 };
 
 struct batch {
     const void **inputs;
@@ -60,7 +64,7 @@ static uint32_t next_random(void)
     return s >> 8;
 }
 
-/* ---- data ---------------------------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t classes_of(const char *input, int count, char *const *arguments)
 {
@@ -120,7 +124,7 @@ static void run_step(int i)
         fail("step failed:", stepc_status_text(status));
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------- */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 #ifndef PROFILE
 
@@ -153,13 +157,13 @@ static int serve(void)
     return 0;
 }
 
-/* ---- profile ------------------------------------------------------------------------------------------------------- */
+/* ---- profile ----------------------------------------------------------------------------------------------------- */
 
 #else
 
-/* Reading wall-clock time costs little, so it is right for short kernels; CPU time costs a system call, but does not count what others
- * do meanwhile. Both are taken, the former closer to the kernel, and the smaller quartile is right. That of several threads counts
- * waiting ones. */
+/* Reading wall-clock time costs little, so it is right for short kernels; CPU time costs a system call, but does not
+ * count what others do meanwhile. Both are taken, the former closer to the kernel, and the smaller quartile is right.
+ * That of several threads counts waiting ones. */
 static struct {
     const char *name;
     double *wall, *cpu; /* one for each step */

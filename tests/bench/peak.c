@@ -1,13 +1,16 @@
 /* What one core can do, served by turns beside the programs that are measured. For each line that it reads:
  *
  *   sgemm N            GFLOP/s of OpenBLAS, square matrices of N
- *   tile               GFLOP/s of a register tile in C: the inner loop of a matrix product, operands packed, in the first cache
+ *   tile               GFLOP/s of a register tile in C: the inner loop of a matrix product, operands
+ *                      packed, in the first cache
  *   bandwidth BYTES    GB/s of y += a * x over that many bytes (both vectors), two reads and a write counted
- *   chain              multiply-adds of one sum in index order, 10^9 a second: lanes are sums side by side, so this is latency
+ *   chain              multiply-adds of one sum in index order, 10^9 a second: lanes are sums side by
+ *                      side, so this is latency
  *
- * CPU time; with an argument above 1, the number of OpenBLAS's threads, wall-clock time. A rate is the mean over SAMPLE seconds after
- * one warm-up, as the steps that are measured beside it: the best of several short ones would find gaps between neighbours that no
- * step fits into. Vectors have the width of the target (-march=native) or half of it, whichever is faster. */
+ * CPU time; with an argument above 1, the number of OpenBLAS's threads, wall-clock time. A rate is the mean over SAMPLE
+ * seconds after one warm-up, as the steps that are measured beside it: the best of several short ones would find gaps
+ * between neighbours that no step fits into. Vectors have the width of the target (-march=native) or half of it,
+ * whichever is faster. */
 #define _POSIX_C_SOURCE 200809L
 #include <cblas.h>
 
@@ -95,7 +98,8 @@ TILE(tile_half, 4, 5)
 #endif
 
 /* The mean rate of one form of the tile. */
-static double tile_rate(double (*form)(const float *, const float *, float *), const float *a, const float *b, float *out)
+static double tile_rate(double (*form)(const float *, const float *, float *), const float *a, const float *b,
+                        float *out)
 {
     double sum = 0;
     int count = 0;

@@ -1,5 +1,6 @@
 /* usage: make_npy f4|f8|i4|i8|u1 DIM... <NUMBERS >FILE.npy
- * Writes numbers (separated by white space or commas) as a NumPy file, so that the tests of the command line need no Python. */
+ * Writes numbers (separated by white space or commas) as a NumPy file, so that the tests of the command
+ * line need no Python. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ int main(int argc, char **argv)
         snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%s,", argv[i]);
         count *= strtol(argv[i], NULL, 10);
     }
-    snprintf(header, sizeof header, "{'descr': '%s%s', 'fortran_order': False, 'shape': (%s)}", strcmp(type, "u1") == 0 ? "|" : "<", type, shape);
+    snprintf(header, sizeof header, "{'descr': '%s%s', 'fortran_order': False, 'shape': (%s)}",
+             strcmp(type, "u1") == 0 ? "|" : "<", type, shape);
     printf("\x93NUMPY\x01%c\x76%c%-117s\n", 0, 0, header); /* 10 bytes, then 118 of text: 128 in all */
     for (long i = 0; i < count; i++) {
         double x;

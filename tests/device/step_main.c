@@ -1,6 +1,6 @@
-/* Counts the instructions of a training step on a bare Cortex-M under QEMU: the second step of an emitted model, with random
- * inputs. MODEL, STATE, ARENA and STATE_HEADER name it; CLASSES bounds its integer inputs. With PROFILE, compiled with trace.h in front, each
- * kernel's share is printed as well. A tick is 40 instructions. */
+/* Counts the instructions of a training step on a bare Cortex-M under QEMU: the second step of an emitted model, with
+ * random inputs. MODEL, STATE, ARENA and STATE_HEADER name it; CLASSES bounds its integer inputs. With PROFILE,
+ * compiled with trace.h in front, each kernel's share is printed as well. A tick is 40 instructions. */
 #include STATE_HEADER
 
 #include "port.h"
@@ -51,7 +51,7 @@ static void put_instructions(const char *what, uint32_t ticks)
     port_put_text("\n");
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 #ifdef PROFILE
 static const char *kernel_name;
@@ -74,7 +74,7 @@ void bench_trace(int kernel, const char *name)
 }
 #endif
 
-/* ---- the run ------------------------------------------------------------------------------------------------------- */
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 static stepc_status run(const stepc_entry *entry)
 {
@@ -87,7 +87,8 @@ static stepc_status run(const stepc_entry *entry)
         if (!(inputs[i] = random_input(&entry->inputs[i])))
             return STEPC_E_ARGUMENT;
     for (unsigned i = 0; i < entry->output_count; i++)
-        if (stepc_tensor_count(&entry->outputs[i]) == 1 && !(outputs[i] = place(&entry->outputs[i]))) /* the loss; others are not wanted */
+        /* the loss; others are not wanted */
+        if (stepc_tensor_count(&entry->outputs[i]) == 1 && !(outputs[i] = place(&entry->outputs[i])))
             return STEPC_E_ARGUMENT;
     const uint32_t start = port_ticks();
     const stepc_status status = entry->call(&state, &arena, 1, inputs, outputs);

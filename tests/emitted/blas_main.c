@@ -1,4 +1,5 @@
-/* Two programs of one model, without and with --blas, take the same steps: every output and variable agrees but for rounding. */
+/* Two programs of one model, without and with --blas, take the same steps: every output and variable agrees
+ * but for rounding. */
 #include "called.h"
 #include "plain.h"
 

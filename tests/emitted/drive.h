@@ -1,5 +1,5 @@
-/* Runs any emitted model through its descriptor: init, some steps, every other entry, with inputs that depend on nothing but
- * the model's names. Works on a host and on a bare target: no library, memory from the caller. */
+/* Runs any emitted model through its descriptor: init, some steps, every other entry, with inputs that depend on
+ * nothing but the model's names. Works on a host and on a bare target: no library, memory from the caller. */
 #ifndef STEPC_TESTS_DRIVE_H
 #define STEPC_TESTS_DRIVE_H
 

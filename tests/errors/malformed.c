@@ -1,7 +1,8 @@
 /* usage: malformed STEPC [--count N] [--seed S] [--keep FOLDER] [-j N]
  *
- * Damages valid models and lets `stepc check` and `stepc compile` read them, under limits of time and memory. Each must end with
- * status 0, or with 1, an error message and no output file: no crash, no wrong usage. What is accepted must be C. */
+ * Damages valid models and lets `stepc check` and `stepc compile` read them, under limits of time and memory. Each
+ * must end with status 0, or with 1, an error message and no output file: no crash, no wrong usage. What is
+ * accepted must be C. */
 #include "base/file.h"
 #include "base/str.h"
 #include "model/model.h"
@@ -17,7 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CPU_SECONDS = SANITIZED ? 6 : 1, WALL_SECONDS = 60, MEMORY = 200 << 20 /* without sanitizers: they map all of the address space */ };
+/* MEMORY: without sanitizers, which map all of the address space */
+enum { CPU_SECONDS = SANITIZED ? 6 : 1, WALL_SECONDS = 60, MEMORY = 200 << 20 };
 
 static const char *const models[] = {"adam", "labels", "shapes"};
 enum { MODELS = sizeof models / sizeof *models };
@@ -31,7 +33,7 @@ struct tally {
     long long accepted, refused, failed;
 };
 
-/* ---- running ------------------------------------------------------------------------------------------------------ */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 static void limit(int what, rlim_t most)
 {
@@ -79,7 +81,7 @@ static const char *read_whole(struct arena *a, const char *path)
     return arena_strndup(a, (const char *)bytes, size);
 }
 
-/* ---- one damaged file --------------------------------------------------------------------------------------------- */
+/* ---- one damaged file -------------------------------------------------------------------------------------------- */
 
 static bool exists(const char *path)
 {
@@ -146,8 +148,8 @@ static char try_one(const struct settings *s, const struct bytes *valid, long lo
     struct arena a = {0};
     struct diag d = {.arena = &a};
     const char *what, *stem = arena_printf(&a, "%s/malformed_%lld_%lld", s->keep, s->seed, index);
-    const struct trial t = {&a, s, arena_printf(&a, "%s.onnx", stem), arena_printf(&a, "%s.c", stem), arena_printf(&a, "%s.h", stem),
-                            arena_printf(&a, "%s.txt", stem)};
+    const struct trial t = {&a, s, arena_printf(&a, "%s.onnx", stem), arena_printf(&a, "%s.c", stem),
+                            arena_printf(&a, "%s.h", stem), arena_printf(&a, "%s.txt", stem)};
     const struct bytes b = mutate(&a, valid[index % MODELS], (uint64_t)s->seed * 1000003u + (uint64_t)index, &what);
     bool accepted = false;
     bool ok = file_write(&d, t.model, b.data, b.size);
@@ -161,7 +163,7 @@ static char try_one(const struct settings *s, const struct bytes *valid, long lo
     return ok ? accepted ? 'a' : 'r' : 'f';
 }
 
-/* ---- all of them -------------------------------------------------------------------------------------------------- */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static bool read_valid(struct arena *a, struct bytes *valid)
 {
@@ -224,7 +226,8 @@ static bool read_settings(struct settings *s, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct settings s = {.stepc = argc > 1 ? argv[1] : "", .keep = ".", .count = 500, .seed = 1, .jobs = sysconf(_SC_NPROCESSORS_ONLN)};
+    struct settings s = {.stepc = argc > 1 ? argv[1] : "", .keep = ".", .count = 500, .seed = 1,
+                         .jobs = sysconf(_SC_NPROCESSORS_ONLN)};
     struct arena a = {0};
     struct bytes valid[MODELS];
     struct tally t = {0};

@@ -7,7 +7,8 @@
 enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 enum { MAX_DEPTH = 12, DEEPEST = 50000, LONGEST_NAME = 100000 };
 
-/* A field as the wire format says it, without knowledge of the schema: bytes that read as a message are taken for one. */
+/* A field as the wire format says it, without knowledge of the schema: bytes that read as a message
+ * are taken for one. */
 struct field {
     uint64_t number, varint;
     int wire;
@@ -38,7 +39,7 @@ static size_t below(struct mutator *m, size_t n)
     return n ? (size_t)(next_random(m) % n) : 0;
 }
 
-/* ---- the wire format ---------------------------------------------------------------------------------------------- */
+/* ---- the wire format --------------------------------------------------------------------------------------------- */
 
 static bool read_varint(struct bytes b, size_t *at, uint64_t *x)
 {
@@ -134,7 +135,7 @@ static void collect(struct mutator *m, struct field *f)
     }
 }
 
-/* ---- changes of fields -------------------------------------------------------------------------------------------- */
+/* ---- changes of fields ------------------------------------------------------------------------------------------- */
 
 static struct field *any(struct mutator *m, const field_list *l)
 {
@@ -191,9 +192,10 @@ static const char *move_field(struct mutator *m)
     return "field copied elsewhere";
 }
 
-static const uint64_t odd_numbers[] = {0, 1, 2, 7, 13, 16, 127, 255, 65536, UINT64_C(0x7FFFFFFF), UINT64_C(0x80000000), UINT64_C(0xFFFFFFFF),
-                                       UINT64_C(0x100000000), UINT64_C(0x4000000000000000), UINT64_C(0x7FFFFFFFFFFFFFFF),
-                                       UINT64_C(0x8000000000000000), UINT64_C(0xFFFFFFFFFFFFFFFF), UINT64_C(0xFFFFFFFFFFFFFFFE)};
+static const uint64_t odd_numbers[] = {0, 1, 2, 7, 13, 16, 127, 255, 65536, UINT64_C(0x7FFFFFFF), UINT64_C(0x80000000),
+                                       UINT64_C(0xFFFFFFFF), UINT64_C(0x100000000), UINT64_C(0x4000000000000000),
+                                       UINT64_C(0x7FFFFFFFFFFFFFFF), UINT64_C(0x8000000000000000),
+                                       UINT64_C(0xFFFFFFFFFFFFFFFF), UINT64_C(0xFFFFFFFFFFFFFFFE)};
 
 static uint64_t odd_number(struct mutator *m)
 {
@@ -228,8 +230,9 @@ static const char *exchange_string(struct mutator *m)
 
 static const char *odd_string(struct mutator *m)
 {
-    static const char *const odd[] = {"", "\xC3\x28", "*/ int x; /*", "a\nb", "../../../../etc/passwd", "%s%n", "\\", "Relu", "Gradient", "If",
-                                      "ai.onnx.preview.training", "main", "\xF0\x9F\x92\xA3", "float", "?\?/"};
+    static const char *const odd[] = {"", "\xC3\x28", "*/ int x; /*", "a\nb", "../../../../etc/passwd", "%s%n", "\\",
+                                      "Relu", "Gradient", "If", "ai.onnx.preview.training", "main", "\xF0\x9F\x92\xA3",
+                                      "float", "?\?/"};
     struct field *f = any(m, &m->strings);
     const size_t which = below(m, sizeof odd / sizeof *odd + 2);
     if (!f)
@@ -289,7 +292,8 @@ static const char *retype(struct mutator *m)
     return "wire type changed";
 }
 
-/* The message inside itself, over and over: with the field numbers of two levels, graphs hold nodes that hold graphs. */
+/* The message inside itself, over and over: with the field numbers of two levels, graphs hold nodes
+ * that hold graphs. */
 static const char *nest(struct mutator *m)
 {
     size_t at;
@@ -316,10 +320,11 @@ static const char *nest(struct mutator *m)
 
 static struct bytes mutate_fields(struct mutator *m, struct bytes file, const char **what)
 {
-    static const char *(*const changes[])(struct mutator *) = {remove_field, repeat_field, swap_fields, move_field, change_number, change_number,
-                                                               exchange_string, exchange_string, exchange_string, exchange_string,
-                                                               exchange_string, exchange_string, odd_string, change_size,
-                                                               odd_list, renumber, retype, nest};
+    static const char *(*const changes[])(struct mutator *) = {remove_field, repeat_field, swap_fields, move_field,
+                                                               change_number, change_number, exchange_string,
+                                                               exchange_string, exchange_string, exchange_string,
+                                                               exchange_string, exchange_string, odd_string,
+                                                               change_size, odd_list, renumber, retype, nest};
     struct field top = {.is_message = true};
     byte_list out = {0};
     if (!read_message(m->arena, file, 0, &top) || top.fields.count == 0)
@@ -331,7 +336,7 @@ static struct bytes mutate_fields(struct mutator *m, struct bytes file, const ch
     return (struct bytes){out.data, out.count};
 }
 
-/* ---- changes of bytes --------------------------------------------------------------------------------------------- */
+/* ---- changes of bytes -------------------------------------------------------------------------------------------- */
 
 static struct bytes mutate_bytes(struct mutator *m, struct bytes file, const char **what)
 {

@@ -11,7 +11,8 @@ struct bytes {
     size_t size;
 };
 
-/* One to three changes, to the bytes or to the fields of the messages, lengths being right again. *what names the last. */
+/* One to three changes, to the bytes or to the fields of the messages, lengths being right again.
+ * *what names the last. */
 struct bytes mutate(struct arena *a, struct bytes file, uint64_t seed, const char **what);
 
 #endif

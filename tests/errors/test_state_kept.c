@@ -35,8 +35,8 @@ static void expect_refused(const int64_t word[3], const int64_t label[3], stepc_
 int main(void)
 {
     static const int64_t word[3] = {0, 4, 2}, label[3] = {3, 0, 1};
-    static const int64_t low_label[3] = {-1, 0, 1}, high_label[3] = {3, 0, 4}, far_label[3] = {0, INT64_MAX, 0}, low_word[3] = {0, -6, 2},
-                         high_word[3] = {0, 1, 5};
+    static const int64_t low_label[3] = {-1, 0, 1}, high_label[3] = {3, 0, 4}, far_label[3] = {0, INT64_MAX, 0},
+                         low_word[3] = {0, -6, 2}, high_word[3] = {0, 1, 5};
     memset(&state, 0x5A, sizeof state); /* padding, too, has to stay */
     memset(&other, 0x5A, sizeof other);
     expect(labels_init(&state, &arena, 11) == STEPC_OK && labels_init(&other, &arena, 11) == STEPC_OK, "init");

@@ -1,5 +1,5 @@
-/* libFuzzer on the reader of checkpoints. The checksums of the input are put right first, or nothing would get past them; what is
- * refused must leave the state alone.
+/* libFuzzer on the reader of checkpoints. The checksums of the input are put right first, or nothing would get past
+ * them; what is refused must leave the state alone.
  *   fuzz_checkpoint -max_total_time=60 CORPUS */
 #include "checkpoint.h"
 

@@ -1,6 +1,8 @@
 /* libFuzzer on the whole way from text to C: what is read is imported, differentiated, lowered, planned and emitted.
- *   fuzz_compile -max_total_time=600 -timeout=20 -rss_limit_mb=2048 -dict=tests/fuzz/text.dict CORPUS     (seeds: tests/errors/valid, tests/models)
- * A model that says nothing wrong may be large in tensors; its text, and the time and memory it takes, may not grow with them. */
+ *   fuzz_compile -max_total_time=600 -timeout=20 -rss_limit_mb=2048 -dict=tests/fuzz/text.dict CORPUS
+ *                (seeds: tests/errors/valid, tests/models)
+ * A model that says nothing wrong may be large in tensors; its text, and the time and memory it takes, may
+ * not grow with them. */
 #include "base/str.h"
 #include "engine/pipeline.h"
 #include "model/model.h"
@@ -19,7 +21,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
     struct model *m;
     struct program *p;
     struct emitted text;
-    const struct pipeline_options o = {.name = "fuzz", .simd = size % 2 ? SIMD_NONE : SIMD_AUTO, .small = size % 3 == 0, .import.provisional_dim = 2};
+    const struct pipeline_options o = {.name = "fuzz", .simd = size % 2 ? SIMD_NONE : SIMD_AUTO, .small = size % 3 == 0,
+                                       .import.provisional_dim = 2};
     const struct emit_options emit = {.file_stem = "fuzz", .model_file = "fuzz.onnx", .options_text = ""};
     if (model_read_text(&d, &a, "/nonexistent/fuzz.onnxtxt", (const char *)bytes, size, &m)) {
         const bool ok = pipeline_compile(&d, &a, m, &o, &emit, &text, &p);

@@ -12,8 +12,9 @@ static void round_trip(struct diag *d, struct arena *a, const named_tensors *ten
     named_tensors again;
     unsigned char *first, *second;
     size_t first_size, second_size;
-    if (!safetensors_encode(d, a, "again", tensors, &first, &first_size) || !safetensors_parse(d, a, "again", first, first_size, &again) ||
-        again.count != tensors->count || !safetensors_encode(d, a, "again", &again, &second, &second_size) || first_size != second_size ||
+    if (!safetensors_encode(d, a, "again", tensors, &first, &first_size) ||
+        !safetensors_parse(d, a, "again", first, first_size, &again) || again.count != tensors->count ||
+        !safetensors_encode(d, a, "again", &again, &second, &second_size) || first_size != second_size ||
         memcmp(first, second, first_size) != 0)
         abort();
 }

@@ -1,4 +1,5 @@
-/* libFuzzer on the reader of the text syntax: what is accepted must also be written as .onnx bytes, and read again as the same.
+/* libFuzzer on the reader of the text syntax: what is accepted must also be written as .onnx bytes, and
+ * read again as the same.
  *   fuzz_text -max_total_time=60 -dict=tests/fuzz/text.dict CORPUS */
 #include "model/model.h"
 

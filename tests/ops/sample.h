@@ -18,7 +18,7 @@ struct sample_test {
 /* Records the first reason; returns false. */
 bool sample_fail(struct sample_test *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* ---- models (sample_model.c) -------------------------------------------------------------------------------------- */
+/* ---- models (sample_model.c) ------------------------------------------------------------------------------------- */
 
 /* The sample's text with a header. A new model with each call: the functions below add to it. */
 bool sample_read(struct sample_test *t, struct model **out) MUST_USE;
@@ -32,12 +32,12 @@ struct derivative_options {
     bool wide;
 };
 
-/* Adds loss = the sum over all floating outputs of sum(output * cotangent), the cotangents being new inputs, and the outputs
- * "loss" and "d_INPUT" for each differentiable input. For order 2 also loss_2 = the sum over inputs of
+/* Adds loss = the sum over all floating outputs of sum(output * cotangent), the cotangents being new inputs, and the
+ * outputs "loss" and "d_INPUT" for each differentiable input. For order 2 also loss_2 = the sum over inputs of
  * sum(d_INPUT * cotangent), and the outputs "loss_2" and "d2_INPUT". */
 void sample_differentiate(struct arena *a, struct model *m, const struct derivative_options *o);
 
-/* ---- inputs (sample_feed.c) --------------------------------------------------------------------------------------- */
+/* ---- inputs (sample_feed.c) -------------------------------------------------------------------------------------- */
 
 enum feed_kind {
     FEED_DRAWN,  /* as sample->feed says, away from zero, where kinks are */
@@ -49,7 +49,7 @@ const struct tensor **sample_feed(struct sample_test *t, const struct graph *g, 
 /* A random number with the distribution N(0, 1), as a function of its arguments. */
 double sample_normal(uint64_t seed, const char *name, int64_t i);
 
-/* ---- checks (sample_check.c) -------------------------------------------------------------------------------------- */
+/* ---- checks (sample_check.c) ------------------------------------------------------------------------------------- */
 
 /* Everything that concerns one sample; false after sample_fail(). */
 bool sample_check(struct sample_test *t);

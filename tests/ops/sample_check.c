@@ -1,4 +1,5 @@
-/* What a sample proves: shapes as declared, one value from every engine, derivatives that are derivatives, and its error. */
+/* What a sample proves: shapes as declared, one value from every engine, derivatives that are
+ * derivatives, and its error. */
 #include "sample.h"
 
 #include "base/str.h"
@@ -22,10 +23,11 @@ bool sample_fail(struct sample_test *t, const char *fmt, ...)
     return false;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------ */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 enum answer { ANSWER_DOUBLE, ANSWER_SAME, ANSWER_GENERATED };
-static const char *const answer_names[] = {"the interpreter in double", "the interpreter as generated code computes", "generated code"};
+static const char *const answer_names[] = {"the interpreter in double", "the interpreter as generated code computes",
+                                           "generated code"};
 
 struct run {
     struct engine *engine;
@@ -64,7 +66,8 @@ static bool open_engine(struct sample_test *t, const struct model *m, enum answe
     return true;
 }
 
-/* Each run starts from init(), so that random operators draw the same numbers again: that is why "init" is among the entries. */
+/* Each run starts from init(), so that random operators draw the same numbers again: that is why "init" is
+ * among the entries. */
 static bool run_engine(struct sample_test *t, struct run *r, const struct tensor *const *inputs)
 {
     return engine_init(r->engine, t->seed) &&
@@ -79,27 +82,28 @@ static size_t output_index(const struct graph *g, const char *name)
     UNREACHABLE("no output '%s'", name);
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 static bool check_shapes(struct sample_test *t, const struct model *m, const struct run *r)
 {
     for (size_t i = 0; i < m->graph->outputs.count; i++) {
         const struct model_value_info *said = m->graph->outputs.data[i];
         const struct value *v = r->graph->outputs.data[output_index(r->graph, said->name)].value;
-        bool ok = v->dtype == said->type.elem && (!said->type.has_shape || (size_t)v->shape.rank == said->type.dims.count);
+        bool ok = v->dtype == said->type.elem &&
+                  (!said->type.has_shape || (size_t)v->shape.rank == said->type.dims.count);
         for (size_t d = 0; ok && said->type.has_shape && d < said->type.dims.count; d++)
             ok = said->type.dims.data[d].value < 0 || said->type.dims.data[d].value == v->shape.dim[d];
         if (!ok)
-            return sample_fail(t, "output '%s' is %s%s, which is not what the sample declares", said->name, dtype_name(v->dtype),
-                               shape_text(&t->arena, &v->shape));
+            return sample_fail(t, "output '%s' is %s%s, which is not what the sample declares", said->name,
+                               dtype_name(v->dtype), shape_text(&t->arena, &v->shape));
     }
     return true;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
-/* Relative tolerance between double arithmetic and that of the dtype: some tens of rounding units, for short sums. The functions of
- * the runtime are within 2 units of libm's. */
+/* Relative tolerance between double arithmetic and that of the dtype: some tens of rounding units, for short sums. The
+ * functions of the runtime are within 2 units of libm's. */
 static double tolerance_of(const struct sample_test *t, enum dtype d)
 {
     if (t->sample->tolerance > 0)
@@ -143,23 +147,26 @@ static bool is_close(double got, double want, double tolerance, double scale)
     return got == want || fabs(got - want) <= tolerance * (fabs(want) + 0.25 * scale);
 }
 
-static bool check_close(struct sample_test *t, const char *name, const struct tensor *got, const struct tensor *want, double tolerance)
+static bool check_close(struct sample_test *t, const char *name, const struct tensor *got, const struct tensor *want,
+                        double tolerance)
 {
     const bool is_float = dtype_is_float(want->dtype);
     const double scale = is_float ? largest(want) : 0;
     for (int64_t i = 0; i < want->count; i++) {
         if (is_float && !is_close(tensor_get_double(got, i), tensor_get_double(want, i), tolerance, scale))
-            return sample_fail(t, "output '%s' element %lld is %.9g in %s, %.9g in %s", name, (long long)i, tensor_get_double(got, i),
-                               answer_names[ANSWER_GENERATED], tensor_get_double(want, i), answer_names[ANSWER_DOUBLE]);
+            return sample_fail(t, "output '%s' element %lld is %.9g in %s, %.9g in %s", name, (long long)i,
+                               tensor_get_double(got, i), answer_names[ANSWER_GENERATED], tensor_get_double(want, i),
+                               answer_names[ANSWER_DOUBLE]);
         if (!is_float && tensor_get_int(got, i) != tensor_get_int(want, i))
             return sample_fail(t, "output '%s' element %lld is %lld in %s, %lld in %s", name, (long long)i,
-                               (long long)tensor_get_int(got, i), answer_names[ANSWER_GENERATED], (long long)tensor_get_int(want, i),
-                               answer_names[ANSWER_DOUBLE]);
+                               (long long)tensor_get_int(got, i), answer_names[ANSWER_GENERATED],
+                               (long long)tensor_get_int(want, i), answer_names[ANSWER_DOUBLE]);
     }
     return true;
 }
 
-/* Every bit, except that one NaN is as good as another: which of two NaNs an addition passes on is the machine's choice. */
+/* Every bit, except that one NaN is as good as another: which of two NaNs an addition passes on is the
+ * machine's choice. */
 static bool same_bits(const struct tensor *a, const struct tensor *b, int64_t i)
 {
     const size_t size = dtype_size(a->dtype);
@@ -168,13 +175,14 @@ static bool same_bits(const struct tensor *a, const struct tensor *b, int64_t i)
     return dtype_is_float(a->dtype) && isnan(tensor_get_double(a, i)) && isnan(tensor_get_double(b, i));
 }
 
-static bool check_bits(struct sample_test *t, const char *name, const struct tensor *got, const struct tensor *want, const char *inputs)
+static bool check_bits(struct sample_test *t, const char *name, const struct tensor *got, const struct tensor *want,
+                       const char *inputs)
 {
     for (int64_t i = 0; i < want->count; i++)
         if (!same_bits(got, want, i))
-            return sample_fail(t, "output '%s' element %lld of %s inputs differs in bits: %.17g in %s, %.17g in %s", name, (long long)i,
-                               inputs, tensor_get_double(got, i), answer_names[ANSWER_GENERATED], tensor_get_double(want, i),
-                               answer_names[ANSWER_SAME]);
+            return sample_fail(t, "output '%s' element %lld of %s inputs differs in bits: %.17g in %s, %.17g in %s",
+                               name, (long long)i, inputs, tensor_get_double(got, i), answer_names[ANSWER_GENERATED],
+                               tensor_get_double(want, i), answer_names[ANSWER_SAME]);
     return true;
 }
 
@@ -194,10 +202,12 @@ static bool compare_outputs(struct sample_test *t, struct run runs[3], bool with
         const char *name = g->outputs.data[i].name;
         const struct tensor *got = runs[ANSWER_GENERATED].outputs[i];
         const struct tensor *same = runs[ANSWER_SAME].outputs[output_index(runs[ANSWER_SAME].graph, name)];
-        /* The losses of sample_differentiate() may cancel to anything; their bits are compared, their terms follow in gradients. */
+        /* The losses of sample_differentiate() may cancel to anything; their bits are compared, their terms
+         * follow in gradients. */
         const bool is_loss = str_equal(name, "loss") || str_equal(name, "loss_2");
         if (with_double && !is_loss &&
-            !check_close(t, name, got, runs[ANSWER_DOUBLE].outputs[output_index(runs[ANSWER_DOUBLE].graph, name)], tolerance))
+            !check_close(t, name, got, runs[ANSWER_DOUBLE].outputs[output_index(runs[ANSWER_DOUBLE].graph, name)],
+                         tolerance))
             return false;
         if (!check_bits(t, name, got, same, inputs))
             return false;
@@ -214,8 +224,8 @@ static bool check_special(struct sample_test *t, struct run runs[3])
     const bool interpreted_ran = run_engine(t, &runs[ANSWER_SAME], same);
     const bool generated_ran = run_engine(t, &runs[ANSWER_GENERATED], generated);
     if (interpreted_ran != generated_ran)
-        return sample_fail(t, "on special inputs only %s refuses: %s", interpreted_ran ? "generated code" : "the interpreter",
-                           first_error(t));
+        return sample_fail(t, "on special inputs only %s refuses: %s",
+                           interpreted_ran ? "generated code" : "the interpreter", first_error(t));
     return !interpreted_ran || compare_outputs(t, runs, false, "special");
 }
 
@@ -228,21 +238,23 @@ static bool check_engines(struct sample_test *t, const struct model *m, bool spe
     for (; ok && opened < 3; opened++)
         if (!open_engine(t, m, (enum answer)opened, &runs[opened]))
             ok = sample_fail(t, "%s: %s", answer_names[opened], first_error(t));
-    ok = ok && check_shapes(t, m, &runs[ANSWER_DOUBLE]) && run_all(t, runs, 0, FEED_DRAWN) && compare_outputs(t, runs, true, "drawn") &&
-         (!special || check_special(t, runs));
+    ok = ok && check_shapes(t, m, &runs[ANSWER_DOUBLE]) && run_all(t, runs, 0, FEED_DRAWN) &&
+         compare_outputs(t, runs, true, "drawn") && (!special || check_special(t, runs));
     for (int k = 0; k < opened; k++)
         if (runs[k].engine)
             engine_close(runs[k].engine);
     return ok;
 }
 
-/* ---- derivatives -------------------------------------------------------------------------------------------------- */
+/* ---- derivatives ------------------------------------------------------------------------------------------------- */
 
-/* With steps h and 2h combined the error is about h^4/30 times the fifth derivative, 3e-18, and that of rounding 1e-16 / h. Small also
- * because no kink (where Max changes its mind) may lie within 2h of the inputs; those of the default seed keep away. */
+/* With steps h and 2h combined the error is about h^4/30 times the fifth derivative, 3e-18, and that of rounding
+ * 1e-16 / h. Small also because no kink (where Max changes its mind) may lie within 2h of the inputs; those of the
+ * default seed keep away. */
 #define STEP 1e-4
 
-static double loss_at(struct sample_test *t, struct run *r, const struct tensor **inputs, size_t input, double step, const char *loss)
+static double loss_at(struct sample_test *t, struct run *r, const struct tensor **inputs, size_t input, double step,
+                      const char *loss)
 {
     const struct tensor *const saved = inputs[input];
     struct tensor *moved = tensor_new(&t->arena, saved->dtype, &saved->shape);
@@ -266,8 +278,8 @@ static double derivative_tolerance(const struct model_value_info *x)
 }
 
 /* d loss / d input along a random direction: central differences against the gradient that the model computes. */
-static bool check_direction(struct sample_test *t, struct run *r, const struct tensor **inputs, size_t input, const char *loss,
-                            const char *gradient, double tolerance)
+static bool check_direction(struct sample_test *t, struct run *r, const struct tensor **inputs, size_t input,
+                            const char *loss, const char *gradient, double tolerance)
 {
     double along = 0, size = 0;
     const struct tensor *g = r->outputs[output_index(r->graph, gradient)];
@@ -285,8 +297,8 @@ static bool check_direction(struct sample_test *t, struct run *r, const struct t
     const double near = (values[0] - values[1]) / (2 * STEP), far = (values[2] - values[3]) / (4 * STEP);
     const double numeric = (4 * near - far) / 3;
     if (!(fabs(numeric - along) <= tolerance * fmax(fmax(size, fabs(numeric)), 1e-3)))
-        return sample_fail(t, "%s: along a random direction %s changes by %.12g, but its gradient says %.12g", gradient, loss, numeric,
-                           along);
+        return sample_fail(t, "%s: along a random direction %s changes by %.12g, but its gradient says %.12g", gradient,
+                           loss, numeric, along);
     return true;
 }
 
@@ -355,10 +367,11 @@ static bool check_refusal(struct sample_test *t)
         engine_close(r.engine);
         return sample_fail(t, "the gradient should be refused, but is not");
     }
-    return has_error(t, "the gradient of") || sample_fail(t, "the gradient is refused for another reason: %s", first_error(t));
+    return has_error(t, "the gradient of") ||
+           sample_fail(t, "the gradient is refused for another reason: %s", first_error(t));
 }
 
-/* ---- one sample --------------------------------------------------------------------------------------------------- */
+/* ---- one sample -------------------------------------------------------------------------------------------------- */
 
 /* The error may come from any place: the reader, import, a run of the interpreter, or code generation. */
 static bool check_error(struct sample_test *t)
@@ -373,7 +386,8 @@ static bool check_error(struct sample_test *t)
     t->checked_error = true;
     if (works)
         return sample_fail(t, "works, expected an error with '%s'", t->sample->error);
-    return has_error(t, t->sample->error) || sample_fail(t, "expected an error with '%s', got: %s", t->sample->error, first_error(t));
+    return has_error(t, t->sample->error) ||
+           sample_fail(t, "expected an error with '%s', got: %s", t->sample->error, first_error(t));
 }
 
 bool sample_check(struct sample_test *t)

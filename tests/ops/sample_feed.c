@@ -1,4 +1,5 @@
-/* Random inputs for samples: functions of seed and name, so that every engine and every model of a sample gets the same. */
+/* Random inputs for samples: functions of seed and name, so that every engine and every model of a
+ * sample gets the same. */
 #include "sample.h"
 
 #include "base/str.h"
@@ -33,7 +34,7 @@ double sample_normal(uint64_t seed, const char *name, int64_t i)
     return sqrt(-2 * log(u)) * cos(2 * PI * v);
 }
 
-/* ---- the words of .feed ------------------------------------------------------------------------------------------- */
+/* ---- the words of .feed ------------------------------------------------------------------------------------------ */
 
 struct feed_word {
     char text[32];
@@ -92,7 +93,7 @@ static int64_t draw_int(const struct feed_word *w, enum dtype d, uint64_t seed, 
     return dtype_is_signed(d) ? (int64_t)floor(u * 19) - 9 : (int64_t)(u * 10);
 }
 
-/* ---- special values ----------------------------------------------------------------------------------------------- */
+/* ---- special values ---------------------------------------------------------------------------------------------- */
 
 static double special_float(uint64_t seed, const char *name, int64_t i, double ordinary)
 {
@@ -106,13 +107,15 @@ static int64_t special_int(enum dtype d, uint64_t seed, const char *name, int64_
     const uint64_t r = random_bits(seed ^ 0x5EC1A1u, name, (uint64_t)i);
     if (d == DTYPE_BOOL || r % 2)
         return ordinary;
-    const int64_t values[] = {0, dtype_min_int(d), dtype_max_int(d), d == DTYPE_UINT64 ? -1 : 1, dtype_wrap(d, (int64_t)(r >> 3))};
+    const int64_t values[] = {0, dtype_min_int(d), dtype_max_int(d), d == DTYPE_UINT64 ? -1 : 1,
+                              dtype_wrap(d, (int64_t)(r >> 3))};
     return values[(r >> 8) % (sizeof values / sizeof *values)];
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------ */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-static const struct tensor *draw_tensor(struct sample_test *t, const struct value *v, const struct feed_word *w, enum feed_kind kind)
+static const struct tensor *draw_tensor(struct sample_test *t, const struct value *v, const struct feed_word *w,
+                                        enum feed_kind kind)
 {
     /* The wide form of an input gets the numbers of the input. */
     const char *name = str_starts_with(v->name, "wide_") ? v->name + 5 : v->name;

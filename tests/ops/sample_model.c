@@ -10,12 +10,14 @@
 bool sample_read(struct sample_test *t, struct model **out)
 {
     const int opset = t->sample->opset ? t->sample->opset : NEWEST_OPSET;
-    const char *text = arena_printf(&t->arena, "<ir_version: 10, opset_import: [\"\" : %d, \"" DOMAIN_TRAINING "\" : 1, \"" DOMAIN_STEPC
-                                    "\" : 1]>\n%s", opset, t->sample->text);
+    const char *text = arena_printf(&t->arena,
+                                    "<ir_version: 10, opset_import: [\"\" : %d, \"" DOMAIN_TRAINING
+                                    "\" : 1, \"" DOMAIN_STEPC "\" : 1]>\n%s",
+                                    opset, t->sample->text);
     return model_read_text(&t->diag, &t->arena, "sample", text, strlen(text), out);
 }
 
-/* ---- what can be differentiated ----------------------------------------------------------------------------------- */
+/* ---- what can be differentiated ---------------------------------------------------------------------------------- */
 
 static bool is_floating(const struct model_value_info *v)
 {
@@ -58,7 +60,7 @@ bool sample_has_gradient(const struct model *m)
     return from && to;
 }
 
-/* ---- derivatives -------------------------------------------------------------------------------------------------- */
+/* ---- derivatives ------------------------------------------------------------------------------------------------- */
 
 typedef VEC(struct model_value_info *) value_list;
 
@@ -87,7 +89,8 @@ static const char *cast_to_double(struct deriver *d, const char *x, const char *
 static const char *weighed(struct deriver *d, const struct model_value_info *x, const char *name, const char *prefix)
 {
     struct arena *a = d->arena;
-    const char *cotangent = arena_printf(a, "%s_for_%s", prefix, x->name), *stem = arena_printf(a, "%s_%s", prefix, x->name);
+    const char *cotangent = arena_printf(a, "%s_for_%s", prefix, x->name),
+               *stem = arena_printf(a, "%s_%s", prefix, x->name);
     model_add_value(a, d->graph, 0, cotangent, x->type.elem, x->type.dims.data, x->type.dims.count);
     const char *product = one(d, "Mul", name, cotangent, arena_printf(a, "%s_product", stem));
     const char *sum = one(d, "ReduceSum", product, NULL, arena_printf(a, "%s_sum", stem));
@@ -97,7 +100,8 @@ static const char *weighed(struct deriver *d, const struct model_value_info *x, 
 
 static void add_output(struct deriver *d, const char *name, enum dtype dtype, const struct model_value_info *like)
 {
-    model_add_value(d->arena, d->graph, 1, name, dtype, like ? like->type.dims.data : NULL, like ? like->type.dims.count : 0);
+    model_add_value(d->arena, d->graph, 1, name, dtype, like ? like->type.dims.data : NULL,
+                    like ? like->type.dims.count : 0);
 }
 
 /* loss = the sum of the terms. */

@@ -1,11 +1,11 @@
 /* The samples of all operators: shapes, values of both engines, gradients, error texts.
  *   test_ops [--cc "cc -O0"] [--seed N] [-j N] [PATTERN...]     only operators whose name matches (shell-like), "*Grad"
  *
- * Other seeds than the default may draw inputs right beside a kink (two operands of Max within 1e-4): a gradient that fails
- * there need not be wrong.
+ * Other seeds than the default may draw inputs right beside a kink (two operands of Max within 1e-4): a gradient that
+ * fails there need not be wrong.
  *
- * Each sample runs in a process of its own: whatever it does counts against that sample alone. With -j 0 all run in this one,
- * for a debugger. */
+ * Each sample runs in a process of its own: whatever it does counts against that sample alone. With -j 0 all run in
+ * this one, for a debugger. */
 #include "base/str.h"
 #include "graph/op_def.h"
 #include "sample.h"
@@ -35,7 +35,7 @@ struct suite {
     size_t errors, values, gradients, seconds, failed;
 };
 
-/* ---- in the child ------------------------------------------------------------------------------------------------- */
+/* ---- in the child ------------------------------------------------------------------------------------------------ */
 
 /* Answers one line: which checks were made as letters, then the reason of a failure. */
 static void child(const struct suite *s, const struct job *j, int to)
@@ -43,8 +43,11 @@ static void child(const struct suite *s, const struct job *j, int to)
     struct sample_test t = {.def = j->def, .sample = j->sample, .cc = s->cc, .seed = s->seed};
     t.diag.arena = &t.arena;
     const bool ok = sample_check(&t);
-    dprintf(to, "%s%s%s%s%s%s%s\n", ok ? "+" : "-", t.checked_error ? "e" : "", t.checked_value ? "v" : "", t.checked_gradient ? "g" : "",
-            t.checked_second ? "s" : "", ok ? "" : " ", ok ? "" : t.reason ? t.reason : "no reason given");
+    dprintf(to, "%s%s%s%s%s%s%s\n", ok ? "+" : "-", t.checked_error ? "e" : "", t.checked_value ? "v" : "",
+            t.checked_gradient ? "g" : "", t.checked_second ? "s" : "", ok ? "" : " ",
+            ok         ? ""
+            : t.reason ? t.reason
+                       : "no reason given");
 }
 
 static void start(struct suite *s, struct job *j)
@@ -65,7 +68,7 @@ static void start(struct suite *s, struct job *j)
     j->pipe = ends[0];
 }
 
-/* ---- in the parent ------------------------------------------------------------------------------------------------ */
+/* ---- in the parent ----------------------------------------------------------------------------------------------- */
 
 static void report_failure(struct suite *s, const struct job *j, const char *reason)
 {
@@ -87,9 +90,10 @@ static void finish(struct suite *s, const struct job *j)
     for (size_t i = n; i > 0 && line[i - 1] == '\n'; i--)
         line[i - 1] = '\0';
     if (WIFSIGNALED(status) || (line[0] != '+' && line[0] != '-')) {
-        report_failure(s, j, WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "took too long"
-                             : n > 0                                             ? arena_printf(&s->arena, "crashed: %s", line)
-                                                                                 : "crashed");
+        report_failure(s, j,
+                       WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "took too long"
+                       : n > 0 ? arena_printf(&s->arena, "crashed: %s", line)
+                               : "crashed");
         return;
     }
     const size_t letters = strcspn(line, " ");
@@ -156,7 +160,8 @@ static bool parse_options(struct suite *s, long long *jobs, int *argc, char ***a
         const char *name = (*argv)[0], *value = (*argv)[1];
         if (str_equal(name, "--cc"))
             s->cc = value;
-        else if (!(str_equal(name, "--seed") && str_to_int64(value, &seed)) && !(str_equal(name, "-j") && str_to_int64(value, jobs)))
+        else if (!(str_equal(name, "--seed") && str_to_int64(value, &seed)) &&
+                 !(str_equal(name, "-j") && str_to_int64(value, jobs)))
             return false;
     }
     s->seed = (uint64_t)seed;
@@ -187,8 +192,8 @@ int main(int argc, char **argv)
             start(&s, &s.jobs.data[started]);
         finish(&s, &s.jobs.data[i]);
     }
-    printf("%zu samples: %zu values, %zu gradients, %zu second gradients, %zu errors; %zu failed\n", s.jobs.count, s.values, s.gradients,
-           s.seconds, s.errors, s.failed);
+    printf("%zu samples: %zu values, %zu gradients, %zu second gradients, %zu errors; %zu failed\n", s.jobs.count,
+           s.values, s.gradients, s.seconds, s.errors, s.failed);
     const bool ok = s.failed == 0 && s.jobs.count > 0;
     arena_free(&s.arena);
     return !ok;

@@ -26,7 +26,8 @@ int main(void)
     const far_infer_inputs far_in = {.x = image};
     const far_infer_outputs far_out = {.logits = logits};
     stepc_status status[] = {scores_init(&scores, &scores_work, 1), scores_infer(&scores, &scores_work, &in, &out),
-                             trained_init(&trained, &trained_work, 1), trained_step(&trained, &trained_work, &step_in, &step_out),
+                             trained_init(&trained, &trained_work, 1),
+                             trained_step(&trained, &trained_work, &step_in, &step_out),
                              alone_init(&alone, &alone_work, 1), far_infer(&far, &far_work, &far_in, &far_out)};
     for (size_t i = 0; i < sizeof status / sizeof *status; i++)
         if (status[i] != STEPC_OK) {

@@ -1,7 +1,8 @@
 /* usage: plan_check [--orders N] [--size N] MODEL...      --size: of every axis that has only a name, default 8
  *
- * Holds every entry of the models' plans against N random legal orders: none has a lower peak. And the plan against itself: what
- * lives at the same time does not overlap, what takes another's place lies there, packing is within 1.05 of its bound. */
+ * Holds every entry of the models' plans against N random legal orders: none has a lower peak. And the plan against
+ * itself: what lives at the same time does not overlap, what takes another's place lies there, packing is within
+ * 1.05 of its bound. */
 #include "base/str.h"
 #include "engine/pipeline.h"
 #include "graph/op_def.h"
@@ -21,7 +22,7 @@ static void fail(const char *entry, const char *what)
     failed = 1;
 }
 
-/* ---- the plan against itself -------------------------------------------------------------------------------------- */
+/* ---- the plan against itself ------------------------------------------------------------------------------------- */
 
 static size_t bytes_of(const struct buffer *b)
 {
@@ -31,8 +32,8 @@ static size_t bytes_of(const struct buffer *b)
 static bool overlap(const struct plan *p, const struct buffer *a, const struct buffer *b)
 {
     const struct plan_life *x = &p->life[a->id], *y = &p->life[b->id];
-    return x->first >= 0 && y->first >= 0 && x->first <= y->last && y->first <= x->last && a->arena_offset < b->arena_offset + bytes_of(b) &&
-           b->arena_offset < a->arena_offset + bytes_of(a);
+    return x->first >= 0 && y->first >= 0 && x->first <= y->last && y->first <= x->last &&
+           a->arena_offset < b->arena_offset + bytes_of(b) && b->arena_offset < a->arena_offset + bytes_of(a);
 }
 
 static void check_places(const char *entry, const struct plan *p)
@@ -55,7 +56,7 @@ static void check_places(const char *entry, const struct plan *p)
         fail(entry, "the arena is more than 1.05 of the bytes alive at once");
 }
 
-/* ---- the order against others ------------------------------------------------------------------------------------- */
+/* ---- the order against others ------------------------------------------------------------------------------------ */
 
 static void check_order(struct diag *d, const struct entry *e, const struct plan *p, int orders)
 {
@@ -72,8 +73,8 @@ static void check_order(struct diag *d, const struct entry *e, const struct plan
             fail(e->name, "has no order");
         best = peak < best ? peak : best;
     }
-    printf("%-12s %4zu kernels, alive at once %9zu bytes (best of %d orders: %" PRId64 "), arena %zu\n", e->name, l->kernels.count,
-           p->bound_bytes, orders, best, p->arena_bytes);
+    printf("%-12s %4zu kernels, alive at once %9zu bytes (best of %d orders: %" PRId64 "), arena %zu\n", e->name,
+           l->kernels.count, p->bound_bytes, orders, best, p->arena_bytes);
     if (orders > 0 && (int64_t)p->bound_bytes > best)
         fail(e->name, "a random order needs less");
 }

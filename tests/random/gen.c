@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include <string.h>
 
-/* ---- chance ------------------------------------------------------------------------------------------------------- */
+/* ---- chance ------------------------------------------------------------------------------------------------------ */
 
 /* SplitMix64 (Steele, Lea, Flood 2014). */
 static uint64_t next_random(struct gen *g)
@@ -42,20 +42,22 @@ struct shape gen_shape(struct gen *g, int max_rank)
 /* Mostly plain; some are what C, or the files we emit, use for something else. */
 const char *gen_name(struct gen *g)
 {
-    static const char *const odd[] = {"if",       "main",  "x.1",   "a/b:0", "0",     "sqrt", "init",  "state", "arena", "model_step",
-                                      "NAN",      "int",   "x 1",   "_x",    "i",     "acc",  "seed",  "in",    "out",   "Größe",
-                                      "*/ evil",  "?\?/",   "restrict", "s",  "total", "k",    "a\\",   "%s",    "\"q\"", "MODEL_H",
-                                      "floats_at", "bytes_at", "x_2", "s_3", "x0", "i7", "add_4", "mul_9", "rows", "matrix", "dims_4",
-                                      "check_indices", "infer", "vector", "status", "INFER_V1_AT", "unix", "stepc_h", "t_2"};
+    static const char *const odd[] = {"if", "main", "x.1", "a/b:0", "0", "sqrt", "init", "state", "arena", "model_step",
+                                      "NAN", "int", "x 1", "_x", "i", "acc", "seed", "in", "out", "Größe", "*/ evil",
+                                      "?\?/", "restrict", "s", "total", "k", "a\\", "%s", "\"q\"", "MODEL_H",
+                                      "floats_at", "bytes_at", "x_2", "s_3", "x0", "i7", "add_4", "mul_9", "rows",
+                                      "matrix", "dims_4", "check_indices", "infer", "vector", "status", "INFER_V1_AT",
+                                      "unix", "stepc_h", "t_2"};
     const int n = g->names++;
     if (n < (int)(sizeof odd / sizeof *odd) && gen_chance(g, 15))
         return odd[n];
     return arena_printf(g->arena, "v%d", n);
 }
 
-/* ---- operands ----------------------------------------------------------------------------------------------------- */
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
 
-static const struct operand *add_operand(struct gen *g, const char *name, enum dtype dtype, const struct shape *shape, double bound)
+static const struct operand *add_operand(struct gen *g, const char *name, enum dtype dtype, const struct shape *shape,
+                                         double bound)
 {
     struct operand *o = arena_new(g->arena, struct operand);
     *o = (struct operand){name, dtype, *shape, bound};
@@ -100,7 +102,8 @@ const struct operand *gen_pick_beside(struct gen *g, const struct operand *x)
     return gen_leaf(g, x->dtype, &s);
 }
 
-const struct operand *gen_input(struct gen *g, const char *name, enum dtype dtype, const struct shape *shape, double bound)
+const struct operand *gen_input(struct gen *g, const char *name, enum dtype dtype, const struct shape *shape,
+                                double bound)
 {
     const struct operand *o = add_operand(g, name, dtype, shape, bound);
     declare(g, 0, o);

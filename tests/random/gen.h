@@ -27,7 +27,7 @@ struct gen {
 enum { GEN_MAX_RANK = 4, GEN_MAX_COUNT = 6000 };
 #define GEN_MAX_BOUND 100.0
 
-/* ---- chance ------------------------------------------------------------------------------------------------------- */
+/* ---- chance ------------------------------------------------------------------------------------------------------ */
 
 int64_t gen_below(struct gen *g, int64_t n); /* [0, n), n > 0 */
 bool gen_chance(struct gen *g, int percent);
@@ -35,7 +35,7 @@ int64_t gen_dim(struct gen *g);
 struct shape gen_shape(struct gen *g, int max_rank);
 const char *gen_name(struct gen *g);
 
-/* ---- operands ----------------------------------------------------------------------------------------------------- */
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
 
 /* One of those whose dtype is in the set (DTYPE_BIT), younger ones more often; NULL: none. */
 const struct operand *gen_pick(struct gen *g, unsigned long long dtypes);
@@ -43,9 +43,11 @@ const struct operand *gen_pick(struct gen *g, unsigned long long dtypes);
 const struct operand *gen_pick_beside(struct gen *g, const struct operand *x);
 /* A new input or initializer with random elements. */
 const struct operand *gen_leaf(struct gen *g, enum dtype dtype, const struct shape *shape);
-const struct operand *gen_input(struct gen *g, const char *name, enum dtype dtype, const struct shape *shape, double bound);
+const struct operand *gen_input(struct gen *g, const char *name, enum dtype dtype, const struct shape *shape,
+                                double bound);
 const struct operand *gen_initializer(struct gen *g, enum dtype dtype, const struct shape *shape);
-const struct operand *gen_ints(struct gen *g, const int64_t *x, int count); /* an INT64 initializer, no operand for others */
+/* an INT64 initializer, no operand for others */
+const struct operand *gen_ints(struct gen *g, const int64_t *x, int count);
 const struct operand *gen_constant(struct gen *g, enum dtype dtype, double x); /* a scalar */
 
 /* Adds a node with one output, which becomes an operand; inputs NULL-terminated. gen_last is the node. */
@@ -55,7 +57,7 @@ const struct operand *gen_node(struct gen *g, const char *op, const struct opera
     gen_node(g, op, (const struct operand *const[]){__VA_ARGS__, NULL}, dtype, shape, bound)
 struct model_node *gen_last(struct gen *g);
 
-/* ---- windows (gen_windows.c) ---------------------------------------------------------------------------------------- */
+/* ---- windows (gen_windows.c) ------------------------------------------------------------------------------------- */
 
 /* Each adds one operator; false: it did not fit. */
 bool gen_conv(struct gen *g);
@@ -64,7 +66,7 @@ bool gen_pool(struct gen *g);
 bool gen_lrn(struct gen *g);
 bool gen_blocks(struct gen *g);
 
-/* ---- operators (gen_ops.c) ---------------------------------------------------------------------------------------- */
+/* ---- operators (gen_ops.c) --------------------------------------------------------------------------------------- */
 
 /* Adds one operator at random; false: it did not fit anything that is there. */
 bool gen_operator(struct gen *g);

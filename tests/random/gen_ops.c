@@ -42,7 +42,7 @@ static int64_t written_axis(struct gen *g, int axis, int rank)
     return gen_chance(g, 40) ? axis - rank : axis;
 }
 
-/* ---- elementwise -------------------------------------------------------------------------------------------------- */
+/* ---- elementwise ------------------------------------------------------------------------------------------------- */
 
 static bool make_unary(struct gen *g)
 {
@@ -50,10 +50,12 @@ static bool make_unary(struct gen *g)
         const char *op;
         double scale, most; /* |result| <= min(scale * |x|, most), 0: no limit */
         enum continuity continuity;
-    } ops[] = {{"Neg", 1, 0, SMOOTH},    {"Tanh", 1, 1, SMOOTH},  {"Sigmoid", 99, 1, SMOOTH}, {"Softplus", 1.7, 0, SMOOTH},
-               {"Sin", 1, 1, SMOOTH},    {"Cos", 99, 1, SMOOTH},  {"Erf", 1.2, 1, SMOOTH},    {"Identity", 1, 0, SMOOTH},
-               {"Atan", 1, 1.6, SMOOTH}, {"Asinh", 1, 0, SMOOTH}, {"Abs", 1, 0, KINK},      {"Relu", 1, 0, KINK},    {"LeakyRelu", 1, 0, KINK},  {"Floor", 2, 0, JUMP},
-               {"Ceil", 2, 0, JUMP},     {"Round", 2, 0, JUMP},   {"Sign", 99, 1, JUMP}};
+    } ops[] = {{"Neg", 1, 0, SMOOTH},        {"Tanh", 1, 1, SMOOTH},     {"Sigmoid", 99, 1, SMOOTH},
+               {"Softplus", 1.7, 0, SMOOTH}, {"Sin", 1, 1, SMOOTH},      {"Cos", 99, 1, SMOOTH},
+               {"Erf", 1.2, 1, SMOOTH},      {"Identity", 1, 0, SMOOTH}, {"Atan", 1, 1.6, SMOOTH},
+               {"Asinh", 1, 0, SMOOTH},      {"Abs", 1, 0, KINK},        {"Relu", 1, 0, KINK},
+               {"LeakyRelu", 1, 0, KINK},    {"Floor", 2, 0, JUMP},      {"Ceil", 2, 0, JUMP},
+               {"Round", 2, 0, JUMP},        {"Sign", 99, 1, JUMP}};
     const struct unary *u = &ops[gen_below(g, sizeof ops / sizeof *ops)];
     const struct operand *x = gen_pick(g, FLOATS);
     if (!x || !allowed(g, u->continuity))
@@ -67,7 +69,8 @@ static bool make_unary(struct gen *g)
 /* x * x + c: a number that may be divided by and has a logarithm. */
 static const struct operand *positive(struct gen *g, const struct operand *x)
 {
-    const struct operand *c = gen_constant(g, x->dtype, 0.5), *square = GEN_NODE(g, "Mul", x->dtype, &x->shape, x->bound * x->bound, x, x);
+    const struct operand *c = gen_constant(g, x->dtype, 0.5),
+                         *square = GEN_NODE(g, "Mul", x->dtype, &x->shape, x->bound * x->bound, x, x);
     return GEN_NODE(g, "Add", x->dtype, &x->shape, square->bound + 0.5, square, c);
 }
 
@@ -131,7 +134,8 @@ static bool make_of_positive(struct gen *g)
         return GEN_NODE(g, op, x->dtype, &x->shape, p->bound > 2 ? p->bound : 2, p);
     static const double exponents[] = {0.5, 2, -1, 1.5, 3, -0.5, 0, 1};
     const double e = exponents[gen_below(g, 8)], bound = pow(p->bound, e) + 2;
-    return bound <= GEN_MAX_BOUND && GEN_NODE(g, "Pow", x->dtype, &x->shape, bound, p, gen_constant(g, gen_chance(g, 50) ? x->dtype : DTYPE_FLOAT, e));
+    return bound <= GEN_MAX_BOUND && GEN_NODE(g, "Pow", x->dtype, &x->shape, bound, p,
+                                              gen_constant(g, gen_chance(g, 50) ? x->dtype : DTYPE_FLOAT, e));
 }
 
 static bool make_binary(struct gen *g)
@@ -142,7 +146,8 @@ static bool make_binary(struct gen *g)
     const struct binary *b = &ops[gen_below(g, 8)];
     const struct operand *x = gen_pick(g, b->dtypes), *y = x ? gen_pick_beside(g, x) : NULL;
     const bool divides = str_equal(b->op, "Div");
-    if (!y || (is_float(x) && !allowed(g, b->continuity)) || (divides && y->bound > 9) || (x->dtype == DTYPE_INT8 && g->opset < 14))
+    if (!y || (is_float(x) && !allowed(g, b->continuity)) || (divides && y->bound > 9) ||
+        (x->dtype == DTYPE_INT8 && g->opset < 14))
         return false;
     if (divides)
         y = is_float(x) ? positive(g, y) : gen_constant(g, x->dtype, 3);
@@ -183,7 +188,8 @@ static bool make_where(struct gen *g)
 {
     const struct operand *c = gen_pick(g, BOOLS), *x = gen_pick(g, NUMBERS), *y = x ? gen_pick_beside(g, x) : NULL;
     struct shape s;
-    if (!c || !y || !shape_broadcast(&s, &x->shape, &y->shape) || !shape_broadcast(&s, &s, &c->shape) || shape_count(&s) > GEN_MAX_COUNT)
+    if (!c || !y || !shape_broadcast(&s, &x->shape, &y->shape) || !shape_broadcast(&s, &s, &c->shape) ||
+        shape_count(&s) > GEN_MAX_COUNT)
         return false;
     return GEN_NODE(g, "Where", x->dtype, &s, fmax(x->bound, y->bound), c, x, y);
 }
@@ -210,7 +216,7 @@ static bool make_cast(struct gen *g)
     return attr_int(g, "to", t);
 }
 
-/* ---- reductions --------------------------------------------------------------------------------------------------- */
+/* ---- reductions -------------------------------------------------------------------------------------------------- */
 
 struct axes {
     bool reduced[SHAPE_MAX_RANK];
@@ -247,12 +253,19 @@ static struct shape reduced_shape(const struct shape *s, const struct axes *a, b
 
 static bool make_reduce(struct gen *g)
 {
-    static const struct reduce { const char *op; enum continuity continuity; int axes_are_input; bool empty, sums; } ops[] = {
-        {"ReduceSum", SMOOTH, 13, true, true},       {"ReduceMean", SMOOTH, 18, false, false},     {"ReduceMax", KINK, 18, false, false},
-        {"ReduceMin", KINK, 18, false, false},       {"ReduceSumSquare", SMOOTH, 18, true, true}, {"ReduceL1", KINK, 18, true, true},
-        {"ReduceLogSumExp", SMOOTH, 18, false, true}, {"ReduceProd", SMOOTH, 18, true, false},    {"ReduceSum", SMOOTH, 13, true, true}};
+    static const struct reduce {
+        const char *op;
+        enum continuity continuity;
+        int axes_are_input;
+        bool empty, sums;
+    } ops[] = {{"ReduceSum", SMOOTH, 13, true, true},        {"ReduceMean", SMOOTH, 18, false, false},
+               {"ReduceMax", KINK, 18, false, false},        {"ReduceMin", KINK, 18, false, false},
+               {"ReduceSumSquare", SMOOTH, 18, true, true},  {"ReduceL1", KINK, 18, true, true},
+               {"ReduceLogSumExp", SMOOTH, 18, false, true}, {"ReduceProd", SMOOTH, 18, true, false},
+               {"ReduceSum", SMOOTH, 13, true, true}};
     const struct reduce *r = &ops[gen_below(g, sizeof ops / sizeof *ops)];
-    const struct operand *x = gen_pick(g, str_equal(r->op, "ReduceSum") ? FLOATS | DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64) : FLOATS);
+    const struct operand *x =
+        gen_pick(g, str_equal(r->op, "ReduceSum") ? FLOATS | DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64) : FLOATS);
     if (!x || !allowed(g, r->continuity) || (is_empty(x) && !r->empty))
         return false;
     const struct axes a = random_axes(g, &x->shape);
@@ -299,7 +312,7 @@ static bool make_softmax(struct gen *g)
     return attr_int(g, "axis", written_axis(g, axis, x->shape.rank));
 }
 
-/* ---- products ----------------------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
 static bool make_matmul(struct gen *g)
 {
@@ -349,7 +362,7 @@ static bool make_gemm(struct gen *g)
     return (!ta || attr_int(g, "transA", 1)) && (!tb || attr_int(g, "transB", 1));
 }
 
-/* ---- movement ----------------------------------------------------------------------------------------------------- */
+/* ---- movement ---------------------------------------------------------------------------------------------------- */
 
 static bool make_trilu(struct gen *g)
 {
@@ -436,12 +449,15 @@ static bool make_slice(struct gen *g)
     const bool backward = gen_chance(g, 30);
     const int64_t start = backward ? last : first, by = backward ? -step : step;
     /* Before element 0, walking backward, is written as far out as it goes: -1 would mean the last element. */
-    const int64_t end = backward ? (first == 0 ? INT64_MIN + 1 : first - 1) : gen_chance(g, 30) && last + step >= d ? INT64_MAX : last + 1;
-    const int64_t axis_written = written_axis(g, axis, x->shape.rank), start_written = gen_chance(g, 30) ? start - d : start;
+    const int64_t end = backward                                ? (first == 0 ? INT64_MIN + 1 : first - 1)
+                        : gen_chance(g, 30) && last + step >= d ? INT64_MAX
+                                                                : last + 1;
+    const int64_t axis_written = written_axis(g, axis, x->shape.rank),
+                  start_written = gen_chance(g, 30) ? start - d : start;
     struct shape s = x->shape;
     s.dim[axis] = count;
-    return GEN_NODE(g, "Slice", x->dtype, &s, x->bound, x, gen_ints(g, &start_written, 1), gen_ints(g, &end, 1), gen_ints(g, &axis_written, 1),
-                    gen_ints(g, &by, 1));
+    return GEN_NODE(g, "Slice", x->dtype, &s, x->bound, x, gen_ints(g, &start_written, 1), gen_ints(g, &end, 1),
+                    gen_ints(g, &axis_written, 1), gen_ints(g, &by, 1));
 }
 
 static bool make_concat(struct gen *g)
@@ -562,7 +578,8 @@ static bool make_tile(struct gen *g)
         repeats[i] = gen_chance(g, 60) ? 1 : 2 + gen_below(g, 2);
         s.dim[i] *= repeats[i];
     }
-    return shape_count(&s) <= GEN_MAX_COUNT && GEN_NODE(g, "Tile", x->dtype, &s, x->bound, x, gen_ints(g, repeats, s.rank));
+    return shape_count(&s) <= GEN_MAX_COUNT &&
+           GEN_NODE(g, "Tile", x->dtype, &s, x->bound, x, gen_ints(g, repeats, s.rank));
 }
 
 static bool make_pad(struct gen *g)
@@ -590,17 +607,18 @@ static bool make_pad(struct gen *g)
     return true;
 }
 
-/* ---- which -------------------------------------------------------------------------------------------------------- */
+/* ---- which ------------------------------------------------------------------------------------------------------- */
 
 bool gen_operator(struct gen *g)
 {
     static const struct maker { bool (*make)(struct gen *); int weight; } makers[] = {
-        {make_unary, 16}, {make_exp, 3},    {make_of_positive, 5}, {make_of_unit, 3},   {make_mod, 2},       {make_bits, 2},    {make_trilu, 2},
-        {make_binary, 22}, {make_compare, 3}, {make_logical, 2},   {make_where, 4},
-        {make_clip, 1},   {make_cast, 4},   {make_reduce, 12},     {make_arg, 1},       {make_softmax, 4},   {make_matmul, 8},  {make_gemm, 6},
-        {make_transpose, 6}, {make_reshape, 6}, {make_unsqueeze, 3}, {make_slice, 5}, {make_concat, 4},    {make_split, 2},   {make_gather, 3},
-        {make_expand, 3}, {make_tile, 2},   {make_pad, 3},
-        {gen_conv, 6},    {gen_conv_transpose, 3}, {gen_pool, 4},     {gen_lrn, 1},       {gen_blocks, 1}};
+        {make_unary, 16},    {make_exp, 3},    {make_of_positive, 5}, {make_of_unit, 3},   {make_mod, 2},
+        {make_bits, 2},      {make_trilu, 2},  {make_binary, 22},     {make_compare, 3},   {make_logical, 2},
+        {make_where, 4},     {make_clip, 1},   {make_cast, 4},        {make_reduce, 12},   {make_arg, 1},
+        {make_softmax, 4},   {make_matmul, 8}, {make_gemm, 6},        {make_transpose, 6}, {make_reshape, 6},
+        {make_unsqueeze, 3}, {make_slice, 5},  {make_concat, 4},      {make_split, 2},     {make_gather, 3},
+        {make_expand, 3},    {make_tile, 2},   {make_pad, 3},         {gen_conv, 6},       {gen_conv_transpose, 3},
+        {gen_pool, 4},       {gen_lrn, 1},     {gen_blocks, 1}};
     enum { MAKERS = sizeof makers / sizeof *makers };
     int total = 0;
     for (int i = 0; i < MAKERS; i++)

@@ -57,7 +57,7 @@ static void add_operators(struct gen *g)
         made += gen_operator(g);
 }
 
-/* ---- outputs ------------------------------------------------------------------------------------------------------ */
+/* ---- outputs ----------------------------------------------------------------------------------------------------- */
 
 static bool is_computed(const struct model_graph *g, const char *name)
 {
@@ -96,7 +96,7 @@ static void add_outputs(struct gen *g)
     }
 }
 
-/* ---- derivatives -------------------------------------------------------------------------------------------------- */
+/* ---- derivatives ------------------------------------------------------------------------------------------------- */
 
 /* The sum of everything floating that the graph computes and nobody reads, squared or not, as one scalar. */
 static const struct operand *add_loss(struct gen *g, size_t count)
@@ -105,7 +105,8 @@ static const struct operand *add_loss(struct gen *g, size_t count)
     const struct shape scalar = SHAPE_SCALAR;
     for (size_t i = 0; i < count; i++) {
         const struct operand *o = g->operands.data[i];
-        if (!(FLOATS & DTYPE_BIT(o->dtype)) || !is_computed(g->model->graph, o->name) || is_read(g->model->graph, o->name))
+        if (!(FLOATS & DTYPE_BIT(o->dtype)) || !is_computed(g->model->graph, o->name) ||
+            is_read(g->model->graph, o->name))
             continue;
         if (gen_chance(g, 50))
             o = GEN_NODE(g, "Mul", o->dtype, &o->shape, o->bound * o->bound, o, o);
@@ -126,7 +127,8 @@ typedef VEC(const struct operand *) operand_list;
 static const struct operand **add_gradient(struct gen *g, const struct operand *y, const operand_list *xs)
 {
     struct arena *a = g->arena;
-    const char **names = arena_array(a, const char *, xs->count + 1), **outputs = arena_array(a, const char *, xs->count + 1);
+    const char **names = arena_array(a, const char *, xs->count + 1),
+               **outputs = arena_array(a, const char *, xs->count + 1);
     const struct operand **results = arena_array(a, const struct operand *, xs->count + 1);
     for (size_t i = 0; i < xs->count; i++) {
         struct operand *o = arena_new(a, struct operand);
@@ -171,7 +173,7 @@ static void differentiate(struct gen *g)
         add_output(g, results[i]);
 }
 
-/* ---- training ----------------------------------------------------------------------------------------------------- */
+/* ---- training ---------------------------------------------------------------------------------------------------- */
 
 static void bind(struct gen *g, model_pairs *list, const char *key, const char *value)
 {
@@ -181,7 +183,8 @@ static void bind(struct gen *g, model_pairs *list, const char *key, const char *
 
 static const struct operand *sgd(struct gen *g, const struct operand *x, const struct operand *dx)
 {
-    const struct operand *rate = gen_constant(g, x->dtype, 0.01), *step = GEN_NODE(g, "Mul", x->dtype, &x->shape, 1, rate, dx);
+    const struct operand *rate = gen_constant(g, x->dtype, 0.01),
+                         *step = GEN_NODE(g, "Mul", x->dtype, &x->shape, 1, rate, dx);
     return GEN_NODE(g, "Sub", x->dtype, &x->shape, 1, x, step);
 }
 
@@ -192,12 +195,14 @@ static void set_attributes(struct gen *g, const char *const *names, size_t count
 }
 
 /* The optimizer's operator, with one moment (Momentum, Adagrad) or two (Adam): variables of the algorithm. */
-static const struct operand *optimizer(struct gen *g, struct model_training *t, const struct operand *x, const struct operand *dx)
+static const struct operand *optimizer(struct gen *g, struct model_training *t, const struct operand *x,
+                                       const struct operand *dx)
 {
     static const char *const ops[] = {"Momentum", "Adagrad", "Adam"};
     const int which = (int)gen_below(g, 3), moments = which == 2 ? 2 : 1;
     const struct shape scalar = SHAPE_SCALAR;
-    const struct operand *in[7] = {gen_constant(g, x->dtype, 0.01), gen_initializer(g, DTYPE_INT64, &scalar), x, dx}, *out[3];
+    const struct operand *in[7] = {gen_constant(g, x->dtype, 0.01), gen_initializer(g, DTYPE_INT64, &scalar), x, dx},
+                         *out[3];
     model_names inputs = {0}, outputs = {0};
     for (int i = 0; i < moments; i++) {
         struct tensor *zero = tensor_new(g->arena, x->dtype, &x->shape);
@@ -224,7 +229,8 @@ static const struct operand *optimizer(struct gen *g, struct model_training *t, 
     }
     vec_push(g->arena, &outputs, NULL);
     struct model_node *n = model_add_node(g->arena, g->graph, DOMAIN_TRAINING, ops[which], inputs.data, outputs.data);
-    static const char *const momentum[] = {"alpha", "beta", "norm_coefficient"}, *const adam[] = {"alpha", "beta", "norm_coefficient"},
+    static const char *const momentum[] = {"alpha", "beta", "norm_coefficient"},
+                             *const adam[] = {"alpha", "beta", "norm_coefficient"},
                              *const adagrad[] = {"decay_factor", "norm_coefficient"};
     if (which == 1)
         set_attributes(g, adagrad, 2);
@@ -250,7 +256,8 @@ static void add_initialization(struct gen *g, struct model_training *t)
         struct model_dim dims[SHAPE_MAX_RANK];
         for (int k = 0; k < v->tensor->shape.rank; k++)
             dims[k] = (struct model_dim){v->tensor->shape.dim[k], "", ""};
-        struct model_node *n = model_add_node(g->arena, t->initialization, "", gen_chance(g, 50) ? "RandomNormal" : "RandomUniform", no_nodes, out);
+        struct model_node *n = model_add_node(g->arena, t->initialization, "",
+                                              gen_chance(g, 50) ? "RandomNormal" : "RandomUniform", no_nodes, out);
         model_set_ints(g->arena, n, "shape", v->tensor->shape.dim, (size_t)v->tensor->shape.rank);
         model_set_int(g->arena, n, "dtype", v->tensor->dtype);
         if (gen_chance(g, 50))
@@ -277,7 +284,8 @@ static void train(struct gen *g)
     add_output(g, loss);
     const struct operand **gradients = add_gradient(g, loss, &xs);
     for (size_t i = 0; i < xs.count; i++) {
-        const struct operand *next = gen_chance(g, 50) ? sgd(g, xs.data[i], gradients[i]) : optimizer(g, t, xs.data[i], gradients[i]);
+        const struct operand *next =
+            gen_chance(g, 50) ? sgd(g, xs.data[i], gradients[i]) : optimizer(g, t, xs.data[i], gradients[i]);
         add_output(g, next);
         bind(g, &t->update_binding, xs.data[i]->name, next->name);
         if (gen_chance(g, 30))

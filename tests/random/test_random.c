@@ -1,9 +1,10 @@
 /* usage: test_random [--cc "cc -O1"] [--check "cc -fsyntax-only ..."] [--first SEED] [--count N] [-j N] [--keep FOLDER]
  *
- * Random models through both engines. Reproducible code and the interpreter in the contract's arithmetic must agree in every
- * bit, kernel by kernel and over whole runs. Where no result jumps, optimised code must agree with the interpreter in double
- * within the tolerance of the kernel's own roundings. The emitted text must be silent under strict warnings; --check "" leaves
- * that out. A model that fails is written to FOLDER/random_SEED.onnx. 30 models, with STEPC_TEST_LONG=no in the environment 12. */
+ * Random models through both engines. Reproducible code and the interpreter in the contract's arithmetic must agree in
+ * every bit, kernel by kernel and over whole runs. Where no result jumps, optimised code must agree with the
+ * interpreter in double within the tolerance of the kernel's own roundings. The emitted text must be silent under
+ * strict warnings; --check "" leaves that out. A model that fails is written to FOLDER/random_SEED.onnx. 30 models,
+ * with STEPC_TEST_LONG=no in the environment 12. */
 #include "random_model.h"
 
 #include "base/file.h"
@@ -18,14 +19,15 @@
 
 enum { SECONDS_PER_MODEL = 120, STEPS = 3 };
 
-/* The tolerance of a kernel supposes roundings of either sign. Sums of n equal terms, which random models have, round the same
- * way each time: up to n / 2 units where 4 are tolerated, n up to GEN_MAX_COUNT. What is wrong is off by a million units. */
+/* The tolerance of a kernel supposes roundings of either sign. Sums of n equal terms, which random models have,
+ * round the same way each time: up to n / 2 units where 4 are tolerated, n up to GEN_MAX_COUNT. What is wrong is off
+ * by a million units. */
 #define LONG_SUMS 1000.0
 
 /* The flags of tests/emitted. */
-#define STRICT                                                                                                                     \
-    "cc -fsyntax-only -I" RUNTIME_FOLDER " -std=c99 -Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -Wundef -Wcast-qual "  \
-    "-Wmissing-prototypes -pedantic -Werror"
+#define STRICT                                                                                                         \
+    "cc -fsyntax-only -I" RUNTIME_FOLDER " -std=c99 -Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -Wundef "   \
+    "-Wcast-qual -Wmissing-prototypes -pedantic -Werror"
 
 struct settings {
     const char *cc, *check, *keep;
@@ -37,8 +39,8 @@ static bool judge(const struct compare_report *r, const char *mode, double most)
     bool ok = true;
     for (size_t i = 0; i < r->lines.count; i++)
         if (!r->lines.data[i].ok && !(r->lines.data[i].ratio <= most)) {
-            printf("  %s: entry %s, %s: '%s' off by %g times the tolerance\n", mode, r->lines.data[i].entry, r->lines.data[i].what,
-                   r->lines.data[i].worst_at, r->lines.data[i].ratio);
+            printf("  %s: entry %s, %s: '%s' off by %g times the tolerance\n", mode, r->lines.data[i].entry,
+                   r->lines.data[i].what, r->lines.data[i].worst_at, r->lines.data[i].ratio);
             ok = false;
         }
     return ok;
@@ -55,9 +57,11 @@ static int simd_of(uint64_t seed)
     return is_small(seed) ? SIMD_NONE : seed % 3 == 2 ? 8 : SIMD_AUTO;
 }
 
-static bool engines_agree(struct diag *d, struct arena *a, const struct settings *s, const struct model *m, bool bits, uint64_t seed)
+static bool engines_agree(struct diag *d, struct arena *a, const struct settings *s, const struct model *m, bool bits,
+                          uint64_t seed)
 {
-    const struct compare_options o = {.pipeline = {.simd = simd_of(seed), .small = is_small(seed)}, .cc = s->cc, .bits = bits, .seed = seed, .steps = STEPS};
+    const struct compare_options o = {.pipeline = {.simd = simd_of(seed), .small = is_small(seed)}, .cc = s->cc,
+                                      .bits = bits, .seed = seed, .steps = STEPS};
     const char *mode = bits ? "reproducible" : "optimised";
     struct compare_report r;
     if (!compare_engines(d, a, m, &o, &r)) {
@@ -68,9 +72,11 @@ static bool engines_agree(struct diag *d, struct arena *a, const struct settings
 }
 
 /* The text as `stepc compile` writes it. */
-static bool text_is_silent(struct diag *d, struct arena *a, const struct settings *s, const struct model *m, uint64_t seed)
+static bool text_is_silent(struct diag *d, struct arena *a, const struct settings *s, const struct model *m,
+                           uint64_t seed)
 {
-    const char *name = arena_printf(a, "emitted_%llu", (unsigned long long)seed), *stem = arena_printf(a, "%s/%s", s->keep, name);
+    const char *name = arena_printf(a, "emitted_%llu", (unsigned long long)seed),
+               *stem = arena_printf(a, "%s/%s", s->keep, name);
     const struct pipeline_options o = {.name = name, .simd = simd_of(seed), .small = is_small(seed)};
     const struct emit_options emit = {.file_stem = name, .model_file = "random.onnx", .options_text = ""};
     const char *source = arena_printf(a, "%s.c", stem), *header = arena_printf(a, "%s.h", stem);
@@ -137,7 +143,10 @@ static bool read_settings(struct settings *s, int argc, char **argv)
 {
     for (int i = 1; i < argc; i += 2) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
-        long long *number = str_equal(name, "--first") ? &s->first : str_equal(name, "--count") ? &s->count : str_equal(name, "-j") ? &s->jobs : NULL;
+        long long *number = str_equal(name, "--first")   ? &s->first
+                            : str_equal(name, "--count") ? &s->count
+                            : str_equal(name, "-j")      ? &s->jobs
+                                                         : NULL;
         if (str_equal(name, "--cc"))
             s->cc = value;
         else if (str_equal(name, "--check"))
@@ -153,10 +162,12 @@ static bool read_settings(struct settings *s, int argc, char **argv)
 int main(int argc, char **argv)
 {
     const char *is_long = getenv("STEPC_TEST_LONG");
-    struct settings s = {.cc = "cc -O1", .check = STRICT, .keep = ".", .first = 1, .jobs = sysconf(_SC_NPROCESSORS_ONLN)};
+    struct settings s = {.cc = "cc -O1", .check = STRICT, .keep = ".", .first = 1,
+                         .jobs = sysconf(_SC_NPROCESSORS_ONLN)};
     s.count = is_long && str_equal(is_long, "no") ? 12 : 30;
     if (!read_settings(&s, argc, argv)) {
-        fprintf(stderr, "usage: test_random [--cc \"cc -O1\"] [--check \"cc ...\"] [--first SEED] [--count N] [-j N] [--keep FOLDER]\n");
+        fprintf(stderr, "usage: test_random [--cc \"cc -O1\"] [--check \"cc ...\"] [--first SEED] [--count N] [-j N] "
+                        "[--keep FOLDER]\n");
         return 2;
     }
     pid_t *children = calloc((size_t)s.count + 1, sizeof *children);

@@ -31,7 +31,8 @@ int main(void)
             const T updated = WITH_UPDATE ? element(at) + (T)4096 : element(at);
             add_term(&sum, element(at) * vector[k * VECTOR_STEP]);
             if (matrix[at] != updated && failures++ < 5)
-                printf("element [%d,%d] is %.9g afterwards, expected %.9g\n", i, k, (double)matrix[at], (double)updated);
+                printf("element [%d,%d] is %.9g afterwards, expected %.9g\n", i, k, (double)matrix[at],
+                       (double)updated);
         }
         if (out[i] != sum_of(&sum) && failures++ < 5)
             printf("[%d] is %.9g, expected %.9g\n", i, (double)out[i], (double)sum_of(&sum));

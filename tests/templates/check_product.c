@@ -1,5 +1,5 @@
-/* A product template as it stands (TEMPLATE, with sizes of the test's choice) against plain loops: every bit, since each
- * element's terms are added in the same order. Compiled without contraction. */
+/* A product template as it stands (TEMPLATE, with sizes of the test's choice) against plain loops: every bit, since
+ * each element's terms are added in the same order. Compiled without contraction. */
 #include TEMPLATE
 
 #include "terms.h"
@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { A_SIZE = (M - 1) * A_ROW + (K > 0 ? (K - 1) * A_COL : 0) + 1, B_SIZE = (K > 0 ? (K - 1) * B_ROW : 0) + (N - 1) * B_COL + 1 };
+enum {
+    A_SIZE = (M - 1) * A_ROW + (K > 0 ? (K - 1) * A_COL : 0) + 1,
+    B_SIZE = (K > 0 ? (K - 1) * B_ROW : 0) + (N - 1) * B_COL + 1
+};
 
 static int failures;
 
@@ -47,7 +50,8 @@ int main(void)
 {
     T *a = malloc(sizeof(T) * A_SIZE), *b = malloc(sizeof(T) * B_SIZE); /* exact sizes: sanitizers see a read too far */
     T *panel = malloc(sizeof(T) * (K * PANEL + 1));
-    T *block = malloc(sizeof(T) * (LONGEST * (BLOCK + PACK_A * 32) + (LAST > 0 ? (ROWS < M ? ROWS : M + 8) * BLOCK : 256) + PACK_A * M));
+    T *block = malloc(sizeof(T) * (LONGEST * (BLOCK + PACK_A * 32) +
+                                   (LAST > 0 ? (ROWS < M ? ROWS : M + 8) * BLOCK : 256) + PACK_A * M));
     if (!a || !b || !panel || !block)
         return 1;
     fill(a, A_SIZE);

@@ -1,5 +1,5 @@
-/* A product whose terms come block by block, as it stands (TEMPLATE), against loops: every bit, whatever part of a block is skipped.
- * Compiled without contraction. */
+/* A product whose terms come block by block, as it stands (TEMPLATE), against loops: every bit, whatever part of a
+ * block is skipped. Compiled without contraction. */
 #include TEMPLATE
 
 #include "terms.h"

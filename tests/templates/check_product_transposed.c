@@ -1,5 +1,5 @@
-/* The template product_transposed as it stands (TEMPLATE, with sizes of the test's choice) against plain loops: every bit, since each
- * element's terms are added in index order. Compiled without contraction. */
+/* The template product_transposed as it stands (TEMPLATE, with sizes of the test's choice) against plain loops: every
+ * bit, since each element's terms are added in index order. Compiled without contraction. */
 #include TEMPLATE
 
 #include "terms.h"

@@ -1,5 +1,5 @@
-/* softmax_cross_entropy as it stands against libm in double. Float results are sums of at most C terms of 2 ULP each and of
- * the position's losses: 1e-5 relative to the largest value leaves a factor of ten. */
+/* softmax_cross_entropy as it stands against libm in double. Float results are sums of at most C terms of 2 ULP each
+ * and of the position's losses: 1e-5 relative to the largest value leaves a factor of ten. */
 #include TEMPLATE
 
 #include <math.h>
@@ -12,7 +12,8 @@ static int failures;
 static void compare(const char *what, int i, double got, double expected)
 {
     const double difference = got - expected;
-    if ((difference < 0 ? -difference : difference) <= 1e-5 * (1 + (expected < 0 ? -expected : expected)) || failures++ > 5)
+    if ((difference < 0 ? -difference : difference) <= 1e-5 * (1 + (expected < 0 ? -expected : expected)) ||
+        failures++ > 5)
         return;
     printf("%s [%d] is %.9g, expected %.9g\n", what, i, got, expected);
 }

@@ -86,7 +86,8 @@ START_TEST(runtime_headers_are_clean)
                                          {"stepc_random.h", source_file("runtime/stepc_random.h")},
                                          {"stepc_integer.h", source_file("runtime/stepc_integer.h")},
                                          {"stepc.h", source_file("runtime/stepc.h")}};
-    const char *text = "#include \"stepc.h\"\n#include \"stepc_integer.h\"\n#include \"stepc_random.h\"\n#include \"stepc_rounding.h\"\n"
+    const char *text = "#include \"stepc.h\"\n#include \"stepc_integer.h\"\n#include \"stepc_random.h\"\n#include "
+                       "\"stepc_rounding.h\"\n"
                        "#include \"stepc_trigonometry.h\"\n#include \"stepc_hyperbolic.h\"\n";
     const bool ok = cfront_check(&diag, "model.c", text, targets[_i], NULL, others, sizeof others / sizeof *others);
     ck_assert_msg(ok, "%s:%d: %s", diag.messages.data[0].loc.file, diag.messages.data[0].loc.line,

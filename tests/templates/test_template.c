@@ -228,8 +228,8 @@ START_TEST(forms_params_and_names)
     struct strbuf names = {.arena = &arena};
     for (const char *const *name = k->names; *name; name++)
         strbuf_addf(&names, "%s ", *name);
-    ck_assert_str_eq(strbuf_text(&names), "x both i from j a y acc lanes member q local acc_2 sum first quad pair offsets twice "
-                                          "unused_in_some part WIDTH add_scaled ");
+    ck_assert_str_eq(strbuf_text(&names), "x both i from j a y acc lanes member q local acc_2 sum first quad pair "
+                                          "offsets twice unused_in_some part WIDTH add_scaled ");
 }
 END_TEST
 
@@ -241,7 +241,8 @@ START_TEST(sections_for_two_types)
     const char *s = strbuf_text(&text);
     ck_assert_ptr_nonnull(strstr(s, "#define WIDTH (16 / (int)sizeof(float))\ntypedef float wide "));
     ck_assert_ptr_nonnull(strstr(s, "#define WIDTH_double (16 / (int)sizeof(double))\ntypedef double wide_double "));
-    ck_assert_ptr_nonnull(strstr(s, "static inline __attribute__((unused)) void add_scaled_double(double *restrict c, "));
+    ck_assert_ptr_nonnull(
+        strstr(s, "static inline __attribute__((unused)) void add_scaled_double(double *restrict c, "));
     ck_assert_ptr_null(strstr(s, "SAMPLE_LANES_H"));
     ck_assert_ptr_null(strstr(s, "#include"));
     ck_assert_ptr_nonnull(strstr(s, "/* c[0..WIDTH) += a * b */\nstatic inline")); /* without the comment between */
@@ -383,7 +384,9 @@ static void check_error_file(const char *path)
     expected = arena_strndup(&arena, expected, (size_t)(strstr(expected, " */") - expected));
     ck_assert(temp_directory(&d, &arena, &dir));
     const char *err = path_join(&arena, dir, "err");
-    const char *input = str_ends_with(path, ".h") ? arena_printf(&arena, "--section %s " SOURCE_DIR "/tests/templates/sample.c", path) : path;
+    const char *input = str_ends_with(path, ".h")
+                            ? arena_printf(&arena, "--section %s " SOURCE_DIR "/tests/templates/sample.c", path)
+                            : path;
     ck_assert_msg(!run(arena_printf(&arena, GEN_TEMPLATES " --include " SOURCE_DIR "/templates -o %s/t.c %s 2> %s", dir,
                                     input, err)),
                   "%s was accepted", path);

@@ -1,5 +1,5 @@
-/* For tests of what comes after lowering: kernels made by hand, and a plain runner of them, in double. The numbers are small and whole, so
- * that results are exact in any order. */
+/* For tests of what comes after lowering: kernels made by hand, and a plain runner of them, in double. The numbers are
+ * small and whole, so that results are exact in any order. */
 #ifndef STEPC_TESTS_KERNELS_H
 #define STEPC_TESTS_KERNELS_H
 
@@ -25,12 +25,13 @@ static inline void end(void)
     arena_free(&arena);
 }
 
-/* ---- making kernels ------------------------------------------------------------------------------------------------ */
+/* ---- making kernels ---------------------------------------------------------------------------------------------- */
 
 static inline struct buffer *buffer(enum buffer_kind kind, const char *name, int64_t count)
 {
     struct buffer *const b = arena_new(&arena, struct buffer);
-    *b = (struct buffer){.kind = kind, .dtype = DTYPE_FLOAT, .count = count, .shape = SHAPE(count), .name = name, .id = (int)lowered.buffers.count};
+    *b = (struct buffer){.kind = kind, .dtype = DTYPE_FLOAT, .count = count, .shape = SHAPE(count), .name = name,
+                         .id = (int)lowered.buffers.count};
     vec_push(&arena, &lowered.buffers, b);
     return b;
 }
@@ -66,7 +67,8 @@ static inline const struct expr *mul(const struct expr *x, const struct expr *y)
 /* index of loop dim < n ? x : y */
 static inline const struct expr *below(int dim, int64_t n, const struct expr *x, const struct expr *y)
 {
-    const struct expr *const is = expr_binary(&arena, EXPR_LT, expr_index(&arena, dim), expr_int(&arena, DTYPE_INT64, n));
+    const struct expr *const is = expr_binary(&arena, EXPR_LT, expr_index(&arena, dim),
+                                              expr_int(&arena, DTYPE_INT64, n));
     return expr_select(&arena, is, x, y);
 }
 
@@ -125,8 +127,8 @@ static inline void set_operand(struct kernel *k, const char *param, struct acces
 }
 
 /* to[i] = sum over j of matrix[i,j] * vector[j], stored row by row; `finish` is what is stored. */
-static inline struct kernel *matrix_vector(int64_t rows, int64_t columns, struct access matrix, struct access vector, struct access to,
-                                           const struct expr *finish)
+static inline struct kernel *matrix_vector(int64_t rows, int64_t columns, struct access matrix, struct access vector,
+                                           struct access to, const struct expr *finish)
 {
     struct kernel *const k = new_kernel("product");
     k->tmpl = "matrix_vector";
@@ -145,7 +147,7 @@ static inline struct kernel *matrix_vector(int64_t rows, int64_t columns, struct
     return k;
 }
 
-/* ---- running them ---------------------------------------------------------------------------------------------------- */
+/* ---- running them ------------------------------------------------------------------------------------------------ */
 
 /* By buffer id. */
 struct memory {
@@ -164,8 +166,8 @@ static inline double *element(const struct point *p, const struct access *a)
     ck_assert_int_eq(a->term_count, 0);
     for (int d = 0; d < LOOP_MAX_DIMS; d++)
         at += a->stride[d] * p->index[d];
-    ck_assert_msg(at >= 0 && at < a->buffer->count, "element %lld of %s, which has %lld", (long long)at, a->buffer->name,
-                  (long long)a->buffer->count);
+    ck_assert_msg(at >= 0 && at < a->buffer->count, "element %lld of %s, which has %lld", (long long)at,
+                  a->buffer->name, (long long)a->buffer->count);
     return &p->m->at[a->buffer->id][at];
 }
 
@@ -266,7 +268,8 @@ static inline void run_matrix_vector(const struct kernel *k, struct point *p)
     }
 }
 
-/* What is there before the first kernel: whole numbers, different ones in neighbouring places. Of temporaries and outputs nothing. */
+/* What is there before the first kernel: whole numbers, different ones in neighbouring places. Of temporaries
+ * and outputs nothing. */
 static inline struct memory run_all(void)
 {
     const struct memory m = {arena_array(&arena, double *, lowered.buffers.count + 1)};
@@ -293,7 +296,8 @@ static inline void check_same_results(const char *name, const struct memory *a, 
     for (size_t i = 0; i < lowered.buffers.count; i++) {
         const struct buffer *const it = lowered.buffers.data[i];
         for (int64_t k = 0; k < it->count && (it->kind == BUFFER_VARIABLE || it->kind == BUFFER_OUTPUT); k++)
-            ck_assert_msg(a->at[i][k] == b->at[i][k], "%s: %s[%lld] is %g, was %g", name, it->name, (long long)k, b->at[i][k], a->at[i][k]);
+            ck_assert_msg(a->at[i][k] == b->at[i][k], "%s: %s[%lld] is %g, was %g", name, it->name, (long long)k,
+                          b->at[i][k], a->at[i][k]);
     }
 }
 

@@ -108,11 +108,13 @@ static float math_roundb16f(float x)
 
 static uint64_t math_hash_of_floats(void)
 {
-    static math_float_function *const functions[] = {
-        stepc_expf, stepc_expm1f, stepc_logf, stepc_log1pf, stepc_softplusf, stepc_sqrtf, stepc_sqrt_softf, stepc_tanhf,
-        stepc_sigmoidf, stepc_erff, stepc_sinf, stepc_cosf, stepc_tanf, stepc_asinf,
-        stepc_acosf, stepc_atanf, stepc_sinhf, stepc_coshf, stepc_asinhf, stepc_acoshf, stepc_atanhf, stepc_rintf, stepc_truncf, stepc_floorf, stepc_ceilf,
-        math_round16f, math_roundb16f};
+    static math_float_function *const functions[] = {stepc_expf, stepc_expm1f, stepc_logf, stepc_log1pf,
+                                                     stepc_softplusf, stepc_sqrtf, stepc_sqrt_softf, stepc_tanhf,
+                                                     stepc_sigmoidf, stepc_erff, stepc_sinf, stepc_cosf, stepc_tanf,
+                                                     stepc_asinf, stepc_acosf, stepc_atanf, stepc_sinhf, stepc_coshf,
+                                                     stepc_asinhf, stepc_acoshf, stepc_atanhf, stepc_rintf,
+                                                     stepc_truncf, stepc_floorf, stepc_ceilf, math_round16f,
+                                                     math_roundb16f};
     uint64_t hash = 0;
     for (uint32_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
         hash = math_hash_float_function(hash, functions[i]);
@@ -121,10 +123,11 @@ static uint64_t math_hash_of_floats(void)
 
 static uint64_t math_hash_of_doubles(void)
 {
-    static math_double_function *const functions[] = {
-        stepc_exp, stepc_expm1, stepc_log, stepc_log1p, stepc_softplus, stepc_sqrt, stepc_sqrt_soft, stepc_tanh,
-        stepc_sigmoid, stepc_erf, stepc_sin, stepc_cos, stepc_tan, stepc_asin, stepc_acos,
-        stepc_atan, stepc_sinh, stepc_cosh, stepc_asinh, stepc_acosh, stepc_atanh, stepc_rint, stepc_trunc, stepc_floor, stepc_ceil};
+    static math_double_function *const functions[] = {stepc_exp, stepc_expm1, stepc_log, stepc_log1p, stepc_softplus,
+                                                      stepc_sqrt, stepc_sqrt_soft, stepc_tanh, stepc_sigmoid, stepc_erf,
+                                                      stepc_sin, stepc_cos, stepc_tan, stepc_asin, stepc_acos,
+                                                      stepc_atan, stepc_sinh, stepc_cosh, stepc_asinh, stepc_acosh,
+                                                      stepc_atanh, stepc_rint, stepc_trunc, stepc_floor, stepc_ceil};
     uint64_t hash = 0;
     for (uint32_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
         hash = math_hash_double_function(hash, functions[i]);

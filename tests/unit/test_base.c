@@ -45,7 +45,7 @@ static const char *printed(const struct diag *d)
     return copy;
 }
 
-/* ---- arena, vec, checked ------------------------------------------------------------------------------------------- */
+/* ---- arena, vec, checked ----------------------------------------------------------------------------------------- */
 
 START_TEST(text_for_people_is_clean)
 {
@@ -53,13 +53,15 @@ START_TEST(text_for_people_is_clean)
     strbuf_addf(&b, "%s|%-6s|%3s|%.2s|%c", "a\nb\x1b[0m", "x\x7f", "y", "zzz", '\r');
     ck_assert_str_eq(strbuf_text(&b), "a\\x0Ab\\x1B[0m|x\\x7F |  y|zz|\\x0D");
     b.length = 0;
-    strbuf_addf(&b, "%d %5d %-4ld| %08.3f %g %x %zu %llu%%", -1, 42, 7L, 2.5, 1e300, 255u, (size_t)9, 18446744073709551615ull);
+    strbuf_addf(&b, "%d %5d %-4ld| %08.3f %g %x %zu %llu%%", -1, 42, 7L, 2.5, 1e300, 255u, (size_t)9,
+                18446744073709551615ull);
     ck_assert_str_eq(strbuf_text(&b), "-1    42 7   | 0002.500 1e+300 ff 9 18446744073709551615%");
     b.length = 0;
     strbuf_addf(&b, "%*s|%-*s|%.*f", 4, "a", 3, "b", 2, 0.125);
     ck_assert_str_eq(strbuf_text(&b), "   a|b  |0.12");
     /* C1, marks and overrides of direction, separators of lines; letters stay */
-    ck_assert_str_eq(clean_text(&arena, "\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80"), "\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80");
+    ck_assert_str_eq(clean_text(&arena, "\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80"),
+                     "\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80");
     ck_assert_str_eq(clean_text(&arena, "\xc2\x9b" "1"), "\\xC2\\x9B1");
     ck_assert_str_eq(clean_text(&arena, "\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xe2\x80\xa8"),
                      "\\xE2\\x80\\xAE\\xE2\\x81\\xA6\\xD8\\x9C\\xE2\\x80\\xA8");
@@ -74,8 +76,10 @@ END_TEST
 
 static const struct {
     size_t count, size, align;
-} arena_cases[] = {{1, 1, 1}, {0, 8, 8}, {3, 5, 1}, {1, 8, 64}, {1000, 16, 16}, {1, 1 << 12, 4096}, {3, 1 << 16, 32}, {7, 1, 2},
-                   {1, (2 << 20) + 1, 64}, {1, 5 << 20, 8}};
+} arena_cases[] = {{1, 1, 1},        {0, 8, 8},      {3, 5, 1},
+                   {1, 8, 64},       {1000, 16, 16}, {1, 1 << 12, 4096},
+                   {3, 1 << 16, 32}, {7, 1, 2},      {1, (2 << 20) + 1, 64},
+                   {1, 5 << 20, 8}};
 
 START_TEST(arena_gives_aligned_zeroed_separate_memory)
 {
@@ -146,7 +150,7 @@ START_TEST(checked_arithmetic_notices_overflow)
 }
 END_TEST
 
-/* ---- map ----------------------------------------------------------------------------------------------------------- */
+/* ---- map --------------------------------------------------------------------------------------------------------- */
 
 START_TEST(map_finds_everything_and_iterates_in_order)
 {
@@ -170,7 +174,7 @@ START_TEST(map_finds_everything_and_iterates_in_order)
 }
 END_TEST
 
-/* ---- str ----------------------------------------------------------------------------------------------------------- */
+/* ---- str --------------------------------------------------------------------------------------------------------- */
 
 /* Both ways, into rooms from none to more than enough. */
 static void same_as_printf(const char *fmt, ...) PRINTF_LIKE(1, 2);
@@ -183,7 +187,8 @@ static void same_as_printf(const char *fmt, ...)
         va_list args, again;
         va_start(args, fmt);
         va_copy(again, args);
-        ck_assert_int_eq(format_text(room ? ours : NULL, room, fmt, args), vsnprintf(room ? theirs : NULL, room, fmt, again));
+        ck_assert_int_eq(format_text(room ? ours : NULL, room, fmt, args),
+                         vsnprintf(room ? theirs : NULL, room, fmt, again));
         va_end(again);
         va_end(args);
         ck_assert_mem_eq(ours, theirs, sizeof ours);
@@ -227,10 +232,12 @@ static const struct {
     const char *pattern, *name;
     bool matches;
 } glob_cases[] = {
-    {"", "", true},         {"", "a", false},          {"*", "", true},           {"*", "abc", true},
-    {"a?c", "abc", true},   {"a?c", "ac", false},      {"*.weight", "fc1.weight", true}, {"*.weight", "fc1.bias", false},
-    {"a*b*c", "aXbYbZc", true}, {"a*b*c", "aXcYb", false}, {"**a**", "bab", true},  {"*a", "aaab", false},
-    {"[x]", "x", false},    {"[x]", "[x]", true},      {"?", "", false},          {"fc*.?", "fc12.w", true},
+    {"", "", true},                   {"", "a", false},                {"*", "", true},
+    {"*", "abc", true},               {"a?c", "abc", true},            {"a?c", "ac", false},
+    {"*.weight", "fc1.weight", true}, {"*.weight", "fc1.bias", false}, {"a*b*c", "aXbYbZc", true},
+    {"a*b*c", "aXcYb", false},        {"**a**", "bab", true},          {"*a", "aaab", false},
+    {"[x]", "x", false},              {"[x]", "[x]", true},            {"?", "", false},
+    {"fc*.?", "fc12.w", true},
 };
 
 START_TEST(glob_matches)
@@ -312,7 +319,7 @@ START_TEST(doubles_are_parsed_whole)
 }
 END_TEST
 
-/* ---- diag ---------------------------------------------------------------------------------------------------------- */
+/* ---- diag -------------------------------------------------------------------------------------------------------- */
 
 static const struct {
     struct loc at;
@@ -330,7 +337,8 @@ static const struct {
     {{.file = "m.onnx", .line = 3, .index = -1}, "what", "m.onnx:3: error: what\n"},
     {{.index = -1}, "no memory", "stepc: error: no memory\n"},
     {{.file = "m.onnx", .graph = "g", .index = -1}, "is empty", "m.onnx: graph 'g': error: is empty\n"},
-    {{.file = "m.onnx", .graph = "g", .node = "", .op = "Add", .index = 0}, "x", "m.onnx: graph 'g', node #0 (Add): error: x\n"},
+    {{.file = "m.onnx", .graph = "g", .node = "", .op = "Add", .index = 0}, "x",
+     "m.onnx: graph 'g', node #0 (Add): error: x\n"},
     {{.file = "m.onnx", .node = "a", .index = 4}, "x", "m.onnx: node 'a' (#4): error: x\n"},
     {{.file = "m.onnx", .node = "a", .op = "Add", .index = -1, .origin = "gradient of node 'fc1'"}, "x",
      "m.onnx: node 'a' (Add), gradient of node 'fc1': error: x\n"},
@@ -399,7 +407,7 @@ START_TEST(lenient_is_a_warning_unless_strict)
 }
 END_TEST
 
-/* ---- file ---------------------------------------------------------------------------------------------------------- */
+/* ---- file -------------------------------------------------------------------------------------------------------- */
 
 static const char *folder; /* fresh for each test */
 
@@ -554,7 +562,8 @@ START_TEST(part_of_a_file_is_checked_against_its_size)
 {
     unsigned char *bytes;
     write_text(in_folder("a"), "abcdef");
-    const bool ok = file_read_at(&diag, &arena, NULL, in_folder("a"), part_cases[_i].offset, part_cases[_i].size, &bytes);
+    const bool ok = file_read_at(&diag, &arena, NULL, in_folder("a"), part_cases[_i].offset,
+                                 part_cases[_i].size, &bytes);
     ck_assert(ok == (part_cases[_i].expected != NULL));
     if (ok)
         ck_assert_int_eq(memcmp(bytes, part_cases[_i].expected, part_cases[_i].size), 0);
@@ -597,7 +606,7 @@ START_TEST(paths_are_joined)
 }
 END_TEST
 
-/* ---- hash ---------------------------------------------------------------------------------------------------------- */
+/* ---- hash -------------------------------------------------------------------------------------------------------- */
 
 /* FIPS 180-4 examples, and lengths around the block boundary (digests by coreutils' sha256sum). */
 static const struct {

@@ -45,16 +45,18 @@ static const struct {
 static const struct {
     const char *wish, *name;
 } mangled[] = {
-    {"NULL", "NULL_"},     {"abort", "abort_"},   {"abs", "abs_"},         {"auto", "auto_"},       {"bool", "bool_"},
-    {"case", "case_"},     {"const", "const_"},   {"do", "do_"},           {"double", "double_"},   {"else", "else_"},
-    {"exp", "exp_"},       {"exp2", "exp2_"},     {"float", "float_"},     {"for", "for_"},         {"goto", "goto_"},
-    {"if", "if_"},         {"in", "in_"},         {"index", "index_"},     {"int", "int_"},         {"int8_t", "int8_t_"},
-    {"j0", "j0_"},         {"log", "log_"},       {"log1p", "log1p_"},     {"main", "main_"},       {"memcpy", "memcpy_"},
-    {"new", "new_"},       {"out", "out_"},       {"register", "register_"}, {"size_t", "size_t_"}, {"state", "state_"},
-    {"static", "static_"}, {"this", "this_"},     {"uint8_t", "uint8_t_"}, {"void", "void_"},       {"while", "while_"},
-    {"xor", "xor_"},       {"xor_eq", "xor_eq_"}, {"y0", "y0_"},           {"yn", "yn_"},           {"stepc_x", "stepc_x_"},
-    {"x", "x"},            {"exp3", "exp3"},      {"Auto", "Auto"},        {"zz", "zz"},            {"layer.0/W-1", "layer_0_W_1"},
-    {"9 lives", "v9_lives"}, {"__a__b__", "a_b"}, {"/", "v"},
+    {"NULL", "NULL_"},              {"abort", "abort_"},     {"abs", "abs_"},       {"auto", "auto_"},
+    {"bool", "bool_"},              {"case", "case_"},       {"const", "const_"},   {"do", "do_"},
+    {"double", "double_"},          {"else", "else_"},       {"exp", "exp_"},       {"exp2", "exp2_"},
+    {"float", "float_"},            {"for", "for_"},         {"goto", "goto_"},     {"if", "if_"},
+    {"in", "in_"},                  {"index", "index_"},     {"int", "int_"},       {"int8_t", "int8_t_"},
+    {"j0", "j0_"},                  {"log", "log_"},         {"log1p", "log1p_"},   {"main", "main_"},
+    {"memcpy", "memcpy_"},          {"new", "new_"},         {"out", "out_"},       {"register", "register_"},
+    {"size_t", "size_t_"},          {"state", "state_"},     {"static", "static_"}, {"this", "this_"},
+    {"uint8_t", "uint8_t_"},        {"void", "void_"},       {"while", "while_"},   {"xor", "xor_"},
+    {"xor_eq", "xor_eq_"},          {"y0", "y0_"},           {"yn", "yn_"},         {"stepc_x", "stepc_x_"},
+    {"x", "x"},                     {"exp3", "exp3"},        {"Auto", "Auto"},      {"zz", "zz"},
+    {"layer.0/W-1", "layer_0_W_1"}, {"9 lives", "v9_lives"}, {"__a__b__", "a_b"},   {"/", "v"},
     {"a_name_that_is_longer_than_what_C_promises_to_tell_apart", "a_name_that_is_longer_than_what_C_promises_to_te"},
 };
 
@@ -78,11 +80,14 @@ START_TEST(heads_are_wrapped_for_the_name)
                                      "{\n"
                                      "}\n",
                                      "a_rather_long_name_of_a_kernel_with_sizes_128x2048x784");
-    ck_assert_str_eq(text, "static void a_rather_long_name_of_a_kernel_with_sizes_128x2048x784_part(const int rows, const float *restrict first,\n"
+    ck_assert_str_eq(text, "static void a_rather_long_name_of_a_kernel_with_sizes_128x2048x784_part(const int rows, "
+                           "const float *restrict first,\n"
                            "        const float *restrict second, float *restrict y)\n"
                            "{\n"
                            "}\n");
-    const char *shorter = layout_kernel(&arena, "static void @NAME@_part(const int rows,\n                        float *restrict y)\n", "f");
+    const char *shorter =
+        layout_kernel(&arena, "static void @NAME@_part(const int rows,\n                        float *restrict y)\n",
+                      "f");
     ck_assert_str_eq(shorter, "static void f_part(const int rows, float *restrict y)\n");
 }
 END_TEST

@@ -32,7 +32,8 @@ struct fixture {
     const struct eval_tensor *operand[3];
 };
 
-static void fixture_init(struct fixture *f, bool (*eval)(struct eval_ctx *), int inputs, enum dtype out, struct shape shape)
+static void fixture_init(struct fixture *f, bool (*eval)(struct eval_ctx *), int inputs, enum dtype out,
+                         struct shape shape)
 {
     *f = (struct fixture){.def = {.name = "Test", .eval = eval}};
     f->node.def = &f->def;
@@ -65,7 +66,7 @@ static struct eval_tensor *run(struct fixture *f, enum arithmetic arithmetic)
     return ok ? out[0] : NULL;
 }
 
-/* ---- rounding ------------------------------------------------------------------------------------------------------- */
+/* ---- rounding ---------------------------------------------------------------------------------------------------- */
 
 static double thirds(const struct eval_ctx *c, const double *x)
 {
@@ -106,7 +107,7 @@ START_TEST(float16_is_rounded_once_at_the_end)
 }
 END_TEST
 
-/* ---- elementary functions: both modes against known values --------------------------------------------------------- */
+/* ---- elementary functions: both modes against known values ------------------------------------------------------- */
 
 static const struct {
     enum math_fn fn;
@@ -150,7 +151,7 @@ START_TEST(powers_agree)
 }
 END_TEST
 
-/* ---- sums ----------------------------------------------------------------------------------------------------------- */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* 1e8 swallows a 1 added to it in float: lane 0 holds 1e8 and one 1, the fifteen other lanes what else there is. */
 START_TEST(sums_run_in_sixteen_lanes_folded_by_halves)
@@ -183,7 +184,7 @@ START_TEST(a_maximum_keeps_nan)
 }
 END_TEST
 
-/* ---- integers ------------------------------------------------------------------------------------------------------- */
+/* ---- integers ---------------------------------------------------------------------------------------------------- */
 
 static const struct {
     enum dtype dtype;
@@ -208,11 +209,12 @@ static const struct {
 
 START_TEST(integers_follow_the_contract)
 {
-    ck_assert_int_eq(eval_int_binary(int_cases[_i].dtype, int_cases[_i].op, int_cases[_i].a, int_cases[_i].b), int_cases[_i].y);
+    ck_assert_int_eq(eval_int_binary(int_cases[_i].dtype, int_cases[_i].op, int_cases[_i].a, int_cases[_i].b),
+                     int_cases[_i].y);
 }
 END_TEST
 
-/* ---- iteration ------------------------------------------------------------------------------------------------------ */
+/* ---- iteration --------------------------------------------------------------------------------------------------- */
 
 static double weigh(const struct eval_ctx *c, const double *x)
 {
@@ -306,7 +308,7 @@ START_TEST(broadcast_index_repeats_elements)
 }
 END_TEST
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static bool failing_eval(struct eval_ctx *c)
 {

@@ -1,5 +1,5 @@
-/* Rules of fusion on kernels made by hand: what is joined, what is left alone because the results would be others, and that the results
- * are the same. */
+/* Rules of fusion on kernels made by hand: what is joined, what is left alone because the results would be others, and
+ * that the results are the same. */
 #include "fuse/fuse.h"
 #include "kernels.h"
 
@@ -7,7 +7,7 @@
 #define TEMP(name, count) buffer(BUFFER_TEMP, name, count)
 #define STATE(name, count) buffer(BUFFER_VARIABLE, name, count)
 
-/* ---- producers into loads ------------------------------------------------------------------------------------------ */
+/* ---- producers into loads ---------------------------------------------------------------------------------------- */
 
 /* t[i,j] = x[i,j] * 2, 3 x 4 */
 static struct buffer *doubled(void)
@@ -107,7 +107,7 @@ static void reader_updates_input(void)
     store(loops(EXTENTS(6)), AT(w, 0, 1), add(load(AT(t, 0, 1)), load(AT(w, 0, 1))));
 }
 
-/* ---- consumers into finishing statements --------------------------------------------------------------------------- */
+/* ---- consumers into finishing statements ------------------------------------------------------------------------- */
 
 /* sum over j of x[i,j], 4 x 5 */
 static struct kernel *row_sums(void)
@@ -180,7 +180,8 @@ static void state_changes_between(void)
 {
     struct buffer *const t = TEMP("t", 4), *const s = STATE("s", 4), *const v = STATE("v", 4);
     store(row_sums(), AT(t, 0, 1), add(result(), load(AT(v, 0, 1))));
-    store(loops(EXTENTS(3)), AT(v, 0, 1), load(AT(s, 1, 1))); /* reads what the last one writes, writes what the first one reads */
+    /* reads what the last one writes, writes what the first one reads */
+    store(loops(EXTENTS(3)), AT(v, 0, 1), load(AT(s, 1, 1)));
     store(loops(EXTENTS(4)), AT(s, 0, 1), load(AT(t, 0, 1)));
 }
 
@@ -204,7 +205,7 @@ static void other_order_breaks_rows(void)
     read_by_columns(3, 1);
 }
 
-/* ---- updates of the matrix into the product that reads it ------------------------------------------------------------ */
+/* ---- updates of the matrix into the product that reads it -------------------------------------------------------- */
 
 enum { ROWS = 64, COLUMNS = 128 }; /* large enough to be worth it */
 
@@ -300,7 +301,7 @@ static void update_writes_vector(void)
     store(lowered.kernels.data[1], AT(s, 0, COLUMNS, 1), load(AT(u.dy, 0, 1)));
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------ */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* s[i] = sum over j of x[i,j]; v[i,j] = x[i,j] + s[from + step i], 6 rows of 20 */
 static void share_rows(int64_t from, int64_t step)
@@ -327,7 +328,7 @@ static void all_read_the_last_row(void)
     share_rows(5, 0);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------------ */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -379,8 +380,8 @@ START_TEST(results_stay)
     fuse_entry(&lowered, false);
     const struct memory after = run_all();
     check_same_results(cases[_i].name, &before, &after);
-    ck_assert_msg(lowered.kernels.count == cases[_i].left, "%s: %zu kernels are left, expected %zu:\n%s", cases[_i].name,
-                  lowered.kernels.count, cases[_i].left, lowered_print(&arena, &lowered));
+    ck_assert_msg(lowered.kernels.count == cases[_i].left, "%s: %zu kernels are left, expected %zu:\n%s",
+                  cases[_i].name, lowered.kernels.count, cases[_i].left, lowered_print(&arena, &lowered));
 }
 END_TEST
 

@@ -1,4 +1,5 @@
-/* compiler/graph: the data structure, operator look-up, attributes, inference, printing. Import has tests of its own. */
+/* compiler/graph: the data structure, operator look-up, attributes, inference, printing. Import has
+ * tests of its own. */
 #include "graph/build.h"
 #include "graph/dim_expression.h"
 
@@ -48,7 +49,7 @@ static const char *names_of_nodes(void)
     return text;
 }
 
-/* ---- dimensions --------------------------------------------------------------------------------------------------- */
+/* ---- dimensions -------------------------------------------------------------------------------------------------- */
 
 static int64_t size_of(const void *context, const char *symbol)
 {
@@ -60,13 +61,16 @@ static const struct {
     const char *text;
     int64_t size;
 } dimensions[] = {
-    {"batch*s.1", 21},    {"2*batch + 1", 7},    {"(s.1 - 1)//2", 3},   {"s.1//2*2", 6},  {"s.1 % batch", 1}, {"(s.1+2)/batch", 3},
-    {"batch", 3},         {"((batch))", 3},      {"12", 12},            {"s.1/2", -1},    {"batch - s.1", -1}, {"batch*other", -1},
-    {"batch//0", -1},     {"batch**2", -1},      {"2*(batch", -1},      {"batch )", -1},  {"", -1},           {"floor(batch)", 3},
-    {"floor(s.1/2 - 1/2)", 3}, {"ceiling(s.1/2)", 4}, {"-batch + s.1", 4}, {"s.1 - -batch", 10}, {"2*-(batch - s.1)", 8},
-    {"Max(1, batch, s.1)", 7}, {"min(s.1/2, batch)", 3}, {"-7//2 + 5", 1},   {"-s.1 % batch", 2}, {"floor(batch", -1},
-    {"floor(batch, 2)", -1}, {"max()", -1},      {"sqrt(batch)", -1},   {"s.1/2*2", 7},   {"batch/-1", -1},
-    {"batch-", -1},       {"99999999999*99999999999", -1}, {"/a/b", -1}, {"3 4", -1},     {"batch % 0", -1},
+    {"batch*s.1", 21},        {"2*batch + 1", 7},   {"(s.1 - 1)//2", 3},             {"s.1//2*2", 6},
+    {"s.1 % batch", 1},       {"(s.1+2)/batch", 3}, {"batch", 3},                    {"((batch))", 3},
+    {"12", 12},               {"s.1/2", -1},        {"batch - s.1", -1},             {"batch*other", -1},
+    {"batch//0", -1},         {"batch**2", -1},     {"2*(batch", -1},                {"batch )", -1},
+    {"", -1},                 {"floor(batch)", 3},  {"floor(s.1/2 - 1/2)", 3},       {"ceiling(s.1/2)", 4},
+    {"-batch + s.1", 4},      {"s.1 - -batch", 10}, {"2*-(batch - s.1)", 8},         {"Max(1, batch, s.1)", 7},
+    {"min(s.1/2, batch)", 3}, {"-7//2 + 5", 1},     {"-s.1 % batch", 2},             {"floor(batch", -1},
+    {"floor(batch, 2)", -1},  {"max()", -1},        {"sqrt(batch)", -1},             {"s.1/2*2", 7},
+    {"batch/-1", -1},         {"batch-", -1},       {"99999999999*99999999999", -1}, {"/a/b", -1},
+    {"3 4", -1},              {"batch % 0", -1},
 };
 
 START_TEST(dimensions_that_are_expressions)
@@ -88,11 +92,12 @@ START_TEST(dimensions_with_a_symbol_bound)
 {
     ck_assert_str_eq(dim_expression_bind(&arena, "batch*seq + batches", "batch", 4), "4*seq + batches");
     ck_assert_str_eq(dim_expression_bind(&arena, "my_batch*seq", "batch", 4), "my_batch*seq");
-    ck_assert(dim_is_expression("2*seq") && !dim_is_expression("seq") && !dim_is_expression("input.1_dim") && !dim_is_expression(""));
+    ck_assert(dim_is_expression("2*seq") && !dim_is_expression("seq") && !dim_is_expression("input.1_dim") &&
+              !dim_is_expression(""));
 }
 END_TEST
 
-/* ---- operators ---------------------------------------------------------------------------------------------------- */
+/* ---- operators --------------------------------------------------------------------------------------------------- */
 
 START_TEST(operators_are_found_by_domain_and_name)
 {
@@ -118,7 +123,7 @@ START_TEST(every_operator_of_the_table_is_found_once)
 }
 END_TEST
 
-/* ---- attributes --------------------------------------------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
 
 START_TEST(attributes_are_replaced_removed_and_have_defaults)
 {
@@ -143,7 +148,7 @@ START_TEST(attributes_are_replaced_removed_and_have_defaults)
 }
 END_TEST
 
-/* ---- structure ---------------------------------------------------------------------------------------------------- */
+/* ---- structure --------------------------------------------------------------------------------------------------- */
 
 START_TEST(names_are_made_unique_without_reserving_them)
 {
@@ -223,7 +228,8 @@ END_TEST
 
 START_TEST(variables_are_one_value_each)
 {
-    struct variable w = {.name = "w", .dtype = DTYPE_FLOAT, .shape = SHAPE(2, 3)}, v = {.name = "v", .dtype = DTYPE_DOUBLE};
+    struct variable w = {.name = "w", .dtype = DTYPE_FLOAT, .shape = SHAPE(2, 3)},
+                    v = {.name = "v", .dtype = DTYPE_DOUBLE};
     struct value *first = graph_add_variable(g, &w);
     ck_assert_ptr_ne(graph_add_variable(g, &v), first);
     ck_assert_ptr_eq(graph_add_variable(g, &w), first);
@@ -234,7 +240,7 @@ START_TEST(variables_are_one_value_each)
 }
 END_TEST
 
-/* ---- inference ---------------------------------------------------------------------------------------------------- */
+/* ---- inference --------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *op;
@@ -245,13 +251,14 @@ static const struct {
     {"Add", {DTYPE_FLOAT}, {{1, {2}}}, "Add needs 2 inputs, given 1"},
     {"Relu", {DTYPE_FLOAT, DTYPE_FLOAT}, {{1, {2}}, {1, {2}}}, "Relu takes at most 1 input, given 2"},
     {"Sqrt", {DTYPE_INT32}, {{1, {2}}}, "input 0 'i0' is int32, expected a floating type"},
-    {"Add", {DTYPE_FLOAT, DTYPE_INT32}, {{1, {2}}, {1, {2}}}, "input 1 'i1' is int32, expected float to match input 0 'i0'"},
+    {"Add", {DTYPE_FLOAT, DTYPE_INT32}, {{1, {2}}, {1, {2}}},
+     "input 1 'i1' is int32, expected float to match input 0 'i0'"},
     {"Sum", {DTYPE_FLOAT, DTYPE_FLOAT, DTYPE_DOUBLE}, {{1, {2}}, {1, {2}}, {1, {2}}},
      "input 2 'i2' is double, expected float to match input 0 'i0'"},
     {"Where", {DTYPE_FLOAT, DTYPE_FLOAT, DTYPE_FLOAT}, {{0}, {0}, {0}}, "input 0 'i0' is float, expected bool"},
     {"Add", {DTYPE_FLOAT, DTYPE_FLOAT}, {{2, {2, 3}}, {2, {2, 2}}},
-     "input 0 'i0' of shape [2,3] and input 1 'i1' of shape [2,2] do not broadcast: dimensions, aligned at the right, must be "
-     "equal or 1"},
+     "input 0 'i0' of shape [2,3] and input 1 'i1' of shape [2,2] do not broadcast: dimensions, aligned at the right, "
+     "must be equal or 1"},
     {"Where", {DTYPE_BOOL, DTYPE_FLOAT, DTYPE_FLOAT}, {{1, {2}}, {1, {1}}, {1, {3}}},
      "input 2 'i2' of shape [3] does not broadcast with [2], the shape of the inputs before it"},
     {"Add", {DTYPE_FLOAT, DTYPE_FLOAT}, {{2, {INT64_C(1) << 40, 1}}, {2, {1, INT64_C(1) << 40}}},
@@ -293,7 +300,7 @@ START_TEST(outputs_take_dtype_and_shape)
 }
 END_TEST
 
-/* ---- text and checks ---------------------------------------------------------------------------------------------- */
+/* ---- text and checks --------------------------------------------------------------------------------------------- */
 
 START_TEST(graph_is_printed)
 {

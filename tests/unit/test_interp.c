@@ -82,7 +82,8 @@ static bool run(struct interp *s, const struct entry *e, const struct tensor *co
 /* a <- b, b <- a: right-hand sides see the state before the entry. */
 START_TEST(bindings_happen_at_once)
 {
-    struct variable *a = add_variable("a", numbers(DTYPE_FLOAT, 2, 1)), *b = add_variable("b", numbers(DTYPE_FLOAT, 2, 10));
+    struct variable *a = add_variable("a", numbers(DTYPE_FLOAT, 2, 1)),
+                    *b = add_variable("b", numbers(DTYPE_FLOAT, 2, 10));
     bind(a, graph_add_variable(graph, b));
     bind(b, graph_add_variable(graph, a));
     const struct entry *e = add_entry(ENTRY_STEP);

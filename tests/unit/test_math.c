@@ -1,6 +1,7 @@
-/* runtime/stepc_math.h, stepc_trigonometry.h, stepc_hyperbolic.h, stepc_rounding.h, stepc_integer.h, stepc_random.h: accuracy
- * against libm of twice the precision, special cases, the same bits everywhere. `unit_math --exhaustive [NAME]` tries every float (minutes for each function) and many more
- * doubles, and prints the errors that docs/numerics-functions.md states. */
+/* runtime/stepc_math.h, stepc_trigonometry.h, stepc_hyperbolic.h, stepc_rounding.h, stepc_integer.h, stepc_random.h:
+ * accuracy against libm of twice the precision, special cases, the same bits everywhere. `unit_math --exhaustive
+ * [NAME]` tries every float (minutes for each function) and many more doubles, and prints the errors that
+ * docs/numerics-functions.md states. */
 #include "math_hash.h"
 
 #include <check.h>
@@ -267,7 +268,8 @@ END_TEST
 
 static const struct half_case {
     const char *name;
-    int digits, min_exponent, max_exponent; /* of the significand; of the smallest normal number and the largest number, as in ilogb() */
+    /* of the significand; of the smallest normal number and the largest number, as in ilogb() */
+    int digits, min_exponent, max_exponent;
     uint32_t infinity;                      /* bit pattern */
     float (*widen)(uint16_t h);
     uint16_t (*narrow)(float x);
@@ -277,11 +279,12 @@ static const struct half_case {
 /* What the bits say: sign, exponent, significand. */
 static double half_value(const struct half_case *c, uint32_t h)
 {
-    const uint32_t hidden = 1u << (c->digits - 1), magnitude = h & 0x7FFFu, exponent = magnitude / hidden, low = magnitude % hidden;
+    const uint32_t hidden = 1u << (c->digits - 1), magnitude = h & 0x7FFFu, exponent = magnitude / hidden,
+                   low = magnitude % hidden;
     const double value = magnitude > c->infinity    ? (double)NAN
                          : magnitude == c->infinity ? (double)INFINITY
                          : exponent == 0u           ? ldexp((double)low, c->min_exponent - c->digits + 1)
-                                                    : ldexp((double)(low + hidden), c->min_exponent - c->digits + (int)exponent);
+                                          : ldexp((double)(low + hidden), c->min_exponent - c->digits + (int)exponent);
     return (h & 0x8000u) != 0u ? -value : value;
 }
 
@@ -307,8 +310,8 @@ START_TEST(half_floats_are_read_exactly)
     const struct half_case *c = &half_cases[_i];
     for (uint32_t h = 0; h < 0x10000u; h++) {
         const double got = (double)c->widen((uint16_t)h), want = half_value(c, h);
-        ck_assert_msg(isnan(want) ? isnan(got) : got == want && !signbit(got) == !signbit(want), "%s %#x is %a, expected %a", c->name, h,
-                      got, want);
+        ck_assert_msg(isnan(want) ? isnan(got) : got == want && !signbit(got) == !signbit(want),
+                      "%s %#x is %a, expected %a", c->name, h, got, want);
         ck_assert_msg(isnan(want) || c->narrow((float)want) == h, "%s %#x does not come back", c->name, h);
     }
     ck_assert_uint_eq(c->narrow(NAN), c->infinity | 1u << (c->digits - 2));
@@ -324,8 +327,10 @@ START_TEST(floats_become_the_nearest_half_float)
         const uint32_t magnitude = h & 0x7FFFu;
         if (magnitude >= c->infinity)
             continue;
-        const double low = half_value(c, h), step = magnitude == 0u ? half_value(c, h + 1u) : low - half_value(c, h - 1u);
-        const float tie = (float)(magnitude + 1u < c->infinity ? 0.5 * (low + half_value(c, h + 1u)) : low + 0.5 * step);
+        const double low = half_value(c, h),
+                     step = magnitude == 0u ? half_value(c, h + 1u) : low - half_value(c, h - 1u);
+        const float tie =
+            (float)(magnitude + 1u < c->infinity ? 0.5 * (low + half_value(c, h + 1u)) : low + 0.5 * step);
         check_narrow(c, tie);
         check_narrow(c, nextafterf(tie, -INFINITY));
         check_narrow(c, nextafterf(tie, INFINITY));
@@ -369,8 +374,8 @@ START_TEST(pow_is_accurate)
 }
 END_TEST
 
-static const double special[] = {0.0,  -0.0, 1.0,      -1.0,      2.0,   -2.0,       0.5,         -0.5,       3.0,   -3.0, 1e-40,
-                                 -1e-40, 2.5, INFINITY, -INFINITY, 1e300, 8388609.0, -16777217.0, 9007199254740993.0, -1e38, NAN};
+static const double special[] = {0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0, 1e-40, -1e-40, 2.5, INFINITY,
+                                 -INFINITY, 1e300, 8388609.0, -16777217.0, 9007199254740993.0, -1e38, NAN};
 
 /* Equal with the sign of zero, or both NaN; not counting rounding where neither is special. */
 static bool same_special(double a, double b)
@@ -404,7 +409,8 @@ START_TEST(functions_of_one_operand_agree_with_libm_on_special_operands)
             const float xf = (float)x;
             if (!isinf(c->high))
                 continue;
-            ck_assert_msg(same_special((double)c->function(xf), (double)(float)c->reference((double)xf)), "%s(%g)", c->name, x);
+            ck_assert_msg(same_special((double)c->function(xf), (double)(float)c->reference((double)xf)), "%s(%g)",
+                          c->name, x);
         }
         for (int k = 0; k < COUNT(double_cases); k++) {
             const struct double_case *c = &double_cases[k];
@@ -446,7 +452,8 @@ START_TEST(remainder_is_exact)
         const double x = stepc_from_bits(random_word(i, 0u));
         const double y = i % 2u ? x / random_between(i, 1u, 1.0, 1e9) : stepc_from_bits(random_word(i, 1u));
         const float xf = stepc_from_bitsf((uint32_t)random_word(i, 0u));
-        const float yf = i % 2u ? xf / (float)random_between(i, 1u, 1.0, 1e5) : stepc_from_bitsf((uint32_t)random_word(i, 1u));
+        const float yf =
+            i % 2u ? xf / (float)random_between(i, 1u, 1.0, 1e5) : stepc_from_bitsf((uint32_t)random_word(i, 1u));
         const double want = fmod(x, y), wantf = (double)fmodf(xf, yf);
         ck_assert(math_hash_double(0, stepc_fmod(x, y)) == math_hash_double(0, want));
         ck_assert(math_hash_double(0, (double)stepc_fmodf(xf, yf)) == math_hash_double(0, wantf));
@@ -456,24 +463,25 @@ END_TEST
 
 /* ---- integers ----------------------------------------------------------------------- */
 
-static const double conversion_cases[] = {
-    0.0, -0.0, 0.9, -0.9, 1.0, -1.5, 127.9, 128.0, -128.9, -129.0, 255.9, 256.0, 32767.5, -32769.0, 65535.5, 65536.0, 16777217.0,
-    2147483647.5, 2147483648.0, -2147483648.5, -2147483649.0, 4294967295.5, 4294967296.0, 9223372036854774784.0,
-    9223372036854775808.0, -9223372036854775808.0, -1e19, 18446744073709549568.0, 18446744073709551616.0, 1e30, -1e30, 1e-300,
-    INFINITY, -INFINITY, NAN};
+static const double conversion_cases[] = {0.0, -0.0, 0.9, -0.9, 1.0, -1.5, 127.9, 128.0, -128.9, -129.0, 255.9, 256.0,
+                                          32767.5, -32769.0, 65535.5, 65536.0, 16777217.0, 2147483647.5, 2147483648.0,
+                                          -2147483648.5, -2147483649.0, 4294967295.5, 4294967296.0,
+                                          9223372036854774784.0, 9223372036854775808.0, -9223372036854775808.0, -1e19,
+                                          18446744073709549568.0, 18446744073709551616.0, 1e30, -1e30, 1e-300, INFINITY,
+                                          -INFINITY, NAN};
 
 /* The comparisons are made in long double, which holds 64 bits where this test runs. */
-#define CHECK_CONVERSION(type, name, min, max)                                                                                \
-    do {                                                                                                                      \
-        const double y = (double)(float)x;                                                                                    \
-        const type want = isnan(x) ? 0 : (long double)x <= (long double)(min) ? (min) : (long double)x >= (long double)(max)  \
-                                                                                      ? (max)                                 \
-                                                                                      : (type)x;                              \
-        const type wantf = isnan(y) ? 0 : (long double)y <= (long double)(min) ? (min) : (long double)y >= (long double)(max) \
-                                                                                       ? (max)                                \
-                                                                                       : (type)y;                             \
-        ck_assert_msg(stepc_double_to_##name(x) == want, "double %g to " #name, x);                                           \
-        ck_assert_msg(stepc_float_to_##name((float)x) == wantf, "float %g to " #name, x);                                     \
+#define SATURATED(type, x, min, max)                                                                                   \
+    (isnan(x)                                 ? 0                                                                      \
+     : (long double)(x) <= (long double)(min) ? (min)                                                                  \
+     : (long double)(x) >= (long double)(max) ? (max)                                                                  \
+                                              : (type)(x))
+#define CHECK_CONVERSION(type, name, min, max)                                                                         \
+    do {                                                                                                               \
+        const double y = (double)(float)x;                                                                             \
+        const type want = SATURATED(type, x, min, max), wantf = SATURATED(type, y, min, max);                          \
+        ck_assert_msg(stepc_double_to_##name(x) == want, "double %g to " #name, x);                                    \
+        ck_assert_msg(stepc_float_to_##name((float)x) == wantf, "float %g to " #name, x);                              \
     } while (0)
 
 START_TEST(conversion_drops_the_fraction_and_saturates)
@@ -553,7 +561,8 @@ START_TEST(philox_gives_the_published_answers)
     } cases[] = {
         {0u, 0u, 0u, 0u, {0x6627E8D5u, 0xE169C58Du, 0xBC57AC4Cu, 0x9B00DBD8u}},
         {UINT64_MAX, UINT64_MAX, UINT32_MAX, UINT32_MAX, {0x408F276Du, 0x41C83B0Eu, 0xA20BC7C6u, 0x6D5451FDu}},
-        {0x299F31D0A4093822u, 0x13198A2E85A308D3u, 0x03707344u, 0x243F6A88u, {0xD16CFE09u, 0x94FDCCEBu, 0x5001E420u, 0x24126EA1u}},
+        {0x299F31D0A4093822u, 0x13198A2E85A308D3u, 0x03707344u, 0x243F6A88u,
+         {0xD16CFE09u, 0x94FDCCEBu, 0x5001E420u, 0x24126EA1u}},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         uint32_t got[4];
@@ -592,10 +601,14 @@ START_TEST(kept_blocks_hold_the_elements)
     uint64_t blocks[4] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
     for (uint64_t i = 0; i < 300u; i++) {
         const uint64_t element = i < 100u ? i : i < 200u ? 299u - i : i * 0x9E3779B97F4A7C15u;
-        ck_assert(stepc_next_uniformf(kept_uniform4, &blocks[0], 1u, 2u, 3u, element) == stepc_uniformf(1u, 2u, 3u, element));
-        ck_assert(stepc_next_normalf(kept_normal4, &blocks[1], 1u, 2u, 3u, element) == stepc_normalf(1u, 2u, 3u, element));
-        ck_assert(stepc_next_uniform(kept_uniform2, &blocks[2], 1u, 2u, 3u, element) == stepc_uniform(1u, 2u, 3u, element));
-        ck_assert(stepc_next_normal(kept_normal2, &blocks[3], 1u, 2u, 3u, element) == stepc_normal(1u, 2u, 3u, element));
+        ck_assert(stepc_next_uniformf(kept_uniform4, &blocks[0], 1u, 2u, 3u, element) ==
+                  stepc_uniformf(1u, 2u, 3u, element));
+        ck_assert(stepc_next_normalf(kept_normal4, &blocks[1], 1u, 2u, 3u, element) ==
+                  stepc_normalf(1u, 2u, 3u, element));
+        ck_assert(stepc_next_uniform(kept_uniform2, &blocks[2], 1u, 2u, 3u, element) ==
+                  stepc_uniform(1u, 2u, 3u, element));
+        ck_assert(stepc_next_normal(kept_normal2, &blocks[3], 1u, 2u, 3u, element) ==
+                  stepc_normal(1u, 2u, 3u, element));
     }
 }
 END_TEST

@@ -1,5 +1,5 @@
-/* Floats of 8 and 4 bits in runtime/stepc_rounding.h: every code against what its bits mean, and floats against the nearest number of
- * the type, found by looking at all of them. */
+/* Floats of 8 and 4 bits in runtime/stepc_rounding.h: every code against what its bits mean, and floats against the
+ * nearest number of the type, found by looking at all of them. */
 #include <check.h>
 #include <math.h>
 #include <stdbool.h>
@@ -61,8 +61,8 @@ static uint32_t nearest(const struct small_case *c, float x)
 
 static void check_narrow(const struct small_case *c, float x)
 {
-    ck_assert_msg(c->narrow(x) == nearest(c, x), "%a as %s is %#x, expected %#x", (double)x, c->name, (unsigned)c->narrow(x),
-                  (unsigned)nearest(c, x));
+    ck_assert_msg(c->narrow(x) == nearest(c, x), "%a as %s is %#x, expected %#x", (double)x, c->name,
+                  (unsigned)c->narrow(x), (unsigned)nearest(c, x));
 }
 
 START_TEST(codes_are_read_exactly)
@@ -70,9 +70,10 @@ START_TEST(codes_are_read_exactly)
     const struct small_case *c = &small_cases[_i];
     for (uint32_t code = 0; code < 1u << c->bits; code++) {
         const double got = (double)c->widen((uint8_t)code), want = value_of(c, code);
-        ck_assert_msg(isnan(want) ? isnan(got) : got == want && !signbit(got) == !signbit(want), "%s %#x is %a, expected %a", c->name,
-                      (unsigned)code, got, want);
-        ck_assert_msg(isnan(want) || c->narrow((float)want) == code, "%s %#x does not come back", c->name, (unsigned)code);
+        ck_assert_msg(isnan(want) ? isnan(got) : got == want && !signbit(got) == !signbit(want),
+                      "%s %#x is %a, expected %a", c->name, (unsigned)code, got, want);
+        ck_assert_msg(isnan(want) || c->narrow((float)want) == code, "%s %#x does not come back", c->name,
+                      (unsigned)code);
     }
     const uint32_t nan = c->has_minus_zero ? c->nan : 0x80u;
     ck_assert_uint_eq(c->narrow(NAN), c->bits == 8 ? nan : 0u);

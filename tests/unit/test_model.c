@@ -268,7 +268,8 @@ START_TEST(test_data_beside_the_message)
         struct tensor *const t = tensor_new(&arena, i == 1 ? DTYPE_INT16 : DTYPE_DOUBLE, &shape);
         for (int64_t k = 0; k < t->count; k++)
             tensor_set_int(t, k, k * (i + 1));
-        model_add_initializer(&arena, i == 2 ? m->training.data[0]->algorithm : m->graph, arena_printf(&arena, "large_%d", i), t);
+        model_add_initializer(&arena, i == 2 ? m->training.data[0]->algorithm : m->graph,
+                              arena_printf(&arena, "large_%d", i), t);
     }
     const struct wire whole = encode(m);
     ck_assert(model_write(&diag, m, path));

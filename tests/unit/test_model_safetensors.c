@@ -42,11 +42,15 @@ static bool parse_header(const char *header, size_t values, named_tensors *out)
 
 static void make_list(named_tensors *list)
 {
-    static const enum dtype dtypes[] = {DTYPE_BOOL,  DTYPE_FLOAT,  DTYPE_INT64,    DTYPE_FLOAT16, DTYPE_DOUBLE, DTYPE_UINT8,
-                                        DTYPE_INT32, DTYPE_UINT64, DTYPE_BFLOAT16, DTYPE_INT8,    DTYPE_UINT16, DTYPE_FLOAT8E5M2};
+    static const enum dtype dtypes[] = {DTYPE_BOOL, DTYPE_FLOAT, DTYPE_INT64, DTYPE_FLOAT16, DTYPE_DOUBLE, DTYPE_UINT8,
+                                        DTYPE_INT32, DTYPE_UINT64, DTYPE_BFLOAT16, DTYPE_INT8, DTYPE_UINT16,
+                                        DTYPE_FLOAT8E5M2};
     static const char *const names[] = {"b", "quote\"d", "i", "h", "d", "u", "\xC3\xA4", "U", "bf", "c", "s", "f8"};
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
-        struct tensor *const t = tensor_new(&arena, dtypes[i], i % 3 == 0 ? &SHAPE_SCALAR : i % 3 == 1 ? &SHAPE(2, 3) : &SHAPE(0));
+        struct tensor *const t = tensor_new(&arena, dtypes[i],
+                                            i % 3 == 0   ? &SHAPE_SCALAR
+                                            : i % 3 == 1 ? &SHAPE(2, 3)
+                                                         : &SHAPE(0));
         for (int64_t k = 0; k < t->count; k++)
             tensor_set_double(t, k, (double)((int64_t)i + k) * (dtypes[i] == DTYPE_BOOL ? 0 : 1));
         vec_push(&arena, list, ((struct named_tensor){names[i], t}));
@@ -99,22 +103,31 @@ static const struct {
     {"[]", 0, "the header is no JSON object"},
     {"{", 0, "the header is no JSON"},
     {"{\"a\":3}", 0, "tensor 'a': no description"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},\"a\":{}}", 2, "the header is no JSON: duplicate object key"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},\"a\":{}}", 2,
+     "the header is no JSON: duplicate object key"},
     {"{\"a\\u0000b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", 2, "the header is no JSON"},
-    {"{\"a\":{\"dtype\":\"F31\",\"shape\":[2],\"data_offsets\":[0,2]}}", 2, "tensor 'a': dtype 'F31' is none that can be read"},
+    {"{\"a\":{\"dtype\":\"F31\",\"shape\":[2],\"data_offsets\":[0,2]}}", 2,
+     "tensor 'a': dtype 'F31' is none that can be read"},
     {"{\"a\":{\"shape\":[2],\"data_offsets\":[0,2]}}", 2, "tensor 'a': dtype '' is none that can be read"},
     {"{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,2]}}", 2, "tensor 'a': its shape is no list"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[-2],\"data_offsets\":[0,2]}}", 2, "tensor 'a': dimension 0 is no size"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2.0],\"data_offsets\":[0,2]}}", 2, "tensor 'a': dimension 0 is no size"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0]}}", 2, "tensor 'a': data_offsets are no two"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[2,0]}}", 2, "tensor 'a': data_offsets are no two ascending numbers"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,3]}}", 2, "tensor 'a': its values end at byte 3, but the file holds 2"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,2]}}", 2, "tensor 'a' uint8[3] does not fit its 2 bytes"},
-    {"{\"a\":{\"dtype\":\"F64\",\"shape\":[4611686018427387904,2],\"data_offsets\":[0,2]}}", 2, "does not fit its 2 bytes"},
-    {"{\"a\":{\"dtype\":\"F64\",\"shape\":[2305843009213693952],\"data_offsets\":[0,0]}}", 0, "does not fit its 0 bytes"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[2,3]}}", 3,
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[2,0]}}", 2,
+     "tensor 'a': data_offsets are no two ascending numbers"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,3]}}", 2,
+     "tensor 'a': its values end at byte 3, but the file holds 2"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,2]}}", 2,
+     "tensor 'a' uint8[3] does not fit its 2 bytes"},
+    {"{\"a\":{\"dtype\":\"F64\",\"shape\":[4611686018427387904,2],\"data_offsets\":[0,2]}}", 2,
+     "does not fit its 2 bytes"},
+    {"{\"a\":{\"dtype\":\"F64\",\"shape\":[2305843009213693952],\"data_offsets\":[0,0]}}", 0,
+     "does not fit its 0 bytes"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
+     "\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[2,3]}}", 3,
      "tensor 'b': its values begin at byte 2, expected byte 1"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}", 3,
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
+     "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}", 3,
      "tensor 'b': its values begin at byte 1, but those before it end at byte 2"},
 };
 
@@ -122,7 +135,8 @@ START_TEST(headers_are_checked)
 {
     named_tensors list;
     const bool ok = parse_header(headers[_i].header, headers[_i].values, &list);
-    ck_assert_msg(ok == (headers[_i].error == NULL), "%s: %s", headers[_i].header, ok ? "accepted" : diag.messages.data[0].text);
+    ck_assert_msg(ok == (headers[_i].error == NULL), "%s: %s", headers[_i].header,
+                  ok ? "accepted" : diag.messages.data[0].text);
     if (!ok)
         ck_assert_msg(strstr(diag.messages.data[0].text, headers[_i].error) != NULL, "%s", diag.messages.data[0].text);
 }
@@ -130,7 +144,8 @@ END_TEST
 
 START_TEST(what_cannot_be_written)
 {
-    struct tensor *const t = tensor_new(&arena, DTYPE_INT4, &SHAPE(2)), *const f = tensor_new(&arena, DTYPE_FLOAT, &SHAPE(2));
+    struct tensor *const t = tensor_new(&arena, DTYPE_INT4, &SHAPE(2)),
+                         *const f = tensor_new(&arena, DTYPE_FLOAT, &SHAPE(2));
     named_tensors list = {0}, twice = {0};
     unsigned char *bytes;
     size_t size;

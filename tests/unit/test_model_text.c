@@ -48,11 +48,12 @@ static const struct model_attr *find_attr(const struct model_node *n, const char
     return NULL;
 }
 
-/* ---- models ------------------------------------------------------------------------------------------------------- */
+/* ---- models ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(header)
 {
-    const struct model *m = read_model("<ir_version: 8, model_version: 3, producer_name: \"me\", producer_version: \"1.0\",\n"
+    const struct model *m = read_model("<ir_version: 8, model_version: 3, producer_name: \"me\", "
+                                       "producer_version: \"1.0\",\n"
                                        " domain: \"org.example\", doc_string: \"two\nlines\",\n"
                                        " opset_import: [\"ai.onnx\" : 17, \"ai.onnx.preview.training\" : 1],\n"
                                        " metadata_props: [\"k\" : \"v\", \"caf\xc3\xa9\" : \"\"]>\n"
@@ -101,8 +102,8 @@ END_TEST
 START_TEST(composite_types)
 {
     const struct model_graph *g =
-        read_model(HEAD "g (seq(float[2]) a, optional(seq(int8)) b, map(string, double[N]) c, sparse_tensor(float[3,4]) d, "
-                        "opaque(org.x, Thing) e, opaque() f) => () {}")->graph;
+        read_model(HEAD "g (seq(float[2]) a, optional(seq(int8)) b, map(string, double[N]) c, "
+                        "sparse_tensor(float[3,4]) d, opaque(org.x, Thing) e, opaque() f) => () {}")->graph;
     const struct model_type *b = &g->inputs.data[1]->type, *c = &g->inputs.data[2]->type;
     ck_assert_int_eq(g->inputs.data[0]->type.kind, TYPE_SEQUENCE);
     ck_assert_int_eq(g->inputs.data[0]->type.element->elem, DTYPE_FLOAT);
@@ -119,7 +120,8 @@ END_TEST
 START_TEST(nodes_and_operands)
 {
     const struct model_graph *g = read_model(HEAD "g (x) => (y) {\n"
-                                                  "  [first] a, , b = org.example.Op:over (x, , \"\", \"odd \\\"name\\\"\",)\n"
+                                                  "  [first] a, , b = org.example.Op:over (x, , \"\", \"odd "
+                                                  "\\\"name\\\"\",)\n"
                                                   "  [] c = ai.onnx.Relu(a) <k = 1>\n"
                                                   "  [\"two words\"] = Sink()\n"
                                                   "  y = Last(\"\")\n"
@@ -149,8 +151,10 @@ END_TEST
 START_TEST(functions)
 {
     const struct model *m = read_model(HEAD "g (float[2] x) => (float[2] y) { y = local.scale <factor = 2.0> (x) }\n"
-                                            "<domain: \"local\", opset_import: [\"\" : 18], overload: \"o\", doc_string: \"d\">\n"
-                                            "scale <factor, shift : float = 1.5, n : int = 3> (float[N] x, y) => (z) <float[N] t>\n"
+                                            "<domain: \"local\", opset_import: [\"\" : 18], overload: \"o\", "
+                                            "doc_string: \"d\">\n"
+                                            "scale <factor, shift : float = 1.5, n : int = 3> (float[N] x, y) "
+                                            "=> (z) <float[N] t>\n"
                                             "{ t = Op <f : float = @factor> (x, y)  z = Neg(t) }\n"
                                             "plain (a) => (a) {}");
     const struct model_function *f = m->functions.data[0];
@@ -175,12 +179,15 @@ END_TEST
 
 START_TEST(training_info)
 {
-    const struct model *m = read_model(HEAD "g (float[N,4] x) => (float[N,3] p) <float[4,3] W = {0,0,0,0,0,0,0,0,0,0,0,0}>\n"
+    const struct model *m = read_model(HEAD "g (float[N,4] x) => (float[N,3] p) "
+                                            "<float[4,3] W = {0,0,0,0,0,0,0,0,0,0,0,0}>\n"
                                             "{ p = MatMul(x, W) }\n"
                                             "@training_info {\n"
-                                            "  initialization: init () => (float[4,3] W0) { W0 = RandomNormal <shape = [4,3]> () }\n"
+                                            "  initialization: init () => (float[4,3] W0) "
+                                            "{ W0 = RandomNormal <shape = [4,3]> () }\n"
                                             "  initialization_binding: [\"W\" : \"W0\"]\n"
-                                            "  algorithm: sgd (int64[N] label) => (float loss) { loss = Loss(p, label) }\n"
+                                            "  algorithm: sgd (int64[N] label) => (float loss) "
+                                            "{ loss = Loss(p, label) }\n"
                                             "  update_binding: [\"W\" : \"W_new\", \"t\" : \"t_new\"]\n"
                                             "}\n"
                                             "f (a) => (a) {}\n"
@@ -198,12 +205,12 @@ START_TEST(training_info)
 }
 END_TEST
 
-/* ---- attributes --------------------------------------------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
 
 START_TEST(attribute_scalars)
 {
-    const struct model_node *n = read_attrs("i = -3, f = 0.5, g = 1e2, from_int : float = 7, least = -9223372036854775808, "
-                                            "s = \"a\\\\b\\\"c\\n\", "
+    const struct model_node *n = read_attrs("i = -3, f = 0.5, g = 1e2, from_int : float = 7, "
+                                            "least = -9223372036854775808, s = \"a\\\\b\\\"c\\n\", "
                                             "none = nan, low = -Infinity, high = INF");
     ck_assert_int_eq(find_attr(n, "i")->i, -3);
     ck_assert_float_eq(find_attr(n, "f")->f, 0.5f);
@@ -219,8 +226,9 @@ END_TEST
 
 START_TEST(attribute_lists)
 {
-    const struct model_node *n = read_attrs("ints = [1, -2], floats = [1.5, 2], declared : floats = [1, 2.5], strings = [\"a\", \"\"], "
-                                            "empty : ints = [], graphs = [a () => () {}, b () => () {}], types = [float[2], seq(int8)], "
+    const struct model_node *n = read_attrs("ints = [1, -2], floats = [1.5, 2], declared : floats = [1, 2.5], "
+                                            "strings = [\"a\", \"\"], empty : ints = [], "
+                                            "graphs = [a () => () {}, b () => () {}], types = [float[2], seq(int8)], "
                                             "tensors = [float {1.5}, int8[2] {1, 2}]");
     ck_assert_uint_eq(find_attr(n, "ints")->ints.count, 2);
     ck_assert_float_eq(find_attr(n, "floats")->floats.data[1], 2);
@@ -236,8 +244,9 @@ END_TEST
 
 START_TEST(attribute_tensors_graphs_types)
 {
-    const struct model_node *n = read_attrs("t = float[2] {1, 2}, named = int32[1] inside = {7}, assigned = double = {3}, "
-                                            "type = float[N], g = body (float[2] a) => (b) <int8 w = {5}> "
+    const struct model_node *n = read_attrs("t = float[2] {1, 2}, named = int32[1] inside = {7}, "
+                                            "assigned = double = {3}, type = float[N], "
+                                            "g = body (float[2] a) => (b) <int8 w = {5}> "
                                             "{ b = Op <deep = inner () => () {}> (a) }");
     ck_assert_int_eq(find_attr(n, "t")->t->count, 2);
     ck_assert_str_eq(find_attr(n, "named")->t_name, "inside");
@@ -251,7 +260,7 @@ START_TEST(attribute_tensors_graphs_types)
 }
 END_TEST
 
-/* ---- elements ----------------------------------------------------------------------------------------------------- */
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *text;
@@ -295,7 +304,7 @@ START_TEST(elements_without_value)
 }
 END_TEST
 
-/* ---- what is wrong ------------------------------------------------------------------------------------------------ */
+/* ---- what is wrong ----------------------------------------------------------------------------------------------- */
 
 #define G "g () => () "
 static const struct {
@@ -371,7 +380,8 @@ static const struct {
     {HEAD G "{ y = Op <a = 1> () <b = 2> }", "expected ',' or '=', found '<'", 2, 32},
     {HEAD G "{}\n@training { }", "expected @training_info, found 'training'", 3, 2},
     {HEAD G "{}\n@training_info { update: [] }", "unknown section 'update' of @training_info", 3, 18},
-    {HEAD G "{}\n@training_info { update_binding: [] update_binding: [] }", "section 'update_binding' stands twice", 3, 37},
+    {HEAD G "{}\n@training_info { update_binding: [] update_binding: [] }", "section 'update_binding' stands twice", 3,
+     37},
     {HEAD G "{}\n@training_info { update_binding: [\"W\" \"V\"] }", "expected ':', found a string", 3, 39},
     {HEAD G "{}\n@training_info {", "expected a section of @training_info, found the end of the file", 3, 17},
     {HEAD G "{}\n<opset: 1> f () => () {}", "unknown field 'opset' of the function", 3, 2},
@@ -387,8 +397,8 @@ START_TEST(fault)
     ck_assert_uint_eq(diag.messages.count, 1); /* the first fault, nothing after it */
     const struct diag_message *got = &diag.messages.data[0];
     ck_assert_msg(strstr(got->text, faults[_i].message), "%s\ngives: %s", text, got->text);
-    ck_assert_msg(got->loc.line == faults[_i].line && (faults[_i].col < 0 || got->loc.col == faults[_i].col), "%s\ngives %d:%d: %s", text,
-                  got->loc.line, got->loc.col, got->text);
+    ck_assert_msg(got->loc.line == faults[_i].line && (faults[_i].col < 0 || got->loc.col == faults[_i].col),
+                  "%s\ngives %d:%d: %s", text, got->loc.line, got->loc.col, got->text);
     ck_assert_str_eq(got->loc.file, "test.onnxtxt");
     ck_assert_ptr_nonnull(got->loc.source_line);
 }
@@ -443,7 +453,8 @@ END_TEST
 START_TEST(every_prefix_is_safe)
 {
     const char *text = HEAD "g (float[N,2] x, seq(int8) s) => (y) <int4[2] w = {-1, 3}> # comment\n"
-                            "{ [n] y = a.B:c <t = float[1] {1.5e1}, g = b (p) => (q) {}, l : ints = [], r : int = @z> (x, \"q\\\"\") }\n"
+                            "{ [n] y = a.B:c <t = float[1] {1.5e1}, g = b (p) => (q) {}, l : ints = [], "
+                            "r : int = @z> (x, \"q\\\"\") }\n"
                             "@training_info { algorithm: t () => () {} update_binding: [\"a\" : \"b\"] }\n"
                             "<domain: \"d\"> f <u, v = 1> (a) => (b) {}";
     const size_t size = strlen(text);

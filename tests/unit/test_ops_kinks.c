@@ -103,8 +103,8 @@ START_TEST(kink_is_as_in_pytorch)
     for (int i = 0; i < cases[_i].wanted; i++)
         for (int k = 0; k < cases[_i].count; k++) {
             const double got = tensor_get_double(dx[i], k), expected = cases[_i].dx[i][k];
-            ck_assert_msg(got == expected || fabs(got - expected) <= 1e-15 * fabs(expected), "%s: dx%d[%d] is %g, expected %g",
-                          cases[_i].op, i, k, got, expected);
+            ck_assert_msg(got == expected || fabs(got - expected) <= 1e-15 * fabs(expected),
+                          "%s: dx%d[%d] is %g, expected %g", cases[_i].op, i, k, got, expected);
         }
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* Places in the arena: what lives at the same time does not overlap, however many there are, and none is placed as well. */
+/* Places in the arena: what lives at the same time does not overlap, however many there are, and none
+ * is placed as well. */
 #include "plan/places.h"
 
 #include "lower/kernel.h"
@@ -30,7 +31,8 @@ static place_list lives(int count, int longest)
 
 static bool overlap(const struct place *a, const struct place *b)
 {
-    return a->last >= b->first && b->last >= a->first && a->offset + a->bytes > b->offset && b->offset + b->bytes > a->offset;
+    return a->last >= b->first && b->last >= a->first && a->offset + a->bytes > b->offset &&
+           b->offset + b->bytes > a->offset;
 }
 
 static void check_pack(place_list l, size_t times)

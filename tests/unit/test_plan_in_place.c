@@ -1,5 +1,5 @@
-/* Results in the place of an operand that dies, on kernels made by hand: where no element is read after another was written there, and
- * nowhere else. */
+/* Results in the place of an operand that dies, on kernels made by hand: where no element is read after another was
+ * written there, and nowhere else. */
 #include "kernels.h"
 #include "plan/in_place.h"
 
@@ -168,7 +168,8 @@ static struct kernel *template_reads(void)
 static struct kernel *check_reads(void)
 {
     struct kernel *const k = same_element();
-    vec_push(&arena, &k->checks, ((struct check){.rank = 1, .extent = {12}, .value = load(AT(a, 0, 1)), .high = 3, .status = "STEPC_E_INDEX"}));
+    vec_push(&arena, &k->checks, ((struct check){.rank = 1, .extent = {12}, .value = load(AT(a, 0, 1)), .high = 3,
+                                                 .status = "STEPC_E_INDEX"}));
     return k;
 }
 
@@ -191,7 +192,8 @@ START_TEST(only_what_is_read_before)
     const struct kernel *const k = cases[_i].make();
     in_place_list pairs = {0};
     in_place_find(&arena, k, is_output, &pairs);
-    ck_assert_msg(pairs.count == cases[_i].pairs, "%s: %zu pairs, expected %zu", cases[_i].name, pairs.count, cases[_i].pairs);
+    ck_assert_msg(pairs.count == cases[_i].pairs, "%s: %zu pairs, expected %zu", cases[_i].name, pairs.count,
+                  cases[_i].pairs);
 }
 END_TEST
 

@@ -33,7 +33,8 @@ static struct plan *must_plan(void)
 
 static void add_check(struct kernel *k, struct buffer *b)
 {
-    const struct check c = {.rank = 1, .extent = {b->count}, .value = load(AT(b, 0, 1)), .high = 3, .status = "STEPC_E_INDEX"};
+    const struct check c = {.rank = 1, .extent = {b->count}, .value = load(AT(b, 0, 1)), .high = 3,
+                            .status = "STEPC_E_INDEX"};
     vec_push(&arena, &k->checks, c);
 }
 
@@ -41,7 +42,8 @@ static void add_check(struct kernel *k, struct buffer *b)
 START_TEST(state_is_read_before_it_is_written)
 {
     enum { LARGE = 1 << 12 };
-    struct buffer *const w = STATE("w", LARGE), *const x = INPUT("x", LARGE), *const t = TEMP("t", LARGE), *const u = TEMP("u", LARGE);
+    struct buffer *const w = STATE("w", LARGE), *const x = INPUT("x", LARGE), *const t = TEMP("t", LARGE),
+                         *const u = TEMP("u", LARGE);
     const struct kernel *const reads = map(u, w);
     (void)map(t, x);
     const struct kernel *const writes = map(w, t);
@@ -128,7 +130,8 @@ END_TEST
 /* t lives until the end, whatever dies beside it. */
 START_TEST(nothing_takes_the_place_of_what_lives)
 {
-    struct buffer *const x = INPUT("x", 64), *const t = TEMP("t", 64), *const u = TEMP("u", 64), *const v = TEMP("v", 64);
+    struct buffer *const x = INPUT("x", 64), *const t = TEMP("t", 64), *const u = TEMP("u", 64),
+                         *const v = TEMP("v", 64);
     (void)map(t, x);
     (void)map(u, t);
     (void)map(v, u);

@@ -714,7 +714,8 @@ static Suite *make_suite(void)
         CASE("trainables", default_trainables, named_trainables, transposed_and_shared_weights, running_statistics,
              random_start, names_give_way),
         CASE("schedules", schedules),
-        CASE("parts", split_batches, split_without_samples, batch_in_parts, other_losses_in_parts, split_losses, evaluation),
+        CASE("parts", split_batches, split_without_samples, batch_in_parts, other_losses_in_parts, split_losses,
+             evaluation),
         CASE("errors", wrong_requests, wrong_words, wrong_parts, wrong_schedules),
     };
     Suite *const suite = suite_create("train_prepare");

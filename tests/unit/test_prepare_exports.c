@@ -523,7 +523,8 @@ END_TEST
 START_TEST(statistics_of_a_trained_network)
 {
     prepare_with.statistics = STATISTICS_AUTO;
-    expect_statistics(exported_in_training_form(17, -0.1), -1, 0.45); /* below the momentum: no single update gives that */
+    /* below the momentum: no single update gives that */
+    expect_statistics(exported_in_training_form(17, -0.1), -1, 0.45);
     ck_assert(!reports("start from 0 and 1"));
     begin();
     struct model *const pretrained = exported_in_training_form(17, -0.1);
@@ -662,7 +663,8 @@ START_TEST(names_by_content)
 }
 END_TEST
 
-/* Two directions of a GRU with one unit: rows z r h in the model, r z n in the file; the biases of input and state are one tensor. */
+/* Two directions of a GRU with one unit: rows z r h in the model, r z n in the file; the biases of input and
+ * state are one tensor. */
 START_TEST(names_of_recurrent_layers)
 {
     struct model *const m = tied_model();

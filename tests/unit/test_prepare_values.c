@@ -114,7 +114,8 @@ START_TEST(parameters)
     for (int64_t i = 0; i < t->count; i++)
         tensor_set_double(t, i, tensor_get_double(t, i) + 0.01 * random_number(i, 1));
     ck_assert(rule_is(t, NULL));
-    ck_assert(values_are_uniform(table(2, 3, same)) && !values_are_uniform(table(2, 3, powers)) && !values_are_uniform(table(0, 3, same)));
+    ck_assert(values_are_uniform(table(2, 3, same)) && !values_are_uniform(table(2, 3, powers)) &&
+              !values_are_uniform(table(0, 3, same)));
     ck_assert(values_are_all(table(2, 3, ones_below), 1) == false && values_are_all(table(1, 1, ones_below), 1));
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* The report: layered drawings, text for readers and for markup, and what the report says of programs compiled from text. */
+/* The report: layered drawings, text for readers and for markup, and what the report says of programs
+ * compiled from text. */
 #include "report/layers.h"
 #include "report/line_plot.h"
 #include "report/markup.h"
@@ -25,7 +26,7 @@ static void teardown(void)
     arena_free(&arena);
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static const char *markup(const char *text)
 {
@@ -37,7 +38,8 @@ static const char *markup(const char *text)
 START_TEST(markup_holds_no_markup_of_names)
 {
     ck_assert_str_eq(markup("<a href=\"x\" id='y'>&"), "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;");
-    ck_assert_str_eq(markup("\x1b[1m\t\xc2\x85\xef\xbf\xbe|\xc3\xa4"), "\\x1B[1m\\x09\\xC2\\x85\\xEF\\xBF\\xBE|\xc3\xa4");
+    ck_assert_str_eq(markup("\x1b[1m\t\xc2\x85\xef\xbf\xbe|\xc3\xa4"),
+                     "\\x1B[1m\\x09\\xC2\\x85\\xEF\\xBF\\xBE|\xc3\xa4");
 }
 END_TEST
 
@@ -61,7 +63,7 @@ START_TEST(names_are_cut_between_characters)
 }
 END_TEST
 
-/* ---- layered drawings ------------------------------------------------------------------------------------------------- */
+/* ---- layered drawings -------------------------------------------------------------------------------------------- */
 
 /* A graph of `count` boxes, each joined to some before it. */
 static struct layout random_layout(unsigned seed, size_t count, int longest, int widest)
@@ -71,7 +73,8 @@ static struct layout random_layout(unsigned seed, size_t count, int longest, int
     l.edges = arena_array(&arena, struct layout_edge, 3 * count + 1);
     srand(seed);
     for (size_t i = 0; i < count; i++) {
-        l.nodes[i] = (struct layout_node){.width = 20 + rand() % 200, .height = 20 + rand() % 40, .late = rand() % 5 == 0};
+        l.nodes[i] = (struct layout_node){.width = 20 + rand() % 200, .height = 20 + rand() % 40,
+                                          .late = rand() % 5 == 0};
         for (int k = rand() % 4; k > 0 && i > 0; k--)
             l.edges[l.edge_count++] = (struct layout_edge){.from = rand() % (int)i, .to = (int)i};
     }
@@ -90,7 +93,8 @@ START_TEST(boxes_do_not_overlap_and_arrows_go_down)
     const struct layout l = random_layout((unsigned)_i, 1 + 17 * (size_t)_i, _i % 3 * 3, _i % 2 * 4);
     for (size_t i = 0; i < l.node_count; i++) {
         const struct layout_node *n = &l.nodes[i];
-        ck_assert(n->x >= -0.01 && n->y >= 0 && n->x + n->width <= l.width + 0.01 && n->y + n->height <= l.height + 0.01);
+        ck_assert(n->x >= -0.01 && n->y >= 0 && n->x + n->width <= l.width + 0.01 &&
+                  n->y + n->height <= l.height + 0.01);
         for (size_t j = 0; j < i; j++)
             ck_assert(!overlap(n, &l.nodes[j]));
     }
@@ -135,24 +139,27 @@ START_TEST(drawings_are_the_same_again)
 }
 END_TEST
 
-/* ---- reports ---------------------------------------------------------------------------------------------------------- */
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
 
 static const struct report *report_of(const char *body)
 {
-    const char *const text = arena_printf(&arena, "< ir_version: 10, opset_import: [\"\" : 17, \"ai.onnx.preview.training\" : 1] >\n%s", body);
+    const char *const text =
+        arena_printf(&arena,
+                     "< ir_version: 10, opset_import: [\"\" : 17, \"ai.onnx.preview.training\" : 1] >\n%s", body);
     const struct pipeline_options pipeline = {.name = "m"};
     struct model *m;
     struct program *p;
     struct plan **plans;
     struct emitted code;
-    if (!model_read_text(&diag, &arena, "m.onnxtxt", text, strlen(text), &m) || !pipeline_canonical(&diag, &arena, m, &pipeline, &p) ||
-        !pipeline_plans(&diag, &arena, p, &pipeline, &plans)) {
+    if (!model_read_text(&diag, &arena, "m.onnxtxt", text, strlen(text), &m) ||
+        !pipeline_canonical(&diag, &arena, m, &pipeline, &p) || !pipeline_plans(&diag, &arena, p, &pipeline, &plans)) {
         diag_print(&diag, stderr);
         ck_abort_msg("the model is not compiled");
     }
     const struct emit_options emit = {.name = "m", .model_file = "", .options_text = "", .without_data = true};
     ck_assert(emit_program(&diag, &arena, p, plans, &emit, &code));
-    const struct report_code sizes = {code.state_bytes, code.arena_bytes, code.constant_bytes, (const char *const *const *)code.calls, ""};
+    const struct report_code sizes = {code.state_bytes, code.arena_bytes, code.constant_bytes,
+                                      (const char *const *const *)code.calls, ""};
     return report_gather(&arena, p, plans, &sizes);
 }
 
@@ -167,7 +174,8 @@ static const struct report_entry *entry_named(const struct report *r, const char
 
 START_TEST(multiply_adds_count_two)
 {
-    const struct report_entry *e = entry_named(report_of("g (float[5,7] a, float[7,3] b) => (float[5,3] c) { c = MatMul(a, b) }"), "infer");
+    const struct report_entry *e =
+        entry_named(report_of("g (float[5,7] a, float[7,3] b) => (float[5,3] c) { c = MatMul(a, b) }"), "infer");
     ck_assert_int_eq(e->called, 1);
     ck_assert_int_eq(e->flops, 2 * 5 * 7 * 3);
     ck_assert_int_eq(e->bytes, 4 * (5 * 7 + 7 * 3 + 5 * 3));
@@ -178,7 +186,8 @@ END_TEST
 START_TEST(convolutions_count_their_windows)
 {
     const struct report_entry *e = entry_named(
-        report_of("g (float[2,4,9,9] x, float[6,2,3,3] w) => (float[2,6,7,7] y) { y = Conv<group = 2>(x, w) }"), "infer");
+        report_of("g (float[2,4,9,9] x, float[6,2,3,3] w) => (float[2,6,7,7] y) { y = Conv<group = 2>(x, w) }"),
+        "infer");
     ck_assert_int_eq(e->flops, 2 * (2 * 6 * 7 * 7) * (2 * 3 * 3));
 }
 END_TEST
@@ -198,22 +207,24 @@ END_TEST
 
 START_TEST(nodes_of_a_kernel_are_said_once)
 {
-    const struct report_entry *e = entry_named(
-        report_of("g (float[8] x, float[8] w) => (float[8] y) { a = Mul(x, w) b = Mul(a, w) [sine] c = Sin(b) d = Sub(c, w) y = Mul(d, x) }"), "infer");
+    const struct report_entry *e = entry_named(report_of("g (float[8] x, float[8] w) => (float[8] y) { a = Mul(x, w) b "
+                                                         "= Mul(a, w) [sine] c = Sin(b) d = Sub(c, w) y = Mul(d, x) }"),
+                                               "infer");
     ck_assert_int_eq(e->called, 1);
     ck_assert_str_eq(e->kernels.data[0].about, "Mul x3, Sub; Sin \"sine\"");
 }
 END_TEST
 
 static const char trained[] =
-    "net (float[4,8] x) => (float[4,1] y) <float[8,1] w = {1,2,3,4,5,6,7,8}, float[1] b = {0.5}, float[2] unused = {1,2}> "
-    "{ xw = MatMul(x, w) y = Add(xw, b) }\n"
+    "net (float[4,8] x) => (float[4,1] y) <float[8,1] w = {1,2,3,4,5,6,7,8}, float[1] b = {0.5}, "
+    "float[2] unused = {1,2}> { xw = MatMul(x, w) y = Add(xw, b) }\n"
     "@training_info { algorithm: train (float[4,1] t) => (float loss, float[8,1] w_new, float[8,1] v_new) "
     "<float[8,1] v = {0,0,0,0,0,0,0,0}, float rate = {0.25}, int64 step = {1}> {"
     " d = Sub(y, t) s = Mul(d, d) loss = ReduceMean<keepdims = 0>(s)"
     " w_grad = ai.onnx.preview.training.Gradient<xs = [\"w\"], zs = [\"x\", \"t\"], y = \"loss\">(w, x, t)"
-    " w_new, v_new = ai.onnx.preview.training.Momentum<alpha = 0.9, beta = 1.0, mode = \"standard\", norm_coefficient = 0.0>(rate, step, w, w_grad, v) }"
-    " update_binding: [\"w\" : \"w_new\", \"v\" : \"v_new\"] }";
+    " w_new, v_new = "
+    "ai.onnx.preview.training.Momentum<alpha = 0.9, beta = 1.0, mode = \"standard\", norm_coefficient = 0.0>(rate, "
+    "step, w, w_grad, v) } update_binding: [\"w\" : \"w_new\", \"v\" : \"v_new\"] }";
 
 START_TEST(says_what_is_trained_and_how)
 {
@@ -270,7 +281,8 @@ START_TEST(json_is_read_back)
     ck_assert_str_eq(json_string_value(json_object_get(parameter, "name")), "w");
     ck_assert_str_eq(json_string_value(json_object_get(parameter, "role")), "weight");
     ck_assert_uint_eq(json_array_size(json_object_get(root, "entries")), r->entries.count);
-    const json_t *step = json_array_get(json_object_get(root, "entries"), (size_t)(entry_named(r, "step") - r->entries.data));
+    const json_t *step = json_array_get(json_object_get(root, "entries"),
+                                        (size_t)(entry_named(r, "step") - r->entries.data));
     const json_t *nodes = json_object_get(json_array_get(json_object_get(step, "kernels"), 0), "nodes");
     ck_assert_str_eq(json_string_value(json_object_get(json_array_get(nodes, 0), "op")), "MatMul");
     json_decref(root);

@@ -99,7 +99,7 @@ static struct value *dense(double n) /* float[2,3] full of n */
     return build_constant(&b, t);
 }
 
-/* ---- what becomes of one expression ------------------------------------------------------------------------------- */
+/* ---- what becomes of one expression ------------------------------------------------------------------------------ */
 
 #define CASE(name, expression)                                                                                         \
     static struct value *name(void)                                                                                    \
@@ -156,22 +156,30 @@ CASE(reshape_same, build_reshape(&b, x, &SHAPE(2, 3)))
 CASE(reshape_twice, build_reshape(&b, build_reshape(&b, x, &SHAPE(6)), &SHAPE(3, 2)))
 CASE(reshape_back, build_reshape(&b, build_reshape(&b, x, &SHAPE(6)), &SHAPE(2, 3)))
 CASE(reshape_to_shape_of, build(&at, "Reshape", build(&at, "Neg", x), build(&at, "Shape", y)))
-CASE(flatten_and_unsqueeze, build(&at, "Unsqueeze", build_with(&at, "Flatten", ATTRS(attr_int("axis", 0)), x), build_ints(&b, (int64_t[]){0}, 1)))
+CASE(flatten_and_unsqueeze, build(&at, "Unsqueeze", build_with(&at, "Flatten", ATTRS(attr_int("axis", 0)), x),
+                                  build_ints(&b, (int64_t[]){0}, 1)))
 CASE(transpose_twice, build(&at, "Transpose", build(&at, "Transpose", x)))
 CASE(transpose_row, build(&at, "Transpose", build_reshape(&b, x, &SHAPE(1, 6))))
 CASE(transposed_product, build(&at, "Transpose", build(&at, "MatMul", x, build(&at, "Transpose", y))))
-CASE(product_rows_last, build_transpose(&b, build(&at, "MatMul", graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE(4, 2, 3)), build(&at, "Transpose", y)),
+CASE(product_rows_last, build_transpose(&b,
+                                        build(&at, "MatMul", graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE(4, 2, 3)),
+                                              build(&at, "Transpose", y)),
                                         (int[]){2, 0, 1}))
-CASE(product_columns_last, build_transpose(&b, build(&at, "MatMul", graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE(4, 2, 3)), build(&at, "Transpose", y)),
+CASE(product_columns_last, build_transpose(&b,
+                                           build(&at, "MatMul", graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE(4, 2, 3)),
+                                                 build(&at, "Transpose", y)),
                                            (int[]){1, 0, 2}))
 CASE(square, build(&at, "Pow", x, number(2)))
 CASE(cube, build(&at, "Pow", x, number(3)))
 CASE(fourth_power, build(&at, "Pow", x, number(4)))
 CASE(expand_same, build_expand(&b, x, &SHAPE(2, 3)))
 CASE(expand_twice, build_expand(&b, build_expand(&b, x, &SHAPE(4, 2, 3)), &SHAPE(5, 4, 2, 3)))
-CASE(mul_expanded, build(&at, "Mul", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape), x))
-CASE(only_expanded, build(&at, "Sqrt", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape)))
-CASE(erf_of_expanded, build(&at, "Erf", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape)))
+CASE(mul_expanded,
+     build(&at, "Mul", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape), x))
+CASE(only_expanded,
+     build(&at, "Sqrt", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape)))
+CASE(erf_of_expanded,
+     build(&at, "Erf", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape)))
 CASE(softmax_of_halves, build(&at, "Softmax", graph_add_input(g, "h", DTYPE_BFLOAT16, &SHAPE(2, 3))))
 CASE(known_shape, build(&at, "Shape", x))
 CASE(known_size, build(&at, "Size", x))
@@ -244,9 +252,10 @@ static const struct {
     {mul_expanded, "Mul(s,x) = mul"},
     {only_expanded, "Sqrt(s) Expand(sqrt.sqrt,{2,3}) = sqrt"},
     {erf_of_expanded, "Erf(s) Expand(erf.erf,{2,3}) = erf"},
-    {softmax_of_halves, "Cast(h) ReduceMax(softmax.cast,{1}) Sub(softmax.cast,softmax.softmax.reducemax) Exp(softmax.softmax.sub) "
-                        "ReduceSum(softmax.softmax.exp,{1}) Reciprocal(softmax.softmax.reducesum) "
-                        "Mul(softmax.softmax.exp,softmax.softmax.reciprocal) Cast(softmax.softmax) = softmax"},
+    {softmax_of_halves, "Cast(h) ReduceMax(softmax.cast,{1}) Sub(softmax.cast,softmax.softmax.reducemax) "
+                        "Exp(softmax.softmax.sub) ReduceSum(softmax.softmax.exp,{1}) "
+                        "Reciprocal(softmax.softmax.reducesum) Mul(softmax.softmax.exp,softmax.softmax.reciprocal) "
+                        "Cast(softmax.softmax) = softmax"},
     {known_shape, "= {2,3}"},
     {known_size, "= 6"},
     {reduce_single_int, "Reshape(i,{6}) = reducesum"},
@@ -260,7 +269,7 @@ START_TEST(expression_becomes)
 }
 END_TEST
 
-/* ---- the bits stay ------------------------------------------------------------------------------------------------ */
+/* ---- the bits stay ----------------------------------------------------------------------------------------------- */
 
 static const double special[] = {0.0, -0.0, 1.0, -1.5, INFINITY, NAN};
 
@@ -268,7 +277,8 @@ static struct tensor *fed(const struct value *v)
 {
     struct tensor *t = tensor_new(&arena, v->dtype, &v->shape);
     for (int64_t k = 0; k < t->count; k++)
-        tensor_set_double(t, k, dtype_is_float(v->dtype) ? special[(k + v->id) % COUNT(special)] : (double)(k * 1000003 - 5));
+        tensor_set_double(t, k,
+                          dtype_is_float(v->dtype) ? special[(k + v->id) % COUNT(special)] : (double)(k * 1000003 - 5));
     return t;
 }
 
@@ -313,7 +323,7 @@ START_TEST(expression_keeps_its_bits)
 }
 END_TEST
 
-/* ---- the passes --------------------------------------------------------------------------------------------------- */
+/* ---- the passes -------------------------------------------------------------------------------------------------- */
 
 START_TEST(unneeded_nodes_and_constants_go)
 {

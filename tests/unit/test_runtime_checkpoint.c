@@ -1,4 +1,5 @@
-/* Checkpoints: power cut at every byte, truncation at every byte, every bit flipped, forged contents, models that have changed. */
+/* Checkpoints: power cut at every byte, truncation at every byte, every bit flipped, forged contents, models
+ * that have changed. */
 #include "checkpoint.h"
 
 #include <check.h>
@@ -10,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* ---- a model ------------------------------------------------------------------------------------------------------ */
+/* ---- a model ----------------------------------------------------------------------------------------------------- */
 
 enum { PACKED = 37 }; /* more than is turned at a time, and no multiple of it */
 
@@ -43,7 +44,8 @@ static const stepc_variable_info variables[] = {
     {{"mask", STEPC_BOOL, 1, dims_5}, offsetof(struct state, mask), STEPC_ROLE_STATISTIC, NULL, NULL},
     {{"half", STEPC_FLOAT16, 1, dims_3}, offsetof(struct state, half), STEPC_ROLE_STATISTIC, NULL, NULL},
     {{"rate", STEPC_DOUBLE, 0, NULL}, offsetof(struct state, rate), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"packed", STEPC_UINT32, 1, dims_packed}, offsetof(struct state, packed), STEPC_ROLE_WEIGHT, read_packed, write_packed},
+    {{"packed", STEPC_UINT32, 1, dims_packed}, offsetof(struct state, packed), STEPC_ROLE_WEIGHT, read_packed,
+     write_packed},
     {{"step_count", STEPC_INT64, 0, NULL}, offsetof(struct state, step), STEPC_ROLE_COUNTER, NULL, NULL},
     {{"stepc.random_seed", STEPC_UINT64, 0, NULL}, offsetof(struct state, seed), STEPC_ROLE_COUNTER, NULL, NULL},
 };
@@ -84,7 +86,7 @@ static union {
     unsigned char bytes[8192];
 } work;
 
-/* ---- storage that can be cut off ---------------------------------------------------------------------------------- */
+/* ---- storage that can be cut off --------------------------------------------------------------------------------- */
 
 enum { SLOT = 2048 };
 
@@ -199,7 +201,7 @@ static int load(stepc_status *status)
     return (int)-state.step;
 }
 
-/* ---- there and back ----------------------------------------------------------------------------------------------- */
+/* ---- there and back ---------------------------------------------------------------------------------------------- */
 
 static const size_t units[] = {1, 2, 4, 8, 24, 256, 1000};
 enum { UNITS = sizeof units / sizeof *units };
@@ -295,7 +297,7 @@ START_TEST(slot_that_is_too_small_is_refused_untouched)
 }
 END_TEST
 
-/* ---- power ---------------------------------------------------------------------------------------------------------- */
+/* ---- power ------------------------------------------------------------------------------------------------------- */
 
 /* The third save is cut after `power` bytes of erasing and programming; whoever comes next finds state 2 or 3. */
 START_TEST(power_cut_at_every_byte)
@@ -316,8 +318,8 @@ START_TEST(power_cut_at_every_byte)
         const stepc_status saved = save(3);
         flash.power = -1;
         const int found = load(&status);
-        ck_assert_msg(found == 3 || (found == 2 && saved != STEPC_OK), "cut after %ld of %ld bytes: %d (%s)", power, all, found,
-                      stepc_status_text(saved));
+        ck_assert_msg(found == 3 || (found == 2 && saved != STEPC_OK), "cut after %ld of %ld bytes: %d (%s)", power,
+                      all, found, stepc_status_text(saved));
         if (power < all)
             ck_assert_int_eq(saved, STEPC_E_IO);
         if (power % 97 != 0)
@@ -352,8 +354,8 @@ static int power_step(long power)
     return power < SLOT - 32 ? 31 : 1; /* erasing, then each byte of the save */
 }
 
-/* Flash with error correction: the unit that was being programmed cannot be read until its slot is erased. Whatever was cut, the checkpoint
- * before stays, and the next save succeeds; so it does when that one is cut as well. */
+/* Flash with error correction: the unit that was being programmed cannot be read until its slot is erased. Whatever was
+ * cut, the checkpoint before stays, and the next save succeeds; so it does when that one is cut as well. */
 START_TEST(unreadable_units_do_not_end_saving)
 {
     stepc_status status;
@@ -396,7 +398,8 @@ START_TEST(unreadable_units_of_the_first_saves)
             flash.power = second;
             require(save(2) == STEPC_E_IO, "the second save was cut");
             flash.power = -1;
-            require(load(&status) == -1 && (status == STEPC_E_CORRUPT || status == STEPC_E_IO), "there is no checkpoint");
+            require(load(&status) == -1 && (status == STEPC_E_CORRUPT || status == STEPC_E_IO),
+                    "there is no checkpoint");
             require(save(3) == STEPC_OK && load(&status) == 3, "the third save is whole");
             require(save(4) == STEPC_OK && load(&status) == 4, "the fourth as well");
         }
@@ -404,7 +407,8 @@ START_TEST(unreadable_units_of_the_first_saves)
 }
 END_TEST
 
-/* Neither slot is whole, and one of them cannot be read today: it may be whole tomorrow, and must not be newer then than what was saved. */
+/* Neither slot is whole, and one of them cannot be read today: it may be whole tomorrow, and must not be newer then
+ * than what was saved. */
 START_TEST(unreadable_slot_is_left_for_the_other)
 {
     stepc_status status;
@@ -441,7 +445,7 @@ START_TEST(failing_reads_are_errors_and_never_cost_a_checkpoint)
 }
 END_TEST
 
-/* ---- damage --------------------------------------------------------------------------------------------------------- */
+/* ---- damage ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(every_bit_flipped)
 {
@@ -477,7 +481,7 @@ START_TEST(truncated_at_every_byte)
 }
 END_TEST
 
-/* ---- the format, by hand -------------------------------------------------------------------------------------------- */
+/* ---- the format, by hand ----------------------------------------------------------------------------------------- */
 
 static uint32_t plain_crc(const unsigned char *bytes, size_t count)
 {
@@ -520,7 +524,8 @@ static void forge_header(struct forged *f, uint32_t variable_count, uint64_t seq
     f->count = 40;
 }
 
-static void forge_record(struct forged *f, const char *name, uint32_t dtype, uint32_t rank, const uint64_t *dims, uint64_t bytes)
+static void forge_record(struct forged *f, const char *name, uint32_t dtype, uint32_t rank, const uint64_t *dims,
+                         uint64_t bytes)
 {
     forge(f, strlen(name), 4);
     forge(f, dtype, 4);
@@ -650,7 +655,7 @@ START_TEST(another_version_is_a_mismatch)
 }
 END_TEST
 
-/* ---- models that have changed ----------------------------------------------------------------------------------------- */
+/* ---- models that have changed ------------------------------------------------------------------------------------ */
 
 struct told {
     stepc_load_outcome outcome[16];
@@ -686,7 +691,8 @@ static const stepc_variable_info changed[] = {
     {{"fc1.weight", STEPC_FLOAT, 2, dims_2_3}, offsetof(struct state, w), STEPC_ROLE_WEIGHT, NULL, NULL},
     {{"mask", STEPC_BOOL, 1, dims_4}, offsetof(struct state, mask), STEPC_ROLE_STATISTIC, NULL, NULL},
     {{"rate", STEPC_INT64, 0, NULL}, offsetof(struct state, rate), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"packed", STEPC_UINT32, 1, dims_packed}, offsetof(struct state, packed), STEPC_ROLE_WEIGHT, read_packed, write_packed},
+    {{"packed", STEPC_UINT32, 1, dims_packed}, offsetof(struct state, packed), STEPC_ROLE_WEIGHT, read_packed,
+     write_packed},
     {{"steps", STEPC_INT64, 0, NULL}, offsetof(struct state, step), STEPC_ROLE_COUNTER, NULL, NULL},
 };
 
@@ -713,7 +719,8 @@ START_TEST(changed_model_loads_what_fits)
     ck_assert(was_told(&told, "steps", STEPC_LOAD_MISSING));
     ck_assert(was_told(&told, "half", STEPC_LOAD_UNKNOWN));
     ck_assert(was_told(&told, "step_count", STEPC_LOAD_UNKNOWN));
-    ck_assert(memcmp(state.w, saved.w, sizeof state.w) == 0 && memcmp(state.packed, saved.packed, sizeof state.packed) == 0);
+    ck_assert(memcmp(state.w, saved.w, sizeof state.w) == 0 &&
+              memcmp(state.packed, saved.packed, sizeof state.packed) == 0);
     ck_assert(memcmp(state.mask, untouched.mask, sizeof state.mask) == 0 && state.step == untouched.step);
 }
 END_TEST
@@ -730,7 +737,8 @@ START_TEST(optimizer_starts_anew)
     const stepc_storage s = storage_of(&flash);
     ck_assert_int_eq(stepc_checkpoint_load(&m, &state, &s, &o, &work, sizeof work), STEPC_OK);
     ck_assert(was_told(&told, "rate", STEPC_LOAD_UNWANTED));
-    ck_assert(memcmp(state.w, saved.w, sizeof state.w) == 0 && memcmp(state.packed, saved.packed, sizeof state.packed) == 0);
+    ck_assert(memcmp(state.w, saved.w, sizeof state.w) == 0 &&
+              memcmp(state.packed, saved.packed, sizeof state.packed) == 0);
     ck_assert(state.rate == fresh.rate && state.step == fresh.step && state.seed == fresh.seed);
     /* The same from a fresh state in memory, the other way round. */
     struct state later = saved;
@@ -755,7 +763,7 @@ START_TEST(truth_values_of_any_byte_become_one)
 }
 END_TEST
 
-/* ---- files ---------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 START_TEST(files)
 {
@@ -808,7 +816,8 @@ START_TEST(file_that_cannot_be_written_to_its_end)
         const stepc_status saved = stepc_checkpoint_save_file(&m, &second, path, &work, sizeof work);
         set |= setrlimit(RLIMIT_FSIZE, &all);
         const stepc_status loaded = stepc_checkpoint_load_file(&m, &state, path, NULL, &work, sizeof work);
-        require(set == 0 && saved == STEPC_E_IO && loaded == STEPC_OK && same_state(&state, &first), "the old file is lost");
+        require(set == 0 && saved == STEPC_E_IO && loaded == STEPC_OK && same_state(&state, &first),
+                "the old file is lost");
         require(access(beside, F_OK) != 0, "a file is left beside it");
     }
     ck_assert_int_eq(unlink(path), 0);

@@ -23,7 +23,7 @@ static void end(void)
     arena_free(&arena);
 }
 
-/* ---- dtype --------------------------------------------------------------------------------------------------------- */
+/* ---- dtype ------------------------------------------------------------------------------------------------------- */
 
 START_TEST(every_dtype_has_a_row)
 {
@@ -127,8 +127,8 @@ static uint32_t code_of(enum dtype d, double x)
     return dtype_store_double(d, &narrow, x), narrow;
 }
 
-/* Between every two neighbours: the middle goes to the even code, a hair above or below it to the nearer one. A conversion
- * by way of float would round the hair away first. Covers subnormals and every carry. */
+/* Between every two neighbours: the middle goes to the even code, a hair above or below it to the nearer one. A
+ * conversion by way of float would round the hair away first. Covers subnormals and every carry. */
 START_TEST(small_float_rounds_to_nearest_even)
 {
     const enum dtype d = small_floats[_i].dtype;
@@ -149,14 +149,16 @@ END_TEST
 START_TEST(small_float_overflows_and_keeps_nan)
 {
     const enum dtype d = small_floats[_i].dtype;
-    const uint32_t largest = small_floats[_i].largest, overflow = small_floats[_i].overflow, sign = small_floats[_i].sign;
+    const uint32_t largest = small_floats[_i].largest, overflow = small_floats[_i].overflow,
+                   sign = small_floats[_i].sign;
     const double last = value_of(d, largest), half_step = (last - value_of(d, largest - 1)) / 2;
     ck_assert_uint_eq(code_of(d, nextafter(last + half_step, 0)), largest);
     ck_assert_uint_eq(code_of(d, last + half_step), (largest & 1) != 0 ? overflow : largest);
     ck_assert_uint_eq(code_of(d, last * 4), overflow);
     ck_assert_uint_eq(code_of(d, 1e308), overflow);
     ck_assert_uint_eq(code_of(d, -1e308), sign | overflow);
-    const uint32_t infinity = d == DTYPE_FLOAT8E5M2 ? 0x7c : overflow; /* which that type has, though finite numbers saturate */
+    /* which that type has, though finite numbers saturate */
+    const uint32_t infinity = d == DTYPE_FLOAT8E5M2 ? 0x7c : overflow;
     ck_assert_uint_eq(code_of(d, INFINITY), infinity);
     ck_assert_uint_eq(code_of(d, -INFINITY), sign | infinity);
     ck_assert_uint_eq(code_of(d, NAN), small_floats[_i].nan);
@@ -192,7 +194,8 @@ START_TEST(e8m0_rounds_up_to_powers_of_two)
     static const struct {
         double x;
         uint32_t code;
-    } cases[] = {{1, 127}, {1.0001, 128}, {-2, 128}, {0, 0}, {0x1p-140, 0}, {1e300, 0xfe}, {NAN, 0xff}, {INFINITY, 0xff}};
+    } cases[] = {{1, 127}, {1.0001, 128}, {-2, 128}, {0, 0}, {0x1p-140, 0}, {1e300, 0xfe}, {NAN, 0xff},
+                 {INFINITY, 0xff}};
     for (int i = 0; i < COUNT(cases); i++)
         ck_assert_uint_eq(code_of(DTYPE_FLOAT8E8M0, cases[i].x), cases[i].code);
     ck_assert(isnan(value_of(DTYPE_FLOAT8E8M0, 0xff)));
@@ -216,7 +219,7 @@ START_TEST(elements_need_no_alignment)
 }
 END_TEST
 
-/* ---- shape --------------------------------------------------------------------------------------------------------- */
+/* ---- shape ------------------------------------------------------------------------------------------------------- */
 
 static const struct {
     struct shape a, b, out;
@@ -268,10 +271,13 @@ static const struct {
     bool ok;
     int64_t count;
 } count_cases[] = {
-    {{.rank = 0}, true, 1},         {SHAPE(2, 3, 4), true, 24},     {SHAPE(5, 0), true, 0},
-    {SHAPE(-1), false, 0},          {SHAPE(-1, -1), false, 0},      {SHAPE(0, -1), false, 0},       {SHAPE(INT64_MAX / 16), true, INT64_MAX / 16},
-    {SHAPE(INT64_MAX / 15), false, 0}, {SHAPE(INT64_MAX, 0), false, 0}, {SHAPE(0, INT64_MAX), false, 0},
-    {SHAPE(1 << 30, 1 << 30, 16), false, 0}, {{.rank = SHAPE_MAX_RANK + 1}, false, 0}, {{.rank = -1}, false, 0},
+    {{.rank = 0}, true, 1},                        {SHAPE(2, 3, 4), true, 24},
+    {SHAPE(5, 0), true, 0},                        {SHAPE(-1), false, 0},
+    {SHAPE(-1, -1), false, 0},                     {SHAPE(0, -1), false, 0},
+    {SHAPE(INT64_MAX / 16), true, INT64_MAX / 16}, {SHAPE(INT64_MAX / 15), false, 0},
+    {SHAPE(INT64_MAX, 0), false, 0},               {SHAPE(0, INT64_MAX), false, 0},
+    {SHAPE(1 << 30, 1 << 30, 16), false, 0},       {{.rank = SHAPE_MAX_RANK + 1}, false, 0},
+    {{.rank = -1}, false, 0},
 };
 
 START_TEST(element_count_is_checked)
@@ -300,7 +306,7 @@ START_TEST(axes_ranges_and_texts)
 }
 END_TEST
 
-/* ---- tensor and .npy ----------------------------------------------------------------------------------------------- */
+/* ---- tensor and .npy --------------------------------------------------------------------------------------------- */
 
 START_TEST(tensor_elements_convert)
 {
@@ -350,14 +356,16 @@ static void end_file(void)
 static const struct {
     enum dtype dtype, read_as;
 } npy_cases[] = {
-    {DTYPE_FLOAT, DTYPE_FLOAT},    {DTYPE_DOUBLE, DTYPE_DOUBLE}, {DTYPE_FLOAT16, DTYPE_FLOAT16}, {DTYPE_INT64, DTYPE_INT64},
-    {DTYPE_BOOL, DTYPE_BOOL},      {DTYPE_UINT8, DTYPE_UINT8},   {DTYPE_BFLOAT16, DTYPE_FLOAT},  {DTYPE_INT4, DTYPE_INT8},
-    {DTYPE_UINT2, DTYPE_UINT8},    {DTYPE_FLOAT8E5M2, DTYPE_FLOAT}, {DTYPE_UINT64, DTYPE_UINT64},
+    {DTYPE_FLOAT, DTYPE_FLOAT},      {DTYPE_DOUBLE, DTYPE_DOUBLE}, {DTYPE_FLOAT16, DTYPE_FLOAT16},
+    {DTYPE_INT64, DTYPE_INT64},      {DTYPE_BOOL, DTYPE_BOOL},     {DTYPE_UINT8, DTYPE_UINT8},
+    {DTYPE_BFLOAT16, DTYPE_FLOAT},   {DTYPE_INT4, DTYPE_INT8},     {DTYPE_UINT2, DTYPE_UINT8},
+    {DTYPE_FLOAT8E5M2, DTYPE_FLOAT}, {DTYPE_UINT64, DTYPE_UINT64},
 };
 
 START_TEST(npy_written_is_read_back)
 {
-    static const struct shape shapes[] = {{.rank = 0}, SHAPE(3), SHAPE(2, 3), SHAPE(2, 0, 4), SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 9)};
+    static const struct shape shapes[] = {{.rank = 0}, SHAPE(3), SHAPE(2, 3), SHAPE(2, 0, 4),
+                                          SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 9)};
     for (int i = 0; i < COUNT(shapes); i++) {
         struct tensor *t = tensor_new(&arena, npy_cases[_i].dtype, &shapes[i]), *back;
         for (int64_t k = 0; k < t->count; k++)
@@ -383,7 +391,9 @@ START_TEST(npy_is_what_numpy_writes)
     size_t size;
     ck_assert(npy_write(&diag, path, t) && file_read(&diag, &arena, path, 1000, &bytes, &size));
     ck_assert_uint_eq(size, 132);
-    ck_assert_int_eq(memcmp(bytes, "\x93NUMPY\1\0\x76\0{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }  ", 69), 0);
+    ck_assert_int_eq(memcmp(bytes,
+                            "\x93NUMPY\1\0\x76\0{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }  ", 69),
+                     0);
     ck_assert_int_eq(bytes[127], '\n');
     ck_assert_int_eq(memcmp(bytes + 128, "\2\1\xff\xff", 4), 0);
 }
@@ -408,7 +418,8 @@ static const struct {
     size_t size;
     double elements[6]; /* row-major */
 } npy_inputs[] = {
-    {"{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }\n", "\1\0\2\0\3\0\4\0\5\0\6\0", 12, {1, 2, 3, 4, 5, 6}},
+    {"{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }\n", "\1\0\2\0\3\0\4\0\5\0\6\0", 12,
+     {1, 2, 3, 4, 5, 6}},
     {"{'descr': '>i2', 'fortran_order': False, 'shape': (2,3)}", "\0\1\0\2\0\3\0\4\0\5\0\6", 12, {1, 2, 3, 4, 5, 6}},
     {"{'descr': '|u1', 'fortran_order': True, 'shape': (3, 2), }", "\1\3\5\2\4\6", 6, {1, 2, 3, 4, 5, 6}},
     {"{\"shape\": (6,), 'fortran_order': True, 'descr': '|i1'}  \n", "\1\2\3\4\5\xff", 6, {1, 2, 3, 4, 5, -1}},
@@ -432,20 +443,24 @@ static const struct {
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)", "malformed .npy header: the dictionary does not end"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,", "malformed .npy header: expected a dimension of 'shape'"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (2", "malformed .npy header: 'shape' does not end"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", "malformed .npy header: expected a dimension of 'shape'"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}",
+     "malformed .npy header: expected a dimension of 'shape'"},
     {"{'descr': '<f4", "malformed .npy header: a string does not end"},
     {"{'descr': '<f4', 'descr': '<f8'}", "malformed .npy header: two entries 'descr'"},
     {"{'order': 1}", "malformed .npy header: unknown entry 'order'"},
     {"{'fortran_order': 1}", "malformed .npy header: 'fortran_order' is neither True nor False"},
     {"{'descr': '<U7', 'fortran_order': False, 'shape': ()}", "element type '<U7' of the array is not supported"},
     {"{'descr': [('a', '<f4')]}", "the array has records as elements, expected numbers"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", "4 bytes follow the header, expected 12 for [3] of float"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (0,)}", "4 bytes follow the header, expected 0 for [0] of float"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}",
+     "4 bytes follow the header, expected 12 for [3] of float"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (0,)}",
+     "4 bytes follow the header, expected 0 for [0] of float"},
     {"{'shape': (99999999999999999999,)}", "malformed .npy header: a dimension of 'shape' is too large"},
     {"{'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1)}", "the array has more than 12 dimensions"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,4294967296)}",
      "the array's shape [4294967296,4294967296] is too large"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} x", "malformed .npy header: something follows the dictionary"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} x",
+     "malformed .npy header: something follows the dictionary"},
 };
 
 START_TEST(npy_is_refused_with_a_reason)

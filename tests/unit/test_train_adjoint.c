@@ -36,8 +36,9 @@ START_TEST(gradient_of_gradient)
 END_TEST
 
 /* F(h, w) = h * h * w, evaluated at (x, x) instead of (h, w); h is computed by the graph but free in F. */
-/* Rows that a loss ignores have no second gradient either. It is taken of ordinary operators that stand for the first: differences of
- * that one do not tell them apart. With scores of 0, p = 1/2 and d = (1/2, -1/2): the gradient of d d is (1/2, -1/2). */
+/* Rows that a loss ignores have no second gradient either. It is taken of ordinary operators that stand for the
+ * first: differences of that one do not tell them apart. With scores of 0, p = 1/2 and d = (1/2, -1/2): the gradient
+ * of d d is (1/2, -1/2). */
 START_TEST(ignored_rows_have_no_second_gradient)
 {
     struct model *const m = new_model();
@@ -141,7 +142,8 @@ START_TEST(broadcasts_are_summed_back)
 }
 END_TEST
 
-/* loss = sum(t * BatchNormalization(z) + extra) with z = x + b, of numbers whose gradients do not quite sum to 0 by themselves. */
+/* loss = sum(t * BatchNormalization(z) + extra) with z = x + b, of numbers whose gradients do not quite sum
+ * to 0 by themselves. */
 static void combine_normalized(const char *extra)
 {
     struct model *const m = new_model();

@@ -111,7 +111,8 @@ END_TEST
 START_TEST(what_was_stored_is_rounded)
 {
     struct model *const m = new_model();
-    struct tensor *const one = tensor_new(&arena, DTYPE_FLOAT, &SHAPE_SCALAR), *const three = tensor_new(&arena, DTYPE_FLOAT, &SHAPE_SCALAR);
+    struct tensor *const one = tensor_new(&arena, DTYPE_FLOAT, &SHAPE_SCALAR),
+                         *const three = tensor_new(&arena, DTYPE_FLOAT, &SHAPE_SCALAR);
     tensor_set_double(one, 0, 1);
     tensor_set_double(three, 0, 3);
     model_add_initializer(&arena, m->graph, "a", one);
@@ -158,8 +159,8 @@ START_TEST(inputs_are_shared)
     input(m->training.data[0]->algorithm, "other", DTYPE_DOUBLE, "");
     input(m->training.data[1]->algorithm, "other", DTYPE_DOUBLE, "1");
     ck_assert(!combine(m));
-    ck_assert(has_message("input 'other' is double[1] here, but double[] in an earlier training_info: step() has one input of a "
-                          "name; rename it, or leave step out with --entries"));
+    ck_assert(has_message("input 'other' is double[1] here, but double[] in an earlier training_info: step() has one "
+                          "input of a name; rename it, or leave step out with --entries"));
     ck_assert(combine_program(&diag, &arena, m, &options, "test", "first,second,infer", &program));
 }
 END_TEST
@@ -212,8 +213,8 @@ START_TEST(entries_draw_their_own_numbers)
 }
 END_TEST
 
-/* Optimizers' own formulas, computed by hand (ONNX Momentum-1, Adagrad-1, Adam-1): X = 2, G = 4, R = 0.5, state 8. The first update
- * (T = 0) differs from later ones. */
+/* Optimizers' own formulas, computed by hand (ONNX Momentum-1, Adagrad-1, Adam-1): X = 2, G = 4, R = 0.5, state 8. The
+ * first update (T = 0) differs from later ones. */
 static const struct {
     const char *type, *mode;
     double t, x, state;
@@ -228,7 +229,8 @@ static const struct {
     /* H = 8 + 25; X - 0.5 / (1 + 0.5 T) 5 / (sqrt(H) + 0.25) */
     {"Adagrad", NULL, 0, 1.5829553968472085, 33},
     {"Adagrad", NULL, 2, 1.7914776984236043, 33},
-    /* V = 0.5 8 + 0.5 5 = 6.5, H = 0.25 8 + 0.75 25 = 20.75; X - r V / (sqrt(H) + 0.25), r = 0.5, later 0.5 sqrt(1 - 0.25^T) / (1 - 0.5^T) */
+    /* V = 0.5 8 + 0.5 5 = 6.5, H = 0.25 8 + 0.75 25 = 20.75; X - r V / (sqrt(H) + 0.25), r = 0.5,
+     * later 0.5 sqrt(1 - 0.25^T) / (1 - 0.5^T) */
     {"Adam", NULL, 0, 1.3236517430279404, 6.5},
     {"Adam", NULL, 1, 0.8285304553137416, 6.5},
     {"Adam", NULL, 2, 1.1268381548369328, 6.5},
@@ -244,7 +246,8 @@ START_TEST(optimizers_do_as_written)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         model_add_initializer(&arena, g, names[i], SCALAR(values[i]));
     const bool is_adam = strcmp(updates[_i].type, "Adam") == 0, is_momentum = updates[_i].mode != NULL;
-    struct model_node *const n = op(g, is_adam ? "y w k" : "y w", updates[_i].type, is_adam ? "r t x g v h" : "r t x g v");
+    struct model_node *const n =
+        op(g, is_adam ? "y w k" : "y w", updates[_i].type, is_adam ? "r t x g v h" : "r t x g v");
     model_set_float(&arena, n, "norm_coefficient", 0.5f);
     if (is_momentum)
         model_set_string(&arena, n, "mode", updates[_i].mode);
