@@ -38,12 +38,17 @@ static int help_all(void)
     print_text("stepc 0.1.0: training compiled ahead of time to plain C\n\nusage: stepc COMMAND ...\n\n");
     for (size_t i = 0; i < COMMANDS; i++)
         print_text("  %-9s %s\n", commands[i]->name, commands[i]->summary);
-    print_text("\nMODEL is an ONNX file. 'stepc help COMMAND' prints the options of one command.\n");
+    print_text("\nMODEL is an ONNX file. 'stepc help COMMAND' prints the options of one command,\n"
+               "'stepc help machines' what --machine knows.\n");
     return EXIT_DONE;
 }
 
 static int help(const char *name)
 {
+    if (str_equal(name, "machines")) {
+        print_machines();
+        return EXIT_DONE;
+    }
     const struct command *c = find_command(name);
     if (!c)
         return unknown_command(name);

@@ -11,7 +11,9 @@
  * AMD mind: 400 x 120 with Adam 6.5 (two) or 6.9 (one) instead of 9.8 us with GCC, but 2048 x 2048 0.45 (two) instead of
  * 0.34 ms. Clang takes shorter vectors where the columns walked are not whole vectors apart: 120 x 84 2.9 instead of
  * 1.5 us. */
-#if defined(STEPC_AMD)
+#ifdef STEPC_PLAIN
+#define UPDATED_AT_ONCE(rows, columns) 8
+#elif defined(STEPC_AMD)
 #define UPDATED_AT_ONCE(rows, columns) ((rows) % 16 == 0 && (columns) < (1 << 16) / (rows) ? 2 : 1)
 #elif defined(__clang__)
 #define UPDATED_AT_ONCE(rows, columns) ((rows) % 16 == 0 ? 8 : 1)

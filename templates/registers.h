@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: 0BSD */
-/* How kernels use registers: macros that every target defines in its own way. Embedded whole into emitted code. */
+/* How kernels use registers: macros that every target defines in its own way. Embedded whole into emitted code.
+ *
+ * stepc --machine defines STEPC_PLAIN for a machine without vectors, and leaves out hints that would do nothing there
+ * and what is said about them; STEPC_SMALL where it leaves out those that cost instructions as well. Neither is defined
+ * where this file is compiled as it stands. */
 #ifndef STEPC_TEMPLATE_REGISTERS_H
 #define STEPC_TEMPLATE_REGISTERS_H
 
@@ -8,6 +12,7 @@
 
 #include "stepc.h"
 
+#ifndef STEPC_PLAIN
 /* How kernels use registers. Every form adds the terms of a sum in the same order, so that all give the same bits when
  * the compiler does not contract (-ffp-contract=off).
  *   2  GNU vectors across columns: a tile of TILE_ROWS x VECTORS vectors stays in registers
@@ -27,11 +32,17 @@
 #endif
 #endif
 
+#endif
 /* Not every form, and not every file, calls all of the functions below. */
-#if defined(__clang__)
+#ifdef STEPC_PLAIN
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
+#elif defined(__clang__)
 #pragma clang diagnostic ignored "-Wunused-function"
 #endif
 
+#ifndef STEPC_PLAIN
 /* Hints for the compiler, written before a loop. They change its speed, never its result.
  *   STEPC_UNROLL      a few iterations on vectors in registers: write all of them out
  *   STEPC_UNROLL_4    write out four iterations at a time
@@ -89,7 +100,24 @@
 #define STEPC_SUM_LOOP
 #define STEPC_ROW_LOOP
 #endif
+#elif !defined(STEPC_SMALL)
+/* Before a loop of few iterations: write all of them out, or four at a time. */
+#if defined(__GNUC__) && __GNUC__ >= 8
+#define STEPC_UNROLL _Pragma("GCC unroll 16")
+#define STEPC_UNROLL_4 _Pragma("GCC unroll 4")
+#else
+#define STEPC_UNROLL
+#define STEPC_UNROLL_4
+#endif
+#endif
 
+#ifdef STEPC_PLAIN
+/* Of use with other instruction sets only. */
+#define STEPC_ADD_PRODUCT(acc, v, f) ((acc) += (v) * (f))
+#define STEPC_STORED(sums) ((void)0)
+#define STEPC_ONE_ITERATION() ((void)0)
+#define STEPC_AHEAD(p) (void)(p)
+#else
 /* acc += v * f, vectors and a number, where each addition waits for the one before it. On some processors the product
  * is kept apart from the sum, because there an addition alone is done sooner. */
 /* Why: processors of AMD add within 2 cycles, but need 4 to multiply and add in one (64-32-10, one sample: 0.17 instead
@@ -129,8 +157,13 @@
 #else
 #define STEPC_AHEAD(p) (void)(p)
 #endif
+#endif
 
+#ifdef STEPC_PLAIN
+/* A tile is TILE_ROWS rows of as many columns. */
+#else
 /* A tile is TILE_ROWS rows of VECTORS vectors: as many as the registers hold. */
+#endif
 /* Why: with 16 registers, 6 rows spill in part with GCC, and leave 2 of 32 over. */
 #if STEPC_FORM == 2
 #define VECTORS 2

@@ -36,14 +36,18 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
 /* Reads the model; warns of --dim and --shape that name nothing in it. */
 bool read_model(struct session *s, const struct options *o, const char *path, struct model **out);
 void warn_of_unknown_sizes(struct session *s, const struct options *o, const struct model *m);
-/* How C is emitted, for commands that do: --optimize, --simd (rows of a table of options). What is
- * wrong is reported. */
+/* How C is emitted, for commands that do: --machine, --optimize, --simd (rows of a table of options), the machine's
+ * row giving what the other two do not say. What is wrong is reported. */
 #define CODE_OPTIONS                                                                                                   \
+    {"machine", 0, OPTION_TEXT, "NAME",                                                                                \
+     "only what this machine uses, for instance cortex-m4 or x86-64-v3; 'stepc help machines' lists them"},            \
     {"optimize", 0, OPTION_TEXT, "speed|size",                                                                         \
      "for few cycles (default), or for few instructions, as on microcontrollers"},                                     \
     {"simd", 0, OPTION_TEXT, "auto|none|4|8|16",                                                                       \
      "floats of a vector: as the target has (default), no vectors at all, or so many"}
-bool read_code_options(struct diag *d, const struct options *o, int *simd, bool *small);
+bool read_code_options(struct diag *d, const struct options *o, struct pipeline_options *out);
+/* `stepc help machines`. */
+void print_machines(void);
 /* The only positional argument; NULL after a message. */
 const char *single_argument(const struct command *c, const struct options *o, const char *what);
 /* A non-negative number; reports wrong usage to stderr. */

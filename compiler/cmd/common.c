@@ -93,13 +93,40 @@ static bool parse_simd(struct diag *d, const char *text, int *out)
     return diag_error(d, NULL, "--simd %s: expected auto, none, 4, 8 or 16", text);
 }
 
-bool read_code_options(struct diag *d, const struct options *o, int *simd, bool *small)
+static bool parse_machine(struct diag *d, struct arena *a, const char *text, const struct target **out)
 {
-    const char *optimize = option_text(o, "optimize");
-    *small = optimize && str_equal(optimize, "size");
-    *simd = *small ? SIMD_NONE : SIMD_AUTO;
-    bool ok = !option_given(o, "simd") || parse_simd(d, option_text(o, "simd"), simd);
-    if (optimize && !*small && !str_equal(optimize, "speed"))
+    *out = target_find(text);
+    if (*out)
+        return true;
+    struct strbuf list = {.arena = a};
+    const char **const names = arena_array(a, const char *, target_count);
+    for (size_t i = 0; i < target_count; i++) {
+        names[i] = targets[i].name;
+        strbuf_addf(&list, "%s%s", i == 0 ? "" : i + 1 < target_count ? ", " : " or ", names[i]);
+    }
+    const char *const close = str_closest(text, names, target_count);
+    return diag_error(d, NULL, "--machine %s: expected %s%s%s%s", text, strbuf_text(&list),
+                      close ? "; did you mean '" : "", close ? close : "", close ? "'?" : "");
+}
+
+/* What the row says, unless --simd and --optimize do. */
+static int simd_of(const struct target *t, bool small)
+{
+    if (small || (target_is_named(t) && t->vector_bytes == 0))
+        return SIMD_NONE;
+    return target_is_named(t) ? t->vector_bytes / (int)sizeof(float) : SIMD_AUTO;
+}
+
+bool read_code_options(struct diag *d, const struct options *o, struct pipeline_options *out)
+{
+    const char *const machine = option_text(o, "machine"), *const optimize = option_text(o, "optimize");
+    bool ok = !machine || parse_machine(d, o->arena, machine, &out->target);
+    out->small = optimize ? str_equal(optimize, "size") : target_is_named(out->target) && out->target->small;
+    out->simd = simd_of(out->target, out->small);
+    ok = (!option_given(o, "simd") || parse_simd(d, option_text(o, "simd"), &out->simd)) && ok;
+    if (out->simd == SIMD_AUTO)
+        out->simd = simd_of(out->target, false);
+    if (optimize && !out->small && !str_equal(optimize, "speed"))
         ok = diag_error(d, NULL, "--optimize %s: expected speed or size", optimize);
     return ok;
 }
@@ -224,8 +251,8 @@ bool option_size(const struct options *o, const char *name, int64_t fallback, in
 
 const char *changing_options_text(struct arena *a, const struct options *o)
 {
-    static const char *const names[] = {"entries", "dim", "shape", "reproducible", "check-finite", "standalone",
-                                        "weights", "optimize", "simd", "threads", "blas"};
+    static const char *const names[] = {"entries", "dim",     "shape",    "reproducible", "check-finite", "standalone",
+                                        "weights", "machine", "optimize", "simd",         "threads",      "blas"};
     struct strbuf b = {.arena = a};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const text_list l = option_list(o, names[i]);

@@ -79,9 +79,9 @@ static bool compare(struct session *s, const struct options *o, const char *path
     if (option_given(o, "entry") || option_given(o, "rtol"))
         return diag_error(&s->diag, NULL, "--%s belongs to --against", option_given(o, "entry") ? "entry" : "rtol");
     c.bits = same;
-    if (!read_code_options(&s->diag, o, &c.pipeline.simd, &c.pipeline.small) ||
-        !read_import_options(s, o, &c.pipeline.import) || !read_model(s, o, path, &m) ||
-        !feeds_read(s, m, option_list(o, "feed"), &c.pipeline.import, &feeds) || !count_steps(s, o, &feeds, &c.steps) ||
+    if (!read_code_options(&s->diag, o, &c.pipeline) || !read_import_options(s, o, &c.pipeline.import) ||
+        !read_model(s, o, path, &m) || !feeds_read(s, m, option_list(o, "feed"), &c.pipeline.import, &feeds) ||
+        !count_steps(s, o, &feeds, &c.steps) ||
         !compare_engines(&s->diag, &s->arena, m, &c, &report))
         return false;
     print_report(&report, option_given(o, "quiet"), c.bits);
@@ -90,8 +90,8 @@ static bool compare(struct session *s, const struct options *o, const char *path
 
 static bool compare_with_dump(struct session *s, const struct options *o, const char *path)
 {
-    static const char *const others[] = {"arithmetic", "reproducible", "seed", "steps", "cc", "optimize", "simd",
-                                         "feed"};
+    static const char *const others[] = {"arithmetic", "reproducible", "seed", "steps", "cc",
+                                         "machine",    "optimize",     "simd", "feed"};
     struct dump_options d = {.folder = option_text(o, "against"), .entry = option_text(o, "entry"), .rtol = 1e-4,
                              .quiet = option_given(o, "quiet")};
     const char *rtol = option_text(o, "rtol");

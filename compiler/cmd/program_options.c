@@ -57,7 +57,7 @@ bool read_program_options(struct diag *d, const struct options *o, struct pipeli
                           struct emit_options *emit)
 {
     const char *const weights = option_text(o, "weights"), *const threads = option_text(o, "threads");
-    bool ok = read_code_options(d, o, &pipeline->simd, &pipeline->small);
+    bool ok = read_code_options(d, o, pipeline);
     emit->weights = WEIGHTS_AUTO;
     pipeline->threads = 1;
     ok = (!weights || parse_weights(d, weights, &emit->weights)) && ok;
@@ -68,6 +68,7 @@ bool read_program_options(struct diag *d, const struct options *o, struct pipeli
     pipeline->check_finite = emit->check_finite = option_given(o, "check-finite");
     emit->reproducible = option_given(o, "reproducible");
     emit->standalone = option_given(o, "standalone");
+    emit->target = pipeline->target;
     emit->simd = pipeline->simd;
     emit->small = pipeline->small;
     return ok;

@@ -109,7 +109,7 @@ static bool read_engine_options(struct run *r, struct engine_options *e)
     e->arithmetic = str_equal(arithmetic, "same") ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE;
     e->reproducible = option_given(r->o, "reproducible");
     e->cc = option_text(r->o, "cc");
-    if (!read_code_options(&r->s->diag, r->o, &e->pipeline.simd, &e->pipeline.small))
+    if (!read_code_options(&r->s->diag, r->o, &e->pipeline))
         return false;
     /* Generated code runs the canonical graph: what the interpreter repeats of it, it repeats in
      * the same arithmetic. */

@@ -67,6 +67,33 @@ static void write_pair_check(struct emission *e)
     write_line(&e->c, "#endif");
 }
 
+/* For some processors GCC makes vectors of half the registers, in all but matrix products; and with -O2 none of loops
+ * that leave a rest. */
+static void write_vector_requests(struct emission *e)
+{
+    static const char *const widest[] = {
+        "#if defined(__AVX512F__) && defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)",
+        "#pragma GCC target(\"prefer-vector-width=512\")",
+        "#undef STEPC_REST",
+        "#define STEPC_REST(n) 16",
+        "#endif"};
+    static const char *const rests[] = {
+        "#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && __GNUC__ >= 12 && "
+        "!defined(__clang__)",
+        "#pragma GCC optimize(\"vect-cost-model=dynamic\")",
+        "#endif"};
+    const struct emit_options *const o = e->options;
+    const bool is_widest = o->simd == SIMD_AUTO || o->simd == 16;
+    const bool is_own = target_is_named(o->target) && o->simd * (int)sizeof(float) == o->target->vector_bytes;
+    if (!is_widest && !is_own)
+        return;
+    write_blank(&e->c);
+    for (size_t i = 0; is_widest && i < sizeof widest / sizeof *widest; i++)
+        write_line(&e->c, "%s", widest[i]);
+    for (size_t i = 0; i < sizeof rests / sizeof *rests; i++)
+        write_line(&e->c, "%s", rests[i]);
+}
+
 void section_preamble(struct emission *e)
 {
     struct writer *c = &e->c;
@@ -83,18 +110,7 @@ void section_preamble(struct emission *e)
         write_blank(c);
         write_line(c, "#include \"stepc_blas.h\" /* stepc_blas.c and a BLAS are to be linked */");
     }
-    if (e->options->simd == SIMD_AUTO || e->options->simd == 16) { /* for some processors GCC makes vectors of half the registers, in all but matrix products */
-        write_blank(c);
-        write_line(c, "#if defined(__AVX512F__) && defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)");
-        write_line(c, "#pragma GCC target(\"prefer-vector-width=512\")");
-        write_line(c, "#undef STEPC_REST");
-        write_line(c, "#define STEPC_REST(n) 16");
-        write_line(c, "#endif");
-        /* with -O2, too, GCC makes vectors of loops that leave a rest */
-        write_line(c, "#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)");
-        write_line(c, "#pragma GCC optimize(\"vect-cost-model=dynamic\")");
-        write_line(c, "#endif");
-    }
+    write_vector_requests(e);
     section_arithmetic(e);
 }
 
@@ -110,7 +126,7 @@ static void section_arena(struct emission *e)
 static void allow_unfollowed_hints(struct emission *e)
 {
     bool any = false;
-    for (size_t i = 0; i < e->functions.count && !any; i++)
+    for (size_t i = 0; !emits_plain(e->options) && i < e->functions.count && !any; i++)
         any = strstr(((const struct kernel_function *)e->functions.entries[i].value)->definition, "STEPC_APART_LOOP") != NULL;
     if (!any)
         return;

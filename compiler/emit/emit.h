@@ -3,6 +3,7 @@
 #define STEPC_EMIT_EMIT_H
 
 #include "base/file.h"
+#include "lower/targets.h"
 #include "plan/plan.h"
 
 /* Where large constants and initial values stand. */
@@ -37,6 +38,7 @@ struct emit_options {
     bool check_finite;        /* steps are lowered so: without infinities in the compiler's mind that would mean nothing */
     bool standalone;          /* the header brings the runtime along */
     enum emit_weights weights;
+    const struct target *target; /* the machine that it is for; NULL: any */
     int simd;                 /* lanes of a vector of floats: 4, 8, 16; SIMD_AUTO: as the target has, SIMD_NONE: the scalar form only */
     bool small;               /* elementary functions are not inlined */
     bool without_data;        /* the contents of constants are left out: for who wants sizes and names only */

@@ -234,8 +234,18 @@ void write_arithmetic_check(struct emission *e); /* the function of that name, a
 void section_data(struct emission *e);    /* constants and initial values */
 void section_math(struct emission *e);    /* register tiles and elementary functions */
 bool *used_helpers(struct emission *e);   /* by their numbers in the table of templates */
-/* Sections of templates/ with only what --simd leaves of their forms (form.c). */
-const char *keep_form(struct arena *a, const char *text, int simd);
+/* C of templates/ or runtime/ with only what --simd and --machine leave of its forms (form.c). */
+const char *keep_form(struct arena *a, const char *text, const struct emit_options *o);
+/* The same of all sections, above which stand the macros that say which form it is. */
+const char *keep_form_of_sections(struct arena *a, const char *text, const struct emit_options *o);
+/* Is the text for a machine without vectors, so that it says nothing about vectors? (machine.c) */
+bool emits_plain(const struct emit_options *o);
+/* A macro that stands before a loop as a hint to the compiler, or NULL; NULL where it would do nothing and is not to
+ * be written. */
+const char *loop_hint(const struct emit_options *o, const char *macro);
+/* A comment of templates/ or runtime/ without the sentences about vectors and about compilers that make them, where there
+ * are none. */
+const char *comment_for_machine(struct arena *a, const char *comment, const struct emit_options *o);
 void section_kernels(struct emission *e);
 void section_model(struct emission *e);
 

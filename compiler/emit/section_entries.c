@@ -283,7 +283,8 @@ static void write_trace(struct entry_text *t, int number, const char *name)
 /* What copies: see COPY_CONSTANT. */
 static const char *copy_function(struct emission *e, bool is_constant)
 {
-    return is_constant ? use_helper(e, COPY_CONSTANT) : "memcpy";
+    const bool is_apart = is_constant && target_may_define(e->options->target, "__AVX512F__");
+    return is_apart ? use_helper(e, COPY_CONSTANT) : "memcpy";
 }
 
 static void write_kernel(struct entry_text *t, const struct kernel *k, int number)

@@ -83,8 +83,13 @@ static void write_arena(struct emission *e)
 {
     const size_t bytes = emission_arena_bytes(e);
     struct writer *h = &e->h;
-    write_line(h, "/* Work memory of one call; its contents mean nothing between calls. At a multiple of 64 bytes vector code runs a little");
-    write_line(h, " * faster. */");
+    static const char work[] = "/* Work memory of one call; its contents mean nothing between calls.";
+    if (emits_plain(e->options)) {
+        write_line(h, "%s */", work);
+    } else {
+        write_line(h, "%s At a multiple of 64 bytes vector code runs a little", work);
+        write_line(h, " * faster. */");
+    }
     if (bytes > INT32_MAX) {
         write_line(h, "#if SIZE_MAX / 2 < %zu", bytes);
         write_line(h, "#error \"the work memory of this model is larger than what a pointer of this machine can reach\"");

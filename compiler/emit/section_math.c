@@ -41,8 +41,8 @@ static void write_helpers(struct emission *e, const bool *used)
             write_section(&e->c, "elementary functions");
         any = true;
         if (h->comment)
-            strbuf_addf(&e->c.text, "%s\n", h->comment);
-        write_helper(e, h->text);
+            strbuf_addf(&e->c.text, "%s\n", comment_for_machine(e->arena, h->comment, e->options));
+        write_helper(e, target_is_named(e->options->target) ? keep_form(e->arena, h->text, e->options) : h->text);
     }
 }
 
@@ -65,6 +65,18 @@ static void write_shares(struct emission *e)
         write_line(&e->c, "%s", lines[i]);
 }
 
+/* The form with vectors of a named machine is the only one. */
+static void write_compiler_check(struct emission *e)
+{
+    if (!target_is_named(e->options->target) || e->options->target->vector_bytes == 0 || e->options->simd == SIMD_NONE)
+        return;
+    write_line(&e->c, "#if !defined(__GNUC__) || defined(STEPC_EXCESS_PRECISION)");
+    write_line(&e->c, "#error \"this file is for GCC and Clang for %s; stepc compile without --machine makes one for others\"",
+               e->options->target->name);
+    write_line(&e->c, "#endif");
+    write_blank(&e->c);
+}
+
 void section_math(struct emission *e)
 {
     bool *used = used_helpers(e);
@@ -74,7 +86,8 @@ void section_math(struct emission *e)
         write_section(&e->c, "registers");
         struct strbuf text = {.arena = e->arena};
         template_add_sections(e->arena, &template_table, e->sections.data, e->sections.count, &text, used);
-        strbuf_add(&e->c.text, keep_form(e->arena, strbuf_text(&text), e->options->simd));
+        write_compiler_check(e);
+        strbuf_add(&e->c.text, keep_form_of_sections(e->arena, strbuf_text(&text), e->options));
     }
     write_helpers(e, used);
     if (e->shared_pieces.count == 0)

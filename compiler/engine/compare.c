@@ -266,7 +266,9 @@ static bool compare_kernels(struct comparison *c, struct program *p, const struc
     struct engine_options io = {.kind = ENGINE_INTERPRETED,
                                 .arithmetic = c->o->bits ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE};
     struct engine_options go = {.kind = ENGINE_GENERATED, .reproducible = c->o->bits, .cc = c->o->cc,
-                                .pipeline = {.simd = c->o->pipeline.simd, .small = c->o->pipeline.small}};
+                                .pipeline = {.target = c->o->pipeline.target,
+                                             .simd = c->o->pipeline.simd,
+                                             .small = c->o->pipeline.small}};
     if (!split_entry(c->diag, c->arena, p, entry, plan, &s) || !run_whole(c, p, entry, &s, &values) ||
         !engine_open_program(c->diag, c->arena, s.program, &io, &interpreted) ||
         !engine_open_program(c->diag, c->arena, s.program, &go, &generated))

@@ -62,7 +62,7 @@ bool engine_fits_memory(struct diag *d, struct arena *a, const struct program *p
 static bool start_generated(struct engine *e, const struct engine_options *o)
 {
     struct emit_options emit = {.model_file = "model", .options_text = "", .reproducible = o->reproducible,
-                                .simd = o->pipeline.simd, .small = o->pipeline.small};
+                                .target = o->pipeline.target, .simd = o->pipeline.simd, .small = o->pipeline.small};
     struct emitted text;
     struct plan **plans;
     emit.name = e->program->name;

@@ -151,6 +151,7 @@ bool pipeline_compile(struct diag *d, struct arena *a, const struct model *m, co
         return false;
     struct emit_options with_name = *emit;
     with_name.name = (*program)->name;
+    with_name.target = o->target;
     with_name.simd = o->simd;
     with_name.small = o->small;
     return emit_program(d, a, *program, plans, &with_name, out) && check_memory(d, a, *program, plans, out, o->ram);

@@ -14,6 +14,7 @@ struct pipeline_options {
     size_t fetch_count;
     const char *fetch_entry;
     int threads;                  /* large kernels are cut into so many shares; 0 or 1: none is */
+    const struct target *target;  /* the machine that the text is for; NULL: any */
     /* of the text: see struct emit_options, where pipeline_compile() and engines put it */
     int simd;
     bool check_finite;            /* see struct lower_options */

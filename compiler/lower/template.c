@@ -97,6 +97,7 @@ struct instantiation {
     struct template_instance *out; /* NULL: nothing is recorded */
     bool *item_used, *param_used;
     VEC(const char *) left_out;    /* loops around the text that are left out */
+    bool hint_is_left_out;         /* the text at hand goes on with the end of its line */
     bool *item_known, *item_calls; /* by item; by item and capture: does the item call the capture's hole? */
 };
 
@@ -464,6 +465,14 @@ static void add_section_name(struct instantiation *in, const struct template_seg
         vec_push(in->arena, &in->out->sections, ((struct template_use){s->from, type}));
 }
 
+/* With its line, of which the end is still to come. */
+static void leave_out_hint(struct instantiation *in, struct strbuf *out)
+{
+    while (out->length > 0 && out->text[out->length - 1] == ' ')
+        out->text[--out->length] = '\0';
+    in->hint_is_left_out = true;
+}
+
 static void note_param(struct instantiation *in, const char *name)
 {
     for (size_t i = 0; i < in->kernel->param_count; i++) {
@@ -491,7 +500,10 @@ static void expand_segment(struct instantiation *in, const struct template_segme
     int64_t value;
     const char *name;
     switch (s->kind) {
-    case TEMPLATE_TEXT: strbuf_add(out, s->text); return;
+    case TEMPLATE_TEXT:
+        strbuf_add(out, s->text + (in->hint_is_left_out && s->text[0] == '\n'));
+        in->hint_is_left_out = false;
+        return;
     case TEMPLATE_INT:
         value = evaluate(in, s->text);
         strbuf_addf(out, value < 0 && !s->bare ? "(%" PRId64 ")" : "%" PRId64, value);
@@ -509,7 +521,12 @@ static void expand_segment(struct instantiation *in, const struct template_segme
         if (in->out && !is_listed(in->out->helpers.data, in->out->helpers.count, s->text))
             vec_push(in->arena, &in->out->helpers, s->text);
         return;
-    case TEMPLATE_SECTION: add_section_name(in, s, out); return;
+    case TEMPLATE_SECTION:
+        if (s->alone && b->keeps && !b->keeps(b->user, s->text))
+            leave_out_hint(in, out);
+        else
+            add_section_name(in, s, out);
+        return;
     case TEMPLATE_EXPR: strbuf_add(out, hole_text(in, s)); return;
     case TEMPLATE_STMT: add_statement(out, s, hole_text(in, s)); return;
     case TEMPLATE_IF:
@@ -561,9 +578,10 @@ void template_instantiate(struct arena *a, const struct template_kernel *k, cons
         const struct template_item *item = &k->items[i];
         const char *const filled = template_mention_unused(a, arena_printf(a, "%s\n", expanded(&in, &item->text)));
         const char *const text = template_wrap(a, filled, TEMPLATE_WIDTH);
+        const char *const comment = item->comment && b->comment ? b->comment(b->user, item->comment) : item->comment;
         const struct template_piece p = {.name = item_name(&in, item->name),
-                                         .text = arena_printf(a, "%s%s%s", item->comment ? item->comment : "",
-                                                              item->comment ? "\n" : "", text)};
+                                         .text = arena_printf(a, "%s%s%s", comment ? comment : "",
+                                                              comment ? "\n" : "", text)};
         vec_push(a, &backwards, p);
     }
     for (size_t i = backwards.count; i-- > 0;)

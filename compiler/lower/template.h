@@ -38,7 +38,8 @@ struct template_segment {
     int indent;  /* STMT: columns before the call */
     bool
         bare; /* INT, PARAM, EXPR: delimiters on both sides, no parentheses needed; SECTION: takes the type as suffix */
-    bool alone;  /* STMT: sole body of a loop or branch, needs braces if it becomes several lines or none */
+    bool alone;  /* STMT: sole body of a loop or branch, needs braces if it becomes several lines or none;
+                  * SECTION: a macro on a line of its own, a hint */
     const struct template_text *parts;
     size_t part_count;
 };
@@ -151,6 +152,10 @@ struct template_binding {
      * taken as it is: an expression in parentheses if it is to bind tightly, unless `bare`. Multiple lines relative to
      * column 0. */
     const char *(*fill)(void *user, const char *hole, const char *const *args, size_t count, bool bare);
+    /* Is the hint, a macro on a line of its own, emitted? NULL: all are. */
+    bool (*keeps)(void *user, const char *hint);
+    /* What is emitted of the comment above an item; NULL: all of it. */
+    const char *(*comment)(void *user, const char *comment);
     void *user;
     const struct template_capture *captures;
     size_t capture_count;

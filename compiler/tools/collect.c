@@ -58,6 +58,8 @@ static bool outside_reference(struct file_reader *r, size_t at, const char *name
         e.kind = TEMPLATE_SECTION;
         e.from = section->name;
         e.bare = section->by_type;
+        e.alone = blank_between(&r->source, line_begin(&r->source, e.begin), e.begin) &&
+                  blank_between(&r->source, e.end, line_end(&r->source, e.end));
     }
     if (section || in_helper_file(r->g, base))
         add_edit(r, e);

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# usage: machines.sh STEPC MAKE_NPY
+# --machine: every name compiles, leaves only what the machine uses, and gives the bits of all others. tests/device runs some on boards.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+prepared train.onnx 0.3
+compile=("$stepc" compile train.onnx --dim batch=32)
+
+expect 0 "$stepc" help machines
+mapfile -t machines < <(awk '$2 ~ /^(-|[0-9]+)$/ { print $1 }' stdout)
+[ "${#machines[@]}" -ge 15 ] || fail 'machines are missing'
+
+# no instruction set but the machine's own
+others='x86|avx|[^a-z]sse[0-9]|neon|[^a-z]amd[^a-z]|clang|vector_size|simd|vectori'
+expect 0 "${compile[@]}" -o any.c --name net
+digits 1 32 a
+run=("$stepc" run train.onnx --dim batch=32 --engine generated --reproducible --feed x=ax.npy --feed target=at.npy --hash --quiet)
+expect 0 "${run[@]}"
+mv stdout hash
+for machine in "${machines[@]}"; do
+    expect 0 "${compile[@]}" -o "$machine.c" --name net --machine "$machine" --check
+    has "$machine.c" " *   options  --dim batch=32 --machine $machine"
+    expect 0 "${run[@]}" --machine "$machine"
+    same stdout hash
+    case $machine in
+    generic)
+        expect 0 diff <(sed '/^ [*]   options/d; /BUILD_ID/d; s/generic[.]/any./' generic.c) <(sed '/^ [*]   options/d; /BUILD_ID/d' any.c)
+        ;;
+    x86-64* | aarch64)
+        has "$machine.c" vector_size
+        has "$machine.c" '#define STEPC_FORM 2'
+        lacks "$machine.c" 'float c00 = 0'
+        ;;
+    *)
+        ! sed '/^ [*]   options/d; /BUILD_ID/d' "$machine.c" "$machine.h" | grep -niE "$others" || fail "$machine: names what it has not"
+        lacks "$machine.c" STEPC_LANE_LOOP
+        ;;
+    esac
+done
+has x86-64-v4.c '#define VECTOR_BYTES 64'
+has x86-64-v3.c '#define VECTOR_BYTES 32'
+lacks x86-64-v3.c __AVX512F__
+lacks x86-64-v3.c __aarch64__
+has x86-64.c '#define VECTOR_BYTES 16'
+lacks x86-64.c __AVX__
+lacks aarch64.c __SSE2__
+
+# microcontrollers: code size first, and no word of vectors; a machine's vectors and its preference can be overruled
+for machine in cortex-m0 cortex-m3 cortex-m4 cortex-m7 cortex-m33 cortex-m55 rv32 avr; do
+    ! sed '/^ [*]   options/d; /BUILD_ID/d' "$machine.c" "$machine.h" | grep -ni vector || fail "$machine: vectors"
+    has "$machine.c" 'static STEPC_NOINLINE float stepc_exp_restf'
+    lacks "$machine.c" tile
+done
+[ "$(wc -l <cortex-m4.c)" -lt $(($(wc -l <any.c) * 6 / 10)) ] || fail 'the file for cortex-m4 is hardly shorter'
+expect 0 "${compile[@]}" -o fast.c --machine cortex-m4 --optimize speed
+has fast.c tile_terms
+has fast.c 'static inline float stepc_exp_restf'
+expect 0 "${compile[@]}" -o narrow.c --machine x86-64-v3 --simd 4 --check
+has narrow.c '#define STEPC_VECTOR_BYTES 16'
+expect 0 "${compile[@]}" -o scalar.c --machine x86-64-v3 --simd none
+lacks scalar.c vector_size
+lacks scalar.c __SSE2__
+expect 0 "${compile[@]}" -o wide.c --machine cortex-m4 --optimize speed --simd 8 --check
+has wide.c vector_size
+for options in '--machine cortex-m4 --optimize speed' '--machine x86-64-v3 --simd 4' '--machine x86-64-v4 --simd none' \
+    '--machine x86-64-v4 --optimize size' '--machine rv64 --simd auto' '--machine cortex-m4 --simd 8'; do
+    # shellcheck disable=SC2086 # words
+    expect 0 "${run[@]}" $options
+    same stdout hash
+done
+expect 0 "$stepc" compare train.onnx --dim batch=4 --reproducible --arithmetic same --machine cortex-m4 --quiet
+expect 0 "$stepc" inspect train.onnx --dim batch=4 --machine cortex-m4
+
+# wrong names
+expect 2 "${compile[@]}" -o wrong.c --machine cortex-m44
+has stderr "--machine cortex-m44: expected generic, x86-64,"
+has stderr "avr or wasm32; did you mean 'cortex-m4'?"
+expect 2 "${compile[@]}" -o wrong.c --machine pdp
+lacks stderr 'did you mean'
+expect 1 "${run[@]}" --machine pdp
+[ ! -e wrong.c ] || fail 'wrong usage, and a file is written'
