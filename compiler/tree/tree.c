@@ -119,8 +119,34 @@ const struct expr *index_div(struct arena *a, const struct expr *x, const struct
     return index_is(y, 1) ? x : binary(a, EXPR_DIV, x, y);
 }
 
+/* The same operations on the same variables and constants? */
+static bool same_index(const struct expr *x, const struct expr *y)
+{
+    if (x == y)
+        return true;
+    if (x->op != y->op || x->dtype != y->dtype || x->i != y->i || x->op == EXPR_TEXT || x->op == EXPR_LOAD)
+        return false;
+    if ((x->op == EXPR_VAR || x->op == EXPR_ELEMENT) && x->var != y->var)
+        return false;
+    if (x->op == EXPR_CAST && x->text != y->text)
+        return false;
+    for (int i = 0; i < expr_arg_count(x); i++)
+        if (!same_index(x->arg[i], y->arg[i]))
+            return false;
+    return true;
+}
+
 const struct expr *index_smaller(struct arena *a, const struct expr *x, const struct expr *y)
 {
+    int64_t x_low, x_high, y_low, y_high;
+    if (same_index(x, y))
+        return x;
+    if (index_range(x, NULL, &x_low, &x_high) && index_range(y, NULL, &y_low, &y_high)) {
+        if (x_high <= y_low)
+            return x;
+        if (y_high <= x_low)
+            return y;
+    }
     struct expr *const e = make(a, EXPR_SELECT, DTYPE_INDEX);
     e->arg[0] = binary(a, EXPR_LT, x, y);
     e->arg[1] = x;
@@ -130,6 +156,8 @@ const struct expr *index_smaller(struct arena *a, const struct expr *x, const st
 
 const struct expr *index_cast(struct arena *a, const char *type, const struct expr *x)
 {
+    if (is_constant(x))
+        return x;
     struct expr *const e = make(a, EXPR_CAST, DTYPE_INDEX);
     e->arg[0] = x;
     e->text = type;

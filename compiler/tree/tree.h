@@ -60,7 +60,8 @@ struct tree_var *tree_index_var(struct arena *a, enum var_kind kind, const char 
 const struct expr *tree_read(struct arena *a, const struct tree_var *v); /* EXPR_VAR */
 const struct expr *tree_element(struct arena *a, const struct tree_var *v, const struct expr *index);
 
-/* Makers of index expressions. They fold constants where these fit, and x + 0, x - 0, x * 1, x * 0. */
+/* Makers of index expressions. They fold constants where these fit, x + 0, x - 0, x * 1, x * 0, x / 1, casts of
+ * constants, and the smaller of two where ranges tell which it is. */
 const struct expr *index_constant(struct arena *a, int64_t x);
 const struct expr *index_wide(struct arena *a, int64_t x);
 const struct expr *index_text(struct arena *a, const char *text);

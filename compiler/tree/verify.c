@@ -7,6 +7,7 @@ struct verifier {
     struct arena *arena;
     tree_vars scope; /* what is declared here; the innermost last */
     const struct index_bound *where; /* what conditions around say */
+    bool is_never;                   /* they never hold: no element is read */
     const char *wrong;
 };
 
@@ -59,7 +60,8 @@ static void check_element(struct verifier *v, const struct expr *e)
         fail(v, "has no elements", e->var);
     if (!is_index(e->arg[0]->dtype))
         fail(v, "has an index that is none", e->var);
-    if (e->var->count > 0 && index_range(e->arg[0], v->where, &low, &high) && (low < 0 || high >= e->var->count))
+    if (e->var->count > 0 && !v->is_never && index_range(e->arg[0], v->where, &low, &high) &&
+        (low < 0 || high >= e->var->count))
         fail(v, "is read or written outside", e->var);
 }
 
@@ -98,10 +100,13 @@ static void check_chosen(struct verifier *v, const struct expr *e)
     const bool is_bound =
         c->op == EXPR_LT && c->arg[0]->op == EXPR_VAR && c->arg[1]->op == EXPR_INT && c->arg[1]->dtype == DTYPE_INDEX;
     const struct index_bound bound = {is_bound ? c->arg[0]->var : NULL, is_bound ? c->arg[1]->i : 0, outer};
+    const bool was_never = v->is_never;
     check(v, c);
     v->where = is_bound ? &bound : outer;
+    v->is_never |= is_bound && bound.var->has_range && bound.below <= bound.var->low;
     check(v, e->arg[1]);
     v->where = outer;
+    v->is_never = was_never;
     check(v, e->arg[2]);
 }
 
