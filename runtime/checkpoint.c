@@ -10,7 +10,7 @@ enum {
     MARK_CHECKED = 12,
     RECORD_BYTES = 16, /* of a variable, before its dimensions */
     LEAST_STAGING = 256,
-    PIECE_BYTES = 64, /* of a variable that the state keeps in another order: so much is turned at a time */
+    PIECE_BYTES = 64, /* of a variable that the state keeps in another order: so much is transposed at a time */
     MOST_RANK = 64
 };
 

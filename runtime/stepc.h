@@ -31,9 +31,11 @@ extern "C" {
 #ifndef STEPC_TRACE
 #define STEPC_TRACE(kernel, name) ((void)0) /* runs before kernel number `kernel` of an entry */
 #endif
-/* One function per kernel, never merged into its caller: a profile shows kernels, and Clang's compile time stays
- * linear in their number. Nor does GCC make a copy for the constants that it is called with where x86 has fused operations: GCC 12 made such
- * of products and the constants behind them, whatever -ffp-contract said. STEPC_APART: nothing at all is known of the caller. */
+/* STEPC_NOINLINE: never merged into its caller, so that a profile shows kernels. STEPC_APART: nothing at all is known of
+ * the caller. STEPC_INLINE: always merged. */
+/* Why: Clang's compile time stays linear in the number of kernels. Nor shall GCC make a copy for the constants that a
+ * kernel is called with where x86 has fused operations: GCC 12 then fused products and the constants behind them,
+ * whatever -ffp-contract said. And GCC 12 for AVX-512 writes wrong code for copies of short constants that it sees. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__FMA__)
 #define STEPC_NOINLINE __attribute__((noinline, noclone))
 #elif defined(__GNUC__)
@@ -51,8 +53,9 @@ extern "C" {
 #else
 #define STEPC_INLINE inline
 #endif
-/* Kernels spell out their vectors. Clang, tuned for a processor on which it prefers 256 bits, would cut those of 512 in halves,
- * which need twice the registers: matrix products took twice the time. */
+/* Kernels may use the largest vectors. */
+/* Why: kernels spell out their vectors. Clang, tuned for a processor on which it prefers 256 bits, would cut those of 512
+ * in halves, which need twice the registers: matrix products took twice the time. */
 #if defined(__clang__) && defined(__AVX512F__)
 #define STEPC_WIDE __attribute__((min_vector_width(512)))
 #else
@@ -63,19 +66,20 @@ extern "C" {
 #if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
 #define STEPC_EXCESS_PRECISION
 #endif
-/* Processors of AMD, which alone have SSE4a: they divide as fast as others multiply several times, and add twice as fast as they multiply and
- * add in one. */
+/* Processors of AMD, which alone have SSE4a. */
+/* Why: they divide as fast as others multiply several times, and add twice as fast as they multiply and add in one. */
 #if defined(__SSE4A__)
 #define STEPC_AMD
 #endif
-/* Of a kernel whose loops gain by the largest vectors, although the compiler is tuned for a processor on which it prefers smaller ones.
- * (Clang is asked loop by loop.) */
+/* For a kernel whose loops gain by the largest vectors, also where the compiler prefers smaller ones. */
+/* Why: GCC is asked function by function, Clang loop by loop. */
 #if defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__) && defined(__AVX512F__)
 #define STEPC_WIDE_VECTORS __attribute__((target("prefer-vector-width=512")))
 #else
 #define STEPC_WIDE_VECTORS
 #endif
-/* Before a loop over lanes that selects: both compilers unroll short loops first, and then find no vectors in the branches. */
+/* Before a loop over lanes that selects. */
+/* Why: both compilers unroll short loops first, and then find no vectors in the branches. */
 #if defined(__clang__)
 #define STEPC_SELECT_LOOP _Pragma("clang loop unroll(disable)")
 #elif defined(__GNUC__) && __GNUC__ >= 8
@@ -83,16 +87,19 @@ extern "C" {
 #else
 #define STEPC_SELECT_LOOP
 #endif
-/* The same where the elements lie apart and the loop has fewer than 16 turns: Clang would take 8 of them at a time and the rest one by one,
- * or gather (5 turns: a third of the time, 14: half). */
+/* The same where the elements lie apart and the loop has fewer than 16 iterations. */
+/* Why: Clang would take 8 iterations at a time and the rest one by one, or gather (of 5 iterations: a third of the time,
+ * of 14: half). */
 #if defined(__clang__)
 #define STEPC_APART_LOOP _Pragma("clang loop vectorize_width(4) unroll(disable)")
 #else
 #define STEPC_APART_LOOP STEPC_SELECT_LOOP
 #endif
-/* Before loops over the 16 lanes of a sum, SUM_LANES, and those in which only the first n of them add something, of one sum, REST, or of
- * several, RESTS; STEPC_REST(n) is how many lanes these go over. With masks one vector takes all 16: files that want the largest vectors ask it of
- * GCC, too. (GCC 12 reads beyond the masks of smaller vectors of AVX-512.) Clang keeps the lanes in registers if it unrolls both loops of one sum, which at -O2 it does not by itself (a third of the time), or neither of two. */
+/* Before loops over the 16 lanes of a sum, SUM_LANES, and those in which only the first n of them add something, of one
+ * sum, REST, or of several, RESTS; STEPC_REST(n) is how many lanes these go over. */
+/* Why: with masks one vector takes all 16 lanes: files that want the largest vectors ask it of GCC, too. (GCC 12 reads
+ * beyond the masks of smaller vectors of AVX-512.) Clang keeps the lanes in registers if it unrolls both loops of one sum,
+ * which at -O2 it does not by itself (a third of the time), or neither of two. */
 #if defined(__clang__) && !defined(__OPTIMIZE_SIZE__) && (defined(__SSE2__) || defined(__aarch64__))
 #define STEPC_SUM_LANES _Pragma("clang loop unroll(full)")
 #define STEPC_REST_LOOP STEPC_SUM_LANES

@@ -68,8 +68,9 @@ static inline double stepc_copysign(double x, double s)
     return stepc_from_bits((stepc_bits(x) & 0x7FFFFFFFFFFFFFFFu) | (stepc_bits(s) & 0x8000000000000000u));
 }
 
-/* c ? a : b for c = 0 or 1. With `?:` gcc moves the computation of a and b into branches, and then cannot turn
- * them back (it minds traps) and does not vectorise; where both are plain values `?:` is good. */
+/* c ? a : b for c = 0 or 1, where a and b are computed in any case. */
+/* Why: with `?:` gcc moves the computation of a and b into branches, cannot take them back (it minds traps) and does not
+ * vectorise; where both are plain values `?:` is good. */
 static inline float stepc_selectf(int c, float a, float b)
 {
     const uint32_t mask = 0u - (uint32_t)c;
@@ -360,8 +361,8 @@ static inline double stepc_sqrt_soft(double x)
     return x > 0.0 && x < stepc_from_bits(0x7FF0000000000000u) ? y : special;
 }
 
-/* The instruction where there is one. Declared as a function without side effects, sqrtf sets no errno: gcc and
- * clang then emit the bare (vector) instruction, without -fno-math-errno and without a call of libm. */
+/* The instruction where there is one: sqrtf, declared without side effects, sets no errno and is no call of libm. */
+/* Why: gcc and clang then emit the bare (vector) instruction, without -fno-math-errno. */
 static inline float stepc_sqrtf(float x)
 {
 #if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
@@ -379,11 +380,11 @@ static inline float stepc_sqrtf(float x)
 #endif
 }
 
-/* a / b for b from 1e-30, at most 2 ULP; not part of the contract (not with --reproducible). Where loops over large
- * vectors take a root and divide by it, both wait for one divider, and the multipliers have nothing to do: there the
- * inverse is computed by them. It starts from the exponent turned round (5 % off), which a cubic step and a Newton
- * step follow (AVX-512: Adam takes 0.62 of the time; processors of AMD divide as fast).
- * Behind 2e37 only infinity comes from a root: taken as that. */
+/* a / b for b from 1e-30, at most 2 ULP; not part of the contract (not with --reproducible). Where vectors are large, 1 / b
+ * is computed by multiplications: a first guess with the exponent negated (5 % off), then a cubic step and a Newton step.
+ * Above 2e37 b is taken as infinity, the only such value that a root gives. */
+/* Why: loops that take a root and divide by it wait for one divider, while the multipliers have nothing to do (AVX-512:
+ * Adam takes 0.62 of the time; processors of AMD divide as fast). */
 static inline float stepc_quotientf(float a, float b)
 {
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && __STDC_HOSTED__ && defined(__AVX512F__) && defined(__FMA__) && \

@@ -205,7 +205,7 @@ static inline double stepc_ceil(double x)
     return stepc_copysign(n + stepc_select(n < x, 1.0, 0.0), x);
 }
 
-/* C's fmod: the sign of x, NaN for infinite x and for y = 0. A binary digit of the quotient per turn of the loop. */
+/* C's fmod: the sign of x, NaN for infinite x and for y = 0. Each iteration gives one binary digit of the quotient. */
 static inline float stepc_fmodf(float x, float y)
 {
     const uint32_t ux = stepc_bitsf(x) & 0x7FFFFFFFu, uy = stepc_bitsf(y) & 0x7FFFFFFFu;

@@ -200,7 +200,7 @@ static void write_copy(struct emission *e)
 {
     if (!map_has(&e->helpers, COPY_CONSTANT))
         return;
-    write_line(&e->c, "/* Apart from where it is called: GCC 12 for AVX-512 writes wrong code for copies of short constants that it sees. */");
+    write_line(&e->c, "/* Compiled as if nothing were known of its callers. */");
     write_line(&e->c, "static STEPC_APART void " COPY_CONSTANT "(void *to, const void *from, size_t bytes)");
     write_line(&e->c, "{");
     write_line(&e->c, "    memcpy(to, from, bytes);");

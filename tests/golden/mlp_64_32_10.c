@@ -648,8 +648,7 @@ static inline float stepc_from_bitsf(uint32_t u)
     return x;
 }
 
-/* c ? a : b for c = 0 or 1. With `?:` gcc moves the computation of a and b into branches, and then cannot turn
- * them back (it minds traps) and does not vectorise; where both are plain values `?:` is good. */
+/* c ? a : b for c = 0 or 1, where a and b are computed in any case. */
 static inline float stepc_selectf(int c, float a, float b)
 {
     const uint32_t mask = 0u - (uint32_t)c;

@@ -13,7 +13,7 @@
 
 /* ---- a model ----------------------------------------------------------------------------------------------------- */
 
-enum { PACKED = 37 }; /* more than is turned at a time, and no multiple of it */
+enum { PACKED = 37 }; /* more than is transposed at a time, and no multiple of it */
 
 struct state {
     float w[2][3];

@@ -838,8 +838,7 @@ static inline double stepc_copysign(double x, double s)
     return stepc_from_bits((stepc_bits(x) & 0x7FFFFFFFFFFFFFFFu) | (stepc_bits(s) & 0x8000000000000000u));
 }
 
-/* c ? a : b for c = 0 or 1. With `?:` gcc moves the computation of a and b into branches, and then cannot turn
- * them back (it minds traps) and does not vectorise; where both are plain values `?:` is good. */
+/* c ? a : b for c = 0 or 1, where a and b are computed in any case. */
 static inline float stepc_selectf(int c, float a, float b)
 {
     const uint32_t mask = 0u - (uint32_t)c;
@@ -965,8 +964,7 @@ static inline double stepc_sqrt_soft(double x)
     return x > 0.0 && x < stepc_from_bits(0x7FF0000000000000u) ? y : special;
 }
 
-/* The instruction where there is one. Declared as a function without side effects, sqrtf sets no errno: gcc and
- * clang then emit the bare (vector) instruction, without -fno-math-errno and without a call of libm. */
+/* The instruction where there is one: sqrtf, declared without side effects, sets no errno and is no call of libm. */
 static inline float stepc_sqrtf(float x)
 {
 #if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)

@@ -806,8 +806,7 @@ static inline float stepc_from_bitsf(uint32_t u)
     return x;
 }
 
-/* c ? a : b for c = 0 or 1. With `?:` gcc moves the computation of a and b into branches, and then cannot turn
- * them back (it minds traps) and does not vectorise; where both are plain values `?:` is good. */
+/* c ? a : b for c = 0 or 1, where a and b are computed in any case. */
 static inline float stepc_selectf(int c, float a, float b)
 {
     const uint32_t mask = 0u - (uint32_t)c;
@@ -1332,7 +1331,7 @@ static float *floats_at(tiny_sgd_arena *arena, size_t offset)
     return arena->floats + offset / sizeof(float);
 }
 
-/* Apart from where it is called: GCC 12 for AVX-512 writes wrong code for copies of short constants that it sees. */
+/* Compiled as if nothing were known of its callers. */
 static STEPC_APART void copy_constant(void *to, const void *from, size_t bytes)
 {
     memcpy(to, from, bytes);
