@@ -1,4 +1,4 @@
-# stepc_add_model(NAME MODEL FILE [PREPARE OPTION...] [OPTIONS OPTION...] [DEPENDS FILE...])
+# stepc_add_model(NAME MODEL FILE [MACHINE NAME] [PREPARE OPTION...] [OPTIONS OPTION...] [DEPENDS FILE...])
 #
 # Adds the static library NAME: the C that `stepc compile` makes of the model FILE, linked to the runtime. Its header is
 # NAME.h, and every name in it starts with NAME. It is made anew when FILE, its external data, a file that an option names, an
@@ -9,6 +9,8 @@
 #             `stepc strip` and `stepc run` read, too: the target's property STEPC_TRAINING_MODEL
 #   OPTIONS   options of `stepc compile`; with --weights the target's property STEPC_WEIGHTS is the weights file; with --blas the
 #             library is linked to stepc::blas, which is OpenBLAS unless the project has made a target of that name before
+#   MACHINE   the machine that the C is for, of those that `stepc help machines` lists; without it the Cortex-M that a build for a
+#             bare machine names (CMAKE_SYSTEM_NAME Generic, -mcpu= in CMAKE_C_FLAGS or CMAKE_SYSTEM_PROCESSOR), else generic
 #   DEPENDS   more files to watch
 #
 #   stepc_add_model(digits MODEL model.onnx PREPARE --loss softmax-cross-entropy --optimizer adam OPTIONS --dim batch=32)
@@ -37,10 +39,41 @@ function(stepc_need_blas)
   add_library(stepc::blas ALIAS stepc_package_blas)
 endfunction()
 
+# What is known of the machine, as `stepc compile --machine` names it. Those that have no row of their own compute as one that has.
+function(stepc_guess_machine result)
+  set(${result} generic PARENT_SCOPE)
+  if(NOT CMAKE_CROSSCOMPILING OR NOT CMAKE_SYSTEM_NAME STREQUAL "Generic")
+    return()
+  endif()
+  string(TOLOWER "${CMAKE_C_FLAGS} ${CMAKE_SYSTEM_PROCESSOR}" said)
+  if(NOT said MATCHES "cortex-m([0-9]+)")
+    return()
+  endif()
+  set(number ${CMAKE_MATCH_1})
+  set(like_0 0 1 23)
+  set(like_3 3)
+  set(like_4 4)
+  set(like_7 7)
+  set(like_33 33 35)
+  set(like_55 52 55 85)
+  foreach(row 0 3 4 7 33 55)
+    if(number IN_LIST like_${row})
+      set(${result} cortex-m${row} PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
 function(stepc_add_model name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODEL" "PREPARE;OPTIONS;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODEL;MACHINE" "PREPARE;OPTIONS;DEPENDS")
   if(NOT arg_MODEL OR arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "usage: stepc_add_model(NAME MODEL FILE [PREPARE OPTION...] [OPTIONS OPTION...] [DEPENDS FILE...])")
+    message(FATAL_ERROR "usage: stepc_add_model(NAME MODEL FILE [MACHINE NAME] [PREPARE OPTION...] [OPTIONS OPTION...] "
+                        "[DEPENDS FILE...])")
+  endif()
+  if(NOT arg_MACHINE)
+    stepc_guess_machine(arg_MACHINE)
+  endif()
+  if(NOT arg_MACHINE STREQUAL "generic" AND NOT "${arg_OPTIONS}" MATCHES "--machine")
+    list(PREPEND arg_OPTIONS --machine ${arg_MACHINE})
   endif()
   get_property(stepc GLOBAL PROPERTY STEPC_EXECUTABLE)
   cmake_path(ABSOLUTE_PATH arg_MODEL NORMALIZE)
