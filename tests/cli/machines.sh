@@ -72,6 +72,12 @@ done
 expect 0 "$stepc" compare train.onnx --dim batch=4 --reproducible --arithmetic same --machine cortex-m4 --quiet
 expect 0 "$stepc" inspect train.onnx --dim batch=4 --machine cortex-m4
 
+# the runtime that a header brings along is the machine's, too
+expect 0 "${compile[@]}" -o alone.c --machine cortex-m4 --standalone --check
+lacks alone.h __AVX512F__
+lacks alone.h __SSE2__
+expect 0 "${compile[@]}" -o alone.c --machine x86-64-v4 --standalone --check
+
 # wrong names
 expect 2 "${compile[@]}" -o wrong.c --machine cortex-m44
 has stderr "--machine cortex-m44: expected generic, x86-64,"
