@@ -107,6 +107,7 @@ struct expr_scope {
     bool in_template;
     bool keeps_blocks;      /* random numbers are drawn a block at a time */
     bool selects_by_bits;   /* selects between floats are calls of stepc_select() */
+    bool marks_breaks;      /* blanks at which a line may end are LINE_MAY_BREAK: see tree_text.c */
     bool divides_wide;      /* quotients by roots are calls of QUOTIENT */
     int shares;             /* > 1: the kernel is cut into so many */
     const char *share;      /* the name of the number of the one to compute; NULL: all is computed */
@@ -125,6 +126,7 @@ enum {
     PREC_UNARY = 15,
     PREC_PRIMARY = 16
 };
+#define LINE_MAY_BREAK '\v'
 const char *tree_expr_text(struct expr_scope *s, const struct expr *e, int precedence);
 /* Text converted for storing into an element of its dtype (bool from a condition). */
 const char *tree_stored_text(struct expr_scope *s, const struct expr *e);
@@ -193,8 +195,6 @@ bool text_is_word(const char *text);
 bool text_names(const char *text, const char *name);
 /* Puts the name in and lays out again what its length changes: heads of functions and long calls (layout.c). */
 const char *layout_kernel(struct arena *a, const char *text, const char *name);
-/* Only that: long calls. */
-const char *wrap_lines(struct arena *a, const char *text);
 /* "const float *restrict x" */
 const char *param_declaration(struct arena *a, const struct kernel_param *p);
 
@@ -243,8 +243,8 @@ bool emits_plain(const struct emit_options *o);
 /* A macro that stands before a loop as a hint to the compiler, or NULL; NULL where it would do nothing and is not to
  * be written. */
 const char *loop_hint(const struct emit_options *o, const char *macro);
-/* A comment of templates/ or runtime/ without the sentences about vectors and about compilers that make them, where there
- * are none. */
+/* A comment of templates/ or runtime/ without the sentences about vectors and about compilers that make them, where
+ * there are none. */
 const char *comment_for_machine(struct arena *a, const char *comment, const struct emit_options *o);
 void section_kernels(struct emission *e);
 void section_model(struct emission *e);

@@ -140,11 +140,17 @@ static const char *wrap(struct expr_scope *s, const char *text, int has, int wan
     return has < wants ? arena_printf(s->arena, "(%s)", text) : text;
 }
 
+/* Where a long line may be broken. */
+static char blank(const struct expr_scope *s)
+{
+    return s->marks_breaks ? LINE_MAY_BREAK : ' ';
+}
+
 /* Sums of indices may be added in any order: no parentheses. */
 static const char *infix(struct expr_scope *s, const struct expr *e, const char *op, int precedence)
 {
     const int right = e->op == EXPR_ADD && e->dtype == DTYPE_INDEX ? precedence : precedence + 1;
-    return arena_printf(s->arena, "%s %s %s", tree_expr_text(s, e->arg[0], precedence), op,
+    return arena_printf(s->arena, "%s %s%c%s", tree_expr_text(s, e->arg[0], precedence), op, blank(s),
                         tree_expr_text(s, e->arg[1], right));
 }
 
@@ -155,7 +161,7 @@ static const char *call1(struct expr_scope *s, const char *helper, const struct 
 
 static const char *call2(struct expr_scope *s, const char *helper, const struct expr *x, const struct expr *y)
 {
-    return arena_printf(s->arena, "%s(%s, %s)", use_helper(s->e, helper), tree_expr_text(s, x, PREC_NONE),
+    return arena_printf(s->arena, "%s(%s,%c%s)", use_helper(s->e, helper), tree_expr_text(s, x, PREC_NONE), blank(s),
                         tree_expr_text(s, y, PREC_NONE));
 }
 
@@ -170,8 +176,8 @@ static const char *wrapping(struct expr_scope *s, const struct expr *e)
         return call2(s, arena_printf(s->arena, "stepc_%s%d", names[op], bits), e->arg[0], e->arg[1]);
     const char *x = tree_expr_text(s, e->arg[0], PREC_UNARY), *y = tree_expr_text(s, e->arg[1], PREC_UNARY);
     if (bits >= 32)
-        return arena_printf(s->arena, "(%s %c %s)", x, ops[op], y);
-    const char *wide = arena_printf(s->arena, "(uint32_t)%s %c (uint32_t)%s", x, ops[op], y);
+        return arena_printf(s->arena, "(%s %c%c%s)", x, ops[op], blank(s), y);
+    const char *wide = arena_printf(s->arena, "(uint32_t)%s %c%c(uint32_t)%s", x, ops[op], blank(s), y);
     if (dtype_is_signed(e->dtype))
         return arena_printf(s->arena, "%s(%s)", use_helper(s->e, bits == 8 ? "stepc_signed8" : "stepc_signed16"), wide);
     return arena_printf(s->arena, "(%s)(%s)", c_type(e->dtype), wide);
@@ -311,8 +317,8 @@ static const char *random_text(struct expr_scope *s, const struct expr *e)
         helper = arena_printf(s->arena, "%s(", helper);
     const char *seed = e->has_seed ? arena_printf(s->arena, "UINT64_C(%" PRIu64 ")", e->seed) : "seed";
     s->uses_random = true;
-    return arena_printf(s->arena, "%s%s, %s, %" PRId64 "u, (uint64_t)%s)", helper, seed, counter_text(s->e, e->counter),
-                        e->i, tree_expr_text(s, e->arg[0], PREC_UNARY));
+    return arena_printf(s->arena, "%s%s, %s, %" PRId64 "u,%c(uint64_t)%s)", helper, seed,
+                        counter_text(s->e, e->counter), e->i, blank(s), tree_expr_text(s, e->arg[0], PREC_UNARY));
 }
 
 /* A bool as a condition: a comparison as it is, a stored bool (0 or 1) as the byte. */
@@ -349,14 +355,16 @@ static const char *select_text(struct expr_scope *s, const struct expr *e, int *
         const struct expr *const c = known(e->arg[0]);
         const char *is_true =
             c->op == EXPR_LT || c->op == EXPR_LE || c->op == EXPR_EQ || c->op == EXPR_NOT ? "" : " != 0";
-        return arena_printf(s->arena, "%s(%s%s, %s, %s)",
+        return arena_printf(s->arena, "%s(%s%s,%c%s,%c%s)",
                             use_helper(s->e, arena_printf(s->arena, "stepc_select%s", suffix_of(e->dtype))),
-                            tree_expr_text(s, e->arg[0], *is_true ? PREC_EQUAL + 1 : PREC_NONE), is_true,
-                            tree_expr_text(s, e->arg[1], PREC_NONE), tree_expr_text(s, e->arg[2], PREC_NONE));
+                            tree_expr_text(s, e->arg[0], *is_true ? PREC_EQUAL + 1 : PREC_NONE), is_true, blank(s),
+                            tree_expr_text(s, e->arg[1], PREC_NONE), blank(s),
+                            tree_expr_text(s, e->arg[2], PREC_NONE));
     }
     *precedence = PREC_SELECT;
-    return arena_printf(s->arena, "%s ? %s : %s", tree_expr_text(s, e->arg[0], PREC_EQUAL),
-                        tree_expr_text(s, e->arg[1], PREC_SELECT + 1), tree_expr_text(s, e->arg[2], PREC_SELECT));
+    return arena_printf(s->arena, "%s%c? %s%c: %s", tree_expr_text(s, e->arg[0], PREC_EQUAL), blank(s),
+                        tree_expr_text(s, e->arg[1], PREC_SELECT + 1), blank(s),
+                        tree_expr_text(s, e->arg[2], PREC_SELECT));
 }
 
 static bool is_root(const struct expr *e)
@@ -384,7 +392,7 @@ static const char *bits_text(struct expr_scope *s, const struct expr *e, int *pr
     const char *x[2];
     for (int i = 0; i < 2; i++)
         x[i] = tree_expr_text(s, e->arg[i], e->arg[i]->op == EXPR_NOT ? PREC_PRIMARY : PREC_UNARY);
-    const char *text = arena_printf(s->arena, "%s %s %s", x[0], op, x[1]);
+    const char *text = arena_printf(s->arena, "%s %s%c%s", x[0], op, blank(s), x[1]);
     const bool narrow = e->dtype != DTYPE_BOOL && dtype_bits(e->dtype) < 32;
     *precedence = narrow ? PREC_UNARY : PREC_BITS;
     return narrow ? arena_printf(s->arena, "(%s)(%s)", c_type(e->dtype), text) : text;

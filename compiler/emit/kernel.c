@@ -375,7 +375,8 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
     f = arena_new(e->arena, struct kernel_function);
     f->name = name_in(&e->file, arena_printf(e->arena, "%s%s", name_mangle(e->arena, k->label), sizes_suffix(e, k)));
     struct writer w = {.text = {.arena = e->arena}};
-    body = *made.pieces ? layout_kernel(e->arena, body, f->name) : wrap_lines(e->arena, body);
+    if (*made.pieces) /* what is text still has the placeholder of the name, and lines of any length */
+        body = layout_kernel(e->arena, body, f->name);
     const char *const attributes =
         text_names(strbuf_text(&before.text), QUOTIENT) ? "STEPC_KERNEL STEPC_WIDE_VECTORS" : "STEPC_KERNEL";
     if (share) {

@@ -259,12 +259,8 @@ static void add_wrapped(struct arena *a, struct writer *out, const char *line)
 
 const char *layout_kernel(struct arena *a, const char *text, const char *name)
 {
-    return wrap_lines(a, with_name(a, fold_literals(a, text), name));
-}
-
-const char *wrap_lines(struct arena *a, const char *text)
-{
     struct writer out = {.text = {.arena = a}};
+    text = with_name(a, fold_literals(a, text), name);
     while (*text)
         add_wrapped(a, &out, next_line(a, &text));
     return strbuf_text(&out.text);
