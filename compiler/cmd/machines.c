@@ -15,7 +15,8 @@ void print_machines(void)
 {
     static const char *const heads[] = {"vector", "vectors", "fused", "int", "cache", "second", "first"};
     print_text("The machines of --machine: bytes of a vector and how many vectors the processor holds; whether it\n"
-               "multiplies and adds in one operation; bits of int; first and second cache; what goes first, few cycles\n"
+               "multiplies and adds in one operation; bits of int; first and second cache; "
+               "what goes first, few cycles\n"
                "or few instructions. '-': none, or not known.\n\n");
     print_text("  %-10s", "");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
