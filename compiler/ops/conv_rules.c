@@ -1,8 +1,8 @@
 /* Convolutions as kernels: windows of 1 with stride 1 are matrix products, windows of single channels
- * templates/depthwise*.c in part, short lines of large batches templates/conv_images.c, everything else is
- * templates/conv.c. What the template needs to know of an axis is worked out here, and where each position of the
- * window lies in the padded image becomes a table. */
-#include "ops/conv_rules.h"
+ * templates/depthwise*.c in part, short lines of large batches templates/conv_images.c (conv_images_rules.c),
+ * everything else is templates/conv.c. What the template needs to know of an axis is worked out here, and where each
+ * position of the window lies in the padded image becomes a table. */
+#include "ops/conv_internal.h"
 
 #include "base/checked.h"
 
@@ -11,11 +11,8 @@
 #define PLANE_MARGIN 48 /* elements around a plane that copies are made of: 16 before it */
 #define SHORT_LINE 16 /* elements: shorter ones are finished together */
 #define LINE_OVER 4   /* elements that a copied line may be too long */
-#define ROWS_MOST 8   /* rows of a tile, at most */
 #define IMAGE_MOST 32768 /* elements of an image that stays near */
 #define COLUMN_MOST 64 /* elements of a column that holds several positions of the window */
-#define LANES_MOST 16 /* channels of a vector, at most */
-#define IMAGES_MOST 32 /* images of a tile, at most */
 
 static const char *const axis_letters = "DHW";
 
@@ -128,21 +125,20 @@ static int64_t flat_step(const struct image_axis *a)
     return (n + FLAT_UNIT - 1) / FLAT_UNIT * FLAT_UNIT;
 }
 
-static int64_t flat_rows(int64_t rows)
+int64_t conv_tile_rows(int64_t rows)
 {
     return rows < ROWS_MOST ? rows : ROWS_MOST;
 }
 
-static void bind_operand(struct lower_ctx *c, const char *param, int i)
+void conv_bind_operand(struct lower_ctx *c, const char *param, int i)
 {
     const struct view v = lower_contiguous(c, i);
     const struct access a = {.buffer = v.buffer, .offset = v.offset};
     lower_template_operand(c, param, &a);
 }
 
-/* An operand of [n, channels, elements], which the template takes plane by plane; `planes` of them at a time. */
-static void bind_planes(struct lower_ctx *c, const char *param, int i, int64_t n, int64_t channels, int64_t elements,
-                        int64_t planes)
+void conv_bind_planes(struct lower_ctx *c, const char *param, int i, int64_t n, int64_t channels, int64_t elements,
+                      int64_t planes)
 {
     const struct view v = lower_contiguous(c, i);
     const struct access a = {.buffer = v.buffer, .offset = v.offset, .stride = {channels * elements, elements, 1}};
@@ -150,15 +146,13 @@ static void bind_planes(struct lower_ctx *c, const char *param, int i, int64_t n
     lower_template_loops(c, 3, (const int64_t[]){n, channels, elements}, planes * elements);
 }
 
-/* Scratch, in which a plane is needed behind the first `count` elements; there lie the planes of operands that
- * are computed, too. */
-static void bind_scratch(struct lower_ctx *c, int64_t count, int64_t plane)
+void conv_bind_scratch(struct lower_ctx *c, int64_t count, int64_t plane)
 {
     lower_template_scratch(c, "scratch", count + plane);
     lower_template_int(c, "PLANE", count);
 }
 
-static void bind_table(struct lower_ctx *c, const char *name, const char *param, const int64_t *x, int64_t count)
+void conv_bind_table(struct lower_ctx *c, const char *name, const char *param, const int64_t *x, int64_t count)
 {
     struct tensor *t = tensor_new(c->arena, DTYPE_INT32, &SHAPE(count));
     for (int64_t i = 0; i < count; i++)
@@ -254,79 +248,6 @@ static void align_lines(struct image_axis *a)
         a[2].length = whole_vectors(a[2].length);
 }
 
-/* ---- images side by side ----------------------------------------------------------------------------------------- */
-
-/* What windows see along an axis, terms in their order: of window i the first within the operand, how many, and how
- * many zeros of the padding lie before and behind them. The order of templates/conv_images.c. */
-struct span {
-    int64_t tap, place, count, before, behind;
-};
-
-/* An axis as seen from the result: of x, or of dy, whose windows are turned around. */
-struct span_axis {
-    const struct window_axis *w;
-    bool gradient;
-    int64_t windows, in; /* elements of the result and of the operand */
-    int64_t tap_step, place_step; /* from term to term */
-};
-
-static struct span_axis span_axis_of(const struct window_axis *w, bool gradient)
-{
-    struct span_axis a = {.w = w, .gradient = gradient, .windows = w->out, .in = w->in, .tap_step = 1,
-                          .place_step = w->dilation};
-    if (gradient) {
-        a.windows = w->in;
-        a.in = w->out;
-        while (a.tap_step * w->dilation % w->stride != 0)
-            a.tap_step++;
-        a.place_step = -(a.tap_step * w->dilation / w->stride);
-    }
-    return a;
-}
-
-static struct span span_of(const struct span_axis *a, int64_t i)
-{
-    const struct window_axis *w = a->w;
-    struct span r = {.tap = -1};
-    for (int64_t t = 0; t < w->size; t++) {
-        const int64_t distance =
-            a->gradient ? i + w->pad_begin - t * w->dilation : i * w->stride + t * w->dilation - w->pad_begin;
-        if (a->gradient && distance % w->stride != 0)
-            continue; /* between two windows: no term */
-        const int64_t place = a->gradient ? distance / w->stride : distance;
-        const bool inside = place >= 0 && place < a->in;
-        if (r.tap < 0 || (inside && r.count == 0)) {
-            r.tap = t;
-            r.place = inside ? place : 0;
-        }
-        r.count += inside;
-        r.before += !inside && r.count == 0;
-        r.behind += !inside && r.count > 0;
-    }
-    if (r.count > 0)
-        return r;
-    return (struct span){.tap = r.tap < 0 ? 0 : r.tap, .behind = r.before};
-}
-
-/* Terms of all windows along an axis. */
-static int64_t count_terms(const struct span_axis *a)
-{
-    int64_t n = 0;
-    for (int64_t i = 0; i < a->windows; i++)
-        n += span_of(a, i).count;
-    return n;
-}
-
-static bool has_padding(const struct span_axis *a)
-{
-    for (int64_t i = 0; i < a->windows; i++) {
-        const struct span s = span_of(a, i);
-        if (s.before + s.behind > 0)
-            return true;
-    }
-    return false;
-}
-
 /* Vectors of windows that templates/conv.c computes for a row of an image. */
 static int64_t flat_vectors(const struct window *w, const struct image_axis *a)
 {
@@ -340,85 +261,6 @@ static int64_t flat_vectors(const struct window *w, const struct image_axis *a)
     return ((a[1].windows - 1) * line.length + line.windows + LANES_MOST - 1) / LANES_MOST;
 }
 
-/* What follows walks the axis, and its table is to stay small. */
-static bool is_short(const struct window_axis *w)
-{
-    enum { MOST = 256 };
-    return w->in <= MOST && w->out <= MOST && w->size <= MOST && w->stride <= MOST;
-}
-
-/* Do vectors across images save enough? They skip the padding and need no gaps between lines, but operand and
- * result are turned, which costs as much as TURN_COST multiplications; and memory for the operand of a tile's
- * images must stay near. */
-static bool takes_images(struct lower_ctx *c, const struct conv *v, bool gradient, const struct image_axis *a)
-{
-    enum { TURN_COST = 8, ROWS_LEAST = 4, NEAR = 1 << 17, SAVING = 8 };
-    const struct window_axis *w = v->window.axis;
-    const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c;
-    const int64_t in = gradient ? window_out_count(&v->window) : window_in_count(&v->window);
-    const int64_t out = gradient ? window_in_count(&v->window) : window_out_count(&v->window);
-    if (c->options.scalar || v->n < IMAGES_MOST || rows < ROWS_LEAST || w[0].in != 1 || w[0].size != 1 ||
-        w[0].out != 1 || !is_short(&w[1]) || !is_short(&w[2]) || channels * in > NEAR / IMAGES_MOST)
-        return false;
-    const struct span_axis lines = span_axis_of(&w[1], gradient), columns = span_axis_of(&w[2], gradient);
-    const double padded = (double)((v->n + IMAGES_MOST - 1) / IMAGES_MOST * IMAGES_MOST),
-                 pairs = (double)(rows * channels);
-    const double across = padded * (pairs * (double)(count_terms(&lines) * count_terms(&columns)) +
-                                    TURN_COST * (double)(channels * in + rows * out));
-    const double along = (double)v->n * pairs * (double)window_size(&v->window) * (double)flat_vectors(&v->window, a) *
-                         LANES_MOST;
-    return across < along - along / SAVING;
-}
-
-static int64_t add_spans(int64_t *to, const struct span_axis *a)
-{
-    enum { NUMBERS = 5 };
-    for (int64_t i = 0; i < a->windows; i++) {
-        const struct span s = span_of(a, i);
-        const int64_t numbers[NUMBERS] = {s.tap, s.place, s.count, s.before, s.behind};
-        for (int k = 0; k < NUMBERS; k++)
-            to[i * NUMBERS + k] = numbers[k];
-    }
-    return a->windows * NUMBERS;
-}
-
-static void lower_images(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w)
-{
-    const struct span_axis lines = span_axis_of(&v->window.axis[1], gradient),
-                           columns = span_axis_of(&v->window.axis[2], gradient);
-    const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c, taps = window_size(&v->window);
-    const int64_t in = lines.in * columns.in, out = lines.windows * columns.windows;
-    int64_t *const spans = arena_array(c->arena, int64_t, (size_t)(5 * (lines.windows + columns.windows)));
-    lower_template(c, "conv_images", lower_out_dtype(c, 0));
-    lower_template_pieces(c, out / LANES_MOST);
-    lower_template_flops(c, 2 * v->n * v->groups * v->c * v->o * taps * window_out_count(&v->window));
-    lower_template_int(c, "N", v->n);
-    lower_template_int(c, "G", v->groups);
-    lower_template_int(c, "CHANNELS", channels);
-    lower_template_int(c, "ROWS", rows);
-    lower_template_int(c, "IN", in);
-    lower_template_int(c, "W", columns.in);
-    lower_template_int(c, "OUT", out);
-    lower_template_int(c, "OH", lines.windows);
-    lower_template_int(c, "OW", columns.windows);
-    lower_template_int(c, "TAPS", taps);
-    lower_template_int(c, "KW", v->window.axis[2].size);
-    lower_template_int(c, "TAP_STEP_H", lines.tap_step);
-    lower_template_int(c, "TAP_STEP_W", columns.tap_step);
-    lower_template_int(c, "PLACE_STEP_H", lines.place_step);
-    lower_template_int(c, "PLACE_STEP_W", columns.place_step);
-    lower_template_int(c, "W_ROW", gradient ? taps : v->c * taps);
-    lower_template_int(c, "W_CHANNEL", gradient ? v->c * taps : taps);
-    lower_template_int(c, "PADDED", has_padding(&lines) || has_padding(&columns));
-    bind_planes(c, "x", x, v->n, v->groups * channels, in, IMAGES_MOST);
-    bind_operand(c, "w", w);
-    const int64_t count = add_spans(spans, &lines);
-    bind_table(c, "conv_spans", "spans", spans, count + add_spans(spans + count, &columns));
-    int64_t scratch = (channels * in + flat_rows(rows) * LANES_MOST) * IMAGES_MOST;
-    scratch += v->groups * channels * taps * (rows + flat_rows(rows) - 1);
-    bind_scratch(c, scratch, 0);
-}
-
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
 static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
@@ -426,8 +268,8 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
     struct image_axis a[WINDOW_AXES];
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_x(&v->window.axis[i]);
-    if (takes_images(c, v, false, a)) {
-        lower_images(c, v, false, x, w);
+    if (conv_takes_images(c, v, false, flat_vectors(&v->window, a))) {
+        conv_lower_images(c, v, false, x, w);
         return;
     }
     const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
@@ -442,13 +284,13 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
     bind_sizes(c, v, v->c, v->o, slack);
     bind_image(c, a);
     lower_template_int(c, "FLAT_STEP", flat_step(a));
-    bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), !copies);
-    bind_operand(c, "w", w);
+    conv_bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), !copies);
+    conv_bind_operand(c, "w", w);
     const int64_t taps = window_size(&v->window), *const at = distances_in_x(c->arena, &v->window, a);
     lower_template_int(c, "SKIPS", skips_padding(a, v->o, at, taps));
-    bind_table(c, "conv_taps", "taps", at, taps);
+    conv_bind_table(c, "conv_taps", "taps", at, taps);
     const int64_t image = v->c * image_channel(a) + slack, out = window_out_count(&v->window) + LINE_OVER;
-    bind_scratch(c, image + flat_rows(v->o) * flat_step(a) + out, plane);
+    conv_bind_scratch(c, image + conv_tile_rows(v->o) * flat_step(a) + out, plane);
 }
 
 /* ---- gradients of weights ---------------------------------------------------------------------------------------- */
@@ -537,7 +379,7 @@ static void bind_columns(struct lower_ctx *c, const struct conv *v, const struct
                       depth = k / r->held[2] / r->held[1] % r->held[0] * w[0].dilation;
         table[taps + r->runs + k] = ((k / held * w[0].in + depth) * w[1].in + line) * w[2].in;
     }
-    bind_table(c, "conv_taps", "taps", table, taps + r->runs + r->column);
+    conv_bind_table(c, "conv_taps", "taps", table, taps + r->runs + r->column);
     lower_template_int(c, "COLUMN", r->column);
     lower_template_int(c, "RUN", r->run);
     lower_template_int(c, "RUNS", r->runs);
@@ -560,13 +402,13 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     lower_template_pieces(c, v->o / ROWS_MOST);
     bind_sizes(c, v, v->c, v->o, SLACK);
     bind_axes(c, a);
-    bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), v->o);
-    bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), v->c);
+    conv_bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), v->o);
+    conv_bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), v->c);
     bind_columns(c, v, &r, a);
     lower_template_int(c, "CUT_IMAGES", 0);
     lower_template_int(c, "OWN", 0);
     const int64_t image = a[0].length * a[1].length * a[2].length * r.column + SLACK;
-    bind_scratch(c, image + v->o * r.runs * whole_vectors(r.run) + v->c * taps, 0);
+    conv_bind_scratch(c, image + v->o * r.runs * whole_vectors(r.run) + v->c * taps, 0);
 }
 
 /* ---- images of dy ------------------------------------------------------------------------------------------------ */
@@ -639,8 +481,8 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     int64_t *table;
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_dy(&v->window.axis[i]);
-    if (takes_images(c, v, true, a)) {
-        lower_images(c, v, true, dy, w);
+    if (conv_takes_images(c, v, true, flat_vectors(&v->window, a))) {
+        conv_lower_images(c, v, true, dy, w);
         return;
     }
     const struct window_axis *last = &v->window.axis[WINDOW_AXES - 1];
@@ -659,17 +501,18 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
         bind_axis(c, "LOW_", i, "", axis->pad_begin / axis->stride * axis->stride - axis->pad_begin);
     }
     lower_template_int(c, "FLAT_STEP", flat_step(a));
-    bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), !copies);
-    bind_operand(c, "w", w);
+    conv_bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), !copies);
+    conv_bind_operand(c, "w", w);
     const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
     lower_template_int(c, "SKIPS", skips_padding(a, v->c, table, window_size(&v->window)));
-    bind_table(c, "conv_taps", "taps", table, count);
+    conv_bind_table(c, "conv_taps", "taps", table, count);
     const int64_t phases = count_phases(&v->window);
     const bool merges = last->stride > 1 && last->in < SHORT_LINE;
     lower_template_int(c, "MERGES", merges);
     const int64_t line = phases > 1 && !merges ? a[2].windows * last->stride : window_in_count(&v->window) + LINE_OVER;
-    const int64_t packed = phases > 1 ? v->groups * v->o * (v->c + flat_rows(v->c) - 1) * window_size(&v->window) : 0;
-    bind_scratch(c, v->o * image_channel(a) + slack + packed + flat_rows(v->c) * phases * flat_step(a) + line, plane);
+    const int64_t rows = conv_tile_rows(v->c), taps = window_size(&v->window);
+    const int64_t packed = phases > 1 ? v->groups * v->o * (v->c + rows - 1) * taps : 0;
+    conv_bind_scratch(c, v->o * image_channel(a) + slack + packed + rows * phases * flat_step(a) + line, plane);
 }
 
 /* ---- a window for each channel ----------------------------------------------------------------------------------- */
@@ -687,7 +530,7 @@ static void lower_channels(struct lower_ctx *c, const char *tmpl, const struct c
     lower_template_int(c, "G", v->groups);
     lower_template_int(c, "TAPS", window_size(&v->window));
     bind_image(c, a);
-    bind_table(c, "conv_taps", "taps", at, window_size(&v->window));
+    conv_bind_table(c, "conv_taps", "taps", at, window_size(&v->window));
 }
 
 /* Lines shorter than a vector, and as many windows on each as elements: computed over a whole plane. */
@@ -732,8 +575,8 @@ static void lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradien
     lower_template_int(c, "KEPT", kept);
     lower_template_int(c, "PLANES", planes);
     lower_template_int(c, "CUT_CHANNELS", 0);
-    bind_planes(c, "x", x, v->n, v->groups, height * width, 0);
-    bind_operand(c, "w", w);
+    conv_bind_planes(c, "x", x, v->n, v->groups, height * width, 0);
+    conv_bind_operand(c, "w", w);
     lower_template_int(c, "PLANE_STEP", place);
     lower_template_scratch(c, "scratch", planes * place + line->size * kept + kept);
 }
@@ -748,10 +591,10 @@ static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *
     lower_channels(c, "depthwise_grad_weight", v, a, distances_in_x(c->arena, &v->window, a));
     lower_template_pieces(c, v->groups / LANES_MOST);
     lower_template_flops(c, 2 * v->n * v->groups * window_size(&v->window) * window_out_count(&v->window));
-    bind_planes(c, "dy", dy, v->n, v->groups, window_out_count(&v->window), LANES_MOST);
-    bind_planes(c, "x", x, v->n, v->groups, window_in_count(&v->window), LANES_MOST);
+    conv_bind_planes(c, "dy", dy, v->n, v->groups, window_out_count(&v->window), LANES_MOST);
+    conv_bind_planes(c, "x", x, v->n, v->groups, window_in_count(&v->window), LANES_MOST);
     const int64_t planes = window_in_count(&v->window) + window_out_count(&v->window);
-    bind_scratch(c, (image_channel(a) + planes + window_size(&v->window)) * LANES_MOST, 0);
+    conv_bind_scratch(c, (image_channel(a) + planes + window_size(&v->window)) * LANES_MOST, 0);
     return true;
 }
 
