@@ -63,7 +63,9 @@ static void write_pair_check(struct emission *e)
 {
     const char *const macro = arena_printf(e->arena, "%s_BUILD_ID", e->upper);
     write_line(&e->c, "#if !defined(%s) || %s != 0x%016" PRIx64 "u", macro, macro, e->build_id);
-    write_line(&e->c, "#error \"this file and its header are of different runs of stepc: of two models, or with other options\"");
+    write_line(
+        &e->c,
+        "#error \"this file and its header are of different runs of stepc: of two models, or with other options\"");
     write_line(&e->c, "#endif");
 }
 
@@ -98,7 +100,8 @@ void section_preamble(struct emission *e)
 {
     struct writer *c = &e->c;
     write_origin(e, c, ".c");
-    write_line(c, " *   memory   state %zu bytes, arena %zu bytes; no heap, no mutable globals", emission_state_bytes(e), emission_arena_bytes(e));
+    write_line(c, " *   memory   state %zu bytes, arena %zu bytes; no heap, no mutable globals",
+               emission_state_bytes(e), emission_arena_bytes(e));
     if (e->options->reproducible)
         write_line(c, " *   build    without -ffast-math: then the results are the same bits everywhere");
     write_line(c, " */");
@@ -125,10 +128,7 @@ static void section_arena(struct emission *e)
 /* Clang tells where it does not follow a hint: where the target has no vectors, or a sanitizer is in the way. */
 static void allow_unfollowed_hints(struct emission *e)
 {
-    bool any = false;
-    for (size_t i = 0; !emits_plain(e->options) && i < e->functions.count && !any; i++)
-        any = strstr(((const struct kernel_function *)e->functions.entries[i].value)->definition, "STEPC_APART_LOOP") != NULL;
-    if (!any)
+    if (emits_plain(e->options) || !map_has(&e->hints, "STEPC_APART_LOOP"))
         return;
     write_line(&e->c, "#if defined(__clang__)");
     write_line(&e->c, "#pragma clang diagnostic ignored \"-Wpass-failed\" /* loops that could not become vectors */");
@@ -160,10 +160,11 @@ void section_kernels(struct emission *e)
 static const struct {
     const char *name, *type;
     enum dtype dtype; /* one of those that are this type */
-} accessors[] = {{"floats_at", "float", DTYPE_FLOAT},      {"doubles_at", "double", DTYPE_DOUBLE},    {"bytes_at", "uint8_t", DTYPE_UINT8},
-                 {"int8s_at", "int8_t", DTYPE_INT8},       {"int16s_at", "int16_t", DTYPE_INT16},     {"uint16s_at", "uint16_t", DTYPE_UINT16},
-                 {"int32s_at", "int32_t", DTYPE_INT32},    {"uint32s_at", "uint32_t", DTYPE_UINT32},  {"int64s_at", "int64_t", DTYPE_INT64},
-                 {"uint64s_at", "uint64_t", DTYPE_UINT64}};
+} accessors[] = {{"floats_at", "float", DTYPE_FLOAT},   {"doubles_at", "double", DTYPE_DOUBLE},
+                 {"bytes_at", "uint8_t", DTYPE_UINT8},  {"int8s_at", "int8_t", DTYPE_INT8},
+                 {"int16s_at", "int16_t", DTYPE_INT16}, {"uint16s_at", "uint16_t", DTYPE_UINT16},
+                 {"int32s_at", "int32_t", DTYPE_INT32}, {"uint32s_at", "uint32_t", DTYPE_UINT32},
+                 {"int64s_at", "int64_t", DTYPE_INT64}, {"uint64s_at", "uint64_t", DTYPE_UINT64}};
 enum { ACCESSORS = sizeof accessors / sizeof *accessors };
 
 const char *arena_accessor(enum dtype d)
@@ -193,7 +194,8 @@ void write_arena_members(struct emission *e, size_t bytes)
     write_line(&e->h, "unsigned char bytes[%zu];", bytes);
     for (size_t i = 0; i < ACCESSORS; i++)
         if (has_accessor(e, i) && !str_equal(accessors[i].name, "bytes_at"))
-            write_line(&e->h, "%s %.*s[%zu];", accessors[i].type, member_length(i), accessors[i].name, bytes / dtype_size(accessors[i].dtype));
+            write_line(&e->h, "%s %.*s[%zu];", accessors[i].type, member_length(i), accessors[i].name,
+                       bytes / dtype_size(accessors[i].dtype));
 }
 
 static void write_copy(struct emission *e)
@@ -213,12 +215,14 @@ static void write_accessors(struct emission *e)
     for (size_t i = 0; i < ACCESSORS; i++) {
         if (!has_accessor(e, i))
             continue;
-        write_line(&e->c, "static %s *%s(%s_arena *arena, size_t offset)", accessors[i].type, accessors[i].name, e->name);
+        write_line(&e->c, "static %s *%s(%s_arena *arena, size_t offset)", accessors[i].type, accessors[i].name,
+                   e->name);
         write_line(&e->c, "{");
         if (dtype_size(accessors[i].dtype) == 1)
             write_line(&e->c, "    return arena->%.*s + offset;", member_length(i), accessors[i].name);
         else
-            write_line(&e->c, "    return arena->%.*s + offset / sizeof(%s);", member_length(i), accessors[i].name, accessors[i].type);
+            write_line(&e->c, "    return arena->%.*s + offset / sizeof(%s);", member_length(i), accessors[i].name,
+                       accessors[i].type);
         write_line(&e->c, "}");
         write_blank(&e->c);
     }
@@ -233,15 +237,18 @@ void reserve_accessors(struct name_scope *names)
 }
 
 /* What kernels call their parameters and locals, with a number behind it where they have several: x_2. */
-static const char *const local_names[] = {"i", "j", "k", "l", "m", "n", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "a", "b", "lane",
-                                          "sum", "most", "least", "product", "width", "position", "acc", "tile", "vec", "panel", "scratch",
-                                          "drawn", "block"};
+static const char *const local_names[] = {"i",        "j",   "k",    "l",   "m",     "n",       "p",       "q",
+                                          "r",        "s",   "t",    "u",   "v",     "w",       "x",       "y",
+                                          "a",        "b",   "lane", "sum", "most",  "least",   "product", "width",
+                                          "position", "acc", "tile", "vec", "panel", "scratch", "drawn",   "block"};
 enum { LOCAL_NAMES = sizeof local_names / sizeof *local_names };
 
-/* The same of functions that are written as they stand: accessors, checks, descriptors. tests/emitted/names finds what is missing. */
-static const char *const written_locals[] = {"offset", "to", "from", "bytes", "factor", "one", "three", "quarter", "least", "f", "g", "small", "rounds",
-                                             "is_near", "keeps", "wide_factor", "rounds_wide", "wrong", "values", "row_major", "weights", "kernel",
-                                             "name", "share", "pass", "counter"};
+/* The same of functions that are written as they stand: accessors, checks, descriptors. tests/emitted/names finds
+ * what is missing. */
+static const char *const written_locals[] = {
+    "offset", "to",        "from",    "bytes",  "factor",  "one",   "three",       "quarter",     "least",
+    "f",      "g",         "small",   "rounds", "is_near", "keeps", "wide_factor", "rounds_wide", "wrong",
+    "values", "row_major", "weights", "kernel", "name",    "share", "pass",        "counter"};
 
 static const char *behind_comment(const char *at)
 {
@@ -320,7 +327,8 @@ static bool may_be_local(const char *name)
 const char *file_name(struct emission *e, const char *wish)
 {
     const char *name = name_mangle(e->arena, wish);
-    const bool is_public = str_starts_with(name, arena_printf(e->arena, "%s_", e->name)) || str_starts_with(name, e->upper);
+    const bool is_public =
+        str_starts_with(name, arena_printf(e->arena, "%s_", e->name)) || str_starts_with(name, e->upper);
     return name_in(&e->file, is_public || may_be_local(name) ? arena_printf(e->arena, "constant_%s", name) : name);
 }
 
@@ -333,12 +341,14 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     e.name = o->name;
     e.stem = o->file_stem ? o->file_stem : o->name;
     e.upper = name_upper(a, o->name);
-    e.file.taken.arena = e.helpers.arena = e.functions.arena = e.keyed.arena = e.constants.arena = e.shared_pieces.arena = a;
+    e.file.taken.arena = e.hints.arena = e.helpers.arena = e.functions.arena = e.keyed.arena = e.constants.arena =
+        e.shared_pieces.arena = a;
     e.entries_text.text.arena = e.arena_text.text.arena = e.c.text.arena = e.h.text.arena = a;
     const size_t errors = d->errors;
 
     if (strpbrk(e.stem, "\"\\") || clean_text(a, e.stem) != e.stem)
-        diag_error(d, &LOC_FILE(p->model->file), "the name of the file to write, '%s', cannot stand in an #include", e.stem);
+        diag_error(d, &LOC_FILE(p->model->file), "the name of the file to write, '%s', cannot stand in an #include",
+                   e.stem);
     weights_begin(&e);
     reserve_local_names(&e);
     name_members(&e);

@@ -37,6 +37,7 @@ struct emission {
     const char *stem;         /* of the two files */
     struct name_scope file;   /* file-level identifiers */
     const char **member;      /* state member of each variable, by index */
+    struct map hints;         /* macros that stand before loops (values unused) */
     struct map helpers;       /* elementary functions used, by name (values unused) */
     VEC(struct template_use) sections; /* of templates/ (register tiles), used by kernels */
     struct map shared_pieces; /* functions that several template kernels may use: name -> text */
@@ -64,6 +65,9 @@ struct emission {
     bool *draws_with;         /* the same, with this counter of the program */
     VEC(uint32_t) kernel_counters; /* what the parameters counter, counter_2 ... of the kernel at hand stand for */
     bool state_is_const;      /* the entry at hand only reads the state */
+    struct {
+        bool state, in, out;  /* what it mentions of its arguments */
+    } mentions;
     VEC(const struct expr *) kernel_draws; /* nodes of which the kernel at hand keeps a block of numbers */
     bool random_state;        /* the state carries seed and counters: an entry other than init draws */
     const char **locals;      /* of the entry at hand, by buffer id: the pointer into the arena */

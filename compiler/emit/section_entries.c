@@ -1,5 +1,5 @@
-/* The entries: init(), step(), infer() ... as lists of kernel calls. Runs before the other sections, because it finds out which
- * kernels, constants and functions the file needs. */
+/* The entries: init(), step(), infer() ... as lists of kernel calls. Runs before the other sections, because it
+ * finds out which kernels, constants and functions the file needs. */
 #include "emit/emit_internal.h"
 
 #include <inttypes.h>
@@ -38,10 +38,12 @@ const char *entry_signature(struct emission *e, const struct entry *entry)
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-/* The variable as one row of elements. Of several dimensions it is a cast of the whole: a pointer to its first row must not leave that. */
+/* The variable as one row of elements. Of several dimensions it is a cast of the whole: a pointer to its first row
+ * must not leave that. */
 static const char *variable_elements(struct emission *e, const struct variable *v, bool is_const)
 {
     const char *const member = e->member[v->index];
+    e->mentions.state = true;
     switch (v->shape.rank) {
     case 0: return arena_printf(e->arena, "&state->%s", member);
     case 1: return arena_printf(e->arena, "state->%s", member);
@@ -61,8 +63,10 @@ static const char *variable_argument(struct emission *e, const struct buffer *b,
 {
     if (b->count == 0) /* no member of the state: C has no empty arrays. Kernels that are given it touch no element. */
         return "NULL";
+    e->mentions.state = true;
     if (by_value)
-        return arena_printf(e->arena, "state->%s%s", e->member[b->variable->index], zeros(e->arena, b->variable->shape.rank));
+        return arena_printf(e->arena, "state->%s%s", e->member[b->variable->index],
+                            zeros(e->arena, b->variable->shape.rank));
     return variable_elements(e, b->variable, e->state_is_const);
 }
 
@@ -72,8 +76,8 @@ static const char *pointer_argument(struct emission *e, const struct buffer *b)
     case BUFFER_TEMP:
         e->local_used[b->id] = true;
         return b->count ? e->locals[b->id] : "NULL";
-    case BUFFER_INPUT:
-    case BUFFER_OUTPUT: return e->locals[b->id];
+    case BUFFER_INPUT: e->mentions.in = true; return e->locals[b->id];
+    case BUFFER_OUTPUT: e->mentions.out = true; return e->locals[b->id];
     case BUFFER_CONSTANT: return constant_array(e, b->constant, b->name);
     case BUFFER_VARIABLE:
     case BUFFER_LOCAL: break;
@@ -170,7 +174,8 @@ static void find_direct_outputs(struct entry_text *t)
     const struct lowered *l = t->plan->lowered;
     for (size_t i = 0; i < l->kernels.count; i++) {
         struct buffer *from, *to;
-        if (kernel_is_copy(l->kernels.data[i], &from, &to) && from->kind == BUFFER_TEMP && to->kind == BUFFER_OUTPUT && !t->also[from->id])
+        if (kernel_is_copy(l->kernels.data[i], &from, &to) && from->kind == BUFFER_TEMP && to->kind == BUFFER_OUTPUT &&
+            !t->also[from->id])
             t->also[from->id] = to;
     }
 }
@@ -180,9 +185,11 @@ static void declare_temporary(struct entry_text *t, struct buffer *b)
     struct emission *e = t->e;
     const struct plan_life *life = &t->plan->life[b->id];
     const char *name = e->locals[b->id];
-    const char *macro = name_exactly(&e->file, name_upper(e->arena, arena_printf(e->arena, "%s_%.32s_AT", t->entry->name, name)));
-    const char *about = arena_printf(e->arena, "%s %s %s, kernels %d-%d of %s", b->name, shape_text(e->arena, &b->shape),
-                                     dtype_name(b->dtype), life->first, life->last, t->entry->name);
+    const char *macro =
+        name_exactly(&e->file, name_upper(e->arena, arena_printf(e->arena, "%s_%.32s_AT", t->entry->name, name)));
+    const char *about =
+        arena_printf(e->arena, "%s %s %s, kernels %d-%d of %s", b->name, shape_text(e->arena, &b->shape),
+                     dtype_name(b->dtype), life->first, life->last, t->entry->name);
     strbuf_addf(&e->arena_text.text, "#define %s %zuu ", macro, b->arena_offset);
     write_comment(&e->arena_text, about);
     const char *place = arena_printf(e->arena, "%s(arena, %s)", arena_accessor(b->dtype), macro);
@@ -190,6 +197,7 @@ static void declare_temporary(struct entry_text *t, struct buffer *b)
     t->uses_arena = true;
     if (t->also[b->id]) {
         const char *out = output_name(e, t->entry, (size_t)t->also[b->id]->index);
+        e->mentions.out = true;
         write_line(&t->body, "%s *const %s = out->%s != NULL ? out->%s : %s;", c_type(b->dtype), name, out, out, place);
     } else {
         write_line(&t->body, "%s *const %s = %s;", c_type(b->dtype), name, place);
@@ -225,8 +233,8 @@ static const char *temporary_name(struct name_scope *names, const struct buffer 
     return name_in(names, str_starts_with(b->name, "scratch") ? "scratch" : b->name);
 }
 
-/* Temporaries are called by values of the model, "add_4" say, which a kernel or constant must not be called as well: the local
- * would hide it. */
+/* Temporaries are called by values of the model, "add_4" say, which a kernel or constant must not be called as well:
+ * the local would hide it. */
 void reserve_temporaries(struct emission *e)
 {
     for (size_t i = 0; i < e->program->entries.count; i++) {
@@ -297,8 +305,8 @@ static void write_kernel(struct entry_text *t, const struct kernel *k, int numbe
             return;
         const bool is_constant = from->kind == BUFFER_CONSTANT && !weights_has(e, from->constant);
         *called = "memcpy";
-        write_line(&t->body, "%s(%s, %s, %zu);", copy_function(e, is_constant), buffer_argument(e, to, false), buffer_argument(e, from, false),
-                   (size_t)to->count * dtype_size(to->dtype));
+        write_line(&t->body, "%s(%s, %s, %zu);", copy_function(e, is_constant), buffer_argument(e, to, false),
+                   buffer_argument(e, from, false), (size_t)to->count * dtype_size(to->dtype));
         return;
     }
     const struct kernel_call call = emit_kernel(e, t->plan, k);
@@ -328,6 +336,7 @@ static void write_kernels(struct entry_text *t)
                 write_close(&t->body, "");
             if (guard)
                 write_open(&t->body, "if (%s)", guard);
+            t->e->mentions.out |= guard != NULL;
             open = guard;
         }
         write_kernel(t, k, (int)i);
@@ -352,13 +361,18 @@ static void write_initial(struct entry_text *t, const struct variable *v)
     const char *member = e->member[v->index];
     if (v->initial->count == 0)
         return;
+    e->mentions.state = true;
     if (v->shape.rank == 0) {
         write_line(&t->body, "state->%s = %s;", member, number_element(e->arena, v->initial, 0));
     } else if (is_zero(v->initial)) {
         write_line(&t->body, "memset(state->%s, 0, sizeof state->%s);", member, member);
     } else if (tensor_is_uniform(v->initial)) {
-        const char *const elements = variable_elements(e, v, false), *const at = v->shape.rank > 1 ? arena_printf(e->arena, "(%s)", elements) : elements;
-        write_open(&t->body, "for (%s i = 0; i < %" PRId64 "; i++)", v->initial->count < INT16_MAX ? "int" : "int32_t", v->initial->count);
+        const char *const elements = variable_elements(e, v, false), *const at =
+                                                                         v->shape.rank > 1
+                                                                             ? arena_printf(e->arena, "(%s)", elements)
+                                                                             : elements;
+        write_open(&t->body, "for (%s i = 0; i < %" PRId64 "; i++)", v->initial->count < INT16_MAX ? "int" : "int32_t",
+                   v->initial->count);
         write_line(&t->body, "%s[i] = %s;", at, number_element(e->arena, v->initial, 0));
         write_close(&t->body, "");
     } else {
@@ -366,7 +380,8 @@ static void write_initial(struct entry_text *t, const struct variable *v)
         const bool from_file = weights_has_initial(e, v->initial);
         const char *const array = from_file ? weights_array(e, v->initial, v->by_columns, wish)
                                             : constant_array(e, tensor_in_layout(e->arena, v, v->initial), wish);
-        write_line(&t->body, "%s(state->%s, %s, sizeof state->%s);", copy_function(e, !from_file), member, array, member);
+        write_line(&t->body, "%s(state->%s, %s, sizeof state->%s);", copy_function(e, !from_file), member, array,
+                   member);
     }
 }
 
@@ -437,33 +452,19 @@ static bool find_random_state(const struct program *p)
     return false;
 }
 
-/* What an entry mentions of its arguments. */
-struct mentions {
-    bool state, in, out;
-};
-
-static struct mentions find_mentions(const struct entry_text *t, const char *body, const char *head)
-{
-    const struct emission *e = t->e;
-    const bool counts = t->entry->kind == ENTRY_INIT || t->entry->counter_count > 0;
-    return (struct mentions){.state = strstr(body, "state->") || e->uses_random || (e->random_state && counts),
-                             .in = strstr(body, "in->") != NULL,
-                             .out = strstr(body, "out->") || strstr(head, "out->")};
-}
-
-static void write_unused(struct entry_text *t, struct writer *w, struct mentions m)
+static void write_unused(struct entry_text *t, struct writer *w)
 {
     const struct emission *e = t->e;
     const struct graph *g = t->entry->graph;
-    if (!m.state)
+    if (!e->mentions.state)
         write_line(w, "(void)state;");
     if (!t->uses_arena)
         write_line(w, "(void)arena;");
     if (t->entry->kind == ENTRY_INIT && !e->uses_random && !e->random_state)
         write_line(w, "(void)seed;");
-    if (g->inputs.count && !m.in)
+    if (g->inputs.count && !e->mentions.in)
         write_line(w, "(void)in;");
-    if (g->outputs.count && !m.out)
+    if (g->outputs.count && !e->mentions.out)
         write_line(w, "(void)out;");
     write_blank(w);
 }
@@ -505,19 +506,20 @@ static const char *missing_input(struct entry_text *t, size_t input)
 }
 
 /* Comes first: what follows reads them. */
-static void write_argument_check(struct entry_text *t, struct writer *w, struct mentions m)
+static void write_argument_check(struct entry_text *t, struct writer *w)
 {
-    struct arena *a = t->e->arena;
+    struct emission *const e = t->e;
+    struct arena *a = e->arena;
     VEC(const char *) missing = {0};
-    if (m.state)
+    if (e->mentions.state)
         vec_push(a, &missing, "state == NULL");
     if (t->uses_arena)
         vec_push(a, &missing, "arena == NULL");
-    if (m.in)
+    if (e->mentions.in)
         vec_push(a, &missing, "in == NULL");
-    if (m.out)
+    if (e->mentions.out)
         vec_push(a, &missing, "out == NULL");
-    for (size_t i = 0; i < t->entry->graph->inputs.count && m.in; i++) {
+    for (size_t i = 0; i < t->entry->graph->inputs.count && e->mentions.in; i++) {
         const char *const text = missing_input(t, i);
         if (text)
             vec_push(a, &missing, text);
@@ -533,6 +535,7 @@ static const char *checked_body(struct entry_text *t)
 {
     const char *const body = strbuf_text(&t->body.text);
     t->body = (struct writer){.text = {.arena = t->e->arena}, .depth = 1};
+    t->e->mentions.in |= t->e->weights.kind == WEIGHTS_FILE;
     write_check(t, arena_printf(t->e->arena, "check_weights(%s)", weights_expression(t->e)));
     weights_declare(t->e, &t->body);
     strbuf_add(&t->body.text, body);
@@ -550,6 +553,7 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
     find_direct_outputs(&t);
     name_locals(&t);
     e->uses_random = false;
+    memset(&e->mentions, 0, sizeof e->mentions);
     e->weights.used = (struct map){.arena = e->arena};
     memset(e->draws_with, 0, e->program->counters.count * sizeof *e->draws_with);
     if (entry->kind == ENTRY_INIT && e->options->reproducible)
@@ -566,17 +570,19 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
 
     const char *const head = strbuf_text(&t.body.text);
     struct writer writer = {.text = {.arena = e->arena}}, *w = &writer;
-    write_list(w, arena_printf(e->arena, "stepc_status %s_%s(", e->name, entry->name), (const char *const[]){entry_signature(e, entry)}, 1, ")");
-    const struct mentions mentions = find_mentions(&t, body, head);
+    write_list(w, arena_printf(e->arena, "stepc_status %s_%s(", e->name, entry->name),
+               (const char *const[]){entry_signature(e, entry)}, 1, ")");
+    const bool counts = entry->kind == ENTRY_INIT || entry->counter_count > 0;
+    e->mentions.state |= e->uses_random || (e->random_state && counts);
     write_line(w, "{");
     w->depth++;
-    write_argument_check(&t, w, mentions);
+    write_argument_check(&t, w);
     strbuf_add(&w->text, head);
     if (e->uses_random)
         write_random_locals(e, w, entry);
     if (t.needs_status)
         write_line(w, "stepc_status status;");
-    write_unused(&t, w, mentions);
+    write_unused(&t, w);
     strbuf_add(&w->text, body);
     if (e->random_state)
         write_random_advance(e, w, entry);
