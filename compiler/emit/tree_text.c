@@ -84,9 +84,10 @@ static void print_loop(struct expr_scope *s, struct writer *w, const struct stmt
     const char *const i = l->var->name, *const from = tree_expr_text(s, l->from, PREC_NONE);
     const char *const to = tree_expr_text(s, l->to, PREC_LESS + 1);
     s->marks_breaks = true;
-    if (l->hint) {
-        map_set(&s->e->hints, l->hint, NULL);
-        write_line(w, "%s", l->hint);
+    const char *const hint = loop_hint(s->e->options, l->hint);
+    if (hint) {
+        map_set(&s->e->hints, hint, NULL);
+        write_line(w, "%s", hint);
     }
     if (l->step == 1)
         write_open(w, "for (%s %s = %s; %s < %s; %s++)", l->var->type, i, from, i, to, i);

@@ -35,8 +35,7 @@ static const char *count_of(const struct doctor *x, size_t n, const char *what)
     return arena_printf(x->arena, "%zu %s%s", n, what, n == 1 ? "" : "s");
 }
 
-/* ---- variables that are not what they were ------------------------------------------------------------------------
- */
+/* ---- variables that are not what they were ----------------------------------------------------------------------- */
 
 static void examine_merged(struct doctor *x)
 {
@@ -84,8 +83,7 @@ static void examine_ties(struct doctor *x)
             arena_printf(x->arena, "prepare --tie '%s'", tie_text(x->arena, &unknown.data[i])));
 }
 
-/* ---- names --------------------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static const struct model_initializer *anonymous_input(const struct doctor *x, const struct model_node *n, size_t input)
 {
@@ -158,8 +156,7 @@ static void examine_names(struct doctor *x)
             "their names");
 }
 
-/* ---- the graph ----------------------------------------------------------------------------------------------------
- */
+/* ---- the graph --------------------------------------------------------------------------------------------------- */
 
 /* What a gradient would reach, and what prepare would not train unless it is told to. */
 static void examine_left_out(struct doctor *x)

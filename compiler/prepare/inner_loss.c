@@ -18,8 +18,7 @@ struct mover {
     VEC(struct model_node *) nodes;
 };
 
-/* ---- what goes ------------------------------------------------------------------------------------------------------
- */
+/* ---- what goes --------------------------------------------------------------------------------------------------- */
 
 static bool is_variable(const struct model *m, const char *name)
 {
@@ -69,8 +68,7 @@ static bool find_nodes(struct mover *v)
     return v->nodes.count > 0;
 }
 
-/* ---- who uses it ----------------------------------------------------------------------------------------------------
- */
+/* ---- who uses it ------------------------------------------------------------------------------------------------- */
 
 /* Names in the attributes of Gradient count: y is read by its name alone. */
 static bool reads_any(struct arena *a, const struct model_graph *g, const struct map *names)
@@ -92,8 +90,7 @@ static bool reads_any(struct arena *a, const struct model_graph *g, const struct
     return false;
 }
 
-/* ---- moving ---------------------------------------------------------------------------------------------------------
- */
+/* ---- moving ------------------------------------------------------------------------------------------------------ */
 
 static void put_nodes_first(struct mover *v, struct model_graph *g)
 {

@@ -22,8 +22,7 @@ bool loss_parse(struct diag *d, const char *name, enum loss_kind *out)
     return ok;
 }
 
-/* ---- types of tensors of the main graph -----------------------------------------------------------------------------
- */
+/* ---- types of tensors of the main graph -------------------------------------------------------------------------- */
 
 static const struct model_type *declared_type(const struct preparer *p, const char *name)
 {
@@ -103,8 +102,7 @@ static const char *dims_text(struct arena *a, const struct model_dim *dims, size
     return strbuf_text(&b);
 }
 
-/* ---- a final Softmax or Sigmoid -------------------------------------------------------------------------------------
- */
+/* ---- a final Softmax or Sigmoid ---------------------------------------------------------------------------------- */
 
 /* Does the Softmax run over the class axis? Before 13 it ran over all axes from `axis` on: no matter where they
  * have one element. */
@@ -144,8 +142,7 @@ const char *bypass_activation(struct preparer *p, const char *source)
     return n->inputs.data[0];
 }
 
-/* ---- the target -----------------------------------------------------------------------------------------------------
- */
+/* ---- the target -------------------------------------------------------------------------------------------------- */
 
 static bool dims_agree(const struct model_type *t, const struct model_dim *dims, size_t rank)
 {
@@ -205,8 +202,7 @@ static bool add_target(struct preparer *p, enum dtype usual, const struct model_
     return true;
 }
 
-/* ---- the end of every loss ------------------------------------------------------------------------------------------
- */
+/* ---- the end of every loss --------------------------------------------------------------------------------------- */
 
 /* The last node's output is called "loss"; prepare_model() has seen to it that the name is free. */
 static void finish(struct preparer *p)
@@ -269,8 +265,7 @@ static bool mean_of_elements(struct preparer *p, const char *x, const struct mod
     return weighted_mean(p, x, dims);
 }
 
-/* ---- losses of elements ---------------------------------------------------------------------------------------------
- */
+/* ---- losses of elements ------------------------------------------------------------------------------------------ */
 
 /* With d = y - t: mse d^2; l1 |d|; huber c (d - c/2), c = d clipped to [-1, 1], which is d^2/2 inside and |d| - 1/2
  * outside and has the right slope everywhere without a Where. */
@@ -325,8 +320,7 @@ static bool elementwise_loss(struct preparer *p, const struct tensor_type *t)
     return mean_of_elements(p, losses, t->dims, t->rank);
 }
 
-/* ---- losses of classes ----------------------------------------------------------------------------------------------
- */
+/* ---- losses of classes ------------------------------------------------------------------------------------------- */
 
 struct classes {
     const char *scores, *target;
@@ -551,8 +545,7 @@ static bool class_loss(struct preparer *p, const struct tensor_type *t)
     return true;
 }
 
-/* ---- the model's own loss -------------------------------------------------------------------------------------------
- */
+/* ---- the model's own loss ---------------------------------------------------------------------------------------- */
 
 static bool own_loss(struct preparer *p, const struct tensor_type *t)
 {

@@ -9,8 +9,7 @@ enum { MOST_NAMED = 8, LSTM_GATES = 4, GRU_GATES = 3, MOST_PIECES = 4 };
 static const int lstm_order[LSTM_GATES] = {0, 3, 1, 2};
 static const int gru_order[GRU_GATES] = {1, 0, 2};
 
-/* ---- content --------------------------------------------------------------------------------------------------------
- */
+/* ---- content ----------------------------------------------------------------------------------------------------- */
 
 /* Files of half precision hold what float weights were rounded from: only what is exactly equal counts. */
 static bool same_number(const struct tensor *a, int64_t i, const struct tensor *b, int64_t k)
@@ -115,8 +114,7 @@ static int64_t cut(const struct tensor *t, struct piece *first)
     return 2 * s->dim[0];
 }
 
-/* ---- names ----------------------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static void rename_in(struct model_graph *g, const char *old, const char *name)
 {

@@ -58,8 +58,7 @@ bool optimizer_parse(struct diag *d, struct arena *a, const char *text, struct o
     return true;
 }
 
-/* ---- values that all updates share ----------------------------------------------------------------------------------
- */
+/* ---- values that all updates share ------------------------------------------------------------------------------- */
 
 struct updater {
     struct preparer *p;
@@ -176,8 +175,7 @@ static void add_adamw_scalars(struct updater *u, enum dtype dtype)
     u->root_correction[k] = cast_unless(p, "inverse_root", inverse, DTYPE_DOUBLE, dtype);
 }
 
-/* ---- clipping -------------------------------------------------------------------------------------------------------
- */
+/* ---- clipping ---------------------------------------------------------------------------------------------------- */
 
 static void clip_values(struct preparer *p)
 {
@@ -212,8 +210,7 @@ static void clip_norm(struct preparer *p)
     }
 }
 
-/* ---- updates --------------------------------------------------------------------------------------------------------
- */
+/* ---- updates ----------------------------------------------------------------------------------------------------- */
 
 static const char *tensor_name(struct updater *u, const struct trainable *t, const char *suffix)
 {

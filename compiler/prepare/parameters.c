@@ -22,8 +22,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* ---- who reads a value, and how -------------------------------------------------------------------------------------
- */
+/* ---- who reads a value, and how ---------------------------------------------------------------------------------- */
 
 struct reading {
     const struct model_node *node;
@@ -87,8 +86,7 @@ static void find_uses(const struct rules *r, const char *value, reading_list *ou
     }
 }
 
-/* ---- where gradients flow -------------------------------------------------------------------------------------------
- */
+/* ---- where gradients flow ---------------------------------------------------------------------------------------- */
 
 /* Does a gradient of the node's outputs come back to that input? What nothing is known of may. */
 static bool passes_gradient(const struct model_node *n, size_t input)
@@ -209,8 +207,7 @@ void rules_begin(struct rules *r, const struct preparer *p, const struct map *lo
     find_inputs(r, g);
 }
 
-/* ---- names ----------------------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static const char *const buffer_words[] = {
     "mask",     "mean",   "std",       "var",    "variance", "running",  "buffer", "prior",   "priors", "freq",
@@ -342,8 +339,7 @@ static bool is_quantization_scale(const struct model_node *n, size_t input)
     return input == 1 && (is_op(n, "QuantizeLinear") || is_op(n, "DequantizeLinear"));
 }
 
-/* ---- verdicts -------------------------------------------------------------------------------------------------------
- */
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
 static struct verdict no(bool sure, const char *why)
 {
@@ -532,8 +528,7 @@ bool judge_constant(struct rules *r, const struct model_node *constant, const st
     return true;
 }
 
-/* ---- padding --------------------------------------------------------------------------------------------------------
- */
+/* ---- padding ----------------------------------------------------------------------------------------------------- */
 
 static bool is_zero_row(const struct tensor *t, int64_t row)
 {

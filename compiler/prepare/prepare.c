@@ -18,8 +18,7 @@ enum {
     ONE_SIZE = 8         /* for all symbols, where different ones do not fit together */
 };
 
-/* ---- what the model has ---------------------------------------------------------------------------------------------
- */
+/* ---- what the model has ------------------------------------------------------------------------------------------ */
 
 static void index_nodes(struct preparer *p)
 {
@@ -128,8 +127,7 @@ bool has_fixed_size(struct preparer *p, const char *name, int axis, int64_t size
     return v && axis < v->shape.rank && v->shape.dim[axis] == size;
 }
 
-/* ---- checks ---------------------------------------------------------------------------------------------------------
- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 static bool check_model(struct preparer *p)
 {
@@ -182,8 +180,7 @@ static bool check_loss_name(struct preparer *p)
         "--loss output --output loss, else rename it in the model");
 }
 
-/* ---- the gradient ---------------------------------------------------------------------------------------------------
- */
+/* ---- the gradient ------------------------------------------------------------------------------------------------ */
 
 struct name_list {
     const char **data;
@@ -251,8 +248,7 @@ void add_gradient(struct preparer *p, const char *y)
             leave_out_padding(p, &p->trainables.data[i], out.data[i]);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------
- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static const char *changes_text(struct preparer *p)
 {

@@ -47,8 +47,7 @@ struct rebatch {
     bool quiet; /* the model is a copy to look at: nothing is reported */
 };
 
-/* ---- both sizes -----------------------------------------------------------------------------------------------------
- */
+/* ---- both sizes -------------------------------------------------------------------------------------------------- */
 
 static void begin_side(struct rebatch *r, struct side *s)
 {
@@ -118,8 +117,7 @@ static bool fail_at(struct rebatch *r, const struct model_node *n, const char *w
     return !r->quiet && diag_error(r->edit->diag, &n->loc, "--batch %lld: %s", (long long)r->to, why);
 }
 
-/* ---- where the batch is ---------------------------------------------------------------------------------------------
- */
+/* ---- where the batch is ------------------------------------------------------------------------------------------ */
 
 static const struct place *place_of(const struct rebatch *r, const char *name)
 {
@@ -194,8 +192,7 @@ static void find_place(struct rebatch *r, const struct model_node *n, const char
     set_place(r, name, dim, inner);
 }
 
-/* ---- constants ------------------------------------------------------------------------------------------------------
- */
+/* ---- constants --------------------------------------------------------------------------------------------------- */
 
 /* An initializer for this node alone: others may read the old constant in another sense. */
 static void replace_by(struct rebatch *r, struct model_node *n, size_t input, struct tensor *t)
@@ -404,8 +401,7 @@ static bool check_batch_is_kept(struct rebatch *r, const struct model_node *n)
                                 n->inputs.data[0]));
 }
 
-/* ---- the walk -------------------------------------------------------------------------------------------------------
- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 static bool step(struct rebatch *r, struct model_node *n)
 {

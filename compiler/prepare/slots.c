@@ -60,8 +60,7 @@ bool is_product(const struct model_node *n)
     return is_op(n, "MatMul") || is_op(n, "Gemm") || is_op(n, "Conv") || is_op(n, "ConvTranspose");
 }
 
-/* ---- normalizations that are spelled out ----------------------------------------------------------------------------
- */
+/* ---- normalizations that are spelled out ------------------------------------------------------------------------- */
 
 bool only_moves(const struct model_node *n)
 {

@@ -6,8 +6,7 @@
 
 enum { MOST_NAMED = 8 };
 
-/* ---- merged initializers ------------------------------------------------------------------------------------------
- */
+/* ---- merged initializers ----------------------------------------------------------------------------------------- */
 
 static bool is_parameter(const struct model_initializer *init)
 {
@@ -295,8 +294,7 @@ bool untie_initializers(struct edit *e, const char *const *which, size_t count)
     return true;
 }
 
-/* ---- equal content ------------------------------------------------------------------------------------------------
- */
+/* ---- equal content ----------------------------------------------------------------------------------------------- */
 
 /* The same for a matrix and its transpose: a sum does not depend on order. */
 static uint64_t content_sum(const struct tensor *t)

@@ -6,8 +6,7 @@
 
 enum { MOST_NAMED = 6 };
 
-/* ---- what the loss depends on ---------------------------------------------------------------------------------------
- */
+/* ---- what the loss depends on ------------------------------------------------------------------------------------ */
 
 static void mark(struct map *marked, const char *name)
 {
@@ -61,8 +60,7 @@ void find_ancestors(struct preparer *p)
     mark_ancestors(p->model->graph, &p->ancestors);
 }
 
-/* ---- names and constants --------------------------------------------------------------------------------------------
- */
+/* ---- names and constants ----------------------------------------------------------------------------------------- */
 
 static bool has_wildcard(const char *glob)
 {
@@ -243,8 +241,7 @@ static bool check_named(struct preparer *p, const struct model_initializer *init
     return true;
 }
 
-/* ---- the choice -----------------------------------------------------------------------------------------------------
- */
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 /* An initializer and what becomes of it. */
 struct chosen {
@@ -312,8 +309,7 @@ static void add_trainable(struct preparer *p, struct rules *r, const struct chos
                                  .padding_row = p->options->train_padding ? -1 : padding_row(r, c->init)}));
 }
 
-/* ---- what is said ---------------------------------------------------------------------------------------------------
- */
+/* ---- what is said ------------------------------------------------------------------------------------------------ */
 
 static const char *tensor_text(struct preparer *p, const struct tensor *t)
 {

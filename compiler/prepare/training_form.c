@@ -21,8 +21,7 @@ enum {
 
 static const double USUAL_MOMENTUM = 0.9, USUAL_RATIO = 0.5;
 
-/* ---- forms ----------------------------------------------------------------------------------------------------------
- */
+/* ---- forms ------------------------------------------------------------------------------------------------------- */
 
 /* What an input is known to be; NULL: not a constant of the main graph. */
 static const struct tensor *constant_input(const struct preparer *p, const struct model_node *n, size_t input)
@@ -105,8 +104,7 @@ static void to_inference_form(struct preparer *p, struct model_node *n)
     }
 }
 
-/* ---- statistics -----------------------------------------------------------------------------------------------------
- */
+/* ---- statistics -------------------------------------------------------------------------------------------------- */
 
 static bool is_batchnorm(const struct model_node *n)
 {
@@ -255,8 +253,7 @@ static void reset_statistics(struct preparer *p)
             by_itself ? "auto" : "reset");
 }
 
-/* ---- the plan -------------------------------------------------------------------------------------------------------
- */
+/* ---- the plan ---------------------------------------------------------------------------------------------------- */
 
 struct form_counts {
     size_t trained, frozen, rewritten, masked_dropouts, left;
@@ -351,8 +348,7 @@ void plan_training_form(struct preparer *p)
     say_plan(p, &c);
 }
 
-/* ---- copies ---------------------------------------------------------------------------------------------------------
- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 /* Running statistics go from copy to copy where several share them. */
 static const char *latest_statistic(const struct preparer *p, const char *name)

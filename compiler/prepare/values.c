@@ -14,8 +14,7 @@ enum {
 static const double NEAR = 1e-5;       /* of the largest element: what float32 leaves of an identity */
 static const double MASK_LIMIT = 9999; /* -1e4, -65504, -1e9: what softmax shall not see */
 
-/* ---- all elements ---------------------------------------------------------------------------------------------------
- */
+/* ---- all elements ------------------------------------------------------------------------------------------------ */
 
 bool values_are_all(const struct tensor *t, double x)
 {
@@ -83,8 +82,7 @@ static bool are_shares(const struct tensor *t)
            ((positive && fabs(sum - 1) < NEAR) || (negative && fabs(sum_of_powers - 1) < NEAR));
 }
 
-/* ---- lines: the elements along one axis -----------------------------------------------------------------------------
- */
+/* ---- lines: the elements along one axis -------------------------------------------------------------------------- */
 
 struct line {
     const struct tensor *t;
@@ -227,8 +225,7 @@ const char *values_made_by_rule(const struct tensor *t)
     return are_shares(t) ? "shares of a whole" : NULL;
 }
 
-/* ---- weights that nobody trains -------------------------------------------------------------------------------------
- */
+/* ---- weights that nobody trains ---------------------------------------------------------------------------------- */
 
 static double filter_element(const struct tensor *t, int64_t filter, int64_t i)
 {

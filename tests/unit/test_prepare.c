@@ -95,8 +95,7 @@ static void near(double got, double expected)
     ck_assert_double_eq_tol(got, expected, 1e-7 * (1 + fabs(expected)));
 }
 
-/* ---- losses ---------------------------------------------------------------------------------------------------------
- */
+/* ---- losses ------------------------------------------------------------------------------------------------------ */
 
 /* e = [0.5, 1.5]: loss = 1.25, dw = x' e (2/2) = [5, 7], db = 2; w -= 0.5 dw */
 START_TEST(mse_and_sgd)
@@ -263,8 +262,7 @@ START_TEST(own_loss)
 }
 END_TEST
 
-/* ---- optimizers: two steps of b, whose gradient is 2 in the first -------------------------------------------------
- */
+/* ---- optimizers: two steps of b, whose gradient is 2 in the first ------------------------------------------------ */
 
 static double b_after(const char *optimizer, int steps)
 {
@@ -331,8 +329,7 @@ START_TEST(rate_and_count_are_state)
 }
 END_TEST
 
-/* ---- what is trained ------------------------------------------------------------------------------------------------
- */
+/* ---- what is trained --------------------------------------------------------------------------------------------- */
 
 static bool binds(const struct model *m, const char *name)
 {
@@ -446,8 +443,7 @@ START_TEST(names_give_way)
 }
 END_TEST
 
-/* ---- errors ---------------------------------------------------------------------------------------------------------
- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void refused(struct model *m, const char *message)
 {
@@ -511,8 +507,7 @@ START_TEST(wrong_words)
 }
 END_TEST
 
-/* ---- schedules ------------------------------------------------------------------------------------------------------
- */
+/* ---- schedules --------------------------------------------------------------------------------------------------- */
 
 /* The rate of step number s, from 0, relative to the base rate. */
 static double rate_at(const char *schedule, const char *optimizer, int s)
@@ -544,8 +539,7 @@ START_TEST(schedules)
 }
 END_TEST
 
-/* ---- batches in parts -----------------------------------------------------------------------------------------------
- */
+/* ---- batches in parts -------------------------------------------------------------------------------------------- */
 
 #define PART(a, b) DOUBLES(SHAPE(1, 2), a, b)
 #define TARGETS DOUBLES(SHAPE(2, 1), 5, 10)

@@ -73,8 +73,7 @@ static bool has_initializer(const struct model *m, const char *name)
     return model_find_initializer(m->graph, name) != NULL;
 }
 
-/* ---- merged initializers ------------------------------------------------------------------------------------------
- */
+/* ---- merged initializers ----------------------------------------------------------------------------------------- */
 
 /* y = (x + a) + b, where b is Identity(a) */
 static struct model *merged_model(void)
@@ -134,8 +133,7 @@ START_TEST(untie_by_pattern)
 }
 END_TEST
 
-/* ---- ties ---------------------------------------------------------------------------------------------------------
- */
+/* ---- ties -------------------------------------------------------------------------------------------------------- */
 
 /* y = (x w) v, v = w' */
 static struct model *tied_model(void)
@@ -200,8 +198,7 @@ START_TEST(wrong_ties)
 }
 END_TEST
 
-/* ---- the batch ----------------------------------------------------------------------------------------------------
- */
+/* ---- the batch --------------------------------------------------------------------------------------------------- */
 
 static const struct model_dim *output_dim(const struct model *m, size_t d)
 {
@@ -329,8 +326,7 @@ START_TEST(batches_that_stay)
 }
 END_TEST
 
-/* ---- BatchNormalization and Dropout -------------------------------------------------------------------------------
- */
+/* ---- BatchNormalization and Dropout ------------------------------------------------------------------------------ */
 
 static struct model *normalized(int64_t opset, bool training)
 {
@@ -631,8 +627,7 @@ START_TEST(dropout_of_old_opsets)
 }
 END_TEST
 
-/* ---- names --------------------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static void tensor_of_file(named_tensors *list, const char *name, const struct tensor *t)
 {
@@ -688,8 +683,7 @@ START_TEST(names_of_recurrent_layers)
 }
 END_TEST
 
-/* ---- constants, the doctor ----------------------------------------------------------------------------------------
- */
+/* ---- constants, the doctor --------------------------------------------------------------------------------------- */
 
 static struct model *with_constant(void)
 {
