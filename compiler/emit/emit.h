@@ -35,11 +35,13 @@ struct emit_options {
     const char *model_file;   /* base name, for the header comment */
     const char *options_text; /* the options that change the output, as typed; "" if none */
     bool reproducible;        /* contraction off, self-test in init() */
-    bool check_finite;        /* steps are lowered so: without infinities in the compiler's mind that would mean nothing */
+    /* steps are lowered so: without infinities in the compiler's mind that would mean nothing */
+    bool check_finite;
     bool standalone;          /* the header brings the runtime along */
     enum emit_weights weights;
     const struct target *target; /* the machine that it is for; NULL: any */
-    int simd;                 /* lanes of a vector of floats: 4, 8, 16; SIMD_AUTO: as the target has, SIMD_NONE: the scalar form only */
+    /* lanes of a vector of floats: 4, 8, 16; SIMD_AUTO: as the target has, SIMD_NONE: the scalar form only */
+    int simd;
     bool small;               /* elementary functions are not inlined */
     bool without_data;        /* the contents of constants are left out: for who wants sizes and names only */
 };
@@ -52,8 +54,8 @@ struct emitted {
     const char *weights_path_macro; /* WEIGHTS_INCBIN: where the C text finds the file */
     size_t kernel_count;   /* distinct kernel functions */
     size_t constant_bytes; /* of all const arrays, but not of the weights file; what init() restores is among them */
-    /* [entry][kernel]: the function that is called, "memcpy" for a copy; NULL where the entry has no such call, because the
-     * kernel copies an output that is written in place. */
+    /* [entry][kernel]: the function that is called, "memcpy" for a copy; NULL where the entry has no such call,
+     * because the kernel copies an output that is written in place. */
     const char ***calls;
 };
 

@@ -1,6 +1,6 @@
-/* The sections of templates/ and the functions of runtime/ for one form of vectors (--simd) and one machine (--machine):
- * what the preprocessor would decide by these is decided here, and only the branch that remains is emitted. Conditions
- * that depend on more stay:
+/* The sections of templates/ and the functions of runtime/ for one form of vectors (--simd) and one machine
+ * (--machine): what the preprocessor would decide by these is decided here, and only the branch that remains is
+ * emitted. Conditions that depend on more stay:
  *
  *   #if defined(__GNUC__) && STEPC_FORM == 2       --simd none: false, dropped
  *   #elif defined(__AVX512F__)                     becomes #if

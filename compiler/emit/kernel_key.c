@@ -1,7 +1,7 @@
-/* Kernels that are equal before there is a text of them. Layers of one shape read, compute and store the same through parameters of the
- * same names. So a kernel is written down as numbers: a buffer is its parameter's, an expression that of its first appearance, and all
- * else that the text depends on stands as it is. Two kernels of the same numbers have the same text; others may have it as well, which
- * the comparison of texts finds (kernel.c). */
+/* Kernels that are equal before there is a text of them. Layers of one shape read, compute and store the same
+ * through parameters of the same names. So a kernel is written down as numbers: a buffer is its parameter's, an
+ * expression that of its first appearance, and all else that the text depends on stands as it is. Two kernels of the
+ * same numbers have the same text; others may have it as well, which the comparison of texts finds (kernel.c). */
 #include "emit/emit_internal.h"
 
 #include "base/hash.h"
@@ -170,7 +170,8 @@ static void add_params(struct kernel_key *key, const kernel_params *params)
     for (size_t i = 0; i < params->count; i++) {
         const struct kernel_param *const p = &params->data[i];
         add_text(key, p->name);
-        add(key, (uint64_t)p->written | (uint64_t)p->by_value << 1 | (uint64_t)p->is_scratch << 2 | (uint64_t)p->is_local << 3);
+        add(key, (uint64_t)p->written | (uint64_t)p->by_value << 1 | (uint64_t)p->is_scratch << 2 |
+                     (uint64_t)p->is_local << 3);
         add_buffer(key, p->replaces);
         add_buffer(key, p->buffer->place_of);
         add(key, (uint64_t)p->buffer->kind << 32 | (uint64_t)p->buffer->dtype);
@@ -190,7 +191,8 @@ struct keyed_function {
 
 static const char *hash_text(struct kernel_key *key)
 {
-    snprintf(key->hash, sizeof key->hash, "%016" PRIx64, hash_bytes(key->words.data, key->words.count * sizeof *key->words.data));
+    snprintf(key->hash, sizeof key->hash, "%016" PRIx64,
+             hash_bytes(key->words.data, key->words.count * sizeof *key->words.data));
     return key->hash;
 }
 

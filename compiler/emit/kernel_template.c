@@ -1,13 +1,15 @@
 /* Kernels made from templates (templates/, lower/template.h): what goes into the holes.
  *
  *   integer holes     the kernel's ints; WITH_FINISH and the like: is there a part for the hole?
- *                     AGAIN_FINISH and the like: may that part run twice for an element, since it reads nothing that it writes?
+ *                     AGAIN_FINISH and the like: may that part run twice for an element, as it reads nothing that
+ *                     it writes?
  *                     READS_FINISH and the like: does it read rows of memory of its own for each row of the result?
  *   type holes        T: the kernel's type; LABELS: the type of operand "labels"
- *   statement holes   the stores of the part of that name; the call's arguments are the indices and then the result. A hole
- *                     "loss_at" stands for the part "loss" with indices. Without a part: nothing
+ *   statement holes   the stores of the part of that name; the call's arguments are the indices and then the result
+ *                     A hole "loss_at" stands for the part "loss" with indices. Without a part: nothing
  *                     A hole "finish_ahead" asks for the memory that the part "finish" will read
- *                     x_into(n, k, i, to): element (n, k, i) of operand "x", which is computed (then WITH_X is 1), into to[i]
+ *                     x_into(n, k, i, to): element (n, k, i) of operand "x", which is computed (then WITH_X is 1),
+ *                     into to[i]
  *   expression holes  exp_of(x): the elementary function; weights_at(i): element i of operand "weights"
  *   parameters        the operand's pointer, moved to its offset and to the place of the outer loops
  *

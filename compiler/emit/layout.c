@@ -1,5 +1,5 @@
-/* Layout of text that came from templates: arithmetic on literals is done, and once the kernel's name is in, heads of functions
- * and calls are wrapped anew. */
+/* Layout of text that came from templates: arithmetic on literals is done, and once the kernel's name is in, heads
+ * of functions and calls are wrapped anew. */
 #include "emit/emit_internal.h"
 
 #include <ctype.h>
@@ -52,7 +52,8 @@ static char after(const char *text, size_t at)
     return text[at + strspn(text + at, " ")];
 }
 
-/* May `x op y` with these neighbours be done first? The neighbours of a sum must not bind tighter, or be sums on its left. */
+/* May `x op y` with these neighbours be done first? The neighbours of a sum must not bind tighter, or be sums on its
+ * left. */
 static bool may_fold(char op, char left, char right)
 {
     if (strchr("*/%)", left))
@@ -69,13 +70,15 @@ static size_t fold_operation(const char *text, size_t at, int64_t *value)
         return 0;
     const char op = text[at + n + 1];
     const size_t m = literal_at(text, right, &y);
-    if (m == 0 || (op == '%' && y == 0) || (op == '-' && y > x) || !may_fold(op, before(text, at), after(text, right + m)))
+    if (m == 0 || (op == '%' && y == 0) || (op == '-' && y > x) ||
+        !may_fold(op, before(text, at), after(text, right + m)))
         return 0;
     *value = op == '*' ? x * y : op == '%' ? x % y : op == '+' ? x + y : x - y;
     return *value <= INT32_MAX ? n + 3 + m : 0;
 }
 
-/* " + 0", " - 0", " * 1" and " / 1" behind anything, but nothing that binds tighter than a sum behind them; "0 + " where a sum begins. */
+/* " + 0", " - 0", " * 1" and " / 1" behind anything, but nothing that binds tighter than a sum behind them; "0 + "
+ * where a sum begins. */
 static size_t vanishing_term(const char *text, size_t at)
 {
     int64_t value;
@@ -98,12 +101,13 @@ static size_t bracketed_literal(const char *text, size_t at, int64_t *value)
     return n > 0 && text[at + 1 + n] == ')' ? n + 2 : 0;
 }
 
-/* "(y)" between operators and delimiters, as it is left of "(0 + y)": the length of the name, 0 if it is none. A cast (no blank behind it), or
- * what a keyword or call takes, has other neighbours. */
+/* "(y)" between operators and delimiters, as it is left of "(0 + y)": the length of the name, 0 if it is none. A
+ * cast (no blank behind it), or what a keyword or call takes, has other neighbours. */
 static size_t bracketed_name(const char *text, size_t at)
 {
     const bool returned = at >= 7 && !strncmp(text + at - 7, "return ", 7);
-    if (text[at] != '(' || (at > 0 && !strchr(" ([", text[at - 1])) || !(returned || strchr("([,=+-*/%<>", before(text, at))))
+    if (text[at] != '(' || (at > 0 && !strchr(" ([", text[at - 1])) ||
+        !(returned || strchr("([,=+-*/%<>", before(text, at))))
         return 0;
     size_t n = 0;
     while (in_word(text[at + 1 + n]))
@@ -111,7 +115,8 @@ static size_t bracketed_name(const char *text, size_t at)
     if (n == 0 || text[at + 1 + n] != ')')
         return 0;
     const char *const behind = text + at + n + 2;
-    const bool operator = behind[0] == ' ' && behind[1] && strchr("+-*/%<>=", behind[1]) && behind[2] && strchr(" =", behind[2]);
+    const bool operator= behind[0] == ' ' && behind[1] && strchr("+-*/%<>=", behind[1]) && behind[2] &&
+        strchr(" =", behind[2]);
     return operator || (*behind && strchr("),;]", *behind)) ? n : 0;
 }
 
@@ -121,7 +126,8 @@ static bool may_begin(char c)
     return c == ' ' || c == '(' || c == '/' || (c >= '0' && c <= '9');
 }
 
-/* One turn over text[*at ..], to the end of a line that no comment goes on behind. Neighbours are looked at in front of it, too. */
+/* One turn over text[*at ..], to the end of a line that no comment goes on behind. Neighbours are looked at in front
+ * of it, too. */
 static bool fold_line(const char *text, size_t *at, struct strbuf *out)
 {
     bool changed = false;

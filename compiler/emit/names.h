@@ -9,11 +9,13 @@ struct name_scope {
     struct map taken;
 };
 
-/* "fc1.weight" -> "fc1_weight"; "1x" -> "v1x"; what name_is_reserved() gets a trailing underscore; a clash gets _2, _3... The result is in the scope's arena and taken from now on. */
+/* "fc1.weight" -> "fc1_weight"; "1x" -> "v1x"; what name_is_reserved() gets a trailing underscore; a clash gets _2,
+ * _3... The result is in the scope's arena and taken from now on. */
 const char *name_in(struct name_scope *s, const char *wish);
 /* The same for an identifier that is not the model's: only a clash changes it. */
 const char *name_exactly(struct name_scope *s, const char *base);
-/* Is it a word, type, function or macro of C, C++ or their standard headers, of the runtime, or of the texts that emitted files contain? */
+/* Is it a word, type, function or macro of C, C++ or their standard headers, of the runtime, or of the texts that
+ * emitted files contain? */
 bool name_is_reserved(const char *identifier);
 /* Without a scope: the mangled form only. */
 const char *name_mangle(struct arena *a, const char *wish);

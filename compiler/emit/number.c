@@ -58,7 +58,8 @@ size_t number_text(char text[NUMBER_MAX], const struct tensor *t, int64_t i)
 {
     if (dtype_is_pattern(t->dtype))
         return pattern_text(text, t, i);
-    return dtype_is_float(t->dtype) ? float_text(text, t->dtype, tensor_get_double(t, i)) : int_text(text, t->dtype, tensor_get_int(t, i));
+    return dtype_is_float(t->dtype) ? float_text(text, t->dtype, tensor_get_double(t, i))
+                                    : int_text(text, t->dtype, tensor_get_int(t, i));
 }
 
 /* ---- in an arena ------------------------------------------------------------------------------------------------- */

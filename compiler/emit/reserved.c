@@ -1,5 +1,6 @@
-/* Which identifiers mean something to C or C++ already, or to an emitted file: names from a model must be others, wherever they stand, since
- * a macro also replaces members. tests/emitted/names holds this against the headers of the compilers at hand. */
+/* Which identifiers mean something to C or C++ already, or to an emitted file: names from a model must be others,
+ * wherever they stand, since a macro also replaces members. tests/emitted/names holds this against the headers of
+ * the compilers at hand. */
 #include "emit/names.h"
 
 #include "base/str.h"
@@ -9,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words of C99, C11, C23 and C++; what the standard headers define and declare, but for the patterns below, and those that emitted files
- * include in GNU mode as well; what compilers define by themselves; what emitted files use. In the order of strcmp(). */
+/* Words of C99, C11, C23 and C++; what the standard headers define and declare, but for the patterns below, and
+ * those that emitted files include in GNU mode as well; what compilers define by themselves; what emitted files use.
+ * In the order of strcmp(). */
 static const char *const words[] = {
     "AVR", "BITINT_MAXWIDTH", "BUFSIZ", "CLOCKS_PER_SEC", "CMPLX", "CMPLXF", "CMPLXL", "DECIMAL_DIG", "E2BIG",
     "EACCES", "EADDRINUSE", "EADDRNOTAVAIL", "EADV", "EAFNOSUPPORT", "EAGAIN", "EALREADY", "EBADE", "EBADF", "EBADFD",
@@ -143,17 +145,21 @@ static bool ends_with_any(const char *s, const char *const *endings, size_t coun
 /* Limits and formats of number types, and what only emitted files have: STEP_H_AT. */
 static bool is_family_of_macros(const char *s)
 {
-    static const char *const beginnings[] = {"ATOMIC_", "DBL_", "DEC128_", "DEC32_", "DEC64_", "DEC_", "FE_", "FLT", "FP_", "LC_", "LDBL_"};
-    static const char *const types[] = {"BOOL_", "CHAR_", "INT", "LLONG_", "LONG_", "PTRDIFF_", "SCHAR_", "SHRT_", "SIG_ATOMIC_", "SIZE_",
-                                        "SSIZE_", "UCHAR_", "UINT", "ULLONG_", "ULONG_", "USHRT_", "WCHAR_", "WINT_"};
+    static const char *const beginnings[] = {"ATOMIC_", "DBL_", "DEC128_", "DEC32_", "DEC64_", "DEC_",
+                                             "FE_",     "FLT",  "FP_",     "LC_",    "LDBL_"};
+    static const char *const types[] = {"BOOL_",  "CHAR_",   "INT",         "LLONG_", "LONG_",  "PTRDIFF_",
+                                        "SCHAR_", "SHRT_",   "SIG_ATOMIC_", "SIZE_",  "SSIZE_", "UCHAR_",
+                                        "UINT",   "ULLONG_", "ULONG_",      "USHRT_", "WCHAR_", "WINT_"};
     static const char *const limits[] = {"_BIT", "_C", "_MAX", "_MIN", "_WIDTH"};
-    return BEGINS_WITH_ANY(s, beginnings) || (BEGINS_WITH_ANY(s, types) && ENDS_WITH_ANY(s, limits)) || str_ends_with(s, "_AT");
+    return BEGINS_WITH_ANY(s, beginnings) || (BEGINS_WITH_ANY(s, types) && ENDS_WITH_ANY(s, limits)) ||
+           str_ends_with(s, "_AT");
 }
 
 /* PRIdFAST16, PRIX8 and the like. */
 static bool is_format(const char *s)
 {
-    return str_starts_with(s, "PRIX") || ((str_starts_with(s, "PRI") || str_starts_with(s, "SCN")) && islower((unsigned char)s[3]));
+    return str_starts_with(s, "PRIX") ||
+           ((str_starts_with(s, "PRI") || str_starts_with(s, "SCN")) && islower((unsigned char)s[3]));
 }
 
 /* Of the runtime, in any case since a prefix is also written in capitals; of atomic operations and of OpenMP. */

@@ -1,5 +1,5 @@
-/* The runtime as text, made by the build from runtime/: generated code is compiled against it anywhere, and --standalone puts it
- * into the emitted header. */
+/* The runtime as text, made by the build from runtime/: generated code is compiled against it anywhere, and
+ * --standalone puts it into the emitted header. */
 #ifndef STEPC_EMIT_RUNTIME_TEXT_H
 #define STEPC_EMIT_RUNTIME_TEXT_H
 

@@ -1,5 +1,5 @@
-/* What emitted code expects of the C compiler's numbers, and how it finds out: the preprocessor says what it can, and under --reproducible
- * init() computes a few numbers and looks at them. */
+/* What emitted code expects of the C compiler's numbers, and how it finds out: the preprocessor says what it can,
+ * and under --reproducible init() computes a few numbers and looks at them. */
 #include "emit/emit_internal.h"
 
 static void write_lines(struct writer *w, const char *const *lines, size_t count)
@@ -88,13 +88,16 @@ void section_arithmetic(struct emission *e)
 void write_arithmetic_check(struct emission *e)
 {
     static const char *const begin[] = {
-        "/* Does this build round each result by itself, to the nearest, and keep numbers next to zero? The volatile ones are those that the",
+        "/* Does this build round each result by itself, to the nearest, and keep numbers next to zero? The volatile "
+        "ones are those that the",
         " * compiler may not compute with beforehand. */",
         "static STEPC_APART stepc_status " CHECK_ARITHMETIC "(void)",
         "{",
-        "    volatile float factor = 1.00012207f, one = 1.0f, three = 3.0f, quarter = 2.98023224e-8f, least = 1.17549435e-38f;",
+        "    volatile float factor = 1.00012207f, one = 1.0f, three = 3.0f, quarter = 2.98023224e-8f, least = "
+        "1.17549435e-38f;",
         "    const float f = factor, small = least * 0.5f;",
-        "    const int rounds = f * f - 1.00024414f == 0.0f; /* 2^-26, where product and difference are one operation */",
+        "    const int rounds = f * f - 1.00024414f == 0.0f; /* 2^-26, where product and difference are one operation "
+        "*/",
         "    const int is_near = one + quarter == one && one + three * quarter > one && one / three == 0.333333343f;",
         "    const int keeps = small != 0.0f && small + small == least;"};
     static const char *const wide[] = {
@@ -107,7 +110,8 @@ void write_arithmetic_check(struct emission *e)
     WRITE_LINES(&e->c, begin);
     if (is_wide)
         WRITE_LINES(&e->c, wide);
-    write_line(&e->c, "    return rounds && is_near && keeps%s ? STEPC_OK : STEPC_E_ARITHMETIC;", is_wide ? " && rounds_wide" : "");
+    write_line(&e->c, "    return rounds && is_near && keeps%s ? STEPC_OK : STEPC_E_ARITHMETIC;",
+               is_wide ? " && rounds_wide" : "");
     write_line(&e->c, "}");
     write_blank(&e->c);
 }

@@ -31,8 +31,8 @@ static void write_numbers(struct writer *w, const struct tensor *t)
         write_verbatim(w, line, length);
 }
 
-/* What a byte is in a string: short octal escapes unless a digit follows; quotes, backslash and ? (trigraphs) escaped; other
- * printable bytes as they are. */
+/* What a byte is in a string: short octal escapes unless a digit follows; quotes, backslash and ? (trigraphs)
+ * escaped; other printable bytes as they are. */
 struct escape {
     char text[7];
     unsigned char length; /* of what is meant; the rest is zero */
@@ -56,7 +56,8 @@ static struct escape escape_of(unsigned char c, bool digit_follows)
     return e;
 }
 
-/* Rows of bytes, the last one filled up with zeros. Written behind the text, which has room: megabytes of bytes without a pattern. */
+/* Rows of bytes, the last one filled up with zeros. Written behind the text, which has room: megabytes of bytes
+ * without a pattern. */
 static void write_rows(struct writer *w, const unsigned char *bytes, size_t count)
 {
     enum { MOST = 5 + 4 * ROW_BYTES + 3 + sizeof(struct escape) }; /* of a line, which stands one level deep */
@@ -87,8 +88,8 @@ static void write_rows(struct writer *w, const unsigned char *bytes, size_t coun
 static void write_byte_rows(struct emission *e, struct writer *w, const struct tensor *t, const char *name)
 {
     const size_t bytes = tensor_bytes(t), rows = (bytes + ROW_BYTES - 1) / ROW_BYTES;
-    write_open(w, "static const union { unsigned char rows[%zu][%d]; %s values[%zu]; } %s_bytes STEPC_CONST = {", rows, ROW_BYTES,
-               c_type(t->dtype), rows * ROW_BYTES / dtype_size(t->dtype), name);
+    write_open(w, "static const union { unsigned char rows[%zu][%d]; %s values[%zu]; } %s_bytes STEPC_CONST = {", rows,
+               ROW_BYTES, c_type(t->dtype), rows * ROW_BYTES / dtype_size(t->dtype), name);
     e->constant_bytes += rows * ROW_BYTES;
     if (!e->options->without_data)
         write_rows(w, t->data, bytes);
@@ -113,7 +114,8 @@ static void write_array(struct emission *e, const struct constant *c)
     if (has_byte_rows(t)) {
         write_byte_rows(e, w, t, c->array);
     } else {
-        write_open(w, "static const %s %s[%lld] STEPC_CONST =", c_type(t->dtype), c->array, (long long)(t->count ? t->count : 1));
+        write_open(w, "static const %s %s[%lld] STEPC_CONST =", c_type(t->dtype), c->array,
+                   (long long)(t->count ? t->count : 1));
         e->constant_bytes += dtype_size(t->dtype) * (size_t)(t->count ? t->count : 1);
         if (!e->options->without_data)
             write_numbers(w, t);
@@ -141,7 +143,8 @@ const char *constant_array(struct emission *e, const struct tensor *t, const cha
             return c->name;
     struct constant *made = arena_new(e->arena, struct constant);
     const char *const array = file_name(e, wish);
-    *made = (struct constant){t, array, has_byte_rows(t) ? arena_printf(e->arena, "%s_bytes.values", array) : array, first};
+    *made =
+        (struct constant){t, array, has_byte_rows(t) ? arena_printf(e->arena, "%s_bytes.values", array) : array, first};
     map_set(&e->constants, key, made);
     vec_push(e->arena, &e->constant_list, made);
     return made->name;

@@ -41,12 +41,13 @@ size_t emission_arena_bytes(const struct emission *e)
     return most ? most : 8; /* an object has at least one byte, and this one is aligned */
 }
 
-static void write_member(struct emission *e, const char *declaration, const char *name, const struct shape *s, enum dtype d,
-                         const char *more)
+static void write_member(struct emission *e, const char *declaration, const char *name, const struct shape *s,
+                         enum dtype d, const char *more)
 {
     struct writer comment = {.text = {.arena = e->arena}};
     write_comment(&comment, arena_printf(e->arena, "\"%s\"%s%s %s%s%s", name, s->rank ? " " : "",
-                                         s->rank ? shape_text(e->arena, s) : ", scalar", dtype_name(d), more[0] ? ", " : "", more));
+                                         s->rank ? shape_text(e->arena, s) : ", scalar", dtype_name(d),
+                                         more[0] ? ", " : "", more));
     char *text = arena_strdup(e->arena, strbuf_text(&comment.text));
     text[strlen(text) - 1] = '\0';
     write_line(&e->h, "%s %s", declaration, text);
@@ -55,15 +56,18 @@ static void write_member(struct emission *e, const char *declaration, const char
 static void write_state(struct emission *e)
 {
     struct writer *h = &e->h;
-    write_line(h, "/* Every variable of the model: weights, statistics, optimizer, counters. No pointers: a copy is a snapshot. */");
+    write_line(h, "/* Every variable of the model: weights, statistics, optimizer, counters. No pointers: a copy is a "
+                  "snapshot. */");
     write_open(h, "typedef struct %s_state", e->name);
     for (size_t i = 0; i < e->program->variables.count; i++) {
         const struct variable *v = e->program->variables.data[i];
         if (shape_count(&v->shape) == 0)
             continue;
         const struct shape kept = variable_layout(v);
-        const char *declaration = arena_printf(e->arena, "%s %s%s;", c_type(v->dtype), e->member[i], dims_text(e->arena, &kept));
-        const char *role = v->by_columns ? arena_printf(e->arena, "%s, by columns", role_names[v->role]) : role_names[v->role];
+        const char *declaration =
+            arena_printf(e->arena, "%s %s%s;", c_type(v->dtype), e->member[i], dims_text(e->arena, &kept));
+        const char *role =
+            v->by_columns ? arena_printf(e->arena, "%s, by columns", role_names[v->role]) : role_names[v->role];
         write_member(e, declaration, v->name, &v->shape, v->dtype, role);
     }
     if (e->random_state) {
@@ -92,7 +96,8 @@ static void write_arena(struct emission *e)
     }
     if (bytes > INT32_MAX) {
         write_line(h, "#if SIZE_MAX / 2 < %zu", bytes);
-        write_line(h, "#error \"the work memory of this model is larger than what a pointer of this machine can reach\"");
+        write_line(h,
+                   "#error \"the work memory of this model is larger than what a pointer of this machine can reach\"");
         write_line(h, "#endif");
     }
     write_line(h, "#define %s_ARENA_BYTES ((size_t)%zu)", e->upper, bytes);
@@ -111,8 +116,8 @@ static void write_arguments(struct emission *e, const struct entry *entry)
         write_open(h, "typedef struct %s_%s_inputs", e->name, entry->name);
         for (size_t i = 0; i < g->inputs.count; i++) {
             const struct value *v = g->inputs.data[i];
-            write_member(e, arena_printf(e->arena, "const %s *%s;", c_type(v->dtype), input_name(e, entry, i)), v->name, &v->shape,
-                         v->dtype, v->specialised ? "fixed when the model was compiled" : "");
+            write_member(e, arena_printf(e->arena, "const %s *%s;", c_type(v->dtype), input_name(e, entry, i)), v->name,
+                         &v->shape, v->dtype, v->specialised ? "fixed when the model was compiled" : "");
         }
         if (weights_is_input(e, entry))
             write_line(h, "const void *weights; /* %s_WEIGHTS_BYTES bytes */", e->upper);
@@ -124,8 +129,8 @@ static void write_arguments(struct emission *e, const struct entry *entry)
         write_open(h, "typedef struct %s_%s_outputs", e->name, entry->name);
         for (size_t i = 0; i < g->outputs.count; i++) {
             const struct value *v = g->outputs.data[i].value;
-            write_member(e, arena_printf(e->arena, "%s *%s;", c_type(v->dtype), output_name(e, entry, i)), g->outputs.data[i].name,
-                         &v->shape, v->dtype, "");
+            write_member(e, arena_printf(e->arena, "%s *%s;", c_type(v->dtype), output_name(e, entry, i)),
+                         g->outputs.data[i].name, &v->shape, v->dtype, "");
         }
         write_close(h, arena_printf(e->arena, " %s_%s_outputs;", e->name, entry->name));
         write_blank(h);
@@ -145,15 +150,17 @@ static void write_prototype(struct emission *e, const struct entry *entry)
 {
     static const char *const about[] = {
         [ENTRY_INIT] = "Gives every variable its initial value. Equal seeds give equal values.",
-        [ENTRY_STEP] = "One training step: all updates take effect together at its end. If it returns an error, the state is as before.",
+        [ENTRY_STEP] = "One training step: all updates take effect together at its end. If it returns an error, the "
+                       "state is as before.",
         [ENTRY_INFER] = "The inference graph with the current variables.",
         [ENTRY_EVALUATE] = "Computes outputs with the current variables and changes nothing."};
-    write_comment(&e->h, entry->counter_count > 1
-                             ? arena_printf(e->arena,
-                                            "One training step: %s, each with what those before it updated. If it returns an "
-                                            "error, the state is as before.",
-                                            entries_in_order(e))
-                             : about[entry->kind]);
+    write_comment(&e->h,
+                  entry->counter_count > 1
+                      ? arena_printf(e->arena,
+                                     "One training step: %s, each with what those before it updated. If it returns an "
+                                     "error, the state is as before.",
+                                     entries_in_order(e))
+                      : about[entry->kind]);
     write_list(&e->h, arena_printf(e->arena, "stepc_status %s_%s(", e->name, entry->name),
                (const char *const[]){entry_signature(e, entry)}, 1, ");");
     write_blank(&e->h);
@@ -181,7 +188,8 @@ static void write_usage(struct emission *e)
     write_line(h, " *");
     if (first_of_kind(e->program, ENTRY_INIT))
         write_line(h, " *   %s_init(&state, &arena, seed);", n);
-    const struct entry *step = first_of_kind(e->program, ENTRY_STEP), *again = step ? step : first_of_kind(e->program, ENTRY_INFER);
+    const struct entry *step = first_of_kind(e->program, ENTRY_STEP),
+                       *again = step ? step : first_of_kind(e->program, ENTRY_INFER);
     if (again)
         write_line(h, " *   status = %s_%s(&state, &arena, &in, &out);    for each batch", n, again->name);
     write_line(h, " */");
@@ -200,7 +208,8 @@ static void write_build_id(struct emission *e, size_t at)
     for (int i = 0; i < 8; i++)
         e->build_id = e->build_id << 8 | digest[i];
     strbuf_add_n(&with, text->text, at);
-    strbuf_addf(&with, "#define %s_BUILD_ID 0x%016" PRIx64 "u /* the same in %s.c */\n", e->upper, e->build_id, comment_safe(e->arena, e->stem));
+    strbuf_addf(&with, "#define %s_BUILD_ID 0x%016" PRIx64 "u /* the same in %s.c */\n", e->upper, e->build_id,
+                comment_safe(e->arena, e->stem));
     strbuf_add(&with, text->text + at);
     *text = with;
 }

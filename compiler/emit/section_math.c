@@ -1,4 +1,5 @@
-/* What kernels stand on: the register tiles of templates/ and the elementary functions of runtime/, each only where used. */
+/* What kernels stand on: the register tiles of templates/ and the elementary functions of runtime/, each only where
+ * used. */
 #include "emit/emit_internal.h"
 
 #include "base/str.h"
@@ -49,17 +50,18 @@ static void write_helpers(struct emission *e, const bool *used)
 /* Shares write different elements: however many threads run them, the bits are the same. */
 static void write_shares(struct emission *e)
 {
-    static const char *const lines[] = {
-        "/* The shares of a large kernel write different elements: with -fopenmp threads run them side by side, as many as",
-        " * OMP_NUM_THREADS allows; the results are the same bits. */",
-        "#if defined(_OPENMP)",
-        "#include <omp.h>",
-        "#define STEPC_PRAGMA(...) _Pragma(#__VA_ARGS__)",
-        "#define STEPC_SHARES(n) \\",
-        "    STEPC_PRAGMA(omp parallel for schedule(static) num_threads(omp_get_max_threads() < n ? omp_get_max_threads() : n))",
-        "#else",
-        "#define STEPC_SHARES(n)",
-        "#endif"};
+    static const char *const lines[] = {"/* The shares of a large kernel write different elements: with -fopenmp "
+                                        "threads run them side by side, as many as",
+                                        " * OMP_NUM_THREADS allows; the results are the same bits. */",
+                                        "#if defined(_OPENMP)",
+                                        "#include <omp.h>",
+                                        "#define STEPC_PRAGMA(...) _Pragma(#__VA_ARGS__)",
+                                        "#define STEPC_SHARES(n) \\",
+                                        "    STEPC_PRAGMA(omp parallel for schedule(static) "
+                                        "num_threads(omp_get_max_threads() < n ? omp_get_max_threads() : n))",
+                                        "#else",
+                                        "#define STEPC_SHARES(n)",
+                                        "#endif"};
     write_section(&e->c, "threads");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         write_line(&e->c, "%s", lines[i]);
@@ -71,7 +73,8 @@ static void write_compiler_check(struct emission *e)
     if (!target_is_named(e->options->target) || e->options->target->vector_bytes == 0 || e->options->simd == SIMD_NONE)
         return;
     write_line(&e->c, "#if !defined(__GNUC__) || defined(STEPC_EXCESS_PRECISION)");
-    write_line(&e->c, "#error \"this file is for GCC and Clang for %s; stepc compile without --machine makes one for others\"",
+    write_line(&e->c,
+               "#error \"this file is for GCC and Clang for %s; stepc compile without --machine makes one for others\"",
                e->options->target->name);
     write_line(&e->c, "#endif");
     write_blank(&e->c);

@@ -46,8 +46,8 @@ static const char *dims_array(struct emission *e, struct map *shapes, struct wri
     return name;
 }
 
-static const char *tensor_info(struct emission *e, struct map *shapes, struct writer *dims, const char *name, enum dtype d,
-                               const struct shape *s)
+static const char *tensor_info(struct emission *e, struct map *shapes, struct writer *dims, const char *name,
+                               enum dtype d, const struct shape *s)
 {
     return arena_printf(e->arena, "{%s, %s, %d, %s}", c_string(e->arena, name), dtype_constant(e->arena, d), s->rank,
                         dims_array(e, shapes, dims, s));
@@ -75,7 +75,8 @@ static const char *write_turn(struct model_text *t, const struct variable *v, bo
     write_line(w, "%s%s *const row_major = (%s%s *)values;", other, type, other, type);
     write_open(w, "for (size_t i = 0; i < count; i++)");
     const int64_t columns = v->shape.dim[1];
-    const char *const here = arena_printf(e->arena, "s->%s[(first + i) %% %" PRId64 "u][(first + i) / %" PRId64 "u]", member, columns, columns);
+    const char *const here = arena_printf(e->arena, "s->%s[(first + i) %% %" PRId64 "u][(first + i) / %" PRId64 "u]",
+                                          member, columns, columns);
     write_line(w, "%s = %s;", reads ? "row_major[i]" : here, reads ? here : "row_major[i]");
     write_close(w, "");
     write_close(w, "");
@@ -85,7 +86,8 @@ static const char *write_turn(struct model_text *t, const struct variable *v, bo
 
 static void write_variables(struct model_text *t)
 {
-    static const char *const roles[] = {"STEPC_ROLE_WEIGHT", "STEPC_ROLE_STATISTIC", "STEPC_ROLE_OPTIMIZER", "STEPC_ROLE_COUNTER"};
+    static const char *const roles[] = {"STEPC_ROLE_WEIGHT", "STEPC_ROLE_STATISTIC", "STEPC_ROLE_OPTIMIZER",
+                                        "STEPC_ROLE_COUNTER"};
     struct emission *e = t->e;
     struct writer rows = {.text = {.arena = e->arena}, .depth = 1};
     for (size_t i = 0; i < e->program->variables.count; i++) {
@@ -93,16 +95,23 @@ static void write_variables(struct model_text *t)
         if (shape_count(&v->shape) == 0)
             continue;
         write_line(&rows, "{%s,", tensor_info(e, &t->shapes, &t->dims, v->name, v->dtype, &v->shape));
-        const char *const read = v->by_columns ? write_turn(t, v, true) : "NULL", *const write = v->by_columns ? write_turn(t, v, false) : "NULL";
+        const char *const read = v->by_columns ? write_turn(t, v, true) : "NULL", *const write =
+                                                                                      v->by_columns
+                                                                                          ? write_turn(t, v, false)
+                                                                                          : "NULL";
         write_line(&rows, " offsetof(%s_state, %s), %s, %s, %s},", e->name, e->member[i], roles[v->role], read, write);
         t->variable_count++;
     }
     if (e->random_state) {
-        write_line(&rows, "{{\"stepc.random_seed\", STEPC_UINT64, 0, NULL}, offsetof(%s_state, random_seed), STEPC_ROLE_COUNTER, NULL, NULL},", e->name);
+        write_line(&rows,
+                   "{{\"stepc.random_seed\", STEPC_UINT64, 0, NULL}, offsetof(%s_state, random_seed), "
+                   "STEPC_ROLE_COUNTER, NULL, NULL},",
+                   e->name);
         t->variable_count++;
         for (size_t i = 0; i < e->program->counters.count; i++) {
             const char *member = counter_member(e, i);
-            write_line(&rows, "{{\"stepc.%s\", STEPC_UINT64, 0, NULL}, offsetof(%s_state, %s), STEPC_ROLE_COUNTER,", member, e->name, member);
+            write_line(&rows, "{{\"stepc.%s\", STEPC_UINT64, 0, NULL}, offsetof(%s_state, %s), STEPC_ROLE_COUNTER,",
+                       member, e->name, member);
             write_line(&rows, " NULL, NULL},");
             t->variable_count++;
         }
@@ -149,7 +158,9 @@ static void write_call(struct model_text *t, const struct entry *entry)
     const struct graph *g = entry->graph;
     const bool mutates = entry->kind == ENTRY_INIT || entry->kind == ENTRY_STEP;
     write_list(w, arena_printf(e->arena, "static stepc_status call_%s(", entry->name),
-               (const char *const[]){"void *state", "void *arena", "uint64_t seed", "const void *const *inputs", "void *const *outputs"}, 5, ")");
+               (const char *const[]){"void *state", "void *arena", "uint64_t seed", "const void *const *inputs",
+                                     "void *const *outputs"},
+               5, ")");
     write_line(w, "{");
     w->depth++;
     const size_t inputs = input_count(e, entry);
@@ -178,7 +189,8 @@ static void write_call(struct model_text *t, const struct entry *entry)
     if (weights_is_input(e, entry))
         write_line(w, "in.weights = inputs[%zu];", g->inputs.count);
     for (size_t i = 0; i < g->outputs.count; i++)
-        write_line(w, "out.%s = (%s *)outputs[%zu];", output_name(e, entry, i), c_type(g->outputs.data[i].value->dtype), i);
+        write_line(w, "out.%s = (%s *)outputs[%zu];", output_name(e, entry, i), c_type(g->outputs.data[i].value->dtype),
+                   i);
     strbuf_add(&arguments, inputs ? ", &in" : "");
     strbuf_add(&arguments, g->outputs.count ? ", &out" : "");
     write_line(w, "return %s_%s(%s);", e->name, entry->name, strbuf_text(&arguments));
@@ -198,9 +210,11 @@ static void write_entries(struct model_text *t)
     for (size_t i = 0; i < e->program->entries.count; i++) {
         const struct entry *x = &e->program->entries.data[i];
         const struct graph *g = x->graph;
-        const char *flags = x->kind == ENTRY_INIT ? "STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES" : x->kind == ENTRY_STEP ? "STEPC_ENTRY_MUTATES" : "0";
-        write_line(&t->tables, "{\"%s\", %s, %zu, %zu, %s, %s, call_%s},", x->name, flags, input_count(e, x), g->outputs.count,
-                   input_count(e, x) ? arena_printf(e->arena, "%s_inputs", x->name) : "NULL",
+        const char *flags = x->kind == ENTRY_INIT   ? "STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES"
+                            : x->kind == ENTRY_STEP ? "STEPC_ENTRY_MUTATES"
+                                                    : "0";
+        write_line(&t->tables, "{\"%s\", %s, %zu, %zu, %s, %s, call_%s},", x->name, flags, input_count(e, x),
+                   g->outputs.count, input_count(e, x) ? arena_printf(e->arena, "%s_inputs", x->name) : "NULL",
                    g->outputs.count ? arena_printf(e->arena, "%s_outputs", x->name) : "NULL", x->name);
     }
     write_close(&t->tables, ";");
@@ -209,7 +223,10 @@ static void write_entries(struct model_text *t)
 
 void section_model(struct emission *e)
 {
-    struct model_text t = {.e = e, .shapes = {.arena = e->arena}, .dims = {.text = {.arena = e->arena}}, .tables = {.text = {.arena = e->arena}}};
+    struct model_text t = {.e = e,
+                           .shapes = {.arena = e->arena},
+                           .dims = {.text = {.arena = e->arena}},
+                           .tables = {.text = {.arena = e->arena}}};
     write_variables(&t);
     write_entries(&t);
     char digest[65];

@@ -1,5 +1,5 @@
-/* How an emitted header gets the runtime: by #include, or with --standalone as text. There its functions are static, and guards of
- * its own keep it single where several such headers meet, or one meets the stepc.h of another model. */
+/* How an emitted header gets the runtime: by #include, or with --standalone as text. There its functions are static,
+ * and guards of its own keep it single where several such headers meet, or one meets the stepc.h of another model. */
 #include "emit/emit_internal.h"
 #include "emit/runtime_text.h"
 #include "stepc.h"

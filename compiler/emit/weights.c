@@ -1,6 +1,6 @@
-/* Large constants and initial values in a file of their own, STEM.weights: a program hands its content to the entries that need it
- * (--weights file), or the assembler puts it into the object (--weights incbin). Either way the file begins with a mark that the
- * emitted code knows, so that the file of another model is refused:
+/* Large constants and initial values in a file of their own, STEM.weights: a program hands its content to the
+ * entries that need it (--weights file), or the assembler puts it into the object (--weights incbin). Either way the
+ * file begins with a mark that the emitted code knows, so that the file of another model is refused:
  *
  *   offset  bytes
  *        0     16  "stepc weights 1\n"
@@ -9,7 +9,8 @@
  *       32     32  SHA-256 of what follows
  *       64         tensors, little-endian, each at a multiple of 64
  *
- * The file is never in memory as a whole: it is made piece by piece out of the model's tensors, for its hash and again for writing. */
+ * The file is never in memory as a whole: it is made piece by piece out of the model's tensors, for its hash and
+ * again for writing. */
 #include "emit/emit_internal.h"
 
 #include "base/hash.h"
@@ -19,7 +20,8 @@
 enum {
     MARK_BYTES = WEIGHTS_MARK_BYTES,
     FEWEST = 65,        /* elements of a tensor that goes into the file: the others are a few lines, and readable */
-    FEWEST_BESIDE = 16385, /* the same of constants of a program that trains: its weights are in the state, and step() does without the file */
+    /* the same of constants of a program that trains: its weights are in the state, and step() does without the file */
+    FEWEST_BESIDE = 16385,
     LARGE = 16 << 20    /* bytes that are too many for a C compiler: so much is about 45 MB of text */
 };
 
@@ -38,7 +40,8 @@ static bool put_columns(const struct tensor *t, byte_sink sink, void *to)
         const int64_t some = columns - k < COLUMNS ? columns - k : COLUMNS;
         for (int64_t i = 0; i < rows; i++)
             for (int64_t c = 0; c < some; c++)
-                memcpy(block + (size_t)(c * rows + i) * size, (const char *)t->data + (size_t)(i * columns + k + c) * size, size);
+                memcpy(block + (size_t)(c * rows + i) * size,
+                       (const char *)t->data + (size_t)(i * columns + k + c) * size, size);
         ok = sink(to, block, (size_t)(some * rows) * size);
     }
     arena_free(&scratch);
@@ -118,7 +121,8 @@ void weights_begin(struct emission *e)
 bool weights_has(const struct emission *e, const struct tensor *t)
 {
     const bool trains = e->program->variables.count > 0;
-    return e->weights.kind != WEIGHTS_EMBED && dtype_is_float(t->dtype) && t->count >= (trains ? FEWEST_BESIDE : FEWEST);
+    return e->weights.kind != WEIGHTS_EMBED && dtype_is_float(t->dtype) &&
+           t->count >= (trains ? FEWEST_BESIDE : FEWEST);
 }
 
 bool weights_has_initial(const struct emission *e, const struct tensor *t)
@@ -170,8 +174,9 @@ const char *weights_array(struct emission *e, const struct tensor *t, bool by_co
     struct weights_file *const w = &e->weights;
     char digest[65];
     sha256_hex(t->data, tensor_bytes(t), digest);
-    const char *const key = by_columns ? arena_printf(e->arena, "%d:%s:%lld", (int)t->dtype, digest, (long long)t->shape.dim[0])
-                                       : arena_printf(e->arena, "%d:%s", (int)t->dtype, digest);
+    const char *const key =
+        by_columns ? arena_printf(e->arena, "%d:%s:%lld", (int)t->dtype, digest, (long long)t->shape.dim[0])
+                   : arena_printf(e->arena, "%d:%s", (int)t->dtype, digest);
     struct weights_place *p = map_get(&w->places, key);
     if (!p) {
         p = add_place(e, t, by_columns, wish);
@@ -185,7 +190,8 @@ void weights_declare(struct emission *e, struct writer *body)
 {
     for (size_t i = 0; i < e->weights.used.count; i++) {
         const struct weights_place *p = e->weights.used.entries[i].value;
-        write_line(body, "const %s *const %s = %s(%s, %s);", p->type, p->name, accessor(e, p->type), weights_expression(e), p->macro);
+        write_line(body, "const %s *const %s = %s(%s, %s);", p->type, p->name, accessor(e, p->type),
+                   weights_expression(e), p->macro);
     }
 }
 
@@ -247,15 +253,20 @@ static void write_check(struct emission *e)
 static void write_incbin(struct emission *e)
 {
     struct writer *c = &e->c;
-    const char *const symbol = weights_expression(e), *const macro = arena_printf(e->arena, "%s_WEIGHTS_PATH", e->upper);
+    const char *const symbol = weights_expression(e), *const macro =
+                                                          arena_printf(e->arena, "%s_WEIGHTS_PATH", e->upper);
     if (strpbrk(e->stem, "\"\\"))
-        diag_error(e->diag, &LOC_FILE(e->program->model->file), "--weights incbin: the name of the file to write has a quote or backslash");
-    write_line(c, "/* Where the assembler finds the file: from the folder in which the compiler runs, or an absolute path. */");
+        diag_error(e->diag, &LOC_FILE(e->program->model->file),
+                   "--weights incbin: the name of the file to write has a quote or backslash");
+    write_line(
+        c,
+        "/* Where the assembler finds the file: from the folder in which the compiler runs, or an absolute path. */");
     write_line(c, "#ifndef %s", macro);
     write_line(c, "#define %s %s", macro, c_string(e->arena, file_text(e)));
     write_line(c, "#endif");
     write_line(c, "#if !defined(__GNUC__) || !defined(__ELF__)");
-    write_line(c, "#error \"this file takes its weights in by the assembler of GCC or Clang: --weights embed or file does without\"");
+    write_line(c, "#error \"this file takes its weights in by the assembler of GCC or Clang: --weights embed or file "
+                  "does without\"");
     write_line(c, "#endif");
     write_line(c, "extern const unsigned char %s[%zu], %s_end[];", symbol, e->weights.image->bytes, symbol);
     write_line(c, "__asm__(\".pushsection .rodata.%s,\\\"a\\\"\\n\"", symbol);
@@ -288,8 +299,12 @@ void weights_describe(struct emission *e)
 {
     if (e->weights.kind != WEIGHTS_FILE || e->weights.places.count == 0)
         return;
-    write_comment(&e->h, arena_printf(e->arena, "The content of %s, which functions with an input `weights` read: at a multiple of 8 bytes, "
-                                      "better 64. That of another model is refused: STEPC_E_MISMATCH.", file_text(e)));
+    write_comment(
+        &e->h,
+        arena_printf(e->arena,
+                     "The content of %s, which functions with an input `weights` read: at a multiple of 8 bytes, "
+                     "better 64. That of another model is refused: STEPC_E_MISMATCH.",
+                     file_text(e)));
     write_line(&e->h, "#define %s_WEIGHTS_BYTES ((size_t)%zu)", e->upper, e->weights.image->bytes);
     write_blank(&e->h);
 }
@@ -299,5 +314,6 @@ void weights_finish(struct emission *e, struct emitted *out)
     const bool any = e->weights.places.count > 0;
     out->weights = any ? e->weights.image : NULL;
     out->weights_unasked = any && e->options->weights == WEIGHTS_AUTO;
-    out->weights_path_macro = any && e->weights.kind == WEIGHTS_INCBIN ? arena_printf(e->arena, "%s_WEIGHTS_PATH", e->upper) : NULL;
+    out->weights_path_macro =
+        any && e->weights.kind == WEIGHTS_INCBIN ? arena_printf(e->arena, "%s_WEIGHTS_PATH", e->upper) : NULL;
 }

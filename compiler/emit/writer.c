@@ -65,7 +65,8 @@ void write_block(struct writer *w, const char *lines)
     }
 }
 
-static void write_items(struct writer *w, const char *head, const char *const *items, size_t count, const char *between, const char *tail)
+static void write_items(struct writer *w, const char *head, const char *const *items, size_t count, const char *between,
+                        const char *tail)
 {
     size_t column = 4 * (size_t)w->depth + strlen(head);
     const size_t start = column < WIDTH / 2 ? column : 4 * (size_t)w->depth + 8;
@@ -104,7 +105,8 @@ void write_alternatives(struct writer *w, const char *head, const char *const *i
 /* A name from the model could close the comment or open a trigraph. */
 static char safe_in_comment(char previous, char c)
 {
-    const bool closes = previous == '*' && c == '/', opens = previous == '/' && c == '*', trigraph = previous == '?' && c == '?';
+    const bool closes = previous == '*' && c == '/', opens = previous == '/' && c == '*',
+               trigraph = previous == '?' && c == '?';
     return closes || opens || trigraph || c == '\\' ? '_' : c;
 }
 

@@ -4,16 +4,17 @@
 
 #include <stdint.h>
 
-/* ---- the cost model ------------------------------------------------------------------------------------------------ */
+/* ---- the cost model ---------------------------------------------------------------------------------------------- */
 
-/* There is no size at which OpenBLAS beats the emitted tiles on the processors that were measured (GCC or Clang, GNU vectors, 16 x 16
- * x 16 to 2048 x 2048 x 2048, one thread). It pays where it knows a processor better, where the C compiler makes poor tiles, or for
- * its threads. So a product goes there where a call costs next to nothing beside the product itself:
+/* There is no size at which OpenBLAS beats the emitted tiles on the processors that were measured (GCC or Clang, GNU
+ * vectors, 16 x 16 x 16 to 2048 x 2048 x 2048, one thread). It pays where it knows a processor better, where the C
+ * compiler makes poor tiles, or for its threads. So a product goes there where a call costs next to nothing beside
+ * the product itself:
  *
- *   TERMS   multiply-adds. A call checks, packs both operands anew and may wake threads: some 10 us, a thirtieth of these on a core
- *           of 100 GFLOP/s.
- *   DEPTH   terms of a sum. The sums are written and read once more before they are finished, 8 bytes each from a cache behind the
- *           second one: what adding 16 terms takes. */
+ *   TERMS   multiply-adds. A call checks, packs both operands anew and may wake threads: some 10 us, a thirtieth of
+ *           these on a core of 100 GFLOP/s.
+ *   DEPTH   terms of a sum. The sums are written and read once more before they are finished, 8 bytes each from a
+ *           cache behind the second one: what adding 16 terms takes. */
 enum { TERMS = 1 << 24, DEPTH = 256 };
 
 static bool is_worth_a_call(const struct kernel *k)
@@ -22,7 +23,7 @@ static bool is_worth_a_call(const struct kernel *k)
     return depth >= DEPTH && m * n >= TERMS / depth;
 }
 
-/* ---- what BLAS can do ---------------------------------------------------------------------------------------------- */
+/* ---- what BLAS can do -------------------------------------------------------------------------------------------- */
 
 /* Rows or columns without gaps, the other step no shorter than what it steps over. */
 static bool is_matrix(int64_t row_step, int64_t column_step, int64_t rows, int64_t columns)
@@ -71,7 +72,8 @@ void blas_kernels(struct lowered *l)
 {
     for (size_t i = 0; i < l->kernels.count; i++) {
         struct kernel *k = l->kernels.data[i];
-        const bool is_large = k->tmpl && (str_equal(k->tmpl, "product_blocked") || str_equal(k->tmpl, "product_transposed"));
+        const bool is_large =
+            k->tmpl && (str_equal(k->tmpl, "product_blocked") || str_equal(k->tmpl, "product_transposed"));
         if (is_large && is_worth_a_call(k) && is_possible(k))
             call_blas(k);
     }

@@ -1,4 +1,5 @@
-/* --blas: large matrix products call a BLAS (runtime/blas/). What was fused into their end runs after the call, over the sums. */
+/* --blas: large matrix products call a BLAS (runtime/blas/). What was fused into their end runs after the call, over
+ * the sums. */
 #ifndef STEPC_FUSE_BLAS_H
 #define STEPC_FUSE_BLAS_H
 

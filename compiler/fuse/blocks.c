@@ -5,24 +5,26 @@
  *   y = p * v                         ->     p[i,j] = exp(s[i,j] - most[i]) ..
  *                                            rows of y = p * v
  *
- * Matrices that nobody else reads are then no larger than a block, and stay in the cache from one step to the next. Kernels are known by
- * what they read and how they walk, so this is attention however a model spells it, its gradient, and anything else of that form.
+ * Matrices that nobody else reads are then no larger than a block, and stay in the cache from one step to the next.
+ * Kernels are known by what they read and how they walk, so this is attention however a model spells it, its
+ * gradient, and anything else of that form.
  *
- * A matrix that is read again much later, as probabilities are by the gradient, is computed again there, from the same operands in the same
- * order, if it is large. Products that add over the rows (dK, dV) get their terms block by block. */
+ * A matrix that is read again much later, as probabilities are by the gradient, is computed again there, from the
+ * same operands in the same order, if it is large. Products that add over the rows (dK, dV) get their terms block by
+ * block. */
 #include "fuse/blocks.h"
 
 #include "base/str.h"
 #include <string.h>
 
-/* ---- what it weighs ------------------------------------------------------------------------------------------------ */
+/* ---- what it weighs ---------------------------------------------------------------------------------------------- */
 
 enum {
     ROWS_AT_ONCE = 64,     /* rows of a block: tiles in number, and what they pack is used often enough */
     WORTH_AGAIN = 2 << 20, /* bytes of a matrix that is rather computed twice than kept from forward pass to gradient */
 };
 
-/* ---- groups -------------------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 static struct member *find_member(const struct group *g, const struct kernel *k)
 {
@@ -42,13 +44,15 @@ static bool is_apart(const struct group *g, const struct kernel *k)
 
 static bool is_product(const struct kernel *k)
 {
-    return k->tmpl && str_starts_with(k->tmpl, "product") && k->parts.count == 1 && k->operand_count == 2 && !k->operands[0].value &&
-           !k->operands[1].value && str_equal(k->parts.data[0].hole, "finish") && k->checks.count == 0;
+    return k->tmpl && str_starts_with(k->tmpl, "product") && k->parts.count == 1 && k->operand_count == 2 &&
+           !k->operands[0].value && !k->operands[1].value && str_equal(k->parts.data[0].hole, "finish") &&
+           k->checks.count == 0;
 }
 
-/* ---- matrices in memory -------------------------------------------------------------------------------------------- */
+/* ---- matrices in memory ------------------------------------------------------------------------------------------ */
 
-/* The access, in loops of the part that begin with the group's, as a matrix: outer loops, rows, then one loop over columns. */
+/* The access, in loops of the part that begin with the group's, as a matrix: outer loops, rows, then one loop over
+ * columns. */
 static bool as_matrix(const struct group *g, const struct part *p, const struct access *a, struct matrix *out)
 {
     *out = (struct matrix){.from = a->buffer, .at = *a, .columns = 1};
@@ -122,7 +126,7 @@ static bool same_place(const struct group *g, const struct matrix *m, const stru
     return ok;
 }
 
-/* ---- who can take part --------------------------------------------------------------------------------------------- */
+/* ---- who can take part ------------------------------------------------------------------------------------------- */
 
 static bool same_outer(const struct group *g, const struct kernel *k)
 {
@@ -141,7 +145,8 @@ static bool is_result(const struct buffer *b)
 /* As what does the product take part, given how it reads the group's matrices? */
 static bool role_of(const struct group *g, const struct kernel *k, enum role *role)
 {
-    const struct matrix *a = group_matrix(g, k->operands[0].access.buffer), *b = group_matrix(g, k->operands[1].access.buffer);
+    const struct matrix *a = group_matrix(g, k->operands[0].access.buffer),
+                        *b = group_matrix(g, k->operands[1].access.buffer);
     const int64_t rows = group_rows(g), m = kernel_int(k, "M"), n = kernel_int(k, "N"), depth = kernel_int(k, "K");
     const int64_t a_row = kernel_int(k, "A_ROW"), a_col = kernel_int(k, "A_COL");
     *role = BY_ROWS;
@@ -225,7 +230,7 @@ static bool add_kernel(struct group *g, struct kernel *k)
     return is_product(k) ? add_product(g, k) : add_loops(g, k);
 }
 
-/* ---- growing a group ----------------------------------------------------------------------------------------------- */
+/* ---- growing a group --------------------------------------------------------------------------------------------- */
 
 static bool is_between(const struct fusion *f, const struct buffer *b)
 {
@@ -266,7 +271,8 @@ static void pull_producer(const struct access *a, void *data)
     struct matrix m;
     if (!add_product(g, k))
         return;
-    if (g->members.data[members].role != BY_ROWS || !as_matrix(g, g->members.data[members].parts, &k->parts.data[0].stores.data[0].to, &m)) {
+    if (g->members.data[members].role != BY_ROWS ||
+        !as_matrix(g, g->members.data[members].parts, &k->parts.data[0].stores.data[0].to, &m)) {
         g->members.count = members;
         return;
     }
@@ -330,14 +336,14 @@ static bool begin(struct group *g, struct kernel *product, struct kernel *loops)
     g->block = block < rows ? block : rows;
     struct matrix m;
     const struct part *finish = &product->parts.data[0];
-    if (rows < 2 || !is_between(f, finish->stores.data[0].to.buffer) || !as_matrix(g, finish, &finish->stores.data[0].to, &m) ||
-        !add_product(g, product))
+    if (rows < 2 || !is_between(f, finish->stores.data[0].to.buffer) ||
+        !as_matrix(g, finish, &finish->stores.data[0].to, &m) || !add_product(g, product))
         return false;
     vec_push(f->arena, &g->matrices, m);
     return add_loops(g, loops);
 }
 
-/* ---- where it may stand -------------------------------------------------------------------------------------------- */
+/* ---- where it may stand ------------------------------------------------------------------------------------------ */
 
 /* Strides that are a multiple of a distance, and others that stay within it: different places there never meet. */
 static bool place_within(const struct part *p, const struct access *a, int64_t distance, int64_t *first, int64_t *last)
@@ -374,12 +380,14 @@ static bool write_apart(const struct kernel *k, const struct kernel *l, const st
             for (size_t j = 0; k->parts.data[i].stores.data[s].to.buffer == b && j < l->parts.count; j++)
                 for (size_t t = 0; t < l->parts.data[j].stores.count; t++)
                     if (l->parts.data[j].stores.data[t].to.buffer == b &&
-                        !never_meet(&k->parts.data[i], &k->parts.data[i].stores.data[s].to, &l->parts.data[j], &l->parts.data[j].stores.data[t].to))
+                        !never_meet(&k->parts.data[i], &k->parts.data[i].stores.data[s].to, &l->parts.data[j],
+                                    &l->parts.data[j].stores.data[t].to))
                         return false;
     return k->stages.count == 0 && l->stages.count == 0;
 }
 
-static bool passes(const struct group *g, const struct kernel *other, const struct kernel *k, const struct buffer *b, int at, bool both_write)
+static bool passes(const struct group *g, const struct kernel *other, const struct kernel *k, const struct buffer *b,
+                   int at, bool both_write)
 {
     const int other_at = g->f->position[other->id], own = g->f->position[k->id];
     const int lo = own < at ? own : at, hi = own < at ? at : own;
@@ -437,8 +445,8 @@ static void sort_members(struct group *g)
         }
 }
 
-/* A block may overlap the one before: what it writes again must be the same again. Variables stay as they are until all is checked, and
- * what writes an output that may not be wanted writes nothing else. */
+/* A block may overlap the one before: what it writes again must be the same again. Variables stay as they are until
+ * all is checked, and what writes an output that may not be wanted writes nothing else. */
 static bool writes_allow(const struct group *g)
 {
     struct arena scratch = {0};
@@ -455,8 +463,10 @@ static bool writes_allow(const struct group *g)
         for (size_t r = 0; r < reads.count; r++)
             is_read |= reads.data[r] == b;
         if (group_matrix(g, b) || is_read) {
-            ok &= group_matrix(g, b) || (b->kind == BUFFER_TEMP && fuse_buffer(g->f, b)->writers.count == 1 && fuse_buffer(g->f, b)->readers.count == 1 &&
-                                        fuse_buffer(g->f, b)->readers.data[0] == fuse_buffer(g->f, b)->writers.data[0]);
+            ok &=
+                group_matrix(g, b) || (b->kind == BUFFER_TEMP && fuse_buffer(g->f, b)->writers.count == 1 &&
+                                       fuse_buffer(g->f, b)->readers.count == 1 &&
+                                       fuse_buffer(g->f, b)->readers.data[0] == fuse_buffer(g->f, b)->writers.data[0]);
             continue;
         }
         ok &= b->kind == BUFFER_TEMP || b->kind == BUFFER_OUTPUT;
@@ -476,7 +486,7 @@ static void put(struct group *g, const struct kernel *place)
     f->l->kernels.data[at] = group_kernel(g, place);
 }
 
-/* ---- may they, and is it worth it? --------------------------------------------------------------------------------- */
+/* ---- may they, and is it worth it? ------------------------------------------------------------------------------- */
 
 /* Matrices that were found late may be read by members that were there before. */
 static bool all_agree(const struct group *g)
@@ -560,7 +570,8 @@ static bool leave_others(struct group *g)
 static bool fuse_again(struct fusion *f, struct kernel *product, struct kernel *loops)
 {
     struct group g = {.f = f}, again = {.f = f};
-    if (!begin(&g, product, loops) || !leave_others(&g) || !grow(&g, 1) || g.members.count == 2 || matrix_bytes(&g) < WORTH_AGAIN)
+    if (!begin(&g, product, loops) || !leave_others(&g) || !grow(&g, 1) || g.members.count == 2 ||
+        matrix_bytes(&g) < WORTH_AGAIN)
         return false;
     for (size_t i = 2; i < g.members.count; i++) {
         if (again.apart_count == APART_MOST)

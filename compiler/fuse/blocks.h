@@ -1,4 +1,5 @@
-/* Groups of kernels that share blocks of rows: what blocks.c finds and blocks_kernel.c makes one kernel of. Included by these two. */
+/* Groups of kernels that share blocks of rows: what blocks.c finds and blocks_kernel.c makes one kernel of. Included
+ * by these two. */
 #ifndef STEPC_FUSE_BLOCKS_H
 #define STEPC_FUSE_BLOCKS_H
 

@@ -1,4 +1,5 @@
-/* The kernel of a group that shares blocks of rows (blocks.c): memory for one block instead of whole matrices, and each member as a stage. */
+/* The kernel of a group that shares blocks of rows (blocks.c): memory for one block instead of whole matrices, and
+ * each member as a stage. */
 #include "fuse/blocks.h"
 
 #include "base/str.h"
@@ -7,7 +8,7 @@
 
 enum { PAGE = 4096, LINE = 64 };
 
-/* ---- groups -------------------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 int64_t group_rows(const struct group *g)
 {
@@ -30,12 +31,13 @@ bool group_of_row(const struct group *g, const struct access *to)
     return !moves;
 }
 
-/* ---- memory of a block --------------------------------------------------------------------------------------------- */
+/* ---- memory of a block ------------------------------------------------------------------------------------------- */
 
 static struct buffer *new_buffer(struct fusion *f, const char *name, enum dtype type, const struct shape *shape)
 {
     struct buffer *const b = arena_new(f->arena, struct buffer);
-    *b = (struct buffer){.kind = BUFFER_TEMP, .dtype = type, .count = shape_count(shape), .shape = *shape, .name = name};
+    *b =
+        (struct buffer){.kind = BUFFER_TEMP, .dtype = type, .count = shape_count(shape), .shape = *shape, .name = name};
     b->id = (int)f->l->buffers.count;
     vec_push(f->l->arena, &f->l->buffers, b);
     return b;
@@ -78,7 +80,8 @@ static bool is_other_element(const struct expr *e, void *data)
 }
 
 /* Does the part, where it loads the buffer, load the element that it stores then? */
-static bool loads_where_it_stores(const struct group *g, const struct part *p, const struct buffer *b, const struct buffer *stored)
+static bool loads_where_it_stores(const struct group *g, const struct part *p, const struct buffer *b,
+                                  const struct buffer *stored)
 {
     bool ok = p->reduce == REDUCE_NONE;
     for (size_t s = 0; s < p->stores.count; s++)
@@ -90,14 +93,16 @@ static bool loads_where_it_stores(const struct group *g, const struct part *p, c
 }
 
 /* Is the matrix read for the last time by member m, row by row before the part `until` writes `stored`? */
-static bool is_done_before(const struct group *g, const struct matrix *old, size_t member, size_t until, const struct buffer *stored)
+static bool is_done_before(const struct group *g, const struct matrix *old, size_t member, size_t until,
+                           const struct buffer *stored)
 {
     for (size_t i = 0; i < g->members.count; i++) {
         const struct member *const m = &g->members.data[i];
         if (i > member && reads_matrix(m, old->from))
             return false;
         for (size_t p = i == member ? until : 0; i >= member && p < m->part_count; p++) {
-            const bool same_point = i == member && p == until && loads_where_it_stores(g, &m->parts[p], old->from, stored);
+            const bool same_point =
+                i == member && p == until && loads_where_it_stores(g, &m->parts[p], old->from, stored);
             if (part_loads(&m->parts[p], old->from) && !same_point)
                 return false;
         }
@@ -112,8 +117,10 @@ static struct buffer *find_old_block(const struct group *g, const struct matrix 
         const struct matrix *const old = &g->matrices.data[i];
         bool taken = false;
         for (size_t j = 0; j < g->matrices.count; j++)
-            taken |= j != i && old->block && g->matrices.data[j].block == old->block && !is_done_before(g, &g->matrices.data[j], member, part, m->from);
-        if (old->block && !taken && old->from->dtype == m->from->dtype && old->columns == m->columns && is_done_before(g, old, member, part, m->from))
+            taken |= j != i && old->block && g->matrices.data[j].block == old->block &&
+                     !is_done_before(g, &g->matrices.data[j], member, part, m->from);
+        if (old->block && !taken && old->from->dtype == m->from->dtype && old->columns == m->columns &&
+            is_done_before(g, old, member, part, m->from))
             return old->block;
     }
     return NULL;
@@ -149,12 +156,13 @@ static void make_blocks(struct group *g, struct kernel *all)
                 make_block(g, all, g->members.data[i].parts[p].stores.data[s].to.buffer, i, p);
 }
 
-/* ---- stages -------------------------------------------------------------------------------------------------------- */
+/* ---- stages ------------------------------------------------------------------------------------------------------ */
 
 struct to_block {
     struct group *g;
     struct kernel *all;
-    VEC(struct row_memory { const struct buffer *old; struct buffer *row; }) rows; /* what one row needs: the stage's own copy */
+    /* what one row needs: the stage's own copy */
+    VEC(struct row_memory { const struct buffer *old; struct buffer *row; }) rows;
 };
 
 static struct buffer *row_memory(struct to_block *t, const struct buffer *old)
@@ -285,7 +293,7 @@ static struct kernel *make_stage(struct to_block *t, const struct member *m)
     return k;
 }
 
-/* ---- the kernel of a group ----------------------------------------------------------------------------------------- */
+/* ---- the kernel of a group --------------------------------------------------------------------------------------- */
 
 struct kernel *group_kernel(struct group *g, const struct kernel *place)
 {

@@ -1,6 +1,6 @@
-/* Consumers into finishing statements: a map that reads what a reduction, a template or another map stores, element by
- * element, is computed there. The stored element itself disappears when nobody else reads it. An update of a variable moves
- * into the kernel of its gradient this way. */
+/* Consumers into finishing statements: a map that reads what a reduction, a template or another map stores, element
+ * by element, is computed there. The stored element itself disappears when nobody else reads it. An update of a
+ * variable moves into the kernel of its gradient this way. */
 #include "fuse/fuse_internal.h"
 
 #include <string.h>
@@ -77,8 +77,8 @@ static bool same_place(const struct match *m, const struct access *a, const stru
     return true;
 }
 
-/* The store of the producer's part that writes a buffer, or NULL. What the part stores is computed before it is written, so a
- * reader takes the stored expression, never the memory. */
+/* The store of the producer's part that writes a buffer, or NULL. What the part stores is computed before it is
+ * written, so a reader takes the stored expression, never the memory. */
 static const struct store *store_of(const struct match *m, const struct buffer *b)
 {
     for (size_t s = 0; s < m->to->stores.count; s++)
@@ -112,7 +112,7 @@ static const struct expr *replace_load(const struct expr *load, void *data)
     return expr_load(m->arena, &t);
 }
 
-/* ---- updates in place --------------------------------------------------------------------------------------------- */
+/* ---- updates in place -------------------------------------------------------------------------------------------- */
 
 struct touch_test {
     const struct match *m;
@@ -138,9 +138,10 @@ static void find_load(const struct access *a, void *data)
     f->found |= a->buffer == f->buffer;
 }
 
-/* The joined kernel writes `own`: everything else in it that touches that buffer must be at the same element of the same
- * part, whose values are all computed before its stores. */
-static bool may_update_in_place(const struct fusion *f, const struct match *m, const struct kernel *p, const struct access *own)
+/* The joined kernel writes `own`: everything else in it that touches that buffer must be at the same element of the
+ * same part, whose values are all computed before its stores. */
+static bool may_update_in_place(const struct fusion *f, const struct match *m, const struct kernel *p,
+                                const struct access *own)
 {
     if (own->buffer->kind != BUFFER_LOCAL && !fuse_reads(f, p, own->buffer) && !fuse_writes(f, p, own->buffer))
         return true;
@@ -163,15 +164,17 @@ static bool may_update_in_place(const struct fusion *f, const struct match *m, c
     return same.ok && !elsewhere.found;
 }
 
-/* ---- the merge ---------------------------------------------------------------------------------------------------- */
+/* ---- the merge --------------------------------------------------------------------------------------------------- */
 
-/* What does not depend on how the loops walk: no output, whose pointer may be NULL, no number of a loop, and not too much of it. */
+/* What does not depend on how the loops walk: no output, whose pointer may be NULL, no number of a loop, and not too
+ * much of it. */
 static bool may_finish(const struct match *m)
 {
     const int cost = expr_cost(m->store.value);
     for (size_t s = 0; s < m->from->stores.count; s++) {
         const struct store *store = &m->from->stores.data[s];
-        if (store->to.buffer->kind == BUFFER_OUTPUT || expr_cost(store->value) + cost > EPILOGUE_LIMIT || expr_uses_index(store->value))
+        if (store->to.buffer->kind == BUFFER_OUTPUT || expr_cost(store->value) + cost > EPILOGUE_LIMIT ||
+            expr_uses_index(store->value))
             return false;
     }
     return true;
@@ -215,11 +218,13 @@ static void find_access(const struct access *a, void *data)
     f->found = true;
 }
 
-/* The loop of `to`, none of those taken, along which the stored element moves as the load does; its turns divide `extent`. */
+/* The loop of `to`, none of those taken, along which the stored element moves as the load does; its turns divide
+ * `extent`. */
 static int loop_along(const struct match *m, int64_t extent, int64_t stride, const bool *taken)
 {
     for (int d = 0; d < m->to->rank; d++)
-        if (!taken[d] && !m->to->reduced[d] && m->to->extent[d] > 1 && extent % m->to->extent[d] == 0 && m->store.to.stride[d] == stride)
+        if (!taken[d] && !m->to->reduced[d] && m->to->extent[d] > 1 && extent % m->to->extent[d] == 0 &&
+            m->store.to.stride[d] == stride)
             return d;
     return -1;
 }
@@ -239,8 +244,8 @@ static bool keeps_rows(const struct match *m, const struct access *a)
     return stride == 0 || stride == 1;
 }
 
-/* The same points in another order: loops find each other by how they walk through what is read, from the innermost one on. One
- * that walks on where another ends is cut there: [8,64,128] reads [8,4,64,32] as [8,64,4,32]. */
+/* The same points in another order: loops find each other by how they walk through what is read, from the innermost
+ * one on. One that walks on where another ends is cut there: [8,64,128] reads [8,4,64,32] as [8,64,4,32]. */
 static bool find_permutation(struct match *m)
 {
     struct part *from = arena_copy(m->arena, m->from, sizeof *from, alignof(max_align_t));
@@ -305,8 +310,8 @@ static void add_stores(struct fusion *f, struct match *m, struct part *to, const
         vec_push(f->arena, &to->stores, made[s]);
 }
 
-/* Temporaries that nobody reads any more are not stored; what the part itself needed of them it has as expressions. The kernel of the
- * part is forgotten. */
+/* Temporaries that nobody reads any more are not stored; what the part itself needed of them it has as expressions.
+ * The kernel of the part is forgotten. */
 static void drop_unread_stores(const struct fusion *f, struct part *part)
 {
     for (size_t s = part->stores.count; s-- > 0;) {
@@ -317,7 +322,8 @@ static void drop_unread_stores(const struct fusion *f, struct part *part)
 }
 
 /* The other parts of a template run at other times: what they store is not there yet, or gone. */
-static bool reads_other_parts(const struct fusion *f, const struct kernel *p, const struct part *part, const struct kernel *c)
+static bool reads_other_parts(const struct fusion *f, const struct kernel *p, const struct part *part,
+                              const struct kernel *c)
 {
     for (size_t i = 0; i < p->parts.count; i++)
         for (size_t s = 0; &p->parts.data[i] != part && s < p->parts.data[i].stores.count; s++)
@@ -364,7 +370,7 @@ bool fuse_epilogue(struct fusion *f, struct kernel *p)
     return false;
 }
 
-/* ---- sums of several results -------------------------------------------------------------------------------------- */
+/* ---- sums of several results ------------------------------------------------------------------------------------- */
 
 /* Where a template or a reduction makes a value. */
 struct maker {
@@ -407,7 +413,8 @@ static bool has_taken_sum(const struct maker *m)
 static bool is_added_to_result(const struct fusion *f, const struct kernel *c)
 {
     const struct fuse_buffer *const sum = fuse_buffer(f, c->parts.data[0].stores.data[0].to.buffer);
-    if (sum->readers.count != 1 || !fuse_is_map(sum->readers.data[0]) || sum->readers.data[0]->parts.data[0].stores.count != 1)
+    if (sum->readers.count != 1 || !fuse_is_map(sum->readers.data[0]) ||
+        sum->readers.data[0]->parts.data[0].stores.count != 1)
         return false;
     const struct expr *const e = sum->readers.data[0]->parts.data[0].stores.data[0].value;
     if (e->op != EXPR_ADD || e->arg[0]->op != EXPR_LOAD || e->arg[1]->op != EXPR_LOAD)

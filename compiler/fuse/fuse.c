@@ -5,7 +5,7 @@
 #include "graph/op_def.h"
 #include <string.h>
 
-/* ---- tables ------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 struct fuse_buffer *fuse_buffer(const struct fusion *f, const struct buffer *b)
 {
@@ -106,7 +106,7 @@ bool fuse_writes(const struct fusion *f, const struct kernel *k, const struct bu
     return false;
 }
 
-/* ---- where a merged kernel may stand ------------------------------------------------------------------------------ */
+/* ---- where a merged kernel may stand ----------------------------------------------------------------------------- */
 
 /* Does some kernel strictly between positions lo and hi stand in the list? */
 static bool any_between(const struct fusion *f, const struct fuse_buffer *b, bool writers, int lo, int hi)
@@ -120,11 +120,13 @@ static bool any_between(const struct fusion *f, const struct fuse_buffer *b, boo
     return false;
 }
 
-static bool list_clear(const struct fusion *f, const buffer_list *list, bool against_writers, bool against_readers, int lo, int hi)
+static bool list_clear(const struct fusion *f, const buffer_list *list, bool against_writers, bool against_readers,
+                       int lo, int hi)
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct fuse_buffer *b = fuse_buffer(f, list->data[i]);
-        if ((against_writers && any_between(f, b, true, lo, hi)) || (against_readers && any_between(f, b, false, lo, hi)))
+        if ((against_writers && any_between(f, b, true, lo, hi)) ||
+            (against_readers && any_between(f, b, false, lo, hi)))
             return false;
     }
     return true;
@@ -151,7 +153,8 @@ static void mark_kept(struct fusion *f)
     }
 }
 
-/* ORDER CHECKS: plan/schedule.c runs them before the first write to the state, if nothing here makes that impossible. */
+/* ORDER CHECKS: plan/schedule.c runs them before the first write to the state, if nothing here makes that
+ * impossible. */
 static void mark_checked(struct fusion *f)
 {
     const struct lowered *l = f->l;
@@ -196,7 +199,7 @@ enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const
     return FUSE_NOWHERE;
 }
 
-/* ---- nodes and labels --------------------------------------------------------------------------------------------- */
+/* ---- nodes and labels -------------------------------------------------------------------------------------------- */
 
 void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b)
 {
@@ -235,11 +238,12 @@ static void name_updates(struct fusion *f)
         for (size_t w = 0; w < writes->count; w++)
             updates |= writes->data[w]->kind == BUFFER_VARIABLE;
         if (updates && k->nodes.count > 0)
-            k->label = k->tmpl ? arena_printf(f->arena, "%.*s_update", (int)strcspn(k->label, "_"), k->label) : "update";
+            k->label =
+                k->tmpl ? arena_printf(f->arena, "%.*s_update", (int)strcspn(k->label, "_"), k->label) : "update";
     }
 }
 
-/* ---- the rules in order ------------------------------------------------------------------------------------------- */
+/* ---- the rules in order ------------------------------------------------------------------------------------------ */
 
 typedef bool (*fuse_rule)(struct fusion *f, struct kernel *k);
 
@@ -334,7 +338,8 @@ static bool is_scalar(const struct fusion *f, const struct kernel *k, const bool
     const struct fuse_touched *const t = &f->touched[k->id];
     bool ok = !k->tmpl && k->checks.count == 0 && t->writes.count > 0;
     for (size_t i = 0; ok && i < t->writes.count; i++)
-        ok = t->writes.data[i]->kind == BUFFER_TEMP && t->writes.data[i]->count == 1 && fuse_buffer(f, t->writes.data[i])->writers.count == 1;
+        ok = t->writes.data[i]->kind == BUFFER_TEMP && t->writes.data[i]->count == 1 &&
+             fuse_buffer(f, t->writes.data[i])->writers.count == 1;
     for (size_t i = 0; ok && i < t->reads.count; i++) {
         const struct fuse_buffer *const b = fuse_buffer(f, t->reads.data[i]);
         ok = t->reads.data[i]->count == 1;
@@ -380,7 +385,7 @@ static void share_blocks(struct lowered *l)
     }
 }
 
-/* ---- the order of the state ----------------------------------------------------------------------------------------- */
+/* ---- the order of the state -------------------------------------------------------------------------------------- */
 
 /* Do all stores of a part go to matrices that the state holds by columns? */
 static bool stores_columns(const struct part *p)
@@ -388,7 +393,8 @@ static bool stores_columns(const struct part *p)
     bool all = p->rank == 2 && p->reduce == REDUCE_NONE && p->stores.count > 0;
     for (size_t s = 0; all && s < p->stores.count; s++) {
         const struct access *const to = &p->stores.data[s].to;
-        all = to->buffer->variable && to->buffer->variable->by_columns && to->term_count == 0 && to->stride[0] == 1 && to->stride[1] > 1;
+        all = to->buffer->variable && to->buffer->variable->by_columns && to->term_count == 0 && to->stride[0] == 1 &&
+              to->stride[1] > 1;
     }
     return all;
 }

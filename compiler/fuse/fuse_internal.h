@@ -43,10 +43,10 @@ bool fuse_writes(const struct fusion *f, const struct kernel *k, const struct bu
 /* Does it compute what some variable depends on? Else a caller that wants no outputs does without it. */
 bool fuse_keeps(const struct fusion *f, const struct kernel *k);
 
-/* c can run as late as p or p as early as... Where may a kernel made of p (earlier) and c (later) stand? At p's place: all that c
- * reads is written before p, and nobody between them reads what c overwrites. At c's place: nobody between them reads what p
- * writes or overwrites what p reads. Nowhere, too, if it would write the state before a check that needs its results: an entry
- * that fails leaves the state as it was. */
+/* c can run as late as p or p as early as... Where may a kernel made of p (earlier) and c (later) stand? At p's
+ * place: all that c reads is written before p, and nobody between them reads what c overwrites. At c's place: nobody
+ * between them reads what p writes or overwrites what p reads. Nowhere, too, if it would write the state before a
+ * check that needs its results: an entry that fails leaves the state as it was. */
 enum fuse_place { FUSE_NOWHERE, FUSE_AT_FIRST, FUSE_AT_SECOND };
 enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const struct kernel *c);
 
@@ -54,15 +54,18 @@ enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const
 void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b);
 
 bool fuse_inline(struct fusion *f, struct kernel *producer);    /* producer into the loads of its readers */
-bool fuse_inline_operands(struct fusion *f, struct kernel *producer); /* ... and into operands that a template takes by elements */
-bool fuse_epilogue(struct fusion *f, struct kernel *producer);  /* a consumer into the producer's finishing statements */
-/* c, a link in a chain of sums of what templates or reductions make, into the later one: partial gradients of a weight that is used
- * several times are added up one by one, where else all would wait for the last. */
+/* ... and into operands that a template takes by elements */
+bool fuse_inline_operands(struct fusion *f, struct kernel *producer);
+/* a consumer into the producer's finishing statements */
+bool fuse_epilogue(struct fusion *f, struct kernel *producer);
+/* c, a link in a chain of sums of what templates or reductions make, into the later one: partial gradients of a
+ * weight that is used several times are added up one by one, where else all would wait for the last. */
 bool fuse_accumulate(struct fusion *f, struct kernel *c);
 bool fuse_siblings(struct fusion *f, struct kernel *k);         /* an equal template kernel with other results into k */
 bool fuse_rows(struct fusion *f, struct kernel *k);             /* a reader that walks the same rows into k */
 bool fuse_row_sums(struct fusion *f, struct kernel *product);   /* a sum over k of operand a into the product */
-bool fuse_update(struct fusion *f, struct kernel *product);     /* what changes the matrix of a product with a vector into the product */
+/* what changes the matrix of a product with a vector into the product */
+bool fuse_update(struct fusion *f, struct kernel *product);
 
 /* When all is fused: what only one row of a kernel needs takes the memory of one row. */
 void fuse_finish_rows(struct fusion *f, struct kernel *k);

@@ -2,10 +2,10 @@
  *
  *   t[i] = exp(x[i]);  y[i,j] = t[j] * w[i,j]     ->     y[i,j] = exp(x[j]) * w[i,j]       if that costs no more
  *
- * The reader sees the producer's buffer as offset + strides; this is turned back into one index per loop of the producer,
- * each an affine function of the reader's loops. Where no such functions exist (a reshape in between that strides can say but
- * loop indices cannot) the producer stays. Operands that a template takes element by element are readers like any other, once
- * finishing statements have had their choice. */
+ * The reader sees the producer's buffer as offset + strides; this is turned back into one index per loop of the
+ * producer, each an affine function of the reader's loops. Where no such functions exist (a reshape in between that
+ * strides can say but loop indices cannot) the producer stays. Operands that a template takes element by element are
+ * readers like any other, once finishing statements have had their choice. */
 #include "fuse/fuse_internal.h"
 
 #include <string.h>
@@ -28,7 +28,8 @@ struct inlining {
     bool into_operands; /* also where templates read */
 };
 
-/* Does the reader walk the same loops, and reads each element where the producer computes it? Then the value is taken as it is. */
+/* Does the reader walk the same loops, and reads each element where the producer computes it? Then the value is
+ * taken as it is. */
 static bool in_equal_loops(const struct inlining *in, const struct access *a)
 {
     const struct access *to = &in->whole->stores.data[0].to;
@@ -50,7 +51,7 @@ static const struct part *collapsed_producer(struct inlining *in)
     return &in->producer;
 }
 
-/* ---- from strides back to indices --------------------------------------------------------------------------------- */
+/* ---- from strides back to indices -------------------------------------------------------------------------------- */
 
 /* Loop of the producer that a stride of the reader walks along, given the producer's row-major strides; -1: none. */
 static int dim_of_stride(const struct part *p, const int64_t *row, int64_t stride)
@@ -94,7 +95,7 @@ static bool indices_of_access(struct inlining *in, const struct access *a, struc
     return rest == 0 || p->rank == 0;
 }
 
-/* ---- substitution ------------------------------------------------------------------------------------------------- */
+/* ---- substitution ------------------------------------------------------------------------------------------------ */
 
 struct rebase {
     const struct inlining *in;
@@ -128,8 +129,9 @@ static const struct expr *rebase_index(const struct expr *e, void *data)
     const struct expr *sum = expr_int(arena, DTYPE_INT64, x->start);
     for (int i = 0; i < r->in->rank; i++)
         if (x->step[i])
-            sum = expr_binary(arena, EXPR_ADD, sum,
-                              expr_binary(arena, EXPR_MUL, expr_index(arena, i), expr_int(arena, DTYPE_INT64, x->step[i])));
+            sum = expr_binary(
+                arena, EXPR_ADD, sum,
+                expr_binary(arena, EXPR_MUL, expr_index(arena, i), expr_int(arena, DTYPE_INT64, x->step[i])));
     return sum;
 }
 
@@ -168,7 +170,8 @@ static bool takes_expression(const struct inlining *in, const struct operand *o)
 }
 
 /* Visits every expression of a kernel that is evaluated in loops, with these loops. */
-static bool each_expression(struct kernel *k, struct inlining *in, bool (*f)(struct inlining *in, const struct expr **e))
+static bool each_expression(struct kernel *k, struct inlining *in,
+                            bool (*f)(struct inlining *in, const struct expr **e))
 {
     for (int o = 0; o < k->operand_count; o++) {
         struct operand *operand = &k->operands[o];
@@ -208,7 +211,7 @@ static bool replace_expression(struct inlining *in, const struct expr **e)
     return true;
 }
 
-/* ---- the decision ------------------------------------------------------------------------------------------------- */
+/* ---- the decision ------------------------------------------------------------------------------------------------ */
 
 static int64_t points(const struct part *p)
 {
@@ -266,7 +269,8 @@ static bool is_far(const struct fusion *f, const struct kernel *from, const stru
 }
 
 /* Would a load of u in the reader keep u alive longer than its other readers do? */
-static bool lengthens(const struct fusion *f, const struct buffer *u, const struct kernel *producer, const struct kernel *reader)
+static bool lengthens(const struct fusion *f, const struct buffer *u, const struct kernel *producer,
+                      const struct kernel *reader)
 {
     const struct fuse_buffer *t = fuse_buffer(f, u);
     for (size_t i = 0; i < t->readers.count; i++) {
@@ -278,7 +282,8 @@ static bool lengthens(const struct fusion *f, const struct buffer *u, const stru
 }
 
 /* Temporaries that the reader would keep alive longer, of those that are not small beside what is inlined. */
-static int lengthened(const struct fusion *f, const struct kernel *producer, const struct buffer *b, const struct kernel *reader)
+static int lengthened(const struct fusion *f, const struct kernel *producer, const struct buffer *b,
+                      const struct kernel *reader)
 {
     const buffer_list *const reads = &f->touched[producer->id].reads;
     int count = 0;
@@ -349,8 +354,8 @@ enum worth {
     INLINE_ALWAYS
 };
 
-static enum worth worth_of(const struct fusion *f, const struct kernel *producer, const struct buffer *b, const struct kernel *reader,
-                           bool is_only)
+static enum worth worth_of(const struct fusion *f, const struct kernel *producer, const struct buffer *b,
+                           const struct kernel *reader, bool is_only)
 {
     const int cost = expr_cost(producer->parts.data[0].stores.data[0].value);
     const bool once = reads_of(reader, b) <= points(&producer->parts.data[0]);
@@ -364,7 +369,8 @@ static enum worth worth_of(const struct fusion *f, const struct kernel *producer
     if (cost <= (far ? INLINE_FAR : INLINE_CHEAP))
         return longer == 0 ? INLINE_ALWAYS : longer == 1 && cost <= INLINE_CHEAP ? INLINE_IF_ALL : INLINE_NEVER;
     const bool few = fuse_buffer(f, b)->readers.count <= INLINE_FEW;
-    return large && few && longer == 0 && cost_along_rows(&producer->parts.data[0]) <= INLINE_FAR ? INLINE_IF_ALL : INLINE_NEVER;
+    return large && few && longer == 0 && cost_along_rows(&producer->parts.data[0]) <= INLINE_FAR ? INLINE_IF_ALL
+                                                                                                  : INLINE_NEVER;
 }
 
 /* What the producer reads must still be there where the reader stands. */
@@ -378,8 +384,8 @@ static bool inputs_unchanged(const struct fusion *f, const struct kernel *produc
             const int at = f->position[b->writers.data[w]->id];
             ok &= at < f->position[producer->id] || at >= f->position[reader->id];
         }
-        /* The reader overwrites what the producer read: only at the very element that it computes, which a copy of the whole
-         * buffer in the same loops is (an in-place update). */
+        /* The reader overwrites what the producer read: only at the very element that it computes, which a copy of
+         * the whole buffer in the same loops is (an in-place update). */
         if (fuse_writes(f, reader, reads->data[i]))
             ok &= reads->data[i]->count == 1 || fuse_is_map(reader);
     }
@@ -435,9 +441,11 @@ static bool in_place_holds(const struct kernel *k)
     return true;
 }
 
-static bool may_inline(const struct fusion *f, const struct kernel *producer, struct inlining *in, struct kernel *reader)
+static bool may_inline(const struct fusion *f, const struct kernel *producer, struct inlining *in,
+                       struct kernel *reader)
 {
-    return !reads_as_memory(reader, in) && inputs_unchanged(f, producer, reader) && each_expression(reader, in, test_expression);
+    return !reads_as_memory(reader, in) && inputs_unchanged(f, producer, reader) &&
+           each_expression(reader, in, test_expression);
 }
 
 /* Room for the planes of operands that are computed now, one operand after the other. */
@@ -474,7 +482,8 @@ static void own_parts(struct fusion *f, struct kernel *k)
     k->parts.capacity = k->parts.count;
     for (size_t p = 0; p < k->parts.count; p++) {
         struct part *const part = &k->parts.data[p];
-        part->stores.data = arena_copy(f->arena, part->stores.data, part->stores.count * sizeof *part->stores.data, alignof(struct store));
+        part->stores.data = arena_copy(f->arena, part->stores.data, part->stores.count * sizeof *part->stores.data,
+                                       alignof(struct store));
         part->stores.capacity = part->stores.count;
     }
 }
@@ -499,14 +508,18 @@ static bool inline_into(struct fusion *f, struct kernel *producer, struct inlini
     return true;
 }
 
-/* First into the readers for which it is worth it whatever the others do; then, if all that are left agree, into these. */
-static void inline_where_worth(struct fusion *f, struct kernel *producer, struct inlining *in, const struct fuse_buffer *table)
+/* First into the readers for which it is worth it whatever the others do; then, if all that are left agree, into
+ * these. */
+static void inline_where_worth(struct fusion *f, struct kernel *producer, struct inlining *in,
+                               const struct fuse_buffer *table)
 {
     const size_t readers = table->readers.count;
     struct kernel **list = arena_copy(f->arena, table->readers.data, readers * sizeof *list, 16);
     bool all = true;
     for (size_t i = 0; i < readers; i++) {
-        const enum worth w = may_inline(f, producer, in, list[i]) ? worth_of(f, producer, in->buffer, list[i], readers == 1) : INLINE_NEVER;
+        const enum worth w = may_inline(f, producer, in, list[i])
+                                 ? worth_of(f, producer, in->buffer, list[i], readers == 1)
+                                 : INLINE_NEVER;
         const bool done = w == INLINE_ALWAYS && inline_into(f, producer, in, list[i]);
         all = all && (done || w == INLINE_IF_ALL);
         list[i] = done ? NULL : list[i];

@@ -13,7 +13,8 @@ static void set_steps(struct kernel *k, int64_t a_row, int64_t a_col, int64_t b_
 /* Template matrix_vector: N is 1, or swapped, then M is 1 and the matrix is b'. */
 static void from_matrix_vector(struct kernel *k)
 {
-    const int64_t row = kernel_int(k, "ROW_STEP"), column = kernel_int(k, "COL_STEP"), vector = kernel_int(k, "VECTOR_STEP");
+    const int64_t row = kernel_int(k, "ROW_STEP"), column = kernel_int(k, "COL_STEP"),
+                  vector = kernel_int(k, "VECTOR_STEP");
     const bool swapped = kernel_int(k, "SWAPPED") == 1;
     for (int o = 0; o < k->operand_count; o++)
         k->operands[o].param = str_equal(k->operands[o].param, "matrix") != swapped ? "a" : "b";

@@ -1,5 +1,5 @@
-/* --optimize size: matrix products as plain loops (templates/product_plain.c), with the same bits: a third of the code, no work memory,
- * three to thirty times slower. */
+/* --optimize size: matrix products as plain loops (templates/product_plain.c), with the same bits: a third of the
+ * code, no work memory, three to thirty times slower. */
 #ifndef STEPC_FUSE_PLAIN_H
 #define STEPC_FUSE_PLAIN_H
 

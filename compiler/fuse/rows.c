@@ -6,11 +6,12 @@
  *   y[i,j] = e[i,j] * scale[i]                         scale = 1 / sum over j of e[j]
  *                                                      y[i,j] = e[j] * scale
  *
- * A row stays in the first cache from one step to the next, and what nobody else reads takes one row of memory, or a local
- * variable. This is all that softmax, normalizations and the gradients of both need, however a model spells them.
+ * A row stays in the first cache from one step to the next, and what nobody else reads takes one row of memory, or a
+ * local variable. This is all that softmax, normalizations and the gradients of both need, however a model spells
+ * them.
  *
- * A row may also be what all images hold of a channel, as batch normalization walks it: then the loop over channels becomes the
- * outermost one. */
+ * A row may also be what all images hold of a channel, as batch normalization walks it: then the loop over channels
+ * becomes the outermost one. */
 #include "fuse/fuse_internal.h"
 
 #include "base/str.h"
@@ -26,7 +27,7 @@ struct walk {
     int rows; /* leading loops that all parts share; -1: a map, which takes any */
 };
 
-/* ---- what a kernel walks ------------------------------------------------------------------------------------------ */
+/* ---- what a kernel walks ----------------------------------------------------------------------------------------- */
 
 /* Leading loops that a reduction keeps, if what it folds comes last; else -1. */
 static int kept_rows(const struct part *p)
@@ -89,7 +90,8 @@ static bool align(struct fusion *f, struct walk *a, struct walk *b)
     if (a->rows < 0 && b->rows < 0)
         return false;
     for (int d = 0; d < a->rows || d < b->rows; d++) {
-        if ((a->rows >= 0 && d >= a->rows) || (b->rows >= 0 && d >= b->rows) || d >= a->parts->rank || d >= b->parts->rank)
+        if ((a->rows >= 0 && d >= a->rows) || (b->rows >= 0 && d >= b->rows) || d >= a->parts->rank ||
+            d >= b->parts->rank)
             return false;
         const int64_t ea = a->parts->extent[d], eb = b->parts->extent[d];
         if (ea == eb)
@@ -115,7 +117,7 @@ static int64_t row_length(const struct walk *w)
     return most;
 }
 
-/* ---- may they? ---------------------------------------------------------------------------------------------------- */
+/* ---- may they? --------------------------------------------------------------------------------------------------- */
 
 struct flow_test {
     const struct walk *from;
@@ -132,7 +134,8 @@ static void test_flow(const struct access *load, void *data)
             if (p->stores.data[s].to.buffer != load->buffer)
                 continue;
             t->any = true;
-            t->ok &= load->buffer->kind == BUFFER_TEMP && part_same_row(p, &p->stores.data[s].to, t->to, load, t->from->rows);
+            t->ok &= load->buffer->kind == BUFFER_TEMP &&
+                     part_same_row(p, &p->stores.data[s].to, t->to, load, t->from->rows);
         }
     }
 }
@@ -161,7 +164,8 @@ static bool holds(const buffer_list *l, const struct buffer *b)
 }
 
 /* Does nobody but c want what p writes? */
-static bool serves_only(const struct fusion *f, const buffer_list *writes, const struct kernel *p, const struct kernel *c)
+static bool serves_only(const struct fusion *f, const buffer_list *writes, const struct kernel *p,
+                        const struct kernel *c)
 {
     for (size_t i = 0; i < writes->count; i++) {
         const struct fuse_buffer *b = fuse_buffer(f, writes->data[i]);
@@ -174,7 +178,8 @@ static bool serves_only(const struct fusion *f, const buffer_list *writes, const
     return true;
 }
 
-/* What c writes is nothing that p reads or writes. An output may not be wanted: then all of the kernel is for it alone. */
+/* What c writes is nothing that p reads or writes. An output may not be wanted: then all of the kernel is for it
+ * alone. */
 static bool writes_apart(const struct fusion *f, const struct kernel *p, const struct kernel *c)
 {
     struct arena scratch = {0};
@@ -194,16 +199,18 @@ static bool writes_apart(const struct fusion *f, const struct kernel *p, const s
     return ok;
 }
 
-/* ---- the merge ---------------------------------------------------------------------------------------------------- */
+/* ---- the merge --------------------------------------------------------------------------------------------------- */
 
-static bool match_leading(struct fusion *f, const struct kernel *p, const struct kernel *c, struct walk *a, struct walk *b)
+static bool match_leading(struct fusion *f, const struct kernel *p, const struct kernel *c, struct walk *a,
+                          struct walk *b)
 {
-    return walk_of(f, p, a) && walk_of(f, c, b) && align(f, a, b) && (row_length(a) >= ROW_LEAST || row_length(b) >= ROW_LEAST) &&
-           flows_by_rows(a, b);
+    return walk_of(f, p, a) && walk_of(f, c, b) && align(f, a, b) &&
+           (row_length(a) >= ROW_LEAST || row_length(b) >= ROW_LEAST) && flows_by_rows(a, b);
 }
 
 /* One is a map, whose loop over the other's rows does not lead: each loop of as many turns may be it. */
-static bool match_moved(struct fusion *f, const struct kernel *p, const struct kernel *c, struct walk *a, struct walk *b)
+static bool match_moved(struct fusion *f, const struct kernel *p, const struct kernel *c, struct walk *a,
+                        struct walk *b)
 {
     if (!walk_of(f, p, a) || !walk_of(f, c, b))
         return false;
@@ -214,7 +221,8 @@ static bool match_moved(struct fusion *f, const struct kernel *p, const struct k
         return false;
     for (int d = 1; d + 1 < whole->rank; d++) {
         struct part led = *whole;
-        if (whole->extent[d] != other->parts->extent[0] || whole->extent[whole->rank - 1] < ROW_LEAST || !part_lead(f->arena, &led, d))
+        if (whole->extent[d] != other->parts->extent[0] || whole->extent[whole->rank - 1] < ROW_LEAST ||
+            !part_lead(f->arena, &led, d))
             continue;
         map->parts = &led;
         map->rows = 1;
@@ -273,9 +281,10 @@ bool fuse_rows(struct fusion *f, struct kernel *p)
     return false;
 }
 
-/* ---- memory for one row ------------------------------------------------------------------------------------------- */
+/* ---- memory for one row ------------------------------------------------------------------------------------------ */
 
-/* Elements that one row of the store takes, 1 + the largest index; -1: it walks backwards, or rows lie in one another as channels do. */
+/* Elements that one row of the store takes, 1 + the largest index; -1: it walks backwards, or rows lie in one
+ * another as channels do. */
 static int64_t row_reach(const struct part *p, const struct access *to, int rows)
 {
     int64_t reach = 1;
@@ -287,8 +296,8 @@ static int64_t row_reach(const struct part *p, const struct access *to, int rows
     return reach;
 }
 
-/* Where rows lie in one another, as those of channels do, a row of its own has its elements side by side: the loops of the store, from the
- * innermost outwards, and what they become. */
+/* Where rows lie in one another, as those of channels do, a row of its own has its elements side by side: the loops
+ * of the store, from the innermost outwards, and what they become. */
 struct row_axis {
     int64_t extent, stride, own;
 };
@@ -420,7 +429,8 @@ static int64_t find_reach(struct in_row *r, const struct kernel *k, const struct
 static void keep_in_row(struct fusion *f, struct kernel *k, struct part *part, size_t store)
 {
     struct in_row r = {.arena = f->arena, .old = part->stores.data[store].to.buffer, .rows = k->rows};
-    if (r.old->kind != BUFFER_TEMP || fuse_buffer(f, r.old)->writers.count != 1 || fuse_buffer(f, r.old)->readers.count != 1 || !fuse_reads(f, k, r.old))
+    if (r.old->kind != BUFFER_TEMP || fuse_buffer(f, r.old)->writers.count != 1 ||
+        fuse_buffer(f, r.old)->readers.count != 1 || !fuse_reads(f, k, r.old))
         return;
     const int64_t reach = find_reach(&r, k, part, &part->stores.data[store].to);
     if (reach < 0)

@@ -4,15 +4,16 @@
 #include "lower/lower.h"
 #include "lower/template.h"
 
-/* ---- the cost model ------------------------------------------------------------------------------------------------ */
+/* ---- the cost model ---------------------------------------------------------------------------------------------- */
 
-/* Threads that wait for work start and meet again within two microseconds, in which one core does a good part of this; what the other
- * core then has in its cache must come over. DS-CNN and GPT take a tenth less time than with five times as many; the MLP 64-32-10, whose
- * largest product has 131,072, takes three times as long if that is cut. */
+/* Threads that wait for work start and meet again within two microseconds, in which one core does a good part of
+ * this; what the other core then has in its cache must come over. DS-CNN and GPT take a tenth less time than with
+ * five times as many; the MLP 64-32-10, whose largest product has 131,072, takes three times as long if that is cut. */
 enum { WORTH_CUTTING = 200000 };
 
-/* Neither do the operations count where this many bytes are written: one core would fetch what the other has in its cache, at a quarter of
- * the rate of its own (65,536 elements added by one core between kernels of two: 10 us, alone 3). */
+/* Neither do the operations count where this many bytes are written: one core would fetch what the other has in its
+ * cache, at a quarter of the rate of its own (65,536 elements added by one core between kernels of two: 10 us, alone
+ * 3). */
 enum { FAR_TO_FETCH = 1 << 16 };
 
 /* Nor where sums go over so many elements: a quarter megabyte, half of which would come over. */
@@ -80,7 +81,7 @@ static bool is_worth_cutting(const struct kernel *k)
     return kernel_cost(k) >= WORTH_CUTTING || bytes_written(k) >= FAR_TO_FETCH || elements_summed(k) >= FAR_TO_SUM;
 }
 
-/* ---- what touches what --------------------------------------------------------------------------------------------- */
+/* ---- what touches what ------------------------------------------------------------------------------------------- */
 
 struct sharing {
     struct lowered *lowered;
@@ -103,7 +104,7 @@ static void count_kernels(struct sharing *s)
     }
 }
 
-/* ---- what can be cut ----------------------------------------------------------------------------------------------- */
+/* ---- what can be cut --------------------------------------------------------------------------------------------- */
 
 /* Does every output change along dim d of its part, which then belongs to one share alone? */
 static bool outputs_change_along(const struct kernel *k, int d)
@@ -146,7 +147,8 @@ static bool reads_result(const struct part *p, struct part *of)
     return found;
 }
 
-/* Loops without rows around them are cut at the outermost over outputs, whichever that is; none needs what another computes. */
+/* Loops without rows around them are cut at the outermost over outputs, whichever that is; none needs what another
+ * computes. */
 static bool can_cut_nests(const struct kernel *k)
 {
     for (size_t p = 0; p < k->parts.count; p++) {
@@ -177,8 +179,8 @@ static bool is_own(const struct kernel *k, const struct buffer *b)
     return own;
 }
 
-/* Loops around all parts are cut at the outermost. Local variables are each turn's own; memory that holds one row for the parts of a turn,
- * each share gets for itself. */
+/* Loops around all parts are cut at the outermost. Local variables are each turn's own; memory that holds one row
+ * for the parts of a turn, each share gets for itself. */
 static bool cut_rows(const struct sharing *sharing, struct kernel *k)
 {
     int d = 0;
@@ -217,7 +219,8 @@ static bool cut_stages(struct kernel *k, int shares)
             for (size_t p = 0; p < k->stages.data[i]->parts.count; p++) {
                 const struct part *part = &k->stages.data[i]->parts.data[p];
                 for (size_t s = 0; s < part->stores.count; s++)
-                    ok &= is_own(k, part->stores.data[s].to.buffer) || (part->stores.data[s].to.term_count == 0 && part->stores.data[s].to.stride[d] != 0);
+                    ok &= is_own(k, part->stores.data[s].to.buffer) ||
+                          (part->stores.data[s].to.term_count == 0 && part->stores.data[s].to.stride[d] != 0);
             }
         if (!ok)
             continue;
@@ -236,13 +239,14 @@ static void multiply(struct kernel *k, int shares)
     }
 }
 
-/* Gradients of a convolution's weights: by images no image is prepared twice, but the sums of each wait until those before them are added,
- * and are then written and read once more. */
+/* Gradients of a convolution's weights: by images no image is prepared twice, but the sums of each wait until those
+ * before them are added, and are then written and read once more. */
 static bool cut_images(struct kernel *k, int shares)
 {
     if (!str_equal(k->tmpl, "conv_grad_weight"))
         return false;
-    const int64_t n = kernel_int(k, "N"), sums = kernel_int(k, "ROWS") * kernel_int(k, "RUNS") * kernel_int(k, "RUN_STEP");
+    const int64_t n = kernel_int(k, "N"),
+                  sums = kernel_int(k, "ROWS") * kernel_int(k, "RUNS") * kernel_int(k, "RUN_STEP");
     const int64_t image = kernel_int(k, "QD") * kernel_int(k, "QH") * kernel_int(k, "QW") * kernel_int(k, "COLUMN");
     const int64_t waiting = n - n / shares;
     if (n < shares || kernel_int(k, "G") > 1 || 2 * waiting * sums > n * image)
@@ -286,8 +290,9 @@ static bool has_channels(const struct kernel *k, const struct buffer *b, int64_t
     return found;
 }
 
-/* Windows of single channels can be cut either way. By channels where batch normalization is cut so that reads the result, or writes what
- * they read: else half of that would come from the other core's cache (a layer of DS-CNN with two threads: 0.15 instead of 0.18 ms). */
+/* Windows of single channels can be cut either way. By channels where batch normalization is cut so that reads the
+ * result, or writes what they read: else half of that would come from the other core's cache (a layer of DS-CNN with
+ * two threads: 0.15 instead of 0.18 ms). */
 static void choose_channels(struct lowered *l, struct kernel *k, int shares)
 {
     const int64_t g = kernel_int(k, "G");

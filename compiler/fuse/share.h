@@ -1,5 +1,5 @@
-/* Cuts large kernels into shares, which threads may compute side by side: each writes other outputs, and no sum is cut, so that
- * the bits do not depend on how many threads there are. Each share gets scratch of its own. */
+/* Cuts large kernels into shares, which threads may compute side by side: each writes other outputs, and no sum is
+ * cut, so that the bits do not depend on how many threads there are. Each share gets scratch of its own. */
 #ifndef STEPC_FUSE_SHARE_H
 #define STEPC_FUSE_SHARE_H
 

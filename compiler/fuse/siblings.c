@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include <string.h>
 
-/* ---- templates with several results ------------------------------------------------------------------------------- */
+/* ---- templates with several results ------------------------------------------------------------------------------ */
 
 static bool same_access(const struct access *a, const struct access *b)
 {
@@ -21,7 +21,8 @@ static bool same_instance(const struct kernel *a, const struct kernel *b)
         if (a->outer_extent[d] != b->outer_extent[d])
             return false;
     for (int o = 0; o < a->operand_count; o++)
-        if (strcmp(a->operands[o].param, b->operands[o].param) != 0 || a->operands[o].value != b->operands[o].value || !same_access(&a->operands[o].access, &b->operands[o].access))
+        if (strcmp(a->operands[o].param, b->operands[o].param) != 0 || a->operands[o].value != b->operands[o].value ||
+            !same_access(&a->operands[o].access, &b->operands[o].access))
             return false;
     for (int i = 0; i < a->int_count; i++)
         if (kernel_int(b, a->ints[i].name) != a->ints[i].value)
@@ -40,7 +41,8 @@ static bool results_disjoint(const struct kernel *a, const struct kernel *b)
 
 static bool merge_sibling(struct fusion *f, struct kernel *k, struct kernel *s)
 {
-    if (s == k || s->removed || f->position[s->id] < f->position[k->id] || !same_instance(k, s) || !results_disjoint(k, s))
+    if (s == k || s->removed || f->position[s->id] < f->position[k->id] || !same_instance(k, s) ||
+        !results_disjoint(k, s))
         return false;
     const enum fuse_place place = fuse_place(f, k, s);
     if (place == FUSE_NOWHERE)
@@ -71,13 +73,14 @@ bool fuse_siblings(struct fusion *f, struct kernel *k)
     return false;
 }
 
-/* ---- sums of a product's operand ---------------------------------------------------------------------------------- */
+/* ---- sums of a product's operand --------------------------------------------------------------------------------- */
 
-/* Does the reduction sum a[m, k] over k for each m, with the loops of the product's operand `a`? *collapsed: its part, in which rows
- * that the product walks as one loop are one as well. */
+/* Does the reduction sum a[m, k] over k for each m, with the loops of the product's operand `a`? *collapsed: its
+ * part, in which rows that the product walks as one loop are one as well. */
 static bool sums_operand(struct fusion *f, const struct kernel *product, const struct kernel *r, struct part *collapsed)
 {
-    if (r->tmpl || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0 || !strcmp(product->tmpl, "product_transposed"))
+    if (r->tmpl || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0 ||
+        !strcmp(product->tmpl, "product_transposed"))
         return false; /* product_transposed has no hole for it: its a is stored by rows, whose sums run in lanes */
     const struct part *p = &r->parts.data[0];
     const struct access *a = &product->operands[0].access;

@@ -4,15 +4,17 @@
  *   w[i,j] = w[i,j] - rate * dy[i] * x[j]    ->       dx[j] += w[i,j] * dy[i]
  *                                                     w[i,j] = w[i,j] - rate * dy[i] * x[j]
  *
- * This is the way back through a layer for one sample: the gradient of its input, then the update of its weights, whose gradient is a
- * product of one term and so a part of the loops. Both walk the weights once, and take as long as memory does. */
+ * This is the way back through a layer for one sample: the gradient of its input, then the update of its weights,
+ * whose gradient is a product of one term and so a part of the loops. Both walk the weights once, and take as long
+ * as memory does. */
 #include "fuse/fuse_internal.h"
 
 #include "base/str.h"
 #include <string.h>
 
-/* Smaller matrices are in the first cache both times, and their sums in registers. The step of an MLP 784-2048-2048-10 with one sample takes
- * 0.7 of the time. With SGD 120 x 400 takes 6 instead of 9 us; Adam takes 26 us there, as long as the divider does, and the product nothing. */
+/* Smaller matrices are in the first cache both times, and their sums in registers. The step of an MLP
+ * 784-2048-2048-10 with one sample takes 0.7 of the time. With SGD 120 x 400 takes 6 instead of 9 us; Adam takes 26
+ * us there, as long as the divider does, and the product nothing. */
 enum { WORTH_BYTES = 1 << 15 };
 
 struct update {
@@ -26,7 +28,7 @@ struct update {
     bool ok;
 };
 
-/* ---- loops --------------------------------------------------------------------------------------------------------- */
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 static int count_loops(const struct part *p)
 {
@@ -42,7 +44,8 @@ static bool cut_loop(struct update *u)
     const int slow = u->step[0] > u->step[1] ? 0 : 1;
     for (int d = 0; d < u->loops.rank; d++)
         if (u->loops.extent[d] != 1)
-            return u->step[1 - slow] == 1 && u->step[slow] == u->extent[1 - slow] && u->loops.extent[d] == u->extent[0] * u->extent[1] &&
+            return u->step[1 - slow] == 1 && u->step[slow] == u->extent[1 - slow] &&
+                   u->loops.extent[d] == u->extent[0] * u->extent[1] &&
                    part_split(u->f->arena, &u->loops, d, u->extent[slow]);
     return false;
 }
@@ -71,7 +74,7 @@ static bool find_loops(struct update *u)
     return u->dim[0] >= 0 && u->dim[1] >= 0;
 }
 
-/* ---- what it touches ----------------------------------------------------------------------------------------------- */
+/* ---- what it touches --------------------------------------------------------------------------------------------- */
 
 static bool same_element(const struct update *u, const struct access *a)
 {
@@ -81,7 +84,8 @@ static bool same_element(const struct update *u, const struct access *a)
 static void test_load(const struct access *a, void *data)
 {
     struct update *const u = data;
-    u->ok &= a->term_count == 0 && !fuse_writes(u->f, u->product, a->buffer) && (a->buffer != u->own->buffer || same_element(u, a));
+    u->ok &= a->term_count == 0 && !fuse_writes(u->f, u->product, a->buffer) &&
+             (a->buffer != u->own->buffer || same_element(u, a));
 }
 
 static void test_other_read(const struct access *a, void *data)
@@ -109,14 +113,15 @@ static bool may_join(struct update *u)
         const struct store *const store = &u->loops.stores.data[s];
         const struct buffer *const b = store->to.buffer;
         u->ok &= b->kind != BUFFER_OUTPUT && store->to.term_count == 0 && !expr_uses_index(store->value);
-        u->ok &= &store->to == u->own || (b != u->own->buffer && !fuse_reads(u->f, u->product, b) && !fuse_writes(u->f, u->product, b));
+        u->ok &= &store->to == u->own ||
+                 (b != u->own->buffer && !fuse_reads(u->f, u->product, b) && !fuse_writes(u->f, u->product, b));
         expr_each_load(store->value, test_load, u);
     }
     test_product(u);
     return u->ok;
 }
 
-/* ---- the join ------------------------------------------------------------------------------------------------------ */
+/* ---- the join ---------------------------------------------------------------------------------------------------- */
 
 static struct access in_matrix(const struct update *u, const struct access *from)
 {
@@ -145,7 +150,8 @@ static void add_part(struct update *u)
     const struct expr_map map = {.arena = u->f->arena, .load = load_in_matrix, .data = u};
     for (size_t s = 0; s < u->loops.stores.count; s++) {
         const struct store *const store = &u->loops.stores.data[s];
-        vec_push(u->f->arena, &to->stores, ((struct store){in_matrix(u, &store->to), expr_substitute(&map, store->value)}));
+        vec_push(u->f->arena, &to->stores,
+                 ((struct store){in_matrix(u, &store->to), expr_substitute(&map, store->value)}));
     }
 }
 
@@ -172,7 +178,8 @@ static bool join(struct update *u, struct kernel *c)
 
 static bool is_candidate(const struct kernel *k)
 {
-    bool ok = k->tmpl && str_equal(k->tmpl, "matrix_vector") && k->parts.count == 1 && !k->operands[0].value && !k->operands[1].value;
+    bool ok = k->tmpl && str_equal(k->tmpl, "matrix_vector") && k->parts.count == 1 && !k->operands[0].value &&
+              !k->operands[1].value;
     for (int d = 0; d < k->outer_rank; d++)
         ok &= k->outer_extent[d] == 1;
     return ok;

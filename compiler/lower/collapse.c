@@ -80,7 +80,8 @@ static void test_loads(const struct expr *e, struct merge_test *t)
 static bool may_merge(const struct part *p, int dim)
 {
     const bool lanes_begin = p->lane_loops > 0 && dim + 1 == p->rank - p->lane_loops;
-    struct merge_test t = {.dim = dim, .inner = p->extent[dim + 1], .ok = p->reduced[dim] == p->reduced[dim + 1] && !lanes_begin};
+    struct merge_test t = {
+        .dim = dim, .inner = p->extent[dim + 1], .ok = p->reduced[dim] == p->reduced[dim + 1] && !lanes_begin};
     test_loads(p->element, &t);
     for (size_t s = 0; s < p->stores.count && t.ok; s++) {
         test_access(&p->stores.data[s].to, &t);
@@ -133,7 +134,7 @@ void kernel_collapse_rows(struct arena *a, struct kernel *k)
     }
 }
 
-/* ---- one loop becomes two ----------------------------------------------------------------------------------------- */
+/* ---- one loop becomes two ---------------------------------------------------------------------------------------- */
 
 struct split {
     struct arena *arena;
@@ -155,7 +156,8 @@ static const struct expr *split_load(const struct expr *load, void *data)
     return expr_load(s->arena, &a);
 }
 
-/* A loop of `outer` turns in front of loop dim, which keeps `inner` turns; one turn of the new loop goes as far as `steps` of the other. */
+/* A loop of `outer` turns in front of loop dim, which keeps `inner` turns; one turn of the new loop goes as far as
+ * `steps` of the other. */
 static bool insert_loop(struct arena *a, struct part *p, int dim, int64_t outer, int64_t inner, int64_t steps)
 {
     struct split s = {a, dim, steps};
@@ -197,7 +199,7 @@ bool part_around(struct arena *a, struct part *p, int dim, int64_t turns)
     return insert_loop(a, p, dim, turns, p->extent[dim], 0);
 }
 
-/* ---- another loop outermost --------------------------------------------------------------------------------------- */
+/* ---- another loop outermost -------------------------------------------------------------------------------------- */
 
 static void lead_stride(struct access *a, int dim)
 {
@@ -243,9 +245,10 @@ bool part_lead(struct arena *arena, struct part *p, int dim)
     return true;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-bool part_same_row(const struct part *s, const struct access *store, const struct part *l, const struct access *load, int rows)
+bool part_same_row(const struct part *s, const struct access *store, const struct part *l, const struct access *load,
+                   int rows)
 {
     bool taken[LOOP_MAX_DIMS] = {false};
     if (store->offset != load->offset || store->term_count > 0 || load->term_count > 0)

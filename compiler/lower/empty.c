@@ -1,11 +1,11 @@
-/* Kernels over nothing. A dimension may be 0: then loops have no turns, buffers no elements. Every rule of fusion, every form of emission
- * that divides by an extent or a stride would have to think of it; so what has nothing to do leaves here, and behind this pass every
- * extent of a loop kernel is at least 1:
+/* Kernels over nothing. A dimension may be 0: then loops have no turns, buffers no elements. Every rule of fusion,
+ * every form of emission that divides by an extent or a stride would have to think of it; so what has nothing to do
+ * leaves here, and behind this pass every extent of a loop kernel is at least 1:
  *
  *   y[i, j] = relu(x[i, j])            over [3, 0]        nothing is left
  *   y[i] = sum over j of x[i, j]       over [3, 0]        y[i] = 0
  *   y[i] = i < 2 ? x[i] : 0            x has no elements  y[i] = i < 2 ? 0 : 0     (pad; what is selected is never x)
- */
+ * */
 #include "lower/lower.h"
 
 #include <math.h>
@@ -26,7 +26,8 @@ static const struct expr *neutral(struct arena *a, const struct part *p)
     case REDUCE_PROD: return expr_number(a, type, 1);
     case REDUCE_MAX:
     case REDUCE_TOP:
-        return dtype_is_float(type) ? expr_float(a, type, -INFINITY) : expr_int(a, type, type == DTYPE_BOOL ? 0 : dtype_min_int(type));
+        return dtype_is_float(type) ? expr_float(a, type, -INFINITY)
+                                    : expr_int(a, type, type == DTYPE_BOOL ? 0 : dtype_min_int(type));
     case REDUCE_MIN: /* the largest uint64 is -1, wrapped */
         return dtype_is_float(type)    ? expr_float(a, type, INFINITY)
                : type == DTYPE_BOOL    ? expr_int(a, type, 1)

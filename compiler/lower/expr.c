@@ -3,7 +3,7 @@
 #include "lower/kernel.h"
 #include <string.h>
 
-/* ---- makers ------------------------------------------------------------------------------------------------------- */
+/* ---- makers ------------------------------------------------------------------------------------------------------ */
 
 static struct expr *expr_new(struct arena *a, enum expr_op op, enum dtype dtype)
 {
@@ -63,7 +63,8 @@ static bool is_int(const struct expr *e, int64_t x)
     return e->op == EXPR_INT && e->i == x;
 }
 
-/* Index arithmetic only: x + 0, x * 1, x * 0 and constants, so that row-major numbers of one-dimensional loops read plainly. */
+/* Index arithmetic only: x + 0, x * 1, x * 0 and constants, so that row-major numbers of one-dimensional loops read
+ * plainly. */
 static const struct expr *fold_int(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
 {
     if (dtype_is_float(x->dtype))
@@ -92,8 +93,8 @@ static bool same_constant(const struct expr *a, const struct expr *b)
     return a->op == EXPR_FLOAT && b->op == EXPR_FLOAT && a->dtype == b->dtype && a->f == b->f;
 }
 
-/* What is to be compared to the constant c: of `t < c ? c : t` it is t, which is above c in the same cases (NaN in none). So is what
- * Relu lets through, recomputed by its gradient. */
+/* What is to be compared to the constant c: of `t < c ? c : t` it is t, which is above c in the same cases (NaN in
+ * none). So is what Relu lets through, recomputed by its gradient. */
 static const struct expr *compared_to(const struct expr *c, const struct expr *y)
 {
     const bool at_least_c = y->op == EXPR_SELECT && y->arg[0]->op == EXPR_LT && y->arg[0]->arg[0] == y->arg[2] &&
@@ -178,7 +179,7 @@ const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtyp
     return e;
 }
 
-/* ---- looking at --------------------------------------------------------------------------------------------------- */
+/* ---- looking at -------------------------------------------------------------------------------------------------- */
 
 int expr_arg_count(const struct expr *e)
 {
@@ -250,8 +251,9 @@ int expr_cost_along(const struct expr *e, int dim)
     return cost;
 }
 
-/* Nodes are shared, so a walk marks where it has been. The number of the walk is no part of an expression, which stays as it was made;
- * hence the cast. A table of addresses instead took half of the time of compiling a chain of elementwise nodes. */
+/* Nodes are shared, so a walk marks where it has been. The number of the walk is no part of an expression, which
+ * stays as it was made; hence the cast. A table of addresses instead took half of the time of compiling a chain of
+ * elementwise nodes. */
 static uint64_t begin_walk(void)
 {
     static uint64_t walks;
@@ -343,8 +345,9 @@ static bool same_access(const struct access *a, const struct access *b)
 
 bool expr_same_node(const struct expr *a, const struct expr *b)
 {
-    if (a->op != b->op || a->dtype != b->dtype || a->fn != b->fn || a->i != b->i || memcmp(&a->f, &b->f, sizeof a->f) != 0 ||
-        a->has_seed != b->has_seed || a->seed != b->seed || a->counter != b->counter)
+    if (a->op != b->op || a->dtype != b->dtype || a->fn != b->fn || a->i != b->i ||
+        memcmp(&a->f, &b->f, sizeof a->f) != 0 || a->has_seed != b->has_seed || a->seed != b->seed ||
+        a->counter != b->counter)
         return false;
     for (int i = 0; i < expr_arg_count(a); i++)
         if (a->arg[i] != b->arg[i])
@@ -352,10 +355,10 @@ bool expr_same_node(const struct expr *a, const struct expr *b)
     return a->op != EXPR_LOAD || same_access(a->access, b->access);
 }
 
-/* ---- substitution ------------------------------------------------------------------------------------------------- */
+/* ---- substitution ------------------------------------------------------------------------------------------------ */
 
-/* A table of nodes, each with another one: hashed by address, which no result depends on. Most expressions are small, and need no
- * memory but this. */
+/* A table of nodes, each with another one: hashed by address, which no result depends on. Most expressions are
+ * small, and need no memory but this. */
 struct node_table {
     struct arena arena;
     struct node_slot {
@@ -439,7 +442,8 @@ static const struct expr *rebuild(struct substitution *s, const struct expr *e)
 /* What no callback is asked about and nothing stands below. */
 static bool is_fixed(const struct expr_map *m, const struct expr *e)
 {
-    return e->op == EXPR_FLOAT || e->op == EXPR_INT || (e->op == EXPR_INDEX && !m->index) || (e->op == EXPR_RESULT && !m->result);
+    return e->op == EXPR_FLOAT || e->op == EXPR_INT || (e->op == EXPR_INDEX && !m->index) ||
+           (e->op == EXPR_RESULT && !m->result);
 }
 
 static const struct expr *substitute(struct substitution *s, const struct expr *e)

@@ -1,5 +1,6 @@
-/* Which C type holds every index of a kernel, and is there one? Loop nests take the smallest that does. Templates count with int
- * inside their outer loops, whose indices are as wide as they have to be: what one turn of those loops spans must fit. */
+/* Which C type holds every index of a kernel, and is there one? Loop nests take the smallest that does. Templates
+ * count with int inside their outer loops, whose indices are as wide as they have to be: what one turn of those
+ * loops spans must fit. */
 #include "base/checked.h"
 #include "lower/kernel.h"
 
@@ -8,9 +9,10 @@
 /* Added to indices before they are compared: lanes and blocks in loop nests; tiles, panels and padding in templates. */
 enum { LOOP_MARGIN = 128, TEMPLATE_MARGIN = 4096, TEMPLATE_MOST = INT32_MAX - TEMPLATE_MARGIN };
 
-#define MOST_STEPS ((int64_t)1 << 48) /* of one kernel: days of work. Products with the cost of a step stay within int64 */
+/* of one kernel: days of work. Products with the cost of a step stay within int64 */
+#define MOST_STEPS ((int64_t)1 << 48)
 
-/* ---- sums that stop at the end ------------------------------------------------------------------------------------- */
+/* ---- sums that stop at the end ----------------------------------------------------------------------------------- */
 
 static int64_t plus(int64_t a, int64_t b)
 {
@@ -40,7 +42,7 @@ static int64_t points_of(const int64_t *extent, int rank)
     return points;
 }
 
-/* ---- how far indices go -------------------------------------------------------------------------------------------- */
+/* ---- how far indices go ------------------------------------------------------------------------------------------ */
 
 struct reach {
     const int64_t *extent;
@@ -117,12 +119,15 @@ const char *kernel_index_type(const struct kernel *k)
     return most < INT16_MAX - LOOP_MARGIN ? "int" : most < INT32_MAX - LOOP_MARGIN ? "int32_t" : "int64_t";
 }
 
-/* ---- what cannot be compiled --------------------------------------------------------------------------------------- */
+/* ---- what cannot be compiled ------------------------------------------------------------------------------------- */
 
 static bool too_wide(struct diag *d, const struct loc *at, const char *what, int64_t count)
 {
-    return diag_error(d, at, "%s spans %" PRId64 " elements within one turn of the kernel's outer loops, whose indices there have 32 bits: "
-                             "at most %d are compiled; a smaller batch may do", what, count, TEMPLATE_MOST);
+    return diag_error(d, at,
+                      "%s spans %" PRId64
+                      " elements within one turn of the kernel's outer loops, whose indices there have 32 bits: "
+                      "at most %d are compiled; a smaller batch may do",
+                      what, count, TEMPLATE_MOST);
 }
 
 /* Elements between the first and the last that a template may touch in one turn. */

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- what a kernel touches ---------------------------------------------------------------------------------------- */
+/* ---- what a kernel touches --------------------------------------------------------------------------------------- */
 
 struct collector {
     struct arena *arena;
@@ -137,13 +137,15 @@ void kernel_set_int(struct kernel *k, const char *name, int64_t value)
     k->int_count = i == k->int_count ? i + 1 : k->int_count;
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static const char *const op_names_text[] = {
-    [EXPR_NEG] = "neg",   [EXPR_NOT] = "not",       [EXPR_CAST] = "cast", [EXPR_BITS] = "bits", [EXPR_MATH] = "math", [EXPR_ADD] = "add",
-    [EXPR_SUB] = "sub",   [EXPR_MUL] = "mul",       [EXPR_DIV] = "div",   [EXPR_MOD] = "mod",   [EXPR_POW] = "pow",
-    [EXPR_LT] = "lt",     [EXPR_LE] = "le",         [EXPR_EQ] = "eq",     [EXPR_AND] = "and",   [EXPR_OR] = "or",
-    [EXPR_XOR] = "xor",   [EXPR_SHL] = "shl",       [EXPR_SHR] = "shr",   [EXPR_SELECT] = "select", [EXPR_UNIFORM] = "uniform", [EXPR_NORMAL] = "normal"};
+    [EXPR_NEG] = "neg",         [EXPR_NOT] = "not",      [EXPR_CAST] = "cast", [EXPR_BITS] = "bits",
+    [EXPR_MATH] = "math",       [EXPR_ADD] = "add",      [EXPR_SUB] = "sub",   [EXPR_MUL] = "mul",
+    [EXPR_DIV] = "div",         [EXPR_MOD] = "mod",      [EXPR_POW] = "pow",   [EXPR_LT] = "lt",
+    [EXPR_LE] = "le",           [EXPR_EQ] = "eq",        [EXPR_AND] = "and",   [EXPR_OR] = "or",
+    [EXPR_XOR] = "xor",         [EXPR_SHL] = "shl",      [EXPR_SHR] = "shr",   [EXPR_SELECT] = "select",
+    [EXPR_UNIFORM] = "uniform", [EXPR_NORMAL] = "normal"};
 
 static void print_expr(struct strbuf *b, const struct expr *e);
 

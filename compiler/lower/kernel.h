@@ -1,12 +1,12 @@
-/* Kernels: what is left of the graph after lowering. A kernel is one C function; it is either loop nests (its parts, one
- * after the other) or an instantiated template whose statement holes are filled by its parts. */
+/* Kernels: what is left of the graph after lowering. A kernel is one C function; it is either loop nests (its parts,
+ * one after the other) or an instantiated template whose statement holes are filled by its parts. */
 #ifndef STEPC_LOWER_KERNEL_H
 #define STEPC_LOWER_KERNEL_H
 
 #include "graph/graph.h"
 #include "lower/expr.h"
 
-/* ---- buffers and views -------------------------------------------------------------------------------------------- */
+/* ---- buffers and views ------------------------------------------------------------------------------------------- */
 
 enum buffer_kind {
     BUFFER_INPUT,    /* in->name */
@@ -29,7 +29,8 @@ struct buffer {
     int id;                   /* position in lowered->buffers */
     size_t arena_offset;      /* TEMP: set by the plan, bytes */
     struct buffer *in_float;  /* float16: the copy in float that templates read, or NULL */
-    const struct buffer *place_of; /* TEMP: the plan lets its first writer put it where that one lies, which dies there; or NULL */
+    /* TEMP: the plan lets its first writer put it where that one lies, which dies there; or NULL */
+    const struct buffer *place_of;
 };
 
 /* A value seen as strides over a buffer. */
@@ -49,7 +50,7 @@ struct view view_transpose(const struct view *v, const int *perm);
 struct view view_slice(const struct view *v, const int64_t *start, const int64_t *step, const struct shape *to);
 struct view view_broadcast(const struct view *v, const struct shape *to); /* must be broadcastable */
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 struct store {
     struct access to; /* stride 0 along reduced dims */
@@ -59,23 +60,25 @@ struct store {
 /* REDUCE_MAX and REDUCE_MIN: a NaN stays; REDUCE_TOP: the maximum where a NaN may be passed over. */
 enum reduce_op { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_TOP, REDUCE_MIN, REDUCE_PROD };
 
-/* A loop nest: for every point of the dims that are not reduced, fold `element` over the reduced ones (if any), then run
- * the stores: all values are computed before the first is written. In a template kernel a part fills the statement hole
- * `hole`: its dims are the kernel's outer dims, then the hole's index arguments; the hole's last argument is EXPR_RESULT
- * (holes that hand over no result: none). */
+/* A loop nest: for every point of the dims that are not reduced, fold `element` over the reduced ones (if any), then
+ * run the stores: all values are computed before the first is written. In a template kernel a part fills the
+ * statement hole `hole`: its dims are the kernel's outer dims, then the hole's index arguments; the hole's last
+ * argument is EXPR_RESULT (holes that hand over no result: none). */
 struct part {
     int rank;
     int64_t extent[LOOP_MAX_DIMS];
     bool reduced[LOOP_MAX_DIMS];
-    int lane_loops; /* so many reduced loops at the end are the last axis; 0: all that stand there. A kept loop that stood in front of them
-                       may have moved (part_lead) */
+    /* so many reduced loops at the end are the last axis; 0: all that stand there. A kept loop that stood in front of
+     * them may have moved (part_lead) */
+    int lane_loops;
     enum reduce_op reduce;
     const struct expr *element; /* REDUCE_NONE: NULL */
     VEC(struct store) stores;
     const char *hole; /* template kernels: name of the statement hole */
 };
 
-/* Proved before the kernel writes anything, else the kernel returns `status`: low <= value < high at each point of the loops. */
+/* Proved before the kernel writes anything, else the kernel returns `status`: low <= value < high at each point of
+ * the loops. */
 struct check {
     int rank;
     int64_t extent[LOOP_MAX_DIMS];
@@ -86,9 +89,10 @@ struct check {
     const char *status; /* "STEPC_E_LABEL", "STEPC_E_INDEX" */
 };
 
-/* What a template reads through a pointer parameter: memory that begins at `access`, moved to the place of the outer loops (inner
- * strides are in ints). Some templates take an operand plane by plane, each element once: then `rank` loops (outer dims, then the
- * indices of the statement hole PARAM_into) walk it, and fusion may give an expression that is computed there instead. */
+/* What a template reads through a pointer parameter: memory that begins at `access`, moved to the place of the outer
+ * loops (inner strides are in ints). Some templates take an operand plane by plane, each element once: then `rank`
+ * loops (outer dims, then the indices of the statement hole PARAM_into) walk it, and fusion may give an expression
+ * that is computed there instead. */
 struct operand {
     const char *param;
     struct access access;
@@ -119,11 +123,13 @@ struct kernel {
     VEC(const struct node *) nodes; /* what it computes, in graph order: for comments and traces */
     VEC(struct part) parts;
     VEC(struct check) checks;
-    int rows;                  /* leading loops that all parts share, which run one after the other for each row; 0: none */
+    /* leading loops that all parts share, which run one after the other for each row; 0: none */
+    int rows;
     bool removed;
 
     /* Template kernels */
-    const char *tmpl;          /* base name of the template's functions ("product"): forms product_vector, product_lanes ...; NULL: loops */
+    /* base name of the template's functions ("product"): forms product_vector, product_lanes ...; NULL: loops */
+    const char *tmpl;
     enum dtype type;           /* binds the type hole T */
     int64_t flops;             /* multiplications and additions of the body: for reports */
     int outer_rank;            /* loops around the template's body */
@@ -136,17 +142,20 @@ struct kernel {
     int64_t scratch_count;     /* elements of `type`, planned into the arena */
     struct buffer *scratch;    /* TEMP, made by lowering when scratch_count > 0 */
 
-    /* Kernels that take turns, block by block (fuse/blocks.c): `outer_rank` loops around them all, of which the last goes over rows, `block`
-     * of them at a time, and the last block may begin before the one in front of it ends. Then the kernel has neither parts nor a
-     * template of its own. The stages' own loops begin with these. */
+    /* Kernels that take turns, block by block (fuse/blocks.c): `outer_rank` loops around them all, of which the last
+     * goes over rows, `block` of them at a time, and the last block may begin before the one in front of it ends.
+     * Then the kernel has neither parts nor a template of its own. The stages' own loops begin with these. */
     VEC(struct kernel *) stages;
     int64_t block;
     VEC(struct own) own;       /* what one block needs: not read by anyone else */
 
     int64_t pieces;            /* template kernels that cut themselves: of so many pieces shares can be made */
-    int shares;                /* > 1: cut into that many, which may run side by side; each has scratch_count elements of scratch */
-    int passes;                /* > 1: shares run so many times, hole `pass`, each after all shares of the one before; scratch is common */
-    int share_outer;           /* template kernels: the outer loop that is cut, or -1: the template does it (hole SHARES) */
+    /* > 1: cut into that many, which may run side by side; each has scratch_count elements of scratch */
+    int shares;
+    /* > 1: shares run so many times, hole `pass`, each after all shares of the one before; scratch is common */
+    int passes;
+    /* template kernels: the outer loop that is cut, or -1: the template does it (hole SHARES) */
+    int share_outer;
 };
 
 /* One entry, lowered. */
@@ -158,32 +167,35 @@ struct lowered {
     VEC(struct kernel *) kernels; /* a legal order */
 };
 
-/* What a kernel touches: buffers read (loads, operands, check values) and written (stores), each once, in a stable order.
- * Its local variables are not among them. */
+/* What a kernel touches: buffers read (loads, operands, check values) and written (stores), each once, in a stable
+ * order. Its local variables are not among them. */
 typedef VEC(struct buffer *) buffer_list;
 void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out);
 void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out);
 bool operand_reads(const struct operand *o, const struct buffer *b);
 /* Plain copy of one whole contiguous buffer into another (what remains of outputs and bindings)? Emitted as memcpy. */
 bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer **to);
-/* Walks adjacent loops from `rows` on as one where every access allows it, and drops loops of one turn; reduced loops are merged
- * among themselves only. The order in which elements are visited stays. *p is a private copy afterwards. */
+/* Walks adjacent loops from `rows` on as one where every access allows it, and drops loops of one turn; reduced
+ * loops are merged among themselves only. The order in which elements are visited stays. *p is a private copy
+ * afterwards. */
 void part_collapse(struct arena *a, struct part *p, int rows);
 /* The same for the leading loops that all parts share. */
 void kernel_collapse_rows(struct arena *a, struct kernel *k);
-/* One loop becomes two, the outer one of `outer` turns; false where loops cannot be renumbered. *p is a private copy afterwards. */
+/* One loop becomes two, the outer one of `outer` turns; false where loops cannot be renumbered. *p is a private copy
+ * afterwards. */
 bool part_split(struct arena *a, struct part *p, int dim, int64_t outer);
-/* Loop dim goes over `block` turns only, from where a loop of all its turns says that stands in front of it afterwards; false where loops
- * cannot be renumbered. *p is a private copy afterwards. */
+/* Loop dim goes over `block` turns only, from where a loop of all its turns says that stands in front of it
+ * afterwards; false where loops cannot be renumbered. *p is a private copy afterwards. */
 bool part_block(struct arena *a, struct part *p, int dim, int64_t block);
 /* A loop of so many turns, in which nothing moves, in front of loop dim. */
 bool part_around(struct arena *a, struct part *p, int dim, int64_t turns);
-/* Loop dim becomes the outermost; false where loops cannot be renumbered. What is reduced is visited in the same order. *p is a private copy
- * afterwards. */
+/* Loop dim becomes the outermost; false where loops cannot be renumbered. What is reduced is visited in the same
+ * order. *p is a private copy afterwards. */
 bool part_lead(struct arena *a, struct part *p, int dim);
-/* Does the load, in loops of part l, touch only what the store, in loops of part s, writes at the same point of the first `rows`
- * loops, which both share? */
-bool part_same_row(const struct part *s, const struct access *store, const struct part *l, const struct access *load, int rows);
+/* Does the load, in loops of part l, touch only what the store, in loops of part s, writes at the same point of the
+ * first `rows` loops, which both share? */
+bool part_same_row(const struct part *s, const struct access *store, const struct part *l, const struct access *load,
+                   int rows);
 /* The smallest of int, int32_t, int64_t that holds every index of the kernel, for loop variables. */
 const char *kernel_index_type(const struct kernel *k);
 /* Is there a type for the indices of every kernel? What is not compiled is reported, by its first node. */

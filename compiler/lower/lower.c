@@ -1,10 +1,10 @@
-/* Lowers one entry: every node of the canonical graph becomes kernels or a view. Leaves a legal order in which all reads of a
- * variable stand before the copy that writes it:
+/* Lowers one entry: every node of the canonical graph becomes kernels or a view. Leaves a legal order in which all
+ * reads of a variable stand before the copy that writes it:
  *
  *   y = Relu(x)                  kernel relu: y[i] = select(lt(0, x[i]), x[i], 0)
  *   z = Transpose(y)             z is y's buffer with its strides swapped
  *   output z                     kernel copy: out.z[i, j] = y[j, i]
- */
+ * */
 #include "lower/lower.h"
 
 #include "base/str.h"
@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- buffers ------------------------------------------------------------------------------------------------------ */
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
 static struct buffer *buffer_new(struct lowered *l, enum buffer_kind kind, const char *name, enum dtype dtype,
                                  const struct shape *shape)
@@ -58,10 +58,11 @@ static bool is_content_of(const struct view *v, const struct variable *of)
 {
     if (v->buffer->variable != of || v->offset != 0)
         return false;
-    return of->by_columns ? v->shape.rank == 2 && v->stride[0] == 1 && v->stride[1] == v->shape.dim[0] : view_is_contiguous(v);
+    return of->by_columns ? v->shape.rank == 2 && v->stride[0] == 1 && v->stride[1] == v->shape.dim[0]
+                          : view_is_contiguous(v);
 }
 
-/* ---- what a node has ---------------------------------------------------------------------------------------------- */
+/* ---- what a node has --------------------------------------------------------------------------------------------- */
 
 static const struct value *input(const struct lower_ctx *c, int i)
 {
@@ -121,7 +122,7 @@ bool lower_error(struct lower_ctx *c, const char *fmt, ...)
     return false;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 static const char *label_of(struct arena *a, const struct node *n)
 {
@@ -208,15 +209,15 @@ struct view lower_contiguous(struct lower_ctx *c, int i)
     return to;
 }
 
-void lower_add_check(struct lower_ctx *c, const struct shape *domain, const struct expr *value, int64_t low, int64_t high,
-                     const char *status)
+void lower_add_check(struct lower_ctx *c, const struct shape *domain, const struct expr *value, int64_t low,
+                     int64_t high, const char *status)
 {
     struct check check = {.rank = domain->rank, .value = value, .low = low, .high = high, .status = status};
     memcpy(check.extent, domain->dim, sizeof domain->dim);
     vec_push(c->arena, &c->kernel->checks, check);
 }
 
-/* ---- maps --------------------------------------------------------------------------------------------------------- */
+/* ---- maps -------------------------------------------------------------------------------------------------------- */
 
 /* A constant whose elements are all the same number becomes a literal. */
 static const struct expr *literal_of(struct arena *a, const struct tensor *t)
@@ -293,8 +294,9 @@ const struct expr *lower_element(struct lower_ctx *c, const struct shape *shape)
     const struct expr *e = expr_int(c->arena, DTYPE_INT64, 0);
     for (int d = 0; d < shape->rank; d++)
         if (shape->dim[d] != 1)
-            e = expr_binary(c->arena, EXPR_ADD, e,
-                            expr_binary(c->arena, EXPR_MUL, expr_index(c->arena, d), expr_int(c->arena, DTYPE_INT64, stride[d])));
+            e = expr_binary(
+                c->arena, EXPR_ADD, e,
+                expr_binary(c->arena, EXPR_MUL, expr_index(c->arena, d), expr_int(c->arena, DTYPE_INT64, stride[d])));
     return e;
 }
 
@@ -319,7 +321,7 @@ bool lower_map(struct lower_ctx *c, const struct expr *e)
     return lower_maps(c, &e, 1);
 }
 
-/* ---- views -------------------------------------------------------------------------------------------------------- */
+/* ---- views ------------------------------------------------------------------------------------------------------- */
 
 bool lower_as_view(struct lower_ctx *c, int o, const struct view *v)
 {
@@ -344,7 +346,7 @@ bool lower_as_reshape(struct lower_ctx *c, int o, int i)
     return true;
 }
 
-/* ---- reductions --------------------------------------------------------------------------------------------------- */
+/* ---- reductions -------------------------------------------------------------------------------------------------- */
 
 bool lower_reduce(struct lower_ctx *c, const bool *reduced, enum reduce_op op, const struct expr *element,
                   const struct expr *finish)
@@ -368,7 +370,7 @@ bool lower_reduce(struct lower_ctx *c, const bool *reduced, enum reduce_op op, c
     return true;
 }
 
-/* ---- templates ---------------------------------------------------------------------------------------------------- */
+/* ---- templates --------------------------------------------------------------------------------------------------- */
 
 void lower_template(struct lower_ctx *c, const char *tmpl, enum dtype type)
 {
@@ -456,7 +458,7 @@ struct part *lower_template_part(struct lower_ctx *c, const char *hole, int rank
     return &k->parts.data[k->parts.count - 1];
 }
 
-/* ---- outputs and bindings ----------------------------------------------------------------------------------------- */
+/* ---- outputs and bindings ---------------------------------------------------------------------------------------- */
 
 static void add_copy(struct lower_ctx *c, const struct view *from, struct buffer *to)
 {
@@ -523,7 +525,8 @@ static void add_finite_check(struct lower_ctx *c, const struct view *from)
         return;
     if (dtype_is_pattern(x->dtype))
         x = expr_cast(a, DTYPE_FLOAT, x);
-    const struct expr *const is_finite = expr_binary(a, EXPR_LT, expr_math(a, EXPR_FN_ABS, x), expr_float(a, x->dtype, INFINITY));
+    const struct expr *const is_finite =
+        expr_binary(a, EXPR_LT, expr_math(a, EXPR_FN_ABS, x), expr_float(a, x->dtype, INFINITY));
     c->kernel = kernel_new(c->l, "check", NULL);
     lower_add_check(c, &from->shape, expr_cast(a, DTYPE_INT64, is_finite), 1, 2, "STEPC_E_NOT_FINITE");
 }
@@ -538,7 +541,8 @@ static void lower_bindings(struct lower_ctx *c, const struct graph *g)
         const struct variable *read = from[i].buffer->variable;
         if (!read || !is_bound(g, read) || is_content_of(&from[i], b->variable))
             continue;
-        struct buffer *temp = buffer_new(c->l, BUFFER_TEMP, arena_printf(c->arena, "%s_old", read->name), read->dtype, &from[i].shape);
+        struct buffer *temp =
+            buffer_new(c->l, BUFFER_TEMP, arena_printf(c->arena, "%s_old", read->name), read->dtype, &from[i].shape);
         add_copy(c, &from[i], temp);
         from[i] = view_of_buffer(temp, &temp->shape);
     }
@@ -548,12 +552,13 @@ static void lower_bindings(struct lower_ctx *c, const struct graph *g)
     struct buffer **first = variable_buffers(c, g);
     for (size_t i = 0; i < g->bindings.count; i++) {
         const struct binding *b = &g->bindings.data[i];
-        if (from[i].buffer->variable != b->variable && b->variable->shape.rank >= 0 && shape_count(&b->variable->shape) > 0)
+        if (from[i].buffer->variable != b->variable && b->variable->shape.rank >= 0 &&
+            shape_count(&b->variable->shape) > 0)
             add_copy(c, &from[i], variable_buffer(c, first, b->variable));
     }
 }
 
-/* ---- the driver --------------------------------------------------------------------------------------------------- */
+/* ---- the driver -------------------------------------------------------------------------------------------------- */
 
 static bool lower_node(struct lower_ctx *c, const struct node *n)
 {
@@ -594,14 +599,16 @@ static bool check_dtypes(struct diag *d, const struct graph *g)
     return ok;
 }
 
-bool lower_entry(struct diag *d, struct arena *a, const struct entry *e, struct lower_options options, struct lowered **out)
+bool lower_entry(struct diag *d, struct arena *a, const struct entry *e, struct lower_options options,
+                 struct lowered **out)
 {
     struct lowered *l = arena_new(a, struct lowered);
     l->arena = a;
     l->diag = d;
     l->entry = e;
     const struct graph *g = e->graph;
-    struct lower_ctx c = {.l = l, .options = options, .arena = a, .views = arena_array(a, struct view, (size_t)g->value_count)};
+    struct lower_ctx c = {
+        .l = l, .options = options, .arena = a, .views = arena_array(a, struct view, (size_t)g->value_count)};
     if (!check_dtypes(d, g))
         return false;
     for (size_t i = 0; i < g->inputs.count; i++) {

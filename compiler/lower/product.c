@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* Integers wrap, so the order of the sum is free: a plain reduction serves. */
-static bool product_of_integers(struct lower_ctx *c, const struct view *a, const struct view *b, const struct expr *finish)
+static bool product_of_integers(struct lower_ctx *c, const struct view *a, const struct view *b,
+                                const struct expr *finish)
 {
     const int outer = a->shape.rank - 2;
     struct shape domain = a->shape; /* outer.., m, then n and k */
@@ -40,9 +41,10 @@ static const struct expr *take_result(const struct expr *result, void *element)
     return element;
 }
 
-/* One term a sum (a gradient of weights for one sample): a loop nest, which needs neither tiles nor scratch and fuses like any other.
- * The sum starts from +0, which shows where the term is -0. */
-static bool product_of_one_term(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type, const struct expr *finish)
+/* One term a sum (a gradient of weights for one sample): a loop nest, which needs neither tiles nor scratch and
+ * fuses like any other. The sum starts from +0, which shows where the term is -0. */
+static bool product_of_one_term(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type,
+                                const struct expr *finish)
 {
     const int outer = a->shape.rank - 2;
     struct shape domain = a->shape; /* outer.., m, n */
@@ -92,32 +94,34 @@ static struct access outer_access(const struct view *v, int outer)
     return a;
 }
 
-/* Tiles read b in place where its rows are contiguous and fill a vector. Rows far apart are packed nevertheless when there are
- * enough rows of a to pay for it: a column of tiles would touch too many pages, and one set of the cache where the distance
- * is a multiple of 4 KB. */
+/* Tiles read b in place where its rows are contiguous and fill a vector. Rows far apart are packed nevertheless when
+ * there are enough rows of a to pay for it: a column of tiles would touch too many pages, and one set of the cache
+ * where the distance is a multiple of 4 KB. */
 static bool needs_packing(int64_t m, int64_t n, int64_t column_stride)
 {
     return column_stride != 1 || n < 16 || (n > 512 && m >= 8);
 }
 
-/* Columns of a packed panel: two vectors of 16, or one for a small product, where two gain nothing and cost memory (the step of the
- * MLP 64-32-10: 3.7 us and 12288 bytes with two, 3.8 us and 9472 bytes with one). */
+/* Columns of a packed panel: two vectors of 16, or one for a small product, where two gain nothing and cost memory
+ * (the step of the MLP 64-32-10: 3.7 us and 12288 bytes with two, 3.8 us and 9472 bytes with one). */
 static int64_t panel_columns(int64_t m, int64_t n, int64_t k)
 {
     enum { SMALL = 1 << 17 };
     return n <= 16 || m * n * k < SMALL ? 16 : 32;
 }
 
-/* How a large product is cut (templates/product.c). 160 terms of 512 columns, with the sums that wait, leave room in a second cache
- * of 1 MB; without such sums 1024 columns are better. Of a transposed b, long pieces of few columns are read faster. 128 x 2048 x
- * 2048 with AVX-512 and 128 terms, in GFLOP/s: 96 (256 terms: 79), transposed 96 (512 columns: 87); OpenBLAS 65 and 59. */
+/* How a large product is cut (templates/product.c). 160 terms of 512 columns, with the sums that wait, leave room in
+ * a second cache of 1 MB; without such sums 1024 columns are better. Of a transposed b, long pieces of few columns
+ * are read faster. 128 x 2048 x 2048 with AVX-512 and 128 terms, in GFLOP/s: 96 (256 terms: 79), transposed 96 (512
+ * columns: 87); OpenBLAS 65 and 59. */
 enum { LARGE = 1 << 20, ROWS = 512, TILE = 256 };
 enum { TERMS = 2 * PRODUCT_TERMS_OF_SUM, COLUMNS = 512, COLUMNS_AT_ONCE = 1024 };
 enum { TERMS_TRANSPOSED = 3 * PRODUCT_TERMS_OF_SUM, COLUMNS_TRANSPOSED = 128 };
 
-/* Elements that more probably lie behind the second cache than in it, if other kernels ran in between: asked for before they are needed.
- * 128 x 2048 x 2048: 96 instead of 68 GFLOP/s; a transposed b gains nothing. 2048 x 2048 x 128: 95 instead of 90. In the step of a GPT
- * also 512 x 512 (the gradient of GELU: 0.84 instead of 0.92 ms), where a product alone would find them in the second cache. */
+/* Elements that more probably lie behind the second cache than in it, if other kernels ran in between: asked for
+ * before they are needed. 128 x 2048 x 2048: 96 instead of 68 GFLOP/s; a transposed b gains nothing. 2048 x 2048 x
+ * 128: 95 instead of 90. In the step of a GPT also 512 x 512 (the gradient of GELU: 0.84 instead of 0.92 ms), where
+ * a product alone would find them in the second cache. */
 enum { FAR_AWAY = 1 << 16 };
 
 static int64_t equal_parts(int64_t count, int64_t most, int64_t multiple)
@@ -126,8 +130,8 @@ static int64_t equal_parts(int64_t count, int64_t most, int64_t multiple)
     return (part + multiple - 1) / multiple * multiple;
 }
 
-/* The first of the last terms where `depth` come at a time. Fewer than half as many are no block of their own: all sums that wait would be
- * read and written once more, and what the finishing reads would be asked for too late. */
+/* The first of the last terms where `depth` come at a time. Fewer than half as many are no block of their own: all
+ * sums that wait would be read and written once more, and what the finishing reads would be asked for too late. */
 static int64_t first_of_last(int64_t terms, int64_t depth)
 {
     const int64_t rest = terms % depth;
@@ -158,7 +162,8 @@ static void bind_sizes(struct lower_ctx *c, const struct view *a, const struct v
     lower_template_int(c, "K", a->shape.dim[outer + 1]);
 }
 
-static void bind_product(struct lower_ctx *c, const char *tmpl, const struct view *a, const struct view *b, enum dtype type)
+static void bind_product(struct lower_ctx *c, const char *tmpl, const struct view *a, const struct view *b,
+                         enum dtype type)
 {
     const int outer = a->shape.rank - 2;
     const struct access pa = outer_access(a, outer), pb = outer_access(b, outer);
@@ -178,9 +183,10 @@ static bool cuts_rows(int64_t m, int64_t n)
     return m >= n;
 }
 
-/* Rows of a transposed a are packed, those of four tiles at a time: they lie in many lines of memory, which fall into few sets of the
- * cache. 512 x 128 x 512: 2.6 instead of 3.2 ms with AVX-512, 2048 x 784 x 128: 4.9 instead of 7.5 ms with AVX2; four tiles instead of
- * one, whose rows are half a line, and asked for ahead: 0.74 instead of 0.80 ms. */
+/* Rows of a transposed a are packed, those of four tiles at a time: they lie in many lines of memory, which fall
+ * into few sets of the cache. 512 x 128 x 512: 2.6 instead of 3.2 ms with AVX-512, 2048 x 784 x 128: 4.9 instead of
+ * 7.5 ms with AVX2; four tiles instead of one, whose rows are half a line, and asked for ahead: 0.74 instead of 0.80
+ * ms. */
 void lower_product_cut(struct kernel *k, int shares)
 {
     const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), terms = kernel_int(k, "K");
@@ -190,7 +196,10 @@ void lower_product_cut(struct kernel *k, int shares)
     const int64_t most_terms = transposed ? TERMS_TRANSPOSED : TERMS, rows = own <= ROWS ? own + 8 : ROWS;
     const int64_t depth = terms > most_terms * 3 / 2 ? equal_parts(terms, most_terms, PRODUCT_TERMS_OF_SUM) : terms;
     const int64_t last = first_of_last(terms, depth), longest = terms - last > depth ? terms - last : depth;
-    const int64_t most = transposed ? COLUMNS_TRANSPOSED : last > 0 ? COLUMNS : COLUMNS_AT_ONCE, columns = cut_rows ? n : (n + shares - 1) / shares;
+    const int64_t most = transposed ? COLUMNS_TRANSPOSED
+                         : last > 0 ? COLUMNS
+                                    : COLUMNS_AT_ONCE,
+                  columns = cut_rows ? n : (n + shares - 1) / shares;
     const int64_t block = equal_parts(columns, most, 32);
     kernel_set_int(k, "BLOCK", block);
     kernel_set_int(k, "DEPTH", depth);
@@ -213,8 +222,8 @@ static void bind_blocked(struct lower_ctx *c, const struct view *a, const struct
     lower_template_scratch(c, "panel", c->kernel->scratch_count);
 }
 
-/* A transposed b that is far larger than a and the result is read in place: 128 x 2048 x 2048 takes 8.9 instead of 10.7 ms. The sums
- * are cut where a block of a would fill half of a second cache of 1 MB. */
+/* A transposed b that is far larger than a and the result is read in place: 128 x 2048 x 2048 takes 8.9 instead of
+ * 10.7 ms. The sums are cut where a block of a would fill half of a second cache of 1 MB. */
 static bool is_transposed(const struct view *a, const struct view *b)
 {
     const int outer = a->shape.rank - 2;
@@ -226,8 +235,10 @@ static void bind_transposed(struct lower_ctx *c, const struct view *a, const str
 {
     enum { BLOCK_OF_A = 1 << 17, GROUP = 32 }; /* rows of b that are finished together, at most */
     const int outer = a->shape.rank - 2;
-    const int64_t m = equal_parts(a->shape.dim[outer], a->shape.dim[outer], 32), k = a->shape.dim[outer + 1], n = b->shape.dim[outer + 1];
-    const int64_t most = BLOCK_OF_A / m < TERMS ? TERMS : BLOCK_OF_A / m, depth = k > most * 3 / 2 ? equal_parts(k, most, PRODUCT_TERMS_OF_SUM) : k;
+    const int64_t m = equal_parts(a->shape.dim[outer], a->shape.dim[outer], 32), k = a->shape.dim[outer + 1],
+                  n = b->shape.dim[outer + 1];
+    const int64_t most = BLOCK_OF_A / m < TERMS ? TERMS : BLOCK_OF_A / m,
+                  depth = k > most * 3 / 2 ? equal_parts(k, most, PRODUCT_TERMS_OF_SUM) : k;
     const int64_t rows = n <= ROWS ? n + GROUP : ROWS;
     bind_product(c, "product_transposed", a, b, type);
     lower_template_pieces(c, n / ROWS_OF_PIECE);
@@ -236,8 +247,8 @@ static void bind_transposed(struct lower_ctx *c, const struct view *a, const str
     lower_template_scratch(c, "panel", m * k + (depth < k ? rows : GROUP) * m);
 }
 
-/* Sums of few rows of a transposed a, each an addition that waits for the one before, take longer than the tiles in which they hide:
- * 8 x 16 x 256 with them 0.8 instead of 1.1 us. */
+/* Sums of few rows of a transposed a, each an addition that waits for the one before, take longer than the tiles in
+ * which they hide: 8 x 16 x 256 with them 0.8 instead of 1.1 us. */
 static void bind_sums(struct lower_ctx *c, int64_t rows, int64_t row_stride)
 {
     enum { MOST = 8 }; /* one tile */
@@ -280,11 +291,11 @@ static bool has_far_rows(const struct kernel *k)
     return row == terms && kernel_int(k, "COL_STEP") == 1 && kernel_int(k, "ROWS") * terms >= FAR_AWAY;
 }
 
-/* How many rows of a matrix meet the vector at a time (templates/matrix_vector.c). Of whole rows as many as hide the latency of additions; fewer
- * where they lie a multiple of 2 KB apart, and so in two of 64 sets of a near cache (100 x 512: 2.9 instead of 4.0 us), or come from far
- * away, and those next are asked for (templates/row_sums.h). Of rows side by side as many
- * as registers hold, or where the matrix is larger than a near cache, whole columns as far as their sums stay in one: memory is then read in
- * its order (120 x 400: 3.5 instead of 4.3 us). */
+/* How many rows of a matrix meet the vector at a time (templates/matrix_vector.c). Of whole rows as many as hide the
+ * latency of additions; fewer where they lie a multiple of 2 KB apart, and so in two of 64 sets of a near cache (100
+ * x 512: 2.9 instead of 4.0 us), or come from far away, and those next are asked for (templates/row_sums.h). Of rows
+ * side by side as many as registers hold, or where the matrix is larger than a near cache, whole columns as far as
+ * their sums stay in one: memory is then read in its order (120 x 400: 3.5 instead of 4.3 us). */
 static int64_t rows_at_once(const struct kernel *k, int shares)
 {
     enum { IN_REGISTERS = 64, NEAR = 1 << 13, MOST = 2048, WHOLE = 32, FEWER = 16, FAR = 8, DISTANT = 8, APART = 2048 };
@@ -309,11 +320,13 @@ void lower_matrix_vector_cut(struct kernel *k, int shares)
     const int64_t block = rows_at_once(k, shares);
     kernel_set_int(k, "BLOCK", block);
     kernel_set_int(k, "FETCH", has_far_rows(k));
-    k->scratch_count = sums_wait(k) ? kernel_int(k, "K") > kernel_int(k, "TERMS") ? 2 * block : block : k->scratch_count;
+    k->scratch_count =
+        sums_wait(k) ? kernel_int(k, "K") > kernel_int(k, "TERMS") ? 2 * block : block : k->scratch_count;
 }
 
 /* N == 1, or swapped: M == 1, and b' is the matrix. */
-static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type, bool swapped, int64_t terms_of_sum)
+static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type,
+                               bool swapped, int64_t terms_of_sum)
 {
     const int outer = a->shape.rank - 2;
     const struct access pa = outer_access(a, outer), pb = outer_access(b, outer);
@@ -334,7 +347,8 @@ static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const 
     lower_template_operand(c, "vector", swapped ? &pa : &pb);
 }
 
-bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct view *b_in, int64_t terms_of_sum, const struct expr *finish)
+bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct view *b_in, int64_t terms_of_sum,
+                   const struct expr *finish)
 {
     struct view a = *a_in, b = *b_in;
     const enum dtype type = dtype_computed(a.buffer->dtype);
@@ -373,7 +387,7 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     return true;
 }
 
-/* ---- products block by block (fuse/blocks.c) ------------------------------------------------------------------------ */
+/* ---- products block by block (fuse/blocks.c) --------------------------------------------------------------------- */
 
 static void rebind(struct kernel *k, const char *tmpl, int64_t rows, int64_t terms)
 {

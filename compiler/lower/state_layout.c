@@ -1,5 +1,5 @@
-/* The layout of matrices in the state: values that meet element by element have the same one, so they are gathered in groups, over
- * all entries; a group is held by columns if a product wants that and nothing refuses. */
+/* The layout of matrices in the state: values that meet element by element have the same one, so they are gathered
+ * in groups, over all entries; a group is held by columns if a product wants that and nothing refuses. */
 #include "lower/state_layout.h"
 
 #include "graph/op_def.h"
@@ -96,7 +96,8 @@ static void visit_entry(struct groups *g, size_t entry)
 /* Templates read float and double in place; and what copies a variable row-major counts its elements in int32_t. */
 static bool can_lie_by_columns(const struct variable *v)
 {
-    return v->shape.rank == 2 && (v->dtype == DTYPE_FLOAT || v->dtype == DTYPE_DOUBLE) && shape_count(&v->shape) <= INT32_MAX;
+    return v->shape.rank == 2 && (v->dtype == DTYPE_FLOAT || v->dtype == DTYPE_DOUBLE) &&
+           shape_count(&v->shape) <= INT32_MAX;
 }
 
 void choose_state_layout(const struct program *p)
@@ -138,6 +139,7 @@ const struct tensor *tensor_in_layout(struct arena *a, const struct variable *v,
     const int64_t rows = v->shape.dim[0], columns = v->shape.dim[1];
     for (int64_t i = 0; i < rows; i++)
         for (int64_t k = 0; k < columns; k++)
-            memcpy((char *)out->data + (size_t)(k * rows + i) * size, (const char *)t->data + (size_t)(i * columns + k) * size, size);
+            memcpy((char *)out->data + (size_t)(k * rows + i) * size,
+                   (const char *)t->data + (size_t)(i * columns + k) * size, size);
     return out;
 }

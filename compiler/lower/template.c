@@ -59,7 +59,8 @@ static bool text_has_int(const struct template_kernel *k, const struct template_
                 return true;
         }
         for (size_t n = 0; s->kind == TEMPLATE_ITEM && n < k->item_count; n++) { /* items name only items above them */
-            if (str_equal(k->items[n].name, s->text) && &k->items[n].text != t && text_has_int(k, &k->items[n].text, name))
+            if (str_equal(k->items[n].name, s->text) && &k->items[n].text != t &&
+                text_has_int(k, &k->items[n].text, name))
                 return true;
         }
     }
@@ -394,7 +395,8 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
 
 static const bool *calls_of_item(const struct instantiation *in, const struct template_item *item);
 
-/* Which captures' holes are called in live text of `t`, or of items that live text names? `within`: the item that t belongs to. */
+/* Which captures' holes are called in live text of `t`, or of items that live text names? `within`: the item that t
+ * belongs to. */
 static void find_calls(const struct instantiation *in, const struct template_text *t, const char *within, bool *calls)
 {
     const size_t count = in->binding->capture_count;
@@ -536,7 +538,9 @@ static void expand_segment(struct instantiation *in, const struct template_segme
             expand(in, &s->parts[1], out);
         return;
     case TEMPLATE_LOOP: expand_loop(in, s, out); return;
-    case TEMPLATE_INDEX: strbuf_add(out, is_listed(in->left_out.data, in->left_out.count, s->from) ? "0" : s->text); return;
+    case TEMPLATE_INDEX:
+        strbuf_add(out, is_listed(in->left_out.data, in->left_out.count, s->from) ? "0" : s->text);
+        return;
     case TEMPLATE_CAPTURE_PARAMS: add_captures(in, s->text, true, out); return;
     case TEMPLATE_CAPTURE_ARGS: add_captures(in, s->text, false, out); return;
     }

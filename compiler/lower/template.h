@@ -21,7 +21,8 @@ enum template_segment_kind {
     TEMPLATE_EXPR,           /* expression hole `text`, parts are the arguments */
     TEMPLATE_STMT,           /* statement hole `text`, parts are the arguments; covers whole lines */
     TEMPLATE_IF,             /* `text` is the condition in postfix: parts[0] or parts[1] */
-    TEMPLATE_LOOP,           /* loop `from`, of `text` iterations in postfix: parts[0] if it is one, else parts[1], parts[2] */
+    /* loop `from`, of `text` iterations in postfix: parts[0] if it is one, else parts[1], parts[2] */
+    TEMPLATE_LOOP,
     TEMPLATE_INDEX,          /* variable `text` of loop `from`; 0 where the loop is left out */
     TEMPLATE_CAPTURE_PARAMS, /* end of the parameter list of item `text`, in which holes are called */
     TEMPLATE_CAPTURE_ARGS    /* end of the arguments of a call of such an item */

@@ -1,5 +1,5 @@
-/* Sizes decide what an instance leaves out: with one image, nothing reads its number. A parameter that its function does not mention is
- * mentioned, since compilers warn of it. */
+/* Sizes decide what an instance leaves out: with one image, nothing reads its number. A parameter that its function
+ * does not mention is mentioned, since compilers warn of it. */
 #include "lower/template.h"
 
 #include <ctype.h>

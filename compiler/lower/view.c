@@ -21,8 +21,9 @@ bool view_is_contiguous(const struct view *v)
     return true;
 }
 
-/* One group of the two shapes with equal products: dims [i0, i1) of the view against [j0, j1) of the new shape. The old dims
- * must be walkable as one (each stride the product of the inner ones), then the new strides follow from the innermost. */
+/* One group of the two shapes with equal products: dims [i0, i1) of the view against [j0, j1) of the new shape. The
+ * old dims must be walkable as one (each stride the product of the inner ones), then the new strides follow from the
+ * innermost. */
 static bool reshape_group(const struct view *v, int i0, int i1, struct view *out, int j0, int j1)
 {
     int64_t innermost = 0, expected = 0;
