@@ -247,9 +247,6 @@ bool emits_plain(const struct emit_options *o);
 /* A macro that stands before a loop as a hint to the compiler, or NULL; NULL where it would do nothing and is not to
  * be written. */
 const char *loop_hint(const struct emit_options *o, const char *macro);
-/* A comment of templates/ or runtime/ without the sentences about vectors and about compilers that make them, where
- * there are none. */
-const char *comment_for_machine(struct arena *a, const char *comment, const struct emit_options *o);
 void section_kernels(struct emission *e);
 void section_model(struct emission *e);
 

@@ -281,13 +281,6 @@ static bool is_idle_hint(const struct filter *f, const char *line)
     return str_starts_with(name, "STEPC_") && name[word_length(name)] == '\0' && !loop_hint(f->options, name);
 }
 
-/* And nothing behind it. */
-static bool is_comment(const char *line)
-{
-    const char *const end = str_starts_with(line, "/*") ? strstr(line, "*/") : NULL;
-    return end && end[strlen("*/")] == '\0';
-}
-
 static void filter_line(struct filter *f, const char *line)
 {
     struct branch *const b = f->open.count ? &f->open.data[f->open.count - 1] : NULL;
@@ -304,7 +297,7 @@ static void filter_line(struct filter *f, const char *line)
     } else if (str_starts_with(line, "#endif")) {
         close_branch(f);
     } else if (is_live(f) && !is_idle_hint(f, line)) {
-        add_line(f, is_comment(line) ? comment_for_machine(f->out.arena, line, f->options) : line);
+        add_line(f, line);
     }
 }
 

@@ -490,12 +490,6 @@ static bool keeps_hint(void *user, const char *hint)
     return loop_hint(f->s->e->options, hint) != NULL;
 }
 
-static const char *item_comment(void *user, const char *comment)
-{
-    const struct template_filler *const f = user;
-    return comment_for_machine(f->s->arena, comment, f->s->e->options);
-}
-
 static void add_instance(struct template_filler *f, struct tree_builder *b, const char *name, name_list *params,
                          struct writer *before)
 {
@@ -512,7 +506,7 @@ static void add_instance(struct template_filler *f, struct tree_builder *b, cons
         .ints = ints.data, .int_count = ints.count,
         .types = types.data, .type_count = types.count,
         .params = params->data, .param_count = params->count,
-        .fill = fill_hole, .keeps = keeps_hint, .comment = item_comment, .user = f,
+        .fill = fill_hole, .keeps = keeps_hint, .user = f,
         .captures = captures.data, .capture_count = captures.count};
     struct template_instance made;
     template_instantiate(s->arena, t, &binding, &made);

@@ -42,7 +42,7 @@ static void write_helpers(struct emission *e, const bool *used)
             write_section(&e->c, "elementary functions");
         any = true;
         if (h->comment)
-            strbuf_addf(&e->c.text, "%s\n", comment_for_machine(e->arena, h->comment, e->options));
+            strbuf_addf(&e->c.text, "%s\n", h->comment);
         write_helper(e, target_is_named(e->options->target) ? keep_form(e->arena, h->text, e->options) : h->text);
     }
 }

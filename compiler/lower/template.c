@@ -582,7 +582,7 @@ void template_instantiate(struct arena *a, const struct template_kernel *k, cons
         const struct template_item *item = &k->items[i];
         const char *const filled = template_mention_unused(a, arena_printf(a, "%s\n", expanded(&in, &item->text)));
         const char *const text = template_wrap(a, filled, TEMPLATE_WIDTH);
-        const char *const comment = item->comment && b->comment ? b->comment(b->user, item->comment) : item->comment;
+        const char *const comment = item->comment;
         const struct template_piece p = {.name = item_name(&in, item->name),
                                          .text = arena_printf(a, "%s%s%s", comment ? comment : "",
                                                               comment ? "\n" : "", text)};

@@ -155,8 +155,6 @@ struct template_binding {
     const char *(*fill)(void *user, const char *hole, const char *const *args, size_t count, bool bare);
     /* Is the hint, a macro on a line of its own, emitted? NULL: all are. */
     bool (*keeps)(void *user, const char *hint);
-    /* What is emitted of the comment above an item; NULL: all of it. */
-    const char *(*comment)(void *user, const char *comment);
     void *user;
     const struct template_capture *captures;
     size_t capture_count;
