@@ -286,8 +286,8 @@ static void put_end_mark(struct writer *w)
     put(w, mark, MARK_BYTES);
 }
 
-stepc_status stepc_checkpoint_write_slot(const stepc_model *model, const void *state, const stepc_storage *storage, unsigned slot,
-                                         uint64_t sequence, void *work_memory, size_t work_bytes)
+stepc_status stepc_checkpoint_write_slot(const stepc_model *model, const void *state, const stepc_storage *storage,
+                                         unsigned slot, uint64_t sequence, void *work_memory, size_t work_bytes)
 {
     struct work work;
     const size_t bytes = stepc_checkpoint_bytes(model, storage->unit);
@@ -335,8 +335,8 @@ static stepc_status read_header(const stepc_storage *storage, unsigned slot, ste
     return STEPC_OK;
 }
 
-stepc_status stepc_checkpoint_check(const stepc_storage *storage, unsigned slot, stepc_checkpoint_info *info, void *work,
-                                    size_t work_bytes)
+stepc_status stepc_checkpoint_check(const stepc_storage *storage, unsigned slot, stepc_checkpoint_info *info,
+                                    void *work, size_t work_bytes)
 {
     unsigned char mark[MARK_BYTES];
     uint32_t crc = 0;
@@ -410,7 +410,8 @@ static stepc_status read_record(const struct reader *r, size_t at, struct record
     return STEPC_OK;
 }
 
-static stepc_status has_shape(const struct reader *r, const struct record *record, const stepc_tensor_info *t, int *same)
+static stepc_status has_shape(const struct reader *r, const struct record *record, const stepc_tensor_info *t,
+                              int *same)
 {
     *same = record->rank == t->rank;
     for (unsigned i = 0; i < t->rank && *same; i++) {
@@ -526,7 +527,8 @@ static void to_native(unsigned char *values, size_t bytes, stepc_dtype dtype)
         values[i] = values[i] != 0;
 }
 
-static stepc_status load_values(const struct reader *r, const struct record *record, const stepc_variable_info *v, void *state)
+static stepc_status load_values(const struct reader *r, const struct record *record, const stepc_variable_info *v,
+                                void *state)
 {
     const size_t element = stepc_dtype_size(v->tensor.dtype), count = record->value_bytes / element;
     stepc_status status = STEPC_OK;
@@ -565,8 +567,9 @@ static stepc_status load_all(const struct reader *r, void *state)
     return status;
 }
 
-stepc_status stepc_checkpoint_read_slot(const stepc_model *model, void *state, const stepc_storage *storage, unsigned slot,
-                                        const stepc_load_options *options, void *work_memory, size_t work_bytes)
+stepc_status stepc_checkpoint_read_slot(const stepc_model *model, void *state, const stepc_storage *storage,
+                                        unsigned slot, const stepc_load_options *options, void *work_memory,
+                                        size_t work_bytes)
 {
     struct work work;
     struct reader r = {model, storage, slot, &work, options, {0, 0, 0}};
@@ -603,9 +606,9 @@ static void check_slots(const stepc_storage *storage, const struct work *work, s
     }
 }
 
-/* Flash with error correction reads as an error where power was lost while it was programmed, until it is erased: for ever, if nobody
- * saved there. So the one that is whole is kept; where none is, the one that can be read is written first, since the other may yet be
- * whole and its error a passing one. */
+/* Flash with error correction reads as an error where power was lost while it was programmed, until it is erased: for
+ * ever, if nobody saved there. So the one that is whole is kept; where none is, the one that can be read is written
+ * first, since the other may yet be whole and its error a passing one. */
 static unsigned slot_to_write(const struct slots *s)
 {
     if (s->newest >= 0)
@@ -613,8 +616,8 @@ static unsigned slot_to_write(const struct slots *s)
     return s->status[0] == STEPC_E_IO && s->status[1] != STEPC_E_IO ? 1u : 0u;
 }
 
-stepc_status stepc_checkpoint_save(const stepc_model *model, const void *state, const stepc_storage *storage, void *work_memory,
-                                   size_t work_bytes)
+stepc_status stepc_checkpoint_save(const stepc_model *model, const void *state, const stepc_storage *storage,
+                                   void *work_memory, size_t work_bytes)
 {
     struct work work;
     struct slots s;
@@ -624,7 +627,8 @@ stepc_status stepc_checkpoint_save(const stepc_model *model, const void *state, 
     check_slots(storage, &work, &s);
     const unsigned slot = slot_to_write(&s);
     const uint64_t sequence = (s.newest < 0 ? s.sequence : s.info[s.newest].sequence) + 1;
-    const stepc_status status = stepc_checkpoint_write_slot(model, state, storage, slot, sequence, work_memory, work_bytes);
+    const stepc_status status =
+        stepc_checkpoint_write_slot(model, state, storage, slot, sequence, work_memory, work_bytes);
     if (status != STEPC_OK)
         return status;
     return stepc_checkpoint_check(storage, slot, &written, work.staging, work.staging_bytes) == STEPC_OK &&
@@ -675,7 +679,8 @@ stepc_status stepc_copy_variables(const stepc_model *model, void *state, const v
         if (is_packed(v)) {
             copy_pieces(v, state, from);
         } else {
-            memcpy((unsigned char *)state + v->offset, (const unsigned char *)from + v->offset, stepc_tensor_bytes(&v->tensor));
+            memcpy((unsigned char *)state + v->offset, (const unsigned char *)from + v->offset,
+                   stepc_tensor_bytes(&v->tensor));
         }
     }
     return STEPC_OK;

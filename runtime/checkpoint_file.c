@@ -36,7 +36,8 @@ static int sync_file(void *context, unsigned slot)
     return fflush(f) != 0 || fsync(fileno(f)) != 0;
 }
 
-/* The new name is on the disk only once the folder is. Some file systems cannot be asked; that is no failure of the save. */
+/* The new name is on the disk only once the folder is. Some file systems cannot be asked; that is no failure of the
+ * save. */
 static void sync_folder(const char *path)
 {
     char folder[MOST_PATH];
@@ -64,7 +65,8 @@ static int follow_links(const char *path, char target[MOST_PATH])
         if (n < 0)
             return errno == EINVAL || errno == ENOENT ? 0 : -1; /* no link, or nothing */
         const char *slash = link[0] != '/' ? strrchr(target, '/') : NULL;
-        const size_t folder = slash != NULL ? (size_t)(slash - target) + 1 : 0; /* a relative link starts where it stands */
+        /* a relative link starts where it stands */
+        const size_t folder = slash != NULL ? (size_t)(slash - target) + 1 : 0;
         if (folder + (size_t)n >= MOST_PATH)
             return errno = ENAMETOOLONG, -1;
         memcpy(target + folder, link, (size_t)n);
@@ -80,8 +82,10 @@ static int create_beside(const char *target, char beside[MOST_PATH])
     const int folder = slash != NULL ? (int)(slash - target) + 1 : 0;
     for (unsigned i = 0; i < MOST_TRIES; i++) {
         const unsigned long long mixed = ((unsigned long long)clock() << 32 ^ (unsigned long long)time(NULL) ^
-                                          (unsigned long long)getpid() << 20 ^ (uintptr_t)beside ^ i) * 0x9E3779B97F4A7C15u;
-        const int n = snprintf(beside, MOST_PATH, "%.*s.%.*s.%016llx.tmp", folder, target, MOST_NAME, target + folder, mixed);
+                                          (unsigned long long)getpid() << 20 ^ (uintptr_t)beside ^ i) *
+                                         0x9E3779B97F4A7C15u;
+        const int n =
+            snprintf(beside, MOST_PATH, "%.*s.%.*s.%016llx.tmp", folder, target, MOST_NAME, target + folder, mixed);
         if (n < 0 || n >= MOST_PATH)
             return errno = ENAMETOOLONG, -1;
         const int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -92,7 +96,8 @@ static int create_beside(const char *target, char beside[MOST_PATH])
 }
 
 /* Writes and closes; fd -1: an error. */
-static stepc_status write_whole(const stepc_model *model, const void *state, int fd, int is_plain, void *work, size_t work_bytes)
+static stepc_status write_whole(const stepc_model *model, const void *state, int fd, int is_plain, void *work,
+                                size_t work_bytes)
 {
     FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
     stepc_storage storage = {NULL, SIZE_MAX, 1, read_file, NULL, write_file, is_plain ? sync_file : NULL};
@@ -110,7 +115,8 @@ static stepc_status write_whole(const stepc_model *model, const void *state, int
     return status;
 }
 
-stepc_status stepc_checkpoint_save_file(const stepc_model *model, const void *state, const char *path, void *work, size_t work_bytes)
+stepc_status stepc_checkpoint_save_file(const stepc_model *model, const void *state, const char *path, void *work,
+                                        size_t work_bytes)
 {
     char target[MOST_PATH], beside[MOST_PATH];
     struct stat st;
@@ -139,8 +145,8 @@ stepc_status stepc_checkpoint_save_file(const stepc_model *model, const void *st
     return status;
 }
 
-stepc_status stepc_checkpoint_load_file(const stepc_model *model, void *state, const char *path, const stepc_load_options *options,
-                                        void *work, size_t work_bytes)
+stepc_status stepc_checkpoint_load_file(const stepc_model *model, void *state, const char *path,
+                                        const stepc_load_options *options, void *work, size_t work_bytes)
 {
     stepc_storage storage = {NULL, 0, 1, read_file, NULL, write_file, sync_file};
     stepc_status status = STEPC_E_IO;

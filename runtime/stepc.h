@@ -31,8 +31,8 @@ extern "C" {
 #ifndef STEPC_TRACE
 #define STEPC_TRACE(kernel, name) ((void)0) /* runs before kernel number `kernel` of an entry */
 #endif
-/* STEPC_NOINLINE: never merged into its caller, so that a profile shows kernels. STEPC_APART: nothing at all is known of
- * the caller. STEPC_INLINE: always merged. */
+/* STEPC_NOINLINE: never merged into its caller, so that a profile shows kernels. STEPC_APART: nothing at all is known
+ * of the caller. STEPC_INLINE: always merged. */
 /* Why: Clang's compile time stays linear in the number of kernels. Nor shall GCC make a copy for the constants that a
  * kernel is called with where x86 has fused operations: GCC 12 then fused products and the constants behind them,
  * whatever -ffp-contract said. And GCC 12 for AVX-512 writes wrong code for copies of short constants that it sees. */
@@ -54,15 +54,16 @@ extern "C" {
 #define STEPC_INLINE inline
 #endif
 /* Kernels may use the largest vectors. */
-/* Why: kernels spell out their vectors. Clang, tuned for a processor on which it prefers 256 bits, would cut those of 512
- * in halves, which need twice the registers: matrix products took twice the time. */
+/* Why: kernels spell out their vectors. Clang, tuned for a processor on which it prefers 256 bits, would cut those of
+ * 512 in halves, which need twice the registers: matrix products took twice the time. */
 #if defined(__clang__) && defined(__AVX512F__)
 #define STEPC_WIDE __attribute__((min_vector_width(512)))
 #else
 #define STEPC_WIDE
 #endif
 #define STEPC_KERNEL STEPC_CODE STEPC_NOINLINE STEPC_WIDE
-/* Numbers are computed with more digits than they have, as in 32-bit code for the x87. (16 says so of half precision only.) */
+/* Numbers are computed with more digits than they have, as in 32-bit code for the x87. (16 says so of half precision
+ * only.) */
 #if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
 #define STEPC_EXCESS_PRECISION
 #endif
@@ -88,8 +89,8 @@ extern "C" {
 #define STEPC_SELECT_LOOP
 #endif
 /* The same where the elements lie apart and the loop has fewer than 16 iterations. */
-/* Why: Clang would take 8 iterations at a time and the rest one by one, or gather (of 5 iterations: a third of the time,
- * of 14: half). */
+/* Why: Clang would take 8 iterations at a time and the rest one by one, or gather (of 5 iterations: a third of the
+ * time, of 14: half). */
 #if defined(__clang__)
 #define STEPC_APART_LOOP _Pragma("clang loop vectorize_width(4) unroll(disable)")
 #else
@@ -98,8 +99,8 @@ extern "C" {
 /* Before loops over the 16 lanes of a sum, SUM_LANES, and those in which only the first n of them add something, of one
  * sum, REST, or of several, RESTS; STEPC_REST(n) is how many lanes these go over. */
 /* Why: with masks one vector takes all 16 lanes: files that want the largest vectors ask it of GCC, too. (GCC 12 reads
- * beyond the masks of smaller vectors of AVX-512.) Clang keeps the lanes in registers if it unrolls both loops of one sum,
- * which at -O2 it does not by itself (a third of the time), or neither of two. */
+ * beyond the masks of smaller vectors of AVX-512.) Clang keeps the lanes in registers if it unrolls both loops of one
+ * sum, which at -O2 it does not by itself (a third of the time), or neither of two. */
 #if defined(__clang__) && !defined(__OPTIMIZE_SIZE__) && (defined(__SSE2__) || defined(__aarch64__))
 #define STEPC_SUM_LANES _Pragma("clang loop unroll(full)")
 #define STEPC_REST_LOOP STEPC_SUM_LANES
@@ -119,16 +120,16 @@ extern "C" {
 #define STEPC_REST(n) (n)
 #endif
 
-/* The functions below are those of stepc.c. A header made with `stepc compile --standalone` has this file and that one in it; there
- * they are static, so that each source file has its own and nothing is linked. */
+/* The functions below are those of stepc.c. A header made with `stepc compile --standalone` has this file and that one
+ * in it; there they are static, so that each source file has its own and nothing is linked. */
 #ifdef STEPC_STANDALONE
 #define STEPC_FUNCTION static inline
 #else
 #define STEPC_FUNCTION
 #endif
 
-/* Infinity and NaN as constants of each type, for emitted code. Without the built-ins they are values that overflow; what
- * the arithmetic says about them then is the compiler's business. */
+/* Infinity and NaN as constants of each type, for emitted code. Without the built-ins they are values that overflow;
+ * what the arithmetic says about them then is the compiler's business. */
 #if defined(__GNUC__)
 #define STEPC_INFF __builtin_inff()
 #define STEPC_INF __builtin_inf()
@@ -227,8 +228,8 @@ typedef struct stepc_variable_info {
     stepc_tensor_info tensor;
     size_t offset; /* bytes from the start of the state */
     stepc_role role;
-    /* For a variable that the state keeps in another layout than row-major; NULL where it is plain. `values` are its elements from number
-     * `first` on, so many as `count` says, row-major. */
+    /* For a variable that the state keeps in another layout than row-major; NULL where it is plain. `values` are
+     * `count` of its elements, from number `first` on, row-major. */
     void (*read)(const void *state, void *values, size_t first, size_t count);
     void (*write)(void *state, const void *values, size_t first, size_t count);
 } stepc_variable_info;

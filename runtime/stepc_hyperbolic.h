@@ -73,8 +73,8 @@ static inline float stepc_log_andf(float v, float n, float more)
     return e * 0.693359375f + (f + (stepc_log_restf(f) + (e * -2.12194440e-4f + more)));
 }
 
-/* log(a + sqrt(a^2 + one)) for one = 1 or -1 and a from 1/2 (3/2) on: the square, the root and the sum with what each lost in
- * rounding. From 2^13 on the root is a. */
+/* log(a + sqrt(a^2 + one)) for one = 1 or -1 and a from 1/2 (3/2) on: the square, the root and the sum with what each
+ * lost in rounding. From 2^13 on the root is a. */
 static inline float stepc_arc_logf(float a, float one)
 {
     const int large = a > 8192.0f;
@@ -87,7 +87,8 @@ static inline float stepc_arc_logf(float a, float one)
     const float s_rest = ((((t - s_h * s_h) - 2.0f * s_h * s_l) - s_l * s_l) + t_rest) / (2.0f * s);
     const float v = s + c, v_back = v - s;
     const float v_rest = ((s - (v - v_back)) + (c - v_back)) + s_rest;
-    return stepc_log_andf(stepc_selectf(large, a, v), stepc_selectf(large, 1.0f, 0.0f), stepc_selectf(large, 0.0f, v_rest / v));
+    return stepc_log_andf(stepc_selectf(large, a, v), stepc_selectf(large, 1.0f, 0.0f),
+                          stepc_selectf(large, 0.0f, v_rest / v));
 }
 
 static inline float stepc_asinhf(float x)
@@ -162,7 +163,8 @@ static inline double stepc_arc_log(double a, double one)
     const double s_rest = ((((t - s_h * s_h) - 2.0 * s_h * s_l) - s_l * s_l) + t_rest) / (2.0 * s);
     const double v = s + c, v_back = v - s;
     const double v_rest = ((s - (v - v_back)) + (c - v_back)) + s_rest;
-    return stepc_log_and(stepc_select(large, a, v), stepc_select(large, 1.0, 0.0), stepc_select(large, 0.0, v_rest / v));
+    return stepc_log_and(stepc_select(large, a, v), stepc_select(large, 1.0, 0.0),
+                         stepc_select(large, 0.0, v_rest / v));
 }
 
 static inline double stepc_asinh(double x)

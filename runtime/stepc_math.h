@@ -69,8 +69,8 @@ static inline double stepc_copysign(double x, double s)
 }
 
 /* c ? a : b for c = 0 or 1, where a and b are computed in any case. */
-/* Why: with `?:` gcc moves the computation of a and b into branches, cannot take them back (it minds traps) and does not
- * vectorise; where both are plain values `?:` is good. */
+/* Why: with `?:` gcc moves the computation of a and b into branches, cannot take them back (it minds traps) and does
+ * not vectorise; where both are plain values `?:` is good. */
 static inline float stepc_selectf(int c, float a, float b)
 {
     const uint32_t mask = 0u - (uint32_t)c;
@@ -380,9 +380,9 @@ static inline float stepc_sqrtf(float x)
 #endif
 }
 
-/* a / b for b from 1e-30, at most 2 ULP; not part of the contract (not with --reproducible). Where vectors are large, 1 / b
- * is computed by multiplications: a first guess with the exponent negated (5 % off), then a cubic step and a Newton step.
- * Above 2e37 b is taken as infinity, the only such value that a root gives. */
+/* a / b for b from 1e-30, at most 2 ULP; not part of the contract (not with --reproducible). Where vectors are large, 1
+ * / b is computed by multiplications: a first guess with the exponent negated (5 % off), then a cubic step and a Newton
+ * step. Above 2e37 b is taken as infinity, the only such value that a root gives. */
 /* Why: loops that take a root and divide by it wait for one divider, while the multipliers have nothing to do (AVX-512:
  * Adam takes 0.62 of the time; processors of AMD divide as fast). */
 static inline float stepc_quotientf(float a, float b)
@@ -651,8 +651,9 @@ static inline double stepc_pow(double x, double y)
 
 /* ---- erf -------------------------------------------------------------------- */
 
-/* 1 - exp(-Q), Q = -log(1 - erf(a)) = a + a P(a) up to 4, where nothing is missing from 1: one formula for all arguments. -Q = r + n ln 2,
- * and exp(r) - 1 = r + r^2 (1/2 + ...). Both polynomials are added in pairs: elements side by side wait for their longest chain. */
+/* 1 - exp(-Q), Q = -log(1 - erf(a)) = a + a P(a) up to 4, where nothing is missing from 1: one formula for all
+ * arguments. -Q = r + n ln 2, and exp(r) - 1 = r + r^2 (1/2 + ...). Both polynomials are added in pairs: elements side
+ * by side wait for their longest chain. */
 static inline float stepc_erff(float x)
 {
     const float a = stepc_fabsf(x);
@@ -669,7 +670,8 @@ static inline float stepc_erff(float x)
     const float n = t - 12582912.0f;
     const float r = (-y - n * 0.693359375f) - n * -2.12194440e-4f;
     const float r_2 = r * r;
-    const float q = ((1.99450660e-4f * r + 1.39326637e-3f) * r_2 + (8.33320711e-3f * r + 4.16664891e-2f)) * r_2 + (1.66666672e-1f * r + 0.5f);
+    const float q = ((1.99450660e-4f * r + 1.39326637e-3f) * r_2 + (8.33320711e-3f * r + 4.16664891e-2f)) * r_2 +
+                    (1.66666672e-1f * r + 0.5f);
     const float m = r + (r_2 * q - y_rest);
     const float scale = stepc_from_bitsf((stepc_bitsf(t) - 0x4B400000u + 127u) << 23);
     return stepc_copysignf((1.0f - scale) - scale * m, x);

@@ -135,9 +135,10 @@ static inline double stepc_normal(uint64_t seed, uint64_t counter, uint32_t stre
 
 /* ---- one after the other ------------------------------------------------------ */
 
-/* For loops over elements in their order: a block is drawn when the first of its elements is asked for, and kept for the others. Before the
- * first, *block is UINT64_MAX. */
-static inline float stepc_next_uniformf(float kept[4], uint64_t *block, uint64_t seed, uint64_t counter, uint32_t stream, uint64_t element)
+/* For loops over elements in their order: a block is drawn when the first of its elements is asked for, and kept for
+ * the others. Before the first, *block is UINT64_MAX. */
+static inline float stepc_next_uniformf(float kept[4], uint64_t *block, uint64_t seed, uint64_t counter,
+                                        uint32_t stream, uint64_t element)
 {
     if (*block != element >> 2) {
         *block = element >> 2;
@@ -146,7 +147,8 @@ static inline float stepc_next_uniformf(float kept[4], uint64_t *block, uint64_t
     return kept[element & 3u];
 }
 
-static inline double stepc_next_uniform(double kept[2], uint64_t *block, uint64_t seed, uint64_t counter, uint32_t stream, uint64_t element)
+static inline double stepc_next_uniform(double kept[2], uint64_t *block, uint64_t seed, uint64_t counter,
+                                        uint32_t stream, uint64_t element)
 {
     if (*block != element >> 1) {
         *block = element >> 1;
@@ -155,7 +157,8 @@ static inline double stepc_next_uniform(double kept[2], uint64_t *block, uint64_
     return kept[element & 1u];
 }
 
-static inline float stepc_next_normalf(float kept[4], uint64_t *block, uint64_t seed, uint64_t counter, uint32_t stream, uint64_t element)
+static inline float stepc_next_normalf(float kept[4], uint64_t *block, uint64_t seed, uint64_t counter, uint32_t stream,
+                                       uint64_t element)
 {
     if (*block != element >> 2) {
         *block = element >> 2;
@@ -164,7 +167,8 @@ static inline float stepc_next_normalf(float kept[4], uint64_t *block, uint64_t 
     return kept[element & 3u];
 }
 
-static inline double stepc_next_normal(double kept[2], uint64_t *block, uint64_t seed, uint64_t counter, uint32_t stream, uint64_t element)
+static inline double stepc_next_normal(double kept[2], uint64_t *block, uint64_t seed, uint64_t counter,
+                                       uint32_t stream, uint64_t element)
 {
     if (*block != element >> 1) {
         *block = element >> 1;

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Rounding of the numeric contract, to half precision and to integers, and the remainder; written and used like stepc_math.h. */
+/* Rounding of the numeric contract, to half precision and to integers, and the remainder; written and used like
+ * stepc_math.h. */
 #ifndef STEPC_ROUNDING_H
 #define STEPC_ROUNDING_H
 
 #include "stepc_math.h"
 
-/* ---- float16 and bfloat16: bit patterns to float, exact; float to them, to nearest, ties to even ---------------------------- */
+/* ---- float16 and bfloat16: bit patterns to float, exact; float to them, to nearest, ties to even ----------------- */
 
-/* The exponent moves from bias 15 to 127. A subnormal gets the exponent of the smallest normal number, 2^-14, which is then taken
- * away. */
+/* The exponent moves from bias 15 to 127. A subnormal gets the exponent of the smallest normal number, 2^-14, which is
+ * then taken away. */
 static inline float stepc_float16_to_float(uint16_t h)
 {
     const uint32_t u = (uint32_t)(h & 0x7FFFu) << 13;
     const float small = stepc_from_bitsf(u + 0x38800000u) - 6.10351562e-5f;
-    const uint32_t normal = u + (u < 0x0F800000u ? 0x38000000u : 0x70000000u); /* infinity and NaN keep the largest exponent */
+    const uint32_t normal = u + (u < 0x0F800000u ? 0x38000000u : 0x70000000u); /* the largest exponent stays so */
     const uint32_t magnitude = u < 0x00800000u ? stepc_bitsf(small) : normal;
     return stepc_from_bitsf(magnitude | (uint32_t)(h & 0x8000u) << 16);
 }
 
-/* Below 2^-14 the sum with 1/2, whose last bit is 2^-24, rounds to a multiple of the smallest subnormal. Above, what rounds up carries
- * into the exponent, up to that of infinity. */
+/* Below 2^-14 the sum with 1/2, whose last bit is 2^-24, rounds to a multiple of the smallest subnormal. Above, what
+ * rounds up carries into the exponent, up to that of infinity. */
 static inline uint16_t stepc_float_to_float16(float x)
 {
     const uint32_t sign = stepc_bitsf(x) >> 16 & 0x8000u, u = stepc_bitsf(x) & 0x7FFFFFFFu;
@@ -42,21 +43,22 @@ static inline uint16_t stepc_float_to_bfloat16(float x)
     return (uint16_t)((u & 0x7FFFFFFFu) > 0x7F800000u ? 0x7FC0u : number);
 }
 
-/* ---- floats of 8 and 4 bits: bit patterns to float, exact; float to them ------------------------------------------------------ */
+/* ---- floats of 8 and 4 bits: bit patterns to float, exact; float to them ----------------------------------------- */
 
-/* A sign bit, an exponent of that bias, `mantissa` bits; no infinities and no NaN: the callers know them. As above, subnormals get an
- * exponent which is then taken away. */
+/* A sign bit, an exponent of that bias, `mantissa` bits; no infinities and no NaN: the callers know them. As above,
+ * subnormals get an exponent which is then taken away. */
 static inline float stepc_small_to_float(uint32_t code, uint32_t sign, uint32_t mantissa, uint32_t bias)
 {
     const uint32_t size = code & (sign - 1u), u = size << (23u - mantissa);
     const float least = stepc_from_bitsf((128u - bias) << 23);
     const float small = stepc_from_bitsf(u + ((128u - bias) << 23)) - least;
     const float normal = stepc_from_bitsf(u + ((127u - bias) << 23));
-    return stepc_copysignf(stepc_selectf(size < 1u << mantissa, small, normal), stepc_from_bitsf((code & sign) != 0u ? 0x80000000u : 0u));
+    return stepc_copysignf(stepc_selectf(size < 1u << mantissa, small, normal),
+                           stepc_from_bitsf((code & sign) != 0u ? 0x80000000u : 0u));
 }
 
-/* The code of |x| without a sign, to nearest, ties to even, at most `largest`; x is no NaN. Of a sum with 2^k, whose last bit is the
- * smallest subnormal, the low bits are the code of what is below the normal numbers. */
+/* The code of |x| without a sign, to nearest, ties to even, at most `largest`; x is no NaN. Of a sum with 2^k, whose
+ * last bit is the smallest subnormal, the low bits are the code of what is below the normal numbers. */
 static inline uint32_t stepc_float_to_small(float x, uint32_t mantissa, uint32_t bias, uint32_t largest)
 {
     const uint32_t u = stepc_bitsf(x) & 0x7FFFFFFFu, shift = 23u - mantissa;
@@ -97,7 +99,8 @@ static inline float stepc_float8e4m3fnuz_to_float(uint8_t h)
 
 static inline uint8_t stepc_float_to_float8e4m3fnuz(float x)
 {
-    const uint32_t size = stepc_float_to_small(x, 3u, 8u, 0x7Fu), number = size > 0u ? size | stepc_sign_bit(x, 0x80u) : 0u;
+    const uint32_t size = stepc_float_to_small(x, 3u, 8u, 0x7Fu),
+                   number = size > 0u ? size | stepc_sign_bit(x, 0x80u) : 0u;
     return (uint8_t)(stepc_is_nan(x) ? 0x80u : number);
 }
 
@@ -109,7 +112,8 @@ static inline float stepc_float8e5m2_to_float(uint8_t h)
 
 static inline uint8_t stepc_float_to_float8e5m2(float x)
 {
-    const uint32_t size = (stepc_bitsf(x) & 0x7FFFFFFFu) == 0x7F800000u ? 0x7Cu : stepc_float_to_small(x, 2u, 15u, 0x7Bu);
+    const uint32_t size =
+        (stepc_bitsf(x) & 0x7FFFFFFFu) == 0x7F800000u ? 0x7Cu : stepc_float_to_small(x, 2u, 15u, 0x7Bu);
     return (uint8_t)(stepc_is_nan(x) ? 0x7Fu : size | stepc_sign_bit(x, 0x80u));
 }
 
@@ -121,7 +125,8 @@ static inline float stepc_float8e5m2fnuz_to_float(uint8_t h)
 
 static inline uint8_t stepc_float_to_float8e5m2fnuz(float x)
 {
-    const uint32_t size = stepc_float_to_small(x, 2u, 16u, 0x7Fu), number = size > 0u ? size | stepc_sign_bit(x, 0x80u) : 0u;
+    const uint32_t size = stepc_float_to_small(x, 2u, 16u, 0x7Fu),
+                   number = size > 0u ? size | stepc_sign_bit(x, 0x80u) : 0u;
     return (uint8_t)(stepc_is_nan(x) ? 0x80u : number);
 }
 

@@ -284,7 +284,8 @@ static inline double stepc_cos(double x)
 
 /* ---- tan ---------------------------------------------------------------------- */
 
-/* sin / cos, or -cos / sin in odd quadrants, both as sums of two numbers; what the division left over is divided, too. */
+/* sin / cos, or -cos / sin in odd quadrants, both as sums of two numbers; what the division left over is divided,
+ * too. */
 static inline float stepc_tanf(float x)
 {
     float r = 0.0f, rest = 0.0f;
@@ -325,7 +326,8 @@ static inline double stepc_tan(double x)
 
 /* ---- asin, acos and atan ------------------------------------------------------- */
 
-/* asin(s) / s - 1 for z = s^2 up to 1/4. Beyond s = 1/2, asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)), whose argument is no larger. */
+/* asin(s) / s - 1 for z = s^2 up to 1/4. Beyond s = 1/2, asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)), whose argument is
+ * no larger. */
 static inline float stepc_asin_restf(float z)
 {
     float p = 0.0421663672f;
@@ -398,11 +400,13 @@ static inline double stepc_acos(double x)
     const double s = stepc_select(large, stepc_sqrt(z), x);
     const double t = s * stepc_asin_rest(z);
     const double inner = 1.5707963267948966 - (s + (t - 6.123233995736766e-17));
-    const double outer = stepc_select(x < 0.0, 3.1415926535897931 - (2.0 * (s + t) - 1.2246467991473532e-16), 2.0 * (s + t));
+    const double outer =
+        stepc_select(x < 0.0, 3.1415926535897931 - (2.0 * (s + t) - 1.2246467991473532e-16), 2.0 * (s + t));
     return stepc_select(large, outer, inner);
 }
 
-/* atan(a) = turn + atan((a - b) / (1 + a b)) with b = 0, 1 or infinity, so that the argument is at most tan(pi/8) = 0.414. */
+/* atan(a) = turn + atan((a - b) / (1 + a b)) with b = 0, 1 or infinity, so that the argument is at most tan(pi/8) =
+ * 0.414. */
 static inline float stepc_atanf(float x)
 {
     const float a = stepc_fabsf(x);
@@ -428,7 +432,8 @@ static inline double stepc_atan(double x)
     const double n = stepc_select(large, -1.0, stepc_select(middle, a - 1.0, a));
     const double d = stepc_select(large, a, stepc_select(middle, a + 1.0, 1.0));
     const double turn = stepc_select(large, 1.5707963267948966, stepc_select(middle, 0.78539816339744828, 0.0));
-    const double turn_rest = stepc_select(large, 6.123233995736766e-17, stepc_select(middle, 3.061616997868383e-17, 0.0));
+    const double turn_rest =
+        stepc_select(large, 6.123233995736766e-17, stepc_select(middle, 3.061616997868383e-17, 0.0));
     const double t = n / d;
     const double z = t * t;
     double p = -0.01790498001498231;

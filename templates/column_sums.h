@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Products of a matrix and a vector, by columns: the elements of a column lie side by side. Embedded whole into emitted code; for
- * double as tile.h. */
+/* Products of a matrix and a vector, by columns: the elements of a column lie side by side. Embedded whole into emitted
+ * code; for double as tile.h. */
 #ifndef STEPC_TEMPLATE_COLUMN_SUMS_H
 #define STEPC_TEMPLATE_COLUMN_SUMS_H
 
@@ -8,8 +8,8 @@
 
 /* Terms that the sums of `rows` rows in memory get at a time where the matrix is updated as well. */
 /* Why: with more terms the sums are read less often, but more places of memory are walked at once, which processors of
- * AMD mind: 400 x 120 with Adam 6.5 (two) or 6.9 (one) instead of 9.8 us with GCC, but 2048 x 2048 0.45 (two) instead of
- * 0.34 ms. Clang takes shorter vectors where the columns walked are not whole vectors apart: 120 x 84 2.9 instead of
+ * AMD mind: 400 x 120 with Adam 6.5 (two) or 6.9 (one) instead of 9.8 us with GCC, but 2048 x 2048 0.45 (two) instead
+ * of 0.34 ms. Clang takes shorter vectors where the columns walked are not whole vectors apart: 120 x 84 2.9 instead of
  * 1.5 us. */
 #ifdef STEPC_PLAIN
 #define UPDATED_AT_ONCE(rows, columns) 8
@@ -33,11 +33,11 @@ static STEPC_INLINE int column_vector(const int rows, const int q)
     return COLUMN_LANES * (q + 1) <= rows ? COLUMN_LANES * q : rows - COLUMN_LANES;
 }
 
-/* sum[i] += matrix(i, depth) * factor[depth], a sum that starts from zero and is added in index order; up to 64 rows, in
- * registers. Element (i,k) is column[i + k * column_step]. goes_on: `sum` does not hold zeros only. */
+/* sum[i] += matrix(i, depth) * factor[depth], a sum that starts from zero and is added in index order; up to 64 rows,
+ * in registers. Element (i,k) is column[i + k * column_step]. goes_on: `sum` does not hold zeros only. */
 static STEPC_INLINE void columns_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum,
-                                              const float *restrict column, const int column_step, const float *restrict factor,
-                                              const int factor_step)
+                                              const float *restrict column, const int column_step,
+                                              const float *restrict factor, const int factor_step)
 {
     if (rows >= COLUMN_LANES) {
         column_vec acc[64 / COLUMN_LANES];
@@ -47,7 +47,8 @@ static STEPC_INLINE void columns_times_vector(const int rows, const int depth, c
         for (int k = 0; k < depth; k++) {
             STEPC_UNROLL
             for (int q = 0; q < (rows + COLUMN_LANES - 1) / COLUMN_LANES; q++)
-                STEPC_ADD_PRODUCT(acc[q], *(const column_vec_at *)(column + k * column_step + column_vector(rows, q)), factor[k * factor_step]);
+                STEPC_ADD_PRODUCT(acc[q], *(const column_vec_at *)(column + k * column_step + column_vector(rows, q)),
+                                  factor[k * factor_step]);
         }
         if (rows % COLUMN_LANES > 0 && goes_on) /* elements of two vectors get their sum once */
             acc[rows / COLUMN_LANES] += *(const column_vec_at *)(sum + rows - COLUMN_LANES);
@@ -74,8 +75,8 @@ static STEPC_INLINE void columns_times_vector(const int rows, const int depth, c
 
 /* The same in C99. */
 static STEPC_INLINE void columns_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum,
-                                              const float *restrict column, const int column_step, const float *restrict factor,
-                                              const int factor_step)
+                                              const float *restrict column, const int column_step,
+                                              const float *restrict factor, const int factor_step)
 {
     (void)goes_on;
     float part[64] = {0};
@@ -91,8 +92,9 @@ static STEPC_INLINE void columns_times_vector(const int rows, const int depth, c
 #else
 
 /* Eight rows or fewer, whose sums do not wait for each other. Rows that do not exist repeat the first one. */
-static STEPC_INLINE void eight_columns(const int rows, const int depth, float *restrict sum, const float *restrict column,
-                                       const int column_step, const float *restrict factor, const int factor_step)
+static STEPC_INLINE void eight_columns(const int rows, const int depth, float *restrict sum,
+                                       const float *restrict column, const int column_step,
+                                       const float *restrict factor, const int factor_step)
 {
     float s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
     for (int k = 0; k < depth; k++) {
@@ -126,14 +128,15 @@ static STEPC_INLINE void eight_columns(const int rows, const int depth, float *r
 
 /* The same for scalar registers. */
 static STEPC_INLINE void columns_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum,
-                                              const float *restrict column, const int column_step, const float *restrict factor,
-                                              const int factor_step)
+                                              const float *restrict column, const int column_step,
+                                              const float *restrict factor, const int factor_step)
 {
     (void)goes_on;
     for (int i = 0; i < rows - rows % 8; i += 8)
         eight_columns(8, depth, sum + i, column + i, column_step, factor, factor_step);
     if (rows % 8 > 0)
-        eight_columns(rows % 8, depth, sum + rows - rows % 8, column + rows - rows % 8, column_step, factor, factor_step);
+        eight_columns(rows % 8, depth, sum + rows - rows % 8, column + rows - rows % 8, column_step, factor,
+                      factor_step);
 }
 
 #endif

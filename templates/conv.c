@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: 0BSD */
 /* Convolutions and their derivatives, for one to three spatial axes, any strides and dilations.
  *
- * Each image (and group) is first copied into `image`. The copy is padded with zeros. Along an axis of stride S it is sorted
- * by index modulo S (a "phase" is what has the same remainder). So position t of the window lies taps[t] elements from the
- * window's place, whatever the stride, and neighbouring windows are neighbours in memory. Lines share the zeros between them.
+ * Each image (and group) is first copied into `image`. The copy is padded with zeros. Along an axis of stride S it is
+ * sorted by index modulo S (a "phase" is what has the same remainder). So position t of the window lies taps[t]
+ * elements from the window's place, whatever the stride, and neighbouring windows are neighbours in memory. Lines share
+ * the zeros between them.
  *
  * Vectors run along lines, in one of three ways:
  *   - A line of windows is a number of whole vectors: tiles go from line to line.
- *   - Otherwise windows are computed over whole lines of the image and the gaps between them, as one long line `flat`, from
- *     which the outputs are taken. So narrow images fill vectors, too.
- *   - COPIES, CUTS: there is an image for each position of the window along the line, moved by it, so that lines lie side by
- *     side without gaps. What would come from another line is zero. Taken where a line has as many windows as elements and
- *     fewer than a vector, or (CUTS) fewer windows than elements, if what this saves is worth the copies.
+ *   - Otherwise windows are computed over whole lines of the image and the gaps between them, as one long line `flat`,
+ *     from which the outputs are taken. So narrow images fill vectors, too.
+ *   - COPIES, CUTS: there is an image for each position of the window along the line, moved by it, so that lines lie
+ *     side by side without gaps. What would come from another line is zero. Taken where a line has as many windows as
+ *     elements and fewer than a vector, or (CUTS) fewer windows than elements, if what this saves is worth the copies.
  *
  *   conv              image of x; finish(n, o, p, sum)
- *   conv_grad_input   image of dy; one pass for each phase of dx; taps: distances, then window positions, in the order of phases,
- *                     then where each phase begins; where there are several, weights are repacked so that rows lie side by side;
- *                     finish(n, c, i, sum)
- *   conv_grad_weight  another image of x, in which a column holds all channels: so the elements of a window's line lie side by side, a
- *                     `run`, and vectors take it from end to end, also where channels are few. Where the runs are short a column
- *                     also holds what all lines of the window see (HELD_H, HELD_D), and lines of the image are lines of windows.
- *                     taps: the place of each position in the runs, where each run begins, then which plane and line each
- *                     element of a column comes from; finish(o, c and t, sum)
+ *   conv_grad_input   image of dy; one pass for each phase of dx. taps: distances, then window positions, in the order
+ *                     of phases, then where each phase begins. Where there are several phases, weights are repacked so
+ *                     that rows lie side by side; finish(n, c, i, sum)
+ *   conv_grad_weight  another image of x, in which a column holds all channels. So the elements of a window's line lie
+ *                     side by side, a `run`, and vectors take it from end to end, also where channels are few. Where
+ *                     runs are short a column also holds what all lines of the window see (HELD_H, HELD_D), and lines
+ *                     of the image are lines of windows. taps: the place of each position in the runs, where each run
+ *                     begins, then which plane and line each element of a column comes from; finish(o, c and t, sum)
  *
- * An image may also be computed on the way in (WITH_X, WITH_DY): then each of its planes passes through `scratch + PLANE`.
+ * With a prologue (WITH_X, WITH_DY) each plane of an operand is computed in `scratch + PLANE` and copied from there.
  *
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
 #include "pack.h"
@@ -61,7 +62,7 @@ enum HOLE {
     PLANE = 4096, /* where in scratch planes are computed: behind everything else */
     AGAIN_FINISH = 1, /* may finish run twice for an element? */
     SHARES = 1, /* the results are cut into so many: by images, weights by rows of sums */
-    CUT_IMAGES = 0, OWN = 4096, /* conv_grad_weight: by images as well; scratch of a share, behind all of which the sums of images wait */
+    CUT_IMAGES = 0, OWN = 4096, /* conv_grad_weight: by images as well; scratch of a share, then come sums of images */
     WITH_X = 0, WITH_DY = 0 /* x, dy are computed */
 };
 typedef float T HOLE;
@@ -73,7 +74,7 @@ static inline int HOLE share(void) /* which of them to compute */
 }
 
 static int pass_of_sample;
-static inline int HOLE pass(void) /* CUT_IMAGES: 0: the sums of images; 1, once all shares have theirs: they are added */
+static inline int HOLE pass(void) /* CUT_IMAGES: 0: the sums of images; 1: after all shares, they are added */
 {
     return pass_of_sample;
 }
@@ -98,7 +99,7 @@ static inline void HOLE finish_weight(int o, int k, T sum)
     out[o * CHANNELS * TAPS + k] = sum;
 }
 
-/* ---- the image ------------------------------------------------------------------------------------------------------ */
+/* ---- the image --------------------------------------------------------------------------------------------------- */
 
 /* Column j of all phases of a line: phase c has from[j * SW + c - PAD_W], zero outside. */
 static inline void fill_edge(T *restrict to, const T *restrict from, const int j)
@@ -112,7 +113,8 @@ static inline void fill_edge(T *restrict to, const T *restrict from, const int j
 /* One line of all phases. */
 static inline void fill_line(T *restrict to, const T *restrict from)
 {
-    const int before = PAD_W > 0 ? (PAD_W + SW - 1) / SW : 0, inside = W - PW + PAD_W >= 0 ? (W - PW + PAD_W) / SW + 1 : 0;
+    const int before = PAD_W > 0 ? (PAD_W + SW - 1) / SW : 0,
+              inside = W - PW + PAD_W >= 0 ? (W - PW + PAD_W) / SW + 1 : 0;
     const int first = before < QW ? before : QW, last = inside < first ? first : inside < QW ? inside : QW;
     for (int j = 0; j < first; j++)
         fill_edge(to, from, j);
@@ -180,11 +182,13 @@ static inline void fill_cuts(T *restrict image, const T *restrict plane)
 {
     for (int c = 0; c < PW; c++) {
         for (int z = 0; z < D; z++)
-            copy_lines(H, OW, 0, image + c * (QD * QH * QW) + ((z + PAD_D) * QH + PAD_H) * QW, QW, plane + z * (H * W) + c * SHIFT_STEP, W);
+            copy_lines(H, OW, 0, image + c * (QD * QH * QW) + ((z + PAD_D) * QH + PAD_H) * QW, QW,
+                       plane + z * (H * W) + c * SHIFT_STEP, W);
     }
 }
 
-/* One channel, of which `plane` holds the elements. Where lines are as they are, the zeros around them are there already. */
+/* One channel, of which `plane` holds the elements. Where lines are as they are, the zeros around them are there
+ * already. */
 static inline void fill_plane(T *restrict image, const T *restrict plane)
 {
     if (COPIES) {
@@ -212,7 +216,8 @@ static inline void fill_channel(T *restrict image, const T *restrict from, T *re
     }
 }
 
-static inline void fill_image(T *restrict image, T *restrict plane, const T *restrict from, const int first, const int end)
+static inline void fill_image(T *restrict image, T *restrict plane, const T *restrict from, const int first,
+                              const int end)
 {
     for (int k = first; k < end; k++)
         fill_channel(image + k * (PD * PH * PW * QD * QH * QW), from + k * (D * H * W), plane);
@@ -243,8 +248,10 @@ static STEPC_INLINE void compute_dy(T *restrict to, const int n, const int k, co
     }
 }
 
-/* The image of x, of the channels first .. end - 1 of group g, which are computed one after the other; in place where a plane is one line. */
-static inline void fill_computed_x(T *restrict image, T *restrict plane, const int n, const int g, const int first, const int end)
+/* The image of x, of the channels first .. end - 1 of group g, which are computed one after the other; in place where a
+ * plane is one line. */
+static inline void fill_computed_x(T *restrict image, T *restrict plane, const int n, const int g, const int first,
+                                   const int end)
 {
     for (int k = first; k < end; k++) {
         if (!COPIES && LINES && D * H == 1 && QD * QH == 1) {
@@ -257,7 +264,8 @@ static inline void fill_computed_x(T *restrict image, T *restrict plane, const i
 }
 
 /* The same of dy. */
-static inline void fill_computed_dy(T *restrict image, T *restrict plane, const int n, const int g, const int first, const int end)
+static inline void fill_computed_dy(T *restrict image, T *restrict plane, const int n, const int g, const int first,
+                                    const int end)
 {
     for (int k = first; k < end; k++) {
         if (!COPIES && LINES && D * H == 1 && QD * QH == 1) {
@@ -277,21 +285,28 @@ static inline void zero_image(T *restrict image)
         image[i] = (T)0;
 }
 
-/* ---- windows -------------------------------------------------------------------------------------------------------- */
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 /* A sum over channels and `count` positions of the window. */
 static STEPC_INLINE struct window_terms terms_of(const int count, const int w_row, const int w_channel, const int w_tap,
                                                  const int32_t *restrict at)
 {
-    const struct window_terms terms = {.planes = 1, .channels = CHANNELS, .taps = count, .w_row = w_row, .w_channel = w_channel,
-                                       .w_tap = w_tap, .image_channel = PD * PH * PW * QD * QH * QW, .at = at};
+    const struct window_terms terms = {.planes = 1,
+                                       .channels = CHANNELS,
+                                       .taps = count,
+                                       .w_row = w_row,
+                                       .w_channel = w_channel,
+                                       .w_tap = w_tap,
+                                       .image_channel = PD * PH * PW * QD * QH * QW,
+                                       .at = at};
     return terms;
 }
 
 /* A tile of windows, the first of which lies at `place`. If all weights are `finite`, it leaves out the first and last
  * terms that are zeros around the image for all of its windows. */
-static STEPC_INLINE void tile_inside(const int rows, const int vectors, struct window_terms terms, T *restrict to, const int to_step,
-                                     const T *restrict w, const T *restrict image, const int place, const int finite)
+static STEPC_INLINE void tile_inside(const int rows, const int vectors, struct window_terms terms, T *restrict to,
+                                     const int to_step, const T *restrict w, const T *restrict image, const int place,
+                                     const int finite)
 {
     const int begin = (PAD_D * QH + PAD_H) * QW + PAD_W - place - vectors * WINDOW_LANES;
     const int end = ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W - place;
@@ -306,7 +321,8 @@ static STEPC_INLINE void tile_inside(const int rows, const int vectors, struct w
 static STEPC_INLINE void windows(const int rows, const struct window_terms terms, T *restrict flat, const int flat_step,
                                  const T *restrict w, const T *restrict image, const int place, const int finite)
 {
-    const int vectors = LINE_VECTORS_OF(((OD - 1) * QH + OH - 1) * QW + OW), most = SKIPS ? FEW_VECTORS(rows) : PART_VECTORS(vectors, rows);
+    const int vectors = LINE_VECTORS_OF(((OD - 1) * QH + OH - 1) * QW + OW),
+              most = SKIPS ? FEW_VECTORS(rows) : PART_VECTORS(vectors, rows);
     int q = 0;
     if (SKIPS) {
         for (; q < (vectors - vectors % most) * WINDOW_LANES; q += most * WINDOW_LANES)
@@ -323,20 +339,21 @@ static STEPC_INLINE void windows(const int rows, const struct window_terms terms
 }
 
 /* The same with a single row. */
-static STEPC_INLINE void windows_of_one(const int taps_count, T *restrict flat, const T *restrict w, const int w_channel,
-                                        const int w_tap, const T *restrict image, const int32_t *restrict at)
+static STEPC_INLINE void windows_of_one(const int taps_count, T *restrict flat, const T *restrict w,
+                                        const int w_channel, const int w_tap, const T *restrict image,
+                                        const int32_t *restrict at)
 {
     for (int q = 0; q < (((OD - 1) * QH + OH - 1) * QW + OW) / LINE_COLUMNS * LINE_COLUMNS; q += LINE_COLUMNS)
         window_line(LINE_VECTORS, CHANNELS, taps_count, flat + q, w, w_channel, w_tap, image + q,
                     PD * PH * PW * QD * QH * QW, at);
     if ((((OD - 1) * QH + OH - 1) * QW + OW) % LINE_COLUMNS > 0) {
         const int q = (((OD - 1) * QH + OH - 1) * QW + OW) / LINE_COLUMNS * LINE_COLUMNS;
-        window_line(((((OD - 1) * QH + OH - 1) * QW + OW) % LINE_COLUMNS + WINDOW_LANES - 1) / WINDOW_LANES, CHANNELS, taps_count,
-                    flat + q, w, w_channel, w_tap, image + q, PD * PH * PW * QD * QH * QW, at);
+        window_line(((((OD - 1) * QH + OH - 1) * QW + OW) % LINE_COLUMNS + WINDOW_LANES - 1) / WINDOW_LANES, CHANNELS,
+                    taps_count, flat + q, w, w_channel, w_tap, image + q, PD * PH * PW * QD * QH * QW, at);
     }
 }
 
-/* ---- lines of whole vectors ------------------------------------------------------------------------------------------- */
+/* ---- lines of whole vectors -------------------------------------------------------------------------------------- */
 
 /* Where vector i of the windows lies in the image. */
 static inline int place_of(const int i)
@@ -346,11 +363,12 @@ static inline int place_of(const int i)
 }
 
 /* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void finish_vectors(const int rows, const int vectors, const struct window_terms terms, const int n, const int o,
-                                        const int i, const T *restrict w, const T *restrict image)
+static STEPC_INLINE void finish_vectors(const int rows, const int vectors, const struct window_terms terms, const int n,
+                                        const int o, const int i, const T *restrict w, const T *restrict image)
 {
     T sum[WINDOW_TILE_ROWS * WINDOW_COLUMNS];
-    window_tile(rows, vectors, terms, sum, WINDOW_COLUMNS, w, image + place_of(i), vectors > 1 ? place_of(i + 1) - place_of(i) : 0);
+    window_tile(rows, vectors, terms, sum, WINDOW_COLUMNS, w, image + place_of(i),
+                vectors > 1 ? place_of(i + 1) - place_of(i) : 0);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = 0; l < vectors * WINDOW_LANES; l++) {
@@ -360,8 +378,8 @@ static STEPC_INLINE void finish_vectors(const int rows, const int vectors, const
     }
 }
 
-static STEPC_INLINE void finish_lines(const int rows, const struct window_terms terms, const int n, const int o, const T *restrict w,
-                                      const T *restrict image)
+static STEPC_INLINE void finish_lines(const int rows, const struct window_terms terms, const int n, const int o,
+                                      const T *restrict w, const T *restrict image)
 {
     const int vectors = OD * OH * LINE_OF_VECTORS(OW);
     for (int i = 0; i < vectors - vectors % VECTORS; i += VECTORS)
@@ -370,7 +388,7 @@ static STEPC_INLINE void finish_lines(const int rows, const struct window_terms 
         finish_vectors(rows, 1, terms, n, o, vectors - vectors % VECTORS, w, image);
 }
 
-/* ---- conv ----------------------------------------------------------------------------------------------------------- */
+/* ---- conv -------------------------------------------------------------------------------------------------------- */
 
 /* Elements side by side. Where finishing twice changes nothing, the last vector overlaps the one before it. */
 static STEPC_INLINE void finish_elements(const int n, const int o, const int count, const T *restrict from)
@@ -395,7 +413,8 @@ static STEPC_INLINE void finish_elements(const int n, const int o, const int cou
 }
 
 /* A line, whose last vector overlaps the one before it. */
-static STEPC_INLINE void finish_part(const int n, const int o, const int first, const int begin, const int end, const T *restrict line)
+static STEPC_INLINE void finish_part(const int n, const int o, const int first, const int begin, const int end,
+                                     const T *restrict line)
 {
     STEPC_WHOLE_LOOP
     for (int column = begin; column < end; column++) {
@@ -431,8 +450,9 @@ static STEPC_INLINE void finish_row(const int n, const int o, const T *restrict 
     }
 }
 
-static STEPC_INLINE void conv_rows(const int rows, const int n, const int o, T *restrict flat, const T *restrict weights,
-                                   const T *restrict image, const int32_t *restrict at, const int finite)
+static STEPC_INLINE void conv_rows(const int rows, const int n, const int o, T *restrict flat,
+                                   const T *restrict weights, const T *restrict image, const int32_t *restrict at,
+                                   const int finite)
 {
     if (WHOLE_VECTORS(ROWS, OW)) {
         finish_lines(rows, terms_of(TAPS, CHANNELS * TAPS, TAPS, 1, at), n, o, weights + o * (CHANNELS * TAPS), image);
@@ -442,7 +462,8 @@ static STEPC_INLINE void conv_rows(const int rows, const int n, const int o, T *
         windows_of_one(TAPS, flat, weights + o * (CHANNELS * TAPS), TAPS, 1, image, at);
         (void)finite;
     } else {
-        windows(rows, terms_of(TAPS, CHANNELS * TAPS, TAPS, 1, at), flat, FLAT_STEP, weights + o * (CHANNELS * TAPS), image, 0, finite);
+        windows(rows, terms_of(TAPS, CHANNELS * TAPS, TAPS, 1, at), flat, FLAT_STEP, weights + o * (CHANNELS * TAPS),
+                image, 0, finite);
     }
     for (int i = 0; i < rows; i++)
         finish_row(n, o + i, flat + i * FLAT_STEP, flat + rows * FLAT_STEP);
@@ -464,12 +485,13 @@ KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t 
             for (int o = 0; o < ROWS - WINDOW_LAST_ROWS(ROWS); o += WINDOW_ROWS(ROWS))
                 conv_rows(WINDOW_ROWS(ROWS), n, g * ROWS + o, flat, w, scratch, taps, finite);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
-                conv_rows(WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), flat, w, scratch, taps, finite);
+                conv_rows(WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), flat, w, scratch, taps,
+                          finite);
         }
     }
 }
 
-/* ---- conv_grad_input ------------------------------------------------------------------------------------------------ */
+/* ---- conv_grad_input --------------------------------------------------------------------------------------------- */
 
 /* to[c / WINDOW_ROWS(ROWS), o, t, c % WINDOW_ROWS(ROWS)] = w[o,c,t], t in the order of phases */
 static inline void pack_weights(T *restrict to, const T *restrict w, const int32_t *restrict order)
@@ -478,7 +500,8 @@ static inline void pack_weights(T *restrict to, const T *restrict w, const int32
         for (int o = 0; o < CHANNELS; o++) {
             for (int t = 0; t < TAPS; t++) {
                 for (int c = first; c < first + WINDOW_ROWS(ROWS) && c < ROWS; c++)
-                    to[first * (CHANNELS * TAPS) + (o * TAPS + t) * WINDOW_ROWS(ROWS) + c - first] = w[(o * ROWS + c) * TAPS + order[t]];
+                    to[first * (CHANNELS * TAPS) + (o * TAPS + t) * WINDOW_ROWS(ROWS) + c - first] =
+                        w[(o * ROWS + c) * TAPS + order[t]];
             }
         }
     }
@@ -552,7 +575,8 @@ static STEPC_INLINE void finish_channel(const int n, const int channel, const T 
         const int width = WHOLE_VECTORS(ROWS, OW) ? OW : QW, height = WHOLE_VECTORS(ROWS, OW) ? OH : QH;
         for (int z = 0; z < XD; z++) {
             for (int y = 0; y < XH; y++) {
-                const T *const phases = flat + (phase_of(z, LOW_D, TD) * TH + phase_of(y, LOW_H, TH)) * (TW * FLAT_STEP) +
+                const T *const phases = flat +
+                                        (phase_of(z, LOW_D, TD) * TH + phase_of(y, LOW_H, TH)) * (TW * FLAT_STEP) +
                                         (window_of(z, LOW_D, XD, TD) * height + window_of(y, LOW_H, XH, TH)) * width;
                 if (TW == 1) {
                     finish_line(n, channel, (z * XH + y) * XW, phases);
@@ -578,13 +602,13 @@ static STEPC_INLINE void zero_phase(const int rows, T *restrict flat)
 }
 
 /* The same windows side by side, without gaps. */
-static STEPC_INLINE void vectors_of_lines(const int rows, const struct window_terms terms, T *restrict flat, const T *restrict packed,
-                                          const T *restrict image)
+static STEPC_INLINE void vectors_of_lines(const int rows, const struct window_terms terms, T *restrict flat,
+                                          const T *restrict packed, const T *restrict image)
 {
     const int vectors = OD * OH * LINE_OF_VECTORS(OW);
     for (int i = 0; i < vectors - vectors % VECTORS; i += VECTORS)
-        window_tile(rows, VECTORS, terms, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, image + place_of(i),
-                    VECTORS > 1 ? place_of(i + 1) - place_of(i) : 0);
+        window_tile(rows, VECTORS, terms, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed,
+                    image + place_of(i), VECTORS > 1 ? place_of(i + 1) - place_of(i) : 0);
     if (vectors % VECTORS > 0) {
         const int i = vectors - vectors % VECTORS;
         window_tile(rows, 1, terms, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, image + place_of(i), 0);
@@ -593,7 +617,8 @@ static STEPC_INLINE void vectors_of_lines(const int rows, const struct window_te
 
 /* All windows of a phase. */
 static STEPC_INLINE void phase_windows(const int rows, const int count, T *restrict flat, const T *restrict packed,
-                                       const T *restrict image, const int place, const int32_t *restrict at, const int finite)
+                                       const T *restrict image, const int place, const int32_t *restrict at,
+                                       const int finite)
 {
     if (ROWS == 1) {
         windows_of_one(count, flat, packed, TAPS, 1, image + place, at);
@@ -608,8 +633,9 @@ static STEPC_INLINE void phase_windows(const int rows, const int count, T *restr
     }
 }
 
-static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int channel, T *restrict flat, const T *restrict packed,
-                                         const T *restrict image, const int32_t *restrict taps, const int finite)
+static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int channel, T *restrict flat,
+                                         const T *restrict packed, const T *restrict image,
+                                         const int32_t *restrict taps, const int finite)
 {
     if (TD * TH * TW == 1) {
         if (WHOLE_VECTORS(ROWS, OW)) {
@@ -633,7 +659,8 @@ static inline int group_at(const int g, const int rows)
     return g * (CHANNELS * TAPS) * rows;
 }
 
-KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
+KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, const int32_t *restrict taps,
+                                   T *restrict scratch)
 {
     const int rows = TD * TH * TW == 1 ? ROWS : (ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS);
     const int row = TD * TH * TW == 1 ? TAPS : CHANNELS * TAPS;
@@ -655,17 +682,20 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
             else
                 fill_image(scratch, scratch + PLANE, dy + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
             for (int c = 0; c < ROWS - WINDOW_LAST_ROWS(ROWS); c += WINDOW_ROWS(ROWS))
-                grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, weights + group_at(g, rows) + c * row, scratch, taps, finite);
+                grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, weights + group_at(g, rows) + c * row,
+                                scratch, taps, finite);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
                 grad_input_rows(WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), flat,
-                                weights + group_at(g, rows) + (ROWS - WINDOW_LAST_ROWS(ROWS)) * row, scratch, taps, finite);
+                                weights + group_at(g, rows) + (ROWS - WINDOW_LAST_ROWS(ROWS)) * row, scratch, taps,
+                                finite);
         }
     }
 }
 
-/* ---- conv_grad_weight ----------------------------------------------------------------------------------------------- */
+/* ---- conv_grad_weight -------------------------------------------------------------------------------------------- */
 
-/* Element k of the columns of a line, which may see the line or not. The first line of the window sees plane z, line y. */
+/* Element k of the columns of a line, which may see the line or not. The first line of the window sees plane z, line
+ * y. */
 static inline void fill_element(T *restrict to, const T *restrict from, const int k, const int z, const int y)
 {
     const int depth = z + k / (HELD_H * HELD_W) % HELD_D * REACH_D, line = y + k / HELD_W % HELD_H * REACH_H;
@@ -679,7 +709,8 @@ static inline void fill_element(T *restrict to, const T *restrict from, const in
 }
 
 /* The columns of a line; what is not written is zero already. */
-static inline void fill_columns(T *restrict to, const T *restrict from, const int z, const int y, const int32_t *restrict lines)
+static inline void fill_columns(T *restrict to, const T *restrict from, const int z, const int y,
+                                const int32_t *restrict lines)
 {
     if (HELD_W > 1) {
         for (int k = 0; k < COLUMN; k++)
@@ -688,7 +719,8 @@ static inline void fill_columns(T *restrict to, const T *restrict from, const in
         const int first = PAD_W > 0 ? PAD_W : 0, end = W + PAD_W < QW ? W + PAD_W : QW;
         const int is_whole = z >= 0 && z + (HELD_D - 1) * REACH_D < D && y >= 0 && y + (HELD_H - 1) * REACH_H < H;
         if (is_whole)
-            interleave_lines(COLUMN, end - first, to + first * COLUMN, COLUMN, from + ((z * H + y) * W + first - PAD_W), lines);
+            interleave_lines(COLUMN, end - first, to + first * COLUMN, COLUMN, from + ((z * H + y) * W + first - PAD_W),
+                             lines);
         if (HELD_D * HELD_H > 1) {
             for (int k = 0; !is_whole && k < COLUMN; k++)
                 fill_element(to, from, k, z, y);
@@ -705,10 +737,18 @@ static inline void fill_all_columns(T *restrict image, const T *restrict from, c
 }
 
 /* total += the image's sums: rows of output channels, vectors of a run. */
-static STEPC_INLINE void add_sums(const int rows, const int vectors, T *restrict total, const T *restrict image, const T *restrict dy)
+static STEPC_INLINE void add_sums(const int rows, const int vectors, T *restrict total, const T *restrict image,
+                                  const T *restrict dy)
 {
-    const struct window_terms terms = {.planes = OD, .channels = OH, .taps = OW, .w_row = OD * OH * OW, .w_plane = OH * OW, .w_channel = OW,
-                                       .w_tap = 1, .image_plane = SD * (QH * QW * COLUMN), .image_channel = SH * (QW * COLUMN),
+    const struct window_terms terms = {.planes = OD,
+                                       .channels = OH,
+                                       .taps = OW,
+                                       .w_row = OD * OH * OW,
+                                       .w_plane = OH * OW,
+                                       .w_channel = OW,
+                                       .w_tap = 1,
+                                       .image_plane = SD * (QH * QW * COLUMN),
+                                       .image_channel = SH * (QW * COLUMN),
                                        .image_tap = SW * COLUMN};
     T sum[WINDOW_TILE_ROWS * WINDOW_VECTORS * WINDOW_LANES];
     window_tile(rows, vectors, terms, sum, vectors * WINDOW_LANES, dy, image, WINDOW_LANES);
@@ -720,8 +760,8 @@ static STEPC_INLINE void add_sums(const int rows, const int vectors, T *restrict
 }
 
 /* All of the runs. */
-static STEPC_INLINE void add_rows(const int rows, T *restrict total, const T *restrict image, const int32_t *restrict begins,
-                                  const T *restrict dy)
+static STEPC_INLINE void add_rows(const int rows, T *restrict total, const T *restrict image,
+                                  const int32_t *restrict begins, const T *restrict dy)
 {
     const int most = PART_VECTORS(LINE_VECTORS_OF(RUN), rows);
     for (int r = 0; r < RUNS; r++) {
@@ -729,7 +769,8 @@ static STEPC_INLINE void add_rows(const int rows, T *restrict total, const T *re
             add_sums(rows, most, total + r * RUN_STEP + v * WINDOW_LANES, image + begins[r] + v * WINDOW_LANES, dy);
         if (LINE_VECTORS_OF(RUN) % most > 0) {
             const int v = LINE_VECTORS_OF(RUN) - LINE_VECTORS_OF(RUN) % most;
-            add_sums(rows, LINE_VECTORS_OF(RUN) % most, total + r * RUN_STEP + v * WINDOW_LANES, image + begins[r] + v * WINDOW_LANES, dy);
+            add_sums(rows, LINE_VECTORS_OF(RUN) % most, total + r * RUN_STEP + v * WINDOW_LANES,
+                     image + begins[r] + v * WINDOW_LANES, dy);
         }
     }
 }
@@ -745,7 +786,8 @@ static inline int end_row(const int rows)
     return share() + 1 < SHARES ? (share() + 1) * (ROWS / rows) / SHARES * rows : ROWS;
 }
 
-static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict begins, const T *restrict dy)
+static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict begins,
+                                   const T *restrict dy)
 {
     const int rows = WINDOW_ROWS(ROWS), rest = WINDOW_LAST_ROWS(ROWS);
     const int end = SHARES > 1 && !CUT_IMAGES ? end_row(WINDOW_ROWS(ROWS)) : ROWS;
@@ -757,7 +799,8 @@ static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, c
 }
 
 /* A row of sums in the order of the weights. */
-static STEPC_INLINE void finish_weights(const int o, const T *restrict total, T *restrict row, const int32_t *restrict places)
+static STEPC_INLINE void finish_weights(const int o, const T *restrict total, T *restrict row,
+                                        const int32_t *restrict places)
 {
     for (int c = 0; c < CHANNELS; c++) {
         for (int t = 0; t < TAPS; t++)
@@ -771,8 +814,9 @@ static STEPC_INLINE void finish_weights(const int o, const T *restrict total, T 
 }
 
 /* Adds what image n gives to the rows first .. end - 1 of group g. What is computed is not read from x or dy. */
-static STEPC_INLINE void add_weights_of(const int n, const int g, const int first, const int end, T *restrict total, const T *restrict dy,
-                                        const T *restrict x, const int32_t *restrict taps, T *restrict scratch)
+static STEPC_INLINE void add_weights_of(const int n, const int g, const int first, const int end, T *restrict total,
+                                        const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
+                                        T *restrict scratch)
 {
     if (WITH_X) {
         for (int k = 0; k < CHANNELS; k++)
@@ -792,7 +836,8 @@ static STEPC_INLINE void add_weights_of(const int n, const int g, const int firs
     }
 }
 
-/* Where the sums of image n wait, which is one of share `of`: those of the first share's images are added as they come. */
+/* Where the sums of image n wait, which is one of share `of`: those of the first share's images are added as they
+ * come. */
 static inline int waiting_place(const int of, const int n)
 {
     if (of == 0 || n == of * N / SHARES)
@@ -801,7 +846,8 @@ static inline int waiting_place(const int of, const int n)
 }
 
 /* The images of a share. */
-static STEPC_INLINE void sum_images(const T *restrict dy, const T *restrict x, const int32_t *restrict taps, T *restrict scratch)
+static STEPC_INLINE void sum_images(const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
+                                    T *restrict scratch)
 {
     T *const own = scratch + share() * OWN;
     for (int i = 0; i < QD * QH * QW * COLUMN + SLACK; i++)
@@ -817,7 +863,8 @@ static STEPC_INLINE void sum_images(const T *restrict dy, const T *restrict x, c
 /* A share of the rows: the sums of all images, in their order. */
 static STEPC_INLINE void add_images(const int32_t *restrict taps, T *restrict scratch)
 {
-    T *const total = scratch + waiting_place(0, 0), *const row = scratch + share() * OWN + QD * QH * QW * COLUMN + SLACK + ROWS * (RUNS * RUN_STEP);
+    T *const total = scratch + waiting_place(0, 0), *const row = scratch + share() * OWN + QD * QH * QW * COLUMN +
+                                                                 SLACK + ROWS * (RUNS * RUN_STEP);
     const int first = share() * ROWS / SHARES, end = (share() + 1) * ROWS / SHARES;
     for (int of = 1; of < SHARES; of++) {
         for (int n = of * N / SHARES; n < (of + 1) * N / SHARES; n++) {
@@ -831,7 +878,8 @@ static STEPC_INLINE void add_images(const int32_t *restrict taps, T *restrict sc
         finish_weights(o, total + o * (RUNS * RUN_STEP), row, taps);
 }
 
-KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, const int32_t *restrict taps, T *restrict scratch)
+KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
+                                    T *restrict scratch)
 {
     if (CUT_IMAGES) {
         if (pass() == 0)
@@ -840,14 +888,16 @@ KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, c
             add_images(taps, scratch);
     } else {
         T *const total = scratch + (QD * QH * QW * COLUMN + SLACK), *const row = total + ROWS * (RUNS * RUN_STEP);
-        const int first = SHARES > 1 ? first_row(WINDOW_ROWS(ROWS)) : 0, end = SHARES > 1 ? end_row(WINDOW_ROWS(ROWS)) : ROWS;
+        const int first = SHARES > 1 ? first_row(WINDOW_ROWS(ROWS)) : 0,
+                  end = SHARES > 1 ? end_row(WINDOW_ROWS(ROWS)) : ROWS;
         for (int i = 0; i < QD * QH * QW * COLUMN + SLACK; i++)
             scratch[i] = (T)0;
         for (int g = 0; g < G; g++) {
             for (int i = 0; i < ROWS * (RUNS * RUN_STEP); i++)
                 total[i] = (T)0;
             for (int n = 0; n < N; n++)
-                add_weights_of(n, g, first, end, total, WITH_DY ? (const T *)0 : dy, WITH_X ? (const T *)0 : x, taps, scratch);
+                add_weights_of(n, g, first, end, total, WITH_DY ? (const T *)0 : dy, WITH_X ? (const T *)0 : x, taps,
+                               scratch);
             for (int o = first; o < end; o++)
                 finish_weights(g * ROWS + o, total + o * (RUNS * RUN_STEP), row, taps);
         }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Convolutions whose vectors run across images, and their gradients in X: for batches of whole tiles and lines that are too
- * short for vectors, of which conv.c would have to compute the gaps. A tile is some rows (channels of the result) at one
- * window of as many images as a tile has columns. So each window has terms of its own, and terms in the padding are left out.
+/* Convolutions whose vectors run across images, and their gradients in X: for batches of whole tiles and lines that are
+ * too short for vectors, of which conv.c would have to compute the gaps. A tile is some rows (channels of the result)
+ * at one window of as many images as a tile has columns. So each window has terms of its own, and terms in the padding
+ * are left out.
  *
  *   conv_images   x, in the forward direction, or dy; finish(n, o, p, sum)
  *
- * Channels of the operand are transposed into scratch, so that their images are side by side; finished sums are transposed back, vectors
- * of windows at a time.
- * An operand may also be computed on the way in (WITH_X): its planes then pass through `scratch + PLANE`.
+ * Channels of the operand are transposed into scratch, so that their images are side by side; finished sums are
+ * transposed back, vectors of windows at a time. An operand may also be computed on the way in (WITH_X): its planes
+ * then pass through `scratch + PLANE`.
  *
- * spans: for each line of windows, then for each column, which terms it has: the position in the window and the place in x of the first,
- * how many there are, and how many more would lie before and behind x: these are zeros, which count where a weight is not finite.
+ * spans: for each line of windows, then for each column, which terms it has: the position in the window and the place
+ * in x of the first, how many there are, and how many more would lie before and behind x: these are zeros, which count
+ * where a weight is not finite.
  *
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
 #include "registers.h"
@@ -54,7 +56,7 @@ static inline void HOLE finish(int n, int o, int p, T sum)
     out[(n * G * ROWS + o) * OUT + p] = sum;
 }
 
-/* ---- operands ------------------------------------------------------------------------------------------------------- */
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
 
 /* Plane k of image n. The last vector overlaps the one before it. */
 static inline void compute_x(T *restrict to, const int n, const int k)
@@ -88,13 +90,14 @@ static inline void pack_weights(T *restrict to, const T *restrict w)
         for (int k = 0; k < CHANNELS; k++) {
             for (int r = first; r < first + WINDOW_ROWS(ROWS) && r < ROWS; r++) {
                 for (int t = 0; t < TAPS; t++)
-                    to[first * (CHANNELS * TAPS) + (k * TAPS + t) * WINDOW_ROWS(ROWS) + r - first] = w[r * W_ROW + k * W_CHANNEL + t];
+                    to[first * (CHANNELS * TAPS) + (k * TAPS + t) * WINDOW_ROWS(ROWS) + r - first] =
+                        w[r * W_ROW + k * W_CHANNEL + t];
             }
         }
     }
 }
 
-/* ---- sums ----------------------------------------------------------------------------------------------------------- */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* What the zeros around x add to a row's sums. */
 static inline T padding_term(const T *restrict packed, const struct window_span line, const struct window_span column)
@@ -122,14 +125,20 @@ static inline void add_padding(const int rows, T *restrict to, const T *restrict
 }
 
 /* The sums of window p: for each row and image. */
-static STEPC_INLINE void window_sums(const int rows, const int p, T *restrict to, const T *restrict packed, const T *restrict image,
-                                     const int32_t *restrict spans, const int finite)
+static STEPC_INLINE void window_sums(const int rows, const int p, T *restrict to, const T *restrict packed,
+                                     const T *restrict image, const int32_t *restrict spans, const int finite)
 {
     const struct window_span line = window_span(spans, p / OW), column = window_span(spans, OH + p % OW);
-    const struct window_terms terms = {.planes = CHANNELS, .channels = line.count, .taps = column.count, .w_row = 1,
-                                       .w_plane = TAPS * WINDOW_ROWS(ROWS), .w_channel = TAP_STEP_H * KW * WINDOW_ROWS(ROWS),
-                                       .w_tap = TAP_STEP_W * WINDOW_ROWS(ROWS), .image_plane = IN * WINDOW_COLUMNS,
-                                       .image_channel = PLACE_STEP_H * W * WINDOW_COLUMNS, .image_tap = PLACE_STEP_W * WINDOW_COLUMNS};
+    const struct window_terms terms = {.planes = CHANNELS,
+                                       .channels = line.count,
+                                       .taps = column.count,
+                                       .w_row = 1,
+                                       .w_plane = TAPS * WINDOW_ROWS(ROWS),
+                                       .w_channel = TAP_STEP_H * KW * WINDOW_ROWS(ROWS),
+                                       .w_tap = TAP_STEP_W * WINDOW_ROWS(ROWS),
+                                       .image_plane = IN * WINDOW_COLUMNS,
+                                       .image_channel = PLACE_STEP_H * W * WINDOW_COLUMNS,
+                                       .image_tap = PLACE_STEP_W * WINDOW_COLUMNS};
     window_tile(rows, VECTORS, terms, to, WINDOW_LANES * WINDOW_COLUMNS,
                 packed + (line.tap * KW + column.tap) * WINDOW_ROWS(ROWS),
                 image + (line.place * W + column.place) * WINDOW_COLUMNS, WINDOW_LANES);
@@ -142,7 +151,8 @@ static STEPC_INLINE void window_sums(const int rows, const int p, T *restrict to
 }
 
 /* `count` windows from p on of a row: images n + fresh and later, those before are finished already. */
-static STEPC_INLINE void finish_windows(const int count, const int n, const int fresh, const int o, const int p, const T *restrict sums)
+static STEPC_INLINE void finish_windows(const int count, const int n, const int fresh, const int o, const int p,
+                                        const T *restrict sums)
 {
     T transposed[WINDOW_COLUMNS * WINDOW_LANES];
     transpose(transposed, WINDOW_LANES, sums, WINDOW_COLUMNS, WINDOW_LANES, WINDOW_COLUMNS);
@@ -156,9 +166,9 @@ static STEPC_INLINE void finish_windows(const int count, const int n, const int 
 }
 
 /* `rows` channels from o on, of as many windows as a vector has lanes, or of the last ones. */
-static STEPC_INLINE void compute_windows(const int rows, const int count, const int n, const int fresh, const int o, const int p,
-                                         T *restrict sums, const T *restrict packed, const T *restrict image,
-                                         const int32_t *restrict spans, const int finite)
+static STEPC_INLINE void compute_windows(const int rows, const int count, const int n, const int fresh, const int o,
+                                         const int p, T *restrict sums, const T *restrict packed,
+                                         const T *restrict image, const int32_t *restrict spans, const int finite)
 {
     for (int i = 0; i < count; i++)
         window_sums(rows, p + i, sums + i * WINDOW_COLUMNS, packed, image, spans, finite);
@@ -178,12 +188,14 @@ static inline int end_block(const int blocks)
 }
 
 static STEPC_INLINE void compute_rows(const int rows, const int n, const int fresh, const int o, T *restrict sums,
-                                      const T *restrict packed, const T *restrict image, const int32_t *restrict spans, const int finite)
+                                      const T *restrict packed, const T *restrict image, const int32_t *restrict spans,
+                                      const int finite)
 {
     for (int b = first_block(OUT / WINDOW_LANES); b < end_block(OUT / WINDOW_LANES); b++)
         compute_windows(rows, WINDOW_LANES, n, fresh, o, b * WINDOW_LANES, sums, packed, image, spans, finite);
     if (OUT % WINDOW_LANES > 0 && end_block(OUT / WINDOW_LANES) == OUT / WINDOW_LANES)
-        compute_windows(rows, OUT % WINDOW_LANES, n, fresh, o, OUT / WINDOW_LANES * WINDOW_LANES, sums, packed, image, spans, finite);
+        compute_windows(rows, OUT % WINDOW_LANES, n, fresh, o, OUT / WINDOW_LANES * WINDOW_LANES, sums, packed, image,
+                        spans, finite);
 }
 
 /* Where the packed weights of group g begin: those of whole tiles of rows. */
@@ -193,7 +205,8 @@ static inline int group_at(const int g)
 }
 
 /* Images come a tile at a time; the last tile begins where it ends with the last image. */
-KERNEL static void conv_images(const T *restrict x, const T *restrict w, const int32_t *restrict spans, T *restrict scratch)
+KERNEL static void conv_images(const T *restrict x, const T *restrict w, const int32_t *restrict spans,
+                               T *restrict scratch)
 {
     T *const packed = scratch + CHANNELS * IN * WINDOW_COLUMNS, *const sums = packed + group_at(G);
     const int finite = PADDED ? are_finite(G * CHANNELS * ROWS * TAPS, w) : 1;
@@ -207,15 +220,17 @@ KERNEL static void conv_images(const T *restrict x, const T *restrict w, const i
                     compute_planes(scratch + PLANE, n, g * CHANNELS + k);
                     transpose_channel(scratch + k * (IN * WINDOW_COLUMNS), scratch + PLANE, IN);
                 } else {
-                    transpose_channel(scratch + k * (IN * WINDOW_COLUMNS), x + ((n * G + g) * CHANNELS + k) * IN, G * CHANNELS * IN);
+                    transpose_channel(scratch + k * (IN * WINDOW_COLUMNS), x + ((n * G + g) * CHANNELS + k) * IN,
+                                      G * CHANNELS * IN);
                 }
             }
             for (int o = 0; o < ROWS - WINDOW_LAST_ROWS(ROWS); o += WINDOW_ROWS(ROWS))
-                compute_rows(WINDOW_ROWS(ROWS), n, first - n, g * ROWS + o, sums, packed + group_at(g) + o * (CHANNELS * TAPS), scratch,
-                             spans, finite);
+                compute_rows(WINDOW_ROWS(ROWS), n, first - n, g * ROWS + o, sums,
+                             packed + group_at(g) + o * (CHANNELS * TAPS), scratch, spans, finite);
             if (WINDOW_LAST_ROWS(ROWS) > 0)
                 compute_rows(WINDOW_LAST_ROWS(ROWS), n, first - n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), sums,
-                             packed + group_at(g) + (ROWS - WINDOW_LAST_ROWS(ROWS)) * (CHANNELS * TAPS), scratch, spans, finite);
+                             packed + group_at(g) + (ROWS - WINDOW_LAST_ROWS(ROWS)) * (CHANNELS * TAPS), scratch, spans,
+                             finite);
         }
     }
 }

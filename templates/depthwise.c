@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: 0BSD */
-/* The gradient of windows where each channel has one of its own, for one to three spatial axes, any strides and dilations. The order
- * of its sums leaves no axis for vectors but the channels: a vector of them at a time, planes are transposed, so that a pixel's
- * channels are neighbours, and put into an image that is laid out as in conv.c.
+/* The gradient of windows where each channel has one of its own, for one to three spatial axes, any strides and
+ * dilations. The order of its sums leaves no axis for vectors but the channels: a vector of them at a time, planes are
+ * transposed, so that a pixel's channels are neighbours, and put into an image that is laid out as in conv.c.
  *
  *   depthwise_grad_weight  finish_weight(g, t, sum)
  *
- * Operands may also be computed on the way in (WITH_X, WITH_DY): then their planes pass through `scratch + PLANE`.
+ * With a prologue (WITH_X, WITH_DY) planes of an operand are computed in `scratch + PLANE`.
  *
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
 #include "registers.h"
@@ -50,7 +50,7 @@ static inline void HOLE finish_weight(int g, int t, T sum)
     out[g * TAPS + t] = sum;
 }
 
-/* ---- the image ------------------------------------------------------------------------------------------------------ */
+/* ---- the image --------------------------------------------------------------------------------------------------- */
 
 static inline int channels_from(const int g)
 {
@@ -92,7 +92,8 @@ static STEPC_INLINE void fill_columns(T *restrict to, const T *restrict from)
         for (int x = first; x < end; x++) {
             if ((x + PAD_W) % SW < PW) {
                 for (int l = 0; l < WINDOW_LANES; l++)
-                    to[((x + PAD_W) % SW * (QD * QH * QW) + (x + PAD_W) / SW) * WINDOW_LANES + l] = from[x * WINDOW_LANES + l];
+                    to[((x + PAD_W) % SW * (QD * QH * QW) + (x + PAD_W) / SW) * WINDOW_LANES + l] =
+                        from[x * WINDOW_LANES + l];
             }
         }
     }
@@ -106,15 +107,17 @@ static STEPC_INLINE void fill_image(T *restrict image, T *restrict planes, const
         for (int y = 0; y < H; y++) {
             const int a = z + PAD_D, b = y + PAD_H;
             if (a >= 0 && a / SD < QD && a % SD < PD && b >= 0 && b / SH < QH && b % SH < PH)
-                fill_columns(image + ((a % SD * PH + b % SH) * (PW * QD * QH * QW) + (a / SD * QH + b / SH) * QW) * WINDOW_LANES,
+                fill_columns(image + ((a % SD * PH + b % SH) * (PW * QD * QH * QW) + (a / SD * QH + b / SH) * QW) *
+                                         WINDOW_LANES,
                              planes + (z * H + y) * (W * WINDOW_LANES));
         }
     }
 }
 
-/* ---- depthwise_grad_weight ------------------------------------------------------------------------------------------ */
+/* ---- depthwise_grad_weight --------------------------------------------------------------------------------------- */
 
-static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict taps, const T *restrict dy)
+static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict taps,
+                                   const T *restrict dy)
 {
     for (int t = 0; t < TAPS / CHANNEL_TAPS * CHANNEL_TAPS; t += CHANNEL_TAPS)
         channel_sums(CHANNEL_TAPS, OD, OH, OW, total + t * WINDOW_LANES, image, taps + t, QH * QW, QW, dy);
@@ -151,7 +154,8 @@ static STEPC_INLINE void finish_window(const int g, const T *restrict total)
     }
 }
 
-KERNEL static void depthwise_grad_weight(const T *restrict dy, const T *restrict x, const int32_t *restrict taps, T *restrict scratch)
+KERNEL static void depthwise_grad_weight(const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
+                                         T *restrict scratch)
 {
     T *const planes = scratch + PD * PH * PW * QD * QH * QW * WINDOW_LANES;
     T *const transposed = planes + D * H * W * WINDOW_LANES;
@@ -172,7 +176,8 @@ KERNEL static void depthwise_grad_weight(const T *restrict dy, const T *restrict
             if (WITH_DY)
                 transpose_computed(transposed, scratch + PLANE, n, g);
             else
-                transpose(transposed, WINDOW_LANES, dy + (n * G + g) * (OD * OH * OW), OD * OH * OW, channels_from(g), OD * OH * OW);
+                transpose(transposed, WINDOW_LANES, dy + (n * G + g) * (OD * OH * OW), OD * OH * OW, channels_from(g),
+                          OD * OH * OW);
             add_image(total, scratch, taps, transposed);
         }
         for (int l = 0; l < channels_from(g); l++)

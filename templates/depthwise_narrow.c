@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Convolutions where each channel has a window of its own, and their gradients in X, of planes whose lines are shorter than a vector:
- * one or two spatial axes, stride 1, as many windows on a line as elements.
+/* Convolutions where each channel has a window of its own, and their gradients in X, of planes whose lines are shorter
+ * than a vector: one or two spatial axes, stride 1, as many windows on a line as elements.
  *
  *   depthwise   finish(n, g, p, sum)
  *
- * Vectors run over a whole plane, lines side by side: position (l, c) of the window lies l * LINE_STEP + SHIFT + c * SHIFT_STEP elements
- * from its place. What then comes from another line is masked; above and below a plane there are zeros. Several planes are copied
- * into scratch before the first is read: a vector that is loaded right after parts of it were stored waits for them.
+ * Vectors run over a whole plane, lines side by side: position (l, c) of the window lies l * LINE_STEP + SHIFT + c *
+ * SHIFT_STEP elements from its place. What then comes from another line is masked; above and below a plane there are
+ * zeros. Several planes are copied into scratch before the first is read: a vector that is loaded right after parts of
+ * it were stored waits for them.
  *
- * Planes may also be computed on the way in (WITH_X).
+ * Planes may have a prologue (WITH_X).
  *
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
 #include "registers.h"
@@ -82,11 +83,12 @@ static inline void mark_columns(T *restrict keep)
 static STEPC_INLINE void windows(T *restrict flat, const T *restrict w, const T *restrict plane, const T *restrict keep)
 {
     for (int q = 0; q < OH * W / KEPT_COLUMNS * KEPT_COLUMNS; q += KEPT_COLUMNS)
-        window_line_kept(KEPT_VECTORS, LINES, COLUMNS, flat + q, w, plane + (LOW + q), LINE_STEP, SHIFT, SHIFT_STEP, keep + q, KEPT);
+        window_line_kept(KEPT_VECTORS, LINES, COLUMNS, flat + q, w, plane + (LOW + q), LINE_STEP, SHIFT, SHIFT_STEP,
+                         keep + q, KEPT);
     if (OH * W % KEPT_COLUMNS > 0) {
         const int q = OH * W / KEPT_COLUMNS * KEPT_COLUMNS;
-        window_line_kept((OH * W % KEPT_COLUMNS + WINDOW_LANES - 1) / WINDOW_LANES, LINES, COLUMNS, flat + q, w, plane + (LOW + q),
-                         LINE_STEP, SHIFT, SHIFT_STEP, keep + q, KEPT);
+        window_line_kept((OH * W % KEPT_COLUMNS + WINDOW_LANES - 1) / WINDOW_LANES, LINES, COLUMNS, flat + q, w,
+                         plane + (LOW + q), LINE_STEP, SHIFT, SHIFT_STEP, keep + q, KEPT);
     }
 }
 
@@ -127,7 +129,8 @@ KERNEL static void depthwise(const T *restrict x, const T *restrict w, T *restri
                 if (WITH_X)
                     compute_plane(scratch + (i * PLANE_STEP + MARGIN), n, g + i);
                 else
-                    memcpy(scratch + (i * PLANE_STEP + MARGIN), x + (n * G + g + i) * (H * W), (size_t)(H * W) * sizeof *x);
+                    memcpy(scratch + (i * PLANE_STEP + MARGIN), x + (n * G + g + i) * (H * W),
+                           (size_t)(H * W) * sizeof *x);
             }
             for (int i = 0; i < planes_from(g, end); i++) {
                 windows(flat, w + (g + i) * (LINES * COLUMNS), scratch + (i * PLANE_STEP + MARGIN), keep);

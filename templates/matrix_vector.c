@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Products of a matrix and a vector: out[ROWS] = finish(matrix[ROWS,K] * vector[K]), each sum as in product.c, TERMS at a time. Tiles
- * would fill one lane of a vector only, and packing would cost as much as the product. The matrix is read once, in the order of
- * memory. What changes it in place afterwards, as the update of weights does after the gradient of a layer's input for one sample, can be
- * done on the way (update), while its elements are near. So `matrix` is no restrict pointer but in functions that do not. */
+/* Products of a matrix and a vector: out[ROWS] = finish(matrix[ROWS,K] * vector[K]), each sum as in product.c, TERMS at
+ * a time. Tiles would fill one lane of a vector only, and packing would cost as much as the product. The matrix is read
+ * once, in the order of memory. What changes it in place afterwards, as the update of weights does after the gradient
+ * of a layer's input for one sample, can be done on the way (update), while its elements are near. So `matrix` is no
+ * restrict pointer but in functions that do not. */
 #include "column_sums.h"
 #include "registers.h"
 #include "row_sums.h"
@@ -12,8 +13,9 @@ enum HOLE {
     ROWS = 13, K = 7, TERMS = 3,
     ROW_STEP = 7, COL_STEP = 1, /* element (i,k) of the matrix is at i * ROW_STEP + k * COL_STEP */
     VECTOR_STEP = 1,
-    BLOCK = 8,   /* rows at a time. Those side by side (ROW_STEP is 1): 64, whose sums are in registers, or more, then they are in `waiting`;
-                    rows of which each lies in memory as a whole (COL_STEP is 1): 32 or 16, or FAR_ROWS if FETCH; else 8 */
+    BLOCK = 8,   /* rows at a time. Those side by side (ROW_STEP is 1): 64, whose sums are in registers, or more, whose
+                    sums are in `waiting`; rows of which each lies in memory as a whole (COL_STEP is 1): 32 or 16, or
+                    FAR_ROWS if FETCH; else 8 */
     SWAPPED = 0, /* 1: the result is a row of one, element (0,i) */
     SHARES = 1,  /* the rows are cut into so many */
     FETCH = 1,   /* the matrix is in no near cache: ask for it ahead. Whole rows: ROW_STEP is K */
@@ -65,7 +67,8 @@ static STEPC_INLINE void adjacent_rows(const int count, const int i, const T *fr
 {
     T sum[ROWS < 64 ? ROWS : 64] = {(T)0};
     for (int k = 0; k < K - K % TERMS; k += TERMS) {
-        columns_times_vector(count, TERMS, K > TERMS, sum, from + i + k * COL_STEP, COL_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
+        columns_times_vector(count, TERMS, K > TERMS, sum, from + i + k * COL_STEP, COL_STEP, factor + k * VECTOR_STEP,
+                             VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(count, TERMS, i, k);
     }
@@ -180,10 +183,10 @@ static STEPC_INLINE void waiting_rows(const int count, const int i, const T *fro
     }
 }
 
-/* The terms first .. of rows that lie apart, eight sums at a time, which do not wait for each other. Rows that do not exist
- * repeat the first one. */
-static STEPC_INLINE void distant_terms(const int rows, const int terms, const int first, const T *restrict row, const T *restrict factor,
-                                       T *restrict sum)
+/* The terms first .. of rows that lie apart, eight sums at a time, which do not wait for each other. Rows that do not
+ * exist repeat the first one. */
+static STEPC_INLINE void distant_terms(const int rows, const int terms, const int first, const T *restrict row,
+                                       const T *restrict factor, T *restrict sum)
 {
     const T *const r1 = row + (rows > 1 ? ROW_STEP : 0), *const r2 = row + (rows > 2 ? 2 * ROW_STEP : 0);
     const T *const r3 = row + (rows > 3 ? 3 * ROW_STEP : 0), *const r4 = row + (rows > 4 ? 4 * ROW_STEP : 0);
@@ -243,21 +246,24 @@ static STEPC_INLINE void whole_rows(const int rows, const int i, const T *from, 
 {
     T sum[BLOCK] = {(T)0};
     if (FETCH && K >= 2 * TERMS) {
-        const T *const ahead = i >= BLOCK ? from + (i - BLOCK) * ROW_STEP : from + i * ROW_STEP; /* the last ones: once more */
+        /* the last ones: once more */
+        const T *const ahead = i >= BLOCK ? from + (i - BLOCK) * ROW_STEP : from + i * ROW_STEP;
         for (int k = 0; k <= K - 2 * TERMS; k += 2 * TERMS) {
-            far_rows_times_vector(rows, TERMS, ahead + k * rows, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
+            far_rows_times_vector(rows, TERMS, ahead + k * rows, sum, from + i * ROW_STEP + k, ROW_STEP,
+                                  factor + k * VECTOR_STEP, VECTOR_STEP);
             if (WITH_UPDATE)
                 update_elements(rows, 2 * TERMS, i, k);
         }
     }
     for (int k = FETCH ? K - K % (2 * TERMS) : 0; k < K - K % TERMS; k += TERMS) {
-        rows_times_vector(rows, TERMS, K > TERMS, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP, VECTOR_STEP);
+        rows_times_vector(rows, TERMS, K > TERMS, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP,
+                          VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(rows, TERMS, i, k);
     }
     if (K % TERMS > 0) {
-        rows_times_vector(rows, K % TERMS, K > TERMS, sum, from + i * ROW_STEP + (K - K % TERMS), ROW_STEP, factor + (K - K % TERMS) * VECTOR_STEP,
-                          VECTOR_STEP);
+        rows_times_vector(rows, K % TERMS, K > TERMS, sum, from + i * ROW_STEP + (K - K % TERMS), ROW_STEP,
+                          factor + (K - K % TERMS) * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(rows, K % TERMS, i, K - K % TERMS);
     }

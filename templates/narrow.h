@@ -19,13 +19,15 @@
 #define NARROW_GROUP (8 * NARROW_ROWS)
 
 typedef float narrow_vec __attribute__((vector_size(NARROW_LANES * sizeof(float))));
-typedef float narrow_vec_at __attribute__((vector_size(NARROW_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
+typedef float narrow_vec_at
+    __attribute__((vector_size(NARROW_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 
 /* c[rows, NARROW_LANES] = or += the terms of one sum each; with_sums: and sums[i] += row i of a. */
 /* Why: on the way these sums cost no time of their own; one after the other they would wait for each other. */
-static STEPC_INLINE void narrow_terms(const int rows, const int depth, const int adds, float *restrict c, const float *restrict a,
-                                      const int row_step, const int depth_step, const float *restrict b, const int b_step,
-                                      const int with_sums, float *restrict sums)
+static STEPC_INLINE void narrow_terms(const int rows, const int depth, const int adds, float *restrict c,
+                                      const float *restrict a, const int row_step, const int depth_step,
+                                      const float *restrict b, const int b_step, const int with_sums,
+                                      float *restrict sums)
 {
     narrow_vec acc[NARROW_ROWS];
     float sum[NARROW_ROWS];
@@ -54,10 +56,12 @@ static STEPC_INLINE void narrow_terms(const int rows, const int depth, const int
     }
 }
 
-/* acc += term k of each of `parts` sums, and sums += the next `parts` elements of their rows, from element `next` on. */
-static STEPC_INLINE void term_of_each(const int rows, const int parts, const int terms, const int k, const int next, narrow_vec *acc, float *sum,
-                                      const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
-                                      const int b_step, const int with_sums)
+/* acc += term k of each of `parts` sums, and sums += the next `parts` elements of their rows, from element `next`
+ * on. */
+static STEPC_INLINE void term_of_each(const int rows, const int parts, const int terms, const int k, const int next,
+                                      narrow_vec *acc, float *sum, const float *restrict a, const int row_step,
+                                      const int depth_step, const float *restrict b, const int b_step,
+                                      const int with_sums)
 {
     STEPC_UNROLL
     for (int p = 0; p < parts; p++) {
@@ -72,9 +76,10 @@ static STEPC_INLINE void term_of_each(const int rows, const int parts, const int
 }
 
 /* narrow_tile() for few rows with many terms: all parts at a time, whose sums do not wait for one another. */
-static STEPC_INLINE void narrow_terms_at_once(const int rows, const int depth, const int terms, float *restrict c, const int c_step,
-                                              const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
-                                              const int b_step, const int with_sums, float *restrict sums)
+static STEPC_INLINE void narrow_terms_at_once(const int rows, const int depth, const int terms, float *restrict c,
+                                              const int c_step, const float *restrict a, const int row_step,
+                                              const int depth_step, const float *restrict b, const int b_step,
+                                              const int with_sums, float *restrict sums)
 {
     const int parts = (depth + terms - 1) / terms, last = depth - (parts - 1) * terms;
     narrow_vec acc[NARROW_ROWS];
@@ -90,7 +95,8 @@ static STEPC_INLINE void narrow_terms_at_once(const int rows, const int depth, c
         term_of_each(rows, parts, terms, k, k * parts, acc, sum, a, row_step, depth_step, b, b_step, with_sums);
     STEPC_UNROLL_4
     for (int k = last; k < terms; k++)
-        term_of_each(rows, parts - 1, terms, k, last + k * (parts - 1), acc, sum, a, row_step, depth_step, b, b_step, with_sums);
+        term_of_each(rows, parts - 1, terms, k, last + k * (parts - 1), acc, sum, a, row_step, depth_step, b, b_step,
+                     with_sums);
     STEPC_UNROLL
     for (int i = 0; i < rows; i++) {
         STEPC_UNROLL
@@ -101,8 +107,8 @@ static STEPC_INLINE void narrow_terms_at_once(const int rows, const int depth, c
     }
 }
 
-/* Where a vector is two rows long, a row would fill half of it. So vectors hold four rows of four columns: a term of four
- * rows is spread over the fours in registers, a row of b repeated as it is loaded. */
+/* Where a vector is two rows long, a row would fill half of it. So vectors hold four rows of four columns: a term of
+ * four rows is spread over the fours in registers, a row of b repeated as it is loaded. */
 /* Why: 256 x 8 x 16 takes 0.48 instead of 0.65 us. */
 #if defined(__AVX512F__) && VECTOR_BYTES == 64 && (defined(__clang__) || (__GNUC__ >= 12 && defined(__SIZEOF_INT128__)))
 #define NARROW_QUADS (sizeof(float) == 4)
@@ -115,9 +121,11 @@ typedef float four_quads_at __attribute__((vector_size(16 * sizeof(float)), alig
 /* Why: of floats Clang would spread a term over each half of the vector before it joins them. */
 typedef __typeof__(__builtin_choose_expr(sizeof(float) == 4, (int32_t)0, (int64_t)0)) whole_quad_at
     __attribute__((vector_size(4 * sizeof(float)), aligned(sizeof(float)), may_alias));
-#define TWO_WHOLE(p, q) __builtin_shufflevector(*(const whole_quad_at *)(p), *(const whole_quad_at *)(q), 0, 1, 2, 3, 4, 5, 6, 7)
-#define JOINED_FOUR(p, q, r, s) \
-    (four_quads)__builtin_shufflevector(TWO_WHOLE(p, q), TWO_WHOLE(r, s), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define TWO_WHOLE(p, q)                                                                                                \
+    __builtin_shufflevector(*(const whole_quad_at *)(p), *(const whole_quad_at *)(q), 0, 1, 2, 3, 4, 5, 6, 7)
+#define JOINED_FOUR(p, q, r, s)                                                                                        \
+    (four_quads) __builtin_shufflevector(TWO_WHOLE(p, q), TWO_WHOLE(r, s), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,   \
+                                         13, 14, 15)
 #else
 typedef long_integer four_long __attribute__((vector_size(16 * sizeof(float))));
 #define JOINED_FOUR(p, q, r, s) \
@@ -144,9 +152,11 @@ typedef long_integer four_long __attribute__((vector_size(16 * sizeof(float))));
         } \
     }
 
-/* acc += four terms of up to NARROW_ROWS rows, without those before `first`; rows that do not exist repeat the first of four. */
-static STEPC_INLINE void four_terms_of_narrow(const int rows, const int first, four_quads (*acc)[2], const float *restrict a, const int row_step,
-                                              const float *restrict b, const int b_step)
+/* acc += four terms of up to NARROW_ROWS rows, without those before `first`; rows that do not exist repeat the first of
+ * four. */
+static STEPC_INLINE void four_terms_of_narrow(const int rows, const int first, four_quads (*acc)[2],
+                                              const float *restrict a, const int row_step, const float *restrict b,
+                                              const int b_step)
 {
     four_quads v[NARROW_ROWS / 4];
     STEPC_UNROLL
@@ -161,9 +171,11 @@ static STEPC_INLINE void four_terms_of_narrow(const int rows, const int first, f
     ADD_TERM(3)
 }
 
-/* sum = or += the terms of one sum each. Their number need not be a multiple of four, if others lie in front of them. */
-static STEPC_INLINE void narrow_terms_by_quads(const int rows, const int depth, const int adds, four_quads (*sum)[2], const float *restrict a,
-                                               const int row_step, const float *restrict b, const int b_step)
+/* sum = or += the terms of one sum each. Their number need not be a multiple of four, if others lie in front of
+ * them. */
+static STEPC_INLINE void narrow_terms_by_quads(const int rows, const int depth, const int adds, four_quads (*sum)[2],
+                                               const float *restrict a, const int row_step, const float *restrict b,
+                                               const int b_step)
 {
     four_quads acc[NARROW_ROWS / 4][2];
     STEPC_UNROLL
@@ -181,13 +193,15 @@ static STEPC_INLINE void narrow_terms_by_quads(const int rows, const int depth, 
 }
 
 /* narrow_tile() for rows of a, of at least four terms, that lie in memory as a whole. */
-static STEPC_INLINE void narrow_tile_by_quads(const int rows, const int depth, const int terms, float *restrict c, const int c_step,
-                                              const float *restrict a, const int row_step, const float *restrict b, const int b_step)
+static STEPC_INLINE void narrow_tile_by_quads(const int rows, const int depth, const int terms, float *restrict c,
+                                              const int c_step, const float *restrict a, const int row_step,
+                                              const float *restrict b, const int b_step)
 {
     four_quads sum[NARROW_ROWS / 4][2];
     narrow_terms_by_quads(rows, depth < terms ? depth : terms, 0, sum, a, row_step, b, b_step);
     for (int k = terms; k < depth; k += terms)
-        narrow_terms_by_quads(rows, depth - k < terms ? depth - k : terms, 1, sum, a + k, row_step, b + k * b_step, b_step);
+        narrow_terms_by_quads(rows, depth - k < terms ? depth - k : terms, 1, sum, a + k, row_step, b + k * b_step,
+                              b_step);
     STEPC_UNROLL
     for (int i = 0; i < (rows + 3) / 4; i++) {
         const four_quads whole[2] = {FIRST_TWO(sum[i][0], sum[i][1]), LAST_TWO(sum[i][0], sum[i][1])};
@@ -200,18 +214,20 @@ static STEPC_INLINE void narrow_tile_by_quads(const int rows, const int depth, c
                 if (4 * i + r < rows)
                     *(narrow_vec_at *)to = __builtin_shufflevector(whole[r / 2], whole[r / 2], 0, 1, 2, 3, 4, 5, 6, 7);
                 if (4 * i + r + 1 < rows)
-                    *(narrow_vec_at *)(to + c_step) = __builtin_shufflevector(whole[r / 2], whole[r / 2], 8, 9, 10, 11, 12, 13, 14, 15);
+                    *(narrow_vec_at *)(to + c_step) =
+                        __builtin_shufflevector(whole[r / 2], whole[r / 2], 8, 9, 10, 11, 12, 13, 14, 15);
             }
         }
     }
 }
 #endif
 
-/* c[rows, columns] = a[rows,depth] * b[depth,columns], `terms` products in a sum, c_step from row to row. NARROW_LANES are
- * stored of every row, in the order of the rows. */
-static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms, float *restrict c, const int c_step,
-                                     const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
-                                     const int b_step, const int with_sums, float *restrict sums)
+/* c[rows, columns] = a[rows,depth] * b[depth,columns], `terms` products in a sum, c_step from row to row. NARROW_LANES
+ * are stored of every row, in the order of the rows. */
+static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms,
+                                     float *restrict c, const int c_step, const float *restrict a, const int row_step,
+                                     const int depth_step, const float *restrict b, const int b_step,
+                                     const int with_sums, float *restrict sums)
 {
     float acc[NARROW_ROWS * NARROW_LANES];
     (void)columns;
@@ -227,8 +243,8 @@ static STEPC_INLINE void narrow_tile(const int rows, const int columns, const in
     }
     narrow_terms(rows, depth < terms ? depth : terms, 0, acc, a, row_step, depth_step, b, b_step, with_sums, sums);
     for (int k = terms; k < depth; k += terms)
-        narrow_terms(rows, depth - k < terms ? depth - k : terms, 1, acc, a + k * depth_step, row_step, depth_step, b + k * b_step, b_step,
-                     with_sums, sums);
+        narrow_terms(rows, depth - k < terms ? depth - k : terms, 1, acc, a + k * depth_step, row_step, depth_step,
+                     b + k * b_step, b_step, with_sums, sums);
     STEPC_UNROLL
     for (int i = 0; i < rows; i++)
         *(narrow_vec_at *)(c + i * c_step) = *(const narrow_vec_at *)(acc + i * NARROW_LANES);
@@ -242,9 +258,10 @@ static STEPC_INLINE void narrow_tile(const int rows, const int columns, const in
 #define NARROW_GROUP (4 * TILE_ROWS)
 
 /* The same with the tile of wider products. */
-static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms, float *restrict c, const int c_step,
-                                     const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
-                                     const int b_step, const int with_sums, float *restrict sums)
+static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms,
+                                     float *restrict c, const int c_step, const float *restrict a, const int row_step,
+                                     const int depth_step, const float *restrict b, const int b_step,
+                                     const int with_sums, float *restrict sums)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
     tile(rows, 1, depth, terms, TILE_SETS, acc, a, row_step, depth_step, b, b_step);

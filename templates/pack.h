@@ -35,10 +35,12 @@ static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, co
 }
 
 /* to[4,FOURS_LANES] = from[FOURS_LANES,4]' */
-static STEPC_INLINE void transpose_rows_of_four(float *restrict to, const int to_step, const float *restrict from, const int from_step)
+static STEPC_INLINE void transpose_rows_of_four(float *restrict to, const int to_step, const float *restrict from,
+                                                const int from_step)
 {
     fours r[4] = {FOUR_OF_ROW(from, from + 4 * from_step), FOUR_OF_ROW(from + from_step, from + 5 * from_step),
-                  FOUR_OF_ROW(from + 2 * from_step, from + 6 * from_step), FOUR_OF_ROW(from + 3 * from_step, from + 7 * from_step)};
+                  FOUR_OF_ROW(from + 2 * from_step, from + 6 * from_step),
+                  FOUR_OF_ROW(from + 3 * from_step, from + 7 * from_step)};
     transpose_fours(r);
     *(fours_at *)to = r[0];
     *(fours_at *)(to + to_step) = r[1];
@@ -54,8 +56,8 @@ static STEPC_INLINE void transpose_rows_of_four(float *restrict to, const int to
 #define TRANSPOSES_IN_BLOCKS 0
 #endif
 
-/* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: rows of
- * a panel lie in memory as a whole. */
+/* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: rows
+ * of a panel lie in memory as a whole. */
 /* Why: in 4 x 4 blocks of vectors this is five times faster than one by one. */
 static STEPC_INLINE void pack_transposed(float *restrict panel, const int width, const float *restrict b,
                                          const int b_step, const int columns, const int depth)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Pooling over one to three spatial axes, all windows of one plane (image and channel) after the other, line by line. The windows of a
- * line that see no column outside of the plane are computed side by side, 16 at a time, those at its ends one by one.
+/* Pooling over one to three spatial axes, all windows of one plane (image and channel) after the other, line by line.
+ * The windows of a line that see no column outside of the plane are computed side by side, 16 at a time, those at its
+ * ends one by one.
  *
- *   max_pool             finish(plane, o, maximum), finish_index(plane, o, element); the first of equal elements; NaN is greatest
+ *   max_pool             finish(plane, o, maximum), finish_index(plane, o, element); the first of equal elements; NaN
+ *                        is greatest
  *   max_pool_grad        each dy is added to the element that the maximum came from; finish(plane, i, sum)
  *   max_pool_grad_apart  the same for windows that lie side by side: a line of dx at a time, in vectors
  *   average_pool         finish(plane, o, sum / count)
@@ -24,7 +26,7 @@ enum HOLE {
     END_D = 1, END_H = 6, END_W = 7, /* what counts for an average ends here, */
     BEGIN_D = 0, BEGIN_H = 0, BEGIN_W = 0, /* and begins here: input, with or without padding */
     FLOATS = 1, /* is T a floating type? */
-    INSIDE = 0, BEYOND = 3, /* windows of a line that see columns of the input only: the first, and the one behind the last */
+    INSIDE = 0, BEYOND = 3, /* windows of a line that see no padding: the first, and the one behind the last */
     SHARES = 1, /* the results are cut into so many: by planes */
     AGAIN_FINISH = 1, /* may finish run twice for an element? */
     COLUMN_MAJOR = 0, /* how elements are numbered */
@@ -49,7 +51,7 @@ static inline void HOLE finish_index(int plane, int o, int64_t index)
     indices[plane * (OD * OH * OW) + o] = index;
 }
 
-/* ---- places --------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 /* Position t of window o on each axis; outside of the input where not below its size. */
 static inline int depth_at(const int o, const int t)
@@ -83,14 +85,15 @@ static inline int element_at(const int line, const int o, const int d, const int
     return (depth_at(line / OH, d) * H + row_at(line % OH, r)) * W + column_at(o, c);
 }
 
-/* ---- maxima --------------------------------------------------------------------------------------------------------- */
+/* ---- maxima ------------------------------------------------------------------------------------------------------ */
 
 /* The maxima of the windows o .. of a line, and which elements they are (less l * SW). Of a window the columns
  * first .. end - 1 are inside. */
-static STEPC_INLINE void find_maxima(const int lanes, const T *restrict plane, const int line, const int o, const int first, const int end,
-                                     T *restrict best, int32_t *restrict at)
+static STEPC_INLINE void find_maxima(const int lanes, const T *restrict plane, const int line, const int o,
+                                     const int first, const int end, T *restrict best, int32_t *restrict at)
 {
-    const int depth = first_inside(depth_at(line / OH, 0), LD), end_depth = end_inside(depth_at(line / OH, 0), LD, KD, D);
+    const int depth = first_inside(depth_at(line / OH, 0), LD),
+              end_depth = end_inside(depth_at(line / OH, 0), LD, KD, D);
     const int row = first_inside(row_at(line % OH, 0), LH), end_row = end_inside(row_at(line % OH, 0), LH, KH, H);
     const int begin = element_at(line, o, depth, row, first);
     for (int l = 0; l < lanes; l++)
@@ -127,8 +130,8 @@ static inline int64_t number_of(const int plane, const int32_t i)
         return (int64_t)plane * (D * H * W) + i;
 }
 
-static STEPC_INLINE void pool_windows(const int lanes, const int p, const T *restrict plane, const int line, const int o, const int first,
-                                      const int end)
+static STEPC_INLINE void pool_windows(const int lanes, const int p, const T *restrict plane, const int line,
+                                      const int o, const int first, const int end)
 {
     T best[16];
     int32_t at[16];
@@ -156,7 +159,8 @@ static inline void pool_end(const int p, const T *restrict plane, const int line
 
 KERNEL static void max_pool(const T *restrict x)
 {
-    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
+    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0;
+         p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         const T *const plane = x + p * (D * H * W);
         for (int line = 0; line < OD * OH; line++) {
             for (int o = 0; o < INSIDE; o++)
@@ -178,8 +182,8 @@ static inline void zero_plane(T *restrict plane)
 }
 
 /* Each `flow` of these windows is added to the element that the maximum came from. */
-static STEPC_INLINE void add_flows(const int lanes, const T *restrict plane, const int line, const int o, const int first, const int end,
-                                   const T *restrict flow, T *restrict sums)
+static STEPC_INLINE void add_flows(const int lanes, const T *restrict plane, const int line, const int o,
+                                   const int first, const int end, const T *restrict flow, T *restrict sums)
 {
     T best[16];
     int32_t at[16];
@@ -188,12 +192,14 @@ static STEPC_INLINE void add_flows(const int lanes, const T *restrict plane, con
         sums[at[l] + l * SW] += flow[line * OW + o + l];
 }
 
-static inline void add_flow_of_end(const T *restrict plane, const int line, const int o, const T *restrict flow, T *restrict sums)
+static inline void add_flow_of_end(const T *restrict plane, const int line, const int o, const T *restrict flow,
+                                   T *restrict sums)
 {
     add_flows(1, plane, line, o, first_inside(column_at(o, 0), LW), end_inside(column_at(o, 0), LW, KW, W), flow, sums);
 }
 
-static STEPC_INLINE void add_flows_of_line(const T *restrict plane, const int line, const T *restrict flow, T *restrict sums)
+static STEPC_INLINE void add_flows_of_line(const T *restrict plane, const int line, const T *restrict flow,
+                                           T *restrict sums)
 {
     for (int o = 0; o < INSIDE; o++)
         add_flow_of_end(plane, line, o, flow, sums);
@@ -207,7 +213,8 @@ static STEPC_INLINE void add_flows_of_line(const T *restrict plane, const int li
 
 KERNEL static void max_pool_grad(const T *restrict x, const T *restrict dy, T *restrict scratch)
 {
-    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
+    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0;
+         p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         zero_plane(scratch);
         for (int line = 0; line < OD * OH; line++)
             add_flows_of_line(x + p * (D * H * W), line, dy + p * (OD * OH * OW), scratch);
@@ -219,7 +226,7 @@ KERNEL static void max_pool_grad(const T *restrict x, const T *restrict dy, T *r
     }
 }
 
-/* ---- windows side by side ------------------------------------------------------------------------------------------- */
+/* ---- windows side by side ---------------------------------------------------------------------------------------- */
 
 static STEPC_INLINE void finish_zeros(const int p, const int first, const int count)
 {
@@ -227,12 +234,14 @@ static STEPC_INLINE void finish_zeros(const int p, const int first, const int co
         finish(p, first + i, (T)0);
 }
 
-/* Windows of a line, which begins at element `first`. Vectors run across windows: the loops over the positions of a window
- * are written out, and elements are selected, not branched upon. The last position whose element was taken gets what flows. */
-/* Why: one comparison for each select, as GCC makes bits of two at once, one by one; and it would nest the selects of the
- * hole and of `flows` as branches if they were one loop. Numbers of positions, compared with each, took 1.5 times as long. */
-static STEPC_INLINE void apart_windows(const int p, const int first, const T *restrict from, const T *restrict flow, const int begin,
-                                       const int end)
+/* Windows of a line, which begins at element `first`. Vectors run across windows: the loops over the positions of a
+ * window are written out, and elements are selected, not branched upon. The last position whose element was taken gets
+ * what flows. */
+/* Why: one comparison for each select, as GCC makes bits of two at once, one by one; and it would nest the selects of
+ * the hole and of `flows` as branches if they were one loop. Numbers of positions, compared with each, took 1.5 times
+ * as long. */
+static STEPC_INLINE void apart_windows(const int p, const int first, const T *restrict from, const T *restrict flow,
+                                       const int begin, const int end)
 {
     STEPC_LANE_LOOP
     for (int o = begin; o < end; o++) {
@@ -281,7 +290,8 @@ static STEPC_INLINE void apart_ends(const int p, const int first)
 
 KERNEL static void max_pool_grad_apart(const T *restrict x, const T *restrict dy)
 {
-    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
+    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0;
+         p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         for (int z = 0; z < OD; z++) {
             for (int y = 0; y < OH; y++) {
                 apart_line(p, (z * KD * H + y * KH) * W, x + (p * (D * H * W) + (z * KD * H + y * KH) * W),
@@ -299,7 +309,7 @@ KERNEL static void max_pool_grad_apart(const T *restrict x, const T *restrict dy
     }
 }
 
-/* ---- averages ------------------------------------------------------------------------------------------------------- */
+/* ---- averages ---------------------------------------------------------------------------------------------------- */
 
 /* Positions of a window along an axis that the average is over. */
 static inline int counted(const int place, const int step, const int count, const int begin, const int end)
@@ -313,14 +323,15 @@ static inline int counted(const int place, const int step, const int count, cons
 /* Elements of window o, of a line, that the average is over. */
 static inline int population(const int line, const int o)
 {
-    return counted(depth_at(line / OH, 0), LD, KD, BEGIN_D, END_D) * counted(row_at(line % OH, 0), LH, KH, BEGIN_H, END_H) *
-           counted(column_at(o, 0), LW, KW, BEGIN_W, END_W);
+    return counted(depth_at(line / OH, 0), LD, KD, BEGIN_D, END_D) *
+           counted(row_at(line % OH, 0), LH, KH, BEGIN_H, END_H) * counted(column_at(o, 0), LW, KW, BEGIN_W, END_W);
 }
 
-static STEPC_INLINE void average_windows(const int lanes, const int p, const T *restrict plane, const int line, const int o, const int first,
-                                         const int end)
+static STEPC_INLINE void average_windows(const int lanes, const int p, const T *restrict plane, const int line,
+                                         const int o, const int first, const int end)
 {
-    const int depth = first_inside(depth_at(line / OH, 0), LD), end_depth = end_inside(depth_at(line / OH, 0), LD, KD, D);
+    const int depth = first_inside(depth_at(line / OH, 0), LD),
+              end_depth = end_inside(depth_at(line / OH, 0), LD, KD, D);
     const int row = first_inside(row_at(line % OH, 0), LH), end_row = end_inside(row_at(line % OH, 0), LH, KH, H);
     const T count = (T)population(line, o);
     T sum[16] = {(T)0};
@@ -348,7 +359,8 @@ static inline void average_end(const int p, const T *restrict plane, const int l
 
 KERNEL static void average_pool(const T *restrict x)
 {
-    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
+    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0;
+         p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         const T *const plane = x + p * (D * H * W);
         for (int line = 0; line < OD * OH; line++) {
             for (int o = 0; o < INSIDE; o++)
@@ -363,12 +375,13 @@ KERNEL static void average_pool(const T *restrict x)
     }
 }
 
-/* Adds the parts of these windows. An element gets those of a line from the last column of a window to the first, which is
- * the order of windows. */
-static STEPC_INLINE void add_parts(const int lanes, const int line, const int o, const int first, const int end, const T *restrict flow,
-                                   T *restrict sums)
+/* Adds the parts of these windows. An element gets those of a line from the last column of a window to the first, which
+ * is the order of windows. */
+static STEPC_INLINE void add_parts(const int lanes, const int line, const int o, const int first, const int end,
+                                   const T *restrict flow, T *restrict sums)
 {
-    const int depth = first_inside(depth_at(line / OH, 0), LD), end_depth = end_inside(depth_at(line / OH, 0), LD, KD, D);
+    const int depth = first_inside(depth_at(line / OH, 0), LD),
+              end_depth = end_inside(depth_at(line / OH, 0), LD, KD, D);
     const int row = first_inside(row_at(line % OH, 0), LH), end_row = end_inside(row_at(line % OH, 0), LH, KH, H);
     const T count = (T)population(line, o);
     T part[16];
@@ -406,7 +419,8 @@ static STEPC_INLINE void add_parts_of_line(const int line, const T *restrict flo
 
 KERNEL static void average_pool_grad(const T *restrict dy, T *restrict scratch)
 {
-    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0; p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
+    for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0;
+         p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         zero_plane(scratch);
         for (int line = 0; line < OD * OH; line++)
             add_parts_of_line(line, dy + p * (OD * OH * OW), scratch);

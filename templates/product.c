@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Matrix products: out[M,N] = finish(a[M,K] * b[K,N]). Each element's terms are added in index order, TERMS at a time: the sum of each
- * TERMS starts from zero and is added to those before it, in all forms (tile.h), unless a BLAS adds them. Six kernels:
+/* Matrix products: out[M,N] = finish(a[M,K] * b[K,N]). Each element's terms are added in index order, TERMS at a time:
+ * the sum of each TERMS starts from zero and is added to those before it, in all forms (tile.h), unless a BLAS adds
+ * them. Six kernels:
  *
- *   product         rows of b are contiguous: tiles read b in place. N >= 16. Where N is no multiple of a vector, the last
- *                   vector of columns overlaps the one before, and only its new columns are finished.
- *   product_packed  any strides: PANEL columns of b at a time are copied into `panel`, which all rows then use.
- *   product_narrow  any strides, N <= 8: tiles of half a vector make the sums of rows on their way, and several of them are finished
- *                   together (256 x 8 x 16: 1.4 instead of 2.1 us; 2 x 8 x 256: 0.5 instead of 1.3).
- *   product_few     rows of a are contiguous, N <= 4: PANEL of them at a time are transposed into `panel`, and vectors run across them.
- *   product_blocked any strides, large: BLOCK columns and DEPTH rows of b at a time are packed into panels of 32 columns, of
- *                   which one stays in the cache nearest to the core while all rows of a use it. Where K > DEPTH the sums of a
- *                   block wait in `panel` behind it, for those of the next block. ROWS rows of a at most, so
- *                   that the waiting sums stay in the cache as well.
+ *   product         rows of b are contiguous: tiles read b in place. N >= 16. Where N is no multiple of a vector, the
+ *                   last vector of columns overlaps the one before, and only its new columns are finished.
+ *   product_packed  any strides: PANEL columns of b at a time are packed into `panel`, which all rows then use.
+ *   product_narrow  any strides, N <= 8: tiles of half a vector make the sums of rows on their way, and several of them
+ *                   are finished together (256 x 8 x 16: 1.4 instead of 2.1 us; 2 x 8 x 256: 0.5 instead of 1.3).
+ *   product_few     rows of a are contiguous, N <= 4: PANEL of them at a time are transposed into `panel`, and vectors
+ *                   run across them.
+ *   product_blocked any strides, large: BLOCK columns and DEPTH rows of b at a time are packed into panels of 32
+ *                   columns, of which one stays in the cache nearest to the core while all rows of a use it. Where
+ *                   K > DEPTH the sums of a block wait in `panel` behind it, for those of the next block. ROWS rows of
+ *                   a at most, so that the waiting sums stay in the cache as well.
  *   product_blas    a call of a library (runtime/blas/), which leaves the sums in `panel` or where they are wanted.
  *
- * Panels are 16 or 32 columns, whatever the target: the arena has one size everywhere. 32 gain nothing for small products
- * and cost memory (the MLP 64-32-10: 3.74 us a step and 12288 bytes, with 16 columns 3.78 and 9472). */
+ * Panels are 16 or 32 columns, whatever the target: the arena has one size everywhere. 32 gain nothing for small
+ * products and cost memory (the MLP 64-32-10: 3.74 us a step and 12288 bytes, with 16 columns 3.78 and 9472). */
 #include "narrow.h"
 #include "pack.h"
 #include "registers.h"
@@ -29,14 +31,14 @@ enum HOLE {
     B_ROW = 21, B_COL = 1, /* element (k,j) of b is at k * B_ROW + j * B_COL */
     PANEL = 16,
     BLOCK = 64, ROWS = 24,           /* product_blocked: BLOCK is a multiple of 32, ROWS at least 8 */
-    DEPTH = 3, LAST = 3, LONGEST = 4, /* DEPTH is a multiple of TERMS, or K; LAST of DEPTH: the first term of the last ones; the most at a time */
-    PACK_A = 0,                      /* and rows of a are packed as well: 32 * LONGEST elements more behind the panels, and their sums */
+    DEPTH = 3, LAST = 3, LONGEST = 4, /* DEPTH: multiple of TERMS, or K; LAST, of DEPTH: where the last terms begin */
+    PACK_A = 0,                      /* rows of a are packed, too: 32 * LONGEST elements behind the panels, and sums */
     SUMS_IN_TILES = 0,               /* A_ROW is 1, and row_sum gets what tiles of the first columns sum on their way */
     SHARES = 1,                      /* the result is cut into so many, which lie side by side: rows, or columns */
     CUT_ROWS = 0,                    /* product_blocked: rows */
     FETCH_B = 1, FETCH_OUT = 1,      /* b, or what finish reads, is in no near cache: ask for it ahead */
     READS_FINISH = 1,                /* finish reads other memory for each row */
-    RESULT_ROW = 0,                  /* product_blas: finish only stores the sums, in rows that far apart; 0: it does more */
+    RESULT_ROW = 0,                  /* product_blas: finish only stores, in rows so far apart; 0: it does more */
     WITH_FINISH = 1, WITH_ROW_SUM = 1
 };
 typedef float T HOLE;
@@ -124,7 +126,8 @@ static STEPC_INLINE void strip(const int vectors, const int from, const int to, 
                                const T *restrict right, const int step)
 {
     for (int i = SHARES > 1 ? M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : 0;
-         SHARES > 1 ? i < M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M) : i < M - LAST_ROWS(M); i += PART_ROWS(M))
+         SHARES > 1 ? i < M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M) : i < M - LAST_ROWS(M);
+         i += PART_ROWS(M))
         part(PART_ROWS(M), vectors, from, to, i, j, left, right, step);
     if (SHARES > 1 ? LAST_ROWS(M) > 0 && share() == SHARES - 1 : LAST_ROWS(M) > 0)
         part(LAST_ROWS(M), vectors, from, to, M - LAST_ROWS(M), j, left, right, step);
@@ -204,7 +207,8 @@ static STEPC_INLINE void packed_strip(const int columns, const int p, const T *r
 {
     pack_panel(columns, p, packed, right);
     for (int i = SHARES > 1 ? M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : 0;
-         SHARES > 1 ? i < M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M) : i < M - LAST_ROWS(M); i += PART_ROWS(M))
+         SHARES > 1 ? i < M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M) : i < M - LAST_ROWS(M);
+         i += PART_ROWS(M))
         panel_part(PART_ROWS(M), columns, i, p, left, packed);
     if (SHARES > 1 ? LAST_ROWS(M) > 0 && share() == SHARES - 1 : LAST_ROWS(M) > 0)
         panel_part(LAST_ROWS(M), columns, M - LAST_ROWS(M), p, left, packed);
@@ -251,12 +255,13 @@ static STEPC_INLINE void finish_narrow(const int rows, const int i, const T *res
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void narrow_part(const int rows, const int i, const T *restrict left, const T *restrict right, const int step,
-                                     T *restrict done)
+static STEPC_INLINE void narrow_part(const int rows, const int i, const T *restrict left, const T *restrict right,
+                                     const int step, T *restrict done)
 {
     T sum[NARROW_ROWS] = {(T)0};
     for (int j = (N - 1) / NARROW_LANES * NARROW_LANES; j >= 0; j -= NARROW_LANES)
-        narrow_tile(rows, N - j, K, TERMS, done + j, N, left + i * A_ROW, A_ROW, A_COL, right + j, step, WITH_ROW_SUM && j == 0, sum);
+        narrow_tile(rows, N - j, K, TERMS, done + j, N, left + i * A_ROW, A_ROW, A_COL, right + j, step,
+                    WITH_ROW_SUM && j == 0, sum);
     if (WITH_ROW_SUM) {
         for (int r = 0; r < rows; r++)
             row_sum(i + r, sum[r]);
@@ -264,13 +269,14 @@ static STEPC_INLINE void narrow_part(const int rows, const int i, const T *restr
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void narrow_group(const int count, const int i, const T *restrict left, const T *restrict right, const int step,
-                                      T *restrict done)
+static STEPC_INLINE void narrow_group(const int count, const int i, const T *restrict left, const T *restrict right,
+                                      const int step, T *restrict done)
 {
     for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS)
         narrow_part(NARROW_ROWS, i + r, left, right, step, done + r * N);
     if (count % NARROW_ROWS > 0)
-        narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right, step, done + (count - count % NARROW_ROWS) * N);
+        narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right, step,
+                    done + (count - count % NARROW_ROWS) * N);
     finish_narrow(count, i, done);
 }
 
@@ -309,7 +315,8 @@ KERNEL static void product_narrow(const T *restrict a, const T *restrict b, T *r
 }
 
 /* Rows i .., which are columns of a tile and lie transposed in `columns`. */
-static STEPC_INLINE void few_part(const int rows, const int i, const T *restrict right, const T *restrict columns, const int step)
+static STEPC_INLINE void few_part(const int rows, const int i, const T *restrict right, const T *restrict columns,
+                                  const int step)
 {
     T acc[TILE_ROWS * TILE_COLUMNS];
     tile(N, VECTORS, K, TERMS, TILE_SETS, acc, right, B_COL, B_ROW, columns, step);
@@ -323,15 +330,18 @@ static STEPC_INLINE void few_part(const int rows, const int i, const T *restrict
     }
 }
 
-/* Rows i .. are transposed, all of them first: a vector that is loaded right after parts of it were stored waits for them. */
-static STEPC_INLINE void few_rows(const int rows, const int i, const T *restrict left, const T *restrict right, T *restrict transposed)
+/* Rows i .. are transposed, all of them first: a vector that is loaded right after parts of it were stored waits for
+ * them. */
+static STEPC_INLINE void few_rows(const int rows, const int i, const T *restrict left, const T *restrict right,
+                                  T *restrict transposed)
 {
     const int step = (rows + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
     pack_transposed(transposed, step, left + i * A_ROW, A_ROW, rows, K);
     for (int r = 0; r < rows - rows % TILE_COLUMNS; r += TILE_COLUMNS)
         few_part(TILE_COLUMNS, i + r, right, transposed + r, step);
     if (rows % TILE_COLUMNS > 0)
-        few_part(rows % TILE_COLUMNS, i + rows - rows % TILE_COLUMNS, right, transposed + (rows - rows % TILE_COLUMNS), step);
+        few_part(rows % TILE_COLUMNS, i + rows - rows % TILE_COLUMNS, right, transposed + (rows - rows % TILE_COLUMNS),
+                 step);
 }
 
 KERNEL static void product_few(const T *restrict a, const T *restrict b, T *restrict panel)
@@ -367,7 +377,8 @@ static STEPC_KERNEL void finish_tile(const int rows, const int i, const int j, c
     for (int r = 0; r < rows; r++) {
         STEPC_WIDE_LOOP
         for (int l = 0; l < PANEL_TILE(32); l++) {
-            const T v = sums_of_tile[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
+            /* loaded before any select: a masked load waits for the store */
+            const T v = sums_of_tile[r * TILE_COLUMNS + l];
             finish(i + r, j + l, v);
         }
     }
@@ -460,7 +471,8 @@ static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, c
 /* Rows i .. of a for `tiles` tiles: term k of all rows of a tile lies side by side. */
 /* Why: rows or columns that are far from each other would fall into one set of the cache, and out again before the next
  * tile. */
-static STEPC_INLINE void pack_rows(const int tiles, const int rows, const int i, const int k, const T *restrict left, T *restrict packed)
+static STEPC_INLINE void pack_rows(const int tiles, const int rows, const int i, const int k, const T *restrict left,
+                                   T *restrict packed)
 {
     const int depth = terms_from(k);
     for (int l = 0; l < depth; l++) {
@@ -473,8 +485,8 @@ static STEPC_INLINE void pack_rows(const int tiles, const int rows, const int i,
 }
 
 /* The same, and on the way the sums of these rows, which go on from `sum`. */
-static STEPC_INLINE void pack_and_sum_rows(const int tiles, const int rows, const int i, const int k, const T *restrict left,
-                                           T *restrict packed, T *restrict sum)
+static STEPC_INLINE void pack_and_sum_rows(const int tiles, const int rows, const int i, const int k,
+                                           const T *restrict left, T *restrict packed, T *restrict sum)
 {
     const int depth = terms_from(k);
     T acc[32] = {0};
@@ -495,8 +507,8 @@ static STEPC_INLINE void pack_and_sum_rows(const int tiles, const int rows, cons
 }
 
 /* Rows i .. of a for a group of tiles. Their sums are made with the first columns p .. of b. */
-static STEPC_INLINE void pack_group(const int tiles, const int rows, const int i, const int p, const int k, const T *restrict left,
-                                    T *restrict packed, T *restrict sum)
+static STEPC_INLINE void pack_group(const int tiles, const int rows, const int i, const int p, const int k,
+                                    const T *restrict left, T *restrict packed, T *restrict sum)
 {
     if (WITH_ROW_SUM) {
         if (p == 0)
@@ -510,9 +522,10 @@ static STEPC_INLINE void pack_group(const int tiles, const int rows, const int i
     }
 }
 
-/* Asks for a part of the next group's rows while tile t of a group is computed: rows i .. of first .. end - 1, or again the
- * first ones with the next terms. */
-static STEPC_INLINE void fetch_rows(const int t, const int first, const int end, const int i, const int k, const T *restrict left)
+/* Asks for a part of the next group's rows while tile t of a group is computed: rows i .. of first .. end - 1, or again
+ * the first ones with the next terms. */
+static STEPC_INLINE void fetch_rows(const int t, const int first, const int end, const int i, const int k,
+                                    const T *restrict left)
 {
     const int own = (LONGEST + 3) / 4, row = i < end ? i : first, terms = (i < end ? k : k + DEPTH) + t * own;
     for (int l = terms; l < terms + own && l < K; l++) {
@@ -530,20 +543,25 @@ static STEPC_INLINE void block_rows(const int rows, const int i, const int p, co
         (void)right;
     for (int j = p; j < end; j += 32) {
         if (FETCH_B)
-            fetch_panel(rows, CUT_ROWS ? i - M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : i, k < LAST ? j : j + BLOCK, k < LAST ? k + DEPTH : 0, right);
+            fetch_panel(rows, CUT_ROWS ? i - M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : i,
+                        k < LAST ? j : j + BLOCK, k < LAST ? k + DEPTH : 0, right);
         if (N % 32 > 0) {
             if (j + 32 <= end)
-                block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth, waiting + (LAST > 0 ? (j - p) * TILE_ROWS : 0));
+                block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth,
+                            waiting + (LAST > 0 ? (j - p) * TILE_ROWS : 0));
             else
-                block_panel(rows, N % 32, i, j, k, left, panel + (j - p) * depth, waiting + (LAST > 0 ? (j - p) * TILE_ROWS : 0));
+                block_panel(rows, N % 32, i, j, k, left, panel + (j - p) * depth,
+                            waiting + (LAST > 0 ? (j - p) * TILE_ROWS : 0));
         } else {
-            block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth, waiting + (LAST > 0 ? (j - p) * TILE_ROWS : 0));
+            block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth,
+                        waiting + (LAST > 0 ? (j - p) * TILE_ROWS : 0));
         }
     }
 }
 
 /* Columns j .. and terms k .. of b as one panel. */
-static STEPC_INLINE void pack_columns(const int columns, const int j, const int k, T *restrict packed, const T *restrict right)
+static STEPC_INLINE void pack_columns(const int columns, const int j, const int k, T *restrict packed,
+                                      const T *restrict right)
 {
     const int depth = terms_from(k);
     if (B_ROW == 1) {
@@ -568,7 +586,8 @@ static STEPC_INLINE void pack_block(const int p, const int k, T *restrict packed
 static STEPC_INLINE void block_terms(const int first, const int end, const int p, const int k, const T *restrict left,
                                      const T *restrict right, T *restrict panel)
 {
-    T *const packed = panel + BLOCK * LONGEST, *const sum = packed + (PACK_A ? 32 * LONGEST : 0), *const waiting = sum + (PACK_A ? M : 0);
+    T *const packed = panel + BLOCK * LONGEST, *const sum = packed + (PACK_A ? 32 * LONGEST : 0),
+             *const waiting = sum + (PACK_A ? M : 0);
     for (int i = first; i < end - end % PART_ROWS(M); i += PART_ROWS(M)) {
         T *const own = waiting + (LAST > 0 ? (i - first) / PART_ROWS(M) * TILE_ROWS * BLOCK : 0);
         if (PACK_A) {
@@ -618,7 +637,8 @@ static STEPC_INLINE void block_columns(const int first, const int end, const int
 {
     if (ROWS < M) {
         for (int i = first; i < end; i += ROWS / PART_ROWS(M) * PART_ROWS(M))
-            block_sums(i, end - i < ROWS / PART_ROWS(M) * PART_ROWS(M) ? end : i + ROWS / PART_ROWS(M) * PART_ROWS(M), p, left, right, panel);
+            block_sums(i, end - i < ROWS / PART_ROWS(M) * PART_ROWS(M) ? end : i + ROWS / PART_ROWS(M) * PART_ROWS(M),
+                       p, left, right, panel);
     } else {
         block_sums(first, end, p, left, right, panel);
     }

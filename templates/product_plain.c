@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* out[M,N] = finish(a[M,K] * b[K,N]) in few instructions, for --optimize size: no tiles, nothing packed, no scratch. Each sum as in
- * product.c, TERMS at a time. */
+/* out[M,N] = finish(a[M,K] * b[K,N]) in few instructions, for --optimize size: no tiles, nothing packed, no scratch.
+ * Each sum as in product.c, TERMS at a time. */
 #include "template.h"
 
 enum HOLE {

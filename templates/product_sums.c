@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: 0BSD */
-/* A matrix product whose terms come a few at a time: out[M,N] = finish(sum over all calls of a[M,K] * b[K,N]). Between two calls the sums
- * wait in `waiting`, tile by tile, and the next call goes on from there. Each sum is as in product.c: TERMS at a time, whatever the calls
- * hold; where there are more (ALL > TERMS) the sums of the finished ones wait behind. The first skip() of a call's K terms were in the
- * call before (the last block of a matrix is a whole one, too).
+/* A matrix product whose terms come a few at a time: out[M,N] = finish(sum over all calls of a[M,K] * b[K,N]). Between
+ * two calls the sums wait in `waiting`, tile by tile, and the next call goes on from there. Each sum is as in
+ * product.c: TERMS at a time, whatever the calls hold; where there are more (ALL > TERMS) the sums of the finished ones
+ * wait behind. The first skip() of a call's K terms were in the call before (the last block of a matrix is a whole one,
+ * too).
  *
  *   product_sums        tiles
  *   product_sums_plain  in few instructions, for --optimize size; the sums wait row by row */
@@ -12,7 +13,7 @@
 
 enum HOLE {
     M = 5, N = 21, K = 7, ALL = 19, TERMS = 5,
-    WAITING = 832,        /* (M + 8) * (N rounded up to 32, and 32 more if that is not N) elements, whatever the target's tiles are */
+    WAITING = 832,        /* (M + 8) * (N rounded up to 32, and 32 more if that is not N), on any target */
     A_ROW = 7, A_COL = 1, /* element (i,k) of a is at i * A_ROW + k * A_COL */
     B_ROW = 21            /* element (k,j) of b is at k * B_ROW + j; N >= 16 */
 };
@@ -93,7 +94,8 @@ KERNEL static void product_sums(const T *restrict a, const T *restrict b, T *res
     if (N % 16 > 0) {
         if (N % LANES > 0)
             strip(1, LANES - N % LANES, LANES, N - LANES, skip(), before(), a, b + (N - LANES),
-                  waiting + (N - N % TILE_COLUMNS + (N % TILE_COLUMNS >= LANES ? TILE_COLUMNS : 0)) * PARTS(M) * TILE_ROWS);
+                  waiting +
+                      (N - N % TILE_COLUMNS + (N % TILE_COLUMNS >= LANES ? TILE_COLUMNS : 0)) * PARTS(M) * TILE_ROWS);
     }
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Matrix products with few rows of a and a b that is stored transposed and is far larger: out[M,N] = finish(a[M,K] * b[N,K]').
- * Each element's terms are added as in product.c, TERMS at a time.
+/* Matrix products with few rows of a and a b that is stored transposed and is far larger: out[M,N] = finish(a[M,K] *
+ * b[N,K]'). Each element's terms are added as in product.c, TERMS at a time.
  *
- * In product.c b would have to be packed, which takes as long as ten rows of a. Here vectors run across rows of a, which are packed
- * once, and rows of b are read in place, each once. A finished tile is transposed back. Where K > DEPTH the sums of ROWS rows of b wait in `panel`
- * behind a for the next terms. */
+ * In product.c b would have to be packed, which takes as long as ten rows of a. Here vectors run across rows of a,
+ * which are packed once, and rows of b are read in place, each once. A finished tile is transposed back. Where K >
+ * DEPTH the sums of ROWS rows of b wait in `panel` behind a for the next terms. */
 #include "pack.h"
 #include "registers.h"
 #include "template.h"
@@ -40,14 +40,14 @@ static STEPC_INLINE void pack_all(const T *restrict left, T *restrict packed)
         pack_transposed(packed + (M - M % 32) * K, 32, left + (M - M % 32) * A_ROW, A_ROW, M % 32, K);
 }
 
-/* Finishes the sums of a group: that of row j + r of b and row i + l of a is
- * sums_of_group[i * GROUP_ROWS(N) + r * TILE_COLUMNS + l]. A function of its own: what finishing needs takes no registers
- * from the tile. */
+/* Finishes the sums of a group: that of row j + r of b and row i + l of a is sums_of_group[i * GROUP_ROWS(N) + r *
+ * TILE_COLUMNS + l]. A function of its own: what finishing needs takes no registers from the tile. */
 static STEPC_KERNEL void finish_group(const int j, const T *restrict sums_of_group)
 {
     T transposed[TILE_COLUMNS * GROUP_ROWS(N)];
     for (int i = 0; i < M; i += TILE_COLUMNS) {
-        pack_transposed(transposed, GROUP_ROWS(N), sums_of_group + i * GROUP_ROWS(N), TILE_COLUMNS, GROUP_ROWS(N), TILE_COLUMNS);
+        pack_transposed(transposed, GROUP_ROWS(N), sums_of_group + i * GROUP_ROWS(N), TILE_COLUMNS, GROUP_ROWS(N),
+                        TILE_COLUMNS);
         for (int l = 0; l < TILE_COLUMNS && l < M - i; l++) {
             STEPC_LANE_LOOP
             for (int r = 0; r < GROUP_ROWS(N); r++) {
@@ -63,15 +63,16 @@ static STEPC_KERNEL void finish_last(const int rows, const int j, const T *restr
 {
     for (int i = 0; i < M; i++) {
         for (int r = 0; r < rows; r++) {
-            const T v = sums_of_group[i / TILE_COLUMNS * TILE_COLUMNS * GROUP_ROWS(N) + r * TILE_COLUMNS + i % TILE_COLUMNS];
+            const T v =
+                sums_of_group[i / TILE_COLUMNS * TILE_COLUMNS * GROUP_ROWS(N) + r * TILE_COLUMNS + i % TILE_COLUMNS];
             finish(i, j + r, v);
         }
     }
 }
 
 /* Rows j .. of b, all rows of a, the terms k .. of each sum. */
-static STEPC_INLINE void transposed_rows(const int rows, const int j, const int k, const T *restrict right, const T *restrict packed,
-                                     T *restrict sums)
+static STEPC_INLINE void transposed_rows(const int rows, const int j, const int k, const T *restrict right,
+                                         const T *restrict packed, T *restrict sums)
 {
     const int depth = K - k < DEPTH ? K - k : DEPTH, how = k == 0 ? TILE_SETS : TERMS < K ? TILE_ADDS : TILE_GOES_ON;
     for (int i = 0; i < M - M % PANEL_TILE(32); i += PANEL_TILE(32))
@@ -79,23 +80,25 @@ static STEPC_INLINE void transposed_rows(const int rows, const int j, const int 
              packed + i / 32 * 32 * K + i % 32 + k * 32, 32);
     if (M % 32 > 0) {
         if (M % PANEL_TILE(32) > LANES)
-            tile(rows, VECTORS, depth, TERMS, how, sums + (M - M % PANEL_TILE(32)) * GROUP_ROWS(N), right + j * B_COL + k, B_COL, 1,
-                 packed + (M - M % 32) * K + (M % 32 - M % PANEL_TILE(32)) + k * 32, 32);
+            tile(rows, VECTORS, depth, TERMS, how, sums + (M - M % PANEL_TILE(32)) * GROUP_ROWS(N),
+                 right + j * B_COL + k, B_COL, 1, packed + (M - M % 32) * K + (M % 32 - M % PANEL_TILE(32)) + k * 32,
+                 32);
         else if (M % PANEL_TILE(32) > 0)
-            tile(rows, 1, depth, TERMS, how, sums + (M - M % PANEL_TILE(32)) * GROUP_ROWS(N), right + j * B_COL + k, B_COL, 1,
-                 packed + (M - M % 32) * K + (M % 32 - M % PANEL_TILE(32)) + k * 32, 32);
+            tile(rows, 1, depth, TERMS, how, sums + (M - M % PANEL_TILE(32)) * GROUP_ROWS(N), right + j * B_COL + k,
+                 B_COL, 1, packed + (M - M % 32) * K + (M % 32 - M % PANEL_TILE(32)) + k * 32, 32);
     }
 }
 
 /* Rows j .. end - 1 of b, a group or what is left of it. */
-static STEPC_INLINE void transposed_group(const int j, const int end, const int k, const T *restrict right, const T *restrict packed,
-                                      T *restrict sums)
+static STEPC_INLINE void transposed_group(const int j, const int end, const int k, const T *restrict right,
+                                          const T *restrict packed, T *restrict sums)
 {
     for (int r = 0; r <= end - j - PART_ROWS(N); r += PART_ROWS(N))
         transposed_rows(PART_ROWS(N), j + r, k, right, packed, sums + r * TILE_COLUMNS);
     if (LAST_ROWS(N) > 0) {
         if (end == N)
-            transposed_rows(LAST_ROWS(N), N - LAST_ROWS(N), k, right, packed, sums + (N - LAST_ROWS(N) - j) * TILE_COLUMNS);
+            transposed_rows(LAST_ROWS(N), N - LAST_ROWS(N), k, right, packed,
+                            sums + (N - LAST_ROWS(N) - j) * TILE_COLUMNS);
     }
     if (K - k <= DEPTH && end - j == GROUP_ROWS(N))
         finish_group(j, sums);
@@ -108,12 +111,13 @@ static STEPC_INLINE void transposed_terms(const int first, const int end, const 
                                       const T *restrict packed, T *restrict sums)
 {
     for (int j = first; j < end; j += GROUP_ROWS(N))
-        transposed_group(j, end - j < GROUP_ROWS(N) ? end : j + GROUP_ROWS(N), k, right, packed, sums + (DEPTH < K ? (j - first) * ((M + 31) / 32 * 32) : 0));
+        transposed_group(j, end - j < GROUP_ROWS(N) ? end : j + GROUP_ROWS(N), k, right, packed,
+                         sums + (DEPTH < K ? (j - first) * ((M + 31) / 32 * 32) : 0));
 }
 
 /* Rows first .. end - 1 of b, all terms. */
-static STEPC_INLINE void transposed_sums(const int first, const int end, const T *restrict right, const T *restrict packed,
-                                     T *restrict sums)
+static STEPC_INLINE void transposed_sums(const int first, const int end, const T *restrict right,
+                                         const T *restrict packed, T *restrict sums)
 {
     if (DEPTH < K) {
         for (int k = 0; k < K; k += DEPTH)
@@ -126,12 +130,18 @@ static STEPC_INLINE void transposed_sums(const int first, const int end, const T
 KERNEL static void product_transposed(const T *restrict a, const T *restrict b, T *restrict panel)
 {
     const int start = SHARES > 1 ? (N + GROUP_ROWS(N) - 1) / GROUP_ROWS(N) * share() / SHARES * GROUP_ROWS(N) : 0;
-    const int stop = SHARES > 1 ? share() == SHARES - 1 ? N : (N + GROUP_ROWS(N) - 1) / GROUP_ROWS(N) * (share() + 1) / SHARES * GROUP_ROWS(N) : N;
+    const int stop = SHARES > 1 ? share() == SHARES - 1
+                                      ? N
+                                      : (N + GROUP_ROWS(N) - 1) / GROUP_ROWS(N) * (share() + 1) / SHARES * GROUP_ROWS(N)
+                                : N;
     if (WITH_FINISH) {
         pack_all(a, panel);
         if (ROWS < N && DEPTH < K) {
             for (int j = start; j < stop; j += ROWS / GROUP_ROWS(N) * GROUP_ROWS(N))
-                transposed_sums(j, stop - j < ROWS / GROUP_ROWS(N) * GROUP_ROWS(N) ? stop : j + ROWS / GROUP_ROWS(N) * GROUP_ROWS(N), b, panel, panel + (M + 31) / 32 * 32 * K);
+                transposed_sums(
+                    j,
+                    stop - j < ROWS / GROUP_ROWS(N) * GROUP_ROWS(N) ? stop : j + ROWS / GROUP_ROWS(N) * GROUP_ROWS(N),
+                    b, panel, panel + (M + 31) / 32 * 32 * K);
         } else {
             transposed_sums(start, stop, b, panel, panel + (M + 31) / 32 * 32 * K);
         }

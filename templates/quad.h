@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Vectors of four, and of twice four where vectors are longer, and how blocks of four of them are transposed. Embedded whole into
- * emitted code, which may need one of the functions only; for double as tile.h. */
+/* Vectors of four, and of twice four where vectors are longer, and how blocks of four of them are transposed. Embedded
+ * whole into emitted code, which may need one of the functions only; for double as tile.h. */
 #ifndef STEPC_TEMPLATE_QUAD_H
 #define STEPC_TEMPLATE_QUAD_H
 
@@ -12,11 +12,14 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #if defined(__clang__)
 #define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
 #else
-#define INTEGERS(a) __typeof__(__builtin_choose_expr(sizeof((a)[0]) == 4, (int32_t)0, (int64_t)0)) __attribute__((vector_size(sizeof(a))))
+#define INTEGERS(a)                                                                                                    \
+    __typeof__(__builtin_choose_expr(sizeof((a)[0]) == 4, (int32_t)0, (int64_t)0))                                     \
+        __attribute__((vector_size(sizeof(a))))
 #define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (INTEGERS(a)){i, j, k, l})
 #endif
 
-/* r = r', four rows of four: `some` and `others` take elements of two rows, then the same is done with pairs of rows. */
+/* r = r', four rows of four: `some` and `others` take elements of two rows, then the same is done with pairs of
+ * rows. */
 #define TRANSPOSE_FOUR(r, some, others, join_some, join_others) \
     const __typeof__((r)[0]) some01 = some((r)[0], (r)[1]), others01 = others((r)[0], (r)[1]); \
     const __typeof__((r)[0]) some23 = some((r)[2], (r)[3]), others23 = others((r)[2], (r)[3]); \
@@ -56,7 +59,8 @@ typedef float fours_at __attribute__((vector_size(8 * sizeof(float)), aligned(si
 #define ODDS_IN_HALVES(a, b) __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15)
 #define JOIN_FIRSTS(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
 #define JOIN_LASTS(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
-#define JOINED_QUADS(row, fourth) __builtin_shufflevector(*(const quad_at *)(row), *(const quad_at *)(fourth), 0, 1, 2, 3, 4, 5, 6, 7)
+#define JOINED_QUADS(row, fourth)                                                                                      \
+    __builtin_shufflevector(*(const quad_at *)(row), *(const quad_at *)(fourth), 0, 1, 2, 3, 4, 5, 6, 7)
 #if defined(__clang__) || !defined(__SIZEOF_INT128__)
 #define FOUR_OF_ROW(row, fourth) JOINED_QUADS(row, fourth)
 #else
@@ -66,8 +70,10 @@ typedef float fours_at __attribute__((vector_size(8 * sizeof(float)), aligned(si
 typedef unsigned long_at __attribute__((mode(TI), aligned(sizeof(float)), may_alias));
 typedef unsigned long_integer __attribute__((mode(TI)));
 typedef long_integer long_integers __attribute__((vector_size(8 * sizeof(float))));
-#define FOUR_OF_ROW(row, fourth) \
-    __builtin_choose_expr(sizeof(float) == 4, (fours)(long_integers){*(const long_at *)(row), *(const long_at *)(fourth)}, JOINED_QUADS(row, fourth))
+#define FOUR_OF_ROW(row, fourth)                                                                                       \
+    __builtin_choose_expr(sizeof(float) == 4,                                                                          \
+                          (fours)(long_integers){*(const long_at *)(row), *(const long_at *)(fourth)},                 \
+                          JOINED_QUADS(row, fourth))
 #endif
 static STEPC_INLINE void transpose_fours(fours *restrict r)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Products of a matrix and a vector, by rows that lie apart, several of them at a time. Embedded whole into emitted code; for double as
- * tile.h. */
+/* Products of a matrix and a vector, by rows that lie apart, several of them at a time. Embedded whole into emitted
+ * code; for double as tile.h. */
 #ifndef STEPC_TEMPLATE_ROW_SUMS_H
 #define STEPC_TEMPLATE_ROW_SUMS_H
 
@@ -11,15 +11,16 @@
 
 #if STEPC_FORM == 2
 
-/* *sum += four terms of up to FOURS_LANES rows, each in index order; rows that do not exist repeat the first one. alone:
- * few other sums are computed at the same time. */
-static STEPC_INLINE void four_terms(fours *sum, const int alone, const int rows, const float *restrict row, const int row_step, const float *restrict factor,
-                                    const int factor_step)
+/* *sum += four terms of up to FOURS_LANES rows, each in index order; rows that do not exist repeat the first one.
+ * alone: few other sums are computed at the same time. */
+static STEPC_INLINE void four_terms(fours *sum, const int alone, const int rows, const float *restrict row,
+                                    const int row_step, const float *restrict factor, const int factor_step)
 {
     const float *const r1 = row + (rows > 1 ? row_step : 0), *const r2 = row + (rows > 2 ? 2 * row_step : 0);
     const float *const r3 = row + (rows > 3 ? 3 * row_step : 0);
-    fours v[4] = {FOUR_OF_ROW(row, row + (rows > 4 ? 4 * row_step : 0)), FOUR_OF_ROW(r1, row + (rows > 5 ? 5 * row_step : 0)),
-                  FOUR_OF_ROW(r2, row + (rows > 6 ? 6 * row_step : 0)), FOUR_OF_ROW(r3, row + (rows > 7 ? 7 * row_step : 0))};
+    fours v[4] = {
+        FOUR_OF_ROW(row, row + (rows > 4 ? 4 * row_step : 0)), FOUR_OF_ROW(r1, row + (rows > 5 ? 5 * row_step : 0)),
+        FOUR_OF_ROW(r2, row + (rows > 6 ? 6 * row_step : 0)), FOUR_OF_ROW(r3, row + (rows > 7 ? 7 * row_step : 0))};
     fours acc = *sum;
     transpose_fours(v);
     STEPC_UNROLL
@@ -33,8 +34,8 @@ static STEPC_INLINE void four_terms(fours *sum, const int alone, const int rows,
 }
 
 /* The loop over sums that are read again right after they were stored. */
-/* Why: GCC would take vectors twice as long as those that were stored, and wait until these have left for memory (32 x 64
- * times a vector: 0.37 instead of 0.33 kilocycles); Clang does not, and makes more of one loop. */
+/* Why: GCC would take vectors twice as long as those that were stored, and wait until these have left for memory (32 x
+ * 64 times a vector: 0.37 instead of 0.33 kilocycles); Clang does not, and makes more of one loop. */
 #if defined(__clang__)
 #define SUMS_READ (4 * FOURS_LANES)
 #else
@@ -45,8 +46,9 @@ static STEPC_INLINE void four_terms(fours *sum, const int alone, const int rows,
 #define ROWS_AT_ONCE (4 * FOURS_LANES)
 
 /* part += the last depth % 4 terms of each row, and sum += part. */
-static STEPC_INLINE void add_with_last_terms(const int rows, const int depth, float *restrict sum, float *restrict part, const float *restrict row,
-                                             const int row_step, const float *restrict factor, const int factor_step)
+static STEPC_INLINE void add_with_last_terms(const int rows, const int depth, float *restrict sum, float *restrict part,
+                                             const float *restrict row, const int row_step,
+                                             const float *restrict factor, const int factor_step)
 {
     for (int k = depth - depth % 4; k < depth; k++) {
         for (int r = 0; r < rows; r++)
@@ -57,8 +59,9 @@ static STEPC_INLINE void add_with_last_terms(const int rows, const int depth, fl
 }
 
 /* rows_times_vector for up to ROWS_AT_ONCE rows; `sum` has room for whole vectors. */
-static STEPC_INLINE void few_rows_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum, const float *restrict row,
-                                               const int row_step, const float *restrict factor, const int factor_step)
+static STEPC_INLINE void few_rows_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum,
+                                               const float *restrict row, const int row_step,
+                                               const float *restrict factor, const int factor_step)
 {
     fours acc[4];
     STEPC_UNROLL
@@ -67,8 +70,8 @@ static STEPC_INLINE void few_rows_times_vector(const int rows, const int depth, 
     for (int k = 0; k < depth - depth % 4; k += 4) {
         STEPC_UNROLL
         for (int q = 0; q < (rows + FOURS_LANES - 1) / FOURS_LANES; q++)
-            four_terms(&acc[q], rows <= 2 * FOURS_LANES, rows - FOURS_LANES * q, row + FOURS_LANES * q * row_step + k, row_step,
-                       factor + k * factor_step, factor_step);
+            four_terms(&acc[q], rows <= 2 * FOURS_LANES, rows - FOURS_LANES * q, row + FOURS_LANES * q * row_step + k,
+                       row_step, factor + k * factor_step, factor_step);
     }
     if (depth % 4 == 0) {
         STEPC_UNROLL
@@ -90,22 +93,24 @@ static STEPC_INLINE void few_rows_times_vector(const int rows, const int depth, 
  * multiple of eight. goes_on: it does not hold zeros only. Rows are transposed in registers, in blocks of 4 x 4. */
 /* Why: 2048 x 2048 takes half of the time that eight scalar sums take, and a quarter where the matrix is in a near
  * cache. */
-static STEPC_INLINE void rows_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum, const float *restrict row,
-                                           const int row_step, const float *restrict factor, const int factor_step)
+static STEPC_INLINE void rows_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum,
+                                           const float *restrict row, const int row_step, const float *restrict factor,
+                                           const int factor_step)
 {
     STEPC_UNROLL
     for (int i = 0; i < rows; i += ROWS_AT_ONCE)
-        few_rows_times_vector(rows - i < ROWS_AT_ONCE ? rows - i : ROWS_AT_ONCE, depth, goes_on, sum + i, row + i * row_step, row_step, factor,
-                              factor_step);
+        few_rows_times_vector(rows - i < ROWS_AT_ONCE ? rows - i : ROWS_AT_ONCE, depth, goes_on, sum + i,
+                              row + i * row_step, row_step, factor, factor_step);
 }
 
-/* sum[i] += row i[depth] * factor[depth], then the same of the next `depth` elements, for up to FAR_ROWS rows that lie in
- * no near cache. Meanwhile as many elements from `ahead` on are asked for. */
+/* sum[i] += row i[depth] * factor[depth], then the same of the next `depth` elements, for up to FAR_ROWS rows that lie
+ * in no near cache. Meanwhile as many elements from `ahead` on are asked for. */
 /* Why: the two sums hide each other's latency. More rows at a time would come from as many places, all of one set of a
  * cache where they are a multiple of 4 KB apart, and only memory that is asked for in its order arrives at full speed.
  * 2048 x 2048 of 16 MB: 0.27 instead of 0.40 ms. */
-static STEPC_INLINE void far_rows_times_vector(const int rows, const int depth, const float *ahead, float *restrict sum, const float *restrict row,
-                                               const int row_step, const float *restrict factor, const int factor_step)
+static STEPC_INLINE void far_rows_times_vector(const int rows, const int depth, const float *ahead, float *restrict sum,
+                                               const float *restrict row, const int row_step,
+                                               const float *restrict factor, const int factor_step)
 {
     enum { QUARTERS = FAR_ROWS / FOURS_LANES };
     fours acc[2][QUARTERS];
@@ -120,7 +125,8 @@ static STEPC_INLINE void far_rows_times_vector(const int rows, const int depth, 
         for (int q = 0; q < (rows + FOURS_LANES - 1) / FOURS_LANES; q++) {
             const float *const first = row + FOURS_LANES * q * row_step + k;
             four_terms(&acc[0][q], 0, rows - FOURS_LANES * q, first, row_step, factor + k * factor_step, factor_step);
-            four_terms(&acc[1][q], 0, rows - FOURS_LANES * q, first + depth, row_step, factor + (depth + k) * factor_step, factor_step);
+            four_terms(&acc[1][q], 0, rows - FOURS_LANES * q, first + depth, row_step,
+                       factor + (depth + k) * factor_step, factor_step);
         }
     }
     for (int half = 0; half < 2; half++) {
@@ -128,7 +134,8 @@ static STEPC_INLINE void far_rows_times_vector(const int rows, const int depth, 
         STEPC_UNROLL
         for (int q = 0; q < QUARTERS; q++)
             *(fours_at *)(part + FOURS_LANES * q) = acc[half][q];
-        add_with_last_terms(rows, depth, sum, part, row + half * depth, row_step, factor + half * depth * factor_step, factor_step);
+        add_with_last_terms(rows, depth, sum, part, row + half * depth, row_step, factor + half * depth * factor_step,
+                            factor_step);
     }
 }
 
@@ -136,15 +143,18 @@ static STEPC_INLINE void far_rows_times_vector(const int rows, const int depth, 
 #define SUMS_READ 16
 
 /* The same with eight sums at a time, which do not wait for each other. */
-static STEPC_INLINE void rows_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum, const float *restrict row,
-                                           const int row_step, const float *restrict factor, const int factor_step)
+static STEPC_INLINE void rows_times_vector(const int rows, const int depth, const int goes_on, float *restrict sum,
+                                           const float *restrict row, const int row_step, const float *restrict factor,
+                                           const int factor_step)
 {
     (void)goes_on;
     for (int i = 0; i < rows; i += 8) {
         const float *const r0 = row + i * row_step;
         const float *const r1 = r0 + (rows > i + 1 ? row_step : 0), *const r2 = r0 + (rows > i + 2 ? 2 * row_step : 0);
-        const float *const r3 = r0 + (rows > i + 3 ? 3 * row_step : 0), *const r4 = r0 + (rows > i + 4 ? 4 * row_step : 0);
-        const float *const r5 = r0 + (rows > i + 5 ? 5 * row_step : 0), *const r6 = r0 + (rows > i + 6 ? 6 * row_step : 0);
+        const float *const r3 = r0 + (rows > i + 3 ? 3 * row_step : 0), *const r4 =
+                                                                            r0 + (rows > i + 4 ? 4 * row_step : 0);
+        const float *const r5 = r0 + (rows > i + 5 ? 5 * row_step : 0), *const r6 =
+                                                                            r0 + (rows > i + 6 ? 6 * row_step : 0);
         const float *const r7 = r0 + (rows > i + 7 ? 7 * row_step : 0);
         float s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
         for (int k = 0; k < depth; k++) {
@@ -163,8 +173,9 @@ static STEPC_INLINE void rows_times_vector(const int rows, const int depth, cons
     }
 }
 
-static STEPC_INLINE void far_rows_times_vector(const int rows, const int depth, const float *ahead, float *restrict sum, const float *restrict row,
-                                               const int row_step, const float *restrict factor, const int factor_step)
+static STEPC_INLINE void far_rows_times_vector(const int rows, const int depth, const float *ahead, float *restrict sum,
+                                               const float *restrict row, const int row_step,
+                                               const float *restrict factor, const int factor_step)
 {
     (void)ahead;
     rows_times_vector(rows, depth, 1, sum, row, row_step, factor, factor_step);

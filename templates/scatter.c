@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Rows combined by index: out[o][s][i] = finish(what was there, and with it updates[o][k][i] for all k whose index is s, in order
- * of k). Combined: added, multiplied, the greater or the lesser one (a NaN stays), or the later one. What was there: data[o][s][i],
- * or 0. Negative indices count from the end; they were checked before, the comparison with SIZE shows it to a prover.
+/* Rows combined by index: out[o][s][i] = finish(what was there, and with it updates[o][k][i] for all k whose index is
+ * s, in order of k). Combined: added, multiplied, the greater or the lesser one (a NaN stays), or the later one. What
+ * was there: data[o][s][i], or 0. Negative indices count from the end; they were checked before, the comparison with
+ * SIZE shows it to a prover.
  *
- * `chain` holds, for each index, the first row that has it (SIZE numbers), then for each row the next one with the same index
- * (ROWS numbers); -1 ends a chain. So every element is finished once, in order, and out is not read. Where the columns of a row have
- * indices of their own, each column has its chains in turn.
- * Functions that call the hole name nothing as a parameter of the kernel: what the hole reads may be that very operand. */
+ * `chain` holds, for each index, the first row that has it (SIZE numbers), then for each row the next one with the same
+ * index (ROWS numbers); -1 ends a chain. So every element is finished once, in order, and out is not read. Where the
+ * columns of a row have indices of their own, each column has its chains in turn. Functions that call the hole name
+ * nothing as a parameter of the kernel: what the hole reads may be that very operand. */
 #include "registers.h"
 #include "stepc_integer.h"
 #include "template.h"
@@ -71,8 +72,8 @@ static STEPC_INLINE T together(const T sum, const T v)
 }
 
 /* Columns i .. i + count - 1 of row s. */
-static STEPC_INLINE void add_chain(const int count, const int o, const int s, const int i, const T *restrict rows, const T *restrict there,
-                                   const int32_t *restrict first, const int32_t *restrict next)
+static STEPC_INLINE void add_chain(const int count, const int o, const int s, const int i, const T *restrict rows,
+                                   const T *restrict there, const int32_t *restrict first, const int32_t *restrict next)
 {
     T sum[INDEX_COL != 0 ? 1 : INNER < 64 ? INNER : 64] = {(T)0};
     if (HAS_DATA) {
@@ -94,7 +95,8 @@ static STEPC_INLINE void add_chain(const int count, const int o, const int s, co
 }
 
 /* All columns of all rows, in the order of memory. */
-static STEPC_INLINE void whole_rows(const int o, const T *restrict rows, const T *restrict there, const int32_t *restrict links)
+static STEPC_INLINE void whole_rows(const int o, const T *restrict rows, const T *restrict there,
+                                    const int32_t *restrict links)
 {
     for (int s = 0; s < SIZE; s++) {
         if (INNER >= 64) {
@@ -106,7 +108,8 @@ static STEPC_INLINE void whole_rows(const int o, const T *restrict rows, const T
     }
 }
 
-KERNEL static void scatter_rows(const INDICES *restrict indices, const T *restrict dy, const T *restrict data, int32_t *restrict chain)
+KERNEL static void scatter_rows(const INDICES *restrict indices, const T *restrict dy, const T *restrict data,
+                                int32_t *restrict chain)
 {
     if (INDEX_OUTER == 0 && INDEX_COL == 0)
         link_rows(chain, chain + SIZE, indices);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: 0BSD */
 /* Loss and gradient of -log(softmax(scores))[label] in one pass: scores [N,C,D], labels [N,D], weights [C].
  *
- * Per position p = (n,d): e = exp(x - max), s = sum of e, loss_p = (log(s) - (x[label] - max)) * w_p, where w_p is the weight
- * of the label, 0 for an ignored one. The sum of e runs in 16 lanes along C where scores are contiguous there (D == 1), else
- * in index order. The reduced loss is the sum of loss_p in index order, so that samples one at a time give the same; the mean divides it by
- * the sum of w_p, in index order, too.
- * An ignored position has no loss and no gradient, whatever its scores.
+ * Per position p = (n,d): e = exp(x - max), s = sum of e, loss_p = (log(s) - (x[label] - max)) * w_p, where w_p is the
+ * weight of the label, 0 for an ignored one. The sum of e runs in 16 lanes along C where scores are contiguous there (D
+ * == 1), else in index order. The reduced loss is the sum of loss_p in index order, so that samples one at a time give
+ * the same; the mean divides it by the sum of w_p, in index order, too. An ignored position has no loss and no
+ * gradient, whatever its scores.
  *   log_prob  (x - max) - log(s)
  *   grad      (e * (1 / s) - (c == label ? 1 : 0)) * w_p, for the mean * (w_p * (1 / sum of w_p))
  *
- * The exponential and the logarithm have loops of their own over BLOCK positions: short rows would not vectorise. Of rows that are no
- * longer than a vector, all is done for BLOCK positions side by side.
- * Labels were checked before; the comparison with C at their use shows it to a prover. */
+ * The exponential and the logarithm have loops of their own over BLOCK positions: short rows would not vectorise. Of
+ * rows that are no longer than a vector, all is done for BLOCK positions side by side. Labels were checked before; the
+ * comparison with C at their use shows it to a prover. */
 #include "pack.h"
 #include "registers.h"
 #include "stepc_math.h"
@@ -22,10 +22,10 @@ enum HOLE {
     HAS_IGNORE = 1, IGNORE = 3,
     HAS_WEIGHTS = 1,
     REDUCTION = 2, /* 0 none, 1 sum, 2 mean */
-    TRANSPOSED = 1,    /* short rows: transposed by pack_transposed(); of loops Clang makes gathers and scatters */
-    PADDED = 0,    /* one row shorter than 16: exponentials of 16 lanes. Clang makes scalars of loops as short (one sample of 10 classes: 0.04
-                      instead of 0.09 us) */
-    BLOCK = 4,     /* positions at a time, at most 64 and at most N (D == 1) or D; scratch has BLOCK * C elements, 16 if PADDED */
+    TRANSPOSED = 1, /* short rows: transposed by pack_transposed(); of loops Clang makes gathers and scatters */
+    PADDED = 0, /* one row shorter than 16: exponentials of 16 lanes. Clang makes scalars of loops as short (one
+                   sample of 10 classes: 0.04 instead of 0.09 us) */
+    BLOCK = 4, /* positions at a time, up to 64 and up to N (D == 1) or D; scratch has BLOCK * C elements; PADDED: 16 */
     WITH_LOSS = 1, WITH_LOG_PROB = 1, WITH_GRAD = 1
 };
 typedef float T HOLE;
@@ -166,10 +166,11 @@ static inline T sum_of_padded(const T *restrict e)
     return fold_16(lane);
 }
 
-/* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose labels are label[i];
- * returns `total` plus the losses. */
+/* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose
+ * labels are label[i]; returns `total` plus the losses. */
 static STEPC_INLINE T finish_rows(const int rows, const int first, const T total, const T *restrict score,
-                                  const LABELS *restrict label, const T *restrict top, const T *restrict picked, T *restrict sum)
+                                  const LABELS *restrict label, const T *restrict top, const T *restrict picked,
+                                  T *restrict sum)
 {
     T value = total;
     if (WITH_LOG_PROB) {
@@ -265,7 +266,8 @@ static STEPC_INLINE T half_lane(const int l, const int rows, const T *restrict e
 }
 
 /* Gradients of positions first .., that of class c at i * row_step + c * class_step. */
-static STEPC_INLINE void give_gradients(const int rows, const int first, const T *restrict from, const int row_step, const int class_step)
+static STEPC_INLINE void give_gradients(const int rows, const int first, const T *restrict from, const int row_step,
+                                        const int class_step)
 {
     for (int i = 0; i < rows; i++) {
         for (int c = 0; c < C; c++) {
@@ -275,7 +277,8 @@ static STEPC_INLINE void give_gradients(const int rows, const int first, const T
     }
 }
 
-/* Positions first .. first + rows - 1 as rows_block() does them, in the same order of sums: e[c * rows + i] is class c of position i. */
+/* Positions first .. first + rows - 1 as rows_block() does them, in the same order of sums: e[c * rows + i] is class c
+ * of position i. */
 static STEPC_INLINE T short_rows_block(const int rows, const int first, const T total, const T share,
                                        const T *restrict score, const LABELS *restrict all_labels, T *restrict e)
 {
@@ -316,8 +319,10 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
     for (int i = 0; i < C * rows; i++)
         e[i] = exp_of(e[i]);
     for (int i = 0; i < rows; i++) {
-        const T s0 = half_lane(0, rows, e + i) + half_lane(4, rows, e + i), s1 = half_lane(1, rows, e + i) + half_lane(5, rows, e + i);
-        const T s2 = half_lane(2, rows, e + i) + half_lane(6, rows, e + i), s3 = half_lane(3, rows, e + i) + half_lane(7, rows, e + i);
+        const T s0 = half_lane(0, rows, e + i) + half_lane(4, rows, e + i),
+                s1 = half_lane(1, rows, e + i) + half_lane(5, rows, e + i);
+        const T s2 = half_lane(2, rows, e + i) + half_lane(6, rows, e + i),
+                s3 = half_lane(3, rows, e + i) + half_lane(7, rows, e + i);
         sum[i] = (s0 + s2) + (s1 + s3);
     }
     if (WITH_GRAD) {

@@ -10,24 +10,25 @@
  *
  * Expressions of integer holes and literals only are computed: N - N % 16 becomes one number.
  *
- * An `if` (or ?:) whose condition is made of integer holes and literals is decided at instantiation; only the live branch
- * is emitted, without braces where that is safe. It and statement holes stand on lines of their own.
+ * An `if` (or ?:) whose condition is made of integer holes and literals is decided at instantiation; only the live
+ * branch is emitted, without braces where that is safe. It and statement holes stand on lines of their own.
  *
- * A loop over such an expression, for (int z = 0; z < D; z++), is left out where it has one iteration: its body stays, z is 0. Hints above
- * it (STEPC_...) go with it. Not below a pragma, nor if the body is but a statement hole, leaves the loop or changes z.
+ * A loop over such an expression, for (int z = 0; z < D; z++), is left out where it has one iteration: its body stays,
+ * z is 0. Hints above it (STEPC_...) go with it. Not below a pragma, nor if the body is but a statement hole, leaves
+ * the loop or changes z.
  *
  * The comment directly above a kernel or a function goes with it into emitted code; in headers that are embedded whole
- * all comments do. A comment that begins with "Why:" and has lines of its own stays here: measurements, and what compilers
- * would do otherwise. It stands below the one that says what the code does.
+ * all comments do. A comment that begins with "Why:" and has lines of its own stays here: measurements, and what
+ * compilers would do otherwise. It stands below the one that says what the code does.
  *
  * Other static functions, typedefs and const tables of the file that a kernel uses are carried along. What depends on
  * no hole keeps its name and is emitted once; what depends on type holes only gets the types as a suffix (tile_float);
- * everything else belongs to the instance (INSTANCE_part), and if a statement or expression hole is called in it, what the
- * hole's text captures is passed to it as further parameters.
+ * everything else belongs to the instance (INSTANCE_part), and if a statement or expression hole is called in it, what
+ * the hole's text captures is passed to it as further parameters.
  *
- * Functions of the runtime's headers (stepc_expf) are copied from there. Macros must come from a header, since they would
- * not be emitted: either one that emitted code includes, or one that is embedded whole. No #if inside functions; write
- * one function per form instead (product_vector, product_lanes, product_scalar): the emitter writes the #if. */
+ * Functions of the runtime's headers (stepc_expf) are copied from there. Macros must come from a header, since they
+ * would not be emitted: either one that emitted code includes, or one that is embedded whole. No #if inside functions;
+ * write one function per form instead (product_vector, product_lanes, product_scalar): the emitter writes the #if. */
 #ifndef STEPC_TEMPLATE_H
 #define STEPC_TEMPLATE_H
 

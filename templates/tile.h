@@ -20,9 +20,9 @@ typedef float vec __attribute__((vector_size(VECTOR_BYTES)));
 typedef float vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(float)), may_alias)); /* a vec anywhere */
 
 /* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], the terms of one sum each. */
-static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how, float *restrict c,
-                                    const float *restrict a, const int row_step, const int depth_step,
-                                    const float *restrict b, const int b_step)
+static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how,
+                                    float *restrict c, const float *restrict a, const int row_step,
+                                    const int depth_step, const float *restrict b, const int b_step)
 {
     vec acc[TILE_ROWS][VECTORS];
     STEPC_UNROLL
@@ -65,9 +65,9 @@ static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int
 /* The same in C99: an array of lanes for each row, and one loop over the lanes. Rows that do not exist repeat the last
  * one. */
 /* Why: a two-dimensional accumulator, or a loop per row, is 2 to 40 times slower with one compiler or the other. */
-static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how, float *restrict c,
-                                    const float *restrict a, const int row_step, const int depth_step,
-                                    const float *restrict b, const int b_step)
+static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how,
+                                    float *restrict c, const float *restrict a, const int row_step,
+                                    const int depth_step, const float *restrict b, const int b_step)
 {
     float c0[LANES] = {0}, c1[LANES] = {0}, c2[LANES] = {0}, c3[LANES] = {0};
     float c4[LANES] = {0}, c5[LANES] = {0}, c6[LANES] = {0}, c7[LANES] = {0};
@@ -130,9 +130,9 @@ static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int
 /* The same for scalar registers. One function for all calls, since code size counts here. Rows that do not exist repeat
  * the last one. */
 /* Why: a call costs 2 %. */
-static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int depth, const int how, float *restrict c,
-                                    const float *restrict a, const int row_step, const int depth_step,
-                                    const float *restrict b, const int b_step)
+static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int depth, const int how,
+                                    float *restrict c, const float *restrict a, const int row_step,
+                                    const int depth_step, const float *restrict b, const int b_step)
 {
     float c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
     float c20 = 0, c21 = 0, c22 = 0, c23 = 0, c30 = 0, c31 = 0, c32 = 0, c33 = 0;
@@ -177,17 +177,17 @@ static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int
 
 #endif
 
-/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], `terms` products in a sum, and the sums added in
- * order. c has TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows,
- * vectors, terms and steps are literals in every call, which keeps the accumulators in registers. */
-static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int terms, const int how, float *restrict c,
-                              const float *restrict a, const int row_step, const int depth_step,
+/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], `terms` products in a sum, and the sums added
+ * in order. c has TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined:
+ * rows, vectors, terms and steps are literals in every call, which keeps the accumulators in registers. */
+static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int terms, const int how,
+                              float *restrict c, const float *restrict a, const int row_step, const int depth_step,
                               const float *restrict b, const int b_step)
 {
     tile_terms(rows, vectors, depth < terms ? depth : terms, how, c, a, row_step, depth_step, b, b_step);
     for (int k = terms; k < depth; k += terms)
-        tile_terms(rows, vectors, depth - k < terms ? depth - k : terms, TILE_ADDS, c, a + k * depth_step, row_step, depth_step,
-                   b + k * b_step, b_step);
+        tile_terms(rows, vectors, depth - k < terms ? depth - k : terms, TILE_ADDS, c, a + k * depth_step, row_step,
+                   depth_step, b + k * b_step, b_step);
 }
 
 /* Columns, and vectors, of a tile when b is packed into panels that may be narrower than a tile. */

@@ -11,10 +11,11 @@
 #if STEPC_FORM == 2
 
 /* As tile_terms(), for rows of a side by side; and sums[i] += row i of a. */
-/* Why: on the way these sums cost next to nothing, while in a loop of their own each addition waits for the one before. */
-static STEPC_INLINE void tile_terms_and_sums(const int rows, const int vectors, const int depth, const int adds, float *restrict c,
-                                             const float *restrict a, const int depth_step, const float *restrict b, const int b_step,
-                                             float *restrict sums)
+/* Why: on the way these sums cost next to nothing, while in a loop of their own each addition waits for the one
+ * before. */
+static STEPC_INLINE void tile_terms_and_sums(const int rows, const int vectors, const int depth, const int adds,
+                                             float *restrict c, const float *restrict a, const int depth_step,
+                                             const float *restrict b, const int b_step, float *restrict sums)
 {
     vec acc[TILE_ROWS][VECTORS];
     quad four[(TILE_ROWS + 3) / 4];
@@ -64,21 +65,21 @@ static STEPC_INLINE void tile_terms_and_sums(const int rows, const int vectors, 
 }
 
 /* tile() for rows of a side by side; and sums[i] += row i of a[rows,depth], in index order. */
-static STEPC_INLINE void tile_and_sums(const int rows, const int vectors, const int depth, const int terms, float *restrict c,
-                                       const float *restrict a, const int depth_step, const float *restrict b, const int b_step,
-                                       float *restrict sums)
+static STEPC_INLINE void tile_and_sums(const int rows, const int vectors, const int depth, const int terms,
+                                       float *restrict c, const float *restrict a, const int depth_step,
+                                       const float *restrict b, const int b_step, float *restrict sums)
 {
     tile_terms_and_sums(rows, vectors, depth < terms ? depth : terms, 0, c, a, depth_step, b, b_step, sums);
     for (int k = terms; k < depth; k += terms)
-        tile_terms_and_sums(rows, vectors, depth - k < terms ? depth - k : terms, 1, c, a + k * depth_step, depth_step, b + k * b_step, b_step,
-                            sums);
+        tile_terms_and_sums(rows, vectors, depth - k < terms ? depth - k : terms, 1, c, a + k * depth_step, depth_step,
+                            b + k * b_step, b_step, sums);
 }
 
 #else
 
-static STEPC_INLINE void tile_and_sums(const int rows, const int vectors, const int depth, const int terms, float *restrict c,
-                                       const float *restrict a, const int depth_step, const float *restrict b, const int b_step,
-                                       float *restrict sums)
+static STEPC_INLINE void tile_and_sums(const int rows, const int vectors, const int depth, const int terms,
+                                       float *restrict c, const float *restrict a, const int depth_step,
+                                       const float *restrict b, const int b_step, float *restrict sums)
 {
     tile(rows, vectors, depth, terms, TILE_SETS, c, a, 1, depth_step, b, b_step);
     for (int k = 0; k < depth; k++) {

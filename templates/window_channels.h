@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Sums over windows whose vectors run across channels, for the gradient of depthwise convolutions: element (position, channel) of an
- * image is at position * WINDOW_LANES + channel. Three forms, each of which adds an element's terms in index order. Embedded whole into
- * emitted code; for double as tile.h. */
+/* Sums over windows whose vectors run across channels, for the gradient of depthwise convolutions: element (position,
+ * channel) of an image is at position * WINDOW_LANES + channel. Three forms, each of which adds an element's terms in
+ * index order. Embedded whole into emitted code; for double as tile.h. */
 #ifndef STEPC_TEMPLATE_WINDOW_CHANNELS_H
 #define STEPC_TEMPLATE_WINDOW_CHANNELS_H
 
 #include "window_lanes.h"
 
-/* ---- sums ----------------------------------------------------------------------------------------------------------- */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 #if STEPC_FORM == 2
 
 #define CHANNEL_TAPS 12  /* positions of the window summed together */
 
 /* total[taps, lane] += the sum over planes, lines and columns p of dy[p, lane] * image[at[t] + p, lane] */
-static STEPC_INLINE void channel_sums(const int taps, const int planes, const int lines, const int columns, float *restrict total,
-                                      const float *restrict image, const int32_t *restrict at, const int plane_step, const int line_step,
-                                      const float *restrict dy)
+static STEPC_INLINE void channel_sums(const int taps, const int planes, const int lines, const int columns,
+                                      float *restrict total, const float *restrict image, const int32_t *restrict at,
+                                      const int plane_step, const int line_step, const float *restrict dy)
 {
     window_vec acc[CHANNEL_TAPS];
     STEPC_UNROLL
@@ -53,7 +53,8 @@ static STEPC_INLINE void channel_sums(const int taps, const int planes, const in
     for (int l = 0; l < planes * lines; l++) {
         const float *const line = image + (l / lines * plane_step + l % lines * line_step) * WINDOW_LANES;
         const float *const r0 = line + at[0] * WINDOW_LANES, *const r1 = line + at[taps > 1 ? 1 : 0] * WINDOW_LANES;
-        const float *const r2 = line + at[taps > 2 ? 2 : 0] * WINDOW_LANES, *const r3 = line + at[taps > 3 ? 3 : 0] * WINDOW_LANES;
+        const float *const r2 = line + at[taps > 2 ? 2 : 0] * WINDOW_LANES, *const r3 = line + at[taps > 3 ? 3 : 0] *
+                                                                                                   WINDOW_LANES;
         const float *const d = dy + l * columns * WINDOW_LANES;
         for (int p = 0; p < columns * WINDOW_LANES; p += WINDOW_LANES) {
             for (int i = 0; i < WINDOW_LANES; i++) {

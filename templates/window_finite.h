@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Zeros around an image need not be multiplied by weights that are finite. Embedded whole into emitted code; for double as tile.h. */
+/* Zeros around an image need not be multiplied by weights that are finite. Embedded whole into emitted code; for double
+ * as tile.h. */
 #ifndef STEPC_TEMPLATE_WINDOW_FINITE_H
 #define STEPC_TEMPLATE_WINDOW_FINITE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* As window_line.h, of planes without gaps between lines: what would come from another line is masked. Embedded whole into emitted
- * code; for double as tile.h. */
+/* As window_line.h, of planes without gaps between lines: what would come from another line is masked. Embedded whole
+ * into emitted code; for double as tile.h. */
 #ifndef STEPC_TEMPLATE_WINDOW_KEPT_H
 #define STEPC_TEMPLATE_WINDOW_KEPT_H
 
@@ -16,8 +16,9 @@ typedef int32_t window_bits_at __attribute__((vector_size(VECTOR_BYTES), aligned
 /* to[vectors * WINDOW_LANES] = the sum over lines l and columns c of w[l, c] * x[l * line_step + m + column], where
  * m = shift + c * step; where m is not 0, of those columns only whose bits are all set in keep[c] */
 static STEPC_INLINE void window_line_kept(const int vectors, const int lines, const int columns, float *restrict to,
-                                          const float *restrict w, const float *restrict x, const int line_step, const int shift,
-                                          const int step, const float *restrict keep, const int keep_step)
+                                          const float *restrict w, const float *restrict x, const int line_step,
+                                          const int shift, const int step, const float *restrict keep,
+                                          const int keep_step)
 {
     window_vec acc[KEPT_VECTORS];
     STEPC_UNROLL
@@ -32,7 +33,8 @@ static STEPC_INLINE void window_line_kept(const int vectors, const int lines, co
             for (int v = 0; v < vectors; v++) {
                 window_vec e = *(const window_vec_at *)(b + v * WINDOW_LANES);
                 if (shift + c * step != 0)
-                    e = (window_vec)((window_bits)e & *(const window_bits_at *)(keep + c * keep_step + v * WINDOW_LANES));
+                    e = (window_vec)((window_bits)e &
+                                     *(const window_bits_at *)(keep + c * keep_step + v * WINDOW_LANES));
                 acc[v] += s * e;
             }
         }
@@ -47,8 +49,9 @@ static STEPC_INLINE void window_line_kept(const int vectors, const int lines, co
 #define KEPT_VECTORS 1
 
 static STEPC_INLINE void window_line_kept(const int vectors, const int lines, const int columns, float *restrict to,
-                                          const float *restrict w, const float *restrict x, const int line_step, const int shift,
-                                          const int step, const float *restrict keep, const int keep_step)
+                                          const float *restrict w, const float *restrict x, const int line_step,
+                                          const int shift, const int step, const float *restrict keep,
+                                          const int keep_step)
 {
     float sum[WINDOW_LANES] = {0};
     (void)vectors;
@@ -70,8 +73,9 @@ static STEPC_INLINE void window_line_kept(const int vectors, const int lines, co
 #define KEPT_VECTORS 1
 
 static STEPC_KERNEL void window_line_kept(const int vectors, const int lines, const int columns, float *restrict to,
-                                          const float *restrict w, const float *restrict x, const int line_step, const int shift,
-                                          const int step, const float *restrict keep, const int keep_step)
+                                          const float *restrict w, const float *restrict x, const int line_step,
+                                          const int shift, const int step, const float *restrict keep,
+                                          const int keep_step)
 {
     float c0 = 0, c1 = 0, c2 = 0, c3 = 0;
     (void)vectors;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* What the tiles of windows have in common: lanes of a vector and columns of a tile. Embedded whole into emitted code; for double as
- * tile.h. */
+/* What the tiles of windows have in common: lanes of a vector and columns of a tile. Embedded whole into emitted code;
+ * for double as tile.h. */
 #ifndef STEPC_TEMPLATE_WINDOW_LANES_H
 #define STEPC_TEMPLATE_WINDOW_LANES_H
 
@@ -8,7 +8,8 @@
 
 #if STEPC_FORM == 2
 typedef float window_vec __attribute__((vector_size(VECTOR_BYTES)));
-typedef float window_vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(float)), may_alias)); /* anywhere */
+/* a window_vec anywhere */
+typedef float window_vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(float)), may_alias));
 #define WINDOW_LANES (VECTOR_BYTES / (int)sizeof(float))
 #elif STEPC_FORM == 1
 #define WINDOW_LANES (VECTOR_BYTES / (int)sizeof(float))
@@ -22,7 +23,8 @@ typedef float window_vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(si
 #define WINDOW_TILE_ROWS 6
 #define WINDOW_COST_4(rows) (((rows) + 3) / 4 * 5)
 #define WINDOW_COST_6(rows) ((rows) / 6 * 7 + ((rows) % 6 > 4 ? 7 : (rows) % 6 > 0 ? 5 : 0))
-#define WINDOW_ROWS(rows) (WINDOW_COST_4(rows) <= WINDOW_COST_6(rows) ? ((rows) < 4 ? (rows) : 4) : ((rows) < 6 ? (rows) : 6))
+#define WINDOW_ROWS(rows)                                                                                              \
+    (WINDOW_COST_4(rows) <= WINDOW_COST_6(rows) ? ((rows) < 4 ? (rows) : 4) : ((rows) < 6 ? (rows) : 6))
 #else
 #define WINDOW_TILE_ROWS TILE_ROWS
 #define WINDOW_ROWS(rows) PART_ROWS(rows)
@@ -42,7 +44,8 @@ typedef float window_vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(si
 #define PART_VECTORS(vectors, rows) (((vectors) + VECTOR_PARTS(vectors, rows) - 1) / VECTOR_PARTS(vectors, rows))
 #define LINE_VECTORS_OF(elements) (((elements) + WINDOW_LANES - 1) / WINDOW_LANES)
 #define WINDOW_LAST_ROWS(rows) ((rows) % WINDOW_ROWS(rows))
-/* Are lines of `columns` whole vectors, for several rows? Their tiles go from line to line; others run over the gaps. */
+/* Are lines of `columns` whole vectors, for several rows? Their tiles go from line to line; others run over the
+ * gaps. */
 #define WHOLE_VECTORS(rows, columns) ((rows) > 1 && (columns) % WINDOW_LANES == 0)
 #define LINE_OF_VECTORS(columns) ((columns) >= WINDOW_LANES ? (columns) / WINDOW_LANES : 1)
 

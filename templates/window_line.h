@@ -9,8 +9,8 @@
 
 #define LINE_VECTORS 8
 
-/* One row, with as many columns as keep the adders busy: to[vectors * WINDOW_LANES] = the sum over c and t of w[c, t] * image[c, at[t] +
- * column] */
+/* One row, with as many columns as keep the adders busy: to[vectors * WINDOW_LANES] = the sum over c and t of w[c, t] *
+ * image[c, at[t] + column] */
 static STEPC_INLINE void window_line(const int vectors, const int channels, const int taps, float *restrict to,
                                      const float *restrict w, const int w_channel, const int w_tap,
                                      const float *restrict image, const int image_channel, const int32_t *restrict at)

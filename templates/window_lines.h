@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Copies of lines, which may be shorter than vectors, to where they lie closer together or further apart. Embedded whole into emitted
- * code; for double as tile.h. */
+/* Copies of lines, which may be shorter than vectors, to where they lie closer together or further apart. Embedded
+ * whole into emitted code; for double as tile.h. */
 #ifndef STEPC_TEMPLATE_WINDOW_LINES_H
 #define STEPC_TEMPLATE_WINDOW_LINES_H
 
@@ -40,10 +40,10 @@ static STEPC_INLINE int copied_elements(const int columns, const int to_step, co
 #endif
 }
 
-/* to[l * to_step + x] = from[l * from_step + x]; `gap` zeros behind each line. All lines but the last are written in whole
- * vectors, too far: what is overwritten are zeros, or belongs to the next line, which comes after. */
-static STEPC_INLINE void copy_lines(const int lines, const int columns, const int gap, float *restrict to, const int to_step,
-                                    const float *restrict from, const int from_step)
+/* to[l * to_step + x] = from[l * from_step + x]; `gap` zeros behind each line. All lines but the last are written in
+ * whole vectors, too far: what is overwritten are zeros, or belongs to the next line, which comes after. */
+static STEPC_INLINE void copy_lines(const int lines, const int columns, const int gap, float *restrict to,
+                                    const int to_step, const float *restrict from, const int from_step)
 {
     const int copied = copied_elements(columns, to_step, from_step);
     for (int l = 0; l < lines - 1; l++) {

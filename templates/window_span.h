@@ -5,7 +5,8 @@
 
 #include "registers.h"
 
-/* Position in the window and place in the operand of the first term inside; terms inside, and zeros before and behind them. */
+/* Position in the window and place in the operand of the first term inside; terms inside, and zeros before and behind
+ * them. */
 struct window_span {
     int tap, place, count, before, behind;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
-/* The register tile of convolutions, in three forms: rows share what they read of an image. An image is laid out so that neighbouring
- * columns of the tile are neighbours in memory (conv.c). Every form adds an element's terms in index order. Embedded whole into emitted
- * code; for double as tile.h. */
+/* The register tile of convolutions, in three forms: rows share what they read of an image. An image is laid out so
+ * that neighbouring columns of the tile are neighbours in memory (conv.c). Every form adds an element's terms in index
+ * order. Embedded whole into emitted code; for double as tile.h. */
 #ifndef STEPC_TEMPLATE_WINDOW_TILE_H
 #define STEPC_TEMPLATE_WINDOW_TILE_H
 
@@ -19,15 +19,16 @@ struct window_terms {
 #if STEPC_FORM == 2
 
 /* An image of so many bytes is in no near cache: its next channel is asked for ahead. */
-/* Why: gradients of the input walk each channel backwards, which processors do not foresee (64 x 8 x 28 x 28, windows of
- * 3 x 3 x 3: a quarter of the time). */
+/* Why: gradients of the input walk each channel backwards, which processors do not foresee (64 x 8 x 28 x 28, windows
+ * of 3 x 3 x 3: a quarter of the time). */
 #define WINDOW_FAR_BYTES ((size_t)1 << 20)
 #define WINDOW_IS_FAR(k) ((size_t)(k).channels * (size_t)(k).image_channel * sizeof(float) > WINDOW_FAR_BYTES)
 
 /* to[rows, vectors * WINDOW_LANES] = the sum over planes, channels and taps of w[row] * image[column]; each vector's
  * columns begin `next` behind those of the one before */
-static STEPC_INLINE void window_tile(const int rows, const int vectors, const struct window_terms k, float *restrict to, const int to_step,
-                                     const float *restrict w, const float *restrict image, const int next)
+static STEPC_INLINE void window_tile(const int rows, const int vectors, const struct window_terms k, float *restrict to,
+                                     const int to_step, const float *restrict w, const float *restrict image,
+                                     const int next)
 {
     window_vec acc[TILE_ROWS * WINDOW_VECTORS];
     STEPC_UNROLL
@@ -40,7 +41,8 @@ static STEPC_INLINE void window_tile(const int rows, const int vectors, const st
         for (int c = 0; c < k.channels; c++) {
             const int ahead = c + 1 < k.channels ? k.image_channel : 0;
             for (int t = 0; t < k.taps; t++) {
-                const float *const b = image + z * k.image_plane + c * k.image_channel + (k.at != NULL ? k.at[t] : t * k.image_tap);
+                const float *const b =
+                    image + z * k.image_plane + c * k.image_channel + (k.at != NULL ? k.at[t] : t * k.image_tap);
                 const float *const a = w + z * k.w_plane + c * k.w_channel + t * k.w_tap;
                 window_vec x[WINDOW_VECTORS];
                 if (WINDOW_IS_FAR(k)) {
@@ -72,8 +74,9 @@ static STEPC_INLINE void window_tile(const int rows, const int vectors, const st
 #elif STEPC_FORM == 1
 
 /* The same in C99: named arrays and one loop over the lanes (tile.h). Rows that do not exist repeat the last one. */
-static STEPC_INLINE void window_tile(const int rows, const int vectors, const struct window_terms k, float *restrict to, const int to_step,
-                                     const float *restrict w, const float *restrict image, const int next)
+static STEPC_INLINE void window_tile(const int rows, const int vectors, const struct window_terms k, float *restrict to,
+                                     const int to_step, const float *restrict w, const float *restrict image,
+                                     const int next)
 {
     float c0[WINDOW_LANES] = {0}, c1[WINDOW_LANES] = {0}, c2[WINDOW_LANES] = {0}, c3[WINDOW_LANES] = {0};
     float c4[WINDOW_LANES] = {0}, c5[WINDOW_LANES] = {0}, c6[WINDOW_LANES] = {0}, c7[WINDOW_LANES] = {0};
@@ -82,7 +85,8 @@ static STEPC_INLINE void window_tile(const int rows, const int vectors, const st
     for (int z = 0; z < k.planes; z++) {
         for (int c = 0; c < k.channels; c++) {
             for (int t = 0; t < k.taps; t++) {
-                const float *const b = image + z * k.image_plane + c * k.image_channel + (k.at != NULL ? k.at[t] : t * k.image_tap);
+                const float *const b =
+                    image + z * k.image_plane + c * k.image_channel + (k.at != NULL ? k.at[t] : t * k.image_tap);
                 const float *const a = w + z * k.w_plane + c * k.w_channel + t * k.w_tap;
                 const float s0 = a[0], s1 = a[rows > 1 ? step : last], s2 = a[rows > 2 ? 2 * step : last];
                 const float s3 = a[rows > 3 ? 3 * step : last], s4 = a[rows > 4 ? 4 * step : last];
@@ -121,11 +125,12 @@ static STEPC_INLINE void window_tile(const int rows, const int vectors, const st
 
 #else
 
-/* The same for scalar registers, with 4 or 6 rows (`most`). Rows that do not exist repeat the first one. One function for
- * all kernels; what a tile has is constant in it. */
+/* The same for scalar registers, with 4 or 6 rows (`most`). Rows that do not exist repeat the first one. One function
+ * for all kernels; what a tile has is constant in it. */
 /* Why: of 32 registers 6 x 4 sums fill most, and need a tenth fewer instructions than 4 x 4. */
-static STEPC_INLINE void window_tile_of(const int most, const int has_table, const int rows, const struct window_terms k,
-                                        float *restrict to, const int to_step, const float *restrict w, const float *restrict image)
+static STEPC_INLINE void window_tile_of(const int most, const int has_table, const int rows,
+                                        const struct window_terms k, float *restrict to, const int to_step,
+                                        const float *restrict w, const float *restrict image)
 {
     float c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
     float c20 = 0, c21 = 0, c22 = 0, c23 = 0, c30 = 0, c31 = 0, c32 = 0, c33 = 0;
@@ -187,32 +192,33 @@ static STEPC_INLINE void window_tile_of(const int most, const int has_table, con
         to += to_step, to[0] = c50, to[1] = c51, to[2] = c52, to[3] = c53;
 }
 
-static STEPC_KERNEL void window_tile_4(const int rows, const struct window_terms *k, float *restrict to, const int to_step,
-                                       const float *restrict w, const float *restrict image)
+static STEPC_KERNEL void window_tile_4(const int rows, const struct window_terms *k, float *restrict to,
+                                       const int to_step, const float *restrict w, const float *restrict image)
 {
     window_tile_of(4, 1, rows, *k, to, to_step, w, image);
 }
 
-static STEPC_KERNEL void window_tile_6(const int rows, const struct window_terms *k, float *restrict to, const int to_step,
-                                       const float *restrict w, const float *restrict image)
+static STEPC_KERNEL void window_tile_6(const int rows, const struct window_terms *k, float *restrict to,
+                                       const int to_step, const float *restrict w, const float *restrict image)
 {
     window_tile_of(6, 1, rows, *k, to, to_step, w, image);
 }
 
-static STEPC_KERNEL void window_sums_4(const int rows, const struct window_terms *k, float *restrict to, const int to_step,
-                                       const float *restrict w, const float *restrict image)
+static STEPC_KERNEL void window_sums_4(const int rows, const struct window_terms *k, float *restrict to,
+                                       const int to_step, const float *restrict w, const float *restrict image)
 {
     window_tile_of(4, 0, rows, *k, to, to_step, w, image);
 }
 
-static STEPC_KERNEL void window_sums_6(const int rows, const struct window_terms *k, float *restrict to, const int to_step,
-                                       const float *restrict w, const float *restrict image)
+static STEPC_KERNEL void window_sums_6(const int rows, const struct window_terms *k, float *restrict to,
+                                       const int to_step, const float *restrict w, const float *restrict image)
 {
     window_tile_of(6, 0, rows, *k, to, to_step, w, image);
 }
 
-static STEPC_INLINE void window_tile(const int rows, const int vectors, const struct window_terms k, float *restrict to, const int to_step,
-                                     const float *restrict w, const float *restrict image, const int next)
+static STEPC_INLINE void window_tile(const int rows, const int vectors, const struct window_terms k, float *restrict to,
+                                     const int to_step, const float *restrict w, const float *restrict image,
+                                     const int next)
 {
     (void)vectors, (void)next;
     if (k.at != NULL) {

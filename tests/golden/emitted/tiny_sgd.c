@@ -218,9 +218,9 @@ typedef float vec __attribute__((vector_size(VECTOR_BYTES)));
 typedef float vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(float)), may_alias)); /* a vec anywhere */
 
 /* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], the terms of one sum each. */
-static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how, float *restrict c,
-                                    const float *restrict a, const int row_step, const int depth_step,
-                                    const float *restrict b, const int b_step)
+static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how,
+                                    float *restrict c, const float *restrict a, const int row_step,
+                                    const int depth_step, const float *restrict b, const int b_step)
 {
     vec acc[TILE_ROWS][VECTORS];
     STEPC_UNROLL
@@ -262,9 +262,9 @@ static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int
 
 /* The same in C99: an array of lanes for each row, and one loop over the lanes. Rows that do not exist repeat the last
  * one. */
-static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how, float *restrict c,
-                                    const float *restrict a, const int row_step, const int depth_step,
-                                    const float *restrict b, const int b_step)
+static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how,
+                                    float *restrict c, const float *restrict a, const int row_step,
+                                    const int depth_step, const float *restrict b, const int b_step)
 {
     float c0[LANES] = {0}, c1[LANES] = {0}, c2[LANES] = {0}, c3[LANES] = {0};
     float c4[LANES] = {0}, c5[LANES] = {0}, c6[LANES] = {0}, c7[LANES] = {0};
@@ -326,9 +326,9 @@ static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int
 
 /* The same for scalar registers. One function for all calls, since code size counts here. Rows that do not exist repeat
  * the last one. */
-static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int depth, const int how, float *restrict c,
-                                    const float *restrict a, const int row_step, const int depth_step,
-                                    const float *restrict b, const int b_step)
+static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int depth, const int how,
+                                    float *restrict c, const float *restrict a, const int row_step,
+                                    const int depth_step, const float *restrict b, const int b_step)
 {
     float c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
     float c20 = 0, c21 = 0, c22 = 0, c23 = 0, c30 = 0, c31 = 0, c32 = 0, c33 = 0;
@@ -373,17 +373,17 @@ static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int
 
 #endif
 
-/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], `terms` products in a sum, and the sums added in
- * order. c has TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined: rows,
- * vectors, terms and steps are literals in every call, which keeps the accumulators in registers. */
-static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int terms, const int how, float *restrict c,
-                              const float *restrict a, const int row_step, const int depth_step,
+/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], `terms` products in a sum, and the sums added
+ * in order. c has TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined:
+ * rows, vectors, terms and steps are literals in every call, which keeps the accumulators in registers. */
+static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int terms, const int how,
+                              float *restrict c, const float *restrict a, const int row_step, const int depth_step,
                               const float *restrict b, const int b_step)
 {
     tile_terms(rows, vectors, depth < terms ? depth : terms, how, c, a, row_step, depth_step, b, b_step);
     for (int k = terms; k < depth; k += terms)
-        tile_terms(rows, vectors, depth - k < terms ? depth - k : terms, TILE_ADDS, c, a + k * depth_step, row_step, depth_step,
-                   b + k * b_step, b_step);
+        tile_terms(rows, vectors, depth - k < terms ? depth - k : terms, TILE_ADDS, c, a + k * depth_step, row_step,
+                   depth_step, b + k * b_step, b_step);
 }
 
 /* Columns, and vectors, of a tile when b is packed into panels that may be narrower than a tile. */
@@ -396,11 +396,14 @@ typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(siz
 #if defined(__clang__)
 #define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
 #else
-#define INTEGERS(a) __typeof__(__builtin_choose_expr(sizeof((a)[0]) == 4, (int32_t)0, (int64_t)0)) __attribute__((vector_size(sizeof(a))))
+#define INTEGERS(a)                                                                                                    \
+    __typeof__(__builtin_choose_expr(sizeof((a)[0]) == 4, (int32_t)0, (int64_t)0))                                     \
+        __attribute__((vector_size(sizeof(a))))
 #define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (INTEGERS(a)){i, j, k, l})
 #endif
 
-/* r = r', four rows of four: `some` and `others` take elements of two rows, then the same is done with pairs of rows. */
+/* r = r', four rows of four: `some` and `others` take elements of two rows, then the same is done with pairs of
+ * rows. */
 #define TRANSPOSE_FOUR(r, some, others, join_some, join_others) \
     const __typeof__((r)[0]) some01 = some((r)[0], (r)[1]), others01 = others((r)[0], (r)[1]); \
     const __typeof__((r)[0]) some23 = some((r)[2], (r)[3]), others23 = others((r)[2], (r)[3]); \
@@ -438,7 +441,8 @@ typedef float fours_at __attribute__((vector_size(8 * sizeof(float)), aligned(si
 #define ODDS_IN_HALVES(a, b) __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15)
 #define JOIN_FIRSTS(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
 #define JOIN_LASTS(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
-#define JOINED_QUADS(row, fourth) __builtin_shufflevector(*(const quad_at *)(row), *(const quad_at *)(fourth), 0, 1, 2, 3, 4, 5, 6, 7)
+#define JOINED_QUADS(row, fourth)                                                                                      \
+    __builtin_shufflevector(*(const quad_at *)(row), *(const quad_at *)(fourth), 0, 1, 2, 3, 4, 5, 6, 7)
 #if defined(__clang__) || !defined(__SIZEOF_INT128__)
 #define FOUR_OF_ROW(row, fourth) JOINED_QUADS(row, fourth)
 #else
@@ -446,8 +450,10 @@ typedef float fours_at __attribute__((vector_size(8 * sizeof(float)), aligned(si
 typedef unsigned long_at __attribute__((mode(TI), aligned(sizeof(float)), may_alias));
 typedef unsigned long_integer __attribute__((mode(TI)));
 typedef long_integer long_integers __attribute__((vector_size(8 * sizeof(float))));
-#define FOUR_OF_ROW(row, fourth) \
-    __builtin_choose_expr(sizeof(float) == 4, (fours)(long_integers){*(const long_at *)(row), *(const long_at *)(fourth)}, JOINED_QUADS(row, fourth))
+#define FOUR_OF_ROW(row, fourth)                                                                                       \
+    __builtin_choose_expr(sizeof(float) == 4,                                                                          \
+                          (fours)(long_integers){*(const long_at *)(row), *(const long_at *)(fourth)},                 \
+                          JOINED_QUADS(row, fourth))
 #endif
 static STEPC_INLINE void transpose_fours(fours *restrict r)
 {
@@ -481,12 +487,14 @@ static STEPC_INLINE void transpose_fours(fours *restrict r)
 #define NARROW_GROUP (8 * NARROW_ROWS)
 
 typedef float narrow_vec __attribute__((vector_size(NARROW_LANES * sizeof(float))));
-typedef float narrow_vec_at __attribute__((vector_size(NARROW_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
+typedef float narrow_vec_at
+    __attribute__((vector_size(NARROW_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 
 /* c[rows, NARROW_LANES] = or += the terms of one sum each; with_sums: and sums[i] += row i of a. */
-static STEPC_INLINE void narrow_terms(const int rows, const int depth, const int adds, float *restrict c, const float *restrict a,
-                                      const int row_step, const int depth_step, const float *restrict b, const int b_step,
-                                      const int with_sums, float *restrict sums)
+static STEPC_INLINE void narrow_terms(const int rows, const int depth, const int adds, float *restrict c,
+                                      const float *restrict a, const int row_step, const int depth_step,
+                                      const float *restrict b, const int b_step, const int with_sums,
+                                      float *restrict sums)
 {
     narrow_vec acc[NARROW_ROWS];
     float sum[NARROW_ROWS];
@@ -515,10 +523,12 @@ static STEPC_INLINE void narrow_terms(const int rows, const int depth, const int
     }
 }
 
-/* acc += term k of each of `parts` sums, and sums += the next `parts` elements of their rows, from element `next` on. */
-static STEPC_INLINE void term_of_each(const int rows, const int parts, const int terms, const int k, const int next, narrow_vec *acc, float *sum,
-                                      const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
-                                      const int b_step, const int with_sums)
+/* acc += term k of each of `parts` sums, and sums += the next `parts` elements of their rows, from element `next`
+ * on. */
+static STEPC_INLINE void term_of_each(const int rows, const int parts, const int terms, const int k, const int next,
+                                      narrow_vec *acc, float *sum, const float *restrict a, const int row_step,
+                                      const int depth_step, const float *restrict b, const int b_step,
+                                      const int with_sums)
 {
     STEPC_UNROLL
     for (int p = 0; p < parts; p++) {
@@ -533,9 +543,10 @@ static STEPC_INLINE void term_of_each(const int rows, const int parts, const int
 }
 
 /* narrow_tile() for few rows with many terms: all parts at a time, whose sums do not wait for one another. */
-static STEPC_INLINE void narrow_terms_at_once(const int rows, const int depth, const int terms, float *restrict c, const int c_step,
-                                              const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
-                                              const int b_step, const int with_sums, float *restrict sums)
+static STEPC_INLINE void narrow_terms_at_once(const int rows, const int depth, const int terms, float *restrict c,
+                                              const int c_step, const float *restrict a, const int row_step,
+                                              const int depth_step, const float *restrict b, const int b_step,
+                                              const int with_sums, float *restrict sums)
 {
     const int parts = (depth + terms - 1) / terms, last = depth - (parts - 1) * terms;
     narrow_vec acc[NARROW_ROWS];
@@ -551,7 +562,8 @@ static STEPC_INLINE void narrow_terms_at_once(const int rows, const int depth, c
         term_of_each(rows, parts, terms, k, k * parts, acc, sum, a, row_step, depth_step, b, b_step, with_sums);
     STEPC_UNROLL_4
     for (int k = last; k < terms; k++)
-        term_of_each(rows, parts - 1, terms, k, last + k * (parts - 1), acc, sum, a, row_step, depth_step, b, b_step, with_sums);
+        term_of_each(rows, parts - 1, terms, k, last + k * (parts - 1), acc, sum, a, row_step, depth_step, b, b_step,
+                     with_sums);
     STEPC_UNROLL
     for (int i = 0; i < rows; i++) {
         STEPC_UNROLL
@@ -562,8 +574,8 @@ static STEPC_INLINE void narrow_terms_at_once(const int rows, const int depth, c
     }
 }
 
-/* Where a vector is two rows long, a row would fill half of it. So vectors hold four rows of four columns: a term of four
- * rows is spread over the fours in registers, a row of b repeated as it is loaded. */
+/* Where a vector is two rows long, a row would fill half of it. So vectors hold four rows of four columns: a term of
+ * four rows is spread over the fours in registers, a row of b repeated as it is loaded. */
 #if defined(__AVX512F__) && VECTOR_BYTES == 64 && (defined(__clang__) || (__GNUC__ >= 12 && defined(__SIZEOF_INT128__)))
 #define NARROW_QUADS (sizeof(float) == 4)
 
@@ -574,9 +586,11 @@ typedef float four_quads_at __attribute__((vector_size(16 * sizeof(float)), alig
 /* A quad as integers. */
 typedef __typeof__(__builtin_choose_expr(sizeof(float) == 4, (int32_t)0, (int64_t)0)) whole_quad_at
     __attribute__((vector_size(4 * sizeof(float)), aligned(sizeof(float)), may_alias));
-#define TWO_WHOLE(p, q) __builtin_shufflevector(*(const whole_quad_at *)(p), *(const whole_quad_at *)(q), 0, 1, 2, 3, 4, 5, 6, 7)
-#define JOINED_FOUR(p, q, r, s) \
-    (four_quads)__builtin_shufflevector(TWO_WHOLE(p, q), TWO_WHOLE(r, s), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define TWO_WHOLE(p, q)                                                                                                \
+    __builtin_shufflevector(*(const whole_quad_at *)(p), *(const whole_quad_at *)(q), 0, 1, 2, 3, 4, 5, 6, 7)
+#define JOINED_FOUR(p, q, r, s)                                                                                        \
+    (four_quads) __builtin_shufflevector(TWO_WHOLE(p, q), TWO_WHOLE(r, s), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,   \
+                                         13, 14, 15)
 #else
 typedef long_integer four_long __attribute__((vector_size(16 * sizeof(float))));
 #define JOINED_FOUR(p, q, r, s) \
@@ -603,9 +617,11 @@ typedef long_integer four_long __attribute__((vector_size(16 * sizeof(float))));
         } \
     }
 
-/* acc += four terms of up to NARROW_ROWS rows, without those before `first`; rows that do not exist repeat the first of four. */
-static STEPC_INLINE void four_terms_of_narrow(const int rows, const int first, four_quads (*acc)[2], const float *restrict a, const int row_step,
-                                              const float *restrict b, const int b_step)
+/* acc += four terms of up to NARROW_ROWS rows, without those before `first`; rows that do not exist repeat the first of
+ * four. */
+static STEPC_INLINE void four_terms_of_narrow(const int rows, const int first, four_quads (*acc)[2],
+                                              const float *restrict a, const int row_step, const float *restrict b,
+                                              const int b_step)
 {
     four_quads v[NARROW_ROWS / 4];
     STEPC_UNROLL
@@ -620,9 +636,11 @@ static STEPC_INLINE void four_terms_of_narrow(const int rows, const int first, f
     ADD_TERM(3)
 }
 
-/* sum = or += the terms of one sum each. Their number need not be a multiple of four, if others lie in front of them. */
-static STEPC_INLINE void narrow_terms_by_quads(const int rows, const int depth, const int adds, four_quads (*sum)[2], const float *restrict a,
-                                               const int row_step, const float *restrict b, const int b_step)
+/* sum = or += the terms of one sum each. Their number need not be a multiple of four, if others lie in front of
+ * them. */
+static STEPC_INLINE void narrow_terms_by_quads(const int rows, const int depth, const int adds, four_quads (*sum)[2],
+                                               const float *restrict a, const int row_step, const float *restrict b,
+                                               const int b_step)
 {
     four_quads acc[NARROW_ROWS / 4][2];
     STEPC_UNROLL
@@ -640,13 +658,15 @@ static STEPC_INLINE void narrow_terms_by_quads(const int rows, const int depth, 
 }
 
 /* narrow_tile() for rows of a, of at least four terms, that lie in memory as a whole. */
-static STEPC_INLINE void narrow_tile_by_quads(const int rows, const int depth, const int terms, float *restrict c, const int c_step,
-                                              const float *restrict a, const int row_step, const float *restrict b, const int b_step)
+static STEPC_INLINE void narrow_tile_by_quads(const int rows, const int depth, const int terms, float *restrict c,
+                                              const int c_step, const float *restrict a, const int row_step,
+                                              const float *restrict b, const int b_step)
 {
     four_quads sum[NARROW_ROWS / 4][2];
     narrow_terms_by_quads(rows, depth < terms ? depth : terms, 0, sum, a, row_step, b, b_step);
     for (int k = terms; k < depth; k += terms)
-        narrow_terms_by_quads(rows, depth - k < terms ? depth - k : terms, 1, sum, a + k, row_step, b + k * b_step, b_step);
+        narrow_terms_by_quads(rows, depth - k < terms ? depth - k : terms, 1, sum, a + k, row_step, b + k * b_step,
+                              b_step);
     STEPC_UNROLL
     for (int i = 0; i < (rows + 3) / 4; i++) {
         const four_quads whole[2] = {FIRST_TWO(sum[i][0], sum[i][1]), LAST_TWO(sum[i][0], sum[i][1])};
@@ -659,18 +679,20 @@ static STEPC_INLINE void narrow_tile_by_quads(const int rows, const int depth, c
                 if (4 * i + r < rows)
                     *(narrow_vec_at *)to = __builtin_shufflevector(whole[r / 2], whole[r / 2], 0, 1, 2, 3, 4, 5, 6, 7);
                 if (4 * i + r + 1 < rows)
-                    *(narrow_vec_at *)(to + c_step) = __builtin_shufflevector(whole[r / 2], whole[r / 2], 8, 9, 10, 11, 12, 13, 14, 15);
+                    *(narrow_vec_at *)(to + c_step) =
+                        __builtin_shufflevector(whole[r / 2], whole[r / 2], 8, 9, 10, 11, 12, 13, 14, 15);
             }
         }
     }
 }
 #endif
 
-/* c[rows, columns] = a[rows,depth] * b[depth,columns], `terms` products in a sum, c_step from row to row. NARROW_LANES are
- * stored of every row, in the order of the rows. */
-static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms, float *restrict c, const int c_step,
-                                     const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
-                                     const int b_step, const int with_sums, float *restrict sums)
+/* c[rows, columns] = a[rows,depth] * b[depth,columns], `terms` products in a sum, c_step from row to row. NARROW_LANES
+ * are stored of every row, in the order of the rows. */
+static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms,
+                                     float *restrict c, const int c_step, const float *restrict a, const int row_step,
+                                     const int depth_step, const float *restrict b, const int b_step,
+                                     const int with_sums, float *restrict sums)
 {
     float acc[NARROW_ROWS * NARROW_LANES];
     (void)columns;
@@ -686,8 +708,8 @@ static STEPC_INLINE void narrow_tile(const int rows, const int columns, const in
     }
     narrow_terms(rows, depth < terms ? depth : terms, 0, acc, a, row_step, depth_step, b, b_step, with_sums, sums);
     for (int k = terms; k < depth; k += terms)
-        narrow_terms(rows, depth - k < terms ? depth - k : terms, 1, acc, a + k * depth_step, row_step, depth_step, b + k * b_step, b_step,
-                     with_sums, sums);
+        narrow_terms(rows, depth - k < terms ? depth - k : terms, 1, acc, a + k * depth_step, row_step, depth_step,
+                     b + k * b_step, b_step, with_sums, sums);
     STEPC_UNROLL
     for (int i = 0; i < rows; i++)
         *(narrow_vec_at *)(c + i * c_step) = *(const narrow_vec_at *)(acc + i * NARROW_LANES);
@@ -701,9 +723,10 @@ static STEPC_INLINE void narrow_tile(const int rows, const int columns, const in
 #define NARROW_GROUP (4 * TILE_ROWS)
 
 /* The same with the tile of wider products. */
-static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms, float *restrict c, const int c_step,
-                                     const float *restrict a, const int row_step, const int depth_step, const float *restrict b,
-                                     const int b_step, const int with_sums, float *restrict sums)
+static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms,
+                                     float *restrict c, const int c_step, const float *restrict a, const int row_step,
+                                     const int depth_step, const float *restrict b, const int b_step,
+                                     const int with_sums, float *restrict sums)
 {
     float acc[TILE_ROWS * TILE_COLUMNS];
     tile(rows, 1, depth, terms, TILE_SETS, acc, a, row_step, depth_step, b, b_step);
@@ -748,10 +771,12 @@ static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, co
 }
 
 /* to[4,FOURS_LANES] = from[FOURS_LANES,4]' */
-static STEPC_INLINE void transpose_rows_of_four(float *restrict to, const int to_step, const float *restrict from, const int from_step)
+static STEPC_INLINE void transpose_rows_of_four(float *restrict to, const int to_step, const float *restrict from,
+                                                const int from_step)
 {
     fours r[4] = {FOUR_OF_ROW(from, from + 4 * from_step), FOUR_OF_ROW(from + from_step, from + 5 * from_step),
-                  FOUR_OF_ROW(from + 2 * from_step, from + 6 * from_step), FOUR_OF_ROW(from + 3 * from_step, from + 7 * from_step)};
+                  FOUR_OF_ROW(from + 2 * from_step, from + 6 * from_step),
+                  FOUR_OF_ROW(from + 3 * from_step, from + 7 * from_step)};
     transpose_fours(r);
     *(fours_at *)to = r[0];
     *(fours_at *)(to + to_step) = r[1];
@@ -767,8 +792,8 @@ static STEPC_INLINE void transpose_rows_of_four(float *restrict to, const int to
 #define TRANSPOSES_IN_BLOCKS 0
 #endif
 
-/* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: rows of
- * a panel lie in memory as a whole. */
+/* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: rows
+ * of a panel lie in memory as a whole. */
 static STEPC_INLINE void pack_transposed(float *restrict panel, const int width, const float *restrict b,
                                          const int b_step, const int columns, const int depth)
 {
@@ -1023,8 +1048,8 @@ static inline int softmax_cross_entropy_8x2_hot_class(const int64_t label)
     return softmax_cross_entropy_8x2_class_of(label);
 }
 
-/* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose labels are label[i];
- * returns `total` plus the losses. */
+/* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose
+ * labels are label[i]; returns `total` plus the losses. */
 static STEPC_INLINE float softmax_cross_entropy_8x2_finish_rows(const int rows, const int first, const float total,
         const float *restrict score, const int64_t *restrict label, const float *restrict top,
         const float *restrict picked, float *restrict sum)
@@ -1058,7 +1083,8 @@ static STEPC_INLINE void softmax_cross_entropy_8x2_give_gradients(const int rows
     }
 }
 
-/* Positions first .. first + rows - 1 as rows_block() does them, in the same order of sums: e[c * rows + i] is class c of position i. */
+/* Positions first .. first + rows - 1 as rows_block() does them, in the same order of sums: e[c * rows + i] is class c
+ * of position i. */
 static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int rows, const int first,
         const float total, const float share, const float *restrict score, const int64_t *restrict all_labels,
         float *restrict e, float *restrict y_2)
@@ -1092,9 +1118,13 @@ static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int r
         e[i] = stepc_expf(e[i]);
     for (int i = 0; i < rows; i++) {
         const float s0 = softmax_cross_entropy_8x2_half_lane(0, rows,
-                e + i) + softmax_cross_entropy_8x2_half_lane(4, rows, e + i), s1 = softmax_cross_entropy_8x2_half_lane(1, rows, e + i) + softmax_cross_entropy_8x2_half_lane(5, rows, e + i);
+                e + i) + softmax_cross_entropy_8x2_half_lane(4, rows, e + i),
+                s1 = softmax_cross_entropy_8x2_half_lane(1, rows,
+                                                         e + i) + softmax_cross_entropy_8x2_half_lane(5, rows, e + i);
         const float s2 = softmax_cross_entropy_8x2_half_lane(2, rows,
-                e + i) + softmax_cross_entropy_8x2_half_lane(6, rows, e + i), s3 = softmax_cross_entropy_8x2_half_lane(3, rows, e + i) + softmax_cross_entropy_8x2_half_lane(7, rows, e + i);
+                e + i) + softmax_cross_entropy_8x2_half_lane(6, rows, e + i),
+                s3 = softmax_cross_entropy_8x2_half_lane(3, rows,
+                                                         e + i) + softmax_cross_entropy_8x2_half_lane(7, rows, e + i);
         sum[i] = (s0 + s2) + (s1 + s3);
     }
     int hot[8] = {0};
