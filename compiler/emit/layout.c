@@ -126,7 +126,7 @@ static bool may_begin(char c)
     return c == ' ' || c == '(' || c == '/' || (c >= '0' && c <= '9');
 }
 
-/* One turn over text[*at ..], to the end of a line that no comment goes on behind. Neighbours are looked at in front
+/* One pass over text[*at ..], to the end of a line that no comment goes on behind. Neighbours are looked at in front
  * of it, too. */
 static bool fold_line(const char *text, size_t *at, struct strbuf *out)
 {

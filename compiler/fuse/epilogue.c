@@ -218,7 +218,7 @@ static void find_access(const struct access *a, void *data)
     f->found = true;
 }
 
-/* The loop of `to`, none of those taken, along which the stored element moves as the load does; its turns divide
+/* The loop of `to`, none of those taken, along which the stored element moves as the load does; its iterations divide
  * `extent`. */
 static int loop_along(const struct match *m, int64_t extent, int64_t stride, const bool *taken)
 {

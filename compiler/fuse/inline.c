@@ -2,7 +2,7 @@
  *
  *   t[i] = exp(x[i]);  y[i,j] = t[j] * w[i,j]     ->     y[i,j] = exp(x[j]) * w[i,j]       if that costs no more
  *
- * The reader sees the producer's buffer as offset + strides; this is turned back into one index per loop of the
+ * The reader sees the producer's buffer as offset + strides; this is rewritten as one index per loop of the
  * producer, each an affine function of the reader's loops. Where no such functions exist (a reshape in between that
  * strides can say but loop indices cannot) the producer stays. Operands that a template takes element by element are
  * readers like any other, once finishing statements have had their choice. */

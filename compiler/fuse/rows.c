@@ -208,7 +208,7 @@ static bool match_leading(struct fusion *f, const struct kernel *p, const struct
            (row_length(a) >= ROW_LEAST || row_length(b) >= ROW_LEAST) && flows_by_rows(a, b);
 }
 
-/* One is a map, whose loop over the other's rows does not lead: each loop of as many turns may be it. */
+/* One is a map, whose loop over the other's rows does not lead: each loop of as many iterations may be it. */
 static bool match_moved(struct fusion *f, const struct kernel *p, const struct kernel *c, struct walk *a,
                         struct walk *b)
 {
@@ -340,7 +340,7 @@ static int64_t make_axes(struct in_row *r, const struct part *p, const struct ac
     return count;
 }
 
-/* The axis that a step of so many elements goes along, whole turns of it; NULL: none. */
+/* The axis that a step of so many elements goes along, whole multiples of its size; NULL: none. */
 static const struct row_axis *axis_along(const struct in_row *r, int64_t stride)
 {
     for (int i = r->axis_count; i-- > 0;)

@@ -179,8 +179,8 @@ static bool is_own(const struct kernel *k, const struct buffer *b)
     return own;
 }
 
-/* Loops around all parts are cut at the outermost. Local variables are each turn's own; memory that holds one row
- * for the parts of a turn, each share gets for itself. */
+/* Loops around all parts are cut at the outermost. Local variables are each iteration's own; memory that holds one row
+ * for the parts of an iteration, each share gets for itself. */
 static bool cut_rows(const struct sharing *sharing, struct kernel *k)
 {
     int d = 0;

@@ -220,12 +220,12 @@ void import_cut(struct builder *b, struct value *v, int axis, const int64_t *siz
         out[i] = build_value(b, "Squeeze", NULL, (struct value *const[]){out[i], axes}, 2);
 }
 
-/* ---- turns of a loop -------------------------------------------------------------------------------------------- */
+/* ---- iterations of a loop ---------------------------------------------------------------------------------------- */
 
 typedef VEC(struct value *) value_list;
 
 /* A Loop or a Scan on its way. */
-struct turns {
+struct iterations {
     struct importer *im;
     const struct region *region;
     const struct model_node *node;
@@ -235,15 +235,16 @@ struct turns {
     size_t first_state; /* among the body's inputs and outputs */
     size_t state_count, scan_count;
     struct value **state; /* NULL: an optional value that is none */
-    value_list *scanned;  /* scan outputs: an item for each turn */
-    uint32_t stream;      /* of random numbers, before the first turn */
+    value_list *scanned;  /* scan outputs: an item for each iteration */
+    uint32_t stream;      /* of random numbers, before the first iteration */
     int since;            /* values from this id on are the loop's */
 };
 
-static bool begin_turns(struct turns *t, struct importer *im, const struct region *r, const struct model_node *mn,
-                        size_t first_input, size_t state_count, size_t other_inputs, size_t first_output)
+static bool begin_iterations(struct iterations *t, struct importer *im, const struct region *r,
+                             const struct model_node *mn, size_t first_input, size_t state_count, size_t other_inputs,
+                             size_t first_output)
 {
-    *t = (struct turns){
+    *t = (struct iterations){
         .im = im, .region = r, .node = mn, .body = graph_attr(mn, "body"), .loc = import_node_loc(im, r, mn)};
     if (t->body == NULL)
         return diag_error(im->g->diag, &t->loc, "attribute 'body' has no graph");
@@ -268,14 +269,14 @@ static bool begin_turns(struct turns *t, struct importer *im, const struct regio
     return ok;
 }
 
-static bool keep_scanned(struct turns *t, size_t k, struct value *v)
+static bool keep_scanned(struct iterations *t, size_t k, struct value *v)
 {
     struct diag *const d = t->im->g->diag;
     if (v == &import_omitted || v->kind == VALUE_SEQUENCE)
         return diag_error(d, &t->loc, "scan output %zu of the body is not a tensor", k);
     const struct value *const first = t->scanned[k].count > 0 ? t->scanned[k].data[0] : v;
     if (first->dtype != v->dtype || !shape_equal(&first->shape, &v->shape))
-        return diag_error(d, &t->loc, "scan output %zu of the body is %s%s in turn %zu, but %s%s in the first", k,
+        return diag_error(d, &t->loc, "scan output %zu of the body is %s%s in iteration %zu, but %s%s in the first", k,
                           dtype_name(v->dtype), shape_text(d->arena, &v->shape), t->scanned[k].count,
                           dtype_name(first->dtype), shape_text(d->arena, &first->shape));
     vec_push(t->im->g->arena, &t->scanned[k], v);
@@ -283,14 +284,14 @@ static bool keep_scanned(struct turns *t, size_t k, struct value *v)
 }
 
 /* actual: all the body's inputs. Afterwards state and scanned; x has the other outputs. */
-static bool take_turn(struct turns *t, int64_t number, struct value *const *actual, struct inner *x)
+static bool take_iteration(struct iterations *t, int64_t number, struct value *const *actual, struct inner *x)
 {
     struct importer *const im = t->im;
     if (!spend_turn(im, &t->loc, t->body))
         return false;
     struct arena *const a = im->g->arena;
     const char *const label = arena_printf(a, "%s.%lld", label_of(t->node), (long long)number);
-    const char *const origin = arena_printf(a, "turn %lld of %s", (long long)number, import_node_text(a, t->node));
+    const char *const origin = arena_printf(a, "iteration %lld of %s", (long long)number, import_node_text(a, t->node));
     im->stream = t->stream;
     if (!import_inner(im, t->region, t->node, t->body, &t->index, label, origin, actual, x))
         return false;
@@ -309,8 +310,8 @@ static bool take_turn(struct turns *t, int64_t number, struct value *const *actu
     return ok;
 }
 
-/* Without a turn nothing tells the type of a scan output but its declaration. */
-static struct value *empty_scan(struct turns *t, struct builder *b, size_t k, int axis)
+/* Without a iteration nothing tells the type of a scan output but its declaration. */
+static struct value *empty_scan(struct iterations *t, struct builder *b, size_t k, int axis)
 {
     const struct model_value_info *const vi = t->body->outputs.data[t->first_state + t->state_count + k];
     bool known = vi->type.kind == TYPE_TENSOR && vi->type.elem != DTYPE_UNDEFINED && vi->type.has_shape &&
@@ -323,13 +324,13 @@ static struct value *empty_scan(struct turns *t, struct builder *b, size_t k, in
     }
     if (known)
         return build_constant(b, tensor_new(t->im->g->arena, vi->type.elem, &s));
-    diag_unsupported(t->im->g->diag, &t->loc, "there is no turn, and the shape of scan output %zu '%s' is not declared",
-                     k, vi->name);
+    diag_unsupported(t->im->g->diag, &t->loc,
+                     "there is no iteration, and the shape of scan output %zu '%s' is not declared", k, vi->name);
     return NULL;
 }
 
-/* Scan output k of all turns, in their order or backwards. */
-static struct value *join_scanned(struct turns *t, struct builder *b, size_t k, int64_t axis, bool backwards)
+/* Scan output k of all iterations, in their order or backwards. */
+static struct value *join_scanned(struct iterations *t, struct builder *b, size_t k, int64_t axis, bool backwards)
 {
     const value_list *const list = &t->scanned[k];
     int at = 0;
@@ -354,7 +355,7 @@ static bool is_wanted(const struct model_node *mn, size_t output)
 }
 
 /* axes, backwards: of scan outputs; NULL: all 0. */
-static bool end_turns(struct turns *t, const int64_t *axes, const int64_t *backwards)
+static bool end_iterations(struct iterations *t, const int64_t *axes, const int64_t *backwards)
 {
     struct builder b = import_builder(t->im, t->region, t->node);
     bool ok = true;
@@ -375,8 +376,8 @@ static bool end_turns(struct turns *t, const int64_t *axes, const int64_t *backw
 
 /* ---- Loop ------------------------------------------------------------------------------------------------------- */
 
-/* The condition after a turn. */
-static bool known_condition(struct turns *t, const struct inner *x, int64_t number, struct value **condition,
+/* The condition after a iteration. */
+static bool known_condition(struct iterations *t, const struct inner *x, int64_t number, struct value **condition,
                             bool *holds)
 {
     int64_t known = 1;
@@ -385,7 +386,7 @@ static bool known_condition(struct turns *t, const struct inner *x, int64_t numb
         return false;
     if (*condition == &import_omitted || (*condition)->kind == VALUE_SEQUENCE)
         return diag_error(t->im->g->diag, &t->loc, "the condition that the body gives is not a tensor");
-    const char *const what = arena_printf(t->im->g->diag->arena, "condition '%s' after turn %lld",
+    const char *const what = arena_printf(t->im->g->diag->arena, "condition '%s' after iteration %lld",
                                           t->body->outputs.data[0]->name, (long long)number);
     if (!number_of(t->im, &t->loc, what, *condition, &known))
         return false;
@@ -393,8 +394,8 @@ static bool known_condition(struct turns *t, const struct inner *x, int64_t numb
     return true;
 }
 
-/* The number of a turn: a scalar, or a list of one where the body says so. */
-static struct value *turn_number(struct turns *t, struct builder *b, int64_t number)
+/* The number of a iteration: a scalar, or a list of one where the body says so. */
+static struct value *iteration_number(struct iterations *t, struct builder *b, int64_t number)
 {
     const struct model_type *const declared = &t->body->inputs.data[0]->type;
     if (declared->kind == TYPE_TENSOR && declared->has_shape && declared->dims.count == 1)
@@ -402,18 +403,18 @@ static struct value *turn_number(struct turns *t, struct builder *b, int64_t num
     return build_int(b, number);
 }
 
-static bool turn_loop(struct turns *t, int64_t most, struct value *condition)
+static bool iterate_loop(struct iterations *t, int64_t most, struct value *condition)
 {
     struct builder b = import_builder(t->im, t->region, t->node);
     struct value **const actual = arena_array(t->im->g->arena, struct value *, t->body->inputs.count);
     bool holds = true;
     for (int64_t number = 0; number < most && holds; number++) {
         struct inner x;
-        actual[0] = turn_number(t, &b, number);
+        actual[0] = iteration_number(t, &b, number);
         actual[1] = condition;
         for (size_t i = 0; i < t->state_count; i++)
             actual[2 + i] = t->state[i];
-        if (!take_turn(t, number, actual, &x) || !known_condition(t, &x, number, &condition, &holds))
+        if (!take_iteration(t, number, actual, &x) || !known_condition(t, &x, number, &condition, &holds))
             return false;
     }
     return true;
@@ -421,11 +422,11 @@ static bool turn_loop(struct turns *t, int64_t most, struct value *condition)
 
 static bool import_loop(struct importer *im, const struct region *r, const struct model_node *mn)
 {
-    struct turns t;
+    struct iterations t;
     const size_t states = mn->inputs.count > 2 ? mn->inputs.count - 2 : 0;
     struct value *most = NULL, *condition = NULL;
     int64_t count = INT64_MAX, holds = 1;
-    if (!begin_turns(&t, im, r, mn, 2, states, 2, 1) || !import_resolve_tensor(im, r, mn, 0, &most) ||
+    if (!begin_iterations(&t, im, r, mn, 2, states, 2, 1) || !import_resolve_tensor(im, r, mn, 0, &most) ||
         !import_resolve_tensor(im, r, mn, 1, &condition))
         return false;
     if (condition != NULL && !import_known_number(im, r, mn, 1, "cond", condition, &holds))
@@ -436,13 +437,13 @@ static bool import_loop(struct importer *im, const struct region *r, const struc
         struct builder b = import_builder(im, r, mn);
         condition = build_scalar(&b, DTYPE_BOOL, 1);
     }
-    return turn_loop(&t, holds ? count : 0, condition) && end_turns(&t, NULL, NULL);
+    return iterate_loop(&t, holds ? count : 0, condition) && end_iterations(&t, NULL, NULL);
 }
 
 /* ---- Scan ------------------------------------------------------------------------------------------------------- */
 
 /* A list with an entry for each scan input or output; absent: zeros. */
-static bool scan_list(const struct turns *t, const char *name, size_t count, const int64_t **x)
+static bool scan_list(const struct iterations *t, const char *name, size_t count, const int64_t **x)
 {
     const struct model_attr *const a = import_find_attr(t->node->attrs.data, t->node->attrs.count, name);
     *x = a != NULL ? a->ints.data : arena_array(t->im->g->arena, int64_t, count);
@@ -452,8 +453,8 @@ static bool scan_list(const struct turns *t, const char *name, size_t count, con
                       count);
 }
 
-/* Items of scan input k, in the order of the turns. */
-static bool cut_scanned(struct turns *t, struct builder *b, size_t k, int64_t axis, bool backwards, int64_t *count,
+/* Items of scan input k, in the order of the iterations. */
+static bool cut_scanned(struct iterations *t, struct builder *b, size_t k, int64_t axis, bool backwards, int64_t *count,
                         struct value ***items)
 {
     struct value *v;
@@ -481,7 +482,7 @@ static bool cut_scanned(struct turns *t, struct builder *b, size_t k, int64_t ax
     return !b->failed;
 }
 
-static bool turn_scan(struct turns *t, size_t scans, const int64_t *axes, const int64_t *backwards)
+static bool iterate_scan(struct iterations *t, size_t scans, const int64_t *axes, const int64_t *backwards)
 {
     struct arena *const a = t->im->g->arena;
     struct builder b = import_builder(t->im, t->region, t->node);
@@ -497,7 +498,7 @@ static bool turn_scan(struct turns *t, size_t scans, const int64_t *axes, const 
             actual[i] = t->state[i];
         for (size_t k = 0; k < scans; k++)
             actual[t->state_count + k] = items[k][number];
-        if (!take_turn(t, number, actual, &x))
+        if (!take_iteration(t, number, actual, &x))
             return false;
     }
     return true;
@@ -505,7 +506,7 @@ static bool turn_scan(struct turns *t, size_t scans, const int64_t *axes, const 
 
 static bool import_scan(struct importer *im, const struct region *r, const struct model_node *mn)
 {
-    struct turns t;
+    struct iterations t;
     const struct loc loc = import_node_loc(im, r, mn);
     const struct model_attr *const given = import_find_attr(mn->attrs.data, mn->attrs.count, "num_scan_inputs");
     if (given->i < 1 || (uint64_t)given->i > mn->inputs.count)
@@ -514,25 +515,25 @@ static bool import_scan(struct importer *im, const struct region *r, const struc
                           (long long)given->i, mn->inputs.count);
     const size_t scans = (size_t)given->i;
     const int64_t *axes, *backwards, *out_axes, *out_backwards;
-    return begin_turns(&t, im, r, mn, 0, mn->inputs.count - scans, scans, 0) &&
+    return begin_iterations(&t, im, r, mn, 0, mn->inputs.count - scans, scans, 0) &&
            scan_list(&t, "scan_input_axes", scans, &axes) &&
            scan_list(&t, "scan_input_directions", scans, &backwards) &&
            scan_list(&t, "scan_output_axes", t.scan_count, &out_axes) &&
            scan_list(&t, "scan_output_directions", t.scan_count, &out_backwards) &&
-           turn_scan(&t, scans, axes, backwards) && end_turns(&t, out_axes, out_backwards);
+           iterate_scan(&t, scans, axes, backwards) && end_iterations(&t, out_axes, out_backwards);
 }
 
 /* ---- SequenceMap ------------------------------------------------------------------------------------------------ */
 
-/* All inputs of a turn: items of sequences, and tensors as they are. */
+/* All inputs of a iteration: items of sequences, and tensors as they are. */
 static bool import_sequence_map(struct importer *im, const struct region *r, const struct model_node *mn)
 {
-    struct turns t;
+    struct iterations t;
     struct arena *const a = im->g->arena;
     const size_t inputs = mn->inputs.count;
     struct value **const given = arena_array(a, struct value *, inputs),
                          **const actual = arena_array(a, struct value *, inputs);
-    if (!begin_turns(&t, im, r, mn, 0, 0, inputs, 0))
+    if (!begin_iterations(&t, im, r, mn, 0, 0, inputs, 0))
         return false;
     for (size_t i = 0; i < inputs; i++)
         if (!import_resolve_input(im, r, mn, i, &given[i]))
@@ -541,7 +542,7 @@ static bool import_sequence_map(struct importer *im, const struct region *r, con
     if (first == NULL)
         return diag_error(im->g->diag, &t.loc, "input 0 '%s' is a tensor, expected a sequence", mn->inputs.data[0]);
     value_list *const results = arena_array(a, value_list, t.body->outputs.count);
-    t.scan_count = 0; /* results of a turn need not be of one shape */
+    t.scan_count = 0; /* results of a iteration need not be of one shape */
     for (size_t k = 0; k < first->count; k++) {
         struct inner x;
         for (size_t i = 0; i < inputs; i++) {
@@ -551,7 +552,7 @@ static bool import_sequence_map(struct importer *im, const struct region *r, con
                                   first->count);
             actual[i] = s != NULL ? s->items[k] : given[i];
         }
-        if (!take_turn(&t, (int64_t)k, actual, &x))
+        if (!take_iteration(&t, (int64_t)k, actual, &x))
             return false;
         for (size_t o = 0; o < t.body->outputs.count; o++) {
             struct value *const v = import_inner_output(im, &x, o);

@@ -40,9 +40,9 @@ struct region {
 enum import_cost {
     IMPORT_INLINED,  /* nodes of functions */
     IMPORT_UNROLLED, /* nodes of loops, and of branches in them */
-    IMPORT_ENTRIES,  /* all that a turn of a loop looks at */
+    IMPORT_ENTRIES,  /* all that a iteration of a loop looks at */
     IMPORT_PIECES,   /* into which tensors are taken apart, or from which they are put together */
-    IMPORT_COPIED,   /* elements of constants that each turn of a loop has for itself, and of sequences */
+    IMPORT_COPIED,   /* elements of constants that each iteration of a loop has for itself, and of sequences */
     IMPORT_COSTS
 };
 enum { IMPORT_MOST_INLINED = 1000000, IMPORT_DEEPEST_CALL = 100 };

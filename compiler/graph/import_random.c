@@ -74,7 +74,7 @@ uint32_t import_random_streams(const struct model *m)
     return streams;
 }
 
-/* Remembered: an If in a loop asks in every turn. */
+/* Remembered: an If in a loop asks in every iteration. */
 uint32_t import_count_inner_random(struct importer *im, const struct model_graph *g)
 {
     struct arena *const a = im->g->arena;

@@ -156,8 +156,8 @@ static const struct expr *split_load(const struct expr *load, void *data)
     return expr_load(s->arena, &a);
 }
 
-/* A loop of `outer` turns in front of loop dim, which keeps `inner` turns; one turn of the new loop goes as far as
- * `steps` of the other. */
+/* A loop of `outer` iterations in front of loop dim, which keeps `inner` iterations; one iteration of the new loop goes
+ * as far as `steps` of the other. */
 static bool insert_loop(struct arena *a, struct part *p, int dim, int64_t outer, int64_t inner, int64_t steps)
 {
     struct split s = {a, dim, steps};
@@ -194,9 +194,9 @@ bool part_block(struct arena *a, struct part *p, int dim, int64_t block)
     return insert_loop(a, p, dim, p->extent[dim], block, 1);
 }
 
-bool part_around(struct arena *a, struct part *p, int dim, int64_t turns)
+bool part_around(struct arena *a, struct part *p, int dim, int64_t iterations)
 {
-    return insert_loop(a, p, dim, turns, p->extent[dim], 0);
+    return insert_loop(a, p, dim, iterations, p->extent[dim], 0);
 }
 
 /* ---- another loop outermost -------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Kernels over nothing. A dimension may be 0: then loops have no turns, buffers no elements. Every rule of fusion,
+/* Kernels over nothing. A dimension may be 0: then loops have no iterations, buffers no elements. Every rule of fusion,
  * every form of emission that divides by an extent or a stride would have to think of it; so what has nothing to do
  * leaves here, and behind this pass every extent of a loop kernel is at least 1:
  *

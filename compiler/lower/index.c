@@ -1,5 +1,5 @@
 /* Which C type holds every index of a kernel, and is there one? Loop nests take the smallest that does. Templates
- * count with int inside their outer loops, whose indices are as wide as they have to be: what one turn of those
+ * count with int inside their outer loops, whose indices are as wide as they have to be: what one iteration of those
  * loops spans must fit. */
 #include "base/checked.h"
 #include "lower/kernel.h"
@@ -125,12 +125,12 @@ static bool too_wide(struct diag *d, const struct loc *at, const char *what, int
 {
     return diag_error(d, at,
                       "%s spans %" PRId64
-                      " elements within one turn of the kernel's outer loops, whose indices there have 32 bits: "
+                      " elements within one iteration of the kernel's outer loops, whose indices there have 32 bits: "
                       "at most %d are compiled; a smaller batch may do",
                       what, count, TEMPLATE_MOST);
 }
 
-/* Elements between the first and the last that a template may touch in one turn. */
+/* Elements between the first and the last that a template may touch in one iteration. */
 static int64_t span_of(const struct kernel *k, const struct access *a)
 {
     int64_t outer = 0;

@@ -175,20 +175,20 @@ void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out);
 bool operand_reads(const struct operand *o, const struct buffer *b);
 /* Plain copy of one whole contiguous buffer into another (what remains of outputs and bindings)? Emitted as memcpy. */
 bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer **to);
-/* Walks adjacent loops from `rows` on as one where every access allows it, and drops loops of one turn; reduced
+/* Walks adjacent loops from `rows` on as one where every access allows it, and drops loops of one iteration; reduced
  * loops are merged among themselves only. The order in which elements are visited stays. *p is a private copy
  * afterwards. */
 void part_collapse(struct arena *a, struct part *p, int rows);
 /* The same for the leading loops that all parts share. */
 void kernel_collapse_rows(struct arena *a, struct kernel *k);
-/* One loop becomes two, the outer one of `outer` turns; false where loops cannot be renumbered. *p is a private copy
- * afterwards. */
+/* One loop becomes two, the outer one of `outer` iterations; false where loops cannot be renumbered. *p is a private
+ * copy afterwards. */
 bool part_split(struct arena *a, struct part *p, int dim, int64_t outer);
-/* Loop dim goes over `block` turns only, from where a loop of all its turns says that stands in front of it
+/* Loop dim goes over `block` iterations only, from where a loop of all its iterations says that stands in front of it
  * afterwards; false where loops cannot be renumbered. *p is a private copy afterwards. */
 bool part_block(struct arena *a, struct part *p, int dim, int64_t block);
-/* A loop of so many turns, in which nothing moves, in front of loop dim. */
-bool part_around(struct arena *a, struct part *p, int dim, int64_t turns);
+/* A loop of so many iterations, in which nothing moves, in front of loop dim. */
+bool part_around(struct arena *a, struct part *p, int dim, int64_t iterations);
 /* Loop dim becomes the outermost; false where loops cannot be renumbered. What is reduced is visited in the same
  * order. *p is a private copy afterwards. */
 bool part_lead(struct arena *a, struct part *p, int dim);

@@ -48,8 +48,8 @@ static struct view view_of_whole(struct buffer *b, const struct shape *shape)
 {
     if (!b->variable || !b->variable->by_columns)
         return view_of_buffer(b, shape);
-    const struct shape turned = SHAPE(shape->dim[1], shape->dim[0]);
-    const struct view v = view_of_buffer(b, &turned);
+    const struct shape transposed = SHAPE(shape->dim[1], shape->dim[0]);
+    const struct view v = view_of_buffer(b, &transposed);
     return view_transpose(&v, (int[]){1, 0});
 }
 

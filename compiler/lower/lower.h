@@ -103,7 +103,7 @@ void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t coun
 void lower_product_cut(struct kernel *k, int shares);
 /* The same for the template matrix_vector, by rows. */
 void lower_matrix_vector_cut(struct kernel *k, int shares);
-/* Product k (its template becomes a small one) computes so many rows in one turn, or adds so many terms to each of
+/* Product k (its template becomes a small one) computes so many rows in one iteration, or adds so many terms to each of
  * its sums; the latter only where rows of b are contiguous. Sets scratch_param and scratch_count; memory is the
  * caller's. */
 void lower_product_of_rows(struct kernel *k, int64_t rows);

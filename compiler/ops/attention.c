@@ -400,8 +400,8 @@ static bool attention_expand(struct expand_ctx *c)
     struct value *const v = with_past(c, expand_in(c, PAST_VALUE), by_heads(c, &z, V, z.kv_heads, z.value_size));
     struct value *q = build_cast(c->b, by_heads(c, &z, Q, z.q_heads, z.key_size), type);
     q = grouped(c, &z, build(c, "Mul", q, build_like(c, q, scale_of(c->node, &z))));
-    struct value *const turned = build_transpose(c->b, build_cast(c->b, k, type), (const int[]){0, 1, 3, 2});
-    stage[RAW] = build(c, "MatMul", q, grouped(c, &z, turned));
+    struct value *const transposed = build_transpose(c->b, build_cast(c->b, k, type), (const int[]){0, 1, 3, 2});
+    stage[RAW] = build(c, "MatMul", q, grouped(c, &z, transposed));
     stage[CAPPED] = soft_capped(c, stage[RAW]);
     stage[BIASED] = masked(c, &z, stage[CAPPED]);
     stage[PROBABILITIES] = build(c, may_see_nothing(c->node, &z) ? "stepc.SoftmaxOrZero" : "Softmax", stage[BIASED]);

@@ -67,7 +67,7 @@ static const struct op_sample loop_samples[] = {
          "g (float[3] v, float[3] w) => (float[3] y, float[4,3] all) { x = Identity(v) n = Constant <value_int = 4> () "
          "y, all = Loop <body = b (int64 i, bool c, float[3] s) => (bool d, float[3] t, float[3] u) "
          "{ d = Identity(c) m = Mul(s, x) t = Sin(m) u = Mul(t, s) }> (n, , w) }"},
-    /* the number of the turn; a list of one as the body declares it */
+    /* the number of the iteration; a list of one as the body declares it */
     {.text = "g (float[5] v) => (float[2] y) { x = Identity(v) n = Constant <value_ints = [2]> () yes = Constant "
              "<value = bool {1}> () "
              "y = Loop <body = b (int64[1] i, bool c) => (bool c, float u) { e = Gather(x, i) k = Constant <value_ints "
@@ -77,7 +77,7 @@ static const struct op_sample loop_samples[] = {
     {.text = "g (float[2] x) => (float[2] y) { two = Constant <value_int = 2> () "
              "y = Loop <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) { d = Less(i, two) t = Mul(s, "
              "s) }> (, , x) }"},
-    /* no turn */
+    /* no iteration */
     {.text = "g (float[2] x) => (float[2] y, float[0,3] z) { n = Constant <value_int = 0> () "
              "y, z = Loop <body = b (int64 i, bool c, float[2] s) => (bool c, float[2] t, float[3] u) { t = Neg(s) "
              "u = Constant <value_floats = [1.0, 2.0, 3.0]> () }> (n, , x) }"},
@@ -110,7 +110,7 @@ static const struct op_sample loop_samples[] = {
              "y = Loop <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) { t = Neg(s) k = Constant "
              "<value_ints = [0]> () "
              "z = ReduceSum <keepdims = 0> (t, k) d = Less(z, zero) }> (n, , x) }",
-     .error = "condition 'd' after turn 0 must be known at compile time, but depends on input 'x'"},
+     .error = "condition 'd' after iteration 0 must be known at compile time, but depends on input 'x'"},
     {.text = "g (float[2] x) => (float[2] y) { y = Loop <body = b (int64 i, bool c, float[2] s) => (bool c, float[2] "
              "t) { t = Neg(s) }> (, , x) }",
      .error = "Loop exceeds the bound of 100000 nodes of unrolled graphs in a model"},
@@ -125,7 +125,7 @@ static const struct op_sample loop_samples[] = {
     {.text = "g (float[2] x) => (float[3,2] y) { n = Constant <value_int = 3> () z, y = Loop <body = b (int64 i, bool "
              "c, float[k] s) => "
              "(bool c, float[l] t, float[m] u) { t = Concat <axis = 0> (s, s) u = Neg(t) }> (n, , x) }",
-     .error = "scan output 0 of the body is float[8] in turn 1, but float[4] in the first"},
+     .error = "scan output 0 of the body is float[8] in iteration 1, but float[4] in the first"},
     {.text = "g (int32[2] x) => (float[2] y) { n = Constant <value_int = 3> () y = Loop <body = b (int64 i, bool c, "
              "float[2] s) => "
              "(bool c, float[2] t) { t = Neg(s) }> (n, , x) }",

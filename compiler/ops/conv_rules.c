@@ -542,7 +542,7 @@ static bool is_narrow(const struct conv *v)
            (line->size - 1) * line->dilation < SHIFT_MOST && line->pad_begin < SHIFT_MOST;
 }
 
-/* The convolution, or its gradient in X, which is the same with the window turned around. */
+/* The convolution, or its gradient in X, which is the same with the window reversed. */
 static void lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w)
 {
     enum { PLANES_MOST = 8, UNIT = 16 };

@@ -72,7 +72,7 @@ const struct expr *index_load(struct lower_ctx *c, const struct view *v, int64_t
     return expr_select(a, expr_binary(a, EXPR_LT, index, zero), from_end, index);
 }
 
-/* Are the elements, taken apart or turned at most, places in an order of at most `size`, or numbers of elements in
+/* Are the elements, taken apart or transposed at most, places in an order of at most `size`, or numbers of elements in
  * a tensor of so many? */
 static bool is_certain(const struct value *v, int64_t size)
 {

@@ -109,7 +109,7 @@ static int64_t most_readers(const struct readers *r, int64_t count)
     return most;
 }
 
-/* The tables turned around: window i holds the results that read element i, `size` of them. */
+/* The tables transposed: window i holds the results that read element i, `size` of them. */
 static struct value *build_transposed(struct grad_ctx *c, const struct taps *t, const struct readers *r, int64_t size)
 {
     struct arena *a = c->b->graph->arena;
@@ -145,7 +145,7 @@ static struct value *build_scattered(struct grad_ctx *c, const struct taps *t)
     return build_reshape(c->b, dx, &grad_input(c, 0)->shape);
 }
 
-#define TABLE_GROWTH 8 /* a table that is turned around may be so many times as large */
+#define TABLE_GROWTH 8 /* a table that is transposed may be so many times as large */
 
 static bool resample_grad(struct grad_ctx *c)
 {
@@ -238,10 +238,10 @@ static bool lower_written_out(struct lower_ctx *c, const struct taps *t)
     return lower_map(c, sum);
 }
 
-/* Results between `first` and first + turns * results repeat: result k + results reads with the same weights what
+/* Results between `first` and first + repetitions * results repeat: result k + results reads with the same weights what
  * lies `step` elements further on. So no table is needed there; the others are the border. */
 struct period {
-    int64_t first, turns, results, step;
+    int64_t first, repetitions, results, step;
 };
 
 /* Does result k + p read as result k does? */
@@ -264,25 +264,25 @@ static struct period longest(const struct taps *t, int64_t results)
         end++;
     while (p.first > 0 && repeats(t, p.first - 1, &p))
         p.first--;
-    p.turns = (end + results - p.first) / results;
+    p.repetitions = (end + results - p.first) / results;
     return p;
 }
 
 #define MOST_PRODUCTS 128 /* that are written out */
 #define MOST_TOGETHER 16  /* results of a period */
-#define LEAST_TURNS 3
+#define LEAST_REPETITIONS 3
 
 static bool find_period(const struct taps *t, struct period *p)
 {
     for (int64_t results = 1; results <= MOST_TOGETHER && results < t->out; results++) {
         *p = longest(t, results);
-        if (p->turns >= LEAST_TURNS && (t->out - (p->turns - 1) * results) * t->size <= MOST_PRODUCTS)
+        if (p->repetitions >= LEAST_REPETITIONS && (t->out - (p->repetitions - 1) * results) * t->size <= MOST_PRODUCTS)
             return true;
     }
     return false;
 }
 
-/* Result k, and with a step those that far behind it, at one turn of the loop over t->axis. */
+/* Result k, and with a step those that far behind it, at one iteration of the loop over t->axis. */
 static const struct expr *known_window(struct lower_ctx *c, const struct taps *t, const struct view *x, int64_t k,
                                        int64_t step, const struct shape *loops)
 {
@@ -312,14 +312,14 @@ static void store_window(struct lower_ctx *c, struct part *part, const struct ta
     lower_store(c, part, &to, known_window(c, t, &x, k, step, loops));
 }
 
-/* A loop over the turns that stores the results of one, and the border one by one: what a reader would write.
- * Vectors run along the turns. */
+/* A loop over the repetitions that stores the results of one, and the border one by one: what a reader would write.
+ * Vectors run along the repetitions. */
 static bool lower_period(struct lower_ctx *c, const struct taps *t, const struct period *p)
 {
-    const int64_t end = p->first + p->turns * p->results;
+    const int64_t end = p->first + p->repetitions * p->results;
     struct shape loops = *lower_out_shape(c, 0);
     lower_kernel(c, NULL);
-    loops.dim[t->axis] = p->turns;
+    loops.dim[t->axis] = p->repetitions;
     struct part *part = lower_part(c, &loops);
     for (int64_t k = p->first; k < p->first + p->results; k++)
         store_window(c, part, t, &loops, k, p->results, p->step);

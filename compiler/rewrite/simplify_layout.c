@@ -71,7 +71,7 @@ static bool is_result(const struct graph *g, const struct value *v)
     return false;
 }
 
-static struct value *turned(struct rule_ctx *c, struct value *x)
+static struct value *transposed(struct rule_ctx *c, struct value *x)
 {
     int perm[SHAPE_MAX_RANK];
     const int rank = x->shape.rank;
@@ -101,7 +101,7 @@ static struct value *turn_product(struct rule_ctx *c, const struct value *x, con
         rest[i] = perm[i] == rank - 1 ? rank - 2 : perm[i] == rank - 2 ? rank - 1 : perm[i];
         is_identity = is_identity && rest[i] == i;
     }
-    struct value *y = build(c, "MatMul", turned(c, b), turned(c, a));
+    struct value *y = build(c, "MatMul", transposed(c, b), transposed(c, a));
     return is_identity ? y : build_transpose(c->b, y, rest);
 }
 

@@ -83,7 +83,7 @@ static bool has_place(const struct file_reader *r, const struct cfront_node *par
            blank_between(s, line_begin(s, body->begin), body->begin);
 }
 
-/* The variable of a loop that can be left out, and how often it turns, in postfix; else NULL. */
+/* The variable of a loop that can be left out, and how many iterations it has, in postfix; else NULL. */
 static const struct cfront_node *variable_of(const struct file_reader *r, const struct cfront_node *parent,
                                              const struct cfront_node *loop, const char **count)
 {

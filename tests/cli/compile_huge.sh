@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: compile_huge.sh STEPC MAKE_NPY
-# Models whose tensors have more than 2^31 elements: loops count with 64 bits, templates where one turn of their outer loops fits 32,
+# Models whose tensors have more than 2^31 elements: loops count with 64 bits, templates where one iteration of their outer loops fits 32,
 # and all else is refused by node and tensor. Only compiled: nobody has the memory. Sanitizers watch the compiler's own arithmetic.
 # shellcheck source=tests/cli/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -58,7 +58,7 @@ compiles int64_t 'float[3000000000] x' 'float[40000] y' \
 
 # ---- templates --------------------------------------------------------------------------------------------------------
 
-# cut into shares: numbers of turns times numbers of shares
+# cut into shares: numbers of iterations times numbers of shares
 model 'float[1200000000,4,4] a, float[1200000000,4,4] b' 'float[1200000000,4,4] y' 'y = MatMul(a, b)'
 expect 0 "$stepc" compile huge.onnxtxt -o huge.c --threads 3 --check
 has huge.c 'INT64_C(1200000000) * share / 3'

@@ -517,7 +517,7 @@ difference is behind "disturbed", and up to {disturbed_factor} times as much is 
 runs are added until it does, up to {most_runs}. No first update may be off by more than {most:g}.
 
 * **Step**: milliseconds of processor time of a training step on one thread: C compiled by `gcc {flags}`, and
-  PyTorch, eager. Both in turns in one run, {rounds} turns each; the least of all. Below 1 in the ratio, stepc is
+  PyTorch, eager. Both in turns in one run, {rounds} rounds; the least of all. Below 1 in the ratio, stepc is
   faster. {load}
 * **Memory**, in MiB: of stepc, state and arena: all weights and all work memory. Of PyTorch, in a process of its
   own, the largest resident size (`VmHWM`) while it builds the network and takes {steps} steps, less the resident
