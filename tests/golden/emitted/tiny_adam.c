@@ -1246,8 +1246,8 @@ static STEPC_KERNEL void cast(float *restrict y, const int64_t s, const float s_
 {
     const double t = (double)s_2;
     const double t_2 = (double)s;
-    y[0] = (float)(0 < s ? t * stepc_sqrt(1.0 - stepc_pow(0.9990000128746033,
-                                                          t_2)) / (1.0 - stepc_pow(0.8999999761581421, t_2)) : t);
+    y[0] = (float)(0 < s ? t * stepc_sqrt(1.0 - stepc_pow(0.9990000128746033, t_2)) /
+        (1.0 - stepc_pow(0.8999999761581421, t_2)) : t);
 }
 
 /* Finishes rows i .., whose sums lie one row after the other. */
@@ -1749,7 +1749,7 @@ static STEPC_KERNEL void update_3x4(float *restrict y, const uint64_t seed, cons
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 4; j++) {
             y[i * 4 + j] = stepc_next_normalf(drawn, &block, seed, counter, 1u,
-                                              (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 4), (int64_t)j)) * 0.70710677f;
+                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 4), (int64_t)j)) * 0.70710677f;
         }
     }
 }
@@ -1770,7 +1770,7 @@ static STEPC_KERNEL void update_2x3(float *restrict y, const uint64_t seed, cons
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < 3; j++) {
             y[i * 3 + j] = stepc_next_normalf(drawn, &block, seed, counter, 2u,
-                                              (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 3), (int64_t)j)) * 0.8164966f;
+                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 3), (int64_t)j)) * 0.8164966f;
         }
     }
 }
