@@ -1,11 +1,11 @@
-/* Consumers into finishing statements: a map that reads what a reduction, a template or another map stores, element
+/* Consumers into epilogues: a map that reads what a reduction, a template or another map stores, element
  * by element, is computed there. The stored element itself disappears when nobody else reads it. An update of a
  * variable moves into the kernel of its gradient this way. */
 #include "fuse/fuse_internal.h"
 
 #include <string.h>
 
-#define EPILOGUE_LIMIT 400 /* cost of one finishing statement, so that kernels stay readable */
+#define EPILOGUE_LIMIT 400 /* cost of one epilogue, so that kernels stay readable */
 
 /* The consumer's loops against the kept (not reduced) loops of the producer's part. */
 struct match {

@@ -56,7 +56,7 @@ void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b)
 bool fuse_inline(struct fusion *f, struct kernel *producer);    /* producer into the loads of its readers */
 /* ... and into operands that a template takes by elements */
 bool fuse_inline_operands(struct fusion *f, struct kernel *producer);
-/* a consumer into the producer's finishing statements */
+/* a consumer into the producer's epilogue */
 bool fuse_epilogue(struct fusion *f, struct kernel *producer);
 /* c, a link in a chain of sums of what templates or reductions make, into the later one: partial gradients of a
  * weight that is used several times are added up one by one, where else all would wait for the last. */

@@ -5,7 +5,7 @@
  * The reader sees the producer's buffer as offset + strides; this is rewritten as one index per loop of the
  * producer, each an affine function of the reader's loops. Where no such functions exist (a reshape in between that
  * strides can say but loop indices cannot) the producer stays. Operands that a template takes element by element are
- * readers like any other, once finishing statements have had their choice. */
+ * readers like any other, once epilogues have had their choice. */
 #include "fuse/fuse_internal.h"
 
 #include <string.h>

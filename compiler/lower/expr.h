@@ -32,7 +32,7 @@ enum expr_op {
     EXPR_INT,    /* constant .i (integers, bool) */
     EXPR_LOAD,   /* .access */
     EXPR_INDEX,  /* index of loop dim .i, int64 */
-    EXPR_RESULT, /* what the core of the kernel (reduction, template) hands to the finishing statement of this part */
+    EXPR_RESULT, /* what the core of the kernel (reduction, template) hands to the epilogue of this part */
     /* one operand */
     EXPR_NEG,
     EXPR_NOT,

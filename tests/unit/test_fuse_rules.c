@@ -107,7 +107,7 @@ static void reader_updates_input(void)
     store(loops(EXTENTS(6)), AT(w, 0, 1), add(load(AT(t, 0, 1)), load(AT(w, 0, 1))));
 }
 
-/* ---- consumers into finishing statements ------------------------------------------------------------------------- */
+/* ---- consumers into epilogues ----------------------------------------------------------------------------------- */
 
 /* sum over j of x[i,j], 4 x 5 */
 static struct kernel *row_sums(void)
