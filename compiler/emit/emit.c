@@ -80,8 +80,8 @@ static void write_vector_requests(struct emission *e)
         "#define STEPC_REST(n) 16",
         "#endif"};
     static const char *const rests[] = {
-        "#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && __GNUC__ >= 12 && "
-        "!defined(__clang__)",
+        ("#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && __GNUC__ >= 12 && "
+         "!defined(__clang__)"),
         "#pragma GCC optimize(\"vect-cost-model=dynamic\")",
         "#endif"};
     const struct emit_options *const o = e->options;

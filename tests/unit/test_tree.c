@@ -48,6 +48,27 @@ START_TEST(makers_fold_indices)
 }
 END_TEST
 
+START_TEST(ranges_tell_the_smaller_one)
+{
+    const struct expr *const i = tree_read(&arena, tree_index_var(&arena, VAR_LOOP, "int", "i", 2, 9));
+    const struct expr *const j = tree_read(&arena, tree_index_var(&arena, VAR_LOOP, "int", "j", 2, 9));
+    ck_assert_ptr_eq(index_smaller(&arena, i, constant(9)), i);
+    ck_assert_ptr_eq(index_smaller(&arena, constant(9), i), i);
+    ck_assert(index_is(index_smaller(&arena, i, constant(2)), 2));
+    ck_assert(index_is(index_smaller(&arena, constant(2), i), 2));
+    ck_assert_int_eq(index_smaller(&arena, i, constant(8))->op, EXPR_SELECT);
+    ck_assert_int_eq(index_smaller(&arena, i, constant(3))->op, EXPR_SELECT);
+    ck_assert_int_eq(index_smaller(&arena, constant(3), i)->op, EXPR_SELECT);
+    /* the same of ranges that do not tell: equal expressions, but not others of the same form */
+    const struct expr *const sum = index_add(&arena, i, j), *const again = index_add(&arena, i, j);
+    ck_assert_ptr_eq(index_smaller(&arena, sum, again), sum);
+    ck_assert_int_eq(index_smaller(&arena, sum, index_add(&arena, j, i))->op, EXPR_SELECT);
+    const struct expr *const cast = index_cast(&arena, "int", i);
+    ck_assert_int_eq(index_smaller(&arena, cast, index_cast(&arena, "int", j))->op, EXPR_SELECT);
+    ck_assert_int_eq(index_smaller(&arena, i, j)->op, EXPR_SELECT);
+}
+END_TEST
+
 START_TEST(ranges_follow_from_variables)
 {
     int64_t low, high;
@@ -226,6 +247,7 @@ int main(void)
     TCase *const t = tcase_create("tree");
     tcase_add_checked_fixture(t, begin, end);
     tcase_add_test(t, makers_fold_indices);
+    tcase_add_test(t, ranges_tell_the_smaller_one);
     tcase_add_test(t, ranges_follow_from_variables);
     tcase_add_test(t, conditions_bound_what_they_guard);
     tcase_add_test(t, a_copy_is_fine);
