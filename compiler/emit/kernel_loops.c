@@ -285,15 +285,12 @@ static bool may_mask(const struct part *p)
            !expr_any(p->element, compares, NULL);
 }
 
-static const struct tree_var *lane_var(struct nest *n, int64_t width)
-{
-    return tree_index_var(n->a, VAR_LOOP, "int", n->lane, 0, width - 1);
-}
-
-/* Opens for (int l = 0; l < to; l++); returns l. */
+/* Opens for (int l = 0; l < to; l++); returns l. Where `to` is a variable, l has no range: with the beginning of its
+ * block it stays below the extent, which two ranges by themselves do not tell. */
 static const struct expr *open_lane_loop(struct nest *n, int64_t width, const struct expr *to, const char *hint)
 {
-    const struct tree_var *const l = lane_var(n, width);
+    struct tree_var *const l = tree_index_var(n->a, VAR_LOOP, "int", n->lane, 0, width - 1);
+    l->has_range = to->op != EXPR_VAR;
     tree_open_loop(n->b, l, index_constant(n->a, 0), to, 1, hint);
     return tree_read(n->a, l);
 }
