@@ -53,7 +53,7 @@ static inline float stepc_small_to_float(uint32_t code, uint32_t sign, uint32_t 
     const float least = stepc_from_bitsf((128u - bias) << 23);
     const float small = stepc_from_bitsf(u + ((128u - bias) << 23)) - least;
     const float normal = stepc_from_bitsf(u + ((127u - bias) << 23));
-    return stepc_copysignf(stepc_selectf(size < 1u << mantissa, small, normal),
+    return stepc_copysignf(stepc_selectf(size < (uint32_t)1 << mantissa, small, normal),
                            stepc_from_bitsf((code & sign) != 0u ? 0x80000000u : 0u));
 }
 
@@ -64,7 +64,7 @@ static inline uint32_t stepc_float_to_small(float x, uint32_t mantissa, uint32_t
     const uint32_t u = stepc_bitsf(x) & 0x7FFFFFFFu, shift = 23u - mantissa;
     const uint32_t magic = (128u - bias + shift) << 23, least = (128u - bias) << 23;
     const uint32_t small = stepc_bitsf(stepc_from_bitsf(u) + stepc_from_bitsf(magic)) - magic;
-    const uint32_t normal = (u - least + (1u << 23) + ((1u << (shift - 1u)) - 1u) + (u >> shift & 1u)) >> shift;
+    const uint32_t normal = (u - least + 0x007FFFFFu + ((uint32_t)1 << (shift - 1u)) + (u >> shift & 1u)) >> shift;
     const uint32_t code = u < least ? small : normal;
     return u < 0x7F800000u && code < largest ? code : largest;
 }

@@ -78,6 +78,7 @@ static const struct tree_var *local_of(const struct expr_scope *s, const struct 
 }
 
 static bool is_root_and_more(const struct expr *e);
+
 static bool is_float_or_double(enum dtype d)
 {
     return d == DTYPE_FLOAT || d == DTYPE_DOUBLE;

@@ -476,8 +476,8 @@ static int open_outer(struct template_filler *f, struct tree_builder *b)
         f->outer[d] = NULL;
         if (f->k->outer_extent[d] == 1)
             continue;
-        const char *const share = d == f->k->share_outer ? f->s->share : NULL, *const i = name_in(&f->s->names,
-                                                                                                  wishes[open % 4]);
+        const char *const share = d == f->k->share_outer ? f->s->share : NULL;
+        const char *const i = name_in(&f->s->names, wishes[open % 4]);
         f->outer[d] = emit_open_loop(b, f->s->index_type, i, f->k->outer_extent[d], share, f->k->shares);
         open++;
     }

@@ -367,10 +367,8 @@ static void write_initial(struct entry_text *t, const struct variable *v)
     } else if (is_zero(v->initial)) {
         write_line(&t->body, "memset(state->%s, 0, sizeof state->%s);", member, member);
     } else if (tensor_is_uniform(v->initial)) {
-        const char *const elements = variable_elements(e, v, false), *const at =
-                                                                         v->shape.rank > 1
-                                                                             ? arena_printf(e->arena, "(%s)", elements)
-                                                                             : elements;
+        const char *const elements = variable_elements(e, v, false);
+        const char *const at = v->shape.rank > 1 ? arena_printf(e->arena, "(%s)", elements) : elements;
         write_open(&t->body, "for (%s i = 0; i < %" PRId64 "; i++)", v->initial->count < INT16_MAX ? "int" : "int32_t",
                    v->initial->count);
         write_line(&t->body, "%s[i] = %s;", at, number_element(e->arena, v->initial, 0));

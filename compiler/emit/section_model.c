@@ -95,10 +95,8 @@ static void write_variables(struct model_text *t)
         if (shape_count(&v->shape) == 0)
             continue;
         write_line(&rows, "{%s,", tensor_info(e, &t->shapes, &t->dims, v->name, v->dtype, &v->shape));
-        const char *const read = v->by_columns ? write_turn(t, v, true) : "NULL", *const write =
-                                                                                      v->by_columns
-                                                                                          ? write_turn(t, v, false)
-                                                                                          : "NULL";
+        const char *const read = v->by_columns ? write_turn(t, v, true) : "NULL";
+        const char *const write = v->by_columns ? write_turn(t, v, false) : "NULL";
         write_line(&rows, " offsetof(%s_state, %s), %s, %s, %s},", e->name, e->member[i], roles[v->role], read, write);
         t->variable_count++;
     }

@@ -253,8 +253,8 @@ static void write_check(struct emission *e)
 static void write_incbin(struct emission *e)
 {
     struct writer *c = &e->c;
-    const char *const symbol = weights_expression(e), *const macro =
-                                                          arena_printf(e->arena, "%s_WEIGHTS_PATH", e->upper);
+    const char *const symbol = weights_expression(e);
+    const char *const macro = arena_printf(e->arena, "%s_WEIGHTS_PATH", e->upper);
     if (strpbrk(e->stem, "\"\\"))
         diag_error(e->diag, &LOC_FILE(e->program->model->file),
                    "--weights incbin: the name of the file to write has a quote or backslash");

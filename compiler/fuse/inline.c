@@ -369,8 +369,8 @@ static enum worth worth_of(const struct fusion *f, const struct kernel *producer
     if (cost <= (far ? INLINE_FAR : INLINE_CHEAP))
         return longer == 0 ? INLINE_ALWAYS : longer == 1 && cost <= INLINE_CHEAP ? INLINE_IF_ALL : INLINE_NEVER;
     const bool few = fuse_buffer(f, b)->readers.count <= INLINE_FEW;
-    return large && few && longer == 0 && cost_along_rows(&producer->parts.data[0]) <= INLINE_FAR ? INLINE_IF_ALL
-                                                                                                  : INLINE_NEVER;
+    const bool pays = large && few && longer == 0 && cost_along_rows(&producer->parts.data[0]) <= INLINE_FAR;
+    return pays ? INLINE_IF_ALL : INLINE_NEVER;
 }
 
 /* What the producer reads must still be there where the reader stands. */

@@ -129,16 +129,12 @@ static double round_to_power(double x, const char *mode)
     return ldexp(1.0, up ? exponent : exponent - 1);
 }
 
-/* Formats of 8 bits and less are storage, not arithmetic: float is rounded to them, in both arithmetics. Where a Cast
- * saturates, so do infinities. */
+/* Formats of 8 bits and less are storage, not arithmetic: float is rounded to them, in both arithmetics. */
 static double cast_to_small_float(const struct eval_ctx *c, enum dtype to, double x)
 {
-    const double number = dtype_round(DTYPE_FLOAT, x);
     if (to == DTYPE_FLOAT8E8M0)
-        return dtype_round(to, round_to_power(number, op_attr_string(c->node, "round_mode")));
-    if (op_attr_int(c->node, "saturate") == 0)
-        return dtype_round_overflowing(to, number);
-    return dtype_round(to, isinf(number) ? copysign(FLT_MAX, number) : number);
+        return dtype_round(to, round_to_power(dtype_round(DTYPE_FLOAT, x), op_attr_string(c->node, "round_mode")));
+    return dtype_round_small(to, x, op_attr_int(c->node, "saturate") != 0);
 }
 
 /* Under DOUBLE a cast between the larger floats does nothing, as no other operation rounds there. */

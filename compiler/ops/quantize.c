@@ -16,7 +16,6 @@
  * DequantizeLinear-10 to -25, DynamicQuantizeLinear-11. */
 #include "ops/op.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -311,24 +310,15 @@ static int64_t saturated(double x, int64_t zero, int64_t low, int64_t high)
     return q < (double)(low - zero) ? low : q > (double)(high - zero) ? high : (int64_t)q + zero;
 }
 
-/* A finite number beyond the range becomes the largest, and where the node saturates an infinity, too. */
-static double quantized(const struct eval_ctx *c, enum dtype to, double x)
-{
-    x = dtype_round(DTYPE_FLOAT, x);
-    if (op_attr_int(c->node, "saturate") == 0)
-        return dtype_round_overflowing(to, x);
-    return dtype_round(to, isinf(x) ? copysign(FLT_MAX, x) : x);
-}
-
 static bool quantize_eval(struct eval_ctx *c)
 {
     struct eval_tensor *const y = eval_output(c, 0);
     const int64_t *const at = scale_numbers(c);
-    const bool has_zero = eval_has(c, ZERO);
+    const bool has_zero = eval_has(c, ZERO), saturates = op_attr_int(c->node, "saturate") != 0;
     for (int64_t k = 0; y != NULL && k < y->count; k++) {
         const double x = quotient_of(precision_of(c->node), number_at(c->in[X], k), number_at(c->in[SCALE], at[k]));
         if (y->f != NULL)
-            y->f[k] = quantized(c, y->dtype, x + (has_zero ? c->in[ZERO]->f[at[k]] : 0));
+            y->f[k] = dtype_round_small(y->dtype, x + (has_zero ? c->in[ZERO]->f[at[k]] : 0), saturates);
         else
             y->i[k] =
                 saturated(x, has_zero ? c->in[ZERO]->i[at[k]] : 0, dtype_min_int(y->dtype), dtype_max_int(y->dtype));

@@ -261,8 +261,8 @@ static bool fix_reshape(struct rebatch *r, struct model_node *n)
  * from 1 to the example's batch in the first dimension, that is the batch too. */
 static void fix_target(struct rebatch *r, struct model_node *n, size_t input)
 {
-    const struct value *const x = value_of(&r->old, n->inputs.data[0]), *const now =
-                                                                            value_of(&r->next, n->inputs.data[0]);
+    const struct value *const x = value_of(&r->old, n->inputs.data[0]);
+    const struct value *const now = value_of(&r->next, n->inputs.data[0]);
     const struct tensor *const target = known_input(&r->next, n, input), *const before = known_input(&r->old, n, input);
     const bool repeats = is_op(n, "Tile");
     int64_t wanted[SHAPE_MAX_RANK];

@@ -1,6 +1,7 @@
 #include "tensor/dtype.h"
 #include "base/arena.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -316,9 +317,12 @@ double dtype_round(enum dtype d, double x)
     return decode_small(d, encode_small(d, x));
 }
 
-double dtype_round_overflowing(enum dtype d, double x)
+double dtype_round_small(enum dtype d, double x, bool saturates)
 {
     const struct format *const format = small_format(d);
+    x = dtype_round(DTYPE_FLOAT, x);
+    if (saturates)
+        return dtype_round(d, isinf(x) ? copysign(FLT_MAX, x) : x);
     return format != NULL && format->nan != 0 ? decode(format, encode(format, x, false)) : dtype_round(d, x);
 }
 

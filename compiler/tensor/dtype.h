@@ -61,9 +61,10 @@ int64_t dtype_max_int(enum dtype d);
 int64_t dtype_wrap(enum dtype d, int64_t x);
 /* Rounds to the nearest value of a floating type (ties to even); DOUBLE: unchanged. */
 double dtype_round(enum dtype d, double x);
-/* The same for the 8-bit floats without saturation: what lies above the largest value is infinity, or NaN where
- * the type has none. */
-double dtype_round_overflowing(enum dtype d, double x);
+/* A float as a floating type of 8 or 4 bits, as Cast and QuantizeLinear store it. What lies above the largest value,
+ * infinities included, becomes that value if it saturates; else infinity, or NaN where the type has none. x, a double,
+ * becomes float first. */
+double dtype_round_small(enum dtype d, double x, bool saturates);
 /* Float to integer: truncates, saturates (4- and 2-bit types wrap, as ONNX's tests want), NaN gives 0; to bool: x != 0.
  * The pattern of a UINT64 is returned as int64. */
 int64_t dtype_from_double(enum dtype d, double x);

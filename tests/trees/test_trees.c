@@ -81,8 +81,8 @@ static void print_function(const struct random_tree *t, uint64_t seed)
 /* Compiles the text; the library, or NULL. */
 static void *load(struct arena *a, const char *cc, const char *folder)
 {
-    const char *const source = arena_printf(a, "%s/trees.c", folder), *const library =
-                                                                          arena_printf(a, "%s/trees.so", folder);
+    const char *const source = arena_printf(a, "%s/trees.c", folder);
+    const char *const library = arena_printf(a, "%s/trees.so", folder);
     FILE *const f = fopen(source, "w");
     if (!f)
         return NULL;

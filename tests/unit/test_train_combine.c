@@ -471,8 +471,8 @@ START_TEST(random_nodes_have_the_same_stream_in_every_entry)
     must_combine(m);
     ck_assert_int_eq(program->random_streams, 3);
     ck_assert(program->uses_random);
-    const struct graph *const a = program_entry(program, "a")->graph, *const infer =
-                                                                          program_entry(program, "infer")->graph;
+    const struct graph *const a = program_entry(program, "a")->graph;
+    const struct graph *const infer = program_entry(program, "infer")->graph;
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(find_op(a, "RandomNormalLike", i)->stream, i + 1);
     for (int i = 0; i < 2; i++)
