@@ -33,6 +33,7 @@
 #include "window_finite.h"
 #include "window_line.h"
 #include "window_lines.h"
+#include "window_skip.h"
 #include "window_tile.h"
 
 enum HOLE {
@@ -304,17 +305,15 @@ static STEPC_INLINE struct window_terms terms_of(const int count, const int w_ro
 
 /* A tile of windows, the first of which lies at `place`. If all weights are `finite`, it leaves out the first and last
  * terms that are zeros around the image for all of its windows. */
-static STEPC_INLINE void tile_inside(const int rows, const int vectors, struct window_terms terms, T *restrict to,
+static STEPC_INLINE void tile_inside(const int rows, const int vectors, const struct window_terms terms, T *restrict to,
                                      const int to_step, const T *restrict w, const T *restrict image, const int place,
                                      const int finite)
 {
     const int begin = (PAD_D * QH + PAD_H) * QW + PAD_W - place - vectors * WINDOW_LANES;
     const int end = ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W - place;
-    for (; finite && terms.taps > 0 && (terms.at[0] <= begin || terms.at[0] >= end); terms.taps--, terms.at++)
-        w += terms.w_tap;
-    while (finite && terms.taps > 0 && (terms.at[terms.taps - 1] <= begin || terms.at[terms.taps - 1] >= end))
-        terms.taps--;
-    window_tile(rows, vectors, terms, to, to_step, w, image + place, WINDOW_LANES);
+    const int idle = finite ? idle_taps(terms, begin, end) : 0;
+    const struct window_terms inside = finite ? terms_inside(terms, idle, begin, end) : terms;
+    window_tile(rows, vectors, inside, to, to_step, w + idle * terms.w_tap, image + place, WINDOW_LANES);
 }
 
 /* flat[rows, windows] = w * image, from `place` on */
@@ -323,17 +322,17 @@ static STEPC_INLINE void windows(const int rows, const struct window_terms terms
 {
     const int vectors = LINE_VECTORS_OF(((OD - 1) * QH + OH - 1) * QW + OW),
               most = SKIPS ? FEW_VECTORS(rows) : PART_VECTORS(vectors, rows);
-    int q = 0;
+    const int whole = (vectors - vectors % most) * WINDOW_LANES;
     if (SKIPS) {
-        for (; q < (vectors - vectors % most) * WINDOW_LANES; q += most * WINDOW_LANES)
+        for (int q = 0; q < whole; q += most * WINDOW_LANES)
             tile_inside(rows, most, terms, flat + q, flat_step, w, image, place + q, finite);
         if (vectors % most > 0)
-            tile_inside(rows, vectors % most, terms, flat + q, flat_step, w, image, place + q, finite);
+            tile_inside(rows, vectors % most, terms, flat + whole, flat_step, w, image, place + whole, finite);
     } else {
-        for (; q < (vectors - vectors % most) * WINDOW_LANES; q += most * WINDOW_LANES)
+        for (int q = 0; q < whole; q += most * WINDOW_LANES)
             window_tile(rows, most, terms, flat + q, flat_step, w, image + place + q, WINDOW_LANES);
         if (vectors % most > 0)
-            window_tile(rows, vectors % most, terms, flat + q, flat_step, w, image + place + q, WINDOW_LANES);
+            window_tile(rows, vectors % most, terms, flat + whole, flat_step, w, image + place + whole, WINDOW_LANES);
         (void)finite;
     }
 }
@@ -791,11 +790,12 @@ static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, c
 {
     const int rows = WINDOW_ROWS(ROWS), rest = WINDOW_LAST_ROWS(ROWS);
     const int end = SHARES > 1 && !CUT_IMAGES ? end_row(WINDOW_ROWS(ROWS)) : ROWS;
-    int o = SHARES > 1 && !CUT_IMAGES ? first_row(WINDOW_ROWS(ROWS)) : 0;
-    for (; o + rows <= end; o += rows)
+    const int first = SHARES > 1 && !CUT_IMAGES ? first_row(WINDOW_ROWS(ROWS)) : 0;
+    const int whole = first + (end - first) / rows * rows;
+    for (int o = first; o < whole; o += rows)
         add_rows(rows, total + o * (RUNS * RUN_STEP), image, begins, dy + o * (OD * OH * OW));
-    if (rest > 0 && o < end)
-        add_rows(rest, total + o * (RUNS * RUN_STEP), image, begins, dy + o * (OD * OH * OW));
+    if (rest > 0 && whole < end)
+        add_rows(rest, total + whole * (RUNS * RUN_STEP), image, begins, dy + whole * (OD * OH * OW));
 }
 
 /* A row of sums in the order of the weights. */

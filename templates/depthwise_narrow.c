@@ -75,7 +75,7 @@ static inline void mark_columns(T *restrict keep)
     for (int c = 0; c < COLUMNS; c++) {
         for (int p = 0; p < KEPT; p++) {
             const int x = p % W + SHIFT + c * SHIFT_STEP;
-            memset(keep + (c * KEPT + p), x >= 0 && x < W ? 0xff : 0, sizeof *keep);
+            memset(keep + (c * KEPT + p), x >= 0 && x < W ? 0xff : 0, sizeof(T));
         }
     }
 }
@@ -130,7 +130,7 @@ KERNEL static void depthwise(const T *restrict x, const T *restrict w, T *restri
                     compute_plane(scratch + (i * PLANE_STEP + MARGIN), n, g + i);
                 else
                     memcpy(scratch + (i * PLANE_STEP + MARGIN), x + (n * G + g + i) * (H * W),
-                           (size_t)(H * W) * sizeof *x);
+                           (size_t)(H * W) * sizeof(T));
             }
             for (int i = 0; i < planes_from(g, end); i++) {
                 windows(flat, w + (g + i) * (LINES * COLUMNS), scratch + (i * PLANE_STEP + MARGIN), keep);

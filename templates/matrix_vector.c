@@ -204,7 +204,14 @@ static STEPC_INLINE void distant_terms(const int rows, const int terms, const in
         s6 += r6[k * COL_STEP] * f;
         s7 += r7[k * COL_STEP] * f;
     }
-    sum[0] += s0, sum[1] += s1, sum[2] += s2, sum[3] += s3, sum[4] += s4, sum[5] += s5, sum[6] += s6, sum[7] += s7;
+    sum[0] += s0;
+    sum[1] += s1;
+    sum[2] += s2;
+    sum[3] += s3;
+    sum[4] += s4;
+    sum[5] += s5;
+    sum[6] += s6;
+    sum[7] += s7;
 }
 
 static STEPC_INLINE void distant_rows(const int rows, const int i, const T *from, const T *restrict factor)

@@ -44,20 +44,26 @@ static STEPC_INLINE void join(const int rows, const int columns, const int first
     }
 }
 
+/* How many terms come next, of `left`, behind those that are done. */
+static STEPC_INLINE int depth_behind(const int terms, const int left)
+{
+    const int open = terms % TERMS;
+    return left < TERMS - open ? left : TERMS - open;
+}
+
 /* Rows i .. and columns j .. of one tile, of which the columns from .. to - 1 are new. */
 static STEPC_INLINE void part(const int rows, const int vectors, const int from, const int to, const int i, const int j,
                               const int skipped, const int done, const T *restrict left, const T *restrict right,
                               T *restrict waiting)
 {
     const int last = done + K - skipped >= ALL;
-    for (int k = skipped; k < K;) {
-        const int open = (done + k - skipped) % TERMS, depth = K - k < TERMS - open ? K - k : TERMS - open;
+    for (int k = skipped; k < K; k += depth_behind(done + k - skipped, K - k)) {
+        const int open = (done + k - skipped) % TERMS, depth = depth_behind(done + k - skipped, K - k);
         tile_terms(rows, vectors, depth, open > 0 ? TILE_GOES_ON : TILE_SETS, waiting, left + k * A_COL, A_ROW, A_COL,
                    right + k * B_ROW, B_ROW);
-        k += depth;
         if (ALL > TERMS) {
-            if (open + depth == TERMS || (last && k == K))
-                join(rows, vectors * LANES, done + k - skipped <= TERMS, waiting);
+            if (open + depth == TERMS || (last && k + depth == K))
+                join(rows, vectors * LANES, done + k + depth - skipped <= TERMS, waiting);
         }
     }
     for (int r = 0; last && r < rows; r++) {

@@ -7,14 +7,18 @@
 #include "emit/number.h"
 #include "emit/writer.h"
 #include "lower/state_layout.h"
-#include "lower/template.h"
-#include "tree/tree.h"
+#include "tree/template.h"
 
-/* An emitted kernel function; equal bodies share one. */
+/* An emitted kernel function; equal ones are shared. */
 struct kernel_function {
-    const char *name, *text; /* text without comment and name: what makes two kernels equal */
+    const char *name;
     VEC(const char *) comments; /* one per kernel that uses it */
-    const char *definition;
+    const char *text;           /* those that it calls, "" for none, */
+    const char *definition;     /* and itself */
+    /* of what could be a parameter, what is one: the kernel's parameters, seed, counters */
+    const bool *takes;
+    size_t takes_count;
+    bool takes_seed, takes_counters;
 };
 
 /* A kernel as numbers (kernel_key.c). */
@@ -25,6 +29,12 @@ struct kernel_key {
     VEC(const struct expr *) nodes;     /* the same of expressions */
     bool is_partial;                    /* something has no number: the key says nothing */
     char hash[17];
+};
+
+/* The block of random numbers that a loop nest is in, for a node that draws. */
+struct kept_block {
+    const struct expr *draw;
+    struct tree_var *numbers, *block;
 };
 
 struct emission {
@@ -63,12 +73,18 @@ struct emission {
     bool has_blas;            /* some kernel calls a BLAS */
     bool uses_random;         /* some kernel of the entry at hand draws random numbers */
     bool *draws_with;         /* the same, with this counter of the program */
-    VEC(uint32_t) kernel_counters; /* what the parameters counter, counter_2 ... of the kernel at hand stand for */
+    /* Of the kernel at hand: */
+    VEC(uint32_t) kernel_counters;  /* what the parameters counter, counter_2 ... stand for */
+    tree_vars counter_vars;         /* these */
+    struct tree_var *seed_var;
+    tree_vars kernel_outer;         /* variables of the kernel that functions of its templates may name */
+    struct template_instance instance; /* these functions, and what they use */
+    VEC(int) instance_stages;       /* by function: of which stage, 0: there are none */
     bool state_is_const;      /* the entry at hand only reads the state */
     struct {
         bool state, in, out;  /* what it mentions of its arguments */
     } mentions;
-    VEC(const struct expr *) kernel_draws; /* nodes of which the kernel at hand keeps a block of numbers */
+    VEC(struct kept_block) kernel_draws; /* of the kernel at hand: nodes of which it keeps a block of numbers */
     bool random_state;        /* the state carries seed and counters: an entry other than init draws */
     const char **locals;      /* of the entry at hand, by buffer id: the pointer into the arena */
     bool *local_used;          /* the same: does a call name it? */
@@ -104,7 +120,6 @@ struct expr_scope {
     const struct expr *result;               /* the same of EXPR_RESULT */
     VEC(struct expr_local) locals;
     struct name_scope names; /* identifiers of the function: params, indices, locals */
-    bool uses_random;       /* seed and counter are parameters */
     /* some of the names are declared outside every loop: the parts that follow must avoid them */
     bool declares;
     const char *index_type; /* of loop variables: see kernel_index_type() */
@@ -114,14 +129,16 @@ struct expr_scope {
     bool marks_breaks;      /* blanks at which a line may end are LINE_MAY_BREAK: see tree_text.c */
     bool divides_wide;      /* quotients by roots are calls of QUOTIENT */
     int shares;             /* > 1: the kernel is cut into so many */
-    const char *share;      /* the name of the number of the one to compute; NULL: all is computed */
-    const char *pass;       /* the same of the pass, for kernels that take several */
+    const struct tree_var *share; /* the number of the one to compute; NULL: all is computed */
+    const struct tree_var *pass;  /* the same of the pass, for kernels that take several */
 };
 
 /* C text with the precedence of at least `precedence` (PREC_*). */
 enum {
     PREC_NONE = 0,
     PREC_SELECT = 3,
+    PREC_EITHER = 4,
+    PREC_BOTH = 5,
     PREC_BITS = 6,
     PREC_EQUAL = 9,
     PREC_LESS = 10,
@@ -145,10 +162,10 @@ const char *access_text(struct expr_scope *s, const struct access *a);
  * branch of a select; the expressions then read them. The array is rewritten to expressions in which equal parts are
  * one. */
 void expr_hoist(struct expr_scope *s, struct tree_builder *b, const struct expr **e, size_t count);
-/* Declarations, for the top of its body, of what a kernel keeps of the blocks it draws from; "" for none. */
-const char *kept_blocks_text(struct emission *e);
 /* "counter", "counter_2" ...: parameter i of a kernel that draws. */
 const char *counter_parameter(struct arena *a, size_t i);
+/* Declares, at the builder's place, what a kernel keeps of the blocks of random numbers that it draws from. */
+void declare_kept_blocks(struct emission *e, struct tree_builder *b);
 /* Notes that a helper of runtime/stepc_math.h or of the headers beside it is called; returns its name. */
 const char *use_helper(struct emission *e, const char *name);
 const char *param_name(const struct expr_scope *s, const struct buffer *b);
@@ -164,24 +181,26 @@ void emit_stores(struct expr_scope *s, struct tree_builder *b, const struct part
 size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct part *parts, size_t count, int rows);
 /* Opens a loop, or what share number `share` has of its iterations; returns its variable. */
 const struct expr *emit_open_loop(struct tree_builder *b, const char *type, const char *name, int64_t extent,
-                                  const char *share, int shares);
+                                  const struct tree_var *share, int shares);
 /* Opens the loops that all parts of a kernel share, from number `from` on; returns how many are to be closed. */
 int emit_open_rows(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int from);
 /* Statements as lines (tree_text.c). */
 void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *list);
-/* The body of a template kernel and, above it, the functions of its own (kernel_template.c). PLACEHOLDER stands for
- * the name. */
-#define PLACEHOLDER "@NAME@"
-void emit_template_body(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, struct writer *before);
+/* Functions as C: their comments, heads and bodies (tree_text.c). */
+void print_function(struct expr_scope *s, struct writer *w, const struct tree_function *f);
+/* The body of a template kernel; functions that it calls go to the emission's `instance` (kernel_template.c). */
+void emit_template_body(struct expr_scope *s, struct tree_builder *b, const struct kernel *k);
 /* Where a stage of a kernel stands: the scope has the loops' indices, the last of which is the block's first row. */
 struct block_place {
-    int stage;                       /* 1 ..: part of the names of its functions */
-    const char *skip, *before; /* how many of its rows were in the block before; how many in all of them */
+    int stage;                        /* 1 ..: part of the names of its functions */
+    const struct expr *skip, *before; /* how many of its rows were in the block before; how many in all of them */
 };
 /* All stages, block by block (kernel_stages.c). */
-void emit_stages(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, struct writer *before);
+void emit_stages(struct expr_scope *s, struct tree_builder *b, const struct kernel *k);
 void emit_template_stage(struct expr_scope *s, struct tree_builder *b, const struct kernel *k,
-                         const struct block_place *place, struct writer *before);
+                         const struct block_place *place);
+/* Notes a variable of the kernel's body that functions of its templates may name. */
+void note_outer(struct emission *e, const struct expr *read);
 /* The parts of a kernel of loops, one after the other, inside so many loops that are open. */
 void emit_parts(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int open);
 /* Identifiers that parameters and locals of the kernel must not have. */
@@ -197,8 +216,6 @@ void reserve_template_names(const struct kernel *k, struct name_scope *names);
 bool text_is_word(const char *text);
 /* Does the text name the identifier? */
 bool text_names(const char *text, const char *name);
-/* Puts the name in and lays out again what its length changes: heads of functions and long calls (layout.c). */
-const char *layout_kernel(struct arena *a, const char *text, const char *name);
 /* "const float *restrict x" */
 const char *param_declaration(struct arena *a, const struct kernel_param *p);
 

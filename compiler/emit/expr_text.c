@@ -38,6 +38,7 @@ const struct tree_var *param_var(const struct expr_scope *s, const struct buffer
         tree_var(s->arena, p->by_value ? VAR_VALUE : VAR_POINTER, p->buffer->dtype, c_type(p->buffer->dtype), p->name);
     p->var->count = p->buffer->count;
     p->var->written = p->written;
+    p->var->is_restrict = true;
     return p->var;
 }
 
@@ -78,6 +79,7 @@ static const struct tree_var *local_of(const struct expr_scope *s, const struct 
 }
 
 static bool is_root_and_more(const struct expr *e);
+static const struct expr *random_call(struct expr_scope *s, const struct expr *e);
 
 static bool is_float_or_double(enum dtype d)
 {
@@ -93,6 +95,8 @@ const struct expr *expr_resolve(struct expr_scope *s, const struct expr *e)
         return access_element(s, e->access);
     if (e->op == EXPR_RESULT)
         return s->result;
+    if (e->op == EXPR_UNIFORM || e->op == EXPR_NORMAL)
+        return random_call(s, e);
     struct expr *const made = arena_copy(s->arena, e, sizeof *e, alignof(struct expr));
     if (e->op == EXPR_INDEX) {
         made->op = EXPR_CAST;
@@ -259,72 +263,92 @@ static const char *math_text(struct expr_scope *s, const struct expr *e)
     return call1(s, arena_printf(s->arena, "stepc_%s%s", expr_fn_name(e->fn), suffix_of(e->dtype)), e->arg[0]);
 }
 
+/* ---- random numbers ---------------------------------------------------------------------------------------------- */
+
 const char *counter_parameter(struct arena *a, size_t i)
 {
     return i == 0 ? "counter" : arena_printf(a, "counter_%zu", i + 1);
 }
 
 /* Parts of a step have counters of their own, and a kernel may draw for several. */
-static const char *counter_text(struct emission *e, uint32_t counter)
+static const struct tree_var *counter_var(struct emission *e, uint32_t counter)
 {
     size_t at = 0;
     while (at < e->kernel_counters.count && e->kernel_counters.data[at] != counter)
         at++;
-    if (at == e->kernel_counters.count)
+    if (at == e->kernel_counters.count) {
+        const char *const name = counter_parameter(e->arena, at);
         vec_push(e->arena, &e->kernel_counters, counter);
-    return counter_parameter(e->arena, at);
+        vec_push(e->arena, &e->counter_vars, tree_var(e->arena, VAR_VALUE, DTYPE_INDEX, "uint64_t", name));
+    }
+    return e->counter_vars.data[at];
+}
+
+static const struct tree_var *seed_var(struct emission *e)
+{
+    if (!e->seed_var)
+        e->seed_var = tree_var(e->arena, VAR_VALUE, DTYPE_INDEX, "uint64_t", "seed");
+    return e->seed_var;
+}
+
+static const char *numbered(struct arena *a, const char *name, size_t i)
+{
+    return i == 0 ? name : arena_printf(a, "%s_%zu", name, i + 1);
 }
 
 /* Where a loop nest keeps the block of numbers that it is in: of each node that draws, its own. */
-static int kept_block(struct emission *e, const struct expr *x)
+static const struct kept_block *kept_block(struct emission *e, const struct expr *x)
 {
-    for (size_t i = 0; i < e->kernel_draws.count; i++) {
-        const struct expr *const known = e->kernel_draws.data[i];
+    size_t i = 0;
+    for (; i < e->kernel_draws.count; i++) {
+        const struct expr *const known = e->kernel_draws.data[i].draw;
         if (known->op == x->op && known->dtype == x->dtype && known->i == x->i && known->counter == x->counter &&
             known->has_seed == x->has_seed && known->seed == x->seed)
-            return (int)i;
+            return &e->kernel_draws.data[i];
     }
-    vec_push(e->arena, &e->kernel_draws, x);
-    return (int)e->kernel_draws.count - 1;
+    struct kept_block kept = {.draw = x};
+    kept.numbers = tree_var(e->arena, VAR_ARRAY, x->dtype, c_type(x->dtype), numbered(e->arena, "drawn", i));
+    kept.numbers->count = x->dtype == DTYPE_FLOAT ? 4 : 2;
+    kept.block = tree_var(e->arena, VAR_CELL, DTYPE_INDEX, "uint64_t", numbered(e->arena, "block", i));
+    vec_push(e->arena, &e->kernel_draws, kept);
+    return &e->kernel_draws.data[i];
 }
 
-static const char *numbered(struct arena *a, const char *name, int i)
+void declare_kept_blocks(struct emission *e, struct tree_builder *b)
 {
-    return i == 0 ? name : arena_printf(a, "%s_%d", name, i + 1);
-}
-
-const char *kept_blocks_text(struct emission *e)
-{
-    struct strbuf b = {.arena = e->arena};
     for (size_t i = 0; i < e->kernel_draws.count; i++) {
-        const bool is_float = e->kernel_draws.data[i]->dtype == DTYPE_FLOAT;
-        strbuf_addf(&b, "    %s %s[%d] = {%s};\n", is_float ? "float" : "double", numbered(e->arena, "drawn", (int)i),
-                    is_float ? 4 : 2, is_float ? "0.0f" : "0.0");
-        strbuf_addf(&b, "    uint64_t %s = UINT64_MAX;\n", numbered(e->arena, "block", (int)i));
+        const struct kept_block *const kept = &e->kernel_draws.data[i];
+        tree_declare_array(b, kept->numbers, expr_float(e->arena, kept->numbers->dtype, 0), 1);
+        tree_declare(b, kept->block, index_text(e->arena, "UINT64_MAX"));
     }
-    return strbuf_text(&b);
 }
 
-static const char *random_text(struct expr_scope *s, const struct expr *e)
+/* stepc_normalf(seed, counter, stream, element), or from the block of numbers that the loops are in. */
+static const struct expr *random_call(struct expr_scope *s, const struct expr *e)
 {
-    const int block = s->keeps_blocks ? kept_block(s->e, e) : -1;
-    const char *kind = e->op == EXPR_UNIFORM ? "uniform" : "normal";
-    const char *helper =
-        use_helper(s->e, arena_printf(s->arena, "stepc_%s%s%s", block < 0 ? "" : "next_", kind, suffix_of(e->dtype)));
-    if (block >= 0)
-        helper = arena_printf(s->arena, "%s(%s, &%s, ", helper, numbered(s->arena, "drawn", block),
-                              numbered(s->arena, "block", block));
-    else
-        helper = arena_printf(s->arena, "%s(", helper);
-    const char *seed = e->has_seed ? arena_printf(s->arena, "UINT64_C(%" PRIu64 ")", e->seed) : "seed";
-    s->uses_random = true;
-    return arena_printf(s->arena, "%s%s, %s, %" PRId64 "u,%c(uint64_t)%s)", helper, seed,
-                        counter_text(s->e, e->counter), e->i, blank(s), tree_expr_text(s, e->arg[0], PREC_UNARY));
+    struct arena *const a = s->arena;
+    const char *const kind = e->op == EXPR_UNIFORM ? "uniform" : "normal";
+    const struct expr *args[6], *const zero = index_constant(a, 0);
+    size_t count = 0;
+    if (s->keeps_blocks) {
+        const struct kept_block *const kept = kept_block(s->e, e);
+        args[count++] = tree_address(a, kept->numbers, zero);
+        args[count++] = tree_address(a, kept->block, zero);
+    }
+    args[count++] = e->has_seed ? index_text(a, arena_printf(a, "UINT64_C(%" PRIu64 ")", e->seed))
+                                : tree_read(a, seed_var(s->e));
+    args[count++] = tree_read(a, counter_var(s->e, e->counter));
+    args[count++] = index_text(a, arena_printf(a, "%" PRId64 "u", e->i));
+    args[count++] = index_cast(a, "uint64_t", expr_resolve(s, e->arg[0]));
+    const char *const name = arena_printf(a, "stepc_%s%s%s", s->keeps_blocks ? "next_" : "", kind, suffix_of(e->dtype));
+    return tree_call(a, e->dtype, CALL_HELPER, name, args, count);
 }
 
 /* A bool as a condition: a comparison as it is, a stored bool (0 or 1) as the byte. */
 static const char *negation_text(struct expr_scope *s, const struct expr *e)
 {
+    if (e->dtype == DTYPE_INDEX)
+        return arena_printf(s->arena, "%c%s", e->op == EXPR_NOT ? '!' : '-', tree_expr_text(s, e->arg[0], PREC_UNARY + 1));
     if (e->op == EXPR_NOT)
         return e->dtype == DTYPE_BOOL
                    ? arena_printf(s->arena, "!%s", tree_expr_text(s, e->arg[0], PREC_UNARY))
@@ -407,6 +431,57 @@ static const char *shift_text(struct expr_scope *s, const struct expr *e, const 
     return dtype_bits(e->dtype) < 32 ? arena_printf(s->arena, "(%s)%s", c_type(e->dtype), text) : text;
 }
 
+/* Would a sum with e take something away? A pointer must not leave its array on the way. */
+static bool takes_away(const struct expr *e)
+{
+    return e->op == EXPR_SUB || (e->op == EXPR_ADD && (takes_away(e->arg[0]) || takes_away(e->arg[1])));
+}
+
+/* Pointers are sums; of what has no elements, the address is taken. */
+static const char *address_text(struct expr_scope *s, const struct expr *e, int *precedence)
+{
+    const bool has_elements = e->var->kind == VAR_POINTER || e->var->kind == VAR_ARRAY;
+    if (index_is(e->arg[0], 0)) {
+        *precedence = has_elements ? PREC_PRIMARY : PREC_UNARY;
+        return has_elements ? e->var->name : arena_printf(s->arena, "&%s", e->var->name);
+    }
+    *precedence = PREC_ADD;
+    return arena_printf(s->arena, "%s +%c%s", e->var->name, blank(s),
+                        tree_expr_text(s, e->arg[0], takes_away(e->arg[0]) ? PREC_MUL : PREC_ADD));
+}
+
+static const char *called_name(struct expr_scope *s, const struct tree_call *c)
+{
+    if (c->kind == CALL_HELPER)
+        return use_helper(s->e, c->name);
+    return c->kind == CALL_FUNCTION ? c->function->name : c->name;
+}
+
+static const char *call_text(struct expr_scope *s, const struct tree_call *c)
+{
+    struct strbuf b = {.arena = s->arena};
+    const bool is_list = c->kind == CALL_INITIALIZER;
+    strbuf_addf(&b, "%s%s", is_list ? "" : called_name(s, c), is_list ? "{" : "(");
+    for (size_t i = 0; i < c->count; i++) {
+        if (i > 0)
+            strbuf_addf(&b, ",%c", blank(s));
+        if (is_list)
+            strbuf_addf(&b, ".%s = ", c->members[i]);
+        strbuf_add(&b, tree_expr_text(s, c->args[i], PREC_NONE));
+    }
+    strbuf_add(&b, is_list ? "}" : ")");
+    return strbuf_text(&b);
+}
+
+/* Compilers want to see what && within || takes first. */
+static const char *logical_text(struct expr_scope *s, const struct expr *e, int *precedence)
+{
+    *precedence = e->op == EXPR_BOTH ? PREC_BOTH : PREC_EITHER;
+    const int operand = e->op == EXPR_BOTH ? PREC_BOTH : PREC_BOTH + 1;
+    return arena_printf(s->arena, "%s %s%c%s", tree_expr_text(s, e->arg[0], e->arg[0]->op == e->op ? *precedence : operand),
+                        e->op == EXPR_BOTH ? "&&" : "||", blank(s), tree_expr_text(s, e->arg[1], operand));
+}
+
 static const char *text_of(struct expr_scope *s, const struct expr *e, int *precedence)
 {
     *precedence = PREC_PRIMARY;
@@ -427,18 +502,27 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_TEXT:
         *precedence = e->dtype != DTYPE_INDEX || text_is_word(e->text) ? PREC_PRIMARY : PREC_ADD;
         return e->text;
+    case EXPR_ADDRESS: return address_text(s, e, precedence);
+    case EXPR_NULL: return "NULL";
+    case EXPR_CALL: return call_text(s, e->call);
+    case EXPR_MEMBER: return arena_printf(s->arena, "%s.%s", tree_expr_text(s, e->arg[0], PREC_PRIMARY), e->text);
+    case EXPR_SIZEOF: return arena_printf(s->arena, "sizeof(%s)", e->text);
     case EXPR_LOAD:
     case EXPR_RESULT:
+    case EXPR_UNIFORM:
+    case EXPR_NORMAL:
     case EXPR_INDEX: UNREACHABLE("expression kind %d has no text", (int)e->op);
     case EXPR_BITS: *precedence = PREC_UNARY; return reinterpreted_text(s, e);
     case EXPR_MATH: return math_text(s, e);
-    case EXPR_UNIFORM:
-    case EXPR_NORMAL: return random_text(s, e);
     case EXPR_POW:
         return dtype_is_float(e->dtype)
                    ? call2(s, arena_printf(s->arena, "stepc_pow%s", suffix_of(e->dtype)), e->arg[0], e->arg[1])
                    : dividing(s, e, "pow");
     case EXPR_MOD:
+        if (e->dtype == DTYPE_INDEX) {
+            *precedence = PREC_MUL;
+            return infix(s, e, "%", PREC_MUL);
+        }
         if (dtype_is_float(e->dtype))
             return call2(s, arena_printf(s->arena, "stepc_fmod%s", suffix_of(e->dtype)), e->arg[0], e->arg[1]);
         return dividing(s, e, dtype_is_signed(e->dtype) ? "rem" : "mod");
@@ -456,7 +540,12 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_MUL: return arithmetic_text(s, e, precedence);
     case EXPR_LT: *precedence = PREC_LESS; return infix(s, e, "<", PREC_LESS);
     case EXPR_LE: *precedence = PREC_LESS; return infix(s, e, "<=", PREC_LESS);
+    case EXPR_GT: *precedence = PREC_LESS; return infix(s, e, ">", PREC_LESS);
+    case EXPR_GE: *precedence = PREC_LESS; return infix(s, e, ">=", PREC_LESS);
     case EXPR_EQ: *precedence = PREC_EQUAL; return infix(s, e, "==", PREC_EQUAL);
+    case EXPR_NE: *precedence = PREC_EQUAL; return infix(s, e, "!=", PREC_EQUAL);
+    case EXPR_BOTH:
+    case EXPR_EITHER: return logical_text(s, e, precedence);
     case EXPR_AND:
     case EXPR_OR:
     case EXPR_XOR: return bits_text(s, e, precedence);

@@ -301,6 +301,15 @@ static void filter_line(struct filter *f, const char *line)
     }
 }
 
+bool text_names(const char *text, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = strstr(text, name); at; at = strstr(at + 1, name))
+        if ((at == text || word_length(at - 1) == 0) && word_length(at + length) == 0)
+            return true;
+    return false;
+}
+
 /* What the text still asks for of what is known. */
 static const char *macro_lines(struct arena *a, const struct known *k, const char *text)
 {

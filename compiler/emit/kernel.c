@@ -137,34 +137,47 @@ void emit_parts(struct expr_scope *s, struct tree_builder *b, const struct kerne
 }
 
 /* What is wrong with a tree is a mistake of whoever built it: found in tests and debug builds. */
-static void check_tree(struct emission *e, const struct expr_scope *s, const struct kernel *k, const stmt_list *body)
+static void check_tree(struct emission *e, const struct kernel *k, const tree_vars *params, const stmt_list *body)
 {
 #ifndef NDEBUG
-    tree_vars params = {0};
-    for (size_t i = 0; i < s->params->count; i++)
-        if (!s->params->data[i].is_local && s->params->data[i].var)
-            vec_push(e->arena, &params, s->params->data[i].var);
-    const char *const wrong = tree_verify(e->arena, &params, body);
+    const char *const wrong = tree_verify(e->arena, params, body);
     if (wrong)
         UNREACHABLE("kernel '%s': %s", k->label, wrong);
 #else
-    (void)e, (void)s, (void)k, (void)body;
+    (void)e, (void)k, (void)params, (void)body;
 #endif
 }
 
-struct kernel_body {
-    stmt_list statements;
-    const char *pieces; /* of it, that are text still */
-    const char *text;
-    bool uses_random;
-};
-
-static struct kernel_body make_body(struct emission *e, const struct kernel *k, const kernel_params *params,
-                                    const struct name_scope *names, const char *share, const char *pass,
-                                    struct writer *before)
+void note_outer(struct emission *e, const struct expr *read)
 {
-    struct kernel_body made = {0};
-    struct writer w = {.text = {.arena = e->arena}, .depth = 1};
+    vec_push(e->arena, &e->kernel_outer, read->var);
+}
+
+/* Is the memory cut as well, so that each share has a part to itself? */
+static bool is_cut_along(const struct kernel *k, const struct buffer *b)
+{
+    return (b == k->scratch && k->passes <= 1) || own_name(k, b);
+}
+
+/* An operand that a part changes in place is known by two names in functions of templates: as the template reads it,
+ * and as the part writes it. There it is no restrict pointer. */
+static bool has_two_names(const struct kernel *k, const struct kernel_param *p)
+{
+    bool is_operand = false;
+    for (int o = 0; o < k->operand_count; o++)
+        is_operand |= operand_reads(&k->operands[o], p->buffer);
+    for (size_t i = 0; i < k->stages.count; i++)
+        is_operand |= has_two_names(k->stages.data[i], p);
+    return p->written && is_operand;
+}
+
+/* The statements of a kernel, or of a share of it. */
+static void build_body(struct emission *e, const struct kernel *k, const kernel_params *params,
+                       const struct name_scope *names, const struct tree_var *share, const struct tree_var *pass,
+                       stmt_list *out)
+{
+    stmt_list body = {0};
+    struct tree_builder b = tree_builder(e->arena, &body), all = tree_builder(e->arena, out);
     struct expr_scope s = scope_for(e, params, names);
     s.index_type = kernel_index_type(k);
     s.in_template = k->tmpl != NULL;
@@ -172,19 +185,28 @@ static struct kernel_body make_body(struct emission *e, const struct kernel *k, 
     s.share = share;
     s.pass = pass;
     s.keeps_blocks = !k->tmpl && k->stages.count == 0;
-    struct tree_builder b = tree_builder(e->arena, &made.statements);
+    e->kernel_outer.count = e->instance.functions.count = e->instance.helpers.count = e->instance.sections.count = 0;
+    e->instance_stages.count = 0;
+    for (size_t i = 0; i < params->count; i++) {
+        if (params->data[i].is_local)
+            continue;
+        struct tree_var *const v = (struct tree_var *)(uintptr_t)param_var(&s, params->data[i].buffer);
+        v->is_restrict = !has_two_names(k, &params->data[i]);
+        vec_push(e->arena, &e->kernel_outer, v);
+    }
+    if (share)
+        vec_push(e->arena, &e->kernel_outer, share);
+    if (pass)
+        vec_push(e->arena, &e->kernel_outer, pass);
     if (k->stages.count > 0)
-        emit_stages(&s, &b, k, before);
+        emit_stages(&s, &b, k);
     else if (k->tmpl)
-        emit_template_body(&s, &b, k, before);
+        emit_template_body(&s, &b, k);
     else
         emit_parts(&s, &b, k, 0);
-    check_tree(e, &s, k, &made.statements);
-    print_statements(&s, &w, &made.statements);
-    made.uses_random = s.uses_random;
-    made.pieces = tree_all_text(e->arena, &made.statements);
-    made.text = arena_printf(e->arena, "%s%s", kept_blocks_text(e), strbuf_text(&w.text));
-    return made;
+    declare_kept_blocks(e, &all);
+    for (size_t i = 0; i < body.count; i++)
+        vec_push(e->arena, out, body.data[i]);
 }
 
 /* "_32x10x32": sizes of the widest part (products: M, N, K). */
@@ -246,30 +268,6 @@ static const char *comment_text(struct emission *e, const struct kernel *k, cons
     return strbuf_text(&b);
 }
 
-static bool draws_by_seed(const struct expr *e, void *data)
-{
-    (void)data;
-    return (e->op == EXPR_UNIFORM || e->op == EXPR_NORMAL) && !e->has_seed;
-}
-
-static bool names_param(const struct kernel_body *b, const struct kernel_param *p)
-{
-    return (p->var && tree_names(&b->statements, p->var)) || text_names(b->pieces, p->name);
-}
-
-/* Parameters that the body does not mention: of a kernel over nothing, say, or the seed where every random node has
- * its own. */
-static const char *unused_text(struct emission *e, const kernel_params *params, const struct kernel_body *body)
-{
-    struct strbuf b = {.arena = e->arena};
-    for (size_t i = 0; i < params->count; i++)
-        if (!params->data[i].is_local && !names_param(body, &params->data[i]))
-            strbuf_addf(&b, "    (void)%s;\n", params->data[i].name);
-    if (body->uses_random && !tree_any(&body->statements, draws_by_seed, NULL) && !text_names(body->pieces, "seed"))
-        strbuf_add(&b, "    (void)seed;\n");
-    return strbuf_text(&b);
-}
-
 /* A kernel of several entries says the same in each. */
 static void add_comment(struct emission *e, struct kernel_function *f, const char *text)
 {
@@ -279,129 +277,230 @@ static void add_comment(struct emission *e, struct kernel_function *f, const cha
     vec_push(e->arena, &f->comments, text);
 }
 
-/* ---- shares ------------------------------------------------------------------------------------------------------ */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
-/* Is the memory cut as well, so that each share has a part to itself? */
-static bool is_cut_along(const struct kernel *k, const struct buffer *b)
+/* A kernel as the functions that it is made of. */
+struct kernel_parts {
+    VEC(struct tree_function *) functions; /* the kernel, or a share of it, is the last one */
+    struct tree_function *kernel;          /* what is called: that, or what runs its shares */
+};
+
+static bool divides_by_root(const struct expr *e, void *data)
 {
-    return (b == k->scratch && k->passes <= 1) || own_name(k, b);
+    (void)data;
+    return e->op == EXPR_DIV && e->i != 0;
 }
 
-/* What a share is called with: the parameters of the kernel, moved to what is the share's own, its number and that
- * of the pass. */
-static size_t share_arguments(struct emission *e, const struct kernel *k, const kernel_params *params, bool uses_random,
-                              const char *share, const char *pass, const char **out)
+static const char *attributes_of(const struct kernel_parts *p)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < params->count; i++) {
-        const struct kernel_param *const p = &params->data[i];
-        if (!p->is_local)
-            out[count++] = is_cut_along(k, p->buffer) ? arena_printf(e->arena, "%s + %s * %" PRId64, p->name, share,
-                                                                     p->buffer->count / k->shares)
-                                                      : p->name;
-    }
-    if (uses_random) {
-        out[count++] = "seed";
-        for (size_t i = 0; i < e->kernel_counters.count; i++)
-            out[count++] = counter_parameter(e->arena, i);
-    }
-    out[count++] = share;
-    if (pass)
-        out[count++] = pass;
-    return count;
+    bool is_wide = false;
+    for (size_t i = 0; i + 1 < p->functions.count; i++)
+        is_wide |= tree_any(&p->functions.data[i]->body, divides_by_root, NULL);
+    return is_wide ? "STEPC_KERNEL STEPC_WIDE_VECTORS" : "STEPC_KERNEL";
+}
+
+static void add_if_read(struct arena *a, tree_vars *to, const struct tree_var *v)
+{
+    if (v && v->reads > 0)
+        vec_push(a, to, v);
+}
+
+/* The parameters that a kernel turns out to have. */
+static tree_vars kernel_vars(struct emission *e, const kernel_params *params)
+{
+    tree_vars list = {0};
+    for (size_t i = 0; i < params->count; i++)
+        if (!params->data[i].is_local)
+            add_if_read(e->arena, &list, params->data[i].var);
+    add_if_read(e->arena, &list, e->seed_var);
+    for (size_t i = 0; i < e->counter_vars.count; i++)
+        add_if_read(e->arena, &list, e->counter_vars.data[i]);
+    return list;
 }
 
 /* A share is a function of its own: compilers forget `restrict` where OpenMP moves the body of a loop out of its
  * function, and vectors with it (a gradient of LayerNormalization, 512 x 128: 0.12 ms with two threads, 0.06 with
- * one). */
-static const char *shares_text(struct emission *e, const struct kernel *k, const char *name,
-                               const char *const *arguments, size_t count, const char *share, const char *pass)
+ * one). It gets the parameters of the kernel, moved to what is the share's own, its number and that of the pass. */
+static struct tree_function *run_shares(struct emission *e, const struct kernel *k, const kernel_params *params,
+                                        struct tree_function *share_function, const struct tree_var *share,
+                                        const struct tree_var *pass)
 {
-    struct writer w = {.text = {.arena = e->arena}, .depth = 1};
+    struct arena *const a = e->arena;
+    struct tree_function *const f = arena_new(a, struct tree_function);
+    struct tree_builder b = tree_builder(a, &f->body);
+    const struct expr *const zero = index_constant(a, 0), **const args =
+        arena_array(a, const struct expr *, share_function->params.count + 2);
+    size_t count = 0;
+    *f = (struct tree_function){.type = "void", .params = kernel_vars(e, params), .attributes = "STEPC_KERNEL"};
+    for (size_t i = 0; i < f->params.count; i++) {
+        const struct tree_var *const v = f->params.data[i];
+        const struct expr *at = zero;
+        for (size_t p = 0; p < params->count; p++)
+            if (params->data[p].var == v && is_cut_along(k, params->data[p].buffer))
+                at = index_mul(a, tree_read(a, share), index_constant(a, params->data[p].buffer->count / k->shares));
+        args[count++] = v->kind == VAR_POINTER ? tree_address(a, v, at) : tree_read(a, v);
+    }
+    if (share->reads > 0)
+        args[count++] = tree_read(a, share);
+    if (pass && pass->reads > 0)
+        args[count++] = tree_read(a, pass);
     e->has_shares = true;
     if (pass)
-        write_open(&w, "for (int %s = 0; %s < %d; %s++)", pass, pass, k->passes, pass);
-    write_line(&w, "STEPC_SHARES(%d)", k->shares);
-    write_line(&w, "for (int %s = 0; %s < %d; %s++)", share, share, k->shares, share);
-    w.depth++;
-    write_list(&w, arena_printf(e->arena, "%s(", name), arguments, count, ");");
-    w.depth--;
+        tree_open_loop(&b, pass, zero, index_constant(a, k->passes), 1, NULL);
+    tree_open_loop(&b, share, zero, index_constant(a, k->shares), 1,
+                   arena_printf(a, "STEPC_SHARES(%d)", k->shares));
+    const struct expr *const call = tree_call(a, DTYPE_INDEX, CALL_FUNCTION, NULL, args, count);
+    ((struct tree_call *)(uintptr_t)call->call)->function = share_function;
+    tree_run(&b, call);
+    tree_close(&b);
     if (pass)
-        write_close(&w, "");
+        tree_close(&b);
+    return f;
+}
+
+static struct kernel_parts build_functions(struct emission *e, const struct kernel *k, const kernel_params *params,
+                                           struct name_scope *names)
+{
+    struct arena *const a = e->arena;
+    struct kernel_parts parts = {0};
+    struct tree_function *const f = arena_new(a, struct tree_function);
+    struct tree_var *share = NULL, *pass = NULL;
+    e->kernel_counters.count = e->counter_vars.count = e->kernel_draws.count = 0;
+    e->seed_var = NULL;
+    if (k->shares > 1)
+        share = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", name_in(names, "share"));
+    if (k->passes > 1)
+        pass = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", name_in(names, "pass"));
+    build_body(e, k, params, names, share, pass, &f->body);
+    if (e->seed_var)
+        vec_push(a, &e->kernel_outer, e->seed_var);
+    for (size_t i = 0; i < e->counter_vars.count; i++)
+        vec_push(a, &e->kernel_outer, e->counter_vars.data[i]);
+    for (size_t i = 0; i < e->instance.functions.count; i++)
+        vec_push(a, &parts.functions, e->instance.functions.data[i]);
+    vec_push(a, &parts.functions, f);
+    f->name = k->label;
+    f->type = "void";
+    const char *const wrong = tree_settle(a, parts.functions.data, parts.functions.count, &e->kernel_outer);
+    if (wrong)
+        UNREACHABLE("kernel '%s': %s", k->label, wrong);
+    f->params = kernel_vars(e, params);
+    add_if_read(a, &f->params, share);
+    add_if_read(a, &f->params, pass);
+    for (size_t i = 0; i < parts.functions.count; i++)
+        check_tree(e, k, &parts.functions.data[i]->params, &parts.functions.data[i]->body);
+    f->attributes = attributes_of(&parts);
+    parts.kernel = share ? run_shares(e, k, params, f, share, pass) : f;
+    return parts;
+}
+
+/* Names of the functions, by that of the kernel. */
+static void name_functions(struct emission *e, struct kernel_parts *p, const char *name, const char *share_name,
+                           const char *const *own)
+{
+    for (size_t i = 0; i + 1 < p->functions.count; i++) {
+        struct tree_function *const f = p->functions.data[i];
+        const int stage = e->instance_stages.data[i];
+        if (f->kind == FUNCTION_OWN)
+            f->name = stage > 0 ? arena_printf(e->arena, "%s_%d_%s", name, stage, own[i])
+                                : arena_printf(e->arena, "%s_%s", name, own[i]);
+    }
+    p->functions.data[p->functions.count - 1]->name = share_name;
+    p->kernel->name = name;
+}
+
+/* All functions but those that kernels share. */
+static const char *print_functions(struct expr_scope *s, const struct kernel_parts *p, bool kernel)
+{
+    struct writer w = {.text = {.arena = s->arena}};
+    for (size_t i = 0; i < p->functions.count; i++) {
+        const bool is_kernel = i + 1 == p->functions.count;
+        if (is_kernel != kernel || (!is_kernel && p->functions.data[i]->kind != FUNCTION_OWN))
+            continue;
+        if (w.text.length > 0)
+            write_blank(&w);
+        print_function(s, &w, p->functions.data[i]);
+    }
+    if (kernel && p->kernel != p->functions.data[p->functions.count - 1]) {
+        write_blank(&w);
+        print_function(s, &w, p->kernel);
+    }
     return strbuf_text(&w.text);
 }
 
-static void write_function(struct writer *w, const char *attributes, const char *name, const char *const *declarations,
-                           size_t count, const char *body)
+static void note_shared(struct emission *e, struct expr_scope *s, const struct kernel_parts *p)
 {
-    write_list(w, arena_printf(w->text.arena, "static %s void %s(", attributes, name), declarations, count, ")");
-    write_line(w, "{");
-    strbuf_add(&w->text, body);
-    write_line(w, "}");
+    for (size_t i = 0; i + 1 < p->functions.count; i++) {
+        const struct tree_function *const f = p->functions.data[i];
+        struct writer w = {.text = {.arena = e->arena}};
+        if (f->kind == FUNCTION_OWN || map_has(&e->shared_pieces, f->name))
+            continue;
+        print_function(s, &w, f);
+        map_set(&e->shared_pieces, f->name, (void *)(uintptr_t)strbuf_text(&w.text));
+    }
 }
 
-static struct kernel_function *make_function(struct emission *e, const struct kernel *k, const kernel_params *params,
-                                             struct name_scope *names, bool *uses_random)
+static void note_uses(struct emission *e)
 {
-    const char *const share = k->shares > 1 ? name_in(names, "share") : NULL;
-    const char *const pass = k->passes > 1 ? name_in(names, "pass") : NULL;
-    struct writer before = {.text = {.arena = e->arena}};
-    e->kernel_counters.count = 0;
-    e->kernel_draws.count = 0;
-    const struct kernel_body made = make_body(e, k, params, names, share, pass, &before);
-    const char *body = arena_printf(e->arena, "%s%s", unused_text(e, params, &made), made.text);
-    *uses_random = made.uses_random;
-    struct strbuf key = {.arena = e->arena};
-    const char **declarations = arena_array(e->arena, const char *, params->count + 3 + e->kernel_counters.count);
-    size_t count = 0;
-    for (size_t i = 0; i < params->count; i++)
-        if (!params->data[i].is_local)
-            declarations[count++] = param_declaration(e->arena, &params->data[i]);
-    if (*uses_random) {
-        declarations[count++] = "const uint64_t seed";
-        for (size_t i = 0; i < e->kernel_counters.count; i++)
-            declarations[count++] = arena_printf(e->arena, "const uint64_t %s", counter_parameter(e->arena, i));
+    for (size_t i = 0; i < e->instance.helpers.count; i++)
+        use_helper(e, e->instance.helpers.data[i]);
+    for (size_t i = 0; i < e->instance.sections.count; i++) {
+        const struct template_use *const made = &e->instance.sections.data[i];
+        bool known = false;
+        for (size_t u = 0; u < e->sections.count; u++)
+            known |= str_equal(e->sections.data[u].name, made->name) && str_equal(e->sections.data[u].type, made->type);
+        if (!known)
+            vec_push(e->arena, &e->sections, *made);
     }
-    for (size_t i = 0; i < count; i++)
-        strbuf_addf(&key, "%s,", declarations[i]);
-    const char **const arguments = arena_array(e->arena, const char *, params->count + 3 + e->kernel_counters.count);
-    const size_t given = share ? share_arguments(e, k, params, *uses_random, share, pass, arguments) : 0;
-    for (size_t i = 0; i < given; i++)
-        strbuf_addf(&key, "%s,", arguments[i]);
-    strbuf_addf(&key, "%s%s", strbuf_text(&before.text), body);
-    struct kernel_function *f = map_get(&e->functions, strbuf_text(&key));
+}
+
+static void note_parameters(struct emission *e, struct kernel_function *f, const kernel_params *params)
+{
+    bool *const takes = arena_array(e->arena, bool, params->count + 1);
+    for (size_t i = 0; i < params->count; i++)
+        takes[i] = !params->data[i].is_local && params->data[i].var && params->data[i].var->reads > 0;
+    f->takes = takes;
+    f->takes_seed = e->seed_var && e->seed_var->reads > 0;
+    f->takes_counters = e->counter_vars.count > 0;
+}
+
+/* Functions are equal if they are but for their names. */
+static struct kernel_function *make_function(struct emission *e, const struct kernel *k, const kernel_params *params,
+                                             struct name_scope *names)
+{
+    struct kernel_parts parts = build_functions(e, k, params, names);
+    struct expr_scope s = scope_for(e, params, names);
+    const char **const own = arena_array(e->arena, const char *, parts.functions.count);
+    for (size_t i = 0; i < parts.functions.count; i++)
+        own[i] = parts.functions.data[i]->name;
+    name_functions(e, &parts, "", "", own);
+    note_uses(e);
+    note_shared(e, &s, &parts);
+    const char *const key =
+        arena_printf(e->arena, "%s%s", print_functions(&s, &parts, false), print_functions(&s, &parts, true));
+    struct kernel_function *f = map_get(&e->functions, key);
     if (f)
         return f;
     f = arena_new(e->arena, struct kernel_function);
     f->name = name_in(&e->file, arena_printf(e->arena, "%s%s", name_mangle(e->arena, k->label), sizes_suffix(e, k)));
-    struct writer w = {.text = {.arena = e->arena}};
-    if (*made.pieces) /* what is text still has the placeholder of the name, and lines of any length */
-        body = layout_kernel(e->arena, body, f->name);
-    const char *const attributes =
-        text_names(strbuf_text(&before.text), QUOTIENT) ? "STEPC_KERNEL STEPC_WIDE_VECTORS" : "STEPC_KERNEL";
-    if (share) {
-        const char *const name = name_in(&e->file, arena_printf(e->arena, "%s_share", f->name));
-        declarations[count] = arena_printf(e->arena, "const int %s", share);
-        declarations[count + 1] = pass ? arena_printf(e->arena, "const int %s", pass) : NULL;
-        write_function(&w, attributes, name, declarations, count + (pass ? 2 : 1), body);
-        write_blank(&w);
-        body = shares_text(e, k, name, arguments, given, share, pass);
-    }
-    write_function(&w, attributes, f->name, declarations, count, body);
-    f->text = layout_kernel(e->arena, strbuf_text(&before.text), f->name);
-    f->definition = strbuf_text(&w.text);
-    map_set(&e->functions, strbuf_text(&key), f);
+    const char *const share_name =
+        k->shares > 1 ? name_in(&e->file, arena_printf(e->arena, "%s_share", f->name)) : f->name;
+    name_functions(e, &parts, f->name, share_name, own);
+    note_parameters(e, f, params);
+    f->text = print_functions(&s, &parts, false);
+    f->definition = print_functions(&s, &parts, true);
+    map_set(&e->functions, key, f);
     return f;
 }
 
 /* A kernel that equals an earlier one needs no text to be found. */
 static struct kernel_function *find_function(struct emission *e, const struct kernel *k, const kernel_params *params,
-                                             struct name_scope *names, bool *uses_random)
+                                             struct name_scope *names)
 {
     struct kernel_function *f = kernel_key_find(e, k, params);
     if (f)
         return f;
-    f = make_function(e, k, params, names, uses_random);
+    f = make_function(e, k, params, names);
     kernel_key_add(e, f);
     return f;
 }
@@ -470,7 +569,10 @@ static const char *check_call(struct emission *e, const struct kernel *k, const 
     struct writer w = {.text = {.arena = e->arena}, .depth = 1};
     stmt_list tree = {0};
     build_check(&s, c, kernel_index_type(&only), &tree);
-    check_tree(e, &s, &only, &tree);
+    tree_vars vars = {0};
+    for (size_t i = 0; i < params.count; i++)
+        vec_push(e->arena, &vars, param_var(&s, params.data[i].buffer));
+    check_tree(e, &only, &vars, &tree);
     print_statements(&s, &w, &tree);
     const char *body = strbuf_text(&w.text);
     struct strbuf key = {.arena = e->arena};
@@ -527,20 +629,19 @@ struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, cons
         return with_checks(e, k, call); /* a check alone */
     struct name_scope names = {.taken = {.arena = e->arena}};
     const kernel_params params = find_params(e, k, &names);
-    bool uses_random = false;
-    struct kernel_function *f = find_function(e, k, &params, &names, &uses_random);
+    struct kernel_function *f = find_function(e, k, &params, &names);
     add_comment(e, f, comment_text(e, k, &params));
     for (size_t i = 0; i < params.count; i++)
-        if (!params.data[i].is_local)
+        if (f->takes[i])
             vec_push(e->arena, &call.arguments, buffer_argument(e, params.data[i].buffer, params.data[i].by_value));
-    if (uses_random) {
+    if (f->takes_seed) {
         e->uses_random = true;
         vec_push(e->arena, &call.arguments, "seed");
-        for (size_t i = 0; i < e->kernel_counters.count; i++) {
-            const uint32_t counter = e->kernel_counters.data[i];
-            e->draws_with[counter] = true;
-            vec_push(e->arena, &call.arguments, entry_counter(e, plan->lowered->entry, counter));
-        }
+    }
+    for (size_t i = 0; f->takes_counters && i < e->kernel_counters.count; i++) {
+        const uint32_t counter = e->kernel_counters.data[i];
+        e->uses_random = e->draws_with[counter] = true;
+        vec_push(e->arena, &call.arguments, entry_counter(e, plan->lowered->entry, counter));
     }
     call.name = f->name;
     return with_checks(e, k, call);

@@ -111,13 +111,13 @@ static const struct expr *share_bound(struct arena *a, const struct expr *number
 }
 
 static const struct expr *open_shared_loop(struct tree_builder *b, const char *type, const char *name, int64_t extent,
-                                           const char *share, int shares, const char *hint)
+                                           const struct tree_var *share, int shares, const char *hint)
 {
     struct arena *const a = b->arena;
     const struct tree_var *const v = tree_index_var(a, VAR_LOOP, type, name, 0, extent - 1);
     const struct expr *from = index_constant(a, 0), *to = index_constant(a, extent);
     if (share) {
-        const struct expr *const number = index_text(a, share);
+        const struct expr *const number = tree_read(a, share);
         const struct expr *const next = index_add(a, number, index_constant(a, 1));
         const bool wide = extent > INT32_MAX / (shares + 1);
         from = share_bound(a, number, extent, shares, wide);
@@ -129,13 +129,13 @@ static const struct expr *open_shared_loop(struct tree_builder *b, const char *t
 }
 
 const struct expr *emit_open_loop(struct tree_builder *b, const char *type, const char *name, int64_t extent,
-                                  const char *share, int shares)
+                                  const struct tree_var *share, int shares)
 {
     return open_shared_loop(b, type, name, extent, share, shares, NULL);
 }
 
 /* The outermost loop over outputs is the one that is cut. */
-static const char *share_of(const struct nest *n)
+static const struct tree_var *share_of(const struct nest *n)
 {
     return n->open == 0 && n->rows == 0 ? n->s->share : NULL;
 }
@@ -146,7 +146,7 @@ static void open_loop_with(struct nest *n, int d, const char *hint)
     n->s->index[d] = NULL;
     if (n->p->extent[d] == 1)
         return;
-    const char *const share = n->p->reduced[d] ? NULL : share_of(n);
+    const struct tree_var *const share = n->p->reduced[d] ? NULL : share_of(n);
     n->s->index[d] = open_shared_loop(n->b, n->type, fresh_index(n), n->p->extent[d], share, n->s->shares, hint);
     n->open++;
 }
@@ -506,12 +506,12 @@ static int64_t block_of(int64_t extent)
 static const struct expr *open_blocks(struct nest *n, int64_t extent, int64_t block)
 {
     struct arena *const a = n->a;
-    const char *const share = share_of(n);
+    const struct tree_var *const share = share_of(n);
     const int64_t blocks = (extent + block - 1) / block;
     const struct tree_var *const v = tree_index_var(a, VAR_LOOP, n->type, fresh_index(n), 0, (blocks - 1) * block);
     const struct expr *from = index_constant(a, 0), *to = index_constant(a, extent);
     if (share) {
-        const struct expr *const number = index_text(a, share);
+        const struct expr *const number = tree_read(a, share);
         const struct expr *const next = index_add(a, number, index_constant(a, 1));
         from = index_mul(a, share_bound(a, number, blocks, n->s->shares, true), index_constant(a, block));
         from = index_cast(a, n->type, from);

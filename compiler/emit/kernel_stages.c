@@ -22,9 +22,16 @@ static int open_outer(struct expr_scope *s, struct tree_builder *b, const struct
             continue;
         const char *const i = name_in(&s->names, wishes[open % 4]);
         s->index[d] = emit_open_loop(b, s->index_type, i, extent, d == k->share_outer ? s->share : NULL, k->shares);
+        note_outer(s->e, s->index[d]);
         open++;
     }
     return open;
+}
+
+/* Templates count within a block in int. */
+static const struct expr *as_int(struct expr_scope *s, const struct expr *x)
+{
+    return str_equal(s->index_type, "int") ? x : index_cast(s->arena, "int", x);
 }
 
 /* The loop over blocks of rows. */
@@ -34,7 +41,7 @@ static int open_blocks(struct expr_scope *s, struct tree_builder *b, const struc
     const int d = k->outer_rank - 1;
     const int64_t rows = k->outer_extent[d], last = rows - k->block;
     s->index[d] = NULL;
-    place->skip = place->before = "0";
+    place->skip = place->before = index_constant(a, 0);
     if (last == 0)
         return 0;
     const char *const r = name_in(&s->names, "r");
@@ -42,18 +49,20 @@ static int open_blocks(struct expr_scope *s, struct tree_builder *b, const struc
         tree_index_var(a, VAR_LOOP, s->index_type, r, 0, (rows - 1) / k->block * k->block);
     tree_open_loop(b, block, index_constant(a, 0), index_constant(a, rows), k->block, NULL);
     s->index[d] = tree_read(a, block);
-    place->before = str_equal(s->index_type, "int") ? r : arena_printf(a, "(int)%s", r);
+    note_outer(s->e, s->index[d]);
+    place->before = as_int(s, s->index[d]);
     if (rows % k->block == 0)
         return 1;
     const char *const name = name_in(&s->names, "first_row");
     const struct tree_var *const first = tree_index_var(a, VAR_VALUE, s->index_type, name, 0, last);
     tree_declare(b, first, index_smaller(a, s->index[d], index_constant(a, last)));
     s->index[d] = tree_read(a, first);
-    place->skip = arena_printf(a, "(int)(%s - %s)", r, name);
+    note_outer(s->e, s->index[d]);
+    place->skip = as_int(s, index_sub(a, tree_read(a, block), s->index[d]));
     return 1;
 }
 
-void emit_stages(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, struct writer *before)
+void emit_stages(struct expr_scope *s, struct tree_builder *b, const struct kernel *k)
 {
     struct block_place place = {0};
     int open = open_outer(s, b, k);
@@ -64,7 +73,7 @@ void emit_stages(struct expr_scope *s, struct tree_builder *b, const struct kern
         place.stage = (int)i + 1;
         s->in_template = stage->tmpl != NULL;
         if (stage->tmpl)
-            emit_template_stage(s, b, stage, &place, before);
+            emit_template_stage(s, b, stage, &place);
         else
             emit_parts(s, b, stage, k->outer_rank);
     }

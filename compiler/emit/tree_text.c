@@ -78,22 +78,98 @@ static void write_statement(struct expr_scope *s, struct writer *w, const char *
 
 static void print_list(struct expr_scope *s, struct writer *w, const stmt_list *list);
 
+/* The lines of a comment as it was written, at today's depth. */
+static void print_comment(struct writer *w, const char *text)
+{
+    for (bool first = true; text && *text; first = false) {
+        const size_t blanks = strspn(text, " "), n = strcspn(text + blanks, "\n");
+        write_line(w, "%s%.*s", first ? "" : " ", (int)n, text + blanks);
+        text += blanks + n;
+        text += *text == '\n';
+    }
+}
+
+static const char *condition_text(struct expr_scope *s, const struct stmt *l)
+{
+    const char *const more = l->condition ? tree_expr_text(s, l->condition, l->to ? PREC_BOTH : PREC_NONE) : "";
+    if (!l->to)
+        return more;
+    return arena_printf(s->arena, "%s%s%s < %s", more, *more ? " && " : "", l->var->name,
+                        tree_expr_text(s, l->to, PREC_LESS + 1));
+}
+
+static const char *step_text(struct expr_scope *s, const struct stmt *l)
+{
+    const char *const i = l->var->name;
+    if (l->next)
+        return arena_printf(s->arena, "%s = %s", i, tree_expr_text(s, l->next, PREC_NONE));
+    if (l->by)
+        return arena_printf(s->arena, "%s += %s", i, tree_expr_text(s, l->by, PREC_NONE));
+    if (l->step == 1 || l->step == -1)
+        return arena_printf(s->arena, "%s%s", i, l->step == 1 ? "++" : "--");
+    return arena_printf(s->arena, "%s %c= %" PRId64, i, l->step > 0 ? '+' : '-', l->step > 0 ? l->step : -l->step);
+}
+
+/* What needs no braces: a statement of one line, or a loop around such a statement or loop. */
+static bool stands_bare(const struct stmt *s)
+{
+    if (s->comment)
+        return false;
+    if (s->kind == STMT_LOOP)
+        return !s->hint;
+    return s->kind == STMT_SET || s->kind == STMT_CALL || s->kind == STMT_RETURN;
+}
+
+static void print_body(struct expr_scope *s, struct writer *w, const char *head, const stmt_list *body)
+{
+    const bool is_single = body->count == 1 && stands_bare(body->data[0]);
+    struct writer inner = {.text = {.arena = s->arena}, .depth = w->depth + 1};
+    print_list(s, &inner, body);
+    const char *const text = strbuf_text(&inner.text), *const end = strchr(text, '\n');
+    const bool is_bare = is_single && (body->data[0]->kind == STMT_LOOP || (end && end[1] == '\0'));
+    write_line(w, "%s%s", head, is_bare ? "" : " {");
+    strbuf_add_n(&w->text, text, inner.text.length);
+    if (!is_bare)
+        write_line(w, "}");
+}
+
 static void print_loop(struct expr_scope *s, struct writer *w, const struct stmt *l)
 {
     s->marks_breaks = false; /* heads stay on one line */
-    const char *const i = l->var->name, *const from = tree_expr_text(s, l->from, PREC_NONE);
-    const char *const to = tree_expr_text(s, l->to, PREC_LESS + 1);
+    const char *const from = tree_expr_text(s, l->from, PREC_NONE), *const condition = condition_text(s, l);
+    const char *const step = step_text(s, l);
     s->marks_breaks = true;
     const char *const hint = loop_hint(s->e->options, l->hint);
     if (hint) {
         map_set(&s->e->hints, hint, NULL);
         write_line(w, "%s", hint);
     }
-    if (l->step == 1)
-        write_open(w, "for (%s %s = %s; %s < %s; %s++)", l->var->type, i, from, i, to, i);
-    else
-        write_open(w, "for (%s %s = %s; %s < %s; %s += %" PRId64 ")", l->var->type, i, from, i, to, i, l->step);
-    print_list(s, w, &l->body);
+    print_body(s, w,
+               arena_printf(s->arena, "for (%s %s = %s; %s; %s)", l->var->type, l->var->name, from, condition, step),
+               &l->body);
+}
+
+static void print_if(struct expr_scope *s, struct writer *w, const struct stmt *i, const char *before)
+{
+    s->marks_breaks = false;
+    const char *const condition = tree_expr_text(s, i->condition, PREC_NONE);
+    s->marks_breaks = true;
+    if (i->otherwise.count == 0 && !*before) {
+        print_body(s, w, arena_printf(s->arena, "if (%s)", condition), &i->body);
+        return;
+    }
+    write_open(w, "%sif (%s)", before, condition);
+    print_list(s, w, &i->body);
+    if (i->otherwise.count == 1 && i->otherwise.data[0]->kind == STMT_IF) {
+        w->depth--;
+        print_if(s, w, i->otherwise.data[0], "} else ");
+        return;
+    }
+    if (i->otherwise.count > 0) {
+        w->depth--;
+        write_open(w, "} else");
+        print_list(s, w, &i->otherwise);
+    }
     write_close(w, "");
 }
 
@@ -101,13 +177,14 @@ static void print_array(struct expr_scope *s, struct writer *w, const struct stm
 {
     struct strbuf list = {.arena = s->arena};
     const char *const value = d->value ? tree_stored_text(s, d->value) : NULL;
+    const char *const count = d->var->extent ? tree_expr_text(s, d->var->extent, PREC_NONE)
+                                             : arena_printf(s->arena, "%" PRId64, d->var->count);
     for (int64_t i = 0; i < d->repeat; i++)
         strbuf_addf(&list, "%s%s", i ? ",\v" : "", value);
     if (value)
-        write_statement(s, w, "%s %s[%" PRId64 "] = {%s};", d->var->type, d->var->name, d->var->count,
-                        strbuf_text(&list));
+        write_statement(s, w, "%s %s[%s] = {%s};", d->var->type, d->var->name, count, strbuf_text(&list));
     else
-        write_statement(s, w, "%s %s[%" PRId64 "];", d->var->type, d->var->name, d->var->count);
+        write_statement(s, w, "%s %s[%s];", d->var->type, d->var->name, count);
 }
 
 static void print_declaration(struct expr_scope *s, struct writer *w, const struct stmt *d)
@@ -115,6 +192,9 @@ static void print_declaration(struct expr_scope *s, struct writer *w, const stru
     const char *const constant = d->var->kind == VAR_VALUE ? "const " : "";
     if (d->var->kind == VAR_ARRAY)
         print_array(s, w, d);
+    else if (d->var->kind == VAR_POINTER)
+        write_statement(s, w, "%s%s *const %s =\v%s;", d->var->written ? "" : "const ", d->var->type, d->var->name,
+                        tree_expr_text(s, d->value, PREC_NONE));
     else
         write_statement(s, w, "%s%s %s =\v%s;", constant, d->var->type, d->var->name, tree_stored_text(s, d->value));
 }
@@ -122,7 +202,7 @@ static void print_declaration(struct expr_scope *s, struct writer *w, const stru
 /* Sums and products of integers wrap. */
 static void print_wrapping(struct expr_scope *s, struct writer *w, const struct stmt *set, const char *target)
 {
-    const char *const op = set->op == SET_SUM ? "+" : "*";
+    const char *const op = set->op == SET_SUM ? "+" : set->op == SET_PRODUCT ? "*" : "-";
     write_statement(s, w, "%s =\v(%s)((uint64_t)%s %s\v(uint64_t)%s);", target, c_type(set->target->dtype), target, op,
                tree_expr_text(s, set->value, PREC_UNARY));
 }
@@ -143,15 +223,19 @@ static void print_set(struct expr_scope *s, struct writer *w, const struct stmt 
     s->marks_breaks = false;
     const char *const target = tree_expr_text(s, set->target, PREC_PRIMARY);
     s->marks_breaks = true;
-    const bool is_float = dtype_is_float(set->target->dtype);
+    const bool is_native = dtype_is_float(set->target->dtype) || set->target->dtype == DTYPE_INDEX;
     switch (set->op) {
     case SET_TO: write_statement(s, w, "%s =\v%s;", target, tree_stored_text(s, set->value)); return;
     case SET_OR: write_statement(s, w, "%s |=\v%s;", target, tree_expr_text(s, set->value, PREC_NONE)); return;
+    case SET_DIFFERENCE:
     case SET_SUM:
     case SET_PRODUCT:
-        if (is_float)
-            write_statement(s, w, "%s %s\v%s;", target,
-                       set->op == SET_SUM ? "+=" : "*=", tree_expr_text(s, set->value, PREC_NONE));
+        if (is_native)
+            write_statement(s, w, "%s %c=\v%s;", target,
+                            set->op == SET_SUM       ? '+'
+                            : set->op == SET_PRODUCT ? '*'
+                                                     : '-',
+                            tree_expr_text(s, set->value, PREC_NONE));
         else
             print_wrapping(s, w, set, target);
         return;
@@ -165,11 +249,17 @@ static void print_list(struct expr_scope *s, struct writer *w, const stmt_list *
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct stmt *const at = list->data[i];
+        print_comment(w, at->comment);
         switch (at->kind) {
         case STMT_LOOP: print_loop(s, w, at); break;
+        case STMT_IF: print_if(s, w, at, ""); break;
+        case STMT_CALL: write_statement(s, w, "%s;", tree_expr_text(s, at->value, PREC_NONE)); break;
         case STMT_DECLARE: print_declaration(s, w, at); break;
         case STMT_SET: print_set(s, w, at); break;
-        case STMT_RETURN: write_statement(s, w, "return %s;", tree_expr_text(s, at->value, PREC_NONE)); break;
+        case STMT_RETURN:
+            write_statement(s, w, "return%s%s;", at->value ? " " : "",
+                            at->value ? tree_expr_text(s, at->value, PREC_NONE) : "");
+            break;
         case STMT_TEXT: write_block(w, at->text); break;
         }
     }
@@ -180,4 +270,30 @@ void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *l
     s->marks_breaks = true;
     print_list(s, w, list);
     s->marks_breaks = false;
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------- */
+
+static const char *declaration_text(struct arena *a, const struct tree_var *v)
+{
+    if (v->kind == VAR_POINTER)
+        return arena_printf(a, "%s%s *%s%s", v->written ? "" : "const ", v->type, v->is_restrict ? "restrict " : "",
+                            v->name);
+    return arena_printf(a, "%s%s %s", v->kind == VAR_CELL ? "" : "const ", v->type, v->name);
+}
+
+void print_function(struct expr_scope *s, struct writer *w, const struct tree_function *f)
+{
+    const char **const params = arena_array(s->arena, const char *, f->params.count + 1);
+    const char *const attributes = f->attributes;
+    for (size_t i = 0; i < f->params.count; i++)
+        params[i] = declaration_text(s->arena, f->params.data[i]);
+    print_comment(w, f->comment);
+    write_list(w, arena_printf(s->arena, "static %s%s%s %s(", attributes, *attributes ? " " : "", f->type, f->name),
+               params, f->params.count, f->params.count ? ")" : "void)");
+    write_line(w, "{");
+    w->depth++;
+    print_statements(s, w, &f->body);
+    w->depth--;
+    write_line(w, "}");
 }

@@ -206,7 +206,7 @@ static bool cut_rows(const struct sharing *sharing, struct kernel *k)
 /* The template computes shares itself, of pieces of its results. */
 static bool cuts_itself(const struct kernel *k, int shares)
 {
-    const struct template_kernel *t = template_find(&template_table, k->tmpl);
+    const struct template_facts *t = template_find(&template_table, k->tmpl);
     return t && template_has_int(t, "SHARES") && k->pieces >= shares;
 }
 

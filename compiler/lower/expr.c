@@ -191,8 +191,13 @@ int expr_arg_count(const struct expr *e)
     case EXPR_RESULT:
     case EXPR_VAR:
     case EXPR_WIDE:
-    case EXPR_TEXT: return 0;
+    case EXPR_TEXT:
+    case EXPR_NULL:
+    case EXPR_CALL:
+    case EXPR_SIZEOF: return 0;
     case EXPR_ELEMENT:
+    case EXPR_ADDRESS:
+    case EXPR_MEMBER:
     case EXPR_NEG:
     case EXPR_NOT:
     case EXPR_CAST:
@@ -312,6 +317,9 @@ static bool any(const struct expr *e, bool (*f)(const struct expr *e, void *data
             return true;
     for (int t = 0; e->op == EXPR_LOAD && t < e->access->term_count; t++)
         if (any(e->access->term[t].index, f, data, walk))
+            return true;
+    for (size_t i = 0; e->op == EXPR_CALL && i < e->call->count; i++)
+        if (any(e->call->args[i], f, data, walk))
             return true;
     return false;
 }

@@ -6,8 +6,9 @@
 #include "base/vec.h"
 #include "tensor/tensor.h"
 
-struct buffer;   /* kernel.h */
-struct tree_var; /* tree/tree.h */
+struct buffer;        /* kernel.h */
+struct tree_var;      /* tree/tree.h */
+struct tree_function; /* tree/tree.h */
 struct expr;
 
 #define LOOP_MAX_DIMS (2 * SHAPE_MAX_RANK)
@@ -63,7 +64,17 @@ enum expr_op {
     EXPR_VAR,     /* .var */
     EXPR_ELEMENT, /* element arg[0] of .var */
     EXPR_WIDE,    /* constant .i among indices, which makes what it meets 64 bits wide */
-    EXPR_TEXT     /* .text, as spelt; a bare word or a sum. What templates still hand over as text */
+    EXPR_TEXT,    /* .text, as spelt; a bare word or a sum */
+    EXPR_ADDRESS, /* of element arg[0] of .var; of a variable that has no elements: its own, arg[0] is 0 */
+    EXPR_NULL,    /* the pointer to nothing; .text: its type */
+    EXPR_CALL,    /* .call */
+    EXPR_MEMBER,  /* .text of the struct arg[0] */
+    EXPR_SIZEOF,  /* of the type .text */
+    EXPR_GT,
+    EXPR_GE,
+    EXPR_NE,
+    EXPR_BOTH,  /* &&: the second one only where the first holds */
+    EXPR_EITHER /* || */
 };
 
 /* The dtype of index arithmetic, which is C's own, in the type of loop variables: it cannot overflow
@@ -75,6 +86,23 @@ enum expr_fn { /* the elementary functions: stepc_exp(f), ... */
 #include "eval/functions.def"
 #undef FUNCTION
     EXPR_FN_COUNT
+};
+
+/* What is called, in statement trees. */
+struct tree_call {
+    enum call_kind {
+        CALL_FUNCTION,   /* `function`, of the same program or template */
+        CALL_NAMED,      /* function or macro `name` of the C library or of the emitted file */
+        CALL_HELPER,     /* function `name` of the runtime */
+        CALL_SECTION,    /* function or macro `name` of section `from` of templates/ */
+        CALL_HOLE,       /* in templates: expression or statement hole `name` */
+        CALL_INITIALIZER /* no call, but {.members[0] = args[0], ..} */
+    } kind;
+    const char *name, *from;
+    struct tree_function *function;
+    const struct expr **args;
+    size_t count;
+    const char *const *members;
 };
 
 /* Floats of 16 bits and less and integers of less than 8 are types of memory: loads and values that are stored have
@@ -92,8 +120,9 @@ struct expr {
     uint32_t counter; /* random: which of program->counters */
     union {
         const struct access *access; /* LOAD; most nodes are none, and it is four times as large as all else */
-        const struct tree_var *var;  /* VAR, ELEMENT */
-        const char *text;            /* TEXT; CAST to DTYPE_INDEX: the name of the type */
+        const struct tree_var *var;   /* VAR, ELEMENT, ADDRESS */
+        const struct tree_call *call; /* CALL */
+        const char *text;             /* TEXT, NULL, MEMBER, SIZEOF; CAST to DTYPE_INDEX: the name of the type */
     };
     uint64_t walk; /* the last one that came here; expr.c alone looks at it */
 };

@@ -44,6 +44,29 @@ const struct expr *tree_element(struct arena *a, const struct tree_var *v, const
     return e;
 }
 
+const struct expr *tree_address(struct arena *a, const struct tree_var *v, const struct expr *index)
+{
+    struct expr *const e = make(a, EXPR_ADDRESS, v->dtype);
+    e->var = v;
+    e->arg[0] = index;
+    return e;
+}
+
+const struct expr *tree_call(struct arena *a, enum dtype dtype, enum call_kind kind, const char *name,
+                             const struct expr *const *args, size_t count)
+{
+    struct tree_call *const c = arena_new(a, struct tree_call);
+    struct expr *const e = make(a, EXPR_CALL, dtype);
+    c->kind = kind;
+    c->name = name;
+    c->count = count;
+    c->args = arena_array(a, const struct expr *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        c->args[i] = args[i];
+    e->call = c;
+    return e;
+}
+
 /* ---- indices ----------------------------------------------------------------------------------------------------- */
 
 const struct expr *index_constant(struct arena *a, int64_t x)
@@ -79,7 +102,7 @@ static bool is_constant(const struct expr *e)
 
 static const struct expr *binary(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
 {
-    struct expr *const e = make(a, op, op == EXPR_LT ? DTYPE_BOOL : DTYPE_INDEX);
+    struct expr *const e = make(a, op, DTYPE_INDEX);
     e->arg[0] = x;
     e->arg[1] = y;
     return e;
@@ -99,7 +122,12 @@ const struct expr *index_add(struct arena *a, const struct expr *x, const struct
 
 const struct expr *index_sub(struct arena *a, const struct expr *x, const struct expr *y)
 {
-    return index_is(y, 0) ? x : binary(a, EXPR_SUB, x, y);
+    int64_t negated, difference;
+    if (index_is(y, 0))
+        return x;
+    if (is_constant(x) && is_constant(y) && checked_mul(y->i, -1, &negated) && checked_add(x->i, negated, &difference))
+        return index_constant(a, difference);
+    return binary(a, EXPR_SUB, x, y);
 }
 
 const struct expr *index_mul(struct arena *a, const struct expr *x, const struct expr *y)
@@ -114,9 +142,89 @@ const struct expr *index_mul(struct arena *a, const struct expr *x, const struct
     return binary(a, EXPR_MUL, x, y);
 }
 
+/* Both constants, and a divisor by which C may divide? */
+static bool may_divide(const struct expr *x, const struct expr *y)
+{
+    return is_constant(x) && is_constant(y) && y->i > 0;
+}
+
 const struct expr *index_div(struct arena *a, const struct expr *x, const struct expr *y)
 {
-    return index_is(y, 1) ? x : binary(a, EXPR_DIV, x, y);
+    if (may_divide(x, y))
+        return index_constant(a, x->i / y->i);
+    return index_is(y, 1) || (index_is(x, 0) && is_constant(y)) ? x : binary(a, EXPR_DIV, x, y);
+}
+
+const struct expr *index_mod(struct arena *a, const struct expr *x, const struct expr *y)
+{
+    if (may_divide(x, y))
+        return index_constant(a, x->i % y->i);
+    return index_is(y, 1) ? index_constant(a, 0) : binary(a, EXPR_MOD, x, y);
+}
+
+static bool holds(enum expr_op op, int64_t x, int64_t y)
+{
+    switch (op) {
+    case EXPR_LT: return x < y;
+    case EXPR_LE: return x <= y;
+    case EXPR_GT: return x > y;
+    case EXPR_GE: return x >= y;
+    case EXPR_EQ: return x == y;
+    case EXPR_NE: return x != y;
+    default: UNREACHABLE("comparison %d", (int)op);
+    }
+}
+
+const struct expr *index_compare(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
+{
+    return is_constant(x) && is_constant(y) ? index_constant(a, holds(op, x->i, y->i)) : binary(a, op, x, y);
+}
+
+const struct expr *index_not(struct arena *a, const struct expr *x)
+{
+    if (is_constant(x))
+        return index_constant(a, x->i == 0);
+    struct expr *const e = make(a, EXPR_NOT, DTYPE_INDEX);
+    e->arg[0] = x;
+    return e;
+}
+
+const struct expr *index_choose(struct arena *a, const struct expr *c, const struct expr *x, const struct expr *y)
+{
+    if (is_constant(c))
+        return c->i != 0 ? x : y;
+    struct expr *const e = make(a, EXPR_SELECT, x->dtype);
+    e->arg[0] = c;
+    e->arg[1] = x;
+    e->arg[2] = y;
+    return e;
+}
+
+/* As a condition, x && y or x || y is known where x decides, and y where x does not. */
+static const struct expr *logical(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
+{
+    const bool decides = is_constant(x) && (x->i != 0) == (op == EXPR_EITHER);
+    if (decides || (is_constant(x) && is_constant(y)))
+        return index_constant(a, decides ? x->i != 0 : y->i != 0);
+    if (is_constant(x))
+        return y;
+    if (is_constant(y))
+        return (y->i != 0) == (op == EXPR_BOTH) ? x : y;
+    return binary(a, op, x, y);
+}
+
+const struct expr *index_binary(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
+{
+    switch (op) {
+    case EXPR_ADD: return index_add(a, x, y);
+    case EXPR_SUB: return index_sub(a, x, y);
+    case EXPR_MUL: return index_mul(a, x, y);
+    case EXPR_DIV: return index_div(a, x, y);
+    case EXPR_MOD: return index_mod(a, x, y);
+    case EXPR_BOTH:
+    case EXPR_EITHER: return logical(a, op, x, y);
+    default: return index_compare(a, op, x, y);
+    }
 }
 
 /* The same operations on the same variables and constants? */
@@ -147,11 +255,7 @@ const struct expr *index_smaller(struct arena *a, const struct expr *x, const st
         if (y_high <= x_low)
             return y;
     }
-    struct expr *const e = make(a, EXPR_SELECT, DTYPE_INDEX);
-    e->arg[0] = binary(a, EXPR_LT, x, y);
-    e->arg[1] = x;
-    e->arg[2] = y;
-    return e;
+    return index_choose(a, index_compare(a, EXPR_LT, x, y), x, y);
 }
 
 const struct expr *index_cast(struct arena *a, const char *type, const struct expr *x)
@@ -258,8 +362,14 @@ static struct stmt *add(struct tree_builder *b, enum stmt_kind kind)
     return s;
 }
 
-void tree_open_loop(struct tree_builder *b, const struct tree_var *v, const struct expr *from, const struct expr *to,
-                    int64_t step, const char *hint)
+static void open(struct tree_builder *b, stmt_list *body)
+{
+    vec_push(b->arena, &b->outer, b->at);
+    b->at = body;
+}
+
+struct stmt *tree_open_loop(struct tree_builder *b, const struct tree_var *v, const struct expr *from,
+                            const struct expr *to, int64_t step, const char *hint)
 {
     struct stmt *const s = add(b, STMT_LOOP);
     s->var = v;
@@ -267,14 +377,29 @@ void tree_open_loop(struct tree_builder *b, const struct tree_var *v, const stru
     s->to = to;
     s->step = step;
     s->hint = hint;
-    vec_push(b->arena, &b->outer, b->at);
-    b->at = &s->body;
+    open(b, &s->body);
+    return s;
+}
+
+void tree_open_if(struct tree_builder *b, const struct expr *condition)
+{
+    struct stmt *const s = add(b, STMT_IF);
+    s->condition = condition;
+    open(b, &s->body);
+}
+
+void tree_open_else(struct tree_builder *b)
+{
+    struct stmt *const s = b->at->count ? (struct stmt *)(uintptr_t)b->at->data[b->at->count - 1] : NULL;
+    if (!s || s->kind != STMT_IF)
+        UNREACHABLE("an else without its if");
+    open(b, &s->otherwise);
 }
 
 void tree_close(struct tree_builder *b)
 {
     if (b->outer.count == 0)
-        UNREACHABLE("no loop is open");
+        UNREACHABLE("nothing is open");
     b->at = b->outer.data[--b->outer.count];
 }
 
@@ -299,6 +424,11 @@ void tree_set(struct tree_builder *b, const struct expr *target, enum set_op op,
     s->target = target;
     s->op = op;
     s->value = value;
+}
+
+void tree_run(struct tree_builder *b, const struct expr *call)
+{
+    add(b, STMT_CALL)->value = call;
 }
 
 void tree_return(struct tree_builder *b, const struct expr *value)

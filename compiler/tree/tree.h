@@ -7,48 +7,76 @@
 #include "lower/expr.h"
 
 enum var_kind {
-    VAR_POINTER, /* a parameter: `count` elements in memory */
+    VAR_POINTER, /* `count` elements in memory, 0: not known. A parameter, or a local with the address of its first */
     VAR_VALUE,   /* one value that is never set again: a parameter or a const local */
     VAR_CELL,    /* a local that statements set */
     VAR_ARRAY,   /* a local array of `count` elements */
-    VAR_LOOP     /* the variable of a loop */
+    VAR_LOOP,    /* the variable of a loop */
+    VAR_MACRO,   /* a constant that only the user's compiler knows: it stands as it is spelt */
+    VAR_HOLE     /* in templates: an integer hole */
 };
+
+/* In templates, the type that the hole T stands for. */
+#define DTYPE_TEMPLATE DTYPE_STRING
 
 /* A variable has an identity; its name is unique where it is in scope. */
 struct tree_var {
     enum var_kind kind;
     enum dtype dtype;          /* of its elements; DTYPE_INDEX: an index */
-    const char *type, *name;   /* as C spells them */
+    const char *type, *name;   /* as C spells them; a POINTER's type is that of its elements */
     int64_t count;             /* POINTER, ARRAY */
+    const struct expr *extent; /* ARRAY: how many elements, where the user's compiler has to compute it; else NULL */
+    const char *from;          /* MACRO: of which section of templates/; else NULL */
     bool written;              /* POINTER: may be set */
+    bool is_restrict;          /* POINTER that is a parameter */
     bool has_range;            /* an index: low <= it <= high */
     int64_t low, high;
     const struct expr *value;  /* VALUE: what it was declared with, or NULL */
+    int reads;                 /* how often it is read, where settle.c has counted */
 };
 
-enum stmt_kind { STMT_LOOP, STMT_DECLARE, STMT_SET, STMT_RETURN, STMT_TEXT };
+enum stmt_kind { STMT_LOOP, STMT_IF, STMT_DECLARE, STMT_SET, STMT_CALL, STMT_RETURN, STMT_TEXT };
 
 /* What a SET does with its value v and target t. MAX and MIN keep a NaN of either; TOP is a maximum in which a NaN
  * may be passed over. These three read v several times: it is a variable, a constant or an element. */
-enum set_op { SET_TO, SET_SUM, SET_PRODUCT, SET_OR, SET_MAX, SET_TOP, SET_MIN };
+enum set_op { SET_TO, SET_SUM, SET_DIFFERENCE, SET_PRODUCT, SET_OR, SET_MAX, SET_TOP, SET_MIN };
 
 struct stmt;
 typedef VEC(const struct stmt *) stmt_list;
+typedef VEC(const struct tree_var *) tree_vars;
 
 struct stmt {
     enum stmt_kind kind;
     const struct tree_var *var;    /* LOOP, DECLARE */
-    const struct expr *from, *to;  /* LOOP: from <= var < to */
-    int64_t step;                  /* LOOP */
+    const struct expr *from, *to;  /* LOOP: from <= var < to; `to` may be NULL: `condition` says how long */
+    int64_t step;                  /* LOOP; 0: by `by`, or to `next` */
+    const struct expr *by, *next;  /* LOOP: var += by; var = next */
+    const struct expr *condition;  /* IF; LOOP: what must hold, too, or NULL */
     /* LOOP: a macro of the emitted file that stands before it and means nothing; or NULL */
     const char *hint;
-    stmt_list body;                /* LOOP */
-    const struct expr *value;      /* DECLARE (NULL: none), SET, RETURN */
+    stmt_list body, otherwise;     /* LOOP, IF; IF */
+    const struct expr *value;      /* DECLARE (NULL: none), SET, CALL, RETURN (NULL: nothing) */
     /* DECLARE an array: how often `value` stands in its list; what the list leaves out is 0 */
     int64_t repeat;
     const struct expr *target;     /* SET: a VAR or an ELEMENT */
     enum set_op op;                /* SET */
-    const char *text;              /* TEXT: lines */
+    const char *text;              /* TEXT: lines; LOOP of a template: the section that declares `hint`, or NULL */
+    const char *comment;           /* above it, or NULL */
+};
+
+/* A function of the emitted file, or of a template. */
+struct tree_function {
+    const char *name;
+    const char *comment;    /* as written, or NULL */
+    const char *attributes; /* "inline", "STEPC_KERNEL" */
+    const char *type;       /* of its result, as C spells it */
+    enum dtype dtype;
+    tree_vars params;
+    stmt_list body;
+    /* Of a template: where it stands in its file, and whether what is emitted depends on nothing, on types only
+     * (then it is shared by all kernels of those types), or on the kernel. */
+    int place;
+    enum { FUNCTION_SHARED, FUNCTION_BY_TYPE, FUNCTION_OWN } kind;
 };
 
 /* ---- variables and indices --------------------------------------------------------------------------------------- */
@@ -72,6 +100,16 @@ const struct expr *index_div(struct arena *a, const struct expr *x, const struct
 const struct expr *index_smaller(struct arena *a, const struct expr *x, const struct expr *y); /* x < y ? x : y */
 const struct expr *index_cast(struct arena *a, const char *type, const struct expr *x);
 bool index_is(const struct expr *e, int64_t x); /* that constant? */
+/* The remainder; comparisons, &&, || and ! as C's int; one of two. */
+const struct expr *index_mod(struct arena *a, const struct expr *x, const struct expr *y);
+const struct expr *index_compare(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y);
+const struct expr *index_not(struct arena *a, const struct expr *x);
+const struct expr *index_choose(struct arena *a, const struct expr *c, const struct expr *x, const struct expr *y);
+/* x op y for any of C's binary operators between indices. */
+const struct expr *index_binary(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y);
+const struct expr *tree_address(struct arena *a, const struct tree_var *v, const struct expr *index);
+const struct expr *tree_call(struct arena *a, enum dtype dtype, enum call_kind kind, const char *name,
+                             const struct expr *const *args, size_t count);
 /* What a condition says where it holds: var < below. */
 struct index_bound {
     const struct tree_var *var;
@@ -91,12 +129,15 @@ struct tree_builder {
 };
 
 struct tree_builder tree_builder(struct arena *a, stmt_list *body);
-void tree_open_loop(struct tree_builder *b, const struct tree_var *v, const struct expr *from, const struct expr *to,
-                    int64_t step, const char *hint);
+struct stmt *tree_open_loop(struct tree_builder *b, const struct tree_var *v, const struct expr *from,
+                            const struct expr *to, int64_t step, const char *hint);
+void tree_open_if(struct tree_builder *b, const struct expr *condition);
+void tree_open_else(struct tree_builder *b); /* of the IF that was closed last in this list */
 void tree_close(struct tree_builder *b);
 void tree_declare(struct tree_builder *b, const struct tree_var *v, const struct expr *value);
 void tree_declare_array(struct tree_builder *b, const struct tree_var *v, const struct expr *value, int64_t repeat);
 void tree_set(struct tree_builder *b, const struct expr *target, enum set_op op, const struct expr *value);
+void tree_run(struct tree_builder *b, const struct expr *call);
 void tree_return(struct tree_builder *b, const struct expr *value);
 void tree_text(struct tree_builder *b, const char *lines);
 
@@ -111,7 +152,6 @@ const char *tree_all_text(struct arena *a, const stmt_list *list);
 
 /* ---- verifying --------------------------------------------------------------------------------------------------- */
 
-typedef VEC(const struct tree_var *) tree_vars;
 /* NULL, or what is wrong with the body of a function of these parameters: a variable that is not in scope or
  * declared twice, two of a name, a type that does not fit, a target that cannot be set, an element outside of its
  * array. */

@@ -48,6 +48,12 @@ static bool match(enum dtype a, enum dtype b)
     return a == b || (is_index(a) && is_index(b));
 }
 
+/* What C takes as one. */
+static bool is_condition(enum dtype d)
+{
+    return d == DTYPE_BOOL || d == DTYPE_INDEX;
+}
+
 static bool is_element_of(const struct tree_var *var)
 {
     return var->kind == VAR_POINTER || var->kind == VAR_ARRAY;
@@ -80,9 +86,14 @@ static bool types_fit(const struct expr *e)
     switch (e->op) {
     case EXPR_LT:
     case EXPR_LE:
-    case EXPR_EQ: return match(x[0]->dtype, x[1]->dtype) && e->dtype == DTYPE_BOOL;
+    case EXPR_EQ:
+    case EXPR_GT:
+    case EXPR_GE:
+    case EXPR_NE: return match(x[0]->dtype, x[1]->dtype) && is_condition(e->dtype);
+    case EXPR_BOTH:
+    case EXPR_EITHER: return is_condition(x[0]->dtype) && is_condition(x[1]->dtype) && is_condition(e->dtype);
     case EXPR_SELECT:
-        return x[0]->dtype == DTYPE_BOOL && match(x[1]->dtype, x[2]->dtype) && match(x[1]->dtype, e->dtype);
+        return is_condition(x[0]->dtype) && match(x[1]->dtype, x[2]->dtype) && match(x[1]->dtype, e->dtype);
     case EXPR_NEG:
     case EXPR_NOT:
     case EXPR_MATH: return x[0]->dtype == e->dtype;
@@ -91,6 +102,33 @@ static bool types_fit(const struct expr *e)
 }
 
 static void check(struct verifier *v, const struct expr *e);
+
+static bool is_pointer(const struct expr *e)
+{
+    return e->op == EXPR_ADDRESS || e->op == EXPR_NULL || (e->op == EXPR_SELECT && is_pointer(e->arg[1]));
+}
+
+/* Of functions of the file, number and kind of the arguments; a place that is written must be one that may be. */
+static void check_call(struct verifier *v, const struct tree_call *c)
+{
+    for (size_t i = 0; i < c->count && !v->wrong; i++)
+        check(v, c->args[i]);
+    if (c->kind == CALL_HOLE)
+        fail(v, "is a hole", NULL);
+    if (c->kind != CALL_FUNCTION)
+        return;
+    if (c->count != c->function->params.count)
+        fail(v, "is a call with too many or too few arguments", NULL);
+    for (size_t i = 0; i < c->count && !v->wrong; i++) {
+        const struct tree_var *const p = c->function->params.data[i];
+        const struct expr *const x = c->args[i];
+        if ((p->kind == VAR_POINTER) != is_pointer(x))
+            fail(v, "is given a value for a pointer, or a pointer for a value", p);
+        if (p->kind == VAR_POINTER && p->written && x->op == EXPR_ADDRESS && x->var->kind == VAR_POINTER &&
+            !x->var->written)
+            fail(v, "is given to a function that writes there", x->var);
+    }
+}
 
 /* c ? x : y; in x, a bound that c sets holds. */
 static void check_chosen(struct verifier *v, const struct expr *e)
@@ -118,8 +156,11 @@ static void check(struct verifier *v, const struct expr *e)
         check(v, e->arg[i]);
     if (e->op == EXPR_LOAD || e->op == EXPR_INDEX || e->op == EXPR_RESULT)
         fail(v, "is not one of a tree", NULL);
-    if ((e->op == EXPR_VAR || e->op == EXPR_ELEMENT) && !is_in_scope(v, e->var))
+    if ((e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS) && e->var->kind != VAR_MACRO &&
+        !is_in_scope(v, e->var))
         fail(v, "is not in scope", e->var);
+    if (e->op == EXPR_CALL)
+        check_call(v, e->call);
     if (e->op == EXPR_VAR && is_element_of(e->var))
         fail(v, "is no value", e->var);
     if (e->op == EXPR_ELEMENT)
@@ -132,17 +173,40 @@ static void check(struct verifier *v, const struct expr *e)
 
 static void check_list(struct verifier *v, const stmt_list *list);
 
+static void check_if_any(struct verifier *v, const struct expr *e)
+{
+    if (e)
+        check(v, e);
+}
+
 static void check_loop(struct verifier *v, const struct stmt *l)
 {
     const size_t outer = v->scope.count;
     check(v, l->from);
-    check(v, l->to);
-    if (l->step < 1)
+    if (l->step == 0 ? !l->by && !l->next : l->to && l->step < 1)
         fail(v, "does not advance", l->var);
+    if (!l->to && !l->condition)
+        fail(v, "does not end", l->var);
     if (l->var->kind != VAR_LOOP)
         fail(v, "is no variable of a loop", l->var);
     declare(v, l->var);
+    check_if_any(v, l->to);
+    check_if_any(v, l->condition);
+    check_if_any(v, l->by);
+    check_if_any(v, l->next);
     check_list(v, &l->body);
+    v->scope.count = outer;
+}
+
+static void check_if(struct verifier *v, const struct stmt *s)
+{
+    const size_t outer = v->scope.count;
+    check(v, s->condition);
+    if (!is_condition(s->condition->dtype))
+        fail(v, "is no condition", NULL);
+    check_list(v, &s->body);
+    v->scope.count = outer;
+    check_list(v, &s->otherwise);
     v->scope.count = outer;
 }
 
@@ -155,8 +219,9 @@ static void check_declaration(struct verifier *v, const struct stmt *d)
         fail(v, "is declared with a value of another type", d->var);
     if (!d->value && !is_array)
         fail(v, "is declared without a value", d->var);
-    if (is_array && (d->var->count < 1 || d->repeat > d->var->count))
+    if (is_array && !d->var->extent && (d->var->count < 1 || d->repeat > d->var->count))
         fail(v, "has too many values", d->var);
+    check_if_any(v, d->var->extent);
     declare(v, d->var);
 }
 
@@ -181,7 +246,9 @@ static void check_list(struct verifier *v, const stmt_list *list)
         case STMT_LOOP: check_loop(v, s); break;
         case STMT_DECLARE: check_declaration(v, s); break;
         case STMT_SET: check_set(v, s); break;
-        case STMT_RETURN: check(v, s->value); break;
+        case STMT_IF: check_if(v, s); break;
+        case STMT_CALL: check(v, s->value); break;
+        case STMT_RETURN: check_if_any(v, s->value); break;
         case STMT_TEXT: break;
         }
     }

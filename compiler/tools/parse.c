@@ -1,0 +1,384 @@
+/* Declarations and statements of templates. The C that they may use is what a tree can hold (templates/template.h). */
+#include "tools/parse.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- tokens ------------------------------------------------------------------------------------------------------ */
+
+bool at(const struct parser *p, const char *text)
+{
+    return token_is(&p->source, p->token, text);
+}
+
+const char *here(const struct parser *p)
+{
+    if (p->token >= p->source.token_count)
+        return "";
+    const struct cfront_token *const t = &p->source.tokens[p->token];
+    return source_slice(p->g->arena, &p->source, t->begin, t->end);
+}
+
+bool take(struct parser *p, const char *text)
+{
+    if (!at(p, text))
+        return false;
+    p->token = token_next(&p->source, p->token);
+    return true;
+}
+
+void fail_at(struct parser *p, const char *fmt, ...)
+{
+    va_list ap;
+    struct strbuf b = {.arena = p->g->arena};
+    va_start(ap, fmt);
+    strbuf_addv(&b, fmt, ap);
+    va_end(ap);
+    const size_t offset = p->token < p->source.token_count ? p->source.tokens[p->token].begin : p->source.size;
+    const struct loc where = cfront_loc(&p->source, offset);
+    if (!p->failed) /* what follows from the first mistake is none */
+        diag_error(p->g->diag, &where, "%s", strbuf_text(&b));
+    p->failed = true;
+}
+
+void expect(struct parser *p, const char *text)
+{
+    if (!take(p, text))
+        fail_at(p, "expected '%s', found '%s': a template has no other form here", text, here(p));
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+struct top_name *find_top(struct parser *p, const char *name)
+{
+    for (size_t i = 0; i < p->top.count; i++)
+        if (str_equal(p->top.data[i].node->name, name))
+            return &p->top.data[i];
+    return NULL;
+}
+
+const struct template_section *section_of(struct parser *p, const char *name)
+{
+    const char *const path = map_get(&p->outside, name);
+    for (size_t i = 0; path && i < p->g->sections.count; i++)
+        if (str_equal(base_name(path), arena_printf(p->g->arena, "%s.h", p->g->sections.data[i].name)))
+            return &p->g->sections.data[i];
+    return NULL;
+}
+
+bool is_helper(const struct parser *p, const char *name)
+{
+    for (size_t i = 0; i < p->g->helpers.count; i++)
+        if (str_equal(p->g->helpers.data[i].name, name))
+            return true;
+    return false;
+}
+
+static void declare(struct parser *p, struct tree_var *v)
+{
+    if (find_top(p, v->name))
+        fail_at(p, "'%s' hides a hole or another name of the file", v->name);
+    vec_push(p->g->arena, &p->scope, v);
+    for (size_t i = 0; i < p->names.count; i++)
+        if (str_equal(p->names.data[i], v->name))
+            return;
+    vec_push(p->g->arena, &p->names, v->name);
+}
+
+/* "* restrict name", "name[3]": what follows a type. */
+static struct tree_var *parse_declarator(struct parser *p, const struct parsed_type *t)
+{
+    struct tree_var *const v = arena_new(p->g->arena, struct tree_var);
+    *v = (struct tree_var){.kind = t->is_const ? VAR_VALUE : VAR_CELL, .dtype = t->dtype, .type = t->text};
+    if (take(p, "*")) {
+        v->kind = VAR_POINTER;
+        v->written = !t->is_const;
+        take(p, "const");
+        v->is_restrict = take(p, "restrict");
+    }
+    v->name = here(p);
+    if (p->token >= p->source.token_count || p->source.tokens[p->token].kind != CFRONT_IDENTIFIER)
+        fail_at(p, "a name stands here");
+    p->token = token_next(&p->source, p->token);
+    if (take(p, "[")) {
+        v->kind = VAR_ARRAY;
+        v->written = true;
+        v->extent = parse_expression(p);
+        expect(p, "]");
+    }
+    return v;
+}
+
+/* ---- statements -------------------------------------------------------------------------------------------------- */
+
+static struct stmt *add(struct parser *p, stmt_list *list, enum stmt_kind kind)
+{
+    struct stmt *const s = arena_new(p->g->arena, struct stmt);
+    s->kind = kind;
+    vec_push(p->g->arena, list, s);
+    return s;
+}
+
+static void parse_statement(struct parser *p, stmt_list *list);
+
+/* One statement, or a block of them. */
+static void parse_body(struct parser *p, stmt_list *list)
+{
+    const size_t scope = p->scope.count;
+    if (take(p, "{")) {
+        while (!p->failed && !at(p, "}"))
+            parse_statement(p, list);
+        expect(p, "}");
+    } else {
+        parse_statement(p, list);
+    }
+    p->scope.count = scope;
+}
+
+/* {0}: all elements, so many of them are written down. */
+static void parse_array_value(struct parser *p, struct stmt *s)
+{
+    expect(p, "{");
+    s->value = parse_expression(p);
+    s->repeat = 1;
+    expect(p, "}");
+    if (s->var->dtype == DTYPE_TEMPLATE && s->value->dtype == DTYPE_INDEX)
+        s->value = new_expr(p, EXPR_FLOAT, DTYPE_TEMPLATE);
+}
+
+static void parse_declaration(struct parser *p, const struct parsed_type *t, stmt_list *list)
+{
+    do {
+        struct tree_var *const v = parse_declarator(p, t);
+        struct stmt *const s = add(p, list, STMT_DECLARE);
+        s->var = v;
+        if (take(p, "=")) {
+            if (at(p, "{") && v->kind == VAR_ARRAY)
+                parse_array_value(p, s);
+            else
+                s->value = at(p, "{") ? parse_initializer(p, t->text) : parse_expression(p);
+        } else if (v->kind != VAR_ARRAY) {
+            fail_at(p, "'%s' needs a value", v->name);
+        }
+        declare(p, v);
+    } while (take(p, ","));
+    expect(p, ";");
+}
+
+/* var < to && more, more && var < to; or any other condition. */
+static void parse_condition(struct parser *p, struct stmt *loop)
+{
+    const struct expr *const c = parse_expression(p);
+    const struct expr *less = c, *more = NULL;
+    if (c->op == EXPR_BOTH) {
+        const int first = c->arg[0]->op == EXPR_LT && c->arg[0]->arg[0]->op == EXPR_VAR &&
+                          c->arg[0]->arg[0]->var == loop->var;
+        less = c->arg[!first];
+        more = c->arg[first];
+    }
+    if (less->op == EXPR_LT && less->arg[0]->op == EXPR_VAR && less->arg[0]->var == loop->var) {
+        loop->to = less->arg[1];
+        loop->condition = more;
+    } else {
+        loop->condition = c;
+    }
+}
+
+/* i++, i += 4, i -= 4, k = next[k] */
+static void parse_step(struct parser *p, struct stmt *loop)
+{
+    const bool before = take(p, "++"), down_before = !before && take(p, "--");
+    const char *const name = here(p);
+    if (!str_equal(name, loop->var->name))
+        fail_at(p, "a loop changes its own variable only");
+    p->token = token_next(&p->source, p->token);
+    if (before || take(p, "++"))
+        loop->step = 1;
+    else if (down_before || take(p, "--"))
+        loop->step = -1;
+    else if (take(p, "+="))
+        loop->by = parse_expression(p);
+    else if (take(p, "="))
+        loop->next = parse_expression(p);
+    else {
+        expect(p, "-=");
+        struct expr *const e = new_expr(p, EXPR_NEG, DTYPE_INDEX);
+        e->arg[0] = parse_expression(p);
+        loop->by = e;
+    }
+}
+
+static void parse_loop(struct parser *p, const char *hint, stmt_list *list)
+{
+    const size_t scope = p->scope.count;
+    struct stmt *const s = add(p, list, STMT_LOOP);
+    struct parsed_type t;
+    expect(p, "for");
+    expect(p, "(");
+    if (!parse_type(p, &t))
+        fail_at(p, "a loop declares its variable");
+    struct tree_var *const v = parse_declarator(p, &t);
+    v->kind = VAR_LOOP;
+    s->var = v;
+    s->hint = hint;
+    s->text = hint && section_of(p, hint) ? section_of(p, hint)->name : NULL;
+    expect(p, "=");
+    s->from = parse_expression(p);
+    declare(p, v);
+    expect(p, ";");
+    parse_condition(p, s);
+    expect(p, ";");
+    parse_step(p, s);
+    expect(p, ")");
+    parse_body(p, &s->body);
+    p->scope.count = scope;
+}
+
+static void parse_if(struct parser *p, stmt_list *list)
+{
+    struct stmt *const s = add(p, list, STMT_IF);
+    expect(p, "if");
+    expect(p, "(");
+    s->condition = parse_expression(p);
+    expect(p, ")");
+    parse_body(p, &s->body);
+    if (take(p, "else"))
+        parse_body(p, &s->otherwise);
+}
+
+/* A name in capitals above a loop. */
+static bool is_hint(const struct parser *p)
+{
+    const size_t next = token_next(&p->source, p->token);
+    return str_starts_with(here(p), "STEPC_") && !token_is(&p->source, next, "(");
+}
+
+static const char *parse_hint(struct parser *p)
+{
+    const char *const hint = here(p);
+    if (!section_of(p, hint) && !map_has(&p->outside, hint))
+        fail_at(p, "'%s' comes from no header", hint);
+    p->token = token_next(&p->source, p->token);
+    if (!at(p, "for"))
+        fail_at(p, "a hint stands above a loop");
+    return hint;
+}
+
+static void parse_assignment(struct parser *p, const struct expr *target, stmt_list *list)
+{
+    static const struct {
+        const char *text;
+        enum set_op op;
+    } ops[] = {{"=", SET_TO}, {"+=", SET_SUM}, {"-=", SET_DIFFERENCE}, {"*=", SET_PRODUCT}, {"|=", SET_OR}};
+    struct stmt *const s = add(p, list, STMT_SET);
+    s->target = target;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        if (!take(p, ops[i].text))
+            continue;
+        s->op = ops[i].op;
+        s->value = parse_expression(p);
+        expect(p, ";");
+        return;
+    }
+    fail_at(p, "'%s' is no assignment", here(p));
+}
+
+/* (void)x, (void)y; what is not used is found out by itself. */
+static void skip_mention(struct parser *p)
+{
+    while (!p->failed && !take(p, ";"))
+        p->token = token_next(&p->source, p->token);
+}
+
+/* The comment above the token, if it stands on lines of its own and is to be copied. */
+static const char *comment_here(const struct parser *p)
+{
+    const struct cfront_source *const s = &p->source;
+    const size_t begin = s->tokens[p->token].begin;
+    if (p->token == 0 || s->tokens[p->token - 1].kind != CFRONT_COMMENT ||
+        !blank_between(s, line_begin(s, s->tokens[p->token - 1].begin), s->tokens[p->token - 1].begin))
+        return NULL;
+    return comment_above(p->g->arena, s, begin);
+}
+
+static void parse_statement(struct parser *p, stmt_list *list)
+{
+    const size_t count = list->count;
+    const char *const comment = comment_here(p);
+    struct parsed_type t;
+    if (at(p, "{")) {
+        fail_at(p, "a block stands behind if, else or for only");
+    } else if (at(p, "(")) {
+        skip_mention(p);
+    } else if (at(p, "if")) {
+        parse_if(p, list);
+    } else if (at(p, "for")) {
+        parse_loop(p, NULL, list);
+    } else if (is_hint(p)) {
+        const char *const hint = parse_hint(p);
+        parse_loop(p, hint, list);
+    } else if (take(p, "return")) {
+        struct stmt *const s = add(p, list, STMT_RETURN);
+        s->value = at(p, ";") ? NULL : parse_expression(p);
+        expect(p, ";");
+    } else if (parse_type(p, &t)) {
+        parse_declaration(p, &t, list);
+    } else {
+        const struct expr *const e = parse_operand(p);
+        if (e->op == EXPR_CALL && take(p, ";"))
+            add(p, list, STMT_CALL)->value = e;
+        else
+            parse_assignment(p, e, list);
+    }
+    if (list->count > count)
+        ((struct stmt *)(uintptr_t)list->data[count])->comment = comment;
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------- */
+
+static void parse_attributes(struct parser *p, struct tree_function *f)
+{
+    f->attributes = "";
+    for (;; p->token = token_next(&p->source, p->token)) {
+        if (at(p, "inline") || at(p, "STEPC_INLINE") || at(p, "STEPC_KERNEL"))
+            f->attributes = here(p);
+        else if (!at(p, "static") && !at(p, "KERNEL") && !at(p, "HOLE"))
+            return;
+    }
+}
+
+void parse_function(struct parser *p, struct top_name *top, bool body)
+{
+    struct tree_function *const f = top->function;
+    struct parsed_type t;
+    p->unit = top;
+    p->scope.count = 0;
+    p->token = token_at(&p->source, top->node->begin);
+    parse_attributes(p, f);
+    if (!parse_type(p, &t))
+        fail_at(p, "'%s' has a result of no type that a template may use", top->node->name);
+    if (take(p, "*"))
+        t.dtype = DTYPE_INDEX; /* of a place: only holes give one */
+    take(p, "HOLE");
+    f->type = t.text;
+    f->dtype = t.dtype;
+    expect(p, top->node->name);
+    expect(p, "(");
+    take(p, "void");
+    while (!p->failed && !at(p, ")")) {
+        if (!parse_type(p, &t))
+            fail_at(p, "a parameter begins with its type");
+        struct tree_var *const v = parse_declarator(p, &t);
+        if (body)
+            declare(p, v);
+        vec_push(p->g->arena, &f->params, v);
+        if (!at(p, ")"))
+            expect(p, ",");
+    }
+    expect(p, ")");
+    if (body && !p->failed) {
+        f->comment = comment_above(p->g->arena, &p->source, top->node->begin);
+        parse_body(p, &f->body);
+    }
+}

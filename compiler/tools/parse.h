@@ -1,0 +1,75 @@
+/* Functions of a template file as statement trees (tree/tree.h): a parser of the C that templates/template.h
+ * describes, over libclang's tokens. What a name means that the file does not declare is libclang's knowledge. */
+#ifndef STEPC_TOOLS_PARSE_H
+#define STEPC_TOOLS_PARSE_H
+
+#include "tools/gen_templates.h"
+#include "tree/tree.h"
+
+enum role { ROLE_INT, ROLE_TYPE, ROLE_EXPR, ROLE_STMT, ROLE_ITEM, ROLE_KERNEL };
+
+/* A name that the file declares at its top level. */
+struct top_name {
+    const struct cfront_node *node;
+    enum role role;
+    struct tree_var *hole;           /* INT */
+    struct tree_function *function;  /* ITEM, KERNEL; of a hole, its declaration only */
+    /* ITEM: what it depends on. OWN: on more than types. */
+    bool own, calls_holes;
+    const char **types; /* NULL-terminated type holes */
+    const char **ints;  /* the same of integer holes */
+};
+
+/* One template file being read. */
+struct parser {
+    struct gen *g;
+    struct cfront_source source;
+    const char *base;
+    VEC(struct top_name) top;
+    struct map outside;      /* name -> path of the file that declares it: what libclang resolved, and macros */
+    VEC(const char *) names; /* declared in functions, or taken from sections: each once */
+    struct map macros;       /* name -> struct tree_var *, VAR_MACRO */
+    /* of the function at hand */
+    struct top_name *unit;
+    tree_vars scope;
+    size_t token;
+    bool failed;
+};
+
+/* A type as a declaration begins with it. */
+struct parsed_type {
+    const char *text; /* "T", "int", "struct window_terms" */
+    enum dtype dtype; /* DTYPE_TEMPLATE for T, else DTYPE_INDEX */
+    bool is_const;
+};
+
+/* ---- tokens (parse.c) -------------------------------------------------------------------------------------------- */
+
+bool at(const struct parser *p, const char *text);
+bool take(struct parser *p, const char *text);
+void expect(struct parser *p, const char *text);
+const char *here(const struct parser *p); /* the token at hand */
+void fail_at(struct parser *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
+struct top_name *find_top(struct parser *p, const char *name);
+/* Of a name that the file does not declare: the section of templates/ that does, or NULL. */
+const struct template_section *section_of(struct parser *p, const char *name);
+bool is_helper(const struct parser *p, const char *name); /* function of the runtime? */
+
+/* ---- expressions (parse_expr.c) ---------------------------------------------------------------------------------- */
+
+const struct expr *parse_expression(struct parser *p);
+const struct expr *parse_operand(struct parser *p); /* without operators but those of one operand */
+/* Adds the name to a NULL-terminated list, if it is not there. */
+void note_name(struct parser *p, const char ***list, const char *name);
+struct expr *new_expr(struct parser *p, enum expr_op op, enum dtype dtype);
+/* Does a type begin here? It is taken then. */
+bool parse_type(struct parser *p, struct parsed_type *t);
+/* A braced list of members, as the value of a struct. */
+const struct expr *parse_initializer(struct parser *p, const char *type);
+
+/* ---- functions (parse.c) ----------------------------------------------------------------------------------------- */
+
+/* Head and, with `body`, body of a function. */
+void parse_function(struct parser *p, struct top_name *t, bool body);
+
+#endif

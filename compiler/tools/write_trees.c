@@ -1,0 +1,247 @@
+/* Trees of templates as C source: plain initialised data, what is pointed to before what points to it. */
+#include "tools/gen_templates.h"
+
+#include <inttypes.h>
+
+struct tree_writer {
+    struct arena *a;
+    struct strbuf *out;
+    struct map known; /* address of a variable or function -> its name */
+    unsigned count;   /* objects so far, for their names */
+};
+
+static const char *fresh(struct tree_writer *w, const char *prefix)
+{
+    return arena_printf(w->a, "%s%u", prefix, w->count++);
+}
+
+static const char *known_name(const struct tree_writer *w, const void *object)
+{
+    return map_get(&w->known, arena_printf(w->a, "%p", object));
+}
+
+static void know(struct tree_writer *w, const void *object, const char *name)
+{
+    map_set(&w->known, arena_printf(w->a, "%p", object), (void *)(uintptr_t)name);
+}
+
+static const char *quoted(struct tree_writer *w, const char *text)
+{
+    struct strbuf b = {.arena = w->a};
+    for (strbuf_add(&b, "\""); *text; text++)
+        if (*text == '\n')
+            strbuf_add(&b, "\\n");
+        else
+            strbuf_addf(&b, *text == '"' || *text == '\\' || *text == '?' ? "\\%c" : "%c", *text);
+    strbuf_add(&b, "\"");
+    return strbuf_text(&b);
+}
+
+static void add_text_field(struct tree_writer *w, struct strbuf *b, const char *field, const char *text)
+{
+    if (text)
+        strbuf_addf(b, ", .%s = %s", field, quoted(w, text));
+}
+
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
+
+static const char *write_expr(struct tree_writer *w, const struct expr *e);
+
+static void add_expr_field(struct tree_writer *w, struct strbuf *b, const char *field, const struct expr *e)
+{
+    if (e)
+        strbuf_addf(b, ", .%s = &%s", field, write_expr(w, e));
+}
+
+static const char *write_var(struct tree_writer *w, const struct tree_var *v)
+{
+    const char *name = known_name(w, v);
+    if (name)
+        return name;
+    struct strbuf b = {.arena = w->a};
+    name = fresh(w, "v");
+    strbuf_addf(&b, ".kind = (enum var_kind)%d, .dtype = (enum dtype)%d", (int)v->kind, (int)v->dtype);
+    add_text_field(w, &b, "type", v->type);
+    add_text_field(w, &b, "name", v->name);
+    add_text_field(w, &b, "from", v->from);
+    add_expr_field(w, &b, "extent", v->extent);
+    strbuf_addf(&b, "%s%s", v->written ? ", .written = true" : "", v->is_restrict ? ", .is_restrict = true" : "");
+    strbuf_addf(w->out, "static const struct tree_var %s = {%s};\n", name, strbuf_text(&b));
+    know(w, v, name);
+    return name;
+}
+
+static const char *write_call(struct tree_writer *w, const struct tree_call *c)
+{
+    struct strbuf b = {.arena = w->a}, args = {.arena = w->a}, members = {.arena = w->a};
+    const char *const name = fresh(w, "c");
+    for (size_t i = 0; i < c->count; i++) {
+        strbuf_addf(&args, "%s&%s", i ? ", " : "", write_expr(w, c->args[i]));
+        if (c->members)
+            strbuf_addf(&members, "%s\"%s\"", i ? ", " : "", c->members[i]);
+    }
+    strbuf_addf(&b, ".kind = (enum call_kind)%d, .count = %zu", (int)c->kind, c->count);
+    add_text_field(w, &b, "name", c->name);
+    add_text_field(w, &b, "from", c->from);
+    if (c->function)
+        strbuf_addf(&b, ", .function = &%s", known_name(w, c->function));
+    if (c->count > 0) {
+        strbuf_addf(w->out, "static const struct expr *%s_args[] = {%s};\n", name, strbuf_text(&args));
+        strbuf_addf(&b, ", .args = %s_args", name);
+    }
+    if (c->members) {
+        strbuf_addf(w->out, "static const char *const %s_members[] = {%s};\n", name, strbuf_text(&members));
+        strbuf_addf(&b, ", .members = %s_members", name);
+    }
+    strbuf_addf(w->out, "static const struct tree_call %s = {%s};\n", name, strbuf_text(&b));
+    return name;
+}
+
+static const char *write_expr(struct tree_writer *w, const struct expr *e)
+{
+    struct strbuf b = {.arena = w->a};
+    const char *parts[3] = {NULL, NULL, NULL};
+    for (int i = 0; i < 3; i++)
+        parts[i] = e->arg[i] ? write_expr(w, e->arg[i]) : NULL;
+    strbuf_addf(&b, ".op = (enum expr_op)%d, .dtype = (enum dtype)%d", (int)e->op, (int)e->dtype);
+    if (parts[0])
+        strbuf_addf(&b, ", .arg = {&%s%s%s%s%s}", parts[0], parts[1] ? ", &" : "", parts[1] ? parts[1] : "",
+                    parts[2] ? ", &" : "", parts[2] ? parts[2] : "");
+    if (e->op == EXPR_FLOAT)
+        strbuf_addf(&b, ", .f = %.17g", e->f);
+    if (e->op == EXPR_INT)
+        strbuf_addf(&b, ", .i = INT64_C(%" PRId64 ")", e->i);
+    if (e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS)
+        strbuf_addf(&b, ", .var = &%s", write_var(w, e->var));
+    else if (e->op == EXPR_CALL)
+        strbuf_addf(&b, ", .call = &%s", write_call(w, e->call));
+    else if (e->op == EXPR_NULL || e->op == EXPR_MEMBER || e->op == EXPR_SIZEOF || e->op == EXPR_CAST)
+        add_text_field(w, &b, "text", e->text);
+    const char *const name = fresh(w, "e");
+    strbuf_addf(w->out, "static const struct expr %s = {%s};\n", name, strbuf_text(&b));
+    return name;
+}
+
+/* ---- statements -------------------------------------------------------------------------------------------------- */
+
+static const char *list_fields(struct tree_writer *w, const stmt_list *list);
+
+static const char *write_stmt(struct tree_writer *w, const struct stmt *s)
+{
+    struct strbuf b = {.arena = w->a};
+    strbuf_addf(&b, ".kind = (enum stmt_kind)%d", (int)s->kind);
+    if (s->var)
+        strbuf_addf(&b, ", .var = &%s", write_var(w, s->var));
+    add_expr_field(w, &b, "from", s->from);
+    add_expr_field(w, &b, "to", s->to);
+    add_expr_field(w, &b, "by", s->by);
+    add_expr_field(w, &b, "next", s->next);
+    add_expr_field(w, &b, "condition", s->condition);
+    add_expr_field(w, &b, "value", s->value);
+    add_expr_field(w, &b, "target", s->target);
+    add_text_field(w, &b, "hint", s->hint);
+    add_text_field(w, &b, "comment", s->comment);
+    add_text_field(w, &b, "text", s->text);
+    strbuf_addf(&b, ", .step = %" PRId64 ", .repeat = %" PRId64 ", .op = (enum set_op)%d", s->step, s->repeat,
+                (int)s->op);
+    strbuf_addf(&b, ", .body = %s", list_fields(w, &s->body));
+    strbuf_addf(&b, ", .otherwise = %s", list_fields(w, &s->otherwise));
+    const char *const name = fresh(w, "s");
+    strbuf_addf(w->out, "static const struct stmt %s = {%s};\n", name, strbuf_text(&b));
+    return name;
+}
+
+/* {data, count, capacity} */
+static const char *list_fields(struct tree_writer *w, const stmt_list *list)
+{
+    if (list->count == 0)
+        return "{NULL, 0, 0}";
+    struct strbuf items = {.arena = w->a};
+    for (size_t i = 0; i < list->count; i++)
+        strbuf_addf(&items, "%s&%s", i ? ", " : "", write_stmt(w, list->data[i]));
+    const char *const name = fresh(w, "l");
+    strbuf_addf(w->out, "static const struct stmt *%s[] = {%s};\n", name, strbuf_text(&items));
+    return arena_printf(w->a, "{%s, %zu, %zu}", name, list->count, list->count);
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------- */
+
+static void write_function(struct tree_writer *w, const struct tree_function *f);
+
+static void write_callees(struct tree_writer *w, const stmt_list *list);
+
+static void write_callees_of(struct tree_writer *w, const struct expr *e)
+{
+    for (int i = 0; e && i < 3; i++)
+        write_callees_of(w, e->arg[i]);
+    for (size_t i = 0; e && e->op == EXPR_CALL && i < e->call->count; i++)
+        write_callees_of(w, e->call->args[i]);
+    if (e && e->op == EXPR_CALL && e->call->function)
+        write_function(w, e->call->function);
+}
+
+static void write_callees(struct tree_writer *w, const stmt_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct stmt *const s = list->data[i];
+        const struct expr *const all[] = {s->from, s->to, s->by, s->next, s->condition, s->value, s->target};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            write_callees_of(w, all[k]);
+        write_callees(w, &s->body);
+        write_callees(w, &s->otherwise);
+    }
+}
+
+static void write_function(struct tree_writer *w, const struct tree_function *f)
+{
+    if (known_name(w, f))
+        return;
+    write_callees(w, &f->body);
+    struct strbuf b = {.arena = w->a}, params = {.arena = w->a};
+    for (size_t i = 0; i < f->params.count; i++)
+        strbuf_addf(&params, "%s&%s", i ? ", " : "", write_var(w, f->params.data[i]));
+    strbuf_addf(&b, ".dtype = (enum dtype)%d, .place = %d, .kind = %d", (int)f->dtype, f->place, (int)f->kind);
+    add_text_field(w, &b, "name", f->name);
+    add_text_field(w, &b, "comment", f->comment);
+    add_text_field(w, &b, "attributes", f->attributes);
+    add_text_field(w, &b, "type", f->type);
+    const char *const name = fresh(w, "f");
+    if (f->params.count > 0) {
+        strbuf_addf(w->out, "static const struct tree_var *%s_params[] = {%s};\n", name, strbuf_text(&params));
+        strbuf_addf(&b, ", .params = {%s_params, %zu, %zu}", name, f->params.count, f->params.count);
+    }
+    strbuf_addf(&b, ", .body = %s", list_fields(w, &f->body));
+    strbuf_addf(w->out, "static struct tree_function %s = {%s};\n", name, strbuf_text(&b));
+    know(w, f, name);
+}
+
+static const char *write_names(struct tree_writer *w, const char *const *names)
+{
+    const char *name = known_name(w, names);
+    if (name)
+        return name;
+    name = fresh(w, "n");
+    strbuf_addf(w->out, "static const char *const %s[] = {", name);
+    for (const char *const *n = names; *n; n++)
+        strbuf_addf(w->out, "\"%s\", ", *n);
+    strbuf_add(w->out, "NULL};\n");
+    know(w, names, name);
+    return name;
+}
+
+void write_trees(struct gen *g, struct strbuf *out, const char *table_name)
+{
+    struct tree_writer w = {.a = g->arena, .out = out, .known = {.arena = g->arena}};
+    struct strbuf rows = {.arena = g->arena};
+    strbuf_add(out, "/* Generated by gen_templates from kernel templates; do not edit. */\n#include \"tree/template.h\"\n\n");
+    for (size_t i = 0; i < g->trees.count; i++) {
+        const struct template_kernel *const k = &g->trees.data[i];
+        write_function(&w, k->function);
+        strbuf_addf(&rows, "    {\"%s\", \"%s\", &%s, %s},\n", k->name, k->file, known_name(&w, k->function),
+                    write_names(&w, k->names));
+    }
+    strbuf_addf(out, "\nstatic const struct template_kernel kernels[] = {\n%s    {NULL, NULL, NULL, NULL}};\n",
+                strbuf_text(&rows));
+    strbuf_addf(out, "\nextern const struct template_trees %s;\nconst struct template_trees %s = {kernels, %zu};\n",
+                table_name, table_name, g->trees.count);
+}

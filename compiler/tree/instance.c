@@ -1,0 +1,464 @@
+/* What becomes of a template for a kernel: each function is built anew, with sizes for integer holes, so that makers
+ * fold and conditions on sizes are decided; a loop of one iteration is its body. Calls of holes become what the
+ * kernel's parts do. */
+#include "tree/template.h"
+
+#include <stdlib.h>
+
+struct mapped {
+    const struct tree_var *from;
+    const struct expr *to; /* a value, or the address of the first element */
+};
+
+struct made {
+    const struct tree_function *from;
+    struct tree_function *to;
+};
+
+struct instance {
+    struct arena *arena;
+    const struct template_kernel *kernel;
+    const struct template_binding *binding;
+    struct template_instance *out;
+    VEC(struct made) made; /* functions so far */
+};
+
+/* One function on its way. */
+struct rebuild {
+    struct instance *in;
+    struct tree_builder *b;
+    VEC(struct mapped) map;
+    VEC(const char *) names; /* of variables in scope where the builder is */
+};
+
+const struct template_kernel *template_kernel_find(const struct template_trees *t, const char *name)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (str_equal(t->kernels[i].name, name))
+            return &t->kernels[i];
+    return NULL;
+}
+
+/* ---- bindings ---------------------------------------------------------------------------------------------------- */
+
+static int64_t bound_int(const struct instance *in, const char *name)
+{
+    for (size_t i = 0; i < in->binding->int_count; i++)
+        if (str_equal(in->binding->ints[i].name, name))
+            return in->binding->ints[i].value;
+    if (str_starts_with(name, "WITH_"))
+        return 0;
+    UNREACHABLE("template '%s': integer hole '%s' is not bound", in->kernel->name, name);
+}
+
+static const struct template_type *find_type(const struct instance *in, const char *hole)
+{
+    for (size_t i = 0; i < in->binding->type_count; i++)
+        if (str_equal(in->binding->types[i].hole, hole))
+            return &in->binding->types[i];
+    return NULL;
+}
+
+static const struct template_type *element_type(const struct instance *in)
+{
+    const struct template_type *const t = find_type(in, "T");
+    if (!t)
+        UNREACHABLE("template '%s': the type hole T is not bound", in->kernel->name);
+    return t;
+}
+
+static enum dtype bound_dtype(const struct instance *in, enum dtype d)
+{
+    return d == DTYPE_TEMPLATE ? element_type(in)->dtype : d;
+}
+
+/* What a section declares for elements of another type than float has that type behind its name. */
+static const char *section_name(struct instance *in, const char *name, const char *section)
+{
+    const struct template_section *const s = template_find_section(&template_table, section);
+    const char *const type = element_type(in)->type;
+    bool known = false;
+    for (size_t i = 0; i < in->out->sections.count; i++)
+        known |= str_equal(in->out->sections.data[i].name, section) && str_equal(in->out->sections.data[i].type, type);
+    if (!known)
+        vec_push(in->arena, &in->out->sections, ((struct template_use){section, type}));
+    return s && s->by_type && !str_equal(type, "float") ? arena_printf(in->arena, "%s_%s", name, type) : name;
+}
+
+static const char *bound_type(struct instance *in, const char *type)
+{
+    const struct template_type *const hole = find_type(in, type);
+    if (hole)
+        return hole->type;
+    const bool is_struct = str_starts_with(type, "struct ");
+    return is_struct && !str_equal(element_type(in)->type, "float")
+               ? arena_printf(in->arena, "%s_%s", type, element_type(in)->type)
+               : type;
+}
+
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
+
+static const struct expr *rebuilt(struct rebuild *r, const struct expr *e);
+static struct tree_function *function_of(struct instance *in, const struct tree_function *f);
+
+static const struct expr *mapped_to(const struct rebuild *r, const struct tree_var *v)
+{
+    for (size_t i = r->map.count; i-- > 0;)
+        if (r->map.data[i].from == v)
+            return r->map.data[i].to;
+    UNREACHABLE("template '%s': operand '%s' is not bound", r->in->kernel->name, v->name);
+}
+
+static const struct expr *rebuilt_var(struct rebuild *r, const struct expr *e)
+{
+    struct instance *const in = r->in;
+    if (e->var->kind == VAR_HOLE)
+        return index_constant(in->arena, bound_int(in, e->var->name));
+    if (e->var->kind != VAR_MACRO)
+        return mapped_to(r, e->var);
+    struct tree_var *const v = arena_copy(in->arena, e->var, sizeof *v, alignof(struct tree_var));
+    v->name = v->from ? section_name(in, v->name, v->from) : v->name;
+    return tree_read(in->arena, v);
+}
+
+static const struct expr *rebuilt_element(struct rebuild *r, const struct expr *e)
+{
+    struct arena *const a = r->in->arena;
+    const struct expr *const base = mapped_to(r, e->var), *const index = rebuilt(r, e->arg[0]);
+    if (base->op == EXPR_NULL)
+        return base;
+    const struct expr *const sum = index_add(a, base->arg[0], index);
+    return e->op == EXPR_ELEMENT ? tree_element(a, base->var, sum) : tree_address(a, base->var, sum);
+}
+
+/* A constant of T: of an integer type without its point. */
+static const struct expr *rebuilt_constant(struct rebuild *r, const struct expr *e)
+{
+    const enum dtype d = element_type(r->in)->dtype;
+    const bool is_native = d == DTYPE_FLOAT || d == DTYPE_DOUBLE;
+    if (is_native)
+        return expr_float(r->in->arena, d, e->f);
+    return dtype_is_float(d) ? index_constant(r->in->arena, (int64_t)e->f)
+                             : expr_int(r->in->arena, d, (int64_t)e->f);
+}
+
+static const struct expr **rebuilt_arguments(struct rebuild *r, const struct tree_call *c)
+{
+    const struct expr **const args = arena_array(r->in->arena, const struct expr *, c->count + 1);
+    for (size_t i = 0; i < c->count; i++)
+        args[i] = rebuilt(r, c->args[i]);
+    return args;
+}
+
+static void note_helper(struct instance *in, const char *name)
+{
+    for (size_t i = 0; i < in->out->helpers.count; i++)
+        if (str_equal(in->out->helpers.data[i], name))
+            return;
+    vec_push(in->arena, &in->out->helpers, name);
+}
+
+static const struct expr *rebuilt_call(struct rebuild *r, const struct expr *e)
+{
+    struct instance *const in = r->in;
+    const struct tree_call *const c = e->call;
+    const struct expr *const *const args = rebuilt_arguments(r, c);
+    if (c->kind == CALL_HOLE)
+        return in->binding->value(in->binding->user, c->name, args, c->count);
+    const char *const name = c->kind == CALL_SECTION       ? section_name(in, c->name, c->from)
+                             : c->kind == CALL_INITIALIZER ? bound_type(in, c->name)
+                                                           : c->name;
+    const struct expr *const call =
+        tree_call(in->arena, bound_dtype(in, e->dtype), c->kind, name, args, c->count);
+    struct tree_call *const made = (struct tree_call *)(uintptr_t)call->call;
+    made->members = c->members;
+    if (c->kind == CALL_HELPER)
+        note_helper(in, name);
+    if (c->kind == CALL_FUNCTION)
+        made->function = function_of(in, c->function);
+    return call;
+}
+
+static bool is_index_constant(const struct expr *e)
+{
+    return e->op == EXPR_INT && e->dtype == DTYPE_INDEX;
+}
+
+/* x && y, x || y, c ? x : y: what is not needed is not built. */
+static const struct expr *rebuilt_choice(struct rebuild *r, const struct expr *e)
+{
+    struct arena *const a = r->in->arena;
+    const struct expr *const c = rebuilt(r, e->arg[0]);
+    if (e->op == EXPR_SELECT) {
+        if (is_index_constant(c))
+            return rebuilt(r, e->arg[c->i != 0 ? 1 : 2]);
+        return index_choose(a, c, rebuilt(r, e->arg[1]), rebuilt(r, e->arg[2]));
+    }
+    if (is_index_constant(c) && (c->i != 0) == (e->op == EXPR_EITHER))
+        return index_constant(a, c->i != 0);
+    return index_binary(a, e->op, c, rebuilt(r, e->arg[1]));
+}
+
+/* The same operation on operands that are built. */
+static const struct expr *rebuilt_operation(struct rebuild *r, const struct expr *e)
+{
+    struct arena *const a = r->in->arena;
+    const struct expr *const x = rebuilt(r, e->arg[0]);
+    const struct expr *const y = expr_arg_count(e) > 1 ? rebuilt(r, e->arg[1]) : NULL;
+    if (y && x->dtype == DTYPE_INDEX && y->dtype == DTYPE_INDEX)
+        return index_binary(a, e->op, x, y);
+    if (e->op == EXPR_NOT)
+        return index_not(a, x);
+    if (e->op == EXPR_NEG && is_index_constant(x))
+        return index_constant(a, -x->i);
+    struct expr *const made = arena_copy(a, e, sizeof *made, alignof(struct expr));
+    made->dtype = bound_dtype(r->in, e->dtype);
+    made->arg[0] = x;
+    made->arg[1] = y;
+    return made;
+}
+
+static const struct expr *rebuilt_cast(struct rebuild *r, const struct expr *e)
+{
+    struct arena *const a = r->in->arena;
+    const struct expr *const x = rebuilt(r, e->arg[0]);
+    if (e->dtype != DTYPE_TEMPLATE)
+        return index_cast(a, bound_type(r->in, e->text), x);
+    const enum dtype d = element_type(r->in)->dtype;
+    if (is_index_constant(x))
+        return dtype_is_float(d) ? expr_float(a, d, (double)x->i) : expr_int(a, d, x->i);
+    return expr_cast(a, d, x);
+}
+
+static const struct expr *rebuilt(struct rebuild *r, const struct expr *e)
+{
+    struct arena *const a = r->in->arena;
+    struct expr *made;
+    switch (e->op) {
+    case EXPR_INT: return index_constant(a, e->i);
+    case EXPR_FLOAT: return rebuilt_constant(r, e);
+    case EXPR_VAR: return rebuilt_var(r, e);
+    case EXPR_ELEMENT:
+    case EXPR_ADDRESS: return rebuilt_element(r, e);
+    case EXPR_CALL: return rebuilt_call(r, e);
+    case EXPR_SELECT:
+    case EXPR_BOTH:
+    case EXPR_EITHER: return rebuilt_choice(r, e);
+    case EXPR_CAST: return rebuilt_cast(r, e);
+    case EXPR_NULL:
+    case EXPR_SIZEOF:
+        made = arena_copy(a, e, sizeof *made, alignof(struct expr));
+        made->text = bound_type(r->in, e->text);
+        return made;
+    default: return rebuilt_operation(r, e);
+    }
+}
+
+/* ---- statements -------------------------------------------------------------------------------------------------- */
+
+static void rebuild_list(struct rebuild *r, const stmt_list *list);
+
+static bool is_taken(const struct rebuild *r, const char *name)
+{
+    for (size_t i = 0; i < r->names.count; i++)
+        if (str_equal(r->names.data[i], name))
+            return true;
+    for (size_t i = 0; i < r->in->binding->outer->count; i++)
+        if (str_equal(r->in->binding->outer->data[i]->name, name))
+            return true;
+    return false;
+}
+
+/* The variable that takes the place of v from here on. */
+static struct tree_var *rebuilt_declaration(struct rebuild *r, const struct tree_var *v)
+{
+    struct arena *const a = r->in->arena;
+    struct tree_var *const made = arena_copy(a, v, sizeof *made, alignof(struct tree_var));
+    made->type = bound_type(r->in, v->type);
+    made->dtype = bound_dtype(r->in, v->dtype);
+    for (int i = 2; is_taken(r, made->name); i++)
+        made->name = arena_printf(a, "%s_%d", v->name, i);
+    vec_push(a, &r->names, made->name);
+    if (v->extent) {
+        made->extent = rebuilt(r, v->extent);
+        if (is_index_constant(made->extent)) {
+            made->count = made->extent->i;
+            made->extent = NULL;
+        }
+    }
+    const bool has_elements = v->kind == VAR_POINTER || v->kind == VAR_ARRAY;
+    vec_push(a, &r->map, ((struct mapped){v, has_elements ? tree_address(a, made, index_constant(a, 0))
+                                                          : tree_read(a, made)}));
+    return made;
+}
+
+static struct stmt *last_of(struct tree_builder *b)
+{
+    return (struct stmt *)(uintptr_t)b->at->data[b->at->count - 1];
+}
+
+static void rebuild_declaration(struct rebuild *r, const struct stmt *s)
+{
+    const struct expr *const value = s->value ? rebuilt(r, s->value) : NULL;
+    if (s->var->kind == VAR_VALUE && value && is_index_constant(value)) { /* it stands for itself */
+        vec_push(r->in->arena, &r->map, ((struct mapped){s->var, value}));
+        return;
+    }
+    struct tree_var *const v = rebuilt_declaration(r, s->var);
+    if (v->kind == VAR_ARRAY)
+        tree_declare_array(r->b, v, value, s->repeat);
+    else
+        tree_declare(r->b, v, value);
+}
+
+/* How often a loop between constants runs; -1: not known. */
+static int64_t iterations(const struct expr *from, const struct expr *to, int64_t step)
+{
+    if (!to || !is_index_constant(from) || !is_index_constant(to) || step < 1)
+        return -1;
+    return from->i >= to->i ? 0 : (to->i - from->i + step - 1) / step;
+}
+
+/* The body alone, where there is but one iteration; nothing, where there is none. */
+static bool is_no_loop(struct rebuild *r, const struct stmt *s, const struct expr *from, int64_t count)
+{
+    if (count < 0 || count > 1 || s->condition)
+        return false;
+    if (count == 1) {
+        vec_push(r->in->arena, &r->map, ((struct mapped){s->var, from}));
+        rebuild_list(r, &s->body);
+    }
+    return true;
+}
+
+static void rebuild_loop(struct rebuild *r, const struct stmt *s)
+{
+    const struct template_binding *const binding = r->in->binding;
+    const struct expr *const from = rebuilt(r, s->from), *const to = s->to ? rebuilt(r, s->to) : NULL;
+    const struct expr *const by = s->by ? rebuilt(r, s->by) : NULL;
+    const int64_t step = by && is_index_constant(by) ? by->i : s->step;
+    const size_t names = r->names.count;
+    if (is_no_loop(r, s, from, iterations(from, to, step)))
+        return;
+    struct tree_var *const v = rebuilt_declaration(r, s->var);
+    const bool keeps = s->hint && (!binding->keeps || binding->keeps(binding->user, s->hint));
+    const char *const hint = keeps && s->text ? section_name(r->in, s->hint, s->text) : keeps ? s->hint : NULL;
+    struct stmt *const made = tree_open_loop(r->b, v, from, to, step, hint);
+    made->by = step != 0 ? NULL : by;
+    made->condition = s->condition ? rebuilt(r, s->condition) : NULL;
+    made->next = s->next ? rebuilt(r, s->next) : NULL;
+    if (to && is_index_constant(from) && is_index_constant(to) && made->step > 0) {
+        v->has_range = true;
+        v->low = from->i;
+        v->high = to->i - 1;
+    }
+    rebuild_list(r, &s->body);
+    tree_close(r->b);
+    r->names.count = names;
+}
+
+static void rebuild_if(struct rebuild *r, const struct stmt *s)
+{
+    const struct expr *const c = rebuilt(r, s->condition);
+    const size_t names = r->names.count;
+    if (is_index_constant(c)) {
+        rebuild_list(r, c->i != 0 ? &s->body : &s->otherwise);
+        return;
+    }
+    tree_open_if(r->b, c);
+    rebuild_list(r, &s->body);
+    tree_close(r->b);
+    r->names.count = names;
+    if (s->otherwise.count > 0) {
+        tree_open_else(r->b);
+        rebuild_list(r, &s->otherwise);
+        tree_close(r->b);
+        r->names.count = names;
+    }
+}
+
+static void rebuild_call(struct rebuild *r, const struct stmt *s)
+{
+    const struct template_binding *const binding = r->in->binding;
+    const struct tree_call *const c = s->value->call;
+    if (c->kind == CALL_HOLE)
+        binding->run(binding->user, r->b, c->name, rebuilt_arguments(r, c), c->count);
+    else
+        tree_run(r->b, rebuilt(r, s->value));
+}
+
+static void rebuild_statement(struct rebuild *r, const struct stmt *s)
+{
+    const size_t count = r->b->at->count;
+    switch (s->kind) {
+    case STMT_LOOP: rebuild_loop(r, s); break;
+    case STMT_IF: rebuild_if(r, s); break;
+    case STMT_DECLARE: rebuild_declaration(r, s); break;
+    case STMT_SET: tree_set(r->b, rebuilt(r, s->target), s->op, rebuilt(r, s->value)); break;
+    case STMT_CALL: rebuild_call(r, s); break;
+    case STMT_RETURN: tree_return(r->b, s->value ? rebuilt(r, s->value) : NULL); break;
+    case STMT_TEXT: UNREACHABLE("text in template '%s'", r->in->kernel->name);
+    }
+    if (s->comment && r->b->at->count > count && s->kind != STMT_IF)
+        ((struct stmt *)(uintptr_t)r->b->at->data[count])->comment = s->comment;
+}
+
+/* Behind a return nothing is reached. */
+static void rebuild_list(struct rebuild *r, const stmt_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (r->b->at->count > 0 && last_of(r->b)->kind == STMT_RETURN)
+            return;
+        rebuild_statement(r, list->data[i]);
+    }
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------- */
+
+static const char *shared_name(struct instance *in, const struct tree_function *f)
+{
+    return f->kind == FUNCTION_BY_TYPE ? arena_printf(in->arena, "%s_%s", f->name, element_type(in)->type) : f->name;
+}
+
+static struct tree_function *function_of(struct instance *in, const struct tree_function *f)
+{
+    for (size_t i = 0; i < in->made.count; i++)
+        if (in->made.data[i].from == f)
+            return in->made.data[i].to;
+    struct tree_function *const made = arena_copy(in->arena, f, sizeof *made, alignof(struct tree_function));
+    vec_push(in->arena, &in->made, ((struct made){f, made}));
+    made->name = shared_name(in, f);
+    made->type = bound_type(in, f->type);
+    made->dtype = bound_dtype(in, f->dtype);
+    made->params = (tree_vars){0};
+    made->body = (stmt_list){0};
+    struct tree_builder b = tree_builder(in->arena, &made->body);
+    struct rebuild r = {.in = in, .b = &b};
+    for (size_t i = 0; i < f->params.count; i++)
+        vec_push(in->arena, &made->params, rebuilt_declaration(&r, f->params.data[i]));
+    rebuild_list(&r, &f->body);
+    return made;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct made *const x = a, *const y = b;
+    return x->to->place - y->to->place;
+}
+
+void template_build(struct tree_builder *b, const struct template_kernel *k, const struct template_binding *binding,
+                    struct template_instance *out)
+{
+    struct instance in = {.arena = b->arena, .kernel = k, .binding = binding, .out = out};
+    struct rebuild r = {.in = &in, .b = b};
+    for (size_t i = 0; i < k->function->params.count; i++)
+        for (size_t o = 0; o < binding->operand_count; o++)
+            if (str_equal(k->function->params.data[i]->name, binding->operands[o].param))
+                vec_push(b->arena, &r.map,
+                         ((struct mapped){k->function->params.data[i], binding->operands[o].place}));
+    rebuild_list(&r, &k->function->body);
+    if (in.made.count > 0)
+        qsort(in.made.data, in.made.count, sizeof *in.made.data, by_place);
+    for (size_t i = 0; i < in.made.count; i++)
+        vec_push(b->arena, &out->functions, in.made.data[i].to);
+}

@@ -1,0 +1,300 @@
+/* Functions that were built together become whole. What nobody reads goes: values, what is set and never read, and
+ * parameters with their arguments. What a function reads of its kernel's variables, itself or in functions that it
+ * calls, becomes a parameter.
+ *
+ *   part(rows, i) { s = 3; y[i] = x[i]; }          part(i, y, x) { y[i] = x[i]; }
+ *   kernel(y, x) { part(8, 0); }             ->    kernel(y, x) { part(0, y, x); } */
+#include "tree/template.h"
+
+struct settling {
+    struct arena *arena;
+    struct tree_function *const *functions; /* none calls a later one */
+    size_t count;
+    bool changed;
+};
+
+static struct tree_var *changeable(const struct tree_var *v)
+{
+    return (struct tree_var *)(uintptr_t)v; /* made for these functions alone */
+}
+
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
+
+/* Nodes may be shared, and are then counted as often as they are met: what counts is 0 or more. */
+static void count_expr(const struct expr *e)
+{
+    for (int i = 0; i < expr_arg_count(e); i++)
+        count_expr(e->arg[i]);
+    for (size_t i = 0; e->op == EXPR_CALL && i < e->call->count; i++)
+        count_expr(e->call->args[i]);
+    if (e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS)
+        changeable(e->var)->reads++;
+}
+
+/* Is it a local's, which only its own function sees? */
+static bool is_local_target(const struct expr *target)
+{
+    return target->var->kind == VAR_CELL || target->var->kind == VAR_ARRAY;
+}
+
+static void count_list(const stmt_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct stmt *const s = list->data[i];
+        const struct expr *const all[] = {s->from, s->to, s->by, s->next, s->condition, s->value};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            if (all[k])
+                count_expr(all[k]);
+        if (s->kind == STMT_SET && is_local_target(s->target) && s->target->op == EXPR_ELEMENT)
+            count_expr(s->target->arg[0]);
+        else if (s->kind == STMT_SET && !is_local_target(s->target))
+            count_expr(s->target);
+        if (s->var && s->var->extent)
+            count_expr(s->var->extent);
+        count_list(&s->body);
+        count_list(&s->otherwise);
+    }
+}
+
+static void forget_expr(const struct expr *e)
+{
+    for (int i = 0; i < expr_arg_count(e); i++)
+        forget_expr(e->arg[i]);
+    for (size_t i = 0; e->op == EXPR_CALL && i < e->call->count; i++)
+        forget_expr(e->call->args[i]);
+    if (e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS)
+        changeable(e->var)->reads = 0;
+}
+
+static void forget_list(const stmt_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct stmt *const s = list->data[i];
+        const struct expr *const all[] = {s->from, s->to, s->by, s->next, s->condition, s->value, s->target};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            if (all[k])
+                forget_expr(all[k]);
+        if (s->var)
+            changeable(s->var)->reads = 0;
+        forget_list(&s->body);
+        forget_list(&s->otherwise);
+    }
+}
+
+static void count_function(const struct tree_function *f)
+{
+    for (size_t i = 0; i < f->params.count; i++)
+        changeable(f->params.data[i])->reads = 0;
+    forget_list(&f->body);
+    count_list(&f->body);
+}
+
+/* ---- what nobody reads ------------------------------------------------------------------------------------------- */
+
+static bool writes(const struct tree_function *f);
+
+static bool has_effect(const struct expr *e, void *data)
+{
+    (void)data;
+    return e->op == EXPR_CALL && e->call->kind == CALL_FUNCTION && writes(e->call->function);
+}
+
+static bool list_writes(const stmt_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct stmt *const s = list->data[i];
+        if (s->kind == STMT_CALL || (s->kind == STMT_SET && !is_local_target(s->target)) ||
+            list_writes(&s->body) || list_writes(&s->otherwise))
+            return true;
+    }
+    return tree_any(list, has_effect, NULL);
+}
+
+/* Memory that its caller knows. */
+static bool writes(const struct tree_function *f)
+{
+    return list_writes(&f->body);
+}
+
+static const struct tree_var *written_var(const struct stmt *s)
+{
+    if (s->kind == STMT_DECLARE)
+        return s->var;
+    return s->kind == STMT_SET && is_local_target(s->target) ? s->target->var : NULL;
+}
+
+/* Nothing: a value, or a loop or condition around nothing. What a call does stays. */
+static bool vanishes(struct settling *t, struct stmt *s)
+{
+    const struct tree_var *const v = written_var(s);
+    if ((s->kind == STMT_LOOP || s->kind == STMT_IF) && s->body.count == 0 && s->otherwise.count == 0)
+        return true;
+    if (!v || v->reads > 0)
+        return false;
+    if (!s->value || !expr_any(s->value, has_effect, NULL))
+        return true;
+    if (s->value->op == EXPR_CALL) { /* its result alone is not read */
+        t->changed = true;
+        *s = (struct stmt){.kind = STMT_CALL, .value = s->value, .comment = s->comment};
+    }
+    return false;
+}
+
+static void clear_list(struct settling *t, stmt_list *list)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct stmt *const s = (struct stmt *)(uintptr_t)list->data[i];
+        clear_list(t, &s->body);
+        clear_list(t, &s->otherwise);
+        if (s->kind == STMT_IF && s->body.count == 0 && s->otherwise.count > 0) {
+            s->condition = index_not(t->arena, s->condition);
+            s->body = s->otherwise;
+            s->otherwise = (stmt_list){0};
+        }
+        if (vanishes(t, s))
+            t->changed = true;
+        else
+            list->data[kept++] = s;
+    }
+    list->count = kept;
+}
+
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
+
+typedef void call_visitor(struct settling *t, struct tree_call *c, void *data);
+
+struct call_walk {
+    struct settling *t;
+    const struct tree_function *callee;
+    call_visitor *visit;
+    void *data;
+};
+
+static bool visit_call(const struct expr *e, void *data)
+{
+    const struct call_walk *const w = data;
+    if (e->op == EXPR_CALL && e->call->kind == CALL_FUNCTION && e->call->function == w->callee)
+        w->visit(w->t, (struct tree_call *)(uintptr_t)e->call, w->data);
+    return false;
+}
+
+/* Calls visit for each call of the function. */
+static void each_call(struct settling *t, const struct tree_function *callee, call_visitor *visit, void *data)
+{
+    struct call_walk w = {t, callee, visit, data};
+    for (size_t i = 0; i < t->count; i++)
+        tree_any(&t->functions[i]->body, visit_call, &w);
+}
+
+static void drop_argument(struct settling *t, struct tree_call *c, void *at)
+{
+    (void)t;
+    for (size_t i = *(const size_t *)at; i + 1 < c->count; i++)
+        c->args[i] = c->args[i + 1];
+    c->count--;
+}
+
+static void drop_parameters(struct settling *t, struct tree_function *f)
+{
+    for (size_t i = f->params.count; i-- > 0;) {
+        if (f->params.data[i]->reads > 0)
+            continue;
+        each_call(t, f, drop_argument, &i);
+        vec_remove(&f->params, i);
+        t->changed = true;
+    }
+}
+
+/* ---- captures ---------------------------------------------------------------------------------------------------- */
+
+static bool has(const tree_vars *list, const struct tree_var *v)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->data[i] == v)
+            return true;
+    return false;
+}
+
+static void add_declared(struct arena *a, const stmt_list *list, tree_vars *out)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->data[i]->var)
+            vec_push(a, out, list->data[i]->var);
+        add_declared(a, &list->data[i]->body, out);
+        add_declared(a, &list->data[i]->otherwise, out);
+    }
+}
+
+struct capturing {
+    struct settling *t;
+    const tree_vars *outer;
+    tree_vars declared, found;
+    const struct tree_var *stray; /* neither declared here nor one of `outer` */
+};
+
+static bool note_free(const struct expr *e, void *data)
+{
+    struct capturing *const c = data;
+    if ((e->op != EXPR_VAR && e->op != EXPR_ELEMENT && e->op != EXPR_ADDRESS) || e->var->kind == VAR_MACRO ||
+        has(&c->declared, e->var))
+        return false;
+    if (!has(c->outer, e->var))
+        c->stray = e->var;
+    else if (!has(&c->found, e->var))
+        vec_push(c->t->arena, &c->found, e->var);
+    return false;
+}
+
+static void add_argument(struct settling *t, struct tree_call *c, void *var)
+{
+    const struct tree_var *const v = var;
+    const struct expr **const args = arena_array(t->arena, const struct expr *, c->count + 1);
+    for (size_t i = 0; i < c->count; i++)
+        args[i] = c->args[i];
+    args[c->count++] = v->kind == VAR_POINTER ? tree_address(t->arena, v, index_constant(t->arena, 0))
+                                              : tree_read(t->arena, v);
+    c->args = args;
+}
+
+/* In the order of `outer`. Functions above it have their captures by now, so their calls count as reads. */
+static const struct tree_var *capture(struct settling *t, struct tree_function *f, const tree_vars *outer)
+{
+    struct capturing c = {.t = t, .outer = outer};
+    for (size_t i = 0; i < f->params.count; i++)
+        vec_push(t->arena, &c.declared, f->params.data[i]);
+    add_declared(t->arena, &f->body, &c.declared);
+    tree_any(&f->body, note_free, &c);
+    for (size_t i = 0; i < outer->count && f != t->functions[t->count - 1]; i++) {
+        if (!has(&c.found, outer->data[i]))
+            continue;
+        vec_push(t->arena, &f->params, outer->data[i]);
+        each_call(t, f, add_argument, changeable(outer->data[i]));
+    }
+    return c.stray;
+}
+
+const char *tree_settle(struct arena *a, struct tree_function *const *functions, size_t count, const tree_vars *outer)
+{
+    struct settling t = {.arena = a, .functions = functions, .count = count};
+    do {
+        t.changed = false;
+        for (size_t i = count; i-- > 0;) {
+            count_function(functions[i]);
+            clear_list(&t, &functions[i]->body);
+        }
+        for (size_t i = 0; i + 1 < count; i++) {
+            count_function(functions[i]);
+            drop_parameters(&t, functions[i]);
+        }
+    } while (t.changed);
+    for (size_t i = 0; i < count; i++) {
+        const struct tree_var *const stray = capture(&t, functions[i], outer);
+        if (stray)
+            return arena_printf(a, "'%s' of '%s' is neither declared nor given", stray->name, functions[i]->name);
+    }
+    for (size_t i = 0; i < outer->count; i++)
+        changeable(outer->data[i])->reads = 0;
+    count_function(functions[count - 1]);
+    return NULL;
+}
