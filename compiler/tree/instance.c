@@ -1,8 +1,12 @@
 /* What becomes of a template for a kernel: each function is built anew, with sizes for integer holes, so that makers
  * fold and conditions on sizes are decided; a loop of one iteration is its body. Calls of holes become what the
- * kernel's parts do. */
+ * kernel's parts do.
+ *
+ * All is built several times. The first times tell which functions are called, and with what: one that is called once
+ * then becomes a part of its caller, and an argument that is the same constant in all calls stands in the function. */
 #include "tree/template.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 struct mapped {
@@ -15,12 +19,24 @@ struct made {
     struct tree_function *to;
 };
 
+/* How a function of the template is used. */
+struct use {
+    const struct tree_function *function;
+    int calls;
+    const struct expr **same; /* by parameter: what every call so far has given; NULL: not one constant */
+    bool is_aliased;          /* some call gives one place to two parameters, of which one is written */
+    bool returns;             /* it ends elsewhere than at its end */
+};
+typedef VEC(struct use) use_list;
+
 struct instance {
     struct arena *arena;
     const struct template_kernel *kernel;
     const struct template_binding *binding;
     struct template_instance *out;
     VEC(struct made) made; /* functions so far */
+    use_list uses;         /* in what is built now */
+    const use_list *plan;  /* in what was built before; NULL: nothing was */
 };
 
 /* One function on its way. */
@@ -29,6 +45,9 @@ struct rebuild {
     struct tree_builder *b;
     VEC(struct mapped) map;
     VEC(const char *) names; /* of variables in scope where the builder is */
+    /* A function that becomes a part of this one is being built; it has come to its end, with this result. */
+    bool is_inside, has_returned;
+    const struct expr *result;
 };
 
 const struct template_kernel *template_kernel_find(const struct template_trees *t, const char *name)
@@ -158,6 +177,151 @@ static void note_helper(struct instance *in, const char *name)
     vec_push(in->arena, &in->out->helpers, name);
 }
 
+/* ---- which functions stay ---------------------------------------------------------------------------------------- */
+
+static struct use *use_of(const use_list *list, const struct tree_function *f)
+{
+    for (size_t i = 0; list && i < list->count; i++)
+        if (list->data[i].function == f)
+            return &list->data[i];
+    return NULL;
+}
+
+/* A number, or a constant that the user's compiler knows: LANES, PART_ROWS(32). */
+static bool is_plain_constant(const struct expr *e)
+{
+    bool ok = e->op == EXPR_INT || e->op == EXPR_FLOAT || (e->op == EXPR_VAR && e->var->kind == VAR_MACRO);
+    if (e->op != EXPR_CALL || e->call->kind != CALL_SECTION || !isupper((unsigned char)e->call->name[0]))
+        return ok;
+    ok = true;
+    for (size_t i = 0; i < e->call->count; i++)
+        ok &= e->call->args[i]->op == EXPR_INT;
+    return ok;
+}
+
+static bool is_same_constant(const struct expr *x, const struct expr *y)
+{
+    if (x->op != y->op || x->dtype != y->dtype)
+        return false;
+    if (x->op != EXPR_CALL)
+        return x->op == EXPR_VAR ? str_equal(x->var->name, y->var->name) : x->op == EXPR_INT ? x->i == y->i : x->f == y->f;
+    bool same = str_equal(x->call->name, y->call->name) && x->call->count == y->call->count;
+    for (size_t i = 0; same && i < x->call->count; i++)
+        same = x->call->args[i]->i == y->call->args[i]->i;
+    return same;
+}
+
+static bool are_aliases(const struct tree_function *f, const struct expr *const *args)
+{
+    for (size_t i = 0; i < f->params.count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (args[i]->op == EXPR_ADDRESS && args[k]->op == EXPR_ADDRESS && args[i]->var == args[k]->var &&
+                (f->params.data[i]->written || f->params.data[k]->written))
+                return true;
+    return false;
+}
+
+static void note_call(struct instance *in, const struct tree_function *f, const struct expr *const *args)
+{
+    struct use *u = use_of(&in->uses, f);
+    if (!u) {
+        vec_push(in->arena, &in->uses, ((struct use){.function = f}));
+        u = &in->uses.data[in->uses.count - 1];
+        u->same = arena_array(in->arena, const struct expr *, f->params.count + 1);
+    }
+    for (size_t i = 0; i < f->params.count; i++)
+        if (u->calls == 0)
+            u->same[i] = is_plain_constant(args[i]) ? args[i] : NULL;
+        else if (u->same[i] && (!is_plain_constant(args[i]) || !is_same_constant(u->same[i], args[i])))
+            u->same[i] = NULL;
+    u->calls++;
+    u->is_aliased |= are_aliases(f, args);
+}
+
+/* Compilers forget that two places differ, if they are no parameters any more. */
+static bool becomes_part(const struct instance *in, const struct tree_function *f)
+{
+    const struct use *const u = use_of(in->plan, f);
+    return u && u->calls == 1 && !u->is_aliased && !u->returns && !str_equal(f->attributes, "STEPC_KERNEL");
+}
+
+static const struct expr *given_by_all(const struct instance *in, const struct tree_function *f, size_t param)
+{
+    const struct use *const u = f->kind == FUNCTION_OWN ? use_of(in->plan, f) : NULL;
+    return u ? u->same[param] : NULL;
+}
+
+struct counting {
+    const struct tree_var *var;
+    int count;
+};
+
+static void count_in(const struct expr *e, struct counting *c)
+{
+    c->count += (e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS) && e->var == c->var;
+    for (int i = 0; i < expr_arg_count(e); i++)
+        count_in(e->arg[i], c);
+    for (size_t i = 0; e->op == EXPR_CALL && i < e->call->count; i++)
+        count_in(e->call->args[i], c);
+}
+
+/* May it be computed wherever it is read? */
+static bool is_simple(const struct expr *e)
+{
+    if (e->op == EXPR_ADDRESS)
+        return is_simple(e->arg[0]);
+    return e->op == EXPR_VAR || e->op == EXPR_NULL || is_plain_constant(e);
+}
+
+static bool is_no_hole(const struct expr *e, void *data)
+{
+    (void)data;
+    return e->op == EXPR_CALL || e->op == EXPR_ELEMENT || (e->op == EXPR_VAR && e->var->kind != VAR_HOLE);
+}
+
+static bool depends_on_holes_only(const struct expr *e)
+{
+    struct expr copy = *e; /* the table is read-only, and a walk leaves its marks */
+    if (is_no_hole(&copy, NULL))
+        return false;
+    for (int i = 0; i < expr_arg_count(e); i++)
+        if (!depends_on_holes_only(e->arg[i]))
+            return false;
+    return true;
+}
+
+/* What a function returns that does nothing else, with conditions on holes decided; or NULL. */
+static const struct expr *only_value(struct rebuild *r, const struct tree_function *f)
+{
+    const stmt_list *list = &f->body;
+    while (list->count == 1 && list->data[0]->kind == STMT_IF && depends_on_holes_only(list->data[0]->condition)) {
+        const struct expr *const c = rebuilt(r, list->data[0]->condition);
+        list = c->i != 0 ? &list->data[0]->body : &list->data[0]->otherwise;
+    }
+    return list->count == 1 && list->data[0]->kind == STMT_RETURN ? list->data[0]->value : NULL;
+}
+
+/* { return x; } is x, with arguments for parameters. */
+static const struct expr *value_of_call(struct rebuild *r, const struct tree_function *f,
+                                        const struct expr *const *args)
+{
+    const struct expr *const value = f->kind == FUNCTION_OWN ? only_value(r, f) : NULL;
+    if (!value)
+        return NULL;
+    const size_t mapped = r->map.count;
+    for (size_t i = 0; i < f->params.count; i++) {
+        struct counting c = {f->params.data[i], 0};
+        count_in(value, &c);
+        if (c.count > 1 && !is_simple(args[i]))
+            return NULL;
+    }
+    for (size_t i = 0; i < f->params.count; i++)
+        vec_push(r->in->arena, &r->map, ((struct mapped){f->params.data[i], args[i]}));
+    const struct expr *const result = rebuilt(r, value);
+    r->map.count = mapped;
+    return result;
+}
+
 static const struct expr *rebuilt_call(struct rebuild *r, const struct expr *e)
 {
     struct instance *const in = r->in;
@@ -165,6 +329,11 @@ static const struct expr *rebuilt_call(struct rebuild *r, const struct expr *e)
     const struct expr *const *const args = rebuilt_arguments(r, c);
     if (c->kind == CALL_HOLE)
         return in->binding->value(in->binding->user, c->name, args, c->count);
+    const struct expr *const value = c->kind == CALL_FUNCTION ? value_of_call(r, c->function, args) : NULL;
+    if (value)
+        return value;
+    if (c->kind == CALL_FUNCTION)
+        note_call(in, c->function, args);
     const char *const name = c->kind == CALL_SECTION       ? section_name(in, c->name, c->from)
                              : c->kind == CALL_INITIALIZER ? bound_type(in, c->name)
                                                            : c->name;
@@ -297,10 +466,57 @@ static struct stmt *last_of(struct tree_builder *b)
     return (struct stmt *)(uintptr_t)b->at->data[b->at->count - 1];
 }
 
+/* What an argument is called in the function's statements: itself where it is simple, or a local of the parameter's
+ * name. */
+static void bind_argument(struct rebuild *r, const struct tree_var *param, const struct expr *arg)
+{
+    if (is_simple(arg)) {
+        vec_push(r->in->arena, &r->map, ((struct mapped){param, arg}));
+        return;
+    }
+    struct tree_var *const v = rebuilt_declaration(r, param);
+    v->is_restrict = false;
+    tree_declare(r->b, v, arg);
+}
+
+static void rebuild_part(struct rebuild *r, const struct tree_function *f, const struct expr *const *args)
+{
+    const bool was_inside = r->is_inside;
+    for (size_t i = 0; i < f->params.count; i++)
+        bind_argument(r, f->params.data[i], args[i]);
+    r->is_inside = true;
+    r->result = NULL;
+    rebuild_list(r, &f->body);
+    r->is_inside = was_inside;
+    r->has_returned = false;
+}
+
+/* A value that a statement sets, declares or returns. Where it is a call of a function that becomes a part, that comes
+ * first, and its result is the value. */
+static const struct expr *rebuilt_value(struct rebuild *r, const struct expr *e)
+{
+    if (e->op != EXPR_CALL || e->call->kind != CALL_FUNCTION || !becomes_part(r->in, e->call->function) ||
+        only_value(r, e->call->function))
+        return rebuilt(r, e);
+    const struct expr *const *const args = rebuilt_arguments(r, e->call);
+    note_call(r->in, e->call->function, args);
+    rebuild_part(r, e->call->function, args);
+    return r->result;
+}
+
+/* Another name for a constant, or for a place or variable that nothing changes? */
+static bool names_what_stays(const struct tree_var *v, const struct expr *value)
+{
+    if (v->kind == VAR_POINTER)
+        return value->op == EXPR_ADDRESS && is_simple(value);
+    const bool is_variable = value->op == EXPR_VAR && value->var->kind != VAR_CELL && value->dtype == v->dtype;
+    return v->kind == VAR_VALUE && (is_index_constant(value) || is_variable);
+}
+
 static void rebuild_declaration(struct rebuild *r, const struct stmt *s)
 {
-    const struct expr *const value = s->value ? rebuilt(r, s->value) : NULL;
-    if (s->var->kind == VAR_VALUE && value && is_index_constant(value)) { /* it stands for itself */
+    const struct expr *const value = s->value ? rebuilt_value(r, s->value) : NULL;
+    if (value && names_what_stays(s->var, value)) { /* it stands for itself */
         vec_push(r->in->arena, &r->map, ((struct mapped){s->var, value}));
         return;
     }
@@ -381,10 +597,32 @@ static void rebuild_call(struct rebuild *r, const struct stmt *s)
 {
     const struct template_binding *const binding = r->in->binding;
     const struct tree_call *const c = s->value->call;
-    if (c->kind == CALL_HOLE)
+    if (c->kind == CALL_HOLE) {
         binding->run(binding->user, r->b, c->name, rebuilt_arguments(r, c), c->count);
-    else
+    } else if (c->kind == CALL_FUNCTION && becomes_part(r->in, c->function)) {
+        const struct expr *const *const args = rebuilt_arguments(r, c);
+        note_call(r->in, c->function, args);
+        rebuild_part(r, c->function, args);
+    } else {
         tree_run(r->b, rebuilt(r, s->value));
+    }
+}
+
+static void rebuild_set(struct rebuild *r, const struct stmt *s)
+{
+    const struct expr *const value = rebuilt_value(r, s->value);
+    tree_set(r->b, rebuilt(r, s->target), s->op, value);
+}
+
+static void rebuild_return(struct rebuild *r, const struct stmt *s)
+{
+    const struct expr *const value = s->value ? rebuilt_value(r, s->value) : NULL;
+    if (r->is_inside) {
+        r->result = value;
+        r->has_returned = true;
+    } else {
+        tree_return(r->b, value);
+    }
 }
 
 static void rebuild_statement(struct rebuild *r, const struct stmt *s)
@@ -394,9 +632,11 @@ static void rebuild_statement(struct rebuild *r, const struct stmt *s)
     case STMT_LOOP: rebuild_loop(r, s); break;
     case STMT_IF: rebuild_if(r, s); break;
     case STMT_DECLARE: rebuild_declaration(r, s); break;
-    case STMT_SET: tree_set(r->b, rebuilt(r, s->target), s->op, rebuilt(r, s->value)); break;
+    case STMT_SET: rebuild_set(r, s); break;
     case STMT_CALL: rebuild_call(r, s); break;
-    case STMT_RETURN: tree_return(r->b, s->value ? rebuilt(r, s->value) : NULL); break;
+    case STMT_RETURN:
+        rebuild_return(r, s);
+        break;
     case STMT_TEXT: UNREACHABLE("text in template '%s'", r->in->kernel->name);
     }
     if (s->comment && r->b->at->count > count && s->kind != STMT_IF)
@@ -407,7 +647,7 @@ static void rebuild_statement(struct rebuild *r, const struct stmt *s)
 static void rebuild_list(struct rebuild *r, const stmt_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        if (r->b->at->count > 0 && last_of(r->b)->kind == STMT_RETURN)
+        if (r->has_returned || (r->b->at->count > 0 && last_of(r->b)->kind == STMT_RETURN))
             return;
         rebuild_statement(r, list->data[i]);
     }
@@ -418,6 +658,18 @@ static void rebuild_list(struct rebuild *r, const stmt_list *list)
 static const char *shared_name(struct instance *in, const struct tree_function *f)
 {
     return f->kind == FUNCTION_BY_TYPE ? arena_printf(in->arena, "%s_%s", f->name, element_type(in)->type) : f->name;
+}
+
+/* Does it end anywhere but behind its last statement? */
+static bool returns_inside(const stmt_list *list, bool is_outermost)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct stmt *const s = list->data[i];
+        if ((s->kind == STMT_RETURN && !is_outermost) || returns_inside(&s->body, false) ||
+            returns_inside(&s->otherwise, false))
+            return true;
+    }
+    return false;
 }
 
 static struct tree_function *function_of(struct instance *in, const struct tree_function *f)
@@ -434,9 +686,16 @@ static struct tree_function *function_of(struct instance *in, const struct tree_
     made->body = (stmt_list){0};
     struct tree_builder b = tree_builder(in->arena, &made->body);
     struct rebuild r = {.in = in, .b = &b};
-    for (size_t i = 0; i < f->params.count; i++)
+    for (size_t i = 0; i < f->params.count; i++) {
+        const struct expr *const constant = given_by_all(in, f, i);
         vec_push(in->arena, &made->params, rebuilt_declaration(&r, f->params.data[i]));
+        if (constant)
+            vec_push(in->arena, &r.map, ((struct mapped){f->params.data[i], constant}));
+    }
     rebuild_list(&r, &f->body);
+    struct use *const u = use_of(&in->uses, f);
+    if (u)
+        u->returns |= returns_inside(&made->body, true);
     return made;
 }
 
@@ -446,10 +705,11 @@ static int by_place(const void *a, const void *b)
     return x->to->place - y->to->place;
 }
 
-void template_build(struct tree_builder *b, const struct template_kernel *k, const struct template_binding *binding,
-                    struct template_instance *out)
+/* Builds all at the builder's place; gives how functions are used. */
+static use_list build_once(struct tree_builder *b, const struct template_kernel *k,
+                           const struct template_binding *binding, const use_list *plan, struct template_instance *out)
 {
-    struct instance in = {.arena = b->arena, .kernel = k, .binding = binding, .out = out};
+    struct instance in = {.arena = b->arena, .kernel = k, .binding = binding, .out = out, .plan = plan};
     struct rebuild r = {.in = &in, .b = b};
     for (size_t i = 0; i < k->function->params.count; i++)
         for (size_t o = 0; o < binding->operand_count; o++)
@@ -461,4 +721,19 @@ void template_build(struct tree_builder *b, const struct template_kernel *k, con
         qsort(in.made.data, in.made.count, sizeof *in.made.data, by_place);
     for (size_t i = 0; i < in.made.count; i++)
         vec_push(b->arena, &out->functions, in.made.data[i].to);
+    return in.uses;
+}
+
+void template_build(struct tree_builder *b, const struct template_kernel *k, const struct template_binding *binding,
+                    struct template_instance *out)
+{
+    enum { TIMES = 3 }; /* a constant comes down so many calls */
+    use_list plan = {0};
+    for (int i = 0; i < TIMES; i++) {
+        stmt_list body = {0};
+        struct template_instance trial = {0};
+        struct tree_builder aside = tree_builder(b->arena, &body);
+        plan = build_once(&aside, k, binding, i > 0 ? &plan : NULL, &trial);
+    }
+    build_once(b, k, binding, &plan, out);
 }
