@@ -329,7 +329,8 @@ const char *file_name(struct emission *e, const char *wish)
     const char *name = name_mangle(e->arena, wish);
     const bool is_public =
         str_starts_with(name, arena_printf(e->arena, "%s_", e->name)) || str_starts_with(name, e->upper);
-    return name_in(&e->file, is_public || may_be_local(name) ? arena_printf(e->arena, "constant_%s", name) : name);
+    const bool may_be_param = map_has(&e->param_names, name);
+    return name_in(&e->file, is_public || may_be_param || may_be_local(name) ? arena_printf(e->arena, "constant_%s", name) : name);
 }
 
 /* ---- the list of sections ---------------------------------------------------------------------------------------- */
@@ -342,7 +343,7 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     e.stem = o->file_stem ? o->file_stem : o->name;
     e.upper = name_upper(a, o->name);
     e.file.taken.arena = e.hints.arena = e.helpers.arena = e.functions.arena = e.keyed.arena = e.constants.arena =
-        e.shared_pieces.arena = a;
+        e.shared_pieces.arena = e.param_names.arena = a;
     e.entries_text.text.arena = e.arena_text.text.arena = e.c.text.arena = e.h.text.arena = a;
     const size_t errors = d->errors;
 

@@ -21,6 +21,17 @@ struct kernel_function {
     bool takes_seed, takes_counters;
 };
 
+/* Kernels that are equal but for the memory that they are given: they share a function. */
+struct kernel_group {
+    const uint64_t *words; /* its key */
+    size_t word_count;
+    struct kernel_group *next; /* of the same hash */
+    int kernels;
+    const char **names; /* by parameter: the model's name, where it is the same for all; else NULL */
+    bool is_shared;     /* some are not */
+    struct kernel_function *function; /* once it is made */
+};
+
 /* A kernel as numbers (kernel_key.c). */
 struct kernel_key {
     struct arena *arena;
@@ -52,9 +63,10 @@ struct emission {
     VEC(struct template_use) sections; /* of templates/ (register tiles), used by kernels */
     struct map shared_pieces; /* functions that several template kernels may use: name -> text */
     struct map functions;     /* body text -> struct kernel_function * */
-    /* hash of a key -> struct keyed_function *: the same functions, found before there is a text */
-    struct map keyed;
+    struct map keyed;         /* hash of a key -> struct kernel_group * */
+    struct kernel_group ***groups; /* [entry][kernel's id] */
     struct kernel_key key;    /* of the kernel at hand */
+    struct map param_names;   /* of the model, which kernels may give to parameters (values unused) */
     struct map constants;     /* hash of the content -> struct constant */
     VEC(struct constant *) constant_list; /* in the order in which they are first named */
     struct weights_file {     /* weights.c */
@@ -227,9 +239,16 @@ struct kernel_call {
     VEC(const char *) checks; /* calls that return a stepc_status */
 };
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k);
-/* The function of an equal kernel, or NULL: then the next call of kernel_key_add() says which one it became. */
-struct kernel_function *kernel_key_find(struct emission *e, const struct kernel *k, const kernel_params *params);
-void kernel_key_add(struct emission *e, struct kernel_function *function);
+/* The parameters of a kernel, with names by what it does with them: y what it writes, w what it updates in place, x
+ * what it reads, s a scalar; operands of templates keep the template's names. */
+kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names);
+/* Finds out which kernels are equal (kernel_key.c); before any is emitted. */
+void group_kernels(struct emission *e);
+struct kernel_group *group_of(const struct emission *e, const struct plan *plan, const struct kernel *k);
+/* "hidden[32,32] = Relu(..)", or NULL where there is none (formula.c). */
+const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, const struct buffer *made);
+/* The value that is in the buffer at the end of the entry, or NULL. */
+const struct value *value_of_buffer(const struct graph *g, const struct buffer *b);
 /* What an entry calls the value of a counter (section_entries.c). */
 const char *entry_counter(struct emission *e, const struct entry *entry, size_t counter);
 /* How an entry names a buffer as an argument (section_entries.c). */

@@ -1,11 +1,13 @@
 /* One kernel as one C function: parameters, body, comment; kernels with equal bodies share the function.
  *
- * Parameters are named by what the kernel does with them, not by the model, so that layers of equal shape are equal
- * text: y what it writes, w what it updates in place, x what it reads, s a scalar passed by value; operands of a
- * template keep the template's names. The comment says which values of the model they are. */
+ * A kernel that stands for itself is named by what it makes, its parameters by the model, and its comment is the
+ * formula. Layers of equal shape share a function, whose names say what it does: y is what it writes, w what it updates
+ * in place, x what it reads, s a scalar passed by value; operands of a template keep the template's names. Then the
+ * comment says which values of the model they are. */
 #include "emit/emit_internal.h"
 
 #include "graph/op_def.h"
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -62,7 +64,7 @@ static void add_locals(struct emission *e, const struct kernel *k, struct name_s
         }
 }
 
-static kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names)
+kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names)
 {
     kernel_params params = {0};
     buffer_list reads = {0}, writes = {0};
@@ -238,8 +240,63 @@ static const char *sizes_suffix(struct emission *e, const struct kernel *k)
     return strbuf_text(&b);
 }
 
-/* What the kernel does to the state and which nodes it came from. */
-static const char *comment_text(struct emission *e, const struct kernel *k, const kernel_params *params)
+/* "SoftmaxCrossEntropyLoss" -> "softmax_cross_entropy_loss" */
+static const char *snake_case(struct arena *a, const char *name)
+{
+    struct strbuf b = {.arena = a};
+    for (const char *p = name; *p; p++)
+        strbuf_addf(&b, "%s%c", p > name && isupper((unsigned char)*p) && islower((unsigned char)p[-1]) ? "_" : "",
+                    tolower((unsigned char)*p));
+    return strbuf_text(&b);
+}
+
+/* By what the kernel makes: hidden_relu, update_fc1_weight, init_fc1_weight. */
+static const char *function_wish(struct emission *e, const struct plan *plan, const struct kernel *k,
+                                 const struct kernel_group *g, const kernel_params *params)
+{
+    const struct entry *const entry = plan->lowered->entry;
+    size_t made = 0;
+    while (made < params->count && (!params->data[made].written || !g->names[made]))
+        made++;
+    if (made == params->count || g->is_shared)
+        return arena_printf(e->arena, "%s%s", name_mangle(e->arena, k->label), sizes_suffix(e, k));
+    const struct buffer *const b = params->data[made].buffer;
+    const char *const name = name_mangle(e->arena, b->name);
+    if (b->kind == BUFFER_VARIABLE)
+        return arena_printf(e->arena, "%s_%s", entry->kind == ENTRY_INIT ? "init" : "update", name);
+    const struct value *const v = value_of_buffer(entry->graph, b);
+    const char *const op = v && v->producer ? snake_case(e->arena, v->producer->def->name) : name_mangle(e->arena, k->label);
+    return arena_printf(e->arena, "%s_%s", name, op);
+}
+
+/* The names of the model, for a kernel that has its function to itself. */
+static void name_params(struct emission *e, const struct kernel *k, const struct kernel_group *g,
+                        struct name_scope *names, kernel_params *params)
+{
+    if (g->is_shared)
+        return;
+    *names = (struct name_scope){.taken = {.arena = e->arena}};
+    for (size_t i = 0; i < k->stages.count; i++)
+        if (k->stages.data[i]->tmpl)
+            reserve_template_names(k->stages.data[i], names);
+    if (k->tmpl)
+        reserve_template_names(k, names);
+    for (size_t i = 0; i < params->count; i++) {
+        struct kernel_param *const p = &params->data[i];
+        if (!g->names[i])
+            map_set(&names->taken, p->name, NULL);
+    }
+    for (size_t i = 0; i < params->count; i++) {
+        if (!g->names[i])
+            continue;
+        const bool is_taken = map_has(&e->file.taken, name_mangle(e->arena, g->names[i]));
+        params->data[i].name =
+            name_in(names, is_taken ? arena_printf(e->arena, "%s_value", g->names[i]) : g->names[i]);
+    }
+}
+
+/* Which nodes it came from. */
+static const char *nodes_text(struct emission *e, const struct kernel *k)
 {
     struct strbuf b = {.arena = e->arena};
     for (size_t i = 0; i < k->nodes.count; i++) {
@@ -255,7 +312,37 @@ static const char *comment_text(struct emission *e, const struct kernel *k, cons
     }
     if (k->nodes.count == 0)
         strbuf_add(&b, "copy");
-    strbuf_add(&b, ";");
+    return strbuf_text(&b);
+}
+
+/* The formula of each result; NULL where some result has none. */
+static const char *formulas_text(struct emission *e, const struct plan *plan, const struct kernel *k,
+                                 const kernel_params *params)
+{
+    struct strbuf b = {.arena = e->arena};
+    for (size_t i = 0; i < params->count; i++) {
+        const struct kernel_param *const p = &params->data[i];
+        if (!p->written || p->is_scratch || p->is_local)
+            continue;
+        const char *const formula = formula_text(e->arena, k, plan->lowered->entry->graph, p->buffer);
+        if (!formula)
+            return NULL;
+        strbuf_addf(&b, "%s%s", b.length ? "; " : "", formula);
+    }
+    return strbuf_text(&b);
+}
+
+/* What the kernel makes of what, and which nodes it came from. */
+static const char *comment_text(struct emission *e, const struct plan *plan, const struct kernel *k,
+                                const struct kernel_group *g, const kernel_params *params)
+{
+    struct strbuf b = {.arena = e->arena};
+    const char *const formulas = g->is_shared ? NULL : formulas_text(e, plan, k, params);
+    if (formulas) {
+        strbuf_addf(&b, "%s: %s", formulas, nodes_text(e, k));
+        return strbuf_text(&b);
+    }
+    strbuf_addf(&b, "%s;", nodes_text(e, k));
     for (size_t i = 0; i < params->count; i++) {
         const struct kernel_param *p = &params->data[i];
         if (p->is_scratch || p->is_local)
@@ -466,7 +553,7 @@ static void note_parameters(struct emission *e, struct kernel_function *f, const
 
 /* Functions are equal if they are but for their names. */
 static struct kernel_function *make_function(struct emission *e, const struct kernel *k, const kernel_params *params,
-                                             struct name_scope *names)
+                                             struct name_scope *names, const char *wish)
 {
     struct kernel_parts parts = build_functions(e, k, params, names);
     struct expr_scope s = scope_for(e, params, names);
@@ -482,7 +569,7 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
     if (f)
         return f;
     f = arena_new(e->arena, struct kernel_function);
-    f->name = name_in(&e->file, arena_printf(e->arena, "%s%s", name_mangle(e->arena, k->label), sizes_suffix(e, k)));
+    f->name = name_in(&e->file, wish);
     const char *const share_name =
         k->shares > 1 ? name_in(&e->file, arena_printf(e->arena, "%s_share", f->name)) : f->name;
     name_functions(e, &parts, f->name, share_name, own);
@@ -490,18 +577,6 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
     f->text = print_functions(&s, &parts, false);
     f->definition = print_functions(&s, &parts, true);
     map_set(&e->functions, key, f);
-    return f;
-}
-
-/* A kernel that equals an earlier one needs no text to be found. */
-static struct kernel_function *find_function(struct emission *e, const struct kernel *k, const kernel_params *params,
-                                             struct name_scope *names)
-{
-    struct kernel_function *f = kernel_key_find(e, k, params);
-    if (f)
-        return f;
-    f = make_function(e, k, params, names);
-    kernel_key_add(e, f);
     return f;
 }
 
@@ -628,9 +703,13 @@ struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, cons
     if (kernel_only_checks(k))
         return with_checks(e, k, call); /* a check alone */
     struct name_scope names = {.taken = {.arena = e->arena}};
-    const kernel_params params = find_params(e, k, &names);
-    struct kernel_function *f = find_function(e, k, &params, &names);
-    add_comment(e, f, comment_text(e, k, &params));
+    kernel_params params = find_params(e, k, &names);
+    struct kernel_group *const g = group_of(e, plan, k);
+    name_params(e, k, g, &names, &params);
+    struct kernel_function *const f =
+        g->function ? g->function : make_function(e, k, &params, &names, function_wish(e, plan, k, g, &params));
+    g->function = f;
+    add_comment(e, f, comment_text(e, plan, k, g, &params));
     for (size_t i = 0; i < params.count; i++)
         if (f->takes[i])
             vec_push(e->arena, &call.arguments, buffer_argument(e, params.data[i].buffer, params.data[i].by_value));

@@ -179,15 +179,7 @@ static void add_params(struct kernel_key *key, const kernel_params *params)
     }
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
-
-/* Kernels whose keys have the same hash. */
-struct keyed_function {
-    const uint64_t *words;
-    size_t count;
-    struct kernel_function *function;
-    struct keyed_function *next;
-};
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 static const char *hash_text(struct kernel_key *key)
 {
@@ -196,7 +188,15 @@ static const char *hash_text(struct kernel_key *key)
     return key->hash;
 }
 
-struct kernel_function *kernel_key_find(struct emission *e, const struct kernel *k, const kernel_params *params)
+static struct kernel_group *new_group(struct emission *e, size_t param_count)
+{
+    struct kernel_group *const g = arena_new(e->arena, struct kernel_group);
+    g->names = arena_array(e->arena, const char *, param_count + 1);
+    return g;
+}
+
+/* The group of the kernel, found or made. */
+static struct kernel_group *find_group(struct emission *e, const struct kernel *k, const kernel_params *params)
 {
     struct kernel_key *const key = &e->key;
     key->arena = e->arena;
@@ -205,22 +205,60 @@ struct kernel_function *kernel_key_find(struct emission *e, const struct kernel 
     add_params(key, params);
     add_kernel(key, k);
     if (key->is_partial)
-        return NULL;
-    for (const struct keyed_function *f = map_get(&e->keyed, hash_text(key)); f; f = f->next)
-        if (f->count == key->words.count && memcmp(f->words, key->words.data, f->count * sizeof *f->words) == 0)
-            return f->function;
-    return NULL;
+        return new_group(e, params->count);
+    struct kernel_group *const first = map_get(&e->keyed, hash_text(key));
+    for (struct kernel_group *g = first; g; g = g->next)
+        if (g->word_count == key->words.count && memcmp(g->words, key->words.data, g->word_count * sizeof *g->words) == 0)
+            return g;
+    struct kernel_group *const made = new_group(e, params->count);
+    made->words = arena_copy(e->arena, key->words.data, key->words.count * sizeof *key->words.data, alignof(uint64_t));
+    made->word_count = key->words.count;
+    made->next = first;
+    map_set(&e->keyed, key->hash, made);
+    return made;
 }
 
-void kernel_key_add(struct emission *e, struct kernel_function *function)
+/* A parameter keeps the model's name as long as it is the same for all kernels of the group. */
+static void join(struct emission *e, struct kernel_group *g, const kernel_params *params)
 {
-    struct kernel_key *const key = &e->key;
-    if (key->is_partial)
-        return;
-    struct keyed_function *const made = arena_new(e->arena, struct keyed_function);
-    made->words = arena_copy(e->arena, key->words.data, key->words.count * sizeof *key->words.data, alignof(uint64_t));
-    made->count = key->words.count;
-    made->function = function;
-    made->next = map_get(&e->keyed, key->hash);
-    map_set(&e->keyed, key->hash, made);
+    for (size_t i = 0; i < params->count; i++) {
+        const struct kernel_param *const p = &params->data[i];
+        const char *const name = p->is_local || p->is_scratch ? NULL : p->buffer->name;
+        if (g->kernels == 0)
+            g->names[i] = name;
+        else if (g->names[i] && !str_equal(g->names[i], name))
+            g->names[i] = NULL;
+        g->is_shared |= name && !g->names[i];
+        if (name)
+            map_set(&e->param_names, name_mangle(e->arena, name), NULL);
+    }
+    g->kernels++;
+}
+
+void group_kernels(struct emission *e)
+{
+    e->groups = arena_array(e->arena, struct kernel_group **, e->program->entries.count + 1);
+    for (size_t i = 0; i < e->program->entries.count; i++) {
+        const struct lowered *const l = e->plans[i]->lowered;
+        int most = 0;
+        for (size_t n = 0; n < l->kernels.count; n++)
+            most = l->kernels.data[n]->id > most ? l->kernels.data[n]->id : most;
+        e->groups[i] = arena_array(e->arena, struct kernel_group *, (size_t)most + 1);
+        for (size_t n = 0; n < l->kernels.count; n++) {
+            const struct kernel *const k = l->kernels.data[n];
+            if (kernel_only_checks(k))
+                continue;
+            struct name_scope names = {.taken = {.arena = e->arena}};
+            const kernel_params params = find_params(e, k, &names);
+            join(e, e->groups[i][k->id] = find_group(e, k, &params), &params);
+        }
+    }
+}
+
+struct kernel_group *group_of(const struct emission *e, const struct plan *plan, const struct kernel *k)
+{
+    for (size_t i = 0; i < e->program->entries.count; i++)
+        if (e->plans[i] == plan)
+            return e->groups[i][k->id];
+    UNREACHABLE("kernel '%s' is of no entry", k->label);
 }

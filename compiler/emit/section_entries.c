@@ -621,6 +621,7 @@ void section_entries(struct emission *e)
     name_arguments(e);
     e->calls = arena_array(e->arena, const char **, count + 1);
     e->random_state = find_random_state(e->program);
+    group_kernels(e);
     e->draws_with = arena_array(e->arena, bool, e->program->counters.count);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < count; i++)

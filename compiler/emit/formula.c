@@ -1,0 +1,165 @@
+/* What a kernel makes, as a formula over the values that it reads, for its comment:
+ *
+ *   hidden[32,32] = Relu(x[32,64] fc1.weight[32,64]' + fc1.bias[32])
+ *
+ * A product is written without a sign, a transposed matrix with a dash; a shape stands behind a name where it appears
+ * first. What only changes a shape or a type is passed through. */
+#include "emit/emit_internal.h"
+
+#include "graph/op_def.h"
+#include <inttypes.h>
+#include <string.h>
+
+enum { OPERATIONS_MOST = 16 }; /* beyond that nobody reads it */
+
+/* How tightly an operation binds. */
+enum { LOOSE, CHOICE, COMPARISON, SUM, PRODUCT, TIGHT };
+
+struct formula {
+    struct arena *arena;
+    const struct kernel *kernel;
+    const struct graph *graph;
+    VEC(const struct value *) named; /* those whose shape was said */
+    int operations;
+};
+
+static const char *value_text(struct formula *f, const struct value *v, int binding);
+
+static bool is_of_kernel(const struct formula *f, const struct node *n)
+{
+    for (size_t i = 0; n && i < f->kernel->nodes.count; i++)
+        if (f->kernel->nodes.data[i] == n)
+            return true;
+    return false;
+}
+
+static const char *with_shape(struct formula *f, const struct value *v)
+{
+    for (size_t i = 0; i < f->named.count; i++)
+        if (f->named.data[i] == v)
+            return v->name;
+    vec_push(f->arena, &f->named, v);
+    return v->shape.rank > 0 ? arena_printf(f->arena, "%s%s", v->name, shape_text(f->arena, &v->shape)) : v->name;
+}
+
+/* A constant of one element is its number. */
+static const char *leaf_text(struct formula *f, const struct value *v)
+{
+    const struct tensor *const c = v->kind == VALUE_CONSTANT ? v->constant : NULL;
+    if (c && shape_count(&c->shape) == 1 && dtype_bits(c->dtype) >= 32 && c->data) {
+        const bool is_float = c->dtype == DTYPE_FLOAT || c->dtype == DTYPE_DOUBLE;
+        return is_float ? arena_printf(f->arena, "%g", tensor_get_double(c, 0))
+                        : arena_printf(f->arena, "%" PRId64, tensor_get_int(c, 0));
+    }
+    return with_shape(f, v);
+}
+
+static const char *bracketed(struct formula *f, const char *text, int has, int wants)
+{
+    return has < wants ? arena_printf(f->arena, "(%s)", text) : text;
+}
+
+static const char *infix_text(struct formula *f, const struct node *n, const char *op, int binding, int wants)
+{
+    const char *const x = value_text(f, node_input(n, 0), binding), *const y = value_text(f, node_input(n, 1), binding + 1);
+    return bracketed(f, arena_printf(f->arena, "%s%s%s", x, op, y), binding, wants);
+}
+
+static const char *matrix_text(struct formula *f, const struct node *n, int input, const char *attribute)
+{
+    const bool is_transposed = attribute && op_attr_int(n, attribute) != 0;
+    return arena_printf(f->arena, "%s%s", value_text(f, node_input(n, (size_t)input), TIGHT), is_transposed ? "'" : "");
+}
+
+static const char *product_text(struct formula *f, const struct node *n, int wants)
+{
+    const bool is_gemm = str_equal(n->def->name, "Gemm");
+    const char *const a = matrix_text(f, n, 0, is_gemm ? "transA" : NULL);
+    const char *const b = matrix_text(f, n, 1, is_gemm ? "transB" : NULL);
+    const char *text = arena_printf(f->arena, "%s %s", a, b);
+    const bool adds = is_gemm && node_input(n, 2);
+    if (is_gemm && op_attr_float(n, "alpha") != 1.0)
+        text = arena_printf(f->arena, "%g * %s", op_attr_float(n, "alpha"), text);
+    if (adds && op_attr_float(n, "beta") != 1.0)
+        text = arena_printf(f->arena, "%s + %g * %s", text, op_attr_float(n, "beta"), value_text(f, node_input(n, 2), PRODUCT));
+    else if (adds)
+        text = arena_printf(f->arena, "%s + %s", text, value_text(f, node_input(n, 2), SUM));
+    return bracketed(f, text, adds ? SUM : PRODUCT, wants);
+}
+
+static const char *call_text(struct formula *f, const struct node *n)
+{
+    struct strbuf b = {.arena = f->arena};
+    const char *const name = strrchr(op_display_name(n->def), '.');
+    strbuf_addf(&b, "%s(", name ? name + 1 : op_display_name(n->def));
+    for (size_t i = 0; i < n->inputs.count; i++) {
+        const struct value *const v = node_input(n, i);
+        const bool is_list = v && v->kind == VALUE_CONSTANT && v->shape.rank > 0 && i > 0; /* axes and the like */
+        if (v && !is_list)
+            strbuf_addf(&b, "%s%s", i ? ", " : "", value_text(f, v, LOOSE));
+    }
+    strbuf_add(&b, ")");
+    return strbuf_text(&b);
+}
+
+static bool passes_through(const struct node *n)
+{
+    static const char *const names[] = {"Identity", "Cast",    "Reshape", "Squeeze", "Unsqueeze",
+                                        "Flatten",  "Expand",  "CastLike"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_equal(n->def->name, names[i]))
+            return true;
+    return false;
+}
+
+static const char *node_text(struct formula *f, const struct node *n, int wants)
+{
+    static const struct {
+        const char *name, *text;
+        int binding;
+    } infixes[] = {{"Add", " + ", SUM},        {"Sub", " - ", SUM},           {"Mul", " * ", PRODUCT},
+                   {"Div", " / ", PRODUCT},    {"Greater", " > ", COMPARISON}, {"Less", " < ", COMPARISON},
+                   {"Equal", " == ", COMPARISON}, {"GreaterOrEqual", " >= ", COMPARISON},
+                   {"LessOrEqual", " <= ", COMPARISON}};
+    f->operations++;
+    if (passes_through(n))
+        return value_text(f, node_input(n, 0), wants);
+    if (str_equal(n->def->name, "Gemm") || str_equal(n->def->name, "MatMul"))
+        return product_text(f, n, wants);
+    if (str_equal(n->def->name, "Where"))
+        return bracketed(f, arena_printf(f->arena, "%s ? %s : %s", value_text(f, node_input(n, 0), COMPARISON),
+                                         value_text(f, node_input(n, 1), COMPARISON),
+                                         value_text(f, node_input(n, 2), CHOICE)),
+                         CHOICE, wants);
+    for (size_t i = 0; i < sizeof infixes / sizeof *infixes; i++)
+        if (str_equal(n->def->name, infixes[i].name))
+            return infix_text(f, n, infixes[i].text, infixes[i].binding, wants);
+    return call_text(f, n);
+}
+
+static const char *value_text(struct formula *f, const struct value *v, int binding)
+{
+    const bool is_made_here = v->kind == VALUE_RESULT && is_of_kernel(f, v->producer);
+    if (!is_made_here || f->operations >= OPERATIONS_MOST)
+        return leaf_text(f, v);
+    return node_text(f, v->producer, binding);
+}
+
+const struct value *value_of_buffer(const struct graph *g, const struct buffer *b)
+{
+    for (size_t i = 0; b->kind == BUFFER_VARIABLE && i < g->bindings.count; i++)
+        if (g->bindings.data[i].variable == b->variable)
+            return g->bindings.data[i].value;
+    return b->kind == BUFFER_VARIABLE ? NULL : map_get(&g->names, b->name);
+}
+
+const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, const struct buffer *made)
+{
+    const struct value *const v = value_of_buffer(g, made);
+    struct formula f = {.arena = a, .kernel = k, .graph = g};
+    if (!v || v->kind != VALUE_RESULT || !is_of_kernel(&f, v->producer))
+        return NULL;
+    const char *const shape = made->shape.rank > 0 ? shape_text(a, &made->shape) : "";
+    const char *const text = node_text(&f, v->producer, LOOSE);
+    return f.operations > OPERATIONS_MOST ? NULL : arena_printf(a, "%s%s = %s", made->name, shape, text);
+}
