@@ -26,15 +26,20 @@ KERNEL static void product_plain(const T *restrict a, const T *restrict b)
     for (int i = 0; i < M; i++) {
         if (WITH_FINISH) {
             for (int j = 0; j < N; j++) {
-                T acc = (T)0;
-                for (int k = 0; k < K; k += TERMS) {
-                    const int end = K - k < TERMS ? K : k + TERMS;
-                    T sum = (T)0;
-                    for (int l = k; l < end; l++)
-                        sum += a[i * A_ROW + l * A_COL] * b[l * B_ROW + j * B_COL];
-                    acc = TERMS < K ? acc + sum : sum;
+                T sum = (T)0;
+                if (TERMS < K) {
+                    for (int k = 0; k < K; k += TERMS) {
+                        const int end = K - k < TERMS ? K : k + TERMS;
+                        T part = (T)0;
+                        for (int l = k; l < end; l++)
+                            part += a[i * A_ROW + l * A_COL] * b[l * B_ROW + j * B_COL];
+                        sum += part;
+                    }
+                } else {
+                    for (int k = 0; k < K; k++)
+                        sum += a[i * A_ROW + k * A_COL] * b[k * B_ROW + j * B_COL];
                 }
-                finish(i, j, acc);
+                finish(i, j, sum);
             }
         }
         if (WITH_ROW_SUM) {

@@ -261,8 +261,7 @@ static STEPC_INLINE T rows_block(const int rows, const int first, const T total,
 /* Lane l of a row's sum after the first half is folded: those beyond C are zeros. `e` is class 0 of the position. */
 static STEPC_INLINE T half_lane(const int l, const int rows, const T *restrict e)
 {
-    const T low = l < C ? e[(l < C ? l : 0) * rows] : (T)0, high = l + 8 < C ? e[(l + 8 < C ? l + 8 : 0) * rows] : (T)0;
-    return low + high;
+    return l + 8 < C ? e[l * rows] + e[(l + 8 < C ? l + 8 : 0) * rows] : l < C ? e[(l < C ? l : 0) * rows] : (T)0;
 }
 
 /* Gradients of positions first .., that of class c at i * row_step + c * class_step. */
@@ -456,17 +455,24 @@ static STEPC_INLINE T columns_block(const int columns, const int n, const int fi
 
 /* ---- all positions ---------------------------------------------------------- */
 
+/* What the mean divides by. */
+static inline T weight_of_all(const LABELS *restrict label)
+{
+    if (HAS_IGNORE + HAS_WEIGHTS > 0) {
+        T weight = (T)0;
+        for (int p = 0; p < N * D; p++)
+            weight += weight_of(label[p]);
+        return weight;
+    } else {
+        (void)label;
+        return (T)(N * D);
+    }
+}
+
 KERNEL static void softmax_cross_entropy(const T *restrict scores, const LABELS *restrict labels, T *restrict scratch)
 {
-    T total = (T)0, share = (T)1, weight = (T)(N * D);
-    if (REDUCTION == 2) {
-        if (HAS_IGNORE + HAS_WEIGHTS > 0) {
-            weight = (T)0;
-            for (int p = 0; p < N * D; p++)
-                weight += weight_of(labels[p]);
-        }
-        share = (T)1 / weight;
-    }
+    const T weight = REDUCTION == 2 ? weight_of_all(labels) : (T)1, share = (T)1 / weight;
+    T total = (T)0;
     if (D == 1 && C <= 16 && N >= 8) {
         for (int i = 0; i < N - N % BLOCK; i += BLOCK)
             total = short_rows_block(BLOCK, i, total, share, scores, labels, scratch);
@@ -493,5 +499,4 @@ KERNEL static void softmax_cross_entropy(const T *restrict scores, const LABELS 
     } else {
         (void)total;
     }
-    (void)weight;
 }

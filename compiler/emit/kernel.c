@@ -289,7 +289,8 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     for (size_t i = 0; i < params->count; i++) {
         if (!g->names[i])
             continue;
-        const bool is_taken = map_has(&e->file.taken, name_mangle(e->arena, g->names[i]));
+        const char *const plain = name_mangle(e->arena, g->names[i]);
+        const bool is_taken = map_has(&e->file.taken, plain) && !map_get(&e->file.taken, plain);
         params->data[i].name =
             name_in(names, is_taken ? arena_printf(e->arena, "%s_value", g->names[i]) : g->names[i]);
     }

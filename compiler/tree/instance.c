@@ -510,7 +510,7 @@ static bool names_what_stays(const struct tree_var *v, const struct expr *value)
     if (v->kind == VAR_POINTER)
         return value->op == EXPR_ADDRESS && is_simple(value);
     const bool is_variable = value->op == EXPR_VAR && value->var->kind != VAR_CELL && value->dtype == v->dtype;
-    return v->kind == VAR_VALUE && (is_index_constant(value) || is_variable);
+    return v->kind == VAR_VALUE && (is_index_constant(value) || value->op == EXPR_FLOAT || is_variable);
 }
 
 static void rebuild_declaration(struct rebuild *r, const struct stmt *s)
