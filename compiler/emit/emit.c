@@ -293,10 +293,10 @@ static void reserve_local_names(struct emission *e)
         for (size_t k = 0; k < l->kernels.count; k++) {
             const struct kernel *const kernel = l->kernels.data[k];
             if (kernel->tmpl)
-                reserve_template_names(kernel, &e->file);
+                reserve_template_names(kernel, &e->file, true);
             for (size_t j = 0; j < kernel->stages.count; j++)
                 if (kernel->stages.data[j]->tmpl)
-                    reserve_template_names(kernel->stages.data[j], &e->file);
+                    reserve_template_names(kernel->stages.data[j], &e->file, true);
         }
     }
     for (size_t i = 0; i < e->program->entries.count; i++) { /* section_model.c has these */

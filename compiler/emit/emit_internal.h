@@ -215,8 +215,9 @@ void emit_template_stage(struct expr_scope *s, struct tree_builder *b, const str
 void note_outer(struct emission *e, const struct expr *read);
 /* The parts of a kernel of loops, one after the other, inside so many loops that are open. */
 void emit_parts(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int open);
-/* Identifiers that parameters and locals of the kernel must not have. */
-void reserve_template_names(const struct kernel *k, struct name_scope *names);
+/* Identifiers of its template that parameters of the kernel must not have; with `locals`, those of the template's own
+ * parameters and variables too, which give way to parameters of the kernel, but not to locals of its parts. */
+void reserve_template_names(const struct kernel *k, struct name_scope *names, bool locals);
 /* Copies a constant. GCC 12 for AVX-512 writes wrong code for memcpy() of a short constant that it sees: {1, 1, 1,
  * 1, 1, 1, 0, 0} becomes ones. */
 #define COPY_CONSTANT "copy_constant"

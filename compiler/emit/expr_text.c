@@ -706,6 +706,14 @@ static bool is_worth_a_name(const struct expr_scope *s, const struct occurrence 
     }
 }
 
+/* An element of w is w0; one of a long name is x0. */
+static const char *load_wish(const struct expr_scope *s, const struct buffer *b)
+{
+    enum { SHORT = 12 };
+    const char *const name = param_name(s, b);
+    return arena_printf(s->arena, "%s0", strlen(name) <= SHORT ? name : "x");
+}
+
 void expr_hoist(struct expr_scope *s, struct tree_builder *b, const struct expr **e, size_t count)
 {
     struct sharing h = {.s = s, .arena = s->arena};
@@ -717,9 +725,7 @@ void expr_hoist(struct expr_scope *s, struct tree_builder *b, const struct expr 
         if (!is_worth_a_name(s, &h.seen.data[i]))
             continue;
         const struct expr *const value = expr_resolve(s, x);
-        const bool is_load = x->op == EXPR_LOAD;
-        const char *name =
-            name_in(&s->names, is_load ? arena_printf(s->arena, "%s0", param_name(s, x->access->buffer)) : "t");
+        const char *const name = name_in(&s->names, x->op == EXPR_LOAD ? load_wish(s, x->access->buffer) : "t");
         struct tree_var *const v = tree_var(s->arena, VAR_VALUE, x->dtype, c_type(x->dtype), name);
         v->value = value;
         tree_declare(b, v, value);

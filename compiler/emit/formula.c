@@ -94,7 +94,7 @@ static const char *call_text(struct formula *f, const struct node *n)
     strbuf_addf(&b, "%s(", name ? name + 1 : op_display_name(n->def));
     for (size_t i = 0; i < n->inputs.count; i++) {
         const struct value *const v = node_input(n, i);
-        const bool is_list = v && v->kind == VALUE_CONSTANT && v->shape.rank > 0 && i > 0; /* axes and the like */
+        const bool is_list = v && v->kind == VALUE_CONSTANT && dtype_is_int(v->dtype) && i > 0; /* axes and the like */
         if (v && !is_list)
             strbuf_addf(&b, "%s%s", i ? ", " : "", value_text(f, v, LOOSE));
     }

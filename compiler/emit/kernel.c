@@ -64,6 +64,16 @@ static void add_locals(struct emission *e, const struct kernel *k, struct name_s
         }
 }
 
+/* What its templates name: functions and macros, and, with `locals`, variables too. */
+static void reserve_all(const struct kernel *k, struct name_scope *names, bool locals)
+{
+    for (size_t i = 0; i < k->stages.count; i++)
+        if (k->stages.data[i]->tmpl)
+            reserve_template_names(k->stages.data[i], names, locals);
+    if (k->tmpl)
+        reserve_template_names(k, names, locals);
+}
+
 kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names)
 {
     kernel_params params = {0};
@@ -72,11 +82,7 @@ kernel_params find_params(struct emission *e, const struct kernel *k, struct nam
     without_checks.checks.count = 0;
     kernel_reads(e->arena, &without_checks, &reads);
     kernel_writes(e->arena, &without_checks, &writes);
-    for (size_t i = 0; i < k->stages.count; i++)
-        if (k->stages.data[i]->tmpl)
-            reserve_template_names(k->stages.data[i], names);
-    if (k->tmpl)
-        reserve_template_names(k, names);
+    reserve_all(k, names, true);
     for (size_t i = 0; i < writes.count; i++) {
         struct kernel_param p = {.buffer = writes.data[i], .written = true};
         const char *const own = own_name(k, p.buffer);
@@ -266,7 +272,12 @@ static const char *function_wish(struct emission *e, const struct plan *plan, co
         return arena_printf(e->arena, "%s_%s", entry->kind == ENTRY_INIT ? "init" : "update", name);
     const struct value *const v = value_of_buffer(entry->graph, b);
     const char *const op = v && v->producer ? snake_case(e->arena, v->producer->def->name) : name_mangle(e->arena, k->label);
-    return arena_printf(e->arena, "%s_%s", name, op);
+    const char *const exporters = "_output_0"; /* "/conv1/Conv_output_0" */
+    if (!str_ends_with(name, exporters))
+        return arena_printf(e->arena, "%s_%s", name, op);
+    const char *const node = arena_strndup(e->arena, name, strlen(name) - strlen(exporters));
+    const char *const flat = v && v->producer ? v->producer->def->name : "";
+    return *flat && str_ends_with(node, flat) ? node : arena_printf(e->arena, "%s_%s", node, op);
 }
 
 /* The names of the model, for a kernel that has its function to itself. */
@@ -276,24 +287,16 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     if (g->is_shared)
         return;
     *names = (struct name_scope){.taken = {.arena = e->arena}};
-    for (size_t i = 0; i < k->stages.count; i++)
-        if (k->stages.data[i]->tmpl)
-            reserve_template_names(k->stages.data[i], names);
-    if (k->tmpl)
-        reserve_template_names(k, names);
+    reserve_all(k, names, false);
     for (size_t i = 0; i < params->count; i++) {
         struct kernel_param *const p = &params->data[i];
         if (!g->names[i])
             map_set(&names->taken, p->name, NULL);
     }
-    for (size_t i = 0; i < params->count; i++) {
-        if (!g->names[i])
-            continue;
-        const char *const plain = name_mangle(e->arena, g->names[i]);
-        const bool is_taken = map_has(&e->file.taken, plain) && !map_get(&e->file.taken, plain);
-        params->data[i].name =
-            name_in(names, is_taken ? arena_printf(e->arena, "%s_value", g->names[i]) : g->names[i]);
-    }
+    for (size_t i = 0; i < params->count; i++)
+        if (g->names[i])
+            params->data[i].name = name_in(names, g->names[i]);
+    reserve_all(k, names, true);
 }
 
 /* Which nodes it came from. */

@@ -356,11 +356,12 @@ static const struct template_kernel *template_of(const struct kernel *k)
     return t;
 }
 
-void reserve_template_names(const struct kernel *k, struct name_scope *names)
+void reserve_template_names(const struct kernel *k, struct name_scope *names, bool locals)
 {
-    for (const char *const *name = template_of(k)->names; *name; name++)
+    const struct template_kernel *const t = template_of(k);
+    for (const char *const *name = locals ? t->names : t->fixed; *name; name++)
         map_set(&names->taken, *name, NULL);
-    for (int o = 0; o < k->operand_count; o++)
+    for (int o = 0; o < k->operand_count && locals; o++)
         map_set(&names->taken, k->operands[o].param, NULL);
 }
 

@@ -243,7 +243,7 @@ void reserve_temporaries(struct emission *e)
         struct name_scope names = entry_scope(e);
         for (size_t b = 0; b < l->buffers.count; b++)
             if (is_in_arena(&t, l->buffers.data[b]))
-                map_set(&e->file.taken, temporary_name(&names, l->buffers.data[b]), e); /* but no kernel's problem */
+                map_set(&e->file.taken, temporary_name(&names, l->buffers.data[b]), NULL);
     }
 }
 

@@ -16,11 +16,12 @@ static int brackets(char c)
 }
 
 /* Where the line that begins at `text` ends, if it may be broken within so many brackets: the last place where it
- * fits, or the first where it does not; its end if it is none. `depth` counts brackets, before and after. */
+ * fits, one behind a comma if there is any, or the first where it does not; its end if it is none. `depth` counts
+ * brackets, before and after. */
 static size_t line_end(const char *text, size_t room, int deepest, int *depth)
 {
-    size_t end = 0;
-    int at_end = *depth, here = *depth;
+    size_t end = 0, comma = 0;
+    int at_end = *depth, at_comma = *depth, here = *depth;
     for (size_t i = 0; text[i]; i++) {
         here += brackets(text[i]);
         if (text[i] != LINE_MAY_BREAK || here > deepest)
@@ -29,13 +30,17 @@ static size_t line_end(const char *text, size_t room, int deepest, int *depth)
             break;
         end = i;
         at_end = here;
+        if (text[i - 1] == ',') {
+            comma = i;
+            at_comma = here;
+        }
     }
     if (end == 0 || (strlen(text) <= room)) {
         *depth = here;
         return strlen(text);
     }
-    *depth = at_end;
-    return end;
+    *depth = comma > 0 ? at_comma : at_end;
+    return comma > 0 ? comma : end;
 }
 
 /* Writes the lines, or only looks whether all of them fit. */

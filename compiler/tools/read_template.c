@@ -106,23 +106,26 @@ static void settle_kind(struct top_name *t)
                                                   : FUNCTION_SHARED;
 }
 
-/* Kernel and items must not have the names of what a section declares, nor may what is captured. */
-static const char *const *all_names(struct parser *p)
+/* Functions of the file and what sections declare; with `locals`, what functions declare, too. */
+static const char *const *all_names(struct parser *p, bool locals)
 {
+    VEC(const char *) names = {0};
+    for (size_t i = 0; locals && i < p->names.count; i++)
+        vec_push(p->g->arena, &names, p->names.data[i]);
     for (size_t i = 0; i < p->outside.count; i++)
         if (section_of(p, p->outside.entries[i].key))
-            vec_push(p->g->arena, &p->names, p->outside.entries[i].key);
+            vec_push(p->g->arena, &names, p->outside.entries[i].key);
     for (size_t i = 0; i < p->top.count; i++)
         if (p->top.data[i].role == ROLE_ITEM)
-            vec_push(p->g->arena, &p->names, p->top.data[i].node->name);
-    vec_push(p->g->arena, &p->names, NULL);
-    return p->names.data;
+            vec_push(p->g->arena, &names, p->top.data[i].node->name);
+    vec_push(p->g->arena, &names, NULL);
+    return names.data;
 }
 
 static bool add_kernels(struct parser *p)
 {
     struct arena *const a = p->g->arena;
-    const char *const *const names = all_names(p);
+    const char *const *const names = all_names(p, true), *const *const fixed = all_names(p, false);
     bool any = false;
     for (size_t i = 0; i < p->top.count; i++) {
         const struct top_name *const t = &p->top.data[i];
@@ -133,7 +136,8 @@ static bool add_kernels(struct parser *p)
                 return ERROR_AT(p, t->node->at, "%s has a kernel '%s' as well", p->g->trees.data[k].file,
                                 t->node->name);
         vec_push(a, &p->g->trees, ((struct template_kernel){.name = t->node->name, .file = p->base,
-                                                            .function = t->function, .names = names}));
+                                                            .function = t->function, .names = names,
+                                                            .fixed = fixed}));
         vec_push(a, &p->g->facts, ((struct template_facts){t->node->name, t->ints}));
         any = true;
     }

@@ -237,10 +237,11 @@ void write_trees(struct gen *g, struct strbuf *out, const char *table_name)
     for (size_t i = 0; i < g->trees.count; i++) {
         const struct template_kernel *const k = &g->trees.data[i];
         write_function(&w, k->function);
-        strbuf_addf(&rows, "    {\"%s\", \"%s\", &%s, %s},\n", k->name, k->file, known_name(&w, k->function),
-                    write_names(&w, k->names));
+        const char *const names = write_names(&w, k->names), *const fixed = write_names(&w, k->fixed);
+        strbuf_addf(&rows, "    {\"%s\", \"%s\", &%s, %s, %s},\n", k->name, k->file, known_name(&w, k->function),
+                    names, fixed);
     }
-    strbuf_addf(out, "\nstatic const struct template_kernel kernels[] = {\n%s    {NULL, NULL, NULL, NULL}};\n",
+    strbuf_addf(out, "\nstatic const struct template_kernel kernels[] = {\n%s    {NULL, NULL, NULL, NULL, NULL}};\n",
                 strbuf_text(&rows));
     strbuf_addf(out, "\nextern const struct template_trees %s;\nconst struct template_trees %s = {kernels, %zu};\n",
                 table_name, table_name, g->trees.count);

@@ -270,6 +270,8 @@ static bool is_simple(const struct expr *e)
 {
     if (e->op == EXPR_ADDRESS)
         return is_simple(e->arg[0]);
+    if (e->op == EXPR_ADD || e->op == EXPR_SUB || e->op == EXPR_MUL || e->op == EXPR_DIV || e->op == EXPR_MOD)
+        return is_plain_constant(e->arg[0]) && is_plain_constant(e->arg[1]);
     return e->op == EXPR_VAR || e->op == EXPR_NULL || is_plain_constant(e);
 }
 

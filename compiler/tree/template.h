@@ -12,6 +12,7 @@ struct template_kernel {
     const char *name, *file;              /* "product", "product.c" */
     const struct tree_function *function; /* with those that it calls */
     const char *const *names;             /* what the file's functions declare or take from headers, NULL-terminated */
+    const char *const *fixed;             /* of these, functions and what comes from headers */
 };
 
 struct template_trees {
