@@ -96,7 +96,7 @@ static const char *part_text(struct template_filler *f, const struct part *p, co
 {
     const size_t inner = (size_t)(p->rank - f->k->outer_rank);
     if (count < inner)
-        UNREACHABLE("hole '%s' of template '%s' has %zu arguments for %zu indices", p->hole, f->k->tmpl, count, inner);
+        UNREACHABLE("hole '%s' of template '%s' has %zu arguments for %zu indices", p->hole, f->k->tmpl->name, count, inner);
     struct expr_scope s = scope_within(f, args, inner);
     stmt_list body = {0};
     struct tree_builder b = tree_builder(s.arena, &body);
@@ -430,9 +430,9 @@ static void bind_operands(struct template_filler *f, struct writer *w, name_list
 
 void reserve_template_names(const struct kernel *k, struct name_scope *names)
 {
-    const struct template_kernel *t = template_find(&template_table, k->tmpl);
+    const struct template_kernel *t = template_find(&template_table, k->tmpl->name);
     if (!t)
-        UNREACHABLE("there is no template '%s'", k->tmpl);
+        UNREACHABLE("there is no template '%s'", k->tmpl->name);
     for (const char *const *name = t->names; *name; name++)
         map_set(&names->taken, *name, NULL);
     for (int o = 0; o < k->operand_count; o++)
@@ -495,7 +495,7 @@ static void add_instance(struct template_filler *f, struct tree_builder *b, cons
 {
     struct expr_scope *const s = f->s;
     struct writer w = {.text = {.arena = s->arena}};
-    const struct template_kernel *t = template_find(&template_table, f->k->tmpl);
+    const struct template_kernel *t = template_find(&template_table, f->k->tmpl->name);
     bind_operands(f, &w, params);
     const name_list types = bind_types(s->arena, f->k);
     const int_list ints = bind_ints(s->arena, f->k);

@@ -15,6 +15,7 @@
 #include "fuse/blocks.h"
 
 #include "base/str.h"
+#include "lower/product.h"
 #include <string.h>
 
 /* ---- what it weighs ---------------------------------------------------------------------------------------------- */
@@ -44,7 +45,7 @@ static bool is_apart(const struct group *g, const struct kernel *k)
 
 static bool is_product(const struct kernel *k)
 {
-    return k->tmpl && str_starts_with(k->tmpl, "product") && k->parts.count == 1 && k->operand_count == 2 &&
+    return k->tmpl && k->tmpl->is_product && k->parts.count == 1 && k->operand_count == 2 &&
            !k->operands[0].value && !k->operands[1].value && str_equal(k->parts.data[0].hole, "finish") &&
            k->checks.count == 0;
 }
@@ -159,7 +160,7 @@ static bool role_of(const struct group *g, const struct kernel *k, enum role *ro
     if (a && a_row == a->columns && a_col == 1 && m == rows && depth == a->columns)
         return is_result(k->operands[1].access.buffer);
     *role = SUMS;
-    if (kernel_int(k, "B_COL") != 1 || n < 16) /* what the template asks for */
+    if (!product_can_add(k))
         return false;
     if (a)
         return a_row == 1 && a_col == a->columns && m == a->columns && depth == rows;
@@ -182,9 +183,7 @@ static bool copy_parts(struct fusion *f, struct member *m)
 static bool add_product(struct group *g, struct kernel *k)
 {
     struct member m = {.k = k};
-    if (!same_outer(g, k) || !str_equal(k->operands[0].param, "a") || !role_of(g, k, &m.role))
-        return false;
-    if (!copy_parts(g->f, &m))
+    if (!same_outer(g, k) || !role_of(g, k, &m.role) || !copy_parts(g->f, &m))
         return false;
     const struct load_test t = test_loads(g, m.parts, NULL);
     if (t.any && (!t.ok || m.role == SUMS))

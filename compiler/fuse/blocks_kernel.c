@@ -2,8 +2,7 @@
  * each member as a stage. */
 #include "fuse/blocks.h"
 
-#include "base/str.h"
-#include "lower/lower.h"
+#include "lower/product.h"
 #include <string.h>
 
 enum { PAGE = 4096, LINE = 64 };
@@ -253,9 +252,9 @@ static void turn_product(struct to_block *t, struct kernel *k, enum role role)
 {
     struct group *const g = t->g;
     if (role == BY_ROWS)
-        lower_product_of_rows(k, g->block);
+        product_of_rows(k, g->block);
     else
-        lower_product_of_terms(k, g->block);
+        product_of_terms(k, g->block);
     k->scratch = NULL;
     if (k->scratch_count > 0) {
         const struct shape shape = SHAPE(k->scratch_count);

@@ -460,9 +460,7 @@ static void add_scratch(struct kernel *k, const struct kernel *before)
     }
     if (needs == had)
         return;
-    k->scratch_count += needs - had;
-    k->scratch->count = k->scratch_count;
-    k->scratch->shape = SHAPE(k->scratch_count);
+    kernel_resize_scratch(k, k->scratch_count + needs - had);
 }
 
 /* Will the reader both read and write some buffer, once it computes what the producer does? */

@@ -1,5 +1,6 @@
 /* Matrix products: sizes and strides for the product templates (templates/product.c). */
 #include "lower/lower.h"
+#include "lower/product.h"
 
 #include <string.h>
 
@@ -97,14 +98,14 @@ static struct access outer_access(const struct view *v, int outer)
 /* Tiles read b in place where its rows are contiguous and fill a vector. Rows far apart are packed nevertheless when
  * there are enough rows of a to pay for it: a column of tiles would touch too many pages, and one set of the cache
  * where the distance is a multiple of 4 KB. */
-static bool needs_packing(int64_t m, int64_t n, int64_t column_stride)
+bool product_packs(int64_t m, int64_t n, int64_t column_stride)
 {
     return column_stride != 1 || n < 16 || (n > 512 && m >= 8);
 }
 
 /* Columns of a packed panel: two vectors of 16, or one for a small product, where two gain nothing and cost memory
  * (the step of the MLP 64-32-10: 3.7 us and 12288 bytes with two, 3.8 us and 9472 bytes with one). */
-static int64_t panel_columns(int64_t m, int64_t n, int64_t k)
+int64_t product_panel_columns(int64_t m, int64_t n, int64_t k)
 {
     enum { SMALL = 1 << 17 };
     return n <= 16 || m * n * k < SMALL ? 16 : 32;
@@ -152,6 +153,8 @@ static bool can_be_counted(struct lower_ctx *c, int64_t m, int64_t n, int64_t k)
     return lower_error(c, "a matrix product of more than 2^48 multiplications is not compiled");
 }
 
+enum { FEW_ROWS = 32 }; /* of a that are transposed for product_few, at least: two vectors */
+
 #define ROWS_OF_PIECE 16 /* of a result that is cut by rows: two tiles */
 
 static void bind_sizes(struct lower_ctx *c, const struct view *a, const struct view *b)
@@ -162,12 +165,12 @@ static void bind_sizes(struct lower_ctx *c, const struct view *a, const struct v
     lower_template_int(c, "K", a->shape.dim[outer + 1]);
 }
 
-static void bind_product(struct lower_ctx *c, const char *tmpl, const struct view *a, const struct view *b,
+static void bind_product(struct lower_ctx *c, enum product_form form, const struct view *a, const struct view *b,
                          enum dtype type)
 {
     const int outer = a->shape.rank - 2;
     const struct access pa = outer_access(a, outer), pb = outer_access(b, outer);
-    lower_template(c, tmpl, type);
+    lower_template(c, &product_templates[form], type);
     bind_sizes(c, a, b);
     lower_template_int(c, "A_ROW", a->stride[outer]);
     lower_template_int(c, "A_COL", a->stride[outer + 1]);
@@ -187,7 +190,7 @@ static bool cuts_rows(int64_t m, int64_t n)
  * into few sets of the cache. 512 x 128 x 512: 2.6 instead of 3.2 ms with AVX-512, 2048 x 784 x 128: 4.9 instead of
  * 7.5 ms with AVX2; four tiles instead of one, whose rows are half a line, and asked for ahead: 0.74 instead of 0.80
  * ms. */
-void lower_product_cut(struct kernel *k, int shares)
+static void cut_blocked(struct kernel *k, int shares)
 {
     const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), terms = kernel_int(k, "K");
     const bool transposed = kernel_int(k, "B_ROW") == 1, pack_a = kernel_int(k, "A_COL") != 1;
@@ -213,22 +216,28 @@ void lower_product_cut(struct kernel *k, int shares)
     k->scratch_count = longest * block + (pack_a ? longest * 32 + m : 0) + (last > 0 ? rows * block : TILE);
 }
 
+bool product_cut_blocked(struct kernel *k, int shares)
+{
+    if (k->pieces < shares)
+        return false;
+    cut_blocked(k, shares);
+    return true;
+}
+
 static void bind_blocked(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
 {
-    bind_product(c, "product_blocked", a, b, type);
+    bind_product(c, PRODUCT_BLOCKED, a, b, type);
     const int64_t m = a->shape.dim[a->shape.rank - 2], n = b->shape.dim[b->shape.rank - 1];
     lower_template_pieces(c, cuts_rows(m, n) ? m / ROWS_OF_PIECE : (n + 31) / 32);
-    lower_product_cut(c->kernel, 1);
+    cut_blocked(c->kernel, 1);
     lower_template_scratch(c, "panel", c->kernel->scratch_count);
 }
 
 /* A transposed b that is far larger than a and the result is read in place: 128 x 2048 x 2048 takes 8.9 instead of
  * 10.7 ms. The sums are cut where a block of a would fill half of a second cache of 1 MB. */
-static bool is_transposed(const struct view *a, const struct view *b)
+static bool is_transposed(const struct product_sizes *s)
 {
-    const int outer = a->shape.rank - 2;
-    const int64_t m = a->shape.dim[outer], k = a->shape.dim[outer + 1], n = b->shape.dim[outer + 1];
-    return a->stride[outer + 1] == 1 && b->stride[outer] == 1 && m >= 32 && n * k > 2 * m * (k + n);
+    return s->a_col == 1 && s->b_row == 1 && s->m >= 32 && s->n * s->k > 2 * s->m * (s->k + s->n);
 }
 
 static void bind_transposed(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
@@ -240,7 +249,7 @@ static void bind_transposed(struct lower_ctx *c, const struct view *a, const str
     const int64_t most = BLOCK_OF_A / m < TERMS ? TERMS : BLOCK_OF_A / m,
                   depth = k > most * 3 / 2 ? equal_parts(k, most, PRODUCT_TERMS_OF_SUM) : k;
     const int64_t rows = n <= ROWS ? n + GROUP : ROWS;
-    bind_product(c, "product_transposed", a, b, type);
+    bind_product(c, PRODUCT_TRANSPOSED, a, b, type);
     lower_template_pieces(c, n / ROWS_OF_PIECE);
     lower_template_int(c, "DEPTH", depth);
     lower_template_int(c, "ROWS", rows);
@@ -255,31 +264,28 @@ static void bind_sums(struct lower_ctx *c, int64_t rows, int64_t row_stride)
     lower_template_int(c, "SUMS_IN_TILES", rows <= MOST && row_stride == 1 && !c->options.scalar);
 }
 
-static void bind_small(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
+static void bind_few(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
+{
+    enum { NEAR = 1 << 10 }; /* elements of a that are transposed at once */
+    const int64_t m = a->shape.dim[a->shape.rank - 2], k = a->shape.dim[a->shape.rank - 1];
+    const int64_t rows = m >= 4 * FEW_ROWS && k * 4 * FEW_ROWS <= NEAR ? 4 * FEW_ROWS : FEW_ROWS;
+    bind_product(c, PRODUCT_FEW, a, b, type);
+    lower_template_int(c, "PANEL", rows);
+    lower_template_pieces(c, m / rows);
+    lower_template_scratch(c, "panel", k * rows);
+}
+
+static void bind_small(struct lower_ctx *c, enum product_form form, const struct view *a, const struct view *b,
+                       enum dtype type)
 {
     const int outer = a->shape.rank - 2;
     const int64_t m = a->shape.dim[outer], k = a->shape.dim[outer + 1], n = b->shape.dim[outer + 1];
-    if (!needs_packing(m, n, b->stride[outer + 1])) {
-        bind_product(c, "product", a, b, type);
-        bind_sums(c, m, a->stride[outer]);
-        lower_template_pieces(c, m / ROWS_OF_PIECE);
-        return;
-    }
-    enum { FEW = 4, NARROW = 8 };                        /* columns: a quarter and a half of a vector */
-    enum { TRANSPOSED = 32, NEAR = 1 << 10, MOST = 1 << 13 }; /* rows: two vectors; elements of a that are transposed */
-    const bool narrow = n <= NARROW && !c->options.scalar;
-    if (narrow && n <= FEW && m >= TRANSPOSED && k * TRANSPOSED <= MOST && a->stride[outer + 1] == 1) {
-        const int64_t rows = m >= 4 * TRANSPOSED && k * 4 * TRANSPOSED <= NEAR ? 4 * TRANSPOSED : TRANSPOSED;
-        bind_product(c, "product_few", a, b, type);
-        lower_template_int(c, "PANEL", rows);
-        lower_template_pieces(c, m / rows);
-        lower_template_scratch(c, "panel", k * rows);
-        return;
-    }
-    const int64_t panel = panel_columns(m, n, k);
-    bind_product(c, narrow ? "product_narrow" : "product_packed", a, b, type);
+    bind_product(c, form, a, b, type);
     bind_sums(c, m, a->stride[outer]);
     lower_template_pieces(c, m / ROWS_OF_PIECE);
+    if (form == PRODUCT_DIRECT)
+        return;
+    const int64_t panel = product_panel_columns(m, n, k);
     lower_template_int(c, "PANEL", panel);
     lower_template_scratch(c, "panel", k * panel);
 }
@@ -315,7 +321,7 @@ static bool sums_wait(const struct kernel *k)
     return kernel_int(k, "ROW_STEP") == 1 && kernel_int(k, "BLOCK") > 64;
 }
 
-void lower_matrix_vector_cut(struct kernel *k, int shares)
+static void cut_vector(struct kernel *k, int shares)
 {
     const int64_t block = rows_at_once(k, shares);
     kernel_set_int(k, "BLOCK", block);
@@ -324,13 +330,21 @@ void lower_matrix_vector_cut(struct kernel *k, int shares)
         sums_wait(k) ? kernel_int(k, "K") > kernel_int(k, "TERMS") ? 2 * block : block : k->scratch_count;
 }
 
+bool product_cut_vector(struct kernel *k, int shares)
+{
+    if (k->pieces < shares)
+        return false;
+    cut_vector(k, shares);
+    return true;
+}
+
 /* N == 1, or swapped: M == 1, and b' is the matrix. */
 static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type,
                                bool swapped, int64_t terms_of_sum)
 {
     const int outer = a->shape.rank - 2;
     const struct access pa = outer_access(a, outer), pb = outer_access(b, outer);
-    lower_template(c, "matrix_vector", type);
+    lower_template(c, &product_templates[PRODUCT_VECTOR], type);
     bind_sizes(c, a, b); /* for the name */
     lower_template_int(c, "SWAPPED", swapped);
     lower_template_int(c, "ROWS", swapped ? b->shape.dim[outer + 1] : a->shape.dim[outer]);
@@ -339,12 +353,41 @@ static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const 
     lower_template_int(c, "VECTOR_STEP", swapped ? a->stride[outer + 1] : b->stride[outer]);
     lower_template_int(c, "TERMS", terms_of_sum);
     const int64_t rows = kernel_int(c->kernel, "ROWS");
-    lower_matrix_vector_cut(c->kernel, 1);
+    cut_vector(c->kernel, 1);
     if (sums_wait(c->kernel))
         lower_template_scratch(c, "waiting", c->kernel->scratch_count);
     lower_template_pieces(c, rows / (kernel_int(c->kernel, "ROW_STEP") == 1 ? 64 : ROWS_OF_PIECE));
     lower_template_operand(c, "matrix", swapped ? &pb : &pa);
     lower_template_operand(c, "vector", swapped ? &pa : &pb);
+}
+
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
+
+enum product_form product_choose(const struct product_sizes *s, bool scalar)
+{
+    enum { FEW = 4, NARROW = 8, MOST = 1 << 13 }; /* columns: a quarter and half of a vector; elements of a */
+    if (s->n == 1 || s->m == 1)
+        return PRODUCT_VECTOR;
+    if (is_large(s->m, s->n, s->k))
+        return is_transposed(s) ? PRODUCT_TRANSPOSED : PRODUCT_BLOCKED;
+    if (!product_packs(s->m, s->n, s->b_col))
+        return PRODUCT_DIRECT;
+    if (scalar || s->n > NARROW)
+        return PRODUCT_PACKED;
+    return s->n <= FEW && s->m >= FEW_ROWS && s->k * FEW_ROWS <= MOST && s->a_col == 1 ? PRODUCT_FEW : PRODUCT_NARROW;
+}
+
+static void bind_form(struct lower_ctx *c, const struct product_sizes *s, const struct view *a, const struct view *b,
+                      enum dtype type, int64_t terms_of_sum)
+{
+    const enum product_form form = product_choose(s, c->options.scalar);
+    switch (form) {
+    case PRODUCT_VECTOR: bind_matrix_vector(c, a, b, type, s->n != 1, terms_of_sum); break;
+    case PRODUCT_TRANSPOSED: bind_transposed(c, a, b, type); break;
+    case PRODUCT_BLOCKED: bind_blocked(c, a, b, type); break;
+    case PRODUCT_FEW: bind_few(c, a, b, type); break;
+    default: bind_small(c, form, a, b, type);
+    }
 }
 
 bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct view *b_in, int64_t terms_of_sum,
@@ -367,16 +410,9 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     if (k == 1)
         return product_of_one_term(c, &a, &b, type, finish);
     bind_outer(lower_kernel(c, "product"), &a);
-    if (n == 1)
-        bind_matrix_vector(c, &a, &b, type, false, terms);
-    else if (m == 1)
-        bind_matrix_vector(c, &a, &b, type, true, terms);
-    else if (is_large(m, n, k) && is_transposed(&a, &b))
-        bind_transposed(c, &a, &b, type);
-    else if (is_large(m, n, k))
-        bind_blocked(c, &a, &b, type);
-    else
-        bind_small(c, &a, &b, type);
+    const struct product_sizes sizes = {m, n, k, a.stride[outer], a.stride[outer + 1], b.stride[outer],
+                                        b.stride[outer + 1]};
+    bind_form(c, &sizes, &a, &b, type, terms);
     lower_template_int(c, "TERMS", terms);
     lower_template_flops(c, 2 * m * n * k);
     struct part *p = lower_template_part(c, "finish", 2, (int64_t[]){m, n});
@@ -384,54 +420,5 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     memcpy(shape.dim, p->extent, (size_t)p->rank * sizeof *p->extent);
     const struct view to = view_of_buffer(out.buffer, &shape);
     lower_store(c, p, &to, finish ? finish : expr_result(c->arena, type));
-    return true;
-}
-
-/* ---- products block by block (fuse/blocks.c) --------------------------------------------------------------------- */
-
-static void rebind(struct kernel *k, const char *tmpl, int64_t rows, int64_t terms)
-{
-    const int64_t n = kernel_int(k, "N"), a_row = kernel_int(k, "A_ROW"), a_col = kernel_int(k, "A_COL");
-    const int64_t b_row = kernel_int(k, "B_ROW"), b_col = kernel_int(k, "B_COL"), terms_of_sum = kernel_int(k, "TERMS");
-    k->tmpl = tmpl;
-    k->flops = 2 * rows * n * terms;
-    k->int_count = 0;
-    k->pieces = 0;
-    k->scratch_param = NULL;
-    k->scratch_count = 0;
-    kernel_set_int(k, "M", rows);
-    kernel_set_int(k, "N", n);
-    kernel_set_int(k, "K", terms);
-    kernel_set_int(k, "TERMS", terms_of_sum);
-    kernel_set_int(k, "A_ROW", a_row);
-    kernel_set_int(k, "A_COL", a_col);
-    kernel_set_int(k, "B_ROW", b_row);
-    kernel_set_int(k, "B_COL", b_col);
-    kernel_set_int(k, "SUMS_IN_TILES", 0);
-}
-
-void lower_product_of_rows(struct kernel *k, int64_t rows)
-{
-    const int64_t n = kernel_int(k, "N"), terms = kernel_int(k, "K");
-    const bool packs = needs_packing(rows, n, kernel_int(k, "B_COL"));
-    rebind(k, packs ? "product_packed" : "product", rows, terms);
-    if (!packs)
-        return;
-    const int64_t panel = panel_columns(rows, n, terms);
-    kernel_set_int(k, "PANEL", panel);
-    k->scratch_param = "panel";
-    k->scratch_count = terms * panel;
-}
-
-bool lower_product_of_terms(struct kernel *k, int64_t terms)
-{
-    const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), whole = (n + 31) / 32 * 32, all = kernel_int(k, "K");
-    if (kernel_int(k, "B_COL") != 1 || n < 16)
-        return false;
-    rebind(k, "product_sums", m, terms);
-    kernel_set_int(k, "ALL", all);
-    k->scratch_param = "waiting";
-    kernel_set_int(k, "WAITING", (m + 8) * (n % 32 ? whole + 32 : whole));
-    k->scratch_count = kernel_int(k, "WAITING") * (all > kernel_int(k, "TERMS") ? 2 : 1);
     return true;
 }

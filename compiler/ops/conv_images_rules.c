@@ -114,6 +114,8 @@ static int64_t add_spans(int64_t *to, const struct span_axis *a)
     return a->windows * NUMBERS;
 }
 
+static const struct template_traits images_template = {.name = "conv_images"};
+
 void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w)
 {
     const struct span_axis lines = span_axis_of(&v->window.axis[1], gradient),
@@ -121,7 +123,7 @@ void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient,
     const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c, taps = window_size(&v->window);
     const int64_t in = lines.in * columns.in, out = lines.windows * columns.windows;
     int64_t *const spans = arena_array(c->arena, int64_t, (size_t)(5 * (lines.windows + columns.windows)));
-    lower_template(c, "conv_images", lower_out_dtype(c, 0));
+    lower_template(c, &images_template, lower_out_dtype(c, 0));
     lower_template_pieces(c, out / LANES_MOST);
     lower_template_flops(c, 2 * v->n * v->groups * v->c * v->o * taps * window_out_count(&v->window));
     lower_template_int(c, "N", v->n);

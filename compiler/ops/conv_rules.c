@@ -261,6 +261,32 @@ static int64_t flat_vectors(const struct window *w, const struct image_axis *a)
     return ((a[1].windows - 1) * line.length + line.windows + LANES_MOST - 1) / LANES_MOST;
 }
 
+/* ---- templates --------------------------------------------------------------------------------------------------- */
+
+/* Gradients of weights are cut into rows of sums, which prepare all images anew, or into images: then none is prepared
+ * twice, but the sums of each wait until those before them are added, and are then written and read once more. */
+static bool cut_weight_grad(struct kernel *k, int shares)
+{
+    const int64_t n = kernel_int(k, "N"),
+                  sums = kernel_int(k, "ROWS") * kernel_int(k, "RUNS") * kernel_int(k, "RUN_STEP");
+    const int64_t image = kernel_int(k, "QD") * kernel_int(k, "QH") * kernel_int(k, "QW") * kernel_int(k, "COLUMN");
+    const int64_t waiting = n - n / shares;
+    if (n < shares || kernel_int(k, "G") > 1 || 2 * waiting * sums > n * image)
+        return k->pieces >= shares;
+    const int64_t own = (k->scratch_count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
+    kernel_set_int(k, "CUT_IMAGES", 1);
+    kernel_set_int(k, "OWN", own);
+    k->passes = 2;
+    k->scratch_count = own + ((waiting - (shares - 1)) * sums + shares - 1) / shares; /* of one share */
+    return true;
+}
+
+static const struct template_traits forward_template = {.name = "conv"},
+                                    input_grad_template = {.name = "conv_grad_input"},
+                                    weight_grad_template = {.name = "conv_grad_weight", .cut = cut_weight_grad},
+                                    narrow_template = {.name = "depthwise"},
+                                    channels_template = {.name = "depthwise_grad_weight"};
+
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
 static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
@@ -273,7 +299,7 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
         return;
     }
     const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
-    lower_template(c, "conv", lower_out_dtype(c, 0));
+    lower_template(c, &forward_template, lower_out_dtype(c, 0));
     const bool copies = takes_copies(&v->window, a);
     const int64_t plane = copies ? take_copies(c, &v->window, a, -line->pad_begin, line->dilation) : 0;
     if (!copies && takes_cuts(c, v, a))
@@ -398,7 +424,7 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     const int64_t taps = window_size(&v->window);
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_columns(&v->window.axis[i], r.held[i], i == WINDOW_AXES - 1);
-    lower_template(c, "conv_grad_weight", lower_out_dtype(c, 0));
+    lower_template(c, &weight_grad_template, lower_out_dtype(c, 0));
     lower_template_pieces(c, v->o / ROWS_MOST);
     bind_sizes(c, v, v->c, v->o, SLACK);
     bind_axes(c, a);
@@ -486,7 +512,7 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
         return;
     }
     const struct window_axis *last = &v->window.axis[WINDOW_AXES - 1];
-    lower_template(c, "conv_grad_input", lower_out_dtype(c, 0));
+    lower_template(c, &input_grad_template, lower_out_dtype(c, 0));
     const bool copies = takes_copies(&v->window, a);
     const int64_t plane = copies ? take_copies(c, &v->window, a, last->pad_begin, -last->dilation) : 0;
     const int64_t slack = SLACK + (copies ? 0 : share_padding(&a[WINDOW_AXES - 1]));
@@ -522,10 +548,9 @@ static bool is_depthwise(const struct conv *v)
     return v->groups > 1 && v->c == 1 && v->o == 1;
 }
 
-static void lower_channels(struct lower_ctx *c, const char *tmpl, const struct conv *v, const struct image_axis *a,
-                           const int64_t *at)
+static void lower_channels(struct lower_ctx *c, const struct conv *v, const struct image_axis *a, const int64_t *at)
 {
-    lower_template(c, tmpl, lower_out_dtype(c, 0));
+    lower_template(c, &channels_template, lower_out_dtype(c, 0));
     lower_template_int(c, "N", v->n);
     lower_template_int(c, "G", v->groups);
     lower_template_int(c, "TAPS", window_size(&v->window));
@@ -557,7 +582,7 @@ static void lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradien
     const int64_t above = first < 0 ? -first : 0, below = last >= height ? last - height + 1 : 0;
     const int64_t margin = ((above > below ? above : below) * width + SHIFT_MOST + 2 * UNIT - 1) / UNIT * UNIT;
     const int64_t place = 2 * margin + (height * width + UNIT - 1) / UNIT * UNIT;
-    lower_template(c, "depthwise", lower_out_dtype(c, 0));
+    lower_template(c, &narrow_template, lower_out_dtype(c, 0));
     lower_template_pieces(c, v->n);
     lower_template_flops(c, 2 * v->n * v->groups * window_size(&v->window) * out * width);
     lower_template_int(c, "N", v->n);
@@ -574,7 +599,7 @@ static void lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradien
     lower_template_int(c, "MARGIN", margin);
     lower_template_int(c, "KEPT", kept);
     lower_template_int(c, "PLANES", planes);
-    lower_template_int(c, "CUT_CHANNELS", 0);
+    lower_template_channels(c, v->groups, height * width, out * width);
     conv_bind_planes(c, "x", x, v->n, v->groups, height * width, 0);
     conv_bind_operand(c, "w", w);
     lower_template_int(c, "PLANE_STEP", place);
@@ -588,7 +613,7 @@ static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *
         return false;
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_x(&v->window.axis[i]);
-    lower_channels(c, "depthwise_grad_weight", v, a, distances_in_x(c->arena, &v->window, a));
+    lower_channels(c, v, a, distances_in_x(c->arena, &v->window, a));
     lower_template_pieces(c, v->groups / LANES_MOST);
     lower_template_flops(c, 2 * v->n * v->groups * window_size(&v->window) * window_out_count(&v->window));
     conv_bind_planes(c, "dy", dy, v->n, v->groups, window_out_count(&v->window), LANES_MOST);
