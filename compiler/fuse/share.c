@@ -1,20 +1,18 @@
 #include "fuse/share.h"
 
+#include "lower/targets.h"
+
 /* ---- the cost model ---------------------------------------------------------------------------------------------- */
 
-/* Threads that wait for work start and meet again within two microseconds, in which one core does a good part of
- * this; what the other core then has in its cache must come over. DS-CNN and GPT take a tenth less time than with
- * five times as many; the MLP 64-32-10, whose largest product has 131,072, takes three times as long if that is cut. */
-enum { WORTH_CUTTING = 200000 };
-
-/* Neither do the operations count where this many bytes are written: one core would fetch what the other has in its
- * cache, at a quarter of the rate of its own (65,536 elements added by one core between kernels of two: 10 us, alone
- * 3). */
-enum { FAR_TO_FETCH = 1 << 16 };
-
-/* Nor where sums go over so many elements: a quarter megabyte, half of which would come over. */
-enum { FAR_TO_SUM = 1 << 16 };
-
+/* A kernel is cut
+ *
+ * - from target_thread() operations on. On x86 threads that wait for work start and meet again within two microseconds,
+ *   in which one core does a good part of 200,000; what the other core then has in its cache must come over. DS-CNN and
+ *   GPT take a tenth less time than with five times as many; the MLP 64-32-10, whose largest product has 131,072, takes
+ *   three times as long if that is cut;
+ * - where two first caches would be written: one core would fetch what the other has in its cache, at a quarter of the
+ *   rate of its own (65,536 elements added by one core between kernels of two: 10 us, alone 3);
+ * - where sums go over what is far, half of which would come over. */
 /* Operations at each point of a part, loads included. */
 static int64_t part_cost(const struct part *p)
 {
@@ -62,9 +60,10 @@ static int64_t elements_summed(const struct kernel *k)
     return count;
 }
 
-static bool is_worth_cutting(const struct kernel *k)
+bool share_is_worth(const struct kernel *k, const struct target *t)
 {
-    return kernel_cost(k) >= WORTH_CUTTING || bytes_written(k) >= FAR_TO_FETCH || elements_summed(k) >= FAR_TO_SUM;
+    return kernel_cost(k) >= target_thread(t) || bytes_written(k) / 2 >= target_near(t) ||
+           elements_summed(k) >= target_far(t) / (int64_t)sizeof(float);
 }
 
 /* ---- what touches what ------------------------------------------------------------------------------------------- */
@@ -280,7 +279,7 @@ static bool cut_template(const struct sharing *s, struct kernel *k)
     k->share_outer = -1;
     if (k->channels > 0)
         choose_channels(s->lowered, k, shares);
-    return k->tmpl->cut ? k->tmpl->cut(k, shares) : k->pieces >= shares;
+    return k->tmpl->cut ? k->tmpl->cut(k, shares, s->lowered->target) : k->pieces >= shares;
 }
 
 static bool can_cut(const struct sharing *s, struct kernel *k)
@@ -295,7 +294,7 @@ static bool can_cut(const struct sharing *s, struct kernel *k)
 static void cut(const struct sharing *s, struct kernel *k)
 {
     const bool in_library = k->tmpl && k->tmpl->is_in_library;
-    if (in_library || kernel_only_checks(k) || !is_worth_cutting(k) || has_computed_place(k) || !can_cut(s, k))
+    if (in_library || kernel_only_checks(k) || !share_is_worth(k, s->lowered->target) || has_computed_place(k) || !can_cut(s, k))
         return;
     k->shares = s->shares;
     multiply(k, s->shares);

@@ -9,11 +9,16 @@
  * as memory does. */
 #include "fuse/fuse_internal.h"
 
+#include "lower/targets.h"
 
-/* Smaller matrices are in the first cache both times, and their sums in registers. The step of an MLP
- * 784-2048-2048-10 with one sample takes 0.7 of the time. With SGD 120 x 400 takes 6 instead of 9 us; Adam takes 26
- * us there, as long as the divider does, and the product nothing. */
-enum { WORTH_BYTES = 1 << 15 };
+
+/* Smaller matrices are in the first cache both times, and their sums in registers; without a cache each walk has to load
+ * them. With 32 KiB of it: the step of an MLP 784-2048-2048-10 with one sample takes 0.7 of the time. With SGD 120 x 400
+ * takes 6 instead of 9 us; Adam takes 26 us there, as long as the divider does, and the product nothing. */
+bool fuse_update_is_worth(const struct target *t, int64_t rows, int64_t columns, enum dtype type)
+{
+    return rows > 1 && rows * columns * (int64_t)dtype_size(type) >= target_first_cache(t);
+}
 
 struct update {
     struct fusion *f;
@@ -191,7 +196,7 @@ bool fuse_update(struct fusion *f, struct kernel *product)
                        .extent = {kernel_int(product, "ROWS"), kernel_int(product, "K")},
                        .step = {kernel_int(product, "ROW_STEP"), kernel_int(product, "COL_STEP")}};
     struct buffer *const matrix = u.matrix->buffer;
-    if (u.extent[0] < 2 || u.extent[0] * u.extent[1] * (int64_t)dtype_size(matrix->dtype) < WORTH_BYTES)
+    if (!fuse_update_is_worth(f->l->target, u.extent[0], u.extent[1], matrix->dtype))
         return false;
     const struct fuse_buffer *const b = fuse_buffer(f, matrix);
     for (size_t w = 0; w < b->writers.count; w++)

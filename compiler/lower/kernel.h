@@ -6,6 +6,8 @@
 #include "graph/graph.h"
 #include "lower/expr.h"
 
+struct target;
+
 /* ---- buffers and views ------------------------------------------------------------------------------------------- */
 
 enum buffer_kind {
@@ -119,7 +121,7 @@ struct template_traits {
     bool takes_update;   /* hole update: it takes what changes operand 0, ROWS x K elements, where it has read them */
     bool is_in_library;  /* which has threads of its own */
     /* Makes the template compute shares of its pieces; false: it cannot. NULL: it does, if there are so many pieces. */
-    bool (*cut)(struct kernel *k, int shares);
+    bool (*cut)(struct kernel *k, int shares, const struct target *target);
     void (*make_plain)(struct kernel *k);          /* into a template of plain loops; NULL: it stays */
     bool (*call_library)(struct kernel *k);        /* into a call of a BLAS, where that is possible; NULL: never */
 };
@@ -184,6 +186,7 @@ struct lowered {
     struct arena *arena;
     struct diag *diag;
     const struct entry *entry;
+    const struct target *target; /* the machine that costs are for (targets.h); NULL: any */
     VEC(struct buffer *) buffers;
     VEC(struct kernel *) kernels; /* a legal order */
 };

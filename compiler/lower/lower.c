@@ -614,6 +614,7 @@ bool lower_entry(struct diag *d, struct arena *a, const struct entry *e, struct 
     l->arena = a;
     l->diag = d;
     l->entry = e;
+    l->target = options.target;
     const struct graph *g = e->graph;
     struct lower_ctx c = {
         .l = l, .options = options, .arena = a, .views = arena_array(a, struct view, (size_t)g->value_count)};

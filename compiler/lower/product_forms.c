@@ -26,10 +26,10 @@ static void rebind(struct kernel *k, enum product_form form, int64_t rows, int64
     kernel_set_int(k, "SUMS_IN_TILES", 0);
 }
 
-void product_of_rows(struct kernel *k, int64_t rows)
+void product_of_rows(struct kernel *k, int64_t rows, const struct target *t)
 {
     const int64_t n = kernel_int(k, "N"), terms = kernel_int(k, "K");
-    const bool packs = product_packs(rows, n, kernel_int(k, "B_COL"));
+    const bool packs = product_packs(rows, n, kernel_int(k, "B_COL"), t);
     rebind(k, packs ? PRODUCT_PACKED : PRODUCT_DIRECT, rows, terms);
     if (!packs)
         return;

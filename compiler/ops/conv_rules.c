@@ -5,13 +5,13 @@
 #include "ops/conv_internal.h"
 
 #include "base/checked.h"
+#include "lower/targets.h"
 
 #define SLACK 32      /* elements that a vector may read behind its operand: two of 16 */
 #define FLAT_UNIT 32  /* windows that a tile computes at a time, at most */
 #define PLANE_MARGIN 48 /* elements around a plane that copies are made of: 16 before it */
 #define SHORT_LINE 16 /* elements: shorter ones are finished together */
 #define LINE_OVER 4   /* elements that a copied line may be too long */
-#define IMAGE_MOST 32768 /* elements of an image that stays near */
 #define COLUMN_MOST 64 /* elements of a column that holds several positions of the window */
 
 static const char *const axis_letters = "DHW";
@@ -63,6 +63,12 @@ static int64_t take_copies(struct lower_ctx *c, const struct window *w, struct i
     return a[0].size * lines + PLANE_MARGIN + line->phases * vectors;
 }
 
+/* Elements of an image that stays near while other operands pass by: an eighth of the second cache. */
+static int64_t most_of_image(const struct lower_ctx *c)
+{
+    return target_far(c->l->target) / 2 / (int64_t)sizeof(float);
+}
+
 /* Copies of what the columns of the window see of lines, where these have more elements than windows: are the vectors
  * of windows that lie in gaps, once for each row of weights, more than the copies cost, a line as much as COPY_COST
  * vectors and those that it has? */
@@ -72,7 +78,7 @@ static bool takes_cuts(struct lower_ctx *c, const struct conv *v, const struct i
     const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
     const int64_t lines = a[0].windows * a[1].windows, copied = a[0].size * a[1].size * line->size;
     if (c->options.scalar || !holds_lines(a) || line->size == 1 || line->size > SHIFT_MOST || line->pad_begin != 0 ||
-        line->pad_end != 0 || line->out % LANES_MOST == 0 || v->o == 1 || v->c * copied * line->in > IMAGE_MOST)
+        line->pad_end != 0 || line->out % LANES_MOST == 0 || v->o == 1 || v->c * copied * line->in > most_of_image(c))
         return false;
     const int64_t gaps = (lines * line->in + LANES_MOST - 1) / LANES_MOST -
                          (lines * line->out + LANES_MOST - 1) / LANES_MOST;
@@ -265,8 +271,9 @@ static int64_t flat_vectors(const struct window *w, const struct image_axis *a)
 
 /* Gradients of weights are cut into rows of sums, which prepare all images anew, or into images: then none is prepared
  * twice, but the sums of each wait until those before them are added, and are then written and read once more. */
-static bool cut_weight_grad(struct kernel *k, int shares)
+static bool cut_weight_grad(struct kernel *k, int shares, const struct target *target)
 {
+    (void)target;
     const int64_t n = kernel_int(k, "N"),
                   sums = kernel_int(k, "ROWS") * kernel_int(k, "RUNS") * kernel_int(k, "RUN_STEP");
     const int64_t image = kernel_int(k, "QD") * kernel_int(k, "QH") * kernel_int(k, "QW") * kernel_int(k, "COLUMN");
@@ -638,11 +645,11 @@ static bool is_pointwise(const struct conv *v)
 
 /* A matrix product, unless its rows would begin at any address: an image of them costs less than vectors that
  * cross cache lines. */
-static bool is_product(const struct conv *v)
+static bool is_product(const struct lower_ctx *c, const struct conv *v)
 {
     const int64_t count = window_in_count(&v->window), channels = v->c > v->o ? v->c : v->o;
     return is_pointwise(v) && v->groups == 1 &&
-           (count % LANES_MOST == 0 || count < LANES_MOST || channels * count > IMAGE_MOST);
+           (count % LANES_MOST == 0 || count < LANES_MOST || channels * count > most_of_image(c));
 }
 
 /* Pointwise windows with all elements of a channel on one line. */
@@ -756,7 +763,7 @@ bool conv_lower(struct lower_ctx *c, const struct conv *given, enum conv_role re
         return lower_without_terms(c, loops, &to, finish);
     if (!can_be_counted(c, v, result))
         return false;
-    if (result != CONV_W && is_product(v))
+    if (result != CONV_W && is_product(c, v))
         return lower_as_product(c, v, first, second, result == CONV_X, finish);
     const struct conv line = on_one_line(v);
     if (is_pointwise(v))
