@@ -11,9 +11,8 @@
  *           cache behind the second one: what adding 16 terms takes. */
 enum { TERMS = 1 << 24, DEPTH = 256 };
 
-static bool is_worth_a_call(const struct kernel *k)
+bool blas_is_worth_a_call(int64_t m, int64_t n, int64_t depth)
 {
-    const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), depth = kernel_int(k, "K");
     return depth >= DEPTH && m * n >= TERMS / depth;
 }
 
@@ -21,7 +20,8 @@ void blas_kernels(struct lowered *l)
 {
     for (size_t i = 0; i < l->kernels.count; i++) {
         struct kernel *const k = l->kernels.data[i];
-        if (k->tmpl && k->tmpl->call_library && is_worth_a_call(k))
+        if (k->tmpl && k->tmpl->call_library &&
+            blas_is_worth_a_call(kernel_int(k, "M"), kernel_int(k, "N"), kernel_int(k, "K")))
             (void)k->tmpl->call_library(k); /* or it stays as it is */
     }
 }
