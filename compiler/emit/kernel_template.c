@@ -96,7 +96,8 @@ static const char *part_text(struct template_filler *f, const struct part *p, co
 {
     const size_t inner = (size_t)(p->rank - f->k->outer_rank);
     if (count < inner)
-        UNREACHABLE("hole '%s' of template '%s' has %zu arguments for %zu indices", p->hole, f->k->tmpl->name, count, inner);
+        UNREACHABLE("hole '%s' of template '%s' has %zu arguments for %zu indices", p->hole, f->k->tmpl->name, count,
+                    inner);
     struct expr_scope s = scope_within(f, args, inner);
     stmt_list body = {0};
     struct tree_builder b = tree_builder(s.arena, &body);

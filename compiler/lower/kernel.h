@@ -115,15 +115,15 @@ struct own {
  * B_ROW and B_COL. */
 struct kernel;
 struct template_traits {
-    const char *name;    /* base name of the template's functions ("product"): forms product_vector, product_lanes ... */
-    bool is_product;     /* its rows, or terms of its sums, can be a stage: product_of_rows(), product_of_terms() */
-    bool has_row_sums;   /* hole row_sum: it takes sums of the rows of a product's operand a */
-    bool takes_update;   /* hole update: it takes what changes operand 0, ROWS x K elements, where it has read them */
-    bool is_in_library;  /* which has threads of its own */
+    const char *name;   /* base name of the template's functions ("product"): forms product_vector, product_lanes ... */
+    bool is_product;    /* its rows, or terms of its sums, can be a stage: product_of_rows(), product_of_terms() */
+    bool has_row_sums;  /* hole row_sum: it takes sums of the rows of a product's operand a */
+    bool takes_update;  /* hole update: it takes what changes operand 0, ROWS x K elements, where it has read them */
+    bool is_in_library; /* which has threads of its own */
     /* Makes the template compute shares of its pieces; false: it cannot. NULL: it does, if there are so many pieces. */
     bool (*cut)(struct kernel *k, int shares, const struct target *target);
-    void (*make_plain)(struct kernel *k);          /* into a template of plain loops; NULL: it stays */
-    bool (*call_library)(struct kernel *k);        /* into a call of a BLAS, where that is possible; NULL: never */
+    void (*make_plain)(struct kernel *k);   /* into a template of plain loops; NULL: it stays */
+    bool (*call_library)(struct kernel *k); /* into a call of a BLAS, where that is possible; NULL: never */
 };
 
 /* Elements of scratch that shares begin at multiples of: no two write to one line of memory. */

@@ -132,9 +132,9 @@ static int64_t near_floats(const struct target *t)
     return target_near(t) / (int64_t)sizeof(float);
 }
 
-/* These are asked for before they are needed. 128 x 2048 x 2048: 96 instead of 68 GFLOP/s; a transposed b gains nothing. 2048 x 2048 x
- * 128: 95 instead of 90. In the step of a GPT also 512 x 512 (the gradient of GELU: 0.84 instead of 0.92 ms), where
- * a product alone would find them in the second cache. */
+/* These are asked for before they are needed. 128 x 2048 x 2048: 96 instead of 68 GFLOP/s; a transposed b gains
+ * nothing. 2048 x 2048 x 128: 95 instead of 90. In the step of a GPT also 512 x 512 (the gradient of GELU: 0.84 instead
+ * of 0.92 ms), where a product alone would find them in the second cache. */
 static int64_t far_floats(const struct target *t)
 {
     return target_far(t) / (int64_t)sizeof(float);
@@ -282,7 +282,8 @@ static void bind_few(struct lower_ctx *c, const struct view *a, const struct vie
 {
     enum { OF_NEAR = 8 }; /* no more of it than an eighth is transposed at once */
     const int64_t m = a->shape.dim[a->shape.rank - 2], k = a->shape.dim[a->shape.rank - 1];
-    const int64_t rows = m >= 4 * FEW_ROWS && k * 4 * FEW_ROWS <= near_floats(c->l->target) / OF_NEAR ? 4 * FEW_ROWS : FEW_ROWS;
+    const bool is_near = k * 4 * FEW_ROWS <= near_floats(c->l->target) / OF_NEAR;
+    const int64_t rows = m >= 4 * FEW_ROWS && is_near ? 4 * FEW_ROWS : FEW_ROWS;
     bind_product(c, PRODUCT_FEW, a, b, type);
     lower_template_int(c, "PANEL", rows);
     lower_template_pieces(c, m / rows);
@@ -322,10 +323,9 @@ static int64_t rows_at_once(const struct kernel *k, int shares, const struct tar
     const int64_t rows = kernel_int(k, "ROWS"), step = kernel_int(k, "ROW_STEP");
     if (step != 1 && kernel_int(k, "COL_STEP") != 1)
         return DISTANT;
+    const bool apart = step * (int64_t)dtype_size(k->type) % APART == 0 && target_first_cache(t) > 0;
     if (step != 1)
-        return has_far_rows(k, t)                                                                       ? FAR
-               : step * (int64_t)dtype_size(k->type) % APART == 0 && target_first_cache(t) > 0 ? FEWER
-                                                                                                : WHOLE;
+        return has_far_rows(k, t) ? FAR : apart ? FEWER : WHOLE;
     if (rows <= IN_REGISTERS || rows * kernel_int(k, "K") < near_floats(t))
         return IN_REGISTERS;
     const int64_t waiting = equal_parts((rows + shares - 1) / shares, MOST, 16);

@@ -44,7 +44,7 @@ void product_of_rows(struct kernel *k, int64_t rows, const struct target *t);
 void product_of_terms(struct kernel *k, int64_t terms);
 bool product_can_add(const struct kernel *k);
 
-/* ---- how they are cut into shares: traits of product_templates ---------------------------------------------------- */
+/* ---- how they are cut into shares: traits of product_templates --------------------------------------------------- */
 
 /* PRODUCT_BLOCKED, by rows or columns: integer holes and scratch_count. */
 bool product_cut_blocked(struct kernel *k, int shares, const struct target *t);

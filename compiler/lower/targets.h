@@ -32,8 +32,8 @@ int64_t target_first_cache(const struct target *t);
 int64_t target_second_cache(const struct target *t);
 /* What stays in the first cache; INT64_MAX without one: all memory is near. */
 int64_t target_near(const struct target *t);
-/* From so many bytes on, what was stored or read has more probably left the second cache than not when it is wanted next,
- * if other kernels ran in between: a quarter of it. INT64_MAX without one. */
+/* From so many bytes on, what was stored or read has more probably left the second cache than not when it is wanted
+ * next, if other kernels ran in between: a quarter of it. INT64_MAX without one. */
 int64_t target_far(const struct target *t);
 /* Operations that a kernel must have to be worth a thread's start. */
 int64_t target_thread(const struct target *t);

@@ -17,7 +17,8 @@ static struct lowered lowered;
 static inline void begin(void)
 {
     diag = (struct diag){.arena = &arena};
-    lowered = (struct lowered){.arena = &arena, .diag = &diag};
+    static const struct entry entry = {.name = "test"};
+    lowered = (struct lowered){.arena = &arena, .diag = &diag, .entry = &entry};
 }
 
 static inline void end(void)

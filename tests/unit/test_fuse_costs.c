@@ -169,7 +169,8 @@ static void add_reader(const struct inlining_case *c, struct buffer *t, int numb
     if (c->twice)
         value = mul(value, expr_select(&arena, binary(EXPR_LT, expr_index(&arena, 0), expr_int(&arena, DTYPE_INT64, 1)),
                                        number(0), load(AT(t, 0, 1))));
-    store(loops(EXTENTS(c->count / columns, columns)), AT(v, 0, columns, c->rowwise), add(value, number(number_of_reader)));
+    store(loops(EXTENTS(c->count / columns, columns)), AT(v, 0, columns, c->rowwise),
+          add(value, number(number_of_reader)));
 }
 
 static bool is_stored(const struct buffer *b)
@@ -420,8 +421,9 @@ static struct kernel *product_kernel(enum product_form form, const struct produc
     struct kernel *const k = new_kernel("product");
     k->tmpl = &product_templates[form];
     k->ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
-    const struct kernel_int ints[] = {{"M", s->m},         {"N", s->n},         {"K", s->k},        {"TERMS", 80},
-                                      {"A_ROW", s->a_row}, {"A_COL", s->a_col}, {"B_ROW", s->b_row}, {"B_COL", s->b_col}};
+    const struct kernel_int ints[] = {{"M", s->m},         {"N", s->n},         {"K", s->k},
+                                      {"TERMS", 80},       {"A_ROW", s->a_row}, {"A_COL", s->a_col},
+                                      {"B_ROW", s->b_row}, {"B_COL", s->b_col}};
     for (size_t i = 0; i < COUNT(ints); i++)
         kernel_set_int(k, ints[i].name, ints[i].value);
     return k;
