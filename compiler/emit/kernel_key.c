@@ -137,7 +137,7 @@ static void add_template(struct kernel_key *key, const struct kernel *k)
 static void add_kernel(struct kernel_key *key, const struct kernel *k)
 {
     key->is_partial |= k->checks.count > 0;
-    add_text(key, k->tmpl);
+    add_text(key, k->tmpl ? k->tmpl->name : NULL);
     add(key, (uint64_t)k->rows);
     add_extents(key, k->outer_extent, k->outer_rank);
     add(key, (uint64_t)k->shares << 32 | (uint64_t)k->passes);

@@ -75,7 +75,8 @@ static void run_part(struct template_filler *f, struct tree_builder *b, const st
 {
     const size_t inner = (size_t)(p->rank - f->k->outer_rank);
     if (count < inner)
-        UNREACHABLE("hole '%s' of template '%s' has %zu arguments for %zu indices", p->hole, f->k->tmpl, count, inner);
+        UNREACHABLE("hole '%s' of template '%s' has %zu arguments for %zu indices", p->hole, f->k->tmpl->name, count,
+                    inner);
     struct expr_scope s = scope_within(f, args, inner);
     if (count > inner)
         s.result = args[count - 1];
@@ -244,7 +245,7 @@ static const struct expr *hole_value(void *user, const char *hole, arguments arg
     const struct expr *const element = operand_element(f, hole, args, count);
     const struct expr *const value = element ? element : function_value(f, hole, args, count);
     if (!value)
-        UNREACHABLE("template '%s': hole '%s' is not bound", f->k->tmpl, hole);
+        UNREACHABLE("template '%s': hole '%s' is not bound", f->k->tmpl->name, hole);
     return value;
 }
 
@@ -350,9 +351,9 @@ static operand_list bind_operands(struct template_filler *f, struct tree_builder
 
 static const struct template_kernel *template_of(const struct kernel *k)
 {
-    const struct template_kernel *const t = template_kernel_find(&template_trees, k->tmpl);
+    const struct template_kernel *const t = template_kernel_find(&template_trees, k->tmpl->name);
     if (!t)
-        UNREACHABLE("there is no template '%s'", k->tmpl);
+        UNREACHABLE("there is no template '%s'", k->tmpl->name);
     return t;
 }
 

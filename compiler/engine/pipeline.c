@@ -100,7 +100,8 @@ static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, con
 {
     struct lowered *l;
     const bool scalar = o->simd == SIMD_NONE || o->small;
-    if (!lower_entry(d, a, e, (struct lower_options){.scalar = scalar, .check_finite = o->check_finite}, &l))
+    const struct lower_options how = {.target = o->target, .scalar = scalar, .check_finite = o->check_finite};
+    if (!lower_entry(d, a, e, how, &l))
         return false;
     dump_kernels(a, l, o, "lower");
     fuse_entry(l, o->small);

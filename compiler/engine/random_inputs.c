@@ -220,13 +220,6 @@ static void find_ranges(struct trial *t)
     arena_free(&a);
 }
 
-/* Made of several elements, as i * columns + j for table[i, j]: only where all of them are 0 is it certain to be in
- * range. */
-static bool mixes(const struct node *n)
-{
-    return node_is(n, "Add") || node_is(n, "Sub") || node_is(n, "Mul");
-}
-
 /* The least of what an input indexes by way of anything: where nothing better is known of its elements. */
 static int64_t least_extent(const struct value *v, int depth)
 {
@@ -236,7 +229,7 @@ static int64_t least_extent(const struct value *v, int depth)
         int64_t extent = index_extent(n, v->uses.data[i].input);
         for (size_t o = 0; o < n->outputs.count && extent == 0; o++)
             extent = n->outputs.data[o] ? least_extent(n->outputs.data[o], depth + 1) : 0;
-        if (extent > 1 && mixes(n))
+        if (extent > 1 && n->def->is_arithmetic) /* i * columns + j for table[i, j]: certain to be in range are zeros */
             extent = 1;
         least = extent > 0 && (least == 0 || extent < least) ? extent : least;
     }

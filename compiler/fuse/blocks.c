@@ -15,14 +15,29 @@
 #include "fuse/blocks.h"
 
 #include "base/str.h"
+#include "lower/product.h"
+#include "lower/targets.h"
 #include <string.h>
 
 /* ---- what it weighs ---------------------------------------------------------------------------------------------- */
 
 enum {
     ROWS_AT_ONCE = 64,     /* rows of a block: tiles in number, and what they pack is used often enough */
-    WORTH_AGAIN = 2 << 20, /* bytes of a matrix that is rather computed twice than kept from forward pass to gradient */
 };
+
+/* A matrix is rather computed twice than kept from forward pass to gradient if it has twice the bytes of the second
+ * cache (two layers of a GPT with context 512 and 1 MiB of it: 14 % less time). */
+bool blocks_are_worth_again(const struct target *t, int64_t bytes)
+{
+    return target_second_cache(t) > 0 && bytes >= 2 * target_second_cache(t);
+}
+
+int64_t blocks_rows(int64_t rows)
+{
+    const int64_t blocks = (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
+    const int64_t block = blocks > 0 ? ((rows + blocks - 1) / blocks + 7) / 8 * 8 : 0;
+    return block < rows ? block : rows;
+}
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
@@ -44,7 +59,7 @@ static bool is_apart(const struct group *g, const struct kernel *k)
 
 static bool is_product(const struct kernel *k)
 {
-    return k->tmpl && str_starts_with(k->tmpl, "product") && k->parts.count == 1 && k->operand_count == 2 &&
+    return k->tmpl && k->tmpl->is_product && k->parts.count == 1 && k->operand_count == 2 &&
            !k->operands[0].value && !k->operands[1].value && str_equal(k->parts.data[0].hole, "finish") &&
            k->checks.count == 0;
 }
@@ -159,7 +174,7 @@ static bool role_of(const struct group *g, const struct kernel *k, enum role *ro
     if (a && a_row == a->columns && a_col == 1 && m == rows && depth == a->columns)
         return is_result(k->operands[1].access.buffer);
     *role = SUMS;
-    if (kernel_int(k, "B_COL") != 1 || n < 16) /* what the template asks for */
+    if (!product_can_add(k))
         return false;
     if (a)
         return a_row == 1 && a_col == a->columns && m == a->columns && depth == rows;
@@ -182,9 +197,7 @@ static bool copy_parts(struct fusion *f, struct member *m)
 static bool add_product(struct group *g, struct kernel *k)
 {
     struct member m = {.k = k};
-    if (!same_outer(g, k) || !str_equal(k->operands[0].param, "a") || !role_of(g, k, &m.role))
-        return false;
-    if (!copy_parts(g->f, &m))
+    if (!same_outer(g, k) || !role_of(g, k, &m.role) || !copy_parts(g->f, &m))
         return false;
     const struct load_test t = test_loads(g, m.parts, NULL);
     if (t.any && (!t.ok || m.role == SUMS))
@@ -331,9 +344,8 @@ static bool begin(struct group *g, struct kernel *product, struct kernel *loops)
     g->outer = product->outer_rank;
     memcpy(g->extent, product->outer_extent, (size_t)g->outer * sizeof *g->extent);
     g->extent[g->outer] = kernel_int(product, "M");
-    const int64_t rows = group_rows(g), blocks = (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
-    const int64_t block = blocks > 0 ? ((rows + blocks - 1) / blocks + 7) / 8 * 8 : 0;
-    g->block = block < rows ? block : rows;
+    const int64_t rows = group_rows(g);
+    g->block = blocks_rows(rows);
     struct matrix m;
     const struct part *finish = &product->parts.data[0];
     if (rows < 2 || !is_between(f, finish->stores.data[0].to.buffer) ||
@@ -571,7 +583,7 @@ static bool fuse_again(struct fusion *f, struct kernel *product, struct kernel *
 {
     struct group g = {.f = f}, again = {.f = f};
     if (!begin(&g, product, loops) || !leave_others(&g) || !grow(&g, 1) || g.members.count == 2 ||
-        matrix_bytes(&g) < WORTH_AGAIN)
+        !blocks_are_worth_again(f->l->target, matrix_bytes(&g)))
         return false;
     for (size_t i = 2; i < g.members.count; i++) {
         if (again.apart_count == APART_MOST)

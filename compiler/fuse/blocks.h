@@ -40,6 +40,17 @@ struct group {
     VEC(struct matrix) matrices;
 };
 
+/* ---- what it weighs ---------------------------------------------------------------------------------------------- */
+
+/* Rows of a block, of so many: blocks of equal size, whole tiles. */
+int64_t blocks_rows(int64_t rows);
+/* Is a matrix of so many bytes rather computed again than kept? */
+bool blocks_are_worth_again(const struct target *t, int64_t bytes);
+/* Elements from row to row of a block. */
+int64_t blocks_row_step(const struct target *t, int64_t columns, enum dtype type);
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
 /* Rows of each matrix. */
 int64_t group_rows(const struct group *g);
 /* The group's matrix in that memory, or NULL. */

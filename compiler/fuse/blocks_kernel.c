@@ -2,8 +2,8 @@
  * each member as a stage. */
 #include "fuse/blocks.h"
 
-#include "base/str.h"
-#include "lower/lower.h"
+#include "lower/product.h"
+#include "lower/targets.h"
 #include <string.h>
 
 enum { PAGE = 4096, LINE = 64 };
@@ -126,11 +126,11 @@ static struct buffer *find_old_block(const struct group *g, const struct matrix 
     return NULL;
 }
 
-/* Rows that lie a multiple of a page apart would fall into one set of the cache. */
-static int64_t row_step(const struct matrix *m)
+/* Rows that lie a multiple of a page apart would fall into one set of the cache, if there is one. */
+int64_t blocks_row_step(const struct target *t, int64_t columns, enum dtype type)
 {
-    const int64_t size = (int64_t)dtype_size(m->from->dtype), line = LINE / size;
-    return m->columns * size % (PAGE / 4) == 0 ? m->columns + line : m->columns;
+    const int64_t size = (int64_t)dtype_size(type), line = LINE / size;
+    return target_first_cache(t) > 0 && columns * size % (PAGE / 4) == 0 ? columns + line : columns;
 }
 
 static void make_block(struct group *g, struct kernel *all, const struct buffer *from, size_t member, size_t part)
@@ -138,7 +138,7 @@ static void make_block(struct group *g, struct kernel *all, const struct buffer 
     struct matrix *const m = group_matrix(g, from);
     if (!m || m->block)
         return;
-    m->step = row_step(m);
+    m->step = blocks_row_step(g->f->l->target, m->columns, m->from->dtype);
     m->block = g->members.data[member].role == LOOPS ? find_old_block(g, m, member, part) : NULL;
     if (m->block)
         return;
@@ -253,9 +253,9 @@ static void turn_product(struct to_block *t, struct kernel *k, enum role role)
 {
     struct group *const g = t->g;
     if (role == BY_ROWS)
-        lower_product_of_rows(k, g->block);
+        product_of_rows(k, g->block, g->f->l->target);
     else
-        lower_product_of_terms(k, g->block);
+        product_of_terms(k, g->block);
     k->scratch = NULL;
     if (k->scratch_count > 0) {
         const struct shape shape = SHAPE(k->scratch_count);

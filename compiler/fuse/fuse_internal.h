@@ -66,6 +66,8 @@ bool fuse_rows(struct fusion *f, struct kernel *k);             /* a reader that
 bool fuse_row_sums(struct fusion *f, struct kernel *product);   /* a sum over k of operand a into the product */
 /* what changes the matrix of a product with a vector into the product */
 bool fuse_update(struct fusion *f, struct kernel *product);
+/* ... if the matrix is large enough */
+bool fuse_update_is_worth(const struct target *t, int64_t rows, int64_t columns, enum dtype type);
 
 /* When all is fused: what only one row of a kernel needs takes the memory of one row. */
 void fuse_finish_rows(struct fusion *f, struct kernel *k);

@@ -8,6 +8,7 @@
  * readers like any other, once epilogues have had their choice. */
 #include "fuse/fuse_internal.h"
 
+#include "lower/targets.h"
 #include <string.h>
 
 /* Index of one producer loop: start + sum(step[d] * reader's index d). */
@@ -252,7 +253,6 @@ static bool reads_as_memory(const struct kernel *k, const struct inlining *in)
 
 #define INLINE_CHEAP 3            /* recomputing this is cheaper than a load and a store */
 #define INLINE_FAR 10             /* ... than a load of what has left the cache since it was stored */
-#define INLINE_FAR_BYTES (1 << 18)
 #define INLINE_FEW 4              /* readers that may compute so much each, if then nothing is stored */
 #define INLINE_LIMIT 300          /* of the joined expression, so that kernels stay readable */
 
@@ -363,7 +363,7 @@ static enum worth worth_of(const struct fusion *f, const struct kernel *producer
         return INLINE_NEVER;
     if (is_only && (once || cost <= INLINE_CHEAP))
         return INLINE_ALWAYS;
-    const bool large = b->count * (int64_t)dtype_size(b->dtype) >= INLINE_FAR_BYTES && once;
+    const bool large = b->count * (int64_t)dtype_size(b->dtype) >= target_far(f->l->target) && once;
     const bool far = large && is_far(f, producer, reader);
     const int longer = lengthened(f, producer, b, reader);
     if (cost <= (far ? INLINE_FAR : INLINE_CHEAP))
@@ -460,9 +460,7 @@ static void add_scratch(struct kernel *k, const struct kernel *before)
     }
     if (needs == had)
         return;
-    k->scratch_count += needs - had;
-    k->scratch->count = k->scratch_count;
-    k->scratch->shape = SHAPE(k->scratch_count);
+    kernel_resize_scratch(k, k->scratch_count + needs - had);
 }
 
 /* Will the reader both read and write some buffer, once it computes what the producer does? */

@@ -1,34 +1,18 @@
 #include "fuse/share.h"
 
-#include "base/str.h"
-#include "lower/lower.h"
-#include "lower/template.h"
+#include "lower/targets.h"
 
 /* ---- the cost model ---------------------------------------------------------------------------------------------- */
 
-/* Threads that wait for work start and meet again within two microseconds, in which one core does a good part of
- * this; what the other core then has in its cache must come over. DS-CNN and GPT take a tenth less time than with
- * five times as many; the MLP 64-32-10, whose largest product has 131,072, takes three times as long if that is cut. */
-enum { WORTH_CUTTING = 200000 };
-
-/* Neither do the operations count where this many bytes are written: one core would fetch what the other has in its
- * cache, at a quarter of the rate of its own (65,536 elements added by one core between kernels of two: 10 us, alone
- * 3). */
-enum { FAR_TO_FETCH = 1 << 16 };
-
-/* Nor where sums go over so many elements: a quarter megabyte, half of which would come over. */
-enum { FAR_TO_SUM = 1 << 16 };
-
-enum { LINE = 16 }; /* elements of scratch that shares begin at multiples of: no two write to one line of memory */
-
-static int64_t outer_count(const struct kernel *k)
-{
-    int64_t count = 1;
-    for (int d = 0; d < k->outer_rank; d++)
-        count *= k->outer_extent[d];
-    return count;
-}
-
+/* A kernel is cut
+ *
+ * - from target_thread() operations on. On x86 threads that wait for work start and meet again within two microseconds,
+ *   in which one core does a good part of 200,000; what the other core then has in its cache must come over. DS-CNN and
+ *   GPT take a tenth less time than with five times as many; the MLP 64-32-10, whose largest product has 131,072, takes
+ *   three times as long if that is cut;
+ * - where two first caches would be written: one core would fetch what the other has in its cache, at a quarter of the
+ *   rate of its own (65,536 elements added by one core between kernels of two: 10 us, alone 3);
+ * - where sums go over what is far, half of which would come over. */
 /* Operations at each point of a part, loads included. */
 static int64_t part_cost(const struct part *p)
 {
@@ -44,7 +28,7 @@ static int64_t part_cost(const struct part *p)
 
 static int64_t kernel_cost(const struct kernel *k)
 {
-    int64_t cost = k->tmpl ? k->flops * outer_count(k) : 0;
+    int64_t cost = k->tmpl ? k->flops * kernel_outer_count(k) : 0;
     for (size_t p = 0; p < k->parts.count; p++)
         cost += part_cost(&k->parts.data[p]);
     for (size_t i = 0; i < k->stages.count; i++) /* whose loops count a row as often as it is in a block */
@@ -76,9 +60,10 @@ static int64_t elements_summed(const struct kernel *k)
     return count;
 }
 
-static bool is_worth_cutting(const struct kernel *k)
+bool share_is_worth(const struct kernel *k, const struct target *t)
 {
-    return kernel_cost(k) >= WORTH_CUTTING || bytes_written(k) >= FAR_TO_FETCH || elements_summed(k) >= FAR_TO_SUM;
+    return kernel_cost(k) >= target_thread(t) || bytes_written(k) / 2 >= target_near(t) ||
+           elements_summed(k) >= target_far(t) / (int64_t)sizeof(float);
 }
 
 /* ---- what touches what ------------------------------------------------------------------------------------------- */
@@ -203,13 +188,6 @@ static bool cut_rows(const struct sharing *sharing, struct kernel *k)
     return true;
 }
 
-/* The template computes shares itself, of pieces of its results. */
-static bool cuts_itself(const struct kernel *k, int shares)
-{
-    const struct template_facts *t = template_find(&template_table, k->tmpl);
-    return t && template_has_int(t, "SHARES") && k->pieces >= shares;
-}
-
 /* A loop around the rows along which all that the stages leave behind changes. */
 static bool cut_stages(struct kernel *k, int shares)
 {
@@ -234,29 +212,9 @@ static void multiply(struct kernel *k, int shares)
 {
     for (size_t i = 0; i < k->own.count; i++) {
         struct buffer *const b = k->own.data[i].buffer;
-        b->count = (b->count + LINE - 1) / LINE * LINE * shares;
+        b->count = (b->count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE * shares;
         b->shape = SHAPE(b->count);
     }
-}
-
-/* Gradients of a convolution's weights: by images no image is prepared twice, but the sums of each wait until those
- * before them are added, and are then written and read once more. */
-static bool cut_images(struct kernel *k, int shares)
-{
-    if (!str_equal(k->tmpl, "conv_grad_weight"))
-        return false;
-    const int64_t n = kernel_int(k, "N"),
-                  sums = kernel_int(k, "ROWS") * kernel_int(k, "RUNS") * kernel_int(k, "RUN_STEP");
-    const int64_t image = kernel_int(k, "QD") * kernel_int(k, "QH") * kernel_int(k, "QW") * kernel_int(k, "COLUMN");
-    const int64_t waiting = n - n / shares;
-    if (n < shares || kernel_int(k, "G") > 1 || 2 * waiting * sums > n * image)
-        return false;
-    const int64_t own = (k->scratch_count + LINE - 1) / LINE * LINE;
-    kernel_set_int(k, "CUT_IMAGES", 1);
-    kernel_set_int(k, "OWN", own);
-    k->passes = 2;
-    k->scratch_count = own + ((waiting - (shares - 1)) * sums + shares - 1) / shares; /* of one share */
-    return true;
 }
 
 struct plane {
@@ -290,24 +248,23 @@ static bool has_channels(const struct kernel *k, const struct buffer *b, int64_t
     return found;
 }
 
-/* Windows of single channels can be cut either way. By channels where batch normalization is cut so that reads the
- * result, or writes what they read: else half of that would come from the other core's cache (a layer of DS-CNN with
- * two threads: 0.15 instead of 0.18 ms). */
+/* By channels instead of other pieces where batch normalization is cut so that reads the result, or writes what they
+ * read: else half of that would come from the other core's cache (a layer of DS-CNN with two threads: 0.15 instead of
+ * 0.18 ms). */
 static void choose_channels(struct lowered *l, struct kernel *k, int shares)
 {
-    const int64_t g = kernel_int(k, "G");
     bool beside = false;
     buffer_list touched = {0};
     kernel_reads(l->arena, k, &touched);
     kernel_writes(l->arena, k, &touched);
     for (size_t b = 0; b < touched.count; b++)
         for (size_t i = 0; i < l->kernels.count && !beside; i++)
-            beside = has_channels(l->kernels.data[i], touched.data[b], g, kernel_int(k, "H") * kernel_int(k, "W")) ||
-                     has_channels(l->kernels.data[i], touched.data[b], g, kernel_int(k, "OH") * kernel_int(k, "W"));
-    if (g < shares || (kernel_int(k, "N") >= shares && !beside))
+            beside = has_channels(l->kernels.data[i], touched.data[b], k->channels, k->plane[0]) ||
+                     has_channels(l->kernels.data[i], touched.data[b], k->channels, k->plane[1]);
+    if (k->channels < shares || (k->pieces >= shares && !beside))
         return;
     kernel_set_int(k, "CUT_CHANNELS", 1);
-    k->pieces = g;
+    k->pieces = k->channels;
 }
 
 static bool cut_template(const struct sharing *s, struct kernel *k)
@@ -320,17 +277,9 @@ static bool cut_template(const struct sharing *s, struct kernel *k)
         return true;
     }
     k->share_outer = -1;
-    if (cut_images(k, shares))
-        return true;
-    if (str_equal(k->tmpl, "depthwise"))
+    if (k->channels > 0)
         choose_channels(s->lowered, k, shares);
-    if (!cuts_itself(k, shares))
-        return false;
-    if (str_equal(k->tmpl, "product_blocked"))
-        lower_product_cut(k, shares);
-    else if (str_equal(k->tmpl, "matrix_vector"))
-        lower_matrix_vector_cut(k, shares);
-    return true;
+    return k->tmpl->cut ? k->tmpl->cut(k, shares, s->lowered->target) : k->pieces >= shares;
 }
 
 static bool can_cut(const struct sharing *s, struct kernel *k)
@@ -344,13 +293,14 @@ static bool can_cut(const struct sharing *s, struct kernel *k)
 
 static void cut(const struct sharing *s, struct kernel *k)
 {
-    const bool in_library = k->tmpl && str_equal(k->tmpl, "product_blas"); /* which has threads of its own */
-    if (in_library || kernel_only_checks(k) || !is_worth_cutting(k) || has_computed_place(k) || !can_cut(s, k))
+    const bool in_library = k->tmpl && k->tmpl->is_in_library;
+    if (in_library || kernel_only_checks(k) || !share_is_worth(k, s->lowered->target) || has_computed_place(k) ||
+        !can_cut(s, k))
         return;
     k->shares = s->shares;
     multiply(k, s->shares);
     if (k->scratch) {
-        k->scratch_count = (k->scratch_count + LINE - 1) / LINE * LINE;
+        k->scratch_count = (k->scratch_count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
         k->scratch->count = k->scratch_count * s->shares;
         k->scratch->shape = SHAPE(k->scratch->count);
     }

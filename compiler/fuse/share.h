@@ -5,6 +5,9 @@
 
 #include "lower/kernel.h"
 
+/* Is there enough to do in the kernel? */
+bool share_is_worth(const struct kernel *k, const struct target *t);
+
 /* After fusion. 1: nothing is cut. */
 void share_kernels(struct lowered *l, int shares);
 

@@ -1,7 +1,6 @@
 /* Kernels that walk the same data together. */
 #include "fuse/fuse_internal.h"
 
-#include "base/str.h"
 #include <string.h>
 
 /* ---- templates with several results ------------------------------------------------------------------------------ */
@@ -14,7 +13,7 @@ static bool same_access(const struct access *a, const struct access *b)
 /* Same template on the same operands with the same sizes: only the results differ. */
 static bool same_instance(const struct kernel *a, const struct kernel *b)
 {
-    if (!a->tmpl || !b->tmpl || strcmp(a->tmpl, b->tmpl) != 0 || a->type != b->type || a->outer_rank != b->outer_rank ||
+    if (!a->tmpl || a->tmpl != b->tmpl || a->type != b->type || a->outer_rank != b->outer_rank ||
         a->operand_count != b->operand_count || a->int_count != b->int_count)
         return false;
     for (int d = 0; d < a->outer_rank; d++)
@@ -79,9 +78,8 @@ bool fuse_siblings(struct fusion *f, struct kernel *k)
  * part, in which rows that the product walks as one loop are one as well. */
 static bool sums_operand(struct fusion *f, const struct kernel *product, const struct kernel *r, struct part *collapsed)
 {
-    if (r->tmpl || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0 ||
-        !strcmp(product->tmpl, "product_transposed"))
-        return false; /* product_transposed has no hole for it: its a is stored by rows, whose sums run in lanes */
+    if (r->tmpl || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0)
+        return false;
     const struct part *p = &r->parts.data[0];
     const struct access *a = &product->operands[0].access;
     if (p->reduce != REDUCE_SUM || p->element->op != EXPR_LOAD || p->element->access->buffer != a->buffer ||
@@ -165,7 +163,7 @@ static bool updates_what_product_reads(const struct kernel *product, const struc
 
 bool fuse_row_sums(struct fusion *f, struct kernel *product)
 {
-    if (!product->tmpl || !str_starts_with(product->tmpl, "product") || product->parts.count != 1)
+    if (!product->tmpl || !product->tmpl->has_row_sums || product->parts.count != 1)
         return false;
     const struct fuse_buffer *b = fuse_buffer(f, product->operands[0].access.buffer);
     for (size_t i = 0; i < b->readers.count; i++) {

@@ -9,13 +9,16 @@
  * as memory does. */
 #include "fuse/fuse_internal.h"
 
-#include "base/str.h"
-#include <string.h>
+#include "lower/targets.h"
 
-/* Smaller matrices are in the first cache both times, and their sums in registers. The step of an MLP
- * 784-2048-2048-10 with one sample takes 0.7 of the time. With SGD 120 x 400 takes 6 instead of 9 us; Adam takes 26
- * us there, as long as the divider does, and the product nothing. */
-enum { WORTH_BYTES = 1 << 15 };
+
+/* Smaller matrices are in the first cache both times, and their sums in registers; without a cache both walks load them
+ * from memory. With 32 KiB of it the step of an MLP 784-2048-2048-10 with one sample takes 0.7 of the time. With SGD
+ * 120 x 400 takes 6 instead of 9 us; Adam takes 26 us there, as long as the divider does, and the product nothing. */
+bool fuse_update_is_worth(const struct target *t, int64_t rows, int64_t columns, enum dtype type)
+{
+    return rows > 1 && rows * columns * (int64_t)dtype_size(type) >= target_first_cache(t);
+}
 
 struct update {
     struct fusion *f;
@@ -178,7 +181,7 @@ static bool join(struct update *u, struct kernel *c)
 
 static bool is_candidate(const struct kernel *k)
 {
-    bool ok = k->tmpl && str_equal(k->tmpl, "matrix_vector") && k->parts.count == 1 && !k->operands[0].value &&
+    bool ok = k->tmpl && k->tmpl->takes_update && k->parts.count == 1 && !k->operands[0].value &&
               !k->operands[1].value;
     for (int d = 0; d < k->outer_rank; d++)
         ok &= k->outer_extent[d] == 1;
@@ -193,7 +196,7 @@ bool fuse_update(struct fusion *f, struct kernel *product)
                        .extent = {kernel_int(product, "ROWS"), kernel_int(product, "K")},
                        .step = {kernel_int(product, "ROW_STEP"), kernel_int(product, "COL_STEP")}};
     struct buffer *const matrix = u.matrix->buffer;
-    if (u.extent[0] < 2 || u.extent[0] * u.extent[1] * (int64_t)dtype_size(matrix->dtype) < WORTH_BYTES)
+    if (!fuse_update_is_worth(f->l->target, u.extent[0], u.extent[1], matrix->dtype))
         return false;
     const struct fuse_buffer *const b = fuse_buffer(f, matrix);
     for (size_t w = 0; w < b->writers.count; w++)

@@ -32,7 +32,8 @@ enum {
     PARAM_HETEROGENEOUS = 4,  /* variadic operands may differ in dtype */
     /* no part of gradients (docs/readings.md, R25): no number, derivative 0, or as .why says */
     PARAM_NOT_DIFF = 8,
-    PARAM_OUTPUT_NOT_DIFF = 8 /* the same for outputs */
+    PARAM_OUTPUT_NOT_DIFF = 8, /* the same for outputs */
+    PARAM_STATISTIC = 16       /* a running mean or variance: kept, but not trained */
 };
 
 struct op_param {
@@ -66,6 +67,12 @@ struct op_sample {
     double tolerance;  /* generated against interpreted, relative; 0: default */
 };
 
+/* A product of two matrices, as stored or transposed: rows x terms and terms x columns. */
+struct op_product {
+    int64_t rows, terms, columns;
+    bool transposes_a, transposes_b;
+};
+
 struct op_def {
     const char *domain; /* NULL = ai.onnx */
     const char *name;   /* NULL ends a file's array */
@@ -93,6 +100,8 @@ struct op_def {
     /* An integer input that selects rows or classes: how many there are, for inputs that are made up; 0 where `input`
      * does not select. NULL: no input does. */
     int64_t (*selects_from)(const struct node *n, int input);
+    /* An operator that multiplies inputs 0 and 1: how; false where input 0 is no matrix. NULL: it does not. */
+    bool (*product)(const struct node *n, struct op_product *out);
 
     /* What passes may rely on; none is needed. */
     /* element p of output 0, the only one, depends on the elements of the inputs at p, broadcast among each other
@@ -102,6 +111,12 @@ struct op_def {
     bool is_sum;
     /* lowering makes it a way of reading input 0: no result of its own in memory */
     bool is_view;
+    /* output 0 is input 0, broadcast */
+    bool is_broadcast;
+    /* an element of output 0 follows from its place alone, and from a few numbers */
+    bool is_counted;
+    /* an integer result may lie outside of the range of every operand, where other operators choose or keep elements */
+    bool is_arithmetic;
     /* output 0 is input 0 in the same order under another shape; nothing else is read at run time */
     bool is_reshape;
     /* a composite that float16 and bfloat16 are converted to float for: one rounding at its end, none within */

@@ -69,6 +69,14 @@ bool kernel_only_checks(const struct kernel *k)
     return k->parts.count == 0 && !k->tmpl && k->stages.count == 0;
 }
 
+int64_t kernel_outer_count(const struct kernel *k)
+{
+    int64_t count = 1;
+    for (int d = 0; d < k->outer_rank; d++)
+        count *= k->outer_extent[d];
+    return count;
+}
+
 static bool loads_buffer(const struct expr *e, void *buffer)
 {
     return e->op == EXPR_LOAD && e->access->buffer == buffer;
@@ -131,10 +139,17 @@ void kernel_set_int(struct kernel *k, const char *name, int64_t value)
     while (i < k->int_count && strcmp(k->ints[i].name, name) != 0)
         i++;
     if (i == KERNEL_MAX_INTS)
-        UNREACHABLE("template '%s' has more than %d integer holes", k->tmpl, KERNEL_MAX_INTS);
+        UNREACHABLE("template '%s' has more than %d integer holes", k->tmpl->name, KERNEL_MAX_INTS);
     k->ints[i].name = name;
     k->ints[i].value = value;
     k->int_count = i == k->int_count ? i + 1 : k->int_count;
+}
+
+void kernel_resize_scratch(struct kernel *k, int64_t count)
+{
+    k->scratch_count = count;
+    k->scratch->count = count;
+    k->scratch->shape = SHAPE(count);
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
@@ -213,7 +228,7 @@ static void print_kernel(struct strbuf *b, const struct kernel *k)
     if (k->rows > 0)
         strbuf_addf(b, " rows %d", k->rows);
     if (k->tmpl) {
-        strbuf_addf(b, " template %s", k->tmpl);
+        strbuf_addf(b, " template %s", k->tmpl->name);
         for (int i = 0; i < k->int_count; i++)
             strbuf_addf(b, " %s=%" PRId64, k->ints[i].name, k->ints[i].value);
     }

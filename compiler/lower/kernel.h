@@ -6,6 +6,8 @@
 #include "graph/graph.h"
 #include "lower/expr.h"
 
+struct target;
+
 /* ---- buffers and views ------------------------------------------------------------------------------------------- */
 
 enum buffer_kind {
@@ -108,6 +110,25 @@ struct own {
     const char *param;     /* what its parameter shall be called */
 };
 
+/* What fusion and threads may do with an instance of a template: facts that whoever binds it knows, and nobody else
+ * asks for the template's name. A product has the integers M, N and K, operands a and b, and the steps A_ROW, A_COL,
+ * B_ROW and B_COL. */
+struct kernel;
+struct template_traits {
+    const char *name;   /* base name of the template's functions ("product"): forms product_vector, product_lanes ... */
+    bool is_product;    /* its rows, or terms of its sums, can be a stage: product_of_rows(), product_of_terms() */
+    bool has_row_sums;  /* hole row_sum: it takes sums of the rows of a product's operand a */
+    bool takes_update;  /* hole update: it takes what changes operand 0, ROWS x K elements, where it has read them */
+    bool is_in_library; /* which has threads of its own */
+    /* Makes the template compute shares of its pieces; false: it cannot. NULL: it does, if there are so many pieces. */
+    bool (*cut)(struct kernel *k, int shares, const struct target *target);
+    void (*make_plain)(struct kernel *k);   /* into a template of plain loops; NULL: it stays */
+    bool (*call_library)(struct kernel *k); /* into a call of a BLAS, where that is possible; NULL: never */
+};
+
+/* Elements of scratch that shares begin at multiples of: no two write to one line of memory. */
+enum { SHARE_LINE = 16 };
+
 #define KERNEL_MAX_OPERANDS 6
 #define KERNEL_MAX_INTS 48
 
@@ -128,8 +149,7 @@ struct kernel {
     bool removed;
 
     /* Template kernels */
-    /* base name of the template's functions ("product"): forms product_vector, product_lanes ...; NULL: loops */
-    const char *tmpl;
+    const struct template_traits *tmpl; /* NULL: loops */
     enum dtype type;           /* binds the type hole T */
     int64_t flops;             /* multiplications and additions of the body: for reports */
     int outer_rank;            /* loops around the template's body */
@@ -150,6 +170,9 @@ struct kernel {
     VEC(struct own) own;       /* what one block needs: not read by anyone else */
 
     int64_t pieces;            /* template kernels that cut themselves: of so many pieces shares can be made */
+    /* of so many others, if > 0, with the hole CUT_CHANNELS: channels, whose planes have that many elements in operands
+     * and results */
+    int64_t channels, plane[2];
     /* > 1: cut into that many, which may run side by side; each has scratch_count elements of scratch */
     int shares;
     /* > 1: shares run so many times, hole `pass`, each after all shares of the one before; scratch is common */
@@ -163,6 +186,7 @@ struct lowered {
     struct arena *arena;
     struct diag *diag;
     const struct entry *entry;
+    const struct target *target; /* the machine that costs are for (targets.h); NULL: any */
     VEC(struct buffer *) buffers;
     VEC(struct kernel *) kernels; /* a legal order */
 };
@@ -202,10 +226,14 @@ const char *kernel_index_type(const struct kernel *k);
 bool kernels_check_sizes(struct lowered *l) MUST_USE;
 /* Is there nothing but checks? */
 bool kernel_only_checks(const struct kernel *k);
+/* What the loops around a template's body count together. */
+int64_t kernel_outer_count(const struct kernel *k);
 int64_t kernel_int(const struct kernel *k, const char *name); /* -1 where not bound */
 /* Operands and integers of its own, for a copy that is going to change. */
 void kernel_own_values(struct arena *a, struct kernel *k);
 void kernel_set_int(struct kernel *k, const char *name, int64_t value);
+/* Scratch of so many elements from now on. */
+void kernel_resize_scratch(struct kernel *k, int64_t count);
 /* Deterministic text of all kernels, for --dump-after lower|fuse and tests. */
 const char *lowered_print(struct arena *a, const struct lowered *l);
 

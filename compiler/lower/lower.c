@@ -372,7 +372,7 @@ bool lower_reduce(struct lower_ctx *c, const bool *reduced, enum reduce_op op, c
 
 /* ---- templates --------------------------------------------------------------------------------------------------- */
 
-void lower_template(struct lower_ctx *c, const char *tmpl, enum dtype type)
+void lower_template(struct lower_ctx *c, const struct template_traits *tmpl, enum dtype type)
 {
     c->kernel->tmpl = tmpl;
     c->kernel->operands = arena_array(c->arena, struct operand, KERNEL_MAX_OPERANDS);
@@ -411,7 +411,7 @@ void lower_template_operand(struct lower_ctx *c, const char *param, const struct
 {
     struct kernel *k = c->kernel;
     if (k->operand_count == KERNEL_MAX_OPERANDS)
-        UNREACHABLE("template '%s' has more than %d operands", k->tmpl, KERNEL_MAX_OPERANDS);
+        UNREACHABLE("template '%s' has more than %d operands", k->tmpl->name, KERNEL_MAX_OPERANDS);
     k->operands[k->operand_count].param = param;
     k->operands[k->operand_count].access = *access;
     if (dtype_is_pattern(access->buffer->dtype))
@@ -431,6 +431,14 @@ void lower_template_loops(struct lower_ctx *c, int rank, const int64_t *extent, 
 void lower_template_pieces(struct lower_ctx *c, int64_t pieces)
 {
     c->kernel->pieces = pieces;
+}
+
+void lower_template_channels(struct lower_ctx *c, int64_t channels, int64_t of_operand, int64_t of_result)
+{
+    c->kernel->channels = channels;
+    c->kernel->plane[0] = of_operand;
+    c->kernel->plane[1] = of_result;
+    lower_template_int(c, "CUT_CHANNELS", 0);
 }
 
 void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count)
@@ -606,6 +614,7 @@ bool lower_entry(struct diag *d, struct arena *a, const struct entry *e, struct 
     l->arena = a;
     l->diag = d;
     l->entry = e;
+    l->target = options.target;
     const struct graph *g = e->graph;
     struct lower_ctx c = {
         .l = l, .options = options, .arena = a, .views = arena_array(a, struct view, (size_t)g->value_count)};

@@ -6,6 +6,7 @@
 #include "lower/kernel.h"
 
 struct lower_options {
+    const struct target *target; /* the machine that costs are for; NULL: any */
     bool scalar; /* code without vectors, or as little as possible: memory counts for more than time */
     bool check_finite; /* a step stores nothing unless all it would store is finite: it computes all of that first */
 };
@@ -85,7 +86,7 @@ void lower_add_check(struct lower_ctx *c, const struct shape *domain, const stru
                      int64_t high, const char *status);
 
 /* Makes c->kernel an instance of a template (lower_kernel() first). */
-void lower_template(struct lower_ctx *c, const char *tmpl, enum dtype type);
+void lower_template(struct lower_ctx *c, const struct template_traits *tmpl, enum dtype type);
 void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value);
 /* Multiplications and additions of the body, for reports: those of the parts are counted by themselves. */
 void lower_template_flops(struct lower_ctx *c, int64_t flops);
@@ -97,17 +98,10 @@ void lower_template_operand(struct lower_ctx *c, const char *param, const struct
 void lower_template_loops(struct lower_ctx *c, int rank, const int64_t *extent, int64_t scratch);
 /* A template with the hole SHARES can be cut between so many pieces of its results. */
 void lower_template_pieces(struct lower_ctx *c, int64_t pieces);
+/* One with the hole CUT_CHANNELS also between so many channels: planes of that many elements of the operand, and of the
+ * result. */
+void lower_template_channels(struct lower_ctx *c, int64_t channels, int64_t of_operand, int64_t of_result);
 void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count);
-/* How a kernel of the template product_blocked is cut, by columns, when that many shares are computed side by side:
- * integer holes and scratch_count. */
-void lower_product_cut(struct kernel *k, int shares);
-/* The same for the template matrix_vector, by rows. */
-void lower_matrix_vector_cut(struct kernel *k, int shares);
-/* Product k (its template becomes a small one) computes so many rows in one iteration, or adds so many terms to each of
- * its sums; the latter only where rows of b are contiguous. Sets scratch_param and scratch_count; memory is the
- * caller's. */
-void lower_product_of_rows(struct kernel *k, int64_t rows);
-bool lower_product_of_terms(struct kernel *k, int64_t terms);
 /* A table of the file for a template's operand, the same for all kernels with equal contents. */
 struct access lower_table(struct lower_ctx *c, const char *name, const struct tensor *t);
 /* The part that fills statement hole `hole`; loops: outer dims, then `rank` dims of extents. */

@@ -1,5 +1,7 @@
 /* Matrix products: sizes and strides for the product templates (templates/product.c). */
 #include "lower/lower.h"
+#include "lower/product.h"
+#include "lower/targets.h"
 
 #include <string.h>
 
@@ -96,15 +98,15 @@ static struct access outer_access(const struct view *v, int outer)
 
 /* Tiles read b in place where its rows are contiguous and fill a vector. Rows far apart are packed nevertheless when
  * there are enough rows of a to pay for it: a column of tiles would touch too many pages, and one set of the cache
- * where the distance is a multiple of 4 KB. */
-static bool needs_packing(int64_t m, int64_t n, int64_t column_stride)
+ * where the distance is a multiple of 4 KB. Without a cache they are read in place. */
+bool product_packs(int64_t m, int64_t n, int64_t column_stride, const struct target *t)
 {
-    return column_stride != 1 || n < 16 || (n > 512 && m >= 8);
+    return column_stride != 1 || n < 16 || (n > 512 && m >= 8 && target_first_cache(t) > 0);
 }
 
 /* Columns of a packed panel: two vectors of 16, or one for a small product, where two gain nothing and cost memory
  * (the step of the MLP 64-32-10: 3.7 us and 12288 bytes with two, 3.8 us and 9472 bytes with one). */
-static int64_t panel_columns(int64_t m, int64_t n, int64_t k)
+int64_t product_panel_columns(int64_t m, int64_t n, int64_t k)
 {
     enum { SMALL = 1 << 17 };
     return n <= 16 || m * n * k < SMALL ? 16 : 32;
@@ -113,16 +115,30 @@ static int64_t panel_columns(int64_t m, int64_t n, int64_t k)
 /* How a large product is cut (templates/product.c). 160 terms of 512 columns, with the sums that wait, leave room in
  * a second cache of 1 MB; without such sums 1024 columns are better. Of a transposed b, long pieces of few columns
  * are read faster. 128 x 2048 x 2048 with AVX-512 and 128 terms, in GFLOP/s: 96 (256 terms: 79), transposed 96 (512
- * columns: 87); OpenBLAS 65 and 59. */
+ * columns: 87); OpenBLAS 65 and 59. Other second caches hold more or fewer columns. */
 enum { LARGE = 1 << 20, ROWS = 512, TILE = 256 };
-enum { TERMS = 2 * PRODUCT_TERMS_OF_SUM, COLUMNS = 512, COLUMNS_AT_ONCE = 1024 };
+enum { TERMS = 2 * PRODUCT_TERMS_OF_SUM, BYTES_OF_COLUMN = 2048 };
 enum { TERMS_TRANSPOSED = 3 * PRODUCT_TERMS_OF_SUM, COLUMNS_TRANSPOSED = 128 };
 
-/* Elements that more probably lie behind the second cache than in it, if other kernels ran in between: asked for
- * before they are needed. 128 x 2048 x 2048: 96 instead of 68 GFLOP/s; a transposed b gains nothing. 2048 x 2048 x
- * 128: 95 instead of 90. In the step of a GPT also 512 x 512 (the gradient of GELU: 0.84 instead of 0.92 ms), where
- * a product alone would find them in the second cache. */
-enum { FAR_AWAY = 1 << 16 };
+static int64_t most_columns(const struct target *t, bool transposed, bool sums_wait)
+{
+    const int64_t waiting = target_second_cache(t) / BYTES_OF_COLUMN, most = sums_wait ? waiting : 2 * waiting;
+    return transposed ? COLUMNS_TRANSPOSED : most;
+}
+
+/* How many floats are near, or far away (targets.h). */
+static int64_t near_floats(const struct target *t)
+{
+    return target_near(t) / (int64_t)sizeof(float);
+}
+
+/* These are asked for before they are needed. 128 x 2048 x 2048: 96 instead of 68 GFLOP/s; a transposed b gains
+ * nothing. 2048 x 2048 x 128: 95 instead of 90. In the step of a GPT also 512 x 512 (the gradient of GELU: 0.84 instead
+ * of 0.92 ms), where a product alone would find them in the second cache. */
+static int64_t far_floats(const struct target *t)
+{
+    return target_far(t) / (int64_t)sizeof(float);
+}
 
 static int64_t equal_parts(int64_t count, int64_t most, int64_t multiple)
 {
@@ -138,9 +154,10 @@ static int64_t first_of_last(int64_t terms, int64_t depth)
     return terms <= depth ? 0 : terms - (rest == 0 ? depth : rest < (depth + 1) / 2 ? depth + rest : rest);
 }
 
-static bool is_large(int64_t m, int64_t n, int64_t k)
+/* Without a second cache there is nothing to cut for. */
+static bool is_large(const struct product_sizes *s, const struct target *t)
 {
-    return n >= 64 && m >= 16 && m * n * k >= LARGE;
+    return s->n >= 64 && s->m >= 16 && s->m * s->n * s->k >= LARGE && target_second_cache(t) > 0;
 }
 
 /* Can cost models count the multiplications? What indices hold is checked for all kernels alike (lower/index.c). */
@@ -152,6 +169,8 @@ static bool can_be_counted(struct lower_ctx *c, int64_t m, int64_t n, int64_t k)
     return lower_error(c, "a matrix product of more than 2^48 multiplications is not compiled");
 }
 
+enum { FEW_ROWS = 32 }; /* of a that are transposed for product_few, at least: two vectors */
+
 #define ROWS_OF_PIECE 16 /* of a result that is cut by rows: two tiles */
 
 static void bind_sizes(struct lower_ctx *c, const struct view *a, const struct view *b)
@@ -162,12 +181,12 @@ static void bind_sizes(struct lower_ctx *c, const struct view *a, const struct v
     lower_template_int(c, "K", a->shape.dim[outer + 1]);
 }
 
-static void bind_product(struct lower_ctx *c, const char *tmpl, const struct view *a, const struct view *b,
+static void bind_product(struct lower_ctx *c, enum product_form form, const struct view *a, const struct view *b,
                          enum dtype type)
 {
     const int outer = a->shape.rank - 2;
     const struct access pa = outer_access(a, outer), pb = outer_access(b, outer);
-    lower_template(c, tmpl, type);
+    lower_template(c, &product_templates[form], type);
     bind_sizes(c, a, b);
     lower_template_int(c, "A_ROW", a->stride[outer]);
     lower_template_int(c, "A_COL", a->stride[outer + 1]);
@@ -187,7 +206,7 @@ static bool cuts_rows(int64_t m, int64_t n)
  * into few sets of the cache. 512 x 128 x 512: 2.6 instead of 3.2 ms with AVX-512, 2048 x 784 x 128: 4.9 instead of
  * 7.5 ms with AVX2; four tiles instead of one, whose rows are half a line, and asked for ahead: 0.74 instead of 0.80
  * ms. */
-void lower_product_cut(struct kernel *k, int shares)
+static void cut_blocked(struct kernel *k, int shares, const struct target *t)
 {
     const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), terms = kernel_int(k, "K");
     const bool transposed = kernel_int(k, "B_ROW") == 1, pack_a = kernel_int(k, "A_COL") != 1;
@@ -196,11 +215,8 @@ void lower_product_cut(struct kernel *k, int shares)
     const int64_t most_terms = transposed ? TERMS_TRANSPOSED : TERMS, rows = own <= ROWS ? own + 8 : ROWS;
     const int64_t depth = terms > most_terms * 3 / 2 ? equal_parts(terms, most_terms, PRODUCT_TERMS_OF_SUM) : terms;
     const int64_t last = first_of_last(terms, depth), longest = terms - last > depth ? terms - last : depth;
-    const int64_t most = transposed ? COLUMNS_TRANSPOSED
-                         : last > 0 ? COLUMNS
-                                    : COLUMNS_AT_ONCE,
-                  columns = cut_rows ? n : (n + shares - 1) / shares;
-    const int64_t block = equal_parts(columns, most, 32);
+    const int64_t columns = cut_rows ? n : (n + shares - 1) / shares;
+    const int64_t block = equal_parts(columns, most_columns(t, transposed, last > 0), 32);
     kernel_set_int(k, "BLOCK", block);
     kernel_set_int(k, "DEPTH", depth);
     kernel_set_int(k, "LAST", last);
@@ -208,39 +224,46 @@ void lower_product_cut(struct kernel *k, int shares)
     kernel_set_int(k, "ROWS", last > 0 ? rows : m);
     kernel_set_int(k, "PACK_A", pack_a);
     kernel_set_int(k, "CUT_ROWS", cut_rows);
-    kernel_set_int(k, "FETCH_B", !transposed && terms * n >= FAR_AWAY);
-    kernel_set_int(k, "FETCH_OUT", m * n >= FAR_AWAY);
+    kernel_set_int(k, "FETCH_B", !transposed && terms * n >= far_floats(t));
+    kernel_set_int(k, "FETCH_OUT", m * n >= far_floats(t));
     k->scratch_count = longest * block + (pack_a ? longest * 32 + m : 0) + (last > 0 ? rows * block : TILE);
+}
+
+bool product_cut_blocked(struct kernel *k, int shares, const struct target *t)
+{
+    if (k->pieces < shares)
+        return false;
+    cut_blocked(k, shares, t);
+    return true;
 }
 
 static void bind_blocked(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
 {
-    bind_product(c, "product_blocked", a, b, type);
+    bind_product(c, PRODUCT_BLOCKED, a, b, type);
     const int64_t m = a->shape.dim[a->shape.rank - 2], n = b->shape.dim[b->shape.rank - 1];
     lower_template_pieces(c, cuts_rows(m, n) ? m / ROWS_OF_PIECE : (n + 31) / 32);
-    lower_product_cut(c->kernel, 1);
+    cut_blocked(c->kernel, 1, c->l->target);
     lower_template_scratch(c, "panel", c->kernel->scratch_count);
 }
 
 /* A transposed b that is far larger than a and the result is read in place: 128 x 2048 x 2048 takes 8.9 instead of
- * 10.7 ms. The sums are cut where a block of a would fill half of a second cache of 1 MB. */
-static bool is_transposed(const struct view *a, const struct view *b)
+ * 10.7 ms. The sums are cut where a block of a would fill half of the second cache. */
+static bool is_transposed(const struct product_sizes *s)
 {
-    const int outer = a->shape.rank - 2;
-    const int64_t m = a->shape.dim[outer], k = a->shape.dim[outer + 1], n = b->shape.dim[outer + 1];
-    return a->stride[outer + 1] == 1 && b->stride[outer] == 1 && m >= 32 && n * k > 2 * m * (k + n);
+    return s->a_col == 1 && s->b_row == 1 && s->m >= 32 && s->n * s->k > 2 * s->m * (s->k + s->n);
 }
 
 static void bind_transposed(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
 {
-    enum { BLOCK_OF_A = 1 << 17, GROUP = 32 }; /* rows of b that are finished together, at most */
+    enum { GROUP = 32 }; /* rows of b that are finished together, at most */
     const int outer = a->shape.rank - 2;
     const int64_t m = equal_parts(a->shape.dim[outer], a->shape.dim[outer], 32), k = a->shape.dim[outer + 1],
                   n = b->shape.dim[outer + 1];
-    const int64_t most = BLOCK_OF_A / m < TERMS ? TERMS : BLOCK_OF_A / m,
+    const int64_t fit = target_second_cache(c->l->target) / 2 / (int64_t)sizeof(float) / m,
+                  most = fit < TERMS ? TERMS : fit,
                   depth = k > most * 3 / 2 ? equal_parts(k, most, PRODUCT_TERMS_OF_SUM) : k;
     const int64_t rows = n <= ROWS ? n + GROUP : ROWS;
-    bind_product(c, "product_transposed", a, b, type);
+    bind_product(c, PRODUCT_TRANSPOSED, a, b, type);
     lower_template_pieces(c, n / ROWS_OF_PIECE);
     lower_template_int(c, "DEPTH", depth);
     lower_template_int(c, "ROWS", rows);
@@ -255,40 +278,38 @@ static void bind_sums(struct lower_ctx *c, int64_t rows, int64_t row_stride)
     lower_template_int(c, "SUMS_IN_TILES", rows <= MOST && row_stride == 1 && !c->options.scalar);
 }
 
-static void bind_small(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
+static void bind_few(struct lower_ctx *c, const struct view *a, const struct view *b, enum dtype type)
+{
+    enum { OF_NEAR = 8 }; /* no more of it than an eighth is transposed at once */
+    const int64_t m = a->shape.dim[a->shape.rank - 2], k = a->shape.dim[a->shape.rank - 1];
+    const bool is_near = k * 4 * FEW_ROWS <= near_floats(c->l->target) / OF_NEAR;
+    const int64_t rows = m >= 4 * FEW_ROWS && is_near ? 4 * FEW_ROWS : FEW_ROWS;
+    bind_product(c, PRODUCT_FEW, a, b, type);
+    lower_template_int(c, "PANEL", rows);
+    lower_template_pieces(c, m / rows);
+    lower_template_scratch(c, "panel", k * rows);
+}
+
+static void bind_small(struct lower_ctx *c, enum product_form form, const struct view *a, const struct view *b,
+                       enum dtype type)
 {
     const int outer = a->shape.rank - 2;
     const int64_t m = a->shape.dim[outer], k = a->shape.dim[outer + 1], n = b->shape.dim[outer + 1];
-    if (!needs_packing(m, n, b->stride[outer + 1])) {
-        bind_product(c, "product", a, b, type);
-        bind_sums(c, m, a->stride[outer]);
-        lower_template_pieces(c, m / ROWS_OF_PIECE);
-        return;
-    }
-    enum { FEW = 4, NARROW = 8 };                        /* columns: a quarter and a half of a vector */
-    enum { TRANSPOSED = 32, NEAR = 1 << 10, MOST = 1 << 13 }; /* rows: two vectors; elements of a that are transposed */
-    const bool narrow = n <= NARROW && !c->options.scalar;
-    if (narrow && n <= FEW && m >= TRANSPOSED && k * TRANSPOSED <= MOST && a->stride[outer + 1] == 1) {
-        const int64_t rows = m >= 4 * TRANSPOSED && k * 4 * TRANSPOSED <= NEAR ? 4 * TRANSPOSED : TRANSPOSED;
-        bind_product(c, "product_few", a, b, type);
-        lower_template_int(c, "PANEL", rows);
-        lower_template_pieces(c, m / rows);
-        lower_template_scratch(c, "panel", k * rows);
-        return;
-    }
-    const int64_t panel = panel_columns(m, n, k);
-    bind_product(c, narrow ? "product_narrow" : "product_packed", a, b, type);
+    bind_product(c, form, a, b, type);
     bind_sums(c, m, a->stride[outer]);
     lower_template_pieces(c, m / ROWS_OF_PIECE);
+    if (form == PRODUCT_DIRECT)
+        return;
+    const int64_t panel = product_panel_columns(m, n, k);
     lower_template_int(c, "PANEL", panel);
     lower_template_scratch(c, "panel", k * panel);
 }
 
 /* Rows that follow each other in memory, and lie in no near cache. */
-static bool has_far_rows(const struct kernel *k)
+static bool has_far_rows(const struct kernel *k, const struct target *t)
 {
     const int64_t row = kernel_int(k, "ROW_STEP"), terms = kernel_int(k, "K");
-    return row == terms && kernel_int(k, "COL_STEP") == 1 && kernel_int(k, "ROWS") * terms >= FAR_AWAY;
+    return row == terms && kernel_int(k, "COL_STEP") == 1 && kernel_int(k, "ROWS") * terms >= far_floats(t);
 }
 
 /* How many rows of a matrix meet the vector at a time (templates/matrix_vector.c). Of whole rows as many as hide the
@@ -296,15 +317,16 @@ static bool has_far_rows(const struct kernel *k)
  * x 512: 2.9 instead of 4.0 us), or come from far away, and those next are asked for (templates/row_sums.h). Of rows
  * side by side as many as registers hold, or where the matrix is larger than a near cache, whole columns as far as
  * their sums stay in one: memory is then read in its order (120 x 400: 3.5 instead of 4.3 us). */
-static int64_t rows_at_once(const struct kernel *k, int shares)
+static int64_t rows_at_once(const struct kernel *k, int shares, const struct target *t)
 {
-    enum { IN_REGISTERS = 64, NEAR = 1 << 13, MOST = 2048, WHOLE = 32, FEWER = 16, FAR = 8, DISTANT = 8, APART = 2048 };
+    enum { IN_REGISTERS = 64, MOST = 2048, WHOLE = 32, FEWER = 16, FAR = 8, DISTANT = 8, APART = 2048 };
     const int64_t rows = kernel_int(k, "ROWS"), step = kernel_int(k, "ROW_STEP");
     if (step != 1 && kernel_int(k, "COL_STEP") != 1)
         return DISTANT;
+    const bool apart = step * (int64_t)dtype_size(k->type) % APART == 0 && target_first_cache(t) > 0;
     if (step != 1)
-        return has_far_rows(k) ? FAR : step * (int64_t)dtype_size(k->type) % APART == 0 ? FEWER : WHOLE;
-    if (rows <= IN_REGISTERS || rows * kernel_int(k, "K") < NEAR)
+        return has_far_rows(k, t) ? FAR : apart ? FEWER : WHOLE;
+    if (rows <= IN_REGISTERS || rows * kernel_int(k, "K") < near_floats(t))
         return IN_REGISTERS;
     const int64_t waiting = equal_parts((rows + shares - 1) / shares, MOST, 16);
     return waiting > IN_REGISTERS ? waiting : IN_REGISTERS + 16;
@@ -315,13 +337,21 @@ static bool sums_wait(const struct kernel *k)
     return kernel_int(k, "ROW_STEP") == 1 && kernel_int(k, "BLOCK") > 64;
 }
 
-void lower_matrix_vector_cut(struct kernel *k, int shares)
+static void cut_vector(struct kernel *k, int shares, const struct target *t)
 {
-    const int64_t block = rows_at_once(k, shares);
+    const int64_t block = rows_at_once(k, shares, t);
     kernel_set_int(k, "BLOCK", block);
-    kernel_set_int(k, "FETCH", has_far_rows(k));
+    kernel_set_int(k, "FETCH", has_far_rows(k, t));
     k->scratch_count =
         sums_wait(k) ? kernel_int(k, "K") > kernel_int(k, "TERMS") ? 2 * block : block : k->scratch_count;
+}
+
+bool product_cut_vector(struct kernel *k, int shares, const struct target *t)
+{
+    if (k->pieces < shares)
+        return false;
+    cut_vector(k, shares, t);
+    return true;
 }
 
 /* N == 1, or swapped: M == 1, and b' is the matrix. */
@@ -330,7 +360,7 @@ static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const 
 {
     const int outer = a->shape.rank - 2;
     const struct access pa = outer_access(a, outer), pb = outer_access(b, outer);
-    lower_template(c, "matrix_vector", type);
+    lower_template(c, &product_templates[PRODUCT_VECTOR], type);
     bind_sizes(c, a, b); /* for the name */
     lower_template_int(c, "SWAPPED", swapped);
     lower_template_int(c, "ROWS", swapped ? b->shape.dim[outer + 1] : a->shape.dim[outer]);
@@ -339,12 +369,42 @@ static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const 
     lower_template_int(c, "VECTOR_STEP", swapped ? a->stride[outer + 1] : b->stride[outer]);
     lower_template_int(c, "TERMS", terms_of_sum);
     const int64_t rows = kernel_int(c->kernel, "ROWS");
-    lower_matrix_vector_cut(c->kernel, 1);
+    cut_vector(c->kernel, 1, c->l->target);
     if (sums_wait(c->kernel))
         lower_template_scratch(c, "waiting", c->kernel->scratch_count);
     lower_template_pieces(c, rows / (kernel_int(c->kernel, "ROW_STEP") == 1 ? 64 : ROWS_OF_PIECE));
     lower_template_operand(c, "matrix", swapped ? &pb : &pa);
     lower_template_operand(c, "vector", swapped ? &pa : &pb);
+}
+
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
+
+enum product_form product_choose(const struct product_sizes *s, const struct lower_options *o)
+{
+    enum { FEW = 4, NARROW = 8 }; /* columns: a quarter and half of a vector */
+    if (s->n == 1 || s->m == 1)
+        return PRODUCT_VECTOR;
+    if (is_large(s, o->target))
+        return is_transposed(s) ? PRODUCT_TRANSPOSED : PRODUCT_BLOCKED;
+    if (!product_packs(s->m, s->n, s->b_col, o->target))
+        return PRODUCT_DIRECT;
+    if (o->scalar || s->n > NARROW)
+        return PRODUCT_PACKED;
+    const bool few = s->n <= FEW && s->m >= FEW_ROWS && s->k * FEW_ROWS <= near_floats(o->target) && s->a_col == 1;
+    return few ? PRODUCT_FEW : PRODUCT_NARROW;
+}
+
+static void bind_form(struct lower_ctx *c, const struct product_sizes *s, const struct view *a, const struct view *b,
+                      enum dtype type, int64_t terms_of_sum)
+{
+    const enum product_form form = product_choose(s, &c->options);
+    switch (form) {
+    case PRODUCT_VECTOR: bind_matrix_vector(c, a, b, type, s->n != 1, terms_of_sum); break;
+    case PRODUCT_TRANSPOSED: bind_transposed(c, a, b, type); break;
+    case PRODUCT_BLOCKED: bind_blocked(c, a, b, type); break;
+    case PRODUCT_FEW: bind_few(c, a, b, type); break;
+    default: bind_small(c, form, a, b, type);
+    }
 }
 
 bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct view *b_in, int64_t terms_of_sum,
@@ -367,16 +427,9 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     if (k == 1)
         return product_of_one_term(c, &a, &b, type, finish);
     bind_outer(lower_kernel(c, "product"), &a);
-    if (n == 1)
-        bind_matrix_vector(c, &a, &b, type, false, terms);
-    else if (m == 1)
-        bind_matrix_vector(c, &a, &b, type, true, terms);
-    else if (is_large(m, n, k) && is_transposed(&a, &b))
-        bind_transposed(c, &a, &b, type);
-    else if (is_large(m, n, k))
-        bind_blocked(c, &a, &b, type);
-    else
-        bind_small(c, &a, &b, type);
+    const struct product_sizes sizes = {m, n, k, a.stride[outer], a.stride[outer + 1], b.stride[outer],
+                                        b.stride[outer + 1]};
+    bind_form(c, &sizes, &a, &b, type, terms);
     lower_template_int(c, "TERMS", terms);
     lower_template_flops(c, 2 * m * n * k);
     struct part *p = lower_template_part(c, "finish", 2, (int64_t[]){m, n});
@@ -384,54 +437,5 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     memcpy(shape.dim, p->extent, (size_t)p->rank * sizeof *p->extent);
     const struct view to = view_of_buffer(out.buffer, &shape);
     lower_store(c, p, &to, finish ? finish : expr_result(c->arena, type));
-    return true;
-}
-
-/* ---- products block by block (fuse/blocks.c) --------------------------------------------------------------------- */
-
-static void rebind(struct kernel *k, const char *tmpl, int64_t rows, int64_t terms)
-{
-    const int64_t n = kernel_int(k, "N"), a_row = kernel_int(k, "A_ROW"), a_col = kernel_int(k, "A_COL");
-    const int64_t b_row = kernel_int(k, "B_ROW"), b_col = kernel_int(k, "B_COL"), terms_of_sum = kernel_int(k, "TERMS");
-    k->tmpl = tmpl;
-    k->flops = 2 * rows * n * terms;
-    k->int_count = 0;
-    k->pieces = 0;
-    k->scratch_param = NULL;
-    k->scratch_count = 0;
-    kernel_set_int(k, "M", rows);
-    kernel_set_int(k, "N", n);
-    kernel_set_int(k, "K", terms);
-    kernel_set_int(k, "TERMS", terms_of_sum);
-    kernel_set_int(k, "A_ROW", a_row);
-    kernel_set_int(k, "A_COL", a_col);
-    kernel_set_int(k, "B_ROW", b_row);
-    kernel_set_int(k, "B_COL", b_col);
-    kernel_set_int(k, "SUMS_IN_TILES", 0);
-}
-
-void lower_product_of_rows(struct kernel *k, int64_t rows)
-{
-    const int64_t n = kernel_int(k, "N"), terms = kernel_int(k, "K");
-    const bool packs = needs_packing(rows, n, kernel_int(k, "B_COL"));
-    rebind(k, packs ? "product_packed" : "product", rows, terms);
-    if (!packs)
-        return;
-    const int64_t panel = panel_columns(rows, n, terms);
-    kernel_set_int(k, "PANEL", panel);
-    k->scratch_param = "panel";
-    k->scratch_count = terms * panel;
-}
-
-bool lower_product_of_terms(struct kernel *k, int64_t terms)
-{
-    const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), whole = (n + 31) / 32 * 32, all = kernel_int(k, "K");
-    if (kernel_int(k, "B_COL") != 1 || n < 16)
-        return false;
-    rebind(k, "product_sums", m, terms);
-    kernel_set_int(k, "ALL", all);
-    k->scratch_param = "waiting";
-    kernel_set_int(k, "WAITING", (m + 8) * (n % 32 ? whole + 32 : whole));
-    k->scratch_count = kernel_int(k, "WAITING") * (all > kernel_int(k, "TERMS") ? 2 : 1);
     return true;
 }

@@ -38,22 +38,16 @@ static void join(struct groups *g, size_t i, size_t j)
 /* y[1,N] = x W', W [N,K]: each row of W is a sum. */
 static bool wants_columns(const struct node *n, size_t input)
 {
-    if (!node_is(n, "Gemm") || input != 1 || !op_attr_int(n, "transB"))
-        return false;
-    const struct shape *const y = &node_output(n, 0)->shape;
-    return y->dim[0] == 1 && y->dim[1] >= FEWEST_SUMS && node_input(n, 1)->shape.dim[1] > 1;
+    struct op_product p;
+    return input == 1 && n->def->product && n->def->product(n, &p) && p.transposes_b && p.rows == 1 &&
+           p.columns >= FEWEST_SUMS && p.terms > 1;
 }
 
 /* Elements of an outer product can be computed in any order; so can random numbers, which are drawn by their index. */
 static bool has_no_order(const struct node *n)
 {
-    if (n->def->is_random)
-        return true;
-    const bool gemm = node_is(n, "Gemm");
-    if (!gemm && !node_is(n, "MatMul"))
-        return false;
-    const struct shape *const a = &node_input(n, 0)->shape;
-    return a->rank == 2 && a->dim[gemm && op_attr_int(n, "transA") ? 0 : 1] == 1;
+    struct op_product p;
+    return n->def->is_random || (n->def->product && n->def->product(n, &p) && p.terms == 1);
 }
 
 static void visit(struct groups *g, size_t entry, const struct node *n)

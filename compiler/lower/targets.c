@@ -4,8 +4,8 @@
 #include <string.h>
 
 const struct target targets[] = {
-#define TARGET(name, vector, registers, fused, int_bits, cache_1, cache_2, small, has, may, description) \
-    {name, vector, registers, fused, int_bits, {cache_1, cache_2}, small, has, may, description},
+#define TARGET(name, vector, registers, fused, int_bits, cache_1, cache_2, thread, small, has, may, description) \
+    {name, vector, registers, fused, int_bits, {cache_1, cache_2}, thread, small, has, may, description},
 #include "lower/targets.def"
 #undef TARGET
 };
@@ -22,6 +22,36 @@ const struct target *target_find(const char *name)
         if (str_equal(targets[i].name, name))
             return &targets[i];
     return NULL;
+}
+
+static int64_t cache_bytes(const struct target *t, int level)
+{
+    return (int64_t)(t ? t : &targets[0])->cache_kib[level] * 1024;
+}
+
+int64_t target_first_cache(const struct target *t)
+{
+    return cache_bytes(t, 0);
+}
+
+int64_t target_second_cache(const struct target *t)
+{
+    return cache_bytes(t, 1);
+}
+
+int64_t target_near(const struct target *t)
+{
+    return cache_bytes(t, 0) ? cache_bytes(t, 0) : INT64_MAX;
+}
+
+int64_t target_far(const struct target *t)
+{
+    return cache_bytes(t, 1) ? cache_bytes(t, 1) / 4 : INT64_MAX;
+}
+
+int64_t target_thread(const struct target *t)
+{
+    return (t ? t : &targets[0])->thread;
 }
 
 bool target_is_named(const struct target *t)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A row of targets.def, which explains the members. */
 struct target {
@@ -12,6 +13,7 @@ struct target {
     bool fused;
     int int_bits;
     int cache_kib[2];
+    int thread;
     bool small;
     const char *has, *may; /* macros, with blanks between them */
     const char *description;
@@ -22,6 +24,22 @@ extern const size_t target_count;
 
 /* By name; NULL if there is none. */
 const struct target *target_find(const char *name);
+
+/* ---- what the cost models ask; t may be NULL: any machine -------------------------------------------------------- */
+
+/* Bytes; 0: there is none. */
+int64_t target_first_cache(const struct target *t);
+int64_t target_second_cache(const struct target *t);
+/* What stays in the first cache; INT64_MAX without one: all memory is near. */
+int64_t target_near(const struct target *t);
+/* From so many bytes on, what was stored or read has more probably left the second cache than not when it is wanted
+ * next, if other kernels ran in between: a quarter of it. INT64_MAX without one. */
+int64_t target_far(const struct target *t);
+/* Operations that a kernel must have to be worth a thread's start. */
+int64_t target_thread(const struct target *t);
+
+/* ---- what its compiler defines ----------------------------------------------------------------------------------- */
+
 /* Is it one machine, and not any? NULL is any. */
 bool target_is_named(const struct target *t);
 /* May the compiler of this machine define the macro, one of target_macros? That of any machine may. */

@@ -34,12 +34,17 @@ static const struct op_attr attrs[] = {ATTR_EPSILON, ATTR_MOMENTUM, ATTR_SPATIAL
 
 #define PARAM(label, letter, marks) {.name = (label), .type = (letter), .dtypes = DTYPES_FLOATS, .flags = (marks)}
 #define UNUSED (PARAM_OPTIONAL | PARAM_OUTPUT_NOT_DIFF)
-static const struct op_param inputs_1[] = {PARAM("X", 'T', 0),    PARAM("scale", 'T', 0), PARAM("B", 'T', 0),
-                                           PARAM("mean", 'T', 0), PARAM("var", 'T', 0),   {0}};
-static const struct op_param inputs_14[] = {PARAM("X", 'T', 0),          PARAM("scale", 'T', 0),     PARAM("B", 'T', 0),
-                                            PARAM("input_mean", 'U', 0), PARAM("input_var", 'U', 0), {0}};
-static const struct op_param inputs[] = {PARAM("X", 'T', 0),          PARAM("scale", 'S', 0),     PARAM("B", 'S', 0),
-                                         PARAM("input_mean", 'U', 0), PARAM("input_var", 'U', 0), {0}};
+#define STATISTIC(label, letter) PARAM(label, letter, PARAM_STATISTIC)
+static const struct op_param inputs_1[] = {PARAM("X", 'T', 0),     PARAM("scale", 'T', 0), PARAM("B", 'T', 0),
+                                           STATISTIC("mean", 'T'), STATISTIC("var", 'T'),  {0}};
+static const struct op_param inputs_14[] = {PARAM("X", 'T', 0),
+                                            PARAM("scale", 'T', 0),
+                                            PARAM("B", 'T', 0),
+                                            STATISTIC("input_mean", 'U'),
+                                            STATISTIC("input_var", 'U'),
+                                            {0}};
+static const struct op_param inputs[] = {PARAM("X", 'T', 0),           PARAM("scale", 'S', 0),      PARAM("B", 'S', 0),
+                                         STATISTIC("input_mean", 'U'), STATISTIC("input_var", 'U'), {0}};
 static const struct op_param outputs_1[] = {PARAM("Y", 'T', 0),
                                             PARAM("mean", 'T', UNUSED),
                                             PARAM("var", 'T', UNUSED),

@@ -370,11 +370,14 @@ static const struct op_sample pow_samples[] = {
 
 const struct op_def op_defs_binary[] = {
     {.name = "Add", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast,
-     .grad = add_grad, .eval = add_eval, .lower = add_lower, .is_elementwise = true, .samples = add_samples},
+     .grad = add_grad, .eval = add_eval, .lower = add_lower, .is_elementwise = true, .is_arithmetic = true,
+     .samples = add_samples},
     {.name = "Sub", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast,
-     .grad = sub_grad, .eval = sub_eval, .lower = sub_lower, .is_elementwise = true, .samples = sub_samples},
+     .grad = sub_grad, .eval = sub_eval, .lower = sub_lower, .is_elementwise = true, .is_arithmetic = true,
+     .samples = sub_samples},
     {.name = "Mul", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast,
-     .grad = mul_grad, .eval = mul_eval, .lower = mul_lower, .is_elementwise = true, .samples = mul_samples},
+     .grad = mul_grad, .eval = mul_eval, .lower = mul_lower, .is_elementwise = true, .is_arithmetic = true,
+     .samples = mul_samples},
     {.name = "Div", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast,
      .grad = div_grad, .eval = div_eval, .lower = div_lower, .is_elementwise = true, .samples = div_samples},
     {.name = "Pow", .versions = pow_versions, .inputs = pow_inputs, .outputs = pow_outputs, .infer = infer_broadcast,

@@ -2,6 +2,8 @@
  * saves the padding and the gaps between lines. */
 #include "ops/conv_internal.h"
 
+#include "lower/targets.h"
+
 /* What windows see along an axis, terms in their order: of window i the first within the operand, how many, and how
  * many zeros of the padding lie before and behind them. The order of templates/conv_images.c. */
 struct span {
@@ -82,16 +84,17 @@ static bool is_short(const struct window_axis *w)
 
 /* Do vectors across images save enough? They skip the padding and need no gaps between lines, but operand and
  * result are turned, which costs as much as TURN_COST multiplications; and memory for the operand of a tile's
- * images must stay near. */
+ * images must leave half of the second cache. */
 bool conv_takes_images(struct lower_ctx *c, const struct conv *v, bool gradient, int64_t vectors)
 {
-    enum { TURN_COST = 8, ROWS_LEAST = 4, NEAR = 1 << 17, SAVING = 8 };
+    enum { TURN_COST = 8, ROWS_LEAST = 4, SAVING = 8 };
+    const int64_t most = target_far(c->l->target) / 2; /* floats */
     const struct window_axis *w = v->window.axis;
     const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c;
     const int64_t in = gradient ? window_out_count(&v->window) : window_in_count(&v->window);
     const int64_t out = gradient ? window_in_count(&v->window) : window_out_count(&v->window);
     if (c->options.scalar || v->n < IMAGES_MOST || rows < ROWS_LEAST || w[0].in != 1 || w[0].size != 1 ||
-        w[0].out != 1 || !is_short(&w[1]) || !is_short(&w[2]) || channels * in > NEAR / IMAGES_MOST)
+        w[0].out != 1 || !is_short(&w[1]) || !is_short(&w[2]) || channels * in > most / IMAGES_MOST)
         return false;
     const struct span_axis lines = span_axis_of(&w[1], gradient), columns = span_axis_of(&w[2], gradient);
     const double padded = (double)((v->n + IMAGES_MOST - 1) / IMAGES_MOST * IMAGES_MOST),
@@ -114,6 +117,8 @@ static int64_t add_spans(int64_t *to, const struct span_axis *a)
     return a->windows * NUMBERS;
 }
 
+static const struct template_traits images_template = {.name = "conv_images"};
+
 void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w)
 {
     const struct span_axis lines = span_axis_of(&v->window.axis[1], gradient),
@@ -121,7 +126,7 @@ void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient,
     const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c, taps = window_size(&v->window);
     const int64_t in = lines.in * columns.in, out = lines.windows * columns.windows;
     int64_t *const spans = arena_array(c->arena, int64_t, (size_t)(5 * (lines.windows + columns.windows)));
-    lower_template(c, "conv_images", lower_out_dtype(c, 0));
+    lower_template(c, &images_template, lower_out_dtype(c, 0));
     lower_template_pieces(c, out / LANES_MOST);
     lower_template_flops(c, 2 * v->n * v->groups * v->c * v->o * taps * window_out_count(&v->window));
     lower_template_int(c, "N", v->n);

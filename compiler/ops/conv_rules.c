@@ -5,13 +5,13 @@
 #include "ops/conv_internal.h"
 
 #include "base/checked.h"
+#include "lower/targets.h"
 
 #define SLACK 32      /* elements that a vector may read behind its operand: two of 16 */
 #define FLAT_UNIT 32  /* windows that a tile computes at a time, at most */
 #define PLANE_MARGIN 48 /* elements around a plane that copies are made of: 16 before it */
 #define SHORT_LINE 16 /* elements: shorter ones are finished together */
 #define LINE_OVER 4   /* elements that a copied line may be too long */
-#define IMAGE_MOST 32768 /* elements of an image that stays near */
 #define COLUMN_MOST 64 /* elements of a column that holds several positions of the window */
 
 static const char *const axis_letters = "DHW";
@@ -63,6 +63,12 @@ static int64_t take_copies(struct lower_ctx *c, const struct window *w, struct i
     return a[0].size * lines + PLANE_MARGIN + line->phases * vectors;
 }
 
+/* Elements of an image that stays near while other operands pass by: an eighth of the second cache. */
+static int64_t most_of_image(const struct lower_ctx *c)
+{
+    return target_far(c->l->target) / 2 / (int64_t)sizeof(float);
+}
+
 /* Copies of what the columns of the window see of lines, where these have more elements than windows: are the vectors
  * of windows that lie in gaps, once for each row of weights, more than the copies cost, a line as much as COPY_COST
  * vectors and those that it has? */
@@ -72,7 +78,7 @@ static bool takes_cuts(struct lower_ctx *c, const struct conv *v, const struct i
     const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
     const int64_t lines = a[0].windows * a[1].windows, copied = a[0].size * a[1].size * line->size;
     if (c->options.scalar || !holds_lines(a) || line->size == 1 || line->size > SHIFT_MOST || line->pad_begin != 0 ||
-        line->pad_end != 0 || line->out % LANES_MOST == 0 || v->o == 1 || v->c * copied * line->in > IMAGE_MOST)
+        line->pad_end != 0 || line->out % LANES_MOST == 0 || v->o == 1 || v->c * copied * line->in > most_of_image(c))
         return false;
     const int64_t gaps = (lines * line->in + LANES_MOST - 1) / LANES_MOST -
                          (lines * line->out + LANES_MOST - 1) / LANES_MOST;
@@ -261,6 +267,33 @@ static int64_t flat_vectors(const struct window *w, const struct image_axis *a)
     return ((a[1].windows - 1) * line.length + line.windows + LANES_MOST - 1) / LANES_MOST;
 }
 
+/* ---- templates --------------------------------------------------------------------------------------------------- */
+
+/* Gradients of weights are cut into rows of sums, which prepare all images anew, or into images: then none is prepared
+ * twice, but the sums of each wait until those before them are added, and are then written and read once more. */
+static bool cut_weight_grad(struct kernel *k, int shares, const struct target *target)
+{
+    (void)target;
+    const int64_t n = kernel_int(k, "N"),
+                  sums = kernel_int(k, "ROWS") * kernel_int(k, "RUNS") * kernel_int(k, "RUN_STEP");
+    const int64_t image = kernel_int(k, "QD") * kernel_int(k, "QH") * kernel_int(k, "QW") * kernel_int(k, "COLUMN");
+    const int64_t waiting = n - n / shares;
+    if (n < shares || kernel_int(k, "G") > 1 || 2 * waiting * sums > n * image)
+        return k->pieces >= shares;
+    const int64_t own = (k->scratch_count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
+    kernel_set_int(k, "CUT_IMAGES", 1);
+    kernel_set_int(k, "OWN", own);
+    k->passes = 2;
+    k->scratch_count = own + ((waiting - (shares - 1)) * sums + shares - 1) / shares; /* of one share */
+    return true;
+}
+
+static const struct template_traits forward_template = {.name = "conv"},
+                                    input_grad_template = {.name = "conv_grad_input"},
+                                    weight_grad_template = {.name = "conv_grad_weight", .cut = cut_weight_grad},
+                                    narrow_template = {.name = "depthwise"},
+                                    channels_template = {.name = "depthwise_grad_weight"};
+
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
 static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
@@ -273,7 +306,7 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
         return;
     }
     const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
-    lower_template(c, "conv", lower_out_dtype(c, 0));
+    lower_template(c, &forward_template, lower_out_dtype(c, 0));
     const bool copies = takes_copies(&v->window, a);
     const int64_t plane = copies ? take_copies(c, &v->window, a, -line->pad_begin, line->dilation) : 0;
     if (!copies && takes_cuts(c, v, a))
@@ -398,7 +431,7 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     const int64_t taps = window_size(&v->window);
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_columns(&v->window.axis[i], r.held[i], i == WINDOW_AXES - 1);
-    lower_template(c, "conv_grad_weight", lower_out_dtype(c, 0));
+    lower_template(c, &weight_grad_template, lower_out_dtype(c, 0));
     lower_template_pieces(c, v->o / ROWS_MOST);
     bind_sizes(c, v, v->c, v->o, SLACK);
     bind_axes(c, a);
@@ -486,7 +519,7 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
         return;
     }
     const struct window_axis *last = &v->window.axis[WINDOW_AXES - 1];
-    lower_template(c, "conv_grad_input", lower_out_dtype(c, 0));
+    lower_template(c, &input_grad_template, lower_out_dtype(c, 0));
     const bool copies = takes_copies(&v->window, a);
     const int64_t plane = copies ? take_copies(c, &v->window, a, last->pad_begin, -last->dilation) : 0;
     const int64_t slack = SLACK + (copies ? 0 : share_padding(&a[WINDOW_AXES - 1]));
@@ -522,10 +555,9 @@ static bool is_depthwise(const struct conv *v)
     return v->groups > 1 && v->c == 1 && v->o == 1;
 }
 
-static void lower_channels(struct lower_ctx *c, const char *tmpl, const struct conv *v, const struct image_axis *a,
-                           const int64_t *at)
+static void lower_channels(struct lower_ctx *c, const struct conv *v, const struct image_axis *a, const int64_t *at)
 {
-    lower_template(c, tmpl, lower_out_dtype(c, 0));
+    lower_template(c, &channels_template, lower_out_dtype(c, 0));
     lower_template_int(c, "N", v->n);
     lower_template_int(c, "G", v->groups);
     lower_template_int(c, "TAPS", window_size(&v->window));
@@ -557,7 +589,7 @@ static void lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradien
     const int64_t above = first < 0 ? -first : 0, below = last >= height ? last - height + 1 : 0;
     const int64_t margin = ((above > below ? above : below) * width + SHIFT_MOST + 2 * UNIT - 1) / UNIT * UNIT;
     const int64_t place = 2 * margin + (height * width + UNIT - 1) / UNIT * UNIT;
-    lower_template(c, "depthwise", lower_out_dtype(c, 0));
+    lower_template(c, &narrow_template, lower_out_dtype(c, 0));
     lower_template_pieces(c, v->n);
     lower_template_flops(c, 2 * v->n * v->groups * window_size(&v->window) * out * width);
     lower_template_int(c, "N", v->n);
@@ -574,7 +606,7 @@ static void lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradien
     lower_template_int(c, "MARGIN", margin);
     lower_template_int(c, "KEPT", kept);
     lower_template_int(c, "PLANES", planes);
-    lower_template_int(c, "CUT_CHANNELS", 0);
+    lower_template_channels(c, v->groups, height * width, out * width);
     conv_bind_planes(c, "x", x, v->n, v->groups, height * width, 0);
     conv_bind_operand(c, "w", w);
     lower_template_int(c, "PLANE_STEP", place);
@@ -588,7 +620,7 @@ static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *
         return false;
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_x(&v->window.axis[i]);
-    lower_channels(c, "depthwise_grad_weight", v, a, distances_in_x(c->arena, &v->window, a));
+    lower_channels(c, v, a, distances_in_x(c->arena, &v->window, a));
     lower_template_pieces(c, v->groups / LANES_MOST);
     lower_template_flops(c, 2 * v->n * v->groups * window_size(&v->window) * window_out_count(&v->window));
     conv_bind_planes(c, "dy", dy, v->n, v->groups, window_out_count(&v->window), LANES_MOST);
@@ -613,11 +645,11 @@ static bool is_pointwise(const struct conv *v)
 
 /* A matrix product, unless its rows would begin at any address: an image of them costs less than vectors that
  * cross cache lines. */
-static bool is_product(const struct conv *v)
+static bool is_product(const struct lower_ctx *c, const struct conv *v)
 {
     const int64_t count = window_in_count(&v->window), channels = v->c > v->o ? v->c : v->o;
     return is_pointwise(v) && v->groups == 1 &&
-           (count % LANES_MOST == 0 || count < LANES_MOST || channels * count > IMAGE_MOST);
+           (count % LANES_MOST == 0 || count < LANES_MOST || channels * count > most_of_image(c));
 }
 
 /* Pointwise windows with all elements of a channel on one line. */
@@ -731,7 +763,7 @@ bool conv_lower(struct lower_ctx *c, const struct conv *given, enum conv_role re
         return lower_without_terms(c, loops, &to, finish);
     if (!can_be_counted(c, v, result))
         return false;
-    if (result != CONV_W && is_product(v))
+    if (result != CONV_W && is_product(c, v))
         return lower_as_product(c, v, first, second, result == CONV_X, finish);
     const struct conv line = on_one_line(v);
     if (is_pointwise(v))

@@ -72,6 +72,13 @@ static struct gemm gemm_of(const struct node *n)
     return g;
 }
 
+static bool gemm_product(const struct node *n, struct op_product *out)
+{
+    const struct gemm g = gemm_of(n);
+    *out = (struct op_product){g.m, g.k, g.n, g.trans_a, g.trans_b};
+    return true;
+}
+
 static bool check_ranks(struct infer_ctx *c)
 {
     for (int i = 0; i < 2; i++)
@@ -263,5 +270,6 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_gemm[] = {
     {.name = "Gemm", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = gemm_infer,
+     .product = gemm_product,
      .grad = gemm_grad, .eval = gemm_eval, .lower = gemm_lower, .is_sum = true, .samples = samples},
     {0}};

@@ -60,6 +60,15 @@ static bool product_of(const struct shape *a, const struct shape *b, struct prod
     return true;
 }
 
+static bool matmul_product(const struct node *n, struct op_product *out)
+{
+    const struct shape *const a = &node_input(n, 0)->shape, *const b = &node_input(n, 1)->shape;
+    if (a->rank != 2)
+        return false;
+    *out = (struct op_product){a->dim[0], a->dim[1], b->rank > 1 ? b->dim[b->rank - 1] : 1, false, false};
+    return true;
+}
+
 /* y without the axes that the promotion added. */
 static struct shape result_shape(const struct product *p, const struct shape *a, const struct shape *b)
 {
@@ -255,5 +264,6 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_matmul[] = {
     {.name = "MatMul", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = matmul_infer,
+     .product = matmul_product,
      .grad = matmul_grad, .eval = matmul_eval, .lower = matmul_lower, .is_sum = true, .samples = samples},
     {0}};

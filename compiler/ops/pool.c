@@ -397,10 +397,17 @@ static void bind_inside(struct lower_ctx *c, const struct window_axis *line)
     lower_template_int(c, "BEYOND", first < end ? end : line->out);
 }
 
-static void bind_window(struct lower_ctx *c, const char *tmpl, const struct window *w, int64_t planes, enum dtype type,
-                        bool padding)
+enum pool_template { MAX_POOL, MAX_POOL_GRAD, MAX_POOL_GRAD_APART, AVERAGE_POOL, AVERAGE_POOL_GRAD };
+static const struct template_traits pool_templates[] = {[MAX_POOL] = {.name = "max_pool"},
+                                                        [MAX_POOL_GRAD] = {.name = "max_pool_grad"},
+                                                        [MAX_POOL_GRAD_APART] = {.name = "max_pool_grad_apart"},
+                                                        [AVERAGE_POOL] = {.name = "average_pool"},
+                                                        [AVERAGE_POOL_GRAD] = {.name = "average_pool_grad"}};
+
+static void bind_window(struct lower_ctx *c, enum pool_template form, const struct window *w, int64_t planes,
+                        enum dtype type, bool padding)
 {
-    lower_template(c, tmpl, type);
+    lower_template(c, &pool_templates[form], type);
     lower_template_pieces(c, planes);
     lower_template_int(c, "PLANES", planes);
     lower_template_int(c, "FLOATS", dtype_is_float(type));
@@ -455,7 +462,7 @@ static bool max_lower(struct lower_ctx *c)
         return true;
     lower_contiguous(c, 0);
     lower_kernel(c, NULL);
-    bind_window(c, "max_pool", &w, planes, lower_dtype(c, 0), false);
+    bind_window(c, MAX_POOL, &w, planes, lower_dtype(c, 0), false);
     lower_template_int(c, "COLUMN_MAJOR", op_attr_int(c->node, "storage_order"));
     bind_operand(c, "x", 0);
     if (lower_wants(c, 0))
@@ -491,7 +498,7 @@ static bool max_grad_lower(struct lower_ctx *c)
     lower_contiguous(c, 0);
     lower_contiguous(c, 1);
     lower_kernel(c, NULL);
-    bind_window(c, apart ? "max_pool_grad_apart" : "max_pool_grad", &w, planes, lower_dtype(c, 0), false);
+    bind_window(c, apart ? MAX_POOL_GRAD_APART : MAX_POOL_GRAD, &w, planes, lower_dtype(c, 0), false);
     bind_operand(c, "x", 0);
     bind_operand(c, "dy", 1);
     if (!apart)
@@ -508,7 +515,7 @@ static bool average_lower(struct lower_ctx *c)
         return lower_average_map(c, &w);
     lower_contiguous(c, 0);
     lower_kernel(c, NULL);
-    bind_window(c, "average_pool", &w, planes, lower_dtype(c, 0), flag(c->node, "count_include_pad"));
+    bind_window(c, AVERAGE_POOL, &w, planes, lower_dtype(c, 0), flag(c->node, "count_include_pad"));
     bind_operand(c, "x", 0);
     add_finish(c, "finish", 0, planes, out);
     return true;
@@ -522,7 +529,7 @@ static bool average_grad_lower(struct lower_ctx *c)
         return lower_zeros(c);
     lower_contiguous(c, 0);
     lower_kernel(c, NULL);
-    bind_window(c, "average_pool_grad", &w, planes_of(x), lower_dtype(c, 0), flag(c->node, "count_include_pad"));
+    bind_window(c, AVERAGE_POOL_GRAD, &w, planes_of(x), lower_dtype(c, 0), flag(c->node, "count_include_pad"));
     bind_operand(c, "dy", 0);
     lower_template_scratch(c, "scratch", window_in_count(&w));
     add_finish(c, "finish", 0, planes_of(x), window_in_count(&w));

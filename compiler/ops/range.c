@@ -150,5 +150,6 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_range[] = {
     {.name = "Range", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = range_infer,
+     .is_counted = true,
      .grad = grad_none, .eval = range_eval, .lower = range_lower, .samples = samples},
     {0}};

@@ -356,6 +356,8 @@ static void lower_types(struct lower_ctx *c, enum dtype type)
     lower_template_int(c, "SIGNED", dtype_is_int(type) && dtype_is_signed(type) ? dtype_bits(type) : 0);
 }
 
+static const struct template_traits rows_template = {.name = "scatter_rows"};
+
 /* No loop nest of plain stores can add up, so this is a template (templates/scatter.c). It takes the rows of each index
  * in turn from a chained list in scratch memory (a head per index, a successor per row), so that no second copy of y is
  * needed and every element is finished once, in order. */
@@ -368,7 +370,7 @@ static void lower_rows(struct lower_ctx *c, const struct view *indices, const st
     const struct shape *shape = &out->shape;
     const int64_t rows = updates.shape.dim[1], size = shape->dim[1];
     const enum dtype type = lower_out_dtype(c, 0);
-    lower_template(c, "scatter_rows", type);
+    lower_template(c, &rows_template, type);
     lower_template_int(c, "OUTER", shape->dim[0]);
     lower_template_int(c, "ROWS", rows);
     lower_template_int(c, "SIZE", size);

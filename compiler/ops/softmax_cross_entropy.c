@@ -249,6 +249,8 @@ static bool is_padded(const struct lower_ctx *c, const struct loss *l)
     return l->n == 1 && l->d == 1 && l->c > PADDED_LANES / 4 && l->c < PADDED_LANES && !c->options.scalar;
 }
 
+static const struct template_traits loss_template = {.name = "softmax_cross_entropy"};
+
 /* The kernel of a loss or of its gradient: equal but for their parts, so that fusion makes one of the two. */
 static struct loss instantiate(struct lower_ctx *c)
 {
@@ -259,7 +261,7 @@ static struct loss instantiate(struct lower_ctx *c)
     if (has_weights)
         weights = lower_contiguous(c, 2);
     lower_kernel(c, "softmax_cross_entropy");
-    lower_template(c, "softmax_cross_entropy", lower_dtype(c, 0));
+    lower_template(c, &loss_template, lower_dtype(c, 0));
     lower_template_int(c, "N", l.n);
     lower_template_int(c, "C", l.c);
     lower_template_int(c, "D", l.d);

@@ -1,6 +1,7 @@
 #include "report/picture.h"
 
 #include "base/map.h"
+#include "graph/op_def.h"
 #include "model/model.h"
 #include "report/report_internal.h"
 #include <inttypes.h>
@@ -74,7 +75,8 @@ static const char *parameters_of(const struct builder *b, const struct model_nod
 /* Shapes, axes and masks that an exporter computes from constants hide the network. */
 static bool is_constant(const struct builder *b, const struct model_node *n, const char *parameters)
 {
-    bool depends = parameters[0] || str_starts_with(n->op_type, "Random");
+    const struct op_def *const def = op_find(n->domain, n->op_type);
+    bool depends = parameters[0] || (def && def->is_random);
     for (size_t i = 0; i < n->inputs.count; i++)
         depends |= giver(b, n->inputs.data[i]) >= 0;
     for (size_t i = 0; i < n->attrs.count; i++)

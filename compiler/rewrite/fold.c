@@ -171,7 +171,7 @@ const struct tensor *uniform_value(struct graph *g, struct value *v)
 {
     if (shape_count(&v->shape) == 0)
         return NULL;
-    while (v->kind == VALUE_RESULT && node_is(v->producer, "Expand") && v->constant == NULL)
+    while (v->kind == VALUE_RESULT && v->producer->def->is_broadcast && v->constant == NULL)
         v = v->producer->inputs.data[0];
     const struct tensor *t = value_known(v);
     if (t == NULL || !is_repeated(t))
@@ -181,10 +181,10 @@ const struct tensor *uniform_value(struct graph *g, struct value *v)
 
 /* ---- the pass ---------------------------------------------------------------------------------------------------- */
 
-/* A long Range is counted, and so are whole numbers and masks that follow from one, element by element. */
+/* Long lists of Range are counted, and so are whole numbers and masks that follow from one, element by element. */
 static bool is_counted(const struct node *n, const struct tensor *t)
 {
-    if (node_is(n, "Range"))
+    if (n->def->is_counted)
         return t->count > SMALL_RESULT;
     if (!n->def->is_elementwise || !(dtype_is_int(t->dtype) || t->dtype == DTYPE_BOOL) || t->count <= LONG_LIST)
         return false;
@@ -204,14 +204,14 @@ static bool is_worth_storing(const struct node *n, const struct tensor *t)
     if (!n->def->is_view)
         return true;
     const struct value *x = n->inputs.data[0];
-    if (t->count <= (node_is(n, "Expand") && dtype_is_float(t->dtype) ? 1 : SMALL_RESULT))
+    if (t->count <= (n->def->is_broadcast && dtype_is_float(t->dtype) ? 1 : SMALL_RESULT))
         return true;
     return x->kind == VALUE_CONSTANT && x->uses.count == 1 && t->count == shape_count(&x->shape);
 }
 
 static bool is_expanded_scalar(const struct node *n)
 {
-    return node_is(n, "Expand") && n->inputs.data[0]->kind == VALUE_CONSTANT && n->inputs.data[0]->constant->count == 1;
+    return n->def->is_broadcast && n->inputs.data[0]->kind == VALUE_CONSTANT && n->inputs.data[0]->constant->count == 1;
 }
 
 /* The form that says most: a number where all elements are equal, else the tensor. NULL: leave the node. */

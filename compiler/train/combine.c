@@ -10,6 +10,7 @@
 #include "train/combine.h"
 
 #include "base/str.h"
+#include "graph/op_def.h"
 #include "rewrite/pass.h"
 #include "train/combine_internal.h"
 
@@ -27,8 +28,10 @@ static void note_uses(struct uses *uses, const struct model_graph *mg)
 {
     for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++) {
         const struct model_node *const n = mg->nodes.data[i];
-        if (n->domain[0] == '\0' && strcmp(n->op_type, "BatchNormalization") == 0)
-            for (size_t k = 3; k < 5 && k < n->inputs.count; k++)
+        const struct op_def *const def = op_find(n->domain, n->op_type);
+        const struct op_param *const inputs = def != NULL ? def->inputs : NULL;
+        for (size_t k = 0; inputs != NULL && inputs[k].name != NULL && k < n->inputs.count; k++)
+            if (inputs[k].flags & PARAM_STATISTIC)
                 map_set(&uses->statistics, n->inputs.data[k], NULL);
         for (size_t k = 0; k < n->attrs.count && strcmp(n->op_type, "Gradient") == 0; k++)
             for (size_t j = 0; strcmp(n->attrs.data[k]->name, "xs") == 0 && j < n->attrs.data[k]->strings.count; j++)

@@ -17,7 +17,8 @@ static struct lowered lowered;
 static inline void begin(void)
 {
     diag = (struct diag){.arena = &arena};
-    lowered = (struct lowered){.arena = &arena, .diag = &diag};
+    static const struct entry entry = {.name = "test"};
+    lowered = (struct lowered){.arena = &arena, .diag = &diag, .entry = &entry};
 }
 
 static inline void end(void)
@@ -126,12 +127,14 @@ static inline void set_operand(struct kernel *k, const char *param, struct acces
     k->operands[k->operand_count++] = (struct operand){.param = param, .access = a};
 }
 
+static const struct template_traits matrix_vector_template = {.name = "matrix_vector", .takes_update = true};
+
 /* to[i] = sum over j of matrix[i,j] * vector[j], stored row by row; `finish` is what is stored. */
 static inline struct kernel *matrix_vector(int64_t rows, int64_t columns, struct access matrix, struct access vector,
                                            struct access to, const struct expr *finish)
 {
     struct kernel *const k = new_kernel("product");
-    k->tmpl = "matrix_vector";
+    k->tmpl = &matrix_vector_template;
     k->operands = arena_array(&arena, struct operand, KERNEL_MAX_OPERANDS);
     k->ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
     kernel_set_int(k, "ROWS", rows);
