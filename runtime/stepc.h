@@ -31,6 +31,12 @@ extern "C" {
 #ifndef STEPC_TRACE
 #define STEPC_TRACE(kernel, name) ((void)0) /* runs before kernel number `kernel` of an entry */
 #endif
+/* How an entry calls kernel number `number`, with the arguments behind its name. */
+#define STEPC_RUN(number, kernel, ...)                                                                                 \
+    do {                                                                                                               \
+        STEPC_TRACE(number, #kernel);                                                                                  \
+        kernel(__VA_ARGS__);                                                                                           \
+    } while (0)
 /* STEPC_NOINLINE: never merged into its caller, so that a profile shows kernels. STEPC_APART: nothing at all is known
  * of the caller. STEPC_INLINE: always merged. */
 /* Why: Clang's compile time stays linear in the number of kernels. Nor shall GCC make a copy for the constants that a

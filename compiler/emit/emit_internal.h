@@ -73,18 +73,15 @@ struct emission {
         enum emit_weights kind; /* as the options say, or as the size does */
         struct weights_image *image;
         struct map places;    /* dtype and digest of the content -> where it is */
-        struct map used;      /* by the entry at hand: name -> place */
-        struct map types;     /* element types in use */
-        struct writer macros;
+        struct strbuf layout; /* names and offsets: what the mark has a hash of */
         bool *entries;        /* by entry: it reads the file */
     } weights;
     size_t constant_bytes;
-    struct writer entries_text, arena_text;
+    struct writer entries_text;
+    unsigned arena_members;   /* bit i: some temporary lies in array i of arena_members (emit.c) */
     const char ***input_names, ***output_names; /* [entry][i] */
     bool has_shares;          /* some kernel is cut into shares */
     bool has_blas;            /* some kernel calls a BLAS */
-    bool uses_random;         /* some kernel of the entry at hand draws random numbers */
-    bool *draws_with;         /* the same, with this counter of the program */
     /* Of the kernel at hand: */
     VEC(uint32_t) kernel_counters;  /* what the parameters counter, counter_2 ... stand for */
     tree_vars counter_vars;         /* these */
@@ -92,14 +89,8 @@ struct emission {
     tree_vars kernel_outer;         /* variables of the kernel that functions of its templates may name */
     struct template_instance instance; /* these functions, and what they use */
     VEC(int) instance_stages;       /* by function: of which stage, 0: there are none */
-    bool state_is_const;      /* the entry at hand only reads the state */
-    struct {
-        bool state, in, out;  /* what it mentions of its arguments */
-    } mentions;
     VEC(struct kept_block) kernel_draws; /* of the kernel at hand: nodes of which it keeps a block of numbers */
     bool random_state;        /* the state carries seed and counters: an entry other than init draws */
-    const char **locals;      /* of the entry at hand, by buffer id: the pointer into the arena */
-    bool *local_used;          /* the same: does a call name it? */
     const char ***calls;       /* see struct emitted */
     uint64_t build_id;         /* what stands in both files: a hash of the header, which names model and options */
     struct writer c, h;
@@ -183,6 +174,8 @@ const char *use_helper(struct emission *e, const char *name);
 const char *param_name(const struct expr_scope *s, const struct buffer *b);
 /* "float", "int64_t" ... as the emitted C spells a dtype */
 const char *c_type(enum dtype d);
+/* Does C spell it otherwise? Floats of 16 bits and less, bool and small integers lie in memory as others. */
+bool dtype_is_hidden(struct arena *a, enum dtype d);
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
@@ -234,10 +227,20 @@ const char *param_declaration(struct arena *a, const struct kernel_param *p);
 
 /* Finds or makes the function of a kernel (kernel.c); what the entry calls. Checks of the
  * kernel become functions of their own. */
+struct call_argument {
+    const struct buffer *buffer;
+    bool by_value; /* its element, not a pointer to it */
+};
+struct check_call { /* of a function that returns this status or STEPC_OK */
+    const char *name, *status;
+    VEC(struct call_argument) arguments;
+};
 struct kernel_call {
     const char *name; /* "product_nt_relu_32x32x64"; NULL for checks alone */
-    VEC(const char *) arguments;
-    VEC(const char *) checks; /* calls that return a stepc_status */
+    VEC(struct call_argument) arguments;
+    bool draws;             /* the seed follows, if so, */
+    VEC(uint32_t) counters; /* and the values of these counters of the program */
+    VEC(struct check_call) checks;
 };
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k);
 /* The parameters of a kernel, with names by what it does with them: y what it writes, w what it updates in place, x
@@ -250,21 +253,17 @@ struct kernel_group *group_of(const struct emission *e, const struct plan *plan,
 const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, const struct buffer *made);
 /* The value that is in the buffer at the end of the entry, or NULL. */
 const struct value *value_of_buffer(const struct graph *g, const struct buffer *b);
-/* What an entry calls the value of a counter (section_entries.c). */
-const char *entry_counter(struct emission *e, const struct entry *entry, size_t counter);
-/* How an entry names a buffer as an argument (section_entries.c). */
-const char *buffer_argument(struct emission *e, const struct buffer *b, bool by_value);
 
 /* ---- sections ---------------------------------------------------------------------------------------------------- */
 
 /* keeps what entries call their temporaries from being file-level names */
 void reserve_temporaries(struct emission *e);
 void reserve_prefix_macros(const struct emission *e, struct name_scope *names); /* DIGITS_H and the like */
-void reserve_accessors(struct name_scope *names); /* floats_at and the like */
-/* The function of the emitted file that gives a pointer to elements of d in the arena: "floats_at". */
-const char *arena_accessor(enum dtype d);
-void write_arena_members(struct emission *e, size_t bytes); /* in the header: what the accessors point into */
-/* writes arena_text and entries_text; runs first: it finds kernels and constants */
+void reserve_written_functions(struct name_scope *names); /* copy_constant() and the like */
+/* The array of the arena in which elements of d lie: "floats". */
+const char *arena_member(struct emission *e, enum dtype d);
+void write_arena_members(struct emission *e, size_t bytes); /* in the header */
+/* writes entries_text; runs first: it finds kernels and constants */
 void section_entries(struct emission *e);
 void section_header(struct emission *e);  /* the whole .h file */
 void section_runtime(struct emission *e); /* part of it */
@@ -287,8 +286,8 @@ const char *loop_hint(const struct emit_options *o, const char *macro);
 void section_kernels(struct emission *e);
 void section_model(struct emission *e);
 
-/* The parameter list of an entry: "(digits_state *state, ...". */
-const char *entry_signature(struct emission *e, const struct entry *entry);
+/* "stepc_status digits_step(digits_state *state, ...)", and what follows on the line. */
+void write_entry_head(struct emission *e, struct writer *w, const struct entry *entry, const char *after);
 const char *counter_member(const struct emission *e, size_t i); /* member of the state: counter i of the program */
 const char *input_name(struct emission *e, const struct entry *entry, size_t i);  /* member of the inputs struct */
 const char *output_name(struct emission *e, const struct entry *entry, size_t i);
@@ -297,12 +296,16 @@ const char *output_name(struct emission *e, const struct entry *entry, size_t i)
 const char *file_name(struct emission *e, const char *wish);
 /* Name of the const array that holds a tensor (made on first use). */
 const char *constant_array(struct emission *e, const struct tensor *t, const char *wish);
-/* Is the tensor one for the weights file? Then weights_array() is the name of a pointer to it, which
- * weights_declare() declares in every entry that uses it. */
+/* Is the tensor one for the weights file? */
 bool weights_has(const struct emission *e, const struct tensor *t);         /* a constant */
 bool weights_has_initial(const struct emission *e, const struct tensor *t); /* of a variable */
-const char *weights_array(struct emission *e, const struct tensor *t, bool by_columns, const char *wish);
-void weights_declare(struct emission *e, struct writer *body);
+/* Where it lies there. */
+struct weights_place {
+    const char *name, *type; /* of a pointer to its elements: "const float" */
+    const char *text;        /* that pointer: "(const float *)in->weights + 16" */
+};
+const struct weights_place *weights_place(struct emission *e, const struct tensor *t, bool by_columns,
+                                          const char *wish);
 /* Does the entry take the file's content as an input? */
 bool weights_is_input(const struct emission *e, const struct entry *entry);
 const char *weights_expression(const struct emission *e); /* its address, as entries write it */

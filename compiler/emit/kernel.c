@@ -629,7 +629,7 @@ static void build_check(struct expr_scope *s, const struct check *c, const char 
     tree_return(&b, index_text(a, arena_printf(a, "%s == 0 ? STEPC_OK : %s", wrong->name, c->status)));
 }
 
-static const char *check_call(struct emission *e, const struct kernel *k, const struct check *c)
+static struct check_call check_call(struct emission *e, const struct kernel *k, const struct check *c)
 {
     struct kernel only = {.label = "check", .id = k->id};
     vec_push(e->arena, &only.checks, *c);
@@ -656,10 +656,10 @@ static const char *check_call(struct emission *e, const struct kernel *k, const 
     const char *body = strbuf_text(&w.text);
     struct strbuf key = {.arena = e->arena};
     const char **declarations = arena_array(e->arena, const char *, params.count + 1);
-    const char **arguments = arena_array(e->arena, const char *, params.count + 1);
+    struct check_call call = {.status = c->status};
     for (size_t i = 0; i < params.count; i++) {
         declarations[i] = param_declaration(e->arena, &params.data[i]);
-        arguments[i] = buffer_argument(e, params.data[i].buffer, false);
+        vec_push(e->arena, &call.arguments, ((struct call_argument){params.data[i].buffer, false}));
         strbuf_addf(&key, "%s,", declarations[i]);
     }
     strbuf_add(&key, body);
@@ -684,12 +684,8 @@ static const char *check_call(struct emission *e, const struct kernel *k, const 
                                           c->high - 1));
         map_set(&e->functions, strbuf_text(&key), f);
     }
-    struct writer call = {.text = {.arena = e->arena}};
-    strbuf_addf(&call.text, "%s(", f->name);
-    for (size_t i = 0; i < params.count; i++)
-        strbuf_addf(&call.text, "%s%s", i ? ", " : "", arguments[i]);
-    strbuf_add(&call.text, ")");
-    return strbuf_text(&call.text);
+    call.name = f->name;
+    return call;
 }
 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
@@ -716,16 +712,11 @@ struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, cons
     add_comment(e, f, comment_text(e, plan, k, g, &params));
     for (size_t i = 0; i < params.count; i++)
         if (f->takes[i])
-            vec_push(e->arena, &call.arguments, buffer_argument(e, params.data[i].buffer, params.data[i].by_value));
-    if (f->takes_seed) {
-        e->uses_random = true;
-        vec_push(e->arena, &call.arguments, "seed");
-    }
-    for (size_t i = 0; f->takes_counters && i < e->kernel_counters.count; i++) {
-        const uint32_t counter = e->kernel_counters.data[i];
-        e->uses_random = e->draws_with[counter] = true;
-        vec_push(e->arena, &call.arguments, entry_counter(e, plan->lowered->entry, counter));
-    }
+            vec_push(e->arena, &call.arguments,
+                     ((struct call_argument){params.data[i].buffer, params.data[i].by_value}));
+    call.draws = f->takes_seed;
+    for (size_t i = 0; f->takes_counters && i < e->kernel_counters.count; i++)
+        vec_push(e->arena, &call.counters, e->kernel_counters.data[i]);
     call.name = f->name;
     return with_checks(e, k, call);
 }

@@ -10,31 +10,54 @@ static void write_lines(struct writer *w, const char *const *lines, size_t count
 
 #define WRITE_LINES(w, lines) write_lines(w, lines, sizeof lines / sizeof *lines)
 
-static bool has_double(const struct graph *g)
+static bool is_double(const struct expr *e, void *data)
+{
+    (void)data;
+    return e->dtype == DTYPE_DOUBLE;
+}
+
+static bool kernel_has_double(const struct kernel *k)
+{
+    bool any = k->tmpl && k->type == DTYPE_DOUBLE;
+    for (size_t i = 0; i < k->parts.count; i++) {
+        const struct part *const p = &k->parts.data[i];
+        any |= p->element && expr_any(p->element, is_double, NULL);
+        for (size_t s = 0; s < p->stores.count; s++)
+            any |= p->stores.data[s].to.buffer->dtype == DTYPE_DOUBLE ||
+                   expr_any(p->stores.data[s].value, is_double, NULL);
+    }
+    for (size_t i = 0; i < k->checks.count; i++)
+        any |= expr_any(k->checks.data[i].value, is_double, NULL);
+    for (int i = 0; i < k->operand_count; i++)
+        any |= k->operands[i].value && expr_any(k->operands[i].value, is_double, NULL);
+    for (size_t i = 0; i < k->stages.count; i++)
+        any |= kernel_has_double(k->stages.data[i]);
+    return any;
+}
+
+static bool entry_has_double(const struct graph *g, const struct lowered *l)
 {
     bool any = false;
     for (size_t i = 0; i < g->inputs.count; i++)
         any |= g->inputs.data[i]->dtype == DTYPE_DOUBLE;
     for (size_t i = 0; i < g->outputs.count; i++)
         any |= g->outputs.data[i].value->dtype == DTYPE_DOUBLE;
+    for (size_t i = 0; i < l->kernels.count && !any; i++)
+        any = kernel_has_double(l->kernels.data[i]);
     return any;
 }
 
-/* Does an argument or variable have that type, or some line of a function name it? */
+/* Does an argument or variable have that type, or a value that a kernel computes, or some function of runtime/? */
 static bool uses_double(struct emission *e)
 {
     const bool *const used = used_helpers(e);
     bool any = false;
     for (size_t i = 0; i < e->program->variables.count; i++)
         any |= e->program->variables.data[i]->dtype == DTYPE_DOUBLE;
-    for (size_t i = 0; i < e->program->entries.count; i++)
-        any |= has_double(e->program->entries.data[i].graph);
+    for (size_t i = 0; i < e->program->entries.count && !any; i++)
+        any = entry_has_double(e->program->entries.data[i].graph, e->plans[i]->lowered);
     for (size_t i = 0; i < template_table.helper_count && !any; i++)
         any = used[i] && text_names(template_table.helpers[i].text, "double");
-    for (size_t i = 0; i < e->functions.count && !any; i++) {
-        const struct kernel_function *const f = e->functions.entries[i].value;
-        any = text_names(f->definition, "double") || text_names(f->text, "double");
-    }
     return any;
 }
 
@@ -88,9 +111,6 @@ void section_arithmetic(struct emission *e)
 void write_arithmetic_check(struct emission *e)
 {
     static const char *const begin[] = {
-        "/* Does this build round each result by itself, to the nearest, and keep numbers next to zero? The volatile "
-        "ones are those that the",
-        " * compiler may not compute with beforehand. */",
         "static STEPC_APART stepc_status " CHECK_ARITHMETIC "(void)",
         "{",
         "    volatile float factor = 1.00012207f, one = 1.0f, three = 3.0f, quarter = 2.98023224e-8f, least = "
@@ -107,6 +127,8 @@ void write_arithmetic_check(struct emission *e)
     if (!map_has(&e->helpers, CHECK_ARITHMETIC))
         return;
     const bool is_wide = uses_double(e);
+    write_comment(&e->c, "Does this build round each result by itself, to the nearest, and keep numbers next to zero? "
+                         "What is volatile keeps the compiler from computing it beforehand.");
     WRITE_LINES(&e->c, begin);
     if (is_wide)
         WRITE_LINES(&e->c, wide);

@@ -88,8 +88,11 @@ static void write_rows(struct writer *w, const unsigned char *bytes, size_t coun
 static void write_byte_rows(struct emission *e, struct writer *w, const struct tensor *t, const char *name)
 {
     const size_t bytes = tensor_bytes(t), rows = (bytes + ROW_BYTES - 1) / ROW_BYTES;
-    write_open(w, "static const union { unsigned char rows[%zu][%d]; %s values[%zu]; } %s_bytes STEPC_CONST = {", rows,
-               ROW_BYTES, c_type(t->dtype), rows * ROW_BYTES / dtype_size(t->dtype), name);
+    write_open(w, "static const union");
+    write_line(w, "unsigned char rows[%zu][%d];", rows, ROW_BYTES);
+    write_line(w, "%s values[%zu];", c_type(t->dtype), rows * ROW_BYTES / dtype_size(t->dtype));
+    w->depth--;
+    write_open(w, "} %s_bytes STEPC_CONST = {", name);
     e->constant_bytes += rows * ROW_BYTES;
     if (!e->options->without_data)
         write_rows(w, t->data, bytes);
@@ -107,23 +110,40 @@ static bool has_byte_rows(const struct tensor *t)
     return t->count > DECIMAL_MOST && t->dtype != DTYPE_BOOL;
 }
 
+static const char *numbers_of_row(struct arena *a, const struct tensor *t)
+{
+    struct strbuf b = {.arena = a};
+    char number[NUMBER_MAX];
+    for (int64_t i = 0; i < t->count; i++) {
+        number_text(number, t, i);
+        strbuf_addf(&b, "%s%s", i ? ", " : "", number);
+    }
+    return t->count ? strbuf_text(&b) : "0";
+}
+
+/* A few numbers stand on one line. */
 static void write_array(struct emission *e, const struct constant *c)
 {
+    enum { FEW = 32, LINE_MOST = 118 };
     struct writer *const w = &e->c;
     const struct tensor *const t = c->tensor;
     if (has_byte_rows(t)) {
         write_byte_rows(e, w, t, c->array);
-    } else {
-        write_open(w, "static const %s %s[%lld] STEPC_CONST =", c_type(t->dtype), c->array,
-                   (long long)(t->count ? t->count : 1));
-        e->constant_bytes += dtype_size(t->dtype) * (size_t)(t->count ? t->count : 1);
-        if (!e->options->without_data)
-            write_numbers(w, t);
-        if (t->count == 0)
-            write_line(w, "0");
-        write_close(w, ";");
+        return;
     }
-    write_blank(w);
+    const int64_t count = t->count ? t->count : 1;
+    const char *const head = arena_printf(e->arena, "static const %s %s[%" PRId64 "] STEPC_CONST =", c_type(t->dtype),
+                                          c->array, count);
+    e->constant_bytes += dtype_size(t->dtype) * (size_t)count;
+    const char *const row = t->count <= FEW && !e->options->without_data ? numbers_of_row(e->arena, t) : NULL;
+    if (row && strlen(head) + strlen(row) + strlen(" {};") <= LINE_MOST) {
+        write_line(w, "%s {%s};", head, row);
+        return;
+    }
+    write_open(w, "%s", head);
+    if (!e->options->without_data)
+        write_numbers(w, t);
+    write_close(w, ";");
 }
 
 static bool same_contents(const struct tensor *a, const struct tensor *b)
@@ -134,8 +154,6 @@ static bool same_contents(const struct tensor *a, const struct tensor *b)
 /* Equal contents share an array, whatever they are called. */
 const char *constant_array(struct emission *e, const struct tensor *t, const char *wish)
 {
-    if (weights_has(e, t))
-        return weights_array(e, t, false, wish);
     const char *key = arena_printf(e->arena, "%016" PRIx64, hash_bytes(t->data, tensor_bytes(t)));
     struct constant *first = map_get(&e->constants, key);
     for (const struct constant *c = first; c; c = c->next)
@@ -173,6 +191,4 @@ void section_data(struct emission *e)
         strbuf_reserve(&e->c.text, bytes / ROW_BYTES * ROW_TEXT);
     for (size_t i = 0; i < e->constant_list.count; i++)
         write_array(e, e->constant_list.data[i]);
-    /* the section ends with the blank line of its last array */
-    e->c.text.text[--e->c.text.length] = '\0';
 }

@@ -1,6 +1,7 @@
 /* The entries: init(), step(), infer() ... as lists of kernel calls. Runs before the other sections, because it
  * finds out which kernels, constants and functions the file needs. */
 #include "emit/emit_internal.h"
+#include "emit/entry.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,34 +23,56 @@ const char *output_name(struct emission *e, const struct entry *entry, size_t i)
     return e->output_names[entry_index(e, entry)][i];
 }
 
-const char *entry_signature(struct emission *e, const struct entry *entry)
+static bool mutates(const struct entry *entry)
 {
-    struct strbuf b = {.arena = e->arena};
-    const bool writes = entry->kind == ENTRY_INIT || entry->kind == ENTRY_STEP;
-    strbuf_addf(&b, "%s%s_state *state, %s_arena *arena", writes ? "" : "const ", e->name, e->name);
-    if (entry->kind == ENTRY_INIT)
-        strbuf_add(&b, ", uint64_t seed");
-    if (entry->graph->inputs.count || weights_is_input(e, entry))
-        strbuf_addf(&b, ", const %s_%s_inputs *in", e->name, entry->name);
-    if (entry->graph->outputs.count)
-        strbuf_addf(&b, ", const %s_%s_outputs *out", e->name, entry->name);
-    return strbuf_text(&b);
+    return entry->kind == ENTRY_INIT || entry->kind == ENTRY_STEP;
 }
+
+void write_entry_head(struct emission *e, struct writer *w, const struct entry *entry, const char *after)
+{
+    struct arena *const a = e->arena;
+    text_list list = {0};
+    vec_push(a, &list, arena_printf(a, "%s%s_state *state", mutates(entry) ? "" : "const ", e->name));
+    vec_push(a, &list, arena_printf(a, "%s_arena *arena", e->name));
+    if (entry->kind == ENTRY_INIT)
+        vec_push(a, &list, "uint64_t seed");
+    if (entry->graph->inputs.count || weights_is_input(e, entry))
+        vec_push(a, &list, arena_printf(a, "const %s_%s_inputs *in", e->name, entry->name));
+    if (entry->graph->outputs.count)
+        vec_push(a, &list, arena_printf(a, "const %s_%s_outputs *out", e->name, entry->name));
+    write_list(w, arena_printf(a, "stepc_status %s_%s(", e->name, entry->name), list.data, list.count,
+               arena_printf(a, ")%s", after));
+}
+
+/* Whose counter it is, where there are several. */
+const char *counter_member(const struct emission *e, size_t i)
+{
+    const struct program *p = e->program;
+    return p->counters.count > 1 ? arena_printf(e->arena, "random_counter_%s", p->counters.data[i]) : "random_counter";
+}
+
+/* ---- one entry --------------------------------------------------------------------------------------------------- */
+
+struct want {
+    uint64_t outputs; /* bit i: feeds output i */
+    bool always;      /* feeds the state, or more outputs than fit */
+};
+
+struct entry_text {
+    struct emission *e;
+    const struct entry *entry;
+    const struct plan *plan;
+    const struct want *wants;   /* by kernel */
+    const struct buffer **also; /* by buffer id: output that a temporary is written to directly when wanted */
+    struct entry_pointer **temporaries; /* by buffer id */
+    struct map weights;         /* name -> struct entry_pointer *, into the weights file */
+    struct name_scope names;
+    struct entry_steps body;
+    bool reads_weights;
+    bool uses_state, uses_arena, uses_seed, uses_in, uses_out; /* of the entry's parameters */
+};
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
-
-/* The variable as one row of elements. Of several dimensions it is a cast of the whole: a pointer to its first row
- * must not leave that. */
-static const char *variable_elements(struct emission *e, const struct variable *v, bool is_const)
-{
-    const char *const member = e->member[v->index];
-    e->mentions.state = true;
-    switch (v->shape.rank) {
-    case 0: return arena_printf(e->arena, "&state->%s", member);
-    case 1: return arena_printf(e->arena, "state->%s", member);
-    default: return arena_printf(e->arena, "(%s%s *)state->%s", is_const ? "const " : "", c_type(v->dtype), member);
-    }
-}
 
 static const char *zeros(struct arena *a, int rank)
 {
@@ -59,46 +82,121 @@ static const char *zeros(struct arena *a, int rank)
     return strbuf_text(&b);
 }
 
-static const char *variable_argument(struct emission *e, const struct buffer *b, bool by_value)
+static const char *variable_member(struct entry_text *t, const struct variable *v)
 {
-    if (b->count == 0) /* no member of the state: C has no empty arrays. Kernels that are given it touch no element. */
-        return "NULL";
-    e->mentions.state = true;
-    if (by_value)
-        return arena_printf(e->arena, "state->%s%s", e->member[b->variable->index],
-                            zeros(e->arena, b->variable->shape.rank));
-    return variable_elements(e, b->variable, e->state_is_const);
+    t->uses_state = true;
+    return arena_printf(t->e->arena, "state->%s", t->e->member[v->index]);
 }
 
-static const char *pointer_argument(struct emission *e, const struct buffer *b)
+/* The variable as one row of elements. Of several dimensions it is a cast of the whole: a pointer to its first row
+ * must not leave that. */
+static const char *variable_elements(struct entry_text *t, const struct variable *v)
 {
+    struct arena *const a = t->e->arena;
+    const char *const member = variable_member(t, v);
+    switch (v->shape.rank) {
+    case 0: return arena_printf(a, "&%s", member);
+    case 1: return member;
+    default: return arena_printf(a, "(%s%s *)%s", mutates(t->entry) ? "" : "const ", c_type(v->dtype), member);
+    }
+}
+
+static const char *weights_argument(struct entry_text *t, const struct tensor *constant, const char *wish)
+{
+    struct arena *const a = t->e->arena;
+    const struct weights_place *const place = weights_place(t->e, constant, false, wish);
+    struct entry_pointer *p = map_get(&t->weights, place->name);
+    t->reads_weights = true;
+    if (!p) {
+        p = arena_new(a, struct entry_pointer);
+        *p = (struct entry_pointer){.type = place->type, .name = place->name, .place = place->text,
+                                    .about = shape_text(a, &constant->shape)};
+        map_set(&t->weights, place->name, p);
+    }
+    entry_use_pointer(&t->body, p);
+    return p->name;
+}
+
+static const char *temporary_argument(struct entry_text *t, const struct buffer *b)
+{
+    struct entry_pointer *const p = t->temporaries[b->id];
+    const struct plan_life *const life = &t->plan->life[b->id];
+    if (!p)
+        return "NULL";
+    t->uses_arena = true;
+    if (life->first == life->last && !p->wanted) /* what only one kernel knows needs no name */
+        return arena_printf(t->e->arena, "%s /* %s */", p->place, comment_safe(t->e->arena, p->about));
+    entry_use_pointer(&t->body, p);
+    t->uses_out |= p->wanted != NULL;
+    return p->name;
+}
+
+/* What a pointer to the buffer's elements is called in this entry. */
+static const char *pointer_argument(struct entry_text *t, const struct buffer *b)
+{
+    struct emission *const e = t->e;
     switch (b->kind) {
-    case BUFFER_TEMP:
-        e->local_used[b->id] = true;
-        return b->count ? e->locals[b->id] : "NULL";
-    case BUFFER_INPUT: e->mentions.in = true; return e->locals[b->id];
-    case BUFFER_OUTPUT: e->mentions.out = true; return e->locals[b->id];
-    case BUFFER_CONSTANT: return constant_array(e, b->constant, b->name);
-    case BUFFER_VARIABLE:
+    case BUFFER_TEMP: return temporary_argument(t, b);
+    case BUFFER_INPUT:
+        t->uses_in = true;
+        return arena_printf(e->arena, "in->%s", input_name(e, t->entry, (size_t)b->index));
+    case BUFFER_OUTPUT:
+        t->uses_out = true;
+        return arena_printf(e->arena, "out->%s", output_name(e, t->entry, (size_t)b->index));
+    case BUFFER_CONSTANT:
+        return weights_has(e, b->constant) ? weights_argument(t, b->constant, b->name)
+                                           : constant_array(e, b->constant, b->name);
+    case BUFFER_VARIABLE: /* without elements no member of the state: C has no empty arrays, and nobody touches it */
+        return b->count ? variable_elements(t, b->variable) : "NULL";
     case BUFFER_LOCAL: break;
     }
     UNREACHABLE("buffer kind %d", (int)b->kind);
 }
 
-const char *buffer_argument(struct emission *e, const struct buffer *b, bool by_value)
+/* Its only element. */
+static const char *element_argument(struct entry_text *t, const struct buffer *b)
 {
+    struct arena *const a = t->e->arena;
     if (b->kind == BUFFER_VARIABLE)
-        return variable_argument(e, b, by_value);
-    const char *pointer = pointer_argument(e, b);
-    return by_value ? arena_printf(e->arena, "%s[0]", pointer) : pointer;
+        return arena_printf(a, "%s%s", variable_member(t, b->variable), zeros(a, b->variable->shape.rank));
+    if (b->kind == BUFFER_CONSTANT && b->count == 1)
+        return number_element(a, b->constant, 0);
+    return arena_printf(a, "%s[0]", pointer_argument(t, b));
+}
+
+/* The same for memcpy(), which takes arrays of any dimensions. */
+static const char *bytes_argument(struct entry_text *t, const struct buffer *b)
+{
+    const bool is_array = b->kind == BUFFER_VARIABLE && b->variable->shape.rank > 1;
+    return is_array ? variable_member(t, b->variable) : pointer_argument(t, b);
+}
+
+static text_list argument_list(struct entry_text *t, const struct call_argument *arguments, size_t count)
+{
+    text_list list = {0};
+    for (size_t i = 0; i < count; i++)
+        vec_push(t->e->arena, &list, arguments[i].by_value ? element_argument(t, arguments[i].buffer)
+                                                           : pointer_argument(t, arguments[i].buffer));
+    return list;
+}
+
+/* Seed and counters of a kernel that draws. All of init() draws with counters of 0, at which it starts those of the
+ * other entries. */
+static void add_random_arguments(struct entry_text *t, const struct kernel_call *call, text_list *list)
+{
+    struct arena *const a = t->e->arena;
+    const bool is_init = t->entry->kind == ENTRY_INIT;
+    if (call->draws) {
+        t->uses_seed |= is_init;
+        t->uses_state |= !is_init;
+        vec_push(a, list, is_init ? "seed" : "state->random_seed");
+    }
+    t->uses_state |= call->counters.count > 0 && !is_init;
+    for (size_t i = 0; i < call->counters.count; i++)
+        vec_push(a, list, is_init ? "0" : arena_printf(a, "state->%s", counter_member(t->e, call->counters.data[i])));
 }
 
 /* ---- what is wanted ---------------------------------------------------------------------------------------------- */
-
-struct want {
-    uint64_t outputs; /* bit i: feeds output i */
-    bool always;      /* feeds the state, or more outputs than fit */
-};
 
 static void want_add(struct want *w, struct want by)
 {
@@ -137,30 +235,27 @@ static struct want *find_wants(struct emission *e, const struct lowered *l)
     return kernels;
 }
 
-/* "out->loss != NULL", or NULL where the kernel always runs. */
-static const char *guard_text(struct emission *e, const struct entry *entry, struct want w)
+/* As a guard of the entry's steps. */
+static uint64_t guard_of(const struct entry *entry, struct want w)
 {
     enum { MOST = 3 };
     int count = 0;
-    struct strbuf b = {.arena = e->arena};
     for (size_t i = 0; i < entry->graph->outputs.count && i < 64; i++)
-        if (w.outputs >> i & 1)
-            strbuf_addf(&b, "%sout->%s != NULL", count++ ? " || " : "", output_name(e, entry, i));
-    return w.always || count == 0 || count > MOST ? NULL : strbuf_text(&b);
+        count += w.outputs >> i & 1;
+    return w.always || count > MOST ? 0 : w.outputs;
 }
 
-/* ---- local pointers ---------------------------------------------------------------------------------------------- */
+/* "out->loss != NULL" for each output. */
+static const char *const *output_conditions(struct emission *e, const struct entry *entry)
+{
+    const size_t count = entry->graph->outputs.count;
+    const char **const conditions = arena_array(e->arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        conditions[i] = arena_printf(e->arena, "out->%s != NULL", output_name(e, entry, i));
+    return conditions;
+}
 
-struct entry_text {
-    struct emission *e;
-    const struct entry *entry;
-    const struct plan *plan;
-    const struct want *wants;   /* by kernel */
-    const struct buffer **also; /* by buffer id: output that a temporary is written to directly when wanted */
-    struct name_scope names;
-    struct writer body;
-    bool needs_status, uses_arena;
-};
+/* ---- temporaries ------------------------------------------------------------------------------------------------- */
 
 static bool is_skipped_copy(const struct entry_text *t, const struct kernel *k)
 {
@@ -180,30 +275,6 @@ static void find_direct_outputs(struct entry_text *t)
     }
 }
 
-static void declare_temporary(struct entry_text *t, struct buffer *b)
-{
-    struct emission *e = t->e;
-    const struct plan_life *life = &t->plan->life[b->id];
-    const char *name = e->locals[b->id];
-    const char *macro =
-        name_exactly(&e->file, name_upper(e->arena, arena_printf(e->arena, "%s_%.32s_AT", t->entry->name, name)));
-    const char *about =
-        arena_printf(e->arena, "%s %s %s, kernels %d-%d of %s", b->name, shape_text(e->arena, &b->shape),
-                     dtype_name(b->dtype), life->first, life->last, t->entry->name);
-    strbuf_addf(&e->arena_text.text, "#define %s %zuu ", macro, b->arena_offset);
-    write_comment(&e->arena_text, about);
-    const char *place = arena_printf(e->arena, "%s(arena, %s)", arena_accessor(b->dtype), macro);
-    use_helper(e, arena_accessor(b->dtype));
-    t->uses_arena = true;
-    if (t->also[b->id]) {
-        const char *out = output_name(e, t->entry, (size_t)t->also[b->id]->index);
-        e->mentions.out = true;
-        write_line(&t->body, "%s *const %s = out->%s != NULL ? out->%s : %s;", c_type(b->dtype), name, out, out, place);
-    } else {
-        write_line(&t->body, "%s *const %s = %s;", c_type(b->dtype), name, place);
-    }
-}
-
 static bool is_in_arena(const struct entry_text *t, const struct buffer *b)
 {
     return b->kind == BUFFER_TEMP && t->plan->life[b->id].first >= 0 && b->count > 0;
@@ -213,18 +284,16 @@ static bool is_in_arena(const struct entry_text *t, const struct buffer *b)
 static struct name_scope entry_scope(const struct emission *e)
 {
     struct arena *a = e->arena;
-    static const char *const own[] = {"status", "counter", "seed", "i"};
+    static const char *const own[] = {"state", "arena", "seed", "in", "out", "i"};
     struct name_scope names = {.taken = {.arena = a}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         map_set(&names.taken, own[i], NULL);
-    for (size_t i = 0; i < e->program->counters.count; i++)
-        map_set(&names.taken, arena_printf(a, "counter_%s", e->program->counters.data[i]), NULL);
     for (size_t i = 0; i < template_table.section_count; i++) /* types and functions */
         for (size_t k = 0; k < template_table.sections[i].text.count; k++)
             if (template_table.sections[i].text.segments[k].kind == TEMPLATE_SECTION)
                 map_set(&names.taken, template_table.sections[i].text.segments[k].text, NULL);
     reserve_prefix_macros(e, &names);
-    reserve_accessors(&names);
+    reserve_written_functions(&names);
     return names;
 }
 
@@ -247,46 +316,51 @@ void reserve_temporaries(struct emission *e)
     }
 }
 
-static void name_locals(struct entry_text *t)
+/* "[32,32] float16, kernels 5-7": over which kernels it lives, if these are several. Its name in the model stands in
+ * front if the pointer is not simply called so. */
+static const char *temporary_comment(const struct entry_text *t, const struct buffer *b, const char *name)
 {
-    const struct lowered *l = t->plan->lowered;
-    struct emission *e = t->e;
-    e->locals = arena_array(e->arena, const char *, l->buffers.count + 1);
-    e->local_used = arena_array(e->arena, bool, l->buffers.count + 1);
-    for (size_t i = 0; i < l->buffers.count; i++) {
-        struct buffer *b = l->buffers.data[i];
-        if (b->kind == BUFFER_INPUT)
-            e->locals[i] = arena_printf(e->arena, "in->%s", input_name(e, t->entry, (size_t)b->index));
-        else if (b->kind == BUFFER_OUTPUT)
-            e->locals[i] = arena_printf(e->arena, "out->%s", output_name(e, t->entry, (size_t)b->index));
-        else if (is_in_arena(t, b))
-            e->locals[i] = temporary_name(&t->names, b);
-    }
+    struct arena *const a = t->e->arena;
+    const struct plan_life *const life = &t->plan->life[b->id];
+    struct strbuf text = {.arena = a};
+    if (!str_equal(name, name_mangle(a, b->name)) && !str_starts_with(b->name, "scratch"))
+        strbuf_addf(&text, "\"%s\" ", b->name);
+    strbuf_add(&text, b->shape.rank ? shape_text(a, &b->shape) : "scalar");
+    if (dtype_is_hidden(a, b->dtype))
+        strbuf_addf(&text, " %s", dtype_name(b->dtype));
+    if (life->first != life->last)
+        strbuf_addf(&text, ", kernels %d-%d", life->first, life->last);
+    return strbuf_text(&text);
 }
 
-/* After the calls are written: kernels that nobody wants have none, and what only they compute needs no name. */
-static void declare_temporaries(struct entry_text *t)
+static struct entry_pointer *make_temporary(struct entry_text *t, const struct buffer *b)
+{
+    struct emission *const e = t->e;
+    struct entry_pointer *const p = arena_new(e->arena, struct entry_pointer);
+    const size_t at = b->arena_offset / dtype_size(b->dtype);
+    p->type = c_type(b->dtype);
+    p->name = temporary_name(&t->names, b);
+    p->about = temporary_comment(t, b, p->name);
+    p->place = at ? arena_printf(e->arena, "arena->%s + %zu", arena_member(e, b->dtype), at)
+                  : arena_printf(e->arena, "arena->%s", arena_member(e, b->dtype));
+    if (t->also[b->id]) {
+        const int output = t->also[b->id]->index;
+        p->wanted = arena_printf(e->arena, "out->%s", output_name(e, t->entry, (size_t)output));
+        p->wanted_bit = output < 64 ? (uint64_t)1 << output : 0;
+    }
+    return p;
+}
+
+static void make_temporaries(struct entry_text *t)
 {
     const struct lowered *l = t->plan->lowered;
+    t->temporaries = arena_array(t->e->arena, struct entry_pointer *, l->buffers.count + 1);
     for (size_t i = 0; i < l->buffers.count; i++)
-        if (is_in_arena(t, l->buffers.data[i]) && t->e->local_used[i])
-            declare_temporary(t, l->buffers.data[i]);
+        if (is_in_arena(t, l->buffers.data[i]))
+            t->temporaries[i] = make_temporary(t, l->buffers.data[i]);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
-
-static void write_check(struct entry_text *t, const char *call)
-{
-    t->needs_status = true;
-    write_line(&t->body, "status = %s;", call);
-    write_line(&t->body, "if (status != STEPC_OK)");
-    write_line(&t->body, "    return status;");
-}
-
-static void write_trace(struct entry_text *t, int number, const char *name)
-{
-    write_line(&t->body, "STEPC_TRACE(%d, \"%s\");", number, name);
-}
 
 /* What copies: see COPY_CONSTANT. */
 static const char *copy_function(struct emission *e, bool is_constant)
@@ -295,59 +369,80 @@ static const char *copy_function(struct emission *e, bool is_constant)
     return is_apart ? use_helper(e, COPY_CONSTANT) : "memcpy";
 }
 
-static void write_kernel(struct entry_text *t, const struct kernel *k, int number)
+static void add_call(struct entry_text *t, uint64_t guard, const char *name, const char *x, const char *y,
+                     const char *z)
 {
-    struct emission *e = t->e;
+    struct entry_step s = {.kind = STEP_CALL, .guard = guard, .name = name};
+    vec_push(t->e->arena, &s.arguments, x);
+    vec_push(t->e->arena, &s.arguments, y);
+    vec_push(t->e->arena, &s.arguments, z);
+    entry_add_step(&t->body, s);
+}
+
+static void add_set(struct entry_text *t, uint64_t guard, const char *target, const char *value)
+{
+    entry_add_step(&t->body, (struct entry_step){.kind = STEP_SET, .guard = guard, .target = target, .value = value});
+}
+
+static void add_copy(struct entry_text *t, uint64_t guard, const struct buffer *to, const struct buffer *from)
+{
+    struct emission *const e = t->e;
+    const bool is_constant = from->kind == BUFFER_CONSTANT && !weights_has(e, from->constant);
+    if (to->count == 1) {
+        add_set(t, guard, element_argument(t, to), element_argument(t, from));
+    } else if (to->count > 1) {
+        const char *const target = bytes_argument(t, to);
+        const char *const size = to->kind == BUFFER_VARIABLE
+                                     ? arena_printf(e->arena, "sizeof %s", target)
+                                     : arena_printf(e->arena, "%" PRId64 " * sizeof(%s)", to->count, c_type(to->dtype));
+        add_call(t, guard, copy_function(e, is_constant), target, bytes_argument(t, from), size);
+    }
+}
+
+static void add_kernel(struct entry_text *t, const struct kernel *k, int number, uint64_t guard)
+{
+    struct emission *const e = t->e;
     struct buffer *from, *to;
     const char **const called = &e->calls[entry_index(e, t->entry)][number];
     if (kernel_is_copy(k, &from, &to)) {
-        if (to->count == 0)
-            return;
-        const bool is_constant = from->kind == BUFFER_CONSTANT && !weights_has(e, from->constant);
-        *called = "memcpy";
-        write_line(&t->body, "%s(%s, %s, %zu);", copy_function(e, is_constant), buffer_argument(e, to, false),
-                   buffer_argument(e, from, false), (size_t)to->count * dtype_size(to->dtype));
+        *called = to->count ? "memcpy" : NULL;
+        add_copy(t, guard, to, from);
         return;
     }
     const struct kernel_call call = emit_kernel(e, t->plan, k);
     for (size_t i = 0; i < call.checks.count; i++) {
-        write_trace(t, number, arena_strndup(e->arena, call.checks.data[i], strcspn(call.checks.data[i], "(")));
-        write_check(t, call.checks.data[i]);
+        const struct check_call *const c = &call.checks.data[i];
+        struct entry_step check = {.kind = STEP_CHECK, .guard = guard, .kernel = number, .name = c->name};
+        check.status = c->status;
+        check.arguments = argument_list(t, c->arguments.data, c->arguments.count);
+        entry_add_step(&t->body, check);
     }
     *called = call.name ? call.name : "check";
-    if (kernel_only_checks(k))
+    if (!call.name)
         return; /* a check alone */
-    write_trace(t, number, call.name);
-    write_list(&t->body, arena_printf(e->arena, "%s(", call.name), call.arguments.data, call.arguments.count, ");");
+    struct entry_step run = {.kind = STEP_RUN, .guard = guard, .kernel = number, .name = call.name};
+    run.arguments = argument_list(t, call.arguments.data, call.arguments.count);
+    add_random_arguments(t, &call, &run.arguments);
+    entry_add_step(&t->body, run);
 }
 
-static void write_kernels(struct entry_text *t)
+static void add_kernels(struct entry_text *t)
 {
     const struct lowered *l = t->plan->lowered;
-    const struct want *const wants = t->wants;
-    const char *open = NULL;
     for (size_t i = 0; i < l->kernels.count; i++) {
-        const struct kernel *k = l->kernels.data[i];
-        if (is_skipped_copy(t, k) || (!wants[i].always && !wants[i].outputs && k->checks.count == 0))
+        const struct kernel *const k = l->kernels.data[i];
+        const struct want *const w = &t->wants[i];
+        const uint64_t guard = guard_of(t->entry, *w);
+        if (is_skipped_copy(t, k) || (!w->always && !w->outputs && k->checks.count == 0))
             continue;
-        const char *guard = guard_text(t->e, t->entry, wants[i]);
-        if (!str_equal(guard, open)) {
-            if (open)
-                write_close(&t->body, "");
-            if (guard)
-                write_open(&t->body, "if (%s)", guard);
-            t->e->mentions.out |= guard != NULL;
-            open = guard;
-        }
-        write_kernel(t, k, (int)i);
+        t->uses_out |= guard != 0;
+        add_kernel(t, k, (int)i, guard);
     }
-    if (open)
-        write_close(&t->body, "");
 }
 
 /* ---- initial values ---------------------------------------------------------------------------------------------- */
 
-/* Is every element the first one? As bytes: so is each its neighbour. */
+/* Is every byte the first one, which is 0? So is each its neighbour. */
 static bool is_zero(const struct tensor *t)
 {
     const unsigned char *bytes = t->data;
@@ -355,32 +450,47 @@ static bool is_zero(const struct tensor *t)
     return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
-static void write_initial(struct entry_text *t, const struct variable *v)
+static void add_fill(struct entry_text *t, const struct variable *v)
 {
-    struct emission *e = t->e;
-    const char *member = e->member[v->index];
+    struct arena *const a = t->e->arena;
+    const char *const elements = variable_elements(t, v);
+    entry_add_step(&t->body,
+                   (struct entry_step){.kind = STEP_FILL,
+                                       .target = v->shape.rank > 1 ? arena_printf(a, "(%s)", elements) : elements,
+                                       .value = number_element(a, v->initial, 0),
+                                       .count = v->initial->count});
+}
+
+static void add_initial_copy(struct entry_text *t, const struct variable *v)
+{
+    struct emission *const e = t->e;
+    const char *const member = variable_member(t, v), *const size = arena_printf(e->arena, "sizeof %s", member);
+    const char *const wish = arena_printf(e->arena, "initial_%s", e->member[v->index]);
+    if (weights_has_initial(e, v->initial)) {
+        t->reads_weights = true;
+        add_call(t, 0, "memcpy", member, weights_place(e, v->initial, v->by_columns, wish)->text, size);
+    } else {
+        const char *const array = constant_array(e, tensor_in_layout(e->arena, v, v->initial), wish);
+        add_call(t, 0, copy_function(e, true), member, array, size);
+    }
+}
+
+static void add_initial(struct entry_text *t, const struct variable *v, bool clears_all)
+{
+    struct arena *const a = t->e->arena;
     if (v->initial->count == 0)
         return;
-    e->mentions.state = true;
-    if (v->shape.rank == 0) {
-        write_line(&t->body, "state->%s = %s;", member, number_element(e->arena, v->initial, 0));
-    } else if (is_zero(v->initial)) {
-        write_line(&t->body, "memset(state->%s, 0, sizeof state->%s);", member, member);
-    } else if (tensor_is_uniform(v->initial)) {
-        const char *const elements = variable_elements(e, v, false);
-        const char *const at = v->shape.rank > 1 ? arena_printf(e->arena, "(%s)", elements) : elements;
-        write_open(&t->body, "for (%s i = 0; i < %" PRId64 "; i++)", v->initial->count < INT16_MAX ? "int" : "int32_t",
-                   v->initial->count);
-        write_line(&t->body, "%s[i] = %s;", at, number_element(e->arena, v->initial, 0));
-        write_close(&t->body, "");
-    } else {
-        const char *const wish = arena_printf(e->arena, "initial_%s", member);
-        const bool from_file = weights_has_initial(e, v->initial);
-        const char *const array = from_file ? weights_array(e, v->initial, v->by_columns, wish)
-                                            : constant_array(e, tensor_in_layout(e->arena, v, v->initial), wish);
-        write_line(&t->body, "%s(state->%s, %s, sizeof state->%s);", copy_function(e, !from_file), member, array,
-                   member);
-    }
+    const char *const member = variable_member(t, v);
+    if (is_zero(v->initial) && clears_all)
+        return;
+    if (v->shape.rank == 0)
+        add_set(t, 0, member, number_element(a, v->initial, 0));
+    else if (is_zero(v->initial))
+        add_call(t, 0, "memset", member, "0", arena_printf(a, "sizeof %s", member));
+    else if (tensor_is_uniform(v->initial))
+        add_fill(t, v);
+    else
+        add_initial_copy(t, v);
 }
 
 static bool is_overwritten(const struct graph *g, const struct variable *v)
@@ -391,54 +501,26 @@ static bool is_overwritten(const struct graph *g, const struct variable *v)
     return false;
 }
 
-/* ---- one entry --------------------------------------------------------------------------------------------------- */
-
-/* Whose counter it is, where there are several. */
-static const char *counter_suffix(const struct emission *e, size_t i)
+/* Moments of optimizers begin with zeros: where there are several such variables all of the state does. */
+static void add_initials(struct entry_text *t)
 {
-    const struct program *p = e->program;
-    return p->counters.count > 1 ? arena_printf(e->arena, "_%s", p->counters.data[i]) : "";
+    const struct program *const p = t->e->program;
+    VEC(const struct variable *) own = {0};
+    int zeros = 0;
+    for (size_t i = 0; i < p->variables.count; i++)
+        if (!is_overwritten(t->entry->graph, p->variables.data[i])) {
+            vec_push(t->e->arena, &own, p->variables.data[i]);
+            zeros += p->variables.data[i]->initial->count > 0 && is_zero(p->variables.data[i]->initial);
+        }
+    if (zeros > 1) {
+        t->uses_state = true;
+        add_call(t, 0, "memset", "state", "0", "sizeof *state");
+    }
+    for (size_t i = 0; i < own.count; i++)
+        add_initial(t, own.data[i], zeros > 1);
 }
 
-const char *counter_member(const struct emission *e, size_t i)
-{
-    return arena_printf(e->arena, "random_counter%s", counter_suffix(e, i));
-}
-
-/* Only a step that runs several training entries has more than one. */
-const char *entry_counter(struct emission *e, const struct entry *entry, size_t counter)
-{
-    return entry->counter_count > 1 ? arena_printf(e->arena, "counter%s", counter_suffix(e, counter)) : "counter";
-}
-
-static void write_random_locals(struct emission *e, struct writer *w, const struct entry *entry)
-{
-    const bool init = entry->kind == ENTRY_INIT;
-    if (!init)
-        write_line(w, "const uint64_t seed = state->random_seed;");
-    for (size_t i = 0; i < e->program->counters.count; i++)
-        if (e->draws_with[i])
-            write_line(w, "const uint64_t %s = %s;", entry_counter(e, entry, i),
-                       init ? "0" : arena_printf(e->arena, "state->%s", counter_member(e, i)));
-}
-
-/* The entry is done: the next call draws other numbers. */
-static void write_random_advance(struct emission *e, struct writer *w, const struct entry *entry)
-{
-    for (size_t i = entry->first_counter; i < entry->first_counter + entry->counter_count; i++)
-        if (e->draws_with[i])
-            write_line(w, "state->%s = %s + 1u;", counter_member(e, i), entry_counter(e, entry, i));
-        else
-            write_line(w, "state->%s++;", counter_member(e, i));
-}
-
-/* init() starts the random numbers of all entries. */
-static void write_random_reset(struct emission *e, struct writer *w)
-{
-    write_line(w, "state->random_seed = seed;");
-    for (size_t i = 0; i < e->program->counters.count; i++)
-        write_line(w, "state->%s = 0;", counter_member(e, i));
-}
+/* ---- random numbers ---------------------------------------------------------------------------------------------- */
 
 /* Does an entry other than init draw? Kernels keep what nodes draw. */
 static bool find_random_state(const struct program *p)
@@ -450,21 +532,35 @@ static bool find_random_state(const struct program *p)
     return false;
 }
 
+/* init() starts the random numbers of all entries. When another is done, the next call draws other numbers. */
+static void write_random_state(struct entry_text *t, struct writer *w)
+{
+    struct emission *const e = t->e;
+    const struct entry *const entry = t->entry;
+    const bool is_init = entry->kind == ENTRY_INIT;
+    if (is_init)
+        write_line(w, "state->random_seed = seed;");
+    const size_t first = is_init ? 0 : entry->first_counter;
+    const size_t count = is_init ? e->program->counters.count : entry->counter_count;
+    for (size_t i = first; i < first + count; i++)
+        write_line(w, is_init ? "state->%s = 0;" : "state->%s++;", counter_member(e, i));
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
 static void write_unused(struct entry_text *t, struct writer *w)
 {
-    const struct emission *e = t->e;
-    const struct graph *g = t->entry->graph;
-    if (!e->mentions.state)
+    const struct graph *const g = t->entry->graph;
+    if (!t->uses_state)
         write_line(w, "(void)state;");
     if (!t->uses_arena)
         write_line(w, "(void)arena;");
-    if (t->entry->kind == ENTRY_INIT && !e->uses_random && !e->random_state)
+    if (t->entry->kind == ENTRY_INIT && !t->uses_seed)
         write_line(w, "(void)seed;");
-    if (g->inputs.count && !e->mentions.in)
+    if (g->inputs.count && !t->uses_in)
         write_line(w, "(void)in;");
-    if (g->outputs.count && !e->mentions.out)
+    if (g->outputs.count && !t->uses_out)
         write_line(w, "(void)out;");
-    write_blank(w);
 }
 
 /* Whom an input serves: all kernels that read it. */
@@ -492,100 +588,92 @@ static struct want want_of_input(const struct entry_text *t, size_t input)
 /* "in->x == NULL", perhaps only where an output is wanted; NULL: nothing reads it. */
 static const char *missing_input(struct entry_text *t, size_t input)
 {
-    struct arena *a = t->e->arena;
+    struct arena *const a = t->e->arena;
     const struct want w = want_of_input(t, input);
     if (!w.always && !w.outputs)
         return NULL;
-    const char *const missing = arena_printf(a, "in->%s == NULL", input_name(t->e, t->entry, input));
-    const char *const guard = guard_text(t->e, t->entry, w);
-    if (!guard)
-        return missing;
-    return arena_printf(a, strstr(guard, "||") ? "(%s && (%s))" : "(%s && %s)", missing, guard);
+    const char *const name = input_name(t->e, t->entry, input);
+    const text_list guard = entry_guard(&t->body, guard_of(t->entry, w));
+    if (guard.count == 0)
+        return arena_printf(a, "in->%s == NULL", name);
+    struct strbuf b = {.arena = a};
+    strbuf_addf(&b, "(in->%s == NULL && %s", name, guard.count > 1 ? "(" : "");
+    for (size_t i = 0; i < guard.count; i++)
+        strbuf_addf(&b, "%s%s", i ? " || " : "", guard.data[i]);
+    strbuf_add(&b, guard.count > 1 ? "))" : ")");
+    return strbuf_text(&b);
 }
 
 /* Comes first: what follows reads them. */
 static void write_argument_check(struct entry_text *t, struct writer *w)
 {
-    struct emission *const e = t->e;
-    struct arena *a = e->arena;
-    VEC(const char *) missing = {0};
-    if (e->mentions.state)
+    struct arena *const a = t->e->arena;
+    text_list missing = {0};
+    if (t->uses_state)
         vec_push(a, &missing, "state == NULL");
     if (t->uses_arena)
         vec_push(a, &missing, "arena == NULL");
-    if (e->mentions.in)
+    if (t->uses_in)
         vec_push(a, &missing, "in == NULL");
-    if (e->mentions.out)
+    if (t->uses_out)
         vec_push(a, &missing, "out == NULL");
-    for (size_t i = 0; i < t->entry->graph->inputs.count && e->mentions.in; i++) {
+    for (size_t i = 0; i < t->entry->graph->inputs.count && t->uses_in; i++) {
         const char *const text = missing_input(t, i);
         if (text)
             vec_push(a, &missing, text);
     }
+    if (weights_is_input(t->e, t->entry))
+        vec_push(a, &missing, "in->weights == NULL");
     if (missing.count == 0)
         return;
     write_alternatives(w, "if (", missing.data, missing.count, ")");
     write_line(w, "    return STEPC_E_ARGUMENT;");
 }
 
-/* The weights are looked at before anything else happens. */
-static const char *checked_body(struct entry_text *t)
+/* What is looked at before anything is done. */
+static void write_checks(struct entry_text *t, struct writer *w)
 {
-    const char *const body = strbuf_text(&t->body.text);
-    t->body = (struct writer){.text = {.arena = t->e->arena}, .depth = 1};
-    t->e->mentions.in |= t->e->weights.kind == WEIGHTS_FILE;
-    write_check(t, arena_printf(t->e->arena, "check_weights(%s)", weights_expression(t->e)));
-    weights_declare(t->e, &t->body);
-    strbuf_add(&t->body.text, body);
-    return strbuf_text(&t->body.text);
+    struct emission *const e = t->e;
+    write_argument_check(t, w);
+    if (t->reads_weights) {
+        struct entry_step check = {.kernel = -1, .name = "check_weights", .status = "STEPC_E_MISMATCH"};
+        vec_push(e->arena, &check.arguments, weights_expression(e));
+        print_entry_check(w, &check);
+    }
+    if (t->entry->kind == ENTRY_INIT && e->options->reproducible)
+        print_entry_check(w, &(struct entry_step){.kernel = -1,
+                                                  .name = use_helper(e, CHECK_ARITHMETIC),
+                                                  .status = "STEPC_E_ARITHMETIC"});
 }
 
 static const char *emit_entry(struct emission *e, const struct entry *entry, const struct plan *plan)
 {
     e->calls[entry_index(e, entry)] = arena_array(e->arena, const char *, plan->lowered->kernels.count + 1);
     struct entry_text t = {.e = e, .entry = entry, .plan = plan, .names = entry_scope(e)};
-    t.body = (struct writer){.text = {.arena = e->arena}, .depth = 1};
+    t.weights.arena = t.body.arena = e->arena;
+    t.body.outputs = output_conditions(e, entry);
     t.also = arena_array(e->arena, const struct buffer *, plan->lowered->buffers.count + 1);
-    e->state_is_const = entry->kind != ENTRY_INIT && entry->kind != ENTRY_STEP;
     t.wants = find_wants(e, plan->lowered);
     find_direct_outputs(&t);
-    name_locals(&t);
-    e->uses_random = false;
-    memset(&e->mentions, 0, sizeof e->mentions);
-    e->weights.used = (struct map){.arena = e->arena};
-    memset(e->draws_with, 0, e->program->counters.count * sizeof *e->draws_with);
-    if (entry->kind == ENTRY_INIT && e->options->reproducible)
-        write_check(&t, arena_printf(e->arena, "%s()", use_helper(e, CHECK_ARITHMETIC)));
+    make_temporaries(&t);
     if (entry->kind == ENTRY_INIT)
-        for (size_t i = 0; i < e->program->variables.count; i++)
-            if (!is_overwritten(entry->graph, e->program->variables.data[i]))
-                write_initial(&t, e->program->variables.data[i]);
-    write_kernels(&t);
-    e->weights.entries[entry_index(e, entry)] = e->weights.used.count > 0;
-    const char *const body = e->weights.used.count ? checked_body(&t) : strbuf_text(&t.body.text);
-    t.body = (struct writer){.text = {.arena = e->arena}, .depth = 1};
-    declare_temporaries(&t);
+        add_initials(&t);
+    add_kernels(&t);
+    const bool keeps_random = e->random_state && (entry->kind == ENTRY_INIT || entry->counter_count > 0);
+    t.uses_state |= keeps_random;
+    t.uses_seed |= keeps_random;
+    e->weights.entries[entry_index(e, entry)] = t.reads_weights;
+    t.uses_in |= weights_is_input(e, entry);
 
-    const char *const head = strbuf_text(&t.body.text);
     struct writer writer = {.text = {.arena = e->arena}}, *w = &writer;
-    write_list(w, arena_printf(e->arena, "stepc_status %s_%s(", e->name, entry->name),
-               (const char *const[]){entry_signature(e, entry)}, 1, ")");
-    const bool counts = entry->kind == ENTRY_INIT || entry->counter_count > 0;
-    e->mentions.state |= e->uses_random || (e->random_state && counts);
+    write_entry_head(e, w, entry, "");
     write_line(w, "{");
     w->depth++;
-    write_argument_check(&t, w);
-    strbuf_add(&w->text, head);
-    if (e->uses_random)
-        write_random_locals(e, w, entry);
-    if (t.needs_status)
-        write_line(w, "stepc_status status;");
     write_unused(&t, w);
-    strbuf_add(&w->text, body);
-    if (e->random_state)
-        write_random_advance(e, w, entry);
-    if (entry->kind == ENTRY_INIT && e->random_state)
-        write_random_reset(e, w);
+    write_checks(&t, w);
+    print_entry_steps(&t.body, w);
+    if (keeps_random)
+        write_random_state(&t, w);
     write_line(w, "return STEPC_OK;");
     w->depth--;
     write_line(w, "}");
@@ -622,7 +710,6 @@ void section_entries(struct emission *e)
     e->calls = arena_array(e->arena, const char **, count + 1);
     e->random_state = find_random_state(e->program);
     group_kernels(e);
-    e->draws_with = arena_array(e->arena, bool, e->program->counters.count);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < count; i++)
             if ((e->program->entries.data[i].kind == ENTRY_INIT) == (pass == 1))

@@ -41,16 +41,31 @@ size_t emission_arena_bytes(const struct emission *e)
     return most ? most : 8; /* an object has at least one byte, and this one is aligned */
 }
 
-static void write_member(struct emission *e, const char *declaration, const char *name, const struct shape *s,
-                         enum dtype d, const char *more)
+/* What stands in the comment of a member: what its declaration does not say. */
+struct about {
+    const char *identifier, *name; /* its name stands there if it is another */
+    const struct shape *shape;     /* NULL: the declaration has it */
+    enum dtype dtype;              /* stands there if C has another type for it */
+    const char *more;              /* or NULL */
+};
+
+static void add_part(struct strbuf *b, const char *between, const char *text)
 {
-    struct writer comment = {.text = {.arena = e->arena}};
-    write_comment(&comment, arena_printf(e->arena, "\"%s\"%s%s %s%s%s", name, s->rank ? " " : "",
-                                         s->rank ? shape_text(e->arena, s) : ", scalar", dtype_name(d),
-                                         more[0] ? ", " : "", more));
-    char *text = arena_strdup(e->arena, strbuf_text(&comment.text));
-    text[strlen(text) - 1] = '\0';
-    write_line(&e->h, "%s %s", declaration, text);
+    strbuf_addf(b, "%s%s", b->length ? between : "", text);
+}
+
+static void write_member(struct emission *e, const char *declaration, struct about m)
+{
+    struct strbuf b = {.arena = e->arena};
+    if (!str_equal(m.identifier, m.name))
+        strbuf_addf(&b, "\"%s\"", m.name);
+    if (m.shape)
+        add_part(&b, m.shape->rank ? " " : ", ", m.shape->rank ? shape_text(e->arena, m.shape) : "scalar");
+    if (dtype_is_hidden(e->arena, m.dtype))
+        add_part(&b, " ", dtype_name(m.dtype));
+    if (m.more)
+        add_part(&b, ", ", m.more);
+    write_words(&e->h, &declaration, 1, b.length ? strbuf_text(&b) : NULL);
 }
 
 static void write_state(struct emission *e)
@@ -68,7 +83,8 @@ static void write_state(struct emission *e)
             arena_printf(e->arena, "%s %s%s;", c_type(v->dtype), e->member[i], dims_text(e->arena, &kept));
         const char *role =
             v->by_columns ? arena_printf(e->arena, "%s, by columns", role_names[v->role]) : role_names[v->role];
-        write_member(e, declaration, v->name, &v->shape, v->dtype, role);
+        write_member(e, declaration,
+                     (struct about){e->member[i], v->name, v->by_columns ? &v->shape : NULL, v->dtype, role});
     }
     if (e->random_state) {
         write_line(h, "uint64_t random_seed; /* key of the random numbers, given to %s_init() */", e->name);
@@ -116,8 +132,10 @@ static void write_arguments(struct emission *e, const struct entry *entry)
         write_open(h, "typedef struct %s_%s_inputs", e->name, entry->name);
         for (size_t i = 0; i < g->inputs.count; i++) {
             const struct value *v = g->inputs.data[i];
-            write_member(e, arena_printf(e->arena, "const %s *%s;", c_type(v->dtype), input_name(e, entry, i)), v->name,
-                         &v->shape, v->dtype, v->specialised ? "fixed when the model was compiled" : "");
+            const char *const name = input_name(e, entry, i);
+            write_member(e, arena_printf(e->arena, "const %s *%s;", c_type(v->dtype), name),
+                         (struct about){name, v->name, &v->shape, v->dtype,
+                                        v->specialised ? "fixed when the model was compiled" : NULL});
         }
         if (weights_is_input(e, entry))
             write_line(h, "const void *weights; /* %s_WEIGHTS_BYTES bytes */", e->upper);
@@ -125,12 +143,12 @@ static void write_arguments(struct emission *e, const struct entry *entry)
         write_blank(h);
     }
     if (g->outputs.count) {
-        write_line(h, "/* A member that is NULL is not wanted, and not computed if nothing else needs it. */");
         write_open(h, "typedef struct %s_%s_outputs", e->name, entry->name);
         for (size_t i = 0; i < g->outputs.count; i++) {
             const struct value *v = g->outputs.data[i].value;
-            write_member(e, arena_printf(e->arena, "%s *%s;", c_type(v->dtype), output_name(e, entry, i)),
-                         g->outputs.data[i].name, &v->shape, v->dtype, "");
+            const char *const name = output_name(e, entry, i);
+            write_member(e, arena_printf(e->arena, "%s *%s;", c_type(v->dtype), name),
+                         (struct about){name, g->outputs.data[i].name, &v->shape, v->dtype, NULL});
         }
         write_close(h, arena_printf(e->arena, " %s_%s_outputs;", e->name, entry->name));
         write_blank(h);
@@ -161,8 +179,7 @@ static void write_prototype(struct emission *e, const struct entry *entry)
                                      "error, the state is as before.",
                                      entries_in_order(e))
                       : about[entry->kind]);
-    write_list(&e->h, arena_printf(e->arena, "stepc_status %s_%s(", e->name, entry->name),
-               (const char *const[]){entry_signature(e, entry)}, 1, ");");
+    write_entry_head(e, &e->h, entry, ";");
     write_blank(&e->h);
 }
 
@@ -175,9 +192,16 @@ static const struct entry *first_of_kind(const struct program *p, enum entry_kin
     return NULL;
 }
 
-static void write_usage(struct emission *e)
+static bool has_outputs(const struct program *p)
 {
-    struct writer *h = &e->h;
+    size_t count = 0;
+    for (size_t i = 0; i < p->entries.count; i++)
+        count += p->entries.data[i].graph->outputs.count;
+    return count > 0;
+}
+
+static void write_usage(struct emission *e, struct writer *h)
+{
     const char *n = e->name;
     write_origin(e, h, ".h");
     write_line(h, " *");
@@ -192,35 +216,31 @@ static void write_usage(struct emission *e)
                        *again = step ? step : first_of_kind(e->program, ENTRY_INFER);
     if (again)
         write_line(h, " *   status = %s_%s(&state, &arena, &in, &out);    for each batch", n, again->name);
+    if (has_outputs(e->program)) {
+        write_line(h, " *");
+        write_line(h, " * A member of outputs that is NULL is not wanted, and not computed if nothing else needs it.");
+    }
     write_line(h, " */");
 }
 
-/* Everything but the line itself. */
-static void write_build_id(struct emission *e, size_t at)
+/* A number for all of the header but the line in which it stands. */
+static uint64_t hash_text(const struct strbuf *begin, const struct strbuf *rest)
 {
-    struct strbuf *const text = &e->h.text;
-    struct strbuf with = {.arena = e->arena};
     struct sha256 hash;
     unsigned char digest[32];
+    uint64_t number = 0;
     sha256_begin(&hash);
-    sha256_add(&hash, text->text, text->length);
+    sha256_add(&hash, begin->text, begin->length);
+    sha256_add(&hash, rest->text, rest->length);
     sha256_end(&hash, digest);
     for (int i = 0; i < 8; i++)
-        e->build_id = e->build_id << 8 | digest[i];
-    strbuf_add_n(&with, text->text, at);
-    strbuf_addf(&with, "#define %s_BUILD_ID 0x%016" PRIx64 "u /* the same in %s.c */\n", e->upper, e->build_id,
-                comment_safe(e->arena, e->stem));
-    strbuf_add(&with, text->text + at);
-    *text = with;
+        number = number << 8 | digest[i];
+    return number;
 }
 
-void section_header(struct emission *e)
+static void write_declarations(struct emission *e)
 {
     struct writer *h = &e->h;
-    write_usage(e);
-    write_line(h, "#ifndef %s_H", e->upper);
-    write_line(h, "#define %s_H", e->upper);
-    const size_t build_id_at = h->text.length;
     write_blank(h);
     section_runtime(e);
     write_line(h, "#ifdef __cplusplus");
@@ -242,5 +262,18 @@ void section_header(struct emission *e)
     write_line(h, "#endif");
     write_blank(h);
     write_line(h, "#endif");
-    write_build_id(e, build_id_at);
+}
+
+void section_header(struct emission *e)
+{
+    struct writer begin = {.text = {.arena = e->arena}};
+    write_usage(e, &begin);
+    write_line(&begin, "#ifndef %s_H", e->upper);
+    write_line(&begin, "#define %s_H", e->upper);
+    write_declarations(e);
+    e->build_id = hash_text(&begin.text, &e->h.text);
+    write_line(&begin, "#define %s_BUILD_ID 0x%016" PRIx64 "u /* the same in %s.c */", e->upper, e->build_id,
+               comment_safe(e->arena, e->stem));
+    strbuf_add_n(&begin.text, e->h.text.text, e->h.text.length);
+    e->h = begin;
 }

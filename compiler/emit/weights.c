@@ -107,7 +107,7 @@ static size_t bytes_of_weights(const struct program *p)
 void weights_begin(struct emission *e)
 {
     struct weights_file *const w = &e->weights;
-    w->places.arena = w->used.arena = w->types.arena = w->macros.text.arena = e->arena;
+    w->places.arena = w->layout.arena = e->arena;
     w->kind = e->options->weights;
     if (w->kind == WEIGHTS_AUTO)
         w->kind = bytes_of_weights(e->program) > LARGE ? WEIGHTS_FILE : WEIGHTS_EMBED;
@@ -140,36 +140,25 @@ bool weights_is_input(const struct emission *e, const struct entry *entry)
     return e->weights.kind == WEIGHTS_FILE && e->weights.entries[entry - e->program->entries.data];
 }
 
-static const char *accessor(struct emission *e, const char *type)
-{
-    const char *name = arena_printf(e->arena, "%s_weights", type);
-    if (!map_has(&e->weights.types, type)) {
-        map_set(&e->weights.types, type, NULL);
-        map_set(&e->file.taken, name, NULL);
-    }
-    return name;
-}
-
-/* A tensor in the file: `name` points to it in the entries that use it. */
-struct weights_place {
-    const char *name, *macro, *type;
-};
-
 static struct weights_place *add_place(struct emission *e, const struct tensor *t, bool by_columns, const char *wish)
 {
+    struct arena *const a = e->arena;
     struct weights_file *const w = &e->weights;
-    struct weights_place *const p = arena_new(e->arena, struct weights_place);
+    struct weights_place *const p = arena_new(a, struct weights_place);
     const size_t gap = (MARK_BYTES - w->image->bytes % MARK_BYTES) % MARK_BYTES;
+    const char *const type = c_type(t->dtype), *const through = w->kind == WEIGHTS_FILE ? "" : "(const void *)";
     p->name = file_name(e, wish);
-    p->macro = name_exactly(&e->file, name_upper(e->arena, arena_printf(e->arena, "%.40s_AT", p->name)));
-    p->type = c_type(t->dtype);
-    write_line(&w->macros, "#define %s %zuu", p->macro, w->image->bytes + gap);
-    vec_push(e->arena, &w->image->pieces, ((struct weights_piece){t, gap, by_columns}));
+    p->type = arena_printf(a, "const %s", type);
+    p->text = arena_printf(a, "(const %s *)%s%s + %zu", type, through, weights_expression(e),
+                           (w->image->bytes + gap) / dtype_size(t->dtype));
+    strbuf_addf(&w->layout, "%s %zu\n", p->name, w->image->bytes + gap);
+    vec_push(a, &w->image->pieces, ((struct weights_piece){t, gap, by_columns}));
     w->image->bytes += gap + tensor_bytes(t);
     return p;
 }
 
-const char *weights_array(struct emission *e, const struct tensor *t, bool by_columns, const char *wish)
+const struct weights_place *weights_place(struct emission *e, const struct tensor *t, bool by_columns,
+                                          const char *wish)
 {
     struct weights_file *const w = &e->weights;
     char digest[65];
@@ -182,17 +171,7 @@ const char *weights_array(struct emission *e, const struct tensor *t, bool by_co
         p = add_place(e, t, by_columns, wish);
         map_set(&w->places, key, p);
     }
-    map_set(&w->used, p->name, p);
-    return p->name;
-}
-
-void weights_declare(struct emission *e, struct writer *body)
-{
-    for (size_t i = 0; i < e->weights.used.count; i++) {
-        const struct weights_place *p = e->weights.used.entries[i].value;
-        write_line(body, "const %s *const %s = %s(%s, %s);", p->type, p->name, accessor(e, p->type),
-                   weights_expression(e), p->macro);
-    }
+    return p;
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
@@ -202,22 +181,11 @@ static const char *file_text(struct emission *e)
     return arena_printf(e->arena, "%s.weights", e->stem);
 }
 
-static void write_accessors(struct emission *e)
-{
-    for (size_t i = 0; i < e->weights.types.count; i++) {
-        const char *type = e->weights.types.entries[i].key;
-        write_line(&e->c, "static const %s *%s_weights(const void *weights, size_t offset)", type, type);
-        write_line(&e->c, "{");
-        write_line(&e->c, "    return (const %s *)(const void *)((const unsigned char *)weights + offset);", type);
-        write_line(&e->c, "}");
-        write_blank(&e->c);
-    }
-}
-
 static void write_check(struct emission *e)
 {
     struct writer *c = &e->c;
     const unsigned char *mark = e->weights.image->mark;
+    write_comment(c, arena_printf(e->arena, "How %s begins; the file of another model is refused.", file_text(e)));
     write_open(c, "static const unsigned char weights_mark[%d] =", MARK_BYTES);
     for (int i = 0; i < MARK_BYTES; i += 16) {
         struct strbuf line = {.arena = e->arena};
@@ -227,25 +195,19 @@ static void write_check(struct emission *e)
     }
     write_close(c, ";");
     write_blank(c);
-    write_line(c, "static stepc_status check_weights(const void *weights)");
+    write_line(c, "static stepc_status check_weights(const unsigned char *weights)");
     write_line(c, "{");
     c->depth++;
-    write_line(c, "const unsigned char *const bytes = (const unsigned char *)weights;");
     if (e->weights.kind == WEIGHTS_INCBIN) {
         const char *const symbol = weights_expression(e);
         write_line(c, "if ((uintptr_t)%s_end - (uintptr_t)%s != %zuu)", symbol, symbol, e->weights.image->bytes);
         write_line(c, "    return STEPC_E_MISMATCH;");
-    } else {
-        write_line(c, "if (bytes == NULL)");
-        write_line(c, "    return STEPC_E_ARGUMENT;");
     }
-    write_open(c, "for (int i = 0; i < %d; i++)", MARK_BYTES);
-    write_line(c, "if (bytes[i] != weights_mark[i])");
-    write_line(c, "    return STEPC_E_MISMATCH;");
-    write_close(c, "");
+    write_line(c, "for (int i = 0; i < %d; i++)", MARK_BYTES);
+    write_line(c, "    if (weights[i] != weights_mark[i])");
+    write_line(c, "        return STEPC_E_MISMATCH;");
     write_line(c, "return STEPC_OK;");
-    c->depth--;
-    write_line(c, "}");
+    write_close(c, "");
     write_blank(c);
 }
 
@@ -285,13 +247,9 @@ void weights_write(struct emission *e)
     struct weights_file *const w = &e->weights;
     if (w->places.count == 0)
         return;
-    put_mark(w->image, &w->macros.text);
-    write_comment(&e->c, arena_printf(e->arena, "Places in %s", file_text(e)));
-    strbuf_add(&e->c.text, strbuf_text(&w->macros.text));
-    write_blank(&e->c);
+    put_mark(w->image, &w->layout);
     if (e->weights.kind == WEIGHTS_INCBIN)
         write_incbin(e);
-    write_accessors(e);
     write_check(e);
 }
 

@@ -152,3 +152,31 @@ void write_section(struct writer *w, const char *title)
     write_line(w, "/* ---- %s %s */", title, rule);
     write_blank(w);
 }
+
+void write_words(struct writer *w, const char *const *words, size_t count, const char *comment)
+{
+    const char *const about = comment ? comment_safe(w->text.arena, comment) : NULL;
+    size_t column = 4 * (size_t)w->depth, length = column + (about ? strlen("/*  */ ") + strlen(about) : 0);
+    for (size_t i = 0; i < count; i++)
+        length += strlen(words[i]) + (i > 0);
+    const bool is_above = about && length > WIDTH;
+    if (is_above)
+        write_comment(w, comment);
+    indent(w);
+    for (size_t i = 0; i < count; i++) {
+        const size_t n = strlen(words[i]);
+        if (i > 0 && column + 1 + n > WIDTH) {
+            strbuf_add(&w->text, "\n    ");
+            indent(w);
+            column = 4 * (size_t)w->depth + 4;
+        } else if (i > 0) {
+            strbuf_add(&w->text, " ");
+            column++;
+        }
+        strbuf_add(&w->text, words[i]);
+        column += n;
+    }
+    if (about && !is_above)
+        strbuf_addf(&w->text, " /* %s */", about);
+    strbuf_add(&w->text, "\n");
+}

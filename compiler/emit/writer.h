@@ -23,6 +23,9 @@ void write_block(struct writer *w, const char *lines);
 void write_list(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail);
 /* The same with " ||" between them. */
 void write_alternatives(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail);
+/* Words with blanks between them, wrapped, continuation lines four columns further in; a comment behind them or, where
+ * it does not fit, above them (NULL: none). */
+void write_words(struct writer *w, const char *const *words, size_t count, const char *comment);
 /* A comment of one or more lines, wrapped. */
 void write_comment(struct writer *w, const char *text);
 /* The text with everything replaced that could end the comment it stands in, begin another or span lines. */

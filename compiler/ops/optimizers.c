@@ -216,6 +216,15 @@ static double regularised(struct rounded r, const struct update *u, int64_t i)
     return norm == 0 ? u->g[i] : add(r, mul(r, norm, u->x[i]), u->g[i]);
 }
 
+/* The rate of a step in the type of what it moves. Tensors of a model share it, so it is called after none of them. */
+static struct value *named_rate(struct expand_ctx *c, const char *name, struct value *rate, enum dtype dtype)
+{
+    struct value *const v = build_cast(c->b, rate, dtype);
+    if (v != rate)
+        graph_rename(c->b->graph, v, graph_fresh_name(c->b->graph, name));
+    return v;
+}
+
 /* ---- Adagrad ----------------------------------------------------------------------------------------------------- */
 
 static struct value *adagrad_rate(struct expand_ctx *c)
@@ -236,7 +245,8 @@ static bool adagrad_expand(struct expand_ctx *c)
     for (int k = 0; k < n; k++) {
         struct value *x = tensor_in(c, 3, 0, k), *g = regularised_gradient(c, 3, k);
         struct value *h = build(c, "Add", tensor_in(c, 3, 2, k), build(c, "Mul", g, g));
-        struct value *next = build(c, "Sub", x, adaptive_step(c, build_cast(c->b, rate, x->dtype), g, h));
+        struct value *own_rate = named_rate(c, "decayed_rate", rate, x->dtype);
+        struct value *next = build(c, "Sub", x, adaptive_step(c, own_rate, g, h));
         if (!expand_out(c, k, next) || !expand_out(c, n + k, h))
             return false;
     }
@@ -312,6 +322,7 @@ static struct value *one_minus_power(struct expand_ctx *c, const char *base, str
     return build(c, "Sub", build_like(c, t, 1.0), build(c, "Pow", build_like(c, t, coefficient(c, base)), t));
 }
 
+/* The corrected rate, in double. */
 static struct value *adam_rate(struct expand_ctx *c)
 {
     struct value *rate = build_cast(c->b, scalar(c, 0), DTYPE_DOUBLE),
@@ -337,7 +348,8 @@ static bool adam_expand(struct expand_ctx *c)
         struct value *x = tensor_in(c, 4, 0, k), *g = regularised_gradient(c, 4, k);
         struct value *v = average(c, "alpha", tensor_in(c, 4, 2, k), g);
         struct value *h = average(c, "beta", tensor_in(c, 4, 3, k), build(c, "Mul", g, g));
-        struct value *next = build(c, "Sub", x, adaptive_step(c, build_cast(c->b, rate, x->dtype), v, h));
+        struct value *own_rate = named_rate(c, "corrected_rate", rate, x->dtype);
+        struct value *next = build(c, "Sub", x, adaptive_step(c, own_rate, v, h));
         if (!expand_out(c, k, scaled(c, kept, next)) || !expand_out(c, n + k, v) || !expand_out(c, 2 * n + k, h))
             return false;
     }

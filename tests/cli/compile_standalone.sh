@@ -13,10 +13,10 @@ for name in anna bert; do
     lacks $name.h '#include "stepc.h"'
     has $name.c ' --standalone'
 done
-expect 0 "$stepc" compile "$model" -o plain.c --dim batch=4 --loss softmax-cross-entropy --initialize he --quiet
+expect 0 "$stepc" compile "$model" -o carl.c --dim batch=4 --loss softmax-cross-entropy --initialize he --quiet
 
 # the same C but for the name, the options, and where the runtime is
-sed 's/anna/plain/g; s/ANNA/PLAIN/g; s/ --standalone//; /BUILD_ID/d' anna.c | diff - <(sed '/BUILD_ID/d' plain.c) >&2 || fail 'standalone code is other code'
+sed 's/anna/carl/g; s/ANNA/CARL/g; s/ --standalone//; /BUILD_ID/d' anna.c | diff - <(sed '/BUILD_ID/d' carl.c) >&2 || fail 'standalone code is other code'
 
 cat >program.c <<'C'
 #include "anna.h"
@@ -57,18 +57,18 @@ for flags in -O0 -O2; do
 done
 
 # with a model that has the runtime from outside, the headers in both orders
-for order in 'anna plain bert' 'plain bert anna'; do
+for order in 'anna carl bert' 'carl bert anna'; do
     for header in $order; do
         echo "#include \"$header.h\""
     done >mixed.c
     cat >>mixed.c <<'C'
 int main(void)
 {
-    return stepc_find_entry(&anna_model, "step") == NULL || stepc_find_entry(&plain_model, "step") == NULL ||
+    return stepc_find_entry(&anna_model, "step") == NULL || stepc_find_entry(&carl_model, "step") == NULL ||
            stepc_find_variable(&bert_model, "no such variable") != NULL || STEPC_VERSION_MAJOR != 0;
 }
 C
-    "$cc" "${emitted_warnings[@]}" -I"$source_folder/runtime" mixed.c plain.c anna.c bert.c "$source_folder/runtime/stepc.c" -o mixed ||
+    "$cc" "${emitted_warnings[@]}" -I"$source_folder/runtime" mixed.c carl.c anna.c bert.c "$source_folder/runtime/stepc.c" -o mixed ||
         fail "headers in the order $order"
     expect 0 ./mixed
 done

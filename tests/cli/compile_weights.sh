@@ -130,7 +130,7 @@ MODEL
 awk 'BEGIN { for (i = 0; i < 256; i++) printf "%s%d", i ? "," : "", i }' >numbers
 sed -i "s/<float\[2,128\] w>/<float[2,128] w = {$(cat numbers)}>/" named.onnxtxt
 expect 0 "$stepc" compile named.onnxtxt -o named.c --weights file --check
-has named.h 'const float *weights_2; /* "weights" [2,128] float */'
+has named.h 'const float *weights_2; /* "weights" [2,128] */'
 has named.c '{"stepc.weights", STEPC_UINT8, 1, dims_1088}'
 
 expect 2 "$stepc" compile "$model" -o x.c --dim batch=4 --weights elsewhere

@@ -1,0 +1,172 @@
+#include "emit/entry.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+void entry_add_step(struct entry_steps *l, struct entry_step s)
+{
+    const struct entry_step *const before = l->steps.count ? &l->steps.data[l->steps.count - 1] : NULL;
+    s.block = before == NULL ? 0 : before->guard == s.guard ? before->block : before->block + 1;
+    vec_push(l->arena, &l->steps, s);
+}
+
+void entry_use_pointer(struct entry_steps *l, struct entry_pointer *p)
+{
+    p->last = (int)l->steps.count;
+    if (p->is_used)
+        return;
+    p->is_used = true;
+    p->first = p->last;
+    vec_push(l->arena, &l->pointers, p);
+}
+
+text_list entry_guard(const struct entry_steps *l, uint64_t guard)
+{
+    text_list conditions = {0};
+    for (int i = 0; i < 64; i++)
+        if (guard >> i & 1)
+            vec_push(l->arena, &conditions, l->outputs[i]);
+    return conditions;
+}
+
+/* ---- pointers ---------------------------------------------------------------------------------------------------- */
+
+static bool begins_block(const struct entry_steps *l, size_t step)
+{
+    return step == 0 || l->steps.data[step - 1].block != l->steps.data[step].block;
+}
+
+static bool ends_block(const struct entry_steps *l, size_t step)
+{
+    return step + 1 == l->steps.count || l->steps.data[step + 1].block != l->steps.data[step].block;
+}
+
+/* What is declared in front of each step: in its block, or before that is opened. */
+struct declarations {
+    const struct entry_pointer **inside, **before;
+};
+
+static struct declarations place_pointers(struct entry_steps *l)
+{
+    const size_t steps = l->steps.count;
+    int *const begin = arena_array(l->arena, int, steps + 1); /* of each step's block */
+    struct declarations d = {arena_array(l->arena, const struct entry_pointer *, steps + 1),
+                             arena_array(l->arena, const struct entry_pointer *, steps + 1)};
+    for (size_t i = 0; i < steps; i++)
+        begin[i] = begins_block(l, i) ? (int)i : begin[i - 1];
+    for (size_t i = l->pointers.count; i-- > 0;) {
+        struct entry_pointer *const p = l->pointers.data[i];
+        const struct entry_step *const first = &l->steps.data[p->first], *const last = &l->steps.data[p->last];
+        const bool is_inside = first->guard == 0 || first->block == last->block;
+        const struct entry_pointer **const at = is_inside ? &d.inside[p->first] : &d.before[begin[p->first]];
+        p->next = *at;
+        *at = p;
+    }
+    return d;
+}
+
+static void print_pointer(const struct entry_steps *l, const struct entry_pointer *p, uint64_t guard, struct writer *w)
+{
+    struct arena *const a = l->arena;
+    text_list words = {0};
+    vec_push(a, &words, arena_printf(a, "%s *const %s =", p->type, p->name));
+    if (p->wanted && guard == p->wanted_bit) {
+        vec_push(a, &words, arena_printf(a, "%s;", p->wanted));
+    } else if (p->wanted) {
+        vec_push(a, &words, arena_printf(a, "%s != NULL", p->wanted));
+        vec_push(a, &words, arena_printf(a, "? %s", p->wanted));
+        vec_push(a, &words, arena_printf(a, ": %s;", p->place));
+    } else {
+        vec_push(a, &words, arena_printf(a, "%s;", p->place));
+    }
+    write_words(w, words.data, words.count, p->about);
+}
+
+static void print_pointers(const struct entry_steps *l, const struct entry_pointer *p, uint64_t guard, struct writer *w)
+{
+    for (; p; p = p->next)
+        print_pointer(l, p, guard, w);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+void print_entry_check(struct writer *w, const struct entry_step *s)
+{
+    struct arena *const a = w->text.arena;
+    if (s->kernel >= 0)
+        write_line(w, "STEPC_TRACE(%d, \"%s\");", s->kernel, s->name);
+    write_list(w, arena_printf(a, "if (%s(", s->name), s->arguments.data, s->arguments.count, ") != STEPC_OK)");
+    write_line(w, "    return %s;", s->status);
+}
+
+static void print_run(struct writer *w, const struct entry_step *s)
+{
+    struct arena *const a = w->text.arena;
+    text_list list = {0};
+    vec_push(a, &list, s->name);
+    for (size_t i = 0; i < s->arguments.count; i++)
+        vec_push(a, &list, s->arguments.data[i]);
+    write_list(w, arena_printf(a, "STEPC_RUN(%d, ", s->kernel), list.data, list.count, ");");
+}
+
+static void print_set(struct writer *w, const char *target, const char *value)
+{
+    struct arena *const a = w->text.arena;
+    write_words(w, (const char *const[]){arena_printf(a, "%s =", target), arena_printf(a, "%s;", value)}, 2, NULL);
+}
+
+static void print_step(struct writer *w, const struct entry_step *s)
+{
+    struct arena *const a = w->text.arena;
+    switch (s->kind) {
+    case STEP_RUN: print_run(w, s); return;
+    case STEP_CHECK: print_entry_check(w, s); return;
+    case STEP_CALL: write_list(w, arena_printf(a, "%s(", s->name), s->arguments.data, s->arguments.count, ");"); return;
+    case STEP_SET: print_set(w, s->target, s->value); return;
+    case STEP_FILL:
+        write_line(w, "for (%s i = 0; i < %" PRId64 "; i++)", s->count < INT16_MAX ? "int" : "int32_t", s->count);
+        w->depth++;
+        print_set(w, arena_printf(a, "%s[i]", s->target), s->value);
+        w->depth--;
+        return;
+    }
+}
+
+/* Is the step a block that is one statement? It needs no braces. */
+static bool is_statement(const struct entry_steps *l, size_t step, const struct declarations *d)
+{
+    return begins_block(l, step) && ends_block(l, step) && !d->inside[step] && l->steps.data[step].kind != STEP_CHECK;
+}
+
+static void open_block(const struct entry_steps *l, size_t first, const struct declarations *d, struct writer *w)
+{
+    const struct entry_step *const s = &l->steps.data[first];
+    const text_list guard = entry_guard(l, s->guard);
+    write_alternatives(w, "if (", guard.data, guard.count, is_statement(l, first, d) ? ")" : ") {");
+    w->depth++;
+}
+
+static void close_block(const struct entry_steps *l, size_t last, const struct declarations *d, struct writer *w)
+{
+    if (is_statement(l, last, d))
+        w->depth--;
+    else
+        write_close(w, "");
+}
+
+void print_entry_steps(struct entry_steps *l, struct writer *w)
+{
+    const struct declarations d = place_pointers(l);
+    for (size_t i = 0; i < l->steps.count; i++) {
+        const struct entry_step *const s = &l->steps.data[i];
+        print_pointers(l, d.before[i], 0, w);
+        if (s->guard != 0 && begins_block(l, i))
+            open_block(l, i, &d, w);
+        print_pointers(l, d.inside[i], s->guard, w);
+        print_step(w, s);
+        if (s->guard != 0 && ends_block(l, i))
+            close_block(l, i, &d, w);
+    }
+}

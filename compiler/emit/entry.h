@@ -1,0 +1,59 @@
+/* What an entry does, step by step, before it is text: section_entries.c decides, print_entry_steps() lays out. */
+#ifndef STEPC_EMIT_ENTRY_H
+#define STEPC_EMIT_ENTRY_H
+
+#include "base/vec.h"
+#include "emit/writer.h"
+#include <stdint.h>
+
+typedef VEC(const char *) text_list;
+
+enum entry_step_kind {
+    STEP_RUN,   /* a kernel is called */
+    STEP_CHECK, /* a function that returns a status is called; unless that is STEPC_OK the entry returns `status` */
+    STEP_CALL,  /* something else is called: memcpy() */
+    STEP_SET,   /* target = value */
+    STEP_FILL   /* target[i] = value for i < count */
+};
+
+struct entry_step {
+    enum entry_step_kind kind;
+    uint64_t guard;              /* bits of outputs of which one must be wanted; 0: in any case */
+    int kernel;                  /* RUN, CHECK: its number */
+    const char *name;            /* RUN, CHECK, CALL: the function */
+    text_list arguments;         /* RUN, CHECK, CALL */
+    const char *status;          /* CHECK */
+    const char *target, *value;  /* SET, FILL */
+    int64_t count;               /* FILL */
+    int block;                   /* number of the block of equal guards in which it stands: entry_add_step() */
+};
+
+/* A local pointer. It is declared before the first step that names it, in the innermost block that all do. */
+struct entry_pointer {
+    const char *type, *name;
+    const char *place;    /* where it points to */
+    const char *wanted;   /* an output that is written instead if it is wanted: "out->loss"; or NULL */
+    uint64_t wanted_bit;  /* the same as a guard */
+    const char *about;    /* a comment */
+    bool is_used;
+    int first, last;      /* steps that name it: entry_use_pointer() */
+    const struct entry_pointer *next; /* that is declared at the same place */
+};
+
+struct entry_steps {
+    struct arena *arena;
+    const char *const *outputs; /* by bit of a guard: "out->loss != NULL" */
+    VEC(struct entry_step) steps;
+    VEC(struct entry_pointer *) pointers; /* in the order of their first steps */
+};
+
+void entry_add_step(struct entry_steps *l, struct entry_step s);
+/* The step that is added next names the pointer, which is new or the entry's. */
+void entry_use_pointer(struct entry_steps *l, struct entry_pointer *p);
+/* The conditions of a guard, which are alternatives. */
+text_list entry_guard(const struct entry_steps *l, uint64_t guard);
+void print_entry_steps(struct entry_steps *l, struct writer *w);
+/* "if (name(arguments) != STEPC_OK) return status;", behind its trace if the kernel has a number, 0 or more. */
+void print_entry_check(struct writer *w, const struct entry_step *s);
+
+#endif

@@ -1,0 +1,152 @@
+/* Entries as text: where pointers are declared, blocks of what only outputs need, checks, long lines. */
+#include "emit/entry.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct arena arena;
+
+static void teardown(void)
+{
+    arena_free(&arena);
+}
+
+enum { LOSS = 1, LOGITS = 2 };
+static const char *const outputs[] = {"out->loss != NULL", "out->logits != NULL"};
+
+static struct entry_pointer *pointer(const char *name, const char *wanted, uint64_t bit)
+{
+    struct entry_pointer *const p = arena_new(&arena, struct entry_pointer);
+    *p = (struct entry_pointer){.type = "float", .name = name, .place = "arena->floats + 8", .wanted = wanted,
+                                .wanted_bit = bit, .about = "[8]"};
+    return p;
+}
+
+/* A call of kernel number `steps` with up to two pointers. */
+static void run(struct entry_steps *l, uint64_t guard, struct entry_pointer *x, struct entry_pointer *y)
+{
+    struct entry_step s = {.kind = STEP_RUN, .guard = guard, .kernel = (int)l->steps.count, .name = "f"};
+    struct entry_pointer *const both[] = {x, y};
+    for (int i = 0; i < 2; i++)
+        if (both[i]) {
+            entry_use_pointer(l, both[i]);
+            vec_push(&arena, &s.arguments, both[i]->name);
+        }
+    entry_add_step(l, s);
+}
+
+static void is_text(struct entry_steps *l, const char *expected)
+{
+    struct writer w = {.text = {.arena = &arena}};
+    print_entry_steps(l, &w);
+    ck_assert_str_eq(strbuf_text(&w.text), expected);
+}
+
+START_TEST(pointers_stand_in_front_of_their_first_use)
+{
+    struct entry_steps l = {.arena = &arena, .outputs = outputs};
+    struct entry_pointer *const x = pointer("x", NULL, 0), *const y = pointer("y", NULL, 0);
+    run(&l, 0, x, NULL);
+    run(&l, 0, y, x);
+    is_text(&l, "float *const x = arena->floats + 8; /* [8] */\n"
+                "STEPC_RUN(0, f, x);\n"
+                "float *const y = arena->floats + 8; /* [8] */\n"
+                "STEPC_RUN(1, f, y, x);\n");
+}
+END_TEST
+
+START_TEST(a_block_keeps_what_it_alone_names)
+{
+    struct entry_steps l = {.arena = &arena, .outputs = outputs};
+    struct entry_pointer *const x = pointer("x", NULL, 0), *const y = pointer("y", NULL, 0);
+    run(&l, LOSS, x, y);
+    run(&l, LOSS, x, NULL);
+    run(&l, LOSS | LOGITS, y, NULL);
+    is_text(&l, "float *const y = arena->floats + 8; /* [8] */\n"
+                "if (out->loss != NULL) {\n"
+                "    float *const x = arena->floats + 8; /* [8] */\n"
+                "    STEPC_RUN(0, f, x, y);\n"
+                "    STEPC_RUN(1, f, x);\n"
+                "}\n"
+                "if (out->loss != NULL || out->logits != NULL)\n"
+                "    STEPC_RUN(2, f, y);\n");
+}
+END_TEST
+
+START_TEST(an_output_is_asked_for_unless_its_block_has_asked)
+{
+    struct entry_steps l = {.arena = &arena, .outputs = outputs};
+    struct entry_pointer *const x = pointer("x", "out->loss", LOSS), *const y = pointer("y", "out->loss", LOSS);
+    run(&l, LOSS, x, NULL);
+    run(&l, LOSS, x, NULL);
+    run(&l, LOGITS, y, NULL);
+    is_text(&l, "if (out->loss != NULL) {\n"
+                "    float *const x = out->loss; /* [8] */\n"
+                "    STEPC_RUN(0, f, x);\n"
+                "    STEPC_RUN(1, f, x);\n"
+                "}\n"
+                "if (out->logits != NULL) {\n"
+                "    float *const y = out->loss != NULL ? out->loss : arena->floats + 8; /* [8] */\n"
+                "    STEPC_RUN(2, f, y);\n"
+                "}\n");
+}
+END_TEST
+
+START_TEST(other_steps)
+{
+    struct entry_steps l = {.arena = &arena, .outputs = outputs};
+    struct entry_step check = {.kind = STEP_CHECK, .guard = LOSS, .kernel = 4, .name = "check_labels"};
+    check.status = "STEPC_E_LABEL";
+    vec_push(&arena, &check.arguments, "in->target");
+    entry_add_step(&l, check);
+    entry_add_step(&l, (struct entry_step){.kind = STEP_FILL, .target = "state->w", .value = "1.0f", .count = 32766});
+    entry_add_step(&l, (struct entry_step){.kind = STEP_FILL, .target = "state->w", .value = "1.0f", .count = 32767});
+    entry_add_step(&l, (struct entry_step){.kind = STEP_SET, .target = "state->r", .value = "0.1f"});
+    is_text(&l, "if (out->loss != NULL) {\n"
+                "    STEPC_TRACE(4, \"check_labels\");\n"
+                "    if (check_labels(in->target) != STEPC_OK)\n"
+                "        return STEPC_E_LABEL;\n"
+                "}\n"
+                "for (int i = 0; i < 32766; i++)\n"
+                "    state->w[i] = 1.0f;\n"
+                "for (int32_t i = 0; i < 32767; i++)\n"
+                "    state->w[i] = 1.0f;\n"
+                "state->r = 0.1f;\n");
+}
+END_TEST
+
+#define TEN "ten_letter"
+#define LONG TEN TEN TEN TEN "s"
+
+START_TEST(long_lines_are_broken_and_their_comments_stand_above)
+{
+    struct entry_steps l = {.arena = &arena, .outputs = outputs};
+    run(&l, 0, pointer(LONG "1", "out->" LONG, LOSS), pointer(LONG LONG, NULL, 0));
+    is_text(&l, "/* [8] */\n"
+                "float *const " LONG "1 = out->" LONG " != NULL\n"
+                "    ? out->" LONG " : arena->floats + 8;\n"
+                "/* [8] */\n"
+                "float *const " LONG LONG " = arena->floats + 8;\n"
+                "STEPC_RUN(0, f, " LONG "1,\n"
+                "             " LONG LONG ");\n");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("emit_entry");
+    TCase *t = tcase_create("entry");
+    tcase_add_checked_fixture(t, NULL, teardown);
+    tcase_add_test(t, pointers_stand_in_front_of_their_first_use);
+    tcase_add_test(t, a_block_keeps_what_it_alone_names);
+    tcase_add_test(t, an_output_is_asked_for_unless_its_block_has_asked);
+    tcase_add_test(t, other_steps);
+    tcase_add_test(t, long_lines_are_broken_and_their_comments_stand_above);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
