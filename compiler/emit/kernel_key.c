@@ -208,7 +208,8 @@ static struct kernel_group *find_group(struct emission *e, const struct kernel *
         return new_group(e, params->count);
     struct kernel_group *const first = map_get(&e->keyed, hash_text(key));
     for (struct kernel_group *g = first; g; g = g->next)
-        if (g->word_count == key->words.count && memcmp(g->words, key->words.data, g->word_count * sizeof *g->words) == 0)
+        if (g->word_count == key->words.count &&
+            memcmp(g->words, key->words.data, g->word_count * sizeof *g->words) == 0)
             return g;
     struct kernel_group *const made = new_group(e, params->count);
     made->words = arena_copy(e->arena, key->words.data, key->words.count * sizeof *key->words.data, alignof(uint64_t));

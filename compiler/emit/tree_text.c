@@ -108,8 +108,11 @@ static const char *step_text(struct expr_scope *s, const struct stmt *l)
     const char *const i = l->var->name;
     if (l->next)
         return arena_printf(s->arena, "%s = %s", i, tree_expr_text(s, l->next, PREC_NONE));
-    if (l->by)
-        return arena_printf(s->arena, "%s += %s", i, tree_expr_text(s, l->by, PREC_NONE));
+    if (l->by) {
+        const bool falls = l->by->op == EXPR_NEG;
+        return arena_printf(s->arena, "%s %c= %s", i, falls ? '-' : '+',
+                            tree_expr_text(s, falls ? l->by->arg[0] : l->by, PREC_NONE));
+    }
     if (l->step == 1 || l->step == -1)
         return arena_printf(s->arena, "%s%s", i, l->step == 1 ? "++" : "--");
     return arena_printf(s->arena, "%s %c= %" PRId64, i, l->step > 0 ? '+' : '-', l->step > 0 ? l->step : -l->step);

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct mapped {
     const struct tree_var *from;
@@ -109,10 +110,10 @@ static const char *bound_type(struct instance *in, const char *type)
     const struct template_type *const hole = find_type(in, type);
     if (hole)
         return hole->type;
-    const bool is_struct = str_starts_with(type, "struct ");
-    return is_struct && !str_equal(element_type(in)->type, "float")
-               ? arena_printf(in->arena, "%s_%s", type, element_type(in)->type)
-               : type;
+    const char *const keyword = "struct ", *const element = element_type(in)->type;
+    const bool by_type = str_starts_with(type, keyword) &&
+                         template_is_by_type(&template_table, type + strlen(keyword)) && !str_equal(element, "float");
+    return by_type ? arena_printf(in->arena, "%s_%s", type, element) : type;
 }
 
 /* ---- expressions ------------------------------------------------------------------------------------------------- */
@@ -203,8 +204,12 @@ static bool is_same_constant(const struct expr *x, const struct expr *y)
 {
     if (x->op != y->op || x->dtype != y->dtype)
         return false;
-    if (x->op != EXPR_CALL)
-        return x->op == EXPR_VAR ? str_equal(x->var->name, y->var->name) : x->op == EXPR_INT ? x->i == y->i : x->f == y->f;
+    switch (x->op) {
+    case EXPR_VAR: return str_equal(x->var->name, y->var->name);
+    case EXPR_INT: return x->i == y->i;
+    case EXPR_CALL: break;
+    default: return x->f == y->f;
+    }
     bool same = str_equal(x->call->name, y->call->name) && x->call->count == y->call->count;
     for (size_t i = 0; same && i < x->call->count; i++)
         same = x->call->args[i]->i == y->call->args[i]->i;
@@ -553,7 +558,7 @@ static void rebuild_loop(struct rebuild *r, const struct stmt *s)
 {
     const struct template_binding *const binding = r->in->binding;
     const struct expr *const from = rebuilt(r, s->from), *const to = s->to ? rebuilt(r, s->to) : NULL;
-    const struct expr *const by = s->by ? rebuilt(r, s->by) : NULL;
+    const struct expr *by = s->by && depends_on_holes_only(s->by) ? rebuilt(r, s->by) : NULL;
     const int64_t step = by && is_index_constant(by) ? by->i : s->step;
     const size_t names = r->names.count;
     if (is_no_loop(r, s, from, iterations(from, to, step)))
@@ -562,6 +567,7 @@ static void rebuild_loop(struct rebuild *r, const struct stmt *s)
     const bool keeps = s->hint && (!binding->keeps || binding->keeps(binding->user, s->hint));
     const char *const hint = keeps && s->text ? section_name(r->in, s->hint, s->text) : keeps ? s->hint : NULL;
     struct stmt *const made = tree_open_loop(r->b, v, from, to, step, hint);
+    by = s->by && !by ? rebuilt(r, s->by) : by; /* it may read the loop's variable */
     made->by = step != 0 ? NULL : by;
     made->condition = s->condition ? rebuilt(r, s->condition) : NULL;
     made->next = s->next ? rebuilt(r, s->next) : NULL;
