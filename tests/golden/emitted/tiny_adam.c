@@ -1201,268 +1201,177 @@ static inline int64_t stepc_mul64(int64_t a, int64_t b)
     return stepc_signed64((uint64_t)a * (uint64_t)b);
 }
 
-/* ---- shared by kernels ------------------------------------------------- */
-
-/* to[depth,width] = from[depth,columns], missing columns are zeros. */
-static STEPC_INLINE void pack_float(float *restrict to, const int width, const float *restrict from,
-                                    const int row_step, const int column_step, const int columns, const int depth)
-{
-    for (int k = 0; k < depth; k++) {
-        STEPC_LANE_LOOP
-        for (int j = 0; j < width; j++)
-            to[k * width + j] = j < columns ? from[k * row_step + j * column_step] : 0;
-    }
-}
-
 /* ---- kernels ----------------------------------------------------------- */
 
-/* Cast, Where, Cast, Div, Mul, Sqrt, Sub, Pow, Cast, Sub, Pow, Greater; y is "corrected_rate", s is "step_count",
- * s_2 is "learning_rate" */
-static STEPC_KERNEL void cast(float *restrict y, const int64_t s, const float s_2)
+/* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count))
+ * : learning_rate: Cast, Where, Cast, Div, Mul, Sqrt, Sub, Pow, Cast, Sub, Pow, Greater */
+static STEPC_KERNEL void corrected_rate_cast(float *restrict corrected_rate, const int64_t step_count,
+                                             const float learning_rate)
 {
-    const double t = (double)s_2;
-    const double t_2 = (double)s;
-    y[0] = (float)(0 < s ? t * stepc_sqrt(1.0 - stepc_pow(0.9990000128746033, t_2)) /
+    const double t = (double)learning_rate;
+    const double t_2 = (double)step_count;
+    corrected_rate[0] = (float)(0 < step_count ? t * stepc_sqrt(1.0 - stepc_pow(0.9990000128746033, t_2)) /
         (1.0 - stepc_pow(0.8999999761581421, t_2)) : t);
 }
 
-/* Finishes rows i .., whose sums lie one row after the other. */
-static STEPC_INLINE void product_relu_8x3x4_finish_narrow(const int rows, const int i, const float *restrict done,
-                                                          float *restrict y, const float *restrict x)
-{
-    STEPC_LANE_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 3; j++) {
-            const float v = done[r * 3 + j];
-            const float x0 = x[j];
-            const float t_2 = v + x0;
-            y[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-    }
-}
-
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void product_relu_8x3x4_narrow_part(const int rows, const int i, const float *restrict left,
-                                                        const float *restrict right, const int step,
-                                                        float *restrict done)
+static STEPC_INLINE void hidden_relu_narrow_part(const int rows, const int i, const float *restrict left,
+                                                 const float *restrict right, float *restrict done)
 {
     float sum[NARROW_ROWS] = {0.0f};
     for (int j = 2 / NARROW_LANES * NARROW_LANES; j >= 0; j -= NARROW_LANES)
-        narrow_tile(rows, 3 - j, 4, 4, done + j, 3, left + i * 4, 4, 1, right + j, step, 0 && j == 0, sum);
+        narrow_tile(rows, 3 - j, 4, 4, done + j, 3, left + i * 4, 4, 1, right + j, NARROW_WIDTH, 0, sum);
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void product_relu_8x3x4_narrow_group(const int count, const int i, const float *restrict left,
-                                                         const float *restrict right, const int step,
-                                                         float *restrict done, float *restrict y,
-                                                         const float *restrict x)
+static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, const float *restrict left,
+                                                  const float *restrict right, float *restrict done,
+                                                  float *restrict hidden, const float *restrict fc1_bias)
 {
     for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS)
-        product_relu_8x3x4_narrow_part(NARROW_ROWS, i + r, left, right, step, done + r * 3);
-    if (count % NARROW_ROWS > 0)
-        product_relu_8x3x4_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right, step,
-                                       done + (count - count % NARROW_ROWS) * 3);
-    product_relu_8x3x4_finish_narrow(count, i, done, y, x);
-}
-
-static STEPC_INLINE void product_relu_8x3x4_narrow_rows(const float *restrict left, const float *restrict right,
-                                                        const int step, float *restrict y, const float *restrict x)
-{
-    const int group = NARROW_GROUP;
-    float done[(8 < NARROW_GROUP ? 8 : NARROW_GROUP) * 3 + NARROW_LANES]; /* a tile stores whole vectors */
-    const int first = 0;
-    const int end = 8 - 8 % group;
-    for (int i = first; i < end; i += group)
-        product_relu_8x3x4_narrow_group(group, i, left, right, step, done, y, x);
-    if (8 % group > 0)
-        product_relu_8x3x4_narrow_group(8 % group, 8 - 8 % group, left, right, step, done, y, x);
-}
-
-/* Gemm "fc1", Relu "relu"; y is "hidden" [8,3], a is "x" [8,4], b is "fc1.weight" [3,4], x is "fc1.bias" [3] */
-static STEPC_KERNEL void product_relu_8x3x4(float *restrict y, const float *restrict a, const float *restrict b,
-                                            const float *restrict x, float *restrict panel)
-{
-    pack_transposed(panel, NARROW_WIDTH, b, 4, 3, 4);
-    product_relu_8x3x4_narrow_rows(a, panel, NARROW_WIDTH, y, x);
-}
-
-/* Finishes rows i .., whose sums lie one row after the other. */
-static STEPC_INLINE void product_8x2x3_finish_narrow(const int rows, const int i, const float *restrict done,
-                                                     float *restrict y, const float *restrict x)
-{
+        hidden_relu_narrow_part(NARROW_ROWS, i + r, left, right, done + r * 3);
+    if (count % NARROW_ROWS > 0) {
+        hidden_relu_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right,
+            done + (count - count % NARROW_ROWS) * 3);
+    }
     STEPC_LANE_LOOP
-    for (int r = 0; r < rows; r++) {
+    for (int r = 0; r < count; r++) {
         STEPC_UNROLL
-        for (int j = 0; j < 2; j++) {
-            const float v = done[r * 2 + j];
-            y[(i + r) * 2 + j] = v + x[j];
+        for (int j = 0; j < 3; j++) {
+            const float v = done[r * 3 + j];
+            const float fc1_bias0 = fc1_bias[j];
+            const float t_2 = v + fc1_bias0;
+            hidden[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
         }
     }
+}
+
+/* hidden[8,3] = Relu(x[8,4] fc1.weight[3,4]' + fc1.bias[3]): Gemm "fc1", Relu "relu" */
+static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restrict x,
+                                     const float *restrict fc1_weight, const float *restrict fc1_bias,
+                                     float *restrict panel)
+{
+    pack_transposed(panel, NARROW_WIDTH, fc1_weight, 4, 3, 4);
+    float done[(8 < NARROW_GROUP ? 8 : NARROW_GROUP) * 3 + NARROW_LANES];
+    const int end = 8 - 8 % NARROW_GROUP;
+    for (int i = 0; i < end; i += NARROW_GROUP)
+        hidden_relu_narrow_group(NARROW_GROUP, i, x, panel, done, hidden, fc1_bias);
+    if (8 % NARROW_GROUP > 0)
+        hidden_relu_narrow_group(8 % NARROW_GROUP, 8 - 8 % NARROW_GROUP, x, panel, done, hidden, fc1_bias);
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void product_8x2x3_narrow_part(const int rows, const int i, const float *restrict left,
-                                                   const float *restrict right, const int step, float *restrict done)
+static STEPC_INLINE void logits_gemm_narrow_part(const int rows, const int i, const float *restrict left,
+                                                 const float *restrict right, float *restrict done)
 {
     float sum[NARROW_ROWS] = {0.0f};
     for (int j = 1 / NARROW_LANES * NARROW_LANES; j >= 0; j -= NARROW_LANES)
-        narrow_tile(rows, 2 - j, 3, 3, done + j, 2, left + i * 3, 3, 1, right + j, step, 0 && j == 0, sum);
+        narrow_tile(rows, 2 - j, 3, 3, done + j, 2, left + i * 3, 3, 1, right + j, NARROW_WIDTH, 0, sum);
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void product_8x2x3_narrow_group(const int count, const int i, const float *restrict left,
-                                                    const float *restrict right, const int step, float *restrict done,
-                                                    float *restrict y, const float *restrict x)
+static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, const float *restrict left,
+                                                  const float *restrict right, float *restrict done,
+                                                  float *restrict logits, const float *restrict fc2_bias)
 {
     for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS)
-        product_8x2x3_narrow_part(NARROW_ROWS, i + r, left, right, step, done + r * 2);
-    if (count % NARROW_ROWS > 0)
-        product_8x2x3_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right, step,
-                                  done + (count - count % NARROW_ROWS) * 2);
-    product_8x2x3_finish_narrow(count, i, done, y, x);
+        logits_gemm_narrow_part(NARROW_ROWS, i + r, left, right, done + r * 2);
+    if (count % NARROW_ROWS > 0) {
+        logits_gemm_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right,
+            done + (count - count % NARROW_ROWS) * 2);
+    }
+    STEPC_LANE_LOOP
+    for (int r = 0; r < count; r++) {
+        STEPC_UNROLL
+        for (int j = 0; j < 2; j++) {
+            const float v = done[r * 2 + j];
+            logits[(i + r) * 2 + j] = v + fc2_bias[j];
+        }
+    }
 }
 
-static STEPC_INLINE void product_8x2x3_narrow_rows(const float *restrict left, const float *restrict right,
-                                                   const int step, float *restrict y, const float *restrict x)
+/* logits[8,2] = hidden[8,3] fc2.weight[2,3]' + fc2.bias[2]: Gemm "fc2" */
+static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict hidden,
+                                     const float *restrict fc2_weight, const float *restrict fc2_bias,
+                                     float *restrict panel)
 {
-    const int group = NARROW_GROUP;
-    float done[(8 < NARROW_GROUP ? 8 : NARROW_GROUP) * 2 + NARROW_LANES]; /* a tile stores whole vectors */
-    const int first = 0;
-    const int end = 8 - 8 % group;
-    for (int i = first; i < end; i += group)
-        product_8x2x3_narrow_group(group, i, left, right, step, done, y, x);
-    if (8 % group > 0)
-        product_8x2x3_narrow_group(8 % group, 8 - 8 % group, left, right, step, done, y, x);
-}
-
-/* Gemm "fc2"; y is "logits" [8,2], a is "hidden" [8,3], b is "fc2.weight" [2,3], x is "fc2.bias" [2] */
-static STEPC_KERNEL void product_8x2x3(float *restrict y, const float *restrict a, const float *restrict b,
-                                       const float *restrict x, float *restrict panel)
-{
-    pack_transposed(panel, NARROW_WIDTH, b, 3, 2, 3);
-    product_8x2x3_narrow_rows(a, panel, NARROW_WIDTH, y, x);
+    pack_transposed(panel, NARROW_WIDTH, fc2_weight, 3, 2, 3);
+    float done[(8 < NARROW_GROUP ? 8 : NARROW_GROUP) * 2 + NARROW_LANES];
+    const int end = 8 - 8 % NARROW_GROUP;
+    for (int i = 0; i < end; i += NARROW_GROUP)
+        logits_gemm_narrow_group(NARROW_GROUP, i, hidden, panel, done, logits, fc2_bias);
+    if (8 % NARROW_GROUP > 0)
+        logits_gemm_narrow_group(8 % NARROW_GROUP, 8 - 8 % NARROW_GROUP, hidden, panel, done, logits, fc2_bias);
 }
 
 /* A label as an index, in range whatever it is. */
-static inline int softmax_cross_entropy_8x2_class_of(const int64_t label)
+static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
 {
     const uint64_t c = (uint64_t)label;
-    return c < (uint64_t)2 ? (int)c : 0;
+    return c < 2 ? (int)c : 0;
 }
 
-/* The class whose gradient gets the -1; none of an ignored position. */
-static inline int softmax_cross_entropy_8x2_hot_class(const int64_t label)
+/* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits[8,2],
+ * target[8], 1): SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad (gradient of node #0
+ * (SoftmaxCrossEntropyLoss)) */
+static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
+                                                         const float *restrict logits, const int64_t *restrict target,
+                                                         float *restrict scratch)
 {
-    return softmax_cross_entropy_8x2_class_of(label);
-}
-
-/* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose
- * labels are label[i]; returns `total` plus the losses. */
-static STEPC_INLINE float softmax_cross_entropy_8x2_finish_rows(const int rows, const int first, const float total,
-        const float *restrict score, const int64_t *restrict label, const float *restrict top,
-        const float *restrict picked, float *restrict sum)
-{
-    (void)first, (void)score, (void)label, (void)top;
-    float value = total;
-    for (int i = 0; i < rows; i++) {
-        sum[i] = stepc_logf(sum[i]) - picked[i];
-    }
-    for (int i = 0; i < rows; i++)
-        value += sum[i];
-    return value;
-}
-
-/* Lane l of a row's sum after the first half is folded: those beyond C are zeros. `e` is class 0 of the position. */
-static STEPC_INLINE float softmax_cross_entropy_8x2_half_lane(const int l, const int rows, const float *restrict e)
-{
-    const float low = l < 2 ? e[(l < 2 ? l : 0) * rows] : 0.0f, high = l + 8 < 2 ? e[(l + 8 < 2 ? l + 8 : 0) * rows] : 0.0f;
-    return low + high;
-}
-
-/* Gradients of positions first .., that of class c at i * row_step + c * class_step. */
-static STEPC_INLINE void softmax_cross_entropy_8x2_give_gradients(const int rows, const int first,
-        const float *restrict from, const int row_step, const int class_step, float *restrict y_2)
-{
-    for (int i = 0; i < rows; i++) {
-        for (int c = 0; c < 2; c++) {
-            const float v = from[i * row_step + c * class_step];
-            y_2[(first + i) * 2 + c] = v;
-        }
-    }
-}
-
-/* Positions first .. first + rows - 1 as rows_block() does them, in the same order of sums: e[c * rows + i] is class c
- * of position i. */
-static STEPC_INLINE float softmax_cross_entropy_8x2_short_rows_block(const int rows, const int first,
-        const float total, const float share, const float *restrict score, const int64_t *restrict all_labels,
-        float *restrict e, float *restrict y_2)
-{
-    const int64_t *const label = all_labels + first;
-    float top[8] = {0.0f}, picked[8] = {0.0f}, sum[8] = {0.0f}; /* zeros: for the prover */
-    for (int i = 0; i < rows; i++) {
+    const float share = 1.0f / 8.0f;
+    float total = 0.0f;
+    float top[8] = {0.0f};
+    float picked[8] = {0.0f};
+    float sum[8] = {0.0f};
+    for (int i = 0; i < 8; i++)
         for (int c = 0; c < 2; c++)
-            e[c * rows + i] = score[(first + i) * 2 + c];
-    }
-    for (int i = 0; i < rows; i++)
-        top[i] = e[i];
-    for (int c = 1; c < 2; c++) {
-        for (int i = 0; i < rows; i++)
-            top[i] = e[c * rows + i] > top[i] ? e[c * rows + i] : top[i];
-    }
-    for (int c = 0; c < 2; c++) {
-        for (int i = 0; i < rows; i++)
-            e[c * rows + i] -= top[i];
-    }
+            scratch[c * 8 + i] = logits[i * 2 + c];
+    for (int i = 0; i < 8; i++)
+        top[i] = scratch[i];
+    for (int i = 0; i < 8; i++)
+        top[i] = scratch[8 + i] > top[i] ? scratch[8 + i] : top[i];
+    for (int c = 0; c < 2; c++)
+        for (int i = 0; i < 8; i++)
+            scratch[c * 8 + i] -= top[i];
     /* selected, not gathered */
-    for (int i = 0; i < rows; i++)
-        picked[i] = e[i];
-    for (int c = 1; c < 2; c++) {
-        for (int i = 0; i < rows; i++) {
-            const float other = e[c * rows + i], value = picked[i]; /* both, before one is selected */
-            picked[i] = softmax_cross_entropy_8x2_class_of(label[i]) == c ? other : value;
-        }
+    for (int i = 0; i < 8; i++)
+        picked[i] = scratch[i];
+    for (int i = 0; i < 8; i++) {
+        const float other = scratch[8 + i];
+        const float value = picked[i];
+        picked[i] = loss_softmax_cross_entropy_loss_class_of(target[i]) == 1 ? other : value;
     }
-    for (int i = 0; i < 2 * rows; i++)
-        e[i] = stepc_expf(e[i]);
-    for (int i = 0; i < rows; i++) {
-        const float s0 = softmax_cross_entropy_8x2_half_lane(0, rows,
-                e + i) + softmax_cross_entropy_8x2_half_lane(4, rows, e + i),
-                s1 = softmax_cross_entropy_8x2_half_lane(1, rows,
-                                                         e + i) + softmax_cross_entropy_8x2_half_lane(5, rows, e + i);
-        const float s2 = softmax_cross_entropy_8x2_half_lane(2, rows,
-                e + i) + softmax_cross_entropy_8x2_half_lane(6, rows, e + i),
-                s3 = softmax_cross_entropy_8x2_half_lane(3, rows,
-                                                         e + i) + softmax_cross_entropy_8x2_half_lane(7, rows, e + i);
-        sum[i] = (s0 + s2) + (s1 + s3);
+    for (int i = 0; i < 16; i++)
+        scratch[i] = stepc_expf(scratch[i]);
+    for (int i = 0; i < 8; i++) {
+        const float s0 = scratch[i] + 0.0f;
+        const float s1 = scratch[i + 8] + 0.0f;
+        const float s2 = 0.0f + 0.0f;
+        const float s3 = 0.0f + 0.0f;
+        sum[i] = s0 + s2 + (s1 + s3);
     }
     int hot[8] = {0};
     float scale[8] = {0.0f};
-    for (int i = 0; i < rows; i++) {
-        hot[i] = softmax_cross_entropy_8x2_hot_class(label[i]);
+    for (int i = 0; i < 8; i++) {
+        hot[i] = loss_softmax_cross_entropy_loss_class_of(target[i]);
         scale[i] = 1.0f / sum[i];
     }
-    for (int c = 0; c < 2; c++) {
-        for (int i = 0; i < rows; i++)
-            e[c * rows + i] = (e[c * rows + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
-    }
-    softmax_cross_entropy_8x2_give_gradients(rows, first, e, 1, rows, y_2);
-    return softmax_cross_entropy_8x2_finish_rows(rows, first, total, score, label, top, picked, sum);
-}
-
-/* SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad (gradient of node #0 (SoftmaxCrossEntropyLoss)); y is
- * "loss", y_2 is "d_logits" [8,2], scores is "logits" [8,2], labels is "target" [8] */
-static STEPC_KERNEL void softmax_cross_entropy_8x2(float *restrict y, float *restrict y_2,
-                                                   const float *restrict scores, const int64_t *restrict labels,
-                                                   float *restrict scratch)
-{
-    float total = 0.0f, share = 1.0f, weight = 8.0f;
-    share = 1.0f / weight;
-    for (int i = 0; i < 8; i += 8)
-        total = softmax_cross_entropy_8x2_short_rows_block(8, i, total, share, scores, labels, scratch, y_2);
-    const float mean = total / weight;
-    y[0] = mean;
-    (void)weight;
+    for (int c = 0; c < 2; c++)
+        for (int i = 0; i < 8; i++)
+            scratch[c * 8 + i] = (scratch[c * 8 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
+    for (int i = 0; i < 8; i++)
+        for (int c = 0; c < 2; c++) {
+            const float v = scratch[i + c * 8];
+            d_logits[i * 2 + c] = v;
+        }
+    float value = total;
+    for (int i = 0; i < 8; i++)
+        sum[i] = stepc_logf(sum[i]) - picked[i];
+    for (int i = 0; i < 8; i++)
+        value += sum[i];
+    total = value;
+    const float mean = total / 8.0f;
+    loss[0] = mean;
 }
 
 /* Each value must be in 0 .. 1. */
@@ -1476,287 +1385,293 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
 }
 
-/* Add; w is "step_count" */
-static STEPC_KERNEL void update(int64_t *restrict w)
+/* step_count = step_count + 1: Add */
+static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
-    w[0] = stepc_add64(w[0], 1);
-}
-
-/* Finishes rows i .., whose sums lie one row after the other. */
-static STEPC_INLINE void product_where_greater_8x3x2_finish_narrow(const int rows, const int i,
-        const float *restrict done, float *restrict y, const float *restrict x)
-{
-    STEPC_LANE_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 3; j++) {
-            const float v = done[r * 3 + j];
-            y[(i + r) * 3 + j] = 0.0f < x[(i + r) * 3 + j] ? v : 0.0f;
-        }
-    }
+    step_count[0] = stepc_add64(step_count[0], 1);
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void product_where_greater_8x3x2_narrow_part(const int rows, const int i,
-        const float *restrict left, const float *restrict right, const int step, float *restrict done)
+static STEPC_INLINE void d_fc1_output_where_narrow_part(const int rows, const int i, const float *restrict left,
+                                                        const float *restrict right, float *restrict done)
 {
     float sum[NARROW_ROWS] = {0.0f};
     for (int j = 2 / NARROW_LANES * NARROW_LANES; j >= 0; j -= NARROW_LANES)
-        narrow_tile(rows, 3 - j, 2, 2, done + j, 3, left + i * 2, 2, 1, right + j, step, 0 && j == 0, sum);
+        narrow_tile(rows, 3 - j, 2, 2, done + j, 3, left + i * 2, 2, 1, right + j, NARROW_WIDTH, 0, sum);
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void product_where_greater_8x3x2_narrow_group(const int count, const int i,
-        const float *restrict left, const float *restrict right, const int step, float *restrict done,
-        float *restrict y, const float *restrict x)
+static STEPC_INLINE void d_fc1_output_where_narrow_group(const int count, const int i, const float *restrict left,
+                                                         const float *restrict right, float *restrict done,
+                                                         float *restrict d_fc1_output, const float *restrict hidden)
 {
     for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS)
-        product_where_greater_8x3x2_narrow_part(NARROW_ROWS, i + r, left, right, step, done + r * 3);
-    if (count % NARROW_ROWS > 0)
-        product_where_greater_8x3x2_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right,
-                                                step, done + (count - count % NARROW_ROWS) * 3);
-    product_where_greater_8x3x2_finish_narrow(count, i, done, y, x);
-}
-
-static STEPC_INLINE void product_where_greater_8x3x2_narrow_rows(const float *restrict left,
-        const float *restrict right, const int step, float *restrict y, const float *restrict x)
-{
-    const int group = NARROW_GROUP;
-    float done[(8 < NARROW_GROUP ? 8 : NARROW_GROUP) * 3 + NARROW_LANES]; /* a tile stores whole vectors */
-    const int first = 0;
-    const int end = 8 - 8 % group;
-    for (int i = first; i < end; i += group)
-        product_where_greater_8x3x2_narrow_group(group, i, left, right, step, done, y, x);
-    if (8 % group > 0)
-        product_where_greater_8x3x2_narrow_group(8 % group, 8 - 8 % group, left, right, step, done, y, x);
-}
-
-/* Gemm (gradient of node 'fc2'), Where (gradient of node 'relu'), Greater (gradient of node 'relu'); y is
- * "d_fc1.output" [8,3], a is "d_logits" [8,2], b is "fc2.weight" [2,3], x is "hidden" [8,3] */
-static STEPC_KERNEL void product_where_greater_8x3x2(float *restrict y, const float *restrict a,
-                                                     const float *restrict b, const float *restrict x,
-                                                     float *restrict panel)
-{
-    pack_float(panel, NARROW_WIDTH, b, 3, 1, 3, 2);
-    product_where_greater_8x3x2_narrow_rows(a, panel, NARROW_WIDTH, y, x);
-}
-
-/* Finishes rows i .., whose sums lie one row after the other. */
-static STEPC_INLINE void product_update_2x3x8_finish_narrow(const int rows, const int i, const float *restrict done,
-        float *restrict w, float *restrict w_2, float *restrict w_3, const float s)
-{
+        d_fc1_output_where_narrow_part(NARROW_ROWS, i + r, left, right, done + r * 3);
+    if (count % NARROW_ROWS > 0) {
+        d_fc1_output_where_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right,
+            done + (count - count % NARROW_ROWS) * 3);
+    }
     STEPC_LANE_LOOP
-    for (int r = 0; r < rows; r++) {
+    for (int r = 0; r < count; r++) {
         STEPC_UNROLL
         for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
-            const float t_2 = 0.9f * w[(i + r) * 3 + j] + 0.100000024f * v;
-            const float t_3 = 0.999f * w_3[(i + r) * 3 + j] + 0.0009999871f * (v * v);
-            const float u = w_2[(i + r) * 3 + j] - s * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-            w[(i + r) * 3 + j] = t_2;
-            w_2[(i + r) * 3 + j] = u;
-            w_3[(i + r) * 3 + j] = t_3;
+            d_fc1_output[(i + r) * 3 + j] = 0.0f < hidden[(i + r) * 3 + j] ? v : 0.0f;
         }
     }
 }
 
+/* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: Gemm (gradient of node 'fc2'), Where
+ * (gradient of node 'relu'), Greater (gradient of node 'relu') */
+static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const float *restrict d_logits,
+                                            const float *restrict fc2_weight, const float *restrict hidden,
+                                            float *restrict panel)
+{
+    for (int k = 0; k < 2; k++) {
+        STEPC_LANE_LOOP
+        for (int j = 0; j < NARROW_WIDTH; j++)
+            panel[k * NARROW_WIDTH + j] = j < 3 ? fc2_weight[k * 3 + j] : 0;
+    }
+    float done[(8 < NARROW_GROUP ? 8 : NARROW_GROUP) * 3 + NARROW_LANES];
+    const int end = 8 - 8 % NARROW_GROUP;
+    for (int i = 0; i < end; i += NARROW_GROUP)
+        d_fc1_output_where_narrow_group(NARROW_GROUP, i, d_logits, panel, done, d_fc1_output, hidden);
+    if (8 % NARROW_GROUP > 0) {
+        d_fc1_output_where_narrow_group(8 % NARROW_GROUP, 8 - 8 % NARROW_GROUP, d_logits, panel, done, d_fc1_output,
+            hidden);
+    }
+}
+
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void product_update_2x3x8_narrow_part(const int rows, const int i, const float *restrict left,
-                                                          const float *restrict right, const int step,
-                                                          float *restrict done, float *restrict w_4,
-                                                          float *restrict w_5, float *restrict w_6, const float s)
+static STEPC_INLINE void update_fc2_weight_narrow_part(const int rows, const int i, const float *restrict left,
+                                                       const float *restrict right, float *restrict done,
+                                                       float *restrict fc2_bias_v, float *restrict fc2_bias,
+                                                       float *restrict fc2_bias_h, const float corrected_rate)
 {
     float sum[NARROW_ROWS] = {0.0f};
     for (int j = 2 / NARROW_LANES * NARROW_LANES; j >= 0; j -= NARROW_LANES)
-        narrow_tile(rows, 3 - j, 8, 8, done + j, 3, left + i, 1, 2, right + j, step, 1 && j == 0, sum);
+        narrow_tile(rows, 3 - j, 8, 8, done + j, 3, left + i, 1, 2, right + j, NARROW_WIDTH, j == 0, sum);
     for (int r = 0; r < rows; r++) {
-        const float w_40 = w_4[i + r];
-        const float t_2 = 0.9f * w_40;
+        const float fc2_bias_v0 = fc2_bias_v[i + r];
+        const float t_2 = 0.9f * fc2_bias_v0;
         const float t_3 = 0.100000024f * sum[r];
         const float t_4 = t_2 + t_3;
-        const float w_60 = w_6[i + r];
-        const float t_5 = 0.999f * w_60;
+        const float fc2_bias_h0 = fc2_bias_h[i + r];
+        const float t_5 = 0.999f * fc2_bias_h0;
         const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
         const float t_7 = t_5 + t_6;
-        const float u = w_5[i + r] - s * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
-        w_4[i + r] = t_4;
-        w_5[i + r] = u;
-        w_6[i + r] = t_7;
+        const float u = fc2_bias[i + r] - corrected_rate * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
+        fc2_bias_v[i + r] = t_4;
+        fc2_bias[i + r] = u;
+        fc2_bias_h[i + r] = t_7;
     }
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void product_update_2x3x8_narrow_group(const int count, const int i, const float *restrict left,
-        const float *restrict right, const int step, float *restrict done, float *restrict w, float *restrict w_2,
-        float *restrict w_3, const float s, float *restrict w_4, float *restrict w_5, float *restrict w_6)
+static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const int i, const float *restrict left,
+                                                        const float *restrict right, float *restrict done,
+                                                        float *restrict fc2_weight_v, float *restrict fc2_weight,
+                                                        float *restrict fc2_weight_h, float *restrict fc2_bias_v,
+                                                        float *restrict fc2_bias, float *restrict fc2_bias_h,
+                                                        const float corrected_rate)
 {
-    for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS)
-        product_update_2x3x8_narrow_part(NARROW_ROWS, i + r, left, right, step, done + r * 3, w_4, w_5, w_6, s);
-    if (count % NARROW_ROWS > 0)
-        product_update_2x3x8_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right, step,
-                                         done + (count - count % NARROW_ROWS) * 3, w_4, w_5, w_6, s);
-    product_update_2x3x8_finish_narrow(count, i, done, w, w_2, w_3, s);
-}
-
-static STEPC_INLINE void product_update_2x3x8_narrow_rows(const float *restrict left, const float *restrict right,
-                                                          const int step, float *restrict w, float *restrict w_2,
-                                                          float *restrict w_3, const float s, float *restrict w_4,
-                                                          float *restrict w_5, float *restrict w_6)
-{
-    const int group = NARROW_GROUP;
-    float done[(2 < NARROW_GROUP ? 2 : NARROW_GROUP) * 3 + NARROW_LANES]; /* a tile stores whole vectors */
-    const int first = 0;
-    const int end = 2 - 2 % group;
-    for (int i = first; i < end; i += group)
-        product_update_2x3x8_narrow_group(group, i, left, right, step, done, w, w_2, w_3, s, w_4, w_5, w_6);
-    if (2 % group > 0)
-        product_update_2x3x8_narrow_group(2 % group, 2 - 2 % group, left, right, step, done, w, w_2, w_3, s, w_4, w_5,
-                                          w_6);
-}
-
-/* Gemm (gradient of node 'fc2'), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient
- * of node 'fc2'), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul; w is "fc2.weight.v" [2,3], w_2 is
- * "fc2.weight" [2,3], w_3 is "fc2.weight.h" [2,3], w_4 is "fc2.bias.v" [2], w_5 is "fc2.bias" [2], w_6 is
- * "fc2.bias.h" [2], a is "d_logits" [8,2], b is "hidden" [8,3], s is "corrected_rate" */
-static STEPC_KERNEL void product_update_2x3x8(float *restrict w, float *restrict w_2, float *restrict w_3,
-                                              float *restrict w_4, float *restrict w_5, float *restrict w_6,
-                                              const float *restrict a, const float *restrict b, const float s,
-                                              float *restrict panel)
-{
-    pack_float(panel, NARROW_WIDTH, b, 3, 1, 3, 8);
-    product_update_2x3x8_narrow_rows(a, panel, NARROW_WIDTH, w, w_2, w_3, s, w_4, w_5, w_6);
-}
-
-/* Finishes rows i .., whose sums lie one row after the other. */
-static STEPC_INLINE void product_update_3x4x8_finish_narrow(const int rows, const int i, const float *restrict done,
-        float *restrict w, float *restrict w_2, float *restrict w_3, const float s)
-{
+    for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS) {
+        update_fc2_weight_narrow_part(NARROW_ROWS, i + r, left, right, done + r * 3, fc2_bias_v, fc2_bias, fc2_bias_h,
+            corrected_rate);
+    }
+    if (count % NARROW_ROWS > 0) {
+        update_fc2_weight_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right,
+            done + (count - count % NARROW_ROWS) * 3, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
+    }
     STEPC_LANE_LOOP
-    for (int r = 0; r < rows; r++) {
+    for (int r = 0; r < count; r++) {
         STEPC_UNROLL
-        for (int j = 0; j < 4; j++) {
-            const float v = done[r * 4 + j];
-            const float t_2 = 0.9f * w[(i + r) * 4 + j] + 0.100000024f * v;
-            const float t_3 = 0.999f * w_3[(i + r) * 4 + j] + 0.0009999871f * (v * v);
-            const float u = w_2[(i + r) * 4 + j] - s * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-            w[(i + r) * 4 + j] = t_2;
-            w_2[(i + r) * 4 + j] = u;
-            w_3[(i + r) * 4 + j] = t_3;
+        for (int j = 0; j < 3; j++) {
+            const float v = done[r * 3 + j];
+            const float t_2 = 0.9f * fc2_weight_v[(i + r) * 3 + j] + 0.100000024f * v;
+            const float t_3 = 0.999f * fc2_weight_h[(i + r) * 3 + j] + 0.0009999871f * (v * v);
+            const float u = fc2_weight[(i + r) * 3 + j] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
+            fc2_weight_v[(i + r) * 3 + j] = t_2;
+            fc2_weight[(i + r) * 3 + j] = u;
+            fc2_weight_h[(i + r) * 3 + j] = t_3;
         }
     }
 }
 
+/* fc2.weight.v[2,3] = 0.9 * fc2.weight.v[2,3] + 0.1 * (d_logits[8,2]' hidden[8,3]); fc2.weight[2,3] =
+ * fc2.weight[2,3] - corrected_rate * (0.9 * fc2.weight.v[2,3] + 0.1 * (d_logits[8,2]' hidden[8,3])) / (Sqrt(0.999
+ * * fc2.weight.h[2,3] + 0.000999987 * (d_logits' hidden * (d_logits' hidden))) + 1e-06); fc2.weight.h[2,3] = 0.999
+ * * fc2.weight.h[2,3] + 0.000999987 * (d_logits[8,2]' hidden[8,3] * (d_logits' hidden)); fc2.bias.v[2] = 0.9 *
+ * fc2.bias.v[2] + 0.1 * ReduceSum(d_logits[8,2]); fc2.bias[2] = fc2.bias[2] - corrected_rate * (0.9 *
+ * fc2.bias.v[2] + 0.1 * ReduceSum(d_logits[8,2])) / (Sqrt(0.999 * fc2.bias.h[2] + 0.000999987 *
+ * (ReduceSum(d_logits) * ReduceSum(d_logits))) + 1e-06); fc2.bias.h[2] = 0.999 * fc2.bias.h[2] + 0.000999987 *
+ * (ReduceSum(d_logits[8,2]) * ReduceSum(d_logits)): Gemm (gradient of node 'fc2'), Add, Mul, Mul, Add, Mul, Mul,
+ * Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node 'fc2'), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div,
+ * Add, Sqrt, Mul */
+static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
+                                           float *restrict fc2_weight_h, float *restrict fc2_bias_v,
+                                           float *restrict fc2_bias, float *restrict fc2_bias_h,
+                                           const float *restrict d_logits, const float *restrict hidden,
+                                           const float corrected_rate, float *restrict panel)
+{
+    for (int k = 0; k < 8; k++) {
+        STEPC_LANE_LOOP
+        for (int j = 0; j < NARROW_WIDTH; j++)
+            panel[k * NARROW_WIDTH + j] = j < 3 ? hidden[k * 3 + j] : 0;
+    }
+    float done[(2 < NARROW_GROUP ? 2 : NARROW_GROUP) * 3 + NARROW_LANES];
+    const int end = 2 - 2 % NARROW_GROUP;
+    for (int i = 0; i < end; i += NARROW_GROUP) {
+        update_fc2_weight_narrow_group(NARROW_GROUP, i, d_logits, panel, done, fc2_weight_v, fc2_weight, fc2_weight_h,
+            fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
+    }
+    if (2 % NARROW_GROUP > 0) {
+        update_fc2_weight_narrow_group(2 % NARROW_GROUP, 2 - 2 % NARROW_GROUP, d_logits, panel, done, fc2_weight_v,
+            fc2_weight, fc2_weight_h, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
+    }
+}
+
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void product_update_3x4x8_narrow_part(const int rows, const int i, const float *restrict left,
-                                                          const float *restrict right, const int step,
-                                                          float *restrict done, float *restrict w_4,
-                                                          float *restrict w_5, float *restrict w_6, const float s)
+static STEPC_INLINE void update_fc1_weight_narrow_part(const int rows, const int i, const float *restrict left,
+                                                       const float *restrict right, const int step,
+                                                       float *restrict done, float *restrict fc1_bias_v,
+                                                       float *restrict fc1_bias, float *restrict fc1_bias_h,
+                                                       const float corrected_rate)
 {
     float sum[NARROW_ROWS] = {0.0f};
     for (int j = 3 / NARROW_LANES * NARROW_LANES; j >= 0; j -= NARROW_LANES)
-        narrow_tile(rows, 4 - j, 8, 8, done + j, 4, left + i, 1, 3, right + j, step, 1 && j == 0, sum);
+        narrow_tile(rows, 4 - j, 8, 8, done + j, 4, left + i, 1, 3, right + j, step, j == 0, sum);
     for (int r = 0; r < rows; r++) {
-        const float w_40 = w_4[i + r];
-        const float t_2 = 0.9f * w_40;
+        const float fc1_bias_v0 = fc1_bias_v[i + r];
+        const float t_2 = 0.9f * fc1_bias_v0;
         const float t_3 = 0.100000024f * sum[r];
         const float t_4 = t_2 + t_3;
-        const float w_60 = w_6[i + r];
-        const float t_5 = 0.999f * w_60;
+        const float fc1_bias_h0 = fc1_bias_h[i + r];
+        const float t_5 = 0.999f * fc1_bias_h0;
         const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
         const float t_7 = t_5 + t_6;
-        const float u = w_5[i + r] - s * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
-        w_4[i + r] = t_4;
-        w_5[i + r] = u;
-        w_6[i + r] = t_7;
+        const float u = fc1_bias[i + r] - corrected_rate * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
+        fc1_bias_v[i + r] = t_4;
+        fc1_bias[i + r] = u;
+        fc1_bias_h[i + r] = t_7;
     }
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void product_update_3x4x8_narrow_group(const int count, const int i, const float *restrict left,
-        const float *restrict right, const int step, float *restrict done, float *restrict w, float *restrict w_2,
-        float *restrict w_3, const float s, float *restrict w_4, float *restrict w_5, float *restrict w_6)
+static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const int i, const float *restrict left,
+                                                        const float *restrict right, const int step,
+                                                        float *restrict done, float *restrict fc1_weight_v,
+                                                        float *restrict fc1_weight, float *restrict fc1_weight_h,
+                                                        float *restrict fc1_bias_v, float *restrict fc1_bias,
+                                                        float *restrict fc1_bias_h, const float corrected_rate)
 {
-    for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS)
-        product_update_3x4x8_narrow_part(NARROW_ROWS, i + r, left, right, step, done + r * 4, w_4, w_5, w_6, s);
-    if (count % NARROW_ROWS > 0)
-        product_update_3x4x8_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right, step,
-                                         done + (count - count % NARROW_ROWS) * 4, w_4, w_5, w_6, s);
-    product_update_3x4x8_finish_narrow(count, i, done, w, w_2, w_3, s);
+    for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS) {
+        update_fc1_weight_narrow_part(NARROW_ROWS, i + r, left, right, step, done + r * 4, fc1_bias_v, fc1_bias,
+            fc1_bias_h, corrected_rate);
+    }
+    if (count % NARROW_ROWS > 0) {
+        update_fc1_weight_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right, step,
+            done + (count - count % NARROW_ROWS) * 4, fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
+    }
+    STEPC_LANE_LOOP
+    for (int r = 0; r < count; r++) {
+        STEPC_UNROLL
+        for (int j = 0; j < 4; j++) {
+            const float v = done[r * 4 + j];
+            const float t_2 = 0.9f * fc1_weight_v[(i + r) * 4 + j] + 0.100000024f * v;
+            const float t_3 = 0.999f * fc1_weight_h[(i + r) * 4 + j] + 0.0009999871f * (v * v);
+            const float u = fc1_weight[(i + r) * 4 + j] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
+            fc1_weight_v[(i + r) * 4 + j] = t_2;
+            fc1_weight[(i + r) * 4 + j] = u;
+            fc1_weight_h[(i + r) * 4 + j] = t_3;
+        }
+    }
 }
 
-static STEPC_INLINE void product_update_3x4x8_narrow_rows(const float *restrict left, const float *restrict right,
-                                                          const int step, float *restrict w, float *restrict w_2,
-                                                          float *restrict w_3, const float s, float *restrict w_4,
-                                                          float *restrict w_5, float *restrict w_6)
+static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict left, const float *restrict right,
+                                                       const int step, float *restrict fc1_weight_v,
+                                                       float *restrict fc1_weight, float *restrict fc1_weight_h,
+                                                       float *restrict fc1_bias_v, float *restrict fc1_bias,
+                                                       float *restrict fc1_bias_h, const float corrected_rate)
 {
-    const int group = NARROW_GROUP;
-    float done[(3 < NARROW_GROUP ? 3 : NARROW_GROUP) * 4 + NARROW_LANES]; /* a tile stores whole vectors */
-    const int first = 0;
-    const int end = 3 - 3 % group;
-    for (int i = first; i < end; i += group)
-        product_update_3x4x8_narrow_group(group, i, left, right, step, done, w, w_2, w_3, s, w_4, w_5, w_6);
-    if (3 % group > 0)
-        product_update_3x4x8_narrow_group(3 % group, 3 - 3 % group, left, right, step, done, w, w_2, w_3, s, w_4, w_5,
-                                          w_6);
+    float done[(3 < NARROW_GROUP ? 3 : NARROW_GROUP) * 4 + NARROW_LANES];
+    const int end = 3 - 3 % NARROW_GROUP;
+    for (int i = 0; i < end; i += NARROW_GROUP) {
+        update_fc1_weight_narrow_group(NARROW_GROUP, i, left, right, step, done, fc1_weight_v, fc1_weight,
+            fc1_weight_h, fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
+    }
+    if (3 % NARROW_GROUP > 0) {
+        update_fc1_weight_narrow_group(3 % NARROW_GROUP, 3 - 3 % NARROW_GROUP, left, right, step, done, fc1_weight_v,
+            fc1_weight, fc1_weight_h, fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
+    }
 }
 
-/* Gemm (gradient of node 'fc1'), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient
- * of node 'fc1'), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul; w is "fc1.weight.v" [3,4], w_2 is
- * "fc1.weight" [3,4], w_3 is "fc1.weight.h" [3,4], w_4 is "fc1.bias.v" [3], w_5 is "fc1.bias" [3], w_6 is
- * "fc1.bias.h" [3], a is "d_fc1.output" [8,3], b is "x" [8,4], s is "corrected_rate" */
-static STEPC_KERNEL void product_update_3x4x8(float *restrict w, float *restrict w_2, float *restrict w_3,
-                                              float *restrict w_4, float *restrict w_5, float *restrict w_6,
-                                              const float *restrict a, const float *restrict b, const float s,
-                                              float *restrict panel)
+/* fc1.weight.v[3,4] = 0.9 * fc1.weight.v[3,4] + 0.1 * (d_fc1.output[8,3]' x[8,4]); fc1.weight[3,4] =
+ * fc1.weight[3,4] - corrected_rate * (0.9 * fc1.weight.v[3,4] + 0.1 * (d_fc1.output[8,3]' x[8,4])) / (Sqrt(0.999 *
+ * fc1.weight.h[3,4] + 0.000999987 * (d_fc1.output' x * (d_fc1.output' x))) + 1e-06); fc1.weight.h[3,4] = 0.999 *
+ * fc1.weight.h[3,4] + 0.000999987 * (d_fc1.output[8,3]' x[8,4] * (d_fc1.output' x)); fc1.bias.v[3] = 0.9 *
+ * fc1.bias.v[3] + 0.1 * ReduceSum(d_fc1.output[8,3]); fc1.bias[3] = fc1.bias[3] - corrected_rate * (0.9 *
+ * fc1.bias.v[3] + 0.1 * ReduceSum(d_fc1.output[8,3])) / (Sqrt(0.999 * fc1.bias.h[3] + 0.000999987 *
+ * (ReduceSum(d_fc1.output) * ReduceSum(d_fc1.output))) + 1e-06); fc1.bias.h[3] = 0.999 * fc1.bias.h[3] +
+ * 0.000999987 * (ReduceSum(d_fc1.output[8,3]) * ReduceSum(d_fc1.output)): Gemm (gradient of node 'fc1'), Add, Mul,
+ * Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node 'fc1'), Add, Mul, Mul, Add, Mul,
+ * Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
+                                           float *restrict fc1_weight_h, float *restrict fc1_bias_v,
+                                           float *restrict fc1_bias, float *restrict fc1_bias_h,
+                                           const float *restrict d_fc1_output, const float *restrict x,
+                                           const float corrected_rate, float *restrict panel)
 {
     if (4 % NARROW_LANES == 0) {
-        product_update_3x4x8_narrow_rows(a, b, 4, w, w_2, w_3, s, w_4, w_5, w_6);
+        update_fc1_weight_narrow_rows(d_fc1_output, x, 4, fc1_weight_v, fc1_weight, fc1_weight_h, fc1_bias_v,
+            fc1_bias, fc1_bias_h, corrected_rate);
     } else {
-        pack_float(panel, NARROW_WIDTH, b, 4, 1, 4, 8);
-        product_update_3x4x8_narrow_rows(a, panel, NARROW_WIDTH, w, w_2, w_3, s, w_4, w_5, w_6);
+        for (int k = 0; k < 8; k++) {
+            STEPC_LANE_LOOP
+            for (int j = 0; j < NARROW_WIDTH; j++)
+                panel[k * NARROW_WIDTH + j] = j < 4 ? x[k * 4 + j] : 0;
+        }
+        update_fc1_weight_narrow_rows(d_fc1_output, panel, NARROW_WIDTH, fc1_weight_v, fc1_weight, fc1_weight_h,
+            fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
     }
 }
 
-/* RandomNormal; y is "fc1.weight" [3,4] */
-static STEPC_KERNEL void update_3x4(float *restrict y, const uint64_t seed, const uint64_t counter)
+/* fc1.weight[3,4] = RandomNormal(): RandomNormal */
+static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint64_t seed, const uint64_t counter)
 {
     float drawn[4] = {0.0f};
     uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         for (int j = 0; j < 4; j++) {
-            y[i * 4 + j] = stepc_next_normalf(drawn, &block, seed, counter, 1u,
+            fc1_weight[i * 4 + j] = stepc_next_normalf(drawn, &block, seed, counter, 1u,
                 (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 4), (int64_t)j)) * 0.70710677f;
         }
-    }
 }
 
-/* copy; y is "fc1.bias" [3], s is "fc1.bias.initial.const" */
-static STEPC_KERNEL void copy_3(float *restrict y, const float s)
+/* copy; fc1_bias is "fc1.bias" [3], fc1_bias_initial_const is "fc1.bias.initial.const" */
+static STEPC_KERNEL void init_fc1_bias(float *restrict fc1_bias, const float fc1_bias_initial_const)
 {
-    for (int i = 0; i < 3; i++) {
-        y[i] = s;
-    }
+    for (int i = 0; i < 3; i++)
+        fc1_bias[i] = fc1_bias_initial_const;
 }
 
-/* RandomNormal; y is "fc2.weight" [2,3] */
-static STEPC_KERNEL void update_2x3(float *restrict y, const uint64_t seed, const uint64_t counter)
+/* fc2.weight[2,3] = RandomNormal(): RandomNormal */
+static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint64_t seed, const uint64_t counter)
 {
     float drawn[4] = {0.0f};
     uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         for (int j = 0; j < 3; j++) {
-            y[i * 3 + j] = stepc_next_normalf(drawn, &block, seed, counter, 2u,
+            fc2_weight[i * 3 + j] = stepc_next_normalf(drawn, &block, seed, counter, 2u,
                 (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 3), (int64_t)j)) * 0.8164966f;
         }
-    }
 }
 
-/* copy; y is "fc2.bias" [2], s is "fc1.bias.initial.const" */
-static STEPC_KERNEL void copy_2(float *restrict y, const float s)
+/* copy; fc2_bias is "fc2.bias" [2], fc1_bias_initial_const is "fc1.bias.initial.const" */
+static STEPC_KERNEL void init_fc2_bias(float *restrict fc2_bias, const float fc1_bias_initial_const)
 {
-    for (int i = 0; i < 2; i++) {
-        y[i] = s;
-    }
+    for (int i = 0; i < 2; i++)
+        fc2_bias[i] = fc1_bias_initial_const;
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -1786,10 +1701,10 @@ stepc_status tiny_adam_init(tiny_adam_state *state, tiny_adam_arena *arena, uint
     memset(state, 0, sizeof *state);
     state->learning_rate = 0.002f;
     state->step_count = 1;
-    STEPC_RUN(0, update_3x4, (float *)state->fc1_weight, seed, 0);
-    STEPC_RUN(1, copy_3, state->fc1_bias, 0.0f);
-    STEPC_RUN(2, update_2x3, (float *)state->fc2_weight, seed, 0);
-    STEPC_RUN(3, copy_2, state->fc2_bias, 0.0f);
+    STEPC_RUN(0, init_fc1_weight, (float *)state->fc1_weight, seed, 0);
+    STEPC_RUN(1, init_fc1_bias, state->fc1_bias, 0.0f);
+    STEPC_RUN(2, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
+    STEPC_RUN(3, init_fc2_bias, state->fc2_bias, 0.0f);
     return STEPC_OK;
 }
 
@@ -1799,27 +1714,25 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
     float *const corrected_rate = arena->floats + 208; /* scalar, kernels 0-9 */
-    STEPC_RUN(0, cast, corrected_rate, state->step_count, state->learning_rate);
+    STEPC_RUN(0, corrected_rate_cast, corrected_rate, state->step_count, state->learning_rate);
     float *const hidden = arena->floats + 128; /* [8,3], kernels 1-8 */
-    STEPC_RUN(1, product_relu_8x3x4, hidden, in->x, (float *)state->fc1_weight, state->fc1_bias,
-                 arena->floats /* [64] */);
+    STEPC_RUN(1, hidden_relu, hidden, in->x, (float *)state->fc1_weight, state->fc1_bias, arena->floats /* [64] */);
     float *const logits = out->logits != NULL ? out->logits : arena->floats + 48; /* [8,2], kernels 2-4 */
-    STEPC_RUN(2, product_8x2x3, logits, hidden, (float *)state->fc2_weight, state->fc2_bias,
-                 arena->floats /* [48] */);
+    STEPC_RUN(2, logits_gemm, logits, hidden, (float *)state->fc2_weight, state->fc2_bias, arena->floats /* [48] */);
     STEPC_TRACE(4, "check_labels");
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     float *const loss = out->loss != NULL ? out->loss : arena->floats + 16; /* scalar, kernels 4-5 */
     float *const d_logits = arena->floats + 192; /* [8,2], kernels 4-8 */
-    STEPC_RUN(4, softmax_cross_entropy_8x2, loss, d_logits, logits, in->target, arena->floats /* [16] */);
-    STEPC_RUN(6, update, &state->step_count);
+    STEPC_RUN(4, loss_softmax_cross_entropy_loss, loss, d_logits, logits, in->target, arena->floats /* [16] */);
+    STEPC_RUN(6, update_step_count, &state->step_count);
     float *const d_fc1_output = arena->floats + 160; /* [8,3], kernels 7-9 */
-    STEPC_RUN(7, product_where_greater_8x3x2, d_fc1_output, d_logits, (float *)state->fc2_weight, hidden,
+    STEPC_RUN(7, d_fc1_output_where, d_fc1_output, d_logits, (float *)state->fc2_weight, hidden,
                  arena->floats /* [32] */);
-    STEPC_RUN(8, product_update_2x3x8, (float *)state->fc2_weight_v, (float *)state->fc2_weight,
+    STEPC_RUN(8, update_fc2_weight, (float *)state->fc2_weight_v, (float *)state->fc2_weight,
                  (float *)state->fc2_weight_h, state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_logits,
                  hidden, corrected_rate[0], arena->floats /* [128] */);
-    STEPC_RUN(9, product_update_3x4x8, (float *)state->fc1_weight_v, (float *)state->fc1_weight,
+    STEPC_RUN(9, update_fc1_weight, (float *)state->fc1_weight_v, (float *)state->fc1_weight,
                  (float *)state->fc1_weight_h, state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1_output,
                  in->x, corrected_rate[0], arena->floats /* [128] */);
     return STEPC_OK;
@@ -1832,9 +1745,9 @@ stepc_status tiny_adam_infer(const tiny_adam_state *state, tiny_adam_arena *aren
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
         float *const hidden = arena->floats + 64; /* [8,3], kernels 0-1 */
-        STEPC_RUN(0, product_relu_8x3x4, hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
+        STEPC_RUN(0, hidden_relu, hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
                      arena->floats /* [64] */);
-        STEPC_RUN(1, product_8x2x3, out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
+        STEPC_RUN(1, logits_gemm, out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
                      arena->floats /* [48] */);
     }
     return STEPC_OK;

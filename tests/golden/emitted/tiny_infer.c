@@ -23,12 +23,12 @@
 
 /* ---- constants and initial values -------------------------------------- */
 
-static const float fc1_weight[12] STEPC_CONST = {
+static const float constant_fc1_weight[12] STEPC_CONST = {
     -0.625f, 0.25f, -0.25f, 0.625f, 0.125f, -0.375f, 0.5f, 0.0f, -0.5f, 0.375f, -0.125f, -0.625f,
 };
-static const float fc1_bias[3] STEPC_CONST = {-0.625f, 0.25f, -0.25f};
-static const float fc2_weight[6] STEPC_CONST = {-0.625f, 0.25f, -0.25f, 0.625f, 0.125f, -0.375f};
-static const float fc2_bias[2] STEPC_CONST = {-0.625f, 0.25f};
+static const float constant_fc1_bias[3] STEPC_CONST = {-0.625f, 0.25f, -0.25f};
+static const float constant_fc2_weight[6] STEPC_CONST = {-0.625f, 0.25f, -0.25f, 0.625f, 0.125f, -0.375f};
+static const float constant_fc2_bias[2] STEPC_CONST = {-0.625f, 0.25f};
 
 /* ---- registers --------------------------------------------------------- */
 
@@ -791,122 +791,94 @@ static STEPC_INLINE void pack_transposed(float *restrict panel, const int width,
 
 /* ---- kernels ----------------------------------------------------------- */
 
-/* Finishes rows i .., whose sums lie one row after the other. */
-static STEPC_INLINE void product_relu_2x3x4_finish_narrow(const int rows, const int i, const float *restrict done,
-                                                          float *restrict y, const float *restrict x)
-{
-    STEPC_LANE_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 3; j++) {
-            const float v = done[r * 3 + j];
-            const float x0 = x[j];
-            const float t_2 = v + x0;
-            y[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-    }
-}
-
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void product_relu_2x3x4_narrow_part(const int rows, const int i, const float *restrict left,
-                                                        const float *restrict right, const int step,
-                                                        float *restrict done)
+static STEPC_INLINE void hidden_relu_narrow_part(const int rows, const int i, const float *restrict left,
+                                                 const float *restrict right, float *restrict done)
 {
     float sum[NARROW_ROWS] = {0.0f};
     for (int j = 2 / NARROW_LANES * NARROW_LANES; j >= 0; j -= NARROW_LANES)
-        narrow_tile(rows, 3 - j, 4, 4, done + j, 3, left + i * 4, 4, 1, right + j, step, 0 && j == 0, sum);
+        narrow_tile(rows, 3 - j, 4, 4, done + j, 3, left + i * 4, 4, 1, right + j, NARROW_WIDTH, 0, sum);
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void product_relu_2x3x4_narrow_group(const int count, const int i, const float *restrict left,
-                                                         const float *restrict right, const int step,
-                                                         float *restrict done, float *restrict y,
-                                                         const float *restrict x)
+static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, const float *restrict left,
+                                                  const float *restrict right, float *restrict done,
+                                                  float *restrict hidden, const float *restrict fc1_bias)
 {
     for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS)
-        product_relu_2x3x4_narrow_part(NARROW_ROWS, i + r, left, right, step, done + r * 3);
-    if (count % NARROW_ROWS > 0)
-        product_relu_2x3x4_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right, step,
-                                       done + (count - count % NARROW_ROWS) * 3);
-    product_relu_2x3x4_finish_narrow(count, i, done, y, x);
-}
-
-static STEPC_INLINE void product_relu_2x3x4_narrow_rows(const float *restrict left, const float *restrict right,
-                                                        const int step, float *restrict y, const float *restrict x)
-{
-    const int group = NARROW_GROUP;
-    float done[(2 < NARROW_GROUP ? 2 : NARROW_GROUP) * 3 + NARROW_LANES]; /* a tile stores whole vectors */
-    const int first = 0;
-    const int end = 2 - 2 % group;
-    for (int i = first; i < end; i += group)
-        product_relu_2x3x4_narrow_group(group, i, left, right, step, done, y, x);
-    if (2 % group > 0)
-        product_relu_2x3x4_narrow_group(2 % group, 2 - 2 % group, left, right, step, done, y, x);
-}
-
-/* Gemm "fc1", Relu "relu"; y is "hidden" [2,3], a is "x" [2,4], b is "fc1.weight" [3,4], x is "fc1.bias" [3] */
-static STEPC_KERNEL void product_relu_2x3x4(float *restrict y, const float *restrict a, const float *restrict b,
-                                            const float *restrict x, float *restrict panel)
-{
-    pack_transposed(panel, NARROW_WIDTH, b, 4, 3, 4);
-    product_relu_2x3x4_narrow_rows(a, panel, NARROW_WIDTH, y, x);
-}
-
-/* Finishes rows i .., whose sums lie one row after the other. */
-static STEPC_INLINE void product_2x2x3_finish_narrow(const int rows, const int i, const float *restrict done,
-                                                     float *restrict y, const float *restrict x)
-{
+        hidden_relu_narrow_part(NARROW_ROWS, i + r, left, right, done + r * 3);
+    if (count % NARROW_ROWS > 0) {
+        hidden_relu_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right,
+            done + (count - count % NARROW_ROWS) * 3);
+    }
     STEPC_LANE_LOOP
-    for (int r = 0; r < rows; r++) {
+    for (int r = 0; r < count; r++) {
         STEPC_UNROLL
-        for (int j = 0; j < 2; j++) {
-            const float v = done[r * 2 + j];
-            y[(i + r) * 2 + j] = v + x[j];
+        for (int j = 0; j < 3; j++) {
+            const float v = done[r * 3 + j];
+            const float fc1_bias0 = fc1_bias[j];
+            const float t_2 = v + fc1_bias0;
+            hidden[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
         }
     }
 }
 
+/* hidden[2,3] = Relu(x[2,4] fc1.weight[3,4]' + fc1.bias[3]): Gemm "fc1", Relu "relu" */
+static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restrict x,
+                                     const float *restrict fc1_weight, const float *restrict fc1_bias,
+                                     float *restrict panel)
+{
+    pack_transposed(panel, NARROW_WIDTH, fc1_weight, 4, 3, 4);
+    float done[(2 < NARROW_GROUP ? 2 : NARROW_GROUP) * 3 + NARROW_LANES];
+    const int end = 2 - 2 % NARROW_GROUP;
+    for (int i = 0; i < end; i += NARROW_GROUP)
+        hidden_relu_narrow_group(NARROW_GROUP, i, x, panel, done, hidden, fc1_bias);
+    if (2 % NARROW_GROUP > 0)
+        hidden_relu_narrow_group(2 % NARROW_GROUP, 2 - 2 % NARROW_GROUP, x, panel, done, hidden, fc1_bias);
+}
+
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void product_2x2x3_narrow_part(const int rows, const int i, const float *restrict left,
-                                                   const float *restrict right, const int step, float *restrict done)
+static STEPC_INLINE void logits_gemm_narrow_part(const int rows, const int i, const float *restrict left,
+                                                 const float *restrict right, float *restrict done)
 {
     float sum[NARROW_ROWS] = {0.0f};
     for (int j = 1 / NARROW_LANES * NARROW_LANES; j >= 0; j -= NARROW_LANES)
-        narrow_tile(rows, 2 - j, 3, 3, done + j, 2, left + i * 3, 3, 1, right + j, step, 0 && j == 0, sum);
+        narrow_tile(rows, 2 - j, 3, 3, done + j, 2, left + i * 3, 3, 1, right + j, NARROW_WIDTH, 0, sum);
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void product_2x2x3_narrow_group(const int count, const int i, const float *restrict left,
-                                                    const float *restrict right, const int step, float *restrict done,
-                                                    float *restrict y, const float *restrict x)
+static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, const float *restrict left,
+                                                  const float *restrict right, float *restrict done,
+                                                  float *restrict logits, const float *restrict fc2_bias)
 {
     for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS)
-        product_2x2x3_narrow_part(NARROW_ROWS, i + r, left, right, step, done + r * 2);
-    if (count % NARROW_ROWS > 0)
-        product_2x2x3_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right, step,
-                                  done + (count - count % NARROW_ROWS) * 2);
-    product_2x2x3_finish_narrow(count, i, done, y, x);
+        logits_gemm_narrow_part(NARROW_ROWS, i + r, left, right, done + r * 2);
+    if (count % NARROW_ROWS > 0) {
+        logits_gemm_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right,
+            done + (count - count % NARROW_ROWS) * 2);
+    }
+    STEPC_LANE_LOOP
+    for (int r = 0; r < count; r++) {
+        STEPC_UNROLL
+        for (int j = 0; j < 2; j++) {
+            const float v = done[r * 2 + j];
+            logits[(i + r) * 2 + j] = v + fc2_bias[j];
+        }
+    }
 }
 
-static STEPC_INLINE void product_2x2x3_narrow_rows(const float *restrict left, const float *restrict right,
-                                                   const int step, float *restrict y, const float *restrict x)
+/* logits[2,2] = hidden[2,3] fc2.weight[2,3]' + fc2.bias[2]: Gemm "fc2" */
+static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict hidden,
+                                     const float *restrict fc2_weight, const float *restrict fc2_bias,
+                                     float *restrict panel)
 {
-    const int group = NARROW_GROUP;
-    float done[(2 < NARROW_GROUP ? 2 : NARROW_GROUP) * 2 + NARROW_LANES]; /* a tile stores whole vectors */
-    const int first = 0;
-    const int end = 2 - 2 % group;
-    for (int i = first; i < end; i += group)
-        product_2x2x3_narrow_group(group, i, left, right, step, done, y, x);
-    if (2 % group > 0)
-        product_2x2x3_narrow_group(2 % group, 2 - 2 % group, left, right, step, done, y, x);
-}
-
-/* Gemm "fc2"; y is "logits" [2,2], a is "hidden" [2,3], b is "fc2.weight" [2,3], x is "fc2.bias" [2] */
-static STEPC_KERNEL void product_2x2x3(float *restrict y, const float *restrict a, const float *restrict b,
-                                       const float *restrict x, float *restrict panel)
-{
-    pack_transposed(panel, NARROW_WIDTH, b, 3, 2, 3);
-    product_2x2x3_narrow_rows(a, panel, NARROW_WIDTH, y, x);
+    pack_transposed(panel, NARROW_WIDTH, fc2_weight, 3, 2, 3);
+    float done[(2 < NARROW_GROUP ? 2 : NARROW_GROUP) * 2 + NARROW_LANES];
+    const int end = 2 - 2 % NARROW_GROUP;
+    for (int i = 0; i < end; i += NARROW_GROUP)
+        logits_gemm_narrow_group(NARROW_GROUP, i, hidden, panel, done, logits, fc2_bias);
+    if (2 % NARROW_GROUP > 0)
+        logits_gemm_narrow_group(2 % NARROW_GROUP, 2 - 2 % NARROW_GROUP, hidden, panel, done, logits, fc2_bias);
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -927,8 +899,9 @@ stepc_status tiny_infer_infer(const tiny_infer_state *state, tiny_infer_arena *a
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
         float *const hidden = arena->floats + 64; /* [2,3], kernels 0-1 */
-        STEPC_RUN(0, product_relu_2x3x4, hidden, in->x, fc1_weight, fc1_bias, arena->floats /* [64] */);
-        STEPC_RUN(1, product_2x2x3, out->logits, hidden, fc2_weight, fc2_bias, arena->floats /* [48] */);
+        STEPC_RUN(0, hidden_relu, hidden, in->x, constant_fc1_weight, constant_fc1_bias, arena->floats /* [64] */);
+        STEPC_RUN(1, logits_gemm, out->logits, hidden, constant_fc2_weight, constant_fc2_bias,
+                     arena->floats /* [48] */);
     }
     return STEPC_OK;
 }
