@@ -166,7 +166,18 @@ static void parse_declaration(struct parser *p, const struct parsed_type *t, stm
     expect(p, ";");
 }
 
-/* var < to && more, more && var < to; or any other condition. */
+static bool reads_elements(const struct expr *e)
+{
+    bool reads = e->op == EXPR_ELEMENT;
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        reads |= reads_elements(e->arg[i]);
+    for (size_t i = 0; e->op == EXPR_CALL && i < e->call->count; i++)
+        reads |= reads_elements(e->call->args[i]);
+    return reads;
+}
+
+/* var < to && more, more && var < to: in which order does not matter, unless there may be an element to read in one
+ * case only; or any other condition. */
 static void parse_condition(struct parser *p, struct stmt *loop)
 {
     const struct expr *const c = parse_expression(p);
@@ -177,7 +188,8 @@ static void parse_condition(struct parser *p, struct stmt *loop)
         less = c->arg[!first];
         more = c->arg[first];
     }
-    if (less->op == EXPR_LT && less->arg[0]->op == EXPR_VAR && less->arg[0]->var == loop->var) {
+    const bool any_order = !more || !reads_elements(more);
+    if (any_order && less->op == EXPR_LT && less->arg[0]->op == EXPR_VAR && less->arg[0]->var == loop->var) {
         loop->to = less->arg[1];
         loop->condition = more;
     } else {
@@ -287,6 +299,8 @@ static void parse_assignment(struct parser *p, const struct expr *target, stmt_l
 /* (void)x, (void)y; what is not used is found out by itself. */
 static void skip_mention(struct parser *p)
 {
+    expect(p, "(");
+    expect(p, "void");
     while (!p->failed && !take(p, ";"))
         p->token = token_next(&p->source, p->token);
 }

@@ -216,6 +216,7 @@ const struct expr *made_again(struct arena *a, const struct expr *e)
     case EXPR_SUB: return index_sub(a, x, made_again(a, e->arg[1]));
     case EXPR_MUL: return index_mul(a, x, made_again(a, e->arg[1]));
     case EXPR_CAST: return index_cast(a, e->text, x);
+    case EXPR_LT: return index_compare(a, e->op, x, made_again(a, e->arg[1]));
     case EXPR_SELECT: return index_smaller(a, made_again(a, e->arg[1]), made_again(a, e->arg[2]));
     default: UNREACHABLE("index expression %d", (int)e->op);
     }

@@ -65,7 +65,7 @@ static bool check_tree(struct arena *a, const struct random_tree *t, uint64_t se
     return false;
 }
 
-static void print_function(const struct random_tree *t, uint64_t seed)
+static void add_function(const struct random_tree *t, uint64_t seed)
 {
     struct writer *const w = &emission.c;
     write_line(w, "void f%llu(float *y, const float *x, const int64_t *z);", (unsigned long long)seed);
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
     for (unsigned long long i = 0; i < count; i++) {
         trees[i] = random_tree(&arena, first + i);
         failed += !check_tree(&arena, &trees[i], first + i);
-        print_function(&trees[i], first + i);
+        add_function(&trees[i], first + i);
     }
     if (!mkdtemp(folder))
         return EXIT_FAILURE;
