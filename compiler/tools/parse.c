@@ -176,20 +176,20 @@ static bool reads_elements(const struct expr *e)
     return reads;
 }
 
-/* var < to && more, more && var < to: in which order does not matter, unless there may be an element to read in one
- * case only; or any other condition. */
+/* var < to && more, more && var < to, which is the same unless `more` tells whether `to` can be read; or any other. */
 static void parse_condition(struct parser *p, struct stmt *loop)
 {
     const struct expr *const c = parse_expression(p);
     const struct expr *less = c, *more = NULL;
+    bool is_first = true;
     if (c->op == EXPR_BOTH) {
-        const int first = c->arg[0]->op == EXPR_LT && c->arg[0]->arg[0]->op == EXPR_VAR &&
-                          c->arg[0]->arg[0]->var == loop->var;
-        less = c->arg[!first];
-        more = c->arg[first];
+        is_first = c->arg[0]->op == EXPR_LT && c->arg[0]->arg[0]->op == EXPR_VAR &&
+                   c->arg[0]->arg[0]->var == loop->var;
+        less = c->arg[!is_first];
+        more = c->arg[is_first];
     }
-    const bool any_order = !more || !reads_elements(more);
-    if (any_order && less->op == EXPR_LT && less->arg[0]->op == EXPR_VAR && less->arg[0]->var == loop->var) {
+    if (less->op == EXPR_LT && less->arg[0]->op == EXPR_VAR && less->arg[0]->var == loop->var &&
+        (is_first || !reads_elements(less->arg[1]))) {
         loop->to = less->arg[1];
         loop->condition = more;
     } else {

@@ -74,6 +74,8 @@ KERNEL static void sample_loops(const T *restrict a, T *restrict y)
         y[i] -= (T)3;
     for (int i = 0; a[0] > (T)0 && i < SHIFT; i++)
         y[i] = a[i];
+    for (int i = 0; M > 1 && a[i] > (T)-5 && i < (int)a[N - i]; i++)
+        y[i] = a[i];
     for (int i = 1; i < N; i = 2 * i)
         y[i] = (T)i;
 }
