@@ -33,7 +33,7 @@ static inline void HOLE row(int i)
 /* Why: this stays here. */
 KERNEL static void sample_folds(const T *restrict a, T *restrict y)
 {
-    const int half = N / 2, rest = N % 3, none = 0;
+    const int half = N / 2, rest = N % 3 - 1 - M, none = 0;
     T sum = (T)0;
     /* Each row. */
     for (int i = 0; i < M; i++) {
@@ -72,7 +72,7 @@ KERNEL static void sample_loops(const T *restrict a, T *restrict y)
         y[i - 1] *= (T)2;
     for (int i = 0; i < N && y[i] < (T)8; ++i)
         y[i] -= (T)3;
-    for (int i = 0; a[0] > (T)0 && i < SHIFT; i++)
+    for (int i = 0; a[0] > (T)0 && i < M; i++)
         y[i] = a[i];
     for (int i = 0; M > 1 && a[i] > (T)-5 && i < (int)a[N - i]; i++)
         y[i] = a[i];
@@ -120,9 +120,9 @@ static inline T last_of(const T *restrict from, const int count)
 }
 
 /* Ends early. */
-static inline int first_above(const T *restrict from, const T limit)
+static inline int first_above(const T *restrict from, const int begin, const T limit)
 {
-    for (int i = 0; i < N; i++) {
+    for (int i = begin; i < N; i++) {
         if (from[i] > limit)
             return i;
     }
@@ -151,7 +151,8 @@ KERNEL static void sample_parts(const T *restrict a, T *restrict y)
     }
     const T last = last_of(a + N, half_of(N));
     y[0] = last;
-    y[1] = (T)first_above(a, last);
+    y[1] = (T)first_above(a, 0, last);
+    y[4] = (T)first_above(a, N / 4, last);
     add_to(y + 2, y, 2);
     apart(&y[3]);
 }

@@ -206,7 +206,7 @@ START_TEST(sizes_decide)
                      "    y[2] = sum + 1.0f;\n"
                      "    y[16] += rate;\n"
                      "    if (x[1] < 100.0f)\n"
-                     "        y[4] = 2.0f;\n"
+                     "        y[4] = -2.0f;\n"
                      "    for (int i = 0; i < 2; i++)\n"
                      "        y[5 + i] = sum;\n"
                      "}\n");
@@ -248,7 +248,7 @@ START_TEST(all_forms_of_loops)
                      "        y[i - 1] *= 2.0f;\n"
                      "    for (int i = 0; i < 8 && y[i] < 8.0f; i++)\n"
                      "        y[i] -= 3.0f;\n"
-                     "    for (int i = 0; i < 2 && x[0] > 0.0f; i++)\n"
+                     "    for (int i = 0; i < 3 && x[0] > 0.0f; i++)\n"
                      "        y[i] = x[i];\n"
                      "    for (int i = 0; x[i] > -5.0f && i < (int)x[8 - i]; i++)\n"
                      "        y[i] = x[i];\n"
@@ -300,7 +300,8 @@ START_TEST(functions_stay_or_become_parts)
                      "        last = x[8 + i] > last ? x[8 + i] : last;\n"
                      "    const float last_2 = last;\n"
                      "    y[0] = last_2;\n"
-                     "    y[1] = (float)first_above(x, last_2);\n"
+                     "    y[1] = (float)first_above(x, 0, last_2);\n"
+                     "    y[4] = (float)first_above(x, 2, last_2);\n"
                      "    add_to_float(y + 2, y, 2);\n"
                      "    apart_float(y + 3);\n"
                      "}\n");
@@ -468,7 +469,7 @@ END_TEST
 /* Kernels that any type may have, and those of floats. */
 static const char *const run_kernels[] = {"sample_folds", "sample_loops", "sample_parts", "sample_nothing",
                                           "sample_types"};
-static const struct sizes run_sizes[] = {{3, 8, 2, 1, 0}, {1, 4, 1, 0, 2}, {2, 8, 3, 1, 1}};
+static const struct sizes run_sizes[] = {{3, 8, 2, 1, 0}, {1, 4, 3, 0, 2}, {2, 8, 3, 1, 1}};
 static const char *const run_types[] = {"float", "double", "int32_t"};
 
 static size_t kernels_for(const char *type)
@@ -664,26 +665,29 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("template");
-    TCase *tcase = tcase_create("language");
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, sizes_decide);
-    tcase_add_test(tcase, one_iteration_is_no_loop);
-    tcase_add_test(tcase, all_forms_of_loops);
-    tcase_add_test(tcase, hints_go);
-    tcase_add_test(tcase, functions_stay_or_become_parts);
-    tcase_add_test(tcase, shared_functions_are_the_same_everywhere);
-    tcase_add_test(tcase, functions_come_before_their_callers);
-    tcase_add_test(tcase, captures_go_where_their_hole_is_live);
-    tcase_add_test(tcase, only_holes_are_called);
-    tcase_add_test(tcase, types_headers_and_helpers);
-    tcase_add_test(tcase, names_of_the_file);
-    tcase_add_test(tcase, sections_for_two_types);
-    tcase_add_test(tcase, helpers_with_what_they_need);
-    tcase_add_loop_test(tcase, instances_compute_what_the_template_computes, 0,
+    TCase *text = tcase_create("text"), *run_case = tcase_create("run"), *errors = tcase_create("errors");
+    TCase *const all[] = {text, run_case, errors};
+    tcase_add_test(text, sizes_decide);
+    tcase_add_test(text, one_iteration_is_no_loop);
+    tcase_add_test(text, all_forms_of_loops);
+    tcase_add_test(text, hints_go);
+    tcase_add_test(text, functions_stay_or_become_parts);
+    tcase_add_test(text, shared_functions_are_the_same_everywhere);
+    tcase_add_test(text, functions_come_before_their_callers);
+    tcase_add_test(text, captures_go_where_their_hole_is_live);
+    tcase_add_test(text, only_holes_are_called);
+    tcase_add_test(text, types_headers_and_helpers);
+    tcase_add_test(text, names_of_the_file);
+    tcase_add_test(text, sections_for_two_types);
+    tcase_add_test(text, helpers_with_what_they_need);
+    tcase_add_loop_test(run_case, instances_compute_what_the_template_computes, 0,
                         (int)(COUNT(run_sizes) * COUNT(run_types)));
-    tcase_add_test(tcase, errors_of_gen_templates);
-    suite_add_tcase(suite, tcase);
+    tcase_add_test(errors, errors_of_gen_templates);
+    for (size_t i = 0; i < COUNT(all); i++) {
+        tcase_add_checked_fixture(all[i], setup, teardown);
+        tcase_set_timeout(all[i], 60);
+        suite_add_tcase(suite, all[i]);
+    }
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     const int failed = srunner_ntests_failed(runner);
