@@ -94,13 +94,14 @@ static void print_comment(struct writer *w, const char *text)
     }
 }
 
+/* The bound is asked first: what else must hold may read where the variable leads. */
 static const char *condition_text(struct expr_scope *s, const struct stmt *l)
 {
     const char *const more = l->condition ? tree_expr_text(s, l->condition, l->to ? PREC_BOTH : PREC_NONE) : "";
     if (!l->to)
         return more;
-    return arena_printf(s->arena, "%s%s%s < %s", more, *more ? " && " : "", l->var->name,
-                        tree_expr_text(s, l->to, PREC_LESS + 1));
+    return arena_printf(s->arena, "%s < %s%s%s", l->var->name, tree_expr_text(s, l->to, PREC_LESS + 1),
+                        *more ? " && " : "", more);
 }
 
 static const char *step_text(struct expr_scope *s, const struct stmt *l)

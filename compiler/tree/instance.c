@@ -46,6 +46,7 @@ struct rebuild {
     struct tree_builder *b;
     VEC(struct mapped) map;
     VEC(const char *) names; /* of variables in scope where the builder is */
+    bool is_shared;          /* a function that knows nothing of the kernel's variables */
     /* A function that becomes a part of this one is being built; it has come to its end, with this result. */
     bool is_inside, has_returned;
     const struct expr *result;
@@ -439,7 +440,7 @@ static bool is_taken(const struct rebuild *r, const char *name)
     for (size_t i = 0; i < r->names.count; i++)
         if (str_equal(r->names.data[i], name))
             return true;
-    for (size_t i = 0; i < r->in->binding->outer->count; i++)
+    for (size_t i = 0; i < r->in->binding->outer->count && !r->is_shared; i++)
         if (str_equal(r->in->binding->outer->data[i]->name, name))
             return true;
     return false;
@@ -693,7 +694,7 @@ static struct tree_function *function_of(struct instance *in, const struct tree_
     made->params = (tree_vars){0};
     made->body = (stmt_list){0};
     struct tree_builder b = tree_builder(in->arena, &made->body);
-    struct rebuild r = {.in = in, .b = &b};
+    struct rebuild r = {.in = in, .b = &b, .is_shared = f->kind != FUNCTION_OWN};
     for (size_t i = 0; i < f->params.count; i++) {
         const struct expr *const constant = given_by_all(in, f, i);
         vec_push(in->arena, &made->params, rebuilt_declaration(&r, f->params.data[i]));

@@ -12,10 +12,14 @@ typedef float wide __attribute__((vector_size(16)));
 #define WIDTH 4
 #endif
 
+struct span {
+    int low, high;
+};
+
 /* c[0..WIDTH) += a * b */
 /* Why: this stays
  * in the template. */
-static inline __attribute__((unused)) void add_scaled(float *restrict c, const float a, const float *restrict b)
+static inline __attribute__((unused)) void add_scaled(float *c, const float a, const float *b)
 {
     for (int l = 0; l < WIDTH; l++)
         c[l] += a * b[l];
