@@ -90,6 +90,7 @@ struct nest {
     int walker_count;
     const char *type;      /* of loop variables */
     const char *lane;      /* name of the index of loops over lanes, which never stand in one another */
+    const char *value;     /* name of what is selected from, where something is */
     int rows;              /* loops around the nest */
     int names_used;
     int open;
@@ -219,7 +220,7 @@ static void combine(struct nest *n, const struct expr *acc, const struct expr *x
 {
     const enum reduce_op reduce = n->p->reduce;
     if (selects(reduce) && !is_simple(x)) {
-        struct tree_var *const v = value_var(n->s, element_type(n->p), "v");
+        struct tree_var *const v = value_var(n->s, element_type(n->p), n->value);
         tree_declare(n->b, v, x);
         x = tree_read(n->a, v);
     }
@@ -708,6 +709,7 @@ size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct par
         return 1;
     }
     n.lane = name_in(&s->names, "l");
+    n.value = selects(p.reduce) ? name_in(&s->names, "v") : NULL;
     if (p.scan != SCAN_NONE) {
         scan(&n);
         return 1;
