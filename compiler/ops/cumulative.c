@@ -275,7 +275,7 @@ static const struct op_sample cum_prod_samples[] = {
 const struct op_def op_defs_cumulative[] = {
     {.name = "CumSum", .versions = sum_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = cumulative_infer, .grad = cum_sum_grad, .eval = cum_sum_eval, .lower = cum_sum_lower,
-     .samples = cum_sum_samples},
+     .is_sum = true, .samples = cum_sum_samples},
     {.name = "CumProd", .versions = product_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = cumulative_infer, .grad = cum_prod_grad, .eval = cum_prod_eval, .lower = cum_prod_lower,
      .samples = cum_prod_samples},
