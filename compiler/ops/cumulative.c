@@ -181,8 +181,6 @@ static bool lower_cumulative(struct lower_ctx *c, enum reduce_op op)
     if (lower_shape(c, 0)->dim[axis] == 1)
         return lower_single(c, op);
     const struct view x = lower_view_of(c, 0), y = lower_out_view(c, 0);
-    if (y.buffer->count == 0)
-        return true;
     const struct view from = walked(&x, axis, reverse), to = walked(&y, axis, reverse);
     lower_kernel(c, NULL);
     struct part *const p = lower_part(c, &x.shape);
@@ -249,6 +247,13 @@ static const struct op_sample cum_sum_samples[] = {
      .no_gradient = true},
     {.text = "g (float[6,20] x) => (float[6,20] y) { " AXIS("1")
              "s = CumSum(x, axis) y = CumSum <reverse = 1> (s, axis) }"},
+    /* which differ in what they store, along a dimension and beside a sum that share a walk and a product */
+    {.text = "g (double[5,7] x, double[5,7] z) => (double[5,7] y, double[5,7] u, double[5,7] v) { " AXIS("1")
+             "y = CumSum(x, axis) u = CumSum <exclusive = 1> (z, axis) v = CumSum <exclusive = 1> (x, axis) }"},
+    {.text = "g (double[2,1100] x) => (double[2,1100] y) { " AXIS("1")
+             "s = CumSum(x, axis) e = Exp(x) m = ReduceSum <keepdims = 1> (e, axis) y = Div(s, m) }"},
+    {.text = "g (double[20,9] x, double[20,40] w) => (double[9,40] y, double[20,9] z) { " AXIS("0")
+             "t = Transpose(x) y = MatMul(t, w) s = CumSum(x, axis) z = Mul(s, s) }"},
     /* one walk makes both results */
     {.text = "g (double[5,70] x) => (double[5,70] y, double[5,70] z) { " AXIS("0")
              "s = CumSum(x, axis) y = Mul(s, x) z = Neg(y) }"},
