@@ -205,7 +205,9 @@ static bool is_same_constant(const struct expr *x, const struct expr *y)
     if (x->op != y->op || x->dtype != y->dtype)
         return false;
     if (x->op != EXPR_CALL)
-        return x->op == EXPR_VAR ? str_equal(x->var->name, y->var->name) : x->op == EXPR_INT ? x->i == y->i : x->f == y->f;
+        return x->op == EXPR_VAR   ? str_equal(x->var->name, y->var->name)
+               : x->op == EXPR_INT ? x->i == y->i
+                                   : x->f == y->f;
     bool same = str_equal(x->call->name, y->call->name) && x->call->count == y->call->count;
     for (size_t i = 0; same && i < x->call->count; i++)
         same = x->call->args[i]->i == y->call->args[i]->i;

@@ -33,7 +33,7 @@ static inline void HOLE row(int i)
 /* Why: this stays here. */
 KERNEL static void sample_folds(const T *restrict a, T *restrict y)
 {
-    const int half = N / 2, rest = N % 3 - 1 - M, none = 0;
+    const int half = N / 2, rest = N % 3 - 1 - 2 * M, none = 0;
     T sum = (T)0;
     /* Each row. */
     for (int i = 0; i < M; i++) {
@@ -44,7 +44,7 @@ KERNEL static void sample_folds(const T *restrict a, T *restrict y)
     if (MODE == 1 && N % 4 == 0)
         y[0] = sum;
     else if (MODE == 2)
-        y[1] = -sum;
+        y[1] = (T)0.5 - sum;
     else
         y[2] = sum + (N > 4 ? (T)1 : (T)0.5);
     if (WITH_ROW || a[0] > (T)0)

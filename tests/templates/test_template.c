@@ -206,7 +206,7 @@ START_TEST(sizes_decide)
                      "    y[2] = sum + 1.0f;\n"
                      "    y[16] += rate;\n"
                      "    if (x[1] < 100.0f)\n"
-                     "        y[4] = -2.0f;\n"
+                     "        y[4] = -5.0f;\n"
                      "    for (int i = 0; i < 2; i++)\n"
                      "        y[5 + i] = sum;\n"
                      "}\n");
@@ -224,7 +224,7 @@ START_TEST(one_iteration_is_no_loop)
                      "    const float first = x[0];\n"
                      "    for (int j = 2; j < 4; j++)\n"
                      "        sum += first * x[j];\n"
-                     "    y[1] = -sum;\n"
+                     "    y[1] = 0.5f - sum;\n"
                      "    if (x[0] > 0.0f)\n"
                      "        y[0] += rate;\n"
                      "    if (x[1] > 0.0f)\n"
