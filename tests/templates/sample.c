@@ -73,7 +73,7 @@ KERNEL static void sample_loops(const T *restrict a, T *restrict y)
     for (int i = 0; i < N && y[i] < (T)8; ++i)
         y[i] -= (T)3;
     for (int i = 0; a[0] > (T)0 && i < M; i++)
-        y[i] = a[i];
+        y[i] = a[i] + (T)1;
     for (int i = 0; M > 1 && a[i] > (T)-5 && i < (int)a[N - i]; i++)
         y[i] = a[i];
     for (int i = 1; i < N; i = 2 * i)
@@ -120,13 +120,22 @@ static inline T last_of(const T *restrict from, const int count)
 }
 
 /* Ends early. */
-static inline int first_above(const T *restrict from, const int begin, const T limit)
+static inline int first_above(const T *restrict from, const T limit)
 {
-    for (int i = begin; i < N; i++) {
+    for (int i = 0; i < N; i++) {
         if (from[i] > limit)
             return i;
     }
     return N;
+}
+
+/* Is given other constants by each call. */
+static inline T sum_from(const T *restrict from, const int begin)
+{
+    T sum = (T)0;
+    for (int i = begin; i < N; i++)
+        sum += from[i];
+    return sum;
 }
 
 /* Is given one place twice. */
@@ -151,8 +160,8 @@ KERNEL static void sample_parts(const T *restrict a, T *restrict y)
     }
     const T last = last_of(a + N, half_of(N));
     y[0] = last;
-    y[1] = (T)first_above(a, 0, last);
-    y[4] = (T)first_above(a, N / 4, last);
+    y[1] = (T)first_above(a, last);
+    y[4] = sum_from(a, 0) - sum_from(a, N / 4);
     add_to(y + 2, y, 2);
     apart(&y[3]);
 }

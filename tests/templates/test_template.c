@@ -249,7 +249,7 @@ START_TEST(all_forms_of_loops)
                      "    for (int i = 0; i < 8 && y[i] < 8.0f; i++)\n"
                      "        y[i] -= 3.0f;\n"
                      "    for (int i = 0; i < 3 && x[0] > 0.0f; i++)\n"
-                     "        y[i] = x[i];\n"
+                     "        y[i] = x[i] + 1.0f;\n"
                      "    for (int i = 0; x[i] > -5.0f && i < (int)x[8 - i]; i++)\n"
                      "        y[i] = x[i];\n"
                      "    for (int i = 1; i < 8; i = 2 * i)\n"
@@ -300,8 +300,8 @@ START_TEST(functions_stay_or_become_parts)
                      "        last = x[8 + i] > last ? x[8 + i] : last;\n"
                      "    const float last_2 = last;\n"
                      "    y[0] = last_2;\n"
-                     "    y[1] = (float)first_above(x, 0, last_2);\n"
-                     "    y[4] = (float)first_above(x, 2, last_2);\n"
+                     "    y[1] = (float)first_above(x, last_2);\n"
+                     "    y[4] = sum_from(x, 0) - sum_from(x, 2);\n"
                      "    add_to_float(y + 2, y, 2);\n"
                      "    apart_float(y + 3);\n"
                      "}\n");
@@ -346,7 +346,7 @@ START_TEST(functions_come_before_their_callers)
     for (size_t i = 0; i < in->functions.count; i++)
         strbuf_addf(&names, "%s ", in->functions.data[i]->name);
     ck_assert_str_eq(strbuf_text(&names),
-                     "twice_float smaller part first_above add_to_float apart_float sample_parts ");
+                     "twice_float smaller part first_above sum_from add_to_float apart_float sample_parts ");
 }
 END_TEST
 
@@ -420,7 +420,8 @@ START_TEST(names_of_the_file)
         strbuf_addf(&fixed, "%s ", *name);
     ck_assert_ptr_nonnull(strstr(strbuf_text(&names), "a y half rest none sum i first j "));
     ck_assert_str_eq(strbuf_text(&fixed),
-                     "span add_scaled WIDTH twice smaller half_of part last_of first_above add_to apart at_least ");
+                     "span add_scaled WIDTH twice smaller half_of part last_of first_above sum_from add_to "
+                     "apart at_least ");
     const struct template_facts *const facts = template_find(&sample_table, "sample_loops");
     ck_assert(template_has_int(facts, "SHIFT") && template_has_int(facts, "N") && !template_has_int(facts, "MODE"));
     ck_assert(template_has_int(template_find(&sample_table, "sample_parts"), "WITH_ROW")); /* of what it calls */
