@@ -159,8 +159,9 @@ KERNEL static void sample_parts(const T *restrict a, T *restrict y)
             part(i, smaller(i, SHIFT), SHIFT, a[0]);
     }
     const T last = last_of(a + N, half_of(N));
+    const int place = first_above(a, last);
     y[0] = last;
-    y[1] = (T)first_above(a, last);
+    y[1] = (T)place;
     y[4] = sum_from(a, 0) - sum_from(a, N / 4);
     add_to(y + 2, y, 2);
     apart(&y[3]);
