@@ -211,10 +211,13 @@ static void add_need(struct section_reader *r, size_t line)
     }
 }
 
-static bool says_float(const struct cfront_source *s, size_t begin, size_t end)
+/* Does it say `float`, or name what a section above says of it? */
+static bool depends_on_type(struct gen *g, const struct cfront_source *s, size_t begin, size_t end)
 {
     for (size_t t = token_at(s, begin); t < s->token_count && s->tokens[t].begin < end; t++) {
-        if (token_is(s, t, "float"))
+        const struct cfront_token *const k = &s->tokens[t];
+        if (token_is(s, t, "float") || (k->kind == CFRONT_IDENTIFIER &&
+                                        map_has(&g->typed_names, source_slice(g->arena, s, k->begin, k->end))))
             return true;
     }
     return false;
@@ -250,7 +253,7 @@ bool read_section(struct gen *g, const char *path)
                           "an embedded header needs an include guard (#ifndef, #define, #endif)");
     const char *base = base_name(path);
     struct template_section section = {.name = arena_strndup(g->arena, base, strcspn(base, ".")),
-                                       .by_type = says_float(&s, begin, end)};
+                                       .by_type = depends_on_type(g, &s, begin, end)};
     struct section_reader r = {.g = g, .s = &s, .section = &section, .declared = {.arena = g->arena}};
     if (section.by_type) {
         find_declared(g, &s, begin, end, &g->typed_names);

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct mapped {
     const struct tree_var *from;
@@ -105,13 +106,25 @@ static const char *section_name(struct instance *in, const char *name, const cha
     return s && s->by_type && !str_equal(type, "float") ? arena_printf(in->arena, "%s_%s", name, type) : name;
 }
 
+/* Does some section of templates/ declare the name anew for each type of elements? */
+static bool is_declared_by_type(const char *name)
+{
+    for (size_t i = 0; i < template_table.section_count; i++) {
+        const struct template_text *const text = &template_table.sections[i].text;
+        for (size_t k = 0; k < text->count; k++)
+            if (text->segments[k].kind == TEMPLATE_SECTION && str_equal(text->segments[k].text, name))
+                return true;
+    }
+    return false;
+}
+
 static const char *bound_type(struct instance *in, const char *type)
 {
     const struct template_type *const hole = find_type(in, type);
     if (hole)
         return hole->type;
     const bool is_struct = str_starts_with(type, "struct ");
-    return is_struct && !str_equal(element_type(in)->type, "float")
+    return is_struct && is_declared_by_type(type + strlen("struct ")) && !str_equal(element_type(in)->type, "float")
                ? arena_printf(in->arena, "%s_%s", type, element_type(in)->type)
                : type;
 }
