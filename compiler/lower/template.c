@@ -58,17 +58,6 @@ void template_use_helper(const struct template_table *t, const char *name, bool 
 
 /* ---- sections ---------------------------------------------------------------------------------------------------- */
 
-bool template_is_by_type(const struct template_table *t, const char *name)
-{
-    for (size_t i = 0; i < t->section_count; i++)
-        for (size_t s = 0; s < t->sections[i].text.count; s++) {
-            const struct template_segment *const segment = &t->sections[i].text.segments[s];
-            if (segment->kind == TEMPLATE_SECTION && str_equal(segment->text, name))
-                return true;
-        }
-    return false;
-}
-
 /* Is section i, for this type where types matter, used or needed by a used one? */
 static bool section_is_needed(const struct template_table *t, size_t i, const struct template_use *uses, size_t count,
                               const char *type)

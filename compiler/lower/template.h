@@ -81,9 +81,6 @@ struct template_use {
     const char *name, *type;
 };
 
-/* Has what a section declares under this name the type behind it, for elements of another type than float? */
-bool template_is_by_type(const struct template_table *t, const char *name);
-
 /* Appends the used sections and what they need, in the table's order, an empty line between two; marks the helpers that
  * they call in helpers_used[helper_count] (may be NULL). */
 void template_add_sections(struct arena *a, const struct template_table *t, const struct template_use *uses,

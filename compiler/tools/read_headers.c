@@ -211,13 +211,13 @@ static void add_need(struct section_reader *r, size_t line)
     }
 }
 
-/* Does it say `float`, or name what another section declares that does? */
+/* Does it say `float`, or name what a section above says of it? */
 static bool depends_on_type(struct gen *g, const struct cfront_source *s, size_t begin, size_t end)
 {
     for (size_t t = token_at(s, begin); t < s->token_count && s->tokens[t].begin < end; t++) {
         const struct cfront_token *const k = &s->tokens[t];
-        if (token_is(s, t, "float") ||
-            (k->kind == CFRONT_IDENTIFIER && map_has(&g->typed_names, source_slice(g->arena, s, k->begin, k->end))))
+        if (token_is(s, t, "float") || (k->kind == CFRONT_IDENTIFIER &&
+                                        map_has(&g->typed_names, source_slice(g->arena, s, k->begin, k->end))))
             return true;
     }
     return false;

@@ -106,15 +106,27 @@ static const char *section_name(struct instance *in, const char *name, const cha
     return s && s->by_type && !str_equal(type, "float") ? arena_printf(in->arena, "%s_%s", name, type) : name;
 }
 
+/* Does some section of templates/ declare the name anew for each type of elements? */
+static bool is_declared_by_type(const char *name)
+{
+    for (size_t i = 0; i < template_table.section_count; i++) {
+        const struct template_text *const text = &template_table.sections[i].text;
+        for (size_t k = 0; k < text->count; k++)
+            if (text->segments[k].kind == TEMPLATE_SECTION && str_equal(text->segments[k].text, name))
+                return true;
+    }
+    return false;
+}
+
 static const char *bound_type(struct instance *in, const char *type)
 {
     const struct template_type *const hole = find_type(in, type);
     if (hole)
         return hole->type;
-    const char *const keyword = "struct ", *const element = element_type(in)->type;
-    const bool by_type = str_starts_with(type, keyword) &&
-                         template_is_by_type(&template_table, type + strlen(keyword)) && !str_equal(element, "float");
-    return by_type ? arena_printf(in->arena, "%s_%s", type, element) : type;
+    const bool is_struct = str_starts_with(type, "struct ");
+    return is_struct && is_declared_by_type(type + strlen("struct ")) && !str_equal(element_type(in)->type, "float")
+               ? arena_printf(in->arena, "%s_%s", type, element_type(in)->type)
+               : type;
 }
 
 /* ---- expressions ------------------------------------------------------------------------------------------------- */
