@@ -50,14 +50,11 @@ static bool entry_has_double(const struct graph *g, const struct lowered *l)
 /* Does an argument or variable have that type, or a value that a kernel computes, or some function of runtime/? */
 static bool uses_double(struct emission *e)
 {
-    const bool *const used = used_helpers(e);
-    bool any = false;
+    bool any = helpers_have_double(e);
     for (size_t i = 0; i < e->program->variables.count; i++)
         any |= e->program->variables.data[i]->dtype == DTYPE_DOUBLE;
     for (size_t i = 0; i < e->program->entries.count && !any; i++)
         any = entry_has_double(e->program->entries.data[i].graph, e->plans[i]->lowered);
-    for (size_t i = 0; i < template_table.helper_count && !any; i++)
-        any = used[i] && text_names(template_table.helpers[i].text, "double");
     return any;
 }
 

@@ -288,10 +288,6 @@ static struct name_scope entry_scope(const struct emission *e)
     struct name_scope names = {.taken = {.arena = a}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         map_set(&names.taken, own[i], NULL);
-    for (size_t i = 0; i < template_table.section_count; i++) /* types and functions */
-        for (size_t k = 0; k < template_table.sections[i].text.count; k++)
-            if (template_table.sections[i].text.segments[k].kind == TEMPLATE_SECTION)
-                map_set(&names.taken, template_table.sections[i].text.segments[k].text, NULL);
     reserve_prefix_macros(e, &names);
     reserve_written_functions(&names);
     return names;

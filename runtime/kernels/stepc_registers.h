@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: 0BSD */
-/* How kernels use registers: macros that every target defines in its own way. Embedded whole into emitted code.
- *
- * stepc --machine defines STEPC_PLAIN for a machine without vectors, and leaves out hints that would do nothing there
- * and what is said about them; STEPC_SMALL where it leaves out those that cost instructions as well. Neither is defined
- * where this file is compiled as it stands. */
-#ifndef STEPC_TEMPLATE_REGISTERS_H
-#define STEPC_TEMPLATE_REGISTERS_H
+/* How kernels use registers: macros that every target defines in its own way. An emitted file may define before it
+ *   STEPC_FORM 0            no vectors (--simd none)
+ *   STEPC_VECTOR_BYTES N    vectors of N bytes (--simd)
+ *   STEPC_SMALL             code size goes before speed (--optimize size) */
+#ifndef STEPC_KERNELS_REGISTERS_H
+#define STEPC_KERNELS_REGISTERS_H
 
 #include <stdint.h>
 #include <string.h>
-
 #include "stepc.h"
 
-#ifndef STEPC_PLAIN
-/* How kernels use registers. Every form adds the terms of a sum in the same order, so that all give the same bits when
+/* Every form adds the terms of a sum in the same order, so that all give the same bits when
  * the compiler does not contract (-ffp-contract=off).
- *   2  GNU vectors across columns: a tile of TILE_ROWS x VECTORS vectors stays in registers
+ *   2  GNU vectors across columns: a tile of STEPC_TILE_ROWS x STEPC_VECTORS vectors stays in registers
  *   1  C99: an array of lanes for each row, and one loop over the lanes
  *   0  4 x 4 named scalars, for targets without vector registers */
 /* Why: with excess precision GCC would have to cut numbers before it multiplies vectors by them, so form 2 is not for
@@ -32,17 +29,6 @@
 #endif
 #endif
 
-#endif
-/* Not every form, and not every file, calls all of the functions below. */
-#ifdef STEPC_PLAIN
-#if defined(__GNUC__)
-#pragma GCC diagnostic ignored "-Wunused-function"
-#endif
-#elif defined(__clang__)
-#pragma clang diagnostic ignored "-Wunused-function"
-#endif
-
-#ifndef STEPC_PLAIN
 /* Hints for the compiler, written before a loop. They change its speed, never its result.
  *   STEPC_UNROLL      a few iterations on vectors in registers: write all of them out
  *   STEPC_UNROLL_4    write out four iterations at a time
@@ -80,7 +66,7 @@
 #define STEPC_SUM_LOOP _Pragma("clang loop vectorize(enable)")
 #define STEPC_ROW_LOOP _Pragma("clang loop unroll(disable)")
 #else
-#if defined(__GNUC__) && __GNUC__ >= 8
+#if defined(__GNUC__) && __GNUC__ >= 8 && !(defined(STEPC_SMALL) && STEPC_FORM == 0)
 #define STEPC_UNROLL _Pragma("GCC unroll 16")
 #define STEPC_UNROLL_4 _Pragma("GCC unroll 4")
 #else
@@ -100,34 +86,24 @@
 #define STEPC_SUM_LOOP
 #define STEPC_ROW_LOOP
 #endif
-#elif !defined(STEPC_SMALL)
-/* Before a loop of few iterations: write all of them out, or four at a time. */
-#if defined(__GNUC__) && __GNUC__ >= 8
-#define STEPC_UNROLL _Pragma("GCC unroll 16")
-#define STEPC_UNROLL_4 _Pragma("GCC unroll 4")
+
+/* A routine that is no part of its callers. A file may have none: of one for double, say. */
+#if defined(__GNUC__)
+#define STEPC_ROUTINE STEPC_KERNEL __attribute__((unused))
 #else
-#define STEPC_UNROLL
-#define STEPC_UNROLL_4
-#endif
+#define STEPC_ROUTINE STEPC_KERNEL
 #endif
 
-#ifdef STEPC_PLAIN
-/* Of use with other instruction sets only. */
-#define STEPC_ADD_PRODUCT(acc, v, f) ((acc) += (v) * (f))
-#define STEPC_STORED(sums) ((void)0)
-#define STEPC_ONE_ITERATION() ((void)0)
-#define STEPC_AHEAD(p) (void)(p)
-#else
 /* acc += v * f, vectors and a number, where each addition waits for the one before it. On some processors the product
  * is kept apart from the sum, because there an addition alone is done sooner. */
 /* Why: processors of AMD add within 2 cycles, but need 4 to multiply and add in one (64-32-10, one sample: 0.17 instead
  * of 0.21 us). Only where every vector, also of double, fits a register, as the asm needs it. */
 #if defined(STEPC_AMD) && defined(__AVX512F__) && STEPC_FORM == 2
-#define STEPC_ADD_PRODUCT(acc, v, f) \
-    do { \
-        __typeof__(acc) stepc_product = (v) * (f); \
-        __asm__("" : "+v"(stepc_product)); \
-        (acc) += stepc_product; \
+#define STEPC_ADD_PRODUCT(acc, v, f)                                                                                   \
+    do {                                                                                                               \
+        __typeof__(acc) stepc_product = (v) * (f);                                                                     \
+        __asm__("" : "+v"(stepc_product));                                                                             \
+        (acc) += stepc_product;                                                                                        \
     } while (0)
 #else
 #define STEPC_ADD_PRODUCT(acc, v, f) ((acc) += (v) * (f))
@@ -157,57 +133,47 @@
 #else
 #define STEPC_AHEAD(p) (void)(p)
 #endif
-#endif
 
-#ifdef STEPC_PLAIN
-/* A tile is TILE_ROWS rows of as many columns. */
-#else
-/* A tile is TILE_ROWS rows of VECTORS vectors: as many as the registers hold. */
-#endif
+/* A tile is STEPC_TILE_ROWS rows of STEPC_VECTORS vectors: as many as the registers hold. */
 /* Why: with 16 registers, 6 rows spill in part with GCC, and leave 2 of 32 over. */
 #if STEPC_FORM == 2
-#define VECTORS 2
-#if defined(__AVX512F__)
-#define VECTOR_BYTES 64
-#define TILE_ROWS 8
-#elif defined(__AVX__)
-#define VECTOR_BYTES 32
-#if defined(__FMA__)
-#define TILE_ROWS 6
+#define STEPC_VECTORS 2
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define STEPC_TILE_ROWS 8
+#elif defined(__AVX__) && defined(__FMA__)
+#define STEPC_TILE_ROWS 6
 #else
-#define TILE_ROWS 4
-#endif
-#else
-#define VECTOR_BYTES 16
-#if defined(__aarch64__)
-#define TILE_ROWS 8
-#else
-#define TILE_ROWS 4
-#endif
+#define STEPC_TILE_ROWS 4
 #endif
 #elif STEPC_FORM == 1
-#define VECTORS 1
-#define TILE_ROWS 8
+#define STEPC_VECTORS 1
+#define STEPC_TILE_ROWS 8
+#else
+#define STEPC_VECTORS 1
+#define STEPC_TILE_ROWS 4
+#endif
+
+#if !defined(STEPC_VECTOR_BYTES) && STEPC_FORM == 2
+#if defined(__AVX512F__)
+#define STEPC_VECTOR_BYTES 64
+#elif defined(__AVX__)
+#define STEPC_VECTOR_BYTES 32
+#else
+#define STEPC_VECTOR_BYTES 16
+#endif
+#elif !defined(STEPC_VECTOR_BYTES) && STEPC_FORM == 1
 #if defined(__AVX512F__) || !defined(__GNUC__)
-#define VECTOR_BYTES 64
+#define STEPC_VECTOR_BYTES 64
 #else
-#define VECTOR_BYTES 32
+#define STEPC_VECTOR_BYTES 32
 #endif
-#else
-#define VECTORS 1
-#define TILE_ROWS 4
 #endif
 
-#if defined(STEPC_VECTOR_BYTES) /* stepc compile --simd */
-#undef VECTOR_BYTES
-#define VECTOR_BYTES STEPC_VECTOR_BYTES
-#endif
-
-/* Rows of a tile when `rows` are cut into nearly equal parts, none above TILE_ROWS. */
-#define PARTS(rows) (((rows) + TILE_ROWS - 1) / TILE_ROWS)
-#define PART_ROWS(rows) (((rows) + PARTS(rows) - 1) / PARTS(rows))
-#define LAST_ROWS(rows) ((rows) % PART_ROWS(rows))
+/* Rows of a tile when `rows` are cut into nearly equal parts, none above STEPC_TILE_ROWS. */
+#define STEPC_PARTS(rows) (((rows) + STEPC_TILE_ROWS - 1) / STEPC_TILE_ROWS)
+#define STEPC_PART_ROWS(rows) (((rows) + STEPC_PARTS(rows) - 1) / STEPC_PARTS(rows))
+#define STEPC_LAST_ROWS(rows) ((rows) % STEPC_PART_ROWS(rows))
 /* Rows of four tiles: transposed, they fill whole cache lines. */
-#define GROUP_ROWS(rows) (4 * PART_ROWS(rows))
+#define STEPC_GROUP_ROWS(rows) (4 * STEPC_PART_ROWS(rows))
 
 #endif
