@@ -83,16 +83,13 @@ static void write_file(struct emission *e, const char *name, struct map *written
 /* ---- the section ------------------------------------------------------------------------------------------------- */
 
 /* What the headers are to know of the options. */
-static void write_settings(struct emission *e, const name_list *names)
+static void write_settings(struct emission *e, bool has_kernels)
 {
     const struct emit_options *const o = e->options;
     const bool is_own = target_is_named(o->target) && o->simd * (int)sizeof(float) == o->target->vector_bytes;
     if (o->small)
         write_line(&e->c, "#define STEPC_SMALL /* size goes before speed */");
-    bool any = false;
-    for (size_t i = 0; i < names->count; i++)
-        any |= str_starts_with(names->data[i], "kernels/");
-    if (o->simd == SIMD_NONE && any)
+    if (o->simd == SIMD_NONE && has_kernels)
         write_line(&e->c, "#define STEPC_FORM 0 /* numbers one by one */");
     if (o->simd > SIMD_NONE && !is_own)
         write_line(&e->c, "#define STEPC_VECTOR_BYTES %d", o->simd * (int)sizeof(float));
@@ -120,15 +117,18 @@ static void write_header(struct emission *e, const char *name, struct map *writt
 void section_includes(struct emission *e)
 {
     const name_list names = used_headers(e);
-    const bool has_vectors = !emits_plain(e->options) && e->functions.count > 0;
+    const bool has_hints = !emits_plain(e->options) && e->functions.count > 0;
     struct map written = {.arena = e->arena};
-    if (names.count == 0 && !has_vectors)
+    bool has_kernels = has_hints;
+    for (size_t i = 0; i < names.count; i++)
+        has_kernels |= str_starts_with(names.data[i], "kernels/");
+    if (names.count == 0 && !has_hints)
         return;
     write_blank(&e->c);
     if (e->options->standalone)
         begin_standalone(e);
-    write_settings(e, &names);
-    if (has_vectors)
+    write_settings(e, has_kernels);
+    if (has_hints)
         write_header(e, "kernels/stepc_compiler.h", &written);
     for (size_t i = 0; i < names.count; i++)
         write_header(e, names.data[i], &written);

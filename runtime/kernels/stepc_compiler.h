@@ -7,8 +7,9 @@
 #include "stepc.h"
 
 /* Why: for some processors GCC makes vectors of half the registers, in all but matrix products; and with -O2 none of
- * loops that leave a rest. Where an emitted file says how long vectors are, it does not ask. */
-#if !defined(STEPC_VECTOR_BYTES) || STEPC_VECTOR_BYTES == 64
+ * loops that leave a rest. Where an emitted file says how long vectors are, or that there are none, it does not ask. */
+#if defined(STEPC_FORM) && STEPC_FORM == 0
+#elif !defined(STEPC_VECTOR_BYTES) || STEPC_VECTOR_BYTES == 64
 #if defined(__AVX512F__) && defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)
 #pragma GCC target("prefer-vector-width=512")
 #undef STEPC_REST
