@@ -17,18 +17,19 @@
  * z is 0. Hints above it (STEPC_...) go with it. Not below a pragma, nor if the body is but a statement hole, leaves
  * the loop or changes z.
  *
- * The comment directly above a kernel or a function goes with it into emitted code; in headers that are embedded whole
- * all comments do. A comment that begins with "Why:" and has lines of its own stays here: measurements, and what
- * compilers would do otherwise. It stands below the one that says what the code does.
+ * The comment directly above a kernel or a function goes with it into emitted code. A comment that begins with "Why:"
+ * and has lines of its own stays here: measurements, and what compilers would do otherwise. It stands below the one
+ * that says what the code does.
  *
  * Other static functions, typedefs and const tables of the file that a kernel uses are carried along. What depends on
  * no hole keeps its name and is emitted once; what depends on type holes only gets the types as a suffix (tile_float);
  * everything else belongs to the instance (INSTANCE_part), and if a statement or expression hole is called in it, what
  * the hole's text captures is passed to it as further parameters.
  *
- * Functions of the runtime's headers (stepc_expf) are copied from there. Macros must come from a header, since they
- * would not be emitted: either one that emitted code includes, or one that is embedded whole. No #if inside functions;
- * write one function per form instead (product_vector, product_lanes, product_scalar): the emitter writes the #if. */
+ * Functions of the runtime's headers (stepc_expf) and routines of runtime/kernels/ (stepc_tile) are called there, and
+ * emitted code includes their headers. A template calls the routine for float; emitted code for double calls the one
+ * with _double behind its name. Macros must come from such a header, too; those that depend on the type of elements
+ * take it as their first argument: STEPC_LANES(T). No #if inside functions. */
 #ifndef STEPC_TEMPLATE_H
 #define STEPC_TEMPLATE_H
 

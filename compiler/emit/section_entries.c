@@ -361,7 +361,8 @@ static void make_temporaries(struct entry_text *t)
 /* What copies: see COPY_CONSTANT. */
 static const char *copy_function(struct emission *e, bool is_constant)
 {
-    const bool is_apart = is_constant && target_may_define(e->options->target, "__AVX512F__");
+    const struct target *const t = e->options->target;
+    const bool is_apart = is_constant && (!target_is_named(t) || t->vector_bytes == 64); /* AVX-512 */
     return is_apart ? use_helper(e, COPY_CONSTANT) : "memcpy";
 }
 
