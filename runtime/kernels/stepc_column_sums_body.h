@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 /* What stepc_column_sums.h says, for elements of the type STEPC_T. */
 
-/* Terms that the sums of `rows` rows in memory get at a time where the matrix is updated as well. */
-/* Why: with more terms the sums are read less often, but more places of memory are walked at once, which processors of
- * AMD mind: 400 x 120 with Adam 6.5 (two) or 6.9 (one) instead of 9.8 us with GCC, but 2048 x 2048 0.45 (two) instead
- * of 0.34 ms. Clang takes shorter vectors where the columns walked are not whole vectors apart: 120 x 84 2.9 instead of
- * 1.5 us. */
-#if STEPC_FORM == 0
-#define STEPC_UPDATED_AT_ONCE(rows, columns) 8
-#elif defined(STEPC_AMD)
-#define STEPC_UPDATED_AT_ONCE(rows, columns) ((rows) % 16 == 0 && (columns) < (1 << 16) / (rows) ? 2 : 1)
-#elif defined(__clang__)
-#define STEPC_UPDATED_AT_ONCE(rows, columns) ((rows) % 16 == 0 ? 8 : 1)
-#else
-#define STEPC_UPDATED_AT_ONCE(rows, columns) 8
-#endif
-
 #if STEPC_FORM == 2
 
 #define STEPC_COLUMN_LANES(T) (STEPC_VECTOR_BYTES / (int)sizeof(T))
@@ -139,8 +124,8 @@ static STEPC_INLINE void STEPC_OF(columns_times_vector)(const int rows, const in
     for (int i = 0; i < rows - rows % 8; i += 8)
         STEPC_OF(eight_columns)(8, depth, sum + i, column + i, column_step, factor, factor_step);
     if (rows % 8 > 0)
-        STEPC_OF(eight_columns)
-        (rows % 8, depth, sum + rows - rows % 8, column + rows - rows % 8, column_step, factor, factor_step);
+        STEPC_OF(eight_columns)(rows % 8, depth, sum + rows - rows % 8, column + rows - rows % 8, column_step, factor,
+            factor_step);
 }
 
 #endif

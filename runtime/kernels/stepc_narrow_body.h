@@ -3,15 +3,6 @@
 
 #if STEPC_FORM == 2
 
-#define STEPC_NARROW_LANES(T) (STEPC_LANES(T) < 8 ? STEPC_LANES(T) : 8)
-#define STEPC_NARROW_WIDTH 8
-#if defined(__AVX512F__)
-#define STEPC_NARROW_ROWS 16
-#else
-#define STEPC_NARROW_ROWS STEPC_TILE_ROWS
-#endif
-#define STEPC_NARROW_GROUP (8 * STEPC_NARROW_ROWS)
-
 typedef STEPC_T STEPC_OF(narrow_vec) __attribute__((vector_size(STEPC_NARROW_LANES(STEPC_T) * sizeof(STEPC_T))));
 typedef STEPC_T STEPC_OF(narrow_vec_at)
     __attribute__((vector_size(STEPC_NARROW_LANES(STEPC_T) * sizeof(STEPC_T)), aligned(sizeof(STEPC_T)), may_alias));
@@ -87,12 +78,12 @@ static STEPC_INLINE void STEPC_OF(narrow_terms_at_once)(const int rows, const in
         sum[i] = sums[i];
     STEPC_UNROLL_4
     for (int k = 0; k < last; k++)
-        STEPC_OF(term_of_each)
-        (rows, parts, terms, k, k * parts, acc, sum, a, row_step, depth_step, b, b_step, with_sums);
+        STEPC_OF(term_of_each)(rows, parts, terms, k, k * parts, acc, sum, a, row_step, depth_step, b, b_step,
+            with_sums);
     STEPC_UNROLL_4
     for (int k = last; k < terms; k++)
-        STEPC_OF(term_of_each)
-        (rows, parts - 1, terms, k, last + k * (parts - 1), acc, sum, a, row_step, depth_step, b, b_step, with_sums);
+        STEPC_OF(term_of_each)(rows, parts - 1, terms, k, last + k * (parts - 1), acc, sum, a, row_step, depth_step, b,
+            b_step, with_sums);
     STEPC_UNROLL
     for (int i = 0; i < rows; i++) {
         STEPC_UNROLL
@@ -190,8 +181,8 @@ static STEPC_INLINE void STEPC_OF(narrow_terms_by_quads)(const int rows, const i
     for (int k = 0; k < depth - depth % 4; k += 4)
         STEPC_OF(four_terms_of_narrow)(rows, 0, acc, a + k, row_step, b + k * b_step, b_step);
     if (depth % 4 > 0)
-        STEPC_OF(four_terms_of_narrow)
-        (rows, 4 - depth % 4, acc, a + depth - 4, row_step, b + (depth - 4) * b_step, b_step);
+        STEPC_OF(four_terms_of_narrow)(rows, 4 - depth % 4, acc, a + depth - 4, row_step, b + (depth - 4) * b_step,
+            b_step);
     STEPC_UNROLL
     for (int i = 0; i < (rows + 3) / 4; i++) {
         sum[i][0] = adds ? sum[i][0] + acc[i][0] : acc[i][0];
@@ -208,8 +199,8 @@ static STEPC_INLINE void STEPC_OF(narrow_tile_by_quads)(const int rows, const in
     STEPC_OF(four_quads) sum[STEPC_NARROW_ROWS / 4][2];
     STEPC_OF(narrow_terms_by_quads)(rows, depth < terms ? depth : terms, 0, sum, a, row_step, b, b_step);
     for (int k = terms; k < depth; k += terms)
-        STEPC_OF(narrow_terms_by_quads)
-        (rows, depth - k < terms ? depth - k : terms, 1, sum, a + k, row_step, b + k * b_step, b_step);
+        STEPC_OF(narrow_terms_by_quads)(rows, depth - k < terms ? depth - k : terms, 1, sum, a + k, row_step, b + k *
+            b_step, b_step);
     STEPC_UNROLL
     for (int i = 0; i < (rows + 3) / 4; i++) {
         const STEPC_OF(four_quads)
@@ -248,16 +239,15 @@ static STEPC_INLINE void STEPC_OF(narrow_tile)(const int rows, const int columns
     }
 #endif
     if (depth > terms && (depth + terms - 1) / terms * rows <= STEPC_NARROW_ROWS) {
-        STEPC_OF(narrow_terms_at_once)
-        (rows, depth, terms, c, c_step, a, row_step, depth_step, b, b_step, with_sums, sums);
+        STEPC_OF(narrow_terms_at_once)(rows, depth, terms, c, c_step, a, row_step, depth_step, b, b_step, with_sums,
+            sums);
         return;
     }
-    STEPC_OF(narrow_terms)
-    (rows, depth < terms ? depth : terms, 0, acc, a, row_step, depth_step, b, b_step, with_sums, sums);
+    STEPC_OF(narrow_terms)(rows, depth < terms ? depth : terms, 0, acc, a, row_step, depth_step, b, b_step, with_sums,
+        sums);
     for (int k = terms; k < depth; k += terms)
-        STEPC_OF(narrow_terms)
-        (rows, depth - k < terms ? depth - k : terms, 1, acc, a + k * depth_step, row_step, depth_step, b + k * b_step,
-         b_step, with_sums, sums);
+        STEPC_OF(narrow_terms)(rows, depth - k < terms ? depth - k : terms, 1, acc, a + k * depth_step, row_step,
+            depth_step, b + k * b_step, b_step, with_sums, sums);
     STEPC_UNROLL
     for (int i = 0; i < rows; i++)
         *(STEPC_OF(narrow_vec_at) *)(c + i * c_step) =
@@ -265,11 +255,6 @@ static STEPC_INLINE void STEPC_OF(narrow_tile)(const int rows, const int columns
 }
 
 #else
-
-#define STEPC_NARROW_LANES(T) STEPC_LANES(T)
-#define STEPC_NARROW_WIDTH 16
-#define STEPC_NARROW_ROWS STEPC_TILE_ROWS
-#define STEPC_NARROW_GROUP (4 * STEPC_TILE_ROWS)
 
 /* The same with the tile of wider products. */
 static STEPC_INLINE void STEPC_OF(narrow_tile)(const int rows, const int columns, const int depth, const int terms,

@@ -46,13 +46,6 @@ static STEPC_INLINE void STEPC_OF(transpose_rows_of_four)(STEPC_T *restrict to, 
 }
 #endif
 
-/* Does stepc_pack_transposed() transpose in blocks of vectors? */
-#if STEPC_FORM == 2
-#define STEPC_TRANSPOSES_IN_BLOCKS 1
-#else
-#define STEPC_TRANSPOSES_IN_BLOCKS 0
-#endif
-
 /* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: rows
  * of a panel lie in memory as a whole. */
 /* Why: in 4 x 4 blocks of vectors this is five times faster than one by one. */
@@ -68,8 +61,8 @@ static STEPC_INLINE void STEPC_OF(pack_transposed)(STEPC_T *restrict panel, cons
         for (; j + 4 <= columns; j += 4)
             STEPC_OF(transpose_4x4)(panel + k * width + j, width, b + j * b_step + k, b_step, 4);
         for (; j < width; j += 4)
-            STEPC_OF(transpose_4x4)
-            (panel + k * width + j, width, b + (j < columns ? j * b_step + k : 0), b_step, columns - j);
+            STEPC_OF(transpose_4x4)(panel + k * width + j, width, b + (j < columns ? j * b_step + k : 0), b_step,
+                columns - j);
     }
 #endif
     for (int k = blocked; k < depth; k++) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 /* What stepc_row_sums.h says, for elements of the type STEPC_T. */
 
-#define STEPC_FAR_ROWS 8 /* rows at a time that lie in no near cache */
-
 #if STEPC_FORM == 2
 
 /* *sum += four terms of up to STEPC_FOURS_LANES rows, each in index order; rows that do not exist repeat the first one.
@@ -29,15 +27,6 @@ static STEPC_INLINE void STEPC_OF(four_terms)(STEPC_OF(fours) * sum, const int a
     }
     *sum = acc;
 }
-
-/* The loop over sums that are read again right after they were stored. */
-/* Why: GCC would take vectors twice as long as those that were stored, and wait until these have left for memory (32 x
- * 64 times a vector: 0.37 instead of 0.33 kilocycles); Clang does not, and makes more of one loop. */
-#if defined(__clang__)
-#define STEPC_SUMS_READ (4 * STEPC_FOURS_LANES)
-#else
-#define STEPC_SUMS_READ STEPC_FOURS_LANES
-#endif
 
 /* So many rows have four vectors of sums, which do not wait for each other. */
 #define STEPC_ROWS_AT_ONCE (4 * STEPC_FOURS_LANES)
@@ -69,9 +58,8 @@ static STEPC_INLINE void STEPC_OF(few_rows_times_vector)(const int rows, const i
     for (int k = 0; k < depth - depth % 4; k += 4) {
         STEPC_UNROLL
         for (int q = 0; q < (rows + STEPC_FOURS_LANES - 1) / STEPC_FOURS_LANES; q++)
-            STEPC_OF(four_terms)
-            (&acc[q], rows <= 2 * STEPC_FOURS_LANES, rows - STEPC_FOURS_LANES * q,
-             row + STEPC_FOURS_LANES * q * row_step + k, row_step, factor + k * factor_step, factor_step);
+            STEPC_OF(four_terms)(&acc[q], rows <= 2 * STEPC_FOURS_LANES, rows - STEPC_FOURS_LANES * q, row +
+                STEPC_FOURS_LANES * q * row_step + k, row_step, factor + k * factor_step, factor_step);
     }
     if (depth % 4 == 0) {
         STEPC_UNROLL
@@ -100,9 +88,8 @@ static STEPC_INLINE void STEPC_OF(rows_times_vector)(const int rows, const int d
 {
     STEPC_UNROLL
     for (int i = 0; i < rows; i += STEPC_ROWS_AT_ONCE)
-        STEPC_OF(few_rows_times_vector)
-        (rows - i < STEPC_ROWS_AT_ONCE ? rows - i : STEPC_ROWS_AT_ONCE, depth, goes_on, sum + i, row + i * row_step,
-         row_step, factor, factor_step);
+        STEPC_OF(few_rows_times_vector)(rows - i < STEPC_ROWS_AT_ONCE ? rows - i : STEPC_ROWS_AT_ONCE, depth, goes_on,
+            sum + i, row + i * row_step, row_step, factor, factor_step);
 }
 
 /* sum[i] += row i[depth] * factor[depth], then the same of the next `depth` elements, for up to STEPC_FAR_ROWS rows
@@ -127,11 +114,10 @@ static STEPC_INLINE void STEPC_OF(far_rows_times_vector)(const int rows, const i
         STEPC_UNROLL
         for (int q = 0; q < (rows + STEPC_FOURS_LANES - 1) / STEPC_FOURS_LANES; q++) {
             const STEPC_T *const first = row + STEPC_FOURS_LANES * q * row_step + k;
-            STEPC_OF(four_terms)
-            (&acc[0][q], 0, rows - STEPC_FOURS_LANES * q, first, row_step, factor + k * factor_step, factor_step);
-            STEPC_OF(four_terms)
-            (&acc[1][q], 0, rows - STEPC_FOURS_LANES * q, first + depth, row_step, factor + (depth + k) * factor_step,
-             factor_step);
+            STEPC_OF(four_terms)(&acc[0][q], 0, rows - STEPC_FOURS_LANES * q, first, row_step, factor + k * factor_step,
+                factor_step);
+            STEPC_OF(four_terms)(&acc[1][q], 0, rows - STEPC_FOURS_LANES * q, first + depth, row_step, factor + (depth +
+                k) * factor_step, factor_step);
         }
     }
     for (int half = 0; half < 2; half++) {
@@ -139,14 +125,12 @@ static STEPC_INLINE void STEPC_OF(far_rows_times_vector)(const int rows, const i
         STEPC_UNROLL
         for (int q = 0; q < QUARTERS; q++)
             *(STEPC_OF(fours_at) *)(part + STEPC_FOURS_LANES * q) = acc[half][q];
-        STEPC_OF(add_with_last_terms)
-        (rows, depth, sum, part, row + half * depth, row_step, factor + half * depth * factor_step, factor_step);
+        STEPC_OF(add_with_last_terms)(rows, depth, sum, part, row + half * depth, row_step, factor + half * depth *
+            factor_step, factor_step);
     }
 }
 
 #else
-#define STEPC_SUMS_READ 16
-
 /* The same with eight sums at a time, which do not wait for each other. */
 static STEPC_INLINE void STEPC_OF(rows_times_vector)(const int rows, const int depth, const int goes_on,
                                                      STEPC_T *restrict sum, const STEPC_T *restrict row,

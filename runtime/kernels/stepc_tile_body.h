@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 /* What stepc_tile.h says, for elements of the type STEPC_T. */
 
-/* What a tile does with the sums in c: it sets them, goes on from them, or adds its own, which start from zero. */
-#define STEPC_TILE_SETS 0
-#define STEPC_TILE_GOES_ON 1
-#define STEPC_TILE_ADDS 2
-
 #if STEPC_FORM == 2
-
-#define STEPC_LANES(T) (STEPC_VECTOR_BYTES / (int)sizeof(T))
-#define STEPC_TILE_COLUMNS(T) (STEPC_VECTORS * STEPC_LANES(T))
 
 typedef STEPC_T STEPC_OF(vec) __attribute__((vector_size(STEPC_VECTOR_BYTES)));
 typedef STEPC_T STEPC_OF(vec_at)
@@ -56,9 +48,6 @@ static STEPC_INLINE void STEPC_OF(tile_terms)(const int rows, const int vectors,
 }
 
 #elif STEPC_FORM == 1
-
-#define STEPC_LANES(T) (STEPC_VECTOR_BYTES / (int)sizeof(T))
-#define STEPC_TILE_COLUMNS(T) STEPC_LANES(T)
 
 /* The same in C99: an array of lanes for each row, and one loop over the lanes. Rows that do not exist repeat the last
  * one. */
@@ -124,15 +113,12 @@ static STEPC_INLINE void STEPC_OF(tile_terms)(const int rows, const int vectors,
 
 #else
 
-#define STEPC_LANES(T) 4
-#define STEPC_TILE_COLUMNS(T) 4
-
 /* The same for scalar registers. One function for all calls, since code size counts here. Rows that do not exist repeat
  * the last one. */
 /* Why: a call costs 2 %. */
 static STEPC_ROUTINE void STEPC_OF(tile_terms)(const int rows, const int vectors, const int depth, const int how,
-                                              STEPC_T *restrict c, const STEPC_T *restrict a, const int row_step,
-                                              const int depth_step, const STEPC_T *restrict b, const int b_step)
+                                               STEPC_T *restrict c, const STEPC_T *restrict a, const int row_step,
+                                               const int depth_step, const STEPC_T *restrict b, const int b_step)
 {
     STEPC_T c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
     STEPC_T c20 = 0, c21 = 0, c22 = 0, c23 = 0, c30 = 0, c31 = 0, c32 = 0, c33 = 0;
@@ -188,11 +174,6 @@ static STEPC_INLINE void STEPC_OF(tile)(const int rows, const int vectors, const
 {
     STEPC_OF(tile_terms)(rows, vectors, depth < terms ? depth : terms, how, c, a, row_step, depth_step, b, b_step);
     for (int k = terms; k < depth; k += terms)
-        STEPC_OF(tile_terms)
-        (rows, vectors, depth - k < terms ? depth - k : terms, STEPC_TILE_ADDS, c, a + k * depth_step, row_step,
-         depth_step, b + k * b_step, b_step);
+        STEPC_OF(tile_terms)(rows, vectors, depth - k < terms ? depth - k : terms, STEPC_TILE_ADDS, c, a + k *
+            depth_step, row_step, depth_step, b + k * b_step, b_step);
 }
-
-/* Columns, and vectors, of a tile when b is packed into panels that may be narrower than a tile. */
-#define STEPC_PANEL_TILE(T, panel) (STEPC_TILE_COLUMNS(T) < (panel) ? STEPC_TILE_COLUMNS(T) : (panel))
-#define STEPC_PANEL_VECTORS(T, panel) (STEPC_PANEL_TILE(T, panel) / STEPC_LANES(T))

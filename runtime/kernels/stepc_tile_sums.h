@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: 0BSD */
-/* The register tile of matrix products that also adds up its rows of a. */
+/* The register tile of matrix products that also adds up its rows of a.
+ *
+ *   stepc_tile_and_sums(rows, vectors, depth, terms, c, a, depth_step, b, b_step, sums)
+ *
+ * stepc_tile() that sets c, for rows of a side by side (row_step is 1); and sums[i] += row i of a[rows,depth], in index
+ * order. */
 #ifndef STEPC_KERNELS_TILE_SUMS_H
 #define STEPC_KERNELS_TILE_SUMS_H
 

@@ -66,9 +66,8 @@ static STEPC_INLINE void STEPC_OF(tile_and_sums)(const int rows, const int vecto
 {
     STEPC_OF(tile_terms_and_sums)(rows, vectors, depth < terms ? depth : terms, 0, c, a, depth_step, b, b_step, sums);
     for (int k = terms; k < depth; k += terms)
-        STEPC_OF(tile_terms_and_sums)
-        (rows, vectors, depth - k < terms ? depth - k : terms, 1, c, a + k * depth_step, depth_step, b + k * b_step,
-         b_step, sums);
+        STEPC_OF(tile_terms_and_sums)(rows, vectors, depth - k < terms ? depth - k : terms, 1, c, a + k * depth_step,
+            depth_step, b + k * b_step, b_step, sums);
 }
 
 #else

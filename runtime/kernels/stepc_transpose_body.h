@@ -66,9 +66,8 @@ static STEPC_INLINE void STEPC_OF(transpose)(STEPC_T *restrict to, const int to_
             for (int i = 0; i + STEPC_TRANSPOSED_LANES <= count; i += STEPC_TRANSPOSED_LANES)
                 STEPC_OF(transpose_lanes)(to + i * to_step + r, to_step, from + r * from_step + i, from_step);
             if (count % STEPC_TRANSPOSED_LANES > 0)
-                STEPC_OF(transpose_lanes)
-                (to + (count - STEPC_TRANSPOSED_LANES) * to_step + r, to_step,
-                 from + r * from_step + count - STEPC_TRANSPOSED_LANES, from_step);
+                STEPC_OF(transpose_lanes)(to + (count - STEPC_TRANSPOSED_LANES) * to_step + r, to_step, from + r *
+                    from_step + count - STEPC_TRANSPOSED_LANES, from_step);
         }
         return;
     }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 /* What stepc_window_channels.h says, for elements of the type STEPC_T. */
 
-/* ---- sums -------------------------------------------------------------------------------------------------------- */
-
 #if STEPC_FORM == 2
-
-#define STEPC_CHANNEL_TAPS 12 /* positions of the window summed together */
 
 /* total[taps, lane] += the sum over planes, lines and columns p of dy[p, lane] * image[at[t] + p, lane] */
 static STEPC_INLINE void STEPC_OF(channel_sums)(const int taps, const int planes, const int lines, const int columns,
@@ -36,8 +32,6 @@ static STEPC_INLINE void STEPC_OF(channel_sums)(const int taps, const int planes
 }
 
 #elif STEPC_FORM == 1
-
-#define STEPC_CHANNEL_TAPS 4
 
 /* Positions that do not exist repeat the first one. */
 static STEPC_INLINE void STEPC_OF(channel_sums)(const int taps, const int planes, const int lines, const int columns,
@@ -82,13 +76,11 @@ static STEPC_INLINE void STEPC_OF(channel_sums)(const int taps, const int planes
 
 #else
 
-#define STEPC_CHANNEL_TAPS 4
-
 /* Positions that do not exist repeat the first one. */
 static STEPC_ROUTINE void STEPC_OF(channel_sums)(const int taps, const int planes, const int lines, const int columns,
-                                                STEPC_T *restrict total, const STEPC_T *restrict image,
-                                                const int32_t *restrict at, const int plane_step, const int line_step,
-                                                const STEPC_T *restrict dy)
+                                                 STEPC_T *restrict total, const STEPC_T *restrict image,
+                                                 const int32_t *restrict at, const int plane_step, const int line_step,
+                                                 const STEPC_T *restrict dy)
 {
     STEPC_T c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
     STEPC_T c20 = 0, c21 = 0, c22 = 0, c23 = 0, c30 = 0, c31 = 0, c32 = 0, c33 = 0;

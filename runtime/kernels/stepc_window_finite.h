@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Zeros around an image need not be multiplied by weights that are finite. */
+/* Zeros around an image need not be multiplied by weights that are finite.
+ *
+ *   stepc_are_finite(count, w)    are all of w[count] finite? Then zero times their sum is zero. */
 #ifndef STEPC_KERNELS_WINDOW_FINITE_H
 #define STEPC_KERNELS_WINDOW_FINITE_H
 

@@ -3,8 +3,6 @@
 
 #if STEPC_FORM == 2
 
-#define STEPC_KEPT_VECTORS 4 /* with the masks of two columns they stay in registers */
-
 typedef int32_t STEPC_OF(window_bits) __attribute__((vector_size(STEPC_VECTOR_BYTES)));
 typedef int32_t STEPC_OF(window_bits_at)
     __attribute__((vector_size(STEPC_VECTOR_BYTES), aligned(sizeof(STEPC_T)), may_alias));
@@ -43,8 +41,6 @@ static STEPC_INLINE void STEPC_OF(window_line_kept)(const int vectors, const int
 
 #elif STEPC_FORM == 1
 
-#define STEPC_KEPT_VECTORS 1
-
 static STEPC_INLINE void STEPC_OF(window_line_kept)(const int vectors, const int lines, const int columns,
                                                     STEPC_T *restrict to, const STEPC_T *restrict w,
                                                     const STEPC_T *restrict x, const int line_step, const int shift,
@@ -67,12 +63,10 @@ static STEPC_INLINE void STEPC_OF(window_line_kept)(const int vectors, const int
 
 #else
 
-#define STEPC_KEPT_VECTORS 1
-
 static STEPC_ROUTINE void STEPC_OF(window_line_kept)(const int vectors, const int lines, const int columns,
-                                                    STEPC_T *restrict to, const STEPC_T *restrict w,
-                                                    const STEPC_T *restrict x, const int line_step, const int shift,
-                                                    const int step, const STEPC_T *restrict keep, const int keep_step)
+                                                     STEPC_T *restrict to, const STEPC_T *restrict w,
+                                                     const STEPC_T *restrict x, const int line_step, const int shift,
+                                                     const int step, const STEPC_T *restrict keep, const int keep_step)
 {
     STEPC_T c0 = 0, c1 = 0, c2 = 0, c3 = 0;
     (void)vectors;
@@ -90,5 +84,3 @@ static STEPC_ROUTINE void STEPC_OF(window_line_kept)(const int vectors, const in
 }
 
 #endif
-
-#define STEPC_KEPT_COLUMNS(T) (STEPC_KEPT_VECTORS * STEPC_WINDOW_LANES(T))

@@ -3,8 +3,6 @@
 
 #if STEPC_FORM == 2
 
-#define STEPC_LINE_VECTORS 8
-
 /* One row, with as many columns as keep the adders busy: to[vectors * STEPC_WINDOW_LANES] = the sum over c and t of
  * w[c, t] * image[c, at[t] + column] */
 static STEPC_INLINE void STEPC_OF(window_line)(const int vectors, const int channels, const int taps,
@@ -32,8 +30,6 @@ static STEPC_INLINE void STEPC_OF(window_line)(const int vectors, const int chan
 
 #elif STEPC_FORM == 1
 
-#define STEPC_LINE_VECTORS 1
-
 static STEPC_INLINE void STEPC_OF(window_line)(const int vectors, const int channels, const int taps,
                                                STEPC_T *restrict to, const STEPC_T *restrict w, const int w_channel,
                                                const int w_tap, const STEPC_T *restrict image, const int image_channel,
@@ -54,12 +50,10 @@ static STEPC_INLINE void STEPC_OF(window_line)(const int vectors, const int chan
 
 #else
 
-#define STEPC_LINE_VECTORS 1
-
 static STEPC_ROUTINE void STEPC_OF(window_line)(const int vectors, const int channels, const int taps,
-                                               STEPC_T *restrict to, const STEPC_T *restrict w, const int w_channel,
-                                               const int w_tap, const STEPC_T *restrict image, const int image_channel,
-                                               const int32_t *restrict at)
+                                                STEPC_T *restrict to, const STEPC_T *restrict w, const int w_channel,
+                                                const int w_tap, const STEPC_T *restrict image, const int image_channel,
+                                                const int32_t *restrict at)
 {
     STEPC_T c0 = 0, c1 = 0, c2 = 0, c3 = 0;
     (void)vectors;
@@ -77,5 +71,3 @@ static STEPC_ROUTINE void STEPC_OF(window_line)(const int vectors, const int cha
 }
 
 #endif
-
-#define STEPC_LINE_COLUMNS(T) (STEPC_LINE_VECTORS * STEPC_WINDOW_LANES(T))

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: 0BSD */
 /* The register tile of convolutions, in three forms: rows share what they read of an image. An image is laid out so
  * that neighbouring columns of the tile are neighbours in memory (conv.c). Every form adds an element's terms in index
- * order. */
+ * order.
+ *
+ *   stepc_window_tile(rows, vectors, k, to, to_step, w, image, next)
+ *
+ * to[rows, vectors * lanes] = the sum over planes, channels and taps of w[row] * image[column]; each vector's columns
+ * begin `next` behind those of the one before. rows <= STEPC_WINDOW_TILE_ROWS and
+ * vectors <= STEPC_WINDOW_VECTORS_OF(rows); what is literal in a call keeps the sums in registers. */
 #ifndef STEPC_KERNELS_WINDOW_TILE_H
 #define STEPC_KERNELS_WINDOW_TILE_H
 

@@ -183,29 +183,29 @@ static STEPC_INLINE void STEPC_OF(window_tile_of)(const int most, const int has_
 }
 
 static STEPC_ROUTINE void STEPC_OF(window_tile_4)(const int rows, const struct stepc_window_terms *k,
-                                                 STEPC_T *restrict to, const int to_step, const STEPC_T *restrict w,
-                                                 const STEPC_T *restrict image)
+                                                  STEPC_T *restrict to, const int to_step, const STEPC_T *restrict w,
+                                                  const STEPC_T *restrict image)
 {
     STEPC_OF(window_tile_of)(4, 1, rows, *k, to, to_step, w, image);
 }
 
 static STEPC_ROUTINE void STEPC_OF(window_tile_6)(const int rows, const struct stepc_window_terms *k,
-                                                 STEPC_T *restrict to, const int to_step, const STEPC_T *restrict w,
-                                                 const STEPC_T *restrict image)
+                                                  STEPC_T *restrict to, const int to_step, const STEPC_T *restrict w,
+                                                  const STEPC_T *restrict image)
 {
     STEPC_OF(window_tile_of)(6, 1, rows, *k, to, to_step, w, image);
 }
 
 static STEPC_ROUTINE void STEPC_OF(window_sums_4)(const int rows, const struct stepc_window_terms *k,
-                                                 STEPC_T *restrict to, const int to_step, const STEPC_T *restrict w,
-                                                 const STEPC_T *restrict image)
+                                                  STEPC_T *restrict to, const int to_step, const STEPC_T *restrict w,
+                                                  const STEPC_T *restrict image)
 {
     STEPC_OF(window_tile_of)(4, 0, rows, *k, to, to_step, w, image);
 }
 
 static STEPC_ROUTINE void STEPC_OF(window_sums_6)(const int rows, const struct stepc_window_terms *k,
-                                                 STEPC_T *restrict to, const int to_step, const STEPC_T *restrict w,
-                                                 const STEPC_T *restrict image)
+                                                  STEPC_T *restrict to, const int to_step, const STEPC_T *restrict w,
+                                                  const STEPC_T *restrict image)
 {
     STEPC_OF(window_tile_of)(6, 0, rows, *k, to, to_step, w, image);
 }
