@@ -114,7 +114,8 @@ static const char *routine_name(struct instance *in, const struct tree_call *c)
 
 static const char *macro_name(struct instance *in, const struct tree_var *v)
 {
-    const struct template_type *const hole = find_type(in, v->name), *const of = v->of_type ? find_type(in, v->of_type) : NULL;
+    const struct template_type *const hole = find_type(in, v->name);
+    const struct template_type *const of = v->of_type ? find_type(in, v->of_type) : NULL;
     note_include(in, v->from);
     return of ? arena_printf(in->arena, "%s(%s)", v->name, of->type) : hole ? hole->type : v->name;
 }
