@@ -122,12 +122,14 @@ void section_includes(struct emission *e)
     bool has_kernels = has_hints;
     for (size_t i = 0; i < names.count; i++)
         has_kernels |= str_starts_with(names.data[i], "kernels/");
-    if (names.count == 0 && !has_hints)
+    if (names.count == 0 && !has_hints && !e->options->reproducible)
         return;
     write_blank(&e->c);
     if (e->options->standalone)
         begin_standalone(e);
     write_settings(e, has_kernels);
+    if (e->options->reproducible)
+        write_header(e, "kernels/stepc_reproducible.h", &written);
     if (has_hints)
         write_header(e, "kernels/stepc_compiler.h", &written);
     for (size_t i = 0; i < names.count; i++)

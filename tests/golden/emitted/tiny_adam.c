@@ -18,19 +18,7 @@
 #error "this file computes with numbers of 64 bits, which double has not: GCC for AVR knows -mdouble=64"
 #endif
 
-#if defined(__FAST_MATH__)
-#error "this file promises reproducible results: compile it without -ffast-math"
-#endif
-#if defined(STEPC_EXCESS_PRECISION)
-#error "this file promises reproducible results: float expressions must be evaluated as float"
-#endif
-/* Products are rounded before they are added to something, whatever the compiler's options say. */
-#if defined(__clang__) || !defined(__GNUC__)
-#pragma STDC FP_CONTRACT OFF
-#else
-#pragma GCC optimize("fp-contract=off")
-#endif
-
+#include "kernels/stepc_reproducible.h"
 #include "kernels/stepc_compiler.h"
 #include "kernels/stepc_narrow.h"
 #include "kernels/stepc_pack.h"
