@@ -261,7 +261,8 @@ const char *file_name(struct emission *e, const char *wish)
     const bool is_public =
         str_starts_with(name, arena_printf(e->arena, "%s_", e->name)) || str_starts_with(name, e->upper);
     const bool may_be_param = map_has(&e->param_names, name);
-    return name_in(&e->file, is_public || may_be_param || may_be_local(name) ? arena_printf(e->arena, "constant_%s", name) : name);
+    const bool collides = is_public || may_be_param || may_be_local(name);
+    return name_in(&e->file, collides ? arena_printf(e->arena, "constant_%s", name) : name);
 }
 
 /* ---- the list of sections ---------------------------------------------------------------------------------------- */

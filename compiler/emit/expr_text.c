@@ -348,7 +348,8 @@ static const struct expr *random_call(struct expr_scope *s, const struct expr *e
 static const char *negation_text(struct expr_scope *s, const struct expr *e)
 {
     if (e->dtype == DTYPE_INDEX)
-        return arena_printf(s->arena, "%c%s", e->op == EXPR_NOT ? '!' : '-', tree_expr_text(s, e->arg[0], PREC_UNARY + 1));
+        return arena_printf(s->arena, "%c%s", e->op == EXPR_NOT ? '!' : '-',
+                            tree_expr_text(s, e->arg[0], PREC_UNARY + 1));
     if (e->op == EXPR_NOT)
         return e->dtype == DTYPE_BOOL
                    ? arena_printf(s->arena, "!%s", tree_expr_text(s, e->arg[0], PREC_UNARY))
@@ -478,7 +479,8 @@ static const char *logical_text(struct expr_scope *s, const struct expr *e, int 
 {
     *precedence = e->op == EXPR_BOTH ? PREC_BOTH : PREC_EITHER;
     const int operand = e->op == EXPR_BOTH ? PREC_BOTH : PREC_BOTH + 1;
-    return arena_printf(s->arena, "%s %s%c%s", tree_expr_text(s, e->arg[0], e->arg[0]->op == e->op ? *precedence : operand),
+    const int left = e->arg[0]->op == e->op ? *precedence : operand;
+    return arena_printf(s->arena, "%s %s%c%s", tree_expr_text(s, e->arg[0], left),
                         e->op == EXPR_BOTH ? "&&" : "||", blank(s), tree_expr_text(s, e->arg[1], operand));
 }
 

@@ -61,7 +61,8 @@ static const char *bracketed(struct formula *f, const char *text, int has, int w
 
 static const char *infix_text(struct formula *f, const struct node *n, const char *op, int binding, int wants)
 {
-    const char *const x = value_text(f, node_input(n, 0), binding), *const y = value_text(f, node_input(n, 1), binding + 1);
+    const char *const x = value_text(f, node_input(n, 0), binding);
+    const char *const y = value_text(f, node_input(n, 1), binding + 1);
     return bracketed(f, arena_printf(f->arena, "%s%s%s", x, op, y), binding, wants);
 }
 
@@ -81,7 +82,8 @@ static const char *product_text(struct formula *f, const struct node *n, int wan
     if (is_gemm && op_attr_float(n, "alpha") != 1.0)
         text = arena_printf(f->arena, "%g * %s", op_attr_float(n, "alpha"), text);
     if (adds && op_attr_float(n, "beta") != 1.0)
-        text = arena_printf(f->arena, "%s + %g * %s", text, op_attr_float(n, "beta"), value_text(f, node_input(n, 2), PRODUCT));
+        text = arena_printf(f->arena, "%s + %g * %s", text, op_attr_float(n, "beta"),
+                            value_text(f, node_input(n, 2), PRODUCT));
     else if (adds)
         text = arena_printf(f->arena, "%s + %s", text, value_text(f, node_input(n, 2), SUM));
     return bracketed(f, text, adds ? SUM : PRODUCT, wants);

@@ -256,14 +256,29 @@ static const char *snake_case(struct arena *a, const char *name)
     return strbuf_text(&b);
 }
 
+/* The parameter that a kernel is named after: what it makes first, and of several variables the one that is trained;
+ * params->count if there is none. */
+static size_t made_param(const struct kernel_group *g, const kernel_params *params)
+{
+    size_t made = params->count;
+    for (size_t i = params->count; i-- > 0;)
+        if (params->data[i].written && g->names[i])
+            made = i;
+    for (size_t i = made; i < params->count && params->data[made].buffer->kind == BUFFER_VARIABLE; i++) {
+        const struct buffer *const b = params->data[i].buffer;
+        const bool is_weight = b->kind == BUFFER_VARIABLE && b->variable->role == ROLE_WEIGHT;
+        if (params->data[i].written && g->names[i] && is_weight)
+            return i;
+    }
+    return made;
+}
+
 /* By what the kernel makes: hidden_relu, update_fc1_weight, init_fc1_weight. */
 static const char *function_wish(struct emission *e, const struct plan *plan, const struct kernel *k,
                                  const struct kernel_group *g, const kernel_params *params)
 {
     const struct entry *const entry = plan->lowered->entry;
-    size_t made = 0;
-    while (made < params->count && (!params->data[made].written || !g->names[made]))
-        made++;
+    const size_t made = made_param(g, params);
     if (made == params->count || g->is_shared)
         return arena_printf(e->arena, "%s%s", name_mangle(e->arena, k->label), sizes_suffix(e, k));
     const struct buffer *const b = params->data[made].buffer;
@@ -271,7 +286,8 @@ static const char *function_wish(struct emission *e, const struct plan *plan, co
     if (b->kind == BUFFER_VARIABLE)
         return arena_printf(e->arena, "%s_%s", entry->kind == ENTRY_INIT ? "init" : "update", name);
     const struct value *const v = value_of_buffer(entry->graph, b);
-    const char *const op = v && v->producer ? snake_case(e->arena, v->producer->def->name) : name_mangle(e->arena, k->label);
+    const char *const op =
+        v && v->producer ? snake_case(e->arena, v->producer->def->name) : name_mangle(e->arena, k->label);
     const char *const exporters = "_output_0"; /* "/conv1/Conv_output_0" */
     if (!str_ends_with(name, exporters))
         return arena_printf(e->arena, "%s_%s", name, op);

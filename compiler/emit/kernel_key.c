@@ -100,7 +100,7 @@ static void add_part(struct kernel_key *key, const struct part *p)
         reduced |= (uint64_t)p->reduced[d] << d;
     add_text(key, p->hole);
     add_extents(key, p->extent, p->rank);
-    add(key, reduced << 32 | (uint64_t)p->lane_loops << 8 | (uint64_t)p->reduce);
+    add(key, reduced << 32 | (uint64_t)p->lane_loops << 8 | (uint64_t)p->scan << 4 | (uint64_t)p->reduce);
     add(key, p->element != NULL);
     if (p->element)
         add_expr(key, p->element);
@@ -208,7 +208,8 @@ static struct kernel_group *find_group(struct emission *e, const struct kernel *
         return new_group(e, params->count);
     struct kernel_group *const first = map_get(&e->keyed, hash_text(key));
     for (struct kernel_group *g = first; g; g = g->next)
-        if (g->word_count == key->words.count && memcmp(g->words, key->words.data, g->word_count * sizeof *g->words) == 0)
+        if (g->word_count == key->words.count &&
+            memcmp(g->words, key->words.data, g->word_count * sizeof *g->words) == 0)
             return g;
     struct kernel_group *const made = new_group(e, params->count);
     made->words = arena_copy(e->arena, key->words.data, key->words.count * sizeof *key->words.data, alignof(uint64_t));

@@ -3,6 +3,7 @@
  *   no reduction             nested loops
  *   last axis reduced        16 lanes, element p of the reduced tail goes to lane p % 16, folded by halves
  *   outer axes reduced       one accumulator per output in index order; a block of outputs side by side
+ *   scan                     the same along any axis, and each value of the accumulator is stored
  *
  * Axes of one element count as absent. */
 #include "emit/emit_internal.h"
@@ -89,6 +90,7 @@ struct nest {
     int walker_count;
     const char *type;      /* of loop variables */
     const char *lane;      /* name of the index of loops over lanes, which never stand in one another */
+    const char *value;     /* name of what is selected from, where something is */
     int rows;              /* loops around the nest */
     int names_used;
     int open;
@@ -218,7 +220,7 @@ static void combine(struct nest *n, const struct expr *acc, const struct expr *x
 {
     const enum reduce_op reduce = n->p->reduce;
     if (selects(reduce) && !is_simple(x)) {
-        struct tree_var *const v = value_var(n->s, element_type(n->p), "v");
+        struct tree_var *const v = value_var(n->s, element_type(n->p), n->value);
         tree_declare(n->b, v, x);
         x = tree_read(n->a, v);
     }
@@ -552,35 +554,101 @@ static const struct tree_var *declare_block(struct nest *n, int64_t block)
     return acc;
 }
 
+/* Opens the loop over blocks of outputs along loop v, if there are several, and declares their accumulators. */
+static const struct tree_var *open_columns(struct nest *n, int v, const struct expr **base, const struct expr **width)
+{
+    const int64_t extent = n->p->extent[v], block = block_of(extent);
+    *base = index_constant(n->a, 0);
+    *width = index_constant(n->a, block);
+    if (block < extent) {
+        *base = open_blocks(n, extent, block);
+        *width = width_of(n, *base, extent, block);
+    }
+    return declare_block(n, block);
+}
+
 /* Only outer axes are reduced: outputs along the last kept axis `v` side by side. */
 static void reduce_columns(struct nest *n, int v)
 {
     const struct part *p = n->p;
-    const int64_t extent = p->extent[v], block = block_of(extent);
     for (int d = n->rows; d < p->rank; d++)
         if (!p->reduced[d] && d != v)
             open_loop(n, d);
-    const struct expr *base = index_constant(n->a, 0), *width = index_constant(n->a, block);
-    if (block < extent) {
-        base = open_blocks(n, extent, block);
-        width = width_of(n, base, extent, block);
-    }
-    const struct tree_var *const acc = declare_block(n, block);
+    const struct expr *base, *width;
+    const struct tree_var *const acc = open_columns(n, v, &base, &width);
     const int open = n->open;
     for (int d = 0; d < p->rank; d++)
         if (p->reduced[d])
             open_loop(n, d);
-    const struct expr *l = open_lane_loop(n, block, width, NULL);
+    const struct expr *l = open_lane_loop(n, acc->count, width, NULL);
     n->s->index[v] = index_add(n->a, base, l);
     add_element(n, tree_element(n->a, acc, l));
     tree_close(n->b);
     close_to(n, open);
-    l = open_lane_loop(n, block, width, NULL);
+    l = open_lane_loop(n, acc->count, width, NULL);
     n->s->index[v] = index_add(n->a, base, l);
     n->s->result = tree_element(n->a, acc, l);
     emit_stores(n->s, n->b, p);
     tree_close(n->b);
     close_to(n, 0);
+}
+
+/* ---- scans ------------------------------------------------------------------------------------------------------- */
+
+/* acc takes the element, and the stores take acc. */
+static void add_step(struct nest *n, const struct expr *acc)
+{
+    n->s->result = acc;
+    if (n->p->scan == SCAN_BEFORE)
+        emit_stores(n->s, n->b, n->p);
+    add_element(n, acc);
+    if (n->p->scan == SCAN_WITH)
+        emit_stores(n->s, n->b, n->p);
+}
+
+/* The carrying loop c is the innermost one that steps from value to value, in order and whole. */
+static void scan_row(struct nest *n, int c)
+{
+    for (int d = n->rows; d < n->p->rank; d++)
+        if (d != c)
+            open_loop(n, d);
+    n->s->declares |= n->open == 0;
+    const struct tree_var *const acc = declare_lanes(n, 1);
+    if (c >= 0)
+        open_loop(n, c);
+    add_step(n, tree_read(n->a, acc));
+    close_to(n, 0);
+}
+
+/* Outputs along loop v, behind the carrying loop c, have their values side by side. */
+static void scan_columns(struct nest *n, int c, int v)
+{
+    for (int d = n->rows; d < n->p->rank; d++)
+        if (d != c && d != v)
+            open_loop(n, d);
+    const struct expr *base, *width;
+    const struct tree_var *const acc = open_columns(n, v, &base, &width);
+    open_loop(n, c);
+    const struct expr *const l = open_lane_loop(n, acc->count, width, NULL);
+    n->s->index[v] = index_add(n->a, base, l);
+    add_step(n, tree_element(n->a, acc, l));
+    tree_close(n->b);
+    close_to(n, 0);
+}
+
+static void scan(struct nest *n)
+{
+    int carrying = -1, behind = -1;
+    for (int d = n->rows; d < n->p->rank; d++) {
+        if (n->p->reduced[d] && counts(n->p, d))
+            carrying = d;
+        else if (carrying >= 0 && counts(n->p, d))
+            behind = d;
+    }
+    if (behind >= 0)
+        scan_columns(n, carrying, behind);
+    else
+        scan_row(n, carrying);
 }
 
 /* ---- one part ---------------------------------------------------------------------------------------------------- */
@@ -607,7 +675,8 @@ int emit_open_rows(struct expr_scope *s, struct tree_builder *b, const struct ke
 static bool walk_together(struct part *a, const struct part *b, int rows)
 {
     enum { LONG = 64 * LANES };
-    bool same = rows > 0 && a->reduce == REDUCE_SUM && b->reduce == REDUCE_SUM && dtype_is_float(a->element->dtype) &&
+    bool same = rows > 0 && a->reduce == REDUCE_SUM && b->reduce == REDUCE_SUM && a->scan == SCAN_NONE &&
+                b->scan == SCAN_NONE && dtype_is_float(a->element->dtype) &&
                 a->element->dtype == b->element->dtype && a->rank == b->rank && a->lane_loops == b->lane_loops &&
                 a->rank > rows && a->extent[a->rank - 1] >= LANES;
     for (int d = 0; same && d < a->rank; d++)
@@ -640,6 +709,11 @@ size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct par
         return 1;
     }
     n.lane = name_in(&s->names, "l");
+    n.value = selects(p.reduce) ? name_in(&s->names, "v") : NULL;
+    if (p.scan != SCAN_NONE) {
+        scan(&n);
+        return 1;
+    }
     int tail = p.rank, last_kept = -1;
     while (tail > rows && (p.reduced[tail - 1] || !counts(&p, tail - 1)))
         tail--;

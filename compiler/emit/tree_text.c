@@ -94,13 +94,14 @@ static void print_comment(struct writer *w, const char *text)
     }
 }
 
+/* The bound is asked first: what else must hold may read where the variable leads. */
 static const char *condition_text(struct expr_scope *s, const struct stmt *l)
 {
     const char *const more = l->condition ? tree_expr_text(s, l->condition, l->to ? PREC_BOTH : PREC_NONE) : "";
     if (!l->to)
         return more;
-    return arena_printf(s->arena, "%s%s%s < %s", more, *more ? " && " : "", l->var->name,
-                        tree_expr_text(s, l->to, PREC_LESS + 1));
+    return arena_printf(s->arena, "%s < %s%s%s", l->var->name, tree_expr_text(s, l->to, PREC_LESS + 1),
+                        *more ? " && " : "", more);
 }
 
 static const char *step_text(struct expr_scope *s, const struct stmt *l)
@@ -108,8 +109,11 @@ static const char *step_text(struct expr_scope *s, const struct stmt *l)
     const char *const i = l->var->name;
     if (l->next)
         return arena_printf(s->arena, "%s = %s", i, tree_expr_text(s, l->next, PREC_NONE));
-    if (l->by)
-        return arena_printf(s->arena, "%s += %s", i, tree_expr_text(s, l->by, PREC_NONE));
+    if (l->by) {
+        const bool falls = l->by->op == EXPR_NEG;
+        return arena_printf(s->arena, "%s %c= %s", i, falls ? '-' : '+',
+                            tree_expr_text(s, falls ? l->by->arg[0] : l->by, PREC_NONE));
+    }
     if (l->step == 1 || l->step == -1)
         return arena_printf(s->arena, "%s%s", i, l->step == 1 ? "++" : "--");
     return arena_printf(s->arena, "%s %c= %" PRId64, i, l->step > 0 ? '+' : '-', l->step > 0 ? l->step : -l->step);

@@ -7,7 +7,7 @@
 
 #define EPILOGUE_LIMIT 400 /* cost of one epilogue, so that kernels stay readable */
 
-/* The consumer's loops against the kept (not reduced) loops of the producer's part. */
+/* The consumer's loops against those loops of the producer's part whose iterations have results of their own. */
 struct match {
     struct arena *arena;
     const struct part *from;     /* consumer */
@@ -25,7 +25,7 @@ static bool loops_as_shape(const struct part *p, bool kept_only, struct shape *s
 {
     shape->rank = 0;
     for (int d = 0; d < p->rank; d++) {
-        if ((kept_only && p->reduced[d]) || p->extent[d] == 1)
+        if ((kept_only && !part_keeps(p, d)) || p->extent[d] == 1)
             continue;
         if (shape->rank == SHAPE_MAX_RANK)
             return false;
@@ -72,7 +72,7 @@ static bool same_place(const struct match *m, const struct access *a, const stru
     if (a->buffer != b->buffer || a->offset != b->offset)
         return false;
     for (int d = 0; d < m->to->rank; d++)
-        if (!m->to->reduced[d] && m->to->extent[d] != 1 && a->stride[d] != b->stride[d])
+        if (part_keeps(m->to, d) && m->to->extent[d] != 1 && a->stride[d] != b->stride[d])
             return false;
     return true;
 }
@@ -223,7 +223,7 @@ static void find_access(const struct access *a, void *data)
 static int loop_along(const struct match *m, int64_t extent, int64_t stride, const bool *taken)
 {
     for (int d = 0; d < m->to->rank; d++)
-        if (!taken[d] && !m->to->reduced[d] && m->to->extent[d] > 1 && extent % m->to->extent[d] == 0 &&
+        if (!taken[d] && part_keeps(m->to, d) && m->to->extent[d] > 1 && extent % m->to->extent[d] == 0 &&
             m->store.to.stride[d] == stride)
             return d;
     return -1;
@@ -282,7 +282,7 @@ static bool same_loops(const struct part *from, const struct part *to)
 {
     bool same = from->rank == to->rank;
     for (int d = 0; d < from->rank && same; d++)
-        same = from->extent[d] == to->extent[d] && from->extent[d] > 0 && !to->reduced[d];
+        same = from->extent[d] == to->extent[d] && from->extent[d] > 0 && part_keeps(to, d);
     return same;
 }
 

@@ -287,8 +287,7 @@ static void write_to(struct fusion *f, struct kernel *k, const struct buffer *fr
     fuse_remember(f, k);
 }
 
-/* A value that only feeds one output of the entry is written there directly, by all that write it. */
-static bool write_output_directly(struct fusion *f, struct kernel *copy)
+bool fuse_is_needless_copy(struct fusion *f, const struct kernel *copy)
 {
     struct buffer *from, *to;
     if (!kernel_is_copy(copy, &from, &to) || to->kind != BUFFER_OUTPUT || from->kind != BUFFER_TEMP)
@@ -297,8 +296,16 @@ static bool write_output_directly(struct fusion *f, struct kernel *copy)
     bool ok = b->readers.count == 1 && b->writers.count > 0;
     for (size_t i = 0; ok && i < b->writers.count; i++)
         ok = writes_only(f, b->writers.data[i], from);
-    if (!ok)
+    return ok;
+}
+
+/* A value that only feeds one output of the entry is written there directly, by all that write it. */
+static bool write_output_directly(struct fusion *f, struct kernel *copy)
+{
+    struct buffer *from, *to;
+    if (!fuse_is_needless_copy(f, copy) || !kernel_is_copy(copy, &from, &to))
         return false;
+    const struct fuse_buffer *b = fuse_buffer(f, from);
     fuse_forget(f, copy);
     while (b->writers.count > 0)
         write_to(f, b->writers.data[0], from, to);

@@ -50,6 +50,9 @@ bool fuse_keeps(const struct fusion *f, const struct kernel *k);
 enum fuse_place { FUSE_NOWHERE, FUSE_AT_FIRST, FUSE_AT_SECOND };
 enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const struct kernel *c);
 
+/* Is it a copy to an output of what nobody else reads, so that in the end all that write it can write the output? */
+bool fuse_is_needless_copy(struct fusion *f, const struct kernel *copy);
+
 /* Appends b's nodes to a's, keeping graph order, and joins the labels. */
 void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b);
 

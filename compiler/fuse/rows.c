@@ -274,8 +274,9 @@ bool fuse_rows(struct fusion *f, struct kernel *p)
     for (size_t i = 0; i < p->parts.count; i++)
         for (size_t s = 0; s < p->parts.data[i].stores.count; s++) {
             const struct fuse_buffer *b = fuse_buffer(f, p->parts.data[i].stores.data[s].to.buffer);
+            const bool scans = p->parts.data[i].scan != SCAN_NONE; /* it would keep a row only for the copy */
             for (size_t r = 0; b->writers.count == 1 && r < b->readers.count; r++)
-                if (merge(f, p, b->readers.data[r]))
+                if (!(scans && fuse_is_needless_copy(f, b->readers.data[r])) && merge(f, p, b->readers.data[r]))
                     return true;
         }
     return false;

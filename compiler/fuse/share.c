@@ -19,7 +19,7 @@ static int64_t part_cost(const struct part *p)
     int64_t points = 1, outputs = 1, cost = 0;
     for (int d = 0; d < p->rank; d++) {
         points *= p->extent[d];
-        outputs *= p->reduced[d] ? 1 : p->extent[d];
+        outputs *= part_keeps(p, d) ? p->extent[d] : 1;
     }
     for (size_t s = 0; s < p->stores.count; s++)
         cost += outputs * expr_cost(p->stores.data[s].value);

@@ -90,7 +90,7 @@ static void drop_parts(struct arena *a, struct kernel *k)
     size_t kept = 0;
     for (size_t i = 0; i < k->parts.count; i++) {
         struct part *const p = &k->parts.data[i];
-        if (!has_points(p, false))
+        if (!has_points(p, false) || (p->scan != SCAN_NONE && !has_points(p, true)))
             continue;
         if (p->reduce != REDUCE_NONE && !has_points(p, true))
             fold_nothing(a, p);

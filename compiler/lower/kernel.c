@@ -64,6 +64,11 @@ void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out)
         collect(&c, k->own.data[i].buffer);
 }
 
+bool part_keeps(const struct part *p, int d)
+{
+    return !p->reduced[d] || p->scan != SCAN_NONE;
+}
+
 bool kernel_only_checks(const struct kernel *k)
 {
     return k->parts.count == 0 && !k->tmpl && k->stages.count == 0;
@@ -201,15 +206,17 @@ static void print_expr(struct strbuf *b, const struct expr *e)
 static void print_part(struct strbuf *b, const struct part *p)
 {
     static const char *const reduce_names[] = {"", "sum", "max", "top", "min", "prod"};
+    static const char *const scan_names[] = {[SCAN_NONE] = "", [SCAN_WITH] = "running ", [SCAN_BEFORE] = "preceding "};
     strbuf_add(b, "  for [");
     for (int d = 0; d < p->rank; d++)
-        strbuf_addf(b, "%s%" PRId64 "%s", d ? ", " : "", p->extent[d], p->reduced[d] ? " reduced" : "");
+        strbuf_addf(b, "%s%" PRId64 "%s", d ? ", " : "", p->extent[d],
+                    !p->reduced[d] ? "" : p->scan != SCAN_NONE ? " carries" : " reduced");
     strbuf_add(b, "]");
     if (p->lane_loops > 0)
         strbuf_addf(b, " lanes %d", p->lane_loops);
     strbuf_addf(b, "%s%s\n", p->hole ? " as " : "", p->hole ? p->hole : "");
     if (p->element) {
-        strbuf_addf(b, "    result = %s ", reduce_names[p->reduce]);
+        strbuf_addf(b, "    result = %s%s ", scan_names[p->scan], reduce_names[p->reduce]);
         print_expr(b, p->element);
         strbuf_add(b, "\n");
     }

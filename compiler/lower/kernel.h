@@ -62,8 +62,13 @@ struct store {
 /* REDUCE_MAX and REDUCE_MIN: a NaN stays; REDUCE_TOP: the maximum where a NaN may be passed over. */
 enum reduce_op { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_TOP, REDUCE_MIN, REDUCE_PROD };
 
+/* What a scan stores in each iteration: what is folded up to here, with this iteration's element or before it. */
+enum scan { SCAN_NONE, SCAN_WITH, SCAN_BEFORE };
+
 /* A loop nest: for every point of the dims that are not reduced, fold `element` over the reduced ones (if any), then
- * run the stores: all values are computed before the first is written. In a template kernel a part fills the
+ * run the stores: all values are computed before the first is written. In a scan the one reduced loop runs in order
+ * from its first iteration to its last, and the stores run in each, with what is folded so far; nothing that it reads
+ * may be written by it but where SCAN_WITH writes it. In a template kernel a part fills the
  * statement hole `hole`: its dims are the kernel's outer dims, then the hole's index arguments; the hole's last
  * argument is EXPR_RESULT (holes that hand over no result: none). */
 struct part {
@@ -74,6 +79,7 @@ struct part {
      * them may have moved (part_lead) */
     int lane_loops;
     enum reduce_op reduce;
+    enum scan scan;
     const struct expr *element; /* REDUCE_NONE: NULL */
     VEC(struct store) stores;
     const char *hole; /* template kernels: name of the statement hole */
@@ -199,6 +205,8 @@ void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out);
 bool operand_reads(const struct operand *o, const struct buffer *b);
 /* Plain copy of one whole contiguous buffer into another (what remains of outputs and bindings)? Emitted as memcpy. */
 bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer **to);
+/* Has each iteration of loop d results of its own? */
+bool part_keeps(const struct part *p, int d);
 /* Walks adjacent loops from `rows` on as one where every access allows it, and drops loops of one iteration; reduced
  * loops are merged among themselves only. The order in which elements are visited stays. *p is a private copy
  * afterwards. */

@@ -119,6 +119,11 @@ enum { PRODUCT_TERMS_OF_SUM = 80 };
 bool lower_product(struct lower_ctx *c, const struct view *a, const struct view *b, int64_t terms_of_sum,
                    const struct expr *finish);
 
+/* The same of integers, whose sums wrap in `type`: operands of fewer bits become that as they are read, and zero
+ * points, views of the operands' shapes (NULL: none), are subtracted from them. */
+bool lower_product_of_integers(struct lower_ctx *c, enum dtype type, const struct view *a, const struct view *b,
+                               const struct view *zero_a, const struct view *zero_b, const struct expr *finish);
+
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 
 /* Lowers one entry's canonical graph. Outputs and bindings become copies into BUFFER_OUTPUT and BUFFER_VARIABLE (fusion

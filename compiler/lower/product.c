@@ -5,35 +5,56 @@
 
 #include <string.h>
 
-/* Integers wrap, so the order of the sum is free: a plain reduction serves. */
-static bool product_of_integers(struct lower_ctx *c, const struct view *a, const struct view *b,
-                                const struct expr *finish)
+/* A view of a matrix [outer.., rows, columns] over the loops of a product, where `rows` and `columns` are loops. */
+static struct access access_over(const struct view *v, int rows, int columns)
+{
+    const int outer = v->shape.rank - 2;
+    struct access a = {.buffer = v->buffer, .offset = v->offset};
+    memcpy(a.stride, v->stride, (size_t)outer * sizeof *v->stride);
+    a.stride[rows] += v->stride[outer];
+    a.stride[columns] += v->stride[outer + 1];
+    return a;
+}
+
+/* An operand less its zero point, in the type of the sums. */
+static const struct expr *wide_operand(struct lower_ctx *c, enum dtype type, const struct view *v,
+                                       const struct view *zero, int rows, int columns)
+{
+    const struct access at = access_over(v, rows, columns);
+    const struct expr *const x = expr_cast(c->arena, type, lower_load_at(c, &at));
+    if (!zero)
+        return x;
+    const struct access zero_at = access_over(zero, rows, columns);
+    return expr_binary(c->arena, EXPR_SUB, x, expr_cast(c->arena, type, lower_load_at(c, &zero_at)));
+}
+
+/* Sums wrap, so their order is free, and a plain reduction serves: over the last loop, or, where rows of b lie in
+ * memory as they are read, with outputs side by side. */
+bool lower_product_of_integers(struct lower_ctx *c, enum dtype type, const struct view *a, const struct view *b,
+                               const struct view *zero_a, const struct view *zero_b, const struct expr *finish)
 {
     const int outer = a->shape.rank - 2;
+    const bool beside = !finish && b->stride[outer + 1] == 1 && b->shape.dim[outer + 1] > 1;
+    const int m = outer, n = beside ? outer + 2 : outer + 1, k = beside ? outer + 1 : outer + 2;
     struct shape domain = a->shape; /* outer.., m, then n and k */
     domain.rank = outer + 3;
-    domain.dim[outer + 1] = b->shape.dim[outer + 1];
-    domain.dim[outer + 2] = a->shape.dim[outer + 1];
-    struct access pa = {.buffer = a->buffer, .offset = a->offset}, pb = {.buffer = b->buffer, .offset = b->offset};
-    memcpy(pa.stride, a->stride, (size_t)(outer + 1) * sizeof *a->stride);
-    memcpy(pb.stride, b->stride, (size_t)outer * sizeof *b->stride);
-    pa.stride[outer + 2] = a->stride[outer + 1];
-    pb.stride[outer + 1] = b->stride[outer + 1];
-    pb.stride[outer + 2] = b->stride[outer];
+    domain.dim[n] = b->shape.dim[outer + 1];
+    domain.dim[k] = a->shape.dim[outer + 1];
     lower_kernel(c, "product");
     struct part *p = lower_part(c, &domain);
     p->reduce = REDUCE_SUM;
-    p->reduced[outer + 2] = true;
-    p->element = expr_binary(c->arena, EXPR_MUL, expr_load(c->arena, &pa), expr_load(c->arena, &pb));
+    p->reduced[k] = true;
+    p->element = expr_binary(c->arena, EXPR_MUL, wide_operand(c, type, a, zero_a, m, k),
+                             wide_operand(c, type, b, zero_b, k, n));
     const struct view out = lower_out_view(c, 0);
-    struct view to = out;
-    to.shape = domain;
-    shape_strides(&SHAPE_SCALAR, to.stride);
+    struct view to = {.buffer = out.buffer, .shape = domain};
     struct shape kept = domain;
     kept.rank = outer + 2;
+    kept.dim[outer + 1] = domain.dim[n];
     shape_strides(&kept, to.stride);
-    to.stride[outer + 2] = 0;
-    lower_store(c, p, &to, finish ? finish : expr_result(c->arena, p->element->dtype));
+    to.stride[n] = 1;
+    to.stride[k] = 0;
+    lower_store(c, p, &to, finish ? finish : expr_result(c->arena, type));
     return true;
 }
 
@@ -413,7 +434,7 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     struct view a = *a_in, b = *b_in;
     const enum dtype type = dtype_computed(a.buffer->dtype);
     if (!dtype_is_float(type))
-        return product_of_integers(c, &a, &b, finish);
+        return lower_product_of_integers(c, type, &a, &b, NULL, NULL, finish);
     if (!can_be_counted(c, a.shape.dim[a.shape.rank - 2], b.shape.dim[b.shape.rank - 1], a.shape.dim[a.shape.rank - 1]))
         return false;
     if (!finish)

@@ -2,7 +2,7 @@
  * the left) or a column (on the right), and its axis of one is taken out of the result.
  * Each element is a sum over k in index order, 80 terms at a time. Integers wrap.
  * Spec: ONNX MatMul-1, -9 (integers), -13 (bfloat16). */
-#include "ops/op.h"
+#include "ops/matmul_rules.h"
 
 /* ---- schema ------------------------------------------------------------------------------------------------------ */
 
@@ -15,51 +15,6 @@ static const struct op_param inputs[] = {{.name = "A", .type = 'T', .dtypes = DT
                                          {0}};
 static const struct op_param outputs[] = {{.name = "Y", .type = 'T', .dtypes = DTYPES_FLOATS | WIDE_INTS}, {0}};
 
-/* The product with all ranks equal and at least 2: a[outer.., m, k] b[outer.., k, n] = y[outer.., m, n]; outer dims of
- * a and b may be 1. */
-struct product {
-    struct shape a, b, y;
-    int outer; /* number of outer dims */
-    int64_t m, n, k;
-};
-
-static struct shape promote(const struct shape *s, bool is_left)
-{
-    if (s->rank != 1)
-        return *s;
-    return is_left ? SHAPE(1, s->dim[0]) : SHAPE(s->dim[0], 1);
-}
-
-static struct shape lead_with_ones(const struct shape *s, int rank)
-{
-    struct shape out = {.rank = rank};
-    for (int d = 0; d < rank; d++)
-        out.dim[d] = d < rank - s->rank ? 1 : s->dim[d - (rank - s->rank)];
-    return out;
-}
-
-/* False where the outer dims do not broadcast. */
-static bool product_of(const struct shape *a, const struct shape *b, struct product *p)
-{
-    p->a = promote(a, true);
-    p->b = promote(b, false);
-    const int rank = p->a.rank > p->b.rank ? p->a.rank : p->b.rank;
-    p->a = lead_with_ones(&p->a, rank);
-    p->b = lead_with_ones(&p->b, rank);
-    p->outer = rank - 2;
-    p->m = p->a.dim[rank - 2];
-    p->k = p->a.dim[rank - 1];
-    p->n = p->b.dim[rank - 1];
-    struct shape outer_a = p->a, outer_b = p->b;
-    outer_a.rank = outer_b.rank = rank - 2;
-    if (!shape_broadcast(&p->y, &outer_a, &outer_b))
-        return false;
-    p->y.rank = rank;
-    p->y.dim[rank - 2] = p->m;
-    p->y.dim[rank - 1] = p->n;
-    return true;
-}
-
 static bool matmul_product(const struct node *n, struct op_product *out)
 {
     const struct shape *const a = &node_input(n, 0)->shape, *const b = &node_input(n, 1)->shape;
@@ -69,41 +24,9 @@ static bool matmul_product(const struct node *n, struct op_product *out)
     return true;
 }
 
-/* y without the axes that the promotion added. */
-static struct shape result_shape(const struct product *p, const struct shape *a, const struct shape *b)
-{
-    struct shape y = p->y;
-    y.rank = p->outer;
-    if (a->rank != 1)
-        y.dim[y.rank++] = p->m;
-    if (b->rank != 1)
-        y.dim[y.rank++] = p->n;
-    return y;
-}
-
 static bool matmul_infer(struct infer_ctx *c)
 {
-    const struct value *va = infer_in(c, 0), *vb = infer_in(c, 1);
-    const struct shape *a = &va->shape, *b = &vb->shape;
-    if (a->rank == 0 || b->rank == 0)
-        return infer_error(c, "input %d '%s' is a scalar, expected rank 1 or more", a->rank == 0 ? 0 : 1,
-                           a->rank == 0 ? va->name : vb->name);
-    const int64_t k = a->dim[a->rank - 1], rows = b->dim[b->rank > 1 ? b->rank - 2 : 0];
-    if (k != rows)
-        return infer_error(c, "input 1 '%s' has %lld rows, expected %lld to match the last axis of input 0 '%s'",
-                           vb->name, (long long)rows, (long long)k, va->name);
-    struct product p;
-    if (!product_of(a, b, &p)) {
-        struct arena text = {0};
-        infer_error(c,
-                    "input 0 '%s' of shape %s and input 1 '%s' of shape %s: the axes before the last two do not "
-                    "broadcast",
-                    va->name, shape_text(&text, a), vb->name, shape_text(&text, b));
-        arena_free(&text);
-        return false;
-    }
-    const struct shape y = result_shape(&p, a, b);
-    return infer_out(c, 0, DTYPE_UNDEFINED, &y);
+    return matmul_infer_product(c, 0, 1, DTYPE_UNDEFINED);
 }
 
 /* ---- gradient ---------------------------------------------------------------------------------------------------- */
@@ -124,7 +47,7 @@ static struct shape as_rows(const struct shape *s)
 }
 
 /* dB = A' dY. One b for all of the batch: the sum over the batch is part of the product over all rows. */
-static struct value *grad_right(struct grad_ctx *c, const struct product *p, struct value *a, struct value *dy)
+static struct value *grad_right(struct grad_ctx *c, const struct matmul_sizes *p, struct value *a, struct value *dy)
 {
     struct value *const x = build_reshape(c->b, a, &p->a);
     const bool one_b = shape_count_range(&p->b, 0, p->outer) == 1;
@@ -152,8 +75,8 @@ static bool accumulate(struct grad_ctx *c, int i, struct value *d)
 static bool matmul_grad(struct grad_ctx *c)
 {
     struct value *a = grad_input(c, 0), *b = grad_input(c, 1);
-    struct product p;
-    if (!product_of(&a->shape, &b->shape, &p))
+    struct matmul_sizes p;
+    if (!matmul_sizes_of(&a->shape, &b->shape, &p))
         UNREACHABLE("MatMul of shapes that inference refuses");
     struct value *dy = build_reshape(c->b, grad_of_output(c, 0), &p.y);
     if (grad_wants(c, 0)) {
@@ -166,12 +89,12 @@ static bool matmul_grad(struct grad_ctx *c)
 
 /* ---- value ------------------------------------------------------------------------------------------------------- */
 
-static double dot(const struct eval_ctx *c, const struct product *p, int64_t from_a, int64_t from_b)
+static double dot(const struct eval_ctx *c, const struct matmul_sizes *p, int64_t from_a, int64_t from_b)
 {
     return eval_dot(c, p->k, EVAL_TERMS_OF_PRODUCT, eval_f(c, 0) + from_a, 1, eval_f(c, 1) + from_b, p->n);
 }
 
-static int64_t int_dot(const struct eval_ctx *c, const struct product *p, int64_t from_a, int64_t from_b)
+static int64_t int_dot(const struct eval_ctx *c, const struct matmul_sizes *p, int64_t from_a, int64_t from_b)
 {
     const enum dtype d = c->in[0]->dtype;
     int64_t sum = 0;
@@ -181,29 +104,15 @@ static int64_t int_dot(const struct eval_ctx *c, const struct product *p, int64_
     return sum;
 }
 
-/* Strides of the outer dims, 0 where they stretch. */
-static void outer_strides(const struct shape *s, int outer, int64_t *stride)
-{
-    shape_strides(s, stride);
-    for (int d = 0; d < outer; d++)
-        stride[d] = s->dim[d] == 1 ? 0 : stride[d];
-}
-
 static bool matmul_eval(struct eval_ctx *c)
 {
     struct eval_tensor *y = eval_output(c, 0);
-    struct product p;
-    if (y == NULL || y->count == 0 || !product_of(&c->in[0]->shape, &c->in[1]->shape, &p))
+    struct matmul_sizes p;
+    if (y == NULL || y->count == 0 || !matmul_sizes_of(&c->in[0]->shape, &c->in[1]->shape, &p))
         return true;
-    int64_t stride_a[SHAPE_MAX_RANK], stride_b[SHAPE_MAX_RANK], index[SHAPE_MAX_RANK] = {0};
-    outer_strides(&p.a, p.outer, stride_a);
-    outer_strides(&p.b, p.outer, stride_b);
+    int64_t index[SHAPE_MAX_RANK] = {0};
     for (int64_t at = 0; at < y->count; at++) {
-        int64_t from_a = index[p.outer] * p.k, from_b = index[p.outer + 1];
-        for (int d = 0; d < p.outer; d++) {
-            from_a += index[d] * stride_a[d];
-            from_b += index[d] * stride_b[d];
-        }
+        const int64_t from_a = matmul_row(&p, index), from_b = matmul_column(&p, index);
         if (y->f != NULL)
             y->f[at] = dot(c, &p, from_a, from_b);
         else
@@ -215,27 +124,14 @@ static bool matmul_eval(struct eval_ctx *c)
 
 /* ---- code -------------------------------------------------------------------------------------------------------- */
 
-/* The operand as [outer.., rows, columns]: added axes of one, outer dims stretched. */
-static struct view product_operand(struct lower_ctx *c, int i, const struct shape *promoted, const struct product *p)
-{
-    const struct view v = lower_view_of(c, i);
-    struct view full;
-    if (!view_reshape(&v, promoted, &full))
-        UNREACHABLE("axes of one always fit");
-    struct shape to = p->y;
-    to.dim[p->outer] = promoted->dim[p->outer];
-    to.dim[p->outer + 1] = promoted->dim[p->outer + 1];
-    return view_broadcast(&full, &to);
-}
-
 static bool matmul_lower(struct lower_ctx *c)
 {
-    struct product p;
-    if (!product_of(lower_shape(c, 0), lower_shape(c, 1), &p))
+    struct matmul_sizes p;
+    if (!matmul_sizes_of(lower_shape(c, 0), lower_shape(c, 1), &p))
         UNREACHABLE("MatMul of shapes that inference refuses");
     if (shape_count(&p.y) == 0 || p.k == 0)
         return lower_map(c, expr_number(c->arena, lower_out_dtype(c, 0), 0));
-    const struct view a = product_operand(c, 0, &p.a, &p), b = product_operand(c, 1, &p.b, &p);
+    const struct view a = matmul_operand(c, 0, &p.a, &p), b = matmul_operand(c, 1, &p.b, &p);
     return lower_product(c, &a, &b, PRODUCT_TERMS_OF_SUM, NULL);
 }
 

@@ -54,7 +54,8 @@ static bool same_access(const struct access *a, const struct access *b)
  * NULL: any read counts. */
 static bool part_reads_otherwise(const struct readings *r, size_t p, const struct buffer *b, const struct access *own)
 {
-    const bool folds = r->kernel->parts.data[p].reduce != REDUCE_NONE;
+    const struct part *const part = &r->kernel->parts.data[p];
+    const bool folds = part->reduce != REDUCE_NONE && part->scan != SCAN_WITH;
     for (size_t i = 0; i < r->list.count; i++) {
         const struct reading *const it = &r->list.data[i];
         if (it->part != (int)p || it->access->buffer != b)

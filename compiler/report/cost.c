@@ -9,7 +9,7 @@ static int64_t points(const struct part *p, bool kept_only)
 {
     int64_t n = 1;
     for (int d = 0; d < p->rank; d++)
-        n *= kept_only && p->reduced[d] ? 1 : p->extent[d];
+        n *= kept_only && !part_keeps(p, d) ? 1 : p->extent[d];
     return n;
 }
 

@@ -169,18 +169,30 @@ static void parse_declaration(struct parser *p, const struct parsed_type *t, stm
     expect(p, ";");
 }
 
-/* var < to && more, more && var < to; or any other condition. */
+static bool reads_elements(const struct expr *e)
+{
+    bool reads = e->op == EXPR_ELEMENT;
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        reads |= reads_elements(e->arg[i]);
+    for (size_t i = 0; e->op == EXPR_CALL && i < e->call->count; i++)
+        reads |= reads_elements(e->call->args[i]);
+    return reads;
+}
+
+/* var < to && more, more && var < to, which is the same unless `more` tells whether `to` can be read; or any other. */
 static void parse_condition(struct parser *p, struct stmt *loop)
 {
     const struct expr *const c = parse_expression(p);
     const struct expr *less = c, *more = NULL;
+    bool is_first = true;
     if (c->op == EXPR_BOTH) {
-        const int first = c->arg[0]->op == EXPR_LT && c->arg[0]->arg[0]->op == EXPR_VAR &&
-                          c->arg[0]->arg[0]->var == loop->var;
-        less = c->arg[!first];
-        more = c->arg[first];
+        is_first = c->arg[0]->op == EXPR_LT && c->arg[0]->arg[0]->op == EXPR_VAR &&
+                   c->arg[0]->arg[0]->var == loop->var;
+        less = c->arg[!is_first];
+        more = c->arg[is_first];
     }
-    if (less->op == EXPR_LT && less->arg[0]->op == EXPR_VAR && less->arg[0]->var == loop->var) {
+    if (less->op == EXPR_LT && less->arg[0]->op == EXPR_VAR && less->arg[0]->var == loop->var &&
+        (is_first || !reads_elements(less->arg[1]))) {
         loop->to = less->arg[1];
         loop->condition = more;
     } else {
@@ -290,6 +302,8 @@ static void parse_assignment(struct parser *p, const struct expr *target, stmt_l
 /* (void)x, (void)y; what is not used is found out by itself. */
 static void skip_mention(struct parser *p)
 {
+    expect(p, "(");
+    expect(p, "void");
     while (!p->failed && !take(p, ";"))
         p->token = token_next(&p->source, p->token);
 }

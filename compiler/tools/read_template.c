@@ -87,7 +87,8 @@ static bool find_outside(struct parser *p)
     for (size_t i = 0; i < p->source.macro_count; i++) {
         const struct cfront_macro_use *const m = &p->source.macros[i];
         if (m->file && str_equal(m->file, p->source.path))
-            ok = ERROR_AT(p, m->at, "macro '%s' of the template file is not emitted: use a hole, a function or a header",
+            ok = ERROR_AT(p, m->at,
+                          "macro '%s' of the template file is not emitted: use a hole, a function or a header",
                           m->name);
         else if (m->file && is_emitted(p, m->file))
             map_set(&p->outside, m->name, (void *)(uintptr_t)m->file);

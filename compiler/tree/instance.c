@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct mapped {
     const struct tree_var *from;
@@ -45,6 +46,7 @@ struct rebuild {
     struct tree_builder *b;
     VEC(struct mapped) map;
     VEC(const char *) names; /* of variables in scope where the builder is */
+    bool is_shared;          /* a function that knows nothing of the kernel's variables */
     /* A function that becomes a part of this one is being built; it has come to its end, with this result. */
     bool is_inside, has_returned;
     const struct expr *result;
@@ -215,8 +217,12 @@ static bool is_same_constant(const struct expr *x, const struct expr *y)
 {
     if (x->op != y->op || x->dtype != y->dtype)
         return false;
-    if (x->op != EXPR_CALL)
-        return x->op == EXPR_VAR ? str_equal(x->var->name, y->var->name) : x->op == EXPR_INT ? x->i == y->i : x->f == y->f;
+    switch (x->op) {
+    case EXPR_VAR: return str_equal(x->var->name, y->var->name);
+    case EXPR_INT: return x->i == y->i;
+    case EXPR_CALL: break;
+    default: return x->f == y->f;
+    }
     bool same = str_equal(x->call->name, y->call->name) && x->call->count == y->call->count;
     for (size_t i = 0; same && i < x->call->count; i++)
         same = is_same_constant(x->call->args[i], y->call->args[i]);
@@ -444,7 +450,7 @@ static bool is_taken(const struct rebuild *r, const char *name)
     for (size_t i = 0; i < r->names.count; i++)
         if (str_equal(r->names.data[i], name))
             return true;
-    for (size_t i = 0; i < r->in->binding->outer->count; i++)
+    for (size_t i = 0; i < r->in->binding->outer->count && !r->is_shared; i++)
         if (str_equal(r->in->binding->outer->data[i]->name, name))
             return true;
     return false;
@@ -563,7 +569,7 @@ static void rebuild_loop(struct rebuild *r, const struct stmt *s)
 {
     const struct template_binding *const binding = r->in->binding;
     const struct expr *const from = rebuilt(r, s->from), *const to = s->to ? rebuilt(r, s->to) : NULL;
-    const struct expr *const by = s->by ? rebuilt(r, s->by) : NULL;
+    const struct expr *by = s->by && depends_on_holes_only(s->by) ? rebuilt(r, s->by) : NULL;
     const int64_t step = by && is_index_constant(by) ? by->i : s->step;
     const size_t names = r->names.count;
     if (is_no_loop(r, s, from, iterations(from, to, step)))
@@ -572,6 +578,7 @@ static void rebuild_loop(struct rebuild *r, const struct stmt *s)
     const bool keeps = s->hint && (!binding->keeps || binding->keeps(binding->user, s->hint));
     note_include(r->in, keeps ? s->text : NULL);
     struct stmt *const made = tree_open_loop(r->b, v, from, to, step, keeps ? s->hint : NULL);
+    by = s->by && !by ? rebuilt(r, s->by) : by; /* it may read the loop's variable */
     made->by = step != 0 ? NULL : by;
     made->condition = s->condition ? rebuilt(r, s->condition) : NULL;
     made->next = s->next ? rebuilt(r, s->next) : NULL;
@@ -697,7 +704,7 @@ static struct tree_function *function_of(struct instance *in, const struct tree_
     made->params = (tree_vars){0};
     made->body = (stmt_list){0};
     struct tree_builder b = tree_builder(in->arena, &made->body);
-    struct rebuild r = {.in = in, .b = &b};
+    struct rebuild r = {.in = in, .b = &b, .is_shared = f->kind != FUNCTION_OWN};
     for (size_t i = 0; i < f->params.count; i++) {
         const struct expr *const constant = given_by_all(in, f, i);
         vec_push(in->arena, &made->params, rebuilt_declaration(&r, f->params.data[i]));

@@ -52,7 +52,7 @@ struct stmt {
     const struct expr *from, *to;  /* LOOP: from <= var < to; `to` may be NULL: `condition` says how long */
     int64_t step;                  /* LOOP; 0: by `by`, or to `next` */
     const struct expr *by, *next;  /* LOOP: var += by; var = next */
-    const struct expr *condition;  /* IF; LOOP: what must hold, too, or NULL */
+    const struct expr *condition;  /* IF; LOOP: what must hold, too, asked where var < to, or NULL */
     /* LOOP: a macro of the emitted file that stands before it and means nothing; or NULL */
     const char *hint;
     stmt_list body, otherwise;     /* LOOP, IF; IF */

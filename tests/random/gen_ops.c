@@ -312,6 +312,22 @@ static bool make_softmax(struct gen *g)
     return attr_int(g, "axis", written_axis(g, axis, x->shape.rank));
 }
 
+static bool make_cumulative(struct gen *g)
+{
+    const struct operand *x = gen_pick(g, FLOATS | DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64));
+    if (!x || x->shape.rank == 0 || g->opset < (x->dtype == DTYPE_FLOAT16 ? 14 : 11))
+        return false;
+    const int axis = (int)gen_below(g, x->shape.rank);
+    const int64_t n = x->shape.dim[axis], written = written_axis(g, axis, x->shape.rank);
+    const double sum = (double)n * x->bound, product = pow(x->bound > 1 ? x->bound : 1, (double)n);
+    const bool multiplies = g->opset >= 26 && product <= GEN_MAX_BOUND && gen_chance(g, 40);
+    if (!multiplies && sum > 20 * GEN_MAX_BOUND)
+        return false;
+    GEN_NODE(g, multiplies ? "CumProd" : "CumSum", x->dtype, &x->shape, multiplies ? product : sum, x,
+             gen_ints(g, &written, 1));
+    return attr_int(g, "exclusive", gen_chance(g, 40)) && attr_int(g, "reverse", gen_chance(g, 50));
+}
+
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
 static bool make_matmul(struct gen *g)
@@ -618,7 +634,7 @@ bool gen_operator(struct gen *g)
         {make_softmax, 4},   {make_matmul, 8}, {make_gemm, 6},        {make_transpose, 6}, {make_reshape, 6},
         {make_unsqueeze, 3}, {make_slice, 5},  {make_concat, 4},      {make_split, 2},     {make_gather, 3},
         {make_expand, 3},    {make_tile, 2},   {make_pad, 3},         {gen_conv, 6},       {gen_conv_transpose, 3},
-        {gen_pool, 4},       {gen_lrn, 1},     {gen_blocks, 1}};
+        {gen_pool, 4},       {gen_lrn, 1},     {gen_blocks, 1},      {make_cumulative, 4}};
     enum { MAKERS = sizeof makers / sizeof *makers };
     int total = 0;
     for (int i = 0; i < MAKERS; i++)

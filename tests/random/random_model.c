@@ -21,8 +21,8 @@ static struct model *new_model(struct gen *g)
 
 static void draw_settings(struct gen *g)
 {
-    static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 2, 3, 4, 32}, opsets[] = {13, 17, 18, 21};
-    g->opset = opsets[gen_below(g, 4)];
+    static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 2, 3, 4, 32}, opsets[] = {13, 17, 18, 21, 26};
+    g->opset = opsets[gen_below(g, sizeof opsets / sizeof *opsets)];
     g->kind = (enum random_kind)gen_below(g, 3);
     g->smooth = gen_chance(g, 50);
     for (int i = 0; i < 3; i++)

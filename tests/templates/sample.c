@@ -1,4 +1,4 @@
-/* A template that uses everything there is, for test_template.c. */
+/* A template that uses everything there is, for test_template.c. Its holes write to what that test sets. */
 #include "sample_lanes.h"
 #include "stepc.h"
 #include "stepc_math.h"
@@ -6,116 +6,182 @@
 
 #include <string.h>
 
-enum HOLE { M = 3, N = 8, SHIFT = -2, WITH_ROW = 1, MODE = 0, UNROLL = 4 };
+enum HOLE { M = 3, N = 8, SHIFT = 2, WITH_ROW = 1, MODE = 0 };
 typedef float T HOLE;
-typedef float quad __attribute__((vector_size(16)));
-typedef T pair[2];
+typedef int32_t LABEL HOLE;
 
-static T out[M * N]; /* sample */
-static const int offsets[2] = {0, 1};
+static T *sample_y;
+static const T *sample_x;
+static T sample_rate;
 
-static inline T HOLE load_a(int i, int k)
+static inline T HOLE load_x(int i, int k)
 {
-    return (T)(i * N + k);
+    return sample_x[i * N + k];
 }
 static inline void HOLE finish(int i, int j, T acc)
 {
-    out[i * N + j] = acc;
+    sample_y[i * N + j] = acc;
 }
 static inline void HOLE row(int i)
 {
-    out[i] = 0;
+    sample_y[i * N] += sample_rate;
 }
+
+/* ---- constants, conditions, loops -------------------------------------------------------------------------------- */
+
+/* Sums of rows. */
+/* Why: this stays here. */
+KERNEL static void sample_folds(const T *restrict a, T *restrict y)
+{
+    const int half = N / 2, rest = N % 3 - 1 - M, none = 0;
+    T sum = (T)0;
+    /* Each row. */
+    for (int i = 0; i < M; i++) {
+        const T first = a[i * N];
+        for (int j = half; j < N; j++)
+            sum += first * a[i * N + j + none];
+    }
+    if (MODE == 1 && N % 4 == 0)
+        y[0] = sum;
+    else if (MODE == 2)
+        y[1] = -sum;
+    else
+        y[2] = sum + (N > 4 ? (T)1 : (T)0.5);
+    if (WITH_ROW || a[0] > (T)0)
+        row(M - 1);
+    if (MODE != 0 && a[1] > (T)0)
+        y[3] = sum;
+    if (MODE == 0 && a[1] < (T)100)
+        y[4] = (T)rest;
+    for (int i = 0; i < M - 1; i++)
+        y[5 + i] = sum;
+    for (int i = M; i < M; i++)
+        y[7] = sum;
+}
+
+/* What loops there are. */
+KERNEL static void sample_loops(const T *restrict a, T *restrict y)
+{
+    STEPC_SELECT_LOOP
+    for (int i = 0; i < M; i++)
+        for (int j = M - 1; j >= 0; j--)
+            y[i + j] = a[i] - a[j];
+    for (int i = 0; i < N; i += SHIFT)
+        y[i] += (T)1;
+    for (int i = N; i > 0; i -= SHIFT)
+        y[i - 1] *= (T)2;
+    for (int i = 0; i < N && y[i] < (T)8; ++i)
+        y[i] -= (T)3;
+    for (int i = 0; a[0] > (T)0 && i < M; i++)
+        y[i] = a[i];
+    for (int i = 0; M > 1 && a[i] > (T)-5 && i < (int)a[N - i]; i++)
+        y[i] = a[i];
+    for (int i = 1; i < N; i = 2 * i)
+        y[i] = (T)i;
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 /* Twice: needs types only. */
 static inline T twice(const T x)
 {
-    const pair both = {x, x};
-    return both[0] + both[1];
+    const T both[2] = {x};
+    return both[0] + x;
 }
 
-static inline int unused_in_some(int x)
+/* The same of all kernels. */
+static inline int smaller(const int x, const int y)
 {
-    return x + 1;
+    return x < y ? x : y;
 }
 
-/* One row. */
-static inline void part(const int i, const int from)
+static inline int half_of(int x)
 {
-    for (int j = from; j < N; j++)
-        finish(i, j + SHIFT, twice((T)0.5) + load_a(i, j - 1) * 2);
+    return WITH_ROW ? x / 2 : x;
+}
+
+/* One row from `from` on; `unused` is never read. */
+static inline void part(const int i, const int from, const int step, const T unused)
+{
+    (void)unused;
+    for (int j = from; j < N; j += step)
+        finish(i, j, twice(load_x(i, j)) + (T)j);
     if (WITH_ROW)
         row(i);
 }
 
-/* Adds rows of a. */
-/* Why: this stays here. */
-KERNEL static void sample_vector(const T *restrict a, T *restrict y)
+/* Has a place of its own in its caller. */
+static inline T last_of(const T *restrict from, const int count)
 {
-    T acc[N], lanes[WIDTH] = {(T)0};
-    struct {
-        int a;
-    } member;
-    member.a = M; /* a member with the name of a parameter stays */
-    quad q = {0};
-    memset(acc, 0, sizeof acc);
+    T last = from[0];
+    for (int i = 1; i < count; i++)
+        last = from[i] > last ? from[i] : last;
+    return last;
+}
 
-    if (MODE == 1 && N % 4 == 0) {
-        const int local = unused_in_some(M);
-        y[0] = a[local];
-    } else if (MODE == 2) {
-        y[1] = a[1];
-    } else {
-        for (int i = 0; i < M; i++) {
-            acc[i] = a[i * SHIFT + 2 * N];
-            if (M > 2)
-                acc[i] += (N > 4 ? (T)1 : (T)2);
-        }
+/* Ends early. */
+static inline int first_above(const T *restrict from, const int begin, const T limit)
+{
+    for (int i = begin; i < N; i++) {
+        if (from[i] > limit)
+            return i;
     }
-#pragma GCC unroll UNROLL
+    return N;
+}
+
+/* Is given one place twice. */
+static inline void add_to(T *restrict to, const T *restrict from, const int by)
+{
+    for (int i = 0; i < by; i++)
+        to[i] += from[i];
+}
+
+static STEPC_KERNEL void apart(T *restrict to)
+{
+    to[0] += (T)1;
+}
+
+KERNEL static void sample_parts(const T *restrict a, T *restrict y)
+{
     for (int i = 0; i < M; i++) {
-        if (acc[i] > 0) /* at run time */
-            part(i, offsets[1]);
+        if (a[i] > (T)0) /* at run time */
+            part(i, 1, SHIFT, (T)0);
         else
-            finish(i,
-                   2 * i, acc[i]);
+            part(i, smaller(i, SHIFT), SHIFT, a[0]);
     }
-    if (WITH_ROW) {
-        const T acc_2 = stepc_fabsf(acc[0]);
-        add_scaled(lanes, acc_2, a);
-    }
-    y[2] = load_a(0, 1) + lanes[0] + q[0] + (T)member.a;
+    const T last = last_of(a + N, half_of(N));
+    y[0] = last;
+    y[1] = (T)first_above(a, 0, last);
+    y[4] = (T)first_above(a, N / 4, last);
+    add_to(y + 2, y, 2);
+    apart(&y[3]);
 }
 
-KERNEL static void sample_scalar(T *restrict y)
+KERNEL static void sample_nothing(T *restrict y) /* which only its hole writes */
 {
-    y[0] = (T)M;
+    (void)y;
+    row(0);
 }
 
-/* Loops of M iterations. */
-KERNEL static void sample_loops(const T *restrict a, T *restrict y)
+/* ---- types ------------------------------------------------------------------------------------------------------- */
+
+static inline int at_least(const struct span s, const int i)
 {
-    T sum = (T)0;
-    for (int i = 0; i < M; i++) {
-        const T first = a[i];
-        for (int j = 0; j < N; j++)
-            sum += first * a[i * N + j];
-    }
-    STEPC_SELECT_LOOP
-    for (int i = 0; i < M; i++)
-        for (int j = 0; j < M; j++)
-            y[i + j] = sum;
-    for (int i = 0; i < M; i++) {
-        if (a[i] > 0)
-            break;
-        y[i] = sum;
-    }
-    for (int i = 0; i < M; i++)
-        finish(i, 0, sum);
-    for (int i = 0; i < M; i++) {
-        const T first = y[i];
-        finish(i, i, first);
-    }
-    for (int i = 0; i < M * N; i += 2)
-        y[i] = sum;
+    return i >= s.low && i < s.high;
+}
+
+KERNEL static void sample_types(const T *restrict a, const LABEL *restrict labels, T *restrict y)
+{
+    T lanes[WIDTH(T)] = {(T)0}, some[4];
+    const struct span s = {.low = 1, .high = M};
+    const LABEL chosen = labels[0];
+    memset(some, 0, 4 * sizeof(T));
+    for (int i = 0; i < WIDTH(T); i++)
+        lanes[i] = at_least(s, i) ? stepc_fabsf(a[i]) : some[i % 4];
+    y[0] = lanes[chosen];
+    y[1] = (T)sizeof(LABEL);
+    y[2] = (T)s.high + (T)1 / (T)2;
+    y[3] = labels[1] == 7 || (!(chosen >= 2) && chosen != 0) ? (T)1 : (T)-1;
+    stepc_add_scaled(lanes, (T)2, lanes);
+    y[4] = (T)lanes[WIDTH(T) - 1];
 }

@@ -1,7 +1,8 @@
-/* The template language, from sample.c through gen_templates and template_instantiate() to a compiled program; and the
- * messages of gen_templates for each file in errors/, whose first line says what is expected. */
+/* The template language, from sample.c through gen_templates, template_build() and tree_settle() to a compiled program,
+ * which must compute what sample.c itself computes; and the messages of gen_templates for each file in errors/, whose
+ * first line says what is expected. */
 #include "base/file.h"
-#include "lower/template.h"
+#include "emit/emit_internal.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct template_table sample_templates;
+extern const struct template_table sample_table;
+extern const struct template_trees sample_trees;
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -25,355 +27,596 @@ static void teardown(void)
     arena_free(&arena);
 }
 
-/* ---- instances of sample_vector ---------------------------------------------------------------------------------- */
+/* ---- instances --------------------------------------------------------------------------------------------------- */
 
-static const struct template_capture captures[] = {{"finish", "float *restrict y", "y"},
-                                                   {"finish", "const float rate", "rate"},
-                                                   {"load_a", "const float *restrict x", "x"},
-                                                   {"row", "float *restrict y", "y"}};
-static const struct template_name exprs[] = {{"load_a", "x[$1 * 8 + $2]"}};
-static const struct template_name params[] = {{"a", "x"}};
-static const struct template_name types_float[] = {{"T", "float"}}, types_double[] = {{"T", "double"}};
+/* Values of holes that the template has, in the order of sample.c. */
+struct sizes {
+    int m, n, shift, with_row, mode;
+};
 
-static struct template_instance instantiate(const char *kernel, struct template_binding *b,
-                                            const struct template_int *ints, size_t count)
+/* One kernel of sample.c and the variables of the kernel that it becomes a part of. */
+struct instance {
+    const struct template_kernel *kernel;
+    struct sizes sizes;
+    const char *type, *label; /* of T, LABEL */
+    enum dtype dtype;
+    struct tree_var *y, *x, *rate, *labels;
+    tree_vars outer;
+    bool drops_hints;
+    struct template_instance made;
+    VEC(struct tree_function *) functions; /* the kernel last */
+    const char *wrong;                     /* what settling, then verifying says; NULL: nothing */
+};
+
+static struct tree_var *operand(const char *name, enum dtype d, const char *type, bool written)
 {
-    const struct template_kernel *k = template_find(&sample_templates, kernel);
-    ck_assert_ptr_nonnull(k);
-    b->name = "sum_2x8";
-    b->ints = ints;
-    b->int_count = count;
-    b->types = b->types ? b->types : types_float;
-    b->type_count = 1;
-    b->exprs = exprs;
-    b->expr_count = COUNT(exprs);
-    b->params = params;
-    b->param_count = COUNT(params);
-    b->captures = captures;
-    b->capture_count = COUNT(captures);
-    struct template_instance out;
-    template_instantiate(&arena, k, b, &out);
-    return out;
+    struct tree_var *const v = tree_var(&arena, VAR_POINTER, d, type, name);
+    v->written = written;
+    v->is_restrict = true;
+    return v;
 }
 
-static const char *piece(const struct template_instance *made, const char *name)
+static const struct expr *element_at(const struct instance *in, const struct tree_var *v, const struct expr *row,
+                                     const struct expr *column)
 {
-    for (size_t i = 0; i < made->pieces.count; i++) {
-        if (str_equal(made->pieces.data[i].name, name))
-            return made->pieces.data[i].text;
+    const struct expr *const from = index_mul(&arena, row, index_constant(&arena, in->sizes.n));
+    return tree_element(&arena, v, index_add(&arena, from, column));
+}
+
+static void run_hole(void *user, struct tree_builder *b, const char *hole, const struct expr *const *args, size_t count)
+{
+    const struct instance *const in = user;
+    if (str_equal(hole, "finish")) {
+        ck_assert_uint_eq(count, 3);
+        tree_set(b, element_at(in, in->y, args[0], args[1]), SET_TO, args[2]);
+    } else {
+        ck_assert_str_eq(hole, "row");
+        ck_assert_uint_eq(count, 1);
+        tree_set(b, element_at(in, in->y, args[0], index_constant(&arena, 0)), SET_SUM, tree_read(&arena, in->rate));
     }
-    return NULL;
 }
 
-static const struct template_name one_line[] = {{"finish", "y[$1 * 8 + $2] = $3;"}, {"row", ""}};
-static const struct template_name two_lines[] = {{"finish", "const float v = $3;\ny[$1 * 8 + $2] = v * rate;"},
-                                                 {"row", "y[$1] += 1;"}};
-
-START_TEST(one_line_statements)
+static const struct expr *hole_value(void *user, const char *hole, const struct expr *const *args, size_t count)
 {
-    const struct template_int ints[] = {{"M", 2}, {"N", 8}, {"SHIFT", -1}, {"WITH_ROW", 1}, {"MODE", 0}, {"UNROLL", 2}};
-    struct template_binding b = {.stmts = one_line, .stmt_count = 2};
-    const struct template_instance made = instantiate("sample_vector", &b, ints, COUNT(ints));
-    ck_assert_str_eq(made.body, "float acc[8], lanes[WIDTH] = {0.0f};\n"
-                                "struct {\n"
-                                "    int a;\n"
-                                "} member;\n"
-                                "member.a = 2; /* a member with the name of a parameter stays */\n"
-                                "quad q = {0};\n"
-                                "memset(acc, 0, sizeof acc);\n"
-                                "\n"
-                                "for (int i = 0; i < 2; i++) {\n"
-                                "    acc[i] = x[i * (-1) + 16];\n"
-                                "}\n"
-                                "#pragma GCC unroll 2\n"
-                                "for (int i = 0; i < 2; i++) {\n"
-                                "    if (acc[i] > 0) /* at run time */\n"
-                                "        sum_2x8_part(i, offsets[1], y, rate, x);\n"
-                                "    else\n"
-                                "        y[i * 8 + (2 * i)] = acc[i];\n"
-                                "}\n"
-                                "const float acc_2 = stepc_fabsf(acc[0]);\n"
-                                "add_scaled(lanes, acc_2, x);\n"
-                                "y[2] = x[0 * 8 + 1] + lanes[0] + q[0] + (float)member.a;\n");
-    ck_assert_str_eq(
-        piece(&made, "sum_2x8_part"),
-        "/* One row. */\n"
-        "static inline void sum_2x8_part(const int i, const int from, float *restrict y, const float rate,\n"
-        "                                const float *restrict x)\n"
-        "{\n"
-        "    (void)rate;\n"
-        "    for (int j = from; j < 8; j++)\n"
-        "        y[i * 8 + (j + (-1))] = twice_float(0.5f) + x[i * 8 + (j - 1)] * 2;\n"
-        "}\n");
-    ck_assert_str_eq(piece(&made, "quad"), "typedef float quad __attribute__((vector_size(16)));\n");
-    ck_assert_str_eq(piece(&made, "offsets"), "static const int offsets[2] = {0, 1};\n");
-    ck_assert_str_eq(piece(&made, "pair_float"), "typedef float pair_float[2];\n");
-    ck_assert_ptr_null(piece(&made, "unused_in_some")); /* its branch is dead */
-    ck_assert_uint_eq(made.helpers.count, 1);
-    ck_assert_str_eq(made.helpers.data[0], "stepc_fabsf");
-    ck_assert_uint_eq(made.sections.count, 1);
-    ck_assert_str_eq(made.sections.data[0].name, "sample_lanes");
-    ck_assert(made.params_used[0] && made.params_used[1]);
+    const struct instance *const in = user;
+    ck_assert_str_eq(hole, "load_x");
+    ck_assert_uint_eq(count, 2);
+    return element_at(in, in->x, args[0], args[1]);
+}
+
+static bool keeps_hint(void *user, const char *hint)
+{
+    ck_assert_str_eq(hint, "STEPC_SELECT_LOOP");
+    return !((const struct instance *)user)->drops_hints;
+}
+
+static void build(struct instance *in, struct tree_function *f)
+{
+    const struct template_int ints[] = {{"M", in->sizes.m}, {"N", in->sizes.n}, {"SHIFT", in->sizes.shift},
+                                        {"MODE", in->sizes.mode}, {"WITH_ROW", in->sizes.with_row}};
+    const struct template_type types[] = {{"T", in->type, in->dtype}, {"LABEL", in->label, DTYPE_INDEX}};
+    const struct expr *const zero = index_constant(&arena, 0);
+    const struct template_operand operands[] = {{"a", tree_address(&arena, in->x, zero)},
+                                                {"y", tree_address(&arena, in->y, zero)},
+                                                {"labels", tree_address(&arena, in->labels, zero)}};
+    const struct template_binding binding = {
+        .ints = ints, .int_count = in->sizes.with_row ? 5 : 4, .types = types, .type_count = COUNT(types),
+        .operands = operands, .operand_count = COUNT(operands), .outer = &in->outer,
+        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = in};
+    struct tree_builder b = tree_builder(&arena, &f->body);
+    template_build(&b, in->kernel, &binding, &in->made);
+    ck_assert_uint_eq(b.outer.count, 0);
+}
+
+/* Parameters of the kernel are those of its variables that it reads. */
+static void settle(struct instance *in)
+{
+    struct tree_function *const f = in->functions.data[in->functions.count - 1];
+    in->wrong = tree_settle(&arena, in->functions.data, in->functions.count, &in->outer);
+    for (size_t i = 0; i < in->outer.count; i++)
+        if (in->outer.data[i]->reads > 0)
+            vec_push(&arena, &f->params, in->outer.data[i]);
+    for (size_t i = 0; i < in->functions.count && !in->wrong; i++)
+        in->wrong = tree_verify(&arena, &in->functions.data[i]->params, &in->functions.data[i]->body);
+}
+
+static struct instance *instantiate_for(const char *kernel, const char *type, const char *label, struct sizes sizes,
+                                        bool drops_hints)
+{
+    struct instance *const in = arena_new(&arena, struct instance);
+    const enum dtype d = str_equal(type, "float")    ? DTYPE_FLOAT
+                         : str_equal(type, "double") ? DTYPE_DOUBLE
+                                                     : DTYPE_INT32;
+    struct tree_function *const f = arena_new(&arena, struct tree_function);
+    *in = (struct instance){.kernel = template_kernel_find(&sample_trees, kernel), .sizes = sizes, .type = type,
+                            .label = label, .dtype = d, .drops_hints = drops_hints};
+    ck_assert_ptr_nonnull(in->kernel);
+    in->y = operand("y", d, type, true);
+    in->x = operand("x", d, type, false);
+    in->rate = tree_var(&arena, VAR_VALUE, d, type, "rate");
+    in->labels = operand("labels", DTYPE_INDEX, label, false);
+    vec_push(&arena, &in->outer, in->y);
+    vec_push(&arena, &in->outer, in->x);
+    vec_push(&arena, &in->outer, in->rate);
+    vec_push(&arena, &in->outer, in->labels);
+    *f = (struct tree_function){.name = kernel, .attributes = "", .type = "void"};
+    build(in, f);
+    for (size_t i = 0; i < in->made.functions.count; i++)
+        vec_push(&arena, &in->functions, in->made.functions.data[i]);
+    vec_push(&arena, &in->functions, f);
+    settle(in);
+    return in;
+}
+
+static struct instance *instantiate(const char *kernel, struct sizes sizes)
+{
+    struct instance *const in = instantiate_for(kernel, "float", "int32_t", sizes, false);
+    ck_assert_msg(!in->wrong, "%s: %s", kernel, in->wrong);
+    return in;
+}
+
+/* One of the functions as C; notes the helpers that it calls. */
+static const char *text_with_helpers(const struct instance *in, const char *function, struct map *helpers)
+{
+    static const struct emit_options options = {.simd = 4};
+    const struct map none = {.arena = &arena};
+    struct emission e = {.arena = &arena, .options = &options, .hints = none, .helpers = none};
+    struct expr_scope s = {.e = &e, .arena = &arena};
+    struct writer w = {.text = {.arena = &arena}};
+    for (size_t i = 0; i < in->functions.count; i++)
+        if (str_equal(in->functions.data[i]->name, function))
+            print_function(&s, &w, in->functions.data[i]);
+    for (size_t i = 0; i < e.helpers.count; i++)
+        map_set(helpers, e.helpers.entries[i].key, NULL);
+    return strbuf_text(&w.text);
+}
+
+static const char *text_of(const struct instance *in, const char *function)
+{
+    return text_with_helpers(in, function, &(struct map){.arena = &arena});
+}
+
+static const char *kernel_text(const struct instance *in)
+{
+    return text_of(in, in->kernel->name);
+}
+
+static bool has_function(const struct instance *in, const char *name)
+{
+    for (size_t i = 0; i < in->functions.count; i++)
+        if (str_equal(in->functions.data[i]->name, name))
+            return true;
+    return false;
+}
+
+/* ---- constants, conditions, loops -------------------------------------------------------------------------------- */
+
+START_TEST(sizes_decide)
+{
+    ck_assert_str_eq(kernel_text(instantiate("sample_folds", (struct sizes){3, 8, 2, 1, 0})),
+                     "static void sample_folds(float *restrict y, const float *restrict x, const float rate)\n"
+                     "{\n"
+                     "    float sum = 0.0f;\n"
+                     "    /* Each row. */\n"
+                     "    for (int i = 0; i < 3; i++) {\n"
+                     "        const float first = x[i * 8];\n"
+                     "        for (int j = 4; j < 8; j++)\n"
+                     "            sum += first * x[i * 8 + j];\n"
+                     "    }\n"
+                     "    y[2] = sum + 1.0f;\n"
+                     "    y[16] += rate;\n"
+                     "    if (x[1] < 100.0f)\n"
+                     "        y[4] = -2.0f;\n"
+                     "    for (int i = 0; i < 2; i++)\n"
+                     "        y[5 + i] = sum;\n"
+                     "}\n");
 }
 END_TEST
 
-START_TEST(two_line_statements_get_braces)
+/* A loop of one iteration is its body, one of none is nothing; a hole WITH_... that is not bound is 0. */
+START_TEST(one_iteration_is_no_loop)
 {
-    const struct template_int ints[] = {{"M", 3}, {"N", 4}, {"SHIFT", 0}, {"WITH_ROW", 1}, {"MODE", 1}, {"UNROLL", 2}};
-    struct template_binding b = {.stmts = two_lines, .stmt_count = 2};
-    const struct template_instance made = instantiate("sample_vector", &b, ints, COUNT(ints));
-    ck_assert_ptr_nonnull(strstr(made.body, "\nconst int local = unused_in_some(3);\ny[0] = x[local];\n#pragma"));
-    ck_assert_ptr_nonnull(strstr(
-        made.body, "    else {\n        const float v = acc[i];\n        y[i * 8 + (2 * i)] = v * rate;\n    }\n}\n"));
-    ck_assert_ptr_nonnull(strstr(piece(&made, "sum_2x8_part"),
-                                 "    for (int j = from; j < 4; j++) {\n"
-                                 "        const float v = twice_float(0.5f) + x[i * 8 + (j - 1)] * 2;\n"
-                                 "        y[i * 8 + (j + 0)] = v * rate;\n"
-                                 "    }\n"
-                                 "    y[i] += 1;\n"
-                                 "}\n"));
-    ck_assert_ptr_nonnull(piece(&made, "unused_in_some"));
+    ck_assert_str_eq(kernel_text(instantiate("sample_folds", (struct sizes){1, 4, 1, 0, 2})),
+                     "static void sample_folds(float *restrict y, const float *restrict x, const float rate)\n"
+                     "{\n"
+                     "    float sum = 0.0f;\n"
+                     "    /* Each row. */\n"
+                     "    const float first = x[0];\n"
+                     "    for (int j = 2; j < 4; j++)\n"
+                     "        sum += first * x[j];\n"
+                     "    y[1] = -sum;\n"
+                     "    if (x[0] > 0.0f)\n"
+                     "        y[0] += rate;\n"
+                     "    if (x[1] > 0.0f)\n"
+                     "        y[3] = sum;\n"
+                     "}\n");
 }
 END_TEST
 
+START_TEST(all_forms_of_loops)
+{
+    ck_assert_str_eq(kernel_text(instantiate("sample_loops", (struct sizes){3, 8, 2, 1, 0})),
+                     "static void sample_loops(float *restrict y, const float *restrict x)\n"
+                     "{\n"
+                     "    STEPC_SELECT_LOOP\n"
+                     "    for (int i = 0; i < 3; i++)\n"
+                     "        for (int j = 2; j >= 0; j--)\n"
+                     "            y[i + j] = x[i] - x[j];\n"
+                     "    for (int i = 0; i < 8; i += 2)\n"
+                     "        y[i] += 1.0f;\n"
+                     "    for (int i = 8; i > 0; i -= 2)\n"
+                     "        y[i - 1] *= 2.0f;\n"
+                     "    for (int i = 0; i < 8 && y[i] < 8.0f; i++)\n"
+                     "        y[i] -= 3.0f;\n"
+                     "    for (int i = 0; i < 3 && x[0] > 0.0f; i++)\n"
+                     "        y[i] = x[i];\n"
+                     "    for (int i = 0; x[i] > -5.0f && i < (int)x[8 - i]; i++)\n"
+                     "        y[i] = x[i];\n"
+                     "    for (int i = 1; i < 8; i = 2 * i)\n"
+                     "        y[i] = (float)i;\n"
+                     "}\n");
+}
+END_TEST
+
+/* With the loop, or because the file that is written does not want it. */
+START_TEST(hints_go)
+{
+    const struct sizes once = {1, 4, 1, 0, 2}, more = {3, 8, 2, 1, 0};
+    ck_assert_ptr_null(strstr(kernel_text(instantiate("sample_loops", once)), "STEPC_SELECT_LOOP"));
+    ck_assert_ptr_nonnull(strstr(kernel_text(instantiate("sample_loops", more)), "STEPC_SELECT_LOOP\n"));
+    const struct instance *const in = instantiate_for("sample_loops", "float", "int32_t", more, true);
+    ck_assert_ptr_null(strstr(kernel_text(in), "STEPC_SELECT_LOOP"));
+}
+END_TEST
+
+/* ---- functions --------------------------------------------------------------------------------------------------- */
+
+/* What is called once is in its caller; of what stays, parameters that are not read or the same constant in all calls
+ * are gone, and variables of the kernel that holes name have come. */
+START_TEST(functions_stay_or_become_parts)
+{
+    const struct instance *const in = instantiate("sample_parts", (struct sizes){3, 8, 2, 1, 0});
+    ck_assert_str_eq(text_of(in, "part"),
+                     "/* One row from `from` on; `unused` is never read. */\n"
+                     "static inline void part(const int i, const int from, float *restrict y, const float *restrict x, "
+                     "const float rate)\n"
+                     "{\n"
+                     "    for (int j = from; j < 8; j += 2)\n"
+                     "        y[i * 8 + j] = twice_float(x[i * 8 + j]) + (float)j;\n"
+                     "    y[i * 8] += rate;\n"
+                     "}\n");
+    ck_assert_str_eq(kernel_text(in),
+                     "static void sample_parts(float *restrict y, const float *restrict x, const float rate)\n"
+                     "{\n"
+                     "    for (int i = 0; i < 3; i++) {\n"
+                     "        if (x[i] > 0.0f) {\n"
+                     "            part(i, 1, y, x, rate);\n"
+                     "        } else {\n"
+                     "            part(i, smaller(i, 2), y, x, rate);\n"
+                     "        }\n"
+                     "    }\n"
+                     "    float last = x[8];\n"
+                     "    for (int i = 1; i < 4; i++)\n"
+                     "        last = x[8 + i] > last ? x[8 + i] : last;\n"
+                     "    const float last_2 = last;\n"
+                     "    y[0] = last_2;\n"
+                     "    y[1] = (float)first_above(x, 0, last_2);\n"
+                     "    y[4] = (float)first_above(x, 2, last_2);\n"
+                     "    add_to_float(y + 2, y, 2);\n"
+                     "    apart_float(y + 3);\n"
+                     "}\n");
+    ck_assert(!has_function(in, "last_of_float") && !has_function(in, "last_of") && !has_function(in, "half_of"));
+}
+END_TEST
+
+/* Functions that depend on types at most are the same for all kernels, whatever their variables are called. */
+START_TEST(shared_functions_are_the_same_everywhere)
+{
+    const struct sizes sizes = {3, 8, 2, 1, 0};
+    const struct instance *const in = instantiate("sample_parts", sizes);
+    const struct instance *const wide = instantiate_for("sample_parts", "double", "int32_t", sizes, false);
+    ck_assert_str_eq(text_of(in, "twice_float"), "/* Twice: needs types only. */\n"
+                                                 "static inline float twice_float(const float x)\n"
+                                                 "{\n"
+                                                 "    float both[2] = {x};\n"
+                                                 "    return both[0] + x;\n"
+                                                 "}\n");
+    ck_assert_str_eq(text_of(in, "smaller"), "/* The same of all kernels. */\n"
+                                             "static inline int smaller(const int x, const int y)\n"
+                                             "{\n"
+                                             "    return x < y ? x : y;\n"
+                                             "}\n");
+    ck_assert_str_eq(text_of(in, "smaller"), text_of(wide, "smaller"));
+    ck_assert(has_function(wide, "twice_double") && !has_function(wide, "twice_float"));
+    for (size_t i = 0; i < in->functions.count; i++) {
+        const struct tree_function *const f = in->functions.data[i];
+        const bool is_shared = str_equal(f->name, "smaller"), is_own = str_equal(f->name, "part");
+        ck_assert(!is_shared || f->kind == FUNCTION_SHARED);
+        ck_assert(!is_own || f->kind == FUNCTION_OWN);
+        ck_assert(!str_equal(f->name, "twice_float") || f->kind == FUNCTION_BY_TYPE);
+    }
+}
+END_TEST
+
+/* Functions of which none is called before it is defined, as they stand in the file. */
+START_TEST(functions_come_before_their_callers)
+{
+    const struct instance *const in = instantiate("sample_parts", (struct sizes){3, 8, 2, 1, 0});
+    struct strbuf names = {.arena = &arena};
+    for (size_t i = 0; i < in->functions.count; i++)
+        strbuf_addf(&names, "%s ", in->functions.data[i]->name);
+    ck_assert_str_eq(strbuf_text(&names),
+                     "twice_float smaller part first_above add_to_float apart_float sample_parts ");
+}
+END_TEST
+
+/* A size that decides whether holes are called decides what is given to the function. */
 START_TEST(captures_go_where_their_hole_is_live)
 {
-    const struct template_int ints[] = {{"M", 3}, {"N", 4}, {"SHIFT", 0}, {"WITH_ROW", 0}, {"MODE", 2}, {"UNROLL", 2}};
-    static const struct template_capture only_row[] = {{"row", "float *restrict rows", "rows"}};
-    struct template_binding b = {.stmts = one_line, .stmt_count = 2};
-    instantiate("sample_vector", &b, ints, COUNT(ints));
-    b.captures = only_row;
-    b.capture_count = 1;
-    struct template_instance made;
-    template_instantiate(&arena, template_find(&sample_templates, "sample_vector"), &b, &made);
-    ck_assert_ptr_null(strstr(piece(&made, "sum_2x8_part"), "rows"));
-    ck_assert_ptr_nonnull(strstr(made.body, "sum_2x8_part(i, offsets[1]);"));
-    ck_assert_ptr_nonnull(strstr(made.body, "\ny[1] = x[1];\n"));
-    ck_assert_uint_eq(made.helpers.count, 0);
+    const struct instance *const in = instantiate("sample_parts", (struct sizes){3, 8, 2, 0, 0});
+    ck_assert_ptr_nonnull(strstr(text_of(in, "part"), "part(const int i, const int from, float *restrict y, "
+                                                      "const float *restrict x)\n"));
+    ck_assert_ptr_nonnull(strstr(kernel_text(in), "    part(i, 1, y, x);\n"));
+    ck_assert_ptr_null(strstr(kernel_text(in), "rate"));
 }
 END_TEST
 
-static const char *describe(void *user, const char *hole, const char *const *args, size_t count, bool bare)
+START_TEST(only_holes_are_called)
 {
-    (void)user;
-    struct strbuf text = {.arena = &arena};
-    strbuf_addf(&text, "%s%s<", hole, bare ? " bare" : "");
-    for (size_t i = 0; i < count; i++)
-        strbuf_addf(&text, "%s%s", i ? "|" : "", args[i]);
-    strbuf_add(&text, ">");
-    return strbuf_text(&text);
-}
-
-START_TEST(filling_by_function)
-{
-    const struct template_int ints[] = {{"M", 1}, {"N", 4}, {"SHIFT", 0}, {"WITH_ROW", 0}, {"MODE", 2}, {"UNROLL", 2}};
-    struct template_binding b = {.fill = describe, .types = types_double};
-    const struct template_instance made = instantiate("sample_vector", &b, ints, COUNT(ints));
-    ck_assert_ptr_nonnull(strstr(made.body, "        finish<i|2 * i|acc[i]>\n"));
-    ck_assert_ptr_nonnull(
-        strstr(piece(&made, "sum_2x8_part"), "        finish<i|j + 0|twice_double(0.5) + x[i * 8 + (j - 1)] * 2>\n"));
-    ck_assert_ptr_nonnull(strstr(made.body, "lanes[WIDTH_double] = {0.0};\n"));
+    ck_assert_str_eq(kernel_text(instantiate("sample_nothing", (struct sizes){3, 8, 2, 1, 0})),
+                     "static void sample_nothing(float *restrict y, const float rate)\n"
+                     "{\n"
+                     "    y[0] += rate;\n"
+                     "}\n");
 }
 END_TEST
 
-/* Left out with their hints where there is one iteration, unless the body leaves the loop itself or is but a hole. */
-START_TEST(loops_of_one_iteration)
+/* ---- types ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(types_headers_and_helpers)
 {
-    const struct template_int once[] = {{"M", 1}, {"N", 4}}, twice[] = {{"M", 2}, {"N", 4}};
-    struct template_binding b = {.stmts = one_line, .stmt_count = 2};
-    ck_assert_str_eq(instantiate("sample_loops", &b, once, COUNT(once)).body, "float sum = 0.0f;\n"
-                                                                              "{\n"
-                                                                              "    const float first = x[0];\n"
-                                                                              "    for (int j = 0; j < 4; j++)\n"
-                                                                              "        sum += first * x[0 * 4 + j];\n"
-                                                                              "}\n"
-                                                                              "y[0 + 0] = sum;\n"
-                                                                              "for (int i = 0; i < 1; i++) {\n"
-                                                                              "    if (x[i] > 0)\n"
-                                                                              "        break;\n"
-                                                                              "    y[i] = sum;\n"
-                                                                              "}\n"
-                                                                              "for (int i = 0; i < 1; i++)\n"
-                                                                              "    y[i * 8 + 0] = sum;\n"
-                                                                              "{\n"
-                                                                              "    const float first = y[0];\n"
-                                                                              "    y[0 * 8 + 0] = first;\n"
-                                                                              "}\n"
-                                                                              "for (int i = 0; i < 4; i += 2)\n"
-                                                                              "    y[i] = sum;\n");
-    const struct template_instance made = instantiate("sample_loops", &b, twice, COUNT(twice));
-    ck_assert_ptr_nonnull(strstr(made.body, "for (int i = 0; i < 2; i++) {\n"
-                                            "    const float first = x[i];\n"
-                                            "    for (int j = 0; j < 4; j++)\n"
-                                            "        sum += first * x[i * 4 + j];\n"
-                                            "}\n"
-                                            "STEPC_SELECT_LOOP\n"
-                                            "for (int i = 0; i < 2; i++)\n"
-                                            "    for (int j = 0; j < 2; j++)\n"
-                                            "        y[i + j] = sum;\n"));
+    const struct sizes sizes = {3, 8, 2, 1, 0};
+    const struct instance *const in = instantiate("sample_types", sizes);
+    ck_assert_str_eq(kernel_text(in),
+                     "static void sample_types(float *restrict y, const float *restrict x, const int32_t *restrict "
+                     "labels)\n"
+                     "{\n"
+                     "    float lanes[WIDTH(float)] = {0.0f};\n"
+                     "    float some[4];\n"
+                     "    const struct span s = {.low = 1, .high = 3};\n"
+                     "    const int32_t chosen = labels[0];\n"
+                     "    memset(some, 0, 4 * sizeof(float));\n"
+                     "    for (int i = 0; i < WIDTH(float); i++)\n"
+                     "        lanes[i] = at_least(s, i) ? stepc_fabsf(x[i]) : some[i % 4];\n"
+                     "    y[0] = lanes[chosen];\n"
+                     "    y[1] = (float)sizeof(int32_t);\n"
+                     "    y[2] = (float)s.high + 1.0f / 2.0f;\n"
+                     "    y[3] = (labels[1] == 7 || (!(chosen >= 2) && chosen != 0)) ? 1.0f : -1.0f;\n"
+                     "    stepc_add_scaled(lanes, 2.0f, lanes);\n"
+                     "    y[4] = lanes[WIDTH(float) - 1];\n"
+                     "}\n");
+    ck_assert_uint_eq(in->made.helpers.count, 1);
+    ck_assert_str_eq(in->made.helpers.data[0], "stepc_fabsf");
+    ck_assert_uint_eq(in->made.includes.count, 1);
+    ck_assert_str_eq(in->made.includes.data[0], "sample_lanes.h");
+    ck_assert_ptr_nonnull(strstr(kernel_text(instantiate_for("sample_types", "float", "int64_t", sizes, false)),
+                                 "    const int64_t chosen = labels[0];\n"));
+    ck_assert_uint_eq(instantiate("sample_folds", sizes)->made.helpers.count, 0);
+    ck_assert_uint_eq(instantiate("sample_folds", sizes)->made.includes.count, 0);
 }
 END_TEST
 
-START_TEST(forms_params_and_names)
+START_TEST(names_of_the_file)
 {
-    const struct template_kernel *k = template_find(&sample_templates, "sample_vector");
-    ck_assert_str_eq(k->form, "vector");
-    ck_assert_str_eq(k->comment, "/* Adds rows of a. */");
-    ck_assert_str_eq(template_find(&sample_templates, "sample_scalar")->form, "scalar");
-    ck_assert_ptr_null(template_find(&sample_templates, "sample"));
-    const struct template_binding b = {.types = types_double, .type_count = 1, .params = params, .param_count = 1};
-    ck_assert_uint_eq(k->param_count, 2);
-    ck_assert_str_eq(template_param_text(&arena, k, 0, &b), "const double *restrict x");
-    ck_assert_str_eq(template_param_text(&arena, k, 1, &b), "double *restrict y");
-    struct strbuf names = {.arena = &arena};
+    const struct template_kernel *const k = template_kernel_find(&sample_trees, "sample_types");
+    struct strbuf names = {.arena = &arena}, fixed = {.arena = &arena};
+    ck_assert_ptr_null(template_kernel_find(&sample_trees, "sample"));
+    ck_assert_str_eq(k->file, "sample.c");
+    ck_assert_str_eq(template_kernel_find(&sample_trees, "sample_folds")->function->comment, "/* Sums of rows. */");
     for (const char *const *name = k->names; *name; name++)
         strbuf_addf(&names, "%s ", *name);
-    ck_assert_str_eq(strbuf_text(&names), "x both i from j a y acc lanes member q local acc_2 sum first quad pair "
-                                          "offsets twice unused_in_some part WIDTH add_scaled ");
+    for (const char *const *name = k->fixed; *name; name++)
+        strbuf_addf(&fixed, "%s ", *name);
+    ck_assert_ptr_nonnull(strstr(strbuf_text(&names), "a y half rest none sum i first j "));
+    ck_assert_str_eq(strbuf_text(&fixed),
+                     "twice smaller half_of part last_of first_above add_to apart at_least ");
+    const struct template_facts *const facts = template_find(&sample_table, "sample_loops");
+    ck_assert(template_has_int(facts, "SHIFT") && template_has_int(facts, "N") && !template_has_int(facts, "MODE"));
+    ck_assert(template_has_int(template_find(&sample_table, "sample_parts"), "WITH_ROW")); /* of what it calls */
+    ck_assert_ptr_null(template_find(&sample_table, "sample"));
 }
 END_TEST
 
-START_TEST(sections_for_two_types)
+START_TEST(routines_for_two_types)
 {
-    const struct template_use uses[] = {{"sample_lanes", "float"}, {"sample_lanes", "double"}};
-    struct strbuf text = {.arena = &arena};
-    template_add_sections(&arena, &sample_templates, uses, 2, &text, NULL);
-    const char *s = strbuf_text(&text);
-    ck_assert_ptr_nonnull(strstr(s, "#define WIDTH (16 / (int)sizeof(float))\ntypedef float wide "));
-    ck_assert_ptr_nonnull(strstr(s, "#define WIDTH_double (16 / (int)sizeof(double))\ntypedef double wide_double "));
-    ck_assert_ptr_nonnull(
-        strstr(s, "static inline __attribute__((unused)) void add_scaled_double(double *restrict c, "));
-    ck_assert_ptr_null(strstr(s, "SAMPLE_LANES_H"));
-    ck_assert_ptr_null(strstr(s, "#include"));
-    ck_assert_ptr_nonnull(strstr(s, "/* c[0..WIDTH) += a * b */\nstatic inline")); /* without the comment between */
-    ck_assert_ptr_null(strstr(s, "Why"));
+    const struct sizes sizes = {3, 8, 2, 1, 0};
+    const struct instance *const in = instantiate_for("sample_types", "double", "int32_t", sizes, false);
+    ck_assert_ptr_nonnull(strstr(kernel_text(in), "    double lanes[WIDTH(double)] = {0.0};\n"));
+    ck_assert_ptr_nonnull(strstr(kernel_text(in), "    stepc_add_scaled_double(lanes, 2.0, lanes);\n"));
+    ck_assert_ptr_nonnull(strstr(kernel_text(in), "    const struct span s = "));
 }
 END_TEST
 
-START_TEST(helpers_with_what_they_need)
+START_TEST(helpers_of_headers)
 {
-    bool *used = arena_array(&arena, bool, sample_templates.helper_count);
-    template_use_helper(&sample_templates, "stepc_fabsf", used);
-    struct strbuf names = {.arena = &arena};
-    for (size_t i = 0; i < sample_templates.helper_count; i++)
-        if (used[i])
-            strbuf_addf(&names, "%s ", sample_templates.helpers[i].name);
-    ck_assert_str_eq(strbuf_text(&names), "stepc_bitsf stepc_from_bitsf stepc_fabsf ");
-    const struct template_helper *h = template_find_helper(&sample_templates, "stepc_copysignf");
-    ck_assert_str_eq(h->comment, "/* The magnitude of x with the sign of s. */");
-    ck_assert_int_eq(strncmp(h->text, "static inline float stepc_copysignf(float x, float s)\n{\n", 50), 0);
-    /* A name inside a branch of an #if that is not active here counts as well. */
-    memset(used, 0, sample_templates.helper_count);
-    template_use_helper(&sample_templates, "stepc_sqrtf", used);
-    ck_assert(used[template_find_helper(&sample_templates, "stepc_sqrt_softf") - sample_templates.helpers]);
-}
-END_TEST
-
-START_TEST(parentheses)
-{
-    static const struct { const char *text, *result;
-    } cases[] = {{"i", "i"},
-                 {"12", "12"},
-                 {"1e-5f", "1e-5f"},
-                 {"scale-1", "(scale-1)"},
-                 {"a[i + 1]", "a[i + 1]"},
-                 {"f(x)(y)", "f(x)(y)"},
-                 {"s->v.w", "s->v.w"},
-                 {"(a + b)", "(a + b)"},
-                 {"(a) + (b)", "((a) + (b))"},
-                 {"(float)(x)", "((float)(x))"},
-                 {"-x", "(-x)"},
-                 {"a ? b : c", "(a ? b : c)"}};
-    ck_assert_str_eq(template_parenthesise(&arena, cases[_i].text), cases[_i].result);
-}
-END_TEST
-
-START_TEST(wrapping)
-{
-    static const struct { const char *text, *result; } cases[] = {
-        {"f(a,\n        b);\n", "f(a, b);\n"},
-        {"    call(first, second, third);\n", "    call(first,\n         second,\n         third);\n"},
-        {"x = call(f(a, b), f(c, d));\n", "x = call(f(a, b),\n         f(c, d));\n"},
-        {"x + y + z + x + y + z + x;\n", "x + y + z + x + y + z + x;\n"},
-        {"/* f(a\n * b */\nf(a);\n", "/* f(a\n * b */\nf(a);\n"},
-        {"#define A(x, y) something_long(x, y)\n", "#define A(x, y) something_long(x, y)\n"},
-        {"long_function_name_1(a, b);\n", "long_function_name_1(a, b);\n"}};
-    ck_assert_str_eq(template_wrap(&arena, cases[_i].text, 20), cases[_i].result);
+    static const struct {
+        const char *name, *file;
+        bool has_double;
+    } cases[] = {{"stepc_fabsf", "stepc_math.h", false},
+                 {"stepc_fabs", "stepc_math.h", true},
+                 {"stepc_sqrtf", "stepc_math.h", false},
+                 {"stepc_mul64", "stepc_integer.h", false}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct template_helper *const h = template_find_helper(&sample_table, cases[i].name);
+        ck_assert_ptr_nonnull(h);
+        ck_assert_str_eq(h->file, cases[i].file);
+        ck_assert_int_eq(h->has_double, cases[i].has_double);
+    }
+    ck_assert_ptr_null(template_find_helper(&sample_table, "stepc_nothing"));
 }
 END_TEST
 
 /* ---- compiled and run -------------------------------------------------------------------------------------------- */
+
+/* Kernels that any type may have, and those of floats. */
+static const char *const run_kernels[] = {"sample_folds", "sample_loops", "sample_parts", "sample_nothing",
+                                          "sample_types"};
+static const struct sizes run_sizes[] = {{3, 8, 2, 1, 0}, {1, 4, 3, 0, 2}, {2, 8, 3, 1, 1}};
+static const char *const run_types[] = {"float", "double", "int32_t"};
+
+static size_t kernels_for(const char *type)
+{
+    return COUNT(run_kernels) - (str_equal(type, "float") ? 0 : 1);
+}
 
 static bool run(const char *command)
 {
     return system(command) == 0;
 }
 
-static void add_instance_source(struct strbuf *source, const char *type)
+/* What main() below calls for each kernel. */
+static void add_computation(struct strbuf *b, size_t kernel, const char *arguments)
 {
-    const struct template_int ints[] = {{"M", 2}, {"N", 8}, {"SHIFT", -1}, {"WITH_ROW", 1}, {"MODE", 0}, {"UNROLL", 2}};
-    static const struct template_name stmts[] = {{"finish", "y[$1 * 8 + $2] = $3;"}, {"row", "y[$1] = 9;"}};
-    static const struct template_capture captured[] = {
-        {"finish", "T *restrict y", "y"}, {"load_a", "const T *restrict x", "x"}, {"row", "T *restrict y", "y"}};
-    const struct template_name types[] = {{"T", type}};
-    struct template_binding b = {.stmts = stmts, .stmt_count = 2, .types = types};
-    instantiate("sample_vector", &b, ints, COUNT(ints));
-    b.captures = captured;
-    b.capture_count = COUNT(captured);
-    struct template_instance made;
-    template_instantiate(&arena, template_find(&sample_templates, "sample_vector"), &b, &made);
-    bool *used = arena_array(&arena, bool, sample_templates.helper_count);
-    for (size_t i = 0; i < made.helpers.count; i++)
-        template_use_helper(&sample_templates, made.helpers.data[i], used);
-    struct strbuf sections = {.arena = &arena};
-    template_add_sections(&arena, &sample_templates, made.sections.data, made.sections.count, &sections, used);
-    strbuf_addf(source, "#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\ntypedef %s T;\n", type);
-    for (size_t i = 0; i < sample_templates.helper_count; i++)
-        strbuf_add(source, used[i] ? sample_templates.helpers[i].text : "");
-    strbuf_add(source, strbuf_text(&sections));
-    for (size_t i = 0; i < made.pieces.count; i++)
-        strbuf_add(source, made.pieces.data[i].text);
-    strbuf_add(source, template_function(&arena, template_find(&sample_templates, "sample_vector"), &b, &made,
-                                         "static void", NULL));
+    strbuf_addf(b,
+                "static void compute_%zu(const T *x, T *y, T rate, const LABEL *labels)\n"
+                "{\n    (void)x, (void)y, (void)rate, (void)labels;\n    %s(%s);\n}\n",
+                kernel, run_kernels[kernel], arguments);
 }
 
-/* a is 1 .. 40. acc = a[16], a[15]: both positive, so part(i, 1) runs for both rows and writes y[8 i + j - 1] = 1 + 2
- * a[8 i + j - 1] for j = 1 .. 7, then y[i] = 9; y[2] = a[1] + 17 * a[0] + 2 in the end. */
-static const char main_text[] = "int main(void)\n{\n"
-                                "    T a[40], y[16] = {0};\n"
-                                "    for (int i = 0; i < 40; i++)\n"
-                                "        a[i] = (T)(i + 1);\n"
-                                "    sum_2x8(a, y);\n"
-                                "    for (int i = 0; i < 16; i++)\n"
-                                "        printf(\"%g \", (double)y[i]);\n"
-                                "    return 0;\n}\n";
-
-START_TEST(an_instance_compiles_and_runs)
+static void add_main(struct strbuf *b, size_t kernels)
 {
-    static const char *const types[] = {"float", "double"};
-    static const char expected[] = "9 9 21 9 11 13 15 0 19 21 23 25 27 29 31 0 ";
-    struct strbuf source = {.arena = &arena};
+    strbuf_add(b, "int main(void)\n{\n    T x[64], y[64];\n    const LABEL labels[2] = {2, 7};\n"
+                  "    for (int i = 0; i < 64; i++)\n        x[i] = (T)((i * 7 + 3) % 11 - 4);\n");
+    for (size_t i = 0; i < kernels; i++)
+        strbuf_addf(b,
+                    "    for (int i = 0; i < 64; i++)\n        y[i] = (T)(i %% 5);\n"
+                    "    compute_%zu(x, y, (T)3, labels);\n"
+                    "    for (int i = 0; i < 64; i++)\n        printf(\"%%g \", (double)y[i]);\n",
+                    i);
+    strbuf_add(b, "    return 0;\n}\n");
+}
+
+/* `find` by `put`, where it stands once. */
+static const char *replaced(const char *text, const char *find, const char *put)
+{
+    const char *const at = strstr(text, find);
+    ck_assert_msg(at != NULL && !strstr(at + 1, find), "sample.c has no '%s', or several", find);
+    return arena_printf(&arena, "%.*s%s%s", (int)(at - text), text, put, at + strlen(find));
+}
+
+/* sample.c as it stands, but for the values of its holes. */
+static const char *template_program(const char *type, struct sizes s)
+{
+    struct strbuf b = {.arena = &arena};
     struct diag d = {.arena = &arena};
-    const char *dir;
+    unsigned char *bytes;
+    size_t size;
+    ck_assert(file_read(&d, &arena, SOURCE_DIR "/tests/templates/sample.c", 100000, &bytes, &size));
+    const char *const holes = arena_printf(&arena, "M = %d, N = %d, SHIFT = %d, WITH_ROW = %d, MODE = %d", s.m, s.n,
+                                           s.shift, s.with_row, s.mode);
+    const char *text = replaced((const char *)bytes, "M = 3, N = 8, SHIFT = 2, WITH_ROW = 1, MODE = 0", holes);
+    text = replaced(text, "typedef float T", arena_printf(&arena, "typedef %s T", type));
+    strbuf_addf(&b, "#include <stdio.h>\n%s", text);
+    for (size_t i = 0; i < kernels_for(type); i++) {
+        const struct tree_function *const f = template_kernel_find(&sample_trees, run_kernels[i])->function;
+        struct strbuf arguments = {.arena = &arena};
+        for (size_t p = 0; p < f->params.count; p++) {
+            const char *const name = f->params.data[p]->name;
+            strbuf_addf(&arguments, "%s%s", p ? ", " : "", str_equal(name, "a") ? "x" : name);
+        }
+        add_computation(&b, i, strbuf_text(&arguments));
+    }
+    add_main(&b, kernels_for(type));
+    return replaced(strbuf_text(&b), "    const LABEL labels[2]",
+                    "    sample_y = y;\n    sample_x = x;\n    sample_rate = (T)3;\n    const LABEL labels[2]");
+}
+
+/* The functions of all kernels, those that they share once; notes the helpers that they call. */
+static void add_functions(struct strbuf *b, struct instance *const *in, size_t count, struct map *helpers)
+{
+    struct map known = {.arena = &arena};
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = 0; i < in[k]->functions.count; i++) {
+            const struct tree_function *const f = in[k]->functions.data[i];
+            if (!map_has(&known, f->name))
+                strbuf_add(b, text_with_helpers(in[k], f->name, helpers));
+            map_set(&known, f->name, NULL);
+        }
+}
+
+static const char *instance_program(const char *type, struct sizes s)
+{
+    struct strbuf b = {.arena = &arena}, functions = {.arena = &arena};
+    struct map helpers = {.arena = &arena}, headers = {.arena = &arena};
+    struct instance *in[COUNT(run_kernels)];
+    for (size_t i = 0; i < kernels_for(type); i++) {
+        in[i] = instantiate_for(run_kernels[i], type, "int32_t", s, false);
+        ck_assert_msg(!in[i]->wrong, "%s for %s: %s", run_kernels[i], type, in[i]->wrong);
+        for (size_t k = 0; k < in[i]->made.includes.count; k++)
+            map_set(&headers, in[i]->made.includes.data[k], NULL);
+    }
+    add_functions(&functions, in, kernels_for(type), &helpers);
+    for (size_t i = 0; i < helpers.count; i++)
+        map_set(&headers, template_find_helper(&sample_table, helpers.entries[i].key)->file, NULL);
+    strbuf_addf(&b, "#include \"stepc.h\"\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n"
+                    "typedef %s T;\ntypedef int32_t LABEL;\n", type);
+    for (size_t i = 0; i < headers.count; i++)
+        strbuf_addf(&b, "#include \"%s\"\n", headers.entries[i].key);
+    strbuf_add(&b, strbuf_text(&functions));
+    for (size_t i = 0; i < kernels_for(type); i++) {
+        const struct tree_function *const f = in[i]->functions.data[in[i]->functions.count - 1];
+        struct strbuf arguments = {.arena = &arena};
+        for (size_t p = 0; p < f->params.count; p++)
+            strbuf_addf(&arguments, "%s%s", p ? ", " : "", f->params.data[p]->name);
+        add_computation(&b, i, strbuf_text(&arguments));
+    }
+    add_main(&b, kernels_for(type));
+    return strbuf_text(&b);
+}
+
+/* What the program prints. */
+static const char *output_of(const char *dir, const char *name, const char *source, const char *flags)
+{
+    struct diag d = {.arena = &arena};
+    const char *const program = path_join(&arena, dir, name), *const out = arena_printf(&arena, "%s.out", program);
     unsigned char *output;
     size_t size;
-    add_instance_source(&source, types[_i]);
-    strbuf_add(&source, main_text);
+    ck_assert(file_write(&d, arena_printf(&arena, "%s.c", program), source, strlen(source)));
+    ck_assert_msg(run(arena_printf(&arena, "cc -std=c99 %s -I" SOURCE_DIR "/runtime -I" SOURCE_DIR
+                                           "/templates -I" SOURCE_DIR "/tests/templates -o %s %s.c && %s > %s",
+                                   flags, program, program, program, out)),
+                  "%s", source);
+    ck_assert(file_read(&d, &arena, out, 100000, &output, &size));
+    return (const char *)output;
+}
+
+START_TEST(instances_compute_what_the_template_computes)
+{
+    struct diag d = {.arena = &arena};
+    const struct sizes sizes = run_sizes[(size_t)_i / COUNT(run_types)];
+    const char *const type = run_types[(size_t)_i % COUNT(run_types)];
+    const char *dir;
     ck_assert(temp_directory(&d, &arena, &dir));
-    const char *c = path_join(&arena, dir, "instance.c"), *program = path_join(&arena, dir, "instance"),
-               *text = path_join(&arena, dir, "out");
-    ck_assert(file_write(&d, c, strbuf_text(&source), source.length));
-    ck_assert(run(
-        arena_printf(&arena, "cc -std=c99 -Wall -Wextra -Werror -O1 -o %s %s && %s > %s", program, c, program, text)));
-    ck_assert(file_read(&d, &arena, text, 1000, &output, &size));
-    ck_assert_str_eq((const char *)output, expected);
+    const char *const expected = output_of(dir, "template", template_program(type, sizes), "-w -O1");
+    const char *const got = output_of(dir, "instance", instance_program(type, sizes),
+                                      "-Wall -Wextra -Wconversion -Wdouble-promotion -pedantic -Werror -O1");
+    ck_assert_str_eq(got, expected);
     temp_directory_remove(dir);
 }
 END_TEST
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-static void check_error_file(const char *path)
+/* Headers are read as those of kernels, those named helper_... for their functions; what is named twice_... is given twice. */
+static const char *arguments_for(const char *path, const char *name)
+{
+    if (str_ends_with(name, ".h"))
+        return arena_printf(&arena, "%s %s " SOURCE_DIR "/tests/templates/sample.c",
+                            str_starts_with(name, "helper_") ? "--helpers" : "--section", path);
+    return str_starts_with(name, "twice_") ? arena_printf(&arena, "%s %s", path, path) : path;
+}
+
+static void check_error_file(const char *path, const char *name)
 {
     struct diag d = {.arena = &arena};
     unsigned char *bytes, *messages;
@@ -384,11 +627,10 @@ static void check_error_file(const char *path)
     expected = arena_strndup(&arena, expected, (size_t)(strstr(expected, " */") - expected));
     ck_assert(temp_directory(&d, &arena, &dir));
     const char *err = path_join(&arena, dir, "err");
-    const char *input = str_ends_with(path, ".h")
-                            ? arena_printf(&arena, "--section %s " SOURCE_DIR "/tests/templates/sample.c", path)
-                            : path;
-    ck_assert_msg(!run(arena_printf(&arena, GEN_TEMPLATES " --include " SOURCE_DIR "/templates -o %s/t.c %s 2> %s", dir,
-                                    input, err)),
+    ck_assert_msg(!run(arena_printf(&arena,
+                                    GEN_TEMPLATES " --include " SOURCE_DIR "/templates --include " SOURCE_DIR
+                                                  "/runtime -o %s/t.c %s 2> %s",
+                                    dir, arguments_for(path, name), err)),
                   "%s was accepted", path);
     ck_assert(file_read(&d, &arena, err, 100000, &messages, &message_size));
     ck_assert_msg(strstr((const char *)messages, expected) != NULL, "%s: got %s", path, (const char *)messages);
@@ -402,34 +644,41 @@ START_TEST(errors_of_gen_templates)
     int count = 0;
     for (const struct dirent *e; (e = readdir(dir));) {
         if (str_ends_with(e->d_name, ".c") || str_ends_with(e->d_name, ".h")) {
-            check_error_file(arena_printf(&arena, SOURCE_DIR "/tests/templates/errors/%s", e->d_name));
+            check_error_file(arena_printf(&arena, SOURCE_DIR "/tests/templates/errors/%s", e->d_name), e->d_name);
             count++;
         }
     }
     closedir(dir);
-    ck_assert_int_gt(count, 8);
+    ck_assert_int_gt(count, 30);
 }
 END_TEST
 
 int main(void)
 {
     Suite *suite = suite_create("template");
-    TCase *tcase = tcase_create("language");
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, one_line_statements);
-    tcase_add_test(tcase, two_line_statements_get_braces);
-    tcase_add_test(tcase, captures_go_where_their_hole_is_live);
-    tcase_add_test(tcase, filling_by_function);
-    tcase_add_test(tcase, loops_of_one_iteration);
-    tcase_add_test(tcase, forms_params_and_names);
-    tcase_add_test(tcase, sections_for_two_types);
-    tcase_add_test(tcase, helpers_with_what_they_need);
-    tcase_add_loop_test(tcase, parentheses, 0, 12);
-    tcase_add_loop_test(tcase, wrapping, 0, 7);
-    tcase_add_loop_test(tcase, an_instance_compiles_and_runs, 0, 2);
-    tcase_add_test(tcase, errors_of_gen_templates);
-    suite_add_tcase(suite, tcase);
+    TCase *text = tcase_create("text"), *run_case = tcase_create("run"), *errors = tcase_create("errors");
+    TCase *const all[] = {text, run_case, errors};
+    tcase_add_test(text, sizes_decide);
+    tcase_add_test(text, one_iteration_is_no_loop);
+    tcase_add_test(text, all_forms_of_loops);
+    tcase_add_test(text, hints_go);
+    tcase_add_test(text, functions_stay_or_become_parts);
+    tcase_add_test(text, shared_functions_are_the_same_everywhere);
+    tcase_add_test(text, functions_come_before_their_callers);
+    tcase_add_test(text, captures_go_where_their_hole_is_live);
+    tcase_add_test(text, only_holes_are_called);
+    tcase_add_test(text, types_headers_and_helpers);
+    tcase_add_test(text, names_of_the_file);
+    tcase_add_test(text, routines_for_two_types);
+    tcase_add_test(text, helpers_of_headers);
+    tcase_add_loop_test(run_case, instances_compute_what_the_template_computes, 0,
+                        (int)(COUNT(run_sizes) * COUNT(run_types)));
+    tcase_add_test(errors, errors_of_gen_templates);
+    for (size_t i = 0; i < COUNT(all); i++) {
+        tcase_add_checked_fixture(all[i], setup, teardown);
+        tcase_set_timeout(all[i], 60);
+        suite_add_tcase(suite, all[i]);
+    }
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     const int failed = srunner_ntests_failed(runner);

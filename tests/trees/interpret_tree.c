@@ -27,6 +27,7 @@ static struct slot *slot_of(struct machine *m, const struct tree_var *v)
 }
 
 static int64_t index_of(struct machine *m, const struct expr *e);
+static bool is_true(struct machine *m, const struct expr *e);
 
 static int64_t element_number(struct machine *m, const struct expr *e)
 {
@@ -48,11 +49,10 @@ static int64_t index_of(struct machine *m, const struct expr *e)
     case EXPR_ADD: return index_of(m, e->arg[0]) + index_of(m, e->arg[1]);
     case EXPR_SUB: return index_of(m, e->arg[0]) - index_of(m, e->arg[1]);
     case EXPR_MUL: return index_of(m, e->arg[0]) * index_of(m, e->arg[1]);
-    case EXPR_SELECT: {
-        const int64_t x = index_of(m, e->arg[1]), y = index_of(m, e->arg[2]);
-        return x < y ? x : y;
-    }
-    default: UNREACHABLE("index expression %d", (int)e->op);
+    case EXPR_DIV: return index_of(m, e->arg[0]) / index_of(m, e->arg[1]);
+    case EXPR_MOD: return index_of(m, e->arg[0]) % index_of(m, e->arg[1]);
+    case EXPR_SELECT: return index_of(m, e->arg[is_true(m, e->arg[0]) ? 1 : 2]);
+    default: return is_true(m, e);
     }
 }
 
@@ -66,19 +66,34 @@ static float *place(struct machine *m, const struct expr *e)
 
 static float value_of(struct machine *m, const struct expr *e);
 
+static bool compare(enum expr_op op, double x, double y)
+{
+    switch (op) {
+    case EXPR_LT: return x < y;
+    case EXPR_LE: return x <= y;
+    case EXPR_GT: return x > y;
+    case EXPR_GE: return x >= y;
+    case EXPR_EQ: return x == y;
+    case EXPR_NE: return x != y;
+    default: UNREACHABLE("condition %d", (int)op);
+    }
+}
+
 static bool is_true(struct machine *m, const struct expr *e)
 {
     const struct expr *const x = e->arg[0], *const y = e->arg[1];
-    if (e->op == EXPR_NOT)
-        return !is_true(m, x);
-    if (e->op == EXPR_AND || e->op == EXPR_OR) {
-        const bool a = is_true(m, x), b = is_true(m, y);
-        return e->op == EXPR_AND ? a && b : a || b;
+    switch (e->op) {
+    case EXPR_INT: return e->i != 0;
+    case EXPR_NOT: return !is_true(m, x);
+    case EXPR_AND:
+    case EXPR_BOTH: return is_true(m, x) && is_true(m, y);
+    case EXPR_OR:
+    case EXPR_EITHER: return is_true(m, x) || is_true(m, y);
+    default: break;
     }
-    if (x->dtype == DTYPE_INDEX)
-        return index_of(m, x) < index_of(m, y);
-    const float a = value_of(m, x), b = value_of(m, y);
-    return e->op == EXPR_LT ? a < b : e->op == EXPR_LE ? a <= b : a == b;
+    if (x->dtype == DTYPE_INDEX) /* exact: these numbers are small */
+        return compare(e->op, (double)index_of(m, x), (double)index_of(m, y));
+    return compare(e->op, (double)value_of(m, x), (double)value_of(m, y));
 }
 
 static float value_of(struct machine *m, const struct expr *e)
@@ -87,6 +102,7 @@ static float value_of(struct machine *m, const struct expr *e)
     case EXPR_FLOAT: return (float)e->f;
     case EXPR_VAR: return *place(m, e);
     case EXPR_ELEMENT: return e->var == m->t->x ? m->x[element_number(m, e)] : *place(m, e);
+    case EXPR_CAST: return (float)index_of(m, e->arg[0]);
     case EXPR_NEG: return -value_of(m, e->arg[0]);
     case EXPR_ADD: return value_of(m, e->arg[0]) + value_of(m, e->arg[1]);
     case EXPR_SUB: return value_of(m, e->arg[0]) - value_of(m, e->arg[1]);
@@ -103,6 +119,7 @@ static void set(struct machine *m, const struct stmt *s)
     switch (s->op) {
     case SET_TO: *to = v; return;
     case SET_SUM: *to = was + v; return;
+    case SET_DIFFERENCE: *to = was - v; return;
     case SET_PRODUCT: *to = was * v; return;
     case SET_MAX: *to = isnan(v) || v > was ? v : was; return;
     case SET_TOP: *to = v > was ? v : was; return;
@@ -118,28 +135,54 @@ static void enter(struct machine *m, const struct tree_var *v)
     m->slots[m->count++] = (struct slot){.var = v};
 }
 
-static void run(struct machine *m, const stmt_list *list)
+static bool run(struct machine *m, const stmt_list *list);
+
+static int64_t next_of(struct machine *m, const struct stmt *s, int64_t i)
+{
+    return s->next ? index_of(m, s->next) : s->by ? i + index_of(m, s->by) : i + s->step;
+}
+
+static bool run_loop(struct machine *m, const struct stmt *s)
+{
+    bool goes_on = true;
+    enter(m, s->var);
+    struct slot *const slot = &m->slots[m->count - 1];
+    for (slot->i = index_of(m, s->from); goes_on; slot->i = next_of(m, s, slot->i)) {
+        if ((s->to && slot->i >= index_of(m, s->to)) || (s->condition && !is_true(m, s->condition)))
+            break;
+        goes_on = run(m, &s->body);
+    }
+    m->count--;
+    return goes_on;
+}
+
+static void declare(struct machine *m, const struct stmt *s)
+{
+    const float start = value_of(m, s->value);
+    enter(m, s->var);
+    for (int64_t i = 0; i < (s->var->kind == VAR_ARRAY ? s->repeat : 1); i++)
+        m->slots[m->count - 1].f[i] = start;
+}
+
+/* false: it has returned. */
+static bool run(struct machine *m, const stmt_list *list)
 {
     const int outer = m->count;
-    for (size_t k = 0; k < list->count; k++) {
+    bool goes_on = true;
+    for (size_t k = 0; k < list->count && goes_on; k++) {
         const struct stmt *const s = list->data[k];
-        if (s->kind == STMT_SET) {
-            set(m, s);
-        } else if (s->kind == STMT_DECLARE) {
-            const float start = value_of(m, s->value);
-            enter(m, s->var);
-            for (int64_t i = 0; i < (s->var->kind == VAR_ARRAY ? s->repeat : 1); i++)
-                m->slots[m->count - 1].f[i] = start;
-        } else if (s->kind == STMT_LOOP) {
-            for (int64_t i = index_of(m, s->from); i < index_of(m, s->to); i += s->step) {
-                enter(m, s->var);
-                m->slots[m->count - 1].i = i;
-                run(m, &s->body);
-                m->count--;
-            }
+        switch (s->kind) {
+        case STMT_SET: set(m, s); break;
+        case STMT_DECLARE: declare(m, s); break;
+        case STMT_LOOP: goes_on = run_loop(m, s); break;
+        case STMT_IF: goes_on = run(m, is_true(m, s->condition) ? &s->body : &s->otherwise); break;
+        case STMT_RETURN: goes_on = false; break;
+        case STMT_CALL:
+        case STMT_TEXT: UNREACHABLE("statement %d", (int)s->kind);
         }
     }
     m->count = outer;
+    return goes_on;
 }
 
 bool interpret_tree(const struct random_tree *t, float *y, const float *x, const int64_t *z)

@@ -45,7 +45,7 @@ static STEPC_INLINE void hidden_relu_narrow_part(const int rows, const int i, co
                                                  const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
-    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j += -STEPC_NARROW_LANES(float))
+    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 3 - j, 4, 4, done + j, 3, left + i * 4, 4, 1, right + j, STEPC_NARROW_WIDTH, 0, sum);
 }
 
@@ -93,7 +93,7 @@ static STEPC_INLINE void logits_gemm_narrow_part(const int rows, const int i, co
                                                  const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
-    for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j += -STEPC_NARROW_LANES(float))
+    for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 2 - j, 3, 3, done + j, 2, left + i * 3, 3, 1, right + j, STEPC_NARROW_WIDTH, 0, sum);
 }
 
@@ -226,7 +226,7 @@ static STEPC_INLINE void d_fc1_output_where_narrow_part(const int rows, const in
                                                         const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
-    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j += -STEPC_NARROW_LANES(float))
+    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 3 - j, 2, 2, done + j, 3, left + i * 2, 2, 1, right + j, STEPC_NARROW_WIDTH, 0, sum);
 }
 
@@ -273,13 +273,13 @@ static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const 
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void update_fc2_weight_v_narrow_part(const int rows, const int i, const float *restrict left,
-                                                         const float *restrict right, float *restrict done,
-                                                         float *restrict fc2_bias_v, float *restrict fc2_bias,
-                                                         float *restrict fc2_bias_h, const float corrected_rate)
+static STEPC_INLINE void update_fc2_weight_narrow_part(const int rows, const int i, const float *restrict left,
+                                                       const float *restrict right, float *restrict done,
+                                                       float *restrict fc2_bias_v, float *restrict fc2_bias,
+                                                       float *restrict fc2_bias_h, const float corrected_rate)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
-    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j += -STEPC_NARROW_LANES(float))
+    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 3 - j, 8, 8, done + j, 3, left + i, 1, 2, right + j, STEPC_NARROW_WIDTH, j == 0, sum);
     for (int r = 0; r < rows; r++) {
         const float fc2_bias_v0 = fc2_bias_v[i + r];
@@ -298,19 +298,19 @@ static STEPC_INLINE void update_fc2_weight_v_narrow_part(const int rows, const i
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void update_fc2_weight_v_narrow_group(const int count, const int i, const float *restrict left,
-                                                          const float *restrict right, float *restrict done,
-                                                          float *restrict fc2_weight_v, float *restrict fc2_weight,
-                                                          float *restrict fc2_weight_h, float *restrict fc2_bias_v,
-                                                          float *restrict fc2_bias, float *restrict fc2_bias_h,
-                                                          const float corrected_rate)
+static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const int i, const float *restrict left,
+                                                        const float *restrict right, float *restrict done,
+                                                        float *restrict fc2_weight_v, float *restrict fc2_weight,
+                                                        float *restrict fc2_weight_h, float *restrict fc2_bias_v,
+                                                        float *restrict fc2_bias, float *restrict fc2_bias_h,
+                                                        const float corrected_rate)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS) {
-        update_fc2_weight_v_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3, fc2_bias_v, fc2_bias,
+        update_fc2_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3, fc2_bias_v, fc2_bias,
             fc2_bias_h, corrected_rate);
     }
     if (count % STEPC_NARROW_ROWS > 0) {
-        update_fc2_weight_v_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
+        update_fc2_weight_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 3, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
     }
     STEPC_LANE_LOOP
@@ -338,11 +338,11 @@ static STEPC_INLINE void update_fc2_weight_v_narrow_group(const int count, const
  * (ReduceSum(d_logits[8,2]) * ReduceSum(d_logits)): Gemm (gradient of node 'fc2'), Add, Mul, Mul, Add, Mul, Mul,
  * Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node 'fc2'), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div,
  * Add, Sqrt, Mul */
-static STEPC_KERNEL void update_fc2_weight_v(float *restrict fc2_weight_v, float *restrict fc2_weight,
-                                             float *restrict fc2_weight_h, float *restrict fc2_bias_v,
-                                             float *restrict fc2_bias, float *restrict fc2_bias_h,
-                                             const float *restrict d_logits, const float *restrict hidden,
-                                             const float corrected_rate, float *restrict panel)
+static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
+                                           float *restrict fc2_weight_h, float *restrict fc2_bias_v,
+                                           float *restrict fc2_bias, float *restrict fc2_bias_h,
+                                           const float *restrict d_logits, const float *restrict hidden,
+                                           const float corrected_rate, float *restrict panel)
 {
     for (int k = 0; k < 8; k++) {
         STEPC_LANE_LOOP
@@ -352,24 +352,24 @@ static STEPC_KERNEL void update_fc2_weight_v(float *restrict fc2_weight_v, float
     float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
     const int end = 2 - 2 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP) {
-        update_fc2_weight_v_narrow_group(STEPC_NARROW_GROUP, i, d_logits, panel, done, fc2_weight_v, fc2_weight,
+        update_fc2_weight_narrow_group(STEPC_NARROW_GROUP, i, d_logits, panel, done, fc2_weight_v, fc2_weight,
             fc2_weight_h, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
     }
     if (2 % STEPC_NARROW_GROUP > 0) {
-        update_fc2_weight_v_narrow_group(2 % STEPC_NARROW_GROUP, 2 - 2 % STEPC_NARROW_GROUP, d_logits, panel, done,
+        update_fc2_weight_narrow_group(2 % STEPC_NARROW_GROUP, 2 - 2 % STEPC_NARROW_GROUP, d_logits, panel, done,
             fc2_weight_v, fc2_weight, fc2_weight_h, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
     }
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void update_fc1_weight_v_narrow_part(const int rows, const int i, const float *restrict left,
-                                                         const float *restrict right, const int step,
-                                                         float *restrict done, float *restrict fc1_bias_v,
-                                                         float *restrict fc1_bias, float *restrict fc1_bias_h,
-                                                         const float corrected_rate)
+static STEPC_INLINE void update_fc1_weight_narrow_part(const int rows, const int i, const float *restrict left,
+                                                       const float *restrict right, const int step,
+                                                       float *restrict done, float *restrict fc1_bias_v,
+                                                       float *restrict fc1_bias, float *restrict fc1_bias_h,
+                                                       const float corrected_rate)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
-    for (int j = 3 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j += -STEPC_NARROW_LANES(float))
+    for (int j = 3 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 4 - j, 8, 8, done + j, 4, left + i, 1, 3, right + j, step, j == 0, sum);
     for (int r = 0; r < rows; r++) {
         const float fc1_bias_v0 = fc1_bias_v[i + r];
@@ -388,19 +388,19 @@ static STEPC_INLINE void update_fc1_weight_v_narrow_part(const int rows, const i
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void update_fc1_weight_v_narrow_group(const int count, const int i, const float *restrict left,
-                                                          const float *restrict right, const int step,
-                                                          float *restrict done, float *restrict fc1_weight_v,
-                                                          float *restrict fc1_weight, float *restrict fc1_weight_h,
-                                                          float *restrict fc1_bias_v, float *restrict fc1_bias,
-                                                          float *restrict fc1_bias_h, const float corrected_rate)
+static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const int i, const float *restrict left,
+                                                        const float *restrict right, const int step,
+                                                        float *restrict done, float *restrict fc1_weight_v,
+                                                        float *restrict fc1_weight, float *restrict fc1_weight_h,
+                                                        float *restrict fc1_bias_v, float *restrict fc1_bias,
+                                                        float *restrict fc1_bias_h, const float corrected_rate)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS) {
-        update_fc1_weight_v_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, step, done + r * 4, fc1_bias_v,
-            fc1_bias, fc1_bias_h, corrected_rate);
+        update_fc1_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, step, done + r * 4, fc1_bias_v, fc1_bias,
+            fc1_bias_h, corrected_rate);
     }
     if (count % STEPC_NARROW_ROWS > 0) {
-        update_fc1_weight_v_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
+        update_fc1_weight_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             step, done + (count - count % STEPC_NARROW_ROWS) * 4, fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
     }
     STEPC_LANE_LOOP
@@ -418,20 +418,20 @@ static STEPC_INLINE void update_fc1_weight_v_narrow_group(const int count, const
     }
 }
 
-static STEPC_INLINE void update_fc1_weight_v_narrow_rows(const float *restrict left, const float *restrict right,
-                                                         const int step, float *restrict fc1_weight_v,
-                                                         float *restrict fc1_weight, float *restrict fc1_weight_h,
-                                                         float *restrict fc1_bias_v, float *restrict fc1_bias,
-                                                         float *restrict fc1_bias_h, const float corrected_rate)
+static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict left, const float *restrict right,
+                                                       const int step, float *restrict fc1_weight_v,
+                                                       float *restrict fc1_weight, float *restrict fc1_weight_h,
+                                                       float *restrict fc1_bias_v, float *restrict fc1_bias,
+                                                       float *restrict fc1_bias_h, const float corrected_rate)
 {
     float done[(3 < STEPC_NARROW_GROUP ? 3 : STEPC_NARROW_GROUP) * 4 + STEPC_NARROW_LANES(float)];
     const int end = 3 - 3 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP) {
-        update_fc1_weight_v_narrow_group(STEPC_NARROW_GROUP, i, left, right, step, done, fc1_weight_v, fc1_weight,
+        update_fc1_weight_narrow_group(STEPC_NARROW_GROUP, i, left, right, step, done, fc1_weight_v, fc1_weight,
             fc1_weight_h, fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
     }
     if (3 % STEPC_NARROW_GROUP > 0) {
-        update_fc1_weight_v_narrow_group(3 % STEPC_NARROW_GROUP, 3 - 3 % STEPC_NARROW_GROUP, left, right, step, done,
+        update_fc1_weight_narrow_group(3 % STEPC_NARROW_GROUP, 3 - 3 % STEPC_NARROW_GROUP, left, right, step, done,
             fc1_weight_v, fc1_weight, fc1_weight_h, fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
     }
 }
@@ -446,14 +446,14 @@ static STEPC_INLINE void update_fc1_weight_v_narrow_rows(const float *restrict l
  * 0.000999987 * (ReduceSum(d_fc1.output[8,3]) * ReduceSum(d_fc1.output)): Gemm (gradient of node 'fc1'), Add, Mul,
  * Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node 'fc1'), Add, Mul, Mul, Add, Mul,
  * Mul, Mul, Sub, Div, Add, Sqrt, Mul */
-static STEPC_KERNEL void update_fc1_weight_v(float *restrict fc1_weight_v, float *restrict fc1_weight,
-                                             float *restrict fc1_weight_h, float *restrict fc1_bias_v,
-                                             float *restrict fc1_bias, float *restrict fc1_bias_h,
-                                             const float *restrict d_fc1_output, const float *restrict x,
-                                             const float corrected_rate, float *restrict panel)
+static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
+                                           float *restrict fc1_weight_h, float *restrict fc1_bias_v,
+                                           float *restrict fc1_bias, float *restrict fc1_bias_h,
+                                           const float *restrict d_fc1_output, const float *restrict x,
+                                           const float corrected_rate, float *restrict panel)
 {
     if (4 % STEPC_NARROW_LANES(float) == 0) {
-        update_fc1_weight_v_narrow_rows(d_fc1_output, x, 4, fc1_weight_v, fc1_weight, fc1_weight_h, fc1_bias_v,
+        update_fc1_weight_narrow_rows(d_fc1_output, x, 4, fc1_weight_v, fc1_weight, fc1_weight_h, fc1_bias_v,
             fc1_bias, fc1_bias_h, corrected_rate);
     } else {
         for (int k = 0; k < 8; k++) {
@@ -461,8 +461,8 @@ static STEPC_KERNEL void update_fc1_weight_v(float *restrict fc1_weight_v, float
             for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
                 panel[k * STEPC_NARROW_WIDTH + j] = j < 4 ? x[k * 4 + j] : 0;
         }
-        update_fc1_weight_v_narrow_rows(d_fc1_output, panel, STEPC_NARROW_WIDTH, fc1_weight_v, fc1_weight,
-            fc1_weight_h, fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
+        update_fc1_weight_narrow_rows(d_fc1_output, panel, STEPC_NARROW_WIDTH, fc1_weight_v, fc1_weight, fc1_weight_h,
+            fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
     }
 }
 
@@ -559,10 +559,10 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
     float *const d_fc1_output = arena->floats + 160; /* [8,3], kernels 7-9 */
     STEPC_RUN(7, d_fc1_output_where, d_fc1_output, d_logits, (float *)state->fc2_weight, hidden,
                  arena->floats /* [32] */);
-    STEPC_RUN(8, update_fc2_weight_v, (float *)state->fc2_weight_v, (float *)state->fc2_weight,
+    STEPC_RUN(8, update_fc2_weight, (float *)state->fc2_weight_v, (float *)state->fc2_weight,
                  (float *)state->fc2_weight_h, state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_logits,
                  hidden, corrected_rate[0], arena->floats /* [128] */);
-    STEPC_RUN(9, update_fc1_weight_v, (float *)state->fc1_weight_v, (float *)state->fc1_weight,
+    STEPC_RUN(9, update_fc1_weight, (float *)state->fc1_weight_v, (float *)state->fc1_weight,
                  (float *)state->fc1_weight_h, state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1_output,
                  in->x, corrected_rate[0], arena->floats /* [128] */);
     return STEPC_OK;

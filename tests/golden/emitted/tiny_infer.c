@@ -33,7 +33,7 @@ static STEPC_INLINE void hidden_relu_narrow_part(const int rows, const int i, co
                                                  const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
-    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j += -STEPC_NARROW_LANES(float))
+    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 3 - j, 4, 4, done + j, 3, left + i * 4, 4, 1, right + j, STEPC_NARROW_WIDTH, 0, sum);
 }
 
@@ -81,7 +81,7 @@ static STEPC_INLINE void logits_gemm_narrow_part(const int rows, const int i, co
                                                  const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
-    for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j += -STEPC_NARROW_LANES(float))
+    for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 2 - j, 3, 3, done + j, 2, left + i * 3, 3, 1, right + j, STEPC_NARROW_WIDTH, 0, sum);
 }
 

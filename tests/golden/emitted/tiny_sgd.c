@@ -34,7 +34,7 @@ static STEPC_INLINE void hidden_relu_narrow_part(const int rows, const int i, co
                                                  const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
-    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j += -STEPC_NARROW_LANES(float))
+    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 3 - j, 4, 4, done + j, 3, left + i * 4, 4, 1, right + j, STEPC_NARROW_WIDTH, 0, sum);
 }
 
@@ -82,7 +82,7 @@ static STEPC_INLINE void logits_gemm_narrow_part(const int rows, const int i, co
                                                  const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
-    for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j += -STEPC_NARROW_LANES(float))
+    for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 2 - j, 3, 3, done + j, 2, left + i * 3, 3, 1, right + j, STEPC_NARROW_WIDTH, 0, sum);
 }
 
@@ -209,7 +209,7 @@ static STEPC_INLINE void d_fc1_output_where_narrow_part(const int rows, const in
                                                         const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
-    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j += -STEPC_NARROW_LANES(float))
+    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 3 - j, 2, 2, done + j, 3, left + i * 2, 2, 1, right + j, STEPC_NARROW_WIDTH, 0, sum);
 }
 
@@ -261,7 +261,7 @@ static STEPC_INLINE void update_fc2_weight_narrow_part(const int rows, const int
                                                        float *restrict fc2_bias, const float learning_rate)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
-    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j += -STEPC_NARROW_LANES(float))
+    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 3 - j, 8, 8, done + j, 3, left + i, 1, 2, right + j, STEPC_NARROW_WIDTH, j == 0, sum);
     for (int r = 0; r < rows; r++)
         fc2_bias[i + r] = fc2_bias[i + r] - learning_rate * sum[r];
@@ -320,7 +320,7 @@ static STEPC_INLINE void update_fc1_weight_narrow_part(const int rows, const int
                                                        const float learning_rate)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
-    for (int j = 3 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j += -STEPC_NARROW_LANES(float))
+    for (int j = 3 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 4 - j, 8, 8, done + j, 4, left + i, 1, 3, right + j, step, j == 0, sum);
     for (int r = 0; r < rows; r++)
         fc1_bias[i + r] = fc1_bias[i + r] - learning_rate * sum[r];

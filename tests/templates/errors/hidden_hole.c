@@ -1,8 +1,9 @@
-/* error: 6:15: error: 'N' hides a hole or another name of the file */
+/* error: 7:20: error: 'N' hides a hole or another name of the file */
 #include "template.h"
+typedef float T HOLE;
 enum HOLE { N = 1 };
-KERNEL static void k(float *restrict y)
+KERNEL static void k(T *restrict y)
 {
     const int N = 2;
-    y[0] = N;
+    y[0] = (T)N;
 }

@@ -1,7 +1,8 @@
-/* error: 6:12: error: macro 'TWO' of the template file is not emitted: use a hole, a function or a header */
+/* error: 7:15: error: macro 'TWO' of the template file is not emitted: use a hole, a function or a header */
 #include "template.h"
+typedef float T HOLE;
 #define TWO 2
-KERNEL static void k(float *restrict y)
+KERNEL static void k(T *restrict y)
 {
-    y[0] = TWO;
+    y[0] = (T)TWO;
 }

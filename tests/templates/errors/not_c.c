@@ -1,6 +1,7 @@
-/* error: 5:12: error: use of undeclared identifier 'missing' */
+/* error: 6:12: error: use of undeclared identifier 'missing' */
 #include "template.h"
-KERNEL static void k(float *restrict y)
+typedef float T HOLE;
+KERNEL static void k(T *restrict y)
 {
     y[0] = missing;
 }

@@ -1,8 +1,9 @@
-/* error: 5:1: error: no #if inside what a template emits: write one function per form */
+/* error: 6:1: error: '#' begins no expression that a template may have */
 #include "template.h"
-KERNEL static void k(float *restrict y)
+typedef float T HOLE;
+KERNEL static void k(T *restrict y)
 {
 #if 1
-    y[0] = 0;
+    y[0] = (T)0;
 #endif
 }
