@@ -9,7 +9,9 @@ install(TARGETS stepc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY runtime/ DESTINATION ${runtime_dir} FILES_MATCHING PATTERN "*.h" PATTERN "*.c" PATTERN "LICENSE")
 # Also for this machine, as library and headers: what pkg-config finds.
 install(TARGETS stepc_runtime ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES runtime/stepc.h runtime/checkpoint.h runtime/blas/stepc_blas.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stepc)
+file(GLOB runtime_headers CONFIGURE_DEPENDS runtime/*.h runtime/blas/*.h)
+install(FILES ${runtime_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stepc)
+install(DIRECTORY runtime/kernels DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stepc FILES_MATCHING PATTERN "*.h")
 file(RELATIVE_PATH STEPC_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" STEPC_PC_PREFIX "${STEPC_PC_PREFIX}")
 set(STEPC_PC_PREFIX "\${pcfiledir}/${STEPC_PC_PREFIX}") # the installed tree may be moved

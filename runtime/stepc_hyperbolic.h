@@ -16,7 +16,7 @@ static inline float stepc_half_expf(float a)
 }
 
 /* x + x^3 P(x^2) near 0, else exp(x) / 2 less its inverse; both are computed, one is taken. */
-static inline float stepc_sinhf(float x)
+static STEPC_FAST_INLINE float stepc_sinhf(float x)
 {
     const float a = stepc_fabsf(x);
     const float z = a * a;
@@ -41,7 +41,7 @@ static inline double stepc_half_exp(double a)
     return stepc_scale(stepc_exp_rest(c, t), stepc_bits(t) - 0x4338000000000000u + 2045u);
 }
 
-static inline double stepc_sinh(double x)
+static STEPC_FAST_INLINE double stepc_sinh(double x)
 {
     const double a = stepc_fabs(x);
     const double z = a * a;
@@ -75,7 +75,7 @@ static inline float stepc_log_andf(float v, float n, float more)
 
 /* log(a + sqrt(a^2 + one)) for one = 1 or -1 and a from 1/2 (3/2) on: the square, the root and the sum with what each
  * lost in rounding. From 2^13 on the root is a. */
-static inline float stepc_arc_logf(float a, float one)
+static STEPC_FAST_INLINE float stepc_arc_logf(float a, float one)
 {
     const int large = a > 8192.0f;
     const float c = stepc_selectf(large, 1.0f, a);
@@ -91,7 +91,7 @@ static inline float stepc_arc_logf(float a, float one)
                           stepc_selectf(large, 0.0f, v_rest / v));
 }
 
-static inline float stepc_asinhf(float x)
+static STEPC_FAST_INLINE float stepc_asinhf(float x)
 {
     const float a = stepc_fabsf(x);
     const float z = a * a;
@@ -106,7 +106,7 @@ static inline float stepc_asinhf(float x)
 }
 
 /* sqrt(2 d) (1 + d P(d)), d = x - 1, near 1. */
-static inline float stepc_acoshf(float x)
+static STEPC_FAST_INLINE float stepc_acoshf(float x)
 {
     const float d = x - 1.0f;
     const float s = stepc_sqrtf(2.0f * d);
@@ -121,7 +121,7 @@ static inline float stepc_acoshf(float x)
 }
 
 /* x + x^3 P(x^2) near 0, else log((1 + x) / (1 - x)) / 2 with what the sum and the division lost. */
-static inline float stepc_atanhf(float x)
+static STEPC_FAST_INLINE float stepc_atanhf(float x)
 {
     const float a = stepc_fabsf(x);
     const float z = a * a;
@@ -151,7 +151,7 @@ static inline double stepc_log_and(double v, double n, double more)
 }
 
 /* From 2^28 on the root is a. */
-static inline double stepc_arc_log(double a, double one)
+static STEPC_FAST_INLINE double stepc_arc_log(double a, double one)
 {
     const int large = a > 268435456.0;
     const double c = stepc_select(large, 1.0, a);
@@ -167,7 +167,7 @@ static inline double stepc_arc_log(double a, double one)
                          stepc_select(large, 0.0, v_rest / v));
 }
 
-static inline double stepc_asinh(double x)
+static STEPC_FAST_INLINE double stepc_asinh(double x)
 {
     const double a = stepc_fabs(x);
     const double z = a * a;
@@ -188,7 +188,7 @@ static inline double stepc_asinh(double x)
     return stepc_copysign(stepc_select(a < stepc_from_bits(0x7FF0000000000000u), finite, a), x);
 }
 
-static inline double stepc_acosh(double x)
+static STEPC_FAST_INLINE double stepc_acosh(double x)
 {
     const double d = x - 1.0;
     const double s = stepc_sqrt(2.0 * d);
@@ -209,7 +209,7 @@ static inline double stepc_acosh(double x)
     return stepc_select(x < stepc_from_bits(0x7FF0000000000000u), finite, x);
 }
 
-static inline double stepc_atanh(double x)
+static STEPC_FAST_INLINE double stepc_atanh(double x)
 {
     const double a = stepc_fabs(x);
     const double z = a * a;

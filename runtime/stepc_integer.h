@@ -191,7 +191,7 @@ static inline int64_t stepc_mod64(int64_t a, int64_t b)
 }
 
 /* a^n by squaring, wrapping; a negative n gives 0 except for a of 1 or -1. */
-static inline int64_t stepc_pow64(int64_t a, int64_t n)
+static STEPC_FAST_INLINE int64_t stepc_pow64(int64_t a, int64_t n)
 {
     uint64_t x = (uint64_t)a, y = 1u, rest = (uint64_t)n;
     if (n < 0)
@@ -217,7 +217,7 @@ static inline uint64_t stepc_shr64(uint64_t a, uint64_t n)
 /* ---- floating point to integer ------------------------------------------------ */
 
 /* |x| without its fraction, at most 2^32 - 1; 0 for NaN. */
-static inline uint32_t stepc_magnitude32f(float x)
+static STEPC_FAST_INLINE uint32_t stepc_magnitude32f(float x)
 {
     const uint32_t u = stepc_bitsf(x) & 0x7FFFFFFFu;
     const uint32_t e = u >> 23;                                     /* the significand counts 2^(e - 150) */
@@ -228,7 +228,7 @@ static inline uint32_t stepc_magnitude32f(float x)
 }
 
 /* |x| without its fraction, at most 2^64 - 1; 0 for NaN. */
-static inline uint64_t stepc_magnitude64f(float x)
+static STEPC_FAST_INLINE uint64_t stepc_magnitude64f(float x)
 {
     const uint32_t u = stepc_bitsf(x) & 0x7FFFFFFFu;
     const uint32_t e = u >> 23;
@@ -238,7 +238,7 @@ static inline uint64_t stepc_magnitude64f(float x)
     return u > 0x7F800000u ? 0u : e > 190u ? 0xFFFFFFFFFFFFFFFFu : size;
 }
 
-static inline uint64_t stepc_magnitude64(double x)
+static STEPC_FAST_INLINE uint64_t stepc_magnitude64(double x)
 {
     const uint64_t u = stepc_bits(x) & 0x7FFFFFFFFFFFFFFFu;
     const uint64_t e = u >> 52;                                     /* the significand counts 2^(e - 1075) */

@@ -6,9 +6,8 @@
  * -ffp-contract=off are assumed. Selections are `?:`, hence compilers vectorise loops over these functions. Errors,
  * domains and special cases are tabulated in docs/numerics-functions.md; tests/unit/test_math.c measures them.
  *
- * The file has two users: the interpreter includes it, and the emitter copies single functions with those they name.
- * Hence every function is `static inline`, stands on its own text and on other stepc_ functions above it; some name
- * a function inside an #if, so dependencies are to be read from the text, not from one preprocessing of it.
+ * The file has two users: the interpreter and emitted code include it. Every function is static: what is not called is
+ * not there.
  *
  * The bits of a NaN are not part of the contract: IEEE 754 does not fix them. */
 #ifndef STEPC_MATH_H
@@ -16,6 +15,13 @@
 
 #include <stdint.h>
 #include <string.h>
+
+/* Of functions with many lines: where code size goes before speed (STEPC_SMALL, behind stepc.h), they are called. */
+#if defined(STEPC_SMALL) && defined(__GNUC__)
+#define STEPC_FAST_INLINE STEPC_NOINLINE __attribute__((unused))
+#else
+#define STEPC_FAST_INLINE inline
+#endif
 
 /* ---- bits ------------------------------------------------------------------ */
 
@@ -110,7 +116,7 @@ static inline double stepc_scale(double x, uint64_t k)
 
 /* exp(x) = 2^n exp(r), r = x - n ln 2 in [-ln2/2, ln2/2]; ln 2 in two parts, n times the first is exact.
  * exp(r), for t = n + 1.5 * 2^23: adding that rounds to an integer, which then stands in the low bits of the sum. */
-static inline float stepc_exp_restf(float x, float t)
+static STEPC_FAST_INLINE float stepc_exp_restf(float x, float t)
 {
     const float n = t - 12582912.0f;
     const float r_1 = x - n * 0.693359375f;
@@ -136,7 +142,7 @@ static inline float stepc_expf(float x)
     return stepc_selectf(is_zero, 0.0f, stepc_scalef(p, stepc_bitsf(t) - 0x4B400000u + 254u));
 }
 
-static inline double stepc_exp_rest(double x, double t)
+static STEPC_FAST_INLINE double stepc_exp_rest(double x, double t)
 {
     const double n = t - 6755399441055744.0;
     const double r_1 = x - n * 6.93147180369123816490e-01;
@@ -165,7 +171,7 @@ static inline double stepc_exp(double x)
 }
 
 /* exp(x) - 1 = 2^n ((1 - 2^-n) + r + (exp(r) - 1 - r)), added in this order. */
-static inline float stepc_expm1f(float x)
+static STEPC_FAST_INLINE float stepc_expm1f(float x)
 {
     const float limit = stepc_selectf(x < 0.0f, 30.0f, 105.0f);
     const float c = stepc_selectf(stepc_fabsf(x) > limit, stepc_copysignf(limit, x), x);
@@ -187,7 +193,7 @@ static inline float stepc_expm1f(float x)
     return stepc_copysignf(stepc_scalef(y, k + 254u), x);
 }
 
-static inline double stepc_expm1(double x)
+static STEPC_FAST_INLINE double stepc_expm1(double x)
 {
     const double limit = stepc_select(x < 0.0, 50.0, 746.0);
     const double c = stepc_select(stepc_fabs(x) > limit, stepc_copysign(limit, x), x);
@@ -216,7 +222,7 @@ static inline double stepc_expm1(double x)
 /* ---- log ------------------------------------------------------------------- */
 
 /* log(1 + f) - f for 1 + f in [sqrt(1/2), sqrt(2)). */
-static inline float stepc_log_restf(float f)
+static STEPC_FAST_INLINE float stepc_log_restf(float f)
 {
     float q = 6.91823587e-2f;
     q = q * f - 1.17899850e-1f;
@@ -231,7 +237,7 @@ static inline float stepc_log_restf(float f)
 }
 
 /* With s = f / (2 + f): log(1 + f) = 2 atanh(s) = f - f^2/2 + s (f^2/2 + R(s^2)). */
-static inline double stepc_log_rest(double f)
+static STEPC_FAST_INLINE double stepc_log_rest(double f)
 {
     const double s = f / (2.0 + f);
     const double z = s * s;
@@ -248,7 +254,7 @@ static inline double stepc_log_rest(double f)
 }
 
 /* log(x) = e ln 2 + log(1 + f), x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)). Subnormals are scaled first. */
-static inline float stepc_logf(float x)
+static STEPC_FAST_INLINE float stepc_logf(float x)
 {
     const int subnormal = x < 1.17549435e-38f;
     const float y = stepc_selectf(subnormal, x * 8388608.0f, x);
@@ -262,9 +268,9 @@ static inline float stepc_logf(float x)
     return stepc_selectf(x < stepc_from_bitsf(0x7F800000u), finite, x);    /* infinity and NaN are their own */
 }
 
-static inline double stepc_log(double x)
+static STEPC_FAST_INLINE double stepc_log(double x)
 {
-    const int subnormal = x < 2.2250738585072014e-308;
+    const int subnormal = x < stepc_from_bits(0x0010000000000000u);
     const double y = stepc_select(subnormal, x * 4503599627370496.0, x);
     const double bias = subnormal ? 4503599627371571.0 : 4503599627371519.0;       /* 2^52 + 1023, + 52 */
     const uint64_t u = stepc_bits(y) + 0x00095F619980C433u;
@@ -277,7 +283,7 @@ static inline double stepc_log(double x)
 }
 
 /* log(1 + x): as log where 1 + x leaves [sqrt(1/2), sqrt(2)), plus what 1 + x lost in rounding; within, f = x. */
-static inline float stepc_log1pf(float x)
+static STEPC_FAST_INLINE float stepc_log1pf(float x)
 {
     const float y = 1.0f + x;
     const uint32_t u = stepc_bitsf(y) + 0x004AFB0Du;
@@ -292,7 +298,7 @@ static inline float stepc_log1pf(float x)
     return stepc_selectf(x < stepc_from_bitsf(0x7F800000u), finite, x);
 }
 
-static inline double stepc_log1p(double x)
+static STEPC_FAST_INLINE double stepc_log1p(double x)
 {
     const double y = 1.0 + x;
     const uint64_t u = stepc_bits(y) + 0x00095F619980C433u;
@@ -325,7 +331,7 @@ static inline double stepc_softplus(double x)
 
 /* Digit by digit in integers: 25 binary digits of the root of a significand in [1, 4), the last one decides the
  * rounding (no root lies half-way). For machines without the instruction, where integers are what is fast. */
-static inline float stepc_sqrt_softf(float x)
+static STEPC_FAST_INLINE float stepc_sqrt_softf(float x)
 {
     const uint32_t u = stepc_bitsf(x < 1.17549435e-38f ? x * 16777216.0f : x);
     const uint32_t half_scale = x < 1.17549435e-38f ? 14u : 2u;             /* half of 24, + 2 */
@@ -343,10 +349,10 @@ static inline float stepc_sqrt_softf(float x)
     return x > 0.0f && x < stepc_from_bitsf(0x7F800000u) ? y : special;
 }
 
-static inline double stepc_sqrt_soft(double x)
+static STEPC_FAST_INLINE double stepc_sqrt_soft(double x)
 {
-    const uint64_t u = stepc_bits(x < 2.2250738585072014e-308 ? x * 18014398509481984.0 : x);
-    const uint64_t half_scale = x < 2.2250738585072014e-308 ? 29u : 2u;     /* half of 54, + 2 */
+    const uint64_t u = stepc_bits(x < stepc_from_bits(0x0010000000000000u) ? x * 18014398509481984.0 : x);
+    const uint64_t half_scale = x < stepc_from_bits(0x0010000000000000u) ? 29u : 2u;     /* half of 54, + 2 */
     const uint64_t e = u >> 52;
     uint64_t rest = ((u & 0x000FFFFFFFFFFFFFu) | 0x0010000000000000u) << (2u - (e & 1u));
     uint64_t root = 0, twice = 0;
@@ -363,7 +369,7 @@ static inline double stepc_sqrt_soft(double x)
 
 /* The instruction where there is one: sqrtf, declared without side effects, sets no errno and is no call of libm. */
 /* Why: gcc and clang then emit the bare (vector) instruction, without -fno-math-errno. */
-static inline float stepc_sqrtf(float x)
+static STEPC_FAST_INLINE float stepc_sqrtf(float x)
 {
 #if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
     float y;
@@ -385,7 +391,7 @@ static inline float stepc_sqrtf(float x)
  * step. Above 2e37 b is taken as infinity, the only such value that a root gives. */
 /* Why: loops that take a root and divide by it wait for one divider, while the multipliers have nothing to do (AVX-512:
  * Adam takes 0.62 of the time; processors of AMD divide as fast). */
-static inline float stepc_quotientf(float a, float b)
+static STEPC_FAST_INLINE float stepc_quotientf(float a, float b)
 {
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && __STDC_HOSTED__ && defined(__AVX512F__) && defined(__FMA__) && \
     !defined(STEPC_AMD)
@@ -399,7 +405,7 @@ static inline float stepc_quotientf(float a, float b)
 #endif
 }
 
-static inline double stepc_sqrt(double x)
+static STEPC_FAST_INLINE double stepc_sqrt(double x)
 {
 #if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 8)
     double y;
@@ -419,7 +425,7 @@ static inline double stepc_sqrt(double x)
 /* ---- tanh and the logistic function ----------------------------------------- */
 
 /* x + x^3 P(x^2) near 0, else 1 - 2 / (exp(2x) + 1); both are computed, one is taken. */
-static inline float stepc_tanhf(float x)
+static STEPC_FAST_INLINE float stepc_tanhf(float x)
 {
     const float a = stepc_fabsf(x);
     const float z = a * a;
@@ -434,7 +440,7 @@ static inline float stepc_tanhf(float x)
     return stepc_copysignf(stepc_selectf(a < 0.625f, inner, outer), x);
 }
 
-static inline double stepc_tanh(double x)
+static STEPC_FAST_INLINE double stepc_tanh(double x)
 {
     const double a = stepc_fabs(x);
     const double z = a * a;
@@ -478,7 +484,7 @@ static inline double stepc_sigmoid(double x)
  *   |x| = 2^e m, s = (m - 1) / (m + 1), t = s^2, q = t (1/3 + t (1/5 + ...)), log2 m = 2 / ln 2 (s + s q)
  *
  * Special cases are those of IEEE 754-2008: pow(x, 0) = pow(1, y) = 1 even for NaN. */
-static inline float stepc_powf(float x, float y)
+static STEPC_FAST_INLINE float stepc_powf(float x, float y)
 {
     const float inf = stepc_from_bitsf(0x7F800000u);
     const float ax = stepc_fabsf(x), ay = stepc_fabsf(y);
@@ -559,13 +565,13 @@ static inline float stepc_powf(float x, float y)
     return stepc_selectf((y == 0.0f) | (x == 1.0f), 1.0f, result);
 }
 
-static inline double stepc_pow(double x, double y)
+static STEPC_FAST_INLINE double stepc_pow(double x, double y)
 {
     const double inf = stepc_from_bits(0x7FF0000000000000u);
     const double ax = stepc_fabs(x), ay = stepc_fabs(y);
 
-    const double scaled = stepc_select(ax < 2.2250738585072014e-308, ax * 4503599627370496.0, ax);
-    const double bias = ax < 2.2250738585072014e-308 ? 4503599627371571.0 : 4503599627371519.0;
+    const double scaled = stepc_select(ax < stepc_from_bits(0x0010000000000000u), ax * 4503599627370496.0, ax);
+    const double bias = ax < stepc_from_bits(0x0010000000000000u) ? 4503599627371571.0 : 4503599627371519.0;
     const uint64_t u = stepc_bits(scaled) + 0x00095F619980C433u;
     const double e = stepc_from_bits(0x4330000000000000u | (u >> 52)) - bias;
     const double m = stepc_from_bits((u & 0x000FFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu);
@@ -654,7 +660,7 @@ static inline double stepc_pow(double x, double y)
 /* 1 - exp(-Q), Q = -log(1 - erf(a)) = a + a P(a) up to 4, where nothing is missing from 1: one formula for all
  * arguments. -Q = r + n ln 2, and exp(r) - 1 = r + r^2 (1/2 + ...). Both polynomials are added in pairs: elements side
  * by side wait for their longest chain. */
-static inline float stepc_erff(float x)
+static STEPC_FAST_INLINE float stepc_erff(float x)
 {
     const float a = stepc_fabsf(x);
     const float c = stepc_selectf(a > 4.0f, 4.0f, a);
@@ -678,7 +684,7 @@ static inline float stepc_erff(float x)
 }
 
 /* x + x P(x^2) near 0, else 1 - exp(-Q(|x|)); both are computed, one is taken. */
-static inline double stepc_erf(double x)
+static STEPC_FAST_INLINE double stepc_erf(double x)
 {
     const double a = stepc_fabs(x);
     const double z = a * a;

@@ -17,7 +17,8 @@
 #include "stepc_trigonometry.h"
 
 /* The four words of a block: counter words (block, counter low, counter high, stream), key words (seed low, high). */
-static inline void stepc_philox(uint64_t seed, uint64_t counter, uint32_t stream, uint32_t block, uint32_t out[4])
+static STEPC_FAST_INLINE void stepc_philox(uint64_t seed, uint64_t counter, uint32_t stream, uint32_t block,
+                                           uint32_t out[4])
 {
     uint32_t k0 = (uint32_t)(seed & 0xFFFFFFFFu), k1 = (uint32_t)(seed >> 32);
     uint32_t c0 = block, c1 = (uint32_t)(counter & 0xFFFFFFFFu), c2 = (uint32_t)(counter >> 32), c3 = stream;
@@ -52,7 +53,8 @@ static inline double stepc_unit(uint32_t first, uint32_t second)
 }
 
 /* Elements 4 block .. 4 block + 3. */
-static inline void stepc_uniform4f(uint64_t seed, uint64_t counter, uint32_t stream, uint32_t block, float out[4])
+static STEPC_FAST_INLINE void stepc_uniform4f(uint64_t seed, uint64_t counter, uint32_t stream, uint32_t block,
+                                              float out[4])
 {
     uint32_t word[4] = {0u, 0u, 0u, 0u};
     stepc_philox(seed, counter, stream, block, word);
@@ -137,7 +139,7 @@ static inline double stepc_normal(uint64_t seed, uint64_t counter, uint32_t stre
 
 /* For loops over elements in their order: a block is drawn when the first of its elements is asked for, and kept for
  * the others. Before the first, *block is UINT64_MAX. */
-static inline float stepc_next_uniformf(float kept[4], uint64_t *block, uint64_t seed, uint64_t counter,
+static STEPC_FAST_INLINE float stepc_next_uniformf(float kept[4], uint64_t *block, uint64_t seed, uint64_t counter,
                                         uint32_t stream, uint64_t element)
 {
     if (*block != element >> 2) {
@@ -147,7 +149,7 @@ static inline float stepc_next_uniformf(float kept[4], uint64_t *block, uint64_t
     return kept[element & 3u];
 }
 
-static inline double stepc_next_uniform(double kept[2], uint64_t *block, uint64_t seed, uint64_t counter,
+static STEPC_FAST_INLINE double stepc_next_uniform(double kept[2], uint64_t *block, uint64_t seed, uint64_t counter,
                                         uint32_t stream, uint64_t element)
 {
     if (*block != element >> 1) {
@@ -157,8 +159,8 @@ static inline double stepc_next_uniform(double kept[2], uint64_t *block, uint64_
     return kept[element & 1u];
 }
 
-static inline float stepc_next_normalf(float kept[4], uint64_t *block, uint64_t seed, uint64_t counter, uint32_t stream,
-                                       uint64_t element)
+static STEPC_FAST_INLINE float stepc_next_normalf(float kept[4], uint64_t *block, uint64_t seed, uint64_t counter,
+                                                  uint32_t stream, uint64_t element)
 {
     if (*block != element >> 2) {
         *block = element >> 2;
@@ -167,7 +169,7 @@ static inline float stepc_next_normalf(float kept[4], uint64_t *block, uint64_t 
     return kept[element & 3u];
 }
 
-static inline double stepc_next_normal(double kept[2], uint64_t *block, uint64_t seed, uint64_t counter,
+static STEPC_FAST_INLINE double stepc_next_normal(double kept[2], uint64_t *block, uint64_t seed, uint64_t counter,
                                        uint32_t stream, uint64_t element)
 {
     if (*block != element >> 1) {

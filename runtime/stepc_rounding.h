@@ -21,7 +21,7 @@ static inline float stepc_float16_to_float(uint16_t h)
 
 /* Below 2^-14 the sum with 1/2, whose last bit is 2^-24, rounds to a multiple of the smallest subnormal. Above, what
  * rounds up carries into the exponent, up to that of infinity. */
-static inline uint16_t stepc_float_to_float16(float x)
+static STEPC_FAST_INLINE uint16_t stepc_float_to_float16(float x)
 {
     const uint32_t sign = stepc_bitsf(x) >> 16 & 0x8000u, u = stepc_bitsf(x) & 0x7FFFFFFFu;
     const uint32_t small = stepc_bitsf(stepc_from_bitsf(u) + 0.5f) - 0x3F000000u;
@@ -47,7 +47,7 @@ static inline uint16_t stepc_float_to_bfloat16(float x)
 
 /* A sign bit, an exponent of that bias, `mantissa` bits; no infinities and no NaN: the callers know them. As above,
  * subnormals get an exponent which is then taken away. */
-static inline float stepc_small_to_float(uint32_t code, uint32_t sign, uint32_t mantissa, uint32_t bias)
+static STEPC_FAST_INLINE float stepc_small_to_float(uint32_t code, uint32_t sign, uint32_t mantissa, uint32_t bias)
 {
     const uint32_t size = code & (sign - 1u), u = size << (23u - mantissa);
     const float least = stepc_from_bitsf((128u - bias) << 23);
@@ -59,7 +59,7 @@ static inline float stepc_small_to_float(uint32_t code, uint32_t sign, uint32_t 
 
 /* The code of |x| without a sign, to nearest, ties to even, at most `largest`; x is no NaN. Of a sum with 2^k, whose
  * last bit is the smallest subnormal, the low bits are the code of what is below the normal numbers. */
-static inline uint32_t stepc_float_to_small(float x, uint32_t mantissa, uint32_t bias, uint32_t largest)
+static STEPC_FAST_INLINE uint32_t stepc_float_to_small(float x, uint32_t mantissa, uint32_t bias, uint32_t largest)
 {
     const uint32_t u = stepc_bitsf(x) & 0x7FFFFFFFu, shift = 23u - mantissa;
     const uint32_t magic = (128u - bias + shift) << 23, least = (128u - bias) << 23;
@@ -211,7 +211,7 @@ static inline double stepc_ceil(double x)
 }
 
 /* C's fmod: the sign of x, NaN for infinite x and for y = 0. Each iteration gives one binary digit of the quotient. */
-static inline float stepc_fmodf(float x, float y)
+static STEPC_FAST_INLINE float stepc_fmodf(float x, float y)
 {
     const uint32_t ux = stepc_bitsf(x) & 0x7FFFFFFFu, uy = stepc_bitsf(y) & 0x7FFFFFFFu;
     if (ux >= 0x7F800000u || uy > 0x7F800000u || uy == 0u)
@@ -228,7 +228,7 @@ static inline float stepc_fmodf(float x, float y)
     return stepc_copysignf(stepc_scalef((float)(int32_t)rest, ey + 104u), x);
 }
 
-static inline double stepc_fmod(double x, double y)
+static STEPC_FAST_INLINE double stepc_fmod(double x, double y)
 {
     const uint64_t ux = stepc_bits(x) & 0x7FFFFFFFFFFFFFFFu, uy = stepc_bits(y) & 0x7FFFFFFFFFFFFFFFu;
     if (ux >= 0x7FF0000000000000u || uy > 0x7FF0000000000000u || uy == 0u)

@@ -8,7 +8,7 @@
 /* ---- sin and cos -------------------------------------------------------------- */
 
 /* sin(pi/2 d) and cos(pi/2 d) for d in [-1/2, 1/2]. */
-static inline float stepc_quarter_sinf(float d)
+static STEPC_FAST_INLINE float stepc_quarter_sinf(float d)
 {
     const float z = d * d;
     float p = 0.000158268114f;
@@ -18,7 +18,7 @@ static inline float stepc_quarter_sinf(float d)
     return d * 1.57079637f + (d * -4.37113883e-8f + d * z * p);
 }
 
-static inline float stepc_quarter_cosf(float d)
+static STEPC_FAST_INLINE float stepc_quarter_cosf(float d)
 {
     const float z = d * d;
     float p = 0.0009040609f;
@@ -28,7 +28,7 @@ static inline float stepc_quarter_cosf(float d)
     return 1.0f + z * p;
 }
 
-static inline double stepc_quarter_sin(double d)
+static STEPC_FAST_INLINE double stepc_quarter_sin(double d)
 {
     const double z = d * d;
     double p = -6.6283968976452114e-10;
@@ -41,7 +41,7 @@ static inline double stepc_quarter_sin(double d)
     return d * 1.5707963267948966 + (d * 6.123233995736766e-17 + d * z * p);
 }
 
-static inline double stepc_quarter_cos(double d)
+static STEPC_FAST_INLINE double stepc_quarter_cos(double d)
 {
     const double z = d * d;
     double p = 6.5072971255707523e-11;
@@ -95,7 +95,7 @@ static inline double stepc_cos2pi(double u)
 /* |x| = quadrant pi/2 + *r + *rest modulo 2 pi, |*r| <= pi/4; returns the quadrant, 0 to 3.
  * Payne and Hanek: of the bits of 2 / pi only a window counts, those before it make multiples of 4, those after it
  * nothing that is seen. The product is one of integers, exact for all finite x; small |x| is its own remainder. */
-static inline uint32_t stepc_quadrantf(float x, float *r, float *rest)
+static STEPC_FAST_INLINE uint32_t stepc_quadrantf(float x, float *r, float *rest)
 {
     static const uint32_t two_over_pi[8] = {        /* 32 zeros before the point */
         0x00000000u, 0xA2F9836Eu, 0x4E441529u, 0xFC2757D1u, 0xF534DDC0u, 0xDB629599u, 0x3C439041u, 0xFE5163ABu};
@@ -135,7 +135,7 @@ static inline uint64_t stepc_mul_high64(uint64_t a, uint64_t b)
     return a_h * b_h + (middle >> 32) + (other >> 32);
 }
 
-static inline uint32_t stepc_quadrant(double x, double *r, double *rest)
+static STEPC_FAST_INLINE uint32_t stepc_quadrant(double x, double *r, double *rest)
 {
     static const uint32_t two_over_pi[39] = {       /* 64 zeros before the point */
         0x00000000u, 0x00000000u, 0xA2F9836Eu, 0x4E441529u, 0xFC2757D1u, 0xF534DDC0u, 0xDB629599u, 0x3C439041u,
@@ -175,7 +175,7 @@ static inline uint32_t stepc_quadrant(double x, double *r, double *rest)
 }
 
 /* sin and cos of r + rest, |r| <= pi/4; and what is to be added to r and 1 - r^2/2 for them. */
-static inline float stepc_sin_moref(float r, float rest)
+static STEPC_FAST_INLINE float stepc_sin_moref(float r, float rest)
 {
     const float z = r * r;
     float p = 2.71831414e-06f;
@@ -190,7 +190,7 @@ static inline float stepc_kernel_sinf(float r, float rest)
     return r + stepc_sin_moref(r, rest);
 }
 
-static inline float stepc_cos_moref(float r, float rest)
+static STEPC_FAST_INLINE float stepc_cos_moref(float r, float rest)
 {
     const float z = r * r;
     float p = 2.44391686e-05f;
@@ -206,7 +206,7 @@ static inline float stepc_kernel_cosf(float r, float rest)
     return (1.0f - 0.5f * (r * r)) + stepc_cos_moref(r, rest);
 }
 
-static inline double stepc_sin_more(double r, double rest)
+static STEPC_FAST_INLINE double stepc_sin_more(double r, double rest)
 {
     const double z = r * r;
     double p = 1.5896869592059768e-10;
@@ -223,7 +223,7 @@ static inline double stepc_kernel_sin(double r, double rest)
     return r + stepc_sin_more(r, rest);
 }
 
-static inline double stepc_cos_more(double r, double rest)
+static STEPC_FAST_INLINE double stepc_cos_more(double r, double rest)
 {
     const double z = r * r;
     double p = -1.1361209027780417e-11;
@@ -242,7 +242,7 @@ static inline double stepc_kernel_cos(double r, double rest)
     return (1.0 - 0.5 * (r * r)) + stepc_cos_more(r, rest);
 }
 
-static inline float stepc_sinf(float x)
+static STEPC_FAST_INLINE float stepc_sinf(float x)
 {
     float r = 0.0f, rest = 0.0f;
     const uint32_t n = stepc_quadrantf(x, &r, &rest);
@@ -252,7 +252,7 @@ static inline float stepc_sinf(float x)
     return stepc_selectf(is_finite, value, stepc_from_bitsf(0x7FC00000u));
 }
 
-static inline float stepc_cosf(float x)
+static STEPC_FAST_INLINE float stepc_cosf(float x)
 {
     float r = 0.0f, rest = 0.0f;
     const uint32_t n = stepc_quadrantf(x, &r, &rest);
@@ -262,7 +262,7 @@ static inline float stepc_cosf(float x)
     return stepc_selectf(is_finite, value, stepc_from_bitsf(0x7FC00000u));
 }
 
-static inline double stepc_sin(double x)
+static STEPC_FAST_INLINE double stepc_sin(double x)
 {
     double r = 0.0, rest = 0.0;
     const uint64_t n = stepc_quadrant(x, &r, &rest);
@@ -272,7 +272,7 @@ static inline double stepc_sin(double x)
     return stepc_select(is_finite, value, stepc_from_bits(0x7FF8000000000000u));
 }
 
-static inline double stepc_cos(double x)
+static STEPC_FAST_INLINE double stepc_cos(double x)
 {
     double r = 0.0, rest = 0.0;
     const uint64_t n = stepc_quadrant(x, &r, &rest);
@@ -286,7 +286,7 @@ static inline double stepc_cos(double x)
 
 /* sin / cos, or -cos / sin in odd quadrants, both as sums of two numbers; what the division left over is divided,
  * too. */
-static inline float stepc_tanf(float x)
+static STEPC_FAST_INLINE float stepc_tanf(float x)
 {
     float r = 0.0f, rest = 0.0f;
     const uint32_t n = stepc_quadrantf(x, &r, &rest);
@@ -305,7 +305,7 @@ static inline float stepc_tanf(float x)
     return stepc_selectf(is_finite, value, stepc_from_bitsf(0x7FC00000u));
 }
 
-static inline double stepc_tan(double x)
+static STEPC_FAST_INLINE double stepc_tan(double x)
 {
     double r = 0.0, rest = 0.0;
     const uint32_t n = stepc_quadrant(x, &r, &rest);
@@ -328,7 +328,7 @@ static inline double stepc_tan(double x)
 
 /* asin(s) / s - 1 for z = s^2 up to 1/4. Beyond s = 1/2, asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)), whose argument is
  * no larger. */
-static inline float stepc_asin_restf(float z)
+static STEPC_FAST_INLINE float stepc_asin_restf(float z)
 {
     float p = 0.0421663672f;
     p = p * z + 0.0241794866f;
@@ -338,7 +338,7 @@ static inline float stepc_asin_restf(float z)
     return z * p;
 }
 
-static inline float stepc_asinf(float x)
+static STEPC_FAST_INLINE float stepc_asinf(float x)
 {
     const float a = stepc_fabsf(x);
     const int large = a > 0.5f;
@@ -350,7 +350,7 @@ static inline float stepc_asinf(float x)
     return stepc_copysignf(stepc_selectf(large, outer, s + t), x);
 }
 
-static inline float stepc_acosf(float x)
+static STEPC_FAST_INLINE float stepc_acosf(float x)
 {
     const float a = stepc_fabsf(x);
     const int large = a > 0.5f;
@@ -362,7 +362,7 @@ static inline float stepc_acosf(float x)
     return stepc_selectf(large, outer, inner);
 }
 
-static inline double stepc_asin_rest(double z)
+static STEPC_FAST_INLINE double stepc_asin_rest(double z)
 {
     double p = 0.032628471964787104;
     p = p * z - 0.02099881561087902;
@@ -380,7 +380,7 @@ static inline double stepc_asin_rest(double z)
     return z * p;
 }
 
-static inline double stepc_asin(double x)
+static STEPC_FAST_INLINE double stepc_asin(double x)
 {
     const double a = stepc_fabs(x);
     const int large = a > 0.5;
@@ -392,7 +392,7 @@ static inline double stepc_asin(double x)
     return stepc_copysign(stepc_select(large, outer, s + t), x);
 }
 
-static inline double stepc_acos(double x)
+static STEPC_FAST_INLINE double stepc_acos(double x)
 {
     const double a = stepc_fabs(x);
     const int large = a > 0.5;
@@ -407,7 +407,7 @@ static inline double stepc_acos(double x)
 
 /* atan(a) = turn + atan((a - b) / (1 + a b)) with b = 0, 1 or infinity, so that the argument is at most tan(pi/8) =
  * 0.414. */
-static inline float stepc_atanf(float x)
+static STEPC_FAST_INLINE float stepc_atanf(float x)
 {
     const float a = stepc_fabsf(x);
     const int large = a > 2.41421366f, middle = (a > 0.414213568f) & (a <= 2.41421366f);
@@ -425,7 +425,7 @@ static inline float stepc_atanf(float x)
     return stepc_copysignf(turn + (t + (t * z * p + turn_rest)), x);
 }
 
-static inline double stepc_atan(double x)
+static STEPC_FAST_INLINE double stepc_atan(double x)
 {
     const double a = stepc_fabs(x);
     const int large = a > 2.4142135623730949, middle = (a > 0.41421356237309503) & (a <= 2.4142135623730949);

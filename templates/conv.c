@@ -27,14 +27,14 @@
  * With a prologue (WITH_X, WITH_DY) each plane of an operand is computed in `scratch + PLANE` and copied from there.
  *
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
-#include "pack.h"
-#include "registers.h"
+#include "kernels/stepc_pack.h"
+#include "kernels/stepc_registers.h"
+#include "kernels/stepc_window_finite.h"
+#include "kernels/stepc_window_line.h"
+#include "kernels/stepc_window_lines.h"
+#include "kernels/stepc_window_skip.h"
+#include "kernels/stepc_window_tile.h"
 #include "template.h"
-#include "window_finite.h"
-#include "window_line.h"
-#include "window_lines.h"
-#include "window_skip.h"
-#include "window_tile.h"
 
 enum HOLE {
     N = 2, G = 2, /* images, groups */
@@ -183,8 +183,8 @@ static inline void fill_cuts(T *restrict image, const T *restrict plane)
 {
     for (int c = 0; c < PW; c++) {
         for (int z = 0; z < D; z++)
-            copy_lines(H, OW, 0, image + c * (QD * QH * QW) + ((z + PAD_D) * QH + PAD_H) * QW, QW,
-                       plane + z * (H * W) + c * SHIFT_STEP, W);
+            stepc_copy_lines(H, OW, 0, image + c * (QD * QH * QW) + ((z + PAD_D) * QH + PAD_H) * QW, QW,
+                             plane + z * (H * W) + c * SHIFT_STEP, W);
     }
 }
 
@@ -198,7 +198,7 @@ static inline void fill_plane(T *restrict image, const T *restrict plane)
         fill_cuts(image, plane);
     } else if (LINES) {
         for (int z = 0; z < D; z++)
-            copy_lines(H, W, QW - W, image + ((z + PAD_D) * QH + PAD_H) * QW + PAD_W, QW, plane + z * (H * W), W);
+            stepc_copy_lines(H, W, QW - W, image + ((z + PAD_D) * QH + PAD_H) * QW + PAD_W, QW, plane + z * (H * W), W);
     } else {
         for (int p = 0; p < PD * PH; p++)
             fill_phases(image + p * (PW * QD * QH * QW), plane, p / PH, p % PH);
@@ -209,7 +209,7 @@ static inline void fill_plane(T *restrict image, const T *restrict plane)
 static inline void fill_channel(T *restrict image, const T *restrict from, T *restrict plane)
 {
     if (COPIES) {
-        copy_line(D * H * W, plane + 16, from);
+        stepc_copy_line(D * H * W, plane + 16, from);
         fill_plane(image, plane);
     } else {
         fill_plane(image, from);
@@ -289,50 +289,52 @@ static inline void zero_image(T *restrict image)
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 /* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct window_terms terms_of(const int count, const int w_row, const int w_channel, const int w_tap,
-                                                 const int32_t *restrict at)
+static STEPC_INLINE struct stepc_window_terms terms_of(const int count, const int w_row, const int w_channel,
+                                                       const int w_tap, const int32_t *restrict at)
 {
-    const struct window_terms terms = {.planes = 1,
-                                       .channels = CHANNELS,
-                                       .taps = count,
-                                       .w_row = w_row,
-                                       .w_channel = w_channel,
-                                       .w_tap = w_tap,
-                                       .image_channel = PD * PH * PW * QD * QH * QW,
-                                       .at = at};
+    const struct stepc_window_terms terms = {.planes = 1,
+                                             .channels = CHANNELS,
+                                             .taps = count,
+                                             .w_row = w_row,
+                                             .w_channel = w_channel,
+                                             .w_tap = w_tap,
+                                             .image_channel = PD * PH * PW * QD * QH * QW,
+                                             .at = at};
     return terms;
 }
 
 /* A tile of windows, the first of which lies at `place`. If all weights are `finite`, it leaves out the first and last
  * terms that are zeros around the image for all of its windows. */
-static STEPC_INLINE void tile_inside(const int rows, const int vectors, const struct window_terms terms, T *restrict to,
-                                     const int to_step, const T *restrict w, const T *restrict image, const int place,
-                                     const int finite)
+static STEPC_INLINE void tile_inside(const int rows, const int vectors, const struct stepc_window_terms terms,
+                                     T *restrict to, const int to_step, const T *restrict w, const T *restrict image,
+                                     const int place, const int finite)
 {
-    const int begin = (PAD_D * QH + PAD_H) * QW + PAD_W - place - vectors * WINDOW_LANES;
+    const int begin = (PAD_D * QH + PAD_H) * QW + PAD_W - place - vectors * STEPC_WINDOW_LANES(T);
     const int end = ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W - place;
-    const int idle = finite ? idle_taps(terms, begin, end) : 0;
-    const struct window_terms inside = finite ? terms_inside(terms, idle, begin, end) : terms;
-    window_tile(rows, vectors, inside, to, to_step, w + idle * terms.w_tap, image + place, WINDOW_LANES);
+    const int idle = finite ? stepc_idle_taps(terms, begin, end) : 0;
+    const struct stepc_window_terms inside = finite ? stepc_terms_inside(terms, idle, begin, end) : terms;
+    stepc_window_tile(rows, vectors, inside, to, to_step, w + idle * terms.w_tap, image + place, STEPC_WINDOW_LANES(T));
 }
 
 /* flat[rows, windows] = w * image, from `place` on */
-static STEPC_INLINE void windows(const int rows, const struct window_terms terms, T *restrict flat, const int flat_step,
-                                 const T *restrict w, const T *restrict image, const int place, const int finite)
+static STEPC_INLINE void windows(const int rows, const struct stepc_window_terms terms, T *restrict flat,
+                                 const int flat_step, const T *restrict w, const T *restrict image, const int place,
+                                 const int finite)
 {
-    const int vectors = LINE_VECTORS_OF(((OD - 1) * QH + OH - 1) * QW + OW),
-              most = SKIPS ? FEW_VECTORS(rows) : PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * WINDOW_LANES;
+    const int vectors = STEPC_LINE_VECTORS_OF(T, ((OD - 1) * QH + OH - 1) * QW + OW),
+              most = SKIPS ? STEPC_FEW_VECTORS(rows) : STEPC_PART_VECTORS(vectors, rows);
+    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(T);
     if (SKIPS) {
-        for (int q = 0; q < whole; q += most * WINDOW_LANES)
+        for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(T))
             tile_inside(rows, most, terms, flat + q, flat_step, w, image, place + q, finite);
         if (vectors % most > 0)
             tile_inside(rows, vectors % most, terms, flat + whole, flat_step, w, image, place + whole, finite);
     } else {
-        for (int q = 0; q < whole; q += most * WINDOW_LANES)
-            window_tile(rows, most, terms, flat + q, flat_step, w, image + place + q, WINDOW_LANES);
+        for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(T))
+            stepc_window_tile(rows, most, terms, flat + q, flat_step, w, image + place + q, STEPC_WINDOW_LANES(T));
         if (vectors % most > 0)
-            window_tile(rows, vectors % most, terms, flat + whole, flat_step, w, image + place + whole, WINDOW_LANES);
+            stepc_window_tile(rows, vectors % most, terms, flat + whole, flat_step, w, image + place + whole,
+                              STEPC_WINDOW_LANES(T));
         (void)finite;
     }
 }
@@ -342,13 +344,16 @@ static STEPC_INLINE void windows_of_one(const int taps_count, T *restrict flat, 
                                         const int w_channel, const int w_tap, const T *restrict image,
                                         const int32_t *restrict at)
 {
-    for (int q = 0; q < (((OD - 1) * QH + OH - 1) * QW + OW) / LINE_COLUMNS * LINE_COLUMNS; q += LINE_COLUMNS)
-        window_line(LINE_VECTORS, CHANNELS, taps_count, flat + q, w, w_channel, w_tap, image + q,
-                    PD * PH * PW * QD * QH * QW, at);
-    if ((((OD - 1) * QH + OH - 1) * QW + OW) % LINE_COLUMNS > 0) {
-        const int q = (((OD - 1) * QH + OH - 1) * QW + OW) / LINE_COLUMNS * LINE_COLUMNS;
-        window_line(((((OD - 1) * QH + OH - 1) * QW + OW) % LINE_COLUMNS + WINDOW_LANES - 1) / WINDOW_LANES, CHANNELS,
-                    taps_count, flat + q, w, w_channel, w_tap, image + q, PD * PH * PW * QD * QH * QW, at);
+    for (int q = 0; q < (((OD - 1) * QH + OH - 1) * QW + OW) / STEPC_LINE_COLUMNS(T) * STEPC_LINE_COLUMNS(T);
+         q += STEPC_LINE_COLUMNS(T))
+        stepc_window_line(STEPC_LINE_VECTORS, CHANNELS, taps_count, flat + q, w, w_channel, w_tap, image + q,
+                          PD * PH * PW * QD * QH * QW, at);
+    if ((((OD - 1) * QH + OH - 1) * QW + OW) % STEPC_LINE_COLUMNS(T) > 0) {
+        const int q = (((OD - 1) * QH + OH - 1) * QW + OW) / STEPC_LINE_COLUMNS(T) * STEPC_LINE_COLUMNS(T);
+        stepc_window_line(((((OD - 1) * QH + OH - 1) * QW + OW) % STEPC_LINE_COLUMNS(T) + STEPC_WINDOW_LANES(T) - 1) /
+                              STEPC_WINDOW_LANES(T),
+                          CHANNELS, taps_count, flat + q, w, w_channel, w_tap, image + q, PD * PH * PW * QD * QH * QW,
+                          at);
     }
 }
 
@@ -357,34 +362,35 @@ static STEPC_INLINE void windows_of_one(const int taps_count, T *restrict flat, 
 /* Where vector i of the windows lies in the image. */
 static inline int place_of(const int i)
 {
-    const int line = i / LINE_OF_VECTORS(OW);
-    return (line / OH * QH + line % OH) * QW + i % LINE_OF_VECTORS(OW) * WINDOW_LANES;
+    const int line = i / STEPC_LINE_OF_VECTORS(T, OW);
+    return (line / OH * QH + line % OH) * QW + i % STEPC_LINE_OF_VECTORS(T, OW) * STEPC_WINDOW_LANES(T);
 }
 
 /* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void finish_vectors(const int rows, const int vectors, const struct window_terms terms, const int n,
-                                        const int o, const int i, const T *restrict w, const T *restrict image)
+static STEPC_INLINE void finish_vectors(const int rows, const int vectors, const struct stepc_window_terms terms,
+                                        const int n, const int o, const int i, const T *restrict w,
+                                        const T *restrict image)
 {
-    T sum[WINDOW_TILE_ROWS * WINDOW_COLUMNS];
-    window_tile(rows, vectors, terms, sum, WINDOW_COLUMNS, w, image + place_of(i),
-                vectors > 1 ? place_of(i + 1) - place_of(i) : 0);
+    T sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(T)];
+    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(T), w, image + place_of(i),
+                      vectors > 1 ? place_of(i + 1) - place_of(i) : 0);
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * WINDOW_LANES; l++) {
-            const T v = sum[r * WINDOW_COLUMNS + l];
-            finish(n, o + r, i * WINDOW_LANES + l, v);
+        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(T); l++) {
+            const T v = sum[r * STEPC_WINDOW_COLUMNS(T) + l];
+            finish(n, o + r, i * STEPC_WINDOW_LANES(T) + l, v);
         }
     }
 }
 
-static STEPC_INLINE void finish_lines(const int rows, const struct window_terms terms, const int n, const int o,
+static STEPC_INLINE void finish_lines(const int rows, const struct stepc_window_terms terms, const int n, const int o,
                                       const T *restrict w, const T *restrict image)
 {
-    const int vectors = OD * OH * LINE_OF_VECTORS(OW);
-    for (int i = 0; i < vectors - vectors % VECTORS; i += VECTORS)
-        finish_vectors(rows, VECTORS, terms, n, o, i, w, image);
-    if (vectors % VECTORS > 0)
-        finish_vectors(rows, 1, terms, n, o, vectors - vectors % VECTORS, w, image);
+    const int vectors = OD * OH * STEPC_LINE_OF_VECTORS(T, OW);
+    for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
+        finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image);
+    if (vectors % STEPC_VECTORS > 0)
+        finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image);
 }
 
 /* ---- conv -------------------------------------------------------------------------------------------------------- */
@@ -444,7 +450,7 @@ static STEPC_INLINE void finish_row(const int n, const int o, const T *restrict 
         (void)plane;
     } else {
         for (int z = 0; z < OD; z++)
-            copy_lines(OH, OW, 0, plane + z * (OH * OW), OW, flat + z * (QH * QW), QW);
+            stepc_copy_lines(OH, OW, 0, plane + z * (OH * OW), OW, flat + z * (QH * QW), QW);
         finish_elements(n, o, OD * OH * OW, plane);
     }
 }
@@ -453,7 +459,7 @@ static STEPC_INLINE void conv_rows(const int rows, const int n, const int o, T *
                                    const T *restrict weights, const T *restrict image, const int32_t *restrict at,
                                    const int finite)
 {
-    if (WHOLE_VECTORS(ROWS, OW)) {
+    if (STEPC_WHOLE_VECTORS(T, ROWS, OW)) {
         finish_lines(rows, terms_of(TAPS, CHANNELS * TAPS, TAPS, 1, at), n, o, weights + o * (CHANNELS * TAPS), image);
         return;
     }
@@ -471,7 +477,7 @@ static STEPC_INLINE void conv_rows(const int rows, const int n, const int o, T *
 KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
 {
     T *const flat = scratch + (CHANNELS * PD * PH * PW * QD * QH * QW + SLACK);
-    const int finite = SKIPS ? are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
+    const int finite = SKIPS ? stepc_are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
     zero_image(scratch);
     if (COPIES)
         mark_columns(scratch + (PLANE + D * H * W + 48));
@@ -481,25 +487,25 @@ KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t 
                 fill_computed_x(scratch, scratch + PLANE, n, g, 0, CHANNELS);
             else
                 fill_image(scratch, scratch + PLANE, x + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
-            for (int o = 0; o < ROWS - WINDOW_LAST_ROWS(ROWS); o += WINDOW_ROWS(ROWS))
-                conv_rows(WINDOW_ROWS(ROWS), n, g * ROWS + o, flat, w, scratch, taps, finite);
-            if (WINDOW_LAST_ROWS(ROWS) > 0)
-                conv_rows(WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), flat, w, scratch, taps,
-                          finite);
+            for (int o = 0; o < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); o += STEPC_WINDOW_ROWS(ROWS))
+                conv_rows(STEPC_WINDOW_ROWS(ROWS), n, g * ROWS + o, flat, w, scratch, taps, finite);
+            if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
+                conv_rows(STEPC_WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), flat, w,
+                          scratch, taps, finite);
         }
     }
 }
 
 /* ---- conv_grad_input --------------------------------------------------------------------------------------------- */
 
-/* to[c / WINDOW_ROWS(ROWS), o, t, c % WINDOW_ROWS(ROWS)] = w[o,c,t], t in the order of phases */
+/* to[c / STEPC_WINDOW_ROWS(ROWS), o, t, c % STEPC_WINDOW_ROWS(ROWS)] = w[o,c,t], t in the order of phases */
 static inline void pack_weights(T *restrict to, const T *restrict w, const int32_t *restrict order)
 {
-    for (int first = 0; first < ROWS; first += WINDOW_ROWS(ROWS)) {
+    for (int first = 0; first < ROWS; first += STEPC_WINDOW_ROWS(ROWS)) {
         for (int o = 0; o < CHANNELS; o++) {
             for (int t = 0; t < TAPS; t++) {
-                for (int c = first; c < first + WINDOW_ROWS(ROWS) && c < ROWS; c++)
-                    to[first * (CHANNELS * TAPS) + (o * TAPS + t) * WINDOW_ROWS(ROWS) + c - first] =
+                for (int c = first; c < first + STEPC_WINDOW_ROWS(ROWS) && c < ROWS; c++)
+                    to[first * (CHANNELS * TAPS) + (o * TAPS + t) * STEPC_WINDOW_ROWS(ROWS) + c - first] =
                         w[(o * ROWS + c) * TAPS + order[t]];
             }
         }
@@ -507,12 +513,12 @@ static inline void pack_weights(T *restrict to, const T *restrict w, const int32
 }
 
 /* Terms of `count` positions; where there are no phases, weights are read in place. */
-static STEPC_INLINE struct window_terms terms_of_phase(const int count, const int32_t *restrict at)
+static STEPC_INLINE struct stepc_window_terms terms_of_phase(const int count, const int32_t *restrict at)
 {
     if (TD * TH * TW == 1)
         return terms_of(count, TAPS, ROWS * TAPS, 1, at);
     else
-        return terms_of(count, 1, TAPS * WINDOW_ROWS(ROWS), WINDOW_ROWS(ROWS), at);
+        return terms_of(count, 1, TAPS * STEPC_WINDOW_ROWS(ROWS), STEPC_WINDOW_ROWS(ROWS), at);
 }
 
 /* The window of a phase that comes first, where all phases have equally many. */
@@ -568,10 +574,11 @@ static STEPC_INLINE void finish_channel(const int n, const int channel, const T 
         finish_elements(n, channel, XH * XW, flat);
     } else if (TD * TH * TW == 1 && XW % 16 > 0) {
         for (int z = 0; z < XD; z++)
-            copy_lines(XH, XW, 0, line + z * (XH * XW), XW, flat + z * (QH * QW), QW);
+            stepc_copy_lines(XH, XW, 0, line + z * (XH * XW), XW, flat + z * (QH * QW), QW);
         finish_elements(n, channel, XD * XH * XW, line);
     } else {
-        const int width = WHOLE_VECTORS(ROWS, OW) ? OW : QW, height = WHOLE_VECTORS(ROWS, OW) ? OH : QH;
+        const int width = STEPC_WHOLE_VECTORS(T, ROWS, OW) ? OW : QW,
+                  height = STEPC_WHOLE_VECTORS(T, ROWS, OW) ? OH : QH;
         for (int z = 0; z < XD; z++) {
             for (int y = 0; y < XH; y++) {
                 const T *const phases = flat +
@@ -601,16 +608,17 @@ static STEPC_INLINE void zero_phase(const int rows, T *restrict flat)
 }
 
 /* The same windows side by side, without gaps. */
-static STEPC_INLINE void vectors_of_lines(const int rows, const struct window_terms terms, T *restrict flat,
+static STEPC_INLINE void vectors_of_lines(const int rows, const struct stepc_window_terms terms, T *restrict flat,
                                           const T *restrict packed, const T *restrict image)
 {
-    const int vectors = OD * OH * LINE_OF_VECTORS(OW);
-    for (int i = 0; i < vectors - vectors % VECTORS; i += VECTORS)
-        window_tile(rows, VECTORS, terms, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed,
-                    image + place_of(i), VECTORS > 1 ? place_of(i + 1) - place_of(i) : 0);
-    if (vectors % VECTORS > 0) {
-        const int i = vectors - vectors % VECTORS;
-        window_tile(rows, 1, terms, flat + i * WINDOW_LANES, TD * TH * TW * FLAT_STEP, packed, image + place_of(i), 0);
+    const int vectors = OD * OH * STEPC_LINE_OF_VECTORS(T, OW);
+    for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
+        stepc_window_tile(rows, STEPC_VECTORS, terms, flat + i * STEPC_WINDOW_LANES(T), TD * TH * TW * FLAT_STEP,
+                          packed, image + place_of(i), STEPC_VECTORS > 1 ? place_of(i + 1) - place_of(i) : 0);
+    if (vectors % STEPC_VECTORS > 0) {
+        const int i = vectors - vectors % STEPC_VECTORS;
+        stepc_window_tile(rows, 1, terms, flat + i * STEPC_WINDOW_LANES(T), TD * TH * TW * FLAT_STEP, packed,
+                          image + place_of(i), 0);
     }
 }
 
@@ -625,7 +633,7 @@ static STEPC_INLINE void phase_windows(const int rows, const int count, T *restr
         (void)finite;
     } else if (count == 0) {
         zero_phase(rows, flat);
-    } else if (WHOLE_VECTORS(ROWS, OW)) {
+    } else if (STEPC_WHOLE_VECTORS(T, ROWS, OW)) {
         vectors_of_lines(rows, terms_of_phase(count, at), flat, packed, image + place);
     } else {
         windows(rows, terms_of_phase(count, at), flat, TD * TH * TW * FLAT_STEP, packed, image, place, finite);
@@ -637,7 +645,7 @@ static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int 
                                          const int32_t *restrict taps, const int finite)
 {
     if (TD * TH * TW == 1) {
-        if (WHOLE_VECTORS(ROWS, OW)) {
+        if (STEPC_WHOLE_VECTORS(T, ROWS, OW)) {
             finish_lines(rows, terms_of_phase(TAPS, taps), n, channel, packed, image);
             return;
         }
@@ -645,7 +653,7 @@ static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int 
     for (int p = 0; p < TD * TH * TW; p++) {
         const int from = (int)taps[2 * TAPS + p], count = (int)(taps[2 * TAPS + p + 1] - from);
         const int z = first_window(LOW_D, p / (TH * TW), XD, TD), y = first_window(LOW_H, p / TW % TH, XH, TH);
-        phase_windows(rows, count, flat + p * FLAT_STEP, packed + from * WINDOW_ROWS(ROWS), image,
+        phase_windows(rows, count, flat + p * FLAT_STEP, packed + from * STEPC_WINDOW_ROWS(ROWS), image,
                       (z * QH + y) * QW + first_window(LOW_W, p % TW, XW, TW), taps + from, finite);
     }
     for (int i = 0; i < rows; i++)
@@ -661,12 +669,14 @@ static inline int group_at(const int g, const int rows)
 KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, const int32_t *restrict taps,
                                    T *restrict scratch)
 {
-    const int rows = TD * TH * TW == 1 ? ROWS : (ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS);
+    const int rows = TD * TH * TW == 1
+                         ? ROWS
+                         : (ROWS + STEPC_WINDOW_ROWS(ROWS) - 1) / STEPC_WINDOW_ROWS(ROWS) * STEPC_WINDOW_ROWS(ROWS);
     const int row = TD * TH * TW == 1 ? TAPS : CHANNELS * TAPS;
     T *const packed = scratch + (CHANNELS * PW * QD * QH * QW + SLACK);
     T *const flat = packed + (TD * TH * TW == 1 ? 0 : group_at(G, rows));
     const T *const weights = TD * TH * TW == 1 ? w : packed;
-    const int finite = SKIPS ? are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
+    const int finite = SKIPS ? stepc_are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
     zero_image(scratch);
     if (COPIES)
         mark_columns(scratch + (PLANE + D * H * W + 48));
@@ -680,13 +690,13 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
                 fill_computed_dy(scratch, scratch + PLANE, n, g, 0, CHANNELS);
             else
                 fill_image(scratch, scratch + PLANE, dy + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
-            for (int c = 0; c < ROWS - WINDOW_LAST_ROWS(ROWS); c += WINDOW_ROWS(ROWS))
-                grad_input_rows(WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, weights + group_at(g, rows) + c * row,
+            for (int c = 0; c < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); c += STEPC_WINDOW_ROWS(ROWS))
+                grad_input_rows(STEPC_WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, weights + group_at(g, rows) + c * row,
                                 scratch, taps, finite);
-            if (WINDOW_LAST_ROWS(ROWS) > 0)
-                grad_input_rows(WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), flat,
-                                weights + group_at(g, rows) + (ROWS - WINDOW_LAST_ROWS(ROWS)) * row, scratch, taps,
-                                finite);
+            if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
+                grad_input_rows(STEPC_WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), flat,
+                                weights + group_at(g, rows) + (ROWS - STEPC_WINDOW_LAST_ROWS(ROWS)) * row, scratch,
+                                taps, finite);
         }
     }
 }
@@ -718,8 +728,8 @@ static inline void fill_columns(T *restrict to, const T *restrict from, const in
         const int first = PAD_W > 0 ? PAD_W : 0, end = W + PAD_W < QW ? W + PAD_W : QW;
         const int is_whole = z >= 0 && z + (HELD_D - 1) * REACH_D < D && y >= 0 && y + (HELD_H - 1) * REACH_H < H;
         if (is_whole)
-            interleave_lines(COLUMN, end - first, to + first * COLUMN, COLUMN, from + ((z * H + y) * W + first - PAD_W),
-                             lines);
+            stepc_interleave_lines(COLUMN, end - first, to + first * COLUMN, COLUMN,
+                                   from + ((z * H + y) * W + first - PAD_W), lines);
         if (HELD_D * HELD_H > 1) {
             for (int k = 0; !is_whole && k < COLUMN; k++)
                 fill_element(to, from, k, z, y);
@@ -739,22 +749,22 @@ static inline void fill_all_columns(T *restrict image, const T *restrict from, c
 static STEPC_INLINE void add_sums(const int rows, const int vectors, T *restrict total, const T *restrict image,
                                   const T *restrict dy)
 {
-    const struct window_terms terms = {.planes = OD,
-                                       .channels = OH,
-                                       .taps = OW,
-                                       .w_row = OD * OH * OW,
-                                       .w_plane = OH * OW,
-                                       .w_channel = OW,
-                                       .w_tap = 1,
-                                       .image_plane = SD * (QH * QW * COLUMN),
-                                       .image_channel = SH * (QW * COLUMN),
-                                       .image_tap = SW * COLUMN};
-    T sum[WINDOW_TILE_ROWS * WINDOW_VECTORS * WINDOW_LANES];
-    window_tile(rows, vectors, terms, sum, vectors * WINDOW_LANES, dy, image, WINDOW_LANES);
+    const struct stepc_window_terms terms = {.planes = OD,
+                                             .channels = OH,
+                                             .taps = OW,
+                                             .w_row = OD * OH * OW,
+                                             .w_plane = OH * OW,
+                                             .w_channel = OW,
+                                             .w_tap = 1,
+                                             .image_plane = SD * (QH * QW * COLUMN),
+                                             .image_channel = SH * (QW * COLUMN),
+                                             .image_tap = SW * COLUMN};
+    T sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(T)];
+    stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(T), dy, image, STEPC_WINDOW_LANES(T));
     for (int i = 0; i < rows; i++) {
         STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * WINDOW_LANES; l++)
-            total[i * (RUNS * RUN_STEP) + l] += sum[i * (vectors * WINDOW_LANES) + l];
+        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(T); l++)
+            total[i * (RUNS * RUN_STEP) + l] += sum[i * (vectors * STEPC_WINDOW_LANES(T)) + l];
     }
 }
 
@@ -762,14 +772,15 @@ static STEPC_INLINE void add_sums(const int rows, const int vectors, T *restrict
 static STEPC_INLINE void add_rows(const int rows, T *restrict total, const T *restrict image,
                                   const int32_t *restrict begins, const T *restrict dy)
 {
-    const int most = PART_VECTORS(LINE_VECTORS_OF(RUN), rows);
+    const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(T, RUN), rows);
     for (int r = 0; r < RUNS; r++) {
-        for (int v = 0; v < LINE_VECTORS_OF(RUN) - LINE_VECTORS_OF(RUN) % most; v += most)
-            add_sums(rows, most, total + r * RUN_STEP + v * WINDOW_LANES, image + begins[r] + v * WINDOW_LANES, dy);
-        if (LINE_VECTORS_OF(RUN) % most > 0) {
-            const int v = LINE_VECTORS_OF(RUN) - LINE_VECTORS_OF(RUN) % most;
-            add_sums(rows, LINE_VECTORS_OF(RUN) % most, total + r * RUN_STEP + v * WINDOW_LANES,
-                     image + begins[r] + v * WINDOW_LANES, dy);
+        for (int v = 0; v < STEPC_LINE_VECTORS_OF(T, RUN) - STEPC_LINE_VECTORS_OF(T, RUN) % most; v += most)
+            add_sums(rows, most, total + r * RUN_STEP + v * STEPC_WINDOW_LANES(T),
+                     image + begins[r] + v * STEPC_WINDOW_LANES(T), dy);
+        if (STEPC_LINE_VECTORS_OF(T, RUN) % most > 0) {
+            const int v = STEPC_LINE_VECTORS_OF(T, RUN) - STEPC_LINE_VECTORS_OF(T, RUN) % most;
+            add_sums(rows, STEPC_LINE_VECTORS_OF(T, RUN) % most, total + r * RUN_STEP + v * STEPC_WINDOW_LANES(T),
+                     image + begins[r] + v * STEPC_WINDOW_LANES(T), dy);
         }
     }
 }
@@ -788,9 +799,9 @@ static inline int end_row(const int rows)
 static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict begins,
                                    const T *restrict dy)
 {
-    const int rows = WINDOW_ROWS(ROWS), rest = WINDOW_LAST_ROWS(ROWS);
-    const int end = SHARES > 1 && !CUT_IMAGES ? end_row(WINDOW_ROWS(ROWS)) : ROWS;
-    const int first = SHARES > 1 && !CUT_IMAGES ? first_row(WINDOW_ROWS(ROWS)) : 0;
+    const int rows = STEPC_WINDOW_ROWS(ROWS), rest = STEPC_WINDOW_LAST_ROWS(ROWS);
+    const int end = SHARES > 1 && !CUT_IMAGES ? end_row(STEPC_WINDOW_ROWS(ROWS)) : ROWS;
+    const int first = SHARES > 1 && !CUT_IMAGES ? first_row(STEPC_WINDOW_ROWS(ROWS)) : 0;
     const int whole = first + (end - first) / rows * rows;
     for (int o = first; o < whole; o += rows)
         add_rows(rows, total + o * (RUNS * RUN_STEP), image, begins, dy + o * (OD * OH * OW));
@@ -888,8 +899,8 @@ KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, c
             add_images(taps, scratch);
     } else {
         T *const total = scratch + (QD * QH * QW * COLUMN + SLACK), *const row = total + ROWS * (RUNS * RUN_STEP);
-        const int first = SHARES > 1 ? first_row(WINDOW_ROWS(ROWS)) : 0,
-                  end = SHARES > 1 ? end_row(WINDOW_ROWS(ROWS)) : ROWS;
+        const int first = SHARES > 1 ? first_row(STEPC_WINDOW_ROWS(ROWS)) : 0,
+                  end = SHARES > 1 ? end_row(STEPC_WINDOW_ROWS(ROWS)) : ROWS;
         for (int i = 0; i < QD * QH * QW * COLUMN + SLACK; i++)
             scratch[i] = (T)0;
         for (int g = 0; g < G; g++) {

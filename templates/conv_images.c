@@ -15,12 +15,12 @@
  * where a weight is not finite.
  *
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
-#include "registers.h"
+#include "kernels/stepc_registers.h"
+#include "kernels/stepc_transpose.h"
+#include "kernels/stepc_window_finite.h"
+#include "kernels/stepc_window_span.h"
+#include "kernels/stepc_window_tile.h"
 #include "template.h"
-#include "transpose.h"
-#include "window_finite.h"
-#include "window_span.h"
-#include "window_tile.h"
 
 enum HOLE {
     N = 33, G = 2, /* images, groups */
@@ -73,24 +73,24 @@ static inline void compute_x(T *restrict to, const int n, const int k)
 
 static inline void compute_planes(T *restrict to, const int n, const int k)
 {
-    for (int l = 0; l < WINDOW_COLUMNS; l++)
+    for (int l = 0; l < STEPC_WINDOW_COLUMNS(T); l++)
         compute_x(to + l * IN, n + l, k);
 }
 
 /* image[k, i, l] = element i of channel k of image n + l */
 static inline void transpose_channel(T *restrict image, const T *restrict from, const int image_step)
 {
-    transpose(image, WINDOW_COLUMNS, from, image_step, WINDOW_COLUMNS, IN);
+    stepc_transpose(image, STEPC_WINDOW_COLUMNS(T), from, image_step, STEPC_WINDOW_COLUMNS(T), IN);
 }
 
 /* to[row / tile, k, t, row % tile] = w[row, k, t] */
 static inline void pack_weights(T *restrict to, const T *restrict w)
 {
-    for (int first = 0; first < ROWS; first += WINDOW_ROWS(ROWS)) {
+    for (int first = 0; first < ROWS; first += STEPC_WINDOW_ROWS(ROWS)) {
         for (int k = 0; k < CHANNELS; k++) {
-            for (int r = first; r < first + WINDOW_ROWS(ROWS) && r < ROWS; r++) {
+            for (int r = first; r < first + STEPC_WINDOW_ROWS(ROWS) && r < ROWS; r++) {
                 for (int t = 0; t < TAPS; t++)
-                    to[first * (CHANNELS * TAPS) + (k * TAPS + t) * WINDOW_ROWS(ROWS) + r - first] =
+                    to[first * (CHANNELS * TAPS) + (k * TAPS + t) * STEPC_WINDOW_ROWS(ROWS) + r - first] =
                         w[r * W_ROW + k * W_CHANNEL + t];
             }
         }
@@ -100,7 +100,8 @@ static inline void pack_weights(T *restrict to, const T *restrict w)
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* What the zeros around x add to a row's sums. */
-static inline T padding_term(const T *restrict packed, const struct window_span line, const struct window_span column)
+static inline T padding_term(const T *restrict packed, const struct stepc_window_span line,
+                             const struct stepc_window_span column)
 {
     T sum = (T)0;
     for (int i = -line.before; i < line.count + line.behind; i++) {
@@ -108,19 +109,19 @@ static inline T padding_term(const T *restrict packed, const struct window_span 
             const int t = (line.tap + i * TAP_STEP_H) * KW + column.tap + j * TAP_STEP_W;
             const int inside = i >= 0 && i < line.count && j >= 0 && j < column.count;
             for (int k = 0; k < CHANNELS && !inside; k++)
-                sum += (T)0 * packed[(k * TAPS + t) * WINDOW_ROWS(ROWS)];
+                sum += (T)0 * packed[(k * TAPS + t) * STEPC_WINDOW_ROWS(ROWS)];
         }
     }
     return sum;
 }
 
-static inline void add_padding(const int rows, T *restrict to, const T *restrict packed, const struct window_span line,
-                               const struct window_span column)
+static inline void add_padding(const int rows, T *restrict to, const T *restrict packed,
+                               const struct stepc_window_span line, const struct stepc_window_span column)
 {
     for (int r = 0; r < rows; r++) {
         const T sum = padding_term(packed + r, line, column);
-        for (int l = 0; l < WINDOW_COLUMNS; l++)
-            to[r * (WINDOW_LANES * WINDOW_COLUMNS) + l] += sum;
+        for (int l = 0; l < STEPC_WINDOW_COLUMNS(T); l++)
+            to[r * (STEPC_WINDOW_LANES(T) * STEPC_WINDOW_COLUMNS(T)) + l] += sum;
     }
 }
 
@@ -128,20 +129,21 @@ static inline void add_padding(const int rows, T *restrict to, const T *restrict
 static STEPC_INLINE void window_sums(const int rows, const int p, T *restrict to, const T *restrict packed,
                                      const T *restrict image, const int32_t *restrict spans, const int finite)
 {
-    const struct window_span line = window_span(spans, p / OW), column = window_span(spans, OH + p % OW);
-    const struct window_terms terms = {.planes = CHANNELS,
-                                       .channels = line.count,
-                                       .taps = column.count,
-                                       .w_row = 1,
-                                       .w_plane = TAPS * WINDOW_ROWS(ROWS),
-                                       .w_channel = TAP_STEP_H * KW * WINDOW_ROWS(ROWS),
-                                       .w_tap = TAP_STEP_W * WINDOW_ROWS(ROWS),
-                                       .image_plane = IN * WINDOW_COLUMNS,
-                                       .image_channel = PLACE_STEP_H * W * WINDOW_COLUMNS,
-                                       .image_tap = PLACE_STEP_W * WINDOW_COLUMNS};
-    window_tile(rows, VECTORS, terms, to, WINDOW_LANES * WINDOW_COLUMNS,
-                packed + (line.tap * KW + column.tap) * WINDOW_ROWS(ROWS),
-                image + (line.place * W + column.place) * WINDOW_COLUMNS, WINDOW_LANES);
+    const struct stepc_window_span line = stepc_window_span(spans, p / OW),
+                                   column = stepc_window_span(spans, OH + p % OW);
+    const struct stepc_window_terms terms = {.planes = CHANNELS,
+                                             .channels = line.count,
+                                             .taps = column.count,
+                                             .w_row = 1,
+                                             .w_plane = TAPS * STEPC_WINDOW_ROWS(ROWS),
+                                             .w_channel = TAP_STEP_H * KW * STEPC_WINDOW_ROWS(ROWS),
+                                             .w_tap = TAP_STEP_W * STEPC_WINDOW_ROWS(ROWS),
+                                             .image_plane = IN * STEPC_WINDOW_COLUMNS(T),
+                                             .image_channel = PLACE_STEP_H * W * STEPC_WINDOW_COLUMNS(T),
+                                             .image_tap = PLACE_STEP_W * STEPC_WINDOW_COLUMNS(T)};
+    stepc_window_tile(rows, STEPC_VECTORS, terms, to, STEPC_WINDOW_LANES(T) * STEPC_WINDOW_COLUMNS(T),
+                      packed + (line.tap * KW + column.tap) * STEPC_WINDOW_ROWS(ROWS),
+                      image + (line.place * W + column.place) * STEPC_WINDOW_COLUMNS(T), STEPC_WINDOW_LANES(T));
     if (PADDED) {
         if (!finite)
             add_padding(rows, to, packed, line, column);
@@ -154,12 +156,13 @@ static STEPC_INLINE void window_sums(const int rows, const int p, T *restrict to
 static STEPC_INLINE void finish_windows(const int count, const int n, const int fresh, const int o, const int p,
                                         const T *restrict sums)
 {
-    T transposed[WINDOW_COLUMNS * WINDOW_LANES];
-    transpose(transposed, WINDOW_LANES, sums, WINDOW_COLUMNS, WINDOW_LANES, WINDOW_COLUMNS);
-    for (int l = fresh; l < WINDOW_COLUMNS; l++) {
+    T transposed[STEPC_WINDOW_COLUMNS(T) * STEPC_WINDOW_LANES(T)];
+    stepc_transpose(transposed, STEPC_WINDOW_LANES(T), sums, STEPC_WINDOW_COLUMNS(T), STEPC_WINDOW_LANES(T),
+                    STEPC_WINDOW_COLUMNS(T));
+    for (int l = fresh; l < STEPC_WINDOW_COLUMNS(T); l++) {
         STEPC_LANE_LOOP
         for (int i = 0; i < count; i++) {
-            const T v = transposed[l * WINDOW_LANES + i];
+            const T v = transposed[l * STEPC_WINDOW_LANES(T) + i];
             finish(n + l, o, p + i, v);
         }
     }
@@ -171,9 +174,9 @@ static STEPC_INLINE void compute_windows(const int rows, const int count, const 
                                          const T *restrict image, const int32_t *restrict spans, const int finite)
 {
     for (int i = 0; i < count; i++)
-        window_sums(rows, p + i, sums + i * WINDOW_COLUMNS, packed, image, spans, finite);
+        window_sums(rows, p + i, sums + i * STEPC_WINDOW_COLUMNS(T), packed, image, spans, finite);
     for (int r = 0; r < rows; r++)
-        finish_windows(count, n, fresh, o + r, p, sums + r * (WINDOW_LANES * WINDOW_COLUMNS));
+        finish_windows(count, n, fresh, o + r, p, sums + r * (STEPC_WINDOW_LANES(T) * STEPC_WINDOW_COLUMNS(T)));
 }
 
 /* Of blocks of windows: those of the share. */
@@ -191,46 +194,48 @@ static STEPC_INLINE void compute_rows(const int rows, const int n, const int fre
                                       const T *restrict packed, const T *restrict image, const int32_t *restrict spans,
                                       const int finite)
 {
-    for (int b = first_block(OUT / WINDOW_LANES); b < end_block(OUT / WINDOW_LANES); b++)
-        compute_windows(rows, WINDOW_LANES, n, fresh, o, b * WINDOW_LANES, sums, packed, image, spans, finite);
-    if (OUT % WINDOW_LANES > 0 && end_block(OUT / WINDOW_LANES) == OUT / WINDOW_LANES)
-        compute_windows(rows, OUT % WINDOW_LANES, n, fresh, o, OUT / WINDOW_LANES * WINDOW_LANES, sums, packed, image,
-                        spans, finite);
+    for (int b = first_block(OUT / STEPC_WINDOW_LANES(T)); b < end_block(OUT / STEPC_WINDOW_LANES(T)); b++)
+        compute_windows(rows, STEPC_WINDOW_LANES(T), n, fresh, o, b * STEPC_WINDOW_LANES(T), sums, packed, image, spans,
+                        finite);
+    if (OUT % STEPC_WINDOW_LANES(T) > 0 && end_block(OUT / STEPC_WINDOW_LANES(T)) == OUT / STEPC_WINDOW_LANES(T))
+        compute_windows(rows, OUT % STEPC_WINDOW_LANES(T), n, fresh, o,
+                        OUT / STEPC_WINDOW_LANES(T) * STEPC_WINDOW_LANES(T), sums, packed, image, spans, finite);
 }
 
 /* Where the packed weights of group g begin: those of whole tiles of rows. */
 static inline int group_at(const int g)
 {
-    return g * (CHANNELS * TAPS) * ((ROWS + WINDOW_ROWS(ROWS) - 1) / WINDOW_ROWS(ROWS) * WINDOW_ROWS(ROWS));
+    return g * (CHANNELS * TAPS) *
+           ((ROWS + STEPC_WINDOW_ROWS(ROWS) - 1) / STEPC_WINDOW_ROWS(ROWS) * STEPC_WINDOW_ROWS(ROWS));
 }
 
 /* Images come a tile at a time; the last tile begins where it ends with the last image. */
 KERNEL static void conv_images(const T *restrict x, const T *restrict w, const int32_t *restrict spans,
                                T *restrict scratch)
 {
-    T *const packed = scratch + CHANNELS * IN * WINDOW_COLUMNS, *const sums = packed + group_at(G);
-    const int finite = PADDED ? are_finite(G * CHANNELS * ROWS * TAPS, w) : 1;
+    T *const packed = scratch + CHANNELS * IN * STEPC_WINDOW_COLUMNS(T), *const sums = packed + group_at(G);
+    const int finite = PADDED ? stepc_are_finite(G * CHANNELS * ROWS * TAPS, w) : 1;
     for (int g = 0; g < G; g++)
         pack_weights(packed + group_at(g), w + g * (CHANNELS * ROWS * TAPS));
-    for (int first = 0; first < N; first += WINDOW_COLUMNS) {
-        const int n = first + WINDOW_COLUMNS <= N ? first : N - WINDOW_COLUMNS;
+    for (int first = 0; first < N; first += STEPC_WINDOW_COLUMNS(T)) {
+        const int n = first + STEPC_WINDOW_COLUMNS(T) <= N ? first : N - STEPC_WINDOW_COLUMNS(T);
         for (int g = 0; g < G; g++) {
             for (int k = 0; k < CHANNELS; k++) {
                 if (WITH_X) {
                     compute_planes(scratch + PLANE, n, g * CHANNELS + k);
-                    transpose_channel(scratch + k * (IN * WINDOW_COLUMNS), scratch + PLANE, IN);
+                    transpose_channel(scratch + k * (IN * STEPC_WINDOW_COLUMNS(T)), scratch + PLANE, IN);
                 } else {
-                    transpose_channel(scratch + k * (IN * WINDOW_COLUMNS), x + ((n * G + g) * CHANNELS + k) * IN,
-                                      G * CHANNELS * IN);
+                    transpose_channel(scratch + k * (IN * STEPC_WINDOW_COLUMNS(T)),
+                                      x + ((n * G + g) * CHANNELS + k) * IN, G * CHANNELS * IN);
                 }
             }
-            for (int o = 0; o < ROWS - WINDOW_LAST_ROWS(ROWS); o += WINDOW_ROWS(ROWS))
-                compute_rows(WINDOW_ROWS(ROWS), n, first - n, g * ROWS + o, sums,
+            for (int o = 0; o < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); o += STEPC_WINDOW_ROWS(ROWS))
+                compute_rows(STEPC_WINDOW_ROWS(ROWS), n, first - n, g * ROWS + o, sums,
                              packed + group_at(g) + o * (CHANNELS * TAPS), scratch, spans, finite);
-            if (WINDOW_LAST_ROWS(ROWS) > 0)
-                compute_rows(WINDOW_LAST_ROWS(ROWS), n, first - n, g * ROWS + ROWS - WINDOW_LAST_ROWS(ROWS), sums,
-                             packed + group_at(g) + (ROWS - WINDOW_LAST_ROWS(ROWS)) * (CHANNELS * TAPS), scratch, spans,
-                             finite);
+            if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
+                compute_rows(STEPC_WINDOW_LAST_ROWS(ROWS), n, first - n, g * ROWS + ROWS - STEPC_WINDOW_LAST_ROWS(ROWS),
+                             sums, packed + group_at(g) + (ROWS - STEPC_WINDOW_LAST_ROWS(ROWS)) * (CHANNELS * TAPS),
+                             scratch, spans, finite);
         }
     }
 }

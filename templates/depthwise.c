@@ -8,10 +8,10 @@
  * With a prologue (WITH_X, WITH_DY) planes of an operand are computed in `scratch + PLANE`.
  *
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
-#include "registers.h"
+#include "kernels/stepc_registers.h"
+#include "kernels/stepc_transpose.h"
+#include "kernels/stepc_window_channels.h"
 #include "template.h"
-#include "transpose.h"
-#include "window_channels.h"
 
 enum HOLE {
     N = 2, G = 5, /* images, channels */
@@ -54,7 +54,7 @@ static inline void HOLE finish_weight(int g, int t, T sum)
 
 static inline int channels_from(const int g)
 {
-    return G - g < WINDOW_LANES ? G - g : WINDOW_LANES;
+    return G - g < STEPC_WINDOW_LANES(T) ? G - g : STEPC_WINDOW_LANES(T);
 }
 
 static inline void compute_x(T *restrict to, const int n, const int g)
@@ -77,7 +77,7 @@ static inline void compute_planes_of_x(T *restrict to, const int n, const int g)
 
 static inline void zero_image(T *restrict image)
 {
-    for (int i = 0; i < PD * PH * PW * QD * QH * QW * WINDOW_LANES; i++)
+    for (int i = 0; i < PD * PH * PW * QD * QH * QW * STEPC_WINDOW_LANES(T); i++)
         image[i] = (T)0;
 }
 
@@ -86,14 +86,14 @@ static STEPC_INLINE void fill_columns(T *restrict to, const T *restrict from)
 {
     const int first = PAD_W < 0 ? -PAD_W : 0, end = W < QW * SW - PAD_W ? W : QW * SW - PAD_W;
     if (SW == 1) {
-        for (int i = 0; i < (end - first) * WINDOW_LANES; i++)
-            to[(first + PAD_W) * WINDOW_LANES + i] = from[first * WINDOW_LANES + i];
+        for (int i = 0; i < (end - first) * STEPC_WINDOW_LANES(T); i++)
+            to[(first + PAD_W) * STEPC_WINDOW_LANES(T) + i] = from[first * STEPC_WINDOW_LANES(T) + i];
     } else {
         for (int x = first; x < end; x++) {
             if ((x + PAD_W) % SW < PW) {
-                for (int l = 0; l < WINDOW_LANES; l++)
-                    to[((x + PAD_W) % SW * (QD * QH * QW) + (x + PAD_W) / SW) * WINDOW_LANES + l] =
-                        from[x * WINDOW_LANES + l];
+                for (int l = 0; l < STEPC_WINDOW_LANES(T); l++)
+                    to[((x + PAD_W) % SW * (QD * QH * QW) + (x + PAD_W) / SW) * STEPC_WINDOW_LANES(T) + l] =
+                        from[x * STEPC_WINDOW_LANES(T) + l];
             }
         }
     }
@@ -102,14 +102,14 @@ static STEPC_INLINE void fill_columns(T *restrict to, const T *restrict from)
 /* The image of `channels` planes; around them it is zero already. */
 static STEPC_INLINE void fill_image(T *restrict image, T *restrict planes, const T *restrict from, const int channels)
 {
-    transpose(planes, WINDOW_LANES, from, D * H * W, channels, D * H * W);
+    stepc_transpose(planes, STEPC_WINDOW_LANES(T), from, D * H * W, channels, D * H * W);
     for (int z = 0; z < D; z++) {
         for (int y = 0; y < H; y++) {
             const int a = z + PAD_D, b = y + PAD_H;
             if (a >= 0 && a / SD < QD && a % SD < PD && b >= 0 && b / SH < QH && b % SH < PH)
                 fill_columns(image + ((a % SD * PH + b % SH) * (PW * QD * QH * QW) + (a / SD * QH + b / SH) * QW) *
-                                         WINDOW_LANES,
-                             planes + (z * H + y) * (W * WINDOW_LANES));
+                                         STEPC_WINDOW_LANES(T),
+                             planes + (z * H + y) * (W * STEPC_WINDOW_LANES(T)));
         }
     }
 }
@@ -119,11 +119,13 @@ static STEPC_INLINE void fill_image(T *restrict image, T *restrict planes, const
 static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict taps,
                                    const T *restrict dy)
 {
-    for (int t = 0; t < TAPS / CHANNEL_TAPS * CHANNEL_TAPS; t += CHANNEL_TAPS)
-        channel_sums(CHANNEL_TAPS, OD, OH, OW, total + t * WINDOW_LANES, image, taps + t, QH * QW, QW, dy);
-    if (TAPS % CHANNEL_TAPS > 0) {
-        const int t = TAPS / CHANNEL_TAPS * CHANNEL_TAPS;
-        channel_sums(TAPS % CHANNEL_TAPS, OD, OH, OW, total + t * WINDOW_LANES, image, taps + t, QH * QW, QW, dy);
+    for (int t = 0; t < TAPS / STEPC_CHANNEL_TAPS * STEPC_CHANNEL_TAPS; t += STEPC_CHANNEL_TAPS)
+        stepc_channel_sums(STEPC_CHANNEL_TAPS, OD, OH, OW, total + t * STEPC_WINDOW_LANES(T), image, taps + t, QH * QW,
+                           QW, dy);
+    if (TAPS % STEPC_CHANNEL_TAPS > 0) {
+        const int t = TAPS / STEPC_CHANNEL_TAPS * STEPC_CHANNEL_TAPS;
+        stepc_channel_sums(TAPS % STEPC_CHANNEL_TAPS, OD, OH, OW, total + t * STEPC_WINDOW_LANES(T), image, taps + t,
+                           QH * QW, QW, dy);
     }
 }
 
@@ -143,13 +145,13 @@ static inline void transpose_computed(T *restrict to, T *restrict planes, const 
 {
     for (int l = 0; l < channels_from(g); l++)
         compute_dy(planes + l * (OD * OH * OW), n, g + l);
-    transpose(to, WINDOW_LANES, planes, OD * OH * OW, channels_from(g), OD * OH * OW);
+    stepc_transpose(to, STEPC_WINDOW_LANES(T), planes, OD * OH * OW, channels_from(g), OD * OH * OW);
 }
 
 static STEPC_INLINE void finish_window(const int g, const T *restrict total)
 {
     for (int t = 0; t < TAPS; t++) {
-        const T v = total[t * WINDOW_LANES];
+        const T v = total[t * STEPC_WINDOW_LANES(T)];
         finish_weight(g, t, v);
     }
 }
@@ -157,14 +159,18 @@ static STEPC_INLINE void finish_window(const int g, const T *restrict total)
 KERNEL static void depthwise_grad_weight(const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
                                          T *restrict scratch)
 {
-    T *const planes = scratch + PD * PH * PW * QD * QH * QW * WINDOW_LANES;
-    T *const transposed = planes + D * H * W * WINDOW_LANES;
-    T *const total = transposed + OD * OH * OW * WINDOW_LANES;
-    const int first = SHARES > 1 ? (G + WINDOW_LANES - 1) / WINDOW_LANES * share() / SHARES * WINDOW_LANES : 0;
-    const int end = SHARES > 1 ? (G + WINDOW_LANES - 1) / WINDOW_LANES * (share() + 1) / SHARES * WINDOW_LANES : G;
+    T *const planes = scratch + PD * PH * PW * QD * QH * QW * STEPC_WINDOW_LANES(T);
+    T *const transposed = planes + D * H * W * STEPC_WINDOW_LANES(T);
+    T *const total = transposed + OD * OH * OW * STEPC_WINDOW_LANES(T);
+    const int first =
+        SHARES > 1 ? (G + STEPC_WINDOW_LANES(T) - 1) / STEPC_WINDOW_LANES(T) * share() / SHARES * STEPC_WINDOW_LANES(T)
+                   : 0;
+    const int end = SHARES > 1 ? (G + STEPC_WINDOW_LANES(T) - 1) / STEPC_WINDOW_LANES(T) * (share() + 1) / SHARES *
+                                     STEPC_WINDOW_LANES(T)
+                               : G;
     zero_image(scratch);
-    for (int g = first; g < end; g += WINDOW_LANES) {
-        for (int i = 0; i < TAPS * WINDOW_LANES; i++)
+    for (int g = first; g < end; g += STEPC_WINDOW_LANES(T)) {
+        for (int i = 0; i < TAPS * STEPC_WINDOW_LANES(T); i++)
             total[i] = (T)0;
         for (int n = 0; n < N; n++) {
             if (WITH_X) {
@@ -176,8 +182,8 @@ KERNEL static void depthwise_grad_weight(const T *restrict dy, const T *restrict
             if (WITH_DY)
                 transpose_computed(transposed, scratch + PLANE, n, g);
             else
-                transpose(transposed, WINDOW_LANES, dy + (n * G + g) * (OD * OH * OW), OD * OH * OW, channels_from(g),
-                          OD * OH * OW);
+                stepc_transpose(transposed, STEPC_WINDOW_LANES(T), dy + (n * G + g) * (OD * OH * OW), OD * OH * OW,
+                                channels_from(g), OD * OH * OW);
             add_image(total, scratch, taps, transposed);
         }
         for (int l = 0; l < channels_from(g); l++)

@@ -12,9 +12,9 @@
  * Planes may have a prologue (WITH_X).
  *
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
-#include "registers.h"
+#include "kernels/stepc_registers.h"
+#include "kernels/stepc_window_kept.h"
 #include "template.h"
-#include "window_kept.h"
 
 enum HOLE {
     N = 2, G = 5, /* images, channels */
@@ -82,13 +82,14 @@ static inline void mark_columns(T *restrict keep)
 
 static STEPC_INLINE void windows(T *restrict flat, const T *restrict w, const T *restrict plane, const T *restrict keep)
 {
-    for (int q = 0; q < OH * W / KEPT_COLUMNS * KEPT_COLUMNS; q += KEPT_COLUMNS)
-        window_line_kept(KEPT_VECTORS, LINES, COLUMNS, flat + q, w, plane + (LOW + q), LINE_STEP, SHIFT, SHIFT_STEP,
-                         keep + q, KEPT);
-    if (OH * W % KEPT_COLUMNS > 0) {
-        const int q = OH * W / KEPT_COLUMNS * KEPT_COLUMNS;
-        window_line_kept((OH * W % KEPT_COLUMNS + WINDOW_LANES - 1) / WINDOW_LANES, LINES, COLUMNS, flat + q, w,
-                         plane + (LOW + q), LINE_STEP, SHIFT, SHIFT_STEP, keep + q, KEPT);
+    for (int q = 0; q < OH * W / STEPC_KEPT_COLUMNS(T) * STEPC_KEPT_COLUMNS(T); q += STEPC_KEPT_COLUMNS(T))
+        stepc_window_line_kept(STEPC_KEPT_VECTORS, LINES, COLUMNS, flat + q, w, plane + (LOW + q), LINE_STEP, SHIFT,
+                               SHIFT_STEP, keep + q, KEPT);
+    if (OH * W % STEPC_KEPT_COLUMNS(T) > 0) {
+        const int q = OH * W / STEPC_KEPT_COLUMNS(T) * STEPC_KEPT_COLUMNS(T);
+        stepc_window_line_kept((OH * W % STEPC_KEPT_COLUMNS(T) + STEPC_WINDOW_LANES(T) - 1) / STEPC_WINDOW_LANES(T),
+                               LINES, COLUMNS, flat + q, w, plane + (LOW + q), LINE_STEP, SHIFT, SHIFT_STEP, keep + q,
+                               KEPT);
     }
 }
 

@@ -4,18 +4,21 @@
  * once, in the order of memory. What changes it in place afterwards, as the update of weights does after the gradient
  * of a layer's input for one sample, can be done on the way (update), while its elements are near. So `matrix` is no
  * restrict pointer but in functions that do not. */
-#include "column_sums.h"
-#include "registers.h"
-#include "row_sums.h"
+#include "kernels/stepc_column_sums.h"
+#include "kernels/stepc_registers.h"
+#include "kernels/stepc_row_sums.h"
 #include "template.h"
 
 enum HOLE {
-    ROWS = 13, K = 7, TERMS = 3,
-    ROW_STEP = 7, COL_STEP = 1, /* element (i,k) of the matrix is at i * ROW_STEP + k * COL_STEP */
+    ROWS = 13,
+    K = 7,
+    TERMS = 3,
+    ROW_STEP = 7,
+    COL_STEP = 1, /* element (i,k) of the matrix is at i * ROW_STEP + k * COL_STEP */
     VECTOR_STEP = 1,
     BLOCK = 8,   /* rows at a time. Those side by side (ROW_STEP is 1): 64, whose sums are in registers, or more, whose
                     sums are in `waiting`; rows of which each lies in memory as a whole (COL_STEP is 1): 32 or 16, or
-                    FAR_ROWS if FETCH; else 8 */
+                    STEPC_FAR_ROWS if FETCH; else 8 */
     SWAPPED = 0, /* 1: the result is a row of one, element (0,i) */
     SHARES = 1,  /* the rows are cut into so many */
     FETCH = 1,   /* the matrix is in no near cache: ask for it ahead. Whole rows: ROW_STEP is K */
@@ -67,14 +70,14 @@ static STEPC_INLINE void adjacent_rows(const int count, const int i, const T *fr
 {
     T sum[ROWS < 64 ? ROWS : 64] = {(T)0};
     for (int k = 0; k < K - K % TERMS; k += TERMS) {
-        columns_times_vector(count, TERMS, K > TERMS, sum, from + i + k * COL_STEP, COL_STEP, factor + k * VECTOR_STEP,
-                             VECTOR_STEP);
+        stepc_columns_times_vector(count, TERMS, K > TERMS, sum, from + i + k * COL_STEP, COL_STEP,
+                                   factor + k * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(count, TERMS, i, k);
     }
     if (K % TERMS > 0) {
-        columns_times_vector(count, K % TERMS, K > TERMS, sum, from + i + (K - K % TERMS) * COL_STEP, COL_STEP,
-                             factor + (K - K % TERMS) * VECTOR_STEP, VECTOR_STEP);
+        stepc_columns_times_vector(count, K % TERMS, K > TERMS, sum, from + i + (K - K % TERMS) * COL_STEP, COL_STEP,
+                                   factor + (K - K % TERMS) * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(count, K % TERMS, i, K - K % TERMS);
     }
@@ -146,7 +149,7 @@ static STEPC_INLINE void waiting_terms(const int count, const int terms, const i
     STEPC_LANE_LOOP
     for (int r = 0; r < count; r++)
         waiting[r] = (T)0;
-    const int some = WITH_UPDATE ? UPDATED_AT_ONCE(count, K) : 8;
+    const int some = WITH_UPDATE ? STEPC_UPDATED_AT_ONCE(count, K) : 8;
     for (int l = 0; l < terms - terms % some; l += some) {
         few_terms(some, count, i, k + l, from, factor, waiting);
         STEPC_ONE_ITERATION();
@@ -256,28 +259,29 @@ static STEPC_INLINE void whole_rows(const int rows, const int i, const T *from, 
         /* the last ones: once more */
         const T *const ahead = i >= BLOCK ? from + (i - BLOCK) * ROW_STEP : from + i * ROW_STEP;
         for (int k = 0; k <= K - 2 * TERMS; k += 2 * TERMS) {
-            far_rows_times_vector(rows, TERMS, ahead + k * rows, sum, from + i * ROW_STEP + k, ROW_STEP,
-                                  factor + k * VECTOR_STEP, VECTOR_STEP);
+            stepc_far_rows_times_vector(rows, TERMS, ahead + k * rows, sum, from + i * ROW_STEP + k, ROW_STEP,
+                                        factor + k * VECTOR_STEP, VECTOR_STEP);
             if (WITH_UPDATE)
                 update_elements(rows, 2 * TERMS, i, k);
         }
     }
     for (int k = FETCH ? K - K % (2 * TERMS) : 0; k < K - K % TERMS; k += TERMS) {
-        rows_times_vector(rows, TERMS, K > TERMS, sum, from + i * ROW_STEP + k, ROW_STEP, factor + k * VECTOR_STEP,
-                          VECTOR_STEP);
+        stepc_rows_times_vector(rows, TERMS, K > TERMS, sum, from + i * ROW_STEP + k, ROW_STEP,
+                                factor + k * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(rows, TERMS, i, k);
     }
     if (K % TERMS > 0) {
-        rows_times_vector(rows, K % TERMS, K > TERMS, sum, from + i * ROW_STEP + (K - K % TERMS), ROW_STEP,
-                          factor + (K - K % TERMS) * VECTOR_STEP, VECTOR_STEP);
+        stepc_rows_times_vector(rows, K % TERMS, K > TERMS, sum, from + i * ROW_STEP + (K - K % TERMS), ROW_STEP,
+                                factor + (K - K % TERMS) * VECTOR_STEP, VECTOR_STEP);
         if (WITH_UPDATE)
             update_elements(rows, K % TERMS, i, K - K % TERMS);
     }
-    for (int r = 0; r < rows - rows % SUMS_READ; r += SUMS_READ)
-        finish_whole_rows(SUMS_READ, i + r, sum + r);
-    if (rows % SUMS_READ > 0)
-        finish_whole_rows(rows % SUMS_READ, i + rows - rows % SUMS_READ, sum + (rows - rows % SUMS_READ));
+    for (int r = 0; r < rows - rows % STEPC_SUMS_READ; r += STEPC_SUMS_READ)
+        finish_whole_rows(STEPC_SUMS_READ, i + r, sum + r);
+    if (rows % STEPC_SUMS_READ > 0)
+        finish_whole_rows(rows % STEPC_SUMS_READ, i + rows - rows % STEPC_SUMS_READ,
+                          sum + (rows - rows % STEPC_SUMS_READ));
 }
 
 /* Rows that are in no near cache, from the last to the first. */

@@ -12,7 +12,7 @@
  *
  * Functions that call a hole name nothing as a parameter of the kernel: what the hole reads may be that very operand.
  * Elements of a window are visited row-major, sums start from zero and run in the order of windows. */
-#include "registers.h"
+#include "kernels/stepc_registers.h"
 #include "template.h"
 
 enum HOLE {

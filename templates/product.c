@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 /* Matrix products: out[M,N] = finish(a[M,K] * b[K,N]). Each element's terms are added in index order, TERMS at a time:
- * the sum of each TERMS starts from zero and is added to those before it, in all forms (tile.h), unless a BLAS adds
- * them. Six kernels:
+ * the sum of each TERMS starts from zero and is added to those before it, in all forms (stepc_tile.h), unless a BLAS
+ * adds them. Six kernels:
  *
  *   product         rows of b are contiguous: tiles read b in place. N >= 16. Where N is no multiple of a vector, the
  *                   last vector of columns overlaps the one before, and only its new columns are finished.
@@ -18,12 +18,12 @@
  *
  * Panels are 16 or 32 columns, whatever the target: the arena has one size everywhere. 32 gain nothing for small
  * products and cost memory (the MLP 64-32-10: 3.74 us a step and 12288 bytes, with 16 columns 3.78 and 9472). */
-#include "narrow.h"
-#include "pack.h"
-#include "registers.h"
+#include "kernels/stepc_narrow.h"
+#include "kernels/stepc_pack.h"
+#include "kernels/stepc_registers.h"
+#include "kernels/stepc_tile.h"
+#include "kernels/stepc_tile_sums.h"
 #include "template.h"
-#include "tile.h"
-#include "tile_sums.h"
 
 enum HOLE {
     M = 5, N = 21, K = 7, TERMS = 3,
@@ -92,30 +92,31 @@ static STEPC_INLINE void pack(T *restrict to, const int width, const T *restrict
 static STEPC_INLINE void part(const int rows, const int vectors, const int from, const int to, const int i, const int j,
                               const T *restrict left, const T *restrict right, const int step)
 {
-    T acc[TILE_ROWS * TILE_COLUMNS];
+    T acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(T)];
     if (SUMS_IN_TILES * WITH_ROW_SUM == 1) {
         if (j == 0) {
-            T sum[TILE_ROWS] = {(T)0};
-            tile_and_sums(rows, vectors, K, TERMS, acc, left + i, A_COL, right, step, sum);
+            T sum[STEPC_TILE_ROWS] = {(T)0};
+            stepc_tile_and_sums(rows, vectors, K, TERMS, acc, left + i, A_COL, right, step, sum);
             for (int r = 0; r < rows; r++)
                 row_sum(i + r, sum[r]);
         } else {
-            tile(rows, vectors, K, TERMS, TILE_SETS, acc, left + i * A_ROW, A_ROW, A_COL, right, step);
+            stepc_tile(rows, vectors, K, TERMS, STEPC_TILE_SETS, acc, left + i * A_ROW, A_ROW, A_COL, right, step);
         }
     } else {
-        tile(rows, vectors, K, TERMS, TILE_SETS, acc, left + i * A_ROW, A_ROW, A_COL, right, step);
+        stepc_tile(rows, vectors, K, TERMS, STEPC_TILE_SETS, acc, left + i * A_ROW, A_ROW, A_COL, right, step);
     }
     if (N == 1)
         (void)j;
     if (N % 16 > 0) {
-        if ((to - from) % LANES > 0)
+        if ((to - from) % STEPC_LANES(T) > 0)
             STEPC_STORED(acc);
     }
     STEPC_ROW_LOOP
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
-            const T v = acc[r * TILE_COLUMNS + l]; /* loaded before any select: a masked load waits for the store */
+            const T v =
+                acc[r * STEPC_TILE_COLUMNS(T) + l]; /* loaded before any select: a masked load waits for the store */
             finish(i + r, j + l, v);
         }
     }
@@ -125,12 +126,13 @@ static STEPC_INLINE void part(const int rows, const int vectors, const int from,
 static STEPC_INLINE void strip(const int vectors, const int from, const int to, const int j, const T *restrict left,
                                const T *restrict right, const int step)
 {
-    for (int i = SHARES > 1 ? M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : 0;
-         SHARES > 1 ? i < M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M) : i < M - LAST_ROWS(M);
-         i += PART_ROWS(M))
-        part(PART_ROWS(M), vectors, from, to, i, j, left, right, step);
-    if (SHARES > 1 ? LAST_ROWS(M) > 0 && share() == SHARES - 1 : LAST_ROWS(M) > 0)
-        part(LAST_ROWS(M), vectors, from, to, M - LAST_ROWS(M), j, left, right, step);
+    for (int i = SHARES > 1 ? M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : 0;
+         SHARES > 1 ? i < M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M)
+                    : i < M - STEPC_LAST_ROWS(M);
+         i += STEPC_PART_ROWS(M))
+        part(STEPC_PART_ROWS(M), vectors, from, to, i, j, left, right, step);
+    if (SHARES > 1 ? STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1 : STEPC_LAST_ROWS(M) > 0)
+        part(STEPC_LAST_ROWS(M), vectors, from, to, M - STEPC_LAST_ROWS(M), j, left, right, step);
 }
 
 /* Sums over k of a[first ..][k], in index order; `count` of them side by side. */
@@ -163,15 +165,17 @@ static STEPC_INLINE void row_sums(const T *restrict left)
 KERNEL static void product(const T *restrict a, const T *restrict b)
 {
     if (WITH_FINISH) {
-        for (int j = 0; j < N - N % TILE_COLUMNS; j += TILE_COLUMNS)
-            strip(VECTORS, 0, TILE_COLUMNS, j, a, b + j, B_ROW);
+        for (int j = 0; j < N - N % STEPC_TILE_COLUMNS(T); j += STEPC_TILE_COLUMNS(T))
+            strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(T), j, a, b + j, B_ROW);
         if (N % 32 > 0) {
-            if (N % TILE_COLUMNS >= LANES)
-                strip(1, 0, LANES, N - N % TILE_COLUMNS, a, b + (N - N % TILE_COLUMNS), B_ROW);
+            if (N % STEPC_TILE_COLUMNS(T) >= STEPC_LANES(T))
+                strip(1, 0, STEPC_LANES(T), N - N % STEPC_TILE_COLUMNS(T), a, b + (N - N % STEPC_TILE_COLUMNS(T)),
+                      B_ROW);
         }
         if (N % 16 > 0) {
-            if (N % LANES > 0)
-                strip(1, LANES - N % LANES, LANES, N - LANES, a, b + (N - LANES), B_ROW);
+            if (N % STEPC_LANES(T) > 0)
+                strip(1, STEPC_LANES(T) - N % STEPC_LANES(T), STEPC_LANES(T), N - STEPC_LANES(T), a,
+                      b + (N - STEPC_LANES(T)), B_ROW);
         }
     }
     if (WITH_ROW_SUM > WITH_FINISH * SUMS_IN_TILES)
@@ -182,7 +186,7 @@ KERNEL static void product(const T *restrict a, const T *restrict b)
 static STEPC_INLINE void pack_panel(const int columns, const int p, T *restrict packed, const T *restrict right)
 {
     if (B_ROW == 1)
-        pack_transposed(packed, PANEL, right + p * B_COL, B_COL, columns, K);
+        stepc_pack_transposed(packed, PANEL, right + p * B_COL, B_COL, columns, K);
     else
         pack(packed, PANEL, right + p * B_COL, B_ROW, B_COL, columns, K);
 }
@@ -191,13 +195,13 @@ static STEPC_INLINE void pack_panel(const int columns, const int p, T *restrict 
 static STEPC_INLINE void panel_part(const int rows, const int columns, const int i, const int p, const T *restrict left,
                                     const T *restrict packed)
 {
-    for (int j = 0; j < columns - columns % PANEL_TILE(PANEL); j += PANEL_TILE(PANEL))
-        part(rows, PANEL_VECTORS(PANEL), 0, PANEL_TILE(PANEL), i, p + j, left, packed + j, PANEL);
+    for (int j = 0; j < columns - columns % STEPC_PANEL_TILE(T, PANEL); j += STEPC_PANEL_TILE(T, PANEL))
+        part(rows, STEPC_PANEL_VECTORS(T, PANEL), 0, STEPC_PANEL_TILE(T, PANEL), i, p + j, left, packed + j, PANEL);
     if (N % PANEL > 0) {
-        if (columns % PANEL_TILE(PANEL) > 0)
-            part(rows, PANEL_VECTORS(PANEL), 0, columns % PANEL_TILE(PANEL), i,
-                 p + columns - columns % PANEL_TILE(PANEL), left,
-                 packed + (columns - columns % PANEL_TILE(PANEL)), PANEL);
+        if (columns % STEPC_PANEL_TILE(T, PANEL) > 0)
+            part(rows, STEPC_PANEL_VECTORS(T, PANEL), 0, columns % STEPC_PANEL_TILE(T, PANEL), i,
+                 p + columns - columns % STEPC_PANEL_TILE(T, PANEL), left,
+                 packed + (columns - columns % STEPC_PANEL_TILE(T, PANEL)), PANEL);
     }
 }
 
@@ -206,12 +210,13 @@ static STEPC_INLINE void packed_strip(const int columns, const int p, const T *r
                                       T *restrict packed)
 {
     pack_panel(columns, p, packed, right);
-    for (int i = SHARES > 1 ? M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : 0;
-         SHARES > 1 ? i < M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M) : i < M - LAST_ROWS(M);
-         i += PART_ROWS(M))
-        panel_part(PART_ROWS(M), columns, i, p, left, packed);
-    if (SHARES > 1 ? LAST_ROWS(M) > 0 && share() == SHARES - 1 : LAST_ROWS(M) > 0)
-        panel_part(LAST_ROWS(M), columns, M - LAST_ROWS(M), p, left, packed);
+    for (int i = SHARES > 1 ? M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : 0;
+         SHARES > 1 ? i < M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M)
+                    : i < M - STEPC_LAST_ROWS(M);
+         i += STEPC_PART_ROWS(M))
+        panel_part(STEPC_PART_ROWS(M), columns, i, p, left, packed);
+    if (SHARES > 1 ? STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1 : STEPC_LAST_ROWS(M) > 0)
+        panel_part(STEPC_LAST_ROWS(M), columns, M - STEPC_LAST_ROWS(M), p, left, packed);
 }
 
 KERNEL static void product_packed(const T *restrict a, const T *restrict b, T *restrict panel)
@@ -258,10 +263,10 @@ static STEPC_INLINE void finish_narrow(const int rows, const int i, const T *res
 static STEPC_INLINE void narrow_part(const int rows, const int i, const T *restrict left, const T *restrict right,
                                      const int step, T *restrict done)
 {
-    T sum[NARROW_ROWS] = {(T)0};
-    for (int j = (N - 1) / NARROW_LANES * NARROW_LANES; j >= 0; j -= NARROW_LANES)
-        narrow_tile(rows, N - j, K, TERMS, done + j, N, left + i * A_ROW, A_ROW, A_COL, right + j, step,
-                    WITH_ROW_SUM && j == 0, sum);
+    T sum[STEPC_NARROW_ROWS] = {(T)0};
+    for (int j = (N - 1) / STEPC_NARROW_LANES(T) * STEPC_NARROW_LANES(T); j >= 0; j -= STEPC_NARROW_LANES(T))
+        stepc_narrow_tile(rows, N - j, K, TERMS, done + j, N, left + i * A_ROW, A_ROW, A_COL, right + j, step,
+                          WITH_ROW_SUM && j == 0, sum);
     if (WITH_ROW_SUM) {
         for (int r = 0; r < rows; r++)
             row_sum(i + r, sum[r]);
@@ -272,18 +277,19 @@ static STEPC_INLINE void narrow_part(const int rows, const int i, const T *restr
 static STEPC_INLINE void narrow_group(const int count, const int i, const T *restrict left, const T *restrict right,
                                       const int step, T *restrict done)
 {
-    for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS)
-        narrow_part(NARROW_ROWS, i + r, left, right, step, done + r * N);
-    if (count % NARROW_ROWS > 0)
-        narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right, step,
-                    done + (count - count % NARROW_ROWS) * N);
+    for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
+        narrow_part(STEPC_NARROW_ROWS, i + r, left, right, step, done + r * N);
+    if (count % STEPC_NARROW_ROWS > 0)
+        narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right, step,
+                    done + (count - count % STEPC_NARROW_ROWS) * N);
     finish_narrow(count, i, done);
 }
 
 static STEPC_INLINE void narrow_rows(const T *restrict left, const T *restrict right, const int step)
 {
-    const int group = SHARES > 1 ? NARROW_ROWS : NARROW_GROUP;
-    T done[(M < NARROW_GROUP ? M : NARROW_GROUP) * N + NARROW_LANES]; /* a tile stores whole vectors */
+    const int group = SHARES > 1 ? STEPC_NARROW_ROWS : STEPC_NARROW_GROUP;
+    T done[(M < STEPC_NARROW_GROUP ? M : STEPC_NARROW_GROUP) * N +
+           STEPC_NARROW_LANES(T)]; /* a tile stores whole vectors */
     const int first = SHARES > 1 ? M / group * share() / SHARES * group : 0;
     const int end = SHARES > 1 ? M / group * (share() + 1) / SHARES * group : M - M % group;
     for (int i = first; i < end; i += group)
@@ -296,18 +302,18 @@ KERNEL static void product_narrow(const T *restrict a, const T *restrict b, T *r
 {
     if (WITH_FINISH) {
         if (B_COL == 1 && N % 4 == 0) {
-            if (N % NARROW_LANES == 0) {
+            if (N % STEPC_NARROW_LANES(T) == 0) {
                 narrow_rows(a, b, B_ROW);
             } else {
-                pack(panel, NARROW_WIDTH, b, B_ROW, B_COL, N, K);
-                narrow_rows(a, panel, NARROW_WIDTH);
+                pack(panel, STEPC_NARROW_WIDTH, b, B_ROW, B_COL, N, K);
+                narrow_rows(a, panel, STEPC_NARROW_WIDTH);
             }
         } else if (B_ROW == 1) {
-            pack_transposed(panel, NARROW_WIDTH, b, B_COL, N, K);
-            narrow_rows(a, panel, NARROW_WIDTH);
+            stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, b, B_COL, N, K);
+            narrow_rows(a, panel, STEPC_NARROW_WIDTH);
         } else {
-            pack(panel, NARROW_WIDTH, b, B_ROW, B_COL, N, K);
-            narrow_rows(a, panel, NARROW_WIDTH);
+            pack(panel, STEPC_NARROW_WIDTH, b, B_ROW, B_COL, N, K);
+            narrow_rows(a, panel, STEPC_NARROW_WIDTH);
         }
     } else if (WITH_ROW_SUM) {
         row_sums(a);
@@ -318,13 +324,13 @@ KERNEL static void product_narrow(const T *restrict a, const T *restrict b, T *r
 static STEPC_INLINE void few_part(const int rows, const int i, const T *restrict right, const T *restrict columns,
                                   const int step)
 {
-    T acc[TILE_ROWS * TILE_COLUMNS];
-    tile(N, VECTORS, K, TERMS, TILE_SETS, acc, right, B_COL, B_ROW, columns, step);
+    T acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(T)];
+    stepc_tile(N, STEPC_VECTORS, K, TERMS, STEPC_TILE_SETS, acc, right, B_COL, B_ROW, columns, step);
     STEPC_LANE_LOOP
     for (int r = 0; r < rows; r++) {
         STEPC_UNROLL
         for (int j = 0; j < N; j++) {
-            const T v = acc[j * TILE_COLUMNS + r];
+            const T v = acc[j * STEPC_TILE_COLUMNS(T) + r];
             finish(i + r, j, v);
         }
     }
@@ -335,13 +341,13 @@ static STEPC_INLINE void few_part(const int rows, const int i, const T *restrict
 static STEPC_INLINE void few_rows(const int rows, const int i, const T *restrict left, const T *restrict right,
                                   T *restrict transposed)
 {
-    const int step = (rows + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
-    pack_transposed(transposed, step, left + i * A_ROW, A_ROW, rows, K);
-    for (int r = 0; r < rows - rows % TILE_COLUMNS; r += TILE_COLUMNS)
-        few_part(TILE_COLUMNS, i + r, right, transposed + r, step);
-    if (rows % TILE_COLUMNS > 0)
-        few_part(rows % TILE_COLUMNS, i + rows - rows % TILE_COLUMNS, right, transposed + (rows - rows % TILE_COLUMNS),
-                 step);
+    const int step = (rows + STEPC_TILE_COLUMNS(T) - 1) / STEPC_TILE_COLUMNS(T) * STEPC_TILE_COLUMNS(T);
+    stepc_pack_transposed(transposed, step, left + i * A_ROW, A_ROW, rows, K);
+    for (int r = 0; r < rows - rows % STEPC_TILE_COLUMNS(T); r += STEPC_TILE_COLUMNS(T))
+        few_part(STEPC_TILE_COLUMNS(T), i + r, right, transposed + r, step);
+    if (rows % STEPC_TILE_COLUMNS(T) > 0)
+        few_part(rows % STEPC_TILE_COLUMNS(T), i + rows - rows % STEPC_TILE_COLUMNS(T), right,
+                 transposed + (rows - rows % STEPC_TILE_COLUMNS(T)), step);
 }
 
 KERNEL static void product_few(const T *restrict a, const T *restrict b, T *restrict panel)
@@ -376,9 +382,9 @@ static STEPC_KERNEL void finish_tile(const int rows, const int i, const int j, c
 {
     for (int r = 0; r < rows; r++) {
         STEPC_WIDE_LOOP
-        for (int l = 0; l < PANEL_TILE(32); l++) {
+        for (int l = 0; l < STEPC_PANEL_TILE(T, 32); l++) {
             /* loaded before any select: a masked load waits for the store */
-            const T v = sums_of_tile[r * TILE_COLUMNS + l];
+            const T v = sums_of_tile[r * STEPC_TILE_COLUMNS(T) + l];
             finish(i + r, j + l, v);
         }
     }
@@ -389,8 +395,8 @@ static STEPC_KERNEL void finish_last(const int rows, const int i, const int j, c
 {
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
-        for (int l = 0; l < N % PANEL_TILE(32); l++) {
-            const T v = sums_of_tile[r * TILE_COLUMNS + l];
+        for (int l = 0; l < N % STEPC_PANEL_TILE(T, 32); l++) {
+            const T v = sums_of_tile[r * STEPC_TILE_COLUMNS(T) + l];
             finish(i + r, j + l, v);
         }
     }
@@ -410,7 +416,7 @@ static STEPC_INLINE void block_tile(const int rows, const int columns, const int
                                     const T *restrict left, const T *restrict right, T *restrict waiting)
 {
     const int depth = terms_from(k), whole = k >= LAST;
-    const int how = k == 0 ? TILE_SETS : TERMS < K ? TILE_ADDS : TILE_GOES_ON;
+    const int how = k == 0 ? STEPC_TILE_SETS : TERMS < K ? STEPC_TILE_ADDS : STEPC_TILE_GOES_ON;
     if (FETCH_OUT && READS_FINISH) {
         for (int r = 0; whole && r < rows; r++) {
             for (int l = 0; l < columns; l += 64 / (int)sizeof(T))
@@ -418,12 +424,12 @@ static STEPC_INLINE void block_tile(const int rows, const int columns, const int
         }
     }
     if (PACK_A) {
-        tile(rows, VECTORS, depth, TERMS, how, waiting, left, 1, 8, right, 32);
+        stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how, waiting, left, 1, 8, right, 32);
     } else {
-        tile(rows, VECTORS, depth, TERMS, how, waiting, left, A_ROW, A_COL, right, 32);
+        stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how, waiting, left, A_ROW, A_COL, right, 32);
     }
     if (N % 32 > 0) {
-        if (whole && columns == PANEL_TILE(32))
+        if (whole && columns == STEPC_PANEL_TILE(T, 32))
             finish_tile(rows, i, j, waiting);
         else if (whole)
             finish_last(rows, i, j, waiting);
@@ -439,13 +445,14 @@ static STEPC_INLINE void block_tile(const int rows, const int columns, const int
 static STEPC_INLINE void block_panel(const int rows, const int columns, const int i, const int j, const int k,
                                      const T *restrict left, const T *restrict packed, T *restrict waiting)
 {
-    for (int t = 0; t < columns - columns % PANEL_TILE(32); t += PANEL_TILE(32))
-        block_tile(rows, PANEL_TILE(32), i, j + t, k, left, packed + t, waiting + (LAST > 0 ? t * TILE_ROWS : 0));
+    for (int t = 0; t < columns - columns % STEPC_PANEL_TILE(T, 32); t += STEPC_PANEL_TILE(T, 32))
+        block_tile(rows, STEPC_PANEL_TILE(T, 32), i, j + t, k, left, packed + t,
+                   waiting + (LAST > 0 ? t * STEPC_TILE_ROWS : 0));
     if (N % 32 > 0) {
-        if (columns % PANEL_TILE(32) > 0)
-            block_tile(rows, columns % PANEL_TILE(32), i, j + columns - columns % PANEL_TILE(32), k, left,
-                       packed + (columns - columns % PANEL_TILE(32)),
-                       waiting + (LAST > 0 ? (columns - columns % PANEL_TILE(32)) * TILE_ROWS : 0));
+        if (columns % STEPC_PANEL_TILE(T, 32) > 0)
+            block_tile(rows, columns % STEPC_PANEL_TILE(T, 32), i, j + columns - columns % STEPC_PANEL_TILE(T, 32), k,
+                       left, packed + (columns - columns % STEPC_PANEL_TILE(T, 32)),
+                       waiting + (LAST > 0 ? (columns - columns % STEPC_PANEL_TILE(T, 32)) * STEPC_TILE_ROWS : 0));
     }
 }
 
@@ -529,7 +536,7 @@ static STEPC_INLINE void fetch_rows(const int t, const int first, const int end,
 {
     const int own = (LONGEST + 3) / 4, row = i < end ? i : first, terms = (i < end ? k : k + DEPTH) + t * own;
     for (int l = terms; l < terms + own && l < K; l++) {
-        for (int r = 0; r < 4 * PART_ROWS(M) && row + r < end; r += 64 / (int)sizeof(T))
+        for (int r = 0; r < 4 * STEPC_PART_ROWS(M) && row + r < end; r += 64 / (int)sizeof(T))
             STEPC_AHEAD(left + (row + r) * A_ROW + l * A_COL);
     }
 }
@@ -543,18 +550,18 @@ static STEPC_INLINE void block_rows(const int rows, const int i, const int p, co
         (void)right;
     for (int j = p; j < end; j += 32) {
         if (FETCH_B)
-            fetch_panel(rows, CUT_ROWS ? i - M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M) : i,
+            fetch_panel(rows, CUT_ROWS ? i - M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : i,
                         k < LAST ? j : j + BLOCK, k < LAST ? k + DEPTH : 0, right);
         if (N % 32 > 0) {
             if (j + 32 <= end)
                 block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth,
-                            waiting + (LAST > 0 ? (j - p) * TILE_ROWS : 0));
+                            waiting + (LAST > 0 ? (j - p) * STEPC_TILE_ROWS : 0));
             else
                 block_panel(rows, N % 32, i, j, k, left, panel + (j - p) * depth,
-                            waiting + (LAST > 0 ? (j - p) * TILE_ROWS : 0));
+                            waiting + (LAST > 0 ? (j - p) * STEPC_TILE_ROWS : 0));
         } else {
             block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth,
-                        waiting + (LAST > 0 ? (j - p) * TILE_ROWS : 0));
+                        waiting + (LAST > 0 ? (j - p) * STEPC_TILE_ROWS : 0));
         }
     }
 }
@@ -565,7 +572,7 @@ static STEPC_INLINE void pack_columns(const int columns, const int j, const int 
 {
     const int depth = terms_from(k);
     if (B_ROW == 1) {
-        pack_transposed(packed, 32, right + k + j * B_COL, B_COL, columns, depth);
+        stepc_pack_transposed(packed, 32, right + k + j * B_COL, B_COL, columns, depth);
     } else {
         pack(packed, 32, right + k * B_ROW + j * B_COL, B_ROW, B_COL, columns, depth);
     }
@@ -588,29 +595,29 @@ static STEPC_INLINE void block_terms(const int first, const int end, const int p
 {
     T *const packed = panel + BLOCK * LONGEST, *const sum = packed + (PACK_A ? 32 * LONGEST : 0),
              *const waiting = sum + (PACK_A ? M : 0);
-    for (int i = first; i < end - end % PART_ROWS(M); i += PART_ROWS(M)) {
-        T *const own = waiting + (LAST > 0 ? (i - first) / PART_ROWS(M) * TILE_ROWS * BLOCK : 0);
+    for (int i = first; i < end - end % STEPC_PART_ROWS(M); i += STEPC_PART_ROWS(M)) {
+        T *const own = waiting + (LAST > 0 ? (i - first) / STEPC_PART_ROWS(M) * STEPC_TILE_ROWS * BLOCK : 0);
         if (PACK_A) {
-            const int t = (i - first) / PART_ROWS(M) % 4, tiles = (end - i) / PART_ROWS(M);
+            const int t = (i - first) / STEPC_PART_ROWS(M) % 4, tiles = (end - i) / STEPC_PART_ROWS(M);
             if (t == 0 && tiles >= 4)
-                pack_group(4, PART_ROWS(M), i, p, k, left, packed, sum);
+                pack_group(4, STEPC_PART_ROWS(M), i, p, k, left, packed, sum);
             else if (t == 0)
-                pack_group(tiles, PART_ROWS(M), i, p, k, left, packed, sum);
-            fetch_rows(t, first, end, i + (4 - t) * PART_ROWS(M), k, left);
-            block_rows(PART_ROWS(M), i, p, k, packed + t * 8 * LONGEST, right, panel, own);
+                pack_group(tiles, STEPC_PART_ROWS(M), i, p, k, left, packed, sum);
+            fetch_rows(t, first, end, i + (4 - t) * STEPC_PART_ROWS(M), k, left);
+            block_rows(STEPC_PART_ROWS(M), i, p, k, packed + t * 8 * LONGEST, right, panel, own);
         } else {
-            block_rows(PART_ROWS(M), i, p, k, left + i * A_ROW + k * A_COL, right, panel, own);
+            block_rows(STEPC_PART_ROWS(M), i, p, k, left + i * A_ROW + k * A_COL, right, panel, own);
         }
     }
-    if (LAST_ROWS(M) > 0) {
+    if (STEPC_LAST_ROWS(M) > 0) {
         if (end == M) {
-            T *const own = waiting + (LAST > 0 ? (M - first) / PART_ROWS(M) * TILE_ROWS * BLOCK : 0);
-            const int i = M - LAST_ROWS(M);
+            T *const own = waiting + (LAST > 0 ? (M - first) / STEPC_PART_ROWS(M) * STEPC_TILE_ROWS * BLOCK : 0);
+            const int i = M - STEPC_LAST_ROWS(M);
             if (PACK_A) {
-                pack_group(1, LAST_ROWS(M), i, p, k, left, packed, sum);
-                block_rows(LAST_ROWS(M), i, p, k, packed, right, panel, own);
+                pack_group(1, STEPC_LAST_ROWS(M), i, p, k, left, packed, sum);
+                block_rows(STEPC_LAST_ROWS(M), i, p, k, packed, right, panel, own);
             } else {
-                block_rows(LAST_ROWS(M), i, p, k, left + i * A_ROW + k * A_COL, right, panel, own);
+                block_rows(STEPC_LAST_ROWS(M), i, p, k, left + i * A_ROW + k * A_COL, right, panel, own);
             }
         }
     }
@@ -636,8 +643,11 @@ static STEPC_INLINE void block_columns(const int first, const int end, const int
                                        const T *restrict right, T *restrict panel)
 {
     if (ROWS < M) {
-        for (int i = first; i < end; i += ROWS / PART_ROWS(M) * PART_ROWS(M))
-            block_sums(i, end - i < ROWS / PART_ROWS(M) * PART_ROWS(M) ? end : i + ROWS / PART_ROWS(M) * PART_ROWS(M),
+        for (int i = first; i < end; i += ROWS / STEPC_PART_ROWS(M) * STEPC_PART_ROWS(M))
+            block_sums(i,
+                       end - i < ROWS / STEPC_PART_ROWS(M) * STEPC_PART_ROWS(M)
+                           ? end
+                           : i + ROWS / STEPC_PART_ROWS(M) * STEPC_PART_ROWS(M),
                        p, left, right, panel);
     } else {
         block_sums(first, end, p, left, right, panel);
@@ -659,8 +669,9 @@ static STEPC_INLINE void finish_row_sums(const int first, const int end, const T
 KERNEL static void product_blocked(const T *restrict a, const T *restrict b, T *restrict panel)
 {
     if (CUT_ROWS) {
-        const int first = M / PART_ROWS(M) * share() / SHARES * PART_ROWS(M);
-        const int end = share() == SHARES - 1 ? M : M / PART_ROWS(M) * (share() + 1) / SHARES * PART_ROWS(M);
+        const int first = M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M);
+        const int end =
+            share() == SHARES - 1 ? M : M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M);
         if (WITH_FINISH) {
             for (int p = 0; p < N; p += BLOCK)
                 block_columns(first, end, p, a, b, panel);

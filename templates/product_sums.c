@@ -7,9 +7,9 @@
  *
  *   product_sums        tiles
  *   product_sums_plain  in few instructions, for --optimize size; the sums wait row by row */
-#include "registers.h"
+#include "kernels/stepc_registers.h"
+#include "kernels/stepc_tile.h"
 #include "template.h"
-#include "tile.h"
 
 enum HOLE {
     M = 5, N = 21, K = 7, ALL = 19, TERMS = 5,
@@ -39,7 +39,7 @@ static STEPC_INLINE void join(const int rows, const int columns, const int first
 {
     for (int r = 0; r < rows; r++) {
         STEPC_LANE_LOOP
-        for (int l = r * TILE_COLUMNS; l < r * TILE_COLUMNS + columns; l++)
+        for (int l = r * STEPC_TILE_COLUMNS(T); l < r * STEPC_TILE_COLUMNS(T) + columns; l++)
             waiting[WAITING + l] = waiting[l] + (first ? (T)0 : waiting[WAITING + l]);
     }
 }
@@ -59,17 +59,17 @@ static STEPC_INLINE void part(const int rows, const int vectors, const int from,
     const int last = done + K - skipped >= ALL;
     for (int k = skipped; k < K; k += depth_behind(done + k - skipped, K - k)) {
         const int open = (done + k - skipped) % TERMS, depth = depth_behind(done + k - skipped, K - k);
-        tile_terms(rows, vectors, depth, open > 0 ? TILE_GOES_ON : TILE_SETS, waiting, left + k * A_COL, A_ROW, A_COL,
-                   right + k * B_ROW, B_ROW);
+        stepc_tile_terms(rows, vectors, depth, open > 0 ? STEPC_TILE_GOES_ON : STEPC_TILE_SETS, waiting,
+                         left + k * A_COL, A_ROW, A_COL, right + k * B_ROW, B_ROW);
         if (ALL > TERMS) {
             if (open + depth == TERMS || (last && k + depth == K))
-                join(rows, vectors * LANES, done + k + depth - skipped <= TERMS, waiting);
+                join(rows, vectors * STEPC_LANES(T), done + k + depth - skipped <= TERMS, waiting);
         }
     }
     for (int r = 0; last && r < rows; r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
-            const T v = waiting[(ALL > TERMS ? WAITING : 0) + r * TILE_COLUMNS + l];
+            const T v = waiting[(ALL > TERMS ? WAITING : 0) + r * STEPC_TILE_COLUMNS(T) + l];
             finish(i + r, j + l, v);
         }
     }
@@ -79,29 +79,34 @@ static STEPC_INLINE void part(const int rows, const int vectors, const int from,
 static STEPC_INLINE void strip(const int vectors, const int from, const int to, const int j, const int skipped,
                                const int done, const T *restrict left, const T *restrict right, T *restrict waiting)
 {
-    for (int i = 0; i < M - LAST_ROWS(M); i += PART_ROWS(M))
-        part(PART_ROWS(M), vectors, from, to, i, j, skipped, done, left + i * A_ROW, right,
-             waiting + i / PART_ROWS(M) * TILE_ROWS * TILE_COLUMNS);
-    if (LAST_ROWS(M) > 0)
-        part(LAST_ROWS(M), vectors, from, to, M - LAST_ROWS(M), j, skipped, done, left + (M - LAST_ROWS(M)) * A_ROW,
-             right, waiting + (PARTS(M) - 1) * TILE_ROWS * TILE_COLUMNS);
+    for (int i = 0; i < M - STEPC_LAST_ROWS(M); i += STEPC_PART_ROWS(M))
+        part(STEPC_PART_ROWS(M), vectors, from, to, i, j, skipped, done, left + i * A_ROW, right,
+             waiting + i / STEPC_PART_ROWS(M) * STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(T));
+    if (STEPC_LAST_ROWS(M) > 0)
+        part(STEPC_LAST_ROWS(M), vectors, from, to, M - STEPC_LAST_ROWS(M), j, skipped, done,
+             left + (M - STEPC_LAST_ROWS(M)) * A_ROW, right,
+             waiting + (STEPC_PARTS(M) - 1) * STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(T));
 }
 
 /* waiting: WAITING elements, twice as many if ALL > TERMS. */
 KERNEL static void product_sums(const T *restrict a, const T *restrict b, T *restrict waiting)
 {
-    for (int j = 0; j < N - N % TILE_COLUMNS; j += TILE_COLUMNS)
-        strip(VECTORS, 0, TILE_COLUMNS, j, skip(), before(), a, b + j, waiting + j * PARTS(M) * TILE_ROWS);
+    for (int j = 0; j < N - N % STEPC_TILE_COLUMNS(T); j += STEPC_TILE_COLUMNS(T))
+        strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(T), j, skip(), before(), a, b + j,
+              waiting + j * STEPC_PARTS(M) * STEPC_TILE_ROWS);
     if (N % 32 > 0) {
-        if (N % TILE_COLUMNS >= LANES)
-            strip(1, 0, LANES, N - N % TILE_COLUMNS, skip(), before(), a, b + (N - N % TILE_COLUMNS),
-                  waiting + (N - N % TILE_COLUMNS) * PARTS(M) * TILE_ROWS);
+        if (N % STEPC_TILE_COLUMNS(T) >= STEPC_LANES(T))
+            strip(1, 0, STEPC_LANES(T), N - N % STEPC_TILE_COLUMNS(T), skip(), before(), a,
+                  b + (N - N % STEPC_TILE_COLUMNS(T)),
+                  waiting + (N - N % STEPC_TILE_COLUMNS(T)) * STEPC_PARTS(M) * STEPC_TILE_ROWS);
     }
     if (N % 16 > 0) {
-        if (N % LANES > 0)
-            strip(1, LANES - N % LANES, LANES, N - LANES, skip(), before(), a, b + (N - LANES),
-                  waiting +
-                      (N - N % TILE_COLUMNS + (N % TILE_COLUMNS >= LANES ? TILE_COLUMNS : 0)) * PARTS(M) * TILE_ROWS);
+        if (N % STEPC_LANES(T) > 0)
+            strip(1, STEPC_LANES(T) - N % STEPC_LANES(T), STEPC_LANES(T), N - STEPC_LANES(T), skip(), before(), a,
+                  b + (N - STEPC_LANES(T)),
+                  waiting + (N - N % STEPC_TILE_COLUMNS(T) +
+                             (N % STEPC_TILE_COLUMNS(T) >= STEPC_LANES(T) ? STEPC_TILE_COLUMNS(T) : 0)) *
+                                STEPC_PARTS(M) * STEPC_TILE_ROWS);
     }
 }
 

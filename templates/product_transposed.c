@@ -5,10 +5,10 @@
  * In product.c b would have to be packed, which takes as long as ten rows of a. Here vectors run across rows of a,
  * which are packed once, and rows of b are read in place, each once. A finished tile is transposed back. Where K >
  * DEPTH the sums of ROWS rows of b wait in `panel` behind a for the next terms. */
-#include "pack.h"
-#include "registers.h"
+#include "kernels/stepc_pack.h"
+#include "kernels/stepc_registers.h"
+#include "kernels/stepc_tile.h"
 #include "template.h"
-#include "tile.h"
 
 enum HOLE {
     M = 5, N = 69, K = 7, TERMS = 3,
@@ -35,23 +35,23 @@ static inline int HOLE share(void) /* which of them to compute */
 static STEPC_INLINE void pack_all(const T *restrict left, T *restrict packed)
 {
     for (int p = 0; p <= M - 32; p += 32)
-        pack_transposed(packed + p * K, 32, left + p * A_ROW, A_ROW, 32, K);
+        stepc_pack_transposed(packed + p * K, 32, left + p * A_ROW, A_ROW, 32, K);
     if (M % 32 > 0)
-        pack_transposed(packed + (M - M % 32) * K, 32, left + (M - M % 32) * A_ROW, A_ROW, M % 32, K);
+        stepc_pack_transposed(packed + (M - M % 32) * K, 32, left + (M - M % 32) * A_ROW, A_ROW, M % 32, K);
 }
 
-/* Finishes the sums of a group: that of row j + r of b and row i + l of a is sums_of_group[i * GROUP_ROWS(N) + r *
- * TILE_COLUMNS + l]. A function of its own: what finishing needs takes no registers from the tile. */
+/* Finishes the sums of a group: that of row j + r of b and row i + l of a is sums_of_group[i * STEPC_GROUP_ROWS(N) + r
+ * * STEPC_TILE_COLUMNS + l]. A function of its own: what finishing needs takes no registers from the tile. */
 static STEPC_KERNEL void finish_group(const int j, const T *restrict sums_of_group)
 {
-    T transposed[TILE_COLUMNS * GROUP_ROWS(N)];
-    for (int i = 0; i < M; i += TILE_COLUMNS) {
-        pack_transposed(transposed, GROUP_ROWS(N), sums_of_group + i * GROUP_ROWS(N), TILE_COLUMNS, GROUP_ROWS(N),
-                        TILE_COLUMNS);
-        for (int l = 0; l < TILE_COLUMNS && l < M - i; l++) {
+    T transposed[STEPC_TILE_COLUMNS(T) * STEPC_GROUP_ROWS(N)];
+    for (int i = 0; i < M; i += STEPC_TILE_COLUMNS(T)) {
+        stepc_pack_transposed(transposed, STEPC_GROUP_ROWS(N), sums_of_group + i * STEPC_GROUP_ROWS(N),
+                              STEPC_TILE_COLUMNS(T), STEPC_GROUP_ROWS(N), STEPC_TILE_COLUMNS(T));
+        for (int l = 0; l < STEPC_TILE_COLUMNS(T) && l < M - i; l++) {
             STEPC_LANE_LOOP
-            for (int r = 0; r < GROUP_ROWS(N); r++) {
-                const T v = transposed[l * GROUP_ROWS(N) + r];
+            for (int r = 0; r < STEPC_GROUP_ROWS(N); r++) {
+                const T v = transposed[l * STEPC_GROUP_ROWS(N) + r];
                 finish(i + l, j + r, v);
             }
         }
@@ -63,8 +63,8 @@ static STEPC_KERNEL void finish_last(const int rows, const int j, const T *restr
 {
     for (int i = 0; i < M; i++) {
         for (int r = 0; r < rows; r++) {
-            const T v =
-                sums_of_group[i / TILE_COLUMNS * TILE_COLUMNS * GROUP_ROWS(N) + r * TILE_COLUMNS + i % TILE_COLUMNS];
+            const T v = sums_of_group[i / STEPC_TILE_COLUMNS(T) * STEPC_TILE_COLUMNS(T) * STEPC_GROUP_ROWS(N) +
+                                      r * STEPC_TILE_COLUMNS(T) + i % STEPC_TILE_COLUMNS(T)];
             finish(i, j + r, v);
         }
     }
@@ -74,18 +74,21 @@ static STEPC_KERNEL void finish_last(const int rows, const int j, const T *restr
 static STEPC_INLINE void transposed_rows(const int rows, const int j, const int k, const T *restrict right,
                                          const T *restrict packed, T *restrict sums)
 {
-    const int depth = K - k < DEPTH ? K - k : DEPTH, how = k == 0 ? TILE_SETS : TERMS < K ? TILE_ADDS : TILE_GOES_ON;
-    for (int i = 0; i < M - M % PANEL_TILE(32); i += PANEL_TILE(32))
-        tile(rows, PANEL_VECTORS(32), depth, TERMS, how, sums + i * GROUP_ROWS(N), right + j * B_COL + k, B_COL, 1,
-             packed + i / 32 * 32 * K + i % 32 + k * 32, 32);
+    const int depth = K - k < DEPTH ? K - k : DEPTH, how = k == 0      ? STEPC_TILE_SETS
+                                                           : TERMS < K ? STEPC_TILE_ADDS
+                                                                       : STEPC_TILE_GOES_ON;
+    for (int i = 0; i < M - M % STEPC_PANEL_TILE(T, 32); i += STEPC_PANEL_TILE(T, 32))
+        stepc_tile(rows, STEPC_PANEL_VECTORS(T, 32), depth, TERMS, how, sums + i * STEPC_GROUP_ROWS(N),
+                   right + j * B_COL + k, B_COL, 1, packed + i / 32 * 32 * K + i % 32 + k * 32, 32);
     if (M % 32 > 0) {
-        if (M % PANEL_TILE(32) > LANES)
-            tile(rows, VECTORS, depth, TERMS, how, sums + (M - M % PANEL_TILE(32)) * GROUP_ROWS(N),
-                 right + j * B_COL + k, B_COL, 1, packed + (M - M % 32) * K + (M % 32 - M % PANEL_TILE(32)) + k * 32,
-                 32);
-        else if (M % PANEL_TILE(32) > 0)
-            tile(rows, 1, depth, TERMS, how, sums + (M - M % PANEL_TILE(32)) * GROUP_ROWS(N), right + j * B_COL + k,
-                 B_COL, 1, packed + (M - M % 32) * K + (M % 32 - M % PANEL_TILE(32)) + k * 32, 32);
+        if (M % STEPC_PANEL_TILE(T, 32) > STEPC_LANES(T))
+            stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how,
+                       sums + (M - M % STEPC_PANEL_TILE(T, 32)) * STEPC_GROUP_ROWS(N), right + j * B_COL + k, B_COL, 1,
+                       packed + (M - M % 32) * K + (M % 32 - M % STEPC_PANEL_TILE(T, 32)) + k * 32, 32);
+        else if (M % STEPC_PANEL_TILE(T, 32) > 0)
+            stepc_tile(rows, 1, depth, TERMS, how, sums + (M - M % STEPC_PANEL_TILE(T, 32)) * STEPC_GROUP_ROWS(N),
+                       right + j * B_COL + k, B_COL, 1,
+                       packed + (M - M % 32) * K + (M % 32 - M % STEPC_PANEL_TILE(T, 32)) + k * 32, 32);
     }
 }
 
@@ -93,14 +96,14 @@ static STEPC_INLINE void transposed_rows(const int rows, const int j, const int 
 static STEPC_INLINE void transposed_group(const int j, const int end, const int k, const T *restrict right,
                                           const T *restrict packed, T *restrict sums)
 {
-    for (int r = 0; r <= end - j - PART_ROWS(N); r += PART_ROWS(N))
-        transposed_rows(PART_ROWS(N), j + r, k, right, packed, sums + r * TILE_COLUMNS);
-    if (LAST_ROWS(N) > 0) {
+    for (int r = 0; r <= end - j - STEPC_PART_ROWS(N); r += STEPC_PART_ROWS(N))
+        transposed_rows(STEPC_PART_ROWS(N), j + r, k, right, packed, sums + r * STEPC_TILE_COLUMNS(T));
+    if (STEPC_LAST_ROWS(N) > 0) {
         if (end == N)
-            transposed_rows(LAST_ROWS(N), N - LAST_ROWS(N), k, right, packed,
-                            sums + (N - LAST_ROWS(N) - j) * TILE_COLUMNS);
+            transposed_rows(STEPC_LAST_ROWS(N), N - STEPC_LAST_ROWS(N), k, right, packed,
+                            sums + (N - STEPC_LAST_ROWS(N) - j) * STEPC_TILE_COLUMNS(T));
     }
-    if (K - k <= DEPTH && end - j == GROUP_ROWS(N))
+    if (K - k <= DEPTH && end - j == STEPC_GROUP_ROWS(N))
         finish_group(j, sums);
     else if (K - k <= DEPTH)
         finish_last(end - j, j, sums);
@@ -110,8 +113,8 @@ static STEPC_INLINE void transposed_group(const int j, const int end, const int 
 static STEPC_INLINE void transposed_terms(const int first, const int end, const int k, const T *restrict right,
                                       const T *restrict packed, T *restrict sums)
 {
-    for (int j = first; j < end; j += GROUP_ROWS(N))
-        transposed_group(j, end - j < GROUP_ROWS(N) ? end : j + GROUP_ROWS(N), k, right, packed,
+    for (int j = first; j < end; j += STEPC_GROUP_ROWS(N))
+        transposed_group(j, end - j < STEPC_GROUP_ROWS(N) ? end : j + STEPC_GROUP_ROWS(N), k, right, packed,
                          sums + (DEPTH < K ? (j - first) * ((M + 31) / 32 * 32) : 0));
 }
 
@@ -129,19 +132,21 @@ static STEPC_INLINE void transposed_sums(const int first, const int end, const T
 
 KERNEL static void product_transposed(const T *restrict a, const T *restrict b, T *restrict panel)
 {
-    const int start = SHARES > 1 ? (N + GROUP_ROWS(N) - 1) / GROUP_ROWS(N) * share() / SHARES * GROUP_ROWS(N) : 0;
-    const int stop = SHARES > 1 ? share() == SHARES - 1
-                                      ? N
-                                      : (N + GROUP_ROWS(N) - 1) / GROUP_ROWS(N) * (share() + 1) / SHARES * GROUP_ROWS(N)
+    const int start =
+        SHARES > 1 ? (N + STEPC_GROUP_ROWS(N) - 1) / STEPC_GROUP_ROWS(N) * share() / SHARES * STEPC_GROUP_ROWS(N) : 0;
+    const int stop = SHARES > 1 ? share() == SHARES - 1 ? N
+                                                        : (N + STEPC_GROUP_ROWS(N) - 1) / STEPC_GROUP_ROWS(N) *
+                                                              (share() + 1) / SHARES * STEPC_GROUP_ROWS(N)
                                 : N;
     if (WITH_FINISH) {
         pack_all(a, panel);
         if (ROWS < N && DEPTH < K) {
-            for (int j = start; j < stop; j += ROWS / GROUP_ROWS(N) * GROUP_ROWS(N))
-                transposed_sums(
-                    j,
-                    stop - j < ROWS / GROUP_ROWS(N) * GROUP_ROWS(N) ? stop : j + ROWS / GROUP_ROWS(N) * GROUP_ROWS(N),
-                    b, panel, panel + (M + 31) / 32 * 32 * K);
+            for (int j = start; j < stop; j += ROWS / STEPC_GROUP_ROWS(N) * STEPC_GROUP_ROWS(N))
+                transposed_sums(j,
+                                stop - j < ROWS / STEPC_GROUP_ROWS(N) * STEPC_GROUP_ROWS(N)
+                                    ? stop
+                                    : j + ROWS / STEPC_GROUP_ROWS(N) * STEPC_GROUP_ROWS(N),
+                                b, panel, panel + (M + 31) / 32 * 32 * K);
         } else {
             transposed_sums(start, stop, b, panel, panel + (M + 31) / 32 * 32 * K);
         }

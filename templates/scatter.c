@@ -8,7 +8,7 @@
  * index (ROWS numbers); -1 ends a chain. So every element is finished once, in order, and out is not read. Where the
  * columns of a row have indices of their own, each column has its chains in turn. Functions that call the hole name
  * nothing as a parameter of the kernel: what the hole reads may be that very operand. */
-#include "registers.h"
+#include "kernels/stepc_registers.h"
 #include "stepc_integer.h"
 #include "template.h"
 

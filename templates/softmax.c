@@ -12,21 +12,26 @@
  * The exponential and the logarithm have loops of their own over BLOCK positions: short rows would not vectorise. Of
  * rows that are no longer than a vector, all is done for BLOCK positions side by side. Labels were checked before; the
  * comparison with C at their use shows it to a prover. */
-#include "pack.h"
-#include "registers.h"
+#include "kernels/stepc_pack.h"
+#include "kernels/stepc_registers.h"
 #include "stepc_math.h"
 #include "template.h"
 
 enum HOLE {
-    N = 6, C = 5, D = 1,
-    HAS_IGNORE = 1, IGNORE = 3,
+    N = 6,
+    C = 5,
+    D = 1,
+    HAS_IGNORE = 1,
+    IGNORE = 3,
     HAS_WEIGHTS = 1,
-    REDUCTION = 2, /* 0 none, 1 sum, 2 mean */
-    TRANSPOSED = 1, /* short rows: transposed by pack_transposed(); of loops Clang makes gathers and scatters */
-    PADDED = 0, /* one row shorter than 16: exponentials of 16 lanes. Clang makes scalars of loops as short (one
-                   sample of 10 classes: 0.04 instead of 0.09 us) */
+    REDUCTION = 2,  /* 0 none, 1 sum, 2 mean */
+    TRANSPOSED = 1, /* short rows: transposed by stepc_pack_transposed(); of loops Clang makes gathers and scatters */
+    PADDED = 0,     /* one row shorter than 16: exponentials of 16 lanes. Clang makes scalars of loops as short (one
+                       sample of 10 classes: 0.04 instead of 0.09 us) */
     BLOCK = 4, /* positions at a time, up to 64 and up to N (D == 1) or D; scratch has BLOCK * C elements; PADDED: 16 */
-    WITH_LOSS = 1, WITH_LOG_PROB = 1, WITH_GRAD = 1
+    WITH_LOSS = 1,
+    WITH_LOG_PROB = 1,
+    WITH_GRAD = 1
 };
 typedef float T HOLE;
 typedef int64_t LABELS HOLE; /* type of a label */
@@ -284,7 +289,7 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
     const LABELS *const label = all_labels + first;
     T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
     if (TRANSPOSED) {
-        pack_transposed(e, rows, score + first * C, C, rows, C);
+        stepc_pack_transposed(e, rows, score + first * C, C, rows, C);
     } else {
         for (int i = 0; i < rows; i++) {
             for (int c = 0; c < C; c++)
@@ -351,9 +356,9 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
             }
         }
         if (TRANSPOSED) {
-            if (TRANSPOSES_IN_BLOCKS) {
+            if (STEPC_TRANSPOSES_IN_BLOCKS) {
                 T transposed[BLOCK * ((C + 3) / 4 * 4)];
-                pack_transposed(transposed, (C + 3) / 4 * 4, e, rows, C, rows);
+                stepc_pack_transposed(transposed, (C + 3) / 4 * 4, e, rows, C, rows);
                 give_gradients(rows, first, transposed, (C + 3) / 4 * 4, 1);
             } else {
                 give_gradients(rows, first, e, 1, rows);

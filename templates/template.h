@@ -33,7 +33,7 @@
  * What a function of a template may say is what a tree can hold:
  *
  * - declarations with a value, one or several of a type: int, unsigned, size_t, types of <stdint.h>, type holes,
- *   structs of headers that are embedded; pointers into arrays; arrays without a value or with one, {(T)0} or {x},
+ *   structs of headers of kernels; pointers into arrays; arrays without a value or with one, {(T)0} or {x},
  *   the others being 0; a struct as {.low = 0, .high = n}. Names differ from those of the file;
  * - for with a variable of its own, whose step is ++, --, += x, -= x or = x; if and else; return; blocks only behind
  *   these;
@@ -44,14 +44,15 @@
  * Whatever else stands there is an error of the build. Types of operands must fit: what is compared with an element
  * is (T)0, not 0.
  *
- * The comment directly above a kernel, a function or a statement goes with it into emitted code; in headers that are
- * embedded whole all comments do. A comment that begins with "Why:" and has lines of its own stays here:
- * measurements, and what compilers would do otherwise. It stands below the one that says what the code does.
+ * The comment directly above a kernel, a function or a statement goes with it into emitted code. A comment that begins
+ * with "Why:" and has lines of its own stays here: measurements, and what compilers would do otherwise. It stands below
+ * the one that says what the code does.
  *
- * Functions of the runtime's headers (stepc_expf) are copied from there, with what they call. Macros must come from a
- * header, since they would not be emitted: either one that emitted code includes, or one that is embedded whole; what
- * they stand for is the user's compiler's knowledge, and they stay as they are spelt. No #if inside functions; it
- * stands in a header that is embedded whole. */
+ * Functions of the runtime's headers (stepc_expf) and routines of runtime/kernels/ (stepc_tile) are called there, and
+ * emitted code includes their headers. A template calls the routine for float; emitted code for double calls the one
+ * with _double behind its name. Macros must come from a header that emitted code includes, too: what they stand for is
+ * the user's compiler's knowledge, and they stay as they are spelt. Those that depend on the type of elements take it
+ * as their first argument: STEPC_LANES(T). No #if inside functions; it stands in such a header. */
 #ifndef STEPC_TEMPLATE_H
 #define STEPC_TEMPLATE_H
 

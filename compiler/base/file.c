@@ -382,13 +382,22 @@ bool temp_directory(struct diag *d, struct arena *a, const char **path)
     return true;
 }
 
+bool directory_make(struct diag *d, const char *path)
+{
+    return mkdir(path, 0777) == 0 || file_error(d, path, "cannot create this directory", errno);
+}
+
 void temp_directory_remove(const char *path)
 {
     DIR *dir = opendir(path);
     if (dir == NULL)
         return;
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
-        unlinkat(dirfd(dir), entry->d_name, 0); /* fails for "." and "..", as it should */
+        if (unlinkat(dirfd(dir), entry->d_name, 0) != 0 && entry->d_name[0] != '.') { /* a directory */
+            struct arena a = {0};
+            temp_directory_remove(path_join(&a, path, entry->d_name));
+            arena_free(&a);
+        }
     closedir(dir);
     rmdir(path);
 }

@@ -37,7 +37,9 @@ const char *path_stem(struct arena *a, const char *path);
 const char *path_join(struct arena *a, const char *dir, const char *name);
 /* Creates a fresh private directory below $TMPDIR or /tmp. */
 bool temp_directory(struct diag *d, struct arena *a, const char **path) MUST_USE;
-/* Removes a directory made by temp_directory() and the plain files in it. */
+/* Creates one inside it. */
+bool directory_make(struct diag *d, const char *path) MUST_USE;
+/* Removes a directory made by temp_directory(), with the plain files and directories in it. */
 void temp_directory_remove(const char *path);
 
 #endif

@@ -9,7 +9,7 @@ const struct option_spec program_options[] = {
     {"check-finite", 0, OPTION_FLAG, NULL,
      "a step that would store an infinity or NaN stores nothing and says so (STEPC_E_NOT_FINITE); it computes "
      "all new values first"},
-    {"standalone", 0, OPTION_FLAG, NULL, "OUT.h brings the runtime along: nothing else to compile or to install"},
+    {"standalone", 0, OPTION_FLAG, NULL, "the files bring the runtime along: nothing else to compile or to install"},
     {"weights", 0, OPTION_TEXT, "auto|embed|file|incbin",
      "large tensors: in the text; in OUT.weights for the program to read, or for the assembler; auto (default): text "
      "up to 16 MB, then file"},

@@ -91,33 +91,6 @@ static void write_pair_check(struct emission *e)
     write_line(&e->c, "#endif");
 }
 
-/* For some processors GCC makes vectors of half the registers, in all but matrix products; and with -O2 none of loops
- * that leave a rest. */
-static void write_vector_requests(struct emission *e)
-{
-    static const char *const widest[] = {
-        "#if defined(__AVX512F__) && defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)",
-        "#pragma GCC target(\"prefer-vector-width=512\")",
-        "#undef STEPC_REST",
-        "#define STEPC_REST(n) 16",
-        "#endif"};
-    static const char *const rests[] = {
-        ("#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && __GNUC__ >= 12 && "
-         "!defined(__clang__)"),
-        "#pragma GCC optimize(\"vect-cost-model=dynamic\")",
-        "#endif"};
-    const struct emit_options *const o = e->options;
-    const bool is_widest = o->simd == SIMD_AUTO || o->simd == 16;
-    const bool is_own = target_is_named(o->target) && o->simd * (int)sizeof(float) == o->target->vector_bytes;
-    if (!is_widest && !is_own)
-        return;
-    write_blank(&e->c);
-    for (size_t i = 0; is_widest && i < sizeof widest / sizeof *widest; i++)
-        write_line(&e->c, "%s", widest[i]);
-    for (size_t i = 0; i < sizeof rests / sizeof *rests; i++)
-        write_line(&e->c, "%s", rests[i]);
-}
-
 void section_preamble(struct emission *e)
 {
     struct writer *c = &e->c;
@@ -135,19 +108,20 @@ void section_preamble(struct emission *e)
         write_blank(c);
         write_line(c, "#include \"stepc_blas.h\" /* stepc_blas.c and a BLAS are to be linked */");
     }
-    write_vector_requests(e);
     section_arithmetic(e);
 }
 
-/* Clang tells where it does not follow a hint: where the target has no vectors, or a sanitizer is in the way. */
-static void allow_unfollowed_hints(struct emission *e)
+/* Functions that several kernels call. */
+static void section_shared(struct emission *e)
 {
-    if (emits_plain(e->options) || !map_has(&e->hints, "STEPC_APART_LOOP"))
+    if (e->shared_pieces.count == 0)
         return;
-    write_line(&e->c, "#if defined(__clang__)");
-    write_line(&e->c, "#pragma clang diagnostic ignored \"-Wpass-failed\" /* loops that could not become vectors */");
-    write_line(&e->c, "#endif");
-    write_blank(&e->c);
+    write_section(&e->c, "shared by kernels");
+    for (size_t i = 0; i < e->shared_pieces.count; i++) {
+        if (i > 0)
+            write_blank(&e->c);
+        strbuf_add(&e->c.text, e->shared_pieces.entries[i].value);
+    }
 }
 
 void section_kernels(struct emission *e)
@@ -155,7 +129,6 @@ void section_kernels(struct emission *e)
     if (e->functions.count == 0)
         return;
     write_section(&e->c, "kernels");
-    allow_unfollowed_hints(e);
     for (size_t i = 0; i < e->functions.count; i++) {
         const struct kernel_function *f = e->functions.entries[i].value;
         if (i > 0)
@@ -240,44 +213,12 @@ static const char *const written_locals[] = {
     "small",       "rounds",      "is_near",   "keeps",   "wrong", "values", "weights", "kernel", "name", "share",
     "wide_factor", "rounds_wide", "row_major", "counter", "pass"};
 
-static const char *behind_comment(const char *at)
-{
-    const char *const end = strncmp(at, "/*", 2) == 0 ? strstr(at, "*/") : NULL;
-    return end ? end + 2 : at;
-}
-
-/* Every identifier of a piece of C, comments left out. */
-static void reserve_words(struct name_scope *names, const char *text)
-{
-    for (const char *at = behind_comment(text); *at; at = behind_comment(at + 1)) {
-        const char *end = at;
-        while (isalnum((unsigned char)*end) || *end == '_')
-            end++;
-        if (end == at)
-            continue;
-        if (!isdigit((unsigned char)*at))
-            map_set(&names->taken, arena_strndup(names->taken.arena, at, (size_t)(end - at)), NULL);
-        at = end - 1;
-    }
-}
-
-/* The functions that are copied in have locals, too. */
-static void reserve_copied_names(struct name_scope *names)
-{
-    for (size_t i = 0; i < template_table.helper_count; i++)
-        reserve_words(names, template_table.helpers[i].text);
-    for (size_t i = 0; i < template_table.section_count; i++)
-        for (size_t k = 0; k < template_table.sections[i].text.count; k++)
-            reserve_words(names, template_table.sections[i].text.segments[k].text);
-}
-
 /* File-level names must not be those of functions written at the end, nor be shadowed by what kernels call
- * things, by locals of templates and of the functions that are copied in, or by temporaries of entries. */
+ * things, by locals of templates, or by temporaries of entries. */
 static void reserve_local_names(struct emission *e)
 {
     for (size_t i = 0; i < LOCAL_NAMES; i++)
         map_set(&e->file.taken, local_names[i], NULL);
-    reserve_copied_names(&e->file);
     for (size_t i = 0; i < e->program->entries.count; i++) {
         const struct lowered *l = e->plans[i]->lowered;
         for (size_t k = 0; k < l->kernels.count; k++) {
@@ -333,8 +274,8 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     e.name = o->name;
     e.stem = o->file_stem ? o->file_stem : o->name;
     e.upper = name_upper(a, o->name);
-    e.file.taken.arena = e.hints.arena = e.helpers.arena = e.functions.arena = e.keyed.arena = e.constants.arena =
-        e.shared_pieces.arena = e.param_names.arena = a;
+    e.file.taken.arena = e.hints.arena = e.includes.arena = e.helpers.arena = e.functions.arena = e.keyed.arena = a;
+    e.constants.arena = e.shared_pieces.arena = e.param_names.arena = a;
     e.entries_text.text.arena = e.c.text.arena = e.h.text.arena = a;
     const size_t errors = d->errors;
 
@@ -348,8 +289,9 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     section_header(&e);
 
     section_preamble(&e);
+    section_includes(&e);
     section_data(&e);
-    section_math(&e);
+    section_shared(&e);
     section_kernels(&e);
     write_section(&e.c, "entries");
     write_copy(&e);

@@ -37,12 +37,12 @@ struct emit_options {
     bool reproducible;        /* contraction off, self-test in init() */
     /* steps are lowered so: without infinities in the compiler's mind that would mean nothing */
     bool check_finite;
-    bool standalone;          /* the header brings the runtime along */
+    bool standalone;          /* the files bring the runtime along */
     enum emit_weights weights;
     const struct target *target; /* the machine that it is for; NULL: any */
     /* lanes of a vector of floats: 4, 8, 16; SIMD_AUTO: as the target has, SIMD_NONE: the scalar form only */
     int simd;
-    bool small;               /* elementary functions are not inlined */
+    bool small;               /* long elementary functions are not inlined */
     bool without_data;        /* the contents of constants are left out: for who wants sizes and names only */
 };
 

@@ -60,7 +60,7 @@ struct emission {
     const char **member;      /* state member of each variable, by index */
     struct map hints;         /* macros that stand before loops (values unused) */
     struct map helpers;       /* elementary functions used, by name (values unused) */
-    VEC(struct template_use) sections; /* of templates/ (register tiles), used by kernels */
+    struct map includes;      /* headers of kernels used, "kernels/stepc_tile.h" (values unused) */
     struct map shared_pieces; /* functions that several template kernels may use: name -> text */
     struct map functions;     /* body text -> struct kernel_function * */
     struct map keyed;         /* hash of a key -> struct kernel_group * */
@@ -220,8 +220,6 @@ void reserve_template_names(const struct kernel *k, struct name_scope *names, bo
 #define QUOTIENT "stepc_quotientf"
 /* No operators, brackets or blanks? */
 bool text_is_word(const char *text);
-/* Does the text name the identifier? */
-bool text_names(const char *text, const char *name);
 /* "const float *restrict x" */
 const char *param_declaration(struct arena *a, const struct kernel_param *p);
 
@@ -272,12 +270,8 @@ void write_origin(struct emission *e, struct writer *w, const char *ending); /* 
 void section_arithmetic(struct emission *e); /* what the C compiler's numbers must be: for the preprocessor */
 void write_arithmetic_check(struct emission *e); /* the function of that name, among the entries */
 void section_data(struct emission *e);    /* constants and initial values */
-void section_math(struct emission *e);    /* register tiles and elementary functions */
-bool *used_helpers(struct emission *e);   /* by their numbers in the table of templates */
-/* C of templates/ or runtime/ with only what --simd and --machine leave of its forms (form.c). */
-const char *keep_form(struct arena *a, const char *text, const struct emit_options *o);
-/* The same of all sections, above which stand the macros that say which form it is. */
-const char *keep_form_of_sections(struct arena *a, const char *text, const struct emit_options *o);
+void section_includes(struct emission *e); /* register tiles and elementary functions */
+bool helpers_have_double(const struct emission *e); /* do elementary functions that are used compute with double? */
 /* Is the text for a machine without vectors, so that it says nothing about vectors? (machine.c) */
 bool emits_plain(const struct emit_options *o);
 /* A macro that stands before a loop as a hint to the compiler, or NULL; NULL where it would do nothing and is not to

@@ -193,7 +193,7 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
     s.share = share;
     s.pass = pass;
     s.keeps_blocks = !k->tmpl && k->stages.count == 0;
-    e->kernel_outer.count = e->instance.functions.count = e->instance.helpers.count = e->instance.sections.count = 0;
+    e->kernel_outer.count = e->instance.functions.count = e->instance.helpers.count = e->instance.includes.count = 0;
     e->instance_stages.count = 0;
     for (size_t i = 0; i < params->count; i++) {
         if (params->data[i].is_local)
@@ -551,14 +551,8 @@ static void note_uses(struct emission *e)
 {
     for (size_t i = 0; i < e->instance.helpers.count; i++)
         use_helper(e, e->instance.helpers.data[i]);
-    for (size_t i = 0; i < e->instance.sections.count; i++) {
-        const struct template_use *const made = &e->instance.sections.data[i];
-        bool known = false;
-        for (size_t u = 0; u < e->sections.count; u++)
-            known |= str_equal(e->sections.data[u].name, made->name) && str_equal(e->sections.data[u].type, made->type);
-        if (!known)
-            vec_push(e->arena, &e->sections, *made);
-    }
+    for (size_t i = 0; i < e->instance.includes.count; i++)
+        map_set(&e->includes, e->instance.includes.data[i], NULL);
 }
 
 static void note_parameters(struct emission *e, struct kernel_function *f, const kernel_params *params)

@@ -8,7 +8,7 @@ bool emits_plain(const struct emit_options *o)
     return target_is_named(o->target) && o->simd == SIMD_NONE;
 }
 
-/* As templates/registers.h and runtime/stepc.h explain them. */
+/* As runtime/kernels/stepc_registers.h and runtime/stepc.h explain them. */
 static const char *const vector_hints[] = {
     "STEPC_LANE_LOOP",  "STEPC_WIDE_LOOP", "STEPC_WHOLE_LOOP", "STEPC_SHORT_LOOP", "STEPC_SHORT_ROWS",
     "STEPC_SHORT_ROW",  "STEPC_SUM_LOOP",  "STEPC_ROW_LOOP",   "STEPC_SUM_LANES",  "STEPC_SELECT_LOOP",

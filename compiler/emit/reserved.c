@@ -4,8 +4,6 @@
 #include "emit/names.h"
 
 #include "base/str.h"
-#include "emit/runtime_text.h"
-#include "lower/template.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,52 +170,6 @@ static bool is_of_a_library(const char *s)
     return (!stepc[n] && (s[n] == '_' || !s[n])) || str_starts_with(s, "atomic_") || str_starts_with(s, "omp_");
 }
 
-/* ---- macros of the embedded texts -------------------------------------------------------------------------------- */
-
-static bool defines(const char *text, const char *name)
-{
-    static const char define[] = "#define ";
-    const size_t length = strlen(name);
-    for (const char *at = strstr(text, define); at; at = strstr(at, define)) {
-        at += strlen(define);
-        if (!strncmp(at, name, length) && !isalnum((unsigned char)at[length]) && at[length] != '_')
-            return true;
-    }
-    return false;
-}
-
-/* Is it something that sections of templates/ declare? */
-static bool is_declared(const char *name, size_t length)
-{
-    for (size_t i = 0; i < template_table.section_count; i++)
-        for (size_t k = 0; k < template_table.sections[i].text.count; k++) {
-            const struct template_segment *const s = &template_table.sections[i].text.segments[k];
-            if (s->kind == TEMPLATE_SECTION && !strncmp(s->text, name, length) && !s->text[length])
-                return true;
-        }
-    return false;
-}
-
-/* What sections declare once for each type: LANES_double. */
-static bool is_declared_by_type(const char *name)
-{
-    static const char *const types[] = {"_double", "_float"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (str_ends_with(name, types[i]))
-            return is_declared(name, strlen(name) - strlen(types[i]));
-    return false;
-}
-
-/* Macros are in capitals, as few names of models are. */
-static bool is_macro_of_templates(const char *name)
-{
-    for (size_t i = 0; i < template_table.section_count; i++)
-        for (size_t k = 0; k < template_table.sections[i].text.count; k++)
-            if (defines(template_table.sections[i].text.segments[k].text, name))
-                return true;
-    return is_declared(name, strlen(name)) || defines(runtime_stepc_h, name);
-}
-
 static bool has_small_letter(const char *s)
 {
     while (*s && !islower((unsigned char)*s))
@@ -227,6 +179,6 @@ static bool has_small_letter(const char *s)
 
 bool name_is_reserved(const char *s)
 {
-    return is_word(s) || is_format(s) || is_of_a_library(s) || is_declared_by_type(s) ||
-           (!has_small_letter(s) && (is_family_of_macros(s) || is_macro_of_templates(s)));
+    return is_word(s) || is_format(s) || is_of_a_library(s) ||
+           (!has_small_letter(s) && is_family_of_macros(s));
 }

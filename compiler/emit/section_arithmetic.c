@@ -50,14 +50,11 @@ static bool entry_has_double(const struct graph *g, const struct lowered *l)
 /* Does an argument or variable have that type, or a value that a kernel computes, or some function of runtime/? */
 static bool uses_double(struct emission *e)
 {
-    const bool *const used = used_helpers(e);
-    bool any = false;
+    bool any = helpers_have_double(e);
     for (size_t i = 0; i < e->program->variables.count; i++)
         any |= e->program->variables.data[i]->dtype == DTYPE_DOUBLE;
     for (size_t i = 0; i < e->program->entries.count && !any; i++)
         any = entry_has_double(e->program->entries.data[i].graph, e->plans[i]->lowered);
-    for (size_t i = 0; i < template_table.helper_count && !any; i++)
-        any = used[i] && text_names(template_table.helpers[i].text, "double");
     return any;
 }
 
@@ -69,27 +66,6 @@ void section_arithmetic(struct emission *e)
         "#if DBL_MANT_DIG != 53",
         "#error \"this file computes with numbers of 64 bits, which double has not: GCC for AVR knows -mdouble=64\"",
         "#endif"};
-    static const char *const reproducible[] = {
-        "",
-        "#if defined(__FAST_MATH__)",
-        "#error \"this file promises reproducible results: compile it without -ffast-math\"",
-        "#endif",
-        "#if defined(STEPC_EXCESS_PRECISION)",
-        "#error \"this file promises reproducible results: float expressions must be evaluated as float\"",
-        "#endif",
-        "/* Products are rounded before they are added to something, whatever the compiler's options say. */"};
-    static const char *const contraction[] = {
-        "#if defined(__clang__) || !defined(__GNUC__)",
-        "#pragma STDC FP_CONTRACT OFF",
-        "#else",
-        "#pragma GCC optimize(\"fp-contract=off\")",
-        "#endif"};
-    static const char *const plain_contraction[] = {
-        "#if defined(__GNUC__) && __GNUC__ > 4 /* GCC; compilers that are like it say 4 */",
-        "#pragma GCC optimize(\"fp-contract=off\")",
-        "#else",
-        "#pragma STDC FP_CONTRACT OFF",
-        "#endif"};
     static const char *const finite[] = {
         "",
         "#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__",
@@ -99,13 +75,6 @@ void section_arithmetic(struct emission *e)
         WRITE_LINES(&e->c, wide);
     if (e->options->check_finite)
         WRITE_LINES(&e->c, finite);
-    if (!e->options->reproducible)
-        return;
-    WRITE_LINES(&e->c, reproducible);
-    if (emits_plain(e->options))
-        WRITE_LINES(&e->c, plain_contraction);
-    else
-        WRITE_LINES(&e->c, contraction);
 }
 
 void write_arithmetic_check(struct emission *e)

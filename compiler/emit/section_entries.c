@@ -288,10 +288,6 @@ static struct name_scope entry_scope(const struct emission *e)
     struct name_scope names = {.taken = {.arena = a}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         map_set(&names.taken, own[i], NULL);
-    for (size_t i = 0; i < template_table.section_count; i++) /* types and functions */
-        for (size_t k = 0; k < template_table.sections[i].text.count; k++)
-            if (template_table.sections[i].text.segments[k].kind == TEMPLATE_SECTION)
-                map_set(&names.taken, template_table.sections[i].text.segments[k].text, NULL);
     reserve_prefix_macros(e, &names);
     reserve_written_functions(&names);
     return names;
@@ -365,7 +361,8 @@ static void make_temporaries(struct entry_text *t)
 /* What copies: see COPY_CONSTANT. */
 static const char *copy_function(struct emission *e, bool is_constant)
 {
-    const bool is_apart = is_constant && target_may_define(e->options->target, "__AVX512F__");
+    const struct target *const t = e->options->target;
+    const bool is_apart = is_constant && (!target_is_named(t) || t->vector_bytes == 64); /* AVX-512 */
     return is_apart ? use_helper(e, COPY_CONSTANT) : "memcpy";
 }
 

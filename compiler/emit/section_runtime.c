@@ -29,8 +29,7 @@ void section_runtime(struct emission *e)
     write_line(h, "#ifndef STEPC_H");
     write_line(h, "#define STEPC_STANDALONE");
     write_line(h, "#endif");
-    const bool is_named = target_is_named(e->options->target);
-    strbuf_add(&h->text, is_named ? keep_form(e->arena, runtime_stepc_h, e->options) : runtime_stepc_h);
+    strbuf_add(&h->text, runtime_stepc_h);
     write_blank(h);
     write_line(h, "#if defined(STEPC_STANDALONE) && !defined(STEPC_STANDALONE_FUNCTIONS)");
     write_line(h, "#define STEPC_STANDALONE_FUNCTIONS");

@@ -1,8 +1,8 @@
 #include "engine/check_c.h"
 
 #include "base/file.h"
-#include "emit/runtime_text.h"
 #include "engine/c_compiler.h"
+#include "engine/runtime_files.h"
 #include <string.h>
 
 /* design of the emitted C: silent under all of these, from gcc and clang */
@@ -20,8 +20,7 @@ static bool compile(struct diag *d, struct arena *a, const char *dir, const char
 {
     const char *source = arena_printf(a, "%s.c", stem), *header = arena_printf(a, "%s.h", stem);
     c_arguments words;
-    if (!c_compiler_words(d, a, cc, &words) || !write_text(d, a, dir, "stepc.h", runtime_stepc_h) ||
-        !write_text(d, a, dir, "stepc_blas.h", runtime_stepc_blas_h) ||
+    if (!c_compiler_words(d, a, cc, &words) || !runtime_files_write(d, a, dir) ||
         !write_text(d, a, dir, source, text->source) || !write_text(d, a, dir, header, text->header))
         return false;
     if (text->weights &&

@@ -1,8 +1,8 @@
 #include "engine/shared_object.h"
 
 #include "base/file.h"
-#include "emit/runtime_text.h"
 #include "engine/c_compiler.h"
+#include "engine/runtime_files.h"
 #include <dlfcn.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static bool write_sources(struct diag *d, struct arena *a, const char *dir, cons
 {
     return file_write(d, path_join(a, dir, arena_printf(a, "%s.c", name)), text->source, strlen(text->source)) &&
            file_write(d, path_join(a, dir, arena_printf(a, "%s.h", name)), text->header, strlen(text->header)) &&
-           file_write(d, path_join(a, dir, "stepc.h"), runtime_stepc_h, strlen(runtime_stepc_h));
+           runtime_files_write(d, a, dir);
 }
 
 static bool compile(struct diag *d, struct arena *a, const char *dir, const char *name, const char *cc,

@@ -94,11 +94,12 @@ struct tree_call {
         CALL_FUNCTION,   /* `function`, of the same program or template */
         CALL_NAMED,      /* function or macro `name` of the C library or of the emitted file */
         CALL_HELPER,     /* function `name` of the runtime */
-        CALL_SECTION,    /* function or macro `name` of section `from` of templates/ */
+        CALL_SECTION,    /* function or macro `name` of header `from` of runtime/kernels/ */
         CALL_HOLE,       /* in templates: expression or statement hole `name` */
         CALL_INITIALIZER /* no call, but {.members[0] = args[0], ..} */
     } kind;
     const char *name, *from;
+    bool by_type; /* SECTION: there is one for each type of elements */
     struct tree_function *function;
     const struct expr **args;
     size_t count;

@@ -335,9 +335,9 @@ static bool has_far_rows(const struct kernel *k, const struct target *t)
 
 /* How many rows of a matrix meet the vector at a time (templates/matrix_vector.c). Of whole rows as many as hide the
  * latency of additions; fewer where they lie a multiple of 2 KB apart, and so in two of 64 sets of a near cache (100
- * x 512: 2.9 instead of 4.0 us), or come from far away, and those next are asked for (templates/row_sums.h). Of rows
- * side by side as many as registers hold, or where the matrix is larger than a near cache, whole columns as far as
- * their sums stay in one: memory is then read in its order (120 x 400: 3.5 instead of 4.3 us). */
+ * x 512: 2.9 instead of 4.0 us), or come from far away, and those next are asked for (stepc_row_sums.h). Of rows side
+ * by side as many as registers hold, or where the matrix is larger than a near cache, whole columns as far as their
+ * sums stay in one: memory is then read in its order (120 x 400: 3.5 instead of 4.3 us). */
 static int64_t rows_at_once(const struct kernel *k, int shares, const struct target *t)
 {
     enum { IN_REGISTERS = 64, MOST = 2048, WHOLE = 32, FEWER = 16, FAR = 8, DISTANT = 8, APART = 2048 };

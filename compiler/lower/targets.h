@@ -15,7 +15,6 @@ struct target {
     int cache_kib[2];
     int thread;
     bool small;
-    const char *has, *may; /* macros, with blanks between them */
     const char *description;
 };
 
@@ -38,17 +37,7 @@ int64_t target_far(const struct target *t);
 /* Operations that a kernel must have to be worth a thread's start. */
 int64_t target_thread(const struct target *t);
 
-/* ---- what its compiler defines ----------------------------------------------------------------------------------- */
-
 /* Is it one machine, and not any? NULL is any. */
 bool target_is_named(const struct target *t);
-/* May the compiler of this machine define the macro, one of target_macros? That of any machine may. */
-bool target_may_define(const struct target *t, const char *macro);
-/* Does it in any case? */
-bool target_defines(const struct target *t, const char *macro);
-
-/* The macros for instruction sets in templates/ and runtime/. */
-extern const char *const target_macros[];
-extern const size_t target_macro_count;
 
 #endif

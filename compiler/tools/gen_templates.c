@@ -1,15 +1,15 @@
 /* Build-time tool: kernel templates and runtime headers, parsed with libclang, into tables of C data: templates as
- * statement trees, headers as text. templates/template.h explains the language.
+ * statement trees, headers by the names of what they have. templates/template.h explains the language.
  *
  *   gen_templates [--table NAME] [--include DIR]... [--helpers HEADER]... [--section HEADER]... -o OUT.c
  *                 [--trees OUT.c] [TEMPLATE.c]...
  *
  *   --table    the C name of the table (template), which gets _table and _trees behind it
  *   --include  searched for "..." headers
- *   --helpers  a runtime header whose functions are copied one by one
- *   --section  a header that is embedded whole
+ *   --helpers  a runtime header of functions
+ *   --section  a runtime header of kernels
  *
- * Helpers and sections come before the templates that use them, and headers before headers that need them. */
+ * Headers come before headers that need them. */
 #include "tools/gen_templates.h"
 
 #include "base/file.h"
@@ -56,7 +56,7 @@ static bool generate(struct gen *g, const struct options *o)
     for (size_t i = 0; i < o->helpers.count; i++)
         ok &= read_helpers(g, o->helpers.data[i]);
     for (size_t i = 0; i < o->sections.count; i++)
-        ok &= read_section(g, o->sections.data[i]);
+        add_kernel_header(g, o->sections.data[i]);
     for (size_t i = 0; i < o->templates.count; i++)
         ok &= read_template(g, o->templates.data[i]);
     if (!ok)
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
                 "-o OUT.c [--trees OUT.c] [TEMPLATE.c]...\n");
         return 2;
     }
-    struct gen g = {.arena = &a, .diag = &d, .include_dirs = o.include_dirs.data, .typed_names = {.arena = &a}};
+    struct gen g = {.arena = &a, .diag = &d, .include_dirs = o.include_dirs.data};
     const bool ok = generate(&g, &o);
     diag_print(&d, stderr);
     arena_free(&a);

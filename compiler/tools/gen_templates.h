@@ -14,9 +14,8 @@ struct gen {
     VEC(struct template_kernel) trees;
     VEC(struct template_facts) facts;
     VEC(struct template_helper) helpers;
-    VEC(struct template_section) sections;
-    VEC(const char *) helper_files; /* base names */
-    struct map typed_names;         /* declared by sections that depend on types; values unused */
+    VEC(const char *) helper_files;   /* base names */
+    VEC(const char *) kernel_headers; /* as emitted files include them: "kernels/stepc_tile.h" */
 };
 
 /* An error of the file being read; false. */
@@ -52,7 +51,11 @@ const char *base_name(const char *path);
 /* ---- the stages -------------------------------------------------------------------------------------------------- */
 
 bool read_helpers(struct gen *g, const char *path) MUST_USE; /* read_headers.c */
-bool read_section(struct gen *g, const char *path) MUST_USE;
+void add_kernel_header(struct gen *g, const char *path);
+/* The header of kernels that has this file: itself, or the one that includes it for each type. NULL: none. */
+const char *kernel_header(struct gen *g, const char *path);
+/* Such a file ends so. */
+#define BODY "_body.h"
 bool read_template(struct gen *g, const char *path) MUST_USE;                /* read_template.c */
 void write_table(struct gen *g, struct strbuf *out, const char *table_name); /* write_table.c */
 void write_trees(struct gen *g, struct strbuf *out, const char *table_name); /* write_trees.c */

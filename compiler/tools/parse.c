@@ -58,13 +58,16 @@ struct top_name *find_top(struct parser *p, const char *name)
     return NULL;
 }
 
-const struct template_section *section_of(struct parser *p, const char *name)
+const char *header_of(struct parser *p, const char *name)
 {
     const char *const path = map_get(&p->outside, name);
-    for (size_t i = 0; path && i < p->g->sections.count; i++)
-        if (str_equal(base_name(path), arena_printf(p->g->arena, "%s.h", p->g->sections.data[i].name)))
-            return &p->g->sections.data[i];
-    return NULL;
+    return path ? kernel_header(p->g, path) : NULL;
+}
+
+bool is_by_type(struct parser *p, const char *name)
+{
+    const char *const path = map_get(&p->outside, name);
+    return path && islower((unsigned char)name[0]) && str_ends_with(path, BODY);
 }
 
 bool is_helper(const struct parser *p, const char *name)
@@ -234,7 +237,7 @@ static void parse_loop(struct parser *p, const char *hint, stmt_list *list)
     v->kind = VAR_LOOP;
     s->var = v;
     s->hint = hint;
-    s->text = hint && section_of(p, hint) ? section_of(p, hint)->name : NULL;
+    s->text = hint ? header_of(p, hint) : NULL;
     expect(p, "=");
     s->from = parse_expression(p);
     declare(p, v);
@@ -269,7 +272,7 @@ static bool is_hint(const struct parser *p)
 static const char *parse_hint(struct parser *p)
 {
     const char *const hint = here(p);
-    if (!section_of(p, hint) && !map_has(&p->outside, hint))
+    if (!map_has(&p->outside, hint))
         fail_at(p, "'%s' comes from no header", hint);
     p->token = token_next(&p->source, p->token);
     if (!at(p, "for"))

@@ -27,7 +27,7 @@ struct parser {
     const char *base;
     VEC(struct top_name) top;
     struct map outside;      /* name -> path of the file that declares it: what libclang resolved, and macros */
-    VEC(const char *) names; /* declared in functions, or taken from sections: each once */
+    VEC(const char *) names; /* declared in functions: each once */
     struct map macros;       /* name -> struct tree_var *, VAR_MACRO */
     /* of the function at hand */
     struct top_name *unit;
@@ -38,7 +38,7 @@ struct parser {
 
 /* A type as a declaration begins with it. */
 struct parsed_type {
-    const char *text; /* "T", "int", "struct window_terms" */
+    const char *text; /* "T", "int", "struct stepc_window_terms" */
     enum dtype dtype; /* DTYPE_TEMPLATE for T, else DTYPE_INDEX */
     bool is_const;
 };
@@ -51,8 +51,9 @@ void expect(struct parser *p, const char *text);
 const char *here(const struct parser *p); /* the token at hand */
 void fail_at(struct parser *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 struct top_name *find_top(struct parser *p, const char *name);
-/* Of a name that the file does not declare: the section of templates/ that does, or NULL. */
-const struct template_section *section_of(struct parser *p, const char *name);
+/* Of a name that the file does not declare: the header of kernels that does, "kernels/stepc_tile.h", or NULL. */
+const char *header_of(struct parser *p, const char *name);
+bool is_by_type(struct parser *p, const char *name); /* is it a function of which there is one for each type? */
 bool is_helper(const struct parser *p, const char *name); /* function of the runtime? */
 
 /* ---- expressions (parse_expr.c) ---------------------------------------------------------------------------------- */

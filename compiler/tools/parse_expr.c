@@ -70,7 +70,7 @@ void note_name(struct parser *p, const char ***list, const char *name)
     *list = longer;
 }
 
-/* The name of a type, with that of the hole or the section noted. */
+/* The name of a type, with that of the hole noted. */
 static bool take_type_name(struct parser *p, struct parsed_type *t)
 {
     const char *const word = here(p);
@@ -78,8 +78,8 @@ static bool take_type_name(struct parser *p, struct parsed_type *t)
     if (top && top->role == ROLE_TYPE)
         note_name(p, &p->unit->types, word);
     else if (take(p, "struct"))
-        return section_of(p, here(p)) ? t->text = arena_printf(p->g->arena, "struct %s", here(p)), true
-                                      : (fail_at(p, "'struct %s' is of no section", here(p)), true);
+        return header_of(p, here(p)) ? t->text = arena_printf(p->g->arena, "struct %s", here(p)), true
+                                      : (fail_at(p, "'struct %s' is of no header", here(p)), true);
     else if (!is_type_word(word))
         return false;
     t->text = word;
@@ -99,12 +99,27 @@ bool parse_type(struct parser *p, struct parsed_type *t)
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
+/* A type hole as the argument of a macro of a header; NULL: none stands here. */
+static const struct expr *type_argument(struct parser *p)
+{
+    const char *const name = here(p);
+    const struct top_name *const top = find_top(p, name);
+    if (!top || top->role != ROLE_TYPE)
+        return NULL;
+    struct tree_var *const v = arena_new(p->g->arena, struct tree_var);
+    *v = (struct tree_var){.kind = VAR_MACRO, .dtype = DTYPE_INDEX, .type = "int", .name = name};
+    note_name(p, &p->unit->types, name);
+    p->token = token_next(&p->source, p->token);
+    return of_var(p, EXPR_VAR, v, NULL);
+}
+
 static const struct expr **parse_arguments(struct parser *p, size_t *count)
 {
     VEC(const struct expr *) args = {0};
     expect(p, "(");
     while (!p->failed && !at(p, ")")) {
-        vec_push(p->g->arena, &args, parse_expression(p));
+        const struct expr *const type = type_argument(p);
+        vec_push(p->g->arena, &args, type ? type : parse_expression(p));
         if (!at(p, ")"))
             expect(p, ",");
     }
@@ -153,34 +168,52 @@ static const struct expr *parse_call(struct parser *p, const char *name)
             fail_at(p, "the call of '%s' has %zu arguments", name, e->call->count);
         return e;
     }
-    const struct template_section *const section = section_of(p, name);
+    const char *const section = header_of(p, name);
     if (top || (!section && !is_helper(p, name) && !map_has(&p->outside, name))) {
         fail_at(p, "'%s' cannot be called here", name);
         return integer(p, 0);
     }
     struct expr *const e = new_call(
         p, section ? CALL_SECTION : is_helper(p, name) ? CALL_HELPER : CALL_NAMED, name, DTYPE_INDEX);
-    if (section)
-        ((struct tree_call *)(uintptr_t)e->call)->from = section->name;
+    if (section) {
+        struct tree_call *const c = (struct tree_call *)(uintptr_t)e->call;
+        c->from = section;
+        c->by_type = is_by_type(p, name);
+    }
     if (islower((unsigned char)name[0]) && !section)
         e->dtype = dtype_of_arguments(e);
     return e;
 }
 
 /* A constant that the user's compiler knows, from a header. */
-static const struct tree_var *macro_var(struct parser *p, const char *name)
+static struct tree_var *macro_var(struct parser *p, const char *name)
 {
     struct tree_var *v = map_get(&p->macros, name);
-    const struct template_section *const section = section_of(p, name);
     if (v)
         return v;
-    if (!section && !map_has(&p->outside, name))
+    if (!map_has(&p->outside, name))
         fail_at(p, "'%s' is neither a hole, nor a function of this file, nor of a header that is emitted", name);
     v = arena_new(p->g->arena, struct tree_var);
     *v = (struct tree_var){.kind = VAR_MACRO, .dtype = DTYPE_INDEX, .type = "int", .name = name,
-                           .from = section ? section->name : NULL};
+                           .from = header_of(p, name)};
     map_set(&p->macros, name, v);
     return v;
+}
+
+/* STEPC_LANES(T): a macro that takes a type hole and nothing else; NULL: none stands here. */
+static const struct tree_var *macro_of_type(struct parser *p, const char *name)
+{
+    const size_t begin = p->token;
+    const char *const type = take(p, "(") ? here(p) : "";
+    const struct top_name *const top = find_top(p, type);
+    if (top && top->role == ROLE_TYPE && take(p, type) && take(p, ")")) {
+        struct tree_var *const v = macro_var(p, name);
+        v->of_type = type;
+        note_name(p, &p->unit->types, type);
+        return v;
+    }
+    p->token = begin;
+    return NULL;
 }
 
 static bool has_elements(const struct tree_var *v)
@@ -206,6 +239,9 @@ static const struct expr *parse_name(struct parser *p)
         note_name(p, &p->unit->ints, name);
         return of_var(p, EXPR_VAR, top->hole, NULL);
     }
+    const struct tree_var *const of_type = macro_of_type(p, name);
+    if (of_type)
+        return of_var(p, EXPR_VAR, of_type, NULL);
     if (at(p, "("))
         return parse_call(p, name);
     if (top)

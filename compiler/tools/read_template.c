@@ -67,9 +67,7 @@ static bool is_emitted(const struct parser *p, const char *path)
     bool known = cfront_is_system(path) || str_equal(base, "stepc.h") || str_equal(base, "template.h");
     for (size_t i = 0; i < p->g->helper_files.count; i++)
         known |= str_equal(p->g->helper_files.data[i], base);
-    for (size_t i = 0; i < p->g->sections.count; i++)
-        known |= str_equal(base, arena_printf(p->g->arena, "%s.h", p->g->sections.data[i].name));
-    return known;
+    return known || kernel_header(p->g, path) != NULL;
 }
 
 static void note_outside(struct parser *p, const struct cfront_node *n)
@@ -107,15 +105,12 @@ static void settle_kind(struct top_name *t)
                                                   : FUNCTION_SHARED;
 }
 
-/* Functions of the file and what sections declare; with `locals`, what functions declare, too. */
+/* Functions of the file; with `locals`, what functions declare, too. */
 static const char *const *all_names(struct parser *p, bool locals)
 {
     VEC(const char *) names = {0};
     for (size_t i = 0; locals && i < p->names.count; i++)
         vec_push(p->g->arena, &names, p->names.data[i]);
-    for (size_t i = 0; i < p->outside.count; i++)
-        if (section_of(p, p->outside.entries[i].key))
-            vec_push(p->g->arena, &names, p->outside.entries[i].key);
     for (size_t i = 0; i < p->top.count; i++)
         if (p->top.data[i].role == ROLE_ITEM)
             vec_push(p->g->arena, &names, p->top.data[i].node->name);

@@ -64,6 +64,7 @@ static const char *write_var(struct tree_writer *w, const struct tree_var *v)
     add_text_field(w, &b, "type", v->type);
     add_text_field(w, &b, "name", v->name);
     add_text_field(w, &b, "from", v->from);
+    add_text_field(w, &b, "of_type", v->of_type);
     add_expr_field(w, &b, "extent", v->extent);
     strbuf_addf(&b, "%s%s", v->written ? ", .written = true" : "", v->is_restrict ? ", .is_restrict = true" : "");
     strbuf_addf(w->out, "static const struct tree_var %s = {%s};\n", name, strbuf_text(&b));
@@ -83,6 +84,7 @@ static const char *write_call(struct tree_writer *w, const struct tree_call *c)
     strbuf_addf(&b, ".kind = (enum call_kind)%d, .count = %zu", (int)c->kind, c->count);
     add_text_field(w, &b, "name", c->name);
     add_text_field(w, &b, "from", c->from);
+    strbuf_add(&b, c->by_type ? ", .by_type = true" : "");
     if (c->function)
         strbuf_addf(&b, ", .function = &%s", known_name(w, c->function));
     if (c->count > 0) {

@@ -93,40 +93,39 @@ static enum dtype bound_dtype(const struct instance *in, enum dtype d)
     return d == DTYPE_TEMPLATE ? element_type(in)->dtype : d;
 }
 
-/* What a section declares for elements of another type than float has that type behind its name. */
-static const char *section_name(struct instance *in, const char *name, const char *section)
+static void note_include(struct instance *in, const char *header)
 {
-    const struct template_section *const s = template_find_section(&template_table, section);
-    const char *const type = element_type(in)->type;
-    bool known = false;
-    for (size_t i = 0; i < in->out->sections.count; i++)
-        known |= str_equal(in->out->sections.data[i].name, section) && str_equal(in->out->sections.data[i].type, type);
-    if (!known)
-        vec_push(in->arena, &in->out->sections, ((struct template_use){section, type}));
-    return s && s->by_type && !str_equal(type, "float") ? arena_printf(in->arena, "%s_%s", name, type) : name;
+    for (size_t i = 0; header && i < in->out->includes.count; i++)
+        if (str_equal(in->out->includes.data[i], header))
+            return;
+    if (header)
+        vec_push(in->arena, &in->out->includes, header);
 }
 
-/* Does some section of templates/ declare the name anew for each type of elements? */
-static bool is_declared_by_type(const char *name)
+/* Routines that exist for each type of elements have it behind their names, but for float. */
+static const char *routine_name(struct instance *in, const struct tree_call *c)
 {
-    for (size_t i = 0; i < template_table.section_count; i++) {
-        const struct template_text *const text = &template_table.sections[i].text;
-        for (size_t k = 0; k < text->count; k++)
-            if (text->segments[k].kind == TEMPLATE_SECTION && str_equal(text->segments[k].text, name))
-                return true;
-    }
-    return false;
+    const char *const type = element_type(in)->type;
+    note_include(in, c->from);
+    if (!c->by_type || str_equal(type, "float"))
+        return c->name;
+    if (!str_equal(type, "double"))
+        UNREACHABLE("template '%s': no '%s' for elements of type %s", in->kernel->name, c->name, type);
+    return arena_printf(in->arena, "%s_%s", c->name, type);
+}
+
+static const char *macro_name(struct instance *in, const struct tree_var *v)
+{
+    const struct template_type *const hole = find_type(in, v->name);
+    const struct template_type *const of = v->of_type ? find_type(in, v->of_type) : NULL;
+    note_include(in, v->from);
+    return of ? arena_printf(in->arena, "%s(%s)", v->name, of->type) : hole ? hole->type : v->name;
 }
 
 static const char *bound_type(struct instance *in, const char *type)
 {
     const struct template_type *const hole = find_type(in, type);
-    if (hole)
-        return hole->type;
-    const bool is_struct = str_starts_with(type, "struct ");
-    return is_struct && is_declared_by_type(type + strlen("struct ")) && !str_equal(element_type(in)->type, "float")
-               ? arena_printf(in->arena, "%s_%s", type, element_type(in)->type)
-               : type;
+    return hole ? hole->type : type;
 }
 
 /* ---- expressions ------------------------------------------------------------------------------------------------- */
@@ -150,7 +149,7 @@ static const struct expr *rebuilt_var(struct rebuild *r, const struct expr *e)
     if (e->var->kind != VAR_MACRO)
         return mapped_to(r, e->var);
     struct tree_var *const v = arena_copy(in->arena, e->var, sizeof *v, alignof(struct tree_var));
-    v->name = v->from ? section_name(in, v->name, v->from) : v->name;
+    v->name = macro_name(in, v);
     return tree_read(in->arena, v);
 }
 
@@ -209,7 +208,8 @@ static bool is_plain_constant(const struct expr *e)
         return ok;
     ok = true;
     for (size_t i = 0; i < e->call->count; i++)
-        ok &= e->call->args[i]->op == EXPR_INT;
+        ok &= e->call->args[i]->op == EXPR_INT ||
+              (e->call->args[i]->op == EXPR_VAR && e->call->args[i]->var->kind == VAR_MACRO);
     return ok;
 }
 
@@ -225,7 +225,7 @@ static bool is_same_constant(const struct expr *x, const struct expr *y)
     }
     bool same = str_equal(x->call->name, y->call->name) && x->call->count == y->call->count;
     for (size_t i = 0; same && i < x->call->count; i++)
-        same = x->call->args[i]->i == y->call->args[i]->i;
+        same = is_same_constant(x->call->args[i], y->call->args[i]);
     return same;
 }
 
@@ -354,9 +354,7 @@ static const struct expr *rebuilt_call(struct rebuild *r, const struct expr *e)
         return value;
     if (c->kind == CALL_FUNCTION)
         note_call(in, c->function, args);
-    const char *const name = c->kind == CALL_SECTION       ? section_name(in, c->name, c->from)
-                             : c->kind == CALL_INITIALIZER ? bound_type(in, c->name)
-                                                           : c->name;
+    const char *const name = c->kind == CALL_SECTION ? routine_name(in, c) : c->name;
     const struct expr *const call =
         tree_call(in->arena, bound_dtype(in, e->dtype), c->kind, name, args, c->count);
     struct tree_call *const made = (struct tree_call *)(uintptr_t)call->call;
@@ -578,8 +576,8 @@ static void rebuild_loop(struct rebuild *r, const struct stmt *s)
         return;
     struct tree_var *const v = rebuilt_declaration(r, s->var);
     const bool keeps = s->hint && (!binding->keeps || binding->keeps(binding->user, s->hint));
-    const char *const hint = keeps && s->text ? section_name(r->in, s->hint, s->text) : keeps ? s->hint : NULL;
-    struct stmt *const made = tree_open_loop(r->b, v, from, to, step, hint);
+    note_include(r->in, keeps ? s->text : NULL);
+    struct stmt *const made = tree_open_loop(r->b, v, from, to, step, keeps ? s->hint : NULL);
     by = s->by && !by ? rebuilt(r, s->by) : by; /* it may read the loop's variable */
     made->by = step != 0 ? NULL : by;
     made->condition = s->condition ? rebuilt(r, s->condition) : NULL;

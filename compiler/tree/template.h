@@ -11,8 +11,8 @@
 struct template_kernel {
     const char *name, *file;              /* "product", "product.c" */
     const struct tree_function *function; /* with those that it calls */
-    const char *const *names;             /* what the file's functions declare or take from headers, NULL-terminated */
-    const char *const *fixed;             /* of these, functions and what comes from headers */
+    const char *const *names;             /* the file's functions and what they declare, NULL-terminated */
+    const char *const *fixed;             /* of these, functions */
 };
 
 struct template_trees {
@@ -63,7 +63,7 @@ struct template_binding {
 struct template_instance {
     VEC(struct tree_function *) functions; /* of this kernel or shared, those that are called first */
     VEC(const char *) helpers;             /* functions of the runtime that are called, each once */
-    VEC(struct template_use) sections;     /* each once */
+    VEC(const char *) includes;            /* headers of the runtime, "kernels/stepc_tile.h", each once */
 };
 
 /* Builds the body of the kernel at the builder's place. Functions of its own have no captures yet: tree_settle(). */

@@ -26,7 +26,8 @@ struct tree_var {
     const char *type, *name;   /* as C spells them; a POINTER's type is that of its elements */
     int64_t count;             /* POINTER, ARRAY */
     const struct expr *extent; /* ARRAY: how many elements, where the user's compiler has to compute it; else NULL */
-    const char *from;          /* MACRO: of which section of templates/; else NULL */
+    const char *from;          /* MACRO: the header of runtime/ that has it, "kernels/stepc_tile.h"; else NULL */
+    const char *of_type;       /* MACRO: the type hole that it takes, "T"; else NULL */
     bool written;              /* POINTER: may be set */
     bool is_restrict;          /* POINTER that is a parameter */
     bool has_range;            /* an index: low <= it <= high */
@@ -60,7 +61,7 @@ struct stmt {
     int64_t repeat;
     const struct expr *target;     /* SET: a VAR or an ELEMENT */
     enum set_op op;                /* SET */
-    const char *text;              /* TEXT: lines; LOOP of a template: the section that declares `hint`, or NULL */
+    const char *text;              /* TEXT: lines; LOOP of a template: the header that has `hint`, or NULL */
     const char *comment;           /* above it, or NULL */
 };
 

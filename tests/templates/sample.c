@@ -182,16 +182,16 @@ static inline int at_least(const struct span s, const int i)
 
 KERNEL static void sample_types(const T *restrict a, const LABEL *restrict labels, T *restrict y)
 {
-    T lanes[WIDTH] = {(T)0}, some[4];
+    T lanes[WIDTH(T)] = {(T)0}, some[4];
     const struct span s = {.low = 1, .high = M};
     const LABEL chosen = labels[0];
     memset(some, 0, 4 * sizeof(T));
-    for (int i = 0; i < WIDTH; i++)
+    for (int i = 0; i < WIDTH(T); i++)
         lanes[i] = at_least(s, i) ? stepc_fabsf(a[i]) : some[i % 4];
     y[0] = lanes[chosen];
     y[1] = (T)sizeof(LABEL);
     y[2] = (T)s.high + (T)1 / (T)2;
     y[3] = labels[1] == 7 || (!(chosen >= 2) && chosen != 0) ? (T)1 : (T)-1;
-    add_scaled(lanes, (T)2, lanes);
-    y[4] = (T)lanes[WIDTH - 1];
+    stepc_add_scaled(lanes, (T)2, lanes);
+    y[4] = (T)lanes[WIDTH(T) - 1];
 }

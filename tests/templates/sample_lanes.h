@@ -1,4 +1,4 @@
-/* An embedded header for sample.c. */
+/* A header of kernels for sample.c, with a routine for each type. */
 #ifndef SAMPLE_LANES_H
 #define SAMPLE_LANES_H
 
@@ -6,23 +6,18 @@
 
 /* Lanes of a vector, by target. */
 #if defined(__GNUC__)
-#define WIDTH (16 / (int)sizeof(float))
-typedef float wide __attribute__((vector_size(16)));
+#define WIDTH(T) (16 / (int)sizeof(T))
 #else
-#define WIDTH 4
+#define WIDTH(T) 4
 #endif
 
 struct span {
     int low, high;
 };
 
-/* c[0..WIDTH) += a * b */
-/* Why: this stays
- * in the template. */
-static inline __attribute__((unused)) void add_scaled(float *c, const float a, const float *b)
-{
-    for (int l = 0; l < WIDTH; l++)
-        c[l] += a * b[l];
-}
+#include "kernels/stepc_for_float.h"
+#include "sample_lanes_body.h"
+#include "kernels/stepc_for_double.h"
+#include "sample_lanes_body.h"
 
 #endif

@@ -382,29 +382,28 @@ START_TEST(types_headers_and_helpers)
                      "static void sample_types(float *restrict y, const float *restrict x, const int32_t *restrict "
                      "labels)\n"
                      "{\n"
-                     "    float lanes[WIDTH] = {0.0f};\n"
+                     "    float lanes[WIDTH(float)] = {0.0f};\n"
                      "    float some[4];\n"
                      "    const struct span s = {.low = 1, .high = 3};\n"
                      "    const int32_t chosen = labels[0];\n"
                      "    memset(some, 0, 4 * sizeof(float));\n"
-                     "    for (int i = 0; i < WIDTH; i++)\n"
+                     "    for (int i = 0; i < WIDTH(float); i++)\n"
                      "        lanes[i] = at_least(s, i) ? stepc_fabsf(x[i]) : some[i % 4];\n"
                      "    y[0] = lanes[chosen];\n"
                      "    y[1] = (float)sizeof(int32_t);\n"
                      "    y[2] = (float)s.high + 1.0f / 2.0f;\n"
                      "    y[3] = (labels[1] == 7 || (!(chosen >= 2) && chosen != 0)) ? 1.0f : -1.0f;\n"
-                     "    add_scaled(lanes, 2.0f, lanes);\n"
-                     "    y[4] = lanes[WIDTH - 1];\n"
+                     "    stepc_add_scaled(lanes, 2.0f, lanes);\n"
+                     "    y[4] = lanes[WIDTH(float) - 1];\n"
                      "}\n");
     ck_assert_uint_eq(in->made.helpers.count, 1);
     ck_assert_str_eq(in->made.helpers.data[0], "stepc_fabsf");
-    ck_assert_uint_eq(in->made.sections.count, 1);
-    ck_assert_str_eq(in->made.sections.data[0].name, "sample_lanes");
-    ck_assert_str_eq(in->made.sections.data[0].type, "float");
+    ck_assert_uint_eq(in->made.includes.count, 1);
+    ck_assert_str_eq(in->made.includes.data[0], "sample_lanes.h");
     ck_assert_ptr_nonnull(strstr(kernel_text(instantiate_for("sample_types", "float", "int64_t", sizes, false)),
                                  "    const int64_t chosen = labels[0];\n"));
     ck_assert_uint_eq(instantiate("sample_folds", sizes)->made.helpers.count, 0);
-    ck_assert_uint_eq(instantiate("sample_folds", sizes)->made.sections.count, 0);
+    ck_assert_uint_eq(instantiate("sample_folds", sizes)->made.includes.count, 0);
 }
 END_TEST
 
@@ -421,8 +420,7 @@ START_TEST(names_of_the_file)
         strbuf_addf(&fixed, "%s ", *name);
     ck_assert_ptr_nonnull(strstr(strbuf_text(&names), "a y half rest none sum i first j "));
     ck_assert_str_eq(strbuf_text(&fixed),
-                     "span add_scaled WIDTH twice smaller half_of part last_of first_above sum_from add_to "
-                     "apart at_least ");
+                     "twice smaller half_of part last_of first_above sum_from add_to apart at_least ");
     const struct template_facts *const facts = template_find(&sample_table, "sample_loops");
     ck_assert(template_has_int(facts, "SHIFT") && template_has_int(facts, "N") && !template_has_int(facts, "MODE"));
     ck_assert(template_has_int(template_find(&sample_table, "sample_parts"), "WITH_ROW")); /* of what it calls */
@@ -430,39 +428,32 @@ START_TEST(names_of_the_file)
 }
 END_TEST
 
-START_TEST(sections_for_two_types)
+START_TEST(routines_for_two_types)
 {
-    const struct template_use uses[] = {{"sample_lanes", "float"}, {"sample_lanes", "double"}};
-    struct strbuf text = {.arena = &arena};
-    template_add_sections(&arena, &sample_table, uses, 2, &text, NULL);
-    const char *s = strbuf_text(&text);
-    ck_assert_ptr_nonnull(strstr(s, "#define WIDTH (16 / (int)sizeof(float))\ntypedef float wide "));
-    ck_assert_ptr_nonnull(strstr(s, "#define WIDTH_double (16 / (int)sizeof(double))\ntypedef double wide_double "));
-    ck_assert_ptr_nonnull(strstr(s, "struct span {") && strstr(s, "struct span_double {") ? s : NULL);
-    ck_assert_ptr_nonnull(strstr(s, "static inline __attribute__((unused)) void add_scaled_double(double *c, "));
-    ck_assert_ptr_null(strstr(s, "SAMPLE_LANES_H"));
-    ck_assert_ptr_null(strstr(s, "#include"));
-    ck_assert_ptr_nonnull(strstr(s, "/* c[0..WIDTH) += a * b */\nstatic inline")); /* without the comment between */
-    ck_assert_ptr_null(strstr(s, "Why"));
+    const struct sizes sizes = {3, 8, 2, 1, 0};
+    const struct instance *const in = instantiate_for("sample_types", "double", "int32_t", sizes, false);
+    ck_assert_ptr_nonnull(strstr(kernel_text(in), "    double lanes[WIDTH(double)] = {0.0};\n"));
+    ck_assert_ptr_nonnull(strstr(kernel_text(in), "    stepc_add_scaled_double(lanes, 2.0, lanes);\n"));
+    ck_assert_ptr_nonnull(strstr(kernel_text(in), "    const struct span s = "));
 }
 END_TEST
 
-START_TEST(helpers_with_what_they_need)
+START_TEST(helpers_of_headers)
 {
-    bool *used = arena_array(&arena, bool, sample_table.helper_count);
-    template_use_helper(&sample_table, "stepc_fabsf", used);
-    struct strbuf names = {.arena = &arena};
-    for (size_t i = 0; i < sample_table.helper_count; i++)
-        if (used[i])
-            strbuf_addf(&names, "%s ", sample_table.helpers[i].name);
-    ck_assert_str_eq(strbuf_text(&names), "stepc_bitsf stepc_from_bitsf stepc_fabsf ");
-    const struct template_helper *h = template_find_helper(&sample_table, "stepc_copysignf");
-    ck_assert_str_eq(h->comment, "/* The magnitude of x with the sign of s. */");
-    ck_assert_int_eq(strncmp(h->text, "static inline float stepc_copysignf(float x, float s)\n{\n", 50), 0);
-    /* A name inside a branch of an #if that is not active here counts as well. */
-    memset(used, 0, sample_table.helper_count);
-    template_use_helper(&sample_table, "stepc_sqrtf", used);
-    ck_assert(used[template_find_helper(&sample_table, "stepc_sqrt_softf") - sample_table.helpers]);
+    static const struct {
+        const char *name, *file;
+        bool has_double;
+    } cases[] = {{"stepc_fabsf", "stepc_math.h", false},
+                 {"stepc_fabs", "stepc_math.h", true},
+                 {"stepc_sqrtf", "stepc_math.h", false},
+                 {"stepc_mul64", "stepc_integer.h", false}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct template_helper *const h = template_find_helper(&sample_table, cases[i].name);
+        ck_assert_ptr_nonnull(h);
+        ck_assert_str_eq(h->file, cases[i].file);
+        ck_assert_int_eq(h->has_double, cases[i].has_double);
+    }
+    ck_assert_ptr_null(template_find_helper(&sample_table, "stepc_nothing"));
 }
 END_TEST
 
@@ -556,24 +547,23 @@ static void add_functions(struct strbuf *b, struct instance *const *in, size_t c
 
 static const char *instance_program(const char *type, struct sizes s)
 {
-    struct strbuf b = {.arena = &arena}, functions = {.arena = &arena}, sections = {.arena = &arena};
-    struct map helpers = {.arena = &arena};
+    struct strbuf b = {.arena = &arena}, functions = {.arena = &arena};
+    struct map helpers = {.arena = &arena}, headers = {.arena = &arena};
     struct instance *in[COUNT(run_kernels)];
-    bool *const used = arena_array(&arena, bool, sample_table.helper_count);
     for (size_t i = 0; i < kernels_for(type); i++) {
         in[i] = instantiate_for(run_kernels[i], type, "int32_t", s, false);
         ck_assert_msg(!in[i]->wrong, "%s for %s: %s", run_kernels[i], type, in[i]->wrong);
-        template_add_sections(&arena, &sample_table, in[i]->made.sections.data, in[i]->made.sections.count, &sections,
-                              used);
+        for (size_t k = 0; k < in[i]->made.includes.count; k++)
+            map_set(&headers, in[i]->made.includes.data[k], NULL);
     }
     add_functions(&functions, in, kernels_for(type), &helpers);
     for (size_t i = 0; i < helpers.count; i++)
-        template_use_helper(&sample_table, helpers.entries[i].key, used);
+        map_set(&headers, template_find_helper(&sample_table, helpers.entries[i].key)->file, NULL);
     strbuf_addf(&b, "#include \"stepc.h\"\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n"
                     "typedef %s T;\ntypedef int32_t LABEL;\n", type);
-    for (size_t i = 0; i < sample_table.helper_count; i++)
-        strbuf_add(&b, used[i] ? sample_table.helpers[i].text : "");
-    strbuf_addf(&b, "%s%s", strbuf_text(&sections), strbuf_text(&functions));
+    for (size_t i = 0; i < headers.count; i++)
+        strbuf_addf(&b, "#include \"%s\"\n", headers.entries[i].key);
+    strbuf_add(&b, strbuf_text(&functions));
     for (size_t i = 0; i < kernels_for(type); i++) {
         const struct tree_function *const f = in[i]->functions.data[in[i]->functions.count - 1];
         struct strbuf arguments = {.arena = &arena};
@@ -618,7 +608,7 @@ END_TEST
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* Headers are read as sections, those named helper_... for their functions; what is named twice_... is given twice. */
+/* Headers are read as those of kernels, those named helper_... for their functions; what is named twice_... is given twice. */
 static const char *arguments_for(const char *path, const char *name)
 {
     if (str_ends_with(name, ".h"))
@@ -680,8 +670,8 @@ int main(void)
     tcase_add_test(text, only_holes_are_called);
     tcase_add_test(text, types_headers_and_helpers);
     tcase_add_test(text, names_of_the_file);
-    tcase_add_test(text, sections_for_two_types);
-    tcase_add_test(text, helpers_with_what_they_need);
+    tcase_add_test(text, routines_for_two_types);
+    tcase_add_test(text, helpers_of_headers);
     tcase_add_loop_test(run_case, instances_compute_what_the_template_computes, 0,
                         (int)(COUNT(run_sizes) * COUNT(run_types)));
     tcase_add_test(errors, errors_of_gen_templates);

@@ -12,14 +12,10 @@
 
 #include <string.h>
 
-#if defined(__AVX512F__) && defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)
-#pragma GCC target("prefer-vector-width=512")
-#undef STEPC_REST
-#define STEPC_REST(n) 16
-#endif
-#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)
-#pragma GCC optimize("vect-cost-model=dynamic")
-#endif
+#include "kernels/stepc_compiler.h"
+#include "kernels/stepc_narrow.h"
+#include "kernels/stepc_pack.h"
+#include "kernels/stepc_registers.h"
 
 /* ---- constants and initial values -------------------------------------- */
 
@@ -30,774 +26,15 @@ static const float constant_fc1_bias[3] STEPC_CONST = {-0.625f, 0.25f, -0.25f};
 static const float constant_fc2_weight[6] STEPC_CONST = {-0.625f, 0.25f, -0.25f, 0.625f, 0.125f, -0.375f};
 static const float constant_fc2_bias[2] STEPC_CONST = {-0.625f, 0.25f};
 
-/* ---- registers --------------------------------------------------------- */
-
-/* How kernels use registers. Every form adds the terms of a sum in the same order, so that all give the same bits when
- * the compiler does not contract (-ffp-contract=off).
- *   2  GNU vectors across columns: a tile of TILE_ROWS x VECTORS vectors stays in registers
- *   1  C99: an array of lanes for each row, and one loop over the lanes
- *   0  4 x 4 named scalars, for targets without vector registers */
-#ifndef STEPC_FORM
-#if defined(__FRAMAC__)
-#define STEPC_FORM 1
-#elif defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__)) && !defined(STEPC_EXCESS_PRECISION)
-#define STEPC_FORM 2
-#elif defined(_M_X64) || defined(_M_ARM64) || defined(__riscv_vector)
-#define STEPC_FORM 1
-#else
-#define STEPC_FORM 0
-#endif
-#endif
-
-/* Not every form, and not every file, calls all of the functions below. */
-#if defined(__clang__)
-#pragma clang diagnostic ignored "-Wunused-function"
-#endif
-
-/* Hints for the compiler, written before a loop. They change its speed, never its result.
- *   STEPC_UNROLL      a few iterations on vectors in registers: write all of them out
- *   STEPC_UNROLL_4    write out four iterations at a time
- *   STEPC_LANE_LOOP   over the lanes of a vector
- *   STEPC_WIDE_LOOP   over whole vectors of the largest size
- *   STEPC_WHOLE_LOOP  sixteen iterations: whole vectors
- *   STEPC_SHORT_LOOP  eight iterations: one vector
- *   STEPC_SHORT_ROWS  over rows of eight columns
- *   STEPC_SHORT_ROW   over the columns of such a row: one vector
- *   STEPC_SUM_LOOP    over sums side by side, inside the loop over their terms
- *   STEPC_ROW_LOOP    over the rows of a tile just computed */
-#if defined(__clang__) && STEPC_FORM == 2
-#pragma clang diagnostic ignored "-Wpass-failed" /* a hint may be impossible to follow */
-#define STEPC_UNROLL _Pragma("clang loop unroll(full)")
-#define STEPC_UNROLL_4 _Pragma("clang loop unroll_count(4)")
-#define STEPC_LANE_LOOP _Pragma("clang loop vectorize(enable) unroll(disable)")
-#if defined(__AVX512F__)
-#define STEPC_WIDE_LOOP _Pragma("clang loop vectorize_width(16) unroll(disable)")
-#else
-#define STEPC_WIDE_LOOP STEPC_LANE_LOOP
-#endif
-#define STEPC_WHOLE_LOOP STEPC_WIDE_LOOP
-#define STEPC_SHORT_LOOP _Pragma("clang loop vectorize_width(8) unroll(disable)")
-#define STEPC_SHORT_ROWS _Pragma("clang loop vectorize(disable)")
-#define STEPC_SHORT_ROW STEPC_UNROLL
-#define STEPC_SUM_LOOP _Pragma("clang loop vectorize(enable)")
-#define STEPC_ROW_LOOP _Pragma("clang loop unroll(disable)")
-#else
-#if defined(__GNUC__) && __GNUC__ >= 8
-#define STEPC_UNROLL _Pragma("GCC unroll 16")
-#define STEPC_UNROLL_4 _Pragma("GCC unroll 4")
-#else
-#define STEPC_UNROLL
-#define STEPC_UNROLL_4
-#endif
-#if defined(__GNUC__) && __GNUC__ >= 8 && STEPC_FORM == 2
-#define STEPC_WHOLE_LOOP _Pragma("GCC unroll 1")
-#else
-#define STEPC_WHOLE_LOOP
-#endif
-#define STEPC_SHORT_LOOP STEPC_WHOLE_LOOP
-#define STEPC_SHORT_ROW STEPC_WHOLE_LOOP
-#define STEPC_SHORT_ROWS
-#define STEPC_LANE_LOOP
-#define STEPC_WIDE_LOOP
-#define STEPC_SUM_LOOP
-#define STEPC_ROW_LOOP
-#endif
-
-/* acc += v * f, vectors and a number, where each addition waits for the one before it. On some processors the product
- * is kept apart from the sum, because there an addition alone is done sooner. */
-#if defined(STEPC_AMD) && defined(__AVX512F__) && STEPC_FORM == 2
-#define STEPC_ADD_PRODUCT(acc, v, f) \
-    do { \
-        __typeof__(acc) stepc_product = (v) * (f); \
-        __asm__("" : "+v"(stepc_product)); \
-        (acc) += stepc_product; \
-    } while (0)
-#else
-#define STEPC_ADD_PRODUCT(acc, v, f) ((acc) += (v) * (f))
-#endif
-
-/* Between the stores of a tile's sums and the loads of parts of them: the parts are loaded from memory. */
-#if defined(__GNUC__) && !defined(__clang__) && STEPC_FORM == 2
-#define STEPC_STORED(sums) __asm__("" : "+m"(sums))
-#else
-#define STEPC_STORED(sums) ((void)0)
-#endif
-
-/* Ends the body of a loop around another loop: iterations of the outer one stay apart. */
-#if defined(__GNUC__) && !defined(__clang__) && STEPC_FORM == 2
-#define STEPC_ONE_ITERATION() __asm__ volatile("")
-#else
-#define STEPC_ONE_ITERATION() ((void)0)
-#endif
-
-/* Asks for the line of memory at p, which is needed soon, to be brought into the second cache. */
-#if defined(__GNUC__) && STEPC_FORM == 2
-#define STEPC_AHEAD(p) __builtin_prefetch(p, 0, 2)
-#else
-#define STEPC_AHEAD(p) (void)(p)
-#endif
-
-/* A tile is TILE_ROWS rows of VECTORS vectors: as many as the registers hold. */
-#if STEPC_FORM == 2
-#define VECTORS 2
-#if defined(__AVX512F__)
-#define VECTOR_BYTES 64
-#define TILE_ROWS 8
-#elif defined(__AVX__)
-#define VECTOR_BYTES 32
-#if defined(__FMA__)
-#define TILE_ROWS 6
-#else
-#define TILE_ROWS 4
-#endif
-#else
-#define VECTOR_BYTES 16
-#if defined(__aarch64__)
-#define TILE_ROWS 8
-#else
-#define TILE_ROWS 4
-#endif
-#endif
-#elif STEPC_FORM == 1
-#define VECTORS 1
-#define TILE_ROWS 8
-#if defined(__AVX512F__) || !defined(__GNUC__)
-#define VECTOR_BYTES 64
-#else
-#define VECTOR_BYTES 32
-#endif
-#else
-#define VECTORS 1
-#define TILE_ROWS 4
-#endif
-
-/* Rows of a tile when `rows` are cut into nearly equal parts, none above TILE_ROWS. */
-#define PARTS(rows) (((rows) + TILE_ROWS - 1) / TILE_ROWS)
-#define PART_ROWS(rows) (((rows) + PARTS(rows) - 1) / PARTS(rows))
-#define LAST_ROWS(rows) ((rows) % PART_ROWS(rows))
-/* Rows of four tiles: transposed, they fill whole cache lines. */
-#define GROUP_ROWS(rows) (4 * PART_ROWS(rows))
-
-/* What a tile does with the sums in c: it sets them, goes on from them, or adds its own, which start from zero. */
-#define TILE_SETS 0
-#define TILE_GOES_ON 1
-#define TILE_ADDS 2
-
-#if STEPC_FORM == 2
-
-#define LANES (VECTOR_BYTES / (int)sizeof(float))
-#define TILE_COLUMNS (VECTORS * LANES)
-
-typedef float vec __attribute__((vector_size(VECTOR_BYTES)));
-typedef float vec_at __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(float)), may_alias)); /* a vec anywhere */
-
-/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], the terms of one sum each. */
-static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how,
-                                    float *restrict c, const float *restrict a, const int row_step,
-                                    const int depth_step, const float *restrict b, const int b_step)
-{
-    vec acc[TILE_ROWS][VECTORS];
-    STEPC_UNROLL
-    for (int i = 0; i < rows; i++) {
-        acc[i][0] = acc[i][1] = (vec){0};
-        if (how == TILE_GOES_ON) {
-            acc[i][0] = *(const vec_at *)(c + i * TILE_COLUMNS);
-            acc[i][1] = *(const vec_at *)(c + i * TILE_COLUMNS + (vectors > 1 ? LANES : 0));
-        }
-    }
-    STEPC_UNROLL_4
-    for (int k = 0; k < depth; k++) {
-        const vec b0 = *(const vec_at *)(b + k * b_step);
-        const vec b1 = *(const vec_at *)(b + k * b_step + (vectors > 1 ? LANES : 0));
-        STEPC_UNROLL
-        for (int i = 0; i < rows; i++) {
-            const float s = a[i * row_step + k * depth_step];
-            acc[i][0] += s * b0;
-            if (vectors > 1)
-                acc[i][1] += s * b1;
-        }
-    }
-    STEPC_UNROLL
-    for (int i = 0; i < rows; i++) {
-        if (how == TILE_ADDS) {
-            acc[i][0] += *(const vec_at *)(c + i * TILE_COLUMNS);
-            acc[i][1] += *(const vec_at *)(c + i * TILE_COLUMNS + (vectors > 1 ? LANES : 0));
-        }
-        *(vec_at *)(c + i * TILE_COLUMNS) = acc[i][0];
-        if (vectors > 1)
-            *(vec_at *)(c + i * TILE_COLUMNS + LANES) = acc[i][1];
-    }
-}
-
-#elif STEPC_FORM == 1
-
-#define LANES (VECTOR_BYTES / (int)sizeof(float))
-#define TILE_COLUMNS LANES
-
-/* The same in C99: an array of lanes for each row, and one loop over the lanes. Rows that do not exist repeat the last
- * one. */
-static STEPC_INLINE void tile_terms(const int rows, const int vectors, const int depth, const int how,
-                                    float *restrict c, const float *restrict a, const int row_step,
-                                    const int depth_step, const float *restrict b, const int b_step)
-{
-    float c0[LANES] = {0}, c1[LANES] = {0}, c2[LANES] = {0}, c3[LANES] = {0};
-    float c4[LANES] = {0}, c5[LANES] = {0}, c6[LANES] = {0}, c7[LANES] = {0};
-    const int last = (rows - 1) * row_step;
-    (void)vectors;
-    if (how == TILE_GOES_ON) {
-        memcpy(c0, c, sizeof c0);
-        memcpy(c1, c + LANES, sizeof c1);
-        memcpy(c2, c + 2 * LANES, sizeof c2);
-        memcpy(c3, c + 3 * LANES, sizeof c3);
-        memcpy(c4, c + 4 * LANES, sizeof c4);
-        memcpy(c5, c + 5 * LANES, sizeof c5);
-        memcpy(c6, c + 6 * LANES, sizeof c6);
-        memcpy(c7, c + 7 * LANES, sizeof c7);
-    }
-    for (int k = 0; k < depth; k++) {
-        const float *const ak = a + k * depth_step;
-        const float *const bk = b + k * b_step;
-        const float s0 = ak[0], s1 = ak[rows > 1 ? row_step : last], s2 = ak[rows > 2 ? 2 * row_step : last];
-        const float s3 = ak[rows > 3 ? 3 * row_step : last], s4 = ak[rows > 4 ? 4 * row_step : last];
-        const float s5 = ak[rows > 5 ? 5 * row_step : last], s6 = ak[rows > 6 ? 6 * row_step : last];
-        const float s7 = ak[rows > 7 ? 7 * row_step : last];
-        for (int l = 0; l < LANES; l++) {
-            const float v = bk[l];
-            c0[l] += s0 * v;
-            c1[l] += s1 * v;
-            c2[l] += s2 * v;
-            c3[l] += s3 * v;
-            c4[l] += s4 * v;
-            c5[l] += s5 * v;
-            c6[l] += s6 * v;
-            c7[l] += s7 * v;
-        }
-    }
-    for (int l = 0; how == TILE_ADDS && l < LANES; l++) {
-        c0[l] += c[l];
-        c1[l] += c[LANES + l];
-        c2[l] += c[2 * LANES + l];
-        c3[l] += c[3 * LANES + l];
-        c4[l] += c[4 * LANES + l];
-        c5[l] += c[5 * LANES + l];
-        c6[l] += c[6 * LANES + l];
-        c7[l] += c[7 * LANES + l];
-    }
-    memcpy(c, c0, sizeof c0);
-    memcpy(c + LANES, c1, sizeof c1);
-    memcpy(c + 2 * LANES, c2, sizeof c2);
-    memcpy(c + 3 * LANES, c3, sizeof c3);
-    memcpy(c + 4 * LANES, c4, sizeof c4);
-    memcpy(c + 5 * LANES, c5, sizeof c5);
-    memcpy(c + 6 * LANES, c6, sizeof c6);
-    memcpy(c + 7 * LANES, c7, sizeof c7);
-}
-
-#else
-
-#define LANES 4
-#define TILE_COLUMNS 4
-
-/* The same for scalar registers. One function for all calls, since code size counts here. Rows that do not exist repeat
- * the last one. */
-static STEPC_KERNEL void tile_terms(const int rows, const int vectors, const int depth, const int how,
-                                    float *restrict c, const float *restrict a, const int row_step,
-                                    const int depth_step, const float *restrict b, const int b_step)
-{
-    float c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
-    float c20 = 0, c21 = 0, c22 = 0, c23 = 0, c30 = 0, c31 = 0, c32 = 0, c33 = 0;
-    const float *a1 = rows > 1 ? a + row_step : a;
-    const float *a2 = rows > 2 ? a1 + row_step : a1;
-    const float *a3 = rows > 3 ? a2 + row_step : a2;
-    (void)vectors;
-    if (how == TILE_GOES_ON) {
-        c00 = c[0], c01 = c[1], c02 = c[2], c03 = c[3], c10 = c[4], c11 = c[5], c12 = c[6], c13 = c[7];
-        c20 = c[8], c21 = c[9], c22 = c[10], c23 = c[11], c30 = c[12], c31 = c[13], c32 = c[14], c33 = c[15];
-    }
-    for (int k = 0; k < depth; k++) {
-        const float b0 = b[k * b_step], b1 = b[k * b_step + 1], b2 = b[k * b_step + 2], b3 = b[k * b_step + 3];
-        float s = a[k * depth_step];
-        c00 += s * b0;
-        c01 += s * b1;
-        c02 += s * b2;
-        c03 += s * b3;
-        s = a1[k * depth_step];
-        c10 += s * b0;
-        c11 += s * b1;
-        c12 += s * b2;
-        c13 += s * b3;
-        s = a2[k * depth_step];
-        c20 += s * b0;
-        c21 += s * b1;
-        c22 += s * b2;
-        c23 += s * b3;
-        s = a3[k * depth_step];
-        c30 += s * b0;
-        c31 += s * b1;
-        c32 += s * b2;
-        c33 += s * b3;
-    }
-    if (how == TILE_ADDS) {
-        c00 += c[0], c01 += c[1], c02 += c[2], c03 += c[3], c10 += c[4], c11 += c[5], c12 += c[6], c13 += c[7];
-        c20 += c[8], c21 += c[9], c22 += c[10], c23 += c[11], c30 += c[12], c31 += c[13], c32 += c[14], c33 += c[15];
-    }
-    c[0] = c00, c[1] = c01, c[2] = c02, c[3] = c03, c[4] = c10, c[5] = c11, c[6] = c12, c[7] = c13;
-    c[8] = c20, c[9] = c21, c[10] = c22, c[11] = c23, c[12] = c30, c[13] = c31, c[14] = c32, c[15] = c33;
-}
-
-#endif
-
-/* c[rows, vectors * LANES] = a[rows,depth] * b[depth, vectors * LANES], `terms` products in a sum, and the sums added
- * in order. c has TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step]. Always inlined:
- * rows, vectors, terms and steps are literals in every call, which keeps the accumulators in registers. */
-static STEPC_INLINE void tile(const int rows, const int vectors, const int depth, const int terms, const int how,
-                              float *restrict c, const float *restrict a, const int row_step, const int depth_step,
-                              const float *restrict b, const int b_step)
-{
-    tile_terms(rows, vectors, depth < terms ? depth : terms, how, c, a, row_step, depth_step, b, b_step);
-    for (int k = terms; k < depth; k += terms)
-        tile_terms(rows, vectors, depth - k < terms ? depth - k : terms, TILE_ADDS, c, a + k * depth_step, row_step,
-                   depth_step, b + k * b_step, b_step);
-}
-
-/* Columns, and vectors, of a tile when b is packed into panels that may be narrower than a tile. */
-#define PANEL_TILE(panel) (TILE_COLUMNS < (panel) ? TILE_COLUMNS : (panel))
-#define PANEL_VECTORS(panel) (PANEL_TILE(panel) / LANES)
-
-#if STEPC_FORM == 2
-typedef float quad __attribute__((vector_size(4 * sizeof(float))));
-typedef float quad_at __attribute__((vector_size(4 * sizeof(float)), aligned(sizeof(float)), may_alias));
-#if defined(__clang__)
-#define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
-#else
-#define INTEGERS(a)                                                                                                    \
-    __typeof__(__builtin_choose_expr(sizeof((a)[0]) == 4, (int32_t)0, (int64_t)0))                                     \
-        __attribute__((vector_size(sizeof(a))))
-#define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (INTEGERS(a)){i, j, k, l})
-#endif
-
-/* r = r', four rows of four: `some` and `others` take elements of two rows, then the same is done with pairs of
- * rows. */
-#define TRANSPOSE_FOUR(r, some, others, join_some, join_others) \
-    const __typeof__((r)[0]) some01 = some((r)[0], (r)[1]), others01 = others((r)[0], (r)[1]); \
-    const __typeof__((r)[0]) some23 = some((r)[2], (r)[3]), others23 = others((r)[2], (r)[3]); \
-    (r)[0] = join_some(some01, some23); \
-    (r)[1] = join_some(others01, others23); \
-    (r)[2] = join_others(some01, some23); \
-    (r)[3] = join_others(others01, others23);
-/* Of floats the even ones, then the odd ones. */
-#define EVEN(a, b) SHUFFLE(a, b, 0, 2, 4, 6)
-#define ODD(a, b) SHUFFLE(a, b, 1, 3, 5, 7)
-/* Of doubles those that stay in their half of a vector. */
-#define EVEN_IN_HALVES(a, b) SHUFFLE(a, b, 0, 4, 2, 6)
-#define ODD_IN_HALVES(a, b) SHUFFLE(a, b, 1, 5, 3, 7)
-#define JOIN_FIRST(a, b) SHUFFLE(a, b, 0, 1, 4, 5)
-#define JOIN_LAST(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
-
-/* Four rows of four, in place. By pointer: how vectors are passed by value depends on the compiler. */
-static STEPC_INLINE void transpose_quads(quad *restrict r)
-{
-    if (sizeof(float) == 4) {
-        TRANSPOSE_FOUR(r, EVEN, ODD, EVEN, ODD)
-    } else {
-        TRANSPOSE_FOUR(r, EVEN_IN_HALVES, ODD_IN_HALVES, JOIN_FIRST, JOIN_LAST)
-    }
-}
-
-/* Eight rows of four, each vector with two of them: the fourth row after its first. */
-#if VECTOR_BYTES >= 32 && (defined(__clang__) || __GNUC__ >= 12)
-#define FOURS_LANES 8
-typedef float fours __attribute__((vector_size(8 * sizeof(float))));
-typedef float fours_at __attribute__((vector_size(8 * sizeof(float)), aligned(sizeof(float)), may_alias));
-#define EVENS(a, b) __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14)
-#define ODDS(a, b) __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15)
-#define EVENS_IN_HALVES(a, b) __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14)
-#define ODDS_IN_HALVES(a, b) __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15)
-#define JOIN_FIRSTS(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
-#define JOIN_LASTS(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
-#define JOINED_QUADS(row, fourth)                                                                                      \
-    __builtin_shufflevector(*(const quad_at *)(row), *(const quad_at *)(fourth), 0, 1, 2, 3, 4, 5, 6, 7)
-#if defined(__clang__) || !defined(__SIZEOF_INT128__)
-#define FOUR_OF_ROW(row, fourth) JOINED_QUADS(row, fourth)
-#else
-/* The same with each quad as one long integer. */
-typedef unsigned long_at __attribute__((mode(TI), aligned(sizeof(float)), may_alias));
-typedef unsigned long_integer __attribute__((mode(TI)));
-typedef long_integer long_integers __attribute__((vector_size(8 * sizeof(float))));
-#define FOUR_OF_ROW(row, fourth)                                                                                       \
-    __builtin_choose_expr(sizeof(float) == 4,                                                                          \
-                          (fours)(long_integers){*(const long_at *)(row), *(const long_at *)(fourth)},                 \
-                          JOINED_QUADS(row, fourth))
-#endif
-static STEPC_INLINE void transpose_fours(fours *restrict r)
-{
-    if (sizeof(float) == 4) {
-        TRANSPOSE_FOUR(r, EVENS, ODDS, EVENS, ODDS)
-    } else {
-        TRANSPOSE_FOUR(r, EVENS_IN_HALVES, ODDS_IN_HALVES, JOIN_FIRSTS, JOIN_LASTS)
-    }
-}
-#else
-#define FOURS_LANES 4
-typedef quad fours;
-typedef quad_at fours_at;
-#define FOUR_OF_ROW(row, fourth) (*(const quad_at *)(row))
-static STEPC_INLINE void transpose_fours(fours *restrict r)
-{
-    transpose_quads(r);
-}
-#endif
-#endif
-
-#if STEPC_FORM == 2
-
-#define NARROW_LANES (LANES < 8 ? LANES : 8)
-#define NARROW_WIDTH 8
-#if defined(__AVX512F__)
-#define NARROW_ROWS 16
-#else
-#define NARROW_ROWS TILE_ROWS
-#endif
-#define NARROW_GROUP (8 * NARROW_ROWS)
-
-typedef float narrow_vec __attribute__((vector_size(NARROW_LANES * sizeof(float))));
-typedef float narrow_vec_at
-    __attribute__((vector_size(NARROW_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
-
-/* c[rows, NARROW_LANES] = or += the terms of one sum each; with_sums: and sums[i] += row i of a. */
-static STEPC_INLINE void narrow_terms(const int rows, const int depth, const int adds, float *restrict c,
-                                      const float *restrict a, const int row_step, const int depth_step,
-                                      const float *restrict b, const int b_step, const int with_sums,
-                                      float *restrict sums)
-{
-    narrow_vec acc[NARROW_ROWS];
-    float sum[NARROW_ROWS];
-    STEPC_UNROLL
-    for (int i = 0; i < rows; i++) {
-        acc[i] = (narrow_vec){0};
-        sum[i] = sums[i];
-    }
-    STEPC_UNROLL_4
-    for (int k = 0; k < depth; k++) {
-        const narrow_vec right = *(const narrow_vec_at *)(b + k * b_step);
-        STEPC_UNROLL
-        for (int i = 0; i < rows; i++) {
-            const float s = a[i * row_step + k * depth_step];
-            acc[i] += s * right;
-            if (with_sums)
-                sum[i] += s;
-        }
-    }
-    STEPC_UNROLL
-    for (int i = 0; i < rows; i++) {
-        if (adds)
-            acc[i] += *(const narrow_vec_at *)(c + i * NARROW_LANES);
-        *(narrow_vec_at *)(c + i * NARROW_LANES) = acc[i];
-        sums[i] = sum[i];
-    }
-}
-
-/* acc += term k of each of `parts` sums, and sums += the next `parts` elements of their rows, from element `next`
- * on. */
-static STEPC_INLINE void term_of_each(const int rows, const int parts, const int terms, const int k, const int next,
-                                      narrow_vec *acc, float *sum, const float *restrict a, const int row_step,
-                                      const int depth_step, const float *restrict b, const int b_step,
-                                      const int with_sums)
-{
-    STEPC_UNROLL
-    for (int p = 0; p < parts; p++) {
-        const narrow_vec right = *(const narrow_vec_at *)(b + (p * terms + k) * b_step);
-        STEPC_UNROLL
-        for (int i = 0; i < rows; i++) {
-            acc[p * rows + i] += a[i * row_step + (p * terms + k) * depth_step] * right;
-            if (with_sums)
-                sum[i] += a[i * row_step + (next + p) * depth_step];
-        }
-    }
-}
-
-/* narrow_tile() for few rows with many terms: all parts at a time, whose sums do not wait for one another. */
-static STEPC_INLINE void narrow_terms_at_once(const int rows, const int depth, const int terms, float *restrict c,
-                                              const int c_step, const float *restrict a, const int row_step,
-                                              const int depth_step, const float *restrict b, const int b_step,
-                                              const int with_sums, float *restrict sums)
-{
-    const int parts = (depth + terms - 1) / terms, last = depth - (parts - 1) * terms;
-    narrow_vec acc[NARROW_ROWS];
-    float sum[NARROW_ROWS];
-    STEPC_UNROLL
-    for (int i = 0; i < parts * rows; i++)
-        acc[i] = (narrow_vec){0};
-    STEPC_UNROLL
-    for (int i = 0; i < rows; i++)
-        sum[i] = sums[i];
-    STEPC_UNROLL_4
-    for (int k = 0; k < last; k++)
-        term_of_each(rows, parts, terms, k, k * parts, acc, sum, a, row_step, depth_step, b, b_step, with_sums);
-    STEPC_UNROLL_4
-    for (int k = last; k < terms; k++)
-        term_of_each(rows, parts - 1, terms, k, last + k * (parts - 1), acc, sum, a, row_step, depth_step, b, b_step,
-                     with_sums);
-    STEPC_UNROLL
-    for (int i = 0; i < rows; i++) {
-        STEPC_UNROLL
-        for (int p = 1; p < parts; p++)
-            acc[i] += acc[p * rows + i];
-        *(narrow_vec_at *)(c + i * c_step) = acc[i];
-        sums[i] = sum[i];
-    }
-}
-
-/* Where a vector is two rows long, a row would fill half of it. So vectors hold four rows of four columns: a term of
- * four rows is spread over the fours in registers, a row of b repeated as it is loaded. */
-#if defined(__AVX512F__) && VECTOR_BYTES == 64 && (defined(__clang__) || (__GNUC__ >= 12 && defined(__SIZEOF_INT128__)))
-#define NARROW_QUADS (sizeof(float) == 4)
-
-typedef float four_quads __attribute__((vector_size(16 * sizeof(float))));
-typedef float four_quads_at __attribute__((vector_size(16 * sizeof(float)), aligned(sizeof(float)), may_alias));
-
-#if defined(__clang__)
-/* A quad as integers. */
-typedef __typeof__(__builtin_choose_expr(sizeof(float) == 4, (int32_t)0, (int64_t)0)) whole_quad_at
-    __attribute__((vector_size(4 * sizeof(float)), aligned(sizeof(float)), may_alias));
-#define TWO_WHOLE(p, q)                                                                                                \
-    __builtin_shufflevector(*(const whole_quad_at *)(p), *(const whole_quad_at *)(q), 0, 1, 2, 3, 4, 5, 6, 7)
-#define JOINED_FOUR(p, q, r, s)                                                                                        \
-    (four_quads) __builtin_shufflevector(TWO_WHOLE(p, q), TWO_WHOLE(r, s), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,   \
-                                         13, 14, 15)
-#else
-typedef long_integer four_long __attribute__((vector_size(16 * sizeof(float))));
-#define JOINED_FOUR(p, q, r, s) \
-    (four_quads)(four_long){*(const long_at *)(p), *(const long_at *)(q), *(const long_at *)(r), *(const long_at *)(s)}
-#endif
-
-/* Element t of each quad, four times. */
-#define SPREAD(v, t) __builtin_shufflevector(v, v, (t), (t), (t), (t), 4 + (t), 4 + (t), 4 + (t), 4 + (t), \
-                                             8 + (t), 8 + (t), 8 + (t), 8 + (t), 12 + (t), 12 + (t), 12 + (t), 12 + (t))
-/* Of four rows, in halves of four columns, the first two and the last two. */
-#define FIRST_TWO(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23)
-#define LAST_TWO(a, b) __builtin_shufflevector(a, b, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31)
-
-/* One term of the sums, element t of the quads of a, and row t of b. */
-#define ADD_TERM(t) \
-    if (first <= (t)) { \
-        const float *const row = b + (t) * b_step; \
-        const four_quads b0 = JOINED_FOUR(row, row, row, row), b1 = JOINED_FOUR(row + 4, row + 4, row + 4, row + 4); \
-        STEPC_UNROLL \
-        for (int i = 0; i < (rows + 3) / 4; i++) { \
-            const four_quads s = SPREAD(v[i], t); \
-            acc[i][0] += s * b0; \
-            acc[i][1] += s * b1; \
-        } \
-    }
-
-/* acc += four terms of up to NARROW_ROWS rows, without those before `first`; rows that do not exist repeat the first of
- * four. */
-static STEPC_INLINE void four_terms_of_narrow(const int rows, const int first, four_quads (*acc)[2],
-                                              const float *restrict a, const int row_step, const float *restrict b,
-                                              const int b_step)
-{
-    four_quads v[NARROW_ROWS / 4];
-    STEPC_UNROLL
-    for (int i = 0; i < (rows + 3) / 4; i++) {
-        const float *const r0 = a + 4 * i * row_step;
-        v[i] = JOINED_FOUR(r0, r0 + (4 * i + 1 < rows ? row_step : 0), r0 + (4 * i + 2 < rows ? 2 * row_step : 0),
-                           r0 + (4 * i + 3 < rows ? 3 * row_step : 0));
-    }
-    ADD_TERM(0)
-    ADD_TERM(1)
-    ADD_TERM(2)
-    ADD_TERM(3)
-}
-
-/* sum = or += the terms of one sum each. Their number need not be a multiple of four, if others lie in front of
- * them. */
-static STEPC_INLINE void narrow_terms_by_quads(const int rows, const int depth, const int adds, four_quads (*sum)[2],
-                                               const float *restrict a, const int row_step, const float *restrict b,
-                                               const int b_step)
-{
-    four_quads acc[NARROW_ROWS / 4][2];
-    STEPC_UNROLL
-    for (int i = 0; i < NARROW_ROWS / 4; i++)
-        acc[i][0] = acc[i][1] = (four_quads){0};
-    for (int k = 0; k < depth - depth % 4; k += 4)
-        four_terms_of_narrow(rows, 0, acc, a + k, row_step, b + k * b_step, b_step);
-    if (depth % 4 > 0)
-        four_terms_of_narrow(rows, 4 - depth % 4, acc, a + depth - 4, row_step, b + (depth - 4) * b_step, b_step);
-    STEPC_UNROLL
-    for (int i = 0; i < (rows + 3) / 4; i++) {
-        sum[i][0] = adds ? sum[i][0] + acc[i][0] : acc[i][0];
-        sum[i][1] = adds ? sum[i][1] + acc[i][1] : acc[i][1];
-    }
-}
-
-/* narrow_tile() for rows of a, of at least four terms, that lie in memory as a whole. */
-static STEPC_INLINE void narrow_tile_by_quads(const int rows, const int depth, const int terms, float *restrict c,
-                                              const int c_step, const float *restrict a, const int row_step,
-                                              const float *restrict b, const int b_step)
-{
-    four_quads sum[NARROW_ROWS / 4][2];
-    narrow_terms_by_quads(rows, depth < terms ? depth : terms, 0, sum, a, row_step, b, b_step);
-    for (int k = terms; k < depth; k += terms)
-        narrow_terms_by_quads(rows, depth - k < terms ? depth - k : terms, 1, sum, a + k, row_step, b + k * b_step,
-                              b_step);
-    STEPC_UNROLL
-    for (int i = 0; i < (rows + 3) / 4; i++) {
-        const four_quads whole[2] = {FIRST_TWO(sum[i][0], sum[i][1]), LAST_TWO(sum[i][0], sum[i][1])};
-        STEPC_UNROLL
-        for (int r = 0; r < 4; r += 2) {
-            float *const to = c + (4 * i + r) * c_step;
-            if (4 * i + r + 1 < rows && c_step == 8) {
-                *(four_quads_at *)to = whole[r / 2];
-            } else {
-                if (4 * i + r < rows)
-                    *(narrow_vec_at *)to = __builtin_shufflevector(whole[r / 2], whole[r / 2], 0, 1, 2, 3, 4, 5, 6, 7);
-                if (4 * i + r + 1 < rows)
-                    *(narrow_vec_at *)(to + c_step) =
-                        __builtin_shufflevector(whole[r / 2], whole[r / 2], 8, 9, 10, 11, 12, 13, 14, 15);
-            }
-        }
-    }
-}
-#endif
-
-/* c[rows, columns] = a[rows,depth] * b[depth,columns], `terms` products in a sum, c_step from row to row. NARROW_LANES
- * are stored of every row, in the order of the rows. */
-static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms,
-                                     float *restrict c, const int c_step, const float *restrict a, const int row_step,
-                                     const int depth_step, const float *restrict b, const int b_step,
-                                     const int with_sums, float *restrict sums)
-{
-    float acc[NARROW_ROWS * NARROW_LANES];
-    (void)columns;
-#if defined(NARROW_QUADS)
-    if (NARROW_QUADS && depth_step == 1 && depth >= 4 && terms >= 4 && !with_sums) {
-        narrow_tile_by_quads(rows, depth, terms, c, c_step, a, row_step, b, b_step);
-        return;
-    }
-#endif
-    if (depth > terms && (depth + terms - 1) / terms * rows <= NARROW_ROWS) {
-        narrow_terms_at_once(rows, depth, terms, c, c_step, a, row_step, depth_step, b, b_step, with_sums, sums);
-        return;
-    }
-    narrow_terms(rows, depth < terms ? depth : terms, 0, acc, a, row_step, depth_step, b, b_step, with_sums, sums);
-    for (int k = terms; k < depth; k += terms)
-        narrow_terms(rows, depth - k < terms ? depth - k : terms, 1, acc, a + k * depth_step, row_step, depth_step,
-                     b + k * b_step, b_step, with_sums, sums);
-    STEPC_UNROLL
-    for (int i = 0; i < rows; i++)
-        *(narrow_vec_at *)(c + i * c_step) = *(const narrow_vec_at *)(acc + i * NARROW_LANES);
-}
-
-#else
-
-#define NARROW_LANES LANES
-#define NARROW_WIDTH 16
-#define NARROW_ROWS TILE_ROWS
-#define NARROW_GROUP (4 * TILE_ROWS)
-
-/* The same with the tile of wider products. */
-static STEPC_INLINE void narrow_tile(const int rows, const int columns, const int depth, const int terms,
-                                     float *restrict c, const int c_step, const float *restrict a, const int row_step,
-                                     const int depth_step, const float *restrict b, const int b_step,
-                                     const int with_sums, float *restrict sums)
-{
-    float acc[TILE_ROWS * TILE_COLUMNS];
-    tile(rows, 1, depth, terms, TILE_SETS, acc, a, row_step, depth_step, b, b_step);
-    for (int i = 0; i < rows; i++) {
-        for (int j = 0; j < columns && j < NARROW_LANES; j++)
-            c[i * c_step + j] = acc[i * TILE_COLUMNS + j];
-    }
-    for (int k = 0; with_sums && k < depth; k++) {
-        for (int i = 0; i < rows; i++)
-            sums[i] += a[i * row_step + k * depth_step];
-    }
-}
-
-#endif
-
-#if STEPC_FORM == 2
-/* to[4,4] = r', four rows of four */
-static STEPC_INLINE void store_transposed(float *restrict to, const int to_step, const quad *restrict r)
-{
-    quad transposed[4] = {r[0], r[1], r[2], r[3]};
-    transpose_quads(transposed);
-    *(quad_at *)to = transposed[0];
-    *(quad_at *)(to + to_step) = transposed[1];
-    *(quad_at *)(to + 2 * to_step) = transposed[2];
-    *(quad_at *)(to + 3 * to_step) = transposed[3];
-}
-
-/* to[4,4] = from[rows,4]', missing rows are zeros */
-static STEPC_INLINE void transpose_4x4(float *restrict to, const int to_step, const float *restrict from,
-                                       const int from_step, const int rows)
-{
-    quad r[4] = {{0}};
-    if (rows > 0)
-        r[0] = *(const quad_at *)from;
-    if (rows > 1)
-        r[1] = *(const quad_at *)(from + from_step);
-    if (rows > 2)
-        r[2] = *(const quad_at *)(from + 2 * from_step);
-    if (rows > 3)
-        r[3] = *(const quad_at *)(from + 3 * from_step);
-    store_transposed(to, to_step, r);
-}
-
-/* to[4,FOURS_LANES] = from[FOURS_LANES,4]' */
-static STEPC_INLINE void transpose_rows_of_four(float *restrict to, const int to_step, const float *restrict from,
-                                                const int from_step)
-{
-    fours r[4] = {FOUR_OF_ROW(from, from + 4 * from_step), FOUR_OF_ROW(from + from_step, from + 5 * from_step),
-                  FOUR_OF_ROW(from + 2 * from_step, from + 6 * from_step),
-                  FOUR_OF_ROW(from + 3 * from_step, from + 7 * from_step)};
-    transpose_fours(r);
-    *(fours_at *)to = r[0];
-    *(fours_at *)(to + to_step) = r[1];
-    *(fours_at *)(to + 2 * to_step) = r[2];
-    *(fours_at *)(to + 3 * to_step) = r[3];
-}
-#endif
-
-/* Does pack_transposed() transpose in blocks of vectors? */
-#if STEPC_FORM == 2
-#define TRANSPOSES_IN_BLOCKS 1
-#else
-#define TRANSPOSES_IN_BLOCKS 0
-#endif
-
-/* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: rows
- * of a panel lie in memory as a whole. */
-static STEPC_INLINE void pack_transposed(float *restrict panel, const int width, const float *restrict b,
-                                         const int b_step, const int columns, const int depth)
-{
-    const int blocked = STEPC_FORM == 2 && width % 4 == 0 ? depth - depth % 4 : 0; /* two doubles are no block */
-#if STEPC_FORM == 2
-    for (int k = 0; k < blocked; k += 4) {
-        int j = 0;
-        for (; j + FOURS_LANES <= columns; j += FOURS_LANES)
-            transpose_rows_of_four(panel + k * width + j, width, b + j * b_step + k, b_step);
-        for (; j + 4 <= columns; j += 4)
-            transpose_4x4(panel + k * width + j, width, b + j * b_step + k, b_step, 4);
-        for (; j < width; j += 4)
-            transpose_4x4(panel + k * width + j, width, b + (j < columns ? j * b_step + k : 0), b_step, columns - j);
-    }
-#endif
-    for (int k = blocked; k < depth; k++) {
-        for (int j = 0; j < width; j++)
-            panel[k * width + j] = j < columns ? b[j * b_step + k] : 0;
-    }
-}
-
 /* ---- kernels ----------------------------------------------------------- */
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void hidden_relu_narrow_part(const int rows, const int i, const float *restrict left,
                                                  const float *restrict right, float *restrict done)
 {
-    float sum[NARROW_ROWS] = {0.0f};
-    for (int j = 2 / NARROW_LANES * NARROW_LANES; j >= 0; j -= NARROW_LANES)
-        narrow_tile(rows, 3 - j, 4, 4, done + j, 3, left + i * 4, 4, 1, right + j, NARROW_WIDTH, 0, sum);
+    float sum[STEPC_NARROW_ROWS] = {0.0f};
+    for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
+        stepc_narrow_tile(rows, 3 - j, 4, 4, done + j, 3, left + i * 4, 4, 1, right + j, STEPC_NARROW_WIDTH, 0, sum);
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
@@ -805,11 +42,11 @@ static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, 
                                                   const float *restrict right, float *restrict done,
                                                   float *restrict hidden, const float *restrict fc1_bias)
 {
-    for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS)
-        hidden_relu_narrow_part(NARROW_ROWS, i + r, left, right, done + r * 3);
-    if (count % NARROW_ROWS > 0) {
-        hidden_relu_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right,
-            done + (count - count % NARROW_ROWS) * 3);
+    for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
+        hidden_relu_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
+    if (count % STEPC_NARROW_ROWS > 0) {
+        hidden_relu_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
+            done + (count - count % STEPC_NARROW_ROWS) * 3);
     }
     STEPC_LANE_LOOP
     for (int r = 0; r < count; r++) {
@@ -828,22 +65,24 @@ static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restri
                                      const float *restrict fc1_weight, const float *restrict fc1_bias,
                                      float *restrict panel)
 {
-    pack_transposed(panel, NARROW_WIDTH, fc1_weight, 4, 3, 4);
-    float done[(2 < NARROW_GROUP ? 2 : NARROW_GROUP) * 3 + NARROW_LANES];
-    const int end = 2 - 2 % NARROW_GROUP;
-    for (int i = 0; i < end; i += NARROW_GROUP)
-        hidden_relu_narrow_group(NARROW_GROUP, i, x, panel, done, hidden, fc1_bias);
-    if (2 % NARROW_GROUP > 0)
-        hidden_relu_narrow_group(2 % NARROW_GROUP, 2 - 2 % NARROW_GROUP, x, panel, done, hidden, fc1_bias);
+    stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, fc1_weight, 4, 3, 4);
+    float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
+    const int end = 2 - 2 % STEPC_NARROW_GROUP;
+    for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
+        hidden_relu_narrow_group(STEPC_NARROW_GROUP, i, x, panel, done, hidden, fc1_bias);
+    if (2 % STEPC_NARROW_GROUP > 0) {
+        hidden_relu_narrow_group(2 % STEPC_NARROW_GROUP, 2 - 2 % STEPC_NARROW_GROUP, x, panel, done, hidden,
+            fc1_bias);
+    }
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void logits_gemm_narrow_part(const int rows, const int i, const float *restrict left,
                                                  const float *restrict right, float *restrict done)
 {
-    float sum[NARROW_ROWS] = {0.0f};
-    for (int j = 1 / NARROW_LANES * NARROW_LANES; j >= 0; j -= NARROW_LANES)
-        narrow_tile(rows, 2 - j, 3, 3, done + j, 2, left + i * 3, 3, 1, right + j, NARROW_WIDTH, 0, sum);
+    float sum[STEPC_NARROW_ROWS] = {0.0f};
+    for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
+        stepc_narrow_tile(rows, 2 - j, 3, 3, done + j, 2, left + i * 3, 3, 1, right + j, STEPC_NARROW_WIDTH, 0, sum);
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
@@ -851,11 +90,11 @@ static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, 
                                                   const float *restrict right, float *restrict done,
                                                   float *restrict logits, const float *restrict fc2_bias)
 {
-    for (int r = 0; r < count - count % NARROW_ROWS; r += NARROW_ROWS)
-        logits_gemm_narrow_part(NARROW_ROWS, i + r, left, right, done + r * 2);
-    if (count % NARROW_ROWS > 0) {
-        logits_gemm_narrow_part(count % NARROW_ROWS, i + count - count % NARROW_ROWS, left, right,
-            done + (count - count % NARROW_ROWS) * 2);
+    for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
+        logits_gemm_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 2);
+    if (count % STEPC_NARROW_ROWS > 0) {
+        logits_gemm_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
+            done + (count - count % STEPC_NARROW_ROWS) * 2);
     }
     STEPC_LANE_LOOP
     for (int r = 0; r < count; r++) {
@@ -872,13 +111,15 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
                                      const float *restrict fc2_weight, const float *restrict fc2_bias,
                                      float *restrict panel)
 {
-    pack_transposed(panel, NARROW_WIDTH, fc2_weight, 3, 2, 3);
-    float done[(2 < NARROW_GROUP ? 2 : NARROW_GROUP) * 2 + NARROW_LANES];
-    const int end = 2 - 2 % NARROW_GROUP;
-    for (int i = 0; i < end; i += NARROW_GROUP)
-        logits_gemm_narrow_group(NARROW_GROUP, i, hidden, panel, done, logits, fc2_bias);
-    if (2 % NARROW_GROUP > 0)
-        logits_gemm_narrow_group(2 % NARROW_GROUP, 2 - 2 % NARROW_GROUP, hidden, panel, done, logits, fc2_bias);
+    stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, fc2_weight, 3, 2, 3);
+    float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 2 + STEPC_NARROW_LANES(float)];
+    const int end = 2 - 2 % STEPC_NARROW_GROUP;
+    for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
+        logits_gemm_narrow_group(STEPC_NARROW_GROUP, i, hidden, panel, done, logits, fc2_bias);
+    if (2 % STEPC_NARROW_GROUP > 0) {
+        logits_gemm_narrow_group(2 % STEPC_NARROW_GROUP, 2 - 2 % STEPC_NARROW_GROUP, hidden, panel, done, logits,
+            fc2_bias);
+    }
 }
 
 /* ---- entries ----------------------------------------------------------- */

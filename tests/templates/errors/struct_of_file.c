@@ -1,4 +1,4 @@
-/* error: 9:18: error: 'struct pair' is of no section */
+/* error: 9:18: error: 'struct pair' is of no header */
 #include "template.h"
 typedef float T HOLE;
 struct pair {

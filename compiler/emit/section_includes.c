@@ -1,0 +1,141 @@
+/* What kernels stand on: headers of the runtime with register tiles and elementary functions, those that are used. With
+ * --standalone their text stands where #include lines would. */
+#include "emit/emit_internal.h"
+#include "emit/runtime_text.h"
+
+#include "base/str.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which ------------------------------------------------------------------------------------------------------- */
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+typedef VEC(const char *) name_list;
+
+static void add_name(struct arena *a, name_list *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (str_equal(names->data[i], name))
+            return;
+    vec_push(a, names, name);
+}
+
+/* Names that are no function of the runtime are the emitter's own. */
+static name_list used_headers(const struct emission *e)
+{
+    name_list names = {0};
+    for (size_t i = 0; i < e->includes.count; i++)
+        add_name(e->arena, &names, e->includes.entries[i].key);
+    for (size_t i = 0; i < e->helpers.count; i++) {
+        const struct template_helper *const h = template_find_helper(&template_table, e->helpers.entries[i].key);
+        if (h)
+            add_name(e->arena, &names, h->file);
+    }
+    if (e->has_shares)
+        add_name(e->arena, &names, "kernels/stepc_shares.h");
+    if (names.count > 0)
+        qsort(names.data, names.count, sizeof *names.data, compare_names);
+    return names;
+}
+
+bool helpers_have_double(const struct emission *e)
+{
+    for (size_t i = 0; i < e->helpers.count; i++) {
+        const struct template_helper *const h = template_find_helper(&template_table, e->helpers.entries[i].key);
+        if (h && h->has_double)
+            return true;
+    }
+    return false;
+}
+
+/* ---- with --standalone ------------------------------------------------------------------------------------------- */
+
+static const struct runtime_file *find_file(const char *name)
+{
+    for (size_t i = 0; i < runtime_file_count; i++)
+        if (str_equal(runtime_files[i].name, name) ||
+            (str_ends_with(runtime_files[i].name, name) &&
+             runtime_files[i].name[strlen(runtime_files[i].name) - strlen(name) - 1] == '/'))
+            return &runtime_files[i];
+    return NULL; /* stepc.h, which stands in the header */
+}
+
+/* The file with what it includes; each once. */
+static void write_file(struct emission *e, const char *name, struct map *written)
+{
+    const struct runtime_file *const f = find_file(name);
+    if (!f || map_has(written, f->name))
+        return;
+    if (!f->repeats)
+        map_set(written, f->name, NULL);
+    for (const struct runtime_piece *p = f->pieces;; p++) {
+        strbuf_add(&e->c.text, p->text);
+        if (!p->include)
+            return;
+        write_file(e, p->include, written);
+    }
+}
+
+/* ---- the section ------------------------------------------------------------------------------------------------- */
+
+/* What the headers are to know of the options. */
+static void write_settings(struct emission *e, bool has_kernels)
+{
+    const struct emit_options *const o = e->options;
+    const bool is_own = target_is_named(o->target) && o->simd * (int)sizeof(float) == o->target->vector_bytes;
+    if (o->small)
+        write_line(&e->c, "#define STEPC_SMALL /* size goes before speed */");
+    if (o->simd == SIMD_NONE && has_kernels)
+        write_line(&e->c, "#define STEPC_FORM 0 /* numbers one by one */");
+    if (o->simd > SIMD_NONE && !is_own)
+        write_line(&e->c, "#define STEPC_VECTOR_BYTES %d", o->simd * (int)sizeof(float));
+}
+
+/* Clang asks of what is not in a header whether it is used. */
+static void begin_standalone(struct emission *e)
+{
+    write_line(&e->c, "/* ======== routines of the runtime, which this file brings along ======== */");
+    write_blank(&e->c);
+    write_line(&e->c, "#if defined(__clang__)");
+    write_line(&e->c, "#pragma clang diagnostic ignored \"-Wunused-function\"");
+    write_line(&e->c, "#endif");
+    write_blank(&e->c);
+}
+
+static void write_header(struct emission *e, const char *name, struct map *written)
+{
+    if (e->options->standalone)
+        write_file(e, name, written);
+    else
+        write_line(&e->c, "#include \"%s\"", name);
+}
+
+void section_includes(struct emission *e)
+{
+    const name_list names = used_headers(e);
+    const bool has_hints = !emits_plain(e->options) && e->functions.count > 0;
+    struct map written = {.arena = e->arena};
+    bool has_kernels = has_hints;
+    for (size_t i = 0; i < names.count; i++)
+        has_kernels |= str_starts_with(names.data[i], "kernels/");
+    if (names.count == 0 && !has_hints && !e->options->reproducible)
+        return;
+    write_blank(&e->c);
+    if (e->options->standalone)
+        begin_standalone(e);
+    write_settings(e, has_kernels);
+    if (e->options->reproducible)
+        write_header(e, "kernels/stepc_reproducible.h", &written);
+    if (has_hints)
+        write_header(e, "kernels/stepc_compiler.h", &written);
+    for (size_t i = 0; i < names.count; i++)
+        write_header(e, names.data[i], &written);
+    if (e->options->standalone) {
+        write_blank(&e->c);
+        write_line(&e->c, "/* ======== the model ======== */");
+    }
+}

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: 0BSD */
+/* The headers stepc_*_body.h that follow are for elements of this type. No guard: each type is set many times. */
+#undef STEPC_T
+#undef STEPC_OF
+#define STEPC_T double
+#define STEPC_OF(name) stepc_##name##_double

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: 0BSD */
+/* Packing of a transposed operand.
+ *
+ *   stepc_pack_transposed(panel, width, b, b_step, columns, depth)
+ *
+ * panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b. */
+#ifndef STEPC_KERNELS_PACK_H
+#define STEPC_KERNELS_PACK_H
+
+#include "stepc_quad.h"
+#include "stepc_registers.h"
+
+/* Does stepc_pack_transposed() transpose in blocks of vectors? */
+#if STEPC_FORM == 2
+#define STEPC_TRANSPOSES_IN_BLOCKS 1
+#else
+#define STEPC_TRANSPOSES_IN_BLOCKS 0
+#endif
+
+#include "stepc_for_float.h"
+#include "stepc_pack_body.h"
+#include "stepc_for_double.h"
+#include "stepc_pack_body.h"
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: 0BSD */
+/* The register tile of matrix products in its three forms.
+ *
+ *   stepc_tile(rows, vectors, depth, terms, how, c, a, row_step, depth_step, b, b_step)
+ *
+ * c[rows, vectors * lanes] = a[rows,depth] * b[depth, vectors * lanes], `terms` products in a sum, and the sums added
+ * in order. c has STEPC_TILE_COLUMNS per row; element (i,k) of a is at a[i * row_step + k * depth_step], b_step lies
+ * between rows of b, whose elements are neighbours. rows <= STEPC_TILE_ROWS, vectors <= STEPC_VECTORS, 0 < terms. What
+ * `how` says is done with c. In the form without vectors all STEPC_TILE_ROWS rows of c are written. Rows, vectors,
+ * terms and steps are literals in every call, which keeps the sums in registers. */
+#ifndef STEPC_KERNELS_TILE_H
+#define STEPC_KERNELS_TILE_H
+
+#include "stepc_registers.h"
+
+/* Lanes of a vector of type T, and columns of a tile. */
+#if STEPC_FORM == 0
+#define STEPC_LANES(T) 4
+#else
+#define STEPC_LANES(T) (STEPC_VECTOR_BYTES / (int)sizeof(T))
+#endif
+#define STEPC_TILE_COLUMNS(T) (STEPC_VECTORS * STEPC_LANES(T))
+
+/* Columns, and vectors, of a tile when b is packed into panels that may be narrower than a tile. */
+#define STEPC_PANEL_TILE(T, panel) (STEPC_TILE_COLUMNS(T) < (panel) ? STEPC_TILE_COLUMNS(T) : (panel))
+#define STEPC_PANEL_VECTORS(T, panel) (STEPC_PANEL_TILE(T, panel) / STEPC_LANES(T))
+
+/* What a tile does with the sums in c: it sets them, goes on from them, or adds its own, which start from zero. */
+#define STEPC_TILE_SETS 0
+#define STEPC_TILE_GOES_ON 1
+#define STEPC_TILE_ADDS 2
+
+#include "stepc_for_float.h"
+#include "stepc_tile_body.h"
+#include "stepc_for_double.h"
+#include "stepc_tile_body.h"
+
+#endif
