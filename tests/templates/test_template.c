@@ -608,7 +608,8 @@ END_TEST
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* Headers are read as those of kernels, those named helper_... for their functions; what is named twice_... is given twice. */
+/* Headers are read as those of kernels, those named helper_... for their functions; what is named twice_... is given
+ * twice. */
 static const char *arguments_for(const char *path, const char *name)
 {
     if (str_ends_with(name, ".h"))
