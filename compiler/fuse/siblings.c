@@ -82,8 +82,9 @@ static bool sums_operand(struct fusion *f, const struct kernel *product, const s
         return false;
     const struct part *p = &r->parts.data[0];
     const struct access *a = &product->operands[0].access;
-    if (p->reduce != REDUCE_SUM || p->scan != SCAN_NONE || p->element->op != EXPR_LOAD || p->element->access->buffer != a->buffer ||
-        p->element->access->offset != a->offset || p->element->access->term_count > 0)
+    if (p->reduce != REDUCE_SUM || p->scan != SCAN_NONE || p->element->op != EXPR_LOAD ||
+        p->element->access->buffer != a->buffer || p->element->access->offset != a->offset ||
+        p->element->access->term_count > 0)
         return false;
     *collapsed = *p;
     part_collapse(f->arena, collapsed, 0);

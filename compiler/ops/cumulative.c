@@ -165,13 +165,22 @@ static struct view walked(const struct view *v, int axis, bool reverse)
     return view_slice(v, start, step, &v->shape);
 }
 
+/* An axis of one element: nothing is carried. A sum begins with +0, which shows where x is -0. */
+static bool lower_single(struct lower_ctx *c, enum reduce_op op)
+{
+    const struct expr *const x = lower_in(c, 0);
+    const struct expr *const neutral = expr_number(c->arena, x->dtype, op == REDUCE_PROD);
+    const bool adds = op == REDUCE_SUM && dtype_is_float(x->dtype);
+    return lower_map(c, is_exclusive(c->node) ? neutral : adds ? expr_binary(c->arena, EXPR_ADD, neutral, x) : x);
+}
+
 static bool lower_cumulative(struct lower_ctx *c, enum reduce_op op)
 {
-    const struct view x = lower_view_of(c, 0), y = lower_out_view(c, 0);
     const int axis = axis_of(c->node);
     const bool reverse = is_reverse(c->node);
-    if (y.buffer->count == 0)
-        return true;
+    if (lower_shape(c, 0)->dim[axis] == 1)
+        return lower_single(c, op);
+    const struct view x = lower_view_of(c, 0), y = lower_out_view(c, 0);
     const struct view from = walked(&x, axis, reverse), to = walked(&y, axis, reverse);
     lower_kernel(c, NULL);
     struct part *const p = lower_part(c, &x.shape);
@@ -211,6 +220,7 @@ static const struct op_sample cum_sum_samples[] = {
     {.text = SAMPLE("double[2,3,4,5]", "", "-3", "CumSum"), .opset = 11},
     {.text = SAMPLE("float[2,1,5]", "", "1", "CumSum")},
     {.text = SAMPLE("float[2,1,5]", "<exclusive = 1>", "1", "CumSum")},
+    {.text = SAMPLE("bfloat16[1,3]", "", "0", "CumSum")},
     {.text = SAMPLE("float[0,3]", "", "0", "CumSum")},
     {.text = SAMPLE("float[3,0]", "<reverse = 1>", "1", "CumSum")},
     {.text = SAMPLE("float16[3,20]", "", "1", "CumSum")},
@@ -237,6 +247,13 @@ static const struct op_sample cum_sum_samples[] = {
      .no_gradient = true},
     {.text = "g (float[6,20] x) => (float[6,20] y) { " AXIS("1")
              "s = CumSum(x, axis) y = CumSum <reverse = 1> (s, axis) }"},
+    /* which differ in what they store, along a dimension and beside a sum that share a walk and a product */
+    {.text = "g (double[5,7] x, double[5,7] z) => (double[5,7] y, double[5,7] u, double[5,7] v) { " AXIS("1")
+             "y = CumSum(x, axis) u = CumSum <exclusive = 1> (z, axis) v = CumSum <exclusive = 1> (x, axis) }"},
+    {.text = "g (double[2,1100] x) => (double[2,1100] y) { " AXIS("1")
+             "s = CumSum(x, axis) e = Exp(x) m = ReduceSum <keepdims = 1> (e, axis) y = Div(s, m) }"},
+    {.text = "g (double[20,9] x, double[20,40] w) => (double[9,40] y, double[20,9] z) { " AXIS("0")
+             "t = Transpose(x) y = MatMul(t, w) s = CumSum(x, axis) z = Mul(s, s) }"},
     /* one walk makes both results */
     {.text = "g (double[5,70] x) => (double[5,70] y, double[5,70] z) { " AXIS("0")
              "s = CumSum(x, axis) y = Mul(s, x) z = Neg(y) }"},
@@ -261,6 +278,8 @@ static const struct op_sample cum_prod_samples[] = {
     {.text = SAMPLE("double[5,67]", "<reverse = 1>", "0", "CumProd")},
     {.text = SAMPLE("double[2,4,3]", "<exclusive = 1>", "1", "CumProd")},
     {.text = SAMPLE("float[2,0,3]", "", "1", "CumProd")},
+    {.text = SAMPLE("float[2,1,3]", "", "1", "CumProd")},
+    {.text = SAMPLE("int64[2,1,3]", "<exclusive = 1>", "1", "CumProd"), .no_gradient = true},
     {.text = SAMPLE("float16[3,5]", "", "1", "CumProd")},
     {.text = SAMPLE("int32[3,9]", "", "1", "CumProd"), .no_gradient = true},
     {.text = SAMPLE("uint64[9,3]", "<exclusive = 1>", "0", "CumProd"), .no_gradient = true},

@@ -163,5 +163,5 @@ const struct op_def op_defs_trilu[] = {
      .samples = trilu_samples},
     {.name = "EyeLike", .versions = eye_versions, .inputs = eye_inputs, .outputs = eye_outputs, .attrs = eye_attrs,
      .infer = eye_infer, .grad = grad_none, .eval = eye_eval, .lower = eye_lower, .shape_only = true,
-     .samples = eye_samples},
+     .is_counted = true, .samples = eye_samples},
     {0}};

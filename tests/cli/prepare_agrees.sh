@@ -46,7 +46,7 @@ for entries in '' --evaluate '--accumulate 2' '--split --evaluate'; do
     has stdout "infer() calls its own 'inference_loss'"
     expect 0 "$stepc" check own.onnx
     expect 0 "$stepc" compile own.onnx -o own.c
-    has own.h 'float *loss; /* "loss"'
+    has own.h 'float *loss; /* scalar */'
     lacks own.h train_loss
 done
 expect 0 "$stepc" prepare own.onnxtxt -o own.onnx --loss output
@@ -86,7 +86,7 @@ for entries in '' --split; do
     # shellcheck disable=SC2086
     expect 0 "$stepc" prepare symbols.onnxtxt -o symbols.onnx --loss softmax-cross-entropy $entries
     expect 0 "$stepc" compile symbols.onnx -o symbols.c --dim n=2 --dim l=11 --dim infer:n=1
-    has symbols.h '/* "target" [2,5] int64 */'
+    has symbols.h 'target; /* [2,5]'
     expect 1 "$stepc" compile symbols.onnx -o symbols.c --dim n=2 --dim l=11 --dim Conv_dim_2=4
     has stderr "--dim Conv_dim_2=4: it is dimension 2 of 'y', which has size 5"
 done

@@ -354,6 +354,30 @@ static bool make_matmul(struct gen *g)
     return GEN_NODE(g, "MatMul", x->dtype, &s, bound, x, gen_leaf(g, x->dtype, &w));
 }
 
+/* Sums of 32 bits of integers of 8. */
+static bool make_integer_matmul(struct gen *g)
+{
+    const struct operand *x = gen_pick(g, DTYPE_BIT(DTYPE_INT8));
+    if (!x || x->shape.rank < 2)
+        return false;
+    const int64_t k = x->shape.dim[x->shape.rank - 1], n = gen_dim(g);
+    const struct shape w = SHAPE(k, n), columns = SHAPE(n);
+    struct shape s = x->shape, rows = x->shape;
+    s.dim[s.rank - 1] = n;
+    rows.dim[rows.rank - 1] = 1;
+    const double bound = (x->bound + 9) * 18 * (double)k;
+    if (shape_count(&s) > GEN_MAX_COUNT || bound > 200 * GEN_MAX_BOUND)
+        return false;
+    const struct operand *b = gen_leaf(g, DTYPE_INT8, &w);
+    if (gen_chance(g, 30))
+        return GEN_NODE(g, "MatMulInteger", DTYPE_INT32, &s, bound, x, b);
+    const struct operand *of_rows = gen_leaf(g, DTYPE_INT8, gen_chance(g, 50) ? &rows : &SHAPE_SCALAR);
+    if (gen_chance(g, 40))
+        return GEN_NODE(g, "MatMulInteger", DTYPE_INT32, &s, bound, x, b, of_rows);
+    const struct operand *of_columns = gen_leaf(g, DTYPE_INT8, gen_chance(g, 50) ? &columns : &SHAPE_SCALAR);
+    return GEN_NODE(g, "MatMulInteger", DTYPE_INT32, &s, bound, x, b, of_rows, of_columns);
+}
+
 static bool make_gemm(struct gen *g)
 {
     const struct operand *x = gen_pick(g, FLOATS);
@@ -634,7 +658,7 @@ bool gen_operator(struct gen *g)
         {make_softmax, 4},   {make_matmul, 8}, {make_gemm, 6},        {make_transpose, 6}, {make_reshape, 6},
         {make_unsqueeze, 3}, {make_slice, 5},  {make_concat, 4},      {make_split, 2},     {make_gather, 3},
         {make_expand, 3},    {make_tile, 2},   {make_pad, 3},         {gen_conv, 6},       {gen_conv_transpose, 3},
-        {gen_pool, 4},       {gen_lrn, 1},     {gen_blocks, 1},      {make_cumulative, 4}};
+        {gen_pool, 4},       {gen_lrn, 1},     {gen_blocks, 1},      {make_cumulative, 4}, {make_integer_matmul, 3}};
     enum { MAKERS = sizeof makers / sizeof *makers };
     int total = 0;
     for (int i = 0; i < MAKERS; i++)

@@ -33,7 +33,7 @@ static inline void HOLE row(int i)
 /* Why: this stays here. */
 KERNEL static void sample_folds(const T *restrict a, T *restrict y)
 {
-    const int half = N / 2, rest = N % 3 - 1 - M, none = 0;
+    const int half = N / 2, rest = N % 3 - 1 - 2 * M, none = 0;
     T sum = (T)0;
     /* Each row. */
     for (int i = 0; i < M; i++) {
@@ -44,7 +44,7 @@ KERNEL static void sample_folds(const T *restrict a, T *restrict y)
     if (MODE == 1 && N % 4 == 0)
         y[0] = sum;
     else if (MODE == 2)
-        y[1] = -sum;
+        y[1] = (T)0.5 - sum;
     else
         y[2] = sum + (N > 4 ? (T)1 : (T)0.5);
     if (WITH_ROW || a[0] > (T)0)
@@ -73,7 +73,7 @@ KERNEL static void sample_loops(const T *restrict a, T *restrict y)
     for (int i = 0; i < N && y[i] < (T)8; ++i)
         y[i] -= (T)3;
     for (int i = 0; a[0] > (T)0 && i < M; i++)
-        y[i] = a[i];
+        y[i] = a[i] + (T)1;
     for (int i = 0; M > 1 && a[i] > (T)-5 && i < (int)a[N - i]; i++)
         y[i] = a[i];
     for (int i = 1; i < N; i = 2 * i)
@@ -120,13 +120,22 @@ static inline T last_of(const T *restrict from, const int count)
 }
 
 /* Ends early. */
-static inline int first_above(const T *restrict from, const int begin, const T limit)
+static inline int first_above(const T *restrict from, const T limit)
 {
-    for (int i = begin; i < N; i++) {
+    for (int i = 0; i < N; i++) {
         if (from[i] > limit)
             return i;
     }
     return N;
+}
+
+/* Is given other constants by each call. */
+static inline T sum_from(const T *restrict from, const int begin)
+{
+    T sum = (T)0;
+    for (int i = begin; i < N; i++)
+        sum += from[i];
+    return sum;
 }
 
 /* Is given one place twice. */
@@ -150,9 +159,10 @@ KERNEL static void sample_parts(const T *restrict a, T *restrict y)
             part(i, smaller(i, SHIFT), SHIFT, a[0]);
     }
     const T last = last_of(a + N, half_of(N));
+    const int place = first_above(a, last);
     y[0] = last;
-    y[1] = (T)first_above(a, 0, last);
-    y[4] = (T)first_above(a, N / 4, last);
+    y[1] = (T)place;
+    y[4] = sum_from(a, 0) - sum_from(a, N / 4);
     add_to(y + 2, y, 2);
     apart(&y[3]);
 }

@@ -206,7 +206,7 @@ START_TEST(sizes_decide)
                      "    y[2] = sum + 1.0f;\n"
                      "    y[16] += rate;\n"
                      "    if (x[1] < 100.0f)\n"
-                     "        y[4] = -2.0f;\n"
+                     "        y[4] = -5.0f;\n"
                      "    for (int i = 0; i < 2; i++)\n"
                      "        y[5 + i] = sum;\n"
                      "}\n");
@@ -224,7 +224,7 @@ START_TEST(one_iteration_is_no_loop)
                      "    const float first = x[0];\n"
                      "    for (int j = 2; j < 4; j++)\n"
                      "        sum += first * x[j];\n"
-                     "    y[1] = -sum;\n"
+                     "    y[1] = 0.5f - sum;\n"
                      "    if (x[0] > 0.0f)\n"
                      "        y[0] += rate;\n"
                      "    if (x[1] > 0.0f)\n"
@@ -249,7 +249,7 @@ START_TEST(all_forms_of_loops)
                      "    for (int i = 0; i < 8 && y[i] < 8.0f; i++)\n"
                      "        y[i] -= 3.0f;\n"
                      "    for (int i = 0; i < 3 && x[0] > 0.0f; i++)\n"
-                     "        y[i] = x[i];\n"
+                     "        y[i] = x[i] + 1.0f;\n"
                      "    for (int i = 0; x[i] > -5.0f && i < (int)x[8 - i]; i++)\n"
                      "        y[i] = x[i];\n"
                      "    for (int i = 1; i < 8; i = 2 * i)\n"
@@ -299,9 +299,10 @@ START_TEST(functions_stay_or_become_parts)
                      "    for (int i = 1; i < 4; i++)\n"
                      "        last = x[8 + i] > last ? x[8 + i] : last;\n"
                      "    const float last_2 = last;\n"
+                     "    const int place = first_above(x, last_2);\n"
                      "    y[0] = last_2;\n"
-                     "    y[1] = (float)first_above(x, 0, last_2);\n"
-                     "    y[4] = (float)first_above(x, 2, last_2);\n"
+                     "    y[1] = (float)place;\n"
+                     "    y[4] = sum_from(x, 0) - sum_from(x, 2);\n"
                      "    add_to_float(y + 2, y, 2);\n"
                      "    apart_float(y + 3);\n"
                      "}\n");
@@ -346,7 +347,7 @@ START_TEST(functions_come_before_their_callers)
     for (size_t i = 0; i < in->functions.count; i++)
         strbuf_addf(&names, "%s ", in->functions.data[i]->name);
     ck_assert_str_eq(strbuf_text(&names),
-                     "twice_float smaller part first_above add_to_float apart_float sample_parts ");
+                     "twice_float smaller part first_above sum_from add_to_float apart_float sample_parts ");
 }
 END_TEST
 
@@ -419,7 +420,7 @@ START_TEST(names_of_the_file)
         strbuf_addf(&fixed, "%s ", *name);
     ck_assert_ptr_nonnull(strstr(strbuf_text(&names), "a y half rest none sum i first j "));
     ck_assert_str_eq(strbuf_text(&fixed),
-                     "twice smaller half_of part last_of first_above add_to apart at_least ");
+                     "twice smaller half_of part last_of first_above sum_from add_to apart at_least ");
     const struct template_facts *const facts = template_find(&sample_table, "sample_loops");
     ck_assert(template_has_int(facts, "SHIFT") && template_has_int(facts, "N") && !template_has_int(facts, "MODE"));
     ck_assert(template_has_int(template_find(&sample_table, "sample_parts"), "WITH_ROW")); /* of what it calls */
