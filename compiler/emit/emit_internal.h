@@ -58,7 +58,6 @@ struct emission {
     const char *stem;         /* of the two files */
     struct name_scope file;   /* file-level identifiers */
     const char **member;      /* state member of each variable, by index */
-    struct map hints;         /* macros that stand before loops (values unused) */
     struct map helpers;       /* elementary functions used, by name (values unused) */
     struct map includes;      /* headers of kernels used, "kernels/stepc_tile.h" (values unused) */
     struct map shared_pieces; /* functions that several template kernels may use: name -> text */

@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-extern const char runtime_stepc_h[], runtime_stepc_c[], runtime_stepc_blas_h[];
+extern const char runtime_stepc_h[], runtime_stepc_blas_h[];
 
-/* A stretch of a header, and what is included behind it. */
+/* A stretch of a file, and what is included behind it. */
 struct runtime_piece {
     const char *text, *include; /* "stepc_registers.h"; NULL: the file ends here */
 };
 
-/* The headers that emitted kernels include: elementary functions, and those of runtime/kernels/. */
+/* The headers that emitted kernels include: elementary functions, and those of runtime/kernels/; and stepc.c. */
 struct runtime_file {
     const char *name; /* "kernels/stepc_tile.h" */
     bool repeats;     /* each #include of it counts: it is for elements of one type */

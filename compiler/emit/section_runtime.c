@@ -2,18 +2,18 @@
  * and guards of its own keep it single where several such headers meet, or one meets the stepc.h of another model. */
 #include "emit/emit_internal.h"
 #include "emit/runtime_text.h"
+
+#include "base/str.h"
 #include "stepc.h"
 
-#include <string.h>
-
 /* The source behind the #include of its own header, which stands above it already. */
-static const char *source_body(void)
+static void write_source(struct writer *h)
 {
-    static const char own_header[] = "#include \"stepc.h\"\n";
-    const char *at = strstr(runtime_stepc_c, own_header);
-    if (!at)
-        UNREACHABLE("runtime/stepc.c does not include stepc.h");
-    return at + strlen(own_header);
+    const struct runtime_file *f = runtime_files;
+    while (!str_equal(f->name, "stepc.c"))
+        f++;
+    for (const struct runtime_piece *p = f->pieces; p->include;)
+        strbuf_add(&h->text, (++p)->text);
 }
 
 void section_runtime(struct emission *e)
@@ -33,7 +33,7 @@ void section_runtime(struct emission *e)
     write_blank(h);
     write_line(h, "#if defined(STEPC_STANDALONE) && !defined(STEPC_STANDALONE_FUNCTIONS)");
     write_line(h, "#define STEPC_STANDALONE_FUNCTIONS");
-    strbuf_add(&h->text, source_body());
+    write_source(h);
     write_line(h, "#endif");
     write_blank(h);
     write_line(h, "#if STEPC_ABI != %u", STEPC_ABI);

@@ -149,10 +149,8 @@ static void print_loop(struct expr_scope *s, struct writer *w, const struct stmt
     const char *const step = step_text(s, l);
     s->marks_breaks = true;
     const char *const hint = loop_hint(s->e->options, l->hint);
-    if (hint) {
-        map_set(&s->e->hints, hint, NULL);
+    if (hint)
         write_line(w, "%s", hint);
-    }
     print_body(s, w,
                arena_printf(s->arena, "for (%s %s = %s; %s; %s)", l->var->type, l->var->name, from, condition, step),
                &l->body);

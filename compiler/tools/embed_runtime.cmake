@@ -1,4 +1,4 @@
-# Writes a C file with headers of the runtime as a table (emit/runtime_text.h):
+# Writes a C file with files of the runtime as a table (emit/runtime_text.h):
 # cmake -DROOT=FOLDER -DFILES=A.h,kernels/B.h -DOUT=... -P embed_runtime.cmake
 # A file is cut at its #include "..." lines. Comments that begin with "Why:" are left out.
 function(c_string text result)
@@ -41,7 +41,7 @@ string(REPLACE "," ";" FILES "${FILES}")
 foreach(file ${FILES})
   add_file(${file})
 endforeach()
-file(WRITE "${OUT}" "/* Made from headers of runtime/; do not edit. */
+file(WRITE "${OUT}" "/* Made from files of runtime/; do not edit. */
 #include \"emit/runtime_text.h\"
 
 ${arrays}

@@ -160,7 +160,7 @@ static const char *text_with_helpers(const struct instance *in, const char *func
 {
     static const struct emit_options options = {.simd = 4};
     const struct map none = {.arena = &arena};
-    struct emission e = {.arena = &arena, .options = &options, .hints = none, .helpers = none};
+    struct emission e = {.arena = &arena, .options = &options, .helpers = none};
     struct expr_scope s = {.e = &e, .arena = &arena};
     struct writer w = {.text = {.arena = &arena}};
     for (size_t i = 0; i < in->functions.count; i++)
