@@ -743,16 +743,41 @@ static use_list build_once(struct tree_builder *b, const struct template_kernel 
     return in.uses;
 }
 
+static bool is_same_use(const struct use *x, const struct use *y)
+{
+    bool same = x->function == y->function && x->calls == y->calls && x->returns == y->returns &&
+                x->is_aliased == y->is_aliased;
+    for (size_t i = 0; same && i < x->function->params.count; i++)
+        same = x->same[i] && y->same[i] ? is_same_constant(x->same[i], y->same[i]) : x->same[i] == y->same[i];
+    return same;
+}
+
+static bool is_same_plan(const use_list *x, const use_list *y)
+{
+    bool same = x->count == y->count;
+    for (size_t i = 0; same && i < x->count; i++)
+        same = is_same_use(&x->data[i], &y->data[i]);
+    return same;
+}
+
+/* Built by what the last time showed, until that changes nothing. */
 void template_build(struct tree_builder *b, const struct template_kernel *k, const struct template_binding *binding,
                     struct template_instance *out)
 {
-    enum { TIMES = 3 }; /* a constant comes down so many calls */
+    enum { TIMES = 4 }; /* a constant comes down so many calls, but one */
     use_list plan = {0};
+    stmt_list body = {0};
+    struct template_instance made = *out;
     for (int i = 0; i < TIMES; i++) {
-        stmt_list body = {0};
-        struct template_instance trial = {0};
+        body = (stmt_list){0};
+        made = *out;
         struct tree_builder aside = tree_builder(b->arena, &body);
-        plan = build_once(&aside, k, binding, i > 0 ? &plan : NULL, &trial);
+        const use_list uses = build_once(&aside, k, binding, i > 0 ? &plan : NULL, &made);
+        if (i > 0 && is_same_plan(&uses, &plan))
+            break;
+        plan = uses;
     }
-    build_once(b, k, binding, &plan, out);
+    for (size_t i = 0; i < body.count; i++)
+        vec_push(b->arena, b->at, body.data[i]);
+    *out = made;
 }
