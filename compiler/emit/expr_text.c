@@ -323,6 +323,23 @@ void declare_kept_blocks(struct emission *e, struct tree_builder *b)
     }
 }
 
+/* An integer of loops and constants as an index, or NULL: it is another expression, or may not fit into one. */
+static const struct expr *as_index(const struct expr_scope *s, const struct expr *e)
+{
+    struct arena *const a = s->arena;
+    if (e->op == EXPR_INT)
+        return index_constant(a, e->i);
+    if (e->op == EXPR_INDEX)
+        return s->index[e->i] ? s->index[e->i] : index_constant(a, 0);
+    if (e->op != EXPR_ADD && e->op != EXPR_MUL)
+        return NULL;
+    const struct expr *const x = as_index(s, e->arg[0]), *const y = x ? as_index(s, e->arg[1]) : NULL;
+    const struct expr *const made = !y ? NULL : e->op == EXPR_ADD ? index_add(a, x, y) : index_mul(a, x, y);
+    int64_t low, high;
+    const bool fits = made && index_range(made, NULL, &low, &high) && low >= 0 && high <= INT32_MAX;
+    return fits ? made : NULL;
+}
+
 /* stepc_normalf(seed, counter, stream, element), or from the block of numbers that the loops are in. */
 static const struct expr *random_call(struct expr_scope *s, const struct expr *e)
 {
@@ -339,7 +356,8 @@ static const struct expr *random_call(struct expr_scope *s, const struct expr *e
                                 : tree_read(a, seed_var(s->e));
     args[count++] = tree_read(a, counter_var(s->e, e->counter));
     args[count++] = index_text(a, arena_printf(a, "%" PRId64 "u", e->i));
-    args[count++] = index_cast(a, "uint64_t", expr_resolve(s, e->arg[0]));
+    const struct expr *const element = as_index(s, e->arg[0]);
+    args[count++] = index_cast(a, "uint64_t", element ? element : expr_resolve(s, e->arg[0]));
     const char *const name = arena_printf(a, "stepc_%s%s%s", s->keeps_blocks ? "next_" : "", kind, suffix_of(e->dtype));
     return tree_call(a, e->dtype, CALL_HELPER, name, args, count);
 }

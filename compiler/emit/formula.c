@@ -157,11 +157,15 @@ const struct value *value_of_buffer(const struct graph *g, const struct buffer *
 
 const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, const struct buffer *made)
 {
-    const struct value *const v = value_of_buffer(g, made);
+    const struct value *v = value_of_buffer(g, made);
     struct formula f = {.arena = a, .kernel = k, .graph = g};
+    while (v && k->nodes.count == 0 && v->kind == VALUE_RESULT && passes_through(v->producer))
+        v = node_input(v->producer, 0);
+    const char *const shape = made->shape.rank > 0 ? shape_text(a, &made->shape) : "";
+    if (v && k->nodes.count == 0) /* a copy */
+        return arena_printf(a, "%s%s = %s", made->name, shape, leaf_text(&f, v));
     if (!v || v->kind != VALUE_RESULT || !is_of_kernel(&f, v->producer))
         return NULL;
-    const char *const shape = made->shape.rank > 0 ? shape_text(a, &made->shape) : "";
     const char *const text = node_text(&f, v->producer, LOOSE);
     return f.operations > OPERATIONS_MOST ? NULL : arena_printf(a, "%s%s = %s", made->name, shape, text);
 }

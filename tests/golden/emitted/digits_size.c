@@ -15,7 +15,6 @@
 #define STEPC_SMALL /* size goes before speed */
 #define STEPC_FORM 0 /* numbers one by one */
 #include "kernels/stepc_compiler.h"
-#include "stepc_integer.h"
 #include "stepc_math.h"
 #include "stepc_random.h"
 
@@ -188,12 +187,12 @@ static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint6
     uint64_t block = UINT64_MAX;
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 64; j++) {
-            fc1_weight[i * 64 + j] = stepc_next_normalf(drawn, &block, seed, counter, 1u,
-                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 64), (int64_t)j)) * 0.17677669f;
+            fc1_weight[i * 64 + j] = stepc_next_normalf(drawn, &block, seed, counter, 1u, (uint64_t)(i * 64 + j)) *
+                0.17677669f;
         }
 }
 
-/* copy; fc1_bias is "fc1.bias" [32], fc1_bias_initial_const is "fc1.bias.initial.const" */
+/* fc1.bias[32] = 0: copy */
 static STEPC_KERNEL void init_fc1_bias(float *restrict fc1_bias, const float fc1_bias_initial_const)
 {
     for (int i = 0; i < 32; i++)
@@ -207,12 +206,12 @@ static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint6
     uint64_t block = UINT64_MAX;
     for (int i = 0; i < 10; i++)
         for (int j = 0; j < 32; j++) {
-            fc2_weight[i * 32 + j] = stepc_next_normalf(drawn, &block, seed, counter, 2u,
-                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 32), (int64_t)j)) * 0.25f;
+            fc2_weight[i * 32 + j] = stepc_next_normalf(drawn, &block, seed, counter, 2u, (uint64_t)(i * 32 + j)) *
+                0.25f;
         }
 }
 
-/* copy; fc2_bias is "fc2.bias" [10], fc1_bias_initial_const is "fc1.bias.initial.const" */
+/* fc2.bias[10] = 0: copy */
 static STEPC_KERNEL void init_fc2_bias(float *restrict fc2_bias, const float fc1_bias_initial_const)
 {
     for (int i = 0; i < 10; i++)

@@ -2408,9 +2408,8 @@ static STEPC_KERNEL void init_first_weight(float *restrict first_weight, const u
     for (int i = 0; i < 64; i++)
         for (int j = 0; j < 10; j++)
             for (int k = 0; k < 4; k++) {
-                first_weight[i * 40 + j * 4 + k] = stepc_next_normalf(drawn, &block, seed, counter, 1u,
-                    (uint64_t)stepc_add64(stepc_add64(stepc_mul64((int64_t)i, 40), stepc_mul64((int64_t)j, 4)),
-                    (int64_t)k)) * 0.2236068f;
+                first_weight[i * 40 + j * 4 + k] =
+                    stepc_next_normalf(drawn, &block, seed, counter, 1u, (uint64_t)(i * 40 + j * 4 + k)) * 0.2236068f;
             }
 }
 
@@ -2447,9 +2446,8 @@ static STEPC_KERNEL void init_depthwise1_weight(float *restrict depthwise1_weigh
     for (int i = 0; i < 64; i++)
         for (int j = 0; j < 3; j++)
             for (int k = 0; k < 3; k++) {
-                depthwise1_weight[i * 9 + j * 3 + k] = stepc_next_normalf(drawn, &block, seed, counter, 2u,
-                    (uint64_t)stepc_add64(stepc_add64(stepc_mul64((int64_t)i, 9), stepc_mul64((int64_t)j, 3)),
-                    (int64_t)k)) * 0.47140452f;
+                depthwise1_weight[i * 9 + j * 3 + k] =
+                    stepc_next_normalf(drawn, &block, seed, counter, 2u, (uint64_t)(i * 9 + j * 3 + k)) * 0.47140452f;
             }
 }
 
@@ -2461,8 +2459,8 @@ static STEPC_KERNEL void init_pointwise1_weight(float *restrict pointwise1_weigh
     uint64_t block = UINT64_MAX;
     for (int i = 0; i < 64; i++)
         for (int j = 0; j < 64; j++) {
-            pointwise1_weight[i * 64 + j] = stepc_next_normalf(drawn, &block, seed, counter, 3u,
-                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 64), (int64_t)j)) * 0.17677669f;
+            pointwise1_weight[i * 64 + j] =
+                stepc_next_normalf(drawn, &block, seed, counter, 3u, (uint64_t)(i * 64 + j)) * 0.17677669f;
         }
 }
 
@@ -2475,9 +2473,8 @@ static STEPC_KERNEL void init_depthwise2_weight(float *restrict depthwise2_weigh
     for (int i = 0; i < 64; i++)
         for (int j = 0; j < 3; j++)
             for (int k = 0; k < 3; k++) {
-                depthwise2_weight[i * 9 + j * 3 + k] = stepc_next_normalf(drawn, &block, seed, counter, 4u,
-                    (uint64_t)stepc_add64(stepc_add64(stepc_mul64((int64_t)i, 9), stepc_mul64((int64_t)j, 3)),
-                    (int64_t)k)) * 0.47140452f;
+                depthwise2_weight[i * 9 + j * 3 + k] =
+                    stepc_next_normalf(drawn, &block, seed, counter, 4u, (uint64_t)(i * 9 + j * 3 + k)) * 0.47140452f;
             }
 }
 
@@ -2489,8 +2486,8 @@ static STEPC_KERNEL void init_pointwise2_weight(float *restrict pointwise2_weigh
     uint64_t block = UINT64_MAX;
     for (int i = 0; i < 64; i++)
         for (int j = 0; j < 64; j++) {
-            pointwise2_weight[i * 64 + j] = stepc_next_normalf(drawn, &block, seed, counter, 5u,
-                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 64), (int64_t)j)) * 0.17677669f;
+            pointwise2_weight[i * 64 + j] =
+                stepc_next_normalf(drawn, &block, seed, counter, 5u, (uint64_t)(i * 64 + j)) * 0.17677669f;
         }
 }
 
@@ -2503,9 +2500,8 @@ static STEPC_KERNEL void init_depthwise3_weight(float *restrict depthwise3_weigh
     for (int i = 0; i < 64; i++)
         for (int j = 0; j < 3; j++)
             for (int k = 0; k < 3; k++) {
-                depthwise3_weight[i * 9 + j * 3 + k] = stepc_next_normalf(drawn, &block, seed, counter, 6u,
-                    (uint64_t)stepc_add64(stepc_add64(stepc_mul64((int64_t)i, 9), stepc_mul64((int64_t)j, 3)),
-                    (int64_t)k)) * 0.47140452f;
+                depthwise3_weight[i * 9 + j * 3 + k] =
+                    stepc_next_normalf(drawn, &block, seed, counter, 6u, (uint64_t)(i * 9 + j * 3 + k)) * 0.47140452f;
             }
 }
 
@@ -2517,8 +2513,8 @@ static STEPC_KERNEL void init_pointwise3_weight(float *restrict pointwise3_weigh
     uint64_t block = UINT64_MAX;
     for (int i = 0; i < 64; i++)
         for (int j = 0; j < 64; j++) {
-            pointwise3_weight[i * 64 + j] = stepc_next_normalf(drawn, &block, seed, counter, 7u,
-                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 64), (int64_t)j)) * 0.17677669f;
+            pointwise3_weight[i * 64 + j] =
+                stepc_next_normalf(drawn, &block, seed, counter, 7u, (uint64_t)(i * 64 + j)) * 0.17677669f;
         }
 }
 
@@ -2531,9 +2527,8 @@ static STEPC_KERNEL void init_depthwise4_weight(float *restrict depthwise4_weigh
     for (int i = 0; i < 64; i++)
         for (int j = 0; j < 3; j++)
             for (int k = 0; k < 3; k++) {
-                depthwise4_weight[i * 9 + j * 3 + k] = stepc_next_normalf(drawn, &block, seed, counter, 8u,
-                    (uint64_t)stepc_add64(stepc_add64(stepc_mul64((int64_t)i, 9), stepc_mul64((int64_t)j, 3)),
-                    (int64_t)k)) * 0.47140452f;
+                depthwise4_weight[i * 9 + j * 3 + k] =
+                    stepc_next_normalf(drawn, &block, seed, counter, 8u, (uint64_t)(i * 9 + j * 3 + k)) * 0.47140452f;
             }
 }
 
@@ -2545,8 +2540,8 @@ static STEPC_KERNEL void init_pointwise4_weight(float *restrict pointwise4_weigh
     uint64_t block = UINT64_MAX;
     for (int i = 0; i < 64; i++)
         for (int j = 0; j < 64; j++) {
-            pointwise4_weight[i * 64 + j] = stepc_next_normalf(drawn, &block, seed, counter, 9u,
-                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 64), (int64_t)j)) * 0.17677669f;
+            pointwise4_weight[i * 64 + j] =
+                stepc_next_normalf(drawn, &block, seed, counter, 9u, (uint64_t)(i * 64 + j)) * 0.17677669f;
         }
 }
 
@@ -2557,12 +2552,12 @@ static STEPC_KERNEL void init_fc_weight(float *restrict fc_weight, const uint64_
     uint64_t block = UINT64_MAX;
     for (int i = 0; i < 12; i++)
         for (int j = 0; j < 64; j++) {
-            fc_weight[i * 64 + j] = stepc_next_normalf(drawn, &block, seed, counter, 10u,
-                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 64), (int64_t)j)) * 0.17677669f;
+            fc_weight[i * 64 + j] = stepc_next_normalf(drawn, &block, seed, counter, 10u, (uint64_t)(i * 64 + j)) *
+                0.17677669f;
         }
 }
 
-/* copy; fc_bias is "fc_bias" [12], first_shift_initial_const is "first_shift.initial.const" */
+/* fc_bias[12] = 0: copy */
 static STEPC_KERNEL void init_fc_bias(float *restrict fc_bias, const float first_shift_initial_const)
 {
     for (int i = 0; i < 12; i++)

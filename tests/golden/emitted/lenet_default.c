@@ -1906,13 +1906,13 @@ static STEPC_KERNEL void init_conv1_weight(float *restrict conv1_weight, const u
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 5; j++)
             for (int k = 0; k < 5; k++) {
-                conv1_weight[i * 25 + j * 5 + k] = stepc_next_normalf(drawn, &block, seed, counter, 1u,
-                    (uint64_t)stepc_add64(stepc_add64(stepc_mul64((int64_t)i, 25), stepc_mul64((int64_t)j, 5)),
-                    (int64_t)k)) * 0.28284273f;
+                conv1_weight[i * 25 + j * 5 + k] =
+                    stepc_next_normalf(drawn, &block, seed, counter, 1u, (uint64_t)(i * 25 + j * 5 + k)) *
+                    0.28284273f;
             }
 }
 
-/* copy; conv1_bias is "conv1_bias" [6], conv1_bias_initial_const is "conv1_bias.initial.const" */
+/* conv1_bias[6] = 0: copy */
 static STEPC_KERNEL void init_conv1_bias(float *restrict conv1_bias, const float conv1_bias_initial_const)
 {
     for (int i = 0; i < 6; i++)
@@ -1929,12 +1929,11 @@ static STEPC_KERNEL void init_conv2_weight(float *restrict conv2_weight, const u
             for (int k = 0; k < 5; k++)
                 for (int m = 0; m < 5; m++) {
                     conv2_weight[i * 150 + j * 25 + k * 5 + m] = stepc_next_normalf(drawn, &block, seed, counter, 2u,
-                        (uint64_t)stepc_add64(stepc_add64(stepc_add64(stepc_mul64((int64_t)i, 150),
-                        stepc_mul64((int64_t)j, 25)), stepc_mul64((int64_t)k, 5)), (int64_t)m)) * 0.11547005f;
+                        (uint64_t)(i * 150 + j * 25 + k * 5 + m)) * 0.11547005f;
                 }
 }
 
-/* copy; conv2_bias is "conv2_bias" [16], conv1_bias_initial_const is "conv1_bias.initial.const" */
+/* conv2_bias[16] = 0: copy */
 static STEPC_KERNEL void init_conv2_bias(float *restrict conv2_bias, const float conv1_bias_initial_const)
 {
     for (int i = 0; i < 16; i++)
@@ -1948,12 +1947,12 @@ static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint6
     uint64_t block = UINT64_MAX;
     for (int32_t i = 0; i < 120; i++)
         for (int32_t j = 0; j < 400; j++) {
-            fc1_weight[i * 400 + j] = stepc_next_normalf(drawn, &block, seed, counter, 3u,
-                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 400), (int64_t)j)) * 0.07071068f;
+            fc1_weight[i * 400 + j] = stepc_next_normalf(drawn, &block, seed, counter, 3u, (uint64_t)(i * 400 + j)) *
+                0.07071068f;
         }
 }
 
-/* copy; fc1_bias is "fc1_bias" [120], conv1_bias_initial_const is "conv1_bias.initial.const" */
+/* fc1_bias[120] = 0: copy */
 static STEPC_KERNEL void init_fc1_bias(float *restrict fc1_bias, const float conv1_bias_initial_const)
 {
     for (int i = 0; i < 120; i++)
@@ -1967,12 +1966,12 @@ static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint6
     uint64_t block = UINT64_MAX;
     for (int i = 0; i < 84; i++)
         for (int j = 0; j < 120; j++) {
-            fc2_weight[i * 120 + j] = stepc_next_normalf(drawn, &block, seed, counter, 4u,
-                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 120), (int64_t)j)) * 0.12909944f;
+            fc2_weight[i * 120 + j] = stepc_next_normalf(drawn, &block, seed, counter, 4u, (uint64_t)(i * 120 + j)) *
+                0.12909944f;
         }
 }
 
-/* copy; fc2_bias is "fc2_bias" [84], conv1_bias_initial_const is "conv1_bias.initial.const" */
+/* fc2_bias[84] = 0: copy */
 static STEPC_KERNEL void init_fc2_bias(float *restrict fc2_bias, const float conv1_bias_initial_const)
 {
     for (int i = 0; i < 84; i++)
@@ -1986,12 +1985,12 @@ static STEPC_KERNEL void init_fc3_weight(float *restrict fc3_weight, const uint6
     uint64_t block = UINT64_MAX;
     for (int i = 0; i < 10; i++)
         for (int j = 0; j < 84; j++) {
-            fc3_weight[i * 84 + j] = stepc_next_normalf(drawn, &block, seed, counter, 5u,
-                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 84), (int64_t)j)) * 0.15430336f;
+            fc3_weight[i * 84 + j] = stepc_next_normalf(drawn, &block, seed, counter, 5u, (uint64_t)(i * 84 + j)) *
+                0.15430336f;
         }
 }
 
-/* copy; fc3_bias is "fc3_bias" [10], conv1_bias_initial_const is "conv1_bias.initial.const" */
+/* fc3_bias[10] = 0: copy */
 static STEPC_KERNEL void init_fc3_bias(float *restrict fc3_bias, const float conv1_bias_initial_const)
 {
     for (int i = 0; i < 10; i++)

@@ -473,12 +473,12 @@ static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint6
     uint64_t block = UINT64_MAX;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 4; j++) {
-            fc1_weight[i * 4 + j] = stepc_next_normalf(drawn, &block, seed, counter, 1u,
-                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 4), (int64_t)j)) * 0.70710677f;
+            fc1_weight[i * 4 + j] = stepc_next_normalf(drawn, &block, seed, counter, 1u, (uint64_t)(i * 4 + j)) *
+                0.70710677f;
         }
 }
 
-/* copy; fc1_bias is "fc1.bias" [3], fc1_bias_initial_const is "fc1.bias.initial.const" */
+/* fc1.bias[3] = 0: copy */
 static STEPC_KERNEL void init_fc1_bias(float *restrict fc1_bias, const float fc1_bias_initial_const)
 {
     for (int i = 0; i < 3; i++)
@@ -492,12 +492,12 @@ static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint6
     uint64_t block = UINT64_MAX;
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 3; j++) {
-            fc2_weight[i * 3 + j] = stepc_next_normalf(drawn, &block, seed, counter, 2u,
-                (uint64_t)stepc_add64(stepc_mul64((int64_t)i, 3), (int64_t)j)) * 0.8164966f;
+            fc2_weight[i * 3 + j] = stepc_next_normalf(drawn, &block, seed, counter, 2u, (uint64_t)(i * 3 + j)) *
+                0.8164966f;
         }
 }
 
-/* copy; fc2_bias is "fc2.bias" [2], fc1_bias_initial_const is "fc1.bias.initial.const" */
+/* fc2.bias[2] = 0: copy */
 static STEPC_KERNEL void init_fc2_bias(float *restrict fc2_bias, const float fc1_bias_initial_const)
 {
     for (int i = 0; i < 2; i++)
