@@ -223,11 +223,11 @@ static void reserve_local_names(struct emission *e)
         const struct lowered *l = e->plans[i]->lowered;
         for (size_t k = 0; k < l->kernels.count; k++) {
             const struct kernel *const kernel = l->kernels.data[k];
-            if (kernel->tmpl)
+            if (kernel->tmpl.traits)
                 reserve_template_names(kernel, &e->file, true);
-            for (size_t j = 0; j < kernel->stages.count; j++)
-                if (kernel->stages.data[j]->tmpl)
-                    reserve_template_names(kernel->stages.data[j], &e->file, true);
+            for (size_t j = 0; j < kernel->blocks.stages.count; j++)
+                if (kernel->blocks.stages.data[j]->tmpl.traits)
+                    reserve_template_names(kernel->blocks.stages.data[j], &e->file, true);
         }
     }
     for (size_t i = 0; i < e->program->entries.count; i++) { /* section_model.c has these */

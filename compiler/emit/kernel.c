@@ -23,9 +23,9 @@ static bool contains(const buffer_list *l, const struct buffer *b)
 
 static const char *operand_name(const struct kernel *k, const struct buffer *b)
 {
-    for (int o = 0; o < k->operand_count; o++)
-        if (!k->operands[o].value && k->operands[o].access.buffer == b)
-            return k->operands[o].param;
+    for (int o = 0; o < k->tmpl.operand_count; o++)
+        if (!k->tmpl.operands[o].value && k->tmpl.operands[o].access.buffer == b)
+            return k->tmpl.operands[o].param;
     return NULL;
 }
 
@@ -40,17 +40,17 @@ static bool is_replaced(const buffer_list *writes, const struct buffer *b)
 
 static const char *own_name(const struct kernel *k, const struct buffer *b)
 {
-    for (size_t i = 0; i < k->own.count; i++)
-        if (k->own.data[i].buffer == b)
-            return k->own.data[i].param;
+    for (size_t i = 0; i < k->blocks.own.count; i++)
+        if (k->blocks.own.data[i].buffer == b)
+            return k->blocks.own.data[i].param;
     return NULL;
 }
 
 /* What one part of a kernel hands to the next in a variable. */
 static void add_locals(struct emission *e, const struct kernel *k, struct name_scope *names, kernel_params *params)
 {
-    for (size_t i = 0; i < k->stages.count; i++)
-        add_locals(e, k->stages.data[i], names, params);
+    for (size_t i = 0; i < k->blocks.stages.count; i++)
+        add_locals(e, k->blocks.stages.data[i], names, params);
     static const char *const results[] = {
         [REDUCE_NONE] = "row_value", [REDUCE_SUM] = "row_sum",   [REDUCE_MAX] = "row_most",
         [REDUCE_TOP] = "row_most",   [REDUCE_MIN] = "row_least", [REDUCE_PROD] = "row_product"};
@@ -67,10 +67,10 @@ static void add_locals(struct emission *e, const struct kernel *k, struct name_s
 /* What its templates name: functions and macros, and, with `locals`, variables too. */
 static void reserve_all(const struct kernel *k, struct name_scope *names, bool locals)
 {
-    for (size_t i = 0; i < k->stages.count; i++)
-        if (k->stages.data[i]->tmpl)
-            reserve_template_names(k->stages.data[i], names, locals);
-    if (k->tmpl)
+    for (size_t i = 0; i < k->blocks.stages.count; i++)
+        if (k->blocks.stages.data[i]->tmpl.traits)
+            reserve_template_names(k->blocks.stages.data[i], names, locals);
+    if (k->tmpl.traits)
         reserve_template_names(k, names, locals);
 }
 
@@ -103,9 +103,9 @@ kernel_params find_params(struct emission *e, const struct kernel *k, struct nam
         vec_push(e->arena, &params, p);
     }
     add_locals(e, k, names, &params);
-    if (k->scratch) {
+    if (k->tmpl.scratch) {
         const struct kernel_param p = {
-            .buffer = k->scratch, .name = k->scratch_param, .written = true, .is_scratch = true};
+            .buffer = k->tmpl.scratch, .name = k->tmpl.scratch_param, .written = true, .is_scratch = true};
         vec_push(e->arena, &params, p);
     }
     return params;
@@ -164,7 +164,7 @@ void note_outer(struct emission *e, const struct expr *read)
 /* Is the memory cut as well, so that each share has a part to itself? */
 static bool is_cut_along(const struct kernel *k, const struct buffer *b)
 {
-    return (b == k->scratch && k->passes <= 1) || own_name(k, b);
+    return (b == k->tmpl.scratch && k->cut.passes <= 1) || own_name(k, b);
 }
 
 /* An operand that a part changes in place is known by two names in functions of templates: as the template reads it,
@@ -172,10 +172,10 @@ static bool is_cut_along(const struct kernel *k, const struct buffer *b)
 static bool has_two_names(const struct kernel *k, const struct kernel_param *p)
 {
     bool is_operand = false;
-    for (int o = 0; o < k->operand_count; o++)
-        is_operand |= operand_reads(&k->operands[o], p->buffer);
-    for (size_t i = 0; i < k->stages.count; i++)
-        is_operand |= has_two_names(k->stages.data[i], p);
+    for (int o = 0; o < k->tmpl.operand_count; o++)
+        is_operand |= operand_reads(&k->tmpl.operands[o], p->buffer);
+    for (size_t i = 0; i < k->blocks.stages.count; i++)
+        is_operand |= has_two_names(k->blocks.stages.data[i], p);
     return p->written && is_operand;
 }
 
@@ -188,11 +188,11 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
     struct tree_builder b = tree_builder(e->arena, &body), all = tree_builder(e->arena, out);
     struct expr_scope s = scope_for(e, params, names);
     s.index_type = kernel_index_type(k);
-    s.in_template = k->tmpl != NULL;
-    s.shares = k->shares;
+    s.in_template = k->tmpl.traits != NULL;
+    s.shares = k->cut.shares;
     s.share = share;
     s.pass = pass;
-    s.keeps_blocks = !k->tmpl && k->stages.count == 0;
+    s.keeps_blocks = !k->tmpl.traits && k->blocks.stages.count == 0;
     e->kernel_outer.count = e->instance.functions.count = e->instance.helpers.count = e->instance.includes.count = 0;
     e->instance_stages.count = 0;
     for (size_t i = 0; i < params->count; i++) {
@@ -206,9 +206,9 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
         vec_push(e->arena, &e->kernel_outer, share);
     if (pass)
         vec_push(e->arena, &e->kernel_outer, pass);
-    if (k->stages.count > 0)
+    if (k->blocks.stages.count > 0)
         emit_stages(&s, &b, k);
-    else if (k->tmpl)
+    else if (k->tmpl.traits)
         emit_template_body(&s, &b, k);
     else
         emit_parts(&s, &b, k, 0);
@@ -221,12 +221,12 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
 static const char *sizes_suffix(struct emission *e, const struct kernel *k)
 {
     struct strbuf b = {.arena = e->arena};
-    if (k->stages.count > 0) { /* the first is a product; of all its rows */
-        const struct kernel *first = k->stages.data[0];
+    if (k->blocks.stages.count > 0) { /* the first is a product; of all its rows */
+        const struct kernel *first = k->blocks.stages.data[0];
         return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64, k->outer_extent[k->outer_rank - 1],
                             kernel_int(first, "N"), kernel_int(first, "K"));
     }
-    if (k->tmpl && kernel_int(k, "K") >= 0)
+    if (k->tmpl.traits && kernel_int(k, "K") >= 0)
         return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64, kernel_int(k, "M"), kernel_int(k, "N"),
                             kernel_int(k, "K"));
     const struct part *widest = NULL;
@@ -444,7 +444,8 @@ static struct tree_function *run_shares(struct emission *e, const struct kernel 
         const struct expr *at = zero;
         for (size_t p = 0; p < params->count; p++)
             if (params->data[p].var == v && is_cut_along(k, params->data[p].buffer))
-                at = index_mul(a, tree_read(a, share), index_constant(a, params->data[p].buffer->count / k->shares));
+                at = index_mul(a, tree_read(a, share),
+                               index_constant(a, params->data[p].buffer->count / k->cut.shares));
         args[count++] = v->kind == VAR_POINTER ? tree_address(a, v, at) : tree_read(a, v);
     }
     if (share->reads > 0)
@@ -453,9 +454,9 @@ static struct tree_function *run_shares(struct emission *e, const struct kernel 
         args[count++] = tree_read(a, pass);
     e->has_shares = true;
     if (pass)
-        tree_open_loop(&b, pass, zero, index_constant(a, k->passes), 1, NULL);
-    tree_open_loop(&b, share, zero, index_constant(a, k->shares), 1,
-                   arena_printf(a, "STEPC_SHARES(%d)", k->shares));
+        tree_open_loop(&b, pass, zero, index_constant(a, k->cut.passes), 1, NULL);
+    tree_open_loop(&b, share, zero, index_constant(a, k->cut.shares), 1,
+                   arena_printf(a, "STEPC_SHARES(%d)", k->cut.shares));
     const struct expr *const call = tree_call(a, DTYPE_INDEX, CALL_FUNCTION, NULL, args, count);
     ((struct tree_call *)(uintptr_t)call->call)->function = share_function;
     tree_run(&b, call);
@@ -474,9 +475,9 @@ static struct kernel_parts build_functions(struct emission *e, const struct kern
     struct tree_var *share = NULL, *pass = NULL;
     e->kernel_counters.count = e->counter_vars.count = e->kernel_draws.count = 0;
     e->seed_var = NULL;
-    if (k->shares > 1)
+    if (k->cut.shares > 1)
         share = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", name_in(names, "share"));
-    if (k->passes > 1)
+    if (k->cut.passes > 1)
         pass = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", name_in(names, "pass"));
     build_body(e, k, params, names, share, pass, &f->body);
     if (e->seed_var)
@@ -585,7 +586,7 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
     f = arena_new(e->arena, struct kernel_function);
     f->name = name_in(&e->file, wish);
     const char *const share_name =
-        k->shares > 1 ? name_in(&e->file, arena_printf(e->arena, "%s_share", f->name)) : f->name;
+        k->cut.shares > 1 ? name_in(&e->file, arena_printf(e->arena, "%s_share", f->name)) : f->name;
     name_functions(e, &parts, f->name, share_name, own);
     note_parameters(e, f, params);
     f->text = print_functions(&s, &parts, false);

@@ -113,16 +113,16 @@ static void add_part(struct kernel_key *key, const struct part *p)
 
 static void add_template(struct kernel_key *key, const struct kernel *k)
 {
-    add(key, (uint64_t)k->type);
-    add_text(key, k->scratch_param);
-    add(key, (uint64_t)k->int_count);
-    for (int i = 0; i < k->int_count; i++) {
-        add_text(key, k->ints[i].name);
-        add(key, (uint64_t)k->ints[i].value);
+    add(key, (uint64_t)k->tmpl.type);
+    add_text(key, k->tmpl.scratch_param);
+    add(key, (uint64_t)k->tmpl.int_count);
+    for (int i = 0; i < k->tmpl.int_count; i++) {
+        add_text(key, k->tmpl.ints[i].name);
+        add(key, (uint64_t)k->tmpl.ints[i].value);
     }
-    add(key, (uint64_t)k->operand_count);
-    for (int o = 0; o < k->operand_count; o++) {
-        const struct operand *const operand = &k->operands[o];
+    add(key, (uint64_t)k->tmpl.operand_count);
+    for (int o = 0; o < k->tmpl.operand_count; o++) {
+        const struct operand *const operand = &k->tmpl.operands[o];
         add_text(key, operand->param);
         add_extents(key, operand->extent, operand->rank);
         add(key, operand->value != NULL);
@@ -137,27 +137,27 @@ static void add_template(struct kernel_key *key, const struct kernel *k)
 static void add_kernel(struct kernel_key *key, const struct kernel *k)
 {
     key->is_partial |= k->checks.count > 0;
-    add_text(key, k->tmpl ? k->tmpl->name : NULL);
+    add_text(key, k->tmpl.traits ? k->tmpl.traits->name : NULL);
     add(key, (uint64_t)k->rows);
     add_extents(key, k->outer_extent, k->outer_rank);
-    add(key, (uint64_t)k->shares << 32 | (uint64_t)k->passes);
-    add(key, (uint64_t)(k->share_outer + 1));
-    add(key, (uint64_t)k->pieces);
-    add(key, (uint64_t)k->block);
-    add_buffer(key, k->scratch);
-    if (k->tmpl)
+    add(key, (uint64_t)k->cut.shares << 32 | (uint64_t)k->cut.passes);
+    add(key, (uint64_t)(k->cut.outer + 1));
+    add(key, (uint64_t)k->cut.pieces);
+    add(key, (uint64_t)k->blocks.rows);
+    add_buffer(key, k->tmpl.scratch);
+    if (k->tmpl.traits)
         add_template(key, k);
     add(key, k->parts.count);
     for (size_t i = 0; i < k->parts.count && !key->is_partial; i++)
         add_part(key, &k->parts.data[i]);
-    add(key, k->own.count);
-    for (size_t i = 0; i < k->own.count; i++) {
-        add_buffer(key, k->own.data[i].buffer);
-        add_text(key, k->own.data[i].param);
+    add(key, k->blocks.own.count);
+    for (size_t i = 0; i < k->blocks.own.count; i++) {
+        add_buffer(key, k->blocks.own.data[i].buffer);
+        add_text(key, k->blocks.own.data[i].param);
     }
-    add(key, k->stages.count);
-    for (size_t i = 0; i < k->stages.count && !key->is_partial; i++)
-        add_kernel(key, k->stages.data[i]);
+    add(key, k->blocks.stages.count);
+    for (size_t i = 0; i < k->blocks.stages.count && !key->is_partial; i++)
+        add_kernel(key, k->blocks.stages.data[i]);
 }
 
 static void add_params(struct kernel_key *key, const kernel_params *params)

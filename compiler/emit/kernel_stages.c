@@ -21,7 +21,7 @@ static int open_outer(struct expr_scope *s, struct tree_builder *b, const struct
         if (extent == 1)
             continue;
         const char *const i = name_in(&s->names, wishes[open % 4]);
-        s->index[d] = emit_open_loop(b, s->index_type, i, extent, d == k->share_outer ? s->share : NULL, k->shares);
+        s->index[d] = emit_open_loop(b, s->index_type, i, extent, d == k->cut.outer ? s->share : NULL, k->cut.shares);
         note_outer(s->e, s->index[d]);
         open++;
     }
@@ -39,19 +39,19 @@ static int open_blocks(struct expr_scope *s, struct tree_builder *b, const struc
 {
     struct arena *const a = s->arena;
     const int d = k->outer_rank - 1;
-    const int64_t rows = k->outer_extent[d], last = rows - k->block;
+    const int64_t rows = k->outer_extent[d], last = rows - k->blocks.rows;
     s->index[d] = NULL;
     place->skip = place->before = index_constant(a, 0);
     if (last == 0)
         return 0;
     const char *const r = name_in(&s->names, "r");
     const struct tree_var *const block =
-        tree_index_var(a, VAR_LOOP, s->index_type, r, 0, (rows - 1) / k->block * k->block);
-    tree_open_loop(b, block, index_constant(a, 0), index_constant(a, rows), k->block, NULL);
+        tree_index_var(a, VAR_LOOP, s->index_type, r, 0, (rows - 1) / k->blocks.rows * k->blocks.rows);
+    tree_open_loop(b, block, index_constant(a, 0), index_constant(a, rows), k->blocks.rows, NULL);
     s->index[d] = tree_read(a, block);
     note_outer(s->e, s->index[d]);
     place->before = as_int(s, s->index[d]);
-    if (rows % k->block == 0)
+    if (rows % k->blocks.rows == 0)
         return 1;
     const char *const name = name_in(&s->names, "first_row");
     const struct tree_var *const first = tree_index_var(a, VAR_VALUE, s->index_type, name, 0, last);
@@ -68,11 +68,11 @@ void emit_stages(struct expr_scope *s, struct tree_builder *b, const struct kern
     int open = open_outer(s, b, k);
     open += open_blocks(s, b, k, &place);
     s->share = NULL; /* the stages are not cut */
-    for (size_t i = 0; i < k->stages.count; i++) {
-        const struct kernel *const stage = k->stages.data[i];
+    for (size_t i = 0; i < k->blocks.stages.count; i++) {
+        const struct kernel *const stage = k->blocks.stages.data[i];
         place.stage = (int)i + 1;
-        s->in_template = stage->tmpl != NULL;
-        if (stage->tmpl)
+        s->in_template = stage->tmpl.traits != NULL;
+        if (stage->tmpl.traits)
             emit_template_stage(s, b, stage, &place);
         else
             emit_parts(s, b, stage, k->outer_rank);

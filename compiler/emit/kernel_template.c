@@ -75,8 +75,8 @@ static void run_part(struct template_filler *f, struct tree_builder *b, const st
 {
     const size_t inner = (size_t)(p->rank - f->k->outer_rank);
     if (count < inner)
-        UNREACHABLE("hole '%s' of template '%s' has %zu arguments for %zu indices", p->hole, f->k->tmpl->name, count,
-                    inner);
+        UNREACHABLE("hole '%s' of template '%s' has %zu arguments for %zu indices", p->hole,
+                    f->k->tmpl.traits->name, count, inner);
     struct expr_scope s = scope_within(f, args, inner);
     if (count > inner)
         s.result = args[count - 1];
@@ -152,7 +152,7 @@ static void run_blas(struct template_filler *f, struct tree_builder *b, argument
         n[i] = index_constant(a, kernel_int(f->k, ints[i]));
     const struct expr *const all[] = {n[0], n[1], n[2], args[0], n[3], n[4], args[1], n[5], n[6], args[2], args[3]};
     f->s->e->has_blas = true;
-    tree_run(b, tree_call(a, DTYPE_INDEX, CALL_NAMED, arena_printf(a, "stepc_blas_%s", c_type(f->k->type)), all,
+    tree_run(b, tree_call(a, DTYPE_INDEX, CALL_NAMED, arena_printf(a, "stepc_blas_%s", c_type(f->k->tmpl.type)), all,
                           sizeof all / sizeof *all));
 }
 
@@ -161,9 +161,9 @@ static void run_blas(struct template_filler *f, struct tree_builder *b, argument
 static const struct operand *computed_operand(const struct template_filler *f, const char *hole)
 {
     const char *const param = without(f->s->arena, hole, "_into");
-    for (int o = 0; o < f->k->operand_count && param != hole; o++)
-        if (f->k->operands[o].value && str_equal(f->k->operands[o].param, param))
-            return &f->k->operands[o];
+    for (int o = 0; o < f->k->tmpl.operand_count && param != hole; o++)
+        if (f->k->tmpl.operands[o].value && str_equal(f->k->tmpl.operands[o].param, param))
+            return &f->k->tmpl.operands[o];
     return NULL;
 }
 
@@ -181,10 +181,10 @@ static void run_into(struct template_filler *f, struct tree_builder *b, const st
 static const struct expr *operand_element(struct template_filler *f, const char *hole, arguments args, size_t count)
 {
     const char *const param = without(f->s->arena, hole, "_at");
-    for (int o = 0; o < f->k->operand_count && param != hole && count == 1; o++) {
-        if (!str_equal(f->k->operands[o].param, param))
+    for (int o = 0; o < f->k->tmpl.operand_count && param != hole && count == 1; o++) {
+        if (!str_equal(f->k->tmpl.operands[o].param, param))
             continue;
-        struct access a = f->k->operands[o].access;
+        struct access a = f->k->tmpl.operands[o].access;
         struct expr_scope s = scope_within(f, args, 1);
         a.stride[f->k->outer_rank] = 1;
         return access_element(&s, &a);
@@ -245,7 +245,7 @@ static const struct expr *hole_value(void *user, const char *hole, arguments arg
     const struct expr *const element = operand_element(f, hole, args, count);
     const struct expr *const value = element ? element : function_value(f, hole, args, count);
     if (!value)
-        UNREACHABLE("template '%s': hole '%s' is not bound", f->k->tmpl->name, hole);
+        UNREACHABLE("template '%s': hole '%s' is not bound", f->k->tmpl.traits->name, hole);
     return value;
 }
 
@@ -278,13 +278,13 @@ static bool may_run_again(const struct kernel *k, const struct part *p)
 static int_list bind_ints(struct arena *a, const struct kernel *k)
 {
     int_list ints = {0};
-    for (int i = 0; i < k->int_count; i++)
-        vec_push(a, &ints, ((struct template_int){k->ints[i].name, k->ints[i].value}));
-    vec_push(a, &ints, ((struct template_int){"SHARES", k->shares > 1 && k->share_outer < 0 ? k->shares : 1}));
-    for (int o = 0; o < k->operand_count; o++)
-        if (k->operands[o].value)
+    for (int i = 0; i < k->tmpl.int_count; i++)
+        vec_push(a, &ints, ((struct template_int){k->tmpl.ints[i].name, k->tmpl.ints[i].value}));
+    vec_push(a, &ints, ((struct template_int){"SHARES", k->cut.shares > 1 && k->cut.outer < 0 ? k->cut.shares : 1}));
+    for (int o = 0; o < k->tmpl.operand_count; o++)
+        if (k->tmpl.operands[o].value)
             vec_push(a, &ints,
-                     ((struct template_int){arena_printf(a, "WITH_%s", name_upper(a, k->operands[o].param)), 1}));
+                     ((struct template_int){arena_printf(a, "WITH_%s", name_upper(a, k->tmpl.operands[o].param)), 1}));
     for (size_t p = 0; p < k->parts.count; p++) {
         const char *hole = name_upper(a, k->parts.data[p].hole);
         vec_push(a, &ints, ((struct template_int){arena_printf(a, "WITH_%s", hole), 1}));
@@ -298,11 +298,11 @@ static int_list bind_ints(struct arena *a, const struct kernel *k)
 static type_list bind_types(struct arena *a, const struct kernel *k)
 {
     type_list types = {0};
-    vec_push(a, &types, ((struct template_type){"T", c_type(k->type), k->type}));
-    for (int o = 0; o < k->operand_count; o++)
+    vec_push(a, &types, ((struct template_type){"T", c_type(k->tmpl.type), k->tmpl.type}));
+    for (int o = 0; o < k->tmpl.operand_count; o++)
         vec_push(a, &types,
-                 ((struct template_type){name_upper(a, k->operands[o].param),
-                                         c_type(k->operands[o].access.buffer->dtype), DTYPE_INDEX}));
+                 ((struct template_type){name_upper(a, k->tmpl.operands[o].param),
+                                         c_type(k->tmpl.operands[o].access.buffer->dtype), DTYPE_INDEX}));
     return types;
 }
 
@@ -336,13 +336,13 @@ static operand_list bind_operands(struct template_filler *f, struct tree_builder
 {
     struct arena *const a = f->s->arena;
     operand_list list = {0};
-    for (int o = 0; o < f->k->operand_count; o++)
-        if (!f->k->operands[o].value)
-            vec_push(a, &list, ((struct template_operand){f->k->operands[o].param,
-                                                          place_of_operand(f, b, &f->k->operands[o])}));
-    if (f->k->scratch)
-        vec_push(a, &list, ((struct template_operand){f->k->scratch_param,
-                                                      tree_address(a, param_var(f->s, f->k->scratch),
+    for (int o = 0; o < f->k->tmpl.operand_count; o++)
+        if (!f->k->tmpl.operands[o].value)
+            vec_push(a, &list, ((struct template_operand){f->k->tmpl.operands[o].param,
+                                                          place_of_operand(f, b, &f->k->tmpl.operands[o])}));
+    if (f->k->tmpl.scratch)
+        vec_push(a, &list, ((struct template_operand){f->k->tmpl.scratch_param,
+                                                      tree_address(a, param_var(f->s, f->k->tmpl.scratch),
                                                                    index_constant(a, 0))}));
     return list;
 }
@@ -351,9 +351,9 @@ static operand_list bind_operands(struct template_filler *f, struct tree_builder
 
 static const struct template_kernel *template_of(const struct kernel *k)
 {
-    const struct template_kernel *const t = template_kernel_find(&template_trees, k->tmpl->name);
+    const struct template_kernel *const t = template_kernel_find(&template_trees, k->tmpl.traits->name);
     if (!t)
-        UNREACHABLE("there is no template '%s'", k->tmpl->name);
+        UNREACHABLE("there is no template '%s'", k->tmpl.traits->name);
     return t;
 }
 
@@ -362,8 +362,8 @@ void reserve_template_names(const struct kernel *k, struct name_scope *names, bo
     const struct template_kernel *const t = template_of(k);
     for (const char *const *name = locals ? t->names : t->fixed; *name; name++)
         map_set(&names->taken, *name, NULL);
-    for (int o = 0; o < k->operand_count && locals; o++)
-        map_set(&names->taken, k->operands[o].param, NULL);
+    for (int o = 0; o < k->tmpl.operand_count && locals; o++)
+        map_set(&names->taken, k->tmpl.operands[o].param, NULL);
 }
 
 static void build(struct template_filler *f, struct tree_builder *b, int stage)
@@ -392,9 +392,9 @@ static int open_outer(struct template_filler *f, struct tree_builder *b)
         f->outer[d] = NULL;
         if (f->k->outer_extent[d] == 1)
             continue;
-        const struct tree_var *const share = d == f->k->share_outer ? f->s->share : NULL;
+        const struct tree_var *const share = d == f->k->cut.outer ? f->s->share : NULL;
         const char *const i = name_in(&f->s->names, wishes[open % 4]);
-        f->outer[d] = emit_open_loop(b, f->s->index_type, i, f->k->outer_extent[d], share, f->k->shares);
+        f->outer[d] = emit_open_loop(b, f->s->index_type, i, f->k->outer_extent[d], share, f->k->cut.shares);
         note_outer(f->s->e, f->outer[d]);
         open++;
     }

@@ -18,7 +18,7 @@ static bool is_double(const struct expr *e, void *data)
 
 static bool kernel_has_double(const struct kernel *k)
 {
-    bool any = k->tmpl && k->type == DTYPE_DOUBLE;
+    bool any = k->tmpl.traits && k->tmpl.type == DTYPE_DOUBLE;
     for (size_t i = 0; i < k->parts.count; i++) {
         const struct part *const p = &k->parts.data[i];
         any |= p->element && expr_any(p->element, is_double, NULL);
@@ -28,10 +28,10 @@ static bool kernel_has_double(const struct kernel *k)
     }
     for (size_t i = 0; i < k->checks.count; i++)
         any |= expr_any(k->checks.data[i].value, is_double, NULL);
-    for (int i = 0; i < k->operand_count; i++)
-        any |= k->operands[i].value && expr_any(k->operands[i].value, is_double, NULL);
-    for (size_t i = 0; i < k->stages.count; i++)
-        any |= kernel_has_double(k->stages.data[i]);
+    for (int i = 0; i < k->tmpl.operand_count; i++)
+        any |= k->tmpl.operands[i].value && expr_any(k->tmpl.operands[i].value, is_double, NULL);
+    for (size_t i = 0; i < k->blocks.stages.count; i++)
+        any |= kernel_has_double(k->blocks.stages.data[i]);
     return any;
 }
 

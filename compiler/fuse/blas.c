@@ -20,8 +20,8 @@ void blas_kernels(struct lowered *l)
 {
     for (size_t i = 0; i < l->kernels.count; i++) {
         struct kernel *const k = l->kernels.data[i];
-        if (k->tmpl && k->tmpl->call_library &&
+        if (k->tmpl.traits && k->tmpl.traits->call_library &&
             blas_is_worth_a_call(kernel_int(k, "M"), kernel_int(k, "N"), kernel_int(k, "K")))
-            (void)k->tmpl->call_library(k); /* or it stays as it is */
+            (void)k->tmpl.traits->call_library(k); /* or it stays as it is */
     }
 }

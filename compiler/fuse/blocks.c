@@ -59,8 +59,8 @@ static bool is_apart(const struct group *g, const struct kernel *k)
 
 static bool is_product(const struct kernel *k)
 {
-    return k->tmpl && k->tmpl->is_product && k->parts.count == 1 && k->operand_count == 2 &&
-           !k->operands[0].value && !k->operands[1].value && str_equal(k->parts.data[0].hole, "finish") &&
+    return k->tmpl.traits && k->tmpl.traits->is_product && k->parts.count == 1 && k->tmpl.operand_count == 2 &&
+           !k->tmpl.operands[0].value && !k->tmpl.operands[1].value && str_equal(k->parts.data[0].hole, "finish") &&
            k->checks.count == 0;
 }
 
@@ -160,19 +160,19 @@ static bool is_result(const struct buffer *b)
 /* As what does the product take part, given how it reads the group's matrices? */
 static bool role_of(const struct group *g, const struct kernel *k, enum role *role)
 {
-    const struct matrix *a = group_matrix(g, k->operands[0].access.buffer),
-                        *b = group_matrix(g, k->operands[1].access.buffer);
+    const struct matrix *a = group_matrix(g, k->tmpl.operands[0].access.buffer),
+                        *b = group_matrix(g, k->tmpl.operands[1].access.buffer);
     const int64_t rows = group_rows(g), m = kernel_int(k, "M"), n = kernel_int(k, "N"), depth = kernel_int(k, "K");
     const int64_t a_row = kernel_int(k, "A_ROW"), a_col = kernel_int(k, "A_COL");
     *role = BY_ROWS;
     if (a && b)
         return false;
     if (!a && !b)
-        return m == rows && is_result(k->operands[1].access.buffer);
-    if (!same_place(g, a ? a : b, &k->operands[a ? 0 : 1].access))
+        return m == rows && is_result(k->tmpl.operands[1].access.buffer);
+    if (!same_place(g, a ? a : b, &k->tmpl.operands[a ? 0 : 1].access))
         return false;
     if (a && a_row == a->columns && a_col == 1 && m == rows && depth == a->columns)
-        return is_result(k->operands[1].access.buffer);
+        return is_result(k->tmpl.operands[1].access.buffer);
     *role = SUMS;
     if (!product_can_add(k))
         return false;
@@ -225,7 +225,7 @@ static bool align(const struct group *g, struct member *m)
 static bool add_loops(struct group *g, struct kernel *k)
 {
     struct member m = {.k = k, .role = LOOPS};
-    if (k->tmpl || k->checks.count > 0 || k->parts.count == 0 || (k->parts.count > 1 && k->rows == 0))
+    if (k->tmpl.traits || k->checks.count > 0 || k->parts.count == 0 || (k->parts.count > 1 && k->rows == 0))
         return false;
     if (!copy_parts(g->f, &m) || !align(g, &m))
         return false;
@@ -395,7 +395,7 @@ static bool write_apart(const struct kernel *k, const struct kernel *l, const st
                         !never_meet(&k->parts.data[i], &k->parts.data[i].stores.data[s].to, &l->parts.data[j],
                                     &l->parts.data[j].stores.data[t].to))
                         return false;
-    return k->stages.count == 0 && l->stages.count == 0;
+    return k->blocks.stages.count == 0 && l->blocks.stages.count == 0;
 }
 
 static bool passes(const struct group *g, const struct kernel *other, const struct kernel *k, const struct buffer *b,
@@ -613,14 +613,14 @@ static void try_load(const struct access *a, void *data)
         return;
     const struct fuse_buffer *b = fuse_buffer(t->f, a->buffer);
     struct kernel *const product = b->writers.data[0];
-    if (b->readers.count == 1 && product->tmpl)
+    if (b->readers.count == 1 && product->tmpl.traits)
         t->done = fuse_whole(t->f, product, t->loops) || fuse_again(t->f, product, t->loops);
 }
 
 bool fuse_blocks(struct fusion *f, struct kernel *loops)
 {
     struct seed t = {f, loops, false};
-    for (size_t i = 0; !loops->tmpl && loops->checks.count == 0 && !t.done && i < loops->parts.count; i++) {
+    for (size_t i = 0; !loops->tmpl.traits && loops->checks.count == 0 && !t.done && i < loops->parts.count; i++) {
         const struct part *p = &loops->parts.data[i];
         if (p->element)
             expr_each_load(p->element, try_load, &t);

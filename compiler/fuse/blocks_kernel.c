@@ -45,8 +45,8 @@ static struct buffer *new_buffer(struct fusion *f, const char *name, enum dtype 
 
 static bool reads_matrix(const struct member *m, const struct buffer *b)
 {
-    for (int o = 0; o < m->k->operand_count; o++)
-        if (operand_reads(&m->k->operands[o], b))
+    for (int o = 0; o < m->k->tmpl.operand_count; o++)
+        if (operand_reads(&m->k->tmpl.operands[o], b))
             return true;
     return false;
 }
@@ -145,7 +145,7 @@ static void make_block(struct group *g, struct kernel *all, const struct buffer 
     const struct shape shape = SHAPE(g->block, m->step);
     m->block = new_buffer(g->f, arena_printf(g->f->arena, "rows of %s", m->from->name), m->from->dtype, &shape);
     const struct own own = {m->block, "block"};
-    vec_push(g->f->arena, &all->own, own);
+    vec_push(g->f->arena, &all->blocks.own, own);
 }
 
 static void make_blocks(struct group *g, struct kernel *all)
@@ -225,7 +225,7 @@ static void copy_row_memory(struct to_block *t, const struct member *m)
             } else {
                 row.row = new_buffer(t->g->f, old->name, old->dtype, &old->shape);
                 const struct own own = {row.row, "row"};
-                vec_push(t->g->f->arena, &t->all->own, own);
+                vec_push(t->g->f->arena, &t->all->blocks.own, own);
             }
             vec_push(t->g->f->arena, &t->rows, row);
         }
@@ -236,7 +236,7 @@ static void move_operands(struct to_block *t, struct kernel *k, enum role role)
     const int outer = t->g->outer;
     const char *const row[] = {role == BY_ROWS ? "A_ROW" : "A_COL", "B_ROW"}; /* steps from row to row of the block */
     for (int o = 0; o < 2; o++) {
-        struct access *const a = &k->operands[o].access;
+        struct access *const a = &k->tmpl.operands[o].access;
         const struct matrix *m = group_matrix(t->g, a->buffer);
         const bool moves = o == 0 || role == SUMS;
         a->stride[outer] = moves ? kernel_int(k, row[o]) : 0;
@@ -256,12 +256,12 @@ static void turn_product(struct to_block *t, struct kernel *k, enum role role)
         product_of_rows(k, g->block, g->f->l->target);
     else
         product_of_terms(k, g->block);
-    k->scratch = NULL;
-    if (k->scratch_count > 0) {
-        const struct shape shape = SHAPE(k->scratch_count);
-        k->scratch = new_buffer(g->f, "scratch", k->type, &shape);
-        const struct own own = {k->scratch, k->scratch_param};
-        vec_push(g->f->arena, &t->all->own, own);
+    k->tmpl.scratch = NULL;
+    if (k->tmpl.scratch_count > 0) {
+        const struct shape shape = SHAPE(k->tmpl.scratch_count);
+        k->tmpl.scratch = new_buffer(g->f, "scratch", k->tmpl.type, &shape);
+        const struct own own = {k->tmpl.scratch, k->tmpl.scratch_param};
+        vec_push(g->f->arena, &t->all->blocks.own, own);
     }
     move_operands(t, k, role);
 }
@@ -303,14 +303,14 @@ struct kernel *group_kernel(struct group *g, const struct kernel *place)
     all->id = place->id;
     all->outer_rank = g->outer + 1;
     all->label = "copy";
-    all->share_outer = -1;
-    all->block = g->block;
+    all->cut.outer = -1;
+    all->blocks.rows = g->block;
     memcpy(all->outer_extent, g->extent, (size_t)all->outer_rank * sizeof *g->extent);
     make_blocks(g, all);
     for (size_t i = 0; i < g->members.count; i++) {
         struct to_block t = {.g = g, .all = all};
         fuse_join_nodes(f, all, g->members.data[i].k);
-        vec_push(f->arena, &all->stages, make_stage(&t, &g->members.data[i]));
+        vec_push(f->arena, &all->blocks.stages, make_stage(&t, &g->members.data[i]));
         has_sums |= g->members.data[i].role == SUMS;
     }
     all->label = has_sums ? "attention_gradient" : "attention";

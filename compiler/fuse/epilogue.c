@@ -147,8 +147,8 @@ static bool may_update_in_place(const struct fusion *f, const struct match *m, c
         return true;
     struct touch_test same = {m, own, true};
     struct find_buffer elsewhere = {own->buffer, false};
-    for (int o = 0; o < p->operand_count; o++)
-        elsewhere.found |= operand_reads(&p->operands[o], own->buffer);
+    for (int o = 0; o < p->tmpl.operand_count; o++)
+        elsewhere.found |= operand_reads(&p->tmpl.operands[o], own->buffer);
     for (size_t i = 0; i < p->parts.count; i++) {
         const struct part *part = &p->parts.data[i];
         if (part->element)
@@ -354,7 +354,7 @@ static bool merge(struct fusion *f, struct kernel *p, struct part *part, size_t 
 
 bool fuse_epilogue(struct fusion *f, struct kernel *p)
 {
-    if (!p->tmpl && p->parts.count != 1)
+    if (!p->tmpl.traits && p->parts.count != 1)
         return false;
     for (size_t i = 0; i < p->parts.count; i++) {
         struct part *part = &p->parts.data[i];
@@ -389,7 +389,7 @@ static bool find_maker(const struct fusion *f, const struct buffer *b, struct ma
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
             if (k->parts.data[p].stores.data[s].to.buffer == b) {
                 *out = (struct maker){k, &k->parts.data[p], s};
-                return k->tmpl != NULL || k->parts.count == 1;
+                return k->tmpl.traits != NULL || k->parts.count == 1;
             }
     return false;
 }

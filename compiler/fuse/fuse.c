@@ -84,7 +84,7 @@ void fuse_take_place(struct fusion *f, struct kernel *k, struct kernel *at)
 
 bool fuse_is_map(const struct kernel *k)
 {
-    return !k->removed && !k->tmpl && k->checks.count == 0 && k->parts.count == 1 &&
+    return !k->removed && !k->tmpl.traits && k->checks.count == 0 && k->parts.count == 1 &&
            k->parts.data[0].reduce == REDUCE_NONE;
 }
 
@@ -238,8 +238,9 @@ static void name_updates(struct fusion *f)
         for (size_t w = 0; w < writes->count; w++)
             updates |= writes->data[w]->kind == BUFFER_VARIABLE;
         if (updates && k->nodes.count > 0)
-            k->label =
-                k->tmpl ? arena_printf(f->arena, "%.*s_update", (int)strcspn(k->label, "_"), k->label) : "update";
+            k->label = !k->tmpl.traits
+                           ? "update"
+                           : arena_printf(f->arena, "%.*s_update", (int)strcspn(k->label, "_"), k->label);
     }
 }
 
@@ -343,7 +344,7 @@ static struct fusion tables_of(struct lowered *l)
 static bool is_scalar(const struct fusion *f, const struct kernel *k, const bool *leads)
 {
     const struct fuse_touched *const t = &f->touched[k->id];
-    bool ok = !k->tmpl && k->checks.count == 0 && t->writes.count > 0;
+    bool ok = !k->tmpl.traits && k->checks.count == 0 && t->writes.count > 0;
     for (size_t i = 0; ok && i < t->writes.count; i++)
         ok = t->writes.data[i]->kind == BUFFER_TEMP && t->writes.data[i]->count == 1 &&
              fuse_buffer(f, t->writes.data[i])->writers.count == 1;
@@ -411,7 +412,7 @@ static void walk_columns(struct lowered *l)
 {
     for (size_t i = 0; i < l->kernels.count; i++) {
         struct kernel *const k = l->kernels.data[i];
-        bool all = !k->tmpl && k->rows == 0;
+        bool all = !k->tmpl.traits && k->rows == 0;
         for (size_t p = 0; all && p < k->parts.count; p++)
             all = stores_columns(&k->parts.data[p]);
         for (size_t p = 0; all && p < k->parts.count; p++)

@@ -174,8 +174,8 @@ static bool takes_expression(const struct inlining *in, const struct operand *o)
 static bool each_expression(struct kernel *k, struct inlining *in,
                             bool (*f)(struct inlining *in, const struct expr **e))
 {
-    for (int o = 0; o < k->operand_count; o++) {
-        struct operand *operand = &k->operands[o];
+    for (int o = 0; o < k->tmpl.operand_count; o++) {
+        struct operand *operand = &k->tmpl.operands[o];
         if (!takes_expression(in, operand))
             continue;
         const struct expr *e = operand->value ? operand->value : expr_load(in->arena, &operand->access), *before = e;
@@ -227,7 +227,7 @@ static bool checks_read(const struct kernel *k, const struct buffer *b)
     struct arena scratch = {0};
     struct kernel checks_only = *k;
     checks_only.parts.count = 0;
-    checks_only.operand_count = 0;
+    checks_only.tmpl.operand_count = 0;
     buffer_list reads = {0};
     kernel_reads(&scratch, &checks_only, &reads);
     bool found = false;
@@ -241,10 +241,10 @@ static bool checks_read(const struct kernel *k, const struct buffer *b)
 static bool reads_as_memory(const struct kernel *k, const struct inlining *in)
 {
     const struct buffer *b = in->buffer;
-    for (int o = 0; o < k->operand_count; o++)
-        if (operand_reads(&k->operands[o], b) && !takes_expression(in, &k->operands[o]))
+    for (int o = 0; o < k->tmpl.operand_count; o++)
+        if (operand_reads(&k->tmpl.operands[o], b) && !takes_expression(in, &k->tmpl.operands[o]))
             return true;
-    bool found = (k->checks.count > 0 || k->stages.count > 0) && checks_read(k, b);
+    bool found = (k->checks.count > 0 || k->blocks.stages.count > 0) && checks_read(k, b);
     for (size_t p = 0; p < k->parts.count; p++)
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
             found |= k->parts.data[p].stores.data[s].to.term_count > 0;
@@ -264,7 +264,7 @@ static bool is_far(const struct fusion *f, const struct kernel *from, const stru
     const int lo = f->position[from->id], hi = f->position[to->id];
     bool far = hi - lo > LONG_WAY || lo - hi > LONG_WAY;
     for (int i = lo < hi ? lo : hi; !far && i < (lo < hi ? hi : lo); i++)
-        far |= i != lo && i != hi && !f->l->kernels.data[i]->removed && f->l->kernels.data[i]->tmpl != NULL;
+        far |= i != lo && i != hi && !f->l->kernels.data[i]->removed && f->l->kernels.data[i]->tmpl.traits != NULL;
     return far;
 }
 
@@ -333,7 +333,7 @@ static int64_t reads_of(const struct kernel *k, const struct buffer *b)
     int64_t most = 0;
     for (size_t i = 0; i < k->parts.count; i++) {
         const struct part *p = &k->parts.data[i];
-        const int64_t places = places_of_part(p, b), reads = points(p) * (places == 0 && !k->tmpl ? 1 : places);
+        const int64_t places = places_of_part(p, b), reads = points(p) * (places == 0 && !k->tmpl.traits ? 1 : places);
         most = reads > most ? reads : most;
     }
     return most;
@@ -431,8 +431,8 @@ static bool writes_buffer_of(const struct kernel *k, const struct operand *o)
 
 static bool in_place_holds(const struct kernel *k)
 {
-    for (int o = 0; o < k->operand_count; o++)
-        if (k->operands[o].value && writes_buffer_of(k, &k->operands[o]))
+    for (int o = 0; o < k->tmpl.operand_count; o++)
+        if (k->tmpl.operands[o].value && writes_buffer_of(k, &k->tmpl.operands[o]))
             return false;
     for (size_t p = 0; p < k->parts.count; p++)
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
@@ -452,15 +452,15 @@ static bool may_inline(const struct fusion *f, const struct kernel *producer, st
 static void add_scratch(struct kernel *k, const struct kernel *before)
 {
     int64_t had = 0, needs = 0;
-    for (int o = 0; o < k->operand_count; o++) {
-        if (before->operands[o].value && before->operands[o].scratch > had)
-            had = before->operands[o].scratch;
-        if (k->operands[o].value && k->operands[o].scratch > needs)
-            needs = k->operands[o].scratch;
+    for (int o = 0; o < k->tmpl.operand_count; o++) {
+        if (before->tmpl.operands[o].value && before->tmpl.operands[o].scratch > had)
+            had = before->tmpl.operands[o].scratch;
+        if (k->tmpl.operands[o].value && k->tmpl.operands[o].scratch > needs)
+            needs = k->tmpl.operands[o].scratch;
     }
     if (needs == had)
         return;
-    kernel_resize_scratch(k, k->scratch_count + needs - had);
+    kernel_resize_scratch(k, k->tmpl.scratch_count + needs - had);
 }
 
 /* Will the reader both read and write some buffer, once it computes what the producer does? */

@@ -2,16 +2,16 @@
 
 static void make_plain(struct kernel *k)
 {
-    if (k->tmpl && k->tmpl->make_plain)
-        k->tmpl->make_plain(k);
+    if (k->tmpl.traits && k->tmpl.traits->make_plain)
+        k->tmpl.traits->make_plain(k);
 }
 
 /* What none of its stages takes for scratch any more. */
 static void drop_scratch(struct kernel *k, const struct buffer *scratch)
 {
-    for (size_t i = k->own.count; i-- > 0;)
-        if (k->own.data[i].buffer == scratch)
-            vec_remove(&k->own, i);
+    for (size_t i = k->blocks.own.count; i-- > 0;)
+        if (k->blocks.own.data[i].buffer == scratch)
+            vec_remove(&k->blocks.own, i);
 }
 
 void plain_kernels(struct lowered *l)
@@ -19,10 +19,10 @@ void plain_kernels(struct lowered *l)
     for (size_t i = 0; i < l->kernels.count; i++) {
         struct kernel *k = l->kernels.data[i];
         make_plain(k);
-        for (size_t s = 0; s < k->stages.count; s++) {
-            const struct buffer *const scratch = k->stages.data[s]->scratch;
-            make_plain(k->stages.data[s]);
-            if (scratch && !k->stages.data[s]->scratch)
+        for (size_t s = 0; s < k->blocks.stages.count; s++) {
+            const struct buffer *const scratch = k->blocks.stages.data[s]->tmpl.scratch;
+            make_plain(k->blocks.stages.data[s]);
+            if (scratch && !k->blocks.stages.data[s]->tmpl.scratch)
                 drop_scratch(k, scratch);
         }
     }

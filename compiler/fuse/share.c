@@ -28,11 +28,11 @@ static int64_t part_cost(const struct part *p)
 
 static int64_t kernel_cost(const struct kernel *k)
 {
-    int64_t cost = k->tmpl ? k->flops * kernel_outer_count(k) : 0;
+    int64_t cost = k->tmpl.traits ? k->tmpl.flops * kernel_outer_count(k) : 0;
     for (size_t p = 0; p < k->parts.count; p++)
         cost += part_cost(&k->parts.data[p]);
-    for (size_t i = 0; i < k->stages.count; i++) /* whose loops count a row as often as it is in a block */
-        cost += kernel_cost(k->stages.data[i]) / k->block;
+    for (size_t i = 0; i < k->blocks.stages.count; i++) /* whose loops count a row as often as it is in a block */
+        cost += kernel_cost(k->blocks.stages.data[i]) / k->blocks.rows;
     return cost;
 }
 
@@ -159,8 +159,8 @@ static bool can_cut_nests(const struct kernel *k)
 static bool is_own(const struct kernel *k, const struct buffer *b)
 {
     bool own = b->kind == BUFFER_LOCAL;
-    for (size_t i = 0; i < k->own.count; i++)
-        own |= k->own.data[i].buffer == b;
+    for (size_t i = 0; i < k->blocks.own.count; i++)
+        own |= k->blocks.own.data[i].buffer == b;
     return own;
 }
 
@@ -179,11 +179,11 @@ static bool cut_rows(const struct sharing *sharing, struct kernel *k)
             if (to->stride[d] != 0 || to->buffer->kind == BUFFER_LOCAL || is_own(k, to->buffer))
                 continue;
             if (to->buffer->kind != BUFFER_TEMP || sharing->kernels[to->buffer->id] > 1) {
-                k->own.count = 0;
+                k->blocks.own.count = 0;
                 return false;
             }
             const struct own row = {to->buffer, "row"};
-            vec_push(sharing->lowered->arena, &k->own, row);
+            vec_push(sharing->lowered->arena, &k->blocks.own, row);
         }
     return true;
 }
@@ -193,16 +193,16 @@ static bool cut_stages(struct kernel *k, int shares)
 {
     for (int d = 0; d + 1 < k->outer_rank; d++) {
         bool ok = k->outer_extent[d] >= shares;
-        for (size_t i = 0; i < k->stages.count; i++)
-            for (size_t p = 0; p < k->stages.data[i]->parts.count; p++) {
-                const struct part *part = &k->stages.data[i]->parts.data[p];
+        for (size_t i = 0; i < k->blocks.stages.count; i++)
+            for (size_t p = 0; p < k->blocks.stages.data[i]->parts.count; p++) {
+                const struct part *part = &k->blocks.stages.data[i]->parts.data[p];
                 for (size_t s = 0; s < part->stores.count; s++)
                     ok &= is_own(k, part->stores.data[s].to.buffer) ||
                           (part->stores.data[s].to.term_count == 0 && part->stores.data[s].to.stride[d] != 0);
             }
         if (!ok)
             continue;
-        k->share_outer = d;
+        k->cut.outer = d;
         return true;
     }
     return false;
@@ -210,8 +210,8 @@ static bool cut_stages(struct kernel *k, int shares)
 
 static void multiply(struct kernel *k, int shares)
 {
-    for (size_t i = 0; i < k->own.count; i++) {
-        struct buffer *const b = k->own.data[i].buffer;
+    for (size_t i = 0; i < k->blocks.own.count; i++) {
+        struct buffer *const b = k->blocks.own.data[i].buffer;
         b->count = (b->count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE * shares;
         b->shape = SHAPE(b->count);
     }
@@ -236,7 +236,7 @@ static bool has_channels(const struct kernel *k, const struct buffer *b, int64_t
     bool found = false;
     while (plane.dim < k->rows && k->parts.data[0].extent[plane.dim] == 1)
         plane.dim++;
-    if (k->tmpl || plane.dim == k->rows || k->parts.data[0].extent[plane.dim] != channels)
+    if (k->tmpl.traits || plane.dim == k->rows || k->parts.data[0].extent[plane.dim] != channels)
         return false;
     for (size_t p = 0; p < k->parts.count && !found; p++) {
         const struct part *const part = &k->parts.data[p];
@@ -259,12 +259,12 @@ static void choose_channels(struct lowered *l, struct kernel *k, int shares)
     kernel_writes(l->arena, k, &touched);
     for (size_t b = 0; b < touched.count; b++)
         for (size_t i = 0; i < l->kernels.count && !beside; i++)
-            beside = has_channels(l->kernels.data[i], touched.data[b], k->channels, k->plane[0]) ||
-                     has_channels(l->kernels.data[i], touched.data[b], k->channels, k->plane[1]);
-    if (k->channels < shares || (k->pieces >= shares && !beside))
+            beside = has_channels(l->kernels.data[i], touched.data[b], k->cut.channels, k->cut.plane[0]) ||
+                     has_channels(l->kernels.data[i], touched.data[b], k->cut.channels, k->cut.plane[1]);
+    if (k->cut.channels < shares || (k->cut.pieces >= shares && !beside))
         return;
     kernel_set_int(k, "CUT_CHANNELS", 1);
-    k->pieces = k->channels;
+    k->cut.pieces = k->cut.channels;
 }
 
 static bool cut_template(const struct sharing *s, struct kernel *k)
@@ -273,36 +273,36 @@ static bool cut_template(const struct sharing *s, struct kernel *k)
     for (int d = 0; d < k->outer_rank; d++) {
         if (k->outer_extent[d] < shares || !outputs_change_along(k, d))
             continue;
-        k->share_outer = d;
+        k->cut.outer = d;
         return true;
     }
-    k->share_outer = -1;
-    if (k->channels > 0)
+    k->cut.outer = -1;
+    if (k->cut.channels > 0)
         choose_channels(s->lowered, k, shares);
-    return k->tmpl->cut ? k->tmpl->cut(k, shares, s->lowered->target) : k->pieces >= shares;
+    return k->tmpl.traits->cut ? k->tmpl.traits->cut(k, shares, s->lowered->target) : k->cut.pieces >= shares;
 }
 
 static bool can_cut(const struct sharing *s, struct kernel *k)
 {
-    if (k->tmpl)
+    if (k->tmpl.traits)
         return cut_template(s, k);
-    if (k->stages.count > 0)
+    if (k->blocks.stages.count > 0)
         return cut_stages(k, s->shares);
     return k->rows > 0 ? cut_rows(s, k) : can_cut_nests(k);
 }
 
 static void cut(const struct sharing *s, struct kernel *k)
 {
-    const bool in_library = k->tmpl && k->tmpl->is_in_library;
+    const bool in_library = k->tmpl.traits && k->tmpl.traits->is_in_library;
     if (in_library || kernel_only_checks(k) || !share_is_worth(k, s->lowered->target) || has_computed_place(k) ||
         !can_cut(s, k))
         return;
-    k->shares = s->shares;
+    k->cut.shares = s->shares;
     multiply(k, s->shares);
-    if (k->scratch) {
-        k->scratch_count = (k->scratch_count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
-        k->scratch->count = k->scratch_count * s->shares;
-        k->scratch->shape = SHAPE(k->scratch->count);
+    if (k->tmpl.scratch) {
+        k->tmpl.scratch_count = (k->tmpl.scratch_count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
+        k->tmpl.scratch->count = k->tmpl.scratch_count * s->shares;
+        k->tmpl.scratch->shape = SHAPE(k->tmpl.scratch->count);
     }
 }
 

@@ -13,18 +13,20 @@ static bool same_access(const struct access *a, const struct access *b)
 /* Same template on the same operands with the same sizes: only the results differ. */
 static bool same_instance(const struct kernel *a, const struct kernel *b)
 {
-    if (!a->tmpl || a->tmpl != b->tmpl || a->type != b->type || a->outer_rank != b->outer_rank ||
-        a->operand_count != b->operand_count || a->int_count != b->int_count)
+    if (!a->tmpl.traits || a->tmpl.traits != b->tmpl.traits || a->tmpl.type != b->tmpl.type ||
+        a->outer_rank != b->outer_rank ||
+        a->tmpl.operand_count != b->tmpl.operand_count || a->tmpl.int_count != b->tmpl.int_count)
         return false;
     for (int d = 0; d < a->outer_rank; d++)
         if (a->outer_extent[d] != b->outer_extent[d])
             return false;
-    for (int o = 0; o < a->operand_count; o++)
-        if (strcmp(a->operands[o].param, b->operands[o].param) != 0 || a->operands[o].value != b->operands[o].value ||
-            !same_access(&a->operands[o].access, &b->operands[o].access))
+    for (int o = 0; o < a->tmpl.operand_count; o++)
+        if (strcmp(a->tmpl.operands[o].param, b->tmpl.operands[o].param) != 0 ||
+            a->tmpl.operands[o].value != b->tmpl.operands[o].value ||
+            !same_access(&a->tmpl.operands[o].access, &b->tmpl.operands[o].access))
             return false;
-    for (int i = 0; i < a->int_count; i++)
-        if (kernel_int(b, a->ints[i].name) != a->ints[i].value)
+    for (int i = 0; i < a->tmpl.int_count; i++)
+        if (kernel_int(b, a->tmpl.ints[i].name) != a->tmpl.ints[i].value)
             return false;
     return true;
 }
@@ -63,9 +65,9 @@ static bool merge_sibling(struct fusion *f, struct kernel *k, struct kernel *s)
 
 bool fuse_siblings(struct fusion *f, struct kernel *k)
 {
-    if (!k->tmpl || k->operand_count == 0)
+    if (!k->tmpl.traits || k->tmpl.operand_count == 0)
         return false;
-    const struct fuse_buffer *b = fuse_buffer(f, k->operands[0].access.buffer);
+    const struct fuse_buffer *b = fuse_buffer(f, k->tmpl.operands[0].access.buffer);
     for (size_t r = 0; r < b->readers.count; r++)
         if (merge_sibling(f, k, b->readers.data[r]))
             return true;
@@ -78,10 +80,10 @@ bool fuse_siblings(struct fusion *f, struct kernel *k)
  * part, in which rows that the product walks as one loop are one as well. */
 static bool sums_operand(struct fusion *f, const struct kernel *product, const struct kernel *r, struct part *collapsed)
 {
-    if (r->tmpl || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0)
+    if (r->tmpl.traits || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0)
         return false;
     const struct part *p = &r->parts.data[0];
-    const struct access *a = &product->operands[0].access;
+    const struct access *a = &product->tmpl.operands[0].access;
     if (p->reduce != REDUCE_SUM || p->scan != SCAN_NONE || p->element->op != EXPR_LOAD ||
         p->element->access->buffer != a->buffer || p->element->access->offset != a->offset ||
         p->element->access->term_count > 0)
@@ -164,9 +166,9 @@ static bool updates_what_product_reads(const struct kernel *product, const struc
 
 bool fuse_row_sums(struct fusion *f, struct kernel *product)
 {
-    if (!product->tmpl || !product->tmpl->has_row_sums || product->parts.count != 1)
+    if (!product->tmpl.traits || !product->tmpl.traits->has_row_sums || product->parts.count != 1)
         return false;
-    const struct fuse_buffer *b = fuse_buffer(f, product->operands[0].access.buffer);
+    const struct fuse_buffer *b = fuse_buffer(f, product->tmpl.operands[0].access.buffer);
     for (size_t i = 0; i < b->readers.count; i++) {
         struct kernel *r = b->readers.data[i];
         struct part part;

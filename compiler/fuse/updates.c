@@ -101,8 +101,8 @@ static void test_other_read(const struct access *a, void *data)
 static void test_product(struct update *u)
 {
     const struct kernel *const k = u->product;
-    for (int o = 0; o < k->operand_count; o++)
-        u->ok &= &k->operands[o].access == u->matrix || !operand_reads(&k->operands[o], u->own->buffer);
+    for (int o = 0; o < k->tmpl.operand_count; o++)
+        u->ok &= &k->tmpl.operands[o].access == u->matrix || !operand_reads(&k->tmpl.operands[o], u->own->buffer);
     for (size_t p = 0; p < k->parts.count; p++)
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
             expr_each_load(k->parts.data[p].stores.data[s].value, test_other_read, u);
@@ -181,8 +181,8 @@ static bool join(struct update *u, struct kernel *c)
 
 static bool is_candidate(const struct kernel *k)
 {
-    bool ok = k->tmpl && k->tmpl->takes_update && k->parts.count == 1 && !k->operands[0].value &&
-              !k->operands[1].value;
+    bool ok = k->tmpl.traits && k->tmpl.traits->takes_update && k->parts.count == 1 && !k->tmpl.operands[0].value &&
+              !k->tmpl.operands[1].value;
     for (int d = 0; d < k->outer_rank; d++)
         ok &= k->outer_extent[d] == 1;
     return ok;
@@ -192,7 +192,7 @@ bool fuse_update(struct fusion *f, struct kernel *product)
 {
     if (!is_candidate(product))
         return false;
-    struct update u = {.f = f, .product = product, .matrix = &product->operands[0].access,
+    struct update u = {.f = f, .product = product, .matrix = &product->tmpl.operands[0].access,
                        .extent = {kernel_int(product, "ROWS"), kernel_int(product, "K")},
                        .step = {kernel_int(product, "ROW_STEP"), kernel_int(product, "COL_STEP")}};
     struct buffer *const matrix = u.matrix->buffer;

@@ -134,14 +134,14 @@ void lower_drop_empty(struct lowered *l)
         const size_t parts = k->parts.count;
         drop_parts(l->arena, k);
         drop_checks(l->arena, k);
-        if (k->tmpl && template_is_idle(k, parts)) {
-            k->tmpl = NULL;
+        if (k->tmpl.traits && template_is_idle(k, parts)) {
+            k->tmpl.traits = NULL;
             k->parts.count = 0;
-            k->operand_count = k->int_count = k->outer_rank = 0;
-            k->scratch = NULL;
-            k->scratch_count = 0;
+            k->tmpl.operand_count = k->tmpl.int_count = k->outer_rank = 0;
+            k->tmpl.scratch = NULL;
+            k->tmpl.scratch_count = 0;
         }
-        if (!k->tmpl && k->parts.count == 0 && k->checks.count == 0)
+        if (!k->tmpl.traits && k->parts.count == 0 && k->checks.count == 0)
             continue;
         k->id = (int)kept;
         l->kernels.data[kept++] = k;

@@ -92,11 +92,11 @@ static void add_check(struct reach *r, const struct check *c)
 
 static int64_t most_index(const struct kernel *k)
 {
-    struct reach r = {.most = k->scratch_count};
-    for (size_t i = 0; i < k->stages.count; i++)
-        r.most = larger(r.most, most_index(k->stages.data[i]));
-    for (int o = 0; o < k->operand_count; o++)
-        r.most = larger(r.most, k->operands[o].access.buffer->count);
+    struct reach r = {.most = k->tmpl.scratch_count};
+    for (size_t i = 0; i < k->blocks.stages.count; i++)
+        r.most = larger(r.most, most_index(k->blocks.stages.data[i]));
+    for (int o = 0; o < k->tmpl.operand_count; o++)
+        r.most = larger(r.most, k->tmpl.operands[o].access.buffer->count);
     for (size_t p = 0; p < k->parts.count; p++) {
         r.most = larger(r.most, points_of(k->parts.data[p].extent, k->parts.data[p].rank));
         add_part(&r, &k->parts.data[p], 0);
@@ -143,9 +143,9 @@ static int64_t span_of(const struct kernel *k, const struct access *a)
 static bool template_fits(struct diag *d, const struct loc *at, const struct kernel *k)
 {
     struct reach r = {0};
-    for (int o = 0; o < k->operand_count; o++) {
-        const struct buffer *b = k->operands[o].access.buffer;
-        const int64_t span = span_of(k, &k->operands[o].access);
+    for (int o = 0; o < k->tmpl.operand_count; o++) {
+        const struct buffer *b = k->tmpl.operands[o].access.buffer;
+        const int64_t span = span_of(k, &k->tmpl.operands[o].access);
         if (span > TEMPLATE_MOST)
             return too_wide(d, at, arena_printf(d->arena, "'%s'", b->name), span);
     }
@@ -153,12 +153,12 @@ static bool template_fits(struct diag *d, const struct loc *at, const struct ker
         add_part(&r, &k->parts.data[p], k->outer_rank);
     if (r.most > TEMPLATE_MOST)
         return too_wide(d, at, arena_printf(d->arena, "'%s'", r.where->name), r.most);
-    const int64_t scratch = k->scratch ? larger(k->scratch->count, k->scratch_count) : 0;
+    const int64_t scratch = k->tmpl.scratch ? larger(k->tmpl.scratch->count, k->tmpl.scratch_count) : 0;
     if (scratch > TEMPLATE_MOST)
         return too_wide(d, at, "its work memory", scratch);
-    for (int i = 0; i < k->int_count; i++)
-        if (k->ints[i].value > TEMPLATE_MOST)
-            return too_wide(d, at, "one of its sizes or distances", k->ints[i].value);
+    for (int i = 0; i < k->tmpl.int_count; i++)
+        if (k->tmpl.ints[i].value > TEMPLATE_MOST)
+            return too_wide(d, at, "one of its sizes or distances", k->tmpl.ints[i].value);
     return true;
 }
 
@@ -169,15 +169,15 @@ static bool too_long(struct diag *d, const struct loc *at)
 
 static bool kernel_fits(struct diag *d, const struct loc *at, const struct kernel *k)
 {
-    for (size_t i = 0; i < k->stages.count; i++)
-        if (!kernel_fits(d, at, k->stages.data[i]))
+    for (size_t i = 0; i < k->blocks.stages.count; i++)
+        if (!kernel_fits(d, at, k->blocks.stages.data[i]))
             return false;
     for (size_t p = 0; p < k->parts.count; p++)
         if (points_of(k->parts.data[p].extent, k->parts.data[p].rank) > MOST_STEPS)
             return too_long(d, at);
-    if (k->tmpl && times(k->flops, points_of(k->outer_extent, k->outer_rank)) > MOST_STEPS)
+    if (k->tmpl.traits && times(k->tmpl.flops, points_of(k->outer_extent, k->outer_rank)) > MOST_STEPS)
         return too_long(d, at);
-    return !k->tmpl || template_fits(d, at, k);
+    return !k->tmpl.traits || template_fits(d, at, k);
 }
 
 bool kernels_check_sizes(struct lowered *l)

@@ -32,11 +32,11 @@ void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out)
     struct collector c = {a, out};
     for (size_t i = 0; i < k->checks.count; i++)
         expr_each_load(k->checks.data[i].value, collect_load, &c);
-    for (int o = 0; o < k->operand_count; o++) {
-        if (k->operands[o].value)
-            expr_each_load(k->operands[o].value, collect_load, &c);
+    for (int o = 0; o < k->tmpl.operand_count; o++) {
+        if (k->tmpl.operands[o].value)
+            expr_each_load(k->tmpl.operands[o].value, collect_load, &c);
         else
-            collect(&c, k->operands[o].access.buffer);
+            collect(&c, k->tmpl.operands[o].access.buffer);
     }
     for (size_t p = 0; p < k->parts.count; p++) {
         const struct part *part = &k->parts.data[p];
@@ -48,8 +48,8 @@ void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out)
                 expr_each_load(part->stores.data[s].to.term[t].index, collect_load, &c);
         }
     }
-    for (size_t i = 0; i < k->stages.count; i++)
-        kernel_reads(a, k->stages.data[i], out);
+    for (size_t i = 0; i < k->blocks.stages.count; i++)
+        kernel_reads(a, k->blocks.stages.data[i], out);
 }
 
 void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out)
@@ -58,10 +58,10 @@ void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out)
     for (size_t p = 0; p < k->parts.count; p++)
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
             collect(&c, k->parts.data[p].stores.data[s].to.buffer);
-    for (size_t i = 0; i < k->stages.count; i++)
-        kernel_writes(a, k->stages.data[i], out);
-    for (size_t i = 0; i < k->own.count; i++)
-        collect(&c, k->own.data[i].buffer);
+    for (size_t i = 0; i < k->blocks.stages.count; i++)
+        kernel_writes(a, k->blocks.stages.data[i], out);
+    for (size_t i = 0; i < k->blocks.own.count; i++)
+        collect(&c, k->blocks.own.data[i].buffer);
 }
 
 bool part_keeps(const struct part *p, int d)
@@ -71,7 +71,7 @@ bool part_keeps(const struct part *p, int d)
 
 bool kernel_only_checks(const struct kernel *k)
 {
-    return k->parts.count == 0 && !k->tmpl && k->stages.count == 0;
+    return k->parts.count == 0 && !k->tmpl.traits && k->blocks.stages.count == 0;
 }
 
 int64_t kernel_outer_count(const struct kernel *k)
@@ -108,7 +108,7 @@ static bool walks_whole_buffer(const struct part *p, const struct access *a)
 
 bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer **to)
 {
-    if (k->tmpl || k->checks.count || k->parts.count != 1)
+    if (k->tmpl.traits || k->checks.count || k->parts.count != 1)
         return false;
     const struct part *p = &k->parts.data[0];
     if (p->reduce != REDUCE_NONE || p->stores.count != 1)
@@ -124,37 +124,38 @@ bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer 
 
 void kernel_own_values(struct arena *a, struct kernel *k)
 {
-    if (!k->tmpl)
+    if (!k->tmpl.traits)
         return;
-    k->operands = arena_copy(a, k->operands, KERNEL_MAX_OPERANDS * sizeof *k->operands, alignof(struct operand));
-    k->ints = arena_copy(a, k->ints, KERNEL_MAX_INTS * sizeof *k->ints, alignof(struct kernel_int));
+    struct kernel_template *const t = &k->tmpl;
+    t->operands = arena_copy(a, t->operands, KERNEL_MAX_OPERANDS * sizeof *t->operands, alignof(struct operand));
+    t->ints = arena_copy(a, t->ints, KERNEL_MAX_INTS * sizeof *t->ints, alignof(struct kernel_int));
 }
 
 int64_t kernel_int(const struct kernel *k, const char *name)
 {
-    for (int i = 0; i < k->int_count; i++)
-        if (!strcmp(k->ints[i].name, name))
-            return k->ints[i].value;
+    for (int i = 0; i < k->tmpl.int_count; i++)
+        if (!strcmp(k->tmpl.ints[i].name, name))
+            return k->tmpl.ints[i].value;
     return -1;
 }
 
 void kernel_set_int(struct kernel *k, const char *name, int64_t value)
 {
     int i = 0;
-    while (i < k->int_count && strcmp(k->ints[i].name, name) != 0)
+    while (i < k->tmpl.int_count && strcmp(k->tmpl.ints[i].name, name) != 0)
         i++;
     if (i == KERNEL_MAX_INTS)
-        UNREACHABLE("template '%s' has more than %d integer holes", k->tmpl->name, KERNEL_MAX_INTS);
-    k->ints[i].name = name;
-    k->ints[i].value = value;
-    k->int_count = i == k->int_count ? i + 1 : k->int_count;
+        UNREACHABLE("template '%s' has more than %d integer holes", k->tmpl.traits->name, KERNEL_MAX_INTS);
+    k->tmpl.ints[i].name = name;
+    k->tmpl.ints[i].value = value;
+    k->tmpl.int_count = i == k->tmpl.int_count ? i + 1 : k->tmpl.int_count;
 }
 
 void kernel_resize_scratch(struct kernel *k, int64_t count)
 {
-    k->scratch_count = count;
-    k->scratch->count = count;
-    k->scratch->shape = SHAPE(count);
+    k->tmpl.scratch_count = count;
+    k->tmpl.scratch->count = count;
+    k->tmpl.scratch->shape = SHAPE(count);
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
@@ -234,18 +235,18 @@ static void print_kernel(struct strbuf *b, const struct kernel *k)
     strbuf_addf(b, "kernel %d %s", k->id, k->label);
     if (k->rows > 0)
         strbuf_addf(b, " rows %d", k->rows);
-    if (k->tmpl) {
-        strbuf_addf(b, " template %s", k->tmpl->name);
-        for (int i = 0; i < k->int_count; i++)
-            strbuf_addf(b, " %s=%" PRId64, k->ints[i].name, k->ints[i].value);
+    if (k->tmpl.traits) {
+        strbuf_addf(b, " template %s", k->tmpl.traits->name);
+        for (int i = 0; i < k->tmpl.int_count; i++)
+            strbuf_addf(b, " %s=%" PRId64, k->tmpl.ints[i].name, k->tmpl.ints[i].value);
     }
     strbuf_add(b, "\n");
-    for (int o = 0; o < k->operand_count; o++) {
-        strbuf_addf(b, "  %s = ", k->operands[o].param);
-        if (k->operands[o].value)
-            print_expr(b, k->operands[o].value);
+    for (int o = 0; o < k->tmpl.operand_count; o++) {
+        strbuf_addf(b, "  %s = ", k->tmpl.operands[o].param);
+        if (k->tmpl.operands[o].value)
+            print_expr(b, k->tmpl.operands[o].value);
         else
-            print_access(b, &k->operands[o].access, k->outer_rank);
+            print_access(b, &k->tmpl.operands[o].access, k->outer_rank);
         strbuf_add(b, "\n");
     }
     for (size_t i = 0; i < k->checks.count; i++) {
@@ -255,10 +256,10 @@ static void print_kernel(struct strbuf *b, const struct kernel *k)
     }
     for (size_t p = 0; p < k->parts.count; p++)
         print_part(b, &k->parts.data[p]);
-    if (k->stages.count > 0)
-        strbuf_addf(b, "  %zu stages, %" PRId64 " rows at a time\n", k->stages.count, k->block);
-    for (size_t i = 0; i < k->stages.count; i++)
-        print_kernel(b, k->stages.data[i]);
+    if (k->blocks.stages.count > 0)
+        strbuf_addf(b, "  %zu stages, %" PRId64 " rows at a time\n", k->blocks.stages.count, k->blocks.rows);
+    for (size_t i = 0; i < k->blocks.stages.count; i++)
+        print_kernel(b, k->blocks.stages.data[i]);
 }
 
 const char *lowered_print(struct arena *a, const struct lowered *l)

@@ -143,23 +143,11 @@ struct kernel_int {
     int64_t value;
 };
 
-struct kernel {
-    int id;                    /* number at lowering; gaps after fusion */
-    const char *label;         /* "product", "relu", ...; fusion adds what it joins: first part of the C name */
-    int joined;                /* how many words fusion has added to the label */
-    VEC(const struct node *) nodes; /* what it computes, in graph order: for comments and traces */
-    VEC(struct part) parts;
-    VEC(struct check) checks;
-    /* leading loops that all parts share, which run one after the other for each row; 0: none */
-    int rows;
-    bool removed;
-
-    /* Template kernels */
-    const struct template_traits *tmpl; /* NULL: loops */
+/* What a kernel of a template binds. */
+struct kernel_template {
+    const struct template_traits *traits; /* NULL: the kernel is of no template, but loops or stages */
     enum dtype type;           /* binds the type hole T */
     int64_t flops;             /* multiplications and additions of the body: for reports */
-    int outer_rank;            /* loops around the template's body */
-    int64_t outer_extent[SHAPE_MAX_RANK];
     struct operand *operands;  /* KERNEL_MAX_OPERANDS; other kernels, which are many, have none: NULL */
     int operand_count;
     struct kernel_int *ints;   /* KERNEL_MAX_INTS; WITH_<HOLE> is bound by emission: 1 where a part fills the hole */
@@ -167,24 +155,44 @@ struct kernel {
     const char *scratch_param; /* pointer parameter for scratch, or NULL */
     int64_t scratch_count;     /* elements of `type`, planned into the arena */
     struct buffer *scratch;    /* TEMP, made by lowering when scratch_count > 0 */
+};
 
-    /* Kernels that take turns, block by block (fuse/blocks.c): `outer_rank` loops around them all, of which the last
-     * goes over rows, `block` of them at a time, and the last block may begin before the one in front of it ends.
-     * Then the kernel has neither parts nor a template of its own. The stages' own loops begin with these. */
+/* Kernels that take turns, block by block (fuse/blocks.c): the outer loops go around them all, and the last of these
+ * over rows, `rows` of them at a time; the last block may begin before the one in front of it ends. Then the kernel has
+ * neither parts nor a template of its own. The stages' own loops begin with these. */
+struct kernel_blocks {
     VEC(struct kernel *) stages;
-    int64_t block;
+    int64_t rows;
     VEC(struct own) own;       /* what one block needs: not read by anyone else */
+};
 
+/* How a kernel is cut into shares, which may run side by side. */
+struct kernel_cut {
     int64_t pieces;            /* template kernels that cut themselves: of so many pieces shares can be made */
     /* of so many others, if > 0, with the hole CUT_CHANNELS: channels, whose planes have that many elements in operands
      * and results */
     int64_t channels, plane[2];
-    /* > 1: cut into that many, which may run side by side; each has scratch_count elements of scratch */
-    int shares;
+    int shares;                /* > 1: so many; each has scratch_count elements of scratch */
     /* > 1: shares run so many times, hole `pass`, each after all shares of the one before; scratch is common */
     int passes;
-    /* template kernels: the outer loop that is cut, or -1: the template does it (hole SHARES) */
-    int share_outer;
+    int outer;                 /* template kernels: the outer loop that is cut, or -1: the template does it (SHARES) */
+};
+
+struct kernel {
+    int id;                    /* number at lowering; gaps after fusion */
+    const char *label;         /* "product", "relu", ...; fusion adds what it joins: first part of the C name */
+    int joined;                /* how many words fusion has added to the label */
+    bool removed;
+    VEC(const struct node *) nodes; /* what it computes, in graph order: for comments and traces */
+    VEC(struct part) parts;
+    VEC(struct check) checks;
+    /* leading loops that all parts share, which run one after the other for each row; 0: none */
+    int rows;
+    int outer_rank;            /* loops around a template's body, or around stages */
+    int64_t outer_extent[SHAPE_MAX_RANK];
+    struct kernel_template tmpl;
+    struct kernel_blocks blocks;
+    struct kernel_cut cut;
 };
 
 /* One entry, lowered. */

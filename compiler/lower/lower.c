@@ -374,10 +374,10 @@ bool lower_reduce(struct lower_ctx *c, const bool *reduced, enum reduce_op op, c
 
 void lower_template(struct lower_ctx *c, const struct template_traits *tmpl, enum dtype type)
 {
-    c->kernel->tmpl = tmpl;
-    c->kernel->operands = arena_array(c->arena, struct operand, KERNEL_MAX_OPERANDS);
-    c->kernel->ints = arena_array(c->arena, struct kernel_int, KERNEL_MAX_INTS);
-    c->kernel->type = type;
+    c->kernel->tmpl.traits = tmpl;
+    c->kernel->tmpl.operands = arena_array(c->arena, struct operand, KERNEL_MAX_OPERANDS);
+    c->kernel->tmpl.ints = arena_array(c->arena, struct kernel_int, KERNEL_MAX_INTS);
+    c->kernel->tmpl.type = type;
 }
 
 void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value)
@@ -387,7 +387,7 @@ void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value)
 
 void lower_template_flops(struct lower_ctx *c, int64_t flops)
 {
-    c->kernel->flops = flops;
+    c->kernel->tmpl.flops = flops;
 }
 
 /* A copy of b in float, made by a kernel in front of the one at hand. */
@@ -410,18 +410,18 @@ static struct buffer *in_float(struct lower_ctx *c, struct buffer *b)
 void lower_template_operand(struct lower_ctx *c, const char *param, const struct access *access)
 {
     struct kernel *k = c->kernel;
-    if (k->operand_count == KERNEL_MAX_OPERANDS)
-        UNREACHABLE("template '%s' has more than %d operands", k->tmpl->name, KERNEL_MAX_OPERANDS);
-    k->operands[k->operand_count].param = param;
-    k->operands[k->operand_count].access = *access;
+    if (k->tmpl.operand_count == KERNEL_MAX_OPERANDS)
+        UNREACHABLE("template '%s' has more than %d operands", k->tmpl.traits->name, KERNEL_MAX_OPERANDS);
+    k->tmpl.operands[k->tmpl.operand_count].param = param;
+    k->tmpl.operands[k->tmpl.operand_count].access = *access;
     if (dtype_is_pattern(access->buffer->dtype))
-        k->operands[k->operand_count].access.buffer = in_float(c, access->buffer);
-    k->operand_count++;
+        k->tmpl.operands[k->tmpl.operand_count].access.buffer = in_float(c, access->buffer);
+    k->tmpl.operand_count++;
 }
 
 void lower_template_loops(struct lower_ctx *c, int rank, const int64_t *extent, int64_t scratch)
 {
-    struct operand *o = &c->kernel->operands[c->kernel->operand_count - 1];
+    struct operand *o = &c->kernel->tmpl.operands[c->kernel->tmpl.operand_count - 1];
     o->rank = c->kernel->outer_rank + rank;
     memcpy(o->extent, c->kernel->outer_extent, (size_t)c->kernel->outer_rank * sizeof *extent);
     memcpy(o->extent + c->kernel->outer_rank, extent, (size_t)rank * sizeof *extent);
@@ -430,23 +430,23 @@ void lower_template_loops(struct lower_ctx *c, int rank, const int64_t *extent, 
 
 void lower_template_pieces(struct lower_ctx *c, int64_t pieces)
 {
-    c->kernel->pieces = pieces;
+    c->kernel->cut.pieces = pieces;
 }
 
 void lower_template_channels(struct lower_ctx *c, int64_t channels, int64_t of_operand, int64_t of_result)
 {
-    c->kernel->channels = channels;
-    c->kernel->plane[0] = of_operand;
-    c->kernel->plane[1] = of_result;
+    c->kernel->cut.channels = channels;
+    c->kernel->cut.plane[0] = of_operand;
+    c->kernel->cut.plane[1] = of_result;
     lower_template_int(c, "CUT_CHANNELS", 0);
 }
 
 void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count)
 {
-    c->kernel->scratch_param = param;
-    c->kernel->scratch_count = count;
+    c->kernel->tmpl.scratch_param = param;
+    c->kernel->tmpl.scratch_count = count;
     if (count > 0)
-        c->kernel->scratch = buffer_new(c->l, BUFFER_TEMP, "scratch", c->kernel->type, &SHAPE(count));
+        c->kernel->tmpl.scratch = buffer_new(c->l, BUFFER_TEMP, "scratch", c->kernel->tmpl.type, &SHAPE(count));
 }
 
 struct access lower_table(struct lower_ctx *c, const char *name, const struct tensor *t)

@@ -247,12 +247,12 @@ static void cut_blocked(struct kernel *k, int shares, const struct target *t)
     kernel_set_int(k, "CUT_ROWS", cut_rows);
     kernel_set_int(k, "FETCH_B", !transposed && terms * n >= far_floats(t));
     kernel_set_int(k, "FETCH_OUT", m * n >= far_floats(t));
-    k->scratch_count = longest * block + (pack_a ? longest * 32 + m : 0) + (last > 0 ? rows * block : TILE);
+    k->tmpl.scratch_count = longest * block + (pack_a ? longest * 32 + m : 0) + (last > 0 ? rows * block : TILE);
 }
 
 bool product_cut_blocked(struct kernel *k, int shares, const struct target *t)
 {
-    if (k->pieces < shares)
+    if (k->cut.pieces < shares)
         return false;
     cut_blocked(k, shares, t);
     return true;
@@ -264,7 +264,7 @@ static void bind_blocked(struct lower_ctx *c, const struct view *a, const struct
     const int64_t m = a->shape.dim[a->shape.rank - 2], n = b->shape.dim[b->shape.rank - 1];
     lower_template_pieces(c, cuts_rows(m, n) ? m / ROWS_OF_PIECE : (n + 31) / 32);
     cut_blocked(c->kernel, 1, c->l->target);
-    lower_template_scratch(c, "panel", c->kernel->scratch_count);
+    lower_template_scratch(c, "panel", c->kernel->tmpl.scratch_count);
 }
 
 /* A transposed b that is far larger than a and the result is read in place: 128 x 2048 x 2048 takes 8.9 instead of
@@ -344,7 +344,7 @@ static int64_t rows_at_once(const struct kernel *k, int shares, const struct tar
     const int64_t rows = kernel_int(k, "ROWS"), step = kernel_int(k, "ROW_STEP");
     if (step != 1 && kernel_int(k, "COL_STEP") != 1)
         return DISTANT;
-    const bool apart = step * (int64_t)dtype_size(k->type) % APART == 0 && target_first_cache(t) > 0;
+    const bool apart = step * (int64_t)dtype_size(k->tmpl.type) % APART == 0 && target_first_cache(t) > 0;
     if (step != 1)
         return has_far_rows(k, t) ? FAR : apart ? FEWER : WHOLE;
     if (rows <= IN_REGISTERS || rows * kernel_int(k, "K") < near_floats(t))
@@ -363,13 +363,13 @@ static void cut_vector(struct kernel *k, int shares, const struct target *t)
     const int64_t block = rows_at_once(k, shares, t);
     kernel_set_int(k, "BLOCK", block);
     kernel_set_int(k, "FETCH", has_far_rows(k, t));
-    k->scratch_count =
-        sums_wait(k) ? kernel_int(k, "K") > kernel_int(k, "TERMS") ? 2 * block : block : k->scratch_count;
+    k->tmpl.scratch_count =
+        sums_wait(k) ? kernel_int(k, "K") > kernel_int(k, "TERMS") ? 2 * block : block : k->tmpl.scratch_count;
 }
 
 bool product_cut_vector(struct kernel *k, int shares, const struct target *t)
 {
-    if (k->pieces < shares)
+    if (k->cut.pieces < shares)
         return false;
     cut_vector(k, shares, t);
     return true;
@@ -392,7 +392,7 @@ static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const 
     const int64_t rows = kernel_int(c->kernel, "ROWS");
     cut_vector(c->kernel, 1, c->l->target);
     if (sums_wait(c->kernel))
-        lower_template_scratch(c, "waiting", c->kernel->scratch_count);
+        lower_template_scratch(c, "waiting", c->kernel->tmpl.scratch_count);
     lower_template_pieces(c, rows / (kernel_int(c->kernel, "ROW_STEP") == 1 ? 64 : ROWS_OF_PIECE));
     lower_template_operand(c, "matrix", swapped ? &pb : &pa);
     lower_template_operand(c, "vector", swapped ? &pa : &pb);

@@ -9,12 +9,12 @@ static void rebind(struct kernel *k, enum product_form form, int64_t rows, int64
 {
     const int64_t n = kernel_int(k, "N"), a_row = kernel_int(k, "A_ROW"), a_col = kernel_int(k, "A_COL");
     const int64_t b_row = kernel_int(k, "B_ROW"), b_col = kernel_int(k, "B_COL"), terms_of_sum = kernel_int(k, "TERMS");
-    k->tmpl = &product_templates[form];
-    k->flops = 2 * rows * n * terms;
-    k->int_count = 0;
-    k->pieces = 0;
-    k->scratch_param = NULL;
-    k->scratch_count = 0;
+    k->tmpl.traits = &product_templates[form];
+    k->tmpl.flops = 2 * rows * n * terms;
+    k->tmpl.int_count = 0;
+    k->cut.pieces = 0;
+    k->tmpl.scratch_param = NULL;
+    k->tmpl.scratch_count = 0;
     kernel_set_int(k, "M", rows);
     kernel_set_int(k, "N", n);
     kernel_set_int(k, "K", terms);
@@ -35,8 +35,8 @@ void product_of_rows(struct kernel *k, int64_t rows, const struct target *t)
         return;
     const int64_t panel = product_panel_columns(rows, n, terms);
     kernel_set_int(k, "PANEL", panel);
-    k->scratch_param = "panel";
-    k->scratch_count = terms * panel;
+    k->tmpl.scratch_param = "panel";
+    k->tmpl.scratch_count = terms * panel;
 }
 
 bool product_can_add(const struct kernel *k)
@@ -49,26 +49,26 @@ void product_of_terms(struct kernel *k, int64_t terms)
     const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), whole = (n + 31) / 32 * 32, all = kernel_int(k, "K");
     rebind(k, PRODUCT_SUMS, m, terms);
     kernel_set_int(k, "ALL", all);
-    k->scratch_param = "waiting";
+    k->tmpl.scratch_param = "waiting";
     kernel_set_int(k, "WAITING", (m + 8) * (n % 32 ? whole + 32 : whole));
-    k->scratch_count = kernel_int(k, "WAITING") * (all > kernel_int(k, "TERMS") ? 2 : 1);
+    k->tmpl.scratch_count = kernel_int(k, "WAITING") * (all > kernel_int(k, "TERMS") ? 2 : 1);
 }
 
 /* ---- plain loops (fuse/plain.h) ---------------------------------------------------------------------------------- */
 
 static void make_plain(struct kernel *k)
 {
-    k->tmpl = &product_templates[PRODUCT_PLAIN];
-    k->pieces = 0;
-    k->scratch = NULL;
-    k->scratch_count = 0;
+    k->tmpl.traits = &product_templates[PRODUCT_PLAIN];
+    k->cut.pieces = 0;
+    k->tmpl.scratch = NULL;
+    k->tmpl.scratch_count = 0;
 }
 
 /* The sums themselves are needed from block to block. */
 static void make_sums_plain(struct kernel *k)
 {
     const int64_t sums = kernel_int(k, "M") * kernel_int(k, "N");
-    k->tmpl = &product_templates[PRODUCT_SUMS_PLAIN];
+    k->tmpl.traits = &product_templates[PRODUCT_SUMS_PLAIN];
     kernel_set_int(k, "WAITING", sums);
     kernel_resize_scratch(k, kernel_int(k, "ALL") > kernel_int(k, "TERMS") ? 2 * sums : sums);
 }
@@ -87,8 +87,8 @@ static void make_vector_plain(struct kernel *k)
     const int64_t row = kernel_int(k, "ROW_STEP"), column = kernel_int(k, "COL_STEP"),
                   vector = kernel_int(k, "VECTOR_STEP");
     const bool swapped = kernel_int(k, "SWAPPED") == 1;
-    for (int o = 0; o < k->operand_count; o++)
-        k->operands[o].param = str_equal(k->operands[o].param, "matrix") != swapped ? "a" : "b";
+    for (int o = 0; o < k->tmpl.operand_count; o++)
+        k->tmpl.operands[o].param = str_equal(k->tmpl.operands[o].param, "matrix") != swapped ? "a" : "b";
     if (swapped)
         set_steps(k, 0, vector, column, row);
     else
@@ -116,7 +116,7 @@ static int64_t direct_row(const struct kernel *k)
         return 0;
     const struct store *s = &p->stores.data[0];
     const int64_t row = s->to.stride[k->outer_rank];
-    const bool plain = s->value->op == EXPR_RESULT && s->to.buffer->dtype == k->type && s->to.term_count == 0;
+    const bool plain = s->value->op == EXPR_RESULT && s->to.buffer->dtype == k->tmpl.type && s->to.term_count == 0;
     return plain && s->to.stride[k->outer_rank + 1] == 1 && row >= kernel_int(k, "N") && row <= INT32_MAX ? row : 0;
 }
 
@@ -126,11 +126,11 @@ static bool call_blas(struct kernel *k)
     if (!is_matrix(kernel_int(k, "A_ROW"), kernel_int(k, "A_COL"), m, depth) ||
         !is_matrix(kernel_int(k, "B_ROW"), kernel_int(k, "B_COL"), depth, n))
         return false;
-    k->tmpl = &product_templates[PRODUCT_BLAS];
+    k->tmpl.traits = &product_templates[PRODUCT_BLAS];
     kernel_set_int(k, "RESULT_ROW", direct);
     if (direct) {
-        k->scratch = NULL;
-        k->scratch_count = 0;
+        k->tmpl.scratch = NULL;
+        k->tmpl.scratch_count = 0;
     } else {
         kernel_resize_scratch(k, m * n);
     }

@@ -279,12 +279,12 @@ static bool cut_weight_grad(struct kernel *k, int shares, const struct target *t
     const int64_t image = kernel_int(k, "QD") * kernel_int(k, "QH") * kernel_int(k, "QW") * kernel_int(k, "COLUMN");
     const int64_t waiting = n - n / shares;
     if (n < shares || kernel_int(k, "G") > 1 || 2 * waiting * sums > n * image)
-        return k->pieces >= shares;
-    const int64_t own = (k->scratch_count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
+        return k->cut.pieces >= shares;
+    const int64_t own = (k->tmpl.scratch_count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
     kernel_set_int(k, "CUT_IMAGES", 1);
     kernel_set_int(k, "OWN", own);
-    k->passes = 2;
-    k->scratch_count = own + ((waiting - (shares - 1)) * sums + shares - 1) / shares; /* of one share */
+    k->cut.passes = 2;
+    k->tmpl.scratch_count = own + ((waiting - (shares - 1)) * sums + shares - 1) / shares; /* of one share */
     return true;
 }
 

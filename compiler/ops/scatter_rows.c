@@ -388,7 +388,7 @@ static void lower_rows(struct lower_ctx *c, const struct view *indices, const st
     }
     lower_template_scratch(c, "chain", size + rows);
     lower_template_flops(c, shape_count(&updates.shape));
-    c->kernel->scratch->dtype = DTYPE_INT32;
+    c->kernel->tmpl.scratch->dtype = DTYPE_INT32;
     struct part *p = lower_template_part(c, "finish", 3, shape->dim);
     lower_store(c, p, out, expr_result(c->arena, type));
 }

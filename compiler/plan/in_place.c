@@ -69,8 +69,8 @@ static bool part_reads_otherwise(const struct readings *r, size_t p, const struc
 
 static bool is_operand(const struct readings *r, const struct buffer *b)
 {
-    for (int o = 0; o < r->kernel->operand_count; o++)
-        if (operand_reads(&r->kernel->operands[o], b))
+    for (int o = 0; o < r->kernel->tmpl.operand_count; o++)
+        if (operand_reads(&r->kernel->tmpl.operands[o], b))
             return true;
     for (size_t i = 0; i < r->list.count; i++)
         if (r->list.data[i].part < 0 && r->list.data[i].access->buffer == b)
@@ -121,7 +121,7 @@ static bool others_allow(const struct readings *r, size_t at, const struct acces
 {
     const struct kernel *const k = r->kernel;
     for (size_t p = 0; p < k->parts.count; p++) {
-        if (p != at && (p > at || k->tmpl) && part_reads_otherwise(r, p, operand, NULL))
+        if (p != at && (p > at || k->tmpl.traits) && part_reads_otherwise(r, p, operand, NULL))
             return false;
         if (p < at && k->rows > 0 && !reads_its_row(r, p, at, to, operand))
             return false;

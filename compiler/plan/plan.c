@@ -29,8 +29,8 @@ static void find_lives(struct plan *p)
         kernel_writes(&scratch, k, &list);
         for (size_t b = 0; b < list.count; b++)
             touch(p, list.data[b], (int)i);
-        if (k->scratch)
-            touch(p, k->scratch, (int)i);
+        if (k->tmpl.scratch)
+            touch(p, k->tmpl.scratch, (int)i);
         arena_free(&scratch);
     }
 }

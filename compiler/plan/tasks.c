@@ -75,7 +75,7 @@ static void fill_task(struct task_list *l, struct task *t, struct kernel *k, con
         add_touch(l, t, t->writes.data[w]);
         t->writes_state |= t->writes.data[w]->kind == BUFFER_VARIABLE;
     }
-    add_touch(l, t, k->scratch);
+    add_touch(l, t, k->tmpl.scratch);
     in_place_find(l->arena, k, is_output, &t->in_place);
 }
 

@@ -28,13 +28,13 @@ static int64_t operations(const struct expr *e)
 
 bool cost_flops(const struct kernel *k, int64_t *flops)
 {
-    *flops = k->flops;
+    *flops = k->tmpl.flops;
     for (int d = 0; d < k->outer_rank; d++)
         *flops *= k->outer_extent[d];
-    for (size_t i = 0; i < k->stages.count; i++) { /* their loops count a row as often as it is in a block */
+    for (size_t i = 0; i < k->blocks.stages.count; i++) { /* their loops count a row as often as it is in a block */
         int64_t of_stage;
-        cost_flops(k->stages.data[i], &of_stage);
-        *flops += of_stage / k->block;
+        cost_flops(k->blocks.stages.data[i], &of_stage);
+        *flops += of_stage / k->blocks.rows;
     }
     for (size_t i = 0; i < k->parts.count; i++) {
         const struct part *p = &k->parts.data[i];
@@ -43,7 +43,7 @@ bool cost_flops(const struct kernel *k, int64_t *flops)
         for (size_t s = 0; s < p->stores.count; s++)
             *flops += points(p, true) * operations(p->stores.data[s].value);
     }
-    return !k->tmpl || k->flops > 0;
+    return !k->tmpl.traits || k->tmpl.flops > 0;
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
@@ -119,10 +119,10 @@ static void touch_operands(struct touched *t, const struct kernel *k)
     const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), depth = kernel_int(k, "K");
     const bool is_product = m >= 0 && n >= 0 && depth >= 0;
     const bool swapped = kernel_int(k, "SWAPPED") == 1;
-    for (int o = 0; o < k->operand_count; o++) {
-        const struct access *a = &k->operands[o].access;
-        if (k->operands[o].value) {
-            touch_value(t, &k->operands[o]);
+    for (int o = 0; o < k->tmpl.operand_count; o++) {
+        const struct access *a = &k->tmpl.operands[o].access;
+        if (k->tmpl.operands[o].value) {
+            touch_value(t, &k->tmpl.operands[o]);
             continue;
         }
         int64_t count = !is_product ? a->buffer->count : (o == 0) != swapped ? m * depth : depth * n;
@@ -156,8 +156,8 @@ static void touch_kernel(struct touched *reads, struct touched *writes, const st
             touch(&p->stores.data[s].to, writes);
         }
     }
-    for (size_t i = 0; i < k->stages.count; i++)
-        touch_kernel(reads, writes, k->stages.data[i]);
+    for (size_t i = 0; i < k->blocks.stages.count; i++)
+        touch_kernel(reads, writes, k->blocks.stages.data[i]);
 }
 
 void cost_bytes(const struct kernel *k, int64_t *read, int64_t *written)

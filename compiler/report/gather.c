@@ -170,7 +170,7 @@ static void add_kernel(struct report *r, struct report_entry *e, const struct ke
 static const struct kernel *scratch_owner(const struct report_entry *e, const struct buffer *b)
 {
     for (size_t i = 0; i < e->kernels.count; i++)
-        if (e->kernels.data[i].kernel->scratch == b)
+        if (e->kernels.data[i].kernel->tmpl.scratch == b)
             return e->kernels.data[i].kernel;
     return NULL;
 }

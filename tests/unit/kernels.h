@@ -94,7 +94,7 @@ static inline struct kernel *new_kernel(const char *label)
     struct kernel *const k = arena_new(&arena, struct kernel);
     k->id = (int)lowered.kernels.count;
     k->label = label;
-    k->type = DTYPE_FLOAT;
+    k->tmpl.type = DTYPE_FLOAT;
     vec_push(&arena, &lowered.kernels, k);
     return k;
 }
@@ -124,7 +124,7 @@ static inline void sum(struct kernel *k, int dim, const struct expr *element)
 
 static inline void set_operand(struct kernel *k, const char *param, struct access a)
 {
-    k->operands[k->operand_count++] = (struct operand){.param = param, .access = a};
+    k->tmpl.operands[k->tmpl.operand_count++] = (struct operand){.param = param, .access = a};
 }
 
 static const struct template_traits matrix_vector_template = {.name = "matrix_vector", .takes_update = true};
@@ -134,9 +134,9 @@ static inline struct kernel *matrix_vector(int64_t rows, int64_t columns, struct
                                            struct access to, const struct expr *finish)
 {
     struct kernel *const k = new_kernel("product");
-    k->tmpl = &matrix_vector_template;
-    k->operands = arena_array(&arena, struct operand, KERNEL_MAX_OPERANDS);
-    k->ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
+    k->tmpl.traits = &matrix_vector_template;
+    k->tmpl.operands = arena_array(&arena, struct operand, KERNEL_MAX_OPERANDS);
+    k->tmpl.ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
     kernel_set_int(k, "ROWS", rows);
     kernel_set_int(k, "K", columns);
     kernel_set_int(k, "ROW_STEP", columns);
@@ -255,7 +255,7 @@ static inline void run_matrix_vector(const struct kernel *k, struct point *p)
     for (int64_t i = 0; i < kernel_int(k, "ROWS"); i++) {
         double of_row = 0;
         for (int64_t j = 0; j < kernel_int(k, "K"); j++) {
-            struct access matrix = k->operands[0].access, vector = k->operands[1].access;
+            struct access matrix = k->tmpl.operands[0].access, vector = k->tmpl.operands[1].access;
             matrix.offset += i * kernel_int(k, "ROW_STEP") + j * kernel_int(k, "COL_STEP");
             vector.offset += j * kernel_int(k, "VECTOR_STEP");
             of_row += *element(p, &matrix) * *element(p, &vector);
@@ -285,7 +285,7 @@ static inline struct memory run_all(void)
     }
     for (size_t i = 0; i < lowered.kernels.count; i++) {
         struct point p = {.m = &m};
-        if (lowered.kernels.data[i]->tmpl)
+        if (lowered.kernels.data[i]->tmpl.traits)
             run_matrix_vector(lowered.kernels.data[i], &p);
         else
             run_rows(lowered.kernels.data[i], &p, 0);

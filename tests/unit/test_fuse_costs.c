@@ -293,10 +293,10 @@ static struct kernel *sum_kernel(int64_t count)
 static struct kernel *template_kernel(int64_t outer, int64_t flops)
 {
     struct kernel *const k = new_kernel("product");
-    k->tmpl = &product_templates[PRODUCT_DIRECT];
+    k->tmpl.traits = &product_templates[PRODUCT_DIRECT];
     k->outer_rank = 1;
     k->outer_extent[0] = outer;
-    k->flops = flops;
+    k->tmpl.flops = flops;
     return k;
 }
 
@@ -304,8 +304,8 @@ static struct kernel *template_kernel(int64_t outer, int64_t flops)
 static struct kernel *stages_kernel(int64_t rows, int64_t block, int64_t flops)
 {
     struct kernel *const k = new_kernel("stages");
-    k->block = block;
-    vec_push(&arena, &k->stages, template_kernel(rows, flops));
+    k->blocks.rows = block;
+    vec_push(&arena, &k->blocks.stages, template_kernel(rows, flops));
     return k;
 }
 
@@ -419,8 +419,8 @@ END_TEST
 static struct kernel *product_kernel(enum product_form form, const struct product_sizes *s)
 {
     struct kernel *const k = new_kernel("product");
-    k->tmpl = &product_templates[form];
-    k->ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
+    k->tmpl.traits = &product_templates[form];
+    k->tmpl.ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
     const struct kernel_int ints[] = {{"M", s->m},         {"N", s->n},         {"K", s->k},
                                       {"TERMS", 80},       {"A_ROW", s->a_row}, {"A_COL", s->a_col},
                                       {"B_ROW", s->b_row}, {"B_COL", s->b_col}};
@@ -456,8 +456,8 @@ START_TEST(blocks_of_products_fit_the_cache)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct kernel *const k = product_kernel(PRODUCT_BLOCKED, &rows[i].sizes);
-        k->pieces = rows[i].shares;
-        ck_assert(k->tmpl->cut(k, rows[i].shares, machine(rows[i].machine)));
+        k->cut.pieces = rows[i].shares;
+        ck_assert(k->tmpl.traits->cut(k, rows[i].shares, machine(rows[i].machine)));
         const struct kernel_int expected[] = {
             {"BLOCK", rows[i].block},       {"DEPTH", rows[i].depth},     {"LAST", rows[i].last},
             {"ROWS", rows[i].rows},         {"CUT_ROWS", rows[i].cut_rows}, {"FETCH_B", rows[i].fetch_b},
@@ -465,8 +465,8 @@ START_TEST(blocks_of_products_fit_the_cache)
         for (size_t j = 0; j < COUNT(expected); j++)
             ck_assert_msg(kernel_int(k, expected[j].name) == expected[j].value, "row %zu: %s is %d, expected %d", i,
                           expected[j].name, (int)kernel_int(k, expected[j].name), (int)expected[j].value);
-        k->pieces = rows[i].shares - 1;
-        ck_assert(!k->tmpl->cut(k, rows[i].shares, machine(rows[i].machine)));
+        k->cut.pieces = rows[i].shares - 1;
+        ck_assert(!k->tmpl.traits->cut(k, rows[i].shares, machine(rows[i].machine)));
     }
 }
 END_TEST
@@ -498,12 +498,12 @@ START_TEST(rows_meet_the_vector)
                                           {"COL_STEP", rows[i].column_step}};
         for (size_t j = 0; j < COUNT(ints); j++)
             kernel_set_int(k, ints[j].name, ints[j].value);
-        k->pieces = rows[i].shares;
-        ck_assert(k->tmpl->cut(k, rows[i].shares, machine(rows[i].machine)));
+        k->cut.pieces = rows[i].shares;
+        ck_assert(k->tmpl.traits->cut(k, rows[i].shares, machine(rows[i].machine)));
         ck_assert_msg(kernel_int(k, "BLOCK") == rows[i].block && kernel_int(k, "FETCH") == rows[i].fetch,
                       "row %zu: %d rows, fetched %d", i, (int)kernel_int(k, "BLOCK"), (int)kernel_int(k, "FETCH"));
-        k->pieces = rows[i].shares - 1;
-        ck_assert(!k->tmpl->cut(k, rows[i].shares, machine(rows[i].machine)));
+        k->cut.pieces = rows[i].shares - 1;
+        ck_assert(!k->tmpl.traits->cut(k, rows[i].shares, machine(rows[i].machine)));
     }
 }
 END_TEST
