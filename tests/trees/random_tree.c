@@ -7,15 +7,23 @@ enum { MOST_DEPTH = 3, MOST_VARS = 24 };
 struct maker {
     struct arena *a;
     uint64_t state;
+    const unsigned char *bytes; /* NULL: numbers are drawn from the state */
+    size_t left;                /* of the bytes */
     struct random_tree *t;
     struct tree_builder b;
     const struct tree_var *vars[MOST_VARS]; /* in scope */
     int var_count, named;
 };
 
-/* splitmix64 */
+/* The next byte, or splitmix64. */
 static uint64_t draw(struct maker *m)
 {
+    if (m->bytes && m->left == 0)
+        return 0;
+    if (m->bytes) {
+        m->left--;
+        return *m->bytes++;
+    }
     uint64_t z = m->state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -260,8 +268,9 @@ static void add_statements(struct maker *m, int depth)
     m->var_count = depth == MOST_DEPTH ? m->var_count : outer;
 }
 
-struct random_tree random_tree(struct arena *a, uint64_t seed)
+static struct random_tree make_tree(struct maker *m)
 {
+    struct arena *const a = m->a;
     struct random_tree t = {.body = {0}};
     struct tree_var *const y = tree_var(a, VAR_POINTER, DTYPE_FLOAT, "float", "y");
     struct tree_var *const x = tree_var(a, VAR_POINTER, DTYPE_FLOAT, "float", "x");
@@ -272,10 +281,24 @@ struct random_tree random_tree(struct arena *a, uint64_t seed)
     t.y = y;
     t.x = x;
     t.z = z;
-    struct maker m = {.a = a, .state = seed, .t = &t, .b = tree_builder(a, &t.body)};
+    m->t = &t;
+    m->b = tree_builder(a, &t.body);
     for (int i = 0; i < 3; i++)
-        add_statements(&m, MOST_DEPTH);
+        add_statements(m, MOST_DEPTH);
     return t;
+}
+
+struct random_tree random_tree(struct arena *a, uint64_t seed)
+{
+    struct maker m = {.a = a, .state = seed};
+    return make_tree(&m);
+}
+
+struct random_tree tree_of_bytes(struct arena *a, const unsigned char *bytes, size_t size)
+{
+    static const unsigned char none;
+    struct maker m = {.a = a, .bytes = size > 0 ? bytes : &none, .left = size};
+    return make_tree(&m);
 }
 
 /* ---- made again -------------------------------------------------------------------------------------------------- */

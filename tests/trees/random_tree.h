@@ -14,6 +14,16 @@ struct random_tree {
 
 struct random_tree random_tree(struct arena *a, uint64_t seed);
 
+/* The same with choices taken from bytes, one each, and the first one of each kind behind them: for fuzzers. */
+struct random_tree tree_of_bytes(struct arena *a, const unsigned char *bytes, size_t size);
+
+/* What is wrong with the tree, or NULL: the verifier accepts it, no index can be folded further, and what is broken in
+ * it is refused. */
+const char *check_tree(struct arena *a, const struct random_tree *t);
+
+/* Arguments for the tree's function, y filled as before a call. */
+void tree_arguments(uint64_t seed, float *y, float *x, int64_t *z);
+
 /* The same index made again by the makers: they have nothing left to do. */
 const struct expr *made_again(struct arena *a, const struct expr *e);
 
