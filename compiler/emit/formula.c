@@ -59,27 +59,21 @@ static const char *bracketed(struct formula *f, const char *text, int has, int w
     return has < wants ? arena_printf(f->arena, "(%s)", text) : text;
 }
 
-static const char *infix_text(struct formula *f, const struct node *n, const char *op, int binding, int wants)
-{
-    const char *const x = value_text(f, node_input(n, 0), binding);
-    const char *const y = value_text(f, node_input(n, 1), binding + 1);
-    return bracketed(f, arena_printf(f->arena, "%s%s%s", x, op, y), binding, wants);
-}
-
 static const char *matrix_text(struct formula *f, const struct node *n, int input, const char *attribute)
 {
     const bool is_transposed = attribute && op_attr_int(n, attribute) != 0;
     return arena_printf(f->arena, "%s%s", value_text(f, node_input(n, (size_t)input), TIGHT), is_transposed ? "'" : "");
 }
 
+/* alpha a b + beta c, where the operator has these. */
 static const char *product_text(struct formula *f, const struct node *n, int wants)
 {
-    const bool is_gemm = str_equal(n->def->name, "Gemm");
-    const char *const a = matrix_text(f, n, 0, is_gemm ? "transA" : NULL);
-    const char *const b = matrix_text(f, n, 1, is_gemm ? "transB" : NULL);
+    const bool has_factors = n->def->attrs != NULL;
+    const char *const a = matrix_text(f, n, 0, has_factors ? "transA" : NULL);
+    const char *const b = matrix_text(f, n, 1, has_factors ? "transB" : NULL);
     const char *text = arena_printf(f->arena, "%s %s", a, b);
-    const bool adds = is_gemm && node_input(n, 2);
-    if (is_gemm && op_attr_float(n, "alpha") != 1.0)
+    const bool adds = has_factors && node_input(n, 2);
+    if (has_factors && op_attr_float(n, "alpha") != 1.0)
         text = arena_printf(f->arena, "%g * %s", op_attr_float(n, "alpha"), text);
     if (adds && op_attr_float(n, "beta") != 1.0)
         text = arena_printf(f->arena, "%s + %g * %s", text, op_attr_float(n, "beta"),
@@ -104,39 +98,39 @@ static const char *call_text(struct formula *f, const struct node *n)
     return strbuf_text(&b);
 }
 
-static bool passes_through(const struct node *n)
+static bool is_written(const struct node *n, const char *how)
 {
-    static const char *const names[] = {"Identity", "Cast",    "Reshape", "Squeeze", "Unsqueeze",
-                                        "Flatten",  "Expand",  "CastLike"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_equal(n->def->name, names[i]))
-            return true;
-    return false;
+    return n->def->written && str_equal(n->def->written, how);
+}
+
+static int binding_of(const char *sign)
+{
+    return strchr("+-", *sign) ? SUM : strchr("*/", *sign) ? PRODUCT : COMPARISON;
+}
+
+static const char *infix_text(struct formula *f, const struct node *n, int wants)
+{
+    const int binding = binding_of(n->def->written);
+    const char *const x = value_text(f, node_input(n, 0), binding);
+    const char *const y = value_text(f, node_input(n, 1), binding + 1);
+    return bracketed(f, arena_printf(f->arena, "%s %s %s", x, n->def->written, y), binding, wants);
 }
 
 static const char *node_text(struct formula *f, const struct node *n, int wants)
 {
-    static const struct {
-        const char *name, *text;
-        int binding;
-    } infixes[] = {{"Add", " + ", SUM},        {"Sub", " - ", SUM},           {"Mul", " * ", PRODUCT},
-                   {"Div", " / ", PRODUCT},    {"Greater", " > ", COMPARISON}, {"Less", " < ", COMPARISON},
-                   {"Equal", " == ", COMPARISON}, {"GreaterOrEqual", " >= ", COMPARISON},
-                   {"LessOrEqual", " <= ", COMPARISON}};
     f->operations++;
-    if (passes_through(n))
+    if (!n->def->written)
+        return call_text(f, n);
+    if (is_written(n, "="))
         return value_text(f, node_input(n, 0), wants);
-    if (str_equal(n->def->name, "Gemm") || str_equal(n->def->name, "MatMul"))
+    if (is_written(n, "ab"))
         return product_text(f, n, wants);
-    if (str_equal(n->def->name, "Where"))
+    if (is_written(n, "?:"))
         return bracketed(f, arena_printf(f->arena, "%s ? %s : %s", value_text(f, node_input(n, 0), COMPARISON),
                                          value_text(f, node_input(n, 1), COMPARISON),
                                          value_text(f, node_input(n, 2), CHOICE)),
                          CHOICE, wants);
-    for (size_t i = 0; i < sizeof infixes / sizeof *infixes; i++)
-        if (str_equal(n->def->name, infixes[i].name))
-            return infix_text(f, n, infixes[i].text, infixes[i].binding, wants);
-    return call_text(f, n);
+    return infix_text(f, n, wants);
 }
 
 static const char *value_text(struct formula *f, const struct value *v, int binding)
@@ -159,7 +153,7 @@ const char *formula_text(struct arena *a, const struct kernel *k, const struct g
 {
     const struct value *v = value_of_buffer(g, made);
     struct formula f = {.arena = a, .kernel = k, .graph = g};
-    while (v && k->nodes.count == 0 && v->kind == VALUE_RESULT && passes_through(v->producer))
+    while (v && k->nodes.count == 0 && v->kind == VALUE_RESULT && is_written(v->producer, "="))
         v = node_input(v->producer, 0);
     const char *const shape = made->shape.rank > 0 ? shape_text(a, &made->shape) : "";
     if (v && k->nodes.count == 0) /* a copy */

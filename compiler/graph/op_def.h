@@ -76,6 +76,9 @@ struct op_product {
 struct op_def {
     const char *domain; /* NULL = ai.onnx */
     const char *name;   /* NULL ends a file's array */
+    /* In formulas of comments: the sign between inputs 0 and 1 ("+"), "?:" for a choice by input 0, "ab" for matrices
+     * side by side, "=" for what is input 0 in another shape or type. NULL: "Name(inputs)". */
+    const char *written;
     const struct op_version *versions;
     const struct op_param *inputs, *outputs;
     const struct op_attr *attrs; /* NULL: none */

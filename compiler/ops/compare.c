@@ -202,17 +202,19 @@ static const struct op_sample greater_or_equal_samples[] = {
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_compare[] = {
-    {.name = "Equal", .versions = equal_versions, .inputs = equal_inputs, .outputs = outputs, .infer = infer_broadcast,
-     .grad = grad_none, .eval = equal_eval, .lower = equal_lower, .is_elementwise = true, .samples = equal_samples},
-    {.name = "Less", .versions = order_versions, .inputs = order_inputs, .outputs = outputs, .infer = infer_broadcast,
-     .grad = grad_none, .eval = less_eval, .lower = less_lower, .is_elementwise = true, .samples = less_samples},
-    {.name = "LessOrEqual", .versions = or_equal_versions, .inputs = order_inputs, .outputs = outputs,
+    {.name = "Equal", .written = "==", .versions = equal_versions, .inputs = equal_inputs, .outputs = outputs,
+     .infer = infer_broadcast, .grad = grad_none, .eval = equal_eval, .lower = equal_lower, .is_elementwise = true,
+     .samples = equal_samples},
+    {.name = "Less", .written = "<", .versions = order_versions, .inputs = order_inputs, .outputs = outputs,
+     .infer = infer_broadcast, .grad = grad_none, .eval = less_eval, .lower = less_lower, .is_elementwise = true,
+     .samples = less_samples},
+    {.name = "LessOrEqual", .written = "<=", .versions = or_equal_versions, .inputs = order_inputs, .outputs = outputs,
      .infer = infer_broadcast, .grad = grad_none, .eval = less_or_equal_eval, .lower = less_or_equal_lower,
      .is_elementwise = true, .samples = less_or_equal_samples},
-    {.name = "Greater", .versions = order_versions, .inputs = order_inputs, .outputs = outputs,
+    {.name = "Greater", .written = ">", .versions = order_versions, .inputs = order_inputs, .outputs = outputs,
      .infer = infer_broadcast, .grad = grad_none, .eval = greater_eval, .lower = greater_lower, .is_elementwise = true,
      .samples = greater_samples},
-    {.name = "GreaterOrEqual", .versions = or_equal_versions, .inputs = order_inputs, .outputs = outputs,
-     .infer = infer_broadcast, .grad = grad_none, .eval = greater_or_equal_eval, .lower = greater_or_equal_lower,
-     .is_elementwise = true, .samples = greater_or_equal_samples},
+    {.name = "GreaterOrEqual", .written = ">=", .versions = or_equal_versions, .inputs = order_inputs,
+     .outputs = outputs, .infer = infer_broadcast, .grad = grad_none, .eval = greater_or_equal_eval,
+     .lower = greater_or_equal_lower, .is_elementwise = true, .samples = greater_or_equal_samples},
     {0}};

@@ -59,7 +59,7 @@ static const struct op_sample samples[] = {
     {0}};
 
 const struct op_def op_defs_expand[] = {
-    {.name = "Expand", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = expand_infer,
-     .grad = expand_grad, .eval = expand_eval, .lower = expand_lower, .is_view = true, .is_broadcast = true,
-     .samples = samples},
+    {.name = "Expand", .written = "=", .versions = versions, .inputs = inputs, .outputs = outputs,
+     .infer = expand_infer, .grad = expand_grad, .eval = expand_eval, .lower = expand_lower, .is_view = true,
+     .is_broadcast = true, .samples = samples},
     {0}};

@@ -269,7 +269,7 @@ static const struct op_sample samples[] = {
     {0}};
 
 const struct op_def op_defs_gemm[] = {
-    {.name = "Gemm", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = gemm_infer,
-     .product = gemm_product,
-     .grad = gemm_grad, .eval = gemm_eval, .lower = gemm_lower, .is_sum = true, .samples = samples},
+    {.name = "Gemm", .written = "ab", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = gemm_infer, .product = gemm_product, .grad = gemm_grad, .eval = gemm_eval, .lower = gemm_lower,
+     .is_sum = true, .samples = samples},
     {0}};

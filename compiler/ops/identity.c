@@ -37,6 +37,7 @@ static const struct op_sample samples[] = {
     {0}};
 
 const struct op_def op_defs_identity[] = {
-    {.name = "Identity", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_same_as_input,
-     .grad = identity_grad, .eval = identity_eval, .lower = identity_lower, .is_view = true, .samples = samples},
+    {.name = "Identity", .written = "=", .versions = versions, .inputs = inputs, .outputs = outputs,
+     .infer = infer_same_as_input, .grad = identity_grad, .eval = identity_eval, .lower = identity_lower,
+     .is_view = true, .samples = samples},
     {0}};

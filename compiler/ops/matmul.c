@@ -159,7 +159,7 @@ static const struct op_sample samples[] = {
     {0}};
 
 const struct op_def op_defs_matmul[] = {
-    {.name = "MatMul", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = matmul_infer,
-     .product = matmul_product,
-     .grad = matmul_grad, .eval = matmul_eval, .lower = matmul_lower, .is_sum = true, .samples = samples},
+    {.name = "MatMul", .written = "ab", .versions = versions, .inputs = inputs, .outputs = outputs,
+     .infer = matmul_infer, .product = matmul_product, .grad = matmul_grad, .eval = matmul_eval, .lower = matmul_lower,
+     .is_sum = true, .samples = samples},
     {0}};

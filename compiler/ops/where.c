@@ -55,6 +55,7 @@ static const struct op_sample samples[] = {
     {0}};
 
 const struct op_def op_defs_where[] = {
-    {.name = "Where", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = infer_broadcast,
-     .grad = where_grad, .eval = where_eval, .lower = where_lower, .is_elementwise = true, .samples = samples},
+    {.name = "Where", .written = "?:", .versions = versions, .inputs = inputs, .outputs = outputs,
+     .infer = infer_broadcast, .grad = where_grad, .eval = where_eval, .lower = where_lower, .is_elementwise = true,
+     .samples = samples},
     {0}};
