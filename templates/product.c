@@ -84,7 +84,7 @@ static STEPC_INLINE void pack(T *restrict to, const int width, const T *restrict
     for (int k = 0; k < depth; k++) {
         STEPC_LANE_LOOP
         for (int j = 0; j < width; j++)
-            to[k * width + j] = j < columns ? from[k * row_step + j * column_step] : 0;
+            to[k * width + j] = j < columns ? from[k * row_step + j * column_step] : (T)0;
     }
 }
 

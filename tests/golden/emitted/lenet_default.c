@@ -958,7 +958,7 @@ static STEPC_INLINE void d_flat_gemm_pack_columns(const int columns, const int j
     for (int k_2 = 0; k_2 < 120; k_2++) {
         STEPC_LANE_LOOP
         for (int j_2 = 0; j_2 < 32; j_2++)
-            packed[k_2 * 32 + j_2] = j_2 < columns ? right[j + k_2 * 400 + j_2] : 0;
+            packed[k_2 * 32 + j_2] = j_2 < columns ? right[j + k_2 * 400 + j_2] : 0.0f;
     }
 }
 
@@ -1100,7 +1100,7 @@ static STEPC_INLINE void update_fc1_weight_pack_columns(const int columns, const
     for (int k_2 = 0; k_2 < 32; k_2++) {
         STEPC_LANE_LOOP
         for (int j_2 = 0; j_2 < 32; j_2++)
-            packed[k_2 * 32 + j_2] = j_2 < columns ? right[j + k_2 * 400 + j_2] : 0;
+            packed[k_2 * 32 + j_2] = j_2 < columns ? right[j + k_2 * 400 + j_2] : 0.0f;
     }
 }
 
