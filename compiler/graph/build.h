@@ -68,7 +68,8 @@ struct upgrade_ctx {
     int opset; /* version imported for the domain */
 };
 bool upgrade_error(struct upgrade_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* attribute (ints, or int for a single one) -> input number `at` as an int64 constant; absent: nothing */
+/* attribute (ints, or int for a list of one) -> input number `at` as an int64 constant of rank 1. Absent: nothing, so
+ * the default of the old version, if the input has another one, is set as an attribute first (ops/dft.c). */
 bool upgrade_attr_to_input(struct upgrade_ctx *c, const char *attr, int at);
 /* float attribute -> scalar constant input of the dtype of input 0 */
 bool upgrade_float_attr_to_input(struct upgrade_ctx *c, const char *attr, int at);

@@ -58,7 +58,9 @@ struct op_version {
 /* A small model that proves the operator: tests/ops runs shape, value (both engines), gradient (central
  * differences) and error. */
 struct op_sample {
-    const char *text;  /* ONNX text syntax of one graph, opset: newest unless .opset; NULL ends the list */
+    /* ONNX text syntax of one graph, opset: newest unless .opset; NULL ends the list. Inputs get numbers at run time:
+     * what must be known when compiling is a Constant in it. */
+    const char *text;
     int opset;
     const char *error; /* expected message (a part of it); NULL: must work */
     /* how inputs are drawn: NULL normal; "positive", "unit" (0..1), "index:N" per input, comma-separated */
@@ -89,7 +91,8 @@ struct op_def {
      * (Shape, Less), grad_undefined where it is a decision to refuse, NULL where `expand` gives the gradient. */
     bool (*grad)(struct grad_ctx *c);
     /* Composite operators: the node as other nodes. Used for gradients where grad is NULL and before lowering
-     * where lower is NULL. */
+     * where lower is NULL; eval is written all the same. A table is a constant (build_constant()); elementary functions
+     * in it are eval_math() with ARITHMETIC_SAME, so that its bits do not depend on a C library. */
     bool (*expand)(struct expand_ctx *c);
     /* Asked before a Gradient is taken: a node through which no gradient flows as it stands, but which together
      * with its producers is one that has a gradient (integers between floats), replaces itself. NULL: never.
@@ -188,7 +191,8 @@ struct value *infer_in(const struct infer_ctx *c, int i);               /* NULL 
 const struct shape *infer_shape(const struct infer_ctx *c, int i);      /* shape of a present input */
 int infer_rank(const struct infer_ctx *c, int i);
 int infer_input_count(const struct infer_ctx *c);
-/* Content of input i known at compile time; else reports ("must be known at compile time ...") and returns NULL. */
+/* Content of input i known at compile time; else reports ("must be known at compile time ...") and returns NULL.
+ * Rules that run after inference ask value_known() (graph.h). What is computed of it may overflow: base/checked.h. */
 const struct tensor *infer_known(struct infer_ctx *c, int i);
 /* As int64 list (rank 0 or 1); false after a report. */
 bool infer_known_ints(struct infer_ctx *c, int i, const int64_t **x, size_t *count);
