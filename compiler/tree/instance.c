@@ -585,7 +585,7 @@ static void rebuild_loop(struct rebuild *r, const struct stmt *s)
     if (to && is_index_constant(from) && is_index_constant(to) && made->step > 0) {
         v->has_range = true;
         v->low = from->i;
-        v->high = to->i - 1;
+        v->high = from->i + (to->i - 1 - from->i) / made->step * made->step;
     }
     rebuild_list(r, &s->body);
     tree_close(r->b);
