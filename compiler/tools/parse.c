@@ -312,11 +312,10 @@ static void skip_mention(struct parser *p)
 static const char *comment_here(const struct parser *p)
 {
     const struct cfront_source *const s = &p->source;
-    const size_t begin = s->tokens[p->token].begin;
-    if (p->token == 0 || s->tokens[p->token - 1].kind != CFRONT_COMMENT ||
+    if (p->token == 0 || p->token >= s->token_count || s->tokens[p->token - 1].kind != CFRONT_COMMENT ||
         !blank_between(s, line_begin(s, s->tokens[p->token - 1].begin), s->tokens[p->token - 1].begin))
         return NULL;
-    return comment_above(p->g->arena, s, begin);
+    return comment_above(p->g->arena, s, s->tokens[p->token].begin);
 }
 
 static void parse_statement(struct parser *p, stmt_list *list)
