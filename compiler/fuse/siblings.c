@@ -14,8 +14,8 @@ static bool same_access(const struct access *a, const struct access *b)
 static bool same_instance(const struct kernel *a, const struct kernel *b)
 {
     if (!a->tmpl.traits || a->tmpl.traits != b->tmpl.traits || a->tmpl.type != b->tmpl.type ||
-        a->outer_rank != b->outer_rank ||
-        a->tmpl.operand_count != b->tmpl.operand_count || a->tmpl.int_count != b->tmpl.int_count)
+        a->outer_rank != b->outer_rank || a->tmpl.operand_count != b->tmpl.operand_count ||
+        a->tmpl.int_count != b->tmpl.int_count)
         return false;
     for (int d = 0; d < a->outer_rank; d++)
         if (a->outer_extent[d] != b->outer_extent[d])

@@ -152,6 +152,7 @@ static bool gather_lower(struct lower_ctx *c)
 
 static const struct op_sample samples[] = {
     {.text = "g (float[5,3] x, int64[4] i) => (float[4,3] y) { y = Gather(x, i) }", .feed = ",index:5"},
+    {.text = "g (float[3,128] x, int64[4] i) => (float[4,128] y) { y = Gather(x, i) }", .feed = ",index:3"},
     {.text = "g (double[2,5] x, int32[2,2] i) => (double[2,2,2] y) { y = Gather <axis = -1> (x, i) }",
      .feed = ",index:5"},
     {.text = "g (float[2,5,3] x, int64 i) => (float[2,3] y) { y = Gather <axis = 1> (x, i) }", .feed = ",index:5"},
