@@ -219,8 +219,8 @@ static void reserve_local_names(struct emission *e)
 {
     for (size_t i = 0; i < LOCAL_NAMES; i++)
         map_set(&e->file.taken, local_names[i], NULL);
-    for (size_t i = 0; i < e->program->entries.count; i++) {
-        const struct lowered *l = e->plans[i]->lowered;
+    for (size_t i = 0; i < e->all_plans.count; i++) {
+        const struct lowered *l = e->all_plans.data[i]->lowered;
         for (size_t k = 0; k < l->kernels.count; k++) {
             const struct kernel *const kernel = l->kernels.data[k];
             if (kernel->tmpl.traits)
@@ -282,6 +282,7 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     if (strpbrk(e.stem, "\"\\") || clean_text(a, e.stem) != e.stem)
         diag_error(d, &LOC_FILE(p->model->file), "the name of the file to write, '%s', cannot stand in an #include",
                    e.stem);
+    list_plans(&e);
     weights_begin(&e);
     reserve_local_names(&e);
     name_members(&e);

@@ -63,7 +63,8 @@ struct emission {
     struct map shared_pieces; /* functions that several template kernels may use: name -> text */
     struct map functions;     /* body text -> struct kernel_function * */
     struct map keyed;         /* hash of a key -> struct kernel_group * */
-    struct kernel_group ***groups; /* [entry][kernel's id] */
+    VEC(const struct plan *) all_plans; /* of the entries, and of regions in them */
+    struct kernel_group ***groups; /* [place in all_plans][kernel's id] */
     struct kernel_key key;    /* of the kernel at hand */
     struct map param_names;   /* of the model, which kernels may give to parameters (values unused) */
     struct map constants;     /* hash of the content -> struct constant */
@@ -235,11 +236,18 @@ struct check_call { /* of a function that returns this status or STEPC_OK */
 struct kernel_call {
     const char *name; /* "product_nt_relu_32x32x64"; NULL for checks alone */
     VEC(struct call_argument) arguments;
-    bool draws;             /* the seed follows, if so, */
+    bool takes_arena;       /* the arena follows, if so; */
+    bool draws;             /* the seed, if so, */
     VEC(uint32_t) counters; /* and the values of these counters of the program */
     VEC(struct check_call) checks;
 };
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k);
+/* The same of a kernel that runs a region: a function with the loop over its steps (region.c). */
+struct kernel_call emit_region(struct emission *e, const struct kernel *k);
+/* Which nodes a kernel came from. */
+const char *nodes_text(struct emission *e, const struct kernel *k);
+/* The plans of the emission, in a stable order: before any kernel is emitted. */
+void list_plans(struct emission *e);
 /* The parameters of a kernel, with names by what it does with them: y what it writes, w what it updates in place, x
  * what it reads, s a scalar; operands of templates keep the template's names. */
 kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names);

@@ -315,8 +315,7 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     reserve_all(k, names, true);
 }
 
-/* Which nodes it came from. */
-static const char *nodes_text(struct emission *e, const struct kernel *k)
+const char *nodes_text(struct emission *e, const struct kernel *k)
 {
     struct strbuf b = {.arena = e->arena};
     for (size_t i = 0; i < k->nodes.count; i++) {
@@ -711,6 +710,8 @@ static struct kernel_call with_checks(struct emission *e, const struct kernel *k
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k)
 {
     struct kernel_call call = {0};
+    if (k->region)
+        return emit_region(e, k);
     if (kernel_only_checks(k))
         return with_checks(e, k, call); /* a check alone */
     struct name_scope names = {.taken = {.arena = e->arena}};

@@ -238,16 +238,16 @@ static void join(struct emission *e, struct kernel_group *g, const kernel_params
 
 void group_kernels(struct emission *e)
 {
-    e->groups = arena_array(e->arena, struct kernel_group **, e->program->entries.count + 1);
-    for (size_t i = 0; i < e->program->entries.count; i++) {
-        const struct lowered *const l = e->plans[i]->lowered;
+    e->groups = arena_array(e->arena, struct kernel_group **, e->all_plans.count + 1);
+    for (size_t i = 0; i < e->all_plans.count; i++) {
+        const struct lowered *const l = e->all_plans.data[i]->lowered;
         int most = 0;
         for (size_t n = 0; n < l->kernels.count; n++)
             most = l->kernels.data[n]->id > most ? l->kernels.data[n]->id : most;
         e->groups[i] = arena_array(e->arena, struct kernel_group *, (size_t)most + 1);
         for (size_t n = 0; n < l->kernels.count; n++) {
             const struct kernel *const k = l->kernels.data[n];
-            if (kernel_only_checks(k))
+            if (kernel_only_checks(k) || k->region)
                 continue;
             struct name_scope names = {.taken = {.arena = e->arena}};
             const kernel_params params = find_params(e, k, &names);
@@ -258,8 +258,8 @@ void group_kernels(struct emission *e)
 
 struct kernel_group *group_of(const struct emission *e, const struct plan *plan, const struct kernel *k)
 {
-    for (size_t i = 0; i < e->program->entries.count; i++)
-        if (e->plans[i] == plan)
+    for (size_t i = 0; i < e->all_plans.count; i++)
+        if (e->all_plans.data[i] == plan)
             return e->groups[i][k->id];
     UNREACHABLE("kernel '%s' is of no entry", k->label);
 }

@@ -32,6 +32,8 @@ static bool kernel_has_double(const struct kernel *k)
         any |= k->tmpl.operands[i].value && expr_any(k->tmpl.operands[i].value, is_double, NULL);
     for (size_t i = 0; i < k->blocks.stages.count; i++)
         any |= kernel_has_double(k->blocks.stages.data[i]);
+    for (size_t i = 0; k->region && i < k->region->body->kernels.count; i++)
+        any |= kernel_has_double(k->region->body->kernels.data[i]);
     return any;
 }
 

@@ -302,8 +302,8 @@ static const char *temporary_name(struct name_scope *names, const struct buffer 
  * the local would hide it. */
 void reserve_temporaries(struct emission *e)
 {
-    for (size_t i = 0; i < e->program->entries.count; i++) {
-        const struct entry_text t = {.plan = e->plans[i]};
+    for (size_t i = 0; i < e->all_plans.count; i++) {
+        const struct entry_text t = {.plan = e->all_plans.data[i]};
         const struct lowered *l = t.plan->lowered;
         struct name_scope names = entry_scope(e);
         for (size_t b = 0; b < l->buffers.count; b++)
@@ -419,6 +419,9 @@ static void add_kernel(struct entry_text *t, const struct kernel *k, int number,
         return; /* a check alone */
     struct entry_step run = {.kind = STEP_RUN, .guard = guard, .kernel = number, .name = call.name};
     run.arguments = argument_list(t, call.arguments.data, call.arguments.count);
+    if (call.takes_arena)
+        vec_push(e->arena, &run.arguments, "arena");
+    t->uses_arena |= call.takes_arena;
     add_random_arguments(t, &call, &run.arguments);
     entry_add_step(&t->body, run);
 }

@@ -95,6 +95,19 @@ bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, 
 
 /* ---- the kernel half --------------------------------------------------------------------------------------------- */
 
+/* Kernels into kernels, those of regions as well. */
+static void fuse_kernels(struct lowered *l, const struct pipeline_options *o)
+{
+    fuse_entry(l, o->small);
+    if (o->blas)
+        blas_kernels(l);
+    if (o->small)
+        plain_kernels(l);
+    for (size_t i = 0; i < l->kernels.count; i++)
+        if (l->kernels.data[i]->region)
+            fuse_kernels(l->kernels.data[i]->region->body, o);
+}
+
 static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, const struct pipeline_options *o,
                      struct plan **out)
 {
@@ -104,11 +117,7 @@ static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, con
     if (!lower_entry(d, a, e, how, &l))
         return false;
     dump_kernels(a, l, o, "lower");
-    fuse_entry(l, o->small);
-    if (o->blas)
-        blas_kernels(l);
-    if (o->small)
-        plain_kernels(l);
+    fuse_kernels(l, o);
     share_kernels(l, o->threads);
     if (!kernels_check_sizes(l))
         return false;

@@ -285,6 +285,8 @@ static void write_to(struct fusion *f, struct kernel *k, const struct buffer *fr
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
             if (k->parts.data[p].stores.data[s].to.buffer == from)
                 k->parts.data[p].stores.data[s].to.buffer = to;
+    if (k->region)
+        region_write_to(k->region, from, to);
     fuse_remember(f, k);
 }
 

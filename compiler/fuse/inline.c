@@ -237,10 +237,13 @@ static bool checks_read(const struct kernel *k, const struct buffer *b)
     return found;
 }
 
-/* Reads the buffer in some place where no expression can stand: a template's operand, a check, an indirect index. */
+/* Reads the buffer in some place where no expression can stand: a template's operand, a check, an indirect index, a
+ * region. */
 static bool reads_as_memory(const struct kernel *k, const struct inlining *in)
 {
     const struct buffer *b = in->buffer;
+    if (k->region)
+        return true;
     for (int o = 0; o < k->tmpl.operand_count; o++)
         if (operand_reads(&k->tmpl.operands[o], b) && !takes_expression(in, &k->tmpl.operands[o]))
             return true;

@@ -294,7 +294,7 @@ static bool can_cut(const struct sharing *s, struct kernel *k)
 static void cut(const struct sharing *s, struct kernel *k)
 {
     const bool in_library = k->tmpl.traits && k->tmpl.traits->is_in_library;
-    if (in_library || kernel_only_checks(k) || !share_is_worth(k, s->lowered->target) || has_computed_place(k) ||
+    if (in_library || k->region || kernel_only_checks(k) || !share_is_worth(k, s->lowered->target) || has_computed_place(k) ||
         !can_cut(s, k))
         return;
     k->cut.shares = s->shares;

@@ -17,6 +17,7 @@ struct graph;
 struct node;
 struct op_def;
 struct program;
+struct region;
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
@@ -83,6 +84,7 @@ struct node {
     VEC(struct value *) outputs; /* NULL = not wanted; never ends with NULL */
     VEC(struct attr) attrs;
     struct loc loc; /* of the node it came from; loc.origin says how, for made nodes */
+    struct region *region; /* what it runs in each step of time (graph/region.h), or NULL */
     struct graph *graph;
     struct node *prev, *next; /* topological order */
     /* random operators: number of the random stream, kept by copies (docs/readings.md, R27) */

@@ -1,6 +1,6 @@
 /* The graph as text: sources, nodes, outputs and bindings, in the order of the graph. For reading and for golden files;
  * not the ONNX text syntax. */
-#include "graph/op_def.h"
+#include "graph/region.h"
 
 #include "base/clean.h"
 #include "base/str.h"
@@ -181,6 +181,10 @@ static void print_node(struct strbuf *b, const struct node *n)
         strbuf_addf(b, "   # %s", n->loc.origin);
     }
     strbuf_add(b, "\n");
+    if (n->region == NULL)
+        return;
+    strbuf_addf(b, "%lld steps%s of ", (long long)n->region->trips, n->region->backwards ? " backwards" : "");
+    strbuf_add(b, graph_print(b->arena, region_graph(n->region)));
 }
 
 static void print_source(struct strbuf *b, const struct value *v)

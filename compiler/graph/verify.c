@@ -1,6 +1,7 @@
 /* The invariants of a graph, checked after every pass in debug builds and in tests. What fails here
  * is a bug of ours. */
 #include "graph/graph_internal.h"
+#include "graph/region.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -103,6 +104,8 @@ static void check_nodes(struct check *c)
         check_inputs(c, n);
         check_inference(c, n);
         check_outputs(c, n);
+        if (n->region != NULL)
+            graph_verify(region_graph(n->region), c->pass);
         previous = n;
         count++;
     }

@@ -141,7 +141,7 @@ void lower_drop_empty(struct lowered *l)
             k->tmpl.scratch = NULL;
             k->tmpl.scratch_count = 0;
         }
-        if (!k->tmpl.traits && k->parts.count == 0 && k->checks.count == 0)
+        if (!k->tmpl.traits && !k->region && k->parts.count == 0 && k->checks.count == 0)
             continue;
         k->id = (int)kept;
         l->kernels.data[kept++] = k;

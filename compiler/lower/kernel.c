@@ -50,6 +50,11 @@ void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out)
     }
     for (size_t i = 0; i < k->blocks.stages.count; i++)
         kernel_reads(a, k->blocks.stages.data[i], out);
+    for (size_t i = 0; k->region && i < k->region->reads.count; i++)
+        collect(&c, k->region->reads.data[i].outer);
+    for (size_t i = 0; k->region && i < k->region->starts.count; i++)
+        if (k->region->starts.data[i].outer)
+            collect(&c, k->region->starts.data[i].outer);
 }
 
 void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out)
@@ -62,6 +67,8 @@ void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out)
         kernel_writes(a, k->blocks.stages.data[i], out);
     for (size_t i = 0; i < k->blocks.own.count; i++)
         collect(&c, k->blocks.own.data[i].buffer);
+    for (size_t i = 0; k->region && i < k->region->writes.count; i++)
+        collect(&c, k->region->writes.data[i].outer);
 }
 
 bool part_keeps(const struct part *p, int d)
@@ -71,7 +78,7 @@ bool part_keeps(const struct part *p, int d)
 
 bool kernel_only_checks(const struct kernel *k)
 {
-    return k->parts.count == 0 && !k->tmpl.traits && k->blocks.stages.count == 0;
+    return k->parts.count == 0 && !k->tmpl.traits && k->blocks.stages.count == 0 && !k->region;
 }
 
 int64_t kernel_outer_count(const struct kernel *k)

@@ -6,6 +6,8 @@
 #include "graph/graph.h"
 #include "lower/expr.h"
 
+struct plan;
+struct region;
 struct target;
 
 /* ---- buffers and views ------------------------------------------------------------------------------------------- */
@@ -178,6 +180,22 @@ struct kernel_cut {
     int outer;                 /* template kernels: the outer loop that is cut, or -1: the template does it (SHARES) */
 };
 
+/* Memory of a region's graph, and where it lies outside: from `offset` on, in each step `step` elements further. */
+struct region_port {
+    struct buffer *inner, *outer;
+    int64_t offset, step;
+};
+
+/* A kernel that runs the kernels of a region, step by step (graph/region.h): it has neither parts nor a template. */
+struct kernel_region {
+    const struct region *region;
+    struct lowered *body;
+    struct plan *plan;              /* of the body; its temporaries lie in the kernel's scratch */
+    VEC(struct region_port) reads;  /* inputs of the graph */
+    VEC(struct region_port) writes; /* states, then what is stacked */
+    VEC(struct region_port) starts; /* what states begin with: inner is theirs, outside; outer NULL: zeros */
+};
+
 struct kernel {
     int id;                    /* number at lowering; gaps after fusion */
     const char *label;         /* "product", "relu", ...; fusion adds what it joins: first part of the C name */
@@ -193,6 +211,7 @@ struct kernel {
     struct kernel_template tmpl;
     struct kernel_blocks blocks;
     struct kernel_cut cut;
+    struct kernel_region *region; /* or NULL */
 };
 
 /* One entry, lowered. */
@@ -248,6 +267,10 @@ int64_t kernel_int(const struct kernel *k, const char *name); /* -1 where not bo
 /* Operands and integers of its own, for a copy that is going to change. */
 void kernel_own_values(struct arena *a, struct kernel *k);
 void kernel_set_int(struct kernel *k, const char *name, int64_t value);
+/* What a region writes to `from` goes to `to`. */
+void region_write_to(struct kernel_region *k, const struct buffer *from, struct buffer *to);
+/* Scratch for the temporaries of a region. */
+void region_add_scratch(struct lowered *l, struct kernel *k, int64_t bytes);
 /* Scratch of so many elements from now on. */
 void kernel_resize_scratch(struct kernel *k, int64_t count);
 /* Deterministic text of all kernels, for --dump-after lower|fuse and tests. */

@@ -124,6 +124,11 @@ bool lower_product(struct lower_ctx *c, const struct view *a, const struct view 
 bool lower_product_of_integers(struct lower_ctx *c, enum dtype type, const struct view *a, const struct view *b,
                                const struct view *zero_a, const struct view *zero_b, const struct expr *finish);
 
+/* ---- regions ------------------------------------------------------------------------------------------------------ */
+
+/* For .lower: a kernel that runs the kernels of the node's region. */
+bool lower_region(struct lower_ctx *c);
+
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 
 /* Lowers one entry's canonical graph. Outputs and bindings become copies into BUFFER_OUTPUT and BUFFER_VARIABLE (fusion

@@ -112,8 +112,46 @@ static void follow_places(struct plan *p)
     arena_free(&scratch);
 }
 
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
+
+/* Temporaries of a region lie in the scratch of its kernel. */
+static bool plan_regions(struct diag *d, struct lowered *l)
+{
+    for (size_t i = 0; i < l->kernels.count; i++) {
+        struct kernel *const k = l->kernels.data[i];
+        if (!k->region)
+            continue;
+        if (!plan_entry(d, k->region->body, &k->region->plan))
+            return false;
+        if (k->region->plan->arena_bytes > 0)
+            region_add_scratch(l, k, (int64_t)k->region->plan->arena_bytes);
+    }
+    return true;
+}
+
+static void move_temporaries(const struct lowered *l, size_t by)
+{
+    for (size_t i = 0; i < l->buffers.count; i++)
+        if (l->buffers.data[i]->kind == BUFFER_TEMP)
+            l->buffers.data[i]->arena_offset += by;
+    for (size_t i = 0; i < l->kernels.count; i++)
+        if (l->kernels.data[i]->region)
+            move_temporaries(l->kernels.data[i]->region->body, by);
+}
+
+static void place_regions(const struct lowered *l)
+{
+    for (size_t i = 0; i < l->kernels.count; i++) {
+        const struct kernel *const k = l->kernels.data[i];
+        if (k->region && k->tmpl.scratch)
+            move_temporaries(k->region->body, k->tmpl.scratch->arena_offset);
+    }
+}
+
 bool plan_entry(struct diag *d, struct lowered *l, struct plan **out)
 {
+    if (!plan_regions(d, l))
+        return false;
     struct plan *p = arena_new(l->arena, struct plan);
     p->lowered = l;
     p->life = arena_array(l->arena, struct plan_life, l->buffers.count);
@@ -123,6 +161,7 @@ bool plan_entry(struct diag *d, struct lowered *l, struct plan **out)
     reuse_places(p, l);
     place_buffers(p);
     follow_places(p);
+    place_regions(l);
     *out = p;
     return true;
 }

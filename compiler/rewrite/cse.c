@@ -3,7 +3,7 @@
  *   a = Mul(x, w); b = Mul(x, w); y = Add(a, b)       a = Mul(x, w); y = Add(a, a)
  *
  * Constants of equal content become one first. One walk in order is enough: when a node is looked at, its inputs have
- * been replaced already. The duplicates lose their readers and are left to dce. Random nodes are each their own. */
+ * been replaced already. The duplicates lose their readers and are left to dce. Random nodes and those with a region are each their own. */
 #include "rewrite/pass.h"
 
 #include "graph/op_def.h"
@@ -184,7 +184,7 @@ static void merge_nodes(struct graph *g, struct arena *scratch)
 {
     struct table table = table_new(scratch, g->node_count, equal_node_items);
     graph_each_node(g, n) {
-        if (n->def->is_random || n->def->is_structural)
+        if (n->def->is_random || n->def->is_structural || n->region != NULL)
             continue;
         const struct node *first = table_first(&table, hash_node(n), n);
         for (size_t i = 0; first != n && i < n->outputs.count; i++)

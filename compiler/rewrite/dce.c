@@ -5,7 +5,7 @@
  * Leaves sources that are read, and no unread optional output. */
 #include "rewrite/pass.h"
 
-#include "graph/op_def.h"
+#include "graph/region.h"
 
 static void mark_ends(const struct graph *g, bool *needed)
 {
@@ -23,7 +23,7 @@ static bool is_needed(const struct node *n, const bool *needed)
     return false;
 }
 
-/* Required outputs stay, and variadic ones: their number means something (Split). */
+/* Required outputs stay, and variadic ones: their number means something (Split). Of a region's, states stay. */
 static bool is_optional_output(const struct op_def *def, size_t i)
 {
     for (size_t k = 0; def->outputs != NULL && def->outputs[k].name != NULL; k++)
@@ -34,9 +34,11 @@ static bool is_optional_output(const struct op_def *def, size_t i)
 
 static void drop_outputs(struct node *n, const bool *needed)
 {
-    for (size_t i = n->outputs.count; i-- > 0;)
-        if (n->outputs.data[i] != NULL && !needed[n->outputs.data[i]->id] && is_optional_output(n->def, i))
+    for (size_t i = n->outputs.count; i-- > 0;) {
+        const bool may_go = n->region != NULL ? (int)i >= n->region->states : is_optional_output(n->def, i);
+        if (n->outputs.data[i] != NULL && !needed[n->outputs.data[i]->id] && may_go)
             node_drop_output(n, i);
+    }
 }
 
 bool rewrite_dce(struct graph *g)

@@ -17,6 +17,7 @@
 #include "train/adjoint_internal.h"
 
 #include "base/str.h"
+#include "graph/region.h"
 
 #include <string.h>
 
@@ -445,6 +446,7 @@ static bool evaluate_again(struct expansion *e, const struct node *n)
     struct node *const copy = graph_add_node(g, n->def, n->name, &loc, e->gradient->node);
     copy->stream = n->stream;
     copy->counter = n->counter;
+    copy->region = n->region != NULL ? region_copy(g, n->region) : NULL;
     for (size_t i = 0; i < n->inputs.count; i++)
         node_add_input(copy, now(e, n->inputs.data[i]));
     for (size_t i = 0; i < n->attrs.count; i++)

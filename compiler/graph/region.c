@@ -1,0 +1,181 @@
+#include "graph/region.h"
+
+#include "base/str.h"
+
+struct region *region_new(const struct graph *g, int64_t trips, bool backwards)
+{
+    struct arena *const a = g->arena;
+    struct program *const p = arena_new(a, struct program);
+    *p = (struct program){.name = "region", .arena = a, .diag = g->diag, .model = g->program->model,
+                          .fold = g->program->fold};
+    struct graph *const body = graph_new(p, "region");
+    body->loc = g->loc;
+    const struct entry e = {.name = "region", .kind = ENTRY_STEP, .graph = body, .training = -1};
+    vec_push(a, &p->entries, e);
+    struct region *const r = arena_new(a, struct region);
+    *r = (struct region){.program = p, .trips = trips, .backwards = backwards};
+    return r;
+}
+
+struct graph *region_graph(const struct region *r)
+{
+    return r->program->entries.data[0].graph;
+}
+
+static struct variable *add_variable(struct region *r, const char *name, enum dtype dtype, const struct shape *shape)
+{
+    struct program *const p = r->program;
+    struct variable *const v = arena_new(p->arena, struct variable);
+    v->name = name;
+    for (size_t i = 0; i < p->variables.count; i++)
+        if (str_equal(p->variables.data[i]->name, v->name)) /* the number is no other's: it is the place in the list */
+            v->name = arena_printf(p->arena, "%s_%zu", name, p->variables.count);
+    v->dtype = dtype;
+    v->shape = *shape;
+    v->index = (int)p->variables.count;
+    vec_push(p->arena, &p->variables, v);
+    return v;
+}
+
+struct value *region_state(struct region *r, const char *name, enum dtype dtype, const struct shape *shape)
+{
+    if ((size_t)r->states != r->program->variables.count)
+        UNREACHABLE("state '%s' of a region that stacks already", name);
+    r->states++;
+    return graph_add_variable(region_graph(r), add_variable(r, name, dtype, shape));
+}
+
+static void bind(struct region *r, struct variable *to, struct value *v)
+{
+    struct graph *const g = region_graph(r);
+    const struct binding b = {to, v, g->loc};
+    vec_push(g->arena, &g->bindings, b);
+}
+
+void region_carry(struct region *r, int i, struct value *v)
+{
+    bind(r, r->program->variables.data[i], v);
+}
+
+struct value *region_input(struct region *r, const char *name, enum dtype dtype, const struct shape *shape,
+                           bool is_slice)
+{
+    vec_push(r->program->arena, &r->is_slice, is_slice);
+    return graph_add_input(region_graph(r), name, dtype, shape);
+}
+
+int region_stack(struct region *r, const char *name, struct value *v)
+{
+    bind(r, add_variable(r, name, v->dtype, &v->shape), v);
+    return (int)r->program->variables.count - 1;
+}
+
+struct shape region_stacked_shape(const struct region *r, const struct shape *of_step)
+{
+    struct shape s = {.rank = of_step->rank + 1};
+    s.dim[0] = r->trips;
+    for (int d = 0; d < of_step->rank; d++)
+        s.dim[d + 1] = of_step->dim[d];
+    return s;
+}
+
+static int find_binding(const struct region *r, int i)
+{
+    const struct graph *const g = region_graph(r);
+    for (size_t b = 0; b < g->bindings.count; b++)
+        if (g->bindings.data[b].variable == r->program->variables.data[i])
+            return (int)b;
+    return -1;
+}
+
+struct value *region_stacked(const struct region *r, int i)
+{
+    const int b = find_binding(r, i);
+    return b < 0 ? NULL : region_graph(r)->bindings.data[b].value;
+}
+
+void region_drop(struct region *r, int i)
+{
+    struct graph *const g = region_graph(r);
+    const int b = find_binding(r, i);
+    if (b < 0)
+        return;
+    vec_remove(&g->bindings, (size_t)b);
+    g->edits++;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+static void copy_node(struct graph *to, const struct node *n, struct value **now)
+{
+    struct node *const copy = graph_add_node(to, n->def, n->name, &n->loc, NULL);
+    copy->stream = n->stream;
+    copy->counter = n->counter;
+    copy->region = n->region ? region_copy(to, n->region) : NULL;
+    for (size_t i = 0; i < n->inputs.count; i++)
+        node_add_input(copy, n->inputs.data[i] ? now[n->inputs.data[i]->id] : NULL);
+    for (size_t i = 0; i < n->attrs.count; i++)
+        node_set_attr(copy, n->attrs.data[i]);
+    for (size_t i = 0; i < n->outputs.count; i++) {
+        const struct value *const v = n->outputs.data[i];
+        struct value *const made = node_add_output(copy, v ? v->name : NULL);
+        if (v)
+            now[v->id] = made;
+    }
+    if (!node_infer(copy))
+        UNREACHABLE("a copy of %s '%s' that inference refuses", n->def->name, n->name);
+}
+
+void region_copy_nodes(struct graph *to, const struct graph *from, struct value **now)
+{
+    for (size_t i = 0; i < from->sources.count; i++) {
+        const struct value *const v = from->sources.data[i];
+        if (v->kind == VALUE_CONSTANT)
+            now[v->id] = graph_add_constant(to, v->name, v->constant);
+    }
+    for (const struct node *n = from->first; n != NULL; n = n->next)
+        copy_node(to, n, now);
+}
+
+struct region *region_copy(const struct graph *g, const struct region *r)
+{
+    struct region *const copy = region_new(g, r->trips, r->backwards);
+    const struct graph *const from = region_graph(r);
+    struct arena scratch = {0};
+    struct value **const now = arena_array(&scratch, struct value *, (size_t)from->value_count + 1);
+    for (size_t i = 0; i < r->program->variables.count; i++) {
+        const struct variable *const v = r->program->variables.data[i];
+        const struct value *const read = map_get(&from->variables, v->name);
+        struct variable *const own = add_variable(copy, v->name, v->dtype, &v->shape);
+        copy->states += (int)i < r->states;
+        if (read)
+            now[read->id] = graph_add_variable(region_graph(copy), own);
+    }
+    for (size_t i = 0; i < from->inputs.count; i++) {
+        const struct value *const v = from->inputs.data[i];
+        now[v->id] = region_input(copy, v->name, v->dtype, &v->shape, r->is_slice.data[i]);
+    }
+    region_copy_nodes(region_graph(copy), from, now);
+    for (size_t i = 0; i < from->bindings.count; i++)
+        bind(copy, copy->program->variables.data[from->bindings.data[i].variable->index],
+             now[from->bindings.data[i].value->id]);
+    arena_free(&scratch);
+    return copy;
+}
+
+/* ---- the node ---------------------------------------------------------------------------------------------------- */
+
+struct node *build_region(struct builder *b, struct region *r, struct value *const *inputs, size_t count,
+                          const char *const *outputs, size_t output_count)
+{
+    struct node *const n = graph_add_node(b->graph, op_find_qualified("stepc.Scan"), "", &b->loc, b->before);
+    n->region = r;
+    while (count > 0 && inputs[count - 1] == NULL)
+        count--;
+    for (size_t i = 0; i < count; i++)
+        node_add_input(n, inputs[i]);
+    for (size_t o = 0; o < output_count; o++)
+        node_add_output(n, outputs[o]);
+    b->failed |= !node_infer(n);
+    return n;
+}
