@@ -48,6 +48,8 @@ struct kept_block {
     struct tree_var *numbers, *block;
 };
 
+struct region_text;
+
 struct emission {
     struct arena *arena;
     struct diag *diag;
@@ -64,6 +66,7 @@ struct emission {
     struct map functions;     /* body text -> struct kernel_function * */
     struct map keyed;         /* hash of a key -> struct kernel_group * */
     VEC(const struct plan *) all_plans; /* of the entries, and of regions in them */
+    VEC(struct region_text *) regions;  /* how each reads (region.c) */
     struct kernel_group ***groups; /* [place in all_plans][kernel's id] */
     struct kernel_key key;    /* of the kernel at hand */
     struct map param_names;   /* of the model, which kernels may give to parameters (values unused) */

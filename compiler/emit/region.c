@@ -7,23 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- plans ------------------------------------------------------------------------------------------------------- */
-
-static void list_plan(struct emission *e, const struct plan *plan)
-{
-    vec_push(e->arena, &e->all_plans, plan);
-    for (size_t i = 0; i < plan->lowered->kernels.count; i++)
-        if (plan->lowered->kernels.data[i]->region)
-            list_plan(e, plan->lowered->kernels.data[i]->region->plan);
-}
-
-void list_plans(struct emission *e)
-{
-    for (size_t i = 0; i < e->program->entries.count; i++)
-        list_plan(e, e->plans[i]);
-}
-
-/* ---- one region -------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 struct region_text {
     struct emission *e;
@@ -126,6 +110,55 @@ static void make_pointers(struct region_text *t)
             make_temporary(t, b);
     }
 }
+
+/* Nothing else of the file is called as the function's parameters and pointers are. */
+static void reserve(const struct region_text *t, const char *name)
+{
+    map_set(&t->e->file.taken, name, NULL);
+    map_set(&t->e->param_names, name, NULL);
+}
+
+static void list_plan(struct emission *e, const struct plan *plan);
+
+static void list_region(struct emission *e, const struct kernel *k)
+{
+    struct region_text *const t = arena_new(e->arena, struct region_text);
+    *t = (struct region_text){.e = e, .kernel = k, .k = k->region, .names = {.taken = {.arena = e->arena}}};
+    t->body.arena = e->arena;
+    name_params(t);
+    make_pointers(t);
+    for (size_t i = 0; i < t->outer.count; i++)
+        reserve(t, t->param[i]);
+    for (size_t i = 0; i < k->region->body->buffers.count; i++)
+        if (t->pointers[i])
+            reserve(t, t->pointers[i]->name);
+    vec_push(e->arena, &e->regions, t);
+    list_plan(e, k->region->plan);
+}
+
+static void list_plan(struct emission *e, const struct plan *plan)
+{
+    vec_push(e->arena, &e->all_plans, plan);
+    for (size_t i = 0; i < plan->lowered->kernels.count; i++)
+        if (plan->lowered->kernels.data[i]->region)
+            list_region(e, plan->lowered->kernels.data[i]);
+}
+
+void list_plans(struct emission *e)
+{
+    for (size_t i = 0; i < e->program->entries.count; i++)
+        list_plan(e, e->plans[i]);
+}
+
+static struct region_text *text_of(const struct emission *e, const struct kernel *k)
+{
+    for (size_t i = 0; i < e->regions.count; i++)
+        if (e->regions.data[i]->kernel == k)
+            return e->regions.data[i];
+    UNREACHABLE("region '%s' is of no entry", k->label);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static const char *pointer_to(struct region_text *t, const struct buffer *b)
 {
@@ -245,28 +278,25 @@ static const char *region_comment(const struct region_text *t)
 struct kernel_call emit_region(struct emission *e, const struct kernel *k)
 {
     struct arena *const a = e->arena;
-    struct region_text t = {.e = e, .kernel = k, .k = k->region, .names = {.taken = {.arena = a}}};
-    t.body.arena = a;
-    name_params(&t);
-    make_pointers(&t);
-    for (size_t i = 0; i < t.k->body->kernels.count; i++)
-        add_kernel(&t, t.k->body->kernels.data[i]);
+    struct region_text *const t = text_of(e, k);
+    for (size_t i = 0; i < t->k->body->kernels.count; i++)
+        add_kernel(t, t->k->body->kernels.data[i]);
     struct kernel_function *const f = arena_new(a, struct kernel_function);
-    f->name = name_in(&e->file, arena_printf(a, "%s_steps", name_mangle(a, t.outer.data[0]->name)));
+    f->name = name_in(&e->file, arena_printf(a, "%s_steps", name_mangle(a, t->outer.data[0]->name)));
     f->text = "";
     struct writer w = {.text = {.arena = a}};
-    write_head(&t, &w, f->name);
+    write_head(t, &w, f->name);
     write_line(&w, "{");
     w.depth++;
-    write_starts(&t, &w);
-    write_loop(&t, &w);
+    write_starts(t, &w);
+    write_loop(t, &w);
     w.depth--;
     write_line(&w, "}");
     f->definition = strbuf_text(&w.text);
-    vec_push(a, &f->comments, region_comment(&t));
+    vec_push(a, &f->comments, region_comment(t));
     map_set(&e->functions, f->definition, f);
-    struct kernel_call call = {.name = f->name, .takes_arena = t.takes_arena};
-    for (size_t i = 0; i < t.outer.count; i++)
-        vec_push(a, &call.arguments, ((struct call_argument){t.outer.data[i], false}));
+    struct kernel_call call = {.name = f->name, .takes_arena = t->takes_arena};
+    for (size_t i = 0; i < t->outer.count; i++)
+        vec_push(a, &call.arguments, ((struct call_argument){t->outer.data[i], false}));
     return call;
 }

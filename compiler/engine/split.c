@@ -3,7 +3,7 @@
 #include "engine/split.h"
 
 #include "base/str.h"
-#include "graph/op_def.h"
+#include "graph/region.h"
 #include <string.h>
 
 struct cut {
@@ -44,6 +44,7 @@ static void copy_node(struct cut *c, const struct node *n)
     struct node *copy = graph_add_node(c->to, n->def, n->name, &n->loc, NULL);
     copy->stream = n->stream;
     copy->counter = n->counter;
+    copy->region = n->region ? region_copy(c->to, n->region) : NULL;
     for (size_t i = 0; i < n->attrs.count; i++)
         node_set_attr(copy, n->attrs.data[i]);
     for (size_t i = 0; i < n->inputs.count; i++)

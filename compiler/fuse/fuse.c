@@ -290,10 +290,17 @@ static void write_to(struct fusion *f, struct kernel *k, const struct buffer *fr
     fuse_remember(f, k);
 }
 
+/* Memory that nobody reads: outputs, and what a region stacks. */
+static bool is_only_written(const struct fusion *f, const struct buffer *b)
+{
+    return b->kind == BUFFER_OUTPUT ||
+           (b->kind == BUFFER_VARIABLE && f->buffers[b->id].readers.count == 0 && f->l->entry->is_region);
+}
+
 bool fuse_is_needless_copy(struct fusion *f, const struct kernel *copy)
 {
     struct buffer *from, *to;
-    if (!kernel_is_copy(copy, &from, &to) || to->kind != BUFFER_OUTPUT || from->kind != BUFFER_TEMP)
+    if (!kernel_is_copy(copy, &from, &to) || !is_only_written(f, to) || from->kind != BUFFER_TEMP)
         return false;
     const struct fuse_buffer *b = fuse_buffer(f, from);
     bool ok = b->readers.count == 1 && b->writers.count > 0;
@@ -302,7 +309,7 @@ bool fuse_is_needless_copy(struct fusion *f, const struct kernel *copy)
     return ok;
 }
 
-/* A value that only feeds one output of the entry is written there directly, by all that write it. */
+/* A value that only feeds one output of the entry, or is stacked, is written there directly, by all that write it. */
 static bool write_output_directly(struct fusion *f, struct kernel *copy)
 {
     struct buffer *from, *to;

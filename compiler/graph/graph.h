@@ -157,6 +157,7 @@ struct entry {
     enum entry_kind kind;
     struct graph *graph;
     int training; /* index in model->training, or -1: also of the step that runs several in order */
+    bool is_region; /* the graph of a region: no function of the emitted file is its own */
     /* in program->counters: what a call moves on; the others leave all as they are */
     size_t first_counter, counter_count;
 };

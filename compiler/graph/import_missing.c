@@ -54,9 +54,6 @@ static const char *what_to_do(const struct model_node *mn)
     static const struct {
         const char *domain, *op, *text;
     } rows[] = {
-        {"", "LSTM", "export the layer unrolled over its steps, written with MatMul, Sigmoid and Tanh"},
-        {"", "GRU", "export the layer unrolled over its steps, written with MatMul, Sigmoid and Tanh"},
-        {"", "RNN", "export the layer unrolled over its steps, written with MatMul and Tanh"},
         {"", "NonMaxSuppression", "it belongs behind what is trained: cut the model in front of it"},
         {"", "StringNormalizer", "prepare text outside of the model"},
         {"", "TfIdfVectorizer", "prepare text outside of the model"},

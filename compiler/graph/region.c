@@ -10,7 +10,7 @@ struct region *region_new(const struct graph *g, int64_t trips, bool backwards)
                           .fold = g->program->fold};
     struct graph *const body = graph_new(p, "region");
     body->loc = g->loc;
-    const struct entry e = {.name = "region", .kind = ENTRY_STEP, .graph = body, .training = -1};
+    const struct entry e = {.name = "region", .kind = ENTRY_STEP, .graph = body, .training = -1, .is_region = true};
     vec_push(a, &p->entries, e);
     struct region *const r = arena_new(a, struct region);
     *r = (struct region){.program = p, .trips = trips, .backwards = backwards};

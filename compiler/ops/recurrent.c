@@ -268,9 +268,15 @@ static struct value *activate(const struct layer *l, int function, struct value 
     return recurrent_activate(l->b, &l->r, &l->r.activations[l->direction][function], x);
 }
 
-static struct value *gate(const struct layer *l, struct value *all, int g)
+enum { MOST_GATES = 4 };
+
+/* The parts of all gates along the last axis. */
+static void split(const struct layer *l, struct value *all, int count, struct value **parts)
 {
-    return slice(l->b, all, 1, g * l->r.hidden, (g + 1) * l->r.hidden);
+    const struct attr *const how = ATTRS(attr_int("axis", all->shape.rank - 1), attr_int("num_outputs", count));
+    const struct node *const n = build_node(l->b, "Split", how, &all, 1, (size_t)count);
+    for (int g = 0; g < count; g++)
+        parts[g] = l->b->failed ? all : n->outputs.data[g];
 }
 
 static struct value *one_minus(const struct layer *l, struct value *x)
@@ -303,29 +309,28 @@ static struct value *gru_cell(struct layer *l)
     struct builder *const b = l->b;
     const int64_t hidden = l->r.hidden, in_common = l->r.reset_behind ? 3 * hidden : 2 * hidden;
     struct value *const from_h = product(b, l->h, recurrent_weights(l, "R", 0, in_common));
-    struct value *const z = activate(l, 0, binary(b, "Add", gate(l, l->x, Z), gate(l, from_h, Z)));
-    struct value *const r = activate(l, 0, binary(b, "Add", gate(l, l->x, R), gate(l, from_h, R)));
+    struct value *of_x[MOST_GATES], *of_h[MOST_GATES];
+    split(l, l->x, 3, of_x);
+    split(l, from_h, l->r.reset_behind ? 3 : 2, of_h);
+    struct value *const z = activate(l, 0, binary(b, "Add", of_x[Z], of_h[Z]));
+    struct value *const r = activate(l, 0, binary(b, "Add", of_x[R], of_h[R]));
     struct value *const bias = bias_of_candidate(l);
     struct value *candidate;
     if (l->r.reset_behind) {
-        candidate = gate(l, from_h, N);
-        candidate = binary(b, "Mul", r, bias ? binary(b, "Add", candidate, bias) : candidate);
+        candidate = binary(b, "Mul", r, bias ? binary(b, "Add", of_h[N], bias) : of_h[N]);
     } else {
         struct value *const weights = recurrent_weights(l, "R_candidate", in_common, 3 * hidden);
         candidate = product(b, binary(b, "Mul", r, l->h), weights);
         candidate = bias ? binary(b, "Add", candidate, bias) : candidate;
     }
-    struct value *const n = activate(l, 1, binary(b, "Add", gate(l, l->x, N), candidate));
+    struct value *const n = activate(l, 1, binary(b, "Add", of_x[N], candidate));
     return binary(b, "Add", binary(b, "Mul", one_minus(l, z), n), binary(b, "Mul", z, l->h));
 }
 
-/* x + P c */
-static struct value *peep(const struct layer *l, struct value *x, struct value *weights, int which, struct value *cell)
+/* x + p c; p may be NULL. */
+static struct value *peep(const struct layer *l, struct value *x, struct value *p, struct value *cell)
 {
-    if (weights == NULL)
-        return x;
-    struct value *const p = slice(l->b, weights, 0, which * l->r.hidden, (which + 1) * l->r.hidden);
-    return binary(l->b, "Add", x, binary(l->b, "Mul", p, cell));
+    return p ? binary(l->b, "Add", x, binary(l->b, "Mul", p, cell)) : x;
 }
 
 static struct value *lstm_cell(struct layer *l, struct value **next_cell)
@@ -335,13 +340,15 @@ static struct value *lstm_cell(struct layer *l, struct value **next_cell)
     struct value *const from_h = product(b, l->h, recurrent_weights(l, "R", 0, 4 * l->r.hidden));
     struct value *const all = binary(b, "Add", l->x, from_h);
     struct value *const outer = of_direction(l, RECURRENT_P);
-    struct value *const weights = outer ? add_input(l, outer, "P", false) : NULL;
-    struct value *const i = activate(l, 0, peep(l, gate(l, all, I), weights, I, l->cell));
-    struct value *const f =
-        l->r.coupled ? one_minus(l, i) : activate(l, 0, peep(l, gate(l, all, F), weights, F, l->cell));
-    struct value *const c = activate(l, 1, gate(l, all, C));
+    struct value *gate[MOST_GATES], *p[MOST_GATES] = {0};
+    split(l, all, 4, gate);
+    if (outer)
+        split(l, add_input(l, outer, "P", false), 3, p);
+    struct value *const i = activate(l, 0, peep(l, gate[I], p[I], l->cell));
+    struct value *const f = l->r.coupled ? one_minus(l, i) : activate(l, 0, peep(l, gate[F], p[F], l->cell));
+    struct value *const c = activate(l, 1, gate[C]);
     *next_cell = binary(b, "Add", binary(b, "Mul", f, l->cell), binary(b, "Mul", i, c));
-    struct value *const o = activate(l, 0, peep(l, gate(l, all, O), weights, O, *next_cell));
+    struct value *const o = activate(l, 0, peep(l, gate[O], p[O], *next_cell));
     return binary(b, "Mul", o, activate(l, 2, *next_cell));
 }
 

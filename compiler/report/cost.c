@@ -1,4 +1,5 @@
 /* What one call of a kernel costs: arithmetic and traffic, from its loops and the shapes of its nodes. */
+#include "graph/region.h"
 #include "report/report_internal.h"
 
 #include <string.h>
@@ -43,7 +44,13 @@ bool cost_flops(const struct kernel *k, int64_t *flops)
         for (size_t s = 0; s < p->stores.count; s++)
             *flops += points(p, true) * operations(p->stores.data[s].value);
     }
-    return !k->tmpl.traits || k->tmpl.flops > 0;
+    bool known = !k->tmpl.traits || k->tmpl.flops > 0;
+    for (size_t i = 0; k->region && i < k->region->body->kernels.count; i++) {
+        int64_t of_step;
+        known &= cost_flops(k->region->body->kernels.data[i], &of_step);
+        *flops += of_step * k->region->region->trips;
+    }
+    return known;
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
@@ -167,5 +174,11 @@ void cost_bytes(const struct kernel *k, int64_t *read, int64_t *written)
     touch_kernel(&reads, &writes, k);
     *read = total_bytes(&reads);
     *written = total_bytes(&writes);
+    for (size_t i = 0; k->region && i < k->region->body->kernels.count; i++) {
+        int64_t read_in_step, written_in_step;
+        cost_bytes(k->region->body->kernels.data[i], &read_in_step, &written_in_step);
+        *read += read_in_step * k->region->region->trips;
+        *written += written_in_step * k->region->region->trips;
+    }
     arena_free(&scratch);
 }
