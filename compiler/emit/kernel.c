@@ -133,9 +133,7 @@ void emit_parts(struct expr_scope *s, struct tree_builder *b, const struct kerne
     for (size_t p = 0; p < k->parts.count;) {
         struct expr_scope part = *s; /* loop names may repeat from one nest to the next */
         part.declares = false;
-        part.names = (struct name_scope){.taken = {.arena = s->arena}};
-        for (size_t i = 0; i < s->names.taken.count; i++)
-            map_set(&part.names.taken, s->names.taken.entries[i].key, NULL);
+        part.names = name_scope_within(s->arena, &s->names);
         p += emit_loops(&part, b, &k->parts.data[p], k->parts.count - p, k->rows);
         if (part.declares)
             s->names = part.names;

@@ -41,14 +41,6 @@ static const char *without(struct arena *a, const char *hole, const char *ending
     return str_ends_with(hole, ending) ? arena_strndup(a, hole, strlen(hole) - strlen(ending)) : hole;
 }
 
-static struct name_scope names_copy(struct arena *a, const struct name_scope *from)
-{
-    struct name_scope to = {.taken = {.arena = a}};
-    for (size_t i = 0; i < from->taken.count; i++)
-        map_set(&to.taken, from->taken.entries[i].key, NULL);
-    return to;
-}
-
 /* The part "update" runs inside loops over whole vectors. Where bits or bytes count, or vectors are not wanted,
  * division is division. */
 static bool divides_wide(const struct emit_options *o, const struct part *p)
@@ -65,7 +57,7 @@ static struct expr_scope scope_within(const struct template_filler *f, arguments
         const int inner = d - f->k->outer_rank;
         s.index[d] = inner < 0 ? f->outer[d] : (size_t)inner < count ? args[inner] : NULL;
     }
-    s.names = names_copy(s.arena, &f->s->names);
+    s.names = name_scope_within(s.arena, &f->s->names);
     return s;
 }
 
