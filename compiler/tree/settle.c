@@ -10,6 +10,7 @@ struct settling {
     struct arena *arena;
     struct tree_function *const *functions; /* none calls a later one */
     size_t count;
+    VEC(struct tree_call *) calls; /* of functions, in all of them; some may have gone */
     bool changed;
 };
 
@@ -162,35 +163,17 @@ static void clear_list(struct settling *t, stmt_list *list)
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 
-typedef void call_visitor(struct settling *t, struct tree_call *c, void *data);
-
-struct call_walk {
-    struct settling *t;
-    const struct tree_function *callee;
-    call_visitor *visit;
-    void *data;
-};
-
-static bool visit_call(const struct expr *e, void *data)
+static bool note_call(const struct expr *e, void *data)
 {
-    const struct call_walk *const w = data;
-    if (e->op == EXPR_CALL && e->call->kind == CALL_FUNCTION && e->call->function == w->callee)
-        w->visit(w->t, (struct tree_call *)(uintptr_t)e->call, w->data);
+    struct settling *const t = data;
+    if (e->op == EXPR_CALL && e->call->kind == CALL_FUNCTION)
+        vec_push(t->arena, &t->calls, (struct tree_call *)(uintptr_t)e->call);
     return false;
 }
 
-/* Calls visit for each call of the function. */
-static void each_call(struct settling *t, const struct tree_function *callee, call_visitor *visit, void *data)
+static void drop_argument(struct tree_call *c, size_t at)
 {
-    struct call_walk w = {t, callee, visit, data};
-    for (size_t i = 0; i < t->count; i++)
-        tree_any(&t->functions[i]->body, visit_call, &w);
-}
-
-static void drop_argument(struct settling *t, struct tree_call *c, void *at)
-{
-    (void)t;
-    for (size_t i = *(const size_t *)at; i + 1 < c->count; i++)
+    for (size_t i = at; i + 1 < c->count; i++)
         c->args[i] = c->args[i + 1];
     c->count--;
 }
@@ -200,7 +183,9 @@ static void drop_parameters(struct settling *t, struct tree_function *f)
     for (size_t i = f->params.count; i-- > 0;) {
         if (f->params.data[i]->reads > 0)
             continue;
-        each_call(t, f, drop_argument, &i);
+        for (size_t c = 0; c < t->calls.count; c++)
+            if (t->calls.data[c]->function == f)
+                drop_argument(t->calls.data[c], i);
         vec_remove(&f->params, i);
         t->changed = true;
     }
@@ -246,9 +231,8 @@ static bool note_free(const struct expr *e, void *data)
     return false;
 }
 
-static void add_argument(struct settling *t, struct tree_call *c, void *var)
+static void add_argument(struct settling *t, struct tree_call *c, const struct tree_var *v)
 {
-    const struct tree_var *const v = var;
     const struct expr **const args = arena_array(t->arena, const struct expr *, c->count + 1);
     for (size_t i = 0; i < c->count; i++)
         args[i] = c->args[i];
@@ -269,7 +253,9 @@ static const struct tree_var *capture(struct settling *t, struct tree_function *
         if (!has(&c.found, outer->data[i]))
             continue;
         vec_push(t->arena, &f->params, outer->data[i]);
-        each_call(t, f, add_argument, changeable(outer->data[i]));
+        for (size_t k = 0; k < t->calls.count; k++)
+            if (t->calls.data[k]->function == f)
+                add_argument(t, t->calls.data[k], outer->data[i]);
     }
     return c.stray;
 }
@@ -277,6 +263,8 @@ static const struct tree_var *capture(struct settling *t, struct tree_function *
 const char *tree_settle(struct arena *a, struct tree_function *const *functions, size_t count, const tree_vars *outer)
 {
     struct settling t = {.arena = a, .functions = functions, .count = count};
+    for (size_t i = 0; i < count; i++)
+        tree_any(&functions[i]->body, note_call, &t);
     do {
         t.changed = false;
         for (size_t i = count; i-- > 0;) {
