@@ -81,6 +81,7 @@ struct emission {
     const char ***input_names, ***output_names; /* [entry][i] */
     bool has_shares;          /* some kernel is cut into shares */
     bool has_blas;            /* some kernel calls a BLAS */
+    template_memory template_memory;
     /* Of the kernel at hand: */
     VEC(uint32_t) kernel_counters;  /* what the parameters counter, counter_2 ... stand for */
     tree_vars counter_vars;         /* these */

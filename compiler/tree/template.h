@@ -27,6 +27,24 @@ const struct template_kernel *template_kernel_find(const struct template_trees *
 
 /* ---- instantiation ----------------------------------------------------------------------------------------------- */
 
+/* How a function of a template is used. */
+struct template_use {
+    const struct tree_function *function;
+    int calls;
+    bool is_aliased;          /* some call gives one place to two parameters, of which one is written */
+    bool returns;             /* it ends elsewhere than at its end */
+    const struct expr **same; /* by parameter: what every call so far has given; NULL: not one constant */
+};
+typedef VEC(struct template_use) template_uses;
+
+/* How functions were used so far, by kernel: most of a template's kernels use them alike. A zeroed list knows nothing;
+ * it lives as long as what is built. */
+struct template_known {
+    const struct template_kernel *kernel;
+    template_uses uses;
+};
+typedef VEC(struct template_known) template_memory;
+
 struct template_int {
     const char *name;
     int64_t value;
@@ -58,6 +76,7 @@ struct template_binding {
     /* Is the hint, a macro above a loop, emitted? NULL: all are. */
     bool (*keeps)(void *user, const char *hint);
     void *user;
+    template_memory *memory;
 };
 
 struct template_instance {
