@@ -65,13 +65,13 @@ static void add_locals(struct emission *e, const struct kernel *k, struct name_s
 }
 
 /* What its templates name: functions and macros, and, with `locals`, variables too. */
-static void reserve_all(const struct kernel *k, struct name_scope *names, bool locals)
+static void reserve_all(struct emission *e, const struct kernel *k, struct name_scope *names, bool locals)
 {
     for (size_t i = 0; i < k->blocks.stages.count; i++)
         if (k->blocks.stages.data[i]->tmpl.traits)
-            reserve_template_names(k->blocks.stages.data[i], names, locals);
+            reserve_template_names(e, k->blocks.stages.data[i], names, locals);
     if (k->tmpl.traits)
-        reserve_template_names(k, names, locals);
+        reserve_template_names(e, k, names, locals);
 }
 
 kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names)
@@ -82,7 +82,7 @@ kernel_params find_params(struct emission *e, const struct kernel *k, struct nam
     without_checks.checks.count = 0;
     kernel_reads(e->arena, &without_checks, &reads);
     kernel_writes(e->arena, &without_checks, &writes);
-    reserve_all(k, names, true);
+    reserve_all(e, k, names, true);
     for (size_t i = 0; i < writes.count; i++) {
         struct kernel_param p = {.buffer = writes.data[i], .written = true};
         const char *const own = own_name(k, p.buffer);
@@ -301,7 +301,7 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     if (g->is_shared)
         return;
     *names = (struct name_scope){.taken = {.arena = e->arena}};
-    reserve_all(k, names, false);
+    reserve_all(e, k, names, false);
     for (size_t i = 0; i < params->count; i++) {
         struct kernel_param *const p = &params->data[i];
         if (!g->names[i])
@@ -310,7 +310,7 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     for (size_t i = 0; i < params->count; i++)
         if (g->names[i])
             params->data[i].name = name_in(names, g->names[i]);
-    reserve_all(k, names, true);
+    reserve_all(e, k, names, true);
 }
 
 /* Which nodes it came from. */

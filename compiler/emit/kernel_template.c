@@ -349,11 +349,34 @@ static const struct template_kernel *template_of(const struct kernel *k)
     return t;
 }
 
-void reserve_template_names(const struct kernel *k, struct name_scope *names, bool locals)
+/* The names of a list as a map, which is made once. */
+static const struct map *map_of(struct emission *e, const char *const *list)
+{
+    for (size_t i = 0; i < e->name_lists.count; i++)
+        if (e->name_lists.data[i].list == list)
+            return &e->name_lists.data[i].map;
+    struct name_list made = {.list = list, .map = {.arena = e->arena}};
+    for (; *list; list++)
+        map_set(&made.map, *list, NULL);
+    vec_push(e->arena, &e->name_lists, made);
+    return &e->name_lists.data[e->name_lists.count - 1].map;
+}
+
+static void reserve_list(struct emission *e, struct name_scope *names, const char *const *list)
+{
+    const struct map *const m = map_of(e, list);
+    for (const struct name_scope *s = names->outer; s; s = s->outer)
+        if (s->taken.entries == m->entries)
+            return;
+    struct name_scope *const outer = arena_new(e->arena, struct name_scope);
+    *outer = (struct name_scope){.taken = *m, .outer = names->outer};
+    names->outer = outer;
+}
+
+void reserve_template_names(struct emission *e, const struct kernel *k, struct name_scope *names, bool locals)
 {
     const struct template_kernel *const t = template_of(k);
-    for (const char *const *name = locals ? t->names : t->fixed; *name; name++)
-        map_set(&names->taken, *name, NULL);
+    reserve_list(e, names, locals ? t->names : t->fixed);
     for (int o = 0; o < k->tmpl.operand_count && locals; o++)
         map_set(&names->taken, k->tmpl.operands[o].param, NULL);
 }
