@@ -6,7 +6,7 @@
 struct tree_writer {
     struct arena *a;
     struct strbuf *out;
-    struct map known; /* address of a variable or function -> its name */
+    struct map known; /* address of a variable or function, or all that an object without identity has -> its name */
     unsigned count;   /* objects so far, for their names */
 };
 
@@ -43,6 +43,18 @@ static void add_text_field(struct tree_writer *w, struct strbuf *b, const char *
         strbuf_addf(b, ", .%s = %s", field, quoted(w, text));
 }
 
+/* One object stands for all that have the same fields. */
+static const char *write_once(struct tree_writer *w, const char *type, const char *prefix, const char *fields)
+{
+    const char *name = map_get(&w->known, fields);
+    if (name)
+        return name;
+    name = fresh(w, prefix);
+    strbuf_addf(w->out, "static const struct %s %s = {%s};\n", type, name, fields);
+    map_set(&w->known, fields, (void *)(uintptr_t)name);
+    return name;
+}
+
 /* ---- expressions ------------------------------------------------------------------------------------------------- */
 
 static const char *write_expr(struct tree_writer *w, const struct expr *e);
@@ -59,7 +71,6 @@ static const char *write_var(struct tree_writer *w, const struct tree_var *v)
     if (name)
         return name;
     struct strbuf b = {.arena = w->a};
-    name = fresh(w, "v");
     strbuf_addf(&b, ".kind = (enum var_kind)%d, .dtype = (enum dtype)%d", (int)v->kind, (int)v->dtype);
     add_text_field(w, &b, "type", v->type);
     add_text_field(w, &b, "name", v->name);
@@ -67,6 +78,9 @@ static const char *write_var(struct tree_writer *w, const struct tree_var *v)
     add_text_field(w, &b, "of_type", v->of_type);
     add_expr_field(w, &b, "extent", v->extent);
     strbuf_addf(&b, "%s%s", v->written ? ", .written = true" : "", v->is_restrict ? ", .is_restrict = true" : "");
+    if (v->kind == VAR_HOLE || v->kind == VAR_MACRO)
+        return write_once(w, "tree_var", "v", strbuf_text(&b));
+    name = fresh(w, "v");
     strbuf_addf(w->out, "static const struct tree_var %s = {%s};\n", name, strbuf_text(&b));
     know(w, v, name);
     return name;
@@ -119,9 +133,7 @@ static const char *write_expr(struct tree_writer *w, const struct expr *e)
         strbuf_addf(&b, ", .call = &%s", write_call(w, e->call));
     else if (e->op == EXPR_NULL || e->op == EXPR_MEMBER || e->op == EXPR_SIZEOF || e->op == EXPR_CAST)
         add_text_field(w, &b, "text", e->text);
-    const char *const name = fresh(w, "e");
-    strbuf_addf(w->out, "static const struct expr %s = {%s};\n", name, strbuf_text(&b));
-    return name;
+    return write_once(w, "expr", "e", strbuf_text(&b));
 }
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
