@@ -52,6 +52,14 @@ const struct template_kernel *template_kernel_find(const struct template_trees *
     return NULL;
 }
 
+const struct template_helper *template_helper_find(const struct template_trees *t, const char *name)
+{
+    for (size_t i = 0; i < t->helper_count; i++)
+        if (str_equal(t->helpers[i].name, name))
+            return &t->helpers[i];
+    return NULL;
+}
+
 /* ---- bindings ---------------------------------------------------------------------------------------------------- */
 
 static int64_t bound_int(const struct instance *in, const char *name)

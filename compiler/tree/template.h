@@ -3,7 +3,7 @@
 #ifndef STEPC_TREE_TEMPLATE_H
 #define STEPC_TREE_TEMPLATE_H
 
-#include "lower/template.h"
+#include "base/str.h"
 #include "tree/tree.h"
 
 /* ---- the table: generated data, read-only ------------------------------------------------------------------------ */
@@ -15,15 +15,24 @@ struct template_kernel {
     const char *const *fixed;             /* of these, functions */
 };
 
+/* A function of runtime/stepc_math.h and the like. */
+struct template_helper {
+    const char *name, *file;
+    bool has_double; /* it computes with double, or something that it calls does */
+};
+
 struct template_trees {
     const struct template_kernel *kernels;
     size_t count;
+    const struct template_helper *helpers;
+    size_t helper_count;
 };
 
-extern const struct template_trees template_trees; /* of templates/ */
+extern const struct template_trees template_trees; /* of templates/ and runtime/ */
 
 /* NULL where there is none of the name. */
 const struct template_kernel *template_kernel_find(const struct template_trees *t, const char *name);
+const struct template_helper *template_helper_find(const struct template_trees *t, const char *name);
 
 /* ---- instantiation ----------------------------------------------------------------------------------------------- */
 
