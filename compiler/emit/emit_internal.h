@@ -164,9 +164,6 @@ const char *tree_stored_text(struct expr_scope *s, const struct expr *e);
 const struct expr *expr_resolve(struct expr_scope *s, const struct expr *e);
 const struct expr *access_element(struct expr_scope *s, const struct access *a);
 const struct tree_var *param_var(const struct expr_scope *s, const struct buffer *b);
-/* Both: "name[i * 64 + j]", or "name" for a value parameter. */
-const char *expr_text(struct expr_scope *s, const struct expr *e, int precedence);
-const char *access_text(struct expr_scope *s, const struct access *a);
 /* Declares locals for what several of the expressions (or several places of one) share, and for what is loaded in a
  * branch of a select; the expressions then read them. The array is rewritten to expressions in which equal parts are
  * one. */

@@ -587,18 +587,6 @@ const char *tree_stored_text(struct expr_scope *s, const struct expr *e)
     return arena_printf(s->arena, "(uint8_t)%s", tree_expr_text(s, e, PREC_PRIMARY));
 }
 
-/* ---- text of what is not resolved -------------------------------------------------------------------------------- */
-
-const char *expr_text(struct expr_scope *s, const struct expr *e, int precedence)
-{
-    return tree_expr_text(s, expr_resolve(s, e), precedence);
-}
-
-const char *access_text(struct expr_scope *s, const struct access *a)
-{
-    return tree_expr_text(s, access_element(s, a), PREC_PRIMARY);
-}
-
 /* ---- shared parts ------------------------------------------------------------------------------------------------ */
 
 struct occurrence {

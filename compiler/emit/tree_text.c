@@ -274,7 +274,6 @@ static void print_list(struct expr_scope *s, struct writer *w, const stmt_list *
             write_statement(s, w, "return%s%s;", at->value ? " " : "",
                             at->value ? tree_expr_text(s, at->value, PREC_NONE) : "");
             break;
-        case STMT_TEXT: write_block(w, at->text); break;
         }
     }
 }

@@ -155,7 +155,7 @@ static const char *write_stmt(struct tree_writer *w, const struct stmt *s)
     add_expr_field(w, &b, "target", s->target);
     add_text_field(w, &b, "hint", s->hint);
     add_text_field(w, &b, "comment", s->comment);
-    add_text_field(w, &b, "text", s->text);
+    add_text_field(w, &b, "hint_from", s->hint_from);
     strbuf_addf(&b, ", .step = %" PRId64 ", .repeat = %" PRId64 ", .op = (enum set_op)%d", s->step, s->repeat,
                 (int)s->op);
     strbuf_addf(&b, ", .body = %s", list_fields(w, &s->body));

@@ -579,7 +579,7 @@ static void rebuild_loop(struct rebuild *r, const struct stmt *s)
         return;
     struct tree_var *const v = rebuilt_declaration(r, s->var);
     const bool keeps = s->hint && (!binding->keeps || binding->keeps(binding->user, s->hint));
-    note_include(r->in, keeps ? s->text : NULL);
+    note_include(r->in, keeps ? s->hint_from : NULL);
     struct stmt *const made = tree_open_loop(r->b, v, from, to, step, keeps ? s->hint : NULL);
     by = s->by && !by ? rebuilt(r, s->by) : by; /* it may read the loop's variable */
     made->by = step != 0 ? NULL : by;
@@ -658,10 +658,7 @@ static void rebuild_statement(struct rebuild *r, const struct stmt *s)
     case STMT_DECLARE: rebuild_declaration(r, s); break;
     case STMT_SET: rebuild_set(r, s); break;
     case STMT_CALL: rebuild_call(r, s); break;
-    case STMT_RETURN:
-        rebuild_return(r, s);
-        break;
-    case STMT_TEXT: UNREACHABLE("text in template '%s'", r->in->kernel->name);
+    case STMT_RETURN: rebuild_return(r, s); break;
     }
     if (s->comment && r->b->at->count > count && s->kind != STMT_IF)
         ((struct stmt *)(uintptr_t)r->b->at->data[count])->comment = s->comment;

@@ -21,15 +21,26 @@ static struct tree_var *changeable(const struct tree_var *v)
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-/* Nodes may be shared, and are then counted as often as they are met: what counts is 0 or more. */
-static void count_expr(const struct expr *e)
+static bool names_var(const struct expr *e)
 {
-    for (int i = 0; i < expr_arg_count(e); i++)
-        count_expr(e->arg[i]);
-    for (size_t i = 0; e->op == EXPR_CALL && i < e->call->count; i++)
-        count_expr(e->call->args[i]);
-    if (e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS)
+    return e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS;
+}
+
+/* What counts is 0 or more. */
+static bool add_read(const struct expr *e, void *data)
+{
+    (void)data;
+    if (names_var(e))
         changeable(e->var)->reads++;
+    return false;
+}
+
+static bool forget_reads(const struct expr *e, void *data)
+{
+    (void)data;
+    if (names_var(e))
+        changeable(e->var)->reads = 0;
+    return false;
 }
 
 /* Is it a local's, which only its own function sees? */
@@ -45,40 +56,25 @@ static void count_list(const stmt_list *list)
         const struct expr *const all[] = {s->from, s->to, s->by, s->next, s->condition, s->value};
         for (size_t k = 0; k < sizeof all / sizeof *all; k++)
             if (all[k])
-                count_expr(all[k]);
+                expr_any(all[k], add_read, NULL);
         if (s->kind == STMT_SET && is_local_target(s->target) && s->target->op == EXPR_ELEMENT)
-            count_expr(s->target->arg[0]);
+            expr_any(s->target->arg[0], add_read, NULL);
         else if (s->kind == STMT_SET && !is_local_target(s->target))
-            count_expr(s->target);
+            expr_any(s->target, add_read, NULL);
         if (s->var && s->var->extent)
-            count_expr(s->var->extent);
+            expr_any(s->var->extent, add_read, NULL);
         count_list(&s->body);
         count_list(&s->otherwise);
     }
 }
 
-static void forget_expr(const struct expr *e)
-{
-    for (int i = 0; i < expr_arg_count(e); i++)
-        forget_expr(e->arg[i]);
-    for (size_t i = 0; e->op == EXPR_CALL && i < e->call->count; i++)
-        forget_expr(e->call->args[i]);
-    if (e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS)
-        changeable(e->var)->reads = 0;
-}
-
-static void forget_list(const stmt_list *list)
+static void forget_declared(const stmt_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        const struct stmt *const s = list->data[i];
-        const struct expr *const all[] = {s->from, s->to, s->by, s->next, s->condition, s->value, s->target};
-        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-            if (all[k])
-                forget_expr(all[k]);
-        if (s->var)
-            changeable(s->var)->reads = 0;
-        forget_list(&s->body);
-        forget_list(&s->otherwise);
+        if (list->data[i]->var)
+            changeable(list->data[i]->var)->reads = 0;
+        forget_declared(&list->data[i]->body);
+        forget_declared(&list->data[i]->otherwise);
     }
 }
 
@@ -86,7 +82,8 @@ static void count_function(const struct tree_function *f)
 {
     for (size_t i = 0; i < f->params.count; i++)
         changeable(f->params.data[i])->reads = 0;
-    forget_list(&f->body);
+    forget_declared(&f->body);
+    tree_any(&f->body, forget_reads, NULL);
     count_list(&f->body);
 }
 
@@ -221,8 +218,7 @@ struct capturing {
 static bool note_free(const struct expr *e, void *data)
 {
     struct capturing *const c = data;
-    if ((e->op != EXPR_VAR && e->op != EXPR_ELEMENT && e->op != EXPR_ADDRESS) || e->var->kind == VAR_MACRO ||
-        has(&c->declared, e->var))
+    if (!names_var(e) || e->var->kind == VAR_MACRO || has(&c->declared, e->var))
         return false;
     if (!has(c->outer, e->var))
         c->stray = e->var;
