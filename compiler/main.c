@@ -77,7 +77,7 @@ static int run(int argc, char **argv)
         return unknown_command(name);
     if (argc == 3 && (str_equal(argv[2], "--help") || str_equal(argv[2], "-h")))
         return help(name);
-    return c->run(c, argc - 1, argv + 1);
+    return run_command(c, argc - 1, argv + 1);
 }
 
 /* A file that is opened must not get the number of a stream that was closed for us: what is printed

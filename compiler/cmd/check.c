@@ -180,22 +180,17 @@ static bool examine(struct session *s, const struct options *o, const char *path
     return true;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(struct session *s, const struct options *o)
 {
-    struct session s;
-    struct options o;
-    session_begin(&s);
-    if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
-        return EXIT_USAGE;
-    if (o.arguments.count == 0) {
+    if (o->arguments.count == 0) {
         say_text("stepc check: name at least one MODEL\nTry 'stepc help check'.\n");
         return EXIT_USAGE;
     }
     bool ok = true;
-    for (size_t i = 0; i < o.arguments.count; i++)
-        ok &= check_model(&s, &o, o.arguments.data[i]) &&
-              (!option_given(&o, "training") || examine(&s, &o, o.arguments.data[i]));
-    return session_end(&s, ok);
+    for (size_t i = 0; i < o->arguments.count; i++)
+        ok &= check_model(s, o, o->arguments.data[i]) &&
+              (!option_given(o, "training") || examine(s, o, o->arguments.data[i]));
+    return exit_status(ok);
 }
 
 const struct command command_check = {

@@ -8,6 +8,13 @@
 
 enum { EXIT_DONE = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
 
+/* Everything a command allocates, and its messages. */
+struct session {
+    struct arena arena;
+    struct diag diag;
+    const struct command *command;
+};
+
 struct command {
     const char *name;
     const char *arguments; /* "MODEL -o OUT.c" */
@@ -15,20 +22,20 @@ struct command {
     const char *example;   /* a command line that works */
     const struct option_spec *const *options;
     const char *notes; /* more for 'stepc help COMMAND', lines of text; may be NULL */
-    int (*run)(const struct command *self, int argc, char **argv);
+    int (*run)(struct session *s, const struct options *o); /* returns an EXIT_.. */
 };
 
 extern const struct command command_compile, command_prepare, command_check, command_inspect, command_run,
     command_compare, command_verify, command_ops, command_convert, command_strip;
 
-/* Everything a command allocates, and its messages. */
-struct session {
-    struct arena arena;
-    struct diag diag;
-};
-void session_begin(struct session *s);
-/* Prints the messages, frees everything; returns the exit status for `ok`. */
-int session_end(struct session *s, bool ok);
+/* Runs the command; prints its messages, frees everything. */
+int run_command(const struct command *c, int argc, char **argv);
+/* For commands that run in a process of their own. */
+void session_begin(struct session *s, const struct command *c);
+static inline int exit_status(bool ok)
+{
+    return ok ? EXIT_DONE : EXIT_BAD;
+}
 
 /* Shared options of commands that read a model: --dim, --shape, --strict. */
 extern const struct option_spec model_options[];
@@ -49,7 +56,9 @@ bool read_code_options(struct diag *d, const struct options *o, struct pipeline_
 /* `stepc help machines`. */
 void print_machines(void);
 /* The only positional argument; NULL after a message. */
-const char *single_argument(const struct command *c, const struct options *o, const char *what);
+const char *single_argument(const struct session *s, const struct options *o, const char *what);
+/* The file to write, -o OUT.onnx or OUT.onnxtxt; NULL after a message. */
+const char *model_to_write(const struct session *s, const struct options *o);
 /* A non-negative number; reports wrong usage to stderr. */
 bool option_count(const struct options *o, const char *name, long long fallback, long long *out);
 /* "48K" -> 49152: a number from 1, perhaps with K, M or G of powers of 1024. */

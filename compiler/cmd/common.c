@@ -7,17 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
-void session_begin(struct session *s)
+void session_begin(struct session *s, const struct command *c)
 {
-    memset(s, 0, sizeof *s);
+    *s = (struct session){.command = c};
     s->diag.arena = &s->arena;
 }
 
-int session_end(struct session *s, bool ok)
+int run_command(const struct command *c, int argc, char **argv)
 {
-    diag_print(&s->diag, stderr);
-    arena_free(&s->arena);
-    return ok ? EXIT_DONE : EXIT_BAD;
+    struct session s;
+    struct options o;
+    session_begin(&s, c);
+    const int status = options_parse(&s.arena, c->name, c->options, argc, argv, &o) ? c->run(&s, &o) : EXIT_USAGE;
+    diag_print(&s.diag, stderr);
+    arena_free(&s.arena);
+    return status;
 }
 
 const struct option_spec model_options[] = {
@@ -199,11 +203,22 @@ void warn_of_unknown_sizes(struct session *s, const struct options *o, const str
     warn_of_unknown(s, m->file, &shape_list, "shape", "input", &inputs);
 }
 
-const char *single_argument(const struct command *c, const struct options *o, const char *what)
+const char *single_argument(const struct session *s, const struct options *o, const char *what)
 {
+    const char *const name = s->command->name;
     if (o->arguments.count == 1)
         return o->arguments.data[0];
-    say_text("stepc %s: expected one %s, got %zu\nTry 'stepc help %s'.\n", c->name, what, o->arguments.count, c->name);
+    say_text("stepc %s: expected one %s, got %zu\nTry 'stepc help %s'.\n", name, what, o->arguments.count, name);
+    return NULL;
+}
+
+const char *model_to_write(const struct session *s, const struct options *o)
+{
+    const char *const out = option_text(o, "out");
+    if (out && (str_ends_with(out, ".onnx") || str_ends_with(out, ".onnxtxt")))
+        return out;
+    say_text("stepc %s: -o OUT.onnx names the file to write%s\n", s->command->name,
+             option_given(o, "output") ? " (--output is the tensor that the loss reads)" : "");
     return NULL;
 }
 

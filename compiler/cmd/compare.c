@@ -105,20 +105,15 @@ static bool compare_with_dump(struct session *s, const struct options *o, const 
     return read_import_options(s, o, &d.import) && read_model(s, o, path, &m) && compare_dump(s, m, &d);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(struct session *s, const struct options *o)
 {
-    struct session s;
-    struct options o;
     long long seed, steps;
-    session_begin(&s);
-    if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
+    const char *path = single_argument(s, o, "MODEL");
+    if (!path || !option_count(o, "seed", 1, &seed) || !option_count(o, "steps", 5, &steps))
         return EXIT_USAGE;
-    const char *path = single_argument(self, &o, "MODEL");
-    if (!path || !option_count(&o, "seed", 1, &seed) || !option_count(&o, "steps", 5, &steps))
-        return EXIT_USAGE;
-    if (option_given(&o, "against"))
-        return session_end(&s, compare_with_dump(&s, &o, path));
-    return session_end(&s, compare(&s, &o, path, seed, steps));
+    if (option_given(o, "against"))
+        return exit_status(compare_with_dump(s, o, path));
+    return exit_status(compare(s, o, path, seed, steps));
 }
 
 const struct command command_compare = {

@@ -121,30 +121,20 @@ static bool compile(struct job *j)
     return true;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(struct session *s, const struct options *o)
 {
-    struct session s;
-    struct options o;
-    session_begin(&s);
-    if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
-        return EXIT_USAGE;
-    struct job j = {.session = &s,
-                    .options = &o,
-                    .path = single_argument(self, &o, "MODEL"),
-                    .out = option_text(&o, "out"),
-                    .report = {.arena = &s.arena, .clean = true}};
+    struct job j = {.session = s, .options = o, .path = single_argument(s, o, "MODEL"), .out = option_text(o, "out"),
+                    .report = {.arena = &s->arena, .clean = true}};
     if (!j.path)
         return EXIT_USAGE;
-    if (!j.out || !str_ends_with(j.out, ".c") || strlen(path_base(&s.arena, j.out)) < 3) {
+    if (!j.out || !str_ends_with(j.out, ".c") || strlen(path_base(&s->arena, j.out)) < 3) {
         say_text("stepc compile: -o OUT.c names the file to write%s\n",
-                 option_given(&o, "output") ? " (--output is the tensor that the loss reads)" : "");
+                 option_given(o, "output") ? " (--output is the tensor that the loss reads)" : "");
         return EXIT_USAGE;
     }
-    if (!read_options(&j)) {
-        session_end(&s, false);
+    if (!read_options(&j))
         return EXIT_USAGE;
-    }
-    return session_end(&s, compile(&j));
+    return exit_status(compile(&j));
 }
 
 const struct command command_compile = {

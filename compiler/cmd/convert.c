@@ -123,14 +123,11 @@ static bool convert(struct session *s, const struct options *o)
     return model_read(&s->diag, &s->arena, in, &m) && write_model(s, o, m, out);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(struct session *s, const struct options *o)
 {
-    struct session s;
-    struct options o;
-    session_begin(&s);
-    if (!options_parse(&s.arena, self->name, tables, argc, argv, &o) || !check_arguments(&o))
+    if (!check_arguments(o))
         return EXIT_USAGE;
-    return session_end(&s, convert(&s, &o));
+    return exit_status(convert(s, o));
 }
 
 const struct command command_convert = {

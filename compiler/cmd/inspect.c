@@ -96,23 +96,16 @@ static bool inspect(struct job *j)
     return report_check_limits(&j->session->diag, r, "--max-ram", j->ram, j->flash) && ok;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(struct session *s, const struct options *o)
 {
-    struct session s;
-    struct options o;
-    session_begin(&s);
-    if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
+    struct job j = {.session = s, .options = o, .path = single_argument(s, o, "MODEL"),
+                    .prepares = training_options_given(o)};
+    if (!j.path || !option_size(o, "max-ram", -1, &j.ram) || !option_size(o, "max-flash", -1, &j.flash))
         return EXIT_USAGE;
-    struct job j = {.session = &s, .options = &o, .path = single_argument(self, &o, "MODEL"),
-                    .prepares = training_options_given(&o)};
-    if (!j.path || !option_size(&o, "max-ram", -1, &j.ram) || !option_size(&o, "max-flash", -1, &j.flash))
+    if (!read_program_options(&s->diag, o, &j.pipeline, &j.emit) ||
+        (j.prepares && !read_training_options(s, o, &j.training)))
         return EXIT_USAGE;
-    if (!read_program_options(&s.diag, &o, &j.pipeline, &j.emit) ||
-        (j.prepares && !read_training_options(&s, &o, &j.training))) {
-        session_end(&s, false);
-        return EXIT_USAGE;
-    }
-    return session_end(&s, inspect(&j));
+    return exit_status(inspect(&j));
 }
 
 const struct command command_inspect = {

@@ -73,16 +73,11 @@ static bool check_wanted(struct session *s, const text_list *wanted)
     return ok;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(struct session *s, const struct options *o)
 {
-    struct session s;
-    struct options o;
-    session_begin(&s);
-    if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
-        return EXIT_USAGE;
-    if (!check_wanted(&s, &o.arguments))
-        return session_end(&s, false);
-    const bool markdown = option_given(&o, "markdown");
+    if (!check_wanted(s, &o->arguments))
+        return EXIT_BAD;
+    const bool markdown = option_given(o, "markdown");
     const char *format = markdown ? "| %s | %s | %s | %s |\n" : "%-36s %-40s %-13s %s\n";
     print_text(format, "operator", "versions", "gradient", "lowering");
     if (markdown)
@@ -90,13 +85,13 @@ static int run(const struct command *self, int argc, char **argv)
     for (size_t f = 0; op_table[f]; f++)
         for (const struct op_def *d = op_table[f]; d->name; d++) {
             char versions[128];
-            const char *name = full_name(&s.arena, d);
-            if (!is_wanted(&o.arguments, d, name))
+            const char *name = full_name(&s->arena, d);
+            if (!is_wanted(&o->arguments, d, name))
                 continue;
             print_versions(d, versions, sizeof versions);
             print_text(format, name, versions, gradient_of(d), lowering_of(d));
         }
-    return session_end(&s, true);
+    return EXIT_DONE;
 }
 
 const struct command command_ops = {.name = "ops",

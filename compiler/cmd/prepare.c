@@ -28,27 +28,15 @@ static bool prepare(struct session *s, const struct options *o, struct prepare_o
     return true;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(struct session *s, const struct options *o)
 {
-    struct session s;
-    struct options o;
     struct prepare_options p;
-    session_begin(&s);
-    if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
+    const char *const path = single_argument(s, o, "MODEL"), *const out = path ? model_to_write(s, o) : NULL;
+    if (!out)
         return EXIT_USAGE;
-    const char *const path = single_argument(self, &o, "MODEL"), *const out = option_text(&o, "out");
-    if (!path)
+    if (!read_training_options(s, o, &p))
         return EXIT_USAGE;
-    if (!out || (!str_ends_with(out, ".onnx") && !str_ends_with(out, ".onnxtxt"))) {
-        say_text("stepc prepare: -o OUT.onnx names the file to write%s\n",
-                 option_given(&o, "output") ? " (--output is the tensor that the loss reads)" : "");
-        return EXIT_USAGE;
-    }
-    if (!read_training_options(&s, &o, &p)) {
-        session_end(&s, false);
-        return EXIT_USAGE;
-    }
-    return session_end(&s, prepare(&s, &o, &p, path, out));
+    return exit_status(prepare(s, o, &p, path, out));
 }
 
 const struct command command_prepare = {

@@ -531,24 +531,19 @@ static bool read_counts(const struct options *o, struct counts *c)
            option_count(o, "save-every", 0, &c->save_every);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(struct session *s, const struct options *o)
 {
-    struct session s;
-    struct options o;
-    session_begin(&s);
-    if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
+    const char *path = single_argument(s, o, "MODEL");
+    struct run r = {.s = s, .o = o};
+    if (!path || !read_counts(o, &r.counts))
         return EXIT_USAGE;
-    const char *path = single_argument(self, &o, "MODEL");
-    struct run r = {.s = &s, .o = &o};
-    if (!path || !read_counts(&o, &r.counts))
-        return EXIT_USAGE;
-    r.shuffled = option_given(&o, "shuffle");
+    r.shuffled = option_given(o, "shuffle");
     r.shuffle_seed = (uint64_t)r.counts.shuffle;
     const bool ok = train(&r, path);
     history_free(&r.history);
     if (r.engine)
         engine_close(r.engine);
-    return session_end(&s, ok);
+    return exit_status(ok);
 }
 
 const struct command command_run = {

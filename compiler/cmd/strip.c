@@ -83,21 +83,12 @@ static bool strip(struct session *s, const struct options *o, const char *path, 
     return true;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(struct session *s, const struct options *o)
 {
-    struct session s;
-    struct options o;
-    session_begin(&s);
-    if (!options_parse(&s.arena, self->name, tables, argc, argv, &o))
+    const char *const path = single_argument(s, o, "MODEL"), *const out = path ? model_to_write(s, o) : NULL;
+    if (!out)
         return EXIT_USAGE;
-    const char *const path = single_argument(self, &o, "MODEL"), *const out = option_text(&o, "out");
-    if (!path)
-        return EXIT_USAGE;
-    if (!out || (!str_ends_with(out, ".onnx") && !str_ends_with(out, ".onnxtxt"))) {
-        say_text("stepc strip: -o OUT.onnx names the file to write\n");
-        return EXIT_USAGE;
-    }
-    return session_end(&s, strip(&s, &o, path, out));
+    return exit_status(strip(s, o, path, out));
 }
 
 const struct command command_strip = {

@@ -277,7 +277,7 @@ static const char *const verdict_names[] = {"PASS", "FAIL", "UNSUPPORTED"};
 static void child(struct suite *suite, const char *name, int to)
 {
     struct session s;
-    session_begin(&s);
+    session_begin(&s, &command_verify);
     struct test t = {.suite = suite, .s = &s, .rtol = suite->rtol, .atol = suite->atol};
     t.dir = !suite->root ? name : str_equal(name, ".") ? suite->root : path_join(&s.arena, suite->root, name);
     alarm(suite->timeout);
@@ -372,20 +372,16 @@ static bool verify(struct session *s, const struct options *o, long long jobs, l
     return run_all(&t, jobs ? (size_t)jobs : (size_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(struct session *s, const struct options *o)
 {
-    struct session s;
-    struct options o;
     long long jobs, timeout;
-    session_begin(&s);
-    if (!options_parse(&s.arena, self->name, tables, argc, argv, &o) || !option_count(&o, "jobs", 0, &jobs) ||
-        !option_count(&o, "timeout", 120, &timeout))
+    if (!option_count(o, "jobs", 0, &jobs) || !option_count(o, "timeout", 120, &timeout))
         return EXIT_USAGE;
-    if (o.arguments.count == 0) {
+    if (o->arguments.count == 0) {
         say_text("stepc verify: name at least one folder\nTry 'stepc help verify'.\n");
         return EXIT_USAGE;
     }
-    return session_end(&s, verify(&s, &o, jobs, timeout));
+    return exit_status(verify(s, o, jobs, timeout));
 }
 
 const struct command command_verify = {

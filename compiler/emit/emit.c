@@ -129,6 +129,12 @@ void section_kernels(struct emission *e)
     if (e->functions.count == 0)
         return;
     write_section(&e->c, "kernels");
+    size_t bytes = 0;
+    for (size_t i = 0; i < e->functions.count; i++) {
+        const struct kernel_function *f = e->functions.entries[i].value;
+        bytes += strlen(f->text) + strlen(f->definition);
+    }
+    strbuf_reserve(&e->c.text, bytes);
     for (size_t i = 0; i < e->functions.count; i++) {
         const struct kernel_function *f = e->functions.entries[i].value;
         if (i > 0)
@@ -224,10 +230,10 @@ static void reserve_local_names(struct emission *e)
         for (size_t k = 0; k < l->kernels.count; k++) {
             const struct kernel *const kernel = l->kernels.data[k];
             if (kernel->tmpl.traits)
-                reserve_template_names(kernel, &e->file, true);
+                reserve_template_names(e, kernel, &e->file, true);
             for (size_t j = 0; j < kernel->blocks.stages.count; j++)
                 if (kernel->blocks.stages.data[j]->tmpl.traits)
-                    reserve_template_names(kernel->blocks.stages.data[j], &e->file, true);
+                    reserve_template_names(e, kernel->blocks.stages.data[j], &e->file, true);
         }
     }
     for (size_t i = 0; i < e->program->entries.count; i++) { /* section_model.c has these */

@@ -50,6 +50,11 @@ struct kept_block {
 
 struct region_text;
 
+struct name_list {
+    const char *const *list;
+    struct map map; /* of its names */
+};
+
 struct emission {
     struct arena *arena;
     struct diag *diag;
@@ -85,6 +90,8 @@ struct emission {
     const char ***input_names, ***output_names; /* [entry][i] */
     bool has_shares;          /* some kernel is cut into shares */
     bool has_blas;            /* some kernel calls a BLAS */
+    template_memory template_memory;
+    VEC(struct name_list) name_lists; /* of templates */
     /* Of the kernel at hand: */
     VEC(uint32_t) kernel_counters;  /* what the parameters counter, counter_2 ... stand for */
     tree_vars counter_vars;         /* these */
@@ -161,9 +168,6 @@ const char *tree_stored_text(struct expr_scope *s, const struct expr *e);
 const struct expr *expr_resolve(struct expr_scope *s, const struct expr *e);
 const struct expr *access_element(struct expr_scope *s, const struct access *a);
 const struct tree_var *param_var(const struct expr_scope *s, const struct buffer *b);
-/* Both: "name[i * 64 + j]", or "name" for a value parameter. */
-const char *expr_text(struct expr_scope *s, const struct expr *e, int precedence);
-const char *access_text(struct expr_scope *s, const struct access *a);
 /* Declares locals for what several of the expressions (or several places of one) share, and for what is loaded in a
  * branch of a select; the expressions then read them. The array is rewritten to expressions in which equal parts are
  * one. */
@@ -213,7 +217,7 @@ void note_outer(struct emission *e, const struct expr *read);
 void emit_parts(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int open);
 /* Identifiers of its template that parameters of the kernel must not have; with `locals`, those of the template's own
  * parameters and variables too, which give way to parameters of the kernel, but not to locals of its parts. */
-void reserve_template_names(const struct kernel *k, struct name_scope *names, bool locals);
+void reserve_template_names(struct emission *e, const struct kernel *k, struct name_scope *names, bool locals);
 /* Copies a constant. GCC 12 for AVX-512 writes wrong code for memcpy() of a short constant that it sees: {1, 1, 1,
  * 1, 1, 1, 0, 0} becomes ones. */
 #define COPY_CONSTANT "copy_constant"

@@ -300,12 +300,9 @@ static const char *numbered(struct arena *a, const char *name, size_t i)
 static const struct kept_block *kept_block(struct emission *e, const struct expr *x)
 {
     size_t i = 0;
-    for (; i < e->kernel_draws.count; i++) {
-        const struct expr *const known = e->kernel_draws.data[i].draw;
-        if (known->op == x->op && known->dtype == x->dtype && known->i == x->i && known->counter == x->counter &&
-            known->has_seed == x->has_seed && known->seed == x->seed)
+    for (; i < e->kernel_draws.count; i++)
+        if (expr_same_draw(e->kernel_draws.data[i].draw, x))
             return &e->kernel_draws.data[i];
-    }
     struct kept_block kept = {.draw = x};
     kept.numbers = tree_var(e->arena, VAR_ARRAY, x->dtype, c_type(x->dtype), numbered(e->arena, "drawn", i));
     kept.numbers->count = x->dtype == DTYPE_FLOAT ? 4 : 2;
@@ -352,9 +349,9 @@ static const struct expr *random_call(struct expr_scope *s, const struct expr *e
         args[count++] = tree_address(a, kept->numbers, zero);
         args[count++] = tree_address(a, kept->block, zero);
     }
-    args[count++] = e->has_seed ? index_text(a, arena_printf(a, "UINT64_C(%" PRIu64 ")", e->seed))
-                                : tree_read(a, seed_var(s->e));
-    args[count++] = tree_read(a, counter_var(s->e, e->counter));
+    args[count++] = e->draw->has_seed ? index_text(a, arena_printf(a, "UINT64_C(%" PRIu64 ")", e->draw->seed))
+                                      : tree_read(a, seed_var(s->e));
+    args[count++] = tree_read(a, counter_var(s->e, e->draw->counter));
     args[count++] = index_text(a, arena_printf(a, "%" PRId64 "u", e->i));
     const struct expr *const element = as_index(s, e->arg[0]);
     args[count++] = index_cast(a, "uint64_t", element ? element : expr_resolve(s, e->arg[0]));
@@ -588,18 +585,6 @@ const char *tree_stored_text(struct expr_scope *s, const struct expr *e)
     if (e->dtype != DTYPE_BOOL || e->op == EXPR_ELEMENT || e->op == EXPR_VAR || e->op == EXPR_INT)
         return tree_expr_text(s, e, PREC_NONE);
     return arena_printf(s->arena, "(uint8_t)%s", tree_expr_text(s, e, PREC_PRIMARY));
-}
-
-/* ---- text of what is not resolved -------------------------------------------------------------------------------- */
-
-const char *expr_text(struct expr_scope *s, const struct expr *e, int precedence)
-{
-    return tree_expr_text(s, expr_resolve(s, e), precedence);
-}
-
-const char *access_text(struct expr_scope *s, const struct access *a)
-{
-    return tree_expr_text(s, access_element(s, a), PREC_PRIMARY);
 }
 
 /* ---- shared parts ------------------------------------------------------------------------------------------------ */

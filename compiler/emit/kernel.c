@@ -65,13 +65,13 @@ static void add_locals(struct emission *e, const struct kernel *k, struct name_s
 }
 
 /* What its templates name: functions and macros, and, with `locals`, variables too. */
-static void reserve_all(const struct kernel *k, struct name_scope *names, bool locals)
+static void reserve_all(struct emission *e, const struct kernel *k, struct name_scope *names, bool locals)
 {
     for (size_t i = 0; i < k->blocks.stages.count; i++)
         if (k->blocks.stages.data[i]->tmpl.traits)
-            reserve_template_names(k->blocks.stages.data[i], names, locals);
+            reserve_template_names(e, k->blocks.stages.data[i], names, locals);
     if (k->tmpl.traits)
-        reserve_template_names(k, names, locals);
+        reserve_template_names(e, k, names, locals);
 }
 
 kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names)
@@ -82,7 +82,7 @@ kernel_params find_params(struct emission *e, const struct kernel *k, struct nam
     without_checks.checks.count = 0;
     kernel_reads(e->arena, &without_checks, &reads);
     kernel_writes(e->arena, &without_checks, &writes);
-    reserve_all(k, names, true);
+    reserve_all(e, k, names, true);
     for (size_t i = 0; i < writes.count; i++) {
         struct kernel_param p = {.buffer = writes.data[i], .written = true};
         const char *const own = own_name(k, p.buffer);
@@ -133,9 +133,7 @@ void emit_parts(struct expr_scope *s, struct tree_builder *b, const struct kerne
     for (size_t p = 0; p < k->parts.count;) {
         struct expr_scope part = *s; /* loop names may repeat from one nest to the next */
         part.declares = false;
-        part.names = (struct name_scope){.taken = {.arena = s->arena}};
-        for (size_t i = 0; i < s->names.taken.count; i++)
-            map_set(&part.names.taken, s->names.taken.entries[i].key, NULL);
+        part.names = name_scope_within(s->arena, &s->names);
         p += emit_loops(&part, b, &k->parts.data[p], k->parts.count - p, k->rows);
         if (part.declares)
             s->names = part.names;
@@ -303,7 +301,7 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     if (g->is_shared)
         return;
     *names = (struct name_scope){.taken = {.arena = e->arena}};
-    reserve_all(k, names, false);
+    reserve_all(e, k, names, false);
     for (size_t i = 0; i < params->count; i++) {
         struct kernel_param *const p = &params->data[i];
         if (!g->names[i])
@@ -312,7 +310,7 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     for (size_t i = 0; i < params->count; i++)
         if (g->names[i])
             params->data[i].name = name_in(names, g->names[i]);
-    reserve_all(k, names, true);
+    reserve_all(e, k, names, true);
 }
 
 const char *nodes_text(struct emission *e, const struct kernel *k)

@@ -41,14 +41,6 @@ static const char *without(struct arena *a, const char *hole, const char *ending
     return str_ends_with(hole, ending) ? arena_strndup(a, hole, strlen(hole) - strlen(ending)) : hole;
 }
 
-static struct name_scope names_copy(struct arena *a, const struct name_scope *from)
-{
-    struct name_scope to = {.taken = {.arena = a}};
-    for (size_t i = 0; i < from->taken.count; i++)
-        map_set(&to.taken, from->taken.entries[i].key, NULL);
-    return to;
-}
-
 /* The part "update" runs inside loops over whole vectors. Where bits or bytes count, or vectors are not wanted,
  * division is division. */
 static bool divides_wide(const struct emit_options *o, const struct part *p)
@@ -65,7 +57,7 @@ static struct expr_scope scope_within(const struct template_filler *f, arguments
         const int inner = d - f->k->outer_rank;
         s.index[d] = inner < 0 ? f->outer[d] : (size_t)inner < count ? args[inner] : NULL;
     }
-    s.names = names_copy(s.arena, &f->s->names);
+    s.names = name_scope_within(s.arena, &f->s->names);
     return s;
 }
 
@@ -357,11 +349,34 @@ static const struct template_kernel *template_of(const struct kernel *k)
     return t;
 }
 
-void reserve_template_names(const struct kernel *k, struct name_scope *names, bool locals)
+/* The names of a list as a map, which is made once. */
+static const struct map *map_of(struct emission *e, const char *const *list)
+{
+    for (size_t i = 0; i < e->name_lists.count; i++)
+        if (e->name_lists.data[i].list == list)
+            return &e->name_lists.data[i].map;
+    struct name_list made = {.list = list, .map = {.arena = e->arena}};
+    for (; *list; list++)
+        map_set(&made.map, *list, NULL);
+    vec_push(e->arena, &e->name_lists, made);
+    return &e->name_lists.data[e->name_lists.count - 1].map;
+}
+
+static void reserve_list(struct emission *e, struct name_scope *names, const char *const *list)
+{
+    const struct map *const m = map_of(e, list);
+    for (const struct name_scope *s = names->outer; s; s = s->outer)
+        if (s->taken.entries == m->entries)
+            return;
+    struct name_scope *const outer = arena_new(e->arena, struct name_scope);
+    *outer = (struct name_scope){.taken = *m, .outer = names->outer};
+    names->outer = outer;
+}
+
+void reserve_template_names(struct emission *e, const struct kernel *k, struct name_scope *names, bool locals)
 {
     const struct template_kernel *const t = template_of(k);
-    for (const char *const *name = locals ? t->names : t->fixed; *name; name++)
-        map_set(&names->taken, *name, NULL);
+    reserve_list(e, names, locals ? t->names : t->fixed);
     for (int o = 0; o < k->tmpl.operand_count && locals; o++)
         map_set(&names->taken, k->tmpl.operands[o].param, NULL);
 }
@@ -378,7 +393,8 @@ static void build(struct template_filler *f, struct tree_builder *b, int stage)
         .types = types.data, .type_count = types.count,
         .operands = operands.data, .operand_count = operands.count,
         .outer = &e->kernel_outer,
-        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = f};
+        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = f,
+        .memory = &e->template_memory};
     template_build(b, template_of(f->k), &binding, &e->instance);
     while (e->instance_stages.count < e->instance.functions.count)
         vec_push(a, &e->instance_stages, stage);

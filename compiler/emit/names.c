@@ -25,12 +25,25 @@ const char *name_mangle(struct arena *a, const char *wish)
     return name_is_reserved(text) ? arena_printf(a, "%s_", text) : text;
 }
 
+struct name_scope name_scope_within(struct arena *a, const struct name_scope *outer)
+{
+    const struct name_scope *const as_it_is = arena_copy(a, outer, sizeof *outer, alignof(struct name_scope));
+    return (struct name_scope){.taken = {.arena = a}, .outer = as_it_is};
+}
+
+static bool is_taken(const struct name_scope *s, const char *name)
+{
+    while (s && !map_has(&s->taken, name))
+        s = s->outer;
+    return s;
+}
+
 const char *name_exactly(struct name_scope *s, const char *base)
 {
     struct arena *a = s->taken.arena;
     const char *name = base;
     intptr_t number = (intptr_t)map_get(&s->taken, base);
-    while (map_has(&s->taken, name) || (name != base && name_is_reserved(name)))
+    while (is_taken(s, name) || (name != base && name_is_reserved(name)))
         name = arena_printf(a, "%s_%d", base, (int)(++number + 1));
     map_set(&s->taken, base, (void *)number);
     if (name != base)

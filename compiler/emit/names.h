@@ -7,7 +7,11 @@
 /* Names given out in one scope (the file, a struct, a function). A zeroed scope with .taken.arena set is empty. */
 struct name_scope {
     struct map taken;
+    const struct name_scope *outer; /* its names are taken here, too; or NULL */
 };
+
+/* What is taken in `outer` is taken in it, and not the other way round. Nothing is taken in `outer` while it is used. */
+struct name_scope name_scope_within(struct arena *a, const struct name_scope *outer);
 
 /* "fc1.weight" -> "fc1_weight"; "1x" -> "v1x"; what name_is_reserved() gets a trailing underscore; a clash gets _2,
  * _3... The result is in the scope's arena and taken from now on. */

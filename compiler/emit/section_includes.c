@@ -31,7 +31,7 @@ static name_list used_headers(const struct emission *e)
     for (size_t i = 0; i < e->includes.count; i++)
         add_name(e->arena, &names, e->includes.entries[i].key);
     for (size_t i = 0; i < e->helpers.count; i++) {
-        const struct template_helper *const h = template_find_helper(&template_table, e->helpers.entries[i].key);
+        const struct template_helper *const h = template_helper_find(&template_trees, e->helpers.entries[i].key);
         if (h)
             add_name(e->arena, &names, h->file);
     }
@@ -45,7 +45,7 @@ static name_list used_headers(const struct emission *e)
 bool helpers_have_double(const struct emission *e)
 {
     for (size_t i = 0; i < e->helpers.count; i++) {
-        const struct template_helper *const h = template_find_helper(&template_table, e->helpers.entries[i].key);
+        const struct template_helper *const h = template_helper_find(&template_trees, e->helpers.entries[i].key);
         if (h && h->has_double)
             return true;
     }

@@ -20,9 +20,10 @@ static int brackets(char c)
  * brackets, before and after. */
 static size_t line_end(const char *text, size_t room, int deepest, int *depth)
 {
+    const size_t length = strlen(text);
     size_t end = 0, comma = 0;
     int at_end = *depth, at_comma = *depth, here = *depth;
-    for (size_t i = 0; text[i]; i++) {
+    for (size_t i = 0; i < length && length > room; i++) {
         here += brackets(text[i]);
         if (text[i] != LINE_MAY_BREAK || here > deepest)
             continue;
@@ -35,12 +36,18 @@ static size_t line_end(const char *text, size_t room, int deepest, int *depth)
             at_comma = here;
         }
     }
-    if (end == 0 || (strlen(text) <= room)) {
-        *depth = here;
-        return strlen(text);
-    }
+    if (end == 0)
+        return length;
     *depth = comma > 0 ? at_comma : at_end;
     return comma > 0 ? comma : end;
+}
+
+static void write_piece(struct strbuf *b, size_t indent, const char *text, size_t length)
+{
+    const size_t begin = b->length;
+    strbuf_addf(b, "%*s%.*s\n", (int)indent, "", (int)length, text);
+    for (char *p = b->text + begin; (p = strchr(p, LINE_MAY_BREAK));)
+        *p = ' ';
 }
 
 /* Writes the lines, or only looks whether all of them fit. */
@@ -51,13 +58,8 @@ static bool break_lines(struct writer *w, const char *text, int deepest, bool lo
     for (size_t indent = 4 * (size_t)w->depth; *text; indent = 4 * (size_t)w->depth + 4) {
         const size_t n = line_end(text, WIDTH - indent, deepest, &depth);
         fits &= n <= WIDTH - indent;
-        if (!looks) {
-            for (size_t i = 0; i < indent; i++)
-                strbuf_add(&w->text, " ");
-            for (size_t i = 0; i < n; i++)
-                strbuf_add_n(&w->text, text[i] == LINE_MAY_BREAK ? " " : text + i, 1);
-            strbuf_add(&w->text, "\n");
-        }
+        if (!looks)
+            write_piece(&w->text, indent, text, n);
         text += n + (text[n] == LINE_MAY_BREAK);
     }
     return fits;
@@ -131,11 +133,16 @@ static bool stands_bare(const struct stmt *s)
 
 static void print_body(struct expr_scope *s, struct writer *w, const char *head, const stmt_list *body)
 {
-    const bool is_single = body->count == 1 && stands_bare(body->data[0]);
+    if (body->count != 1 || !stands_bare(body->data[0])) {
+        write_open(w, "%s", head);
+        print_list(s, w, body);
+        write_close(w, "");
+        return;
+    }
     struct writer inner = {.text = {.arena = s->arena}, .depth = w->depth + 1};
     print_list(s, &inner, body);
     const char *const text = strbuf_text(&inner.text), *const end = strchr(text, '\n');
-    const bool is_bare = is_single && (body->data[0]->kind == STMT_LOOP || (end && end[1] == '\0'));
+    const bool is_bare = body->data[0]->kind == STMT_LOOP || (end && end[1] == '\0');
     write_line(w, "%s%s", head, is_bare ? "" : " {");
     strbuf_add_n(&w->text, text, inner.text.length);
     if (!is_bare)
@@ -267,7 +274,6 @@ static void print_list(struct expr_scope *s, struct writer *w, const stmt_list *
             write_statement(s, w, "return%s%s;", at->value ? " " : "",
                             at->value ? tree_expr_text(s, at->value, PREC_NONE) : "");
             break;
-        case STMT_TEXT: write_block(w, at->text); break;
         }
     }
 }

@@ -52,19 +52,6 @@ void write_close(struct writer *w, const char *after)
     write_line(w, "}%s", after);
 }
 
-void write_block(struct writer *w, const char *lines)
-{
-    while (*lines) {
-        const char *end = strchr(lines, '\n');
-        const size_t n = end ? (size_t)(end - lines) : strlen(lines);
-        if (n > 0)
-            indent(w);
-        strbuf_add_n(&w->text, lines, n);
-        strbuf_add(&w->text, "\n");
-        lines += end ? n + 1 : n;
-    }
-}
-
 static void write_items(struct writer *w, const char *head, const char *const *items, size_t count, const char *between,
                         const char *tail)
 {

@@ -17,8 +17,6 @@ void write_blank(struct writer *w);
 /* "... {" and one deeper; "}" and one back. */
 void write_open(struct writer *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void write_close(struct writer *w, const char *after); /* "}" + after */
-/* Several lines, each given the current indentation. */
-void write_block(struct writer *w, const char *lines);
 /* A list "head a, b, c)tail" wrapped at 118 columns, continuation lines aligned behind `head`. */
 void write_list(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail);
 /* The same with " ||" between them. */

@@ -344,11 +344,7 @@ static bool merge(struct fusion *f, struct kernel *p, struct part *part, size_t 
     fuse_forget(f, c);
     add_stores(f, &m, part, m.from);
     drop_unread_stores(f, part);
-    fuse_remember(f, p);
-    fuse_join_nodes(f, p, c);
-    if (place == FUSE_AT_SECOND)
-        fuse_take_place(f, p, c);
-    fuse_remove(f, c);
+    fuse_end(f, p, c, place);
     return true;
 }
 

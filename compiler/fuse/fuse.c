@@ -228,6 +228,15 @@ void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b)
     }
 }
 
+void fuse_end(struct fusion *f, struct kernel *p, struct kernel *c, enum fuse_place place)
+{
+    fuse_remember(f, p);
+    fuse_join_nodes(f, p, c);
+    if (place == FUSE_AT_SECOND)
+        fuse_take_place(f, p, c);
+    fuse_remove(f, c);
+}
+
 /* What updates the state is called so: "product_update". */
 static void name_updates(struct fusion *f)
 {

@@ -56,6 +56,9 @@ bool fuse_is_needless_copy(struct fusion *f, const struct kernel *copy);
 /* Appends b's nodes to a's, keeping graph order, and joins the labels. */
 void fuse_join_nodes(struct fusion *f, struct kernel *a, const struct kernel *b);
 
+/* p has become both p and c (later): it stands at `place`, and c goes. */
+void fuse_end(struct fusion *f, struct kernel *p, struct kernel *c, enum fuse_place place);
+
 bool fuse_inline(struct fusion *f, struct kernel *producer);    /* producer into the loads of its readers */
 /* ... and into operands that a template takes by elements */
 bool fuse_inline_operands(struct fusion *f, struct kernel *producer);

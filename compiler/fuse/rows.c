@@ -259,11 +259,7 @@ static bool merge(struct fusion *f, struct kernel *p, struct kernel *c)
         vec_push(f->arena, &p->parts, a.parts[i]);
     for (size_t i = 0; i < b.count; i++)
         vec_push(f->arena, &p->parts, b.parts[i]);
-    fuse_remember(f, p);
-    fuse_join_nodes(f, p, c);
-    if (place == FUSE_AT_SECOND)
-        fuse_take_place(f, p, c);
-    fuse_remove(f, c);
+    fuse_end(f, p, c, place);
     return true;
 }
 

@@ -171,11 +171,7 @@ static bool join(struct update *u, struct kernel *c)
     fuse_forget(f, p);
     fuse_forget(f, c);
     add_part(u);
-    fuse_remember(f, p);
-    fuse_join_nodes(f, p, c);
-    if (place == FUSE_AT_SECOND)
-        fuse_take_place(f, p, c);
-    fuse_remove(f, c);
+    fuse_end(f, p, c, place);
     return true;
 }
 

@@ -25,11 +25,6 @@ struct attr attr_ints(const char *name, const int64_t *x, size_t count)
     return (struct attr){.name = name, .type = ATTR_INTS, .ints = x, .count = count};
 }
 
-struct attr attr_tensor(const char *name, const struct tensor *t)
-{
-    return (struct attr){.name = name, .type = ATTR_TENSOR, .t = t};
-}
-
 /* ---- attributes of a node ---------------------------------------------------------------------------------------- */
 
 static struct attr *find(const struct node *n, const char *name)

@@ -71,7 +71,6 @@ struct attr attr_float(const char *name, double x);
 struct attr attr_int(const char *name, int64_t x);
 struct attr attr_string(const char *name, const char *x);
 struct attr attr_ints(const char *name, const int64_t *x, size_t count); /* copied when the node is built */
-struct attr attr_tensor(const char *name, const struct tensor *t);
 #define ATTRS(...) ((const struct attr[]){__VA_ARGS__, {.name = NULL}})
 #define ATTRS_NONE ((const struct attr *)NULL)
 

@@ -169,13 +169,13 @@ const struct expr *expr_bits(struct arena *a, enum dtype to, const struct expr *
     return e;
 }
 
-const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtype, uint32_t stream, uint32_t counter,
-                               const struct expr *element)
+const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtype, uint32_t stream,
+                               const struct expr_draw *draw, const struct expr *element)
 {
     struct expr *e = expr_new(a, op, dtype);
     e->arg[0] = element;
     e->i = stream;
-    e->counter = counter;
+    e->draw = arena_copy(a, draw, sizeof *draw, alignof(struct expr_draw));
     return e;
 }
 
@@ -351,11 +351,18 @@ static bool same_access(const struct access *a, const struct access *b)
     return true;
 }
 
+bool expr_same_draw(const struct expr *a, const struct expr *b)
+{
+    return a->op == b->op && a->dtype == b->dtype && a->i == b->i && a->draw->counter == b->draw->counter &&
+           a->draw->has_seed == b->draw->has_seed && a->draw->seed == b->draw->seed;
+}
+
 bool expr_same_node(const struct expr *a, const struct expr *b)
 {
     if (a->op != b->op || a->dtype != b->dtype || a->fn != b->fn || a->i != b->i ||
-        memcmp(&a->f, &b->f, sizeof a->f) != 0 || a->has_seed != b->has_seed || a->seed != b->seed ||
-        a->counter != b->counter)
+        memcmp(&a->f, &b->f, sizeof a->f) != 0)
+        return false;
+    if ((a->op == EXPR_UNIFORM || a->op == EXPR_NORMAL) && !expr_same_draw(a, b))
         return false;
     for (int i = 0; i < expr_arg_count(a); i++)
         if (a->arg[i] != b->arg[i])

@@ -57,7 +57,7 @@ enum expr_op {
     EXPR_EQ, /* -> bool */
     /* three */
     EXPR_SELECT, /* arg[0] ? arg[1] : arg[2]; both sides may be evaluated */
-    /* random: arg[0] = number of the element (int64); .i = stream; the key is the entry's seed, or .seed; .counter */
+    /* random: arg[0] = number of the element (int64); .i = stream; .draw */
     EXPR_UNIFORM,
     EXPR_NORMAL,
     /* In statement trees (tree/tree.h), where loads, indices and results have become these: */
@@ -106,6 +106,13 @@ struct tree_call {
     const char *const *members;
 };
 
+/* What random numbers depend on besides their element and stream. */
+struct expr_draw {
+    uint32_t counter; /* which of program->counters */
+    bool has_seed;    /* the key is `seed`, not the model's */
+    uint64_t seed;
+};
+
 /* Floats of 16 bits and less and integers of less than 8 are types of memory: loads and values that are stored have
  * them, and a cast stands between these and the operations, which know dtype_computed() only. A cast to float16 and
  * back is the rounding at the end of a node. */
@@ -116,11 +123,9 @@ struct expr {
     const struct expr *arg[3];
     double f;
     int64_t i; /* trees: of SELECT and DIV 1 where it is computed by a helper: by bits, by steps */
-    bool has_seed; /* random: key is .seed instead of the model's */
-    uint64_t seed;
-    uint32_t counter; /* random: which of program->counters */
     union {
-        const struct access *access; /* LOAD; most nodes are none, and it is four times as large as all else */
+        const struct access *access; /* LOAD; most nodes are none, and it is five times as large as all else */
+        const struct expr_draw *draw; /* UNIFORM, NORMAL */
         const struct tree_var *var;   /* VAR, ELEMENT, ADDRESS */
         const struct tree_call *call; /* CALL */
         const char *text;             /* TEXT, NULL, MEMBER, SIZEOF; CAST to DTYPE_INDEX: the name of the type */
@@ -146,8 +151,9 @@ const struct expr *expr_math(struct arena *a, enum expr_fn fn, const struct expr
 const struct expr *expr_cast(struct arena *a, enum dtype to, const struct expr *x);
 /* The bits of x as `to`; x and the result may be float16 or bool, as they lie in memory. */
 const struct expr *expr_bits(struct arena *a, enum dtype to, const struct expr *x);
-const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtype, uint32_t stream, uint32_t counter,
-                               const struct expr *element);
+const struct expr *expr_random(struct arena *a, enum expr_op op, enum dtype dtype, uint32_t stream,
+                               const struct expr_draw *draw, const struct expr *element);
+bool expr_same_draw(const struct expr *a, const struct expr *b); /* both random: but for the element */
 
 int expr_arg_count(const struct expr *e);
 /* Rough cost for fusion: loads 1, arithmetic 1, divisions 4, elementary functions mostly 12, random 40. */

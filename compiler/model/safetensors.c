@@ -22,14 +22,6 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof *types };
 
-const struct tensor *named_tensor_find(const named_tensors *list, const char *name)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (str_equal(list->data[i].name, name))
-            return list->data[i].tensor;
-    return NULL;
-}
-
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 struct parser {

@@ -23,7 +23,4 @@ bool safetensors_encode(struct diag *d, struct arena *a, const char *path, const
                         unsigned char **bytes, size_t *size) MUST_USE;
 bool safetensors_write(struct diag *d, const char *path, const named_tensors *tensors) MUST_USE;
 
-/* By name; NULL where absent. */
-const struct tensor *named_tensor_find(const named_tensors *list, const char *name);
-
 #endif

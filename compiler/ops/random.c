@@ -119,10 +119,9 @@ static bool eval_draws(struct eval_ctx *c, draw_fn draw, struct scaling s)
 
 static const struct expr *lower_draw(struct lower_ctx *c, enum expr_op op, enum dtype d, const struct shape *shape)
 {
-    struct expr *e = arena_new(c->arena, struct expr);
-    *e = *expr_random(c->arena, op, d, c->node->stream, c->node->counter, lower_element(c, shape));
-    e->has_seed = random_seed(c->node, &e->seed);
-    return e;
+    struct expr_draw draw = {.counter = c->node->counter};
+    draw.has_seed = random_seed(c->node, &draw.seed);
+    return expr_random(c->arena, op, d, c->node->stream, &draw, lower_element(c, shape));
 }
 
 static bool lower_draws(struct lower_ctx *c, enum expr_op op, struct scaling s)

@@ -60,17 +60,6 @@ static bool keeps_order(const struct shape *s, const int *perm)
     return true;
 }
 
-static bool is_result(const struct graph *g, const struct value *v)
-{
-    for (size_t i = 0; i < g->outputs.count; i++)
-        if (g->outputs.data[i].value == v)
-            return true;
-    for (size_t i = 0; i < g->bindings.count; i++)
-        if (g->bindings.data[i].value == v)
-            return true;
-    return false;
-}
-
 static struct value *transposed(struct rule_ctx *c, struct value *x)
 {
     int perm[SHAPE_MAX_RANK];
@@ -90,7 +79,7 @@ static struct value *turn_product(struct rule_ctx *c, const struct value *x, con
 {
     const struct node *product = rule_producer(x, "MatMul");
     const int rank = x->shape.rank;
-    if (product == NULL || x->uses.count != 1 || is_result(c->b->graph, x) || perm[rank - 1] != rank - 2)
+    if (product == NULL || x->uses.count != 1 || graph_gives(c->b->graph, x) || perm[rank - 1] != rank - 2)
         return NULL;
     struct value *a = product->inputs.data[0], *b = product->inputs.data[1];
     if (a->shape.rank < 2 || b->shape.rank < 2)

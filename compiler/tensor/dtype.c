@@ -286,26 +286,6 @@ static double decode_small(enum dtype d, uint32_t code)
     return decode(format, code);
 }
 
-uint16_t float_to_half(double x)
-{
-    return (uint16_t)encode(&half_format, x, false);
-}
-
-double half_to_float(uint16_t h)
-{
-    return decode(&half_format, h);
-}
-
-uint16_t float_to_bfloat(double x)
-{
-    return (uint16_t)encode(&bfloat_format, x, false);
-}
-
-double bfloat_to_float(uint16_t h)
-{
-    return decode(&bfloat_format, h);
-}
-
 /* ---- elements in memory ------------------------------------------------------------------------------------------ */
 
 double dtype_round(enum dtype d, double x)

@@ -76,9 +76,4 @@ int64_t dtype_load_int(enum dtype d, const void *p);   /* integers and bool */
 void dtype_store_double(enum dtype d, void *p, double x); /* floats: rounds to nearest even (E8M0: up) */
 void dtype_store_int(enum dtype d, void *p, int64_t x);   /* integers and bool: wraps */
 
-uint16_t float_to_half(double x);
-double half_to_float(uint16_t h);
-uint16_t float_to_bfloat(double x);
-double bfloat_to_float(uint16_t h);
-
 #endif

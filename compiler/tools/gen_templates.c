@@ -1,10 +1,9 @@
 /* Build-time tool: kernel templates and runtime headers, parsed with libclang, into tables of C data: templates as
- * statement trees, headers by the names of what they have. templates/template.h explains the language.
+ * statement trees, headers by the names of their functions. templates/template.h explains the language.
  *
- *   gen_templates [--table NAME] [--include DIR]... [--helpers HEADER]... [--section HEADER]... -o OUT.c
- *                 [--trees OUT.c] [TEMPLATE.c]...
+ *   gen_templates [--table NAME] [--include DIR]... [--helpers HEADER]... [--section HEADER]... -o OUT.c [TEMPLATE.c]...
  *
- *   --table    the C name of the table (template), which gets _table and _trees behind it
+ *   --table    the C name of the table (template), which gets _trees behind it
  *   --include  searched for "..." headers
  *   --helpers  a runtime header of functions
  *   --section  a runtime header of kernels
@@ -16,7 +15,7 @@
 #include <string.h>
 
 struct options {
-    const char *table, *out, *trees;
+    const char *table, *out;
     VEC(const char *) include_dirs, helpers, sections, templates;
 };
 
@@ -35,8 +34,6 @@ static bool read_options(struct arena *a, int argc, char **argv, struct options 
             o->table = argv[i];
         else if (!strcmp(word, "-o"))
             o->out = argv[i];
-        else if (!strcmp(word, "--trees"))
-            o->trees = argv[i];
         else if (!strcmp(word, "--include"))
             vec_push(a, &o->include_dirs, argv[i]);
         else if (!strcmp(word, "--helpers"))
@@ -61,11 +58,9 @@ static bool generate(struct gen *g, const struct options *o)
         ok &= read_template(g, o->templates.data[i]);
     if (!ok)
         return false;
-    struct strbuf out = {.arena = g->arena}, trees = {.arena = g->arena};
-    write_table(g, &out, arena_printf(g->arena, "%s_table", o->table));
-    write_trees(g, &trees, arena_printf(g->arena, "%s_trees", o->table));
-    return file_write(g->diag, o->out, strbuf_text(&out), out.length) &&
-           (!o->trees || file_write(g->diag, o->trees, strbuf_text(&trees), trees.length));
+    struct strbuf out = {.arena = g->arena};
+    write_trees(g, &out, arena_printf(g->arena, "%s_trees", o->table));
+    return file_write(g->diag, o->out, strbuf_text(&out), out.length);
 }
 
 int main(int argc, char **argv)
@@ -76,7 +71,7 @@ int main(int argc, char **argv)
     if (!read_options(&a, argc, argv, &o)) {
         fprintf(stderr,
                 "usage: gen_templates [--table NAME] [--include DIR]... [--helpers HEADER]... [--section HEADER]... "
-                "-o OUT.c [--trees OUT.c] [TEMPLATE.c]...\n");
+                "-o OUT.c [TEMPLATE.c]...\n");
         return 2;
     }
     struct gen g = {.arena = &a, .diag = &d, .include_dirs = o.include_dirs.data};

@@ -4,7 +4,6 @@
 
 #include "base/map.h"
 #include "cfront/cfront.h"
-#include "lower/template.h"
 #include "tree/template.h"
 
 struct gen {
@@ -12,7 +11,6 @@ struct gen {
     struct diag *diag;
     const char *const *include_dirs;
     VEC(struct template_kernel) trees;
-    VEC(struct template_facts) facts;
     VEC(struct template_helper) helpers;
     VEC(const char *) helper_files;   /* base names */
     VEC(const char *) kernel_headers; /* as emitted files include them: "kernels/stepc_tile.h" */
@@ -57,7 +55,6 @@ const char *kernel_header(struct gen *g, const char *path);
 /* Such a file ends so. */
 #define BODY "_body.h"
 bool read_template(struct gen *g, const char *path) MUST_USE;                /* read_template.c */
-void write_table(struct gen *g, struct strbuf *out, const char *table_name); /* write_table.c */
 void write_trees(struct gen *g, struct strbuf *out, const char *table_name); /* write_trees.c */
 
 #endif

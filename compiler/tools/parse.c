@@ -237,7 +237,7 @@ static void parse_loop(struct parser *p, const char *hint, stmt_list *list)
     v->kind = VAR_LOOP;
     s->var = v;
     s->hint = hint;
-    s->text = hint ? header_of(p, hint) : NULL;
+    s->hint_from = hint ? header_of(p, hint) : NULL;
     expect(p, "=");
     s->from = parse_expression(p);
     declare(p, v);

@@ -17,7 +17,6 @@ struct top_name {
     /* ITEM: what it depends on. OWN: on more than types. */
     bool own, calls_holes;
     const char **types; /* NULL-terminated type holes */
-    const char **ints;  /* the same of integer holes */
 };
 
 /* One template file being read. */

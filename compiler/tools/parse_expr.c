@@ -162,8 +162,6 @@ static const struct expr *parse_call(struct parser *p, const char *name)
         p->unit->calls_holes |= top->calls_holes;
         for (size_t i = 0; top->types && top->types[i]; i++)
             note_name(p, &p->unit->types, top->types[i]);
-        for (size_t i = 0; top->ints && top->ints[i]; i++)
-            note_name(p, &p->unit->ints, top->ints[i]);
         if (e->call->count != top->function->params.count)
             fail_at(p, "the call of '%s' has %zu arguments", name, e->call->count);
         return e;
@@ -236,7 +234,6 @@ static const struct expr *parse_name(struct parser *p)
     struct top_name *const top = find_top(p, name);
     if (top && top->role == ROLE_INT) {
         p->unit->own = true;
-        note_name(p, &p->unit->ints, name);
         return of_var(p, EXPR_VAR, top->hole, NULL);
     }
     const struct tree_var *const of_type = macro_of_type(p, name);

@@ -134,7 +134,6 @@ static bool add_kernels(struct parser *p)
         vec_push(a, &p->g->trees, ((struct template_kernel){.name = t->node->name, .file = p->base,
                                                             .function = t->function, .names = names,
                                                             .fixed = fixed}));
-        vec_push(a, &p->g->facts, ((struct template_facts){t->node->name, t->ints}));
         any = true;
     }
     return any || diag_error(p->g->diag, &LOC_FILE(p->source.path), "no function is marked KERNEL here");

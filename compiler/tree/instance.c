@@ -2,8 +2,8 @@
  * fold and conditions on sizes are decided; a loop of one iteration is its body. Calls of holes become what the
  * kernel's parts do.
  *
- * All is built several times. The first times tell which functions are called, and with what: one that is called once
- * then becomes a part of its caller, and an argument that is the same constant in all calls stands in the function. */
+ * Functions are built when all that call them are: an argument that is the same constant in all calls then stands in
+ * the function. One that is called once becomes a part of its caller: so all is built twice, first to count calls. */
 #include "tree/template.h"
 
 #include <ctype.h>
@@ -18,17 +18,8 @@ struct mapped {
 struct made {
     const struct tree_function *from;
     struct tree_function *to;
+    bool is_built;
 };
-
-/* How a function of the template is used. */
-struct use {
-    const struct tree_function *function;
-    int calls;
-    const struct expr **same; /* by parameter: what every call so far has given; NULL: not one constant */
-    bool is_aliased;          /* some call gives one place to two parameters, of which one is written */
-    bool returns;             /* it ends elsewhere than at its end */
-};
-typedef VEC(struct use) use_list;
 
 struct instance {
     struct arena *arena;
@@ -36,8 +27,8 @@ struct instance {
     const struct template_binding *binding;
     struct template_instance *out;
     VEC(struct made) made; /* functions so far */
-    use_list uses;         /* in what is built now */
-    const use_list *plan;  /* in what was built before; NULL: nothing was */
+    template_uses uses;        /* in what is built now */
+    const template_uses *plan; /* in what was built before, or is expected */
 };
 
 /* One function on its way. */
@@ -47,9 +38,10 @@ struct rebuild {
     VEC(struct mapped) map;
     VEC(const char *) names; /* of variables in scope where the builder is */
     bool is_shared;          /* a function that knows nothing of the kernel's variables */
-    /* A function that becomes a part of this one is being built; it has come to its end, with this result. */
-    bool is_inside, has_returned;
-    const struct expr *result;
+    const struct tree_function *part; /* that becomes a part of this one and is being built; or NULL */
+    const stmt_list *part_at;         /* where its statements go */
+    bool has_returned;                /* it has come to its end, */
+    const struct expr *result;        /* with this */
 };
 
 const struct template_kernel *template_kernel_find(const struct template_trees *t, const char *name)
@@ -57,6 +49,14 @@ const struct template_kernel *template_kernel_find(const struct template_trees *
     for (size_t i = 0; i < t->count; i++)
         if (str_equal(t->kernels[i].name, name))
             return &t->kernels[i];
+    return NULL;
+}
+
+const struct template_helper *template_helper_find(const struct template_trees *t, const char *name)
+{
+    for (size_t i = 0; i < t->helper_count; i++)
+        if (str_equal(t->helpers[i].name, name))
+            return &t->helpers[i];
     return NULL;
 }
 
@@ -192,9 +192,9 @@ static void note_helper(struct instance *in, const char *name)
 
 /* ---- which functions stay ---------------------------------------------------------------------------------------- */
 
-static struct use *use_of(const use_list *list, const struct tree_function *f)
+static struct template_use *use_of(const template_uses *list, const struct tree_function *f)
 {
-    for (size_t i = 0; list && i < list->count; i++)
+    for (size_t i = 0; i < list->count; i++)
         if (list->data[i].function == f)
             return &list->data[i];
     return NULL;
@@ -241,9 +241,9 @@ static bool are_aliases(const struct tree_function *f, const struct expr *const 
 
 static void note_call(struct instance *in, const struct tree_function *f, const struct expr *const *args)
 {
-    struct use *u = use_of(&in->uses, f);
+    struct template_use *u = use_of(&in->uses, f);
     if (!u) {
-        vec_push(in->arena, &in->uses, ((struct use){.function = f}));
+        vec_push(in->arena, &in->uses, ((struct template_use){.function = f}));
         u = &in->uses.data[in->uses.count - 1];
         u->same = arena_array(in->arena, const struct expr *, f->params.count + 1);
     }
@@ -257,15 +257,15 @@ static void note_call(struct instance *in, const struct tree_function *f, const 
 }
 
 /* Compilers forget that two places differ, if they are no parameters any more. */
-static bool becomes_part(const struct instance *in, const struct tree_function *f)
+static bool becomes_part(const template_uses *plan, const struct tree_function *f)
 {
-    const struct use *const u = use_of(in->plan, f);
+    const struct template_use *const u = use_of(plan, f);
     return u && u->calls == 1 && !u->is_aliased && !u->returns && !str_equal(f->attributes, "STEPC_KERNEL");
 }
 
 static const struct expr *given_by_all(const struct instance *in, const struct tree_function *f, size_t param)
 {
-    const struct use *const u = f->kind == FUNCTION_OWN ? use_of(in->plan, f) : NULL;
+    const struct template_use *const u = f->kind == FUNCTION_OWN ? use_of(&in->uses, f) : NULL;
     return u ? u->same[param] : NULL;
 }
 
@@ -499,13 +499,16 @@ static void bind_argument(struct rebuild *r, const struct tree_var *param, const
 
 static void rebuild_part(struct rebuild *r, const struct tree_function *f, const struct expr *const *args)
 {
-    const bool was_inside = r->is_inside;
+    const struct tree_function *const outer = r->part;
+    const stmt_list *const outer_at = r->part_at;
     for (size_t i = 0; i < f->params.count; i++)
         bind_argument(r, f->params.data[i], args[i]);
-    r->is_inside = true;
+    r->part = f;
+    r->part_at = r->b->at;
     r->result = NULL;
     rebuild_list(r, &f->body);
-    r->is_inside = was_inside;
+    r->part = outer;
+    r->part_at = outer_at;
     r->has_returned = false;
 }
 
@@ -513,7 +516,7 @@ static void rebuild_part(struct rebuild *r, const struct tree_function *f, const
  * first, and its result is the value. */
 static const struct expr *rebuilt_value(struct rebuild *r, const struct expr *e)
 {
-    if (e->op != EXPR_CALL || e->call->kind != CALL_FUNCTION || !becomes_part(r->in, e->call->function) ||
+    if (e->op != EXPR_CALL || e->call->kind != CALL_FUNCTION || !becomes_part(r->in->plan, e->call->function) ||
         only_value(r, e->call->function))
         return rebuilt(r, e);
     const struct expr *const *const args = rebuilt_arguments(r, e->call);
@@ -576,7 +579,7 @@ static void rebuild_loop(struct rebuild *r, const struct stmt *s)
         return;
     struct tree_var *const v = rebuilt_declaration(r, s->var);
     const bool keeps = s->hint && (!binding->keeps || binding->keeps(binding->user, s->hint));
-    note_include(r->in, keeps ? s->text : NULL);
+    note_include(r->in, keeps ? s->hint_from : NULL);
     struct stmt *const made = tree_open_loop(r->b, v, from, to, step, keeps ? s->hint : NULL);
     by = s->by && !by ? rebuilt(r, s->by) : by; /* it may read the loop's variable */
     made->by = step != 0 ? NULL : by;
@@ -618,7 +621,7 @@ static void rebuild_call(struct rebuild *r, const struct stmt *s)
     const struct tree_call *const c = s->value->call;
     if (c->kind == CALL_HOLE) {
         binding->run(binding->user, r->b, c->name, rebuilt_arguments(r, c), c->count);
-    } else if (c->kind == CALL_FUNCTION && becomes_part(r->in, c->function)) {
+    } else if (c->kind == CALL_FUNCTION && becomes_part(r->in->plan, c->function)) {
         const struct expr *const *const args = rebuilt_arguments(r, c);
         note_call(r->in, c->function, args);
         rebuild_part(r, c->function, args);
@@ -636,7 +639,9 @@ static void rebuild_set(struct rebuild *r, const struct stmt *s)
 static void rebuild_return(struct rebuild *r, const struct stmt *s)
 {
     const struct expr *const value = s->value ? rebuilt_value(r, s->value) : NULL;
-    if (r->is_inside) {
+    if (r->part) {
+        if (r->b->at != r->part_at) /* it was not to become a part */
+            use_of(&r->in->uses, r->part)->returns = true;
         r->result = value;
         r->has_returned = true;
     } else {
@@ -653,10 +658,7 @@ static void rebuild_statement(struct rebuild *r, const struct stmt *s)
     case STMT_DECLARE: rebuild_declaration(r, s); break;
     case STMT_SET: rebuild_set(r, s); break;
     case STMT_CALL: rebuild_call(r, s); break;
-    case STMT_RETURN:
-        rebuild_return(r, s);
-        break;
-    case STMT_TEXT: UNREACHABLE("text in template '%s'", r->in->kernel->name);
+    case STMT_RETURN: rebuild_return(r, s); break;
     }
     if (s->comment && r->b->at->count > count && s->kind != STMT_IF)
         ((struct stmt *)(uintptr_t)r->b->at->data[count])->comment = s->comment;
@@ -697,12 +699,17 @@ static struct tree_function *function_of(struct instance *in, const struct tree_
         if (in->made.data[i].from == f)
             return in->made.data[i].to;
     struct tree_function *const made = arena_copy(in->arena, f, sizeof *made, alignof(struct tree_function));
-    vec_push(in->arena, &in->made, ((struct made){f, made}));
+    vec_push(in->arena, &in->made, ((struct made){.from = f, .to = made}));
     made->name = shared_name(in, f);
     made->type = bound_type(in, f->type);
     made->dtype = bound_dtype(in, f->dtype);
     made->params = (tree_vars){0};
     made->body = (stmt_list){0};
+    return made;
+}
+
+static void build_function(struct instance *in, const struct tree_function *f, struct tree_function *made)
+{
     struct tree_builder b = tree_builder(in->arena, &made->body);
     struct rebuild r = {.in = in, .b = &b, .is_shared = f->kind != FUNCTION_OWN};
     for (size_t i = 0; i < f->params.count; i++) {
@@ -712,10 +719,19 @@ static struct tree_function *function_of(struct instance *in, const struct tree_
             vec_push(in->arena, &r.map, ((struct mapped){f->params.data[i], constant}));
     }
     rebuild_list(&r, &f->body);
-    struct use *const u = use_of(&in->uses, f);
-    if (u)
-        u->returns |= returns_inside(&made->body, true);
-    return made;
+    use_of(&in->uses, f)->returns |= returns_inside(&made->body, true);
+}
+
+/* Of those that are not built yet the one that stands last: those that call it stand behind it. NULL: all are. */
+static struct made *next_to_build(struct instance *in)
+{
+    struct made *next = NULL;
+    for (size_t i = 0; i < in->made.count; i++) {
+        struct made *const m = &in->made.data[i];
+        if (!m->is_built && (!next || m->to->place > next->to->place))
+            next = m;
+    }
+    return next;
 }
 
 static int by_place(const void *a, const void *b)
@@ -725,8 +741,9 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Builds all at the builder's place; gives how functions are used. */
-static use_list build_once(struct tree_builder *b, const struct template_kernel *k,
-                           const struct template_binding *binding, const use_list *plan, struct template_instance *out)
+static template_uses build_once(struct tree_builder *b, const struct template_kernel *k,
+                                const struct template_binding *binding, const template_uses *plan,
+                                struct template_instance *out)
 {
     struct instance in = {.arena = b->arena, .kernel = k, .binding = binding, .out = out, .plan = plan};
     struct rebuild r = {.in = &in, .b = b};
@@ -736,6 +753,10 @@ static use_list build_once(struct tree_builder *b, const struct template_kernel 
                 vec_push(b->arena, &r.map,
                          ((struct mapped){k->function->params.data[i], binding->operands[o].place}));
     rebuild_list(&r, &k->function->body);
+    for (struct made *m; (m = next_to_build(&in));) {
+        m->is_built = true;
+        build_function(&in, m->from, m->to);
+    }
     if (in.made.count > 0)
         qsort(in.made.data, in.made.count, sizeof *in.made.data, by_place);
     for (size_t i = 0; i < in.made.count; i++)
@@ -743,41 +764,55 @@ static use_list build_once(struct tree_builder *b, const struct template_kernel 
     return in.uses;
 }
 
-static bool is_same_use(const struct use *x, const struct use *y)
+/* Was it built as what became known of it says? */
+static bool is_as_planned(const template_uses *uses, const template_uses *plan)
 {
-    bool same = x->function == y->function && x->calls == y->calls && x->returns == y->returns &&
-                x->is_aliased == y->is_aliased;
-    for (size_t i = 0; same && i < x->function->params.count; i++)
-        same = x->same[i] && y->same[i] ? is_same_constant(x->same[i], y->same[i]) : x->same[i] == y->same[i];
+    bool same = true;
+    for (size_t i = 0; i < uses->count; i++)
+        same &= becomes_part(uses, uses->data[i].function) == becomes_part(plan, uses->data[i].function);
     return same;
 }
 
-static bool is_same_plan(const use_list *x, const use_list *y)
+static void add_uses(struct arena *a, template_uses *to, const template_uses *uses)
 {
-    bool same = x->count == y->count;
-    for (size_t i = 0; same && i < x->count; i++)
-        same = is_same_use(&x->data[i], &y->data[i]);
-    return same;
+    for (size_t i = 0; i < uses->count; i++) {
+        struct template_use *const known = use_of(to, uses->data[i].function);
+        if (known)
+            *known = uses->data[i];
+        else
+            vec_push(a, to, uses->data[i]);
+    }
 }
 
-/* Built by what the last time showed, until that changes nothing. */
+static template_uses *remembered(struct arena *a, template_memory *m, const struct template_kernel *k)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (m->data[i].kernel == k)
+            return &m->data[i].uses;
+    vec_push(a, m, ((struct template_known){.kernel = k}));
+    return &m->data[m->count - 1].uses;
+}
+
+/* Built by what kernels before it showed; if that is not so here, by what the last time showed, until it is so. */
 void template_build(struct tree_builder *b, const struct template_kernel *k, const struct template_binding *binding,
                     struct template_instance *out)
 {
-    enum { TIMES = 4 }; /* a constant comes down so many calls, but one */
-    use_list plan = {0};
-    stmt_list body = {0};
-    struct template_instance made = *out;
-    for (int i = 0; i < TIMES; i++) {
-        body = (stmt_list){0};
-        made = *out;
+    enum { TIMES = 8 };
+    template_uses *const known = remembered(b->arena, binding->memory, k);
+    template_uses plan = *known;
+    for (int i = plan.count > 0 ? -1 : 0; i < TIMES; i++) {
+        stmt_list body = {0};
+        struct template_instance made = *out;
         struct tree_builder aside = tree_builder(b->arena, &body);
-        const use_list uses = build_once(&aside, k, binding, i > 0 ? &plan : NULL, &made);
-        if (i > 0 && is_same_plan(&uses, &plan))
-            break;
-        plan = uses;
+        const template_uses uses = build_once(&aside, k, binding, &plan, &made);
+        if (is_as_planned(&uses, &plan)) {
+            for (size_t s = 0; s < body.count; s++)
+                vec_push(b->arena, b->at, body.data[s]);
+            *out = made;
+            add_uses(b->arena, known, &uses);
+            return;
+        }
+        plan = i < 0 ? (template_uses){0} : uses;
     }
-    for (size_t i = 0; i < body.count; i++)
-        vec_push(b->arena, b->at, body.data[i]);
-    *out = made;
+    UNREACHABLE("template '%s' is another one each time", k->name);
 }

@@ -10,6 +10,7 @@ struct settling {
     struct arena *arena;
     struct tree_function *const *functions; /* none calls a later one */
     size_t count;
+    VEC(struct tree_call *) calls; /* of functions, in all of them; some may have gone */
     bool changed;
 };
 
@@ -20,15 +21,26 @@ static struct tree_var *changeable(const struct tree_var *v)
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-/* Nodes may be shared, and are then counted as often as they are met: what counts is 0 or more. */
-static void count_expr(const struct expr *e)
+static bool names_var(const struct expr *e)
 {
-    for (int i = 0; i < expr_arg_count(e); i++)
-        count_expr(e->arg[i]);
-    for (size_t i = 0; e->op == EXPR_CALL && i < e->call->count; i++)
-        count_expr(e->call->args[i]);
-    if (e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS)
+    return e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS;
+}
+
+/* What counts is 0 or more. */
+static bool add_read(const struct expr *e, void *data)
+{
+    (void)data;
+    if (names_var(e))
         changeable(e->var)->reads++;
+    return false;
+}
+
+static bool forget_reads(const struct expr *e, void *data)
+{
+    (void)data;
+    if (names_var(e))
+        changeable(e->var)->reads = 0;
+    return false;
 }
 
 /* Is it a local's, which only its own function sees? */
@@ -44,40 +56,25 @@ static void count_list(const stmt_list *list)
         const struct expr *const all[] = {s->from, s->to, s->by, s->next, s->condition, s->value};
         for (size_t k = 0; k < sizeof all / sizeof *all; k++)
             if (all[k])
-                count_expr(all[k]);
+                expr_any(all[k], add_read, NULL);
         if (s->kind == STMT_SET && is_local_target(s->target) && s->target->op == EXPR_ELEMENT)
-            count_expr(s->target->arg[0]);
+            expr_any(s->target->arg[0], add_read, NULL);
         else if (s->kind == STMT_SET && !is_local_target(s->target))
-            count_expr(s->target);
+            expr_any(s->target, add_read, NULL);
         if (s->var && s->var->extent)
-            count_expr(s->var->extent);
+            expr_any(s->var->extent, add_read, NULL);
         count_list(&s->body);
         count_list(&s->otherwise);
     }
 }
 
-static void forget_expr(const struct expr *e)
-{
-    for (int i = 0; i < expr_arg_count(e); i++)
-        forget_expr(e->arg[i]);
-    for (size_t i = 0; e->op == EXPR_CALL && i < e->call->count; i++)
-        forget_expr(e->call->args[i]);
-    if (e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS)
-        changeable(e->var)->reads = 0;
-}
-
-static void forget_list(const stmt_list *list)
+static void forget_declared(const stmt_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        const struct stmt *const s = list->data[i];
-        const struct expr *const all[] = {s->from, s->to, s->by, s->next, s->condition, s->value, s->target};
-        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-            if (all[k])
-                forget_expr(all[k]);
-        if (s->var)
-            changeable(s->var)->reads = 0;
-        forget_list(&s->body);
-        forget_list(&s->otherwise);
+        if (list->data[i]->var)
+            changeable(list->data[i]->var)->reads = 0;
+        forget_declared(&list->data[i]->body);
+        forget_declared(&list->data[i]->otherwise);
     }
 }
 
@@ -85,7 +82,8 @@ static void count_function(const struct tree_function *f)
 {
     for (size_t i = 0; i < f->params.count; i++)
         changeable(f->params.data[i])->reads = 0;
-    forget_list(&f->body);
+    forget_declared(&f->body);
+    tree_any(&f->body, forget_reads, NULL);
     count_list(&f->body);
 }
 
@@ -162,35 +160,17 @@ static void clear_list(struct settling *t, stmt_list *list)
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 
-typedef void call_visitor(struct settling *t, struct tree_call *c, void *data);
-
-struct call_walk {
-    struct settling *t;
-    const struct tree_function *callee;
-    call_visitor *visit;
-    void *data;
-};
-
-static bool visit_call(const struct expr *e, void *data)
+static bool note_call(const struct expr *e, void *data)
 {
-    const struct call_walk *const w = data;
-    if (e->op == EXPR_CALL && e->call->kind == CALL_FUNCTION && e->call->function == w->callee)
-        w->visit(w->t, (struct tree_call *)(uintptr_t)e->call, w->data);
+    struct settling *const t = data;
+    if (e->op == EXPR_CALL && e->call->kind == CALL_FUNCTION)
+        vec_push(t->arena, &t->calls, (struct tree_call *)(uintptr_t)e->call);
     return false;
 }
 
-/* Calls visit for each call of the function. */
-static void each_call(struct settling *t, const struct tree_function *callee, call_visitor *visit, void *data)
+static void drop_argument(struct tree_call *c, size_t at)
 {
-    struct call_walk w = {t, callee, visit, data};
-    for (size_t i = 0; i < t->count; i++)
-        tree_any(&t->functions[i]->body, visit_call, &w);
-}
-
-static void drop_argument(struct settling *t, struct tree_call *c, void *at)
-{
-    (void)t;
-    for (size_t i = *(const size_t *)at; i + 1 < c->count; i++)
+    for (size_t i = at; i + 1 < c->count; i++)
         c->args[i] = c->args[i + 1];
     c->count--;
 }
@@ -200,7 +180,9 @@ static void drop_parameters(struct settling *t, struct tree_function *f)
     for (size_t i = f->params.count; i-- > 0;) {
         if (f->params.data[i]->reads > 0)
             continue;
-        each_call(t, f, drop_argument, &i);
+        for (size_t c = 0; c < t->calls.count; c++)
+            if (t->calls.data[c]->function == f)
+                drop_argument(t->calls.data[c], i);
         vec_remove(&f->params, i);
         t->changed = true;
     }
@@ -236,8 +218,7 @@ struct capturing {
 static bool note_free(const struct expr *e, void *data)
 {
     struct capturing *const c = data;
-    if ((e->op != EXPR_VAR && e->op != EXPR_ELEMENT && e->op != EXPR_ADDRESS) || e->var->kind == VAR_MACRO ||
-        has(&c->declared, e->var))
+    if (!names_var(e) || e->var->kind == VAR_MACRO || has(&c->declared, e->var))
         return false;
     if (!has(c->outer, e->var))
         c->stray = e->var;
@@ -246,9 +227,8 @@ static bool note_free(const struct expr *e, void *data)
     return false;
 }
 
-static void add_argument(struct settling *t, struct tree_call *c, void *var)
+static void add_argument(struct settling *t, struct tree_call *c, const struct tree_var *v)
 {
-    const struct tree_var *const v = var;
     const struct expr **const args = arena_array(t->arena, const struct expr *, c->count + 1);
     for (size_t i = 0; i < c->count; i++)
         args[i] = c->args[i];
@@ -269,7 +249,9 @@ static const struct tree_var *capture(struct settling *t, struct tree_function *
         if (!has(&c.found, outer->data[i]))
             continue;
         vec_push(t->arena, &f->params, outer->data[i]);
-        each_call(t, f, add_argument, changeable(outer->data[i]));
+        for (size_t k = 0; k < t->calls.count; k++)
+            if (t->calls.data[k]->function == f)
+                add_argument(t, t->calls.data[k], outer->data[i]);
     }
     return c.stray;
 }
@@ -277,6 +259,8 @@ static const struct tree_var *capture(struct settling *t, struct tree_function *
 const char *tree_settle(struct arena *a, struct tree_function *const *functions, size_t count, const tree_vars *outer)
 {
     struct settling t = {.arena = a, .functions = functions, .count = count};
+    for (size_t i = 0; i < count; i++)
+        tree_any(&functions[i]->body, note_call, &t);
     do {
         t.changed = false;
         for (size_t i = count; i-- > 0;) {

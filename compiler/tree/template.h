@@ -3,7 +3,7 @@
 #ifndef STEPC_TREE_TEMPLATE_H
 #define STEPC_TREE_TEMPLATE_H
 
-#include "lower/template.h"
+#include "base/str.h"
 #include "tree/tree.h"
 
 /* ---- the table: generated data, read-only ------------------------------------------------------------------------ */
@@ -15,17 +15,44 @@ struct template_kernel {
     const char *const *fixed;             /* of these, functions */
 };
 
+/* A function of runtime/stepc_math.h and the like. */
+struct template_helper {
+    const char *name, *file;
+    bool has_double; /* it computes with double, or something that it calls does */
+};
+
 struct template_trees {
     const struct template_kernel *kernels;
     size_t count;
+    const struct template_helper *helpers;
+    size_t helper_count;
 };
 
-extern const struct template_trees template_trees; /* of templates/ */
+extern const struct template_trees template_trees; /* of templates/ and runtime/ */
 
 /* NULL where there is none of the name. */
 const struct template_kernel *template_kernel_find(const struct template_trees *t, const char *name);
+const struct template_helper *template_helper_find(const struct template_trees *t, const char *name);
 
 /* ---- instantiation ----------------------------------------------------------------------------------------------- */
+
+/* How a function of a template is used. */
+struct template_use {
+    const struct tree_function *function;
+    int calls;
+    bool is_aliased;          /* some call gives one place to two parameters, of which one is written */
+    bool returns;             /* it ends elsewhere than at its end */
+    const struct expr **same; /* by parameter: what every call so far has given; NULL: not one constant */
+};
+typedef VEC(struct template_use) template_uses;
+
+/* How functions were used so far, by kernel: most of a template's kernels use them alike. A zeroed list knows nothing;
+ * it lives as long as what is built. */
+struct template_known {
+    const struct template_kernel *kernel;
+    template_uses uses;
+};
+typedef VEC(struct template_known) template_memory;
 
 struct template_int {
     const char *name;
@@ -58,6 +85,7 @@ struct template_binding {
     /* Is the hint, a macro above a loop, emitted? NULL: all are. */
     bool (*keeps)(void *user, const char *hint);
     void *user;
+    template_memory *memory;
 };
 
 struct template_instance {

@@ -435,8 +435,3 @@ void tree_return(struct tree_builder *b, const struct expr *value)
 {
     add(b, STMT_RETURN)->value = value;
 }
-
-void tree_text(struct tree_builder *b, const char *lines)
-{
-    add(b, STMT_TEXT)->text = lines;
-}

@@ -36,7 +36,7 @@ struct tree_var {
     int reads;                 /* how often it is read, where settle.c has counted */
 };
 
-enum stmt_kind { STMT_LOOP, STMT_IF, STMT_DECLARE, STMT_SET, STMT_CALL, STMT_RETURN, STMT_TEXT };
+enum stmt_kind { STMT_LOOP, STMT_IF, STMT_DECLARE, STMT_SET, STMT_CALL, STMT_RETURN };
 
 /* What a SET does with its value v and target t. MAX and MIN keep a NaN of either; TOP is a maximum in which a NaN
  * may be passed over. These three read v several times: it is a variable, a constant or an element. */
@@ -61,7 +61,7 @@ struct stmt {
     int64_t repeat;
     const struct expr *target;     /* SET: a VAR or an ELEMENT */
     enum set_op op;                /* SET */
-    const char *text;              /* TEXT: lines; LOOP of a template: the header that has `hint`, or NULL */
+    const char *hint_from;         /* LOOP of a template: the header that has `hint`, or NULL */
     const char *comment;           /* above it, or NULL */
 };
 
@@ -140,16 +140,11 @@ void tree_declare_array(struct tree_builder *b, const struct tree_var *v, const 
 void tree_set(struct tree_builder *b, const struct expr *target, enum set_op op, const struct expr *value);
 void tree_run(struct tree_builder *b, const struct expr *call);
 void tree_return(struct tree_builder *b, const struct expr *value);
-void tree_text(struct tree_builder *b, const char *lines);
 
 /* ---- looking at -------------------------------------------------------------------------------------------------- */
 
 /* Does f hold for some node of some expression? */
 bool tree_any(const stmt_list *list, bool (*f)(const struct expr *e, void *data), void *data);
-/* Is the variable read, set or counted with? What stands as text is not looked at. */
-bool tree_names(const stmt_list *list, const struct tree_var *v);
-/* The lines of its TEXT statements, one after the other; "" where there are none. */
-const char *tree_all_text(struct arena *a, const stmt_list *list);
 
 /* ---- verifying --------------------------------------------------------------------------------------------------- */
 

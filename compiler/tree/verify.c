@@ -249,7 +249,6 @@ static void check_list(struct verifier *v, const stmt_list *list)
         case STMT_IF: check_if(v, s); break;
         case STMT_CALL: check(v, s->value); break;
         case STMT_RETURN: check_if_any(v, s->value); break;
-        case STMT_TEXT: break;
         }
     }
 }

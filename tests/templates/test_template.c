@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct template_table sample_table;
 extern const struct template_trees sample_trees;
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -43,6 +42,7 @@ struct instance {
     struct tree_var *y, *x, *rate, *labels;
     tree_vars outer;
     bool drops_hints;
+    template_memory memory;
     struct template_instance made;
     VEC(struct tree_function *) functions; /* the kernel last */
     const char *wrong;                     /* what settling, then verifying says; NULL: nothing */
@@ -102,7 +102,7 @@ static void build(struct instance *in, struct tree_function *f)
     const struct template_binding binding = {
         .ints = ints, .int_count = in->sizes.with_row ? 5 : 4, .types = types, .type_count = COUNT(types),
         .operands = operands, .operand_count = COUNT(operands), .outer = &in->outer,
-        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = in};
+        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = in, .memory = &in->memory};
     struct tree_builder b = tree_builder(&arena, &f->body);
     template_build(&b, in->kernel, &binding, &in->made);
     ck_assert_uint_eq(b.outer.count, 0);
@@ -421,10 +421,6 @@ START_TEST(names_of_the_file)
     ck_assert_ptr_nonnull(strstr(strbuf_text(&names), "a y half rest none sum i first j "));
     ck_assert_str_eq(strbuf_text(&fixed),
                      "twice smaller half_of part last_of first_above sum_from add_to apart at_least ");
-    const struct template_facts *const facts = template_find(&sample_table, "sample_loops");
-    ck_assert(template_has_int(facts, "SHIFT") && template_has_int(facts, "N") && !template_has_int(facts, "MODE"));
-    ck_assert(template_has_int(template_find(&sample_table, "sample_parts"), "WITH_ROW")); /* of what it calls */
-    ck_assert_ptr_null(template_find(&sample_table, "sample"));
 }
 END_TEST
 
@@ -448,12 +444,12 @@ START_TEST(helpers_of_headers)
                  {"stepc_sqrtf", "stepc_math.h", false},
                  {"stepc_mul64", "stepc_integer.h", false}};
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const struct template_helper *const h = template_find_helper(&sample_table, cases[i].name);
+        const struct template_helper *const h = template_helper_find(&sample_trees, cases[i].name);
         ck_assert_ptr_nonnull(h);
         ck_assert_str_eq(h->file, cases[i].file);
         ck_assert_int_eq(h->has_double, cases[i].has_double);
     }
-    ck_assert_ptr_null(template_find_helper(&sample_table, "stepc_nothing"));
+    ck_assert_ptr_null(template_helper_find(&sample_trees, "stepc_nothing"));
 }
 END_TEST
 
@@ -558,7 +554,7 @@ static const char *instance_program(const char *type, struct sizes s)
     }
     add_functions(&functions, in, kernels_for(type), &helpers);
     for (size_t i = 0; i < helpers.count; i++)
-        map_set(&headers, template_find_helper(&sample_table, helpers.entries[i].key)->file, NULL);
+        map_set(&headers, template_helper_find(&sample_trees, helpers.entries[i].key)->file, NULL);
     strbuf_addf(&b, "#include \"stepc.h\"\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n"
                     "typedef %s T;\ntypedef int32_t LABEL;\n", type);
     for (size_t i = 0; i < headers.count; i++)

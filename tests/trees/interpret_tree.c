@@ -177,8 +177,7 @@ static bool run(struct machine *m, const stmt_list *list)
         case STMT_LOOP: goes_on = run_loop(m, s); break;
         case STMT_IF: goes_on = run(m, is_true(m, s->condition) ? &s->body : &s->otherwise); break;
         case STMT_RETURN: goes_on = false; break;
-        case STMT_CALL:
-        case STMT_TEXT: UNREACHABLE("statement %d", (int)s->kind);
+        case STMT_CALL: UNREACHABLE("statement %d", (int)s->kind);
         }
     }
     m->count = outer;

@@ -1,4 +1,5 @@
 /* .safetensors: there and back, cut off at every byte, and headers that say what is not so. */
+#include "base/str.h"
 #include "model/safetensors.h"
 
 #include <check.h>
@@ -57,6 +58,14 @@ static void make_list(named_tensors *list)
     }
 }
 
+static const struct tensor *named_tensor_find(const named_tensors *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (str_equal(list->data[i].name, name))
+            return list->data[i].tensor;
+    return NULL;
+}
+
 START_TEST(there_and_back)
 {
     named_tensors list = {0}, again;
@@ -71,7 +80,6 @@ START_TEST(there_and_back)
         ck_assert_ptr_nonnull(t);
         ck_assert(tensor_identical(t, list.data[i].tensor));
     }
-    ck_assert_ptr_null(named_tensor_find(&again, "nobody"));
     ck_assert(safetensors_encode(&diag, &arena, "w", &again, &second, &second_size));
     ck_assert(first_size == second_size && memcmp(first, second, first_size) == 0);
 }

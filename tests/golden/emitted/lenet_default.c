@@ -910,15 +910,13 @@ static STEPC_KERNEL void d_flat_gemm_finish_last(const int rows, const int i, co
 
 /* Rows i .. and columns j .., the terms k .. of each sum. */
 static STEPC_INLINE void d_flat_gemm_block_tile(const int rows, const int columns, const int i, const int j,
-                                                const int k, const float *restrict left, const float *restrict right,
+                                                const float *restrict left, const float *restrict right,
                                                 float *restrict waiting, float *restrict d_flat)
 {
-    const int whole = k >= 0;
-    const int how = k == 0 ? STEPC_TILE_SETS : STEPC_TILE_ADDS;
-    stepc_tile(rows, STEPC_VECTORS, 120, 80, how, waiting, left, 120, 1, right, 32);
-    if (whole && columns == STEPC_PANEL_TILE(float, 32)) {
+    stepc_tile(rows, STEPC_VECTORS, 120, 80, STEPC_TILE_SETS, waiting, left, 120, 1, right, 32);
+    if (columns == STEPC_PANEL_TILE(float, 32)) {
         d_flat_gemm_finish_tile(rows, i, j, waiting, d_flat);
-    } else if (whole) {
+    } else {
         d_flat_gemm_finish_last(rows, i, j, waiting, d_flat);
     }
 }
@@ -929,10 +927,10 @@ static STEPC_INLINE void d_flat_gemm_block_panel(const int rows, const int colum
                                                  float *restrict waiting, float *restrict d_flat)
 {
     for (int t = 0; t < columns - columns % STEPC_PANEL_TILE(float, 32); t += STEPC_PANEL_TILE(float, 32))
-        d_flat_gemm_block_tile(rows, STEPC_PANEL_TILE(float, 32), i, j + t, 0, left, packed + t, waiting, d_flat);
+        d_flat_gemm_block_tile(rows, STEPC_PANEL_TILE(float, 32), i, j + t, left, packed + t, waiting, d_flat);
     if (columns % STEPC_PANEL_TILE(float, 32) > 0) {
         d_flat_gemm_block_tile(rows, columns % STEPC_PANEL_TILE(float, 32), i,
-            j + columns - columns % STEPC_PANEL_TILE(float, 32), 0, left,
+            j + columns - columns % STEPC_PANEL_TILE(float, 32), left,
             packed + (columns - columns % STEPC_PANEL_TILE(float, 32)), waiting, d_flat);
     }
 }
@@ -1020,17 +1018,15 @@ static STEPC_KERNEL void update_fc1_weight_finish_last(const int rows, const int
 
 /* Rows i .. and columns j .., the terms k .. of each sum. */
 static STEPC_INLINE void update_fc1_weight_block_tile(const int rows, const int columns, const int i, const int j,
-                                                      const int k, const float *restrict left,
-                                                      const float *restrict right, float *restrict waiting,
-                                                      float *restrict fc1_weight_v, float *restrict fc1_weight,
-                                                      float *restrict fc1_weight_h, const float corrected_rate)
+                                                      const float *restrict left, const float *restrict right,
+                                                      float *restrict waiting, float *restrict fc1_weight_v,
+                                                      float *restrict fc1_weight, float *restrict fc1_weight_h,
+                                                      const float corrected_rate)
 {
-    const int whole = k >= 0;
-    const int how = k == 0 ? STEPC_TILE_SETS : STEPC_TILE_GOES_ON;
-    stepc_tile(rows, STEPC_VECTORS, 32, 32, how, waiting, left, 1, 8, right, 32);
-    if (whole && columns == STEPC_PANEL_TILE(float, 32)) {
+    stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, waiting, left, 1, 8, right, 32);
+    if (columns == STEPC_PANEL_TILE(float, 32)) {
         update_fc1_weight_finish_tile(rows, i, j, waiting, fc1_weight_v, fc1_weight, fc1_weight_h, corrected_rate);
-    } else if (whole) {
+    } else {
         update_fc1_weight_finish_last(rows, i, j, waiting, fc1_weight_v, fc1_weight, fc1_weight_h, corrected_rate);
     }
 }
@@ -1043,12 +1039,12 @@ static STEPC_INLINE void update_fc1_weight_block_panel(const int rows, const int
                                                        const float corrected_rate)
 {
     for (int t = 0; t < columns - columns % STEPC_PANEL_TILE(float, 32); t += STEPC_PANEL_TILE(float, 32)) {
-        update_fc1_weight_block_tile(rows, STEPC_PANEL_TILE(float, 32), i, j + t, 0, left, packed + t, waiting,
+        update_fc1_weight_block_tile(rows, STEPC_PANEL_TILE(float, 32), i, j + t, left, packed + t, waiting,
             fc1_weight_v, fc1_weight, fc1_weight_h, corrected_rate);
     }
     if (columns % STEPC_PANEL_TILE(float, 32) > 0) {
         update_fc1_weight_block_tile(rows, columns % STEPC_PANEL_TILE(float, 32), i,
-            j + columns - columns % STEPC_PANEL_TILE(float, 32), 0, left,
+            j + columns - columns % STEPC_PANEL_TILE(float, 32), left,
             packed + (columns - columns % STEPC_PANEL_TILE(float, 32)), waiting, fc1_weight_v, fc1_weight,
             fc1_weight_h, corrected_rate);
     }
