@@ -376,6 +376,15 @@ static bool scan_eval(struct eval_ctx *c)
     return true;
 }
 
+/* No model has the operator itself: layers that become one. */
+static const struct op_sample samples[] = {
+    {.text = "g (float[7,2,3] x, float[1,5,3] w, float[1,5,5] r, float[1,2,5] h) => (float[1,2,5] y) { "
+             "_, y = RNN(x, w, r, , , h) }"},
+    {.text = "g (double[1,1,3] x, double[1,6,3] w, double[1,6,2] r) => (double[1,1,1,2] y) { y = GRU(x, w, r) }"},
+    {.text = "g (float[2,1,3] x) => (float[2,1,3] y) { y = stepc.Scan(x) }",
+     .error = "is made by operators that run in steps: no model has it"},
+    {0}};
+
 const struct op_def op_defs_scan[] = {{.domain = DOMAIN_STEPC,
                                        .name = "Scan",
                                        .versions = versions,
@@ -384,5 +393,6 @@ const struct op_def op_defs_scan[] = {{.domain = DOMAIN_STEPC,
                                        .infer = scan_infer,
                                        .grad = scan_grad,
                                        .eval = scan_eval,
-                                       .lower = lower_region},
+                                       .lower = lower_region,
+                                       .samples = samples},
                                       {0}};
