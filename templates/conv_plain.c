@@ -9,6 +9,7 @@
  * With a prologue (WITH_X, WITH_DY) an image's channels are computed in `scratch` first.
  *
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
+#include "kernels/stepc_window_finite.h"
 #include "template.h"
 
 enum HOLE {
@@ -22,6 +23,7 @@ enum HOLE {
     LD = 1, LH = 1, LW = 1, /* dilations */
     PAD_D = 0, PAD_H = 1, PAD_W = 1,
     PADDED = 1, /* windows (conv_grad_input_plain: elements) may see what lies outside */
+    SKIPS = 0, /* conv_grad_input_plain: that much of it is left out where it may be */
     SHARES = 1, /* the results are cut into so many: by images, weights by groups or channels of y */
     WITH_X = 0, WITH_DY = 0 /* x, dy are computed */
 };
@@ -51,15 +53,6 @@ static inline void HOLE finish(int n, int k, int i, T sum)
 static inline void HOLE finish_weight(int o, int k, T sum)
 {
     out[o * (C * KD * KH * KW) + k] = sum;
-}
-
-/* Element (z,y,x) of a channel of x; zero outside. */
-static inline T element_of_x(const T *restrict from, const int z, const int y, const int x)
-{
-    if (PADDED)
-        return z >= 0 && z < D && y >= 0 && y < H && x >= 0 && x < W ? from[(z * H + y) * W + x] : (T)0;
-    else
-        return from[(z * H + y) * W + x];
 }
 
 /* The sums of ROWS channels from channel o on. */
@@ -93,8 +86,10 @@ static inline void sum_window(const int n, const int o, const int oz, const int 
         for (int kz = 0; kz < KD; kz++) {
             for (int ky = 0; ky < KH; ky++) {
                 for (int kx = 0; kx < KW; kx++) {
-                    const T v = element_of_x(from + c * (D * H * W), oz * SD + kz * LD - PAD_D,
-                                             oy * SH + ky * LH - PAD_H, ox * SW + kx * LW - PAD_W);
+                    const int z = oz * SD + kz * LD - PAD_D, y = oy * SH + ky * LH - PAD_H,
+                              x = ox * SW + kx * LW - PAD_W;
+                    const int inside = !PADDED || (z >= 0 && z < D && y >= 0 && y < H && x >= 0 && x < W);
+                    const T v = inside ? from[c * (D * H * W) + (z * H + y) * W + x] : (T)0;
                     const T *const weight = w + c * (KD * KH * KW) + (kz * KH + ky) * KW + kx;
                     s0 += v * weight[0];
                     if (ROWS > 1)
@@ -136,29 +131,41 @@ KERNEL static void conv_plain(const T *restrict x, const T *restrict w, T *restr
 
 /* ---- the gradient of x ------------------------------------------------------------------------------------------- */
 
-/* Element of a channel of dy at (z,y,x), in which there are strides; zero outside. */
-static inline T element_of_dy(const T *restrict from, const int z, const int y, const int x)
+/* Outputs that do not exist count as zeros, which shows only if they are multiplied by what is not finite. So with
+ * SKIPS, and if the weights are `finite`, positions of the window are left out along an axis: those before this one, */
+static inline int first_reader(const int finite, const int place, const int step, const int size)
 {
-    if (PADDED)
-        return z >= 0 && z < OD * SD && y >= 0 && y < OH * SH && x >= 0 && x < OW * SW
-                   ? from[(z / SD * OH + y / SH) * OW + x / SW]
-                   : (T)0;
-    else
-        return from[(z / SD * OH + y / SH) * OW + x / SW];
+    return finite && place >= size ? (place - size) / step + 1 : 0;
+}
+
+/* and this one and those behind it. */
+static inline int end_reader(const int finite, const int place, const int step, const int count)
+{
+    return finite && place < (count - 1) * step ? place / step + 1 : count;
 }
 
 /* One element, of ROWS channels from channel c on: what the windows add that see it. Between strides there is none. */
 static inline void sum_readers(const int n, const int c, const int z, const int y, const int x,
-                               const T *restrict from, const T *restrict w)
+                               const T *restrict from, const T *restrict w, const int finite)
 {
+    const int first_z = SKIPS ? first_reader(finite, z + PAD_D, LD, OD * SD) : 0,
+              end_z = SKIPS ? end_reader(finite, z + PAD_D, LD, KD) : KD;
+    const int first_y = SKIPS ? first_reader(finite, y + PAD_H, LH, OH * SH) : 0,
+              end_y = SKIPS ? end_reader(finite, y + PAD_H, LH, KH) : KH;
+    const int first_x = SKIPS ? first_reader(finite, x + PAD_W, LW, OW * SW) : 0,
+              end_x = SKIPS ? end_reader(finite, x + PAD_W, LW, KW) : KW;
     T s0 = (T)0, s1 = (T)0, s2 = (T)0, s3 = (T)0;
     for (int o = 0; o < O; o++) {
-        for (int kz = 0; kz < KD; kz++) {
-            for (int ky = 0; ky < KH; ky++) {
-                for (int kx = 0; kx < KW; kx++) {
+        for (int kz = first_z; kz < end_z; kz++) {
+            for (int ky = first_y; ky < end_y; ky++) {
+                for (int kx = first_x; kx < end_x; kx++) {
                     const int depth = z + PAD_D - kz * LD, line = y + PAD_H - ky * LH, column = x + PAD_W - kx * LW;
                     if (depth % SD == 0 && line % SH == 0 && column % SW == 0) {
-                        const T v = element_of_dy(from + o * (OD * OH * OW), depth, line, column);
+                        const int inside =
+                            !PADDED || finite || (depth >= 0 && depth < OD * SD && line >= 0 && line < OH * SH &&
+                                                  column >= 0 && column < OW * SW);
+                        const int p = (depth / SD * OH + line / SH) * OW + column / SW;
+                        const T v = inside ? from[o * (OD * OH * OW) + p] : (T)0;
                         const T *const weight = w + o * (C * KD * KH * KW) + (kz * KH + ky) * KW + kx;
                         s0 += v * weight[0];
                         if (ROWS > 1)
@@ -177,6 +184,7 @@ static inline void sum_readers(const int n, const int c, const int z, const int 
 
 KERNEL static void conv_grad_input_plain(const T *restrict dy, const T *restrict w, T *restrict scratch)
 {
+    const int finite = SKIPS ? stepc_are_finite(G * O * C * KD * KH * KW, w) : 0;
     for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
         for (int g = 0; g < G; g++) {
             if (WITH_DY) {
@@ -191,7 +199,7 @@ KERNEL static void conv_grad_input_plain(const T *restrict dy, const T *restrict
                         for (int x = 0; x < W; x++)
                             sum_readers(n, g * C + c, z, y, x,
                                         WITH_DY ? scratch : dy + (n * G + g) * (O * OD * OH * OW),
-                                        w + (g * (O * C) + c) * (KD * KH * KW));
+                                        w + (g * (O * C) + c) * (KD * KH * KW), finite);
                     }
                 }
             }
@@ -210,8 +218,9 @@ static inline void add_image(T *restrict total, const int step, const T *restric
     for (int oz = 0; oz < OD; oz++) {
         for (int oy = 0; oy < OH; oy++) {
             for (int ox = 0; ox < OW; ox++) {
-                const T v = element_of_x(from, oz * SD + kz * LD - PAD_D, oy * SH + ky * LH - PAD_H,
-                                         ox * SW + kx * LW - PAD_W);
+                const int z = oz * SD + kz * LD - PAD_D, y = oy * SH + ky * LH - PAD_H, x = ox * SW + kx * LW - PAD_W;
+                const int inside = !PADDED || (z >= 0 && z < D && y >= 0 && y < H && x >= 0 && x < W);
+                const T v = inside ? from[(z * H + y) * W + x] : (T)0;
                 const T *const flow = dy + (oz * OH + oy) * OW + ox;
                 s0 += flow[0] * v;
                 if (ROWS > 1)
@@ -238,8 +247,8 @@ static inline void sum_images(const int g, const int o, const int c, const int k
 {
     T total[ROWS] = {(T)0};
     for (int n = 0; n < N; n++)
-        add_image(total, 1, dy + ((n * G + g) * O + o) * (OD * OH * OW), x + ((n * G + g) * C + c) * (D * H * W), kz, ky,
-                  kx);
+        add_image(total, 1, dy + ((n * G + g) * O + o) * (OD * OH * OW), x + ((n * G + g) * C + c) * (D * H * W), kz,
+                  ky, kx);
     for (int r = 0; r < ROWS; r++) {
         const T v = total[r];
         finish_weight(g * O + o + r, c * (KD * KH * KW) + (kz * KH + ky) * KW + kx, v);
@@ -274,8 +283,8 @@ static inline void sum_computed(const int g, const int first, const int end, con
                             add_image(scratch + (o * C + c) * (KD * KH * KW) + (kz * KH + ky) * KW + kx,
                                       C * KD * KH * KW,
                                       WITH_DY ? dy_computed : dy + ((n * G + g) * O + o) * (OD * OH * OW),
-                                      (WITH_X ? x_computed : x + (n * G + g) * (C * D * H * W)) + c * (D * H * W), kz, ky,
-                                      kx);
+                                      (WITH_X ? x_computed : x + (n * G + g) * (C * D * H * W)) + c * (D * H * W),
+                                      kz, ky, kx);
                     }
                 }
             }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: 0BSD */
 /* Pooling over one to three spatial axes as plain loops, for --optimize size: one window after the other.
  *
- *   max_pool_plain             finish(channel, o, maximum), finish_index(channel, o, element); the first of equal elements;
- *                              NaN is greatest
- *   max_pool_grad_plain        each dy is added to the element that the maximum came from; finish(channel, i, sum)
+ *   max_pool_plain             finish(p, o, maximum), finish_index(p, o, element); the first of equal elements; NaN is
+ *                              greatest
+ *   max_pool_grad_plain        each dy is added to the element that the maximum came from; finish(p, i, sum)
  *   max_pool_grad_apart_plain  the same for windows that lie side by side, without memory for the sums
- *   average_pool_plain         finish(channel, o, sum / count)
- *   average_pool_grad_plain    dy / count is added to each element of the window; finish(channel, i, sum)
+ *   average_pool_plain         finish(p, o, sum / count)
+ *   average_pool_grad_plain    dy / count is added to each element of the window; finish(p, i, sum)
  *
  * Elements of a window are visited row-major, sums start from zero and run in the order of windows. */
 #include "template.h"
@@ -215,8 +215,8 @@ KERNEL static void average_pool_plain(const T *restrict x)
     }
 }
 
-/* What flows into element (z,y,x) of a channel. Its windows come in their order as it is the last element of the first of
- * them. */
+/* What flows into element (z,y,x) of a channel. It is the last element of the first of its windows, so these come in
+ * their order. */
 static inline T sum_flows(const T *restrict flow, const int z, const int y, const int x)
 {
     T sum = (T)0;

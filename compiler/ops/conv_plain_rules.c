@@ -14,6 +14,24 @@ static int64_t rows_of(int64_t channels)
     return rows;
 }
 
+/* Is so much of what elements of dx see no output that it should be left out? What asks for it costs a few operations
+ * an element. LeNet's second layer, where it is half: 47 instead of 86 million instructions of a Cortex-M4. */
+static bool skips_padding(const struct window *w)
+{
+    double inside = 1;
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        const struct window_axis *a = &w->axis[i];
+        double readers = 0; /* of all elements along the axis */
+        for (int64_t t = 0; t < a->size; t++) {
+            const int64_t first = t * a->dilation - a->pad_begin, end = first + a->out * a->stride;
+            const int64_t low = first > 0 ? first : 0, high = end < a->in ? end : a->in;
+            readers += high > low ? (double)(high - low) : 0;
+        }
+        inside *= readers / ((double)a->size * (double)a->in);
+    }
+    return inside < 0.75;
+}
+
 static void bind_axis(struct lower_ctx *c, const char *prefix, int axis, int64_t x)
 {
     lower_template_int(c, arena_printf(c->arena, "%s%c", prefix, "DHW"[axis]), x);
@@ -23,6 +41,7 @@ static void bind_sizes(struct lower_ctx *c, const struct conv *v, enum conv_role
 {
     const bool padded = result == CONV_X ? window_lacks_outputs(&v->window) : window_leaves_input(&v->window);
     lower_template_int(c, "PADDED", padded);
+    lower_template_int(c, "SKIPS", result == CONV_X && skips_padding(&v->window));
     lower_template_int(c, "N", v->n);
     lower_template_int(c, "G", v->groups);
     lower_template_int(c, "C", v->c);

@@ -60,12 +60,6 @@ static STEPC_KERNEL void mul_64(float *restrict y, const float *restrict x, cons
         y[i] = 1.0f / stepc_sqrtf(x[i] + 0.00001f) * x_2[i];
 }
 
-/* Element (z,y,x) of a channel of x; zero outside. */
-static inline float first_conv_conv_element_of_x(const float *restrict from, const int y, const int x_2)
-{
-    return (y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10) ? from[y * 10 + x_2] : 0.0f;
-}
-
 /* first_conv[16,64,25,5] = Conv(x[16,1,49,10], first_weight[64,1,10,4]): Conv */
 static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float *restrict x,
                                          const float *restrict first_weight)
@@ -82,7 +76,10 @@ static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float
                     float s3 = 0.0f;
                     for (int ky = 0; ky < 10; ky++)
                         for (int kx = 0; kx < 4; kx++) {
-                            const float v = first_conv_conv_element_of_x(from, oy * 2 + ky - 5, ox * 2 + kx - 1);
+                            const int y = oy * 2 + ky - 5;
+                            const int x_2 = ox * 2 + kx - 1;
+                            const int inside = y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10;
+                            const float v = inside ? from[y * 10 + x_2] : 0.0f;
                             const float *const weight = w + ky * 4 + kx;
                             s0 += v * weight[0];
                             s1 += v * weight[40];
@@ -100,12 +97,6 @@ static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float
                         first_conv[n * 8000 + (o + r) * 125 + p] = v;
                     }
                 }
-}
-
-/* Element (z,y,x) of a channel of x; zero outside. */
-static inline float depthwise1_relu_element_of_x(const float *restrict from, const int y, const int x)
-{
-    return (y >= 0 && y < 25 && x >= 0 && x < 5) ? from[y * 5 + x] : 0.0f;
 }
 
 /* depthwise1[16,64,25,5] = Relu((Conv(Relu((first_conv[16,64,25,5] - first_norm.reshape_3[1,64,1,1]) *
@@ -135,7 +126,10 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                     float s0 = 0.0f;
                     for (int ky = 0; ky < 3; ky++)
                         for (int kx = 0; kx < 3; kx++) {
-                            const float v = depthwise1_relu_element_of_x(scratch, oy + ky - 1, ox + kx - 1);
+                            const int y = oy + ky - 1;
+                            const int x = ox + kx - 1;
+                            const int inside = y >= 0 && y < 25 && x >= 0 && x < 5;
+                            const float v = inside ? scratch[y * 5 + x] : 0.0f;
                             const float *const weight = w + ky * 3 + kx;
                             s0 += v * weight[0];
                         }
@@ -194,12 +188,6 @@ static STEPC_KERNEL void conv_relu_16x64x125(float *restrict y_2, const float *r
             }
 }
 
-/* Element (z,y,x) of a channel of x; zero outside. */
-static inline float conv_relu_16x64x125_2_element_of_x(const float *restrict from, const int y, const int x_5)
-{
-    return (y >= 0 && y < 25 && x_5 >= 0 && x_5 < 5) ? from[y * 5 + x_5] : 0.0f;
-}
-
 /* Conv, Relu, Add, Mul, Sub; y_2 is "depthwise2" [16,64,25,5], x is "pointwise1" [16,64,25,5], w is
  * "depthwise2_weight" [64,1,3,3], x_2 is "depthwise2_mean" [64], x_3 is "depthwise2_norm.mul" [1,64,1,1], x_4 is
  * "depthwise2_shift" [64] */
@@ -225,7 +213,10 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y_2, const float 
                     float s0 = 0.0f;
                     for (int ky = 0; ky < 3; ky++)
                         for (int kx = 0; kx < 3; kx++) {
-                            const float v = conv_relu_16x64x125_2_element_of_x(from, oy + ky - 1, ox + kx - 1);
+                            const int y = oy + ky - 1;
+                            const int x_5 = ox + kx - 1;
+                            const int inside = y >= 0 && y < 25 && x_5 >= 0 && x_5 < 5;
+                            const float v = inside ? from[y * 5 + x_5] : 0.0f;
                             const float *const weight = w_2 + ky * 3 + kx;
                             s0 += v * weight[0];
                         }
@@ -408,12 +399,6 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
     }
 }
 
-/* Element (z,y,x) of a channel of x; zero outside. */
-static inline float conv_relu_add_16x64x125_element_of_x(const float *restrict from, const int y, const int x)
-{
-    return (y >= 0 && y < 25 && x >= 0 && x < 5) ? from[y * 5 + x] : 0.0f;
-}
-
 /* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/depthwise1_conv" [16,64,25,5], x_2 is "first_conv" [16,64,25,5],
  * x_3 is "train/first_norm.reducemean" [1,64,1,1], x_4 is "train/first_norm.reciprocal" [1,64,1,1], x_5 is
  * "first_scale" [64], x_6 is "first_shift" [64], w is "depthwise1_weight" [64,1,3,3] */
@@ -448,7 +433,10 @@ static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y_2, const floa
                     float s0 = 0.0f;
                     for (int ky = 0; ky < 3; ky++)
                         for (int kx = 0; kx < 3; kx++) {
-                            const float v = conv_relu_add_16x64x125_element_of_x(scratch, oy + ky - 1, ox + kx - 1);
+                            const int y = oy + ky - 1;
+                            const int x = ox + kx - 1;
+                            const int inside = y >= 0 && y < 25 && x >= 0 && x < 5;
+                            const float v = inside ? scratch[y * 5 + x] : 0.0f;
                             const float *const weight = w_2 + ky * 3 + kx;
                             s0 += v * weight[0];
                         }
@@ -1089,8 +1077,9 @@ static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict
                         for (int kx = 0; kx < 3; kx++) {
                             const int line = y + 1 - ky;
                             const int column = x + 1 - kx;
-                            const float v = (line >= 0 && line < 25 && column >= 0 && column < 5)
-                                ? from[line * 5 + column] : 0.0f;
+                            const int inside = line >= 0 && line < 25 && column >= 0 && column < 5;
+                            const int p = line * 5 + column;
+                            const float v = inside ? from[p] : 0.0f;
                             const float *const weight = w_2 + ky * 3 + kx;
                             s0 += v * weight[0];
                         }
@@ -1098,12 +1087,6 @@ static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict
                     y_2[n * 8000 + g * 125 + p] = 0.0f < (x_2[n * 8000 + g * 125 + p] - x_3[g]) * (x_4[g] * x_5[g]) +
                         x_6[g] ? s0 : 0.0f;
                 }
-}
-
-/* Element (z,y,x) of a channel of x; zero outside. */
-static inline float convgradweight_update_64x9_element_of_x(const float *restrict from, const int y, const int x)
-{
-    return (y >= 0 && y < 25 && x >= 0 && x < 5) ? from[y * 5 + x] : 0.0f;
 }
 
 /* stepc.ConvGradWeight (gradient of node #20 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
@@ -1153,7 +1136,10 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w_2, float *
                     float s0 = 0.0f;
                     for (int oy = 0; oy < 25; oy++)
                         for (int ox = 0; ox < 5; ox++) {
-                            const float v = convgradweight_update_64x9_element_of_x(from, oy + ky - 1, ox + kx - 1);
+                            const int y = oy + ky - 1;
+                            const int x = ox + kx - 1;
+                            const int inside = y >= 0 && y < 25 && x >= 0 && x < 5;
+                            const float v = inside ? from[y * 5 + x] : 0.0f;
                             const float *const flow = dy_2 + oy * 5 + ox;
                             s0 += flow[0] * v;
                         }
@@ -1254,12 +1240,6 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
     }
 }
 
-/* Element (z,y,x) of a channel of x; zero outside. */
-static inline float update_first_weight_element_of_x(const float *restrict from, const int y, const int x_2)
-{
-    return (y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10) ? from[y * 10 + x_2] : 0.0f;
-}
-
 /* total[0], total[step] .. += the sums of one image, of the weights at (kz,ky,kx) of ROWS channels of dy, which see a
  * channel of x. */
 static inline void update_first_weight_add_image(float *restrict total, const float *restrict dy,
@@ -1271,7 +1251,10 @@ static inline void update_first_weight_add_image(float *restrict total, const fl
     float s3 = 0.0f;
     for (int oy = 0; oy < 25; oy++)
         for (int ox = 0; ox < 5; ox++) {
-            const float v = update_first_weight_element_of_x(from, oy * 2 + ky - 5, ox * 2 + kx - 1);
+            const int y = oy * 2 + ky - 5;
+            const int x_2 = ox * 2 + kx - 1;
+            const int inside = y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10;
+            const float v = inside ? from[y * 10 + x_2] : 0.0f;
             const float *const flow = dy + oy * 5 + ox;
             s0 += flow[0] * v;
             s1 += flow[125] * v;
@@ -1332,12 +1315,6 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
         }
 }
 
-/* Element (z,y,x) of a channel of x; zero outside. */
-static inline float first_relu_element_of_x(const float *restrict from, const int y, const int x_2)
-{
-    return (y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10) ? from[y * 10 + x_2] : 0.0f;
-}
-
 /* first[16,64,25,5] = Relu((Conv(x[16,1,49,10], first_weight[64,1,10,4]) - first_norm.reshape_3[1,64,1,1]) *
  * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]): Conv, Relu, Add, Mul, Sub */
 static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict x,
@@ -1356,7 +1333,10 @@ static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict
                     float s3 = 0.0f;
                     for (int ky = 0; ky < 10; ky++)
                         for (int kx = 0; kx < 4; kx++) {
-                            const float v = first_relu_element_of_x(from, oy * 2 + ky - 5, ox * 2 + kx - 1);
+                            const int y = oy * 2 + ky - 5;
+                            const int x_2 = ox * 2 + kx - 1;
+                            const int inside = y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10;
+                            const float v = inside ? from[y * 10 + x_2] : 0.0f;
                             const float *const weight = w + ky * 4 + kx;
                             s0 += v * weight[0];
                             s1 += v * weight[40];

@@ -18,9 +18,26 @@
 #endif
 
 #define STEPC_SMALL /* size goes before speed */
+#define STEPC_FORM 0 /* numbers one by one */
+#include "kernels/stepc_window_finite.h"
 #include "stepc_integer.h"
 #include "stepc_math.h"
 #include "stepc_random.h"
+
+/* ---- shared by kernels ------------------------------------------------- */
+
+/* Outputs that do not exist count as zeros, which shows only if they are multiplied by what is not finite. So with
+ * SKIPS, and if the weights are `finite`, positions of the window are left out along an axis: those before this one, */
+static inline int first_reader(const int finite, const int place, const int step, const int size)
+{
+    return (finite && place >= size) ? (place - size) / step + 1 : 0;
+}
+
+/* and this one and those behind it. */
+static inline int end_reader(const int finite, const int place, const int step, const int count)
+{
+    return (finite && place < (count - 1) * step) ? place / step + 1 : count;
+}
 
 /* ---- kernels ----------------------------------------------------------- */
 
@@ -33,12 +50,6 @@ static STEPC_KERNEL void corrected_rate_cast(float *restrict corrected_rate, con
     const double t_2 = (double)step_count;
     corrected_rate[0] = (float)(0 < step_count ? t * stepc_sqrt(1.0 - stepc_pow(0.9990000128746033, t_2)) /
         (1.0 - stepc_pow(0.8999999761581421, t_2)) : t);
-}
-
-/* Element (z,y,x) of a channel of x; zero outside. */
-static inline float relu1_relu_element_of_x(const float *restrict from, const int y, const int x_2)
-{
-    return (y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28) ? from[y * 28 + x_2] : 0.0f;
 }
 
 /* relu1[32,6,28,28] = Relu(Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6])): Conv, Relu */
@@ -56,7 +67,10 @@ static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict
                     float s2 = 0.0f;
                     for (int ky = 0; ky < 5; ky++)
                         for (int kx = 0; kx < 5; kx++) {
-                            const float v = relu1_relu_element_of_x(from, oy + ky - 2, ox + kx - 2);
+                            const int y = oy + ky - 2;
+                            const int x_2 = ox + kx - 2;
+                            const int inside = y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28;
+                            const float v = inside ? from[y * 28 + x_2] : 0.0f;
                             const float *const weight = w + ky * 5 + kx;
                             s0 += v * weight[0];
                             s1 += v * weight[25];
@@ -109,7 +123,9 @@ static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict
                     for (int c = 0; c < 6; c++)
                         for (int ky = 0; ky < 5; ky++)
                             for (int kx = 0; kx < 5; kx++) {
-                                const float v = from[c * 196 + (oy + ky) * 14 + ox + kx];
+                                const int y = oy + ky;
+                                const int x = ox + kx;
+                                const float v = from[c * 196 + y * 14 + x];
                                 const float *const weight = w + c * 25 + ky * 5 + kx;
                                 s0 += v * weight[0];
                                 s1 += v * weight[150];
@@ -553,27 +569,38 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
 static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const float *restrict d_conv2,
                                                  const float *restrict conv2_weight)
 {
+    const int finite = stepc_are_finite(2400, conv2_weight);
     for (int n = 0; n < 32; n++)
         for (int c = 0; c < 6; c += 3)
             for (int y = 0; y < 14; y++)
                 for (int x = 0; x < 14; x++) {
                     const float *const from = d_conv2 + n * 1600;
                     const float *const w = conv2_weight + c * 25;
+                    const int first_z = first_reader(finite, 0, 1, 1);
+                    const int end_z = end_reader(finite, 0, 1, 1);
+                    const int first_y = first_reader(finite, y, 1, 10);
+                    const int end_y = end_reader(finite, y, 1, 5);
+                    const int first_x = first_reader(finite, x, 1, 10);
+                    const int end_x = end_reader(finite, x, 1, 5);
                     float s0 = 0.0f;
                     float s1 = 0.0f;
                     float s2 = 0.0f;
                     for (int o = 0; o < 16; o++)
-                        for (int ky = 0; ky < 5; ky++)
-                            for (int kx = 0; kx < 5; kx++) {
-                                const int line = y - ky;
-                                const int column = x - kx;
-                                const float v = (line >= 0 && line < 10 && column >= 0 && column < 10)
-                                    ? from[o * 100 + line * 10 + column] : 0.0f;
-                                const float *const weight = w + o * 150 + ky * 5 + kx;
-                                s0 += v * weight[0];
-                                s1 += v * weight[25];
-                                s2 += v * weight[50];
-                            }
+                        for (int kz = first_z; kz < end_z; kz++)
+                            for (int ky = first_y; ky < end_y; ky++)
+                                for (int kx = first_x; kx < end_x; kx++) {
+                                    const int depth = 0 - kz;
+                                    const int line = y - ky;
+                                    const int column = x - kx;
+                                    const int inside = finite || (depth >= 0 && depth < 1 && line >= 0 && line < 10 &&
+                                        column >= 0 && column < 10);
+                                    const int p = (depth * 10 + line) * 10 + column;
+                                    const float v = inside ? from[o * 100 + p] : 0.0f;
+                                    const float *const weight = w + o * 150 + (kz * 5 + ky) * 5 + kx;
+                                    s0 += v * weight[0];
+                                    s1 += v * weight[25];
+                                    s2 += v * weight[50];
+                                }
                     const int p = y * 14 + x;
                     float sum[3];
                     sum[0] = s0;
@@ -611,7 +638,9 @@ static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, flo
                         float s3 = 0.0f;
                         for (int oy = 0; oy < 10; oy++)
                             for (int ox = 0; ox < 10; ox++) {
-                                const float v = from[(oy + ky) * 14 + ox + kx];
+                                const int y = oy + ky;
+                                const int x = ox + kx;
+                                const float v = from[y * 14 + x];
                                 const float *const flow = dy + oy * 10 + ox;
                                 s0 += flow[0] * v;
                                 s1 += flow[100] * v;
@@ -669,12 +698,6 @@ static STEPC_KERNEL void d_conv1_where(float *restrict d_conv1, const float *res
             }
 }
 
-/* Element (z,y,x) of a channel of x; zero outside. */
-static inline float update_conv1_weight_element_of_x(const float *restrict from, const int y, const int x_2)
-{
-    return (y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28) ? from[y * 28 + x_2] : 0.0f;
-}
-
 /* conv1_weight.v[6,1,5,5] = 0.9 * conv1_weight.v[6,1,5,5] + 0.1 * ConvGradWeight(d_conv1[32,6,28,28],
  * x[32,1,28,28]); conv1_weight[6,1,5,5] = conv1_weight[6,1,5,5] - corrected_rate * (0.9 * conv1_weight.v[6,1,5,5]
  * + 0.1 * ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28])) / (Sqrt(0.999 * conv1_weight.h[6,1,5,5] +
@@ -698,7 +721,10 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
                     float s2 = 0.0f;
                     for (int oy = 0; oy < 28; oy++)
                         for (int ox = 0; ox < 28; ox++) {
-                            const float v = update_conv1_weight_element_of_x(from, oy + ky - 2, ox + kx - 2);
+                            const int y = oy + ky - 2;
+                            const int x_2 = ox + kx - 2;
+                            const int inside = y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28;
+                            const float v = inside ? from[y * 28 + x_2] : 0.0f;
                             const float *const flow = dy + oy * 28 + ox;
                             s0 += flow[0] * v;
                             s1 += flow[784] * v;
@@ -758,12 +784,6 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
     }
 }
 
-/* Element (z,y,x) of a channel of x; zero outside. */
-static inline float conv1_conv_element_of_x(const float *restrict from, const int y, const int x_2)
-{
-    return (y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28) ? from[y * 28 + x_2] : 0.0f;
-}
-
 /* conv1[32,6,28,28] = Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6]): Conv */
 static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict x,
                                     const float *restrict conv1_weight, const float *restrict conv1_bias)
@@ -779,7 +799,10 @@ static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict
                     float s2 = 0.0f;
                     for (int ky = 0; ky < 5; ky++)
                         for (int kx = 0; kx < 5; kx++) {
-                            const float v = conv1_conv_element_of_x(from, oy + ky - 2, ox + kx - 2);
+                            const int y = oy + ky - 2;
+                            const int x_2 = ox + kx - 2;
+                            const int inside = y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28;
+                            const float v = inside ? from[y * 28 + x_2] : 0.0f;
                             const float *const weight = w + ky * 5 + kx;
                             s0 += v * weight[0];
                             s1 += v * weight[25];
@@ -834,7 +857,9 @@ static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict
                     for (int c = 0; c < 6; c++)
                         for (int ky = 0; ky < 5; ky++)
                             for (int kx = 0; kx < 5; kx++) {
-                                const float v = from[c * 196 + (oy + ky) * 14 + ox + kx];
+                                const int y = oy + ky;
+                                const int x = ox + kx;
+                                const float v = from[c * 196 + y * 14 + x];
                                 const float *const weight = w + c * 25 + ky * 5 + kx;
                                 s0 += v * weight[0];
                                 s1 += v * weight[150];
