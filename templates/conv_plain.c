@@ -9,7 +9,6 @@
  * With a prologue (WITH_X, WITH_DY) an image's channels are computed in `scratch` first.
  *
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
-#include "kernels/stepc_window_finite.h"
 #include "template.h"
 
 enum HOLE {
@@ -131,29 +130,18 @@ KERNEL static void conv_plain(const T *restrict x, const T *restrict w, T *restr
 
 /* ---- the gradient of x ------------------------------------------------------------------------------------------- */
 
-/* Outputs that do not exist count as zeros, which shows only if they are multiplied by what is not finite. So with
- * SKIPS, and if the weights are `finite`, positions of the window are left out along an axis: those before this one, */
-static inline int first_reader(const int finite, const int place, const int step, const int size)
-{
-    return finite && place >= size ? (place - size) / step + 1 : 0;
-}
-
-/* and this one and those behind it. */
-static inline int end_reader(const int finite, const int place, const int step, const int count)
-{
-    return finite && place < (count - 1) * step ? place / step + 1 : count;
-}
-
-/* One element, of ROWS channels from channel c on: what the windows add that see it. Between strides there is none. */
+/* One element, of ROWS channels from channel c on: what the windows add that see it. Between strides there is none.
+ * Windows that do not exist count as zeros, which shows only if these are multiplied by what is not finite; if the
+ * weights are `finite`, they are left out. */
 static inline void sum_readers(const int n, const int c, const int z, const int y, const int x,
                                const T *restrict from, const T *restrict w, const int finite)
 {
-    const int first_z = SKIPS ? first_reader(finite, z + PAD_D, LD, OD * SD) : 0,
-              end_z = SKIPS ? end_reader(finite, z + PAD_D, LD, KD) : KD;
-    const int first_y = SKIPS ? first_reader(finite, y + PAD_H, LH, OH * SH) : 0,
-              end_y = SKIPS ? end_reader(finite, y + PAD_H, LH, KH) : KH;
-    const int first_x = SKIPS ? first_reader(finite, x + PAD_W, LW, OW * SW) : 0,
-              end_x = SKIPS ? end_reader(finite, x + PAD_W, LW, KW) : KW;
+    const int first_z = finite && z + PAD_D >= OD * SD ? (z + PAD_D - OD * SD) / LD + 1 : 0,
+              end_z = finite && z + PAD_D < (KD - 1) * LD ? (z + PAD_D) / LD + 1 : KD;
+    const int first_y = finite && y + PAD_H >= OH * SH ? (y + PAD_H - OH * SH) / LH + 1 : 0,
+              end_y = finite && y + PAD_H < (KH - 1) * LH ? (y + PAD_H) / LH + 1 : KH;
+    const int first_x = finite && x + PAD_W >= OW * SW ? (x + PAD_W - OW * SW) / LW + 1 : 0,
+              end_x = finite && x + PAD_W < (KW - 1) * LW ? (x + PAD_W) / LW + 1 : KW;
     T s0 = (T)0, s1 = (T)0, s2 = (T)0, s3 = (T)0;
     for (int o = 0; o < O; o++) {
         for (int kz = first_z; kz < end_z; kz++) {
@@ -184,7 +172,13 @@ static inline void sum_readers(const int n, const int c, const int z, const int 
 
 KERNEL static void conv_grad_input_plain(const T *restrict dy, const T *restrict w, T *restrict scratch)
 {
-    const int finite = SKIPS ? stepc_are_finite(G * O * C * KD * KH * KW, w) : 0;
+    T zero = (T)0;
+    if (SKIPS) {
+        for (int i = 0; i < G * O * C * KD * KH * KW; i++)
+            zero += w[i] * (T)0;
+    }
+    /* What lies outside counts as zeros, which need not be multiplied by weights that are finite. */
+    const int finite = SKIPS && zero == (T)0;
     for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
         for (int g = 0; g < G; g++) {
             if (WITH_DY) {

@@ -1,8 +1,7 @@
-/* Convolutions as kernels: windows of 1 with stride 1 are matrix products, with --optimize size all others plain loops
- * (conv_plain_rules.c). Else windows of single channels are templates/depthwise*.c in part, short lines of large
- * batches templates/conv_images.c (conv_images_rules.c), everything else is templates/conv.c. What the template needs
- * to know of an axis is worked out here, and where each position of the window lies in the padded image becomes a
- * table. */
+/* Convolutions as kernels: with --optimize size they are plain loops (conv_plain_rules.c). Else windows of 1 with stride
+ * 1 are matrix products, windows of single channels templates/depthwise*.c in part, short lines of large batches
+ * templates/conv_images.c (conv_images_rules.c), everything else is templates/conv.c. What the template needs to know
+ * of an axis is worked out here, and where each position of the window lies in the padded image becomes a table. */
 #include "ops/conv_internal.h"
 
 #include "base/checked.h"
@@ -767,7 +766,7 @@ bool conv_lower(struct lower_ctx *c, const struct conv *given, enum conv_role re
         return lower_without_terms(c, loops, &to, finish);
     if (!can_be_counted(c, v, result))
         return false;
-    if (result != CONV_W && is_product(c, v))
+    if (result != CONV_W && !c->options.small && is_product(c, v))
         return lower_as_product(c, v, first, second, result == CONV_X, finish);
     const struct conv line = on_one_line(v);
     if (is_pointwise(v))

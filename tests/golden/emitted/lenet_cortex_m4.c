@@ -18,26 +18,9 @@
 #endif
 
 #define STEPC_SMALL /* size goes before speed */
-#define STEPC_FORM 0 /* numbers one by one */
-#include "kernels/stepc_window_finite.h"
 #include "stepc_integer.h"
 #include "stepc_math.h"
 #include "stepc_random.h"
-
-/* ---- shared by kernels ------------------------------------------------- */
-
-/* Outputs that do not exist count as zeros, which shows only if they are multiplied by what is not finite. So with
- * SKIPS, and if the weights are `finite`, positions of the window are left out along an axis: those before this one, */
-static inline int first_reader(const int finite, const int place, const int step, const int size)
-{
-    return (finite && place >= size) ? (place - size) / step + 1 : 0;
-}
-
-/* and this one and those behind it. */
-static inline int end_reader(const int finite, const int place, const int step, const int count)
-{
-    return (finite && place < (count - 1) * step) ? place / step + 1 : count;
-}
 
 /* ---- kernels ----------------------------------------------------------- */
 
@@ -569,38 +552,37 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
 static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const float *restrict d_conv2,
                                                  const float *restrict conv2_weight)
 {
-    const int finite = stepc_are_finite(2400, conv2_weight);
+    float zero = 0.0f;
+    for (int i = 0; i < 2400; i++)
+        zero += conv2_weight[i] * 0.0f;
+    /* What lies outside counts as zeros, which need not be multiplied by weights that are finite. */
+    const int finite = zero == 0.0f;
     for (int n = 0; n < 32; n++)
         for (int c = 0; c < 6; c += 3)
             for (int y = 0; y < 14; y++)
                 for (int x = 0; x < 14; x++) {
                     const float *const from = d_conv2 + n * 1600;
                     const float *const w = conv2_weight + c * 25;
-                    const int first_z = first_reader(finite, 0, 1, 1);
-                    const int end_z = end_reader(finite, 0, 1, 1);
-                    const int first_y = first_reader(finite, y, 1, 10);
-                    const int end_y = end_reader(finite, y, 1, 5);
-                    const int first_x = first_reader(finite, x, 1, 10);
-                    const int end_x = end_reader(finite, x, 1, 5);
+                    const int first_y = (finite && y >= 10) ? y - 10 + 1 : 0;
+                    const int end_y = (finite && y < 4) ? y + 1 : 5;
+                    const int first_x = (finite && x >= 10) ? x - 10 + 1 : 0;
+                    const int end_x = (finite && x < 4) ? x + 1 : 5;
                     float s0 = 0.0f;
                     float s1 = 0.0f;
                     float s2 = 0.0f;
                     for (int o = 0; o < 16; o++)
-                        for (int kz = first_z; kz < end_z; kz++)
-                            for (int ky = first_y; ky < end_y; ky++)
-                                for (int kx = first_x; kx < end_x; kx++) {
-                                    const int depth = 0 - kz;
-                                    const int line = y - ky;
-                                    const int column = x - kx;
-                                    const int inside = finite || (depth >= 0 && depth < 1 && line >= 0 && line < 10 &&
-                                        column >= 0 && column < 10);
-                                    const int p = (depth * 10 + line) * 10 + column;
-                                    const float v = inside ? from[o * 100 + p] : 0.0f;
-                                    const float *const weight = w + o * 150 + (kz * 5 + ky) * 5 + kx;
-                                    s0 += v * weight[0];
-                                    s1 += v * weight[25];
-                                    s2 += v * weight[50];
-                                }
+                        for (int ky = first_y; ky < end_y; ky++)
+                            for (int kx = first_x; kx < end_x; kx++) {
+                                const int line = y - ky;
+                                const int column = x - kx;
+                                const int inside = finite || (line >= 0 && line < 10 && column >= 0 && column < 10);
+                                const int p = line * 10 + column;
+                                const float v = inside ? from[o * 100 + p] : 0.0f;
+                                const float *const weight = w + o * 150 + ky * 5 + kx;
+                                s0 += v * weight[0];
+                                s1 += v * weight[25];
+                                s2 += v * weight[50];
+                            }
                     const int p = y * 14 + x;
                     float sum[3];
                     sum[0] = s0;
