@@ -1,5 +1,5 @@
-/* Convolutions as kernels: with --optimize size they are plain loops (conv_plain_rules.c). Else windows of 1 with stride
- * 1 are matrix products, windows of single channels templates/depthwise*.c in part, short lines of large batches
+/* Convolutions as kernels: with --optimize size they are plain loops (conv_plain_rules.c). Else windows of 1 with
+ * stride 1 are matrix products, windows of single channels templates/depthwise*.c in part, short lines of large batches
  * templates/conv_images.c (conv_images_rules.c), everything else is templates/conv.c. What the template needs to know
  * of an axis is worked out here, and where each position of the window lies in the padded image becomes a table. */
 #include "ops/conv_internal.h"
