@@ -209,7 +209,8 @@ void reserve_written_functions(struct name_scope *names)
 static const char *const local_names[] = {"i",        "j",   "k",    "l",   "m",     "n",       "p",       "q",
                                           "r",        "s",   "t",    "u",   "v",     "w",       "x",       "y",
                                           "a",        "b",   "lane", "sum", "most",  "least",   "product", "width",
-                                          "position", "acc", "tile", "vec", "panel", "scratch", "drawn",   "block"};
+                                          "position", "acc", "tile", "vec", "panel", "scratch", "drawn",   "block",
+                                          "partial"};
 enum { LOCAL_NAMES = sizeof local_names / sizeof *local_names };
 
 /* The same of functions that are written as they stand: checks, descriptors. tests/emitted/names finds

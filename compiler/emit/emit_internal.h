@@ -286,7 +286,7 @@ void write_arithmetic_check(struct emission *e); /* the function of that name, a
 void section_data(struct emission *e);    /* constants and initial values */
 void section_includes(struct emission *e); /* register tiles and elementary functions */
 bool helpers_have_double(const struct emission *e); /* do elementary functions that are used compute with double? */
-/* Is the text for a machine without vectors, so that it says nothing about vectors? (machine.c) */
+/* Is the text without vectors, so that it says nothing about vectors? (machine.c) */
 bool emits_plain(const struct emit_options *o);
 /* A macro that stands before a loop as a hint to the compiler, or NULL; NULL where it would do nothing and is not to
  * be written. */

@@ -443,7 +443,8 @@ static void fold_lanes(struct nest *n, const struct tree_var *lane, int64_t lane
 static const struct tree_var *declare_lanes(struct nest *n, int64_t lanes)
 {
     const enum dtype d = element_type(n->p);
-    const char *const name = name_in(&n->s->names, lanes > 1 ? "lane" : results[n->p->reduce].name);
+    const char *const several = emits_plain(n->s->e->options) ? "partial" : "lane";
+    const char *const name = name_in(&n->s->names, lanes > 1 ? several : results[n->p->reduce].name);
     struct tree_var *const v = tree_var(n->a, lanes > 1 ? VAR_ARRAY : VAR_CELL, d, c_type(d), name);
     v->count = lanes;
     if (lanes > 1)

@@ -1,11 +1,11 @@
-/* What is left out of the text for a machine without vectors: hints that only help vectors. */
+/* What is left out of the text without vectors: hints that only help vectors. */
 #include "emit/emit_internal.h"
 
 #include "base/str.h"
 
 bool emits_plain(const struct emit_options *o)
 {
-    return target_is_named(o->target) && o->simd == SIMD_NONE;
+    return o->simd == SIMD_NONE;
 }
 
 /* As runtime/kernels/stepc_registers.h and runtime/stepc.h explain them. */

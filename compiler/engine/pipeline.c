@@ -112,8 +112,8 @@ static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, con
                      struct plan **out)
 {
     struct lowered *l;
-    const bool scalar = o->simd == SIMD_NONE || o->small;
-    const struct lower_options how = {.target = o->target, .scalar = scalar, .check_finite = o->check_finite};
+    const struct lower_options how = {.target = o->target, .scalar = o->simd == SIMD_NONE || o->small,
+                                      .small = o->small, .check_finite = o->check_finite};
     if (!lower_entry(d, a, e, how, &l))
         return false;
     dump_kernels(a, l, o, "lower");

@@ -33,16 +33,6 @@ bool group_of_row(const struct group *g, const struct access *to)
 
 /* ---- memory of a block ------------------------------------------------------------------------------------------- */
 
-static struct buffer *new_buffer(struct fusion *f, const char *name, enum dtype type, const struct shape *shape)
-{
-    struct buffer *const b = arena_new(f->arena, struct buffer);
-    *b =
-        (struct buffer){.kind = BUFFER_TEMP, .dtype = type, .count = shape_count(shape), .shape = *shape, .name = name};
-    b->id = (int)f->l->buffers.count;
-    vec_push(f->l->arena, &f->l->buffers, b);
-    return b;
-}
-
 static bool reads_matrix(const struct member *m, const struct buffer *b)
 {
     for (int o = 0; o < m->k->tmpl.operand_count; o++)
@@ -143,7 +133,8 @@ static void make_block(struct group *g, struct kernel *all, const struct buffer 
     if (m->block)
         return;
     const struct shape shape = SHAPE(g->block, m->step);
-    m->block = new_buffer(g->f, arena_printf(g->f->arena, "rows of %s", m->from->name), m->from->dtype, &shape);
+    m->block = buffer_new(g->f->l, BUFFER_TEMP, arena_printf(g->f->arena, "rows of %s", m->from->name), m->from->dtype,
+                          &shape);
     const struct own own = {m->block, "block"};
     vec_push(g->f->arena, &all->blocks.own, own);
 }
@@ -223,7 +214,7 @@ static void copy_row_memory(struct to_block *t, const struct member *m)
                 row.row->id = (int)t->g->f->l->buffers.count;
                 vec_push(t->g->f->l->arena, &t->g->f->l->buffers, row.row);
             } else {
-                row.row = new_buffer(t->g->f, old->name, old->dtype, &old->shape);
+                row.row = buffer_new(t->g->f->l, BUFFER_TEMP, old->name, old->dtype, &old->shape);
                 const struct own own = {row.row, "row"};
                 vec_push(t->g->f->arena, &t->all->blocks.own, own);
             }
@@ -259,7 +250,7 @@ static void turn_product(struct to_block *t, struct kernel *k, enum role role)
     k->tmpl.scratch = NULL;
     if (k->tmpl.scratch_count > 0) {
         const struct shape shape = SHAPE(k->tmpl.scratch_count);
-        k->tmpl.scratch = new_buffer(g->f, "scratch", k->tmpl.type, &shape);
+        k->tmpl.scratch = buffer_new(g->f->l, BUFFER_TEMP, "scratch", k->tmpl.type, &shape);
         const struct own own = {k->tmpl.scratch, k->tmpl.scratch_param};
         vec_push(g->f->arena, &t->all->blocks.own, own);
     }

@@ -452,7 +452,7 @@ static bool may_inline(const struct fusion *f, const struct kernel *producer, st
 }
 
 /* Room for the planes of operands that are computed now, one operand after the other. */
-static void add_scratch(struct kernel *k, const struct kernel *before)
+static void add_scratch(struct fusion *f, struct kernel *k, const struct kernel *before)
 {
     int64_t had = 0, needs = 0;
     for (int o = 0; o < k->tmpl.operand_count; o++) {
@@ -463,6 +463,8 @@ static void add_scratch(struct kernel *k, const struct kernel *before)
     }
     if (needs == had)
         return;
+    if (!k->tmpl.scratch)
+        k->tmpl.scratch = buffer_new(f->l, BUFFER_TEMP, "scratch", k->tmpl.type, &SHAPE(0));
     kernel_resize_scratch(k, k->tmpl.scratch_count + needs - had);
 }
 
@@ -504,7 +506,7 @@ static bool inline_into(struct fusion *f, struct kernel *producer, struct inlini
         return false;
     }
     fuse_join_nodes(f, reader, producer);
-    add_scratch(reader, &before);
+    add_scratch(f, reader, &before);
     fuse_remember_inlined(f, reader, producer, in->buffer);
     return true;
 }

@@ -158,6 +158,20 @@ void kernel_set_int(struct kernel *k, const char *name, int64_t value)
     k->tmpl.int_count = i == k->tmpl.int_count ? i + 1 : k->tmpl.int_count;
 }
 
+struct buffer *buffer_new(struct lowered *l, enum buffer_kind kind, const char *name, enum dtype dtype,
+                          const struct shape *shape)
+{
+    struct buffer *b = arena_new(l->arena, struct buffer);
+    b->kind = kind;
+    b->name = name;
+    b->dtype = dtype;
+    b->shape = *shape;
+    b->count = shape_count(shape);
+    b->id = (int)l->buffers.count;
+    vec_push(l->arena, &l->buffers, b);
+    return b;
+}
+
 void kernel_resize_scratch(struct kernel *k, int64_t count)
 {
     k->tmpl.scratch_count = count;

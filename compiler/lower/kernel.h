@@ -224,6 +224,8 @@ struct lowered {
     VEC(struct kernel *) kernels; /* a legal order */
 };
 
+struct buffer *buffer_new(struct lowered *l, enum buffer_kind kind, const char *name, enum dtype dtype,
+                          const struct shape *shape);
 /* What a kernel touches: buffers read (loads, operands, check values) and written (stores), each once, in a stable
  * order. Its local variables are not among them. */
 typedef VEC(struct buffer *) buffer_list;

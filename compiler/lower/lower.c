@@ -15,20 +15,6 @@
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
-static struct buffer *buffer_new(struct lowered *l, enum buffer_kind kind, const char *name, enum dtype dtype,
-                                 const struct shape *shape)
-{
-    struct buffer *b = arena_new(l->arena, struct buffer);
-    b->kind = kind;
-    b->name = name;
-    b->dtype = dtype;
-    b->shape = *shape;
-    b->count = shape_count(shape);
-    b->id = (int)l->buffers.count;
-    vec_push(l->arena, &l->buffers, b);
-    return b;
-}
-
 static struct buffer *source_buffer(struct lowered *l, const struct value *v)
 {
     static const enum buffer_kind kinds[] = {[VALUE_INPUT] = BUFFER_INPUT,

@@ -450,6 +450,11 @@ static const struct op_sample samples[] = {
              "{ y = Conv <pads = [1, 1, 1, 1, 1, 1]> (x, w) }"},
     {.text = "g (float[2,3,7] x, float[4,3,3] w, float[4] b) => (float[2,4,7] y) "
              "{ y = Conv <pads = [1, 1]> (x, w, b) }"},
+    /* windows larger than the image */
+    {.text = "g (float[2,4,3,2] x, float[8,2,5,4] w, float[8] b) => (float[2,8,2,3] y) "
+             "{ y = Conv <group = 2, strides = [2, 1], pads = [3, 1, 2, 3]> (x, w, b) }"},
+    {.text = "g (double[2,6,7,8] x, double[6,3,3,3] w) => (double[2,6,2,5] y) "
+             "{ y = Conv <group = 2, strides = [3, 2], dilations = [2, 1], pads = [1, 0, 2, 3]> (x, w) }"},
     /* lines of one element, between zeros */
     {.text = "g (float[1,2,7,1] x, float[3,2,3,1] w) => (float[1,3,7,1] y) { y = Conv <pads = [1, 0, 1, 0]> (x, w) }"},
     {.text = "g (float[1,2,11,3] x, float[5,2,2,2] w) => (float[1,5,5,1] y) { y = Conv <strides = [2, 2]> (x, w) }"},

@@ -147,7 +147,7 @@ void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient,
     lower_template_int(c, "W_ROW", gradient ? taps : v->c * taps);
     lower_template_int(c, "W_CHANNEL", gradient ? v->c * taps : taps);
     lower_template_int(c, "PADDED", has_padding(&lines) || has_padding(&columns));
-    conv_bind_planes(c, "x", x, v->n, v->groups * channels, in, IMAGES_MOST);
+    conv_bind_planes(c, "x", x, v->n, v->groups * channels, in, in * IMAGES_MOST);
     conv_bind_operand(c, "w", w);
     const int64_t count = add_spans(spans, &lines);
     conv_bind_table(c, "conv_spans", "spans", spans, count + add_spans(spans + count, &columns));

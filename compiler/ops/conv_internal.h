@@ -1,5 +1,5 @@
 /* What the kernels of convolutions share: conv_rules.c chooses among them and has most, conv_images_rules.c those that
- * take a batch of images at a time. Internal to these two. */
+ * take a batch of images at a time, conv_plain_rules.c plain loops. Internal to these three. */
 #ifndef STEPC_OPS_CONV_INTERNAL_H
 #define STEPC_OPS_CONV_INTERNAL_H
 
@@ -14,9 +14,10 @@
 /* Of so many rows, those of a tile. */
 int64_t conv_tile_rows(int64_t rows);
 void conv_bind_operand(struct lower_ctx *c, const char *param, int i);
-/* An operand of [n, channels, elements], which the template takes plane by plane; `planes` of them at a time. */
+/* An operand of [n, channels, elements], which the template takes plane by plane, with so much scratch if they are
+ * computed. */
 void conv_bind_planes(struct lower_ctx *c, const char *param, int i, int64_t n, int64_t channels, int64_t elements,
-                      int64_t planes);
+                      int64_t scratch);
 /* Scratch, in which a plane is needed behind the first `count` elements; there lie the planes of operands that
  * are computed, too. */
 void conv_bind_scratch(struct lower_ctx *c, int64_t count, int64_t plane);
@@ -28,5 +29,9 @@ void conv_bind_table(struct lower_ctx *c, const char *name, const char *param, c
  * templates/conv.c would compute for a row of an image. */
 bool conv_takes_images(struct lower_ctx *c, const struct conv *v, bool gradient, int64_t vectors);
 void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w);
+
+/* ---- plain loops: conv_plain_rules.c ----------------------------------------------------------------------------- */
+
+void conv_lower_plain(struct lower_ctx *c, const struct conv *v, enum conv_role result, int first, int second);
 
 #endif

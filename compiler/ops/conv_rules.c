@@ -1,7 +1,7 @@
-/* Convolutions as kernels: windows of 1 with stride 1 are matrix products, windows of single channels
- * templates/depthwise*.c in part, short lines of large batches templates/conv_images.c (conv_images_rules.c),
- * everything else is templates/conv.c. What the template needs to know of an axis is worked out here, and where each
- * position of the window lies in the padded image becomes a table. */
+/* Convolutions as kernels: with --optimize size they are plain loops (conv_plain_rules.c). Else windows of 1 with
+ * stride 1 are matrix products, windows of single channels templates/depthwise*.c in part, short lines of large batches
+ * templates/conv_images.c (conv_images_rules.c), everything else is templates/conv.c. What the template needs to know
+ * of an axis is worked out here, and where each position of the window lies in the padded image becomes a table. */
 #include "ops/conv_internal.h"
 
 #include "base/checked.h"
@@ -144,12 +144,12 @@ void conv_bind_operand(struct lower_ctx *c, const char *param, int i)
 }
 
 void conv_bind_planes(struct lower_ctx *c, const char *param, int i, int64_t n, int64_t channels, int64_t elements,
-                      int64_t planes)
+                      int64_t scratch)
 {
     const struct view v = lower_contiguous(c, i);
     const struct access a = {.buffer = v.buffer, .offset = v.offset, .stride = {channels * elements, elements, 1}};
     lower_template_operand(c, param, &a);
-    lower_template_loops(c, 3, (const int64_t[]){n, channels, elements}, planes * elements);
+    lower_template_loops(c, 3, (const int64_t[]){n, channels, elements}, scratch);
 }
 
 void conv_bind_scratch(struct lower_ctx *c, int64_t count, int64_t plane)
@@ -317,7 +317,8 @@ static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int 
     bind_sizes(c, v, v->c, v->o, slack);
     bind_image(c, a);
     lower_template_int(c, "FLAT_STEP", flat_step(a));
-    conv_bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), !copies);
+    const int64_t in = window_in_count(&v->window);
+    conv_bind_planes(c, "x", x, v->n, v->groups * v->c, in, copies ? 0 : in);
     conv_bind_operand(c, "w", w);
     const int64_t taps = window_size(&v->window), *const at = distances_in_x(c->arena, &v->window, a);
     lower_template_int(c, "SKIPS", skips_padding(a, v->o, at, taps));
@@ -435,8 +436,9 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     lower_template_pieces(c, v->o / ROWS_MOST);
     bind_sizes(c, v, v->c, v->o, SLACK);
     bind_axes(c, a);
-    conv_bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), v->o);
-    conv_bind_planes(c, "x", x, v->n, v->groups * v->c, window_in_count(&v->window), v->c);
+    const int64_t in = window_in_count(&v->window), out = window_out_count(&v->window);
+    conv_bind_planes(c, "dy", dy, v->n, v->groups * v->o, out, v->o * out);
+    conv_bind_planes(c, "x", x, v->n, v->groups * v->c, in, v->c * in);
     bind_columns(c, v, &r, a);
     lower_template_int(c, "CUT_IMAGES", 0);
     lower_template_int(c, "OWN", 0);
@@ -534,7 +536,8 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
         bind_axis(c, "LOW_", i, "", axis->pad_begin / axis->stride * axis->stride - axis->pad_begin);
     }
     lower_template_int(c, "FLAT_STEP", flat_step(a));
-    conv_bind_planes(c, "dy", dy, v->n, v->groups * v->o, window_out_count(&v->window), !copies);
+    const int64_t out = window_out_count(&v->window);
+    conv_bind_planes(c, "dy", dy, v->n, v->groups * v->o, out, copies ? 0 : out);
     conv_bind_operand(c, "w", w);
     const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
     lower_template_int(c, "SKIPS", skips_padding(a, v->c, table, window_size(&v->window)));
@@ -623,10 +626,10 @@ static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *
     lower_channels(c, v, a, distances_in_x(c->arena, &v->window, a));
     lower_template_pieces(c, v->groups / LANES_MOST);
     lower_template_flops(c, 2 * v->n * v->groups * window_size(&v->window) * window_out_count(&v->window));
-    conv_bind_planes(c, "dy", dy, v->n, v->groups, window_out_count(&v->window), LANES_MOST);
-    conv_bind_planes(c, "x", x, v->n, v->groups, window_in_count(&v->window), LANES_MOST);
-    const int64_t planes = window_in_count(&v->window) + window_out_count(&v->window);
-    conv_bind_scratch(c, (image_channel(a) + planes + window_size(&v->window)) * LANES_MOST, 0);
+    const int64_t in = window_in_count(&v->window), out = window_out_count(&v->window);
+    conv_bind_planes(c, "dy", dy, v->n, v->groups, out, out * LANES_MOST);
+    conv_bind_planes(c, "x", x, v->n, v->groups, in, in * LANES_MOST);
+    conv_bind_scratch(c, (image_channel(a) + in + out + window_size(&v->window)) * LANES_MOST, 0);
     return true;
 }
 
@@ -763,7 +766,7 @@ bool conv_lower(struct lower_ctx *c, const struct conv *given, enum conv_role re
         return lower_without_terms(c, loops, &to, finish);
     if (!can_be_counted(c, v, result))
         return false;
-    if (result != CONV_W && is_product(c, v))
+    if (result != CONV_W && !c->options.small && is_product(c, v))
         return lower_as_product(c, v, first, second, result == CONV_X, finish);
     const struct conv line = on_one_line(v);
     if (is_pointwise(v))
@@ -771,7 +774,9 @@ bool conv_lower(struct lower_ctx *c, const struct conv *given, enum conv_role re
     lower_contiguous(c, first); /* copies, where needed, are kernels before this one */
     lower_contiguous(c, second);
     lower_kernel(c, NULL);
-    if (result != CONV_W && is_narrow(v)) {
+    if (c->options.small) {
+        conv_lower_plain(c, v, result, first, second);
+    } else if (result != CONV_W && is_narrow(v)) {
         lower_narrow(c, v, result == CONV_X, first, second);
     } else if (result == CONV_Y) {
         lower_forward(c, v, first, second);

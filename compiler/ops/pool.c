@@ -403,15 +403,24 @@ static const struct template_traits pool_templates[] = {[MAX_POOL] = {.name = "m
                                                         [MAX_POOL_GRAD_APART] = {.name = "max_pool_grad_apart"},
                                                         [AVERAGE_POOL] = {.name = "average_pool"},
                                                         [AVERAGE_POOL_GRAD] = {.name = "average_pool_grad"}};
+/* with --optimize size */
+static const struct template_traits plain_templates[] = {[MAX_POOL] = {.name = "max_pool_plain"},
+                                                         [MAX_POOL_GRAD] = {.name = "max_pool_grad_plain"},
+                                                         [MAX_POOL_GRAD_APART] = {.name = "max_pool_grad_apart_plain"},
+                                                         [AVERAGE_POOL] = {.name = "average_pool_plain"},
+                                                         [AVERAGE_POOL_GRAD] = {.name = "average_pool_grad_plain"}};
 
 static void bind_window(struct lower_ctx *c, enum pool_template form, const struct window *w, int64_t planes,
                         enum dtype type, bool padding)
 {
-    lower_template(c, &pool_templates[form], type);
+    const bool lacks = form == AVERAGE_POOL_GRAD ? window_lacks_outputs(w) : window_leaves_input(w);
+    lower_template(c, c->options.small ? &plain_templates[form] : &pool_templates[form], type);
     lower_template_pieces(c, planes);
     lower_template_int(c, "PLANES", planes);
     lower_template_int(c, "FLOATS", dtype_is_float(type));
     lower_template_int(c, "COLUMN_MAJOR", 0);
+    lower_template_int(c, "PADDED", lacks);
+    lower_template_int(c, "COUNT", window_equal_population(w, padding));
     /* a comparison or addition for each element */
     lower_template_flops(c, planes * window_size(w) * window_out_count(w));
     for (int i = 0; i < WINDOW_AXES; i++) {
@@ -531,7 +540,8 @@ static bool average_grad_lower(struct lower_ctx *c)
     lower_kernel(c, NULL);
     bind_window(c, AVERAGE_POOL_GRAD, &w, planes_of(x), lower_dtype(c, 0), flag(c->node, "count_include_pad"));
     bind_operand(c, "dy", 0);
-    lower_template_scratch(c, "scratch", window_in_count(&w));
+    if (!c->options.small)
+        lower_template_scratch(c, "scratch", window_in_count(&w));
     add_finish(c, "finish", 0, planes_of(x), window_in_count(&w));
     return true;
 }

@@ -269,6 +269,16 @@ bool window_leaves_input(const struct window *w)
     return false;
 }
 
+bool window_lacks_outputs(const struct window *w)
+{
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        const struct window_axis *a = &w->axis[i];
+        if (a->pad_begin + 1 < reach(a) || a->in + a->pad_begin > a->out * a->stride)
+            return true;
+    }
+    return false;
+}
+
 /* Positions t with low <= out * stride + t * dilation - pad_begin < high. */
 int64_t window_axis_population(const struct window_axis *a, int64_t out, bool padding)
 {
@@ -278,6 +288,19 @@ int64_t window_axis_population(const struct window_axis *a, int64_t out, bool pa
     const int64_t reached = start < high ? (high - start + a->dilation - 1) / a->dilation : 0;
     const int64_t end = reached < a->size ? reached : a->size;
     return end > skipped ? end - skipped : 0;
+}
+
+int64_t window_equal_population(const struct window *w, bool padding)
+{
+    int64_t count = 1;
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        const struct window_axis *a = &w->axis[i];
+        const int64_t first = window_axis_population(a, 0, padding);
+        if (a->out > 1 && (first < a->size || window_axis_population(a, a->out - 1, padding) < a->size))
+            return 0;
+        count *= first;
+    }
+    return count;
 }
 
 int64_t window_population(const struct window *w, int64_t out, bool padding)

@@ -69,9 +69,13 @@ int64_t window_out_count(const struct window *w);
 int64_t window_element(const struct window *w, int64_t out, int64_t tap);
 /* Does any window reach outside of the input? */
 bool window_leaves_input(const struct window *w);
+/* Is there an element that windows before the first output or behind the last would read? */
+bool window_lacks_outputs(const struct window *w);
 /* Number of positions of window `out` that an average divides by: those within the input, or with `padding` also those
  * within the padding (but not beyond it, where ceil_mode may reach). */
 int64_t window_axis_population(const struct window_axis *a, int64_t out, bool padding);
 int64_t window_population(const struct window *w, int64_t out, bool padding);
+/* That of all windows, or 0 where they have different ones. */
+int64_t window_equal_population(const struct window *w, bool padding);
 
 #endif

@@ -9,6 +9,7 @@ struct sample_test {
     const struct op_sample *sample;
     const char *cc; /* compiler and flags of the generated engine */
     uint64_t seed;
+    bool small; /* generated code is that of --optimize size */
     struct arena arena;
     struct diag diag;
     const char *reason; /* why it failed; NULL while it has not */

@@ -57,7 +57,8 @@ static bool open_engine(struct sample_test *t, const struct model *m, enum answe
                                      .arithmetic = answer == ANSWER_DOUBLE ? ARITHMETIC_DOUBLE : ARITHMETIC_SAME,
                                      .reproducible = true,
                                      .cc = t->cc,
-                                     .pipeline = {.name = "sample", .entries = "init,infer"}};
+                                     .pipeline = {.name = "sample", .entries = "init,infer",
+                                                  .simd = t->small ? SIMD_NONE : SIMD_AUTO, .small = t->small}};
     *r = (struct run){0};
     if (!engine_open(&t->diag, &t->arena, m, &o, &r->engine))
         return false;

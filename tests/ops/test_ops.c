@@ -1,5 +1,7 @@
 /* The samples of all operators: shapes, values of both engines, gradients, error texts.
- *   test_ops [--cc "cc -O0"] [--seed N] [-j N] [PATTERN...]     only operators whose name matches (shell-like), "*Grad"
+ *   test_ops [--cc "cc -O0"] [--seed N] [-j N] [--optimize size] [PATTERN...]
+ *
+ * PATTERN: only operators whose name matches (shell-like), "*Grad". --optimize: as stepc has it.
  *
  * Other seeds than the default may draw inputs right beside a kink (two operands of Max within 1e-4): a gradient that
  * fails there need not be wrong.
@@ -32,6 +34,7 @@ struct suite {
     VEC(struct job) jobs;
     const char *cc;
     uint64_t seed;
+    bool small;
     size_t errors, values, gradients, seconds, failed;
 };
 
@@ -40,7 +43,7 @@ struct suite {
 /* Answers one line: which checks were made as letters, then the reason of a failure. */
 static void child(const struct suite *s, const struct job *j, int to)
 {
-    struct sample_test t = {.def = j->def, .sample = j->sample, .cc = s->cc, .seed = s->seed};
+    struct sample_test t = {.def = j->def, .sample = j->sample, .cc = s->cc, .seed = s->seed, .small = s->small};
     t.diag.arena = &t.arena;
     const bool ok = sample_check(&t);
     dprintf(to, "%s%s%s%s%s%s%s\n", ok ? "+" : "-", t.checked_error ? "e" : "", t.checked_value ? "v" : "",
@@ -160,6 +163,8 @@ static bool parse_options(struct suite *s, long long *jobs, int *argc, char ***a
         const char *name = (*argv)[0], *value = (*argv)[1];
         if (str_equal(name, "--cc"))
             s->cc = value;
+        else if (str_equal(name, "--optimize") && str_equal(value, "size"))
+            s->small = true;
         else if (!(str_equal(name, "--seed") && str_to_int64(value, &seed)) &&
                  !(str_equal(name, "-j") && str_to_int64(value, jobs)))
             return false;
@@ -175,7 +180,7 @@ int main(int argc, char **argv)
     argc--;
     argv++;
     if (!parse_options(&s, &jobs, &argc, &argv)) {
-        fprintf(stderr, "usage: test_ops [--cc \"cc -O0\"] [--seed N] [-j N] [PATTERN...]\n");
+        fprintf(stderr, "usage: test_ops [--cc \"cc -O0\"] [--seed N] [-j N] [--optimize size] [PATTERN...]\n");
         return 2;
     }
     collect(&s, argc, argv);

@@ -6,15 +6,13 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_size.h"
-#if !defined(DIGITS_SIZE_BUILD_ID) || DIGITS_SIZE_BUILD_ID != 0x91564f3a09837c09u
+#if !defined(DIGITS_SIZE_BUILD_ID) || DIGITS_SIZE_BUILD_ID != 0x7277a486195db5dcu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
 #include <string.h>
 
 #define STEPC_SMALL /* size goes before speed */
-#define STEPC_FORM 0 /* numbers one by one */
-#include "kernels/stepc_compiler.h"
 #include "stepc_math.h"
 #include "stepc_random.h"
 

@@ -3,56 +3,19 @@
  *   model    sha256 e499a27e7a7d09591cde2cddbaa48549c1e7298bd8882b1f8def92a1829c3bfb
  *   opset    ai.onnx 17, ai.onnx.preview.training 1
  *   options  --dim batch=16 --optimize size
- *   memory   state 190064 bytes, arena 5204864 bytes; no heap, no mutable globals
+ *   memory   state 190064 bytes, arena 5174528 bytes; no heap, no mutable globals
  */
 #include "ds_cnn_size.h"
-#if !defined(DS_CNN_SIZE_BUILD_ID) || DS_CNN_SIZE_BUILD_ID != 0xff155a69ae733641u
+#if !defined(DS_CNN_SIZE_BUILD_ID) || DS_CNN_SIZE_BUILD_ID != 0xe8bc5115783717c5u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
 #include <string.h>
 
 #define STEPC_SMALL /* size goes before speed */
-#define STEPC_FORM 0 /* numbers one by one */
-#include "kernels/stepc_compiler.h"
-#include "kernels/stepc_registers.h"
-#include "kernels/stepc_transpose.h"
-#include "kernels/stepc_window_channels.h"
-#include "kernels/stepc_window_kept.h"
-#include "kernels/stepc_window_lanes.h"
-#include "kernels/stepc_window_lines.h"
-#include "kernels/stepc_window_tile.h"
 #include "stepc_integer.h"
 #include "stepc_math.h"
 #include "stepc_random.h"
-
-/* ---- constants and initial values -------------------------------------- */
-
-static const int32_t constant_conv_taps[40] STEPC_CONST = {
-    0, 174, 1, 175, 348, 522, 349, 523, 6, 180, 7, 181, 354, 528, 355, 529, 12, 186, 13, 187, 360, 534, 361, 535,
-    18, 192, 19, 193, 366, 540, 367, 541, 24, 198, 25, 199, 372, 546, 373, 547,
-};
-static const int32_t constant_conv_taps_2[1] STEPC_CONST = {0};
-static const int32_t constant_conv_taps_3[4] STEPC_CONST = {0, 0, 0, 1};
-static const int32_t constant_conv_taps_4[66] STEPC_CONST = {
-    0, 0, 0, 125, 250, 375, 500, 625, 750, 875, 1000, 1125, 1250, 1375, 1500, 1625, 1750, 1875, 2000, 2125, 2250,
-    2375, 2500, 2625, 2750, 2875, 3000, 3125, 3250, 3375, 3500, 3625, 3750, 3875, 4000, 4125, 4250, 4375, 4500,
-    4625, 4750, 4875, 5000, 5125, 5250, 5375, 5500, 5625, 5750, 5875, 6000, 6125, 6250, 6375, 6500, 6625, 6750,
-    6875, 7000, 7125, 7250, 7375, 7500, 7625, 7750, 7875,
-};
-static const int32_t constant_conv_taps_5[9] STEPC_CONST = {0, 1, 2, 7, 8, 9, 14, 15, 16};
-static const int32_t constant_conv_taps_6[51] STEPC_CONST = {
-    0, 10, 20, 30, 1, 11, 21, 31, 2, 12, 22, 32, 3, 13, 23, 33, 4, 14, 24, 34, 5, 15, 25, 35, 6, 16, 26, 36, 7, 17,
-    27, 37, 8, 18, 28, 38, 9, 19, 29, 39, 0, 0, 10, 20, 30, 40, 50, 60, 70, 80, 90,
-};
-
-/* ---- shared by kernels ------------------------------------------------- */
-
-/* The window of a phase that comes first, where all phases have equally many. */
-static inline int first_window(const int low, const int phase, const int size, const int stride)
-{
-    return size % stride == 0 && low + phase < 0;
-}
 
 /* ---- kernels ----------------------------------------------------------- */
 
@@ -97,157 +60,43 @@ static STEPC_KERNEL void mul_64(float *restrict y, const float *restrict x, cons
         y[i] = 1.0f / stepc_sqrtf(x[i] + 0.00001f) * x_2[i];
 }
 
-/* Column j of all phases of a line: phase c has from[j * SW + c - PAD_W], zero outside. */
-static inline void first_conv_conv_fill_edge(float *restrict to, const float *restrict from, const int j)
-{
-    for (int c = 0; c < 2; c++) {
-        const int x_2 = j * 2 + c - 1;
-        to[c * 174 + j] = (x_2 >= 0 && x_2 < 10) ? from[x_2] : 0.0f;
-    }
-}
-
-static inline void first_conv_conv_fill_image(float *restrict image, const float *restrict from)
-{
-    for (int p = 0; p < 2; p++) {
-        float *const to = image + p * 348;
-        const int a = p / 2;
-        const int b = p % 2;
-        for (int j = 0; j < 29; j++) {
-            const int y = j * 2 + b - 5;
-            if (a >= 0 && a < 1 && y >= 0 && y < 49) {
-                float *const to_2 = to + j * 6;
-                const float *const from_2 = from + (a * 49 + y) * 10;
-                first_conv_conv_fill_edge(to_2, from_2, 0);
-                STEPC_LANE_LOOP
-                for (int j_2 = 1; j_2 < 5; j_2++) {
-                    STEPC_UNROLL
-                    for (int c = 0; c < 2; c++)
-                        to_2[c * 174 + j_2] = from_2[j_2 * 2 + c - 1];
-                }
-                first_conv_conv_fill_edge(to_2, from_2, 5);
-            } else {
-                float *const to_2 = to + j * 6;
-                for (int c = 0; c < 2; c++)
-                    for (int j_2 = 0; j_2 < 6; j_2++)
-                        to_2[c * 174 + j_2] = 0.0f;
-            }
-        }
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms first_conv_conv_terms_of(const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 40, .w_row = 40, .w_channel = 40,
-        .w_tap = 1, .image_channel = 696, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int first_conv_conv_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 5);
-    return (line / 25 * 29 + line % 25) * 6 + i % STEPC_LINE_OF_VECTORS(float, 5) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void first_conv_conv_finish_vectors(const int rows, const int vectors,
-                                                        const struct stepc_window_terms terms, const int n,
-                                                        const int o, const int i, const float *restrict w,
-                                                        const float *restrict image, float *restrict first_conv)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + first_conv_conv_place_of(i),
-        vectors > 1 ? first_conv_conv_place_of(i + 1) - first_conv_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            first_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
-        }
-    }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void first_conv_conv_finish_row(const int n, const int o, const float *restrict flat,
-                                                    float *restrict plane, float *restrict first_conv)
-{
-    stepc_copy_lines(25, 5, 0, plane, 5, flat, 6);
-    int whole = 125;
-    whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
-        const float v = plane[p];
-        first_conv[n * 8000 + o * 125 + p] = v;
-    }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
-        const float v = plane[p];
-        first_conv[n * 8000 + o * 125 + p] = v;
-    }
-}
-
-static STEPC_INLINE void first_conv_conv_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-                                                   const float *restrict weights, const float *restrict image,
-                                                   const int32_t *restrict at, float *restrict first_conv)
-{
-    if (STEPC_WHOLE_VECTORS(float, 64, 5)) {
-        const struct stepc_window_terms terms = first_conv_conv_terms_of(at);
-        const float *const w = weights + o * 40;
-        const int vectors = 25 * STEPC_LINE_OF_VECTORS(float, 5);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            first_conv_conv_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image, first_conv);
-        if (vectors % STEPC_VECTORS > 0) {
-            first_conv_conv_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image,
-                first_conv);
-        }
-        return;
-    }
-    const struct stepc_window_terms terms = first_conv_conv_terms_of(at);
-    const float *const w = weights + o * 40;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 149);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 160, w, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 160, w, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        first_conv_conv_finish_row(n, o + i, flat + i * 160, flat + rows * 160, first_conv);
-}
-
 /* first_conv[16,64,25,5] = Conv(x[16,1,49,10], first_weight[64,1,10,4]): Conv */
 static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float *restrict x,
-                                         const float *restrict first_weight, const int32_t *restrict conv_taps,
-                                         float *restrict scratch)
+                                         const float *restrict first_weight)
 {
-    for (int i = 696; i < 728; i++)
-        scratch[i] = 0.0f;
-    for (int n = 0; n < 16; n++) {
-        first_conv_conv_fill_image(scratch, x + n * 490);
-        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
-            first_conv_conv_conv_rows(STEPC_WINDOW_ROWS(64), n, o, scratch + 728, first_weight, scratch, conv_taps,
-                first_conv);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            first_conv_conv_conv_rows(STEPC_WINDOW_LAST_ROWS(64), n, 64 - STEPC_WINDOW_LAST_ROWS(64), scratch + 728,
-                first_weight, scratch, conv_taps, first_conv);
-        }
-    }
-}
-
-static STEPC_INLINE void depthwise1_relu_windows(float *restrict flat, const float *restrict w,
-                                                 const float *restrict plane, const float *restrict keep)
-{
-    for (int q = 0; q < 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float); q += STEPC_KEPT_COLUMNS(float))
-        stepc_window_line_kept(STEPC_KEPT_VECTORS, 3, 3, flat + q, w, plane + -5 + q, 5, -1, 1, keep + q, 128);
-    if (125 % STEPC_KEPT_COLUMNS(float) > 0) {
-        const int q = 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float);
-        stepc_window_line_kept((125 % STEPC_KEPT_COLUMNS(float) + STEPC_WINDOW_LANES(float) - 1) /
-            STEPC_WINDOW_LANES(float), 3, 3, flat + q, w, plane + -5 + q, 5, -1, 1, keep + q, 128);
-    }
+    for (int n = 0; n < 16; n++)
+        for (int o = 0; o < 64; o += 4)
+            for (int oy = 0; oy < 25; oy++)
+                for (int ox = 0; ox < 5; ox++) {
+                    const float *const from = x + n * 490;
+                    const float *const w = first_weight + o * 40;
+                    float s0 = 0.0f;
+                    float s1 = 0.0f;
+                    float s2 = 0.0f;
+                    float s3 = 0.0f;
+                    for (int ky = 0; ky < 10; ky++)
+                        for (int kx = 0; kx < 4; kx++) {
+                            const int y = oy * 2 + ky - 5;
+                            const int x_2 = ox * 2 + kx - 1;
+                            const int inside = y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10;
+                            const float v = inside ? from[y * 10 + x_2] : 0.0f;
+                            const float *const weight = w + ky * 4 + kx;
+                            s0 += v * weight[0];
+                            s1 += v * weight[40];
+                            s2 += v * weight[80];
+                            s3 += v * weight[120];
+                        }
+                    const int p = oy * 5 + ox;
+                    float sum[4];
+                    sum[0] = s0;
+                    sum[1] = s1;
+                    sum[2] = s2;
+                    sum[3] = s3;
+                    for (int r = 0; r < 4; r++) {
+                        const float v = sum[r];
+                        first_conv[n * 8000 + (o + r) * 125 + p] = v;
+                    }
+                }
 }
 
 /* depthwise1[16,64,25,5] = Relu((Conv(Relu((first_conv[16,64,25,5] - first_norm.reshape_3[1,64,1,1]) *
@@ -261,374 +110,155 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                                          const float *restrict depthwise1_norm_mul,
                                          const float *restrict depthwise1_shift, float *restrict scratch)
 {
-    for (int i = 0; i < 1792; i++)
-        scratch[i] = 0.0f;
-    for (int c = 0; c < 3; c++)
-        for (int p = 0; p < 128; p++) {
-            const int x = p % 5 + -1 + c;
-            memset(scratch + 1792 + c * 128 + p, (x >= 0 && x < 5) ? 255 : 0, sizeof(float));
-        }
     for (int n = 0; n < 16; n++)
-        for (int g = 0; g < 64; g += 8) {
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
-                float *const to = scratch + i * 224 + 48;
-                const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int i_2 = 0; i_2 < 112; i_2++) {
-                    const float first_conv0 = first_conv[n * 8000 + g_2 * 125 + i_2];
-                    const float first_mean0 = first_mean[g_2];
-                    const float x0 = first_norm_mul[g_2];
-                    const float first_shift0 = first_shift[g_2];
-                    const float t = (first_conv0 - first_mean0) * x0 + first_shift0;
-                    to[i_2] = t < 0.0f ? 0.0f : t;
-                }
-                STEPC_LANE_LOOP
-                for (int i_2 = 109; i_2 < 125; i_2++) {
-                    const float first_conv0 = first_conv[n * 8000 + g_2 * 125 + i_2];
-                    const float first_mean0 = first_mean[g_2];
-                    const float x0 = first_norm_mul[g_2];
-                    const float first_shift0 = first_shift[g_2];
-                    const float t = (first_conv0 - first_mean0) * x0 + first_shift0;
-                    to[i_2] = t < 0.0f ? 0.0f : t;
-                }
+        for (int g = 0; g < 64; g++) {
+            for (int i = 0; i < 125; i++) {
+                const float first_conv0 = first_conv[n * 8000 + g * 125 + i];
+                const float first_mean0 = first_mean[g];
+                const float x0 = first_norm_mul[g];
+                const float first_shift0 = first_shift[g];
+                const float t = (first_conv0 - first_mean0) * x0 + first_shift0;
+                scratch[i] = t < 0.0f ? 0.0f : t;
             }
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
-                depthwise1_relu_windows(scratch + 2176, depthwise1_weight + (g + i) * 9, scratch + i * 224 + 48,
-                    scratch + 1792);
-                const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    const float x0 = depthwise1_mean[g_2];
-                    const float x0_2 = depthwise1_norm_mul[g_2];
-                    const float x0_3 = depthwise1_shift[g_2];
-                    const float t = (v - x0) * x0_2 + x0_3;
-                    depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
+            for (int oy = 0; oy < 25; oy++)
+                for (int ox = 0; ox < 5; ox++) {
+                    const float *const w = depthwise1_weight + g * 9;
+                    float s0 = 0.0f;
+                    for (int ky = 0; ky < 3; ky++)
+                        for (int kx = 0; kx < 3; kx++) {
+                            const int y = oy + ky - 1;
+                            const int x = ox + kx - 1;
+                            const int inside = y >= 0 && y < 25 && x >= 0 && x < 5;
+                            const float v = inside ? scratch[y * 5 + x] : 0.0f;
+                            const float *const weight = w + ky * 3 + kx;
+                            s0 += v * weight[0];
+                        }
+                    const int p = oy * 5 + ox;
+                    const float x0 = depthwise1_mean[g];
+                    const float x0_2 = depthwise1_norm_mul[g];
+                    const float x0_3 = depthwise1_shift[g];
+                    const float t = (s0 - x0) * x0_2 + x0_3;
+                    depthwise1[n * 8000 + g * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
-                STEPC_LANE_LOOP
-                for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    const float x0 = depthwise1_mean[g_2];
-                    const float x0_2 = depthwise1_norm_mul[g_2];
-                    const float x0_3 = depthwise1_shift[g_2];
-                    const float t = (v - x0) * x0_2 + x0_3;
-                    depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
-                }
-            }
         }
-}
-
-static inline void conv_relu_16x64x125_fill_image(float *restrict image, const float *restrict from)
-{
-    for (int k = 0; k < 64; k++) {
-        float *const image_2 = image + k * 128;
-        const float *const from_2 = from + k * 125;
-        stepc_copy_lines(1, 125, 3, image_2, 128, from_2, 125);
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms conv_relu_16x64x125_terms_of(const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = 1, .w_row = 64, .w_channel = 1,
-        .w_tap = 1, .image_channel = 128, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int conv_relu_16x64x125_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 125);
-    return line * 128 + i % STEPC_LINE_OF_VECTORS(float, 125) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void conv_relu_16x64x125_finish_vectors(const int rows, const int vectors,
-        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w_2,
-        const float *restrict image, float *restrict y_2, const float *restrict x_2, const float *restrict x_3,
-        const float *restrict x_4)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w_2,
-        image + conv_relu_16x64x125_place_of(i),
-        vectors > 1 ? conv_relu_16x64x125_place_of(i + 1) - conv_relu_16x64x125_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float x_20 = x_2[o + r];
-            const float x_30 = x_3[o + r];
-            const float x_40 = x_4[o + r];
-            const float t_2 = (v - x_20) * x_30 + x_40;
-            y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-    }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void conv_relu_16x64x125_finish_row(const int n, const int o, const float *restrict flat,
-                                                        float *restrict y_2, const float *restrict x_2,
-                                                        const float *restrict x_3, const float *restrict x_4)
-{
-    int whole = 125;
-    whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        const float x_20 = x_2[o];
-        const float x_30 = x_3[o];
-        const float x_40 = x_4[o];
-        const float t_2 = (v - x_20) * x_30 + x_40;
-        y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
-    }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
-        const float v = flat[p];
-        const float x_20 = x_2[o];
-        const float x_30 = x_3[o];
-        const float x_40 = x_4[o];
-        const float t_2 = (v - x_20) * x_30 + x_40;
-        y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
-    }
-}
-
-static STEPC_INLINE void conv_relu_16x64x125_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-                                                       const float *restrict weights, const float *restrict image,
-                                                       const int32_t *restrict at, float *restrict y_2,
-                                                       const float *restrict x_2, const float *restrict x_3,
-                                                       const float *restrict x_4)
-{
-    if (STEPC_WHOLE_VECTORS(float, 64, 125)) {
-        const struct stepc_window_terms terms = conv_relu_16x64x125_terms_of(at);
-        const float *const w_2 = weights + o * 64;
-        const int vectors = STEPC_LINE_OF_VECTORS(float, 125);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            conv_relu_16x64x125_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w_2, image, y_2, x_2, x_3, x_4);
-        if (vectors % STEPC_VECTORS > 0) {
-            conv_relu_16x64x125_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w_2, image,
-                y_2, x_2, x_3, x_4);
-        }
-        return;
-    }
-    const struct stepc_window_terms terms = conv_relu_16x64x125_terms_of(at);
-    const float *const w_2 = weights + o * 64;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 125);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 128, w_2, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 128, w_2, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        conv_relu_16x64x125_finish_row(n, o + i, flat + i * 128, y_2, x_2, x_3, x_4);
 }
 
 /* Conv, Relu, Add, Mul, Sub; y_2 is "pointwise1" [16,64,25,5], x is "depthwise1" [16,64,25,5], w is
- * "pointwise1_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "pointwise1_mean" [64], x_3 is
- * "pointwise1_norm.mul" [1,64,1,1], x_4 is "pointwise1_shift" [64] */
+ * "pointwise1_weight" [64,64,1,1], x_2 is "pointwise1_mean" [64], x_3 is "pointwise1_norm.mul" [1,64,1,1], x_4 is
+ * "pointwise1_shift" [64] */
 /* Conv, Relu, Add, Mul, Sub; y_2 is "pointwise2" [16,64,25,5], x is "depthwise2" [16,64,25,5], w is
- * "pointwise2_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "pointwise2_mean" [64], x_3 is
- * "pointwise2_norm.mul" [1,64,1,1], x_4 is "pointwise2_shift" [64] */
+ * "pointwise2_weight" [64,64,1,1], x_2 is "pointwise2_mean" [64], x_3 is "pointwise2_norm.mul" [1,64,1,1], x_4 is
+ * "pointwise2_shift" [64] */
 /* Conv, Relu, Add, Mul, Sub; y_2 is "pointwise3" [16,64,25,5], x is "depthwise3" [16,64,25,5], w is
- * "pointwise3_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "pointwise3_mean" [64], x_3 is
- * "pointwise3_norm.mul" [1,64,1,1], x_4 is "pointwise3_shift" [64] */
+ * "pointwise3_weight" [64,64,1,1], x_2 is "pointwise3_mean" [64], x_3 is "pointwise3_norm.mul" [1,64,1,1], x_4 is
+ * "pointwise3_shift" [64] */
 static STEPC_KERNEL void conv_relu_16x64x125(float *restrict y_2, const float *restrict x, const float *restrict w,
-                                             const int32_t *restrict taps, const float *restrict x_2,
-                                             const float *restrict x_3, const float *restrict x_4,
-                                             float *restrict scratch)
+                                             const float *restrict x_2, const float *restrict x_3,
+                                             const float *restrict x_4)
 {
-    for (int i = 0; i < 8224; i++)
-        scratch[i] = 0.0f;
-    for (int n = 0; n < 16; n++) {
-        conv_relu_16x64x125_fill_image(scratch, x + n * 8000);
-        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
-            conv_relu_16x64x125_conv_rows(STEPC_WINDOW_ROWS(64), n, o, scratch + 8224, w, scratch, taps, y_2, x_2,
-                x_3, x_4);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            conv_relu_16x64x125_conv_rows(STEPC_WINDOW_LAST_ROWS(64), n, 64 - STEPC_WINDOW_LAST_ROWS(64),
-                scratch + 8224, w, scratch, taps, y_2, x_2, x_3, x_4);
-        }
-    }
-}
-
-static STEPC_INLINE void conv_relu_16x64x125_2_windows(float *restrict flat, const float *restrict w_2,
-                                                       const float *restrict plane, const float *restrict keep)
-{
-    for (int q = 0; q < 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float); q += STEPC_KEPT_COLUMNS(float))
-        stepc_window_line_kept(STEPC_KEPT_VECTORS, 3, 3, flat + q, w_2, plane + -5 + q, 5, -1, 1, keep + q, 128);
-    if (125 % STEPC_KEPT_COLUMNS(float) > 0) {
-        const int q = 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float);
-        stepc_window_line_kept((125 % STEPC_KEPT_COLUMNS(float) + STEPC_WINDOW_LANES(float) - 1) /
-            STEPC_WINDOW_LANES(float), 3, 3, flat + q, w_2, plane + -5 + q, 5, -1, 1, keep + q, 128);
-    }
-}
-
-/* Conv, Relu, Add, Mul, Sub; y is "depthwise2" [16,64,25,5], x is "pointwise1" [16,64,25,5], w is
- * "depthwise2_weight" [64,1,3,3], x_2 is "depthwise2_mean" [64], x_3 is "depthwise2_norm.mul" [1,64,1,1], x_4 is
- * "depthwise2_shift" [64] */
-/* Conv, Relu, Add, Mul, Sub; y is "depthwise3" [16,64,25,5], x is "pointwise2" [16,64,25,5], w is
- * "depthwise3_weight" [64,1,3,3], x_2 is "depthwise3_mean" [64], x_3 is "depthwise3_norm.mul" [1,64,1,1], x_4 is
- * "depthwise3_shift" [64] */
-/* Conv, Relu, Add, Mul, Sub; y is "depthwise4" [16,64,25,5], x is "pointwise3" [16,64,25,5], w is
- * "depthwise4_weight" [64,1,3,3], x_2 is "depthwise4_mean" [64], x_3 is "depthwise4_norm.mul" [1,64,1,1], x_4 is
- * "depthwise4_shift" [64] */
-/* Conv, Relu, Add, Mul, Sub; y is "depthwise1" [16,64,25,5], x is "first" [16,64,25,5], w is "depthwise1_weight"
- * [64,1,3,3], x_2 is "depthwise1_mean" [64], x_3 is "depthwise1_norm.mul" [1,64,1,1], x_4 is "depthwise1_shift"
- * [64] */
-static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *restrict x, const float *restrict w,
-                                               const float *restrict x_2, const float *restrict x_3,
-                                               const float *restrict x_4, float *restrict scratch)
-{
-    for (int i = 0; i < 1792; i++)
-        scratch[i] = 0.0f;
-    for (int c = 0; c < 3; c++)
-        for (int p = 0; p < 128; p++) {
-            const int x_5 = p % 5 + -1 + c;
-            memset(scratch + 1792 + c * 128 + p, (x_5 >= 0 && x_5 < 5) ? 255 : 0, sizeof(float));
-        }
     for (int n = 0; n < 16; n++)
-        for (int g = 0; g < 64; g += 8) {
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++)
-                memcpy(scratch + i * 224 + 48, x + (n * 64 + g + i) * 125, 125 * sizeof(float));
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
-                conv_relu_16x64x125_2_windows(scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 48,
-                    scratch + 1792);
-                const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    const float x_20 = x_2[g_2];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
-                    const float t = (v - x_20) * x_30 + x_40;
-                    y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
+        for (int o = 0; o < 64; o += 4)
+            for (int ox = 0; ox < 125; ox++) {
+                const float *const from = x + n * 8000;
+                const float *const w_2 = w + o * 64;
+                float s0 = 0.0f;
+                float s1 = 0.0f;
+                float s2 = 0.0f;
+                float s3 = 0.0f;
+                for (int c = 0; c < 64; c++) {
+                    const float v = from[c * 125 + ox];
+                    s0 += v * w_2[c];
+                    s1 += v * w_2[c + 64];
+                    s2 += v * w_2[c + 128];
+                    s3 += v * w_2[c + 192];
                 }
-                STEPC_LANE_LOOP
-                for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    const float x_20 = x_2[g_2];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
+                float sum[4];
+                sum[0] = s0;
+                sum[1] = s1;
+                sum[2] = s2;
+                sum[3] = s3;
+                for (int r = 0; r < 4; r++) {
+                    const float v = sum[r];
+                    const float x_20 = x_2[o + r];
+                    const float x_30 = x_3[o + r];
+                    const float x_40 = x_4[o + r];
                     const float t = (v - x_20) * x_30 + x_40;
-                    y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
+                    y_2[n * 8000 + (o + r) * 125 + ox] = t < 0.0f ? 0.0f : t;
                 }
             }
-        }
 }
 
-static inline void pointwise4_conv_conv_fill_image(float *restrict image, const float *restrict from)
+/* Conv, Relu, Add, Mul, Sub; y_2 is "depthwise2" [16,64,25,5], x is "pointwise1" [16,64,25,5], w is
+ * "depthwise2_weight" [64,1,3,3], x_2 is "depthwise2_mean" [64], x_3 is "depthwise2_norm.mul" [1,64,1,1], x_4 is
+ * "depthwise2_shift" [64] */
+/* Conv, Relu, Add, Mul, Sub; y_2 is "depthwise3" [16,64,25,5], x is "pointwise2" [16,64,25,5], w is
+ * "depthwise3_weight" [64,1,3,3], x_2 is "depthwise3_mean" [64], x_3 is "depthwise3_norm.mul" [1,64,1,1], x_4 is
+ * "depthwise3_shift" [64] */
+/* Conv, Relu, Add, Mul, Sub; y_2 is "depthwise4" [16,64,25,5], x is "pointwise3" [16,64,25,5], w is
+ * "depthwise4_weight" [64,1,3,3], x_2 is "depthwise4_mean" [64], x_3 is "depthwise4_norm.mul" [1,64,1,1], x_4 is
+ * "depthwise4_shift" [64] */
+/* Conv, Relu, Add, Mul, Sub; y_2 is "depthwise1" [16,64,25,5], x is "first" [16,64,25,5], w is "depthwise1_weight"
+ * [64,1,3,3], x_2 is "depthwise1_mean" [64], x_3 is "depthwise1_norm.mul" [1,64,1,1], x_4 is "depthwise1_shift"
+ * [64] */
+static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y_2, const float *restrict x, const float *restrict w,
+                                               const float *restrict x_2, const float *restrict x_3,
+                                               const float *restrict x_4)
 {
-    for (int k = 0; k < 64; k++) {
-        float *const image_2 = image + k * 128;
-        const float *const from_2 = from + k * 125;
-        stepc_copy_lines(1, 125, 3, image_2, 128, from_2, 125);
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms pointwise4_conv_conv_terms_of(const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = 1, .w_row = 64, .w_channel = 1,
-        .w_tap = 1, .image_channel = 128, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int pointwise4_conv_conv_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 125);
-    return line * 128 + i % STEPC_LINE_OF_VECTORS(float, 125) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void pointwise4_conv_conv_finish_vectors(const int rows, const int vectors,
-        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w,
-        const float *restrict image, float *restrict pointwise4_conv)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w,
-        image + pointwise4_conv_conv_place_of(i),
-        vectors > 1 ? pointwise4_conv_conv_place_of(i + 1) - pointwise4_conv_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            pointwise4_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
-        }
-    }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void pointwise4_conv_conv_finish_row(const int n, const int o, const float *restrict flat,
-                                                         float *restrict pointwise4_conv)
-{
-    int whole = 125;
-    whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        pointwise4_conv[n * 8000 + o * 125 + p] = v;
-    }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
-        const float v = flat[p];
-        pointwise4_conv[n * 8000 + o * 125 + p] = v;
-    }
-}
-
-static STEPC_INLINE void pointwise4_conv_conv_conv_rows(const int rows, const int n, const int o,
-                                                        float *restrict flat, const float *restrict weights,
-                                                        const float *restrict image, const int32_t *restrict at,
-                                                        float *restrict pointwise4_conv)
-{
-    if (STEPC_WHOLE_VECTORS(float, 64, 125)) {
-        const struct stepc_window_terms terms = pointwise4_conv_conv_terms_of(at);
-        const float *const w = weights + o * 64;
-        const int vectors = STEPC_LINE_OF_VECTORS(float, 125);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            pointwise4_conv_conv_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image, pointwise4_conv);
-        if (vectors % STEPC_VECTORS > 0) {
-            pointwise4_conv_conv_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image,
-                pointwise4_conv);
-        }
-        return;
-    }
-    const struct stepc_window_terms terms = pointwise4_conv_conv_terms_of(at);
-    const float *const w = weights + o * 64;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 125);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 128, w, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 128, w, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        pointwise4_conv_conv_finish_row(n, o + i, flat + i * 128, pointwise4_conv);
+    for (int n = 0; n < 16; n++)
+        for (int g = 0; g < 64; g++)
+            for (int oy = 0; oy < 25; oy++)
+                for (int ox = 0; ox < 5; ox++) {
+                    const float *const from = x + (n * 64 + g) * 125;
+                    const float *const w_2 = w + g * 9;
+                    float s0 = 0.0f;
+                    for (int ky = 0; ky < 3; ky++)
+                        for (int kx = 0; kx < 3; kx++) {
+                            const int y = oy + ky - 1;
+                            const int x_5 = ox + kx - 1;
+                            const int inside = y >= 0 && y < 25 && x_5 >= 0 && x_5 < 5;
+                            const float v = inside ? from[y * 5 + x_5] : 0.0f;
+                            const float *const weight = w_2 + ky * 3 + kx;
+                            s0 += v * weight[0];
+                        }
+                    const int p = oy * 5 + ox;
+                    const float x_20 = x_2[g];
+                    const float x_30 = x_3[g];
+                    const float x_40 = x_4[g];
+                    const float t = (s0 - x_20) * x_30 + x_40;
+                    y_2[n * 8000 + g * 125 + p] = t < 0.0f ? 0.0f : t;
+                }
 }
 
 /* pointwise4_conv[16,64,25,5] = Conv(depthwise4[16,64,25,5], pointwise4_weight[64,64,1,1]): Conv */
 static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, const float *restrict depthwise4,
-                                              const float *restrict pointwise4_weight,
-                                              const int32_t *restrict conv_taps, float *restrict scratch)
+                                              const float *restrict pointwise4_weight)
 {
-    for (int i = 0; i < 8224; i++)
-        scratch[i] = 0.0f;
-    for (int n = 0; n < 16; n++) {
-        pointwise4_conv_conv_fill_image(scratch, depthwise4 + n * 8000);
-        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
-            pointwise4_conv_conv_conv_rows(STEPC_WINDOW_ROWS(64), n, o, scratch + 8224, pointwise4_weight, scratch,
-                conv_taps, pointwise4_conv);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            pointwise4_conv_conv_conv_rows(STEPC_WINDOW_LAST_ROWS(64), n, 64 - STEPC_WINDOW_LAST_ROWS(64),
-                scratch + 8224, pointwise4_weight, scratch, conv_taps, pointwise4_conv);
-        }
-    }
+    for (int n = 0; n < 16; n++)
+        for (int o = 0; o < 64; o += 4)
+            for (int ox = 0; ox < 125; ox++) {
+                const float *const from = depthwise4 + n * 8000;
+                const float *const w = pointwise4_weight + o * 64;
+                float s0 = 0.0f;
+                float s1 = 0.0f;
+                float s2 = 0.0f;
+                float s3 = 0.0f;
+                for (int c = 0; c < 64; c++) {
+                    const float v = from[c * 125 + ox];
+                    s0 += v * w[c];
+                    s1 += v * w[c + 64];
+                    s2 += v * w[c + 128];
+                    s3 += v * w[c + 192];
+                }
+                float sum[4];
+                sum[0] = s0;
+                sum[1] = s1;
+                sum[2] = s2;
+                sum[3] = s3;
+                for (int r = 0; r < 4; r++) {
+                    const float v = sum[r];
+                    pointwise4_conv[n * 8000 + (o + r) * 125 + ox] = v;
+                }
+            }
 }
 
 /* pooled[16,64,1,1] = ReduceMean(Relu((pointwise4_conv[16,64,25,5] - pointwise4_norm.reshape_3[1,64,1,1]) *
@@ -640,7 +270,7 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
 {
     for (int32_t i = 0; i < 16; i++)
         for (int32_t j = 0; j < 64; j++) {
-            float lane[16] = {0.0f};
+            float partial[16] = {0.0f};
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
                     const float x0 = pointwise4_conv[i * 8000 + j * 125 + k + l];
@@ -648,7 +278,7 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
                     const float x0_3 = pointwise4_norm_mul[j];
                     const float x0_4 = pointwise4_shift[j];
                     const float t = (x0 - x0_2) * x0_3 + x0_4;
-                    lane[l] += t < 0.0f ? 0.0f : t;
+                    partial[l] += t < 0.0f ? 0.0f : t;
                 }
             for (int l = 0; l < 13; l++) {
                 const float x0_5 = pointwise4_conv[i * 8000 + j * 125 + 112 + l];
@@ -656,16 +286,16 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
                 const float x0_7 = pointwise4_norm_mul[j];
                 const float x0_8 = pointwise4_shift[j];
                 const float t_2 = (x0_5 - x0_6) * x0_7 + x0_8;
-                lane[l] += t_2 < 0.0f ? 0.0f : t_2;
+                partial[l] += t_2 < 0.0f ? 0.0f : t_2;
             }
             for (int l = 0; l < 8; l++)
-                lane[l] += lane[l + 8];
+                partial[l] += partial[l + 8];
             for (int l = 0; l < 4; l++)
-                lane[l] += lane[l + 4];
+                partial[l] += partial[l + 4];
             for (int l = 0; l < 2; l++)
-                lane[l] += lane[l + 2];
-            lane[0] += lane[1];
-            pooled[i * 64 + j] = lane[0] / 125.0f;
+                partial[l] += partial[l + 2];
+            partial[0] += partial[1];
+            pooled[i * 64 + j] = partial[0] / 125.0f;
         }
 }
 
@@ -721,51 +351,47 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
                                           float *restrict w_2, const float *restrict x)
 {
     for (int32_t i = 0; i < 64; i++) {
-        float lane[16] = {0.0f};
+        float partial[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
             for (int32_t k = 0; k < 112; k += 16) {
-                STEPC_SUM_LANES
                 for (int l = 0; l < 16; l++)
-                    lane[l] += x[i * 125 + j * 8000 + k + l];
+                    partial[l] += x[i * 125 + j * 8000 + k + l];
             }
-            STEPC_REST_LOOP
             for (int l = 0; l < STEPC_REST(13); l++)
-                lane[l] += l < 13 ? x[i * 125 + j * 8000 + 112 + l] : 0.0f;
+                partial[l] += l < 13 ? x[i * 125 + j * 8000 + 112 + l] : 0.0f;
         }
         for (int l = 0; l < 8; l++)
-            lane[l] += lane[l + 8];
+            partial[l] += partial[l + 8];
         for (int l = 0; l < 4; l++)
-            lane[l] += lane[l + 4];
+            partial[l] += partial[l + 4];
         for (int l = 0; l < 2; l++)
-            lane[l] += lane[l + 2];
-        lane[0] += lane[1];
-        const float t = lane[0] / 2000.0f;
+            partial[l] += partial[l + 2];
+        partial[0] += partial[1];
+        const float t = partial[0] / 2000.0f;
         const float u = w[i] * 0.9f + t * 0.100000024f;
         row[i] = t;
         w[i] = u;
-        float lane_2[16] = {0.0f};
+        float partial_2[16] = {0.0f};
         for (int32_t j_2 = 0; j_2 < 16; j_2++) {
             for (int32_t k_2 = 0; k_2 < 112; k_2 += 16) {
-                STEPC_SUM_LANES
                 for (int l_2 = 0; l_2 < 16; l_2++) {
                     const float t_2 = x[i * 125 + j_2 * 8000 + k_2 + l_2] - row[i];
-                    lane_2[l_2] += t_2 * t_2;
+                    partial_2[l_2] += t_2 * t_2;
                 }
             }
-            STEPC_REST_LOOP
             for (int l_2 = 0; l_2 < STEPC_REST(13); l_2++) {
-                lane_2[l_2] += l_2 < 13 ? (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) *
+                partial_2[l_2] += l_2 < 13 ? (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) *
                     (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) : 0.0f;
             }
         }
         for (int l_2 = 0; l_2 < 8; l_2++)
-            lane_2[l_2] += lane_2[l_2 + 8];
+            partial_2[l_2] += partial_2[l_2 + 8];
         for (int l_2 = 0; l_2 < 4; l_2++)
-            lane_2[l_2] += lane_2[l_2 + 4];
+            partial_2[l_2] += partial_2[l_2 + 4];
         for (int l_2 = 0; l_2 < 2; l_2++)
-            lane_2[l_2] += lane_2[l_2 + 2];
-        lane_2[0] += lane_2[1];
-        const float t_3 = lane_2[0] / 2000.0f;
+            partial_2[l_2] += partial_2[l_2 + 2];
+        partial_2[0] += partial_2[1];
+        const float t_3 = partial_2[0] / 2000.0f;
         const float u_2 = 1.0f / stepc_sqrtf(t_3 + 0.00001f);
         const float u_3 = w_2[i] * 0.9f + t_3 * 0.100000024f;
         y[i] = u_2;
@@ -773,231 +399,105 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
     }
 }
 
-static STEPC_INLINE void conv_relu_add_16x64x125_windows(float *restrict flat, const float *restrict w_2,
-                                                         const float *restrict plane, const float *restrict keep)
-{
-    for (int q = 0; q < 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float); q += STEPC_KEPT_COLUMNS(float))
-        stepc_window_line_kept(STEPC_KEPT_VECTORS, 3, 3, flat + q, w_2, plane + -5 + q, 5, -1, 1, keep + q, 128);
-    if (125 % STEPC_KEPT_COLUMNS(float) > 0) {
-        const int q = 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float);
-        stepc_window_line_kept((125 % STEPC_KEPT_COLUMNS(float) + STEPC_WINDOW_LANES(float) - 1) /
-            STEPC_WINDOW_LANES(float), 3, 3, flat + q, w_2, plane + -5 + q, 5, -1, 1, keep + q, 128);
-    }
-}
-
-/* Conv, Relu, Add, Mul, Sub, Mul; y is "train/depthwise1_conv" [16,64,25,5], x_2 is "first_conv" [16,64,25,5], x_3
- * is "train/first_norm.reducemean" [1,64,1,1], x_4 is "train/first_norm.reciprocal" [1,64,1,1], x_5 is
+/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/depthwise1_conv" [16,64,25,5], x_2 is "first_conv" [16,64,25,5],
+ * x_3 is "train/first_norm.reducemean" [1,64,1,1], x_4 is "train/first_norm.reciprocal" [1,64,1,1], x_5 is
  * "first_scale" [64], x_6 is "first_shift" [64], w is "depthwise1_weight" [64,1,3,3] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y is "train/depthwise2_conv" [16,64,25,5], x_2 is "train/pointwise1_conv"
+/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/depthwise2_conv" [16,64,25,5], x_2 is "train/pointwise1_conv"
  * [16,64,25,5], x_3 is "train/pointwise1_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise1_norm.reciprocal"
  * [1,64,1,1], x_5 is "pointwise1_scale" [64], x_6 is "pointwise1_shift" [64], w is "depthwise2_weight" [64,1,3,3] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y is "train/depthwise3_conv" [16,64,25,5], x_2 is "train/pointwise2_conv"
+/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/depthwise3_conv" [16,64,25,5], x_2 is "train/pointwise2_conv"
  * [16,64,25,5], x_3 is "train/pointwise2_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise2_norm.reciprocal"
  * [1,64,1,1], x_5 is "pointwise2_scale" [64], x_6 is "pointwise2_shift" [64], w is "depthwise3_weight" [64,1,3,3] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y is "train/depthwise4_conv" [16,64,25,5], x_2 is "train/pointwise3_conv"
+/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/depthwise4_conv" [16,64,25,5], x_2 is "train/pointwise3_conv"
  * [16,64,25,5], x_3 is "train/pointwise3_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise3_norm.reciprocal"
  * [1,64,1,1], x_5 is "pointwise3_scale" [64], x_6 is "pointwise3_shift" [64], w is "depthwise4_weight" [64,1,3,3] */
-static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float *restrict x_2,
+static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y_2, const float *restrict x_2,
                                                  const float *restrict x_3, const float *restrict x_4,
                                                  const float *restrict x_5, const float *restrict x_6,
                                                  const float *restrict w, float *restrict scratch)
 {
-    for (int i = 0; i < 1792; i++)
-        scratch[i] = 0.0f;
-    for (int c = 0; c < 3; c++)
-        for (int p = 0; p < 128; p++) {
-            const int x = p % 5 + -1 + c;
-            memset(scratch + 1792 + c * 128 + p, (x >= 0 && x < 5) ? 255 : 0, sizeof(float));
-        }
     for (int n = 0; n < 16; n++)
-        for (int g = 0; g < 64; g += 8) {
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
-                float *const to = scratch + i * 224 + 48;
-                const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int i_2 = 0; i_2 < 112; i_2++) {
-                    const float x_20 = x_2[n * 8000 + g_2 * 125 + i_2];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
-                    const float x_50 = x_5[g_2];
-                    const float x_60 = x_6[g_2];
-                    const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
-                    to[i_2] = t < 0.0f ? 0.0f : t;
-                }
-                STEPC_LANE_LOOP
-                for (int i_2 = 109; i_2 < 125; i_2++) {
-                    const float x_20 = x_2[n * 8000 + g_2 * 125 + i_2];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
-                    const float x_50 = x_5[g_2];
-                    const float x_60 = x_6[g_2];
-                    const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
-                    to[i_2] = t < 0.0f ? 0.0f : t;
-                }
+        for (int g = 0; g < 64; g++) {
+            for (int i = 0; i < 125; i++) {
+                const float x_20 = x_2[n * 8000 + g * 125 + i];
+                const float x_30 = x_3[g];
+                const float x_40 = x_4[g];
+                const float x_50 = x_5[g];
+                const float x_60 = x_6[g];
+                const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
+                scratch[i] = t < 0.0f ? 0.0f : t;
             }
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
-                conv_relu_add_16x64x125_windows(scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 48,
-                    scratch + 1792);
-                const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    y[n * 8000 + g_2 * 125 + p] = v;
+            for (int oy = 0; oy < 25; oy++)
+                for (int ox = 0; ox < 5; ox++) {
+                    const float *const w_2 = w + g * 9;
+                    float s0 = 0.0f;
+                    for (int ky = 0; ky < 3; ky++)
+                        for (int kx = 0; kx < 3; kx++) {
+                            const int y = oy + ky - 1;
+                            const int x = ox + kx - 1;
+                            const int inside = y >= 0 && y < 25 && x >= 0 && x < 5;
+                            const float v = inside ? scratch[y * 5 + x] : 0.0f;
+                            const float *const weight = w_2 + ky * 3 + kx;
+                            s0 += v * weight[0];
+                        }
+                    const int p = oy * 5 + ox;
+                    y_2[n * 8000 + g * 125 + p] = s0;
                 }
-                STEPC_LANE_LOOP
-                for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    y[n * 8000 + g_2 * 125 + p] = v;
-                }
-            }
         }
-}
-
-/* The image of x, of the channels first .. end - 1 of group g, which are computed one after the other; in place where a
- * plane is one line. */
-static inline void conv_relu_add_16x64x125_2_fill_computed_x(float *restrict image, const int n,
-        const float *restrict x_2, const float *restrict x_3, const float *restrict x_4, const float *restrict x_5,
-        const float *restrict x_6)
-{
-    for (int k = 0; k < 64; k++) {
-        float *const to = image + k * 128;
-        STEPC_LANE_LOOP
-        for (int i = 0; i < 112; i++) {
-            const float x_20 = x_2[n * 8000 + k * 125 + i];
-            const float x_30 = x_3[k];
-            const float x_40 = x_4[k];
-            const float x_50 = x_5[k];
-            const float x_60 = x_6[k];
-            const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
-            to[i] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-        STEPC_WHOLE_LOOP
-        for (int i = 109; i < 125; i++) {
-            const float x_20 = x_2[n * 8000 + k * 125 + i];
-            const float x_30 = x_3[k];
-            const float x_40 = x_4[k];
-            const float x_50 = x_5[k];
-            const float x_60 = x_6[k];
-            const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
-            to[i] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms conv_relu_add_16x64x125_2_terms_of(const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = 1, .w_row = 64, .w_channel = 1,
-        .w_tap = 1, .image_channel = 128, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int conv_relu_add_16x64x125_2_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 125);
-    return line * 128 + i % STEPC_LINE_OF_VECTORS(float, 125) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_vectors(const int rows, const int vectors,
-        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w_2,
-        const float *restrict image, float *restrict y_2)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w_2,
-        image + conv_relu_add_16x64x125_2_place_of(i),
-        vectors > 1 ? conv_relu_add_16x64x125_2_place_of(i + 1) - conv_relu_add_16x64x125_2_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
-        }
-    }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_row(const int n, const int o, const float *restrict flat,
-        float *restrict y_2)
-{
-    int whole = 125;
-    whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        y_2[n * 8000 + o * 125 + p] = v;
-    }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
-        const float v = flat[p];
-        y_2[n * 8000 + o * 125 + p] = v;
-    }
-}
-
-static STEPC_INLINE void conv_relu_add_16x64x125_2_conv_rows(const int rows, const int n, const int o,
-        float *restrict flat, const float *restrict weights, const float *restrict image, const int32_t *restrict at,
-        float *restrict y_2)
-{
-    if (STEPC_WHOLE_VECTORS(float, 64, 125)) {
-        const struct stepc_window_terms terms = conv_relu_add_16x64x125_2_terms_of(at);
-        const float *const w_2 = weights + o * 64;
-        const int vectors = STEPC_LINE_OF_VECTORS(float, 125);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            conv_relu_add_16x64x125_2_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w_2, image, y_2);
-        if (vectors % STEPC_VECTORS > 0) {
-            conv_relu_add_16x64x125_2_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w_2,
-                image, y_2);
-        }
-        return;
-    }
-    const struct stepc_window_terms terms = conv_relu_add_16x64x125_2_terms_of(at);
-    const float *const w_2 = weights + o * 64;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 125);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 128, w_2, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 128, w_2, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        conv_relu_add_16x64x125_2_finish_row(n, o + i, flat + i * 128, y_2);
 }
 
 /* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/pointwise1_conv" [16,64,25,5], x_2 is "train/depthwise1_conv"
  * [16,64,25,5], x_3 is "train/depthwise1_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise1_norm.reciprocal"
- * [1,64,1,1], x_5 is "depthwise1_scale" [64], x_6 is "depthwise1_shift" [64], w is "pointwise1_weight"
- * [64,64,1,1], taps is "conv_taps" [1] */
+ * [1,64,1,1], x_5 is "depthwise1_scale" [64], x_6 is "depthwise1_shift" [64], w is "pointwise1_weight" [64,64,1,1] */
 /* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/pointwise2_conv" [16,64,25,5], x_2 is "train/depthwise2_conv"
  * [16,64,25,5], x_3 is "train/depthwise2_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise2_norm.reciprocal"
- * [1,64,1,1], x_5 is "depthwise2_scale" [64], x_6 is "depthwise2_shift" [64], w is "pointwise2_weight"
- * [64,64,1,1], taps is "conv_taps" [1] */
+ * [1,64,1,1], x_5 is "depthwise2_scale" [64], x_6 is "depthwise2_shift" [64], w is "pointwise2_weight" [64,64,1,1] */
 /* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/pointwise3_conv" [16,64,25,5], x_2 is "train/depthwise3_conv"
  * [16,64,25,5], x_3 is "train/depthwise3_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise3_norm.reciprocal"
- * [1,64,1,1], x_5 is "depthwise3_scale" [64], x_6 is "depthwise3_shift" [64], w is "pointwise3_weight"
- * [64,64,1,1], taps is "conv_taps" [1] */
+ * [1,64,1,1], x_5 is "depthwise3_scale" [64], x_6 is "depthwise3_shift" [64], w is "pointwise3_weight" [64,64,1,1] */
 /* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/pointwise4_conv" [16,64,25,5], x_2 is "train/depthwise4_conv"
  * [16,64,25,5], x_3 is "train/depthwise4_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise4_norm.reciprocal"
- * [1,64,1,1], x_5 is "depthwise4_scale" [64], x_6 is "depthwise4_shift" [64], w is "pointwise4_weight"
- * [64,64,1,1], taps is "conv_taps" [1] */
+ * [1,64,1,1], x_5 is "depthwise4_scale" [64], x_6 is "depthwise4_shift" [64], w is "pointwise4_weight" [64,64,1,1] */
 static STEPC_KERNEL void conv_relu_add_16x64x125_2(float *restrict y_2, const float *restrict x_2,
                                                    const float *restrict x_3, const float *restrict x_4,
                                                    const float *restrict x_5, const float *restrict x_6,
-                                                   const float *restrict w, const int32_t *restrict taps,
-                                                   float *restrict scratch)
+                                                   const float *restrict w, float *restrict scratch)
 {
-    for (int i = 0; i < 8224; i++)
-        scratch[i] = 0.0f;
     for (int n = 0; n < 16; n++) {
-        conv_relu_add_16x64x125_2_fill_computed_x(scratch, n, x_2, x_3, x_4, x_5, x_6);
-        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64))
-            conv_relu_add_16x64x125_2_conv_rows(STEPC_WINDOW_ROWS(64), n, o, scratch + 8224, w, scratch, taps, y_2);
-        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            conv_relu_add_16x64x125_2_conv_rows(STEPC_WINDOW_LAST_ROWS(64), n, 64 - STEPC_WINDOW_LAST_ROWS(64),
-                scratch + 8224, w, scratch, taps, y_2);
-        }
+        for (int c = 0; c < 64; c++)
+            for (int i = 0; i < 125; i++) {
+                const float x_20 = x_2[n * 8000 + c * 125 + i];
+                const float x_30 = x_3[c];
+                const float x_40 = x_4[c];
+                const float x_50 = x_5[c];
+                const float x_60 = x_6[c];
+                const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
+                scratch[c * 125 + i] = t < 0.0f ? 0.0f : t;
+            }
+        for (int o = 0; o < 64; o += 4)
+            for (int ox = 0; ox < 125; ox++) {
+                const float *const w_2 = w + o * 64;
+                float s0 = 0.0f;
+                float s1 = 0.0f;
+                float s2 = 0.0f;
+                float s3 = 0.0f;
+                for (int c = 0; c < 64; c++) {
+                    const float v = scratch[c * 125 + ox];
+                    s0 += v * w_2[c];
+                    s1 += v * w_2[c + 64];
+                    s2 += v * w_2[c + 128];
+                    s3 += v * w_2[c + 192];
+                }
+                float sum[4];
+                sum[0] = s0;
+                sum[1] = s1;
+                sum[2] = s2;
+                sum[3] = s3;
+                for (int r = 0; r < 4; r++) {
+                    const float v = sum[r];
+                    y_2[n * 8000 + (o + r) * 125 + ox] = v;
+                }
+            }
     }
 }
 
@@ -1013,7 +513,7 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
 {
     for (int32_t i = 0; i < 16; i++)
         for (int32_t j = 0; j < 64; j++) {
-            float lane[16] = {0.0f};
+            float partial[16] = {0.0f};
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
                     const float x0 = train_pointwise4_conv[i * 8000 + j * 125 + k + l];
@@ -1022,7 +522,7 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
                     const float x0_4 = pointwise4_scale[j];
                     const float x0_5 = pointwise4_shift[j];
                     const float t = (x0 - x0_2) * (x0_3 * x0_4) + x0_5;
-                    lane[l] += t < 0.0f ? 0.0f : t;
+                    partial[l] += t < 0.0f ? 0.0f : t;
                 }
             for (int l = 0; l < 13; l++) {
                 const float x0_6 = train_pointwise4_conv[i * 8000 + j * 125 + 112 + l];
@@ -1031,16 +531,16 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
                 const float x0_9 = pointwise4_scale[j];
                 const float x0_10 = pointwise4_shift[j];
                 const float t_2 = (x0_6 - x0_7) * (x0_8 * x0_9) + x0_10;
-                lane[l] += t_2 < 0.0f ? 0.0f : t_2;
+                partial[l] += t_2 < 0.0f ? 0.0f : t_2;
             }
             for (int l = 0; l < 8; l++)
-                lane[l] += lane[l + 8];
+                partial[l] += partial[l + 8];
             for (int l = 0; l < 4; l++)
-                lane[l] += lane[l + 4];
+                partial[l] += partial[l + 4];
             for (int l = 0; l < 2; l++)
-                lane[l] += lane[l + 2];
-            lane[0] += lane[1];
-            train_pooled[i * 64 + j] = lane[0] / 125.0f;
+                partial[l] += partial[l + 2];
+            partial[0] += partial[1];
+            train_pooled[i * 64 + j] = partial[0] / 125.0f;
         }
 }
 
@@ -1196,21 +696,21 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
                                                     const float *restrict d_train_flat)
 {
     for (int32_t i = 0; i < 64; i++) {
-        float lane[16] = {0.0f};
-        float lane_2[16] = {0.0f};
+        float partial[16] = {0.0f};
+        float partial_2[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
                     const float t = d_train_pointwise4_conv[i * 125 + j * 8000 + k + l] -
                         train_pointwise4_norm_reducemean[i];
                     const float d_train_flat0 = d_train_flat[i + j * 64];
-                    lane[l] += (0.0f < t * (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) +
+                    partial[l] += (0.0f < t * (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) +
                         pointwise4_shift[i] ? d_train_flat0 * 0.008f : 0.0f) * t;
                 }
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
                     const float d_train_flat0_2 = d_train_flat[i + j * 64];
-                    lane_2[l] += 0.0f <
+                    partial_2[l] += 0.0f <
                         (d_train_pointwise4_conv[i * 125 + j * 8000 + k + l] - train_pointwise4_norm_reducemean[i]) *
                         (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) + pointwise4_shift[i]
                         ? d_train_flat0_2 * 0.008f : 0.0f;
@@ -1219,42 +719,42 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
                 const float t_2 = d_train_pointwise4_conv[i * 125 + j * 8000 + 112 + l] -
                     train_pointwise4_norm_reducemean[i];
                 const float d_train_flat0_3 = d_train_flat[i + j * 64];
-                lane[l] += (0.0f < t_2 * (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) +
+                partial[l] += (0.0f < t_2 * (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) +
                     pointwise4_shift[i] ? d_train_flat0_3 * 0.008f : 0.0f) * t_2;
                 const float d_train_flat0_4 = d_train_flat[i + j * 64];
-                lane_2[l] += 0.0f <
+                partial_2[l] += 0.0f <
                     (d_train_pointwise4_conv[i * 125 + j * 8000 + 112 + l] - train_pointwise4_norm_reducemean[i]) *
                     (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) + pointwise4_shift[i]
                     ? d_train_flat0_4 * 0.008f : 0.0f;
             }
         }
         for (int l = 0; l < 8; l++)
-            lane[l] += lane[l + 8];
+            partial[l] += partial[l + 8];
         for (int l = 0; l < 4; l++)
-            lane[l] += lane[l + 4];
+            partial[l] += partial[l + 4];
         for (int l = 0; l < 2; l++)
-            lane[l] += lane[l + 2];
-        lane[0] += lane[1];
+            partial[l] += partial[l + 2];
+        partial[0] += partial[1];
         const float x0 = train_pointwise4_norm_reciprocal[i];
         const float x0_2 = pointwise4_scale_v[i];
         const float t_3 = 0.9f * x0_2;
-        const float t_4 = lane[0] * x0;
+        const float t_4 = partial[0] * x0;
         const float t_5 = t_3 + t_4;
-        const float u = lane[0] * (x0 * x0) * 0.0005f;
+        const float u = partial[0] * (x0 * x0) * 0.0005f;
         const float row_sum = u;
         pointwise4_scale_v_new[i] = t_5;
         pointwise4_scale_v[i] = t_5;
         for (int l = 0; l < 8; l++)
-            lane_2[l] += lane_2[l + 8];
+            partial_2[l] += partial_2[l + 8];
         for (int l = 0; l < 4; l++)
-            lane_2[l] += lane_2[l + 4];
+            partial_2[l] += partial_2[l + 4];
         for (int l = 0; l < 2; l++)
-            lane_2[l] += lane_2[l + 2];
-        lane_2[0] += lane_2[1];
+            partial_2[l] += partial_2[l + 2];
+        partial_2[0] += partial_2[1];
         const float x0_3 = pointwise4_shift_v[i];
         const float t_6 = 0.9f * x0_3;
-        const float t_7 = t_6 + lane_2[0];
-        const float u_2 = lane_2[0];
+        const float t_7 = t_6 + partial_2[0];
+        const float u_2 = partial_2[0];
         const float row_sum_2 = u_2;
         pointwise4_shift_v_new[i] = t_7;
         pointwise4_shift_v[i] = t_7;
@@ -1289,305 +789,128 @@ static STEPC_KERNEL void update_64(float *restrict w, const float s, const float
         w[i] = w[i] - s * x[i];
 }
 
-static inline void convgradinput_where_greater_16x64x125_fill_image(float *restrict image, const float *restrict from)
-{
-    for (int k = 0; k < 64; k++) {
-        float *const image_2 = image + k * 128;
-        const float *const from_2 = from + k * 125;
-        stepc_copy_lines(1, 125, 3, image_2, 128, from_2, 125);
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms convgradinput_where_greater_16x64x125_terms_of(const int count,
-        const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = count, .w_row = 1, .w_channel = 64,
-        .w_tap = 1, .image_channel = 128, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int convgradinput_where_greater_16x64x125_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 125);
-    return line * 128 + i % STEPC_LINE_OF_VECTORS(float, 125) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void convgradinput_where_greater_16x64x125_finish_vectors(const int rows, const int vectors,
-        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w_2,
-        const float *restrict image, float *restrict y_2, const float *restrict x_2, const float *restrict x_3,
-        const float *restrict x_4, const float *restrict x_5, const float *restrict x_6)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w_2,
-        image + convgradinput_where_greater_16x64x125_place_of(i),
-        vectors > 1 ? convgradinput_where_greater_16x64x125_place_of(i + 1) -
-        convgradinput_where_greater_16x64x125_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = 0.0f <
-                (x_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] - x_3[o + r]) *
-                (x_4[o + r] * x_5[o + r]) + x_6[o + r] ? v : 0.0f;
-        }
-    }
-}
-
-/* A channel of dx. Short lines are finished all together. */
-static STEPC_INLINE void convgradinput_where_greater_16x64x125_finish_channel(const int n, const int channel,
-        const float *restrict flat, float *restrict y_2, const float *restrict x_2, const float *restrict x_3,
-        const float *restrict x_4, const float *restrict x_5, const float *restrict x_6)
-{
-    int whole = 125;
-    whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        y_2[n * 8000 + channel * 125 + p] = 0.0f < (x_2[n * 8000 + channel * 125 + p] - x_3[channel]) *
-            (x_4[channel] * x_5[channel]) + x_6[channel] ? v : 0.0f;
-    }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
-        const float v = flat[p];
-        y_2[n * 8000 + channel * 125 + p] = 0.0f < (x_2[n * 8000 + channel * 125 + p] - x_3[channel]) *
-            (x_4[channel] * x_5[channel]) + x_6[channel] ? v : 0.0f;
-    }
-}
-
-static STEPC_INLINE void convgradinput_where_greater_16x64x125_grad_input_rows(const int rows, const int n,
-        const int channel, float *restrict flat, const float *restrict packed, const float *restrict image,
-        const int32_t *restrict taps_2, float *restrict y_2, const float *restrict x_2, const float *restrict x_3,
-        const float *restrict x_4, const float *restrict x_5, const float *restrict x_6)
-{
-    if (STEPC_WHOLE_VECTORS(float, 64, 125)) {
-        const struct stepc_window_terms terms = convgradinput_where_greater_16x64x125_terms_of(1, taps_2);
-        const int vectors = STEPC_LINE_OF_VECTORS(float, 125);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS) {
-            convgradinput_where_greater_16x64x125_finish_vectors(rows, STEPC_VECTORS, terms, n, channel, i, packed,
-                image, y_2, x_2, x_3, x_4, x_5, x_6);
-        }
-        if (vectors % STEPC_VECTORS > 0) {
-            convgradinput_where_greater_16x64x125_finish_vectors(rows, 1, terms, n, channel,
-                vectors - vectors % STEPC_VECTORS, packed, image, y_2, x_2, x_3, x_4, x_5, x_6);
-        }
-        return;
-    }
-    const int from = (int)taps_2[2];
-    const int count = (int)(taps_2[3] - from);
-    const int z = first_window(0, 0, 1, 1);
-    const int y = first_window(0, 0, 1, 1);
-    const float *const packed_2 = packed + from * STEPC_WINDOW_ROWS(64);
-    const int place = (z + y) * 128 + first_window(0, 0, 125, 1);
-    if (count == 0) {
-        for (int i = 0; i < rows; i++)
-            for (int q = 0; q < 128; q++)
-                flat[i * 128 + q] = 0.0f;
-    } else if (STEPC_WHOLE_VECTORS(float, 64, 125)) {
-        const struct stepc_window_terms terms = convgradinput_where_greater_16x64x125_terms_of(count, taps_2 + from);
-        const int vectors = STEPC_LINE_OF_VECTORS(float, 125);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS) {
-            stepc_window_tile(rows, STEPC_VECTORS, terms, flat + i * STEPC_WINDOW_LANES(float), 128, packed_2,
-                image + place + convgradinput_where_greater_16x64x125_place_of(i),
-                STEPC_VECTORS > 1 ? convgradinput_where_greater_16x64x125_place_of(i + 1) -
-                convgradinput_where_greater_16x64x125_place_of(i) : 0);
-        }
-        if (vectors % STEPC_VECTORS > 0) {
-            const int i = vectors - vectors % STEPC_VECTORS;
-            stepc_window_tile(rows, 1, terms, flat + i * STEPC_WINDOW_LANES(float), 128, packed_2,
-                image + place + convgradinput_where_greater_16x64x125_place_of(i), 0);
-        }
-    } else {
-        const struct stepc_window_terms terms = convgradinput_where_greater_16x64x125_terms_of(count, taps_2 + from);
-        const int vectors = STEPC_LINE_VECTORS_OF(float, 125);
-        const int most = STEPC_PART_VECTORS(vectors, rows);
-        const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-        for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float)) {
-            stepc_window_tile(rows, most, terms, flat + q, 128, packed_2, image + place + q,
-                STEPC_WINDOW_LANES(float));
-        }
-        if (vectors % most > 0) {
-            stepc_window_tile(rows, vectors % most, terms, flat + whole, 128, packed_2, image + place + whole,
-                STEPC_WINDOW_LANES(float));
-        }
-    }
-    for (int i = 0; i < rows; i++) {
-        convgradinput_where_greater_16x64x125_finish_channel(n, channel + i, flat + i * 128, y_2, x_2, x_3, x_4, x_5,
-            x_6);
-    }
-}
-
 /* stepc.ConvGradInput (gradient of node #23 (Conv)), Where (gradient of node #22 (Relu)), Greater (gradient of
  * node #22 (Relu)), Relu, Add, Mul, Sub, Mul; y_2 is "d_train/depthwise4_norm" [16,64,25,5], dy is
- * "d_train/pointwise4_conv" [16,64,25,5], w is "pointwise4_weight" [64,64,1,1], taps is "conv_taps" [4], x_2 is
- * "train/depthwise4_conv" [16,64,25,5], x_3 is "train/depthwise4_norm.reducemean" [1,64,1,1], x_4 is
- * "train/depthwise4_norm.reciprocal" [1,64,1,1], x_5 is "depthwise4_scale" [64], x_6 is "depthwise4_shift" [64] */
+ * "d_train/pointwise4_conv" [16,64,25,5], w is "pointwise4_weight" [64,64,1,1], x_2 is "train/depthwise4_conv"
+ * [16,64,25,5], x_3 is "train/depthwise4_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise4_norm.reciprocal"
+ * [1,64,1,1], x_5 is "depthwise4_scale" [64], x_6 is "depthwise4_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #17 (Conv)), Where (gradient of node #16 (Relu)), Greater (gradient of
  * node #16 (Relu)), Relu, Add, Mul, Sub, Mul; y_2 is "d_train/depthwise3_norm" [16,64,25,5], dy is
- * "d_train/pointwise3_conv" [16,64,25,5], w is "pointwise3_weight" [64,64,1,1], taps is "conv_taps" [4], x_2 is
- * "train/depthwise3_conv" [16,64,25,5], x_3 is "train/depthwise3_norm.reducemean" [1,64,1,1], x_4 is
- * "train/depthwise3_norm.reciprocal" [1,64,1,1], x_5 is "depthwise3_scale" [64], x_6 is "depthwise3_shift" [64] */
+ * "d_train/pointwise3_conv" [16,64,25,5], w is "pointwise3_weight" [64,64,1,1], x_2 is "train/depthwise3_conv"
+ * [16,64,25,5], x_3 is "train/depthwise3_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise3_norm.reciprocal"
+ * [1,64,1,1], x_5 is "depthwise3_scale" [64], x_6 is "depthwise3_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #11 (Conv)), Where (gradient of node #10 (Relu)), Greater (gradient of
  * node #10 (Relu)), Relu, Add, Mul, Sub, Mul; y_2 is "d_train/depthwise2_norm" [16,64,25,5], dy is
- * "d_train/pointwise2_conv" [16,64,25,5], w is "pointwise2_weight" [64,64,1,1], taps is "conv_taps" [4], x_2 is
- * "train/depthwise2_conv" [16,64,25,5], x_3 is "train/depthwise2_norm.reducemean" [1,64,1,1], x_4 is
- * "train/depthwise2_norm.reciprocal" [1,64,1,1], x_5 is "depthwise2_scale" [64], x_6 is "depthwise2_shift" [64] */
+ * "d_train/pointwise2_conv" [16,64,25,5], w is "pointwise2_weight" [64,64,1,1], x_2 is "train/depthwise2_conv"
+ * [16,64,25,5], x_3 is "train/depthwise2_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise2_norm.reciprocal"
+ * [1,64,1,1], x_5 is "depthwise2_scale" [64], x_6 is "depthwise2_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #5 (Conv)), Where (gradient of node #4 (Relu)), Greater (gradient of node
  * #4 (Relu)), Relu, Add, Mul, Sub, Mul; y_2 is "d_train/depthwise1_norm" [16,64,25,5], dy is
- * "d_train/pointwise1_conv" [16,64,25,5], w is "pointwise1_weight" [64,64,1,1], taps is "conv_taps" [4], x_2 is
- * "train/depthwise1_conv" [16,64,25,5], x_3 is "train/depthwise1_norm.reducemean" [1,64,1,1], x_4 is
- * "train/depthwise1_norm.reciprocal" [1,64,1,1], x_5 is "depthwise1_scale" [64], x_6 is "depthwise1_shift" [64] */
+ * "d_train/pointwise1_conv" [16,64,25,5], w is "pointwise1_weight" [64,64,1,1], x_2 is "train/depthwise1_conv"
+ * [16,64,25,5], x_3 is "train/depthwise1_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise1_norm.reciprocal"
+ * [1,64,1,1], x_5 is "depthwise1_scale" [64], x_6 is "depthwise1_shift" [64] */
 static STEPC_KERNEL void convgradinput_where_greater_16x64x125(float *restrict y_2, const float *restrict dy,
-        const float *restrict w, const int32_t *restrict taps, const float *restrict x_2, const float *restrict x_3,
-        const float *restrict x_4, const float *restrict x_5, const float *restrict x_6, float *restrict scratch)
+        const float *restrict w, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4,
+        const float *restrict x_5, const float *restrict x_6)
 {
-    for (int i = 0; i < 8224; i++)
-        scratch[i] = 0.0f;
-    for (int n = 0; n < 16; n++) {
-        convgradinput_where_greater_16x64x125_fill_image(scratch, dy + n * 8000);
-        for (int c = 0; c < 64 - STEPC_WINDOW_LAST_ROWS(64); c += STEPC_WINDOW_ROWS(64)) {
-            convgradinput_where_greater_16x64x125_grad_input_rows(STEPC_WINDOW_ROWS(64), n, c, scratch + 8224, w + c,
-                scratch, taps, y_2, x_2, x_3, x_4, x_5, x_6);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            convgradinput_where_greater_16x64x125_grad_input_rows(STEPC_WINDOW_LAST_ROWS(64), n,
-                64 - STEPC_WINDOW_LAST_ROWS(64), scratch + 8224, w + (64 - STEPC_WINDOW_LAST_ROWS(64)), scratch, taps,
-                y_2, x_2, x_3, x_4, x_5, x_6);
-        }
-    }
-}
-
-static inline void convgradweight_update_64x64_fill_all_columns(float *restrict image, const float *restrict from,
-        const int32_t *restrict lines)
-{
-    stepc_interleave_lines(64, 125, image, 64, from, lines);
-}
-
-/* total += the image's sums: rows of output channels, vectors of a run. */
-static STEPC_INLINE void convgradweight_update_64x64_add_sums(const int rows, const int vectors,
-        float *restrict total, const float *restrict image, const float *restrict dy_2)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 125, .w_row = 125, .w_plane = 125,
-        .w_channel = 125, .w_tap = 1, .image_plane = 8000, .image_channel = 8000, .image_tap = 64};
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
-    stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy_2, image,
-        STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
-            total[i * 64 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-    }
-}
-
-/* All of the runs. */
-static STEPC_INLINE void convgradweight_update_64x64_add_rows(const int rows, float *restrict total,
-        const float *restrict image, const int32_t *restrict begins, const float *restrict dy_2)
-{
-    const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(float, 64), rows);
-    for (int v = 0; v < STEPC_LINE_VECTORS_OF(float, 64) - STEPC_LINE_VECTORS_OF(float, 64) % most; v += most) {
-        convgradweight_update_64x64_add_sums(rows, most, total + v * STEPC_WINDOW_LANES(float),
-            image + begins[0] + v * STEPC_WINDOW_LANES(float), dy_2);
-    }
-    if (STEPC_LINE_VECTORS_OF(float, 64) % most > 0) {
-        const int v = STEPC_LINE_VECTORS_OF(float, 64) - STEPC_LINE_VECTORS_OF(float, 64) % most;
-        convgradweight_update_64x64_add_sums(rows, STEPC_LINE_VECTORS_OF(float, 64) % most,
-            total + v * STEPC_WINDOW_LANES(float), image + begins[0] + v * STEPC_WINDOW_LANES(float), dy_2);
-    }
-}
-
-/* A row of sums in the order of the weights. */
-static STEPC_INLINE void convgradweight_update_64x64_finish_weights(const int o, const float *restrict total,
-        float *restrict row, const int32_t *restrict places, float *restrict w_2, float *restrict w_3, const float s)
-{
-    for (int c = 0; c < 64; c++)
-        row[c] = total[c + places[0]];
-    STEPC_LANE_LOOP
-    for (int k = 0; k < 64; k++) {
-        const float v = row[k];
-        const float t_2 = 0.9f * w_2[o * 64 + k] + v;
-        const float u = w_3[o * 64 + k] - s * t_2;
-        w_2[o * 64 + k] = t_2;
-        w_3[o * 64 + k] = u;
-    }
-}
-
-/* Adds what image n gives to the rows first .. end - 1 of group g. What is computed is not read from x or dy. */
-static STEPC_INLINE void convgradweight_update_64x64_add_weights_of(const int n, float *restrict total,
-        const float *restrict dy_2, const int32_t *restrict taps_2, float *restrict scratch_2,
-        const float *restrict x_2, const float *restrict x_3, const float *restrict x_4, const float *restrict x_5,
-        const float *restrict x_6)
-{
-    for (int k = 0; k < 64; k++) {
-        float *const to = scratch_2 + 12192 + k * 125;
-        STEPC_LANE_LOOP
-        for (int i = 0; i < 112; i++) {
-            const float x_20 = x_2[n * 8000 + k * 125 + i];
-            const float x_30 = x_3[k];
-            const float x_40 = x_4[k];
-            const float x_50 = x_5[k];
-            const float x_60 = x_6[k];
-            const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
-            to[i] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-        STEPC_WHOLE_LOOP
-        for (int i = 109; i < 125; i++) {
-            const float x_20 = x_2[n * 8000 + k * 125 + i];
-            const float x_30 = x_3[k];
-            const float x_40 = x_4[k];
-            const float x_50 = x_5[k];
-            const float x_60 = x_6[k];
-            const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
-            to[i] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-    }
-    convgradweight_update_64x64_fill_all_columns(scratch_2, scratch_2 + 12192, taps_2 + 2);
-    const float *const dy_3 = dy_2 + n * 8000;
-    const int rows = STEPC_WINDOW_ROWS(64);
-    const int rest = STEPC_WINDOW_LAST_ROWS(64);
-    const int whole = 64 / rows * rows;
-    for (int o = 0; o < whole; o += rows)
-        convgradweight_update_64x64_add_rows(rows, total + o * 64, scratch_2, taps_2 + 1, dy_3 + o * 125);
-    if (rest > 0 && whole < 64)
-        convgradweight_update_64x64_add_rows(rest, total + whole * 64, scratch_2, taps_2 + 1, dy_3 + whole * 125);
+    for (int n = 0; n < 16; n++)
+        for (int c = 0; c < 64; c += 4)
+            for (int x = 0; x < 125; x++) {
+                const float *const from = dy + n * 8000;
+                float s0 = 0.0f;
+                float s1 = 0.0f;
+                float s2 = 0.0f;
+                float s3 = 0.0f;
+                for (int o = 0; o < 64; o++) {
+                    const float v = from[o * 125 + x];
+                    const float *const weight = w + c + o * 64;
+                    s0 += v * weight[0];
+                    s1 += v * weight[1];
+                    s2 += v * weight[2];
+                    s3 += v * weight[3];
+                }
+                float sum[4];
+                sum[0] = s0;
+                sum[1] = s1;
+                sum[2] = s2;
+                sum[3] = s3;
+                for (int r = 0; r < 4; r++) {
+                    const float v = sum[r];
+                    y_2[n * 8000 + (c + r) * 125 + x] = 0.0f < (x_2[n * 8000 + (c + r) * 125 + x] - x_3[c + r]) *
+                        (x_4[c + r] * x_5[c + r]) + x_6[c + r] ? v : 0.0f;
+                }
+            }
 }
 
 /* stepc.ConvGradWeight (gradient of node #23 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
  * "pointwise4_weight.v" [64,64,1,1], w_3 is "pointwise4_weight" [64,64,1,1], dy is "d_train/pointwise4_conv"
  * [16,64,25,5], x_2 is "train/depthwise4_conv" [16,64,25,5], x_3 is "train/depthwise4_norm.reducemean" [1,64,1,1],
  * x_4 is "train/depthwise4_norm.reciprocal" [1,64,1,1], x_5 is "depthwise4_scale" [64], x_6 is "depthwise4_shift"
- * [64], taps is "conv_taps" [66], s is "learning_rate" */
+ * [64], s is "learning_rate" */
 /* stepc.ConvGradWeight (gradient of node #17 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
  * "pointwise3_weight.v" [64,64,1,1], w_3 is "pointwise3_weight" [64,64,1,1], dy is "d_train/pointwise3_conv"
  * [16,64,25,5], x_2 is "train/depthwise3_conv" [16,64,25,5], x_3 is "train/depthwise3_norm.reducemean" [1,64,1,1],
  * x_4 is "train/depthwise3_norm.reciprocal" [1,64,1,1], x_5 is "depthwise3_scale" [64], x_6 is "depthwise3_shift"
- * [64], taps is "conv_taps" [66], s is "learning_rate" */
+ * [64], s is "learning_rate" */
 /* stepc.ConvGradWeight (gradient of node #11 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
  * "pointwise2_weight.v" [64,64,1,1], w_3 is "pointwise2_weight" [64,64,1,1], dy is "d_train/pointwise2_conv"
  * [16,64,25,5], x_2 is "train/depthwise2_conv" [16,64,25,5], x_3 is "train/depthwise2_norm.reducemean" [1,64,1,1],
  * x_4 is "train/depthwise2_norm.reciprocal" [1,64,1,1], x_5 is "depthwise2_scale" [64], x_6 is "depthwise2_shift"
- * [64], taps is "conv_taps" [66], s is "learning_rate" */
+ * [64], s is "learning_rate" */
 /* stepc.ConvGradWeight (gradient of node #5 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
  * "pointwise1_weight.v" [64,64,1,1], w_3 is "pointwise1_weight" [64,64,1,1], dy is "d_train/pointwise1_conv"
  * [16,64,25,5], x_2 is "train/depthwise1_conv" [16,64,25,5], x_3 is "train/depthwise1_norm.reducemean" [1,64,1,1],
  * x_4 is "train/depthwise1_norm.reciprocal" [1,64,1,1], x_5 is "depthwise1_scale" [64], x_6 is "depthwise1_shift"
- * [64], taps is "conv_taps" [66], s is "learning_rate" */
+ * [64], s is "learning_rate" */
 static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float *restrict w_3,
                                                      const float *restrict dy, const float *restrict x_2,
                                                      const float *restrict x_3, const float *restrict x_4,
                                                      const float *restrict x_5, const float *restrict x_6,
-                                                     const int32_t *restrict taps, const float s,
-                                                     float *restrict scratch)
+                                                     const float s, float *restrict scratch)
 {
-    for (int i = 0; i < 8032; i++)
-        scratch[i] = 0.0f;
     for (int i = 0; i < 4096; i++)
-        scratch[8032 + i] = 0.0f;
-    for (int n = 0; n < 16; n++)
-        convgradweight_update_64x64_add_weights_of(n, scratch + 8032, dy, taps, scratch, x_2, x_3, x_4, x_5, x_6);
+        scratch[i] = 0.0f;
+    for (int n = 0; n < 16; n++) {
+        for (int c = 0; c < 64; c++)
+            for (int i = 0; i < 125; i++) {
+                const float x_20 = x_2[n * 8000 + c * 125 + i];
+                const float x_30 = x_3[c];
+                const float x_40 = x_4[c];
+                const float x_50 = x_5[c];
+                const float x_60 = x_6[c];
+                const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
+                scratch[4596 + c * 125 + i] = t < 0.0f ? 0.0f : t;
+            }
+        for (int o = 0; o < 64; o += 4)
+            for (int c = 0; c < 64; c++) {
+                float *const total = scratch + o * 64 + c;
+                const float *const dy_2 = dy + (n * 64 + o) * 125;
+                const float *const from = scratch + 4596 + c * 125;
+                float s0 = 0.0f;
+                float s1 = 0.0f;
+                float s2 = 0.0f;
+                float s3 = 0.0f;
+                for (int ox = 0; ox < 125; ox++) {
+                    const float v = from[ox];
+                    s0 += dy_2[ox] * v;
+                    s1 += dy_2[ox + 125] * v;
+                    s2 += dy_2[ox + 250] * v;
+                    s3 += dy_2[ox + 375] * v;
+                }
+                total[0] += s0;
+                total[64] += s1;
+                total[128] += s2;
+                total[192] += s3;
+            }
+    }
     for (int o = 0; o < 64; o++)
-        convgradweight_update_64x64_finish_weights(o, scratch + 8032 + o * 64, scratch + 12128, taps, w_2, w_3, s);
+        for (int k = 0; k < 64; k++) {
+            const float v = scratch[o * 64 + k];
+            const float t = 0.9f * w_2[o * 64 + k] + v;
+            const float u = w_3[o * 64 + k] - s * t;
+            w_2[o * 64 + k] = t;
+            w_3[o * 64 + k] = u;
+        }
 }
 
 /* ReduceSum (gradient of node #21 (BatchNormalization)), Mul (gradient of node #21 (BatchNormalization)), Sub, Mul
@@ -1666,48 +989,47 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
                                             const float *restrict x_4)
 {
     for (int32_t i = 0; i < 64; i++) {
-        float lane[16] = {0.0f};
-        float lane_2[16] = {0.0f};
+        float partial[16] = {0.0f};
+        float partial_2[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    lane[l] += w_4[i * 125 + j * 8000 + k + l] * (x[i * 125 + j * 8000 + k + l] - x_2[i]);
-                    lane_2[l] += w_4[i * 125 + j * 8000 + k + l];
+                    partial[l] += w_4[i * 125 + j * 8000 + k + l] * (x[i * 125 + j * 8000 + k + l] - x_2[i]);
+                    partial_2[l] += w_4[i * 125 + j * 8000 + k + l];
                 }
-            STEPC_RESTS_LOOP
             for (int l = 0; l < STEPC_REST(13); l++) {
-                lane[l] += l < 13 ? w_4[i * 125 + j * 8000 + 112 + l] * (x[i * 125 + j * 8000 + 112 + l] - x_2[i])
+                partial[l] += l < 13 ? w_4[i * 125 + j * 8000 + 112 + l] * (x[i * 125 + j * 8000 + 112 + l] - x_2[i])
                     : 0.0f;
-                lane_2[l] += l < 13 ? w_4[i * 125 + j * 8000 + 112 + l] : 0.0f;
+                partial_2[l] += l < 13 ? w_4[i * 125 + j * 8000 + 112 + l] : 0.0f;
             }
         }
         for (int l = 0; l < 8; l++)
-            lane[l] += lane[l + 8];
+            partial[l] += partial[l + 8];
         for (int l = 0; l < 4; l++)
-            lane[l] += lane[l + 4];
+            partial[l] += partial[l + 4];
         for (int l = 0; l < 2; l++)
-            lane[l] += lane[l + 2];
-        lane[0] += lane[1];
+            partial[l] += partial[l + 2];
+        partial[0] += partial[1];
         const float x_30 = x_3[i];
         const float w0 = w[i];
         const float t = 0.9f * w0;
-        const float t_2 = lane[0] * x_30;
+        const float t_2 = partial[0] * x_30;
         const float t_3 = t + t_2;
-        const float u = lane[0] * (x_30 * x_30) * 0.0005f;
+        const float u = partial[0] * (x_30 * x_30) * 0.0005f;
         const float row_sum = u;
         y[i] = t_3;
         w[i] = t_3;
         for (int l = 0; l < 8; l++)
-            lane_2[l] += lane_2[l + 8];
+            partial_2[l] += partial_2[l + 8];
         for (int l = 0; l < 4; l++)
-            lane_2[l] += lane_2[l + 4];
+            partial_2[l] += partial_2[l + 4];
         for (int l = 0; l < 2; l++)
-            lane_2[l] += lane_2[l + 2];
-        lane_2[0] += lane_2[1];
+            partial_2[l] += partial_2[l + 2];
+        partial_2[0] += partial_2[1];
         const float w_20 = w_2[i];
         const float t_4 = 0.9f * w_20;
-        const float t_5 = t_4 + lane_2[0];
-        const float u_2 = lane_2[0];
+        const float t_5 = t_4 + partial_2[0];
+        const float u_2 = partial_2[0];
         const float u_3 = w_3[i] - s * t_5;
         const float row_sum_2 = u_2;
         w_2[i] = t_5;
@@ -1720,177 +1042,116 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
     }
 }
 
-static STEPC_INLINE void convgradinput_where_greater_16x64x125_2_windows(float *restrict flat,
-        const float *restrict w_2, const float *restrict plane, const float *restrict keep)
-{
-    for (int q = 0; q < 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float); q += STEPC_KEPT_COLUMNS(float))
-        stepc_window_line_kept(STEPC_KEPT_VECTORS, 3, 3, flat + q, w_2, plane + 5 + q, -5, 1, -1, keep + q, 128);
-    if (125 % STEPC_KEPT_COLUMNS(float) > 0) {
-        const int q = 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float);
-        stepc_window_line_kept((125 % STEPC_KEPT_COLUMNS(float) + STEPC_WINDOW_LANES(float) - 1) /
-            STEPC_WINDOW_LANES(float), 3, 3, flat + q, w_2, plane + 5 + q, -5, 1, -1, keep + q, 128);
-    }
-}
-
 /* stepc.ConvGradInput (gradient of node #20 (Conv)), Where (gradient of node #19 (Relu)), Greater (gradient of
- * node #19 (Relu)), Relu, Add, Mul, Sub, Mul; y is "d_train/pointwise3_norm" [16,64,25,5], x is
+ * node #19 (Relu)), Relu, Add, Mul, Sub, Mul; y_2 is "d_train/pointwise3_norm" [16,64,25,5], dy is
  * "d_train/depthwise4_conv" [16,64,25,5], w is "depthwise4_weight" [64,1,3,3], x_2 is "train/pointwise3_conv"
  * [16,64,25,5], x_3 is "train/pointwise3_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise3_norm.reciprocal"
  * [1,64,1,1], x_5 is "pointwise3_scale" [64], x_6 is "pointwise3_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #14 (Conv)), Where (gradient of node #13 (Relu)), Greater (gradient of
- * node #13 (Relu)), Relu, Add, Mul, Sub, Mul; y is "d_train/pointwise2_norm" [16,64,25,5], x is
+ * node #13 (Relu)), Relu, Add, Mul, Sub, Mul; y_2 is "d_train/pointwise2_norm" [16,64,25,5], dy is
  * "d_train/depthwise3_conv" [16,64,25,5], w is "depthwise3_weight" [64,1,3,3], x_2 is "train/pointwise2_conv"
  * [16,64,25,5], x_3 is "train/pointwise2_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise2_norm.reciprocal"
  * [1,64,1,1], x_5 is "pointwise2_scale" [64], x_6 is "pointwise2_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #8 (Conv)), Where (gradient of node #7 (Relu)), Greater (gradient of node
- * #7 (Relu)), Relu, Add, Mul, Sub, Mul; y is "d_train/pointwise1_norm" [16,64,25,5], x is
+ * #7 (Relu)), Relu, Add, Mul, Sub, Mul; y_2 is "d_train/pointwise1_norm" [16,64,25,5], dy is
  * "d_train/depthwise2_conv" [16,64,25,5], w is "depthwise2_weight" [64,1,3,3], x_2 is "train/pointwise1_conv"
  * [16,64,25,5], x_3 is "train/pointwise1_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise1_norm.reciprocal"
  * [1,64,1,1], x_5 is "pointwise1_scale" [64], x_6 is "pointwise1_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #2 (Conv)), Where (gradient of node #1 (Relu)), Greater (gradient of node
- * #1 (Relu)), Relu, Add, Mul, Sub, Mul; y is "d_train/first_norm" [16,64,25,5], x is "d_train/depthwise1_conv"
+ * #1 (Relu)), Relu, Add, Mul, Sub, Mul; y_2 is "d_train/first_norm" [16,64,25,5], dy is "d_train/depthwise1_conv"
  * [16,64,25,5], w is "depthwise1_weight" [64,1,3,3], x_2 is "first_conv" [16,64,25,5], x_3 is
  * "train/first_norm.reducemean" [1,64,1,1], x_4 is "train/first_norm.reciprocal" [1,64,1,1], x_5 is "first_scale"
  * [64], x_6 is "first_shift" [64] */
-static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict y, const float *restrict x,
+static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict y_2, const float *restrict dy,
         const float *restrict w, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4,
-        const float *restrict x_5, const float *restrict x_6, float *restrict scratch)
+        const float *restrict x_5, const float *restrict x_6)
 {
-    for (int i = 0; i < 1792; i++)
-        scratch[i] = 0.0f;
-    for (int c = 0; c < 3; c++)
-        for (int p = 0; p < 128; p++) {
-            const int x_7 = p % 5 + 1 + c * -1;
-            memset(scratch + 1792 + c * 128 + p, (x_7 >= 0 && x_7 < 5) ? 255 : 0, sizeof(float));
-        }
     for (int n = 0; n < 16; n++)
-        for (int g = 0; g < 64; g += 8) {
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++)
-                memcpy(scratch + i * 224 + 48, x + (n * 64 + g + i) * 125, 125 * sizeof(float));
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
-                convgradinput_where_greater_16x64x125_2_windows(scratch + 2176, w + (g + i) * 9,
-                    scratch + i * 224 + 48, scratch + 1792);
-                const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    y[n * 8000 + g_2 * 125 + p] = 0.0f < (x_2[n * 8000 + g_2 * 125 + p] - x_3[g_2]) *
-                        (x_4[g_2] * x_5[g_2]) + x_6[g_2] ? v : 0.0f;
+        for (int g = 0; g < 64; g++)
+            for (int y = 0; y < 25; y++)
+                for (int x = 0; x < 5; x++) {
+                    const float *const from = dy + (n * 64 + g) * 125;
+                    const float *const w_2 = w + g * 9;
+                    float s0 = 0.0f;
+                    for (int ky = 0; ky < 3; ky++)
+                        for (int kx = 0; kx < 3; kx++) {
+                            const int line = y + 1 - ky;
+                            const int column = x + 1 - kx;
+                            const int inside = line >= 0 && line < 25 && column >= 0 && column < 5;
+                            const int p = line * 5 + column;
+                            const float v = inside ? from[p] : 0.0f;
+                            const float *const weight = w_2 + ky * 3 + kx;
+                            s0 += v * weight[0];
+                        }
+                    const int p = y * 5 + x;
+                    y_2[n * 8000 + g * 125 + p] = 0.0f < (x_2[n * 8000 + g * 125 + p] - x_3[g]) * (x_4[g] * x_5[g]) +
+                        x_6[g] ? s0 : 0.0f;
                 }
-                STEPC_LANE_LOOP
-                for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    y[n * 8000 + g_2 * 125 + p] = 0.0f < (x_2[n * 8000 + g_2 * 125 + p] - x_3[g_2]) *
-                        (x_4[g_2] * x_5[g_2]) + x_6[g_2] ? v : 0.0f;
-                }
-            }
-        }
 }
 
-/* The image of `channels` planes; around them it is zero already. */
-static STEPC_INLINE void convgradweight_update_64x9_fill_image(float *restrict image, float *restrict planes,
-        const float *restrict from, const int channels)
-{
-    stepc_transpose(planes, STEPC_WINDOW_LANES(float), from, 125, channels, 125);
-    for (int y = 0; y < 25; y++) {
-        const int b = y + 1;
-        if (b >= 0 && b < 27) {
-            float *const to = image + b * 7 * STEPC_WINDOW_LANES(float);
-            const float *const from_2 = planes + y * (5 * STEPC_WINDOW_LANES(float));
-            for (int i = 0; i < 5 * STEPC_WINDOW_LANES(float); i++)
-                to[STEPC_WINDOW_LANES(float) + i] = from_2[i];
-        }
-    }
-}
-
-static STEPC_INLINE void convgradweight_update_64x9_add_image(float *restrict total, const float *restrict image,
-        const int32_t *restrict taps_2, const float *restrict dy_2)
-{
-    for (int t = 0; t < 9 / STEPC_CHANNEL_TAPS * STEPC_CHANNEL_TAPS; t += STEPC_CHANNEL_TAPS) {
-        stepc_channel_sums(STEPC_CHANNEL_TAPS, 1, 25, 5, total + t * STEPC_WINDOW_LANES(float), image, taps_2 + t,
-            189, 7, dy_2);
-    }
-    if (9 % STEPC_CHANNEL_TAPS > 0) {
-        const int t = 9 / STEPC_CHANNEL_TAPS * STEPC_CHANNEL_TAPS;
-        stepc_channel_sums(9 % STEPC_CHANNEL_TAPS, 1, 25, 5, total + t * STEPC_WINDOW_LANES(float), image, taps_2 + t,
-            189, 7, dy_2);
-    }
-}
-
-/* stepc.ConvGradWeight (gradient of node #20 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w is
- * "depthwise4_weight.v" [64,1,3,3], w_2 is "depthwise4_weight" [64,1,3,3], taps is "conv_taps" [9], dy is
- * "d_train/depthwise4_conv" [16,64,25,5], x_2 is "train/pointwise3_conv" [16,64,25,5], x_3 is
- * "train/pointwise3_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise3_norm.reciprocal" [1,64,1,1], x_5 is
- * "pointwise3_scale" [64], x_6 is "pointwise3_shift" [64], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #14 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w is
- * "depthwise3_weight.v" [64,1,3,3], w_2 is "depthwise3_weight" [64,1,3,3], taps is "conv_taps" [9], dy is
- * "d_train/depthwise3_conv" [16,64,25,5], x_2 is "train/pointwise2_conv" [16,64,25,5], x_3 is
- * "train/pointwise2_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise2_norm.reciprocal" [1,64,1,1], x_5 is
- * "pointwise2_scale" [64], x_6 is "pointwise2_shift" [64], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #8 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w is
- * "depthwise2_weight.v" [64,1,3,3], w_2 is "depthwise2_weight" [64,1,3,3], taps is "conv_taps" [9], dy is
- * "d_train/depthwise2_conv" [16,64,25,5], x_2 is "train/pointwise1_conv" [16,64,25,5], x_3 is
- * "train/pointwise1_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise1_norm.reciprocal" [1,64,1,1], x_5 is
- * "pointwise1_scale" [64], x_6 is "pointwise1_shift" [64], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #2 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w is
- * "depthwise1_weight.v" [64,1,3,3], w_2 is "depthwise1_weight" [64,1,3,3], taps is "conv_taps" [9], dy is
- * "d_train/depthwise1_conv" [16,64,25,5], x_2 is "first_conv" [16,64,25,5], x_3 is "train/first_norm.reducemean"
- * [1,64,1,1], x_4 is "train/first_norm.reciprocal" [1,64,1,1], x_5 is "first_scale" [64], x_6 is "first_shift"
+/* stepc.ConvGradWeight (gradient of node #20 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
+ * "depthwise4_weight.v" [64,1,3,3], w_3 is "depthwise4_weight" [64,1,3,3], dy is "d_train/depthwise4_conv"
+ * [16,64,25,5], x_2 is "train/pointwise3_conv" [16,64,25,5], x_3 is "train/pointwise3_norm.reducemean" [1,64,1,1],
+ * x_4 is "train/pointwise3_norm.reciprocal" [1,64,1,1], x_5 is "pointwise3_scale" [64], x_6 is "pointwise3_shift"
  * [64], s is "learning_rate" */
-static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *restrict w_2,
-                                                    const int32_t *restrict taps, const float *restrict dy,
-                                                    const float *restrict x_2, const float *restrict x_3,
-                                                    const float *restrict x_4, const float *restrict x_5,
-                                                    const float *restrict x_6, const float s, float *restrict scratch)
+/* stepc.ConvGradWeight (gradient of node #14 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
+ * "depthwise3_weight.v" [64,1,3,3], w_3 is "depthwise3_weight" [64,1,3,3], dy is "d_train/depthwise3_conv"
+ * [16,64,25,5], x_2 is "train/pointwise2_conv" [16,64,25,5], x_3 is "train/pointwise2_norm.reducemean" [1,64,1,1],
+ * x_4 is "train/pointwise2_norm.reciprocal" [1,64,1,1], x_5 is "pointwise2_scale" [64], x_6 is "pointwise2_shift"
+ * [64], s is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #8 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
+ * "depthwise2_weight.v" [64,1,3,3], w_3 is "depthwise2_weight" [64,1,3,3], dy is "d_train/depthwise2_conv"
+ * [16,64,25,5], x_2 is "train/pointwise1_conv" [16,64,25,5], x_3 is "train/pointwise1_norm.reducemean" [1,64,1,1],
+ * x_4 is "train/pointwise1_norm.reciprocal" [1,64,1,1], x_5 is "pointwise1_scale" [64], x_6 is "pointwise1_shift"
+ * [64], s is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #2 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
+ * "depthwise1_weight.v" [64,1,3,3], w_3 is "depthwise1_weight" [64,1,3,3], dy is "d_train/depthwise1_conv"
+ * [16,64,25,5], x_2 is "first_conv" [16,64,25,5], x_3 is "train/first_norm.reducemean" [1,64,1,1], x_4 is
+ * "train/first_norm.reciprocal" [1,64,1,1], x_5 is "first_scale" [64], x_6 is "first_shift" [64], s is
+ * "learning_rate" */
+static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w_2, float *restrict w_3,
+                                                    const float *restrict dy, const float *restrict x_2,
+                                                    const float *restrict x_3, const float *restrict x_4,
+                                                    const float *restrict x_5, const float *restrict x_6,
+                                                    const float s, float *restrict scratch)
 {
-    float *const transposed = scratch + 189 * STEPC_WINDOW_LANES(float) + 125 * STEPC_WINDOW_LANES(float);
-    for (int i = 0; i < 189 * STEPC_WINDOW_LANES(float); i++)
-        scratch[i] = 0.0f;
-    for (int g = 0; g < 64; g += STEPC_WINDOW_LANES(float)) {
-        for (int i = 0; i < 9 * STEPC_WINDOW_LANES(float); i++)
-            transposed[125 * STEPC_WINDOW_LANES(float) + i] = 0.0f;
+    for (int g = 0; g < 64; g++) {
+        for (int i = 0; i < 9; i++)
+            scratch[i] = 0.0f;
         for (int n = 0; n < 16; n++) {
-            for (int l = 0; l < (64 - g < STEPC_WINDOW_LANES(float) ? 64 - g : STEPC_WINDOW_LANES(float)); l++) {
-                float *const to = scratch + 7168 + l * 125;
-                const int g_2 = g + l;
-                STEPC_LANE_LOOP
-                for (int i = 0; i < 112; i++) {
-                    const float x_20 = x_2[n * 8000 + g_2 * 125 + i];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
-                    const float x_50 = x_5[g_2];
-                    const float x_60 = x_6[g_2];
-                    const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
-                    to[i] = t_2 < 0.0f ? 0.0f : t_2;
-                }
-                STEPC_LANE_LOOP
-                for (int i = 109; i < 125; i++) {
-                    const float x_20 = x_2[n * 8000 + g_2 * 125 + i];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
-                    const float x_50 = x_5[g_2];
-                    const float x_60 = x_6[g_2];
-                    const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
-                    to[i] = t_2 < 0.0f ? 0.0f : t_2;
-                }
+            for (int i = 0; i < 125; i++) {
+                const float x_20 = x_2[n * 8000 + g * 125 + i];
+                const float x_30 = x_3[g];
+                const float x_40 = x_4[g];
+                const float x_50 = x_5[g];
+                const float x_60 = x_6[g];
+                const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
+                scratch[134 + i] = t < 0.0f ? 0.0f : t;
             }
-            convgradweight_update_64x9_fill_image(scratch, scratch + 189 * STEPC_WINDOW_LANES(float), scratch + 7168,
-                64 - g < STEPC_WINDOW_LANES(float) ? 64 - g : STEPC_WINDOW_LANES(float));
-            stepc_transpose(transposed, STEPC_WINDOW_LANES(float), dy + (n * 64 + g) * 125, 125,
-                64 - g < STEPC_WINDOW_LANES(float) ? 64 - g : STEPC_WINDOW_LANES(float), 125);
-            convgradweight_update_64x9_add_image(transposed + 125 * STEPC_WINDOW_LANES(float), scratch, taps,
-                transposed);
+            for (int ky = 0; ky < 3; ky++)
+                for (int kx = 0; kx < 3; kx++) {
+                    float *const total = scratch + ky * 3 + kx;
+                    const float *const dy_2 = dy + (n * 64 + g) * 125;
+                    const float *const from = scratch + 134 + 0;
+                    float s0 = 0.0f;
+                    for (int oy = 0; oy < 25; oy++)
+                        for (int ox = 0; ox < 5; ox++) {
+                            const int y = oy + ky - 1;
+                            const int x = ox + kx - 1;
+                            const int inside = y >= 0 && y < 25 && x >= 0 && x < 5;
+                            const float v = inside ? from[y * 5 + x] : 0.0f;
+                            const float *const flow = dy_2 + oy * 5 + ox;
+                            s0 += flow[0] * v;
+                        }
+                    total[0] += s0;
+                }
         }
-        for (int l = 0; l < (64 - g < STEPC_WINDOW_LANES(float) ? 64 - g : STEPC_WINDOW_LANES(float)); l++) {
-            const int g_2 = g + l;
-            const float *const total = transposed + 125 * STEPC_WINDOW_LANES(float) + l;
-            for (int t = 0; t < 9; t++) {
-                const float v = total[t * STEPC_WINDOW_LANES(float)];
-                const float t_2 = 0.9f * w[g_2 * 9 + t] + v;
-                const float u = w_2[g_2 * 9 + t] - s * t_2;
-                w[g_2 * 9 + t] = t_2;
-                w_2[g_2 * 9 + t] = u;
-            }
+        for (int k = 0; k < 9; k++) {
+            const float v = scratch[k];
+            const float t = 0.9f * w_2[g * 9 + k] + v;
+            const float u = w_3[g * 9 + k] - s * t;
+            w_2[g * 9 + k] = t;
+            w_3[g * 9 + k] = u;
         }
     }
 }
@@ -1904,28 +1165,26 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
         const float learning_rate)
 {
     for (int32_t i = 0; i < 64; i++) {
-        float lane[16] = {0.0f};
+        float partial[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
             for (int32_t k = 0; k < 112; k += 16) {
-                STEPC_SUM_LANES
                 for (int l = 0; l < 16; l++)
-                    lane[l] += d_train_first_norm[j * 8000 + i * 125 + k + l];
+                    partial[l] += d_train_first_norm[j * 8000 + i * 125 + k + l];
             }
-            STEPC_REST_LOOP
             for (int l = 0; l < STEPC_REST(13); l++)
-                lane[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] : 0.0f;
+                partial[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] : 0.0f;
         }
         for (int l = 0; l < 8; l++)
-            lane[l] += lane[l + 8];
+            partial[l] += partial[l + 8];
         for (int l = 0; l < 4; l++)
-            lane[l] += lane[l + 4];
+            partial[l] += partial[l + 4];
         for (int l = 0; l < 2; l++)
-            lane[l] += lane[l + 2];
-        lane[0] += lane[1];
+            partial[l] += partial[l + 2];
+        partial[0] += partial[1];
         const float x0 = first_shift_v[i];
         const float t = 0.9f * x0;
-        const float t_2 = t + lane[0];
-        const float u = lane[0];
+        const float t_2 = t + partial[0];
+        const float u = partial[0];
         const float u_2 = first_shift[i] - learning_rate * t_2;
         grad_train_first_norm_reducesum[i] = u;
         first_shift_v[i] = t_2;
@@ -1949,137 +1208,63 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
                                                        const float *restrict train_first_norm_reciprocal)
 {
     for (int32_t i = 0; i < 64; i++) {
-        float lane[16] = {0.0f};
+        float partial[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
             for (int32_t k = 0; k < 112; k += 16) {
-                STEPC_SUM_LANES
                 for (int l = 0; l < 16; l++) {
-                    lane[l] += d_train_first_norm[j * 8000 + i * 125 + k + l] *
+                    partial[l] += d_train_first_norm[j * 8000 + i * 125 + k + l] *
                         (first_conv[j * 8000 + i * 125 + k + l] - train_first_norm_reducemean[i]);
                 }
             }
-            STEPC_REST_LOOP
             for (int l = 0; l < STEPC_REST(13); l++) {
-                lane[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] *
+                partial[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] *
                     (first_conv[j * 8000 + i * 125 + 112 + l] - train_first_norm_reducemean[i]) : 0.0f;
             }
         }
         for (int l = 0; l < 8; l++)
-            lane[l] += lane[l + 8];
+            partial[l] += partial[l + 8];
         for (int l = 0; l < 4; l++)
-            lane[l] += lane[l + 4];
+            partial[l] += partial[l + 4];
         for (int l = 0; l < 2; l++)
-            lane[l] += lane[l + 2];
-        lane[0] += lane[1];
+            partial[l] += partial[l + 2];
+        partial[0] += partial[1];
         const float x0 = train_first_norm_reciprocal[i];
         const float x0_2 = first_scale_v[i];
         const float t = 0.9f * x0_2;
-        const float t_2 = lane[0] * x0;
+        const float t_2 = partial[0] * x0;
         const float t_3 = t + t_2;
-        const float u = lane[0] * (x0 * x0) * 0.0005f;
+        const float u = partial[0] * (x0 * x0) * 0.0005f;
         grad_train_first_norm_div[i] = u;
         first_scale_v_new[i] = t_3;
         first_scale_v[i] = t_3;
     }
 }
 
-/* total += the image's sums: rows of output channels, vectors of a run. */
-static STEPC_INLINE void update_first_weight_add_sums(const int rows, const int vectors, float *restrict total,
-                                                      const float *restrict image, const float *restrict dy)
+/* total[0], total[step] .. += the sums of one image, of the weights at (kz,ky,kx) of ROWS channels of dy, which see a
+ * channel of x. */
+static inline void update_first_weight_add_image(float *restrict total, const float *restrict dy,
+                                                 const float *restrict from, const int ky, const int kx)
 {
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 25, .taps = 5, .w_row = 125, .w_plane = 125,
-        .w_channel = 5, .w_tap = 1, .image_plane = 3000, .image_channel = 120, .image_tap = 20};
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
-    stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy, image,
-        STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
-            total[i * 48 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-    }
-}
-
-/* All of the runs. */
-static STEPC_INLINE void update_first_weight_add_rows(const int rows, float *restrict total,
-                                                      const float *restrict image, const int32_t *restrict begins,
-                                                      const float *restrict dy)
-{
-    const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(float, 40), rows);
-    for (int v = 0; v < STEPC_LINE_VECTORS_OF(float, 40) - STEPC_LINE_VECTORS_OF(float, 40) % most; v += most) {
-        update_first_weight_add_sums(rows, most, total + v * STEPC_WINDOW_LANES(float),
-            image + begins[0] + v * STEPC_WINDOW_LANES(float), dy);
-    }
-    if (STEPC_LINE_VECTORS_OF(float, 40) % most > 0) {
-        const int v = STEPC_LINE_VECTORS_OF(float, 40) - STEPC_LINE_VECTORS_OF(float, 40) % most;
-        update_first_weight_add_sums(rows, STEPC_LINE_VECTORS_OF(float, 40) % most,
-            total + v * STEPC_WINDOW_LANES(float), image + begins[0] + v * STEPC_WINDOW_LANES(float), dy);
-    }
-}
-
-/* A row of sums in the order of the weights. */
-static STEPC_INLINE void update_first_weight_finish_weights(const int o, const float *restrict total,
-        float *restrict row, const int32_t *restrict places, float *restrict first_weight_v,
-        float *restrict first_weight, const float learning_rate)
-{
-    for (int t = 0; t < 40; t++)
-        row[t] = total[places[t]];
-    STEPC_LANE_LOOP
-    for (int k = 0; k < 40; k++) {
-        const float v = row[k];
-        const float t_2 = 0.9f * first_weight_v[o * 40 + k] + v;
-        const float u = first_weight[o * 40 + k] - learning_rate * t_2;
-        first_weight_v[o * 40 + k] = t_2;
-        first_weight[o * 40 + k] = u;
-    }
-}
-
-/* Adds what image n gives to the rows first .. end - 1 of group g. What is computed is not read from x or dy. */
-static STEPC_INLINE void update_first_weight_add_weights_of(const int n, float *restrict total,
-        const float *restrict x_2, const int32_t *restrict taps, float *restrict scratch_2,
-        const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_reducesum,
-        const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
-        const float *restrict grad_train_first_norm_div, const float *restrict train_first_norm_reciprocal,
-        const float *restrict first_scale)
-{
-    const float *const from = x_2 + n * 490;
-    for (int y = 0; y < 25; y++) {
-        float *const to = scratch_2 + y * 120;
-        const int y_2 = y * 2 - 5;
-        const int is_whole = y_2 >= 0 && y_2 + 9 < 49;
-        if (is_whole)
-            stepc_interleave_lines(10, 10, to + 10, 10, from + (y_2 * 10 + 1 - 1), taps + 41);
-        for (int k = 0; k < 10 && !is_whole; k++) {
-            const int line = y_2 + k % 10;
-            if (line >= 0 && line < 49)
-                for (int x_3 = 0; x_3 < 12; x_3++) {
-                    const int column = x_3 - 1;
-                    if (column >= 0 && column < 10)
-                        to[x_3 * 10 + k] = from[k / 10 * 490 + line * 10 + column];
-                }
+    float s0 = 0.0f;
+    float s1 = 0.0f;
+    float s2 = 0.0f;
+    float s3 = 0.0f;
+    for (int oy = 0; oy < 25; oy++)
+        for (int ox = 0; ox < 5; ox++) {
+            const int y = oy * 2 + ky - 5;
+            const int x_2 = ox * 2 + kx - 1;
+            const int inside = y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10;
+            const float v = inside ? from[y * 10 + x_2] : 0.0f;
+            const float *const flow = dy + oy * 5 + ox;
+            s0 += flow[0] * v;
+            s1 += flow[125] * v;
+            s2 += flow[250] * v;
+            s3 += flow[375] * v;
         }
-    }
-    for (int o = 0; o < 64; o++) {
-        float *const to = scratch_2 + 6144 + o * 125;
-        STEPC_LANE_LOOP
-        for (int i = 0; i < 112; i++) {
-            to[i] = (d_train_first_norm[n * 8000 + o * 125 + i] - grad_train_first_norm_reducesum[o] * 0.0005f -
-                (first_conv[n * 8000 + o * 125 + i] - train_first_norm_reducemean[o]) *
-                grad_train_first_norm_div[o]) * (train_first_norm_reciprocal[o] * first_scale[o]);
-        }
-        STEPC_WHOLE_LOOP
-        for (int i = 109; i < 125; i++) {
-            to[i] = (d_train_first_norm[n * 8000 + o * 125 + i] - grad_train_first_norm_reducesum[o] * 0.0005f -
-                (first_conv[n * 8000 + o * 125 + i] - train_first_norm_reducemean[o]) *
-                grad_train_first_norm_div[o]) * (train_first_norm_reciprocal[o] * first_scale[o]);
-        }
-    }
-    const int rows = STEPC_WINDOW_ROWS(64);
-    const int rest = STEPC_WINDOW_LAST_ROWS(64);
-    const int whole = 64 / rows * rows;
-    for (int o = 0; o < whole; o += rows)
-        update_first_weight_add_rows(rows, total + o * 48, scratch_2, taps + 40, scratch_2 + 6144 + o * 125);
-    if (rest > 0 && whole < 64)
-        update_first_weight_add_rows(rest, total + whole * 48, scratch_2, taps + 40, scratch_2 + 6144 + whole * 125);
+    total[0] += s0;
+    total[40] += s1;
+    total[80] += s2;
+    total[120] += s3;
 }
 
 /* first_weight.v[64,1,10,4] = 0.9 * first_weight.v[64,1,10,4] + ConvGradWeight((d_train/first_norm[16,64,25,5] -
@@ -2101,187 +1286,78 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
                                              const float *restrict grad_train_first_norm_div,
                                              const float *restrict train_first_norm_reciprocal,
                                              const float *restrict first_scale, const float *restrict x,
-                                             const int32_t *restrict conv_taps, const float learning_rate,
-                                             float *restrict scratch)
+                                             const float learning_rate, float *restrict scratch)
 {
-    for (int i = 0; i < 3032; i++)
+    for (int i = 0; i < 2560; i++)
         scratch[i] = 0.0f;
-    for (int i = 0; i < 3072; i++)
-        scratch[3032 + i] = 0.0f;
-    for (int n = 0; n < 16; n++) {
-        update_first_weight_add_weights_of(n, scratch + 3032, x, conv_taps, scratch, d_train_first_norm,
-            grad_train_first_norm_reducesum, first_conv, train_first_norm_reducemean, grad_train_first_norm_div,
-            train_first_norm_reciprocal, first_scale);
-    }
-    for (int o = 0; o < 64; o++) {
-        update_first_weight_finish_weights(o, scratch + 3032 + o * 48, scratch + 6104, conv_taps, first_weight_v,
-            first_weight, learning_rate);
-    }
-}
-
-/* Column j of all phases of a line: phase c has from[j * SW + c - PAD_W], zero outside. */
-static inline void first_relu_fill_edge(float *restrict to, const float *restrict from, const int j)
-{
-    for (int c = 0; c < 2; c++) {
-        const int x_2 = j * 2 + c - 1;
-        to[c * 174 + j] = (x_2 >= 0 && x_2 < 10) ? from[x_2] : 0.0f;
-    }
-}
-
-static inline void first_relu_fill_image(float *restrict image, const float *restrict from)
-{
-    for (int p = 0; p < 2; p++) {
-        float *const to = image + p * 348;
-        const int a = p / 2;
-        const int b = p % 2;
-        for (int j = 0; j < 29; j++) {
-            const int y = j * 2 + b - 5;
-            if (a >= 0 && a < 1 && y >= 0 && y < 49) {
-                float *const to_2 = to + j * 6;
-                const float *const from_2 = from + (a * 49 + y) * 10;
-                first_relu_fill_edge(to_2, from_2, 0);
-                STEPC_LANE_LOOP
-                for (int j_2 = 1; j_2 < 5; j_2++) {
-                    STEPC_UNROLL
-                    for (int c = 0; c < 2; c++)
-                        to_2[c * 174 + j_2] = from_2[j_2 * 2 + c - 1];
+    for (int n = 0; n < 16; n++)
+        for (int o = 0; o < 64; o += 4) {
+            for (int r = 0; r < 4; r++)
+                for (int p = 0; p < 125; p++) {
+                    scratch[2560 + r * 125 + p] = (d_train_first_norm[n * 8000 + (o + r) * 125 + p] -
+                        grad_train_first_norm_reducesum[o + r] * 0.0005f -
+                        (first_conv[n * 8000 + (o + r) * 125 + p] - train_first_norm_reducemean[o + r]) *
+                        grad_train_first_norm_div[o + r]) * (train_first_norm_reciprocal[o + r] * first_scale[o + r]);
                 }
-                first_relu_fill_edge(to_2, from_2, 5);
-            } else {
-                float *const to_2 = to + j * 6;
-                for (int c = 0; c < 2; c++)
-                    for (int j_2 = 0; j_2 < 6; j_2++)
-                        to_2[c * 174 + j_2] = 0.0f;
-            }
+            for (int ky = 0; ky < 10; ky++)
+                for (int kx = 0; kx < 4; kx++) {
+                    update_first_weight_add_image(scratch + o * 40 + ky * 4 + kx, scratch + 2560, x + n * 490 + 0, ky,
+                        kx);
+                }
         }
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms first_relu_terms_of(const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 40, .w_row = 40, .w_channel = 40,
-        .w_tap = 1, .image_channel = 696, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int first_relu_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 5);
-    return (line / 25 * 29 + line % 25) * 6 + i % STEPC_LINE_OF_VECTORS(float, 5) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void first_relu_finish_vectors(const int rows, const int vectors,
-                                                   const struct stepc_window_terms terms, const int n, const int o,
-                                                   const int i, const float *restrict w, const float *restrict image,
-                                                   float *restrict first, const float *restrict first_mean,
-                                                   const float *restrict first_norm_mul,
-                                                   const float *restrict first_shift)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + first_relu_place_of(i),
-        vectors > 1 ? first_relu_place_of(i + 1) - first_relu_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float first_mean0 = first_mean[o + r];
-            const float x0 = first_norm_mul[o + r];
-            const float first_shift0 = first_shift[o + r];
-            const float t_2 = (v - first_mean0) * x0 + first_shift0;
-            first[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
+    for (int o = 0; o < 64; o++)
+        for (int k = 0; k < 40; k++) {
+            const float v = scratch[o * 40 + k];
+            const float t = 0.9f * first_weight_v[o * 40 + k] + v;
+            const float u = first_weight[o * 40 + k] - learning_rate * t;
+            first_weight_v[o * 40 + k] = t;
+            first_weight[o * 40 + k] = u;
         }
-    }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void first_relu_finish_row(const int n, const int o, const float *restrict flat,
-                                               float *restrict plane, float *restrict first,
-                                               const float *restrict first_mean, const float *restrict first_norm_mul,
-                                               const float *restrict first_shift)
-{
-    stepc_copy_lines(25, 5, 0, plane, 5, flat, 6);
-    int whole = 125;
-    whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
-        const float v = plane[p];
-        const float first_mean0 = first_mean[o];
-        const float x0 = first_norm_mul[o];
-        const float first_shift0 = first_shift[o];
-        const float t_2 = (v - first_mean0) * x0 + first_shift0;
-        first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
-    }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
-        const float v = plane[p];
-        const float first_mean0 = first_mean[o];
-        const float x0 = first_norm_mul[o];
-        const float first_shift0 = first_shift[o];
-        const float t_2 = (v - first_mean0) * x0 + first_shift0;
-        first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
-    }
-}
-
-static STEPC_INLINE void first_relu_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-                                              const float *restrict weights, const float *restrict image,
-                                              const int32_t *restrict at, float *restrict first,
-                                              const float *restrict first_mean, const float *restrict first_norm_mul,
-                                              const float *restrict first_shift)
-{
-    if (STEPC_WHOLE_VECTORS(float, 64, 5)) {
-        const struct stepc_window_terms terms = first_relu_terms_of(at);
-        const float *const w = weights + o * 40;
-        const int vectors = 25 * STEPC_LINE_OF_VECTORS(float, 5);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS) {
-            first_relu_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image, first, first_mean,
-                first_norm_mul, first_shift);
-        }
-        if (vectors % STEPC_VECTORS > 0) {
-            first_relu_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image, first,
-                first_mean, first_norm_mul, first_shift);
-        }
-        return;
-    }
-    const struct stepc_window_terms terms = first_relu_terms_of(at);
-    const float *const w = weights + o * 40;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 149);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 160, w, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 160, w, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++) {
-        first_relu_finish_row(n, o + i, flat + i * 160, flat + rows * 160, first, first_mean, first_norm_mul,
-            first_shift);
-    }
 }
 
 /* first[16,64,25,5] = Relu((Conv(x[16,1,49,10], first_weight[64,1,10,4]) - first_norm.reshape_3[1,64,1,1]) *
  * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]): Conv, Relu, Add, Mul, Sub */
 static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict x,
-                                    const float *restrict first_weight, const int32_t *restrict conv_taps,
-                                    const float *restrict first_mean, const float *restrict first_norm_mul,
-                                    const float *restrict first_shift, float *restrict scratch)
+                                    const float *restrict first_weight, const float *restrict first_mean,
+                                    const float *restrict first_norm_mul, const float *restrict first_shift)
 {
-    for (int i = 696; i < 728; i++)
-        scratch[i] = 0.0f;
-    for (int n = 0; n < 16; n++) {
-        first_relu_fill_image(scratch, x + n * 490);
-        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
-            first_relu_conv_rows(STEPC_WINDOW_ROWS(64), n, o, scratch + 728, first_weight, scratch, conv_taps, first,
-                first_mean, first_norm_mul, first_shift);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            first_relu_conv_rows(STEPC_WINDOW_LAST_ROWS(64), n, 64 - STEPC_WINDOW_LAST_ROWS(64), scratch + 728,
-                first_weight, scratch, conv_taps, first, first_mean, first_norm_mul, first_shift);
-        }
-    }
+    for (int n = 0; n < 16; n++)
+        for (int o = 0; o < 64; o += 4)
+            for (int oy = 0; oy < 25; oy++)
+                for (int ox = 0; ox < 5; ox++) {
+                    const float *const from = x + n * 490;
+                    const float *const w = first_weight + o * 40;
+                    float s0 = 0.0f;
+                    float s1 = 0.0f;
+                    float s2 = 0.0f;
+                    float s3 = 0.0f;
+                    for (int ky = 0; ky < 10; ky++)
+                        for (int kx = 0; kx < 4; kx++) {
+                            const int y = oy * 2 + ky - 5;
+                            const int x_2 = ox * 2 + kx - 1;
+                            const int inside = y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10;
+                            const float v = inside ? from[y * 10 + x_2] : 0.0f;
+                            const float *const weight = w + ky * 4 + kx;
+                            s0 += v * weight[0];
+                            s1 += v * weight[40];
+                            s2 += v * weight[80];
+                            s3 += v * weight[120];
+                        }
+                    const int p = oy * 5 + ox;
+                    float sum[4];
+                    sum[0] = s0;
+                    sum[1] = s1;
+                    sum[2] = s2;
+                    sum[3] = s3;
+                    for (int r = 0; r < 4; r++) {
+                        const float v = sum[r];
+                        const float first_mean0 = first_mean[o + r];
+                        const float x0 = first_norm_mul[o + r];
+                        const float first_shift0 = first_shift[o + r];
+                        const float t = (v - first_mean0) * x0 + first_shift0;
+                        first[n * 8000 + (o + r) * 125 + p] = t < 0.0f ? 0.0f : t;
+                    }
+                }
 }
 
 /* first_weight[64,1,10,4] = RandomNormal(): RandomNormal */
@@ -2516,15 +1592,15 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     STEPC_RUN(1, update_step_count, &state->step_count);
-    float *const first_norm_mul = arena->floats + 258304; /* [1,64,1,1], kernels 2-12 */
-    float *const depthwise1_norm_mul = arena->floats + 258368; /* [1,64,1,1], kernels 3-12 */
-    float *const pointwise1_norm_mul = arena->floats + 393392; /* [1,64,1,1], kernels 4-13 */
-    float *const depthwise2_norm_mul = arena->floats + 393456; /* [1,64,1,1], kernels 5-14 */
-    float *const pointwise2_norm_mul = arena->floats + 393520; /* [1,64,1,1], kernels 6-15 */
-    float *const depthwise3_norm_mul = arena->floats + 393584; /* [1,64,1,1], kernels 7-16 */
-    float *const pointwise3_norm_mul = arena->floats + 393648; /* [1,64,1,1], kernels 8-17 */
-    float *const depthwise4_norm_mul = arena->floats + 393712; /* [1,64,1,1], kernels 9-18 */
-    float *const pointwise4_norm_mul = arena->floats + 393776; /* [1,64,1,1], kernels 10-20 */
+    float *const first_norm_mul = arena->floats + 256128; /* [1,64,1,1], kernels 2-12 */
+    float *const depthwise1_norm_mul = arena->floats + 256192; /* [1,64,1,1], kernels 3-12 */
+    float *const pointwise1_norm_mul = arena->floats + 384000; /* [1,64,1,1], kernels 4-13 */
+    float *const depthwise2_norm_mul = arena->floats + 384064; /* [1,64,1,1], kernels 5-14 */
+    float *const pointwise2_norm_mul = arena->floats + 384128; /* [1,64,1,1], kernels 6-15 */
+    float *const depthwise3_norm_mul = arena->floats + 384192; /* [1,64,1,1], kernels 7-16 */
+    float *const pointwise3_norm_mul = arena->floats + 384256; /* [1,64,1,1], kernels 8-17 */
+    float *const depthwise4_norm_mul = arena->floats + 384320; /* [1,64,1,1], kernels 9-18 */
+    float *const pointwise4_norm_mul = arena->floats + 384384; /* [1,64,1,1], kernels 10-20 */
     if (out->logits != NULL) {
         STEPC_RUN(2, mul_64, first_norm_mul, state->first_variance, state->first_scale);
         STEPC_RUN(3, mul_64, depthwise1_norm_mul, state->depthwise1_variance, state->depthwise1_scale);
@@ -2537,113 +1613,101 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
         STEPC_RUN(10, mul_64, pointwise4_norm_mul, state->pointwise4_variance, state->pointwise4_scale);
     }
     float *const first_conv = arena->floats; /* [16,64,25,5], kernels 11-80 */
-    STEPC_RUN(11, first_conv_conv, first_conv, in->x, (float *)state->first_weight, constant_conv_taps,
-                  arena->floats + 128000 /* [2137] */);
+    STEPC_RUN(11, first_conv_conv, first_conv, in->x, (float *)state->first_weight);
     if (out->logits != NULL) {
         float *const depthwise1 = arena->floats + 128000; /* [16,64,25,5], kernels 12-13 */
         STEPC_RUN(12, depthwise1_relu, depthwise1, first_conv, state->first_mean, first_norm_mul, state->first_shift,
                       (float *)state->depthwise1_weight, state->depthwise1_mean, depthwise1_norm_mul,
-                      state->depthwise1_shift, arena->floats + 256000 /* [2304] */);
+                      state->depthwise1_shift, arena->floats + 256000 /* [125] */);
         float *const pointwise1 = arena->floats + 256000; /* [16,64,25,5], kernels 13-14 */
         STEPC_RUN(13, conv_relu_16x64x125, pointwise1, depthwise1, (float *)state->pointwise1_weight,
-                      constant_conv_taps_2, state->pointwise1_mean, pointwise1_norm_mul, state->pointwise1_shift,
-                      arena->floats + 384000 /* [9377] */);
+                      state->pointwise1_mean, pointwise1_norm_mul, state->pointwise1_shift);
         float *const depthwise2 = arena->floats + 128000; /* [16,64,25,5], kernels 14-15 */
         STEPC_RUN(14, conv_relu_16x64x125_2, depthwise2, pointwise1, (float *)state->depthwise2_weight,
-                      state->depthwise2_mean, depthwise2_norm_mul, state->depthwise2_shift,
-                      arena->floats + 384000 /* [2304] */);
+                      state->depthwise2_mean, depthwise2_norm_mul, state->depthwise2_shift);
         float *const pointwise2 = arena->floats + 256000; /* [16,64,25,5], kernels 15-16 */
         STEPC_RUN(15, conv_relu_16x64x125, pointwise2, depthwise2, (float *)state->pointwise2_weight,
-                      constant_conv_taps_2, state->pointwise2_mean, pointwise2_norm_mul, state->pointwise2_shift,
-                      arena->floats + 384000 /* [9377] */);
+                      state->pointwise2_mean, pointwise2_norm_mul, state->pointwise2_shift);
         float *const depthwise3 = arena->floats + 128000; /* [16,64,25,5], kernels 16-17 */
         STEPC_RUN(16, conv_relu_16x64x125_2, depthwise3, pointwise2, (float *)state->depthwise3_weight,
-                      state->depthwise3_mean, depthwise3_norm_mul, state->depthwise3_shift,
-                      arena->floats + 384000 /* [2304] */);
+                      state->depthwise3_mean, depthwise3_norm_mul, state->depthwise3_shift);
         float *const pointwise3 = arena->floats + 256000; /* [16,64,25,5], kernels 17-18 */
         STEPC_RUN(17, conv_relu_16x64x125, pointwise3, depthwise3, (float *)state->pointwise3_weight,
-                      constant_conv_taps_2, state->pointwise3_mean, pointwise3_norm_mul, state->pointwise3_shift,
-                      arena->floats + 384000 /* [9377] */);
+                      state->pointwise3_mean, pointwise3_norm_mul, state->pointwise3_shift);
         float *const depthwise4 = arena->floats + 128000; /* [16,64,25,5], kernels 18-19 */
         STEPC_RUN(18, conv_relu_16x64x125_2, depthwise4, pointwise3, (float *)state->depthwise4_weight,
-                      state->depthwise4_mean, depthwise4_norm_mul, state->depthwise4_shift,
-                      arena->floats + 384000 /* [2304] */);
+                      state->depthwise4_mean, depthwise4_norm_mul, state->depthwise4_shift);
         float *const pointwise4_conv = arena->floats + 256000; /* [16,64,25,5], kernels 19-20 */
-        STEPC_RUN(19, pointwise4_conv_conv, pointwise4_conv, depthwise4, (float *)state->pointwise4_weight,
-                      constant_conv_taps_2, arena->floats + 384000 /* [9377] */);
+        STEPC_RUN(19, pointwise4_conv_conv, pointwise4_conv, depthwise4, (float *)state->pointwise4_weight);
         float *const pooled = arena->floats + 128000; /* [16,64,1,1], kernels 20-21 */
         STEPC_RUN(20, pooled_reduce_mean, pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_mul,
                       state->pointwise4_shift);
         STEPC_RUN(21, logits_gemm, out->logits, pooled, (float *)state->fc_weight, state->fc_bias);
     }
-    float *const train_first_norm_reducemean = arena->floats + 1300192; /* [1,64,1,1], kernels 22-80 */
-    float *const train_first_norm_reciprocal = arena->floats + 1300256; /* [1,64,1,1], kernels 22-80 */
+    float *const train_first_norm_reducemean = arena->floats + 1292608; /* [1,64,1,1], kernels 22-80 */
+    float *const train_first_norm_reciprocal = arena->floats + 1292672; /* [1,64,1,1], kernels 22-80 */
     STEPC_RUN(22, update_64x16x125, train_first_norm_reducemean, state->first_mean, train_first_norm_reciprocal,
                   state->first_variance, first_conv);
     float *const train_depthwise1_conv = arena->floats + 128000; /* [16,64,25,5], kernels 23-74 */
     STEPC_RUN(23, conv_relu_add_16x64x125, train_depthwise1_conv, first_conv, train_first_norm_reducemean,
                   train_first_norm_reciprocal, state->first_scale, state->first_shift,
-                  (float *)state->depthwise1_weight, arena->floats + 256000 /* [2304] */);
-    float *const train_depthwise1_norm_reducemean = arena->floats + 1300320; /* [1,64,1,1], kernels 24-74 */
-    float *const train_depthwise1_norm_reciprocal = arena->floats + 1300384; /* [1,64,1,1], kernels 24-74 */
+                  (float *)state->depthwise1_weight, arena->floats + 256000 /* [125] */);
+    float *const train_depthwise1_norm_reducemean = arena->floats + 1292736; /* [1,64,1,1], kernels 24-74 */
+    float *const train_depthwise1_norm_reciprocal = arena->floats + 1292800; /* [1,64,1,1], kernels 24-74 */
     STEPC_RUN(24, update_64x16x125, train_depthwise1_norm_reducemean, state->depthwise1_mean,
                   train_depthwise1_norm_reciprocal, state->depthwise1_variance, train_depthwise1_conv);
     float *const train_pointwise1_conv = arena->floats + 256000; /* [16,64,25,5], kernels 25-70 */
     STEPC_RUN(25, conv_relu_add_16x64x125_2, train_pointwise1_conv, train_depthwise1_conv,
                   train_depthwise1_norm_reducemean, train_depthwise1_norm_reciprocal, state->depthwise1_scale,
-                  state->depthwise1_shift, (float *)state->pointwise1_weight, constant_conv_taps_2,
-                  arena->floats + 384000 /* [9502] */);
-    float *const train_pointwise1_norm_reducemean = arena->floats + 1300448; /* [1,64,1,1], kernels 26-70 */
-    float *const train_pointwise1_norm_reciprocal = arena->floats + 1300512; /* [1,64,1,1], kernels 26-70 */
+                  state->depthwise1_shift, (float *)state->pointwise1_weight, arena->floats + 384000 /* [8000] */);
+    float *const train_pointwise1_norm_reducemean = arena->floats + 1292864; /* [1,64,1,1], kernels 26-70 */
+    float *const train_pointwise1_norm_reciprocal = arena->floats + 1292928; /* [1,64,1,1], kernels 26-70 */
     STEPC_RUN(26, update_64x16x125, train_pointwise1_norm_reducemean, state->pointwise1_mean,
                   train_pointwise1_norm_reciprocal, state->pointwise1_variance, train_pointwise1_conv);
     float *const train_depthwise2_conv = arena->floats + 384000; /* [16,64,25,5], kernels 27-66 */
     STEPC_RUN(27, conv_relu_add_16x64x125, train_depthwise2_conv, train_pointwise1_conv,
                   train_pointwise1_norm_reducemean, train_pointwise1_norm_reciprocal, state->pointwise1_scale,
-                  state->pointwise1_shift, (float *)state->depthwise2_weight, arena->floats + 512000 /* [2304] */);
-    float *const train_depthwise2_norm_reducemean = arena->floats + 1300576; /* [1,64,1,1], kernels 28-66 */
-    float *const train_depthwise2_norm_reciprocal = arena->floats + 1300640; /* [1,64,1,1], kernels 28-66 */
+                  state->pointwise1_shift, (float *)state->depthwise2_weight, arena->floats + 512000 /* [125] */);
+    float *const train_depthwise2_norm_reducemean = arena->floats + 1292992; /* [1,64,1,1], kernels 28-66 */
+    float *const train_depthwise2_norm_reciprocal = arena->floats + 1293056; /* [1,64,1,1], kernels 28-66 */
     STEPC_RUN(28, update_64x16x125, train_depthwise2_norm_reducemean, state->depthwise2_mean,
                   train_depthwise2_norm_reciprocal, state->depthwise2_variance, train_depthwise2_conv);
     float *const train_pointwise2_conv = arena->floats + 512000; /* [16,64,25,5], kernels 29-62 */
     STEPC_RUN(29, conv_relu_add_16x64x125_2, train_pointwise2_conv, train_depthwise2_conv,
                   train_depthwise2_norm_reducemean, train_depthwise2_norm_reciprocal, state->depthwise2_scale,
-                  state->depthwise2_shift, (float *)state->pointwise2_weight, constant_conv_taps_2,
-                  arena->floats + 640000 /* [9502] */);
-    float *const train_pointwise2_norm_reducemean = arena->floats + 1300704; /* [1,64,1,1], kernels 30-62 */
-    float *const train_pointwise2_norm_reciprocal = arena->floats + 1300768; /* [1,64,1,1], kernels 30-62 */
+                  state->depthwise2_shift, (float *)state->pointwise2_weight, arena->floats + 640000 /* [8000] */);
+    float *const train_pointwise2_norm_reducemean = arena->floats + 1293120; /* [1,64,1,1], kernels 30-62 */
+    float *const train_pointwise2_norm_reciprocal = arena->floats + 1293184; /* [1,64,1,1], kernels 30-62 */
     STEPC_RUN(30, update_64x16x125, train_pointwise2_norm_reducemean, state->pointwise2_mean,
                   train_pointwise2_norm_reciprocal, state->pointwise2_variance, train_pointwise2_conv);
     float *const train_depthwise3_conv = arena->floats + 640000; /* [16,64,25,5], kernels 31-58 */
     STEPC_RUN(31, conv_relu_add_16x64x125, train_depthwise3_conv, train_pointwise2_conv,
                   train_pointwise2_norm_reducemean, train_pointwise2_norm_reciprocal, state->pointwise2_scale,
-                  state->pointwise2_shift, (float *)state->depthwise3_weight, arena->floats + 768000 /* [2304] */);
-    float *const train_depthwise3_norm_reducemean = arena->floats + 1300832; /* [1,64,1,1], kernels 32-58 */
-    float *const train_depthwise3_norm_reciprocal = arena->floats + 1300896; /* [1,64,1,1], kernels 32-58 */
+                  state->pointwise2_shift, (float *)state->depthwise3_weight, arena->floats + 768000 /* [125] */);
+    float *const train_depthwise3_norm_reducemean = arena->floats + 1293248; /* [1,64,1,1], kernels 32-58 */
+    float *const train_depthwise3_norm_reciprocal = arena->floats + 1293312; /* [1,64,1,1], kernels 32-58 */
     STEPC_RUN(32, update_64x16x125, train_depthwise3_norm_reducemean, state->depthwise3_mean,
                   train_depthwise3_norm_reciprocal, state->depthwise3_variance, train_depthwise3_conv);
     float *const train_pointwise3_conv = arena->floats + 768000; /* [16,64,25,5], kernels 33-54 */
     STEPC_RUN(33, conv_relu_add_16x64x125_2, train_pointwise3_conv, train_depthwise3_conv,
                   train_depthwise3_norm_reducemean, train_depthwise3_norm_reciprocal, state->depthwise3_scale,
-                  state->depthwise3_shift, (float *)state->pointwise3_weight, constant_conv_taps_2,
-                  arena->floats + 896000 /* [9502] */);
-    float *const train_pointwise3_norm_reducemean = arena->floats + 1300960; /* [1,64,1,1], kernels 34-54 */
-    float *const train_pointwise3_norm_reciprocal = arena->floats + 1301024; /* [1,64,1,1], kernels 34-54 */
+                  state->depthwise3_shift, (float *)state->pointwise3_weight, arena->floats + 896000 /* [8000] */);
+    float *const train_pointwise3_norm_reducemean = arena->floats + 1293376; /* [1,64,1,1], kernels 34-54 */
+    float *const train_pointwise3_norm_reciprocal = arena->floats + 1293440; /* [1,64,1,1], kernels 34-54 */
     STEPC_RUN(34, update_64x16x125, train_pointwise3_norm_reducemean, state->pointwise3_mean,
                   train_pointwise3_norm_reciprocal, state->pointwise3_variance, train_pointwise3_conv);
     float *const train_depthwise4_conv = arena->floats + 896000; /* [16,64,25,5], kernels 35-50 */
     STEPC_RUN(35, conv_relu_add_16x64x125, train_depthwise4_conv, train_pointwise3_conv,
                   train_pointwise3_norm_reducemean, train_pointwise3_norm_reciprocal, state->pointwise3_scale,
-                  state->pointwise3_shift, (float *)state->depthwise4_weight, arena->floats + 1024000 /* [2304] */);
-    float *const train_depthwise4_norm_reducemean = arena->floats + 1301088; /* [1,64,1,1], kernels 36-50 */
-    float *const train_depthwise4_norm_reciprocal = arena->floats + 1301152; /* [1,64,1,1], kernels 36-50 */
+                  state->pointwise3_shift, (float *)state->depthwise4_weight, arena->floats + 1024000 /* [125] */);
+    float *const train_depthwise4_norm_reducemean = arena->floats + 1293504; /* [1,64,1,1], kernels 36-50 */
+    float *const train_depthwise4_norm_reciprocal = arena->floats + 1293568; /* [1,64,1,1], kernels 36-50 */
     STEPC_RUN(36, update_64x16x125, train_depthwise4_norm_reducemean, state->depthwise4_mean,
                   train_depthwise4_norm_reciprocal, state->depthwise4_variance, train_depthwise4_conv);
     float *const train_pointwise4_conv = arena->floats + 1024000; /* [16,64,25,5], kernels 37-45 */
     STEPC_RUN(37, conv_relu_add_16x64x125_2, train_pointwise4_conv, train_depthwise4_conv,
                   train_depthwise4_norm_reducemean, train_depthwise4_norm_reciprocal, state->depthwise4_scale,
-                  state->depthwise4_shift, (float *)state->pointwise4_weight, constant_conv_taps_2,
-                  arena->floats + 1152000 /* [9502] */);
+                  state->depthwise4_shift, (float *)state->pointwise4_weight, arena->floats + 1152000 /* [8000] */);
     float *const train_pointwise4_norm_reducemean = arena->floats + 1154240; /* [1,64,1,1], kernels 38-45 */
     float *const train_pointwise4_norm_reciprocal = arena->floats + 1154304; /* [1,64,1,1], kernels 38-45 */
     STEPC_RUN(38, update_64x16x125, train_pointwise4_norm_reducemean, state->pointwise4_mean,
@@ -2672,13 +1736,12 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     STEPC_RUN(47, update_64, state->pointwise4_shift, state->learning_rate, pointwise4_shift_v_new);
     float *const d_train_depthwise4_norm = arena->floats + 1152000; /* [16,64,25,5], kernels 48-50 */
     STEPC_RUN(48, convgradinput_where_greater_16x64x125, d_train_depthwise4_norm, d_train_pointwise4_conv,
-                  (float *)state->pointwise4_weight, constant_conv_taps_3, train_depthwise4_conv,
-                  train_depthwise4_norm_reducemean, train_depthwise4_norm_reciprocal, state->depthwise4_scale,
-                  state->depthwise4_shift, arena->floats + 1280000 /* [9377] */);
+                  (float *)state->pointwise4_weight, train_depthwise4_conv, train_depthwise4_norm_reducemean,
+                  train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift);
     STEPC_RUN(49, convgradweight_update_64x64, (float *)state->pointwise4_weight_v, (float *)state->pointwise4_weight,
                   d_train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
                   train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift,
-                  constant_conv_taps_4, state->learning_rate, arena->floats + 1280000 /* [20192] */);
+                  state->learning_rate, arena->floats + 1280000 /* [12596] */);
     float *const depthwise4_scale_v_new = arena->floats + 1024000; /* [64], kernels 50-51 */
     float *const d_train_depthwise4_conv = arena->floats + 1152000; /* [16,64,25,5], kernels 50-53 */
     STEPC_RUN(50, update_64x16x125_2, depthwise4_scale_v_new, state->depthwise4_scale_v, state->depthwise4_shift_v,
@@ -2689,12 +1752,11 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     float *const d_train_pointwise3_norm = arena->floats + 896000; /* [16,64,25,5], kernels 52-54 */
     STEPC_RUN(52, convgradinput_where_greater_16x64x125_2, d_train_pointwise3_norm, d_train_depthwise4_conv,
                   (float *)state->depthwise4_weight, train_pointwise3_conv, train_pointwise3_norm_reducemean,
-                  train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
-                  arena->floats + 1024000 /* [2304] */);
+                  train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift);
     STEPC_RUN(53, convgradweight_update_64x9, (float *)state->depthwise4_weight_v, (float *)state->depthwise4_weight,
-                  constant_conv_taps_5, d_train_depthwise4_conv, train_pointwise3_conv,
-                  train_pointwise3_norm_reducemean, train_pointwise3_norm_reciprocal, state->pointwise3_scale,
-                  state->pointwise3_shift, state->learning_rate, arena->floats + 1024000 /* [9168] */);
+                  d_train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
+                  train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
+                  state->learning_rate, arena->floats + 1024000 /* [259] */);
     float *const pointwise3_scale_v_new = arena->floats + 1024000; /* [64], kernels 54-55 */
     float *const d_train_pointwise3_conv = arena->floats + 896000; /* [16,64,25,5], kernels 54-57 */
     STEPC_RUN(54, update_64x16x125_2, pointwise3_scale_v_new, state->pointwise3_scale_v, state->pointwise3_shift_v,
@@ -2704,13 +1766,12 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     STEPC_RUN(55, update_64, state->pointwise3_scale, state->learning_rate, pointwise3_scale_v_new);
     float *const d_train_depthwise3_norm = arena->floats + 768000; /* [16,64,25,5], kernels 56-58 */
     STEPC_RUN(56, convgradinput_where_greater_16x64x125, d_train_depthwise3_norm, d_train_pointwise3_conv,
-                  (float *)state->pointwise3_weight, constant_conv_taps_3, train_depthwise3_conv,
-                  train_depthwise3_norm_reducemean, train_depthwise3_norm_reciprocal, state->depthwise3_scale,
-                  state->depthwise3_shift, arena->floats + 1024000 /* [9377] */);
+                  (float *)state->pointwise3_weight, train_depthwise3_conv, train_depthwise3_norm_reducemean,
+                  train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift);
     STEPC_RUN(57, convgradweight_update_64x64, (float *)state->pointwise3_weight_v, (float *)state->pointwise3_weight,
                   d_train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
                   train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift,
-                  constant_conv_taps_4, state->learning_rate, arena->floats + 1024000 /* [20192] */);
+                  state->learning_rate, arena->floats + 1024000 /* [12596] */);
     float *const depthwise3_scale_v_new = arena->floats + 896000; /* [64], kernels 58-59 */
     float *const d_train_depthwise3_conv = arena->floats + 768000; /* [16,64,25,5], kernels 58-61 */
     STEPC_RUN(58, update_64x16x125_2, depthwise3_scale_v_new, state->depthwise3_scale_v, state->depthwise3_shift_v,
@@ -2721,12 +1782,11 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     float *const d_train_pointwise2_norm = arena->floats + 640000; /* [16,64,25,5], kernels 60-62 */
     STEPC_RUN(60, convgradinput_where_greater_16x64x125_2, d_train_pointwise2_norm, d_train_depthwise3_conv,
                   (float *)state->depthwise3_weight, train_pointwise2_conv, train_pointwise2_norm_reducemean,
-                  train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
-                  arena->floats + 896000 /* [2304] */);
+                  train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift);
     STEPC_RUN(61, convgradweight_update_64x9, (float *)state->depthwise3_weight_v, (float *)state->depthwise3_weight,
-                  constant_conv_taps_5, d_train_depthwise3_conv, train_pointwise2_conv,
-                  train_pointwise2_norm_reducemean, train_pointwise2_norm_reciprocal, state->pointwise2_scale,
-                  state->pointwise2_shift, state->learning_rate, arena->floats + 896000 /* [9168] */);
+                  d_train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
+                  train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
+                  state->learning_rate, arena->floats + 896000 /* [259] */);
     float *const pointwise2_scale_v_new = arena->floats + 768000; /* [64], kernels 62-63 */
     float *const d_train_pointwise2_conv = arena->floats + 640000; /* [16,64,25,5], kernels 62-65 */
     STEPC_RUN(62, update_64x16x125_2, pointwise2_scale_v_new, state->pointwise2_scale_v, state->pointwise2_shift_v,
@@ -2736,13 +1796,12 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     STEPC_RUN(63, update_64, state->pointwise2_scale, state->learning_rate, pointwise2_scale_v_new);
     float *const d_train_depthwise2_norm = arena->floats + 512000; /* [16,64,25,5], kernels 64-66 */
     STEPC_RUN(64, convgradinput_where_greater_16x64x125, d_train_depthwise2_norm, d_train_pointwise2_conv,
-                  (float *)state->pointwise2_weight, constant_conv_taps_3, train_depthwise2_conv,
-                  train_depthwise2_norm_reducemean, train_depthwise2_norm_reciprocal, state->depthwise2_scale,
-                  state->depthwise2_shift, arena->floats + 768000 /* [9377] */);
+                  (float *)state->pointwise2_weight, train_depthwise2_conv, train_depthwise2_norm_reducemean,
+                  train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift);
     STEPC_RUN(65, convgradweight_update_64x64, (float *)state->pointwise2_weight_v, (float *)state->pointwise2_weight,
                   d_train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
                   train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift,
-                  constant_conv_taps_4, state->learning_rate, arena->floats + 768000 /* [20192] */);
+                  state->learning_rate, arena->floats + 768000 /* [12596] */);
     float *const depthwise2_scale_v_new = arena->floats + 640000; /* [64], kernels 66-67 */
     float *const d_train_depthwise2_conv = arena->floats + 512000; /* [16,64,25,5], kernels 66-69 */
     STEPC_RUN(66, update_64x16x125_2, depthwise2_scale_v_new, state->depthwise2_scale_v, state->depthwise2_shift_v,
@@ -2753,12 +1812,11 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     float *const d_train_pointwise1_norm = arena->floats + 384000; /* [16,64,25,5], kernels 68-70 */
     STEPC_RUN(68, convgradinput_where_greater_16x64x125_2, d_train_pointwise1_norm, d_train_depthwise2_conv,
                   (float *)state->depthwise2_weight, train_pointwise1_conv, train_pointwise1_norm_reducemean,
-                  train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
-                  arena->floats + 640000 /* [2304] */);
+                  train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift);
     STEPC_RUN(69, convgradweight_update_64x9, (float *)state->depthwise2_weight_v, (float *)state->depthwise2_weight,
-                  constant_conv_taps_5, d_train_depthwise2_conv, train_pointwise1_conv,
-                  train_pointwise1_norm_reducemean, train_pointwise1_norm_reciprocal, state->pointwise1_scale,
-                  state->pointwise1_shift, state->learning_rate, arena->floats + 640000 /* [9168] */);
+                  d_train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
+                  train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
+                  state->learning_rate, arena->floats + 640000 /* [259] */);
     float *const pointwise1_scale_v_new = arena->floats + 512000; /* [64], kernels 70-71 */
     float *const d_train_pointwise1_conv = arena->floats + 384000; /* [16,64,25,5], kernels 70-73 */
     STEPC_RUN(70, update_64x16x125_2, pointwise1_scale_v_new, state->pointwise1_scale_v, state->pointwise1_shift_v,
@@ -2768,13 +1826,12 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     STEPC_RUN(71, update_64, state->pointwise1_scale, state->learning_rate, pointwise1_scale_v_new);
     float *const d_train_depthwise1_norm = arena->floats + 256000; /* [16,64,25,5], kernels 72-74 */
     STEPC_RUN(72, convgradinput_where_greater_16x64x125, d_train_depthwise1_norm, d_train_pointwise1_conv,
-                  (float *)state->pointwise1_weight, constant_conv_taps_3, train_depthwise1_conv,
-                  train_depthwise1_norm_reducemean, train_depthwise1_norm_reciprocal, state->depthwise1_scale,
-                  state->depthwise1_shift, arena->floats + 512000 /* [9377] */);
+                  (float *)state->pointwise1_weight, train_depthwise1_conv, train_depthwise1_norm_reducemean,
+                  train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift);
     STEPC_RUN(73, convgradweight_update_64x64, (float *)state->pointwise1_weight_v, (float *)state->pointwise1_weight,
                   d_train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
                   train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift,
-                  constant_conv_taps_4, state->learning_rate, arena->floats + 512000 /* [20192] */);
+                  state->learning_rate, arena->floats + 512000 /* [12596] */);
     float *const depthwise1_scale_v_new = arena->floats + 384000; /* [64], kernels 74-75 */
     float *const d_train_depthwise1_conv = arena->floats + 256000; /* [16,64,25,5], kernels 74-77 */
     STEPC_RUN(74, update_64x16x125_2, depthwise1_scale_v_new, state->depthwise1_scale_v, state->depthwise1_shift_v,
@@ -2785,23 +1842,21 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     float *const d_train_first_norm = arena->floats + 128000; /* [16,64,25,5], kernels 76-80 */
     STEPC_RUN(76, convgradinput_where_greater_16x64x125_2, d_train_first_norm, d_train_depthwise1_conv,
                   (float *)state->depthwise1_weight, first_conv, train_first_norm_reducemean,
-                  train_first_norm_reciprocal, state->first_scale, state->first_shift,
-                  arena->floats + 384000 /* [2304] */);
+                  train_first_norm_reciprocal, state->first_scale, state->first_shift);
     STEPC_RUN(77, convgradweight_update_64x9, (float *)state->depthwise1_weight_v, (float *)state->depthwise1_weight,
-                  constant_conv_taps_5, d_train_depthwise1_conv, first_conv, train_first_norm_reducemean,
-                  train_first_norm_reciprocal, state->first_scale, state->first_shift, state->learning_rate,
-                  arena->floats + 384000 /* [9168] */);
-    float *const grad_train_first_norm_reducesum = arena->floats + 270144; /* [1,64,1,1], kernels 78-80 */
+                  d_train_depthwise1_conv, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal,
+                  state->first_scale, state->first_shift, state->learning_rate, arena->floats + 384000 /* [259] */);
+    float *const grad_train_first_norm_reducesum = arena->floats + 259072; /* [1,64,1,1], kernels 78-80 */
     STEPC_RUN(78, grad_train_first_norm_reducesum_reduce_sum, grad_train_first_norm_reducesum, state->first_shift_v,
                   state->first_shift, d_train_first_norm, state->learning_rate);
-    float *const grad_train_first_norm_div = arena->floats + 270208; /* [1,64,1,1], kernels 79-80 */
-    float *const first_scale_v_new = arena->floats + 270272; /* [64], kernels 79-81 */
+    float *const grad_train_first_norm_div = arena->floats + 259136; /* [1,64,1,1], kernels 79-80 */
+    float *const first_scale_v_new = arena->floats + 259200; /* [64], kernels 79-81 */
     STEPC_RUN(79, grad_train_first_norm_div_mul, grad_train_first_norm_div, first_scale_v_new, state->first_scale_v,
                   d_train_first_norm, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal);
     STEPC_RUN(80, update_first_weight, (float *)state->first_weight_v, (float *)state->first_weight,
                   d_train_first_norm, grad_train_first_norm_reducesum, first_conv, train_first_norm_reducemean,
                   grad_train_first_norm_div, train_first_norm_reciprocal, state->first_scale, in->x,
-                  constant_conv_taps_6, state->learning_rate, arena->floats + 256000 /* [14144] */);
+                  state->learning_rate, arena->floats + 256000 /* [3060] */);
     STEPC_RUN(81, update_64, state->first_scale, state->learning_rate, first_scale_v_new);
     return STEPC_OK;
 }
@@ -2812,56 +1867,48 @@ stepc_status ds_cnn_size_infer(const ds_cnn_size_state *state, ds_cnn_size_arena
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const first_norm_mul = arena->floats + 130144; /* [1,64,1,1], kernels 0-1 */
+        float *const first_norm_mul = arena->floats + 128000; /* [1,64,1,1], kernels 0-1 */
         STEPC_RUN(0, mul_64, first_norm_mul, state->first_variance, state->first_scale);
         float *const first = arena->floats; /* [16,64,25,5], kernels 1-3 */
-        STEPC_RUN(1, first_relu, first, in->x, (const float *)state->first_weight, constant_conv_taps,
-                     state->first_mean, first_norm_mul, state->first_shift, arena->floats + 128000 /* [2137] */);
-        float *const depthwise1_norm_mul = arena->floats + 258304; /* [1,64,1,1], kernels 2-3 */
+        STEPC_RUN(1, first_relu, first, in->x, (const float *)state->first_weight, state->first_mean, first_norm_mul,
+                     state->first_shift);
+        float *const depthwise1_norm_mul = arena->floats + 256000; /* [1,64,1,1], kernels 2-3 */
         STEPC_RUN(2, mul_64, depthwise1_norm_mul, state->depthwise1_variance, state->depthwise1_scale);
         float *const depthwise1 = arena->floats + 128000; /* [16,64,25,5], kernels 3-5 */
         STEPC_RUN(3, conv_relu_16x64x125_2, depthwise1, first, (const float *)state->depthwise1_weight,
-                     state->depthwise1_mean, depthwise1_norm_mul, state->depthwise1_shift,
-                     arena->floats + 256000 /* [2304] */);
-        float *const pointwise1_norm_mul = arena->floats + 265392; /* [1,64,1,1], kernels 4-5 */
+                     state->depthwise1_mean, depthwise1_norm_mul, state->depthwise1_shift);
+        float *const pointwise1_norm_mul = arena->floats + 256000; /* [1,64,1,1], kernels 4-5 */
         STEPC_RUN(4, mul_64, pointwise1_norm_mul, state->pointwise1_variance, state->pointwise1_scale);
         float *const pointwise1 = arena->floats; /* [16,64,25,5], kernels 5-7 */
         STEPC_RUN(5, conv_relu_16x64x125, pointwise1, depthwise1, (const float *)state->pointwise1_weight,
-                     constant_conv_taps_2, state->pointwise1_mean, pointwise1_norm_mul, state->pointwise1_shift,
-                     arena->floats + 256000 /* [9377] */);
-        float *const depthwise2_norm_mul = arena->floats + 258304; /* [1,64,1,1], kernels 6-7 */
+                     state->pointwise1_mean, pointwise1_norm_mul, state->pointwise1_shift);
+        float *const depthwise2_norm_mul = arena->floats + 256000; /* [1,64,1,1], kernels 6-7 */
         STEPC_RUN(6, mul_64, depthwise2_norm_mul, state->depthwise2_variance, state->depthwise2_scale);
         float *const depthwise2 = arena->floats + 128000; /* [16,64,25,5], kernels 7-9 */
         STEPC_RUN(7, conv_relu_16x64x125_2, depthwise2, pointwise1, (const float *)state->depthwise2_weight,
-                     state->depthwise2_mean, depthwise2_norm_mul, state->depthwise2_shift,
-                     arena->floats + 256000 /* [2304] */);
-        float *const pointwise2_norm_mul = arena->floats + 265392; /* [1,64,1,1], kernels 8-9 */
+                     state->depthwise2_mean, depthwise2_norm_mul, state->depthwise2_shift);
+        float *const pointwise2_norm_mul = arena->floats + 256000; /* [1,64,1,1], kernels 8-9 */
         STEPC_RUN(8, mul_64, pointwise2_norm_mul, state->pointwise2_variance, state->pointwise2_scale);
         float *const pointwise2 = arena->floats; /* [16,64,25,5], kernels 9-11 */
         STEPC_RUN(9, conv_relu_16x64x125, pointwise2, depthwise2, (const float *)state->pointwise2_weight,
-                     constant_conv_taps_2, state->pointwise2_mean, pointwise2_norm_mul, state->pointwise2_shift,
-                     arena->floats + 256000 /* [9377] */);
-        float *const depthwise3_norm_mul = arena->floats + 258304; /* [1,64,1,1], kernels 10-11 */
+                     state->pointwise2_mean, pointwise2_norm_mul, state->pointwise2_shift);
+        float *const depthwise3_norm_mul = arena->floats + 256000; /* [1,64,1,1], kernels 10-11 */
         STEPC_RUN(10, mul_64, depthwise3_norm_mul, state->depthwise3_variance, state->depthwise3_scale);
         float *const depthwise3 = arena->floats + 128000; /* [16,64,25,5], kernels 11-13 */
         STEPC_RUN(11, conv_relu_16x64x125_2, depthwise3, pointwise2, (const float *)state->depthwise3_weight,
-                      state->depthwise3_mean, depthwise3_norm_mul, state->depthwise3_shift,
-                      arena->floats + 256000 /* [2304] */);
-        float *const pointwise3_norm_mul = arena->floats + 265392; /* [1,64,1,1], kernels 12-13 */
+                      state->depthwise3_mean, depthwise3_norm_mul, state->depthwise3_shift);
+        float *const pointwise3_norm_mul = arena->floats + 256000; /* [1,64,1,1], kernels 12-13 */
         STEPC_RUN(12, mul_64, pointwise3_norm_mul, state->pointwise3_variance, state->pointwise3_scale);
         float *const pointwise3 = arena->floats; /* [16,64,25,5], kernels 13-15 */
         STEPC_RUN(13, conv_relu_16x64x125, pointwise3, depthwise3, (const float *)state->pointwise3_weight,
-                      constant_conv_taps_2, state->pointwise3_mean, pointwise3_norm_mul, state->pointwise3_shift,
-                      arena->floats + 256000 /* [9377] */);
-        float *const depthwise4_norm_mul = arena->floats + 258304; /* [1,64,1,1], kernels 14-15 */
+                      state->pointwise3_mean, pointwise3_norm_mul, state->pointwise3_shift);
+        float *const depthwise4_norm_mul = arena->floats + 256000; /* [1,64,1,1], kernels 14-15 */
         STEPC_RUN(14, mul_64, depthwise4_norm_mul, state->depthwise4_variance, state->depthwise4_scale);
         float *const depthwise4 = arena->floats + 128000; /* [16,64,25,5], kernels 15-16 */
         STEPC_RUN(15, conv_relu_16x64x125_2, depthwise4, pointwise3, (const float *)state->depthwise4_weight,
-                      state->depthwise4_mean, depthwise4_norm_mul, state->depthwise4_shift,
-                      arena->floats + 256000 /* [2304] */);
+                      state->depthwise4_mean, depthwise4_norm_mul, state->depthwise4_shift);
         float *const pointwise4_conv = arena->floats; /* [16,64,25,5], kernels 16-18 */
-        STEPC_RUN(16, pointwise4_conv_conv, pointwise4_conv, depthwise4, (const float *)state->pointwise4_weight,
-                      constant_conv_taps_2, arena->floats + 256000 /* [9377] */);
+        STEPC_RUN(16, pointwise4_conv_conv, pointwise4_conv, depthwise4, (const float *)state->pointwise4_weight);
         float *const pointwise4_norm_mul = arena->floats + 129024; /* [1,64,1,1], kernels 17-18 */
         STEPC_RUN(17, mul_64, pointwise4_norm_mul, state->pointwise4_variance, state->pointwise4_scale);
         float *const pooled = arena->floats + 128000; /* [16,64,1,1], kernels 18-19 */

@@ -6,7 +6,7 @@
  *   memory   state 740488 bytes, arena 1354816 bytes; no heap, no mutable globals
  */
 #include "lenet_size.h"
-#if !defined(LENET_SIZE_BUILD_ID) || LENET_SIZE_BUILD_ID != 0x90caf3a6a8f3206eu
+#if !defined(LENET_SIZE_BUILD_ID) || LENET_SIZE_BUILD_ID != 0x102025f44b01faccu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -18,45 +18,9 @@
 #endif
 
 #define STEPC_SMALL /* size goes before speed */
-#define STEPC_FORM 0 /* numbers one by one */
-#include "kernels/stepc_compiler.h"
-#include "kernels/stepc_registers.h"
-#include "kernels/stepc_window_finite.h"
-#include "kernels/stepc_window_lanes.h"
-#include "kernels/stepc_window_lines.h"
-#include "kernels/stepc_window_skip.h"
-#include "kernels/stepc_window_tile.h"
 #include "stepc_integer.h"
 #include "stepc_math.h"
 #include "stepc_random.h"
-
-/* ---- constants and initial values -------------------------------------- */
-
-static const int32_t constant_conv_taps[25] STEPC_CONST = {
-    0, 1, 2, 3, 4, 30, 31, 32, 33, 34, 60, 61, 62, 63, 64, 90, 91, 92, 93, 94, 120, 121, 122, 123, 124,
-};
-static const int32_t constant_conv_taps_2[25] STEPC_CONST = {
-    0, 1, 2, 3, 4, 14, 15, 16, 17, 18, 28, 29, 30, 31, 32, 42, 43, 44, 45, 46, 56, 57, 58, 59, 60,
-};
-static const int32_t constant_conv_taps_3[52] STEPC_CONST = {
-    60, 59, 58, 57, 56, 46, 45, 44, 43, 42, 32, 31, 30, 29, 28, 18, 17, 16, 15, 14, 4, 3, 2, 1, 0, 0, 1, 2, 3, 4, 5,
-    6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 0, 25,
-};
-static const int32_t constant_conv_taps_4[36] STEPC_CONST = {
-    0, 6, 12, 18, 24, 32, 38, 44, 50, 56, 64, 70, 76, 82, 88, 96, 102, 108, 114, 120, 128, 134, 140, 146, 152, 0,
-    84, 168, 252, 336, 0, 196, 392, 588, 784, 980,
-};
-static const int32_t constant_conv_taps_5[31] STEPC_CONST = {
-    0, 5, 10, 15, 20, 1, 6, 11, 16, 21, 2, 7, 12, 17, 22, 3, 8, 13, 18, 23, 4, 9, 14, 19, 24, 0, 0, 28, 56, 84, 112,
-};
-
-/* ---- shared by kernels ------------------------------------------------- */
-
-/* The window of a phase that comes first, where all phases have equally many. */
-static inline int first_window(const int low, const int phase, const int size, const int stride)
-{
-    return size % stride == 0 && low + phase < 0;
-}
 
 /* ---- kernels ----------------------------------------------------------- */
 
@@ -71,131 +35,48 @@ static STEPC_KERNEL void corrected_rate_cast(float *restrict corrected_rate, con
         (1.0 - stepc_pow(0.8999999761581421, t_2)) : t);
 }
 
-static inline void relu1_relu_fill_image(float *restrict image, const float *restrict from)
-{
-    stepc_copy_lines(28, 28, 2, image + 62, 30, from, 28);
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms relu1_relu_terms_of(const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 25, .w_row = 25, .w_channel = 25,
-        .w_tap = 1, .image_channel = 960, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int relu1_relu_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 28);
-    return (line / 28 * 32 + line % 28) * 30 + i % STEPC_LINE_OF_VECTORS(float, 28) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void relu1_relu_finish_vectors(const int rows, const int vectors,
-                                                   const struct stepc_window_terms terms, const int n, const int o,
-                                                   const int i, const float *restrict w, const float *restrict image,
-                                                   float *restrict relu1, const float *restrict conv1_bias)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + relu1_relu_place_of(i),
-        vectors > 1 ? relu1_relu_place_of(i + 1) - relu1_relu_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float conv1_bias0 = conv1_bias[o + r];
-            const float t_2 = v + conv1_bias0;
-            relu1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-    }
-}
-
-/* A line, whose last vector overlaps the one before it. */
-static STEPC_INLINE void relu1_relu_finish_part(const int n, const int o, const int first, const int begin,
-                                                const int end, const float *restrict line, float *restrict relu1,
-                                                const float *restrict conv1_bias)
-{
-    STEPC_WHOLE_LOOP
-    for (int column = begin; column < end; column++) {
-        const float v = line[column];
-        const float conv1_bias0 = conv1_bias[o];
-        const float t_2 = v + conv1_bias0;
-        relu1[n * 4704 + o * 784 + first + column] = t_2 < 0.0f ? 0.0f : t_2;
-    }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void relu1_relu_finish_row(const int n, const int o, const float *restrict flat,
-                                               float *restrict relu1, const float *restrict conv1_bias)
-{
-    for (int y = 0; y < 28; y++) {
-        const int first = y * 28;
-        const float *const line = flat + y * 30;
-        const int lanes = STEPC_FORM == 0 ? 1 : 16;
-        relu1_relu_finish_part(n, o, first, 0, 28 - 28 % lanes, line, relu1, conv1_bias);
-        if (28 % lanes > 0)
-            relu1_relu_finish_part(n, o, first, 28 - lanes, 28, line, relu1, conv1_bias);
-    }
-}
-
-static STEPC_INLINE void relu1_relu_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-                                              const float *restrict weights, const float *restrict image,
-                                              const int32_t *restrict at, float *restrict relu1,
-                                              const float *restrict conv1_bias)
-{
-    if (STEPC_WHOLE_VECTORS(float, 6, 28)) {
-        const struct stepc_window_terms terms = relu1_relu_terms_of(at);
-        const float *const w = weights + o * 25;
-        const int vectors = 28 * STEPC_LINE_OF_VECTORS(float, 28);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            relu1_relu_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image, relu1, conv1_bias);
-        if (vectors % STEPC_VECTORS > 0) {
-            relu1_relu_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image, relu1,
-                conv1_bias);
-        }
-        return;
-    }
-    const struct stepc_window_terms terms = relu1_relu_terms_of(at);
-    const float *const w = weights + o * 25;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 838);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 864, w, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 864, w, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        relu1_relu_finish_row(n, o + i, flat + i * 864, relu1, conv1_bias);
-}
-
 /* relu1[32,6,28,28] = Relu(Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6])): Conv, Relu */
 static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict x,
-                                    const float *restrict conv1_weight, const int32_t *restrict conv_taps,
-                                    const float *restrict conv1_bias, float *restrict scratch)
+                                    const float *restrict conv1_weight, const float *restrict conv1_bias)
 {
-    for (int i = 0; i < 994; i++)
-        scratch[i] = 0.0f;
-    for (int n = 0; n < 32; n++) {
-        relu1_relu_fill_image(scratch, x + n * 784);
-        for (int o = 0; o < 6 - STEPC_WINDOW_LAST_ROWS(6); o += STEPC_WINDOW_ROWS(6)) {
-            relu1_relu_conv_rows(STEPC_WINDOW_ROWS(6), n, o, scratch + 994, conv1_weight, scratch, conv_taps, relu1,
-                conv1_bias);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(6) > 0) {
-            relu1_relu_conv_rows(STEPC_WINDOW_LAST_ROWS(6), n, 6 - STEPC_WINDOW_LAST_ROWS(6), scratch + 994,
-                conv1_weight, scratch, conv_taps, relu1, conv1_bias);
-        }
-    }
+    for (int n = 0; n < 32; n++)
+        for (int o = 0; o < 6; o += 3)
+            for (int oy = 0; oy < 28; oy++)
+                for (int ox = 0; ox < 28; ox++) {
+                    const float *const from = x + n * 784;
+                    const float *const w = conv1_weight + o * 25;
+                    float s0 = 0.0f;
+                    float s1 = 0.0f;
+                    float s2 = 0.0f;
+                    for (int ky = 0; ky < 5; ky++)
+                        for (int kx = 0; kx < 5; kx++) {
+                            const int y = oy + ky - 2;
+                            const int x_2 = ox + kx - 2;
+                            const int inside = y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28;
+                            const float v = inside ? from[y * 28 + x_2] : 0.0f;
+                            const float *const weight = w + ky * 5 + kx;
+                            s0 += v * weight[0];
+                            s1 += v * weight[25];
+                            s2 += v * weight[50];
+                        }
+                    const int p = oy * 28 + ox;
+                    float sum[3];
+                    sum[0] = s0;
+                    sum[1] = s1;
+                    sum[2] = s2;
+                    for (int r = 0; r < 3; r++) {
+                        const float v = sum[r];
+                        const float conv1_bias0 = conv1_bias[o + r];
+                        const float t = v + conv1_bias0;
+                        relu1[n * 4704 + (o + r) * 784 + p] = t < 0.0f ? 0.0f : t;
+                    }
+                }
 }
 
 /* pool1[32,6,14,14] = MaxPool(relu1[32,6,28,28]): MaxPool */
 static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *restrict relu1)
 {
     for (int32_t i = 0; i < 2688; i++) {
-        STEPC_APART_LOOP
         for (int32_t j = 0; j < 14; j++) {
             const float relu10 = relu1[i * 56 + j * 2 + 29];
             const float relu10_2 = relu1[i * 56 + j * 2 + 28];
@@ -208,135 +89,51 @@ static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *rest
     }
 }
 
-static inline void relu2_relu_fill_image(float *restrict image, const float *restrict from)
-{
-    for (int k = 0; k < 6; k++) {
-        float *const image_2 = image + k * 196;
-        const float *const from_2 = from + k * 196;
-        stepc_copy_lines(14, 14, 0, image_2, 14, from_2, 14);
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms relu2_relu_terms_of(const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 6, .taps = 25, .w_row = 150, .w_channel = 25,
-        .w_tap = 1, .image_channel = 196, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int relu2_relu_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 10);
-    return (line / 10 * 14 + line % 10) * 14 + i % STEPC_LINE_OF_VECTORS(float, 10) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void relu2_relu_finish_vectors(const int rows, const int vectors,
-                                                   const struct stepc_window_terms terms, const int n, const int o,
-                                                   const int i, const float *restrict w, const float *restrict image,
-                                                   float *restrict relu2, const float *restrict conv2_bias)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + relu2_relu_place_of(i),
-        vectors > 1 ? relu2_relu_place_of(i + 1) - relu2_relu_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float conv2_bias0 = conv2_bias[o + r];
-            const float t_2 = v + conv2_bias0;
-            relu2[n * 1600 + (o + r) * 100 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-    }
-}
-
-/* A line, whose last vector overlaps the one before it. */
-static STEPC_INLINE void relu2_relu_finish_part(const int n, const int o, const int first, const int begin,
-                                                const int end, const float *restrict line, float *restrict relu2,
-                                                const float *restrict conv2_bias)
-{
-    STEPC_WHOLE_LOOP
-    for (int column = begin; column < end; column++) {
-        const float v = line[column];
-        const float conv2_bias0 = conv2_bias[o];
-        const float t_2 = v + conv2_bias0;
-        relu2[n * 1600 + o * 100 + first + column] = t_2 < 0.0f ? 0.0f : t_2;
-    }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void relu2_relu_finish_row(const int n, const int o, const float *restrict flat,
-                                               float *restrict relu2, const float *restrict conv2_bias)
-{
-    for (int y = 0; y < 10; y++) {
-        const int first = y * 10;
-        const float *const line = flat + y * 14;
-        const int lanes = STEPC_FORM == 0 ? 1 : 8;
-        relu2_relu_finish_part(n, o, first, 0, 10 - 10 % lanes, line, relu2, conv2_bias);
-        if (10 % lanes > 0)
-            relu2_relu_finish_part(n, o, first, 10 - lanes, 10, line, relu2, conv2_bias);
-    }
-}
-
-static STEPC_INLINE void relu2_relu_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-                                              const float *restrict weights, const float *restrict image,
-                                              const int32_t *restrict at, float *restrict relu2,
-                                              const float *restrict conv2_bias)
-{
-    if (STEPC_WHOLE_VECTORS(float, 16, 10)) {
-        const struct stepc_window_terms terms = relu2_relu_terms_of(at);
-        const float *const w = weights + o * 150;
-        const int vectors = 10 * STEPC_LINE_OF_VECTORS(float, 10);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            relu2_relu_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image, relu2, conv2_bias);
-        if (vectors % STEPC_VECTORS > 0) {
-            relu2_relu_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image, relu2,
-                conv2_bias);
-        }
-        return;
-    }
-    const struct stepc_window_terms terms = relu2_relu_terms_of(at);
-    const float *const w = weights + o * 150;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 136);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 160, w, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 160, w, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        relu2_relu_finish_row(n, o + i, flat + i * 160, relu2, conv2_bias);
-}
-
 /* relu2[32,16,10,10] = Relu(Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16])): Conv, Relu */
 static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict pool1,
-                                    const float *restrict conv2_weight, const int32_t *restrict conv_taps,
-                                    const float *restrict conv2_bias, float *restrict scratch)
+                                    const float *restrict conv2_weight, const float *restrict conv2_bias)
 {
-    for (int i = 1176; i < 1208; i++)
-        scratch[i] = 0.0f;
-    for (int n = 0; n < 32; n++) {
-        relu2_relu_fill_image(scratch, pool1 + n * 1176);
-        for (int o = 0; o < 16 - STEPC_WINDOW_LAST_ROWS(16); o += STEPC_WINDOW_ROWS(16)) {
-            relu2_relu_conv_rows(STEPC_WINDOW_ROWS(16), n, o, scratch + 1208, conv2_weight, scratch, conv_taps, relu2,
-                conv2_bias);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(16) > 0) {
-            relu2_relu_conv_rows(STEPC_WINDOW_LAST_ROWS(16), n, 16 - STEPC_WINDOW_LAST_ROWS(16), scratch + 1208,
-                conv2_weight, scratch, conv_taps, relu2, conv2_bias);
-        }
-    }
+    for (int n = 0; n < 32; n++)
+        for (int o = 0; o < 16; o += 4)
+            for (int oy = 0; oy < 10; oy++)
+                for (int ox = 0; ox < 10; ox++) {
+                    const float *const from = pool1 + n * 1176;
+                    const float *const w = conv2_weight + o * 150;
+                    float s0 = 0.0f;
+                    float s1 = 0.0f;
+                    float s2 = 0.0f;
+                    float s3 = 0.0f;
+                    for (int c = 0; c < 6; c++)
+                        for (int ky = 0; ky < 5; ky++)
+                            for (int kx = 0; kx < 5; kx++) {
+                                const int y = oy + ky;
+                                const int x = ox + kx;
+                                const float v = from[c * 196 + y * 14 + x];
+                                const float *const weight = w + c * 25 + ky * 5 + kx;
+                                s0 += v * weight[0];
+                                s1 += v * weight[150];
+                                s2 += v * weight[300];
+                                s3 += v * weight[450];
+                            }
+                    const int p = oy * 10 + ox;
+                    float sum[4];
+                    sum[0] = s0;
+                    sum[1] = s1;
+                    sum[2] = s2;
+                    sum[3] = s3;
+                    for (int r = 0; r < 4; r++) {
+                        const float v = sum[r];
+                        const float conv2_bias0 = conv2_bias[o + r];
+                        const float t = v + conv2_bias0;
+                        relu2[n * 1600 + (o + r) * 100 + p] = t < 0.0f ? 0.0f : t;
+                    }
+                }
 }
 
 /* pool2[32,16,5,5] = MaxPool(relu2[32,16,10,10]): MaxPool */
 static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *restrict relu2)
 {
     for (int32_t i = 0; i < 2560; i++) {
-        STEPC_APART_LOOP
         for (int32_t j = 0; j < 5; j++) {
             const float relu20 = relu2[i * 20 + j * 2 + 11];
             const float relu20_2 = relu2[i * 20 + j * 2 + 10];
@@ -678,57 +475,35 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
     }
 }
 
-/* Windows of a line, which begins at element `first`. Vectors run across windows: the loops over the positions of a
- * window are written out, and elements are selected, not branched upon. The last position whose element was taken gets
- * what flows. */
-static STEPC_INLINE void d_conv2_where_apart_windows(const int p, const int first, const float *restrict from,
-                                                     const float *restrict flow, const int begin, const int end,
-                                                     float *restrict d_conv2, const float *restrict relu2)
-{
-    STEPC_LANE_LOOP
-    for (int o = begin; o < end; o++) {
-        float best = from[o * 2];
-        float rest = 0.0f + flow[o];
-        float taken[4];
-        float flows[4];
-        STEPC_UNROLL
-        for (int t = 1; t < 4; t++) {
-            const float v = from[(t / 4 * 10 + t / 2 % 2) * 10 + t % 2 + o * 2];
-            const float later = v > best ? 1.0f : 0.0f;
-            const float larger = v > best ? v : best;
-            taken[t] = v != v ? 1.0f : later;
-            best = v != v ? v : larger;
-        }
-        STEPC_UNROLL
-        for (int t = 3; t > 0; t--) {
-            flows[t] = taken[t] > 0.0f ? rest : 0.0f;
-            rest = taken[t] > 0.0f ? 0.0f : rest;
-        }
-        flows[0] = rest;
-        STEPC_UNROLL
-        for (int t = 0; t < 4; t++) {
-            const float v = flows[t];
-            d_conv2[p * 100 + first + (t / 4 * 10 + t / 2 % 2) * 10 + t % 2 + o * 2] = 0.0f <
-                relu2[p * 100 + first + (t / 4 * 10 + t / 2 % 2) * 10 + t % 2 + o * 2] ? v : 0.0f;
-        }
-    }
-}
-
 /* d_conv2[32,16,10,10] = relu2 > 0 ? MaxPoolGrad(relu2[32,16,10,10], d_pool2[32,16,5,5]) : 0: stepc.MaxPoolGrad
  * (gradient of node #5 (MaxPool)), Where (gradient of node #4 (Relu)), Greater (gradient of node #4 (Relu)) */
 static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *restrict relu2,
                                        const float *restrict d_flat)
 {
     for (int p = 0; p < 512; p++)
-        for (int y = 0; y < 5; y++) {
-            const int first = y * 2 * 10;
-            const float *const from = relu2 + p * 100 + y * 2 * 10;
-            const float *const flow = d_flat + (p * 5 + y) * 5;
-            const int lanes = STEPC_FORM == 0 ? 1 : 4;
-            d_conv2_where_apart_windows(p, first, from, flow, 0, 5 - 5 % lanes, d_conv2, relu2);
-            if (5 % lanes > 0)
-                d_conv2_where_apart_windows(p, first, from, flow, 5 - lanes, 5, d_conv2, relu2);
-        }
+        for (int oy = 0; oy < 5; oy++)
+            for (int ox = 0; ox < 5; ox++) {
+                const float *const from = relu2 + p * 100;
+                float best = 0.0f;
+                int place = -1;
+                for (int ky = 0; ky < 2; ky++)
+                    for (int kx = 0; kx < 2; kx++) {
+                        const int y = oy * 2 + ky;
+                        const int x = ox * 2 + kx;
+                        const float v = from[y * 10 + x];
+                        if (place < 0 || v > best || v != v) {
+                            best = v;
+                            place = y * 10 + x;
+                        }
+                    }
+                const int at = place;
+                const float flow = d_flat[(p * 5 + oy) * 5 + ox];
+                for (int ky = 0; ky < 2; ky++)
+                    for (int kx = 0; kx < 2; kx++) {
+                        const int i = (oy * 2 + ky) * 10 + ox * 2 + kx;
+                        d_conv2[p * 100 + i] = 0.0f < relu2[p * 100 + i] ? (i == at ? 0.0f + flow : 0.0f) : 0.0f;
+                    }
+            }
 }
 
 /* conv2_bias.v[16] = 0.9 * conv2_bias.v[16] + 0.1 * ReduceSum(d_conv2[32,16,10,10]); conv2_bias[16] =
@@ -741,31 +516,29 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
                                            const float corrected_rate)
 {
     for (int32_t i = 0; i < 16; i++) {
-        float lane[16] = {0.0f};
+        float partial[16] = {0.0f};
         for (int32_t j = 0; j < 32; j++) {
             for (int32_t k = 0; k < 96; k += 16) {
-                STEPC_SUM_LANES
                 for (int l = 0; l < 16; l++)
-                    lane[l] += d_conv2[j * 1600 + i * 100 + k + l];
+                    partial[l] += d_conv2[j * 1600 + i * 100 + k + l];
             }
-            STEPC_REST_LOOP
             for (int l = 0; l < STEPC_REST(4); l++)
-                lane[l] += l < 4 ? d_conv2[j * 1600 + i * 100 + 96 + l] : 0.0f;
+                partial[l] += l < 4 ? d_conv2[j * 1600 + i * 100 + 96 + l] : 0.0f;
         }
         for (int l = 0; l < 8; l++)
-            lane[l] += lane[l + 8];
+            partial[l] += partial[l + 8];
         for (int l = 0; l < 4; l++)
-            lane[l] += lane[l + 4];
+            partial[l] += partial[l + 4];
         for (int l = 0; l < 2; l++)
-            lane[l] += lane[l + 2];
-        lane[0] += lane[1];
+            partial[l] += partial[l + 2];
+        partial[0] += partial[1];
         const float conv2_bias_v0 = conv2_bias_v[i];
         const float t = 0.9f * conv2_bias_v0;
-        const float t_2 = 0.100000024f * lane[0];
+        const float t_2 = 0.100000024f * partial[0];
         const float t_3 = t + t_2;
         const float conv2_bias_h0 = conv2_bias_h[i];
         const float t_4 = 0.999f * conv2_bias_h0;
-        const float t_5 = 0.0009999871f * (lane[0] * lane[0]);
+        const float t_5 = 0.0009999871f * (partial[0] * partial[0]);
         const float t_6 = t_4 + t_5;
         const float u = conv2_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
         conv2_bias_v[i] = t_3;
@@ -774,234 +547,52 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
     }
 }
 
-static inline void d_pool1_conv_grad_input_fill_image(float *restrict image, const float *restrict from)
-{
-    for (int k = 0; k < 16; k++) {
-        float *const image_2 = image + k * 252;
-        const float *const from_2 = from + k * 100;
-        stepc_copy_lines(10, 10, 4, image_2 + 60, 14, from_2, 10);
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms d_pool1_conv_grad_input_terms_of(const int count,
-        const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 16, .taps = count, .w_row = 25,
-        .w_channel = 150, .w_tap = 1, .image_channel = 252, .at = at};
-    return terms;
-}
-
-/* A tile of windows, the first of which lies at `place`. If all weights are `finite`, it leaves out the first and last
- * terms that are zeros around the image for all of its windows. */
-static STEPC_INLINE void d_pool1_conv_grad_input_tile_inside(const int rows, const int vectors,
-        const struct stepc_window_terms terms, float *restrict to, const float *restrict w,
-        const float *restrict image, const int place, const int finite)
-{
-    const int begin = 60 - place - vectors * STEPC_WINDOW_LANES(float);
-    const int end = 196 - place;
-    const int idle = finite ? stepc_idle_taps(terms, begin, end) : 0;
-    const struct stepc_window_terms inside = finite ? stepc_terms_inside(terms, idle, begin, end) : terms;
-    stepc_window_tile(rows, vectors, inside, to, 224, w + idle * terms.w_tap, image + place,
-        STEPC_WINDOW_LANES(float));
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int d_pool1_conv_grad_input_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 14);
-    return (line / 14 * 18 + line % 14) * 14 + i % STEPC_LINE_OF_VECTORS(float, 14) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void d_pool1_conv_grad_input_finish_vectors(const int rows, const int vectors,
-        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w,
-        const float *restrict image, float *restrict d_pool1)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w,
-        image + d_pool1_conv_grad_input_place_of(i),
-        vectors > 1 ? d_pool1_conv_grad_input_place_of(i + 1) - d_pool1_conv_grad_input_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            d_pool1[n * 1176 + (o + r) * 196 + i * STEPC_WINDOW_LANES(float) + l] = v;
-        }
-    }
-}
-
-/* A channel of dx. Short lines are finished all together. */
-static STEPC_INLINE void d_pool1_conv_grad_input_finish_channel(const int n, const int channel,
-        const float *restrict flat, float *restrict d_pool1)
-{
-    int whole = 196;
-    whole -= 4;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        d_pool1[n * 1176 + channel * 196 + p] = v;
-    }
-    STEPC_WHOLE_LOOP
-    for (int p = 180; p < 196; p++) {
-        const float v = flat[p];
-        d_pool1[n * 1176 + channel * 196 + p] = v;
-    }
-}
-
-static STEPC_INLINE void d_pool1_conv_grad_input_grad_input_rows(const int rows, const int n, const int channel,
-        float *restrict flat, const float *restrict packed, const float *restrict image, const int32_t *restrict taps,
-        const int finite, float *restrict d_pool1)
-{
-    if (STEPC_WHOLE_VECTORS(float, 6, 14)) {
-        const struct stepc_window_terms terms = d_pool1_conv_grad_input_terms_of(25, taps);
-        const int vectors = 14 * STEPC_LINE_OF_VECTORS(float, 14);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            d_pool1_conv_grad_input_finish_vectors(rows, STEPC_VECTORS, terms, n, channel, i, packed, image, d_pool1);
-        if (vectors % STEPC_VECTORS > 0) {
-            d_pool1_conv_grad_input_finish_vectors(rows, 1, terms, n, channel, vectors - vectors % STEPC_VECTORS,
-                packed, image, d_pool1);
-        }
-        return;
-    }
-    const int from = (int)taps[50];
-    const int count = (int)(taps[51] - from);
-    const int z = first_window(0, 0, 1, 1);
-    const int y = first_window(0, 0, 14, 1);
-    const float *const packed_2 = packed + from * STEPC_WINDOW_ROWS(6);
-    const int place = (z * 18 + y) * 14 + first_window(0, 0, 14, 1);
-    if (count == 0) {
-        for (int i = 0; i < rows; i++)
-            for (int q = 0; q < 224; q++)
-                flat[i * 224 + q] = 0.0f;
-    } else if (STEPC_WHOLE_VECTORS(float, 6, 14)) {
-        const struct stepc_window_terms terms = d_pool1_conv_grad_input_terms_of(count, taps + from);
-        const int vectors = 14 * STEPC_LINE_OF_VECTORS(float, 14);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS) {
-            stepc_window_tile(rows, STEPC_VECTORS, terms, flat + i * STEPC_WINDOW_LANES(float), 224, packed_2,
-                image + place + d_pool1_conv_grad_input_place_of(i),
-                STEPC_VECTORS > 1 ? d_pool1_conv_grad_input_place_of(i + 1) - d_pool1_conv_grad_input_place_of(i)
-                : 0);
-        }
-        if (vectors % STEPC_VECTORS > 0) {
-            const int i = vectors - vectors % STEPC_VECTORS;
-            stepc_window_tile(rows, 1, terms, flat + i * STEPC_WINDOW_LANES(float), 224, packed_2,
-                image + place + d_pool1_conv_grad_input_place_of(i), 0);
-        }
-    } else {
-        const struct stepc_window_terms terms = d_pool1_conv_grad_input_terms_of(count, taps + from);
-        const int vectors = STEPC_LINE_VECTORS_OF(float, 196);
-        const int most = STEPC_FEW_VECTORS(rows);
-        const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-        for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-            d_pool1_conv_grad_input_tile_inside(rows, most, terms, flat + q, packed_2, image, place + q, finite);
-        if (vectors % most > 0) {
-            d_pool1_conv_grad_input_tile_inside(rows, vectors % most, terms, flat + whole, packed_2, image,
-                place + whole, finite);
-        }
-    }
-    for (int i = 0; i < rows; i++)
-        d_pool1_conv_grad_input_finish_channel(n, channel + i, flat + i * 224, d_pool1);
-}
-
 /* d_pool1[32,6,14,14] = ConvGradInput(d_conv2[32,16,10,10], conv2_weight[16,6,5,5]): stepc.ConvGradInput (gradient
  * of node #3 (Conv)) */
 static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const float *restrict d_conv2,
-                                                 const float *restrict conv2_weight,
-                                                 const int32_t *restrict conv_taps, float *restrict scratch)
+                                                 const float *restrict conv2_weight)
 {
-    const int finite = stepc_are_finite(2400, conv2_weight);
-    for (int i = 0; i < 4068; i++)
-        scratch[i] = 0.0f;
-    for (int n = 0; n < 32; n++) {
-        d_pool1_conv_grad_input_fill_image(scratch, d_conv2 + n * 1600);
-        for (int c = 0; c < 6 - STEPC_WINDOW_LAST_ROWS(6); c += STEPC_WINDOW_ROWS(6)) {
-            d_pool1_conv_grad_input_grad_input_rows(STEPC_WINDOW_ROWS(6), n, c, scratch + 4068, conv2_weight + c * 25,
-                scratch, conv_taps, finite, d_pool1);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(6) > 0) {
-            d_pool1_conv_grad_input_grad_input_rows(STEPC_WINDOW_LAST_ROWS(6), n, 6 - STEPC_WINDOW_LAST_ROWS(6),
-                scratch + 4068, conv2_weight + (6 - STEPC_WINDOW_LAST_ROWS(6)) * 25, scratch, conv_taps, finite,
-                d_pool1);
-        }
-    }
-}
-
-/* total += the image's sums: rows of output channels, vectors of a run. */
-static STEPC_INLINE void update_conv2_weight_add_sums(const int rows, const int vectors, float *restrict total,
-                                                      const float *restrict image, const float *restrict dy)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 10, .taps = 10, .w_row = 100, .w_plane = 100,
-        .w_channel = 10, .w_tap = 1, .image_plane = 1176, .image_channel = 84, .image_tap = 6};
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
-    stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy, image,
-        STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
-            total[i * 160 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-    }
-}
-
-/* All of the runs. */
-static STEPC_INLINE void update_conv2_weight_add_rows(const int rows, float *restrict total,
-                                                      const float *restrict image, const int32_t *restrict begins,
-                                                      const float *restrict dy)
-{
-    const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(float, 30), rows);
-    for (int r = 0; r < 5; r++) {
-        for (int v = 0; v < STEPC_LINE_VECTORS_OF(float, 30) - STEPC_LINE_VECTORS_OF(float, 30) % most; v += most) {
-            update_conv2_weight_add_sums(rows, most, total + r * 32 + v * STEPC_WINDOW_LANES(float),
-                image + begins[r] + v * STEPC_WINDOW_LANES(float), dy);
-        }
-        if (STEPC_LINE_VECTORS_OF(float, 30) % most > 0) {
-            const int v = STEPC_LINE_VECTORS_OF(float, 30) - STEPC_LINE_VECTORS_OF(float, 30) % most;
-            update_conv2_weight_add_sums(rows, STEPC_LINE_VECTORS_OF(float, 30) % most,
-                total + r * 32 + v * STEPC_WINDOW_LANES(float), image + begins[r] + v * STEPC_WINDOW_LANES(float),
-                dy);
-        }
-    }
-}
-
-/* A row of sums in the order of the weights. */
-static STEPC_INLINE void update_conv2_weight_finish_weights(const int o, const float *restrict total,
-        float *restrict row, const int32_t *restrict places, float *restrict conv2_weight_v,
-        float *restrict conv2_weight, float *restrict conv2_weight_h, const float corrected_rate)
-{
-    for (int c = 0; c < 6; c++)
-        for (int t = 0; t < 25; t++)
-            row[c * 25 + t] = total[c + places[t]];
-    STEPC_LANE_LOOP
-    for (int k = 0; k < 150; k++) {
-        const float v = row[k];
-        const float t_2 = 0.9f * conv2_weight_v[o * 150 + k] + 0.100000024f * v;
-        const float t_3 = 0.999f * conv2_weight_h[o * 150 + k] + 0.0009999871f * (v * v);
-        const float u = conv2_weight[o * 150 + k] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-        conv2_weight_v[o * 150 + k] = t_2;
-        conv2_weight[o * 150 + k] = u;
-        conv2_weight_h[o * 150 + k] = t_3;
-    }
-}
-
-/* Adds what image n gives to the rows first .. end - 1 of group g. What is computed is not read from x or dy. */
-static STEPC_INLINE void update_conv2_weight_add_weights_of(const int n, float *restrict total,
-        const float *restrict dy, const float *restrict x, const int32_t *restrict taps, float *restrict scratch_2)
-{
-    const float *const from = x + n * 1176;
-    for (int y = 0; y < 14; y++) {
-        float *const to = scratch_2 + y * 84;
-        const int is_whole = y >= 0 && y < 14;
-        if (is_whole)
-            stepc_interleave_lines(6, 14, to, 6, from + y * 14, taps + 30);
-    }
-    const float *const dy_2 = dy + n * 1600;
-    const int rows = STEPC_WINDOW_ROWS(16);
-    const int rest = STEPC_WINDOW_LAST_ROWS(16);
-    const int whole = 16 / rows * rows;
-    for (int o = 0; o < whole; o += rows)
-        update_conv2_weight_add_rows(rows, total + o * 160, scratch_2, taps + 25, dy_2 + o * 100);
-    if (rest > 0 && whole < 16)
-        update_conv2_weight_add_rows(rest, total + whole * 160, scratch_2, taps + 25, dy_2 + whole * 100);
+    float zero = 0.0f;
+    for (int i = 0; i < 2400; i++)
+        zero += conv2_weight[i] * 0.0f;
+    /* What lies outside counts as zeros, which need not be multiplied by weights that are finite. */
+    const int finite = zero == 0.0f;
+    for (int n = 0; n < 32; n++)
+        for (int c = 0; c < 6; c += 3)
+            for (int y = 0; y < 14; y++)
+                for (int x = 0; x < 14; x++) {
+                    const float *const from = d_conv2 + n * 1600;
+                    const float *const w = conv2_weight + c * 25;
+                    const int first_y = (finite && y >= 10) ? y - 10 + 1 : 0;
+                    const int end_y = (finite && y < 4) ? y + 1 : 5;
+                    const int first_x = (finite && x >= 10) ? x - 10 + 1 : 0;
+                    const int end_x = (finite && x < 4) ? x + 1 : 5;
+                    float s0 = 0.0f;
+                    float s1 = 0.0f;
+                    float s2 = 0.0f;
+                    for (int o = 0; o < 16; o++)
+                        for (int ky = first_y; ky < end_y; ky++)
+                            for (int kx = first_x; kx < end_x; kx++) {
+                                const int line = y - ky;
+                                const int column = x - kx;
+                                const int inside = finite || (line >= 0 && line < 10 && column >= 0 && column < 10);
+                                const int p = line * 10 + column;
+                                const float v = inside ? from[o * 100 + p] : 0.0f;
+                                const float *const weight = w + o * 150 + ky * 5 + kx;
+                                s0 += v * weight[0];
+                                s1 += v * weight[25];
+                                s2 += v * weight[50];
+                            }
+                    const int p = y * 14 + x;
+                    float sum[3];
+                    sum[0] = s0;
+                    sum[1] = s1;
+                    sum[2] = s2;
+                    for (int r = 0; r < 3; r++) {
+                        const float v = sum[r];
+                        d_pool1[n * 1176 + (c + r) * 196 + p] = v;
+                    }
+                }
 }
 
 /* conv2_weight.v[16,6,5,5] = 0.9 * conv2_weight.v[16,6,5,5] + 0.1 * ConvGradWeight(d_conv2[32,16,10,10],
@@ -1013,55 +604,49 @@ static STEPC_INLINE void update_conv2_weight_add_weights_of(const int n, float *
  * (gradient of node #3 (Conv)), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul */
 static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, float *restrict conv2_weight,
                                              float *restrict conv2_weight_h, const float *restrict d_conv2,
-                                             const float *restrict pool1, const int32_t *restrict conv_taps,
-                                             const float corrected_rate, float *restrict scratch)
+                                             const float *restrict pool1, const float corrected_rate)
 {
-    for (int i = 0; i < 1208; i++)
-        scratch[i] = 0.0f;
-    for (int i = 0; i < 2560; i++)
-        scratch[1208 + i] = 0.0f;
-    for (int n = 0; n < 32; n++)
-        update_conv2_weight_add_weights_of(n, scratch + 1208, d_conv2, pool1, conv_taps, scratch);
-    for (int o = 0; o < 16; o++) {
-        update_conv2_weight_finish_weights(o, scratch + 1208 + o * 160, scratch + 3768, conv_taps, conv2_weight_v,
-            conv2_weight, conv2_weight_h, corrected_rate);
-    }
-}
-
-/* Windows of a line, which begins at element `first`. Vectors run across windows: the loops over the positions of a
- * window are written out, and elements are selected, not branched upon. The last position whose element was taken gets
- * what flows. */
-static STEPC_INLINE void d_conv1_where_apart_windows(const int p, const int first, const float *restrict from,
-                                                     const float *restrict flow, const int begin, const int end,
-                                                     float *restrict d_conv1, const float *restrict relu1)
-{
-    STEPC_LANE_LOOP
-    for (int o = begin; o < end; o++) {
-        float best = from[o * 2];
-        float rest = 0.0f + flow[o];
-        float taken[4];
-        float flows[4];
-        STEPC_UNROLL
-        for (int t = 1; t < 4; t++) {
-            const float v = from[(t / 4 * 28 + t / 2 % 2) * 28 + t % 2 + o * 2];
-            const float later = v > best ? 1.0f : 0.0f;
-            const float larger = v > best ? v : best;
-            taken[t] = v != v ? 1.0f : later;
-            best = v != v ? v : larger;
-        }
-        STEPC_UNROLL
-        for (int t = 3; t > 0; t--) {
-            flows[t] = taken[t] > 0.0f ? rest : 0.0f;
-            rest = taken[t] > 0.0f ? 0.0f : rest;
-        }
-        flows[0] = rest;
-        STEPC_UNROLL
-        for (int t = 0; t < 4; t++) {
-            const float v = flows[t];
-            d_conv1[p * 784 + first + (t / 4 * 28 + t / 2 % 2) * 28 + t % 2 + o * 2] = 0.0f <
-                relu1[p * 784 + first + (t / 4 * 28 + t / 2 % 2) * 28 + t % 2 + o * 2] ? v : 0.0f;
-        }
-    }
+    for (int o = 0; o < 16; o += 4)
+        for (int c = 0; c < 6; c++)
+            for (int ky = 0; ky < 5; ky++)
+                for (int kx = 0; kx < 5; kx++) {
+                    float total[4] = {0.0f};
+                    for (int n = 0; n < 32; n++) {
+                        const float *const dy = d_conv2 + (n * 16 + o) * 100;
+                        const float *const from = pool1 + (n * 6 + c) * 196;
+                        float s0 = 0.0f;
+                        float s1 = 0.0f;
+                        float s2 = 0.0f;
+                        float s3 = 0.0f;
+                        for (int oy = 0; oy < 10; oy++)
+                            for (int ox = 0; ox < 10; ox++) {
+                                const int y = oy + ky;
+                                const int x = ox + kx;
+                                const float v = from[y * 14 + x];
+                                const float *const flow = dy + oy * 10 + ox;
+                                s0 += flow[0] * v;
+                                s1 += flow[100] * v;
+                                s2 += flow[200] * v;
+                                s3 += flow[300] * v;
+                            }
+                        total[0] += s0;
+                        total[1] += s1;
+                        total[2] += s2;
+                        total[3] += s3;
+                    }
+                    for (int r = 0; r < 4; r++) {
+                        const float v = total[r];
+                        const float t = 0.9f * conv2_weight_v[(o + r) * 150 + c * 25 + ky * 5 + kx] + 0.100000024f *
+                            v;
+                        const float t_2 = 0.999f * conv2_weight_h[(o + r) * 150 + c * 25 + ky * 5 + kx] +
+                            0.0009999871f * (v * v);
+                        const float u = conv2_weight[(o + r) * 150 + c * 25 + ky * 5 + kx] - corrected_rate * t /
+                            (stepc_sqrtf(t_2) + 1e-6f);
+                        conv2_weight_v[(o + r) * 150 + c * 25 + ky * 5 + kx] = t;
+                        conv2_weight[(o + r) * 150 + c * 25 + ky * 5 + kx] = u;
+                        conv2_weight_h[(o + r) * 150 + c * 25 + ky * 5 + kx] = t_2;
+                    }
+                }
 }
 
 /* d_conv1[32,6,28,28] = relu1 > 0 ? MaxPoolGrad(relu1[32,6,28,28], d_pool1[32,6,14,14]) : 0: stepc.MaxPoolGrad
@@ -1070,98 +655,29 @@ static STEPC_KERNEL void d_conv1_where(float *restrict d_conv1, const float *res
                                        const float *restrict d_pool1)
 {
     for (int p = 0; p < 192; p++)
-        for (int y = 0; y < 14; y++) {
-            const int first = y * 2 * 28;
-            const float *const from = relu1 + p * 784 + y * 2 * 28;
-            const float *const flow = d_pool1 + (p * 14 + y) * 14;
-            const int lanes = STEPC_FORM == 0 ? 1 : 8;
-            d_conv1_where_apart_windows(p, first, from, flow, 0, 14 - 14 % lanes, d_conv1, relu1);
-            if (14 % lanes > 0)
-                d_conv1_where_apart_windows(p, first, from, flow, 14 - lanes, 14, d_conv1, relu1);
-        }
-}
-
-/* total += the image's sums: rows of output channels, vectors of a run. */
-static STEPC_INLINE void update_conv1_weight_add_sums(const int rows, const int vectors, float *restrict total,
-                                                      const float *restrict image, const float *restrict dy)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 28, .taps = 28, .w_row = 784, .w_plane = 784,
-        .w_channel = 28, .w_tap = 1, .image_plane = 4480, .image_channel = 160, .image_tap = 5};
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
-    stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy, image,
-        STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
-            total[i * 32 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-    }
-}
-
-/* All of the runs. */
-static STEPC_INLINE void update_conv1_weight_add_rows(const int rows, float *restrict total,
-                                                      const float *restrict image, const int32_t *restrict begins,
-                                                      const float *restrict dy)
-{
-    const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(float, 25), rows);
-    for (int v = 0; v < STEPC_LINE_VECTORS_OF(float, 25) - STEPC_LINE_VECTORS_OF(float, 25) % most; v += most) {
-        update_conv1_weight_add_sums(rows, most, total + v * STEPC_WINDOW_LANES(float),
-            image + begins[0] + v * STEPC_WINDOW_LANES(float), dy);
-    }
-    if (STEPC_LINE_VECTORS_OF(float, 25) % most > 0) {
-        const int v = STEPC_LINE_VECTORS_OF(float, 25) - STEPC_LINE_VECTORS_OF(float, 25) % most;
-        update_conv1_weight_add_sums(rows, STEPC_LINE_VECTORS_OF(float, 25) % most,
-            total + v * STEPC_WINDOW_LANES(float), image + begins[0] + v * STEPC_WINDOW_LANES(float), dy);
-    }
-}
-
-/* A row of sums in the order of the weights. */
-static STEPC_INLINE void update_conv1_weight_finish_weights(const int o, const float *restrict total,
-        float *restrict row, const int32_t *restrict places, float *restrict conv1_weight_v,
-        float *restrict conv1_weight, float *restrict conv1_weight_h, const float corrected_rate)
-{
-    for (int t = 0; t < 25; t++)
-        row[t] = total[places[t]];
-    STEPC_LANE_LOOP
-    for (int k = 0; k < 25; k++) {
-        const float v = row[k];
-        const float t_2 = 0.9f * conv1_weight_v[o * 25 + k] + 0.100000024f * v;
-        const float t_3 = 0.999f * conv1_weight_h[o * 25 + k] + 0.0009999871f * (v * v);
-        const float u = conv1_weight[o * 25 + k] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-        conv1_weight_v[o * 25 + k] = t_2;
-        conv1_weight[o * 25 + k] = u;
-        conv1_weight_h[o * 25 + k] = t_3;
-    }
-}
-
-/* Adds what image n gives to the rows first .. end - 1 of group g. What is computed is not read from x or dy. */
-static STEPC_INLINE void update_conv1_weight_add_weights_of(const int n, float *restrict total,
-        const float *restrict dy, const float *restrict x_2, const int32_t *restrict taps, float *restrict scratch_2)
-{
-    const float *const from = x_2 + n * 784;
-    for (int y = 0; y < 28; y++) {
-        float *const to = scratch_2 + y * 160;
-        const int y_2 = y - 2;
-        const int is_whole = y_2 >= 0 && y_2 + 4 < 28;
-        if (is_whole)
-            stepc_interleave_lines(5, 28, to + 10, 5, from + (y_2 * 28 + 2 - 2), taps + 26);
-        for (int k = 0; k < 5 && !is_whole; k++) {
-            const int line = y_2 + k % 5;
-            if (line >= 0 && line < 28)
-                for (int x_3 = 0; x_3 < 32; x_3++) {
-                    const int column = x_3 - 2;
-                    if (column >= 0 && column < 28)
-                        to[x_3 * 5 + k] = from[k / 5 * 784 + line * 28 + column];
-                }
-        }
-    }
-    const float *const dy_2 = dy + n * 4704;
-    const int rows = STEPC_WINDOW_ROWS(6);
-    const int rest = STEPC_WINDOW_LAST_ROWS(6);
-    const int whole = 6 / rows * rows;
-    for (int o = 0; o < whole; o += rows)
-        update_conv1_weight_add_rows(rows, total + o * 32, scratch_2, taps + 25, dy_2 + o * 784);
-    if (rest > 0 && whole < 6)
-        update_conv1_weight_add_rows(rest, total + whole * 32, scratch_2, taps + 25, dy_2 + whole * 784);
+        for (int oy = 0; oy < 14; oy++)
+            for (int ox = 0; ox < 14; ox++) {
+                const float *const from = relu1 + p * 784;
+                float best = 0.0f;
+                int place = -1;
+                for (int ky = 0; ky < 2; ky++)
+                    for (int kx = 0; kx < 2; kx++) {
+                        const int y = oy * 2 + ky;
+                        const int x = ox * 2 + kx;
+                        const float v = from[y * 28 + x];
+                        if (place < 0 || v > best || v != v) {
+                            best = v;
+                            place = y * 28 + x;
+                        }
+                    }
+                const int at = place;
+                const float flow = d_pool1[(p * 14 + oy) * 14 + ox];
+                for (int ky = 0; ky < 2; ky++)
+                    for (int kx = 0; kx < 2; kx++) {
+                        const int i = (oy * 2 + ky) * 28 + ox * 2 + kx;
+                        d_conv1[p * 784 + i] = 0.0f < relu1[p * 784 + i] ? (i == at ? 0.0f + flow : 0.0f) : 0.0f;
+                    }
+            }
 }
 
 /* conv1_weight.v[6,1,5,5] = 0.9 * conv1_weight.v[6,1,5,5] + 0.1 * ConvGradWeight(d_conv1[32,6,28,28],
@@ -1173,19 +689,44 @@ static STEPC_INLINE void update_conv1_weight_add_weights_of(const int n, float *
  * Mul, Sub, Div, Add, Sqrt, Mul */
 static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, float *restrict conv1_weight,
                                              float *restrict conv1_weight_h, const float *restrict d_conv1,
-                                             const float *restrict x, const int32_t *restrict conv_taps,
-                                             const float corrected_rate, float *restrict scratch)
+                                             const float *restrict x, const float corrected_rate)
 {
-    for (int i = 0; i < 4512; i++)
-        scratch[i] = 0.0f;
-    for (int i = 0; i < 192; i++)
-        scratch[4512 + i] = 0.0f;
-    for (int n = 0; n < 32; n++)
-        update_conv1_weight_add_weights_of(n, scratch + 4512, d_conv1, x, conv_taps, scratch);
-    for (int o = 0; o < 6; o++) {
-        update_conv1_weight_finish_weights(o, scratch + 4512 + o * 32, scratch + 4704, conv_taps, conv1_weight_v,
-            conv1_weight, conv1_weight_h, corrected_rate);
-    }
+    for (int o = 0; o < 6; o += 3)
+        for (int ky = 0; ky < 5; ky++)
+            for (int kx = 0; kx < 5; kx++) {
+                float total[3] = {0.0f};
+                for (int n = 0; n < 32; n++) {
+                    const float *const dy = d_conv1 + (n * 6 + o) * 784;
+                    const float *const from = x + n * 784;
+                    float s0 = 0.0f;
+                    float s1 = 0.0f;
+                    float s2 = 0.0f;
+                    for (int oy = 0; oy < 28; oy++)
+                        for (int ox = 0; ox < 28; ox++) {
+                            const int y = oy + ky - 2;
+                            const int x_2 = ox + kx - 2;
+                            const int inside = y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28;
+                            const float v = inside ? from[y * 28 + x_2] : 0.0f;
+                            const float *const flow = dy + oy * 28 + ox;
+                            s0 += flow[0] * v;
+                            s1 += flow[784] * v;
+                            s2 += flow[1568] * v;
+                        }
+                    total[0] += s0;
+                    total[1] += s1;
+                    total[2] += s2;
+                }
+                for (int r = 0; r < 3; r++) {
+                    const float v = total[r];
+                    const float t = 0.9f * conv1_weight_v[(o + r) * 25 + ky * 5 + kx] + 0.100000024f * v;
+                    const float t_2 = 0.999f * conv1_weight_h[(o + r) * 25 + ky * 5 + kx] + 0.0009999871f * (v * v);
+                    const float u = conv1_weight[(o + r) * 25 + ky * 5 + kx] - corrected_rate * t /
+                        (stepc_sqrtf(t_2) + 1e-6f);
+                    conv1_weight_v[(o + r) * 25 + ky * 5 + kx] = t;
+                    conv1_weight[(o + r) * 25 + ky * 5 + kx] = u;
+                    conv1_weight_h[(o + r) * 25 + ky * 5 + kx] = t_2;
+                }
+            }
 }
 
 /* conv1_bias.v[6] = 0.9 * conv1_bias.v[6] + 0.1 * ReduceSum(d_conv1[32,6,28,28]); conv1_bias[6] = conv1_bias[6] -
@@ -1198,25 +739,25 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
                                            const float corrected_rate)
 {
     for (int32_t i = 0; i < 6; i++) {
-        float lane[16] = {0.0f};
+        float partial[16] = {0.0f};
         for (int32_t j = 0; j < 32; j++)
             for (int32_t k = 0; k < 784; k += 16)
                 for (int l = 0; l < 16; l++)
-                    lane[l] += d_conv1[j * 4704 + i * 784 + k + l];
+                    partial[l] += d_conv1[j * 4704 + i * 784 + k + l];
         for (int l = 0; l < 8; l++)
-            lane[l] += lane[l + 8];
+            partial[l] += partial[l + 8];
         for (int l = 0; l < 4; l++)
-            lane[l] += lane[l + 4];
+            partial[l] += partial[l + 4];
         for (int l = 0; l < 2; l++)
-            lane[l] += lane[l + 2];
-        lane[0] += lane[1];
+            partial[l] += partial[l + 2];
+        partial[0] += partial[1];
         const float conv1_bias_v0 = conv1_bias_v[i];
         const float t = 0.9f * conv1_bias_v0;
-        const float t_2 = 0.100000024f * lane[0];
+        const float t_2 = 0.100000024f * partial[0];
         const float t_3 = t + t_2;
         const float conv1_bias_h0 = conv1_bias_h[i];
         const float t_4 = 0.999f * conv1_bias_h0;
-        const float t_5 = 0.0009999871f * (lane[0] * lane[0]);
+        const float t_5 = 0.0009999871f * (partial[0] * partial[0]);
         const float t_6 = t_4 + t_5;
         const float u = conv1_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
         conv1_bias_v[i] = t_3;
@@ -1225,127 +766,46 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
     }
 }
 
-static inline void conv1_conv_fill_image(float *restrict image, const float *restrict from)
-{
-    stepc_copy_lines(28, 28, 2, image + 62, 30, from, 28);
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms conv1_conv_terms_of(const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 25, .w_row = 25, .w_channel = 25,
-        .w_tap = 1, .image_channel = 960, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int conv1_conv_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 28);
-    return (line / 28 * 32 + line % 28) * 30 + i % STEPC_LINE_OF_VECTORS(float, 28) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void conv1_conv_finish_vectors(const int rows, const int vectors,
-                                                   const struct stepc_window_terms terms, const int n, const int o,
-                                                   const int i, const float *restrict w, const float *restrict image,
-                                                   float *restrict conv1, const float *restrict conv1_bias)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + conv1_conv_place_of(i),
-        vectors > 1 ? conv1_conv_place_of(i + 1) - conv1_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            conv1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = v + conv1_bias[o + r];
-        }
-    }
-}
-
-/* A line, whose last vector overlaps the one before it. */
-static STEPC_INLINE void conv1_conv_finish_part(const int n, const int o, const int first, const int begin,
-                                                const int end, const float *restrict line, float *restrict conv1,
-                                                const float *restrict conv1_bias)
-{
-    STEPC_WHOLE_LOOP
-    for (int column = begin; column < end; column++) {
-        const float v = line[column];
-        conv1[n * 4704 + o * 784 + first + column] = v + conv1_bias[o];
-    }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void conv1_conv_finish_row(const int n, const int o, const float *restrict flat,
-                                               float *restrict conv1, const float *restrict conv1_bias)
-{
-    for (int y = 0; y < 28; y++) {
-        const int first = y * 28;
-        const float *const line = flat + y * 30;
-        const int lanes = STEPC_FORM == 0 ? 1 : 16;
-        conv1_conv_finish_part(n, o, first, 0, 28 - 28 % lanes, line, conv1, conv1_bias);
-        if (28 % lanes > 0)
-            conv1_conv_finish_part(n, o, first, 28 - lanes, 28, line, conv1, conv1_bias);
-    }
-}
-
-static STEPC_INLINE void conv1_conv_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-                                              const float *restrict weights, const float *restrict image,
-                                              const int32_t *restrict at, float *restrict conv1,
-                                              const float *restrict conv1_bias)
-{
-    if (STEPC_WHOLE_VECTORS(float, 6, 28)) {
-        const struct stepc_window_terms terms = conv1_conv_terms_of(at);
-        const float *const w = weights + o * 25;
-        const int vectors = 28 * STEPC_LINE_OF_VECTORS(float, 28);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            conv1_conv_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image, conv1, conv1_bias);
-        if (vectors % STEPC_VECTORS > 0) {
-            conv1_conv_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image, conv1,
-                conv1_bias);
-        }
-        return;
-    }
-    const struct stepc_window_terms terms = conv1_conv_terms_of(at);
-    const float *const w = weights + o * 25;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 838);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 864, w, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 864, w, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        conv1_conv_finish_row(n, o + i, flat + i * 864, conv1, conv1_bias);
-}
-
 /* conv1[32,6,28,28] = Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6]): Conv */
 static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict x,
-                                    const float *restrict conv1_weight, const int32_t *restrict conv_taps,
-                                    const float *restrict conv1_bias, float *restrict scratch)
+                                    const float *restrict conv1_weight, const float *restrict conv1_bias)
 {
-    for (int i = 0; i < 994; i++)
-        scratch[i] = 0.0f;
-    for (int n = 0; n < 32; n++) {
-        conv1_conv_fill_image(scratch, x + n * 784);
-        for (int o = 0; o < 6 - STEPC_WINDOW_LAST_ROWS(6); o += STEPC_WINDOW_ROWS(6)) {
-            conv1_conv_conv_rows(STEPC_WINDOW_ROWS(6), n, o, scratch + 994, conv1_weight, scratch, conv_taps, conv1,
-                conv1_bias);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(6) > 0) {
-            conv1_conv_conv_rows(STEPC_WINDOW_LAST_ROWS(6), n, 6 - STEPC_WINDOW_LAST_ROWS(6), scratch + 994,
-                conv1_weight, scratch, conv_taps, conv1, conv1_bias);
-        }
-    }
+    for (int n = 0; n < 32; n++)
+        for (int o = 0; o < 6; o += 3)
+            for (int oy = 0; oy < 28; oy++)
+                for (int ox = 0; ox < 28; ox++) {
+                    const float *const from = x + n * 784;
+                    const float *const w = conv1_weight + o * 25;
+                    float s0 = 0.0f;
+                    float s1 = 0.0f;
+                    float s2 = 0.0f;
+                    for (int ky = 0; ky < 5; ky++)
+                        for (int kx = 0; kx < 5; kx++) {
+                            const int y = oy + ky - 2;
+                            const int x_2 = ox + kx - 2;
+                            const int inside = y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28;
+                            const float v = inside ? from[y * 28 + x_2] : 0.0f;
+                            const float *const weight = w + ky * 5 + kx;
+                            s0 += v * weight[0];
+                            s1 += v * weight[25];
+                            s2 += v * weight[50];
+                        }
+                    const int p = oy * 28 + ox;
+                    float sum[3];
+                    sum[0] = s0;
+                    sum[1] = s1;
+                    sum[2] = s2;
+                    for (int r = 0; r < 3; r++) {
+                        const float v = sum[r];
+                        conv1[n * 4704 + (o + r) * 784 + p] = v + conv1_bias[o + r];
+                    }
+                }
 }
 
 /* pool1[32,6,14,14] = MaxPool(Relu(conv1[32,6,28,28])): MaxPool, Relu */
 static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *restrict conv1)
 {
     for (int32_t i = 0; i < 2688; i++) {
-        STEPC_APART_LOOP
         for (int32_t j = 0; j < 14; j++) {
             const float conv10 = conv1[i * 56 + j * 2 + 29];
             const float t = conv10 < 0.0f ? 0.0f : conv10;
@@ -1362,131 +822,49 @@ static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *re
     }
 }
 
-static inline void conv2_conv_fill_image(float *restrict image, const float *restrict from)
-{
-    for (int k = 0; k < 6; k++) {
-        float *const image_2 = image + k * 196;
-        const float *const from_2 = from + k * 196;
-        stepc_copy_lines(14, 14, 0, image_2, 14, from_2, 14);
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms conv2_conv_terms_of(const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 6, .taps = 25, .w_row = 150, .w_channel = 25,
-        .w_tap = 1, .image_channel = 196, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int conv2_conv_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 10);
-    return (line / 10 * 14 + line % 10) * 14 + i % STEPC_LINE_OF_VECTORS(float, 10) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void conv2_conv_finish_vectors(const int rows, const int vectors,
-                                                   const struct stepc_window_terms terms, const int n, const int o,
-                                                   const int i, const float *restrict w, const float *restrict image,
-                                                   float *restrict conv2, const float *restrict conv2_bias)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + conv2_conv_place_of(i),
-        vectors > 1 ? conv2_conv_place_of(i + 1) - conv2_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            conv2[n * 1600 + (o + r) * 100 + i * STEPC_WINDOW_LANES(float) + l] = v + conv2_bias[o + r];
-        }
-    }
-}
-
-/* A line, whose last vector overlaps the one before it. */
-static STEPC_INLINE void conv2_conv_finish_part(const int n, const int o, const int first, const int begin,
-                                                const int end, const float *restrict line, float *restrict conv2,
-                                                const float *restrict conv2_bias)
-{
-    STEPC_WHOLE_LOOP
-    for (int column = begin; column < end; column++) {
-        const float v = line[column];
-        conv2[n * 1600 + o * 100 + first + column] = v + conv2_bias[o];
-    }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void conv2_conv_finish_row(const int n, const int o, const float *restrict flat,
-                                               float *restrict conv2, const float *restrict conv2_bias)
-{
-    for (int y = 0; y < 10; y++) {
-        const int first = y * 10;
-        const float *const line = flat + y * 14;
-        const int lanes = STEPC_FORM == 0 ? 1 : 8;
-        conv2_conv_finish_part(n, o, first, 0, 10 - 10 % lanes, line, conv2, conv2_bias);
-        if (10 % lanes > 0)
-            conv2_conv_finish_part(n, o, first, 10 - lanes, 10, line, conv2, conv2_bias);
-    }
-}
-
-static STEPC_INLINE void conv2_conv_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-                                              const float *restrict weights, const float *restrict image,
-                                              const int32_t *restrict at, float *restrict conv2,
-                                              const float *restrict conv2_bias)
-{
-    if (STEPC_WHOLE_VECTORS(float, 16, 10)) {
-        const struct stepc_window_terms terms = conv2_conv_terms_of(at);
-        const float *const w = weights + o * 150;
-        const int vectors = 10 * STEPC_LINE_OF_VECTORS(float, 10);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            conv2_conv_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image, conv2, conv2_bias);
-        if (vectors % STEPC_VECTORS > 0) {
-            conv2_conv_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image, conv2,
-                conv2_bias);
-        }
-        return;
-    }
-    const struct stepc_window_terms terms = conv2_conv_terms_of(at);
-    const float *const w = weights + o * 150;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 136);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 160, w, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 160, w, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        conv2_conv_finish_row(n, o + i, flat + i * 160, conv2, conv2_bias);
-}
-
 /* conv2[32,16,10,10] = Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16]): Conv */
 static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict pool1,
-                                    const float *restrict conv2_weight, const int32_t *restrict conv_taps,
-                                    const float *restrict conv2_bias, float *restrict scratch)
+                                    const float *restrict conv2_weight, const float *restrict conv2_bias)
 {
-    for (int i = 1176; i < 1208; i++)
-        scratch[i] = 0.0f;
-    for (int n = 0; n < 32; n++) {
-        conv2_conv_fill_image(scratch, pool1 + n * 1176);
-        for (int o = 0; o < 16 - STEPC_WINDOW_LAST_ROWS(16); o += STEPC_WINDOW_ROWS(16)) {
-            conv2_conv_conv_rows(STEPC_WINDOW_ROWS(16), n, o, scratch + 1208, conv2_weight, scratch, conv_taps, conv2,
-                conv2_bias);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(16) > 0) {
-            conv2_conv_conv_rows(STEPC_WINDOW_LAST_ROWS(16), n, 16 - STEPC_WINDOW_LAST_ROWS(16), scratch + 1208,
-                conv2_weight, scratch, conv_taps, conv2, conv2_bias);
-        }
-    }
+    for (int n = 0; n < 32; n++)
+        for (int o = 0; o < 16; o += 4)
+            for (int oy = 0; oy < 10; oy++)
+                for (int ox = 0; ox < 10; ox++) {
+                    const float *const from = pool1 + n * 1176;
+                    const float *const w = conv2_weight + o * 150;
+                    float s0 = 0.0f;
+                    float s1 = 0.0f;
+                    float s2 = 0.0f;
+                    float s3 = 0.0f;
+                    for (int c = 0; c < 6; c++)
+                        for (int ky = 0; ky < 5; ky++)
+                            for (int kx = 0; kx < 5; kx++) {
+                                const int y = oy + ky;
+                                const int x = ox + kx;
+                                const float v = from[c * 196 + y * 14 + x];
+                                const float *const weight = w + c * 25 + ky * 5 + kx;
+                                s0 += v * weight[0];
+                                s1 += v * weight[150];
+                                s2 += v * weight[300];
+                                s3 += v * weight[450];
+                            }
+                    const int p = oy * 10 + ox;
+                    float sum[4];
+                    sum[0] = s0;
+                    sum[1] = s1;
+                    sum[2] = s2;
+                    sum[3] = s3;
+                    for (int r = 0; r < 4; r++) {
+                        const float v = sum[r];
+                        conv2[n * 1600 + (o + r) * 100 + p] = v + conv2_bias[o + r];
+                    }
+                }
 }
 
 /* pool2[32,16,5,5] = MaxPool(Relu(conv2[32,16,10,10])): MaxPool, Relu */
 static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *restrict conv2)
 {
     for (int32_t i = 0; i < 2560; i++) {
-        STEPC_APART_LOOP
         for (int32_t j = 0; j < 5; j++) {
             const float conv20 = conv2[i * 20 + j * 2 + 11];
             const float t = conv20 < 0.0f ? 0.0f : conv20;
@@ -1633,13 +1011,11 @@ stepc_status lenet_size_step(lenet_size_state *state, lenet_size_arena *arena, c
     float *const corrected_rate = arena->floats + 338688; /* scalar, kernels 0-24 */
     STEPC_RUN(0, corrected_rate_cast, corrected_rate, state->step_count, state->learning_rate);
     float *const relu1 = arena->floats; /* [32,6,28,28], kernels 1-22 */
-    STEPC_RUN(1, relu1_relu, relu1, in->x, (float *)state->conv1_weight, constant_conv_taps, state->conv1_bias,
-                 arena->floats + 150528 /* [6966] */);
+    STEPC_RUN(1, relu1_relu, relu1, in->x, (float *)state->conv1_weight, state->conv1_bias);
     float *const pool1 = arena->floats + 252928; /* [32,6,14,14], kernels 2-21 */
     STEPC_RUN(2, pool1_max_pool, pool1, relu1);
     float *const relu2 = arena->floats + 150528; /* [32,16,10,10], kernels 3-18 */
-    STEPC_RUN(3, relu2_relu, relu2, pool1, (float *)state->conv2_weight, constant_conv_taps_2, state->conv2_bias,
-                 arena->floats + 201728 /* [2592] */);
+    STEPC_RUN(3, relu2_relu, relu2, pool1, (float *)state->conv2_weight, state->conv2_bias);
     float *const pool2 = arena->floats + 201728; /* [32,16,5,5], kernels 4-17 */
     STEPC_RUN(4, pool2_max_pool, pool2, relu2);
     float *const relu3 = arena->floats + 214528; /* [32,120], kernels 5-15 */
@@ -1676,16 +1052,13 @@ stepc_status lenet_size_step(lenet_size_state *state, lenet_size_arena *arena, c
     STEPC_RUN(19, update_conv2_bias, state->conv2_bias_v, state->conv2_bias, state->conv2_bias_h, d_conv2,
                   corrected_rate[0]);
     float *const d_pool1 = arena->floats + 301056; /* [32,6,14,14], kernels 20-22 */
-    STEPC_RUN(20, d_pool1_conv_grad_input, d_pool1, d_conv2, (float *)state->conv2_weight, constant_conv_taps_3,
-                  arena->floats + 150528 /* [5612] */);
+    STEPC_RUN(20, d_pool1_conv_grad_input, d_pool1, d_conv2, (float *)state->conv2_weight);
     STEPC_RUN(21, update_conv2_weight, (float *)state->conv2_weight_v, (float *)state->conv2_weight,
-                  (float *)state->conv2_weight_h, d_conv2, pool1, constant_conv_taps_4, corrected_rate[0],
-                  arena->floats + 150528 /* [3918] */);
+                  (float *)state->conv2_weight_h, d_conv2, pool1, corrected_rate[0]);
     float *const d_conv1 = arena->floats + 150528; /* [32,6,28,28], kernels 22-24 */
     STEPC_RUN(22, d_conv1_where, d_conv1, relu1, d_pool1);
     STEPC_RUN(23, update_conv1_weight, (float *)state->conv1_weight_v, (float *)state->conv1_weight,
-                  (float *)state->conv1_weight_h, d_conv1, in->x, constant_conv_taps_5, corrected_rate[0],
-                  arena->floats /* [4729] */);
+                  (float *)state->conv1_weight_h, d_conv1, in->x, corrected_rate[0]);
     STEPC_RUN(24, update_conv1_bias, state->conv1_bias_v, state->conv1_bias, state->conv1_bias_h, d_conv1,
                   corrected_rate[0]);
     return STEPC_OK;
@@ -1698,13 +1071,11 @@ stepc_status lenet_size_infer(const lenet_size_state *state, lenet_size_arena *a
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
         float *const conv1 = arena->floats; /* [32,6,28,28], kernels 0-1 */
-        STEPC_RUN(0, conv1_conv, conv1, in->x, (const float *)state->conv1_weight, constant_conv_taps,
-                     state->conv1_bias, arena->floats + 150528 /* [6966] */);
+        STEPC_RUN(0, conv1_conv, conv1, in->x, (const float *)state->conv1_weight, state->conv1_bias);
         float *const pool1 = arena->floats + 150528; /* [32,6,14,14], kernels 1-2 */
         STEPC_RUN(1, pool1_max_pool_2, pool1, conv1);
         float *const conv2 = arena->floats; /* [32,16,10,10], kernels 2-3 */
-        STEPC_RUN(2, conv2_conv, conv2, pool1, (const float *)state->conv2_weight, constant_conv_taps_2,
-                     state->conv2_bias, arena->floats + 51200 /* [2592] */);
+        STEPC_RUN(2, conv2_conv, conv2, pool1, (const float *)state->conv2_weight, state->conv2_bias);
         float *const pool2 = arena->floats + 51200; /* [32,16,5,5], kernels 3-4 */
         STEPC_RUN(3, pool2_max_pool_2, pool2, conv2);
         float *const relu3 = arena->floats; /* [32,120], kernels 4-5 */

@@ -1,0 +1,84 @@
+/* Convolutions as plain loops (templates/conv_plain.c): with --optimize size there is no other form. */
+#include "ops/conv_internal.h"
+
+static const struct template_traits plain_templates[] = {[CONV_Y] = {.name = "conv_plain"},
+                                                         [CONV_X] = {.name = "conv_grad_input_plain"},
+                                                         [CONV_W] = {.name = "conv_grad_weight_plain"}};
+
+/* So many channels are summed up together: they share what they read, and few sums fit into any registers. */
+static int64_t rows_of(int64_t channels)
+{
+    int64_t rows = 4;
+    while (channels % rows != 0)
+        rows--;
+    return rows;
+}
+
+/* Is so much of what elements of dx see no output that it should be left out? What asks for it costs a few operations
+ * an element. LeNet's second layer, where it is half: 47 instead of 86 million instructions of a Cortex-M4. */
+static bool skips_padding(const struct window *w)
+{
+    double inside = 1;
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        const struct window_axis *a = &w->axis[i];
+        double readers = 0; /* of all elements along the axis */
+        for (int64_t t = 0; t < a->size; t++) {
+            const int64_t first = t * a->dilation - a->pad_begin, end = first + a->out * a->stride;
+            const int64_t low = first > 0 ? first : 0, high = end < a->in ? end : a->in;
+            readers += high > low ? (double)(high - low) : 0;
+        }
+        inside *= readers / ((double)a->size * (double)a->in);
+    }
+    return inside < 0.75;
+}
+
+static void bind_axis(struct lower_ctx *c, const char *prefix, int axis, int64_t x)
+{
+    lower_template_int(c, arena_printf(c->arena, "%s%c", prefix, "DHW"[axis]), x);
+}
+
+static void bind_sizes(struct lower_ctx *c, const struct conv *v, enum conv_role result, int64_t rows)
+{
+    const bool padded = result == CONV_X ? window_lacks_outputs(&v->window) : window_leaves_input(&v->window);
+    lower_template_int(c, "PADDED", padded);
+    lower_template_int(c, "SKIPS", result == CONV_X && skips_padding(&v->window));
+    lower_template_int(c, "N", v->n);
+    lower_template_int(c, "G", v->groups);
+    lower_template_int(c, "C", v->c);
+    lower_template_int(c, "O", v->o);
+    lower_template_int(c, "ROWS", rows);
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        const struct window_axis *a = &v->window.axis[i];
+        bind_axis(c, "", i, a->in);
+        bind_axis(c, "O", i, a->out);
+        bind_axis(c, "K", i, a->size);
+        bind_axis(c, "S", i, a->stride);
+        bind_axis(c, "L", i, a->dilation);
+        bind_axis(c, "PAD_", i, a->pad_begin);
+        /* no hole: indices go that far */
+        bind_axis(c, "PADDED_", i, a->in + a->pad_begin + a->pad_end + a->size * a->dilation + a->out * a->stride);
+    }
+    lower_template_flops(c, 2 * v->n * v->groups * v->o * v->c * window_size(&v->window) *
+                                window_out_count(&v->window));
+}
+
+void conv_lower_plain(struct lower_ctx *c, const struct conv *v, enum conv_role result, int first, int second)
+{
+    const int64_t in = window_in_count(&v->window), out = window_out_count(&v->window);
+    const int64_t rows = rows_of(result == CONV_X ? v->c : v->o);
+    lower_template(c, &plain_templates[result], lower_out_dtype(c, 0));
+    bind_sizes(c, v, result, rows);
+    lower_template_pieces(c, result != CONV_W ? v->n : v->groups > 1 ? v->groups : v->o / rows);
+    lower_template_scratch(c, "scratch", 0); /* unless an operand is computed */
+    if (result == CONV_W) {
+        const int64_t sums = v->o * v->c * window_size(&v->window) + rows * out;
+        conv_bind_planes(c, "dy", first, v->n, v->groups * v->o, out, sums);
+        conv_bind_planes(c, "x", second, v->n, v->groups * v->c, in, sums + v->c * in);
+        return;
+    }
+    if (result == CONV_Y)
+        conv_bind_planes(c, "x", first, v->n, v->groups * v->c, in, v->c * in);
+    else
+        conv_bind_planes(c, "dy", first, v->n, v->groups * v->o, out, v->o * out);
+    conv_bind_operand(c, "w", second);
+}

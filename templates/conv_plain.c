@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: 0BSD */
+/* Convolutions and their derivatives as plain loops, for --optimize size: what windows see is read where it lies, and
+ * is zero around them. ROWS channels of the result are summed up together, as what they read is the same.
+ *
+ *   conv_plain              finish(n, o, p, sum)
+ *   conv_grad_input_plain   finish(n, c, i, sum)
+ *   conv_grad_weight_plain  finish_weight(o, c and position of the window, sum)
+ *
+ * With a prologue (WITH_X, WITH_DY) an image's channels are computed in `scratch` first.
+ *
+ * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
+#include "template.h"
+
+enum HOLE {
+    N = 2, G = 2, /* images, groups */
+    C = 3, O = 4, /* channels of a group, in x and in y */
+    ROWS = 1, /* 1 to 4; the result's channels of a group are a multiple */
+    D = 1, H = 6, W = 7, /* x */
+    OD = 1, OH = 6, OW = 7, /* y */
+    KD = 1, KH = 3, KW = 3, /* the window */
+    SD = 1, SH = 1, SW = 1, /* strides */
+    LD = 1, LH = 1, LW = 1, /* dilations */
+    PAD_D = 0, PAD_H = 1, PAD_W = 1,
+    PADDED = 1, /* windows (conv_grad_input_plain: elements) may see what lies outside */
+    SKIPS = 0, /* conv_grad_input_plain: that much of it is left out where it may be */
+    SHARES = 1, /* the results are cut into so many: by images, weights by groups or channels of y */
+    WITH_X = 0, WITH_DY = 0 /* x, dy are computed */
+};
+typedef float T HOLE;
+
+static int share_of_sample;
+static inline int HOLE share(void) /* which of them to compute */
+{
+    return share_of_sample;
+}
+
+static const T sample[N * G * O * C * D * H * W];
+static inline void HOLE x_into(int n, int k, int i, T *to) /* element i of channel k of image n */
+{
+    to[i] = sample[(n * (G * C) + k) * (D * H * W) + i];
+}
+static inline void HOLE dy_into(int n, int k, int i, T *to)
+{
+    to[i] = sample[(n * (G * O) + k) * (OD * OH * OW) + i];
+}
+
+static T out[N * G * O * C * 64]; /* sample */
+static inline void HOLE finish(int n, int k, int i, T sum)
+{
+    out[(n * (G * O) + k) * (D * H * W) + i] = sum;
+}
+static inline void HOLE finish_weight(int o, int k, T sum)
+{
+    out[o * (C * KD * KH * KW) + k] = sum;
+}
+
+/* The sums of ROWS channels from channel o on. */
+static inline void finish_rows(const int n, const int o, const int p, const T s0, const T s1, const T s2, const T s3)
+{
+    if (ROWS == 1) {
+        finish(n, o, p, s0);
+    } else {
+        T sum[ROWS];
+        sum[0] = s0;
+        sum[1] = s1;
+        if (ROWS > 2)
+            sum[2] = s2;
+        if (ROWS > 3)
+            sum[3] = s3;
+        for (int r = 0; r < ROWS; r++) {
+            const T v = sum[r];
+            finish(n, o + r, p, v);
+        }
+    }
+}
+
+/* ---- the convolution --------------------------------------------------------------------------------------------- */
+
+/* One window, of ROWS channels from channel o on. */
+static inline void sum_window(const int n, const int o, const int oz, const int oy, const int ox,
+                              const T *restrict from, const T *restrict w)
+{
+    T s0 = (T)0, s1 = (T)0, s2 = (T)0, s3 = (T)0;
+    for (int c = 0; c < C; c++) {
+        for (int kz = 0; kz < KD; kz++) {
+            for (int ky = 0; ky < KH; ky++) {
+                for (int kx = 0; kx < KW; kx++) {
+                    const int z = oz * SD + kz * LD - PAD_D, y = oy * SH + ky * LH - PAD_H,
+                              x = ox * SW + kx * LW - PAD_W;
+                    const int inside = !PADDED || (z >= 0 && z < D && y >= 0 && y < H && x >= 0 && x < W);
+                    const T v = inside ? from[c * (D * H * W) + (z * H + y) * W + x] : (T)0;
+                    const T *const weight = w + c * (KD * KH * KW) + (kz * KH + ky) * KW + kx;
+                    s0 += v * weight[0];
+                    if (ROWS > 1)
+                        s1 += v * weight[C * KD * KH * KW];
+                    if (ROWS > 2)
+                        s2 += v * weight[2 * (C * KD * KH * KW)];
+                    if (ROWS > 3)
+                        s3 += v * weight[3 * (C * KD * KH * KW)];
+                }
+            }
+        }
+    }
+    finish_rows(n, o, (oz * OH + oy) * OW + ox, s0, s1, s2, s3);
+}
+
+KERNEL static void conv_plain(const T *restrict x, const T *restrict w, T *restrict scratch)
+{
+    for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
+        for (int g = 0; g < G; g++) {
+            if (WITH_X) {
+                for (int c = 0; c < C; c++) {
+                    for (int i = 0; i < D * H * W; i++)
+                        x_into(n, g * C + c, i, scratch + c * (D * H * W));
+                }
+            }
+            for (int o = 0; o < O; o += ROWS) {
+                for (int oz = 0; oz < OD; oz++) {
+                    for (int oy = 0; oy < OH; oy++) {
+                        for (int ox = 0; ox < OW; ox++)
+                            sum_window(n, g * O + o, oz, oy, ox,
+                                       WITH_X ? scratch : x + (n * G + g) * (C * D * H * W),
+                                       w + (g * O + o) * (C * KD * KH * KW));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* ---- the gradient of x ------------------------------------------------------------------------------------------- */
+
+/* One element, of ROWS channels from channel c on: what the windows add that see it. Between strides there is none.
+ * Windows that do not exist count as zeros, which shows only if these are multiplied by what is not finite; if the
+ * weights are `finite`, they are left out. */
+static inline void sum_readers(const int n, const int c, const int z, const int y, const int x,
+                               const T *restrict from, const T *restrict w, const int finite)
+{
+    const int first_z = finite && z + PAD_D >= OD * SD ? (z + PAD_D - OD * SD) / LD + 1 : 0,
+              end_z = finite && z + PAD_D < (KD - 1) * LD ? (z + PAD_D) / LD + 1 : KD;
+    const int first_y = finite && y + PAD_H >= OH * SH ? (y + PAD_H - OH * SH) / LH + 1 : 0,
+              end_y = finite && y + PAD_H < (KH - 1) * LH ? (y + PAD_H) / LH + 1 : KH;
+    const int first_x = finite && x + PAD_W >= OW * SW ? (x + PAD_W - OW * SW) / LW + 1 : 0,
+              end_x = finite && x + PAD_W < (KW - 1) * LW ? (x + PAD_W) / LW + 1 : KW;
+    T s0 = (T)0, s1 = (T)0, s2 = (T)0, s3 = (T)0;
+    for (int o = 0; o < O; o++) {
+        for (int kz = first_z; kz < end_z; kz++) {
+            for (int ky = first_y; ky < end_y; ky++) {
+                for (int kx = first_x; kx < end_x; kx++) {
+                    const int depth = z + PAD_D - kz * LD, line = y + PAD_H - ky * LH, column = x + PAD_W - kx * LW;
+                    if (depth % SD == 0 && line % SH == 0 && column % SW == 0) {
+                        const int inside =
+                            !PADDED || finite || (depth >= 0 && depth < OD * SD && line >= 0 && line < OH * SH &&
+                                                  column >= 0 && column < OW * SW);
+                        const int p = (depth / SD * OH + line / SH) * OW + column / SW;
+                        const T v = inside ? from[o * (OD * OH * OW) + p] : (T)0;
+                        const T *const weight = w + o * (C * KD * KH * KW) + (kz * KH + ky) * KW + kx;
+                        s0 += v * weight[0];
+                        if (ROWS > 1)
+                            s1 += v * weight[KD * KH * KW];
+                        if (ROWS > 2)
+                            s2 += v * weight[2 * (KD * KH * KW)];
+                        if (ROWS > 3)
+                            s3 += v * weight[3 * (KD * KH * KW)];
+                    }
+                }
+            }
+        }
+    }
+    finish_rows(n, c, (z * H + y) * W + x, s0, s1, s2, s3);
+}
+
+KERNEL static void conv_grad_input_plain(const T *restrict dy, const T *restrict w, T *restrict scratch)
+{
+    T zero = (T)0;
+    if (SKIPS) {
+        for (int i = 0; i < G * O * C * KD * KH * KW; i++)
+            zero += w[i] * (T)0;
+    }
+    /* What lies outside counts as zeros, which need not be multiplied by weights that are finite. */
+    const int finite = SKIPS && zero == (T)0;
+    for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
+        for (int g = 0; g < G; g++) {
+            if (WITH_DY) {
+                for (int o = 0; o < O; o++) {
+                    for (int p = 0; p < OD * OH * OW; p++)
+                        dy_into(n, g * O + o, p, scratch + o * (OD * OH * OW));
+                }
+            }
+            for (int c = 0; c < C; c += ROWS) {
+                for (int z = 0; z < D; z++) {
+                    for (int y = 0; y < H; y++) {
+                        for (int x = 0; x < W; x++)
+                            sum_readers(n, g * C + c, z, y, x,
+                                        WITH_DY ? scratch : dy + (n * G + g) * (O * OD * OH * OW),
+                                        w + (g * (O * C) + c) * (KD * KH * KW), finite);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* ---- the gradient of the weights --------------------------------------------------------------------------------- */
+
+/* total[0], total[step] .. += the sums of one image, of the weights at (kz,ky,kx) of ROWS channels of dy, which see a
+ * channel of x. */
+static inline void add_image(T *restrict total, const int step, const T *restrict dy, const T *restrict from,
+                             const int kz, const int ky, const int kx)
+{
+    T s0 = (T)0, s1 = (T)0, s2 = (T)0, s3 = (T)0;
+    for (int oz = 0; oz < OD; oz++) {
+        for (int oy = 0; oy < OH; oy++) {
+            for (int ox = 0; ox < OW; ox++) {
+                const int z = oz * SD + kz * LD - PAD_D, y = oy * SH + ky * LH - PAD_H, x = ox * SW + kx * LW - PAD_W;
+                const int inside = !PADDED || (z >= 0 && z < D && y >= 0 && y < H && x >= 0 && x < W);
+                const T v = inside ? from[(z * H + y) * W + x] : (T)0;
+                const T *const flow = dy + (oz * OH + oy) * OW + ox;
+                s0 += flow[0] * v;
+                if (ROWS > 1)
+                    s1 += flow[OD * OH * OW] * v;
+                if (ROWS > 2)
+                    s2 += flow[2 * (OD * OH * OW)] * v;
+                if (ROWS > 3)
+                    s3 += flow[3 * (OD * OH * OW)] * v;
+            }
+        }
+    }
+    total[0] += s0;
+    if (ROWS > 1)
+        total[step] += s1;
+    if (ROWS > 2)
+        total[2 * step] += s2;
+    if (ROWS > 3)
+        total[3 * step] += s3;
+}
+
+/* Weight (kz,ky,kx) of channel c, of ROWS channels from channel o of group g on. */
+static inline void sum_images(const int g, const int o, const int c, const int kz, const int ky, const int kx,
+                              const T *restrict dy, const T *restrict x)
+{
+    T total[ROWS] = {(T)0};
+    for (int n = 0; n < N; n++)
+        add_image(total, 1, dy + ((n * G + g) * O + o) * (OD * OH * OW), x + ((n * G + g) * C + c) * (D * H * W), kz,
+                  ky, kx);
+    for (int r = 0; r < ROWS; r++) {
+        const T v = total[r];
+        finish_weight(g * O + o + r, c * (KD * KH * KW) + (kz * KH + ky) * KW + kx, v);
+    }
+}
+
+/* A group of which x or dy are computed, image by image: the channels first .. end - 1 of y. */
+static inline void sum_computed(const int g, const int first, const int end, const T *restrict dy,
+                                const T *restrict x, T *restrict scratch)
+{
+    T *const dy_computed = scratch + O * (C * KD * KH * KW), *const x_computed = dy_computed + ROWS * (OD * OH * OW);
+    for (int i = first * (C * KD * KH * KW); i < end * (C * KD * KH * KW); i++)
+        scratch[i] = (T)0;
+    for (int n = 0; n < N; n++) {
+        if (WITH_X) {
+            for (int c = 0; c < C; c++) {
+                for (int i = 0; i < D * H * W; i++)
+                    x_into(n, g * C + c, i, x_computed + c * (D * H * W));
+            }
+        }
+        for (int o = first; o < end; o += ROWS) {
+            if (WITH_DY) {
+                for (int r = 0; r < ROWS; r++) {
+                    for (int p = 0; p < OD * OH * OW; p++)
+                        dy_into(n, g * O + o + r, p, dy_computed + r * (OD * OH * OW));
+                }
+            }
+            for (int c = 0; c < C; c++) {
+                for (int kz = 0; kz < KD; kz++) {
+                    for (int ky = 0; ky < KH; ky++) {
+                        for (int kx = 0; kx < KW; kx++)
+                            add_image(scratch + (o * C + c) * (KD * KH * KW) + (kz * KH + ky) * KW + kx,
+                                      C * KD * KH * KW,
+                                      WITH_DY ? dy_computed : dy + ((n * G + g) * O + o) * (OD * OH * OW),
+                                      (WITH_X ? x_computed : x + (n * G + g) * (C * D * H * W)) + c * (D * H * W),
+                                      kz, ky, kx);
+                    }
+                }
+            }
+        }
+    }
+    for (int o = first; o < end; o++) {
+        for (int k = 0; k < C * KD * KH * KW; k++) {
+            const T v = scratch[o * (C * KD * KH * KW) + k];
+            finish_weight(g * O + o, k, v);
+        }
+    }
+}
+
+KERNEL static void conv_grad_weight_plain(const T *restrict dy, const T *restrict x, T *restrict scratch)
+{
+    const int first = SHARES > 1 && G == 1 ? share() * (O / ROWS) / SHARES * ROWS : 0,
+              end = SHARES > 1 && G == 1 ? (share() + 1) * (O / ROWS) / SHARES * ROWS : O;
+    for (int g = SHARES > 1 && G > 1 ? share() * G / SHARES : 0;
+         g < (SHARES > 1 && G > 1 ? (share() + 1) * G / SHARES : G); g++) {
+        if (WITH_X || WITH_DY) {
+            sum_computed(g, first, end, WITH_DY ? (const T *)0 : dy, WITH_X ? (const T *)0 : x, scratch);
+        } else {
+            for (int o = first; o < end; o += ROWS) {
+                for (int c = 0; c < C; c++) {
+                    for (int kz = 0; kz < KD; kz++) {
+                        for (int ky = 0; ky < KH; ky++) {
+                            for (int kx = 0; kx < KW; kx++)
+                                sum_images(g, o, c, kz, ky, kx, dy, x);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
