@@ -714,10 +714,9 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
-            for (int32_t k = 0; k < 112; k += 16) {
+            for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++)
                     lane[l] += x[i * 125 + j * 8000 + k + l];
-            }
             for (int l = 0; l < STEPC_REST(13); l++)
                 lane[l] += l < 13 ? x[i * 125 + j * 8000 + 112 + l] : 0.0f;
         }
@@ -734,12 +733,11 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
         w[i] = u;
         float lane_2[16] = {0.0f};
         for (int32_t j_2 = 0; j_2 < 16; j_2++) {
-            for (int32_t k_2 = 0; k_2 < 112; k_2 += 16) {
+            for (int32_t k_2 = 0; k_2 < 112; k_2 += 16)
                 for (int l_2 = 0; l_2 < 16; l_2++) {
                     const float t_2 = x[i * 125 + j_2 * 8000 + k_2 + l_2] - row[i];
                     lane_2[l_2] += t_2 * t_2;
                 }
-            }
             for (int l_2 = 0; l_2 < STEPC_REST(13); l_2++) {
                 lane_2[l_2] += l_2 < 13 ? (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) *
                     (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) : 0.0f;
@@ -825,10 +823,9 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
 {
     for (int32_t i = 0; i < 1024; i++) {
         float lane[16] = {0.0f};
-        for (int32_t j = 0; j < 112; j += 16) {
+        for (int32_t j = 0; j < 112; j += 16)
             for (int l = 0; l < 16; l++)
                 lane[l] += train_pointwise4[i * 125 + j + l];
-        }
         for (int l = 0; l < STEPC_REST(13); l++)
             lane[l] += l < 13 ? train_pointwise4[i * 125 + 112 + l] : 0.0f;
         for (int l = 0; l < 8; l++)
@@ -1517,12 +1514,11 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
-            for (int32_t k = 0; k < 112; k += 16) {
+            for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
                     lane[l] += d_train_first_norm[j * 8000 + i * 125 + k + l] *
                         (first_conv[j * 8000 + i * 125 + k + l] - train_first_norm_reducemean[i]);
                 }
-            }
             for (int l = 0; l < STEPC_REST(13); l++) {
                 lane[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] *
                     (first_conv[j * 8000 + i * 125 + 112 + l] - train_first_norm_reducemean[i]) : 0.0f;
@@ -1558,10 +1554,9 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
-            for (int32_t k = 0; k < 112; k += 16) {
+            for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++)
                     lane[l] += d_train_first_norm[j * 8000 + i * 125 + k + l];
-            }
             for (int l = 0; l < STEPC_REST(13); l++)
                 lane[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] : 0.0f;
         }

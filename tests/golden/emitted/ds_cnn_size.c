@@ -118,12 +118,9 @@ static inline void first_conv_conv_fill_image(float *restrict image, const float
                 float *const to_2 = to + j * 6;
                 const float *const from_2 = from + (a * 49 + y) * 10;
                 first_conv_conv_fill_edge(to_2, from_2, 0);
-                STEPC_LANE_LOOP
-                for (int j_2 = 1; j_2 < 5; j_2++) {
-                    STEPC_UNROLL
-                    for (int c = 0; c < 2; c++)
+                STEPC_LANE_LOOP for (int j_2 = 1; j_2 < 5; j_2++)
+                    STEPC_UNROLL for (int c = 0; c < 2; c++)
                         to_2[c * 174 + j_2] = from_2[j_2 * 2 + c - 1];
-                }
                 first_conv_conv_fill_edge(to_2, from_2, 5);
             } else {
                 float *const to_2 = to + j * 6;
@@ -159,13 +156,11 @@ static STEPC_INLINE void first_conv_conv_finish_vectors(const int rows, const in
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + first_conv_conv_place_of(i),
         vectors > 1 ? first_conv_conv_place_of(i + 1) - first_conv_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             first_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
         }
-    }
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
@@ -175,13 +170,11 @@ static STEPC_INLINE void first_conv_conv_finish_row(const int n, const int o, co
     stepc_copy_lines(25, 5, 0, plane, 5, flat, 6);
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
         const float v = plane[p];
         first_conv[n * 8000 + o * 125 + p] = v;
     }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
         const float v = plane[p];
         first_conv[n * 8000 + o * 125 + p] = v;
     }
@@ -273,8 +266,7 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
             for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
                 float *const to = scratch + i * 224 + 48;
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int i_2 = 0; i_2 < 112; i_2++) {
+                STEPC_LANE_LOOP for (int i_2 = 0; i_2 < 112; i_2++) {
                     const float first_conv0 = first_conv[n * 8000 + g_2 * 125 + i_2];
                     const float first_mean0 = first_mean[g_2];
                     const float x0 = first_norm_mul[g_2];
@@ -282,8 +274,7 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                     const float t = (first_conv0 - first_mean0) * x0 + first_shift0;
                     to[i_2] = t < 0.0f ? 0.0f : t;
                 }
-                STEPC_LANE_LOOP
-                for (int i_2 = 109; i_2 < 125; i_2++) {
+                STEPC_LANE_LOOP for (int i_2 = 109; i_2 < 125; i_2++) {
                     const float first_conv0 = first_conv[n * 8000 + g_2 * 125 + i_2];
                     const float first_mean0 = first_mean[g_2];
                     const float x0 = first_norm_mul[g_2];
@@ -296,8 +287,7 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                 depthwise1_relu_windows(scratch + 2176, depthwise1_weight + (g + i) * 9, scratch + i * 224 + 48,
                     scratch + 1792);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int p = 0; p < 112; p++) {
+                STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
                     const float v = scratch[2176 + p];
                     const float x0 = depthwise1_mean[g_2];
                     const float x0_2 = depthwise1_norm_mul[g_2];
@@ -305,8 +295,7 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                     const float t = (v - x0) * x0_2 + x0_3;
                     depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
-                STEPC_LANE_LOOP
-                for (int p = 109; p < 125; p++) {
+                STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
                     const float v = scratch[2176 + p];
                     const float x0 = depthwise1_mean[g_2];
                     const float x0_2 = depthwise1_norm_mul[g_2];
@@ -352,9 +341,8 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_vectors(const int rows, cons
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w_2,
         image + conv_relu_16x64x125_place_of(i),
         vectors > 1 ? conv_relu_16x64x125_place_of(i + 1) - conv_relu_16x64x125_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             const float x_20 = x_2[o + r];
             const float x_30 = x_3[o + r];
@@ -362,7 +350,6 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_vectors(const int rows, cons
             const float t_2 = (v - x_20) * x_30 + x_40;
             y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
-    }
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
@@ -372,8 +359,7 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_row(const int n, const int o
 {
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
         const float v = flat[p];
         const float x_20 = x_2[o];
         const float x_30 = x_3[o];
@@ -381,8 +367,7 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_row(const int n, const int o
         const float t_2 = (v - x_20) * x_30 + x_40;
         y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
         const float v = flat[p];
         const float x_20 = x_2[o];
         const float x_30 = x_3[o];
@@ -497,8 +482,7 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *r
                 conv_relu_16x64x125_2_windows(scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 48,
                     scratch + 1792);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int p = 0; p < 112; p++) {
+                STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
                     const float v = scratch[2176 + p];
                     const float x_20 = x_2[g_2];
                     const float x_30 = x_3[g_2];
@@ -506,8 +490,7 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *r
                     const float t = (v - x_20) * x_30 + x_40;
                     y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
-                STEPC_LANE_LOOP
-                for (int p = 109; p < 125; p++) {
+                STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
                     const float v = scratch[2176 + p];
                     const float x_20 = x_2[g_2];
                     const float x_30 = x_3[g_2];
@@ -552,13 +535,11 @@ static STEPC_INLINE void pointwise4_conv_conv_finish_vectors(const int rows, con
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w,
         image + pointwise4_conv_conv_place_of(i),
         vectors > 1 ? pointwise4_conv_conv_place_of(i + 1) - pointwise4_conv_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             pointwise4_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
         }
-    }
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
@@ -567,13 +548,11 @@ static STEPC_INLINE void pointwise4_conv_conv_finish_row(const int n, const int 
 {
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
         const float v = flat[p];
         pointwise4_conv[n * 8000 + o * 125 + p] = v;
     }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
         const float v = flat[p];
         pointwise4_conv[n * 8000 + o * 125 + p] = v;
     }
@@ -723,13 +702,10 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
-            for (int32_t k = 0; k < 112; k += 16) {
-                STEPC_SUM_LANES
-                for (int l = 0; l < 16; l++)
+            for (int32_t k = 0; k < 112; k += 16)
+                STEPC_SUM_LANES for (int l = 0; l < 16; l++)
                     lane[l] += x[i * 125 + j * 8000 + k + l];
-            }
-            STEPC_REST_LOOP
-            for (int l = 0; l < STEPC_REST(13); l++)
+            STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(13); l++)
                 lane[l] += l < 13 ? x[i * 125 + j * 8000 + 112 + l] : 0.0f;
         }
         for (int l = 0; l < 8; l++)
@@ -745,15 +721,12 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
         w[i] = u;
         float lane_2[16] = {0.0f};
         for (int32_t j_2 = 0; j_2 < 16; j_2++) {
-            for (int32_t k_2 = 0; k_2 < 112; k_2 += 16) {
-                STEPC_SUM_LANES
-                for (int l_2 = 0; l_2 < 16; l_2++) {
+            for (int32_t k_2 = 0; k_2 < 112; k_2 += 16)
+                STEPC_SUM_LANES for (int l_2 = 0; l_2 < 16; l_2++) {
                     const float t_2 = x[i * 125 + j_2 * 8000 + k_2 + l_2] - row[i];
                     lane_2[l_2] += t_2 * t_2;
                 }
-            }
-            STEPC_REST_LOOP
-            for (int l_2 = 0; l_2 < STEPC_REST(13); l_2++) {
+            STEPC_REST_LOOP for (int l_2 = 0; l_2 < STEPC_REST(13); l_2++) {
                 lane_2[l_2] += l_2 < 13 ? (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) *
                     (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) : 0.0f;
             }
@@ -814,8 +787,7 @@ static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float 
             for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
                 float *const to = scratch + i * 224 + 48;
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int i_2 = 0; i_2 < 112; i_2++) {
+                STEPC_LANE_LOOP for (int i_2 = 0; i_2 < 112; i_2++) {
                     const float x_20 = x_2[n * 8000 + g_2 * 125 + i_2];
                     const float x_30 = x_3[g_2];
                     const float x_40 = x_4[g_2];
@@ -824,8 +796,7 @@ static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float 
                     const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
                     to[i_2] = t < 0.0f ? 0.0f : t;
                 }
-                STEPC_LANE_LOOP
-                for (int i_2 = 109; i_2 < 125; i_2++) {
+                STEPC_LANE_LOOP for (int i_2 = 109; i_2 < 125; i_2++) {
                     const float x_20 = x_2[n * 8000 + g_2 * 125 + i_2];
                     const float x_30 = x_3[g_2];
                     const float x_40 = x_4[g_2];
@@ -839,13 +810,11 @@ static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float 
                 conv_relu_add_16x64x125_windows(scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 48,
                     scratch + 1792);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int p = 0; p < 112; p++) {
+                STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
                     const float v = scratch[2176 + p];
                     y[n * 8000 + g_2 * 125 + p] = v;
                 }
-                STEPC_LANE_LOOP
-                for (int p = 109; p < 125; p++) {
+                STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
                     const float v = scratch[2176 + p];
                     y[n * 8000 + g_2 * 125 + p] = v;
                 }
@@ -861,8 +830,7 @@ static inline void conv_relu_add_16x64x125_2_fill_computed_x(float *restrict ima
 {
     for (int k = 0; k < 64; k++) {
         float *const to = image + k * 128;
-        STEPC_LANE_LOOP
-        for (int i = 0; i < 112; i++) {
+        STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
             const float x_20 = x_2[n * 8000 + k * 125 + i];
             const float x_30 = x_3[k];
             const float x_40 = x_4[k];
@@ -871,8 +839,7 @@ static inline void conv_relu_add_16x64x125_2_fill_computed_x(float *restrict ima
             const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
             to[i] = t_2 < 0.0f ? 0.0f : t_2;
         }
-        STEPC_WHOLE_LOOP
-        for (int i = 109; i < 125; i++) {
+        STEPC_WHOLE_LOOP for (int i = 109; i < 125; i++) {
             const float x_20 = x_2[n * 8000 + k * 125 + i];
             const float x_30 = x_3[k];
             const float x_40 = x_4[k];
@@ -908,13 +875,11 @@ static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_vectors(const int rows
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w_2,
         image + conv_relu_add_16x64x125_2_place_of(i),
         vectors > 1 ? conv_relu_add_16x64x125_2_place_of(i + 1) - conv_relu_add_16x64x125_2_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
         }
-    }
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
@@ -923,13 +888,11 @@ static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_row(const int n, const
 {
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
         const float v = flat[p];
         y_2[n * 8000 + o * 125 + p] = v;
     }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
         const float v = flat[p];
         y_2[n * 8000 + o * 125 + p] = v;
     }
@@ -1325,15 +1288,13 @@ static STEPC_INLINE void convgradinput_where_greater_16x64x125_finish_vectors(co
         image + convgradinput_where_greater_16x64x125_place_of(i),
         vectors > 1 ? convgradinput_where_greater_16x64x125_place_of(i + 1) -
         convgradinput_where_greater_16x64x125_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = 0.0f <
                 (x_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] - x_3[o + r]) *
                 (x_4[o + r] * x_5[o + r]) + x_6[o + r] ? v : 0.0f;
         }
-    }
 }
 
 /* A channel of dx. Short lines are finished all together. */
@@ -1343,14 +1304,12 @@ static STEPC_INLINE void convgradinput_where_greater_16x64x125_finish_channel(co
 {
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
         const float v = flat[p];
         y_2[n * 8000 + channel * 125 + p] = 0.0f < (x_2[n * 8000 + channel * 125 + p] - x_3[channel]) *
             (x_4[channel] * x_5[channel]) + x_6[channel] ? v : 0.0f;
     }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
         const float v = flat[p];
         y_2[n * 8000 + channel * 125 + p] = 0.0f < (x_2[n * 8000 + channel * 125 + p] - x_3[channel]) *
             (x_4[channel] * x_5[channel]) + x_6[channel] ? v : 0.0f;
@@ -1474,11 +1433,9 @@ static STEPC_INLINE void convgradweight_update_64x64_add_sums(const int rows, co
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
     stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy_2, image,
         STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
+    for (int i = 0; i < rows; i++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
             total[i * 64 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-    }
 }
 
 /* All of the runs. */
@@ -1503,8 +1460,7 @@ static STEPC_INLINE void convgradweight_update_64x64_finish_weights(const int o,
 {
     for (int c = 0; c < 64; c++)
         row[c] = total[c + places[0]];
-    STEPC_LANE_LOOP
-    for (int k = 0; k < 64; k++) {
+    STEPC_LANE_LOOP for (int k = 0; k < 64; k++) {
         const float v = row[k];
         const float t_2 = 0.9f * w_2[o * 64 + k] + v;
         const float u = w_3[o * 64 + k] - s * t_2;
@@ -1521,8 +1477,7 @@ static STEPC_INLINE void convgradweight_update_64x64_add_weights_of(const int n,
 {
     for (int k = 0; k < 64; k++) {
         float *const to = scratch_2 + 12192 + k * 125;
-        STEPC_LANE_LOOP
-        for (int i = 0; i < 112; i++) {
+        STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
             const float x_20 = x_2[n * 8000 + k * 125 + i];
             const float x_30 = x_3[k];
             const float x_40 = x_4[k];
@@ -1531,8 +1486,7 @@ static STEPC_INLINE void convgradweight_update_64x64_add_weights_of(const int n,
             const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
             to[i] = t_2 < 0.0f ? 0.0f : t_2;
         }
-        STEPC_WHOLE_LOOP
-        for (int i = 109; i < 125; i++) {
+        STEPC_WHOLE_LOOP for (int i = 109; i < 125; i++) {
             const float x_20 = x_2[n * 8000 + k * 125 + i];
             const float x_30 = x_3[k];
             const float x_40 = x_4[k];
@@ -1674,8 +1628,7 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
                     lane[l] += w_4[i * 125 + j * 8000 + k + l] * (x[i * 125 + j * 8000 + k + l] - x_2[i]);
                     lane_2[l] += w_4[i * 125 + j * 8000 + k + l];
                 }
-            STEPC_RESTS_LOOP
-            for (int l = 0; l < STEPC_REST(13); l++) {
+            STEPC_RESTS_LOOP for (int l = 0; l < STEPC_REST(13); l++) {
                 lane[l] += l < 13 ? w_4[i * 125 + j * 8000 + 112 + l] * (x[i * 125 + j * 8000 + 112 + l] - x_2[i])
                     : 0.0f;
                 lane_2[l] += l < 13 ? w_4[i * 125 + j * 8000 + 112 + l] : 0.0f;
@@ -1771,14 +1724,12 @@ static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict
                 convgradinput_where_greater_16x64x125_2_windows(scratch + 2176, w + (g + i) * 9,
                     scratch + i * 224 + 48, scratch + 1792);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int p = 0; p < 112; p++) {
+                STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
                     const float v = scratch[2176 + p];
                     y[n * 8000 + g_2 * 125 + p] = 0.0f < (x_2[n * 8000 + g_2 * 125 + p] - x_3[g_2]) *
                         (x_4[g_2] * x_5[g_2]) + x_6[g_2] ? v : 0.0f;
                 }
-                STEPC_LANE_LOOP
-                for (int p = 109; p < 125; p++) {
+                STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
                     const float v = scratch[2176 + p];
                     y[n * 8000 + g_2 * 125 + p] = 0.0f < (x_2[n * 8000 + g_2 * 125 + p] - x_3[g_2]) *
                         (x_4[g_2] * x_5[g_2]) + x_6[g_2] ? v : 0.0f;
@@ -1853,8 +1804,7 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
             for (int l = 0; l < (64 - g < STEPC_WINDOW_LANES(float) ? 64 - g : STEPC_WINDOW_LANES(float)); l++) {
                 float *const to = scratch + 7168 + l * 125;
                 const int g_2 = g + l;
-                STEPC_LANE_LOOP
-                for (int i = 0; i < 112; i++) {
+                STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
                     const float x_20 = x_2[n * 8000 + g_2 * 125 + i];
                     const float x_30 = x_3[g_2];
                     const float x_40 = x_4[g_2];
@@ -1863,8 +1813,7 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
                     const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
                     to[i] = t_2 < 0.0f ? 0.0f : t_2;
                 }
-                STEPC_LANE_LOOP
-                for (int i = 109; i < 125; i++) {
+                STEPC_LANE_LOOP for (int i = 109; i < 125; i++) {
                     const float x_20 = x_2[n * 8000 + g_2 * 125 + i];
                     const float x_30 = x_3[g_2];
                     const float x_40 = x_4[g_2];
@@ -1906,13 +1855,10 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
-            for (int32_t k = 0; k < 112; k += 16) {
-                STEPC_SUM_LANES
-                for (int l = 0; l < 16; l++)
+            for (int32_t k = 0; k < 112; k += 16)
+                STEPC_SUM_LANES for (int l = 0; l < 16; l++)
                     lane[l] += d_train_first_norm[j * 8000 + i * 125 + k + l];
-            }
-            STEPC_REST_LOOP
-            for (int l = 0; l < STEPC_REST(13); l++)
+            STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(13); l++)
                 lane[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] : 0.0f;
         }
         for (int l = 0; l < 8; l++)
@@ -1951,15 +1897,12 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
-            for (int32_t k = 0; k < 112; k += 16) {
-                STEPC_SUM_LANES
-                for (int l = 0; l < 16; l++) {
+            for (int32_t k = 0; k < 112; k += 16)
+                STEPC_SUM_LANES for (int l = 0; l < 16; l++) {
                     lane[l] += d_train_first_norm[j * 8000 + i * 125 + k + l] *
                         (first_conv[j * 8000 + i * 125 + k + l] - train_first_norm_reducemean[i]);
                 }
-            }
-            STEPC_REST_LOOP
-            for (int l = 0; l < STEPC_REST(13); l++) {
+            STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(13); l++) {
                 lane[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] *
                     (first_conv[j * 8000 + i * 125 + 112 + l] - train_first_norm_reducemean[i]) : 0.0f;
             }
@@ -1992,11 +1935,9 @@ static STEPC_INLINE void update_first_weight_add_sums(const int rows, const int 
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
     stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy, image,
         STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
+    for (int i = 0; i < rows; i++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
             total[i * 48 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-    }
 }
 
 /* All of the runs. */
@@ -2023,8 +1964,7 @@ static STEPC_INLINE void update_first_weight_finish_weights(const int o, const f
 {
     for (int t = 0; t < 40; t++)
         row[t] = total[places[t]];
-    STEPC_LANE_LOOP
-    for (int k = 0; k < 40; k++) {
+    STEPC_LANE_LOOP for (int k = 0; k < 40; k++) {
         const float v = row[k];
         const float t_2 = 0.9f * first_weight_v[o * 40 + k] + v;
         const float u = first_weight[o * 40 + k] - learning_rate * t_2;
@@ -2060,14 +2000,12 @@ static STEPC_INLINE void update_first_weight_add_weights_of(const int n, float *
     }
     for (int o = 0; o < 64; o++) {
         float *const to = scratch_2 + 6144 + o * 125;
-        STEPC_LANE_LOOP
-        for (int i = 0; i < 112; i++) {
+        STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
             to[i] = (d_train_first_norm[n * 8000 + o * 125 + i] - grad_train_first_norm_reducesum[o] * 0.0005f -
                 (first_conv[n * 8000 + o * 125 + i] - train_first_norm_reducemean[o]) *
                 grad_train_first_norm_div[o]) * (train_first_norm_reciprocal[o] * first_scale[o]);
         }
-        STEPC_WHOLE_LOOP
-        for (int i = 109; i < 125; i++) {
+        STEPC_WHOLE_LOOP for (int i = 109; i < 125; i++) {
             to[i] = (d_train_first_norm[n * 8000 + o * 125 + i] - grad_train_first_norm_reducesum[o] * 0.0005f -
                 (first_conv[n * 8000 + o * 125 + i] - train_first_norm_reducemean[o]) *
                 grad_train_first_norm_div[o]) * (train_first_norm_reciprocal[o] * first_scale[o]);
@@ -2140,12 +2078,9 @@ static inline void first_relu_fill_image(float *restrict image, const float *res
                 float *const to_2 = to + j * 6;
                 const float *const from_2 = from + (a * 49 + y) * 10;
                 first_relu_fill_edge(to_2, from_2, 0);
-                STEPC_LANE_LOOP
-                for (int j_2 = 1; j_2 < 5; j_2++) {
-                    STEPC_UNROLL
-                    for (int c = 0; c < 2; c++)
+                STEPC_LANE_LOOP for (int j_2 = 1; j_2 < 5; j_2++)
+                    STEPC_UNROLL for (int c = 0; c < 2; c++)
                         to_2[c * 174 + j_2] = from_2[j_2 * 2 + c - 1];
-                }
                 first_relu_fill_edge(to_2, from_2, 5);
             } else {
                 float *const to_2 = to + j * 6;
@@ -2183,9 +2118,8 @@ static STEPC_INLINE void first_relu_finish_vectors(const int rows, const int vec
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + first_relu_place_of(i),
         vectors > 1 ? first_relu_place_of(i + 1) - first_relu_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             const float first_mean0 = first_mean[o + r];
             const float x0 = first_norm_mul[o + r];
@@ -2193,7 +2127,6 @@ static STEPC_INLINE void first_relu_finish_vectors(const int rows, const int vec
             const float t_2 = (v - first_mean0) * x0 + first_shift0;
             first[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
-    }
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
@@ -2205,8 +2138,7 @@ static STEPC_INLINE void first_relu_finish_row(const int n, const int o, const f
     stepc_copy_lines(25, 5, 0, plane, 5, flat, 6);
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
         const float v = plane[p];
         const float first_mean0 = first_mean[o];
         const float x0 = first_norm_mul[o];
@@ -2214,8 +2146,7 @@ static STEPC_INLINE void first_relu_finish_row(const int n, const int o, const f
         const float t_2 = (v - first_mean0) * x0 + first_shift0;
         first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
         const float v = plane[p];
         const float first_mean0 = first_mean[o];
         const float x0 = first_norm_mul[o];

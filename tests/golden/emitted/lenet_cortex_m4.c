@@ -190,7 +190,7 @@ static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict
 /* pool1[32,6,14,14] = MaxPool(relu1[32,6,28,28]): MaxPool */
 static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *restrict relu1)
 {
-    for (int32_t i = 0; i < 2688; i++) {
+    for (int32_t i = 0; i < 2688; i++)
         for (int32_t j = 0; j < 14; j++) {
             const float relu10 = relu1[i * 56 + j * 2 + 29];
             const float relu10_2 = relu1[i * 56 + j * 2 + 28];
@@ -200,7 +200,6 @@ static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *rest
             const float t_2 = relu10_2 == relu10_2 ? (t < relu10_2 ? relu10_2 : t) : relu10_2;
             pool1[i * 14 + j] = relu10 == relu10 ? (t_2 < relu10 ? relu10 : t_2) : relu10;
         }
-    }
 }
 
 static inline void relu2_relu_fill_image(float *restrict image, const float *restrict from)
@@ -327,7 +326,7 @@ static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict
 /* pool2[32,16,5,5] = MaxPool(relu2[32,16,10,10]): MaxPool */
 static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *restrict relu2)
 {
-    for (int32_t i = 0; i < 2560; i++) {
+    for (int32_t i = 0; i < 2560; i++)
         for (int32_t j = 0; j < 5; j++) {
             const float relu20 = relu2[i * 20 + j * 2 + 11];
             const float relu20_2 = relu2[i * 20 + j * 2 + 10];
@@ -337,7 +336,6 @@ static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *rest
             const float t_2 = relu20_2 == relu20_2 ? (t < relu20_2 ? relu20_2 : t) : relu20_2;
             pool2[i * 5 + j] = relu20 == relu20 ? (t_2 < relu20 ? relu20 : t_2) : relu20;
         }
-    }
 }
 
 /* relu3[32,120] = Relu(flat[32,400] fc1_weight[120,400]' + fc1_bias[120]): Gemm, Relu */
@@ -730,10 +728,9 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
     for (int32_t i = 0; i < 16; i++) {
         float lane[16] = {0.0f};
         for (int32_t j = 0; j < 32; j++) {
-            for (int32_t k = 0; k < 96; k += 16) {
+            for (int32_t k = 0; k < 96; k += 16)
                 for (int l = 0; l < 16; l++)
                     lane[l] += d_conv2[j * 1600 + i * 100 + k + l];
-            }
             for (int l = 0; l < STEPC_REST(4); l++)
                 lane[l] += l < 4 ? d_conv2[j * 1600 + i * 100 + 96 + l] : 0.0f;
         }
@@ -1312,7 +1309,7 @@ static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict
 /* pool1[32,6,14,14] = MaxPool(Relu(conv1[32,6,28,28])): MaxPool, Relu */
 static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *restrict conv1)
 {
-    for (int32_t i = 0; i < 2688; i++) {
+    for (int32_t i = 0; i < 2688; i++)
         for (int32_t j = 0; j < 14; j++) {
             const float conv10 = conv1[i * 56 + j * 2 + 29];
             const float t = conv10 < 0.0f ? 0.0f : conv10;
@@ -1326,7 +1323,6 @@ static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *re
             const float t_6 = t_2 == t_2 ? (t_5 < t_2 ? t_2 : t_5) : t_2;
             pool1[i * 14 + j] = t == t ? (t_6 < t ? t : t_6) : t;
         }
-    }
 }
 
 static inline void conv2_conv_fill_image(float *restrict image, const float *restrict from)
@@ -1449,7 +1445,7 @@ static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict
 /* pool2[32,16,5,5] = MaxPool(Relu(conv2[32,16,10,10])): MaxPool, Relu */
 static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *restrict conv2)
 {
-    for (int32_t i = 0; i < 2560; i++) {
+    for (int32_t i = 0; i < 2560; i++)
         for (int32_t j = 0; j < 5; j++) {
             const float conv20 = conv2[i * 20 + j * 2 + 11];
             const float t = conv20 < 0.0f ? 0.0f : conv20;
@@ -1463,7 +1459,6 @@ static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *re
             const float t_6 = t_2 == t_2 ? (t_5 < t_2 ? t_2 : t_5) : t_2;
             pool2[i * 5 + j] = t == t ? (t_6 < t ? t : t_6) : t;
         }
-    }
 }
 
 /* conv1_weight[6,1,5,5] = RandomNormal(): RandomNormal */

@@ -100,15 +100,13 @@ static STEPC_INLINE void relu1_relu_finish_vectors(const int rows, const int vec
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + relu1_relu_place_of(i),
         vectors > 1 ? relu1_relu_place_of(i + 1) - relu1_relu_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             const float conv1_bias0 = conv1_bias[o + r];
             const float t_2 = v + conv1_bias0;
             relu1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
-    }
 }
 
 /* A line, whose last vector overlaps the one before it. */
@@ -116,8 +114,7 @@ static STEPC_INLINE void relu1_relu_finish_part(const int n, const int o, const 
                                                 const int end, const float *restrict line, float *restrict relu1,
                                                 const float *restrict conv1_bias)
 {
-    STEPC_WHOLE_LOOP
-    for (int column = begin; column < end; column++) {
+    STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
         const float v = line[column];
         const float conv1_bias0 = conv1_bias[o];
         const float t_2 = v + conv1_bias0;
@@ -194,9 +191,8 @@ static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict
 /* pool1[32,6,14,14] = MaxPool(relu1[32,6,28,28]): MaxPool */
 static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *restrict relu1)
 {
-    for (int32_t i = 0; i < 2688; i++) {
-        STEPC_APART_LOOP
-        for (int32_t j = 0; j < 14; j++) {
+    for (int32_t i = 0; i < 2688; i++)
+        STEPC_APART_LOOP for (int32_t j = 0; j < 14; j++) {
             const float relu10 = relu1[i * 56 + j * 2 + 29];
             const float relu10_2 = relu1[i * 56 + j * 2 + 28];
             const float relu10_3 = relu1[i * 56 + j * 2 + 1];
@@ -205,7 +201,6 @@ static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *rest
             const float t_2 = relu10_2 == relu10_2 ? (t < relu10_2 ? relu10_2 : t) : relu10_2;
             pool1[i * 14 + j] = relu10 == relu10 ? (t_2 < relu10 ? relu10 : t_2) : relu10;
         }
-    }
 }
 
 static inline void relu2_relu_fill_image(float *restrict image, const float *restrict from)
@@ -241,15 +236,13 @@ static STEPC_INLINE void relu2_relu_finish_vectors(const int rows, const int vec
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + relu2_relu_place_of(i),
         vectors > 1 ? relu2_relu_place_of(i + 1) - relu2_relu_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             const float conv2_bias0 = conv2_bias[o + r];
             const float t_2 = v + conv2_bias0;
             relu2[n * 1600 + (o + r) * 100 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
-    }
 }
 
 /* A line, whose last vector overlaps the one before it. */
@@ -257,8 +250,7 @@ static STEPC_INLINE void relu2_relu_finish_part(const int n, const int o, const 
                                                 const int end, const float *restrict line, float *restrict relu2,
                                                 const float *restrict conv2_bias)
 {
-    STEPC_WHOLE_LOOP
-    for (int column = begin; column < end; column++) {
+    STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
         const float v = line[column];
         const float conv2_bias0 = conv2_bias[o];
         const float t_2 = v + conv2_bias0;
@@ -335,9 +327,8 @@ static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict
 /* pool2[32,16,5,5] = MaxPool(relu2[32,16,10,10]): MaxPool */
 static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *restrict relu2)
 {
-    for (int32_t i = 0; i < 2560; i++) {
-        STEPC_APART_LOOP
-        for (int32_t j = 0; j < 5; j++) {
+    for (int32_t i = 0; i < 2560; i++)
+        STEPC_APART_LOOP for (int32_t j = 0; j < 5; j++) {
             const float relu20 = relu2[i * 20 + j * 2 + 11];
             const float relu20_2 = relu2[i * 20 + j * 2 + 10];
             const float relu20_3 = relu2[i * 20 + j * 2 + 1];
@@ -346,7 +337,6 @@ static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *rest
             const float t_2 = relu20_2 == relu20_2 ? (t < relu20_2 ? relu20_2 : t) : relu20_2;
             pool2[i * 5 + j] = relu20 == relu20 ? (t_2 < relu20 ? relu20 : t_2) : relu20;
         }
-    }
 }
 
 /* relu3[32,120] = Relu(flat[32,400] fc1_weight[120,400]' + fc1_bias[120]): Gemm, Relu */
@@ -685,28 +675,24 @@ static STEPC_INLINE void d_conv2_where_apart_windows(const int p, const int firs
                                                      const float *restrict flow, const int begin, const int end,
                                                      float *restrict d_conv2, const float *restrict relu2)
 {
-    STEPC_LANE_LOOP
-    for (int o = begin; o < end; o++) {
+    STEPC_LANE_LOOP for (int o = begin; o < end; o++) {
         float best = from[o * 2];
         float rest = 0.0f + flow[o];
         float taken[4];
         float flows[4];
-        STEPC_UNROLL
-        for (int t = 1; t < 4; t++) {
+        STEPC_UNROLL for (int t = 1; t < 4; t++) {
             const float v = from[(t / 4 * 10 + t / 2 % 2) * 10 + t % 2 + o * 2];
             const float later = v > best ? 1.0f : 0.0f;
             const float larger = v > best ? v : best;
             taken[t] = v != v ? 1.0f : later;
             best = v != v ? v : larger;
         }
-        STEPC_UNROLL
-        for (int t = 3; t > 0; t--) {
+        STEPC_UNROLL for (int t = 3; t > 0; t--) {
             flows[t] = taken[t] > 0.0f ? rest : 0.0f;
             rest = taken[t] > 0.0f ? 0.0f : rest;
         }
         flows[0] = rest;
-        STEPC_UNROLL
-        for (int t = 0; t < 4; t++) {
+        STEPC_UNROLL for (int t = 0; t < 4; t++) {
             const float v = flows[t];
             d_conv2[p * 100 + first + (t / 4 * 10 + t / 2 % 2) * 10 + t % 2 + o * 2] = 0.0f <
                 relu2[p * 100 + first + (t / 4 * 10 + t / 2 % 2) * 10 + t % 2 + o * 2] ? v : 0.0f;
@@ -743,13 +729,10 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
     for (int32_t i = 0; i < 16; i++) {
         float lane[16] = {0.0f};
         for (int32_t j = 0; j < 32; j++) {
-            for (int32_t k = 0; k < 96; k += 16) {
-                STEPC_SUM_LANES
-                for (int l = 0; l < 16; l++)
+            for (int32_t k = 0; k < 96; k += 16)
+                STEPC_SUM_LANES for (int l = 0; l < 16; l++)
                     lane[l] += d_conv2[j * 1600 + i * 100 + k + l];
-            }
-            STEPC_REST_LOOP
-            for (int l = 0; l < STEPC_REST(4); l++)
+            STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(4); l++)
                 lane[l] += l < 4 ? d_conv2[j * 1600 + i * 100 + 96 + l] : 0.0f;
         }
         for (int l = 0; l < 8; l++)
@@ -822,13 +805,11 @@ static STEPC_INLINE void d_pool1_conv_grad_input_finish_vectors(const int rows, 
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w,
         image + d_pool1_conv_grad_input_place_of(i),
         vectors > 1 ? d_pool1_conv_grad_input_place_of(i + 1) - d_pool1_conv_grad_input_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             d_pool1[n * 1176 + (o + r) * 196 + i * STEPC_WINDOW_LANES(float) + l] = v;
         }
-    }
 }
 
 /* A channel of dx. Short lines are finished all together. */
@@ -837,13 +818,11 @@ static STEPC_INLINE void d_pool1_conv_grad_input_finish_channel(const int n, con
 {
     int whole = 196;
     whole -= 4;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
         const float v = flat[p];
         d_pool1[n * 1176 + channel * 196 + p] = v;
     }
-    STEPC_WHOLE_LOOP
-    for (int p = 180; p < 196; p++) {
+    STEPC_WHOLE_LOOP for (int p = 180; p < 196; p++) {
         const float v = flat[p];
         d_pool1[n * 1176 + channel * 196 + p] = v;
     }
@@ -936,11 +915,9 @@ static STEPC_INLINE void update_conv2_weight_add_sums(const int rows, const int 
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
     stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy, image,
         STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
+    for (int i = 0; i < rows; i++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
             total[i * 160 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-    }
 }
 
 /* All of the runs. */
@@ -971,8 +948,7 @@ static STEPC_INLINE void update_conv2_weight_finish_weights(const int o, const f
     for (int c = 0; c < 6; c++)
         for (int t = 0; t < 25; t++)
             row[c * 25 + t] = total[c + places[t]];
-    STEPC_LANE_LOOP
-    for (int k = 0; k < 150; k++) {
+    STEPC_LANE_LOOP for (int k = 0; k < 150; k++) {
         const float v = row[k];
         const float t_2 = 0.9f * conv2_weight_v[o * 150 + k] + 0.100000024f * v;
         const float t_3 = 0.999f * conv2_weight_h[o * 150 + k] + 0.0009999871f * (v * v);
@@ -1035,28 +1011,24 @@ static STEPC_INLINE void d_conv1_where_apart_windows(const int p, const int firs
                                                      const float *restrict flow, const int begin, const int end,
                                                      float *restrict d_conv1, const float *restrict relu1)
 {
-    STEPC_LANE_LOOP
-    for (int o = begin; o < end; o++) {
+    STEPC_LANE_LOOP for (int o = begin; o < end; o++) {
         float best = from[o * 2];
         float rest = 0.0f + flow[o];
         float taken[4];
         float flows[4];
-        STEPC_UNROLL
-        for (int t = 1; t < 4; t++) {
+        STEPC_UNROLL for (int t = 1; t < 4; t++) {
             const float v = from[(t / 4 * 28 + t / 2 % 2) * 28 + t % 2 + o * 2];
             const float later = v > best ? 1.0f : 0.0f;
             const float larger = v > best ? v : best;
             taken[t] = v != v ? 1.0f : later;
             best = v != v ? v : larger;
         }
-        STEPC_UNROLL
-        for (int t = 3; t > 0; t--) {
+        STEPC_UNROLL for (int t = 3; t > 0; t--) {
             flows[t] = taken[t] > 0.0f ? rest : 0.0f;
             rest = taken[t] > 0.0f ? 0.0f : rest;
         }
         flows[0] = rest;
-        STEPC_UNROLL
-        for (int t = 0; t < 4; t++) {
+        STEPC_UNROLL for (int t = 0; t < 4; t++) {
             const float v = flows[t];
             d_conv1[p * 784 + first + (t / 4 * 28 + t / 2 % 2) * 28 + t % 2 + o * 2] = 0.0f <
                 relu1[p * 784 + first + (t / 4 * 28 + t / 2 % 2) * 28 + t % 2 + o * 2] ? v : 0.0f;
@@ -1090,11 +1062,9 @@ static STEPC_INLINE void update_conv1_weight_add_sums(const int rows, const int 
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
     stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy, image,
         STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
+    for (int i = 0; i < rows; i++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
             total[i * 32 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-    }
 }
 
 /* All of the runs. */
@@ -1121,8 +1091,7 @@ static STEPC_INLINE void update_conv1_weight_finish_weights(const int o, const f
 {
     for (int t = 0; t < 25; t++)
         row[t] = total[places[t]];
-    STEPC_LANE_LOOP
-    for (int k = 0; k < 25; k++) {
+    STEPC_LANE_LOOP for (int k = 0; k < 25; k++) {
         const float v = row[k];
         const float t_2 = 0.9f * conv1_weight_v[o * 25 + k] + 0.100000024f * v;
         const float t_3 = 0.999f * conv1_weight_h[o * 25 + k] + 0.0009999871f * (v * v);
@@ -1254,13 +1223,11 @@ static STEPC_INLINE void conv1_conv_finish_vectors(const int rows, const int vec
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + conv1_conv_place_of(i),
         vectors > 1 ? conv1_conv_place_of(i + 1) - conv1_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             conv1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = v + conv1_bias[o + r];
         }
-    }
 }
 
 /* A line, whose last vector overlaps the one before it. */
@@ -1268,8 +1235,7 @@ static STEPC_INLINE void conv1_conv_finish_part(const int n, const int o, const 
                                                 const int end, const float *restrict line, float *restrict conv1,
                                                 const float *restrict conv1_bias)
 {
-    STEPC_WHOLE_LOOP
-    for (int column = begin; column < end; column++) {
+    STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
         const float v = line[column];
         conv1[n * 4704 + o * 784 + first + column] = v + conv1_bias[o];
     }
@@ -1344,9 +1310,8 @@ static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict
 /* pool1[32,6,14,14] = MaxPool(Relu(conv1[32,6,28,28])): MaxPool, Relu */
 static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *restrict conv1)
 {
-    for (int32_t i = 0; i < 2688; i++) {
-        STEPC_APART_LOOP
-        for (int32_t j = 0; j < 14; j++) {
+    for (int32_t i = 0; i < 2688; i++)
+        STEPC_APART_LOOP for (int32_t j = 0; j < 14; j++) {
             const float conv10 = conv1[i * 56 + j * 2 + 29];
             const float t = conv10 < 0.0f ? 0.0f : conv10;
             const float conv10_2 = conv1[i * 56 + j * 2 + 28];
@@ -1359,7 +1324,6 @@ static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *re
             const float t_6 = t_2 == t_2 ? (t_5 < t_2 ? t_2 : t_5) : t_2;
             pool1[i * 14 + j] = t == t ? (t_6 < t ? t : t_6) : t;
         }
-    }
 }
 
 static inline void conv2_conv_fill_image(float *restrict image, const float *restrict from)
@@ -1395,13 +1359,11 @@ static STEPC_INLINE void conv2_conv_finish_vectors(const int rows, const int vec
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + conv2_conv_place_of(i),
         vectors > 1 ? conv2_conv_place_of(i + 1) - conv2_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             conv2[n * 1600 + (o + r) * 100 + i * STEPC_WINDOW_LANES(float) + l] = v + conv2_bias[o + r];
         }
-    }
 }
 
 /* A line, whose last vector overlaps the one before it. */
@@ -1409,8 +1371,7 @@ static STEPC_INLINE void conv2_conv_finish_part(const int n, const int o, const 
                                                 const int end, const float *restrict line, float *restrict conv2,
                                                 const float *restrict conv2_bias)
 {
-    STEPC_WHOLE_LOOP
-    for (int column = begin; column < end; column++) {
+    STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
         const float v = line[column];
         conv2[n * 1600 + o * 100 + first + column] = v + conv2_bias[o];
     }
@@ -1485,9 +1446,8 @@ static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict
 /* pool2[32,16,5,5] = MaxPool(Relu(conv2[32,16,10,10])): MaxPool, Relu */
 static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *restrict conv2)
 {
-    for (int32_t i = 0; i < 2560; i++) {
-        STEPC_APART_LOOP
-        for (int32_t j = 0; j < 5; j++) {
+    for (int32_t i = 0; i < 2560; i++)
+        STEPC_APART_LOOP for (int32_t j = 0; j < 5; j++) {
             const float conv20 = conv2[i * 20 + j * 2 + 11];
             const float t = conv20 < 0.0f ? 0.0f : conv20;
             const float conv20_2 = conv2[i * 20 + j * 2 + 10];
@@ -1500,7 +1460,6 @@ static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *re
             const float t_6 = t_2 == t_2 ? (t_5 < t_2 ? t_2 : t_5) : t_2;
             pool2[i * 5 + j] = t == t ? (t_6 < t ? t : t_6) : t;
         }
-    }
 }
 
 /* conv1_weight[6,1,5,5] = RandomNormal(): RandomNormal */
