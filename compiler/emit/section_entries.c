@@ -439,14 +439,6 @@ static void add_kernels(struct entry_text *t)
 
 /* ---- initial values ---------------------------------------------------------------------------------------------- */
 
-/* Is every byte the first one, which is 0? So is each its neighbour. */
-static bool is_zero(const struct tensor *t)
-{
-    const unsigned char *bytes = t->data;
-    const size_t size = tensor_bytes(t);
-    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
-}
-
 static void add_fill(struct entry_text *t, const struct variable *v)
 {
     struct arena *const a = t->e->arena;
@@ -478,11 +470,11 @@ static void add_initial(struct entry_text *t, const struct variable *v, bool cle
     if (v->initial->count == 0)
         return;
     const char *const member = variable_member(t, v);
-    if (is_zero(v->initial) && clears_all)
+    if (tensor_is_zero(v->initial) && clears_all)
         return;
     if (v->shape.rank == 0)
         add_set(t, 0, member, number_element(a, v->initial, 0));
-    else if (is_zero(v->initial))
+    else if (tensor_is_zero(v->initial))
         add_call(t, 0, "memset", member, "0", arena_printf(a, "sizeof %s", member));
     else if (tensor_is_uniform(v->initial))
         add_fill(t, v);
@@ -507,7 +499,7 @@ static void add_initials(struct entry_text *t)
     for (size_t i = 0; i < p->variables.count; i++)
         if (!is_overwritten(t->entry->graph, p->variables.data[i])) {
             vec_push(t->e->arena, &own, p->variables.data[i]);
-            zeros += p->variables.data[i]->initial->count > 0 && is_zero(p->variables.data[i]->initial);
+            zeros += p->variables.data[i]->initial->count > 0 && tensor_is_zero(p->variables.data[i]->initial);
         }
     if (zeros > 1) {
         t->uses_state = true;

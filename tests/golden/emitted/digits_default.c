@@ -298,13 +298,6 @@ static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint6
         }
 }
 
-/* fc1.bias[32] = 0: copy */
-static STEPC_KERNEL void init_fc1_bias(float *restrict fc1_bias, const float fc1_bias_initial_const)
-{
-    for (int i = 0; i < 32; i++)
-        fc1_bias[i] = fc1_bias_initial_const;
-}
-
 /* fc2.weight[10,32] = RandomNormal(): RandomNormal */
 static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint64_t seed, const uint64_t counter)
 {
@@ -317,13 +310,6 @@ static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint6
         }
 }
 
-/* fc2.bias[10] = 0: copy */
-static STEPC_KERNEL void init_fc2_bias(float *restrict fc2_bias, const float fc1_bias_initial_const)
-{
-    for (int i = 0; i < 10; i++)
-        fc2_bias[i] = fc1_bias_initial_const;
-}
-
 /* ---- entries ----------------------------------------------------------- */
 
 stepc_status digits_default_init(digits_default_state *state, digits_default_arena *arena, uint64_t seed)
@@ -331,11 +317,10 @@ stepc_status digits_default_init(digits_default_state *state, digits_default_are
     (void)arena;
     if (state == NULL)
         return STEPC_E_ARGUMENT;
+    memset(state, 0, sizeof *state);
     state->learning_rate = 0.1f;
     STEPC_RUN(0, init_fc1_weight, (float *)state->fc1_weight, seed, 0);
-    STEPC_RUN(1, init_fc1_bias, state->fc1_bias, 0.0f);
-    STEPC_RUN(2, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
-    STEPC_RUN(3, init_fc2_bias, state->fc2_bias, 0.0f);
+    STEPC_RUN(1, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
     return STEPC_OK;
 }
 

@@ -2333,23 +2333,14 @@ static STEPC_KERNEL void init_first_weight(float *restrict first_weight, const u
 }
 
 /* copy; y is "first_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "first_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "depthwise1_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise1_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "pointwise1_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise1_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "depthwise2_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise2_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "pointwise2_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise2_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "depthwise3_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise3_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "pointwise3_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise3_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "depthwise4_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise4_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "pointwise4_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise4_shift" [64], s is "first_shift.initial.const" */
 static STEPC_KERNEL void copy_64(float *restrict y, const float s)
 {
     for (int i = 0; i < 64; i++)
@@ -2476,13 +2467,6 @@ static STEPC_KERNEL void init_fc_weight(float *restrict fc_weight, const uint64_
         }
 }
 
-/* fc_bias[12] = 0: copy */
-static STEPC_KERNEL void init_fc_bias(float *restrict fc_bias, const float first_shift_initial_const)
-{
-    for (int i = 0; i < 12; i++)
-        fc_bias[i] = first_shift_initial_const;
-}
-
 /* ---- entries ----------------------------------------------------------- */
 
 /* Does this build round each result by itself, to the nearest, and keep numbers next to zero? What is volatile
@@ -2527,33 +2511,23 @@ stepc_status ds_cnn_reproducible_init(ds_cnn_reproducible_state *state, ds_cnn_r
     state->learning_rate = 0.01f;
     STEPC_RUN(0, init_first_weight, (float *)state->first_weight, seed, 0);
     STEPC_RUN(1, copy_64, state->first_scale, 1.0f);
-    STEPC_RUN(2, copy_64, state->first_shift, 0.0f);
-    STEPC_RUN(3, init_depthwise1_weight, (float *)state->depthwise1_weight, seed, 0);
-    STEPC_RUN(4, copy_64, state->depthwise1_scale, 1.0f);
-    STEPC_RUN(5, copy_64, state->depthwise1_shift, 0.0f);
-    STEPC_RUN(6, init_pointwise1_weight, (float *)state->pointwise1_weight, seed, 0);
-    STEPC_RUN(7, copy_64, state->pointwise1_scale, 1.0f);
-    STEPC_RUN(8, copy_64, state->pointwise1_shift, 0.0f);
-    STEPC_RUN(9, init_depthwise2_weight, (float *)state->depthwise2_weight, seed, 0);
-    STEPC_RUN(10, copy_64, state->depthwise2_scale, 1.0f);
-    STEPC_RUN(11, copy_64, state->depthwise2_shift, 0.0f);
-    STEPC_RUN(12, init_pointwise2_weight, (float *)state->pointwise2_weight, seed, 0);
-    STEPC_RUN(13, copy_64, state->pointwise2_scale, 1.0f);
-    STEPC_RUN(14, copy_64, state->pointwise2_shift, 0.0f);
-    STEPC_RUN(15, init_depthwise3_weight, (float *)state->depthwise3_weight, seed, 0);
-    STEPC_RUN(16, copy_64, state->depthwise3_scale, 1.0f);
-    STEPC_RUN(17, copy_64, state->depthwise3_shift, 0.0f);
-    STEPC_RUN(18, init_pointwise3_weight, (float *)state->pointwise3_weight, seed, 0);
-    STEPC_RUN(19, copy_64, state->pointwise3_scale, 1.0f);
-    STEPC_RUN(20, copy_64, state->pointwise3_shift, 0.0f);
-    STEPC_RUN(21, init_depthwise4_weight, (float *)state->depthwise4_weight, seed, 0);
-    STEPC_RUN(22, copy_64, state->depthwise4_scale, 1.0f);
-    STEPC_RUN(23, copy_64, state->depthwise4_shift, 0.0f);
-    STEPC_RUN(24, init_pointwise4_weight, (float *)state->pointwise4_weight, seed, 0);
-    STEPC_RUN(25, copy_64, state->pointwise4_scale, 1.0f);
-    STEPC_RUN(26, copy_64, state->pointwise4_shift, 0.0f);
-    STEPC_RUN(27, init_fc_weight, (float *)state->fc_weight, seed, 0);
-    STEPC_RUN(28, init_fc_bias, state->fc_bias, 0.0f);
+    STEPC_RUN(2, init_depthwise1_weight, (float *)state->depthwise1_weight, seed, 0);
+    STEPC_RUN(3, copy_64, state->depthwise1_scale, 1.0f);
+    STEPC_RUN(4, init_pointwise1_weight, (float *)state->pointwise1_weight, seed, 0);
+    STEPC_RUN(5, copy_64, state->pointwise1_scale, 1.0f);
+    STEPC_RUN(6, init_depthwise2_weight, (float *)state->depthwise2_weight, seed, 0);
+    STEPC_RUN(7, copy_64, state->depthwise2_scale, 1.0f);
+    STEPC_RUN(8, init_pointwise2_weight, (float *)state->pointwise2_weight, seed, 0);
+    STEPC_RUN(9, copy_64, state->pointwise2_scale, 1.0f);
+    STEPC_RUN(10, init_depthwise3_weight, (float *)state->depthwise3_weight, seed, 0);
+    STEPC_RUN(11, copy_64, state->depthwise3_scale, 1.0f);
+    STEPC_RUN(12, init_pointwise3_weight, (float *)state->pointwise3_weight, seed, 0);
+    STEPC_RUN(13, copy_64, state->pointwise3_scale, 1.0f);
+    STEPC_RUN(14, init_depthwise4_weight, (float *)state->depthwise4_weight, seed, 0);
+    STEPC_RUN(15, copy_64, state->depthwise4_scale, 1.0f);
+    STEPC_RUN(16, init_pointwise4_weight, (float *)state->pointwise4_weight, seed, 0);
+    STEPC_RUN(17, copy_64, state->pointwise4_scale, 1.0f);
+    STEPC_RUN(18, init_fc_weight, (float *)state->fc_weight, seed, 0);
     return STEPC_OK;
 }
 

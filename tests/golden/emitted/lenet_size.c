@@ -1476,13 +1476,6 @@ static STEPC_KERNEL void init_conv1_weight(float *restrict conv1_weight, const u
             }
 }
 
-/* conv1_bias[6] = 0: copy */
-static STEPC_KERNEL void init_conv1_bias(float *restrict conv1_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 6; i++)
-        conv1_bias[i] = conv1_bias_initial_const;
-}
-
 /* conv2_weight[16,6,5,5] = RandomNormal(): RandomNormal */
 static STEPC_KERNEL void init_conv2_weight(float *restrict conv2_weight, const uint64_t seed, const uint64_t counter)
 {
@@ -1497,13 +1490,6 @@ static STEPC_KERNEL void init_conv2_weight(float *restrict conv2_weight, const u
                 }
 }
 
-/* conv2_bias[16] = 0: copy */
-static STEPC_KERNEL void init_conv2_bias(float *restrict conv2_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 16; i++)
-        conv2_bias[i] = conv1_bias_initial_const;
-}
-
 /* fc1_weight[120,400] = RandomNormal(): RandomNormal */
 static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint64_t seed, const uint64_t counter)
 {
@@ -1514,13 +1500,6 @@ static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint6
             fc1_weight[i * 400 + j] = stepc_next_normalf(drawn, &block, seed, counter, 3u, (uint64_t)(i * 400 + j)) *
                 0.07071068f;
         }
-}
-
-/* fc1_bias[120] = 0: copy */
-static STEPC_KERNEL void init_fc1_bias(float *restrict fc1_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 120; i++)
-        fc1_bias[i] = conv1_bias_initial_const;
 }
 
 /* fc2_weight[84,120] = RandomNormal(): RandomNormal */
@@ -1535,13 +1514,6 @@ static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint6
         }
 }
 
-/* fc2_bias[84] = 0: copy */
-static STEPC_KERNEL void init_fc2_bias(float *restrict fc2_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 84; i++)
-        fc2_bias[i] = conv1_bias_initial_const;
-}
-
 /* fc3_weight[10,84] = RandomNormal(): RandomNormal */
 static STEPC_KERNEL void init_fc3_weight(float *restrict fc3_weight, const uint64_t seed, const uint64_t counter)
 {
@@ -1552,13 +1524,6 @@ static STEPC_KERNEL void init_fc3_weight(float *restrict fc3_weight, const uint6
             fc3_weight[i * 84 + j] = stepc_next_normalf(drawn, &block, seed, counter, 5u, (uint64_t)(i * 84 + j)) *
                 0.15430336f;
         }
-}
-
-/* fc3_bias[10] = 0: copy */
-static STEPC_KERNEL void init_fc3_bias(float *restrict fc3_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 10; i++)
-        fc3_bias[i] = conv1_bias_initial_const;
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -1572,15 +1537,10 @@ stepc_status lenet_size_init(lenet_size_state *state, lenet_size_arena *arena, u
     state->learning_rate = 0.001f;
     state->step_count = 1;
     STEPC_RUN(0, init_conv1_weight, (float *)state->conv1_weight, seed, 0);
-    STEPC_RUN(1, init_conv1_bias, state->conv1_bias, 0.0f);
-    STEPC_RUN(2, init_conv2_weight, (float *)state->conv2_weight, seed, 0);
-    STEPC_RUN(3, init_conv2_bias, state->conv2_bias, 0.0f);
-    STEPC_RUN(4, init_fc1_weight, (float *)state->fc1_weight, seed, 0);
-    STEPC_RUN(5, init_fc1_bias, state->fc1_bias, 0.0f);
-    STEPC_RUN(6, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
-    STEPC_RUN(7, init_fc2_bias, state->fc2_bias, 0.0f);
-    STEPC_RUN(8, init_fc3_weight, (float *)state->fc3_weight, seed, 0);
-    STEPC_RUN(9, init_fc3_bias, state->fc3_bias, 0.0f);
+    STEPC_RUN(1, init_conv2_weight, (float *)state->conv2_weight, seed, 0);
+    STEPC_RUN(2, init_fc1_weight, (float *)state->fc1_weight, seed, 0);
+    STEPC_RUN(3, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
+    STEPC_RUN(4, init_fc3_weight, (float *)state->fc3_weight, seed, 0);
     return STEPC_OK;
 }
 

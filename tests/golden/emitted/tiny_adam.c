@@ -457,13 +457,6 @@ static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint6
         }
 }
 
-/* fc1.bias[3] = 0: copy */
-static STEPC_KERNEL void init_fc1_bias(float *restrict fc1_bias, const float fc1_bias_initial_const)
-{
-    for (int i = 0; i < 3; i++)
-        fc1_bias[i] = fc1_bias_initial_const;
-}
-
 /* fc2.weight[2,3] = RandomNormal(): RandomNormal */
 static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint64_t seed, const uint64_t counter)
 {
@@ -474,13 +467,6 @@ static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint6
             fc2_weight[i * 3 + j] = stepc_next_normalf(drawn, &block, seed, counter, 2u, (uint64_t)(i * 3 + j)) *
                 0.8164966f;
         }
-}
-
-/* fc2.bias[2] = 0: copy */
-static STEPC_KERNEL void init_fc2_bias(float *restrict fc2_bias, const float fc1_bias_initial_const)
-{
-    for (int i = 0; i < 2; i++)
-        fc2_bias[i] = fc1_bias_initial_const;
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -511,9 +497,7 @@ stepc_status tiny_adam_init(tiny_adam_state *state, tiny_adam_arena *arena, uint
     state->learning_rate = 0.002f;
     state->step_count = 1;
     STEPC_RUN(0, init_fc1_weight, (float *)state->fc1_weight, seed, 0);
-    STEPC_RUN(1, init_fc1_bias, state->fc1_bias, 0.0f);
-    STEPC_RUN(2, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
-    STEPC_RUN(3, init_fc2_bias, state->fc2_bias, 0.0f);
+    STEPC_RUN(1, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
     return STEPC_OK;
 }
 
