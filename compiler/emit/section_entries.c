@@ -396,6 +396,30 @@ static void add_copy(struct entry_text *t, uint64_t guard, const struct buffer *
     }
 }
 
+/* A routine of the runtime fills memory with random numbers. */
+static void add_draw(struct entry_text *t, const struct kernel_draw *d, int number, uint64_t guard)
+{
+    struct emission *const e = t->e;
+    struct arena *const a = e->arena;
+    const struct expr *const x = d->number;
+    struct kernel_call call = {.draws = !x->draw->has_seed};
+    vec_push(a, &call.counters, x->draw->counter);
+    const char *const name = arena_printf(a, "stepc_fill_%s%s", x->op == EXPR_NORMAL ? "normal" : "uniform",
+                                          x->dtype == DTYPE_FLOAT ? "f" : "");
+    struct entry_step run = {.kind = STEP_RUN, .guard = guard, .kernel = number, .name = use_helper(e, name)};
+    vec_push(a, &run.arguments, pointer_argument(t, d->to));
+    vec_push(a, &run.arguments, arena_printf(a, "%" PRId64, d->to->count));
+    if (x->op == EXPR_UNIFORM)
+        vec_push(a, &run.arguments, number_float(a, x->dtype, d->offset));
+    vec_push(a, &run.arguments, number_float(a, x->dtype, d->factor));
+    if (x->draw->has_seed)
+        vec_push(a, &run.arguments, arena_printf(a, "UINT64_C(%" PRIu64 ")", x->draw->seed));
+    add_random_arguments(t, &call, &run.arguments);
+    vec_push(a, &run.arguments, arena_printf(a, "%" PRId64 "u", x->i));
+    e->calls[entry_index(e, t->entry)][number] = name;
+    entry_add_step(&t->body, run);
+}
+
 static void add_kernel(struct entry_text *t, const struct kernel *k, int number, uint64_t guard)
 {
     struct emission *const e = t->e;
@@ -404,6 +428,11 @@ static void add_kernel(struct entry_text *t, const struct kernel *k, int number,
     if (kernel_is_copy(k, &from, &to)) {
         *called = to->count ? "memcpy" : NULL;
         add_copy(t, guard, to, from);
+        return;
+    }
+    struct kernel_draw draw;
+    if (kernel_is_draw(k, &draw)) {
+        add_draw(t, &draw, number, guard);
         return;
     }
     const struct kernel_call call = emit_kernel(e, t->plan, k);

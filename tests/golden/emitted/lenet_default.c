@@ -1817,70 +1817,6 @@ static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *re
         }
 }
 
-/* conv1_weight[6,1,5,5] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_conv1_weight(float *restrict conv1_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 5; j++)
-            for (int k = 0; k < 5; k++) {
-                conv1_weight[i * 25 + j * 5 + k] =
-                    stepc_next_normalf(drawn, &block, seed, counter, 1u, (uint64_t)(i * 25 + j * 5 + k)) *
-                    0.28284273f;
-            }
-}
-
-/* conv2_weight[16,6,5,5] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_conv2_weight(float *restrict conv2_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 16; i++)
-        for (int j = 0; j < 6; j++)
-            for (int k = 0; k < 5; k++)
-                for (int m = 0; m < 5; m++) {
-                    conv2_weight[i * 150 + j * 25 + k * 5 + m] = stepc_next_normalf(drawn, &block, seed, counter, 2u,
-                        (uint64_t)(i * 150 + j * 25 + k * 5 + m)) * 0.11547005f;
-                }
-}
-
-/* fc1_weight[120,400] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int32_t i = 0; i < 120; i++)
-        for (int32_t j = 0; j < 400; j++) {
-            fc1_weight[i * 400 + j] = stepc_next_normalf(drawn, &block, seed, counter, 3u, (uint64_t)(i * 400 + j)) *
-                0.07071068f;
-        }
-}
-
-/* fc2_weight[84,120] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 84; i++)
-        for (int j = 0; j < 120; j++) {
-            fc2_weight[i * 120 + j] = stepc_next_normalf(drawn, &block, seed, counter, 4u, (uint64_t)(i * 120 + j)) *
-                0.12909944f;
-        }
-}
-
-/* fc3_weight[10,84] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc3_weight(float *restrict fc3_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 10; i++)
-        for (int j = 0; j < 84; j++) {
-            fc3_weight[i * 84 + j] = stepc_next_normalf(drawn, &block, seed, counter, 5u, (uint64_t)(i * 84 + j)) *
-                0.15430336f;
-        }
-}
-
 /* ---- entries ----------------------------------------------------------- */
 
 stepc_status lenet_default_init(lenet_default_state *state, lenet_default_arena *arena, uint64_t seed)
@@ -1891,11 +1827,11 @@ stepc_status lenet_default_init(lenet_default_state *state, lenet_default_arena 
     memset(state, 0, sizeof *state);
     state->learning_rate = 0.001f;
     state->step_count = 1;
-    STEPC_RUN(0, init_conv1_weight, (float *)state->conv1_weight, seed, 0);
-    STEPC_RUN(1, init_conv2_weight, (float *)state->conv2_weight, seed, 0);
-    STEPC_RUN(2, init_fc1_weight, (float *)state->fc1_weight, seed, 0);
-    STEPC_RUN(3, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
-    STEPC_RUN(4, init_fc3_weight, (float *)state->fc3_weight, seed, 0);
+    STEPC_RUN(0, stepc_fill_normalf, (float *)state->conv1_weight, 150, 0.28284273f, seed, 0, 1u);
+    STEPC_RUN(1, stepc_fill_normalf, (float *)state->conv2_weight, 2400, 0.11547005f, seed, 0, 2u);
+    STEPC_RUN(2, stepc_fill_normalf, (float *)state->fc1_weight, 48000, 0.07071068f, seed, 0, 3u);
+    STEPC_RUN(3, stepc_fill_normalf, (float *)state->fc2_weight, 10080, 0.12909944f, seed, 0, 4u);
+    STEPC_RUN(4, stepc_fill_normalf, (float *)state->fc3_weight, 840, 0.15430336f, seed, 0, 5u);
     return STEPC_OK;
 }
 

@@ -445,30 +445,6 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
     }
 }
 
-/* fc1.weight[3,4] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 4; j++) {
-            fc1_weight[i * 4 + j] = stepc_next_normalf(drawn, &block, seed, counter, 1u, (uint64_t)(i * 4 + j)) *
-                0.70710677f;
-        }
-}
-
-/* fc2.weight[2,3] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 3; j++) {
-            fc2_weight[i * 3 + j] = stepc_next_normalf(drawn, &block, seed, counter, 2u, (uint64_t)(i * 3 + j)) *
-                0.8164966f;
-        }
-}
-
 /* ---- entries ----------------------------------------------------------- */
 
 /* Does this build round each result by itself, to the nearest, and keep numbers next to zero? What is volatile
@@ -496,8 +472,8 @@ stepc_status tiny_adam_init(tiny_adam_state *state, tiny_adam_arena *arena, uint
     memset(state, 0, sizeof *state);
     state->learning_rate = 0.002f;
     state->step_count = 1;
-    STEPC_RUN(0, init_fc1_weight, (float *)state->fc1_weight, seed, 0);
-    STEPC_RUN(1, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
+    STEPC_RUN(0, stepc_fill_normalf, (float *)state->fc1_weight, 12, 0.70710677f, seed, 0, 1u);
+    STEPC_RUN(1, stepc_fill_normalf, (float *)state->fc2_weight, 6, 0.8164966f, seed, 0, 2u);
     return STEPC_OK;
 }
 
