@@ -12,6 +12,7 @@
 #ifndef STEPC_RANDOM_H
 #define STEPC_RANDOM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "stepc_trigonometry.h"
@@ -177,6 +178,43 @@ static STEPC_FAST_INLINE double stepc_next_normal(double kept[2], uint64_t *bloc
         stepc_normal2(seed, counter, stream, (uint32_t)(*block & 0xFFFFFFFFu), kept);
     }
     return kept[element & 1u];
+}
+
+/* Fill a tensor: its elements are offset + factor * number, in one block of numbers after the other. */
+static STEPC_FAST_INLINE void stepc_fill_uniformf(float *to, size_t count, float offset, float factor, uint64_t seed,
+                                                  uint64_t counter, uint32_t stream)
+{
+    float kept[4] = {0.0f};
+    uint64_t block = UINT64_MAX;
+    for (size_t i = 0; i < count; i++)
+        to[i] = offset + stepc_next_uniformf(kept, &block, seed, counter, stream, i) * factor;
+}
+
+static STEPC_FAST_INLINE void stepc_fill_uniform(double *to, size_t count, double offset, double factor, uint64_t seed,
+                                                 uint64_t counter, uint32_t stream)
+{
+    double kept[2] = {0.0};
+    uint64_t block = UINT64_MAX;
+    for (size_t i = 0; i < count; i++)
+        to[i] = offset + stepc_next_uniform(kept, &block, seed, counter, stream, i) * factor;
+}
+
+static STEPC_FAST_INLINE void stepc_fill_normalf(float *to, size_t count, float factor, uint64_t seed,
+                                                 uint64_t counter, uint32_t stream)
+{
+    float kept[4] = {0.0f};
+    uint64_t block = UINT64_MAX;
+    for (size_t i = 0; i < count; i++)
+        to[i] = stepc_next_normalf(kept, &block, seed, counter, stream, i) * factor;
+}
+
+static STEPC_FAST_INLINE void stepc_fill_normal(double *to, size_t count, double factor, uint64_t seed,
+                                                uint64_t counter, uint32_t stream)
+{
+    double kept[2] = {0.0};
+    uint64_t block = UINT64_MAX;
+    for (size_t i = 0; i < count; i++)
+        to[i] = stepc_next_normal(kept, &block, seed, counter, stream, i) * factor;
 }
 
 #endif

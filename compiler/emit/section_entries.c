@@ -396,6 +396,30 @@ static void add_copy(struct entry_text *t, uint64_t guard, const struct buffer *
     }
 }
 
+/* A routine of the runtime fills memory with random numbers. */
+static void add_draw(struct entry_text *t, const struct kernel_draw *d, int number, uint64_t guard)
+{
+    struct emission *const e = t->e;
+    struct arena *const a = e->arena;
+    const struct expr *const x = d->number;
+    struct kernel_call call = {.draws = !x->draw->has_seed};
+    vec_push(a, &call.counters, x->draw->counter);
+    const char *const name = arena_printf(a, "stepc_fill_%s%s", x->op == EXPR_NORMAL ? "normal" : "uniform",
+                                          x->dtype == DTYPE_FLOAT ? "f" : "");
+    struct entry_step run = {.kind = STEP_RUN, .guard = guard, .kernel = number, .name = use_helper(e, name)};
+    vec_push(a, &run.arguments, pointer_argument(t, d->to));
+    vec_push(a, &run.arguments, arena_printf(a, "%" PRId64, d->to->count));
+    if (x->op == EXPR_UNIFORM)
+        vec_push(a, &run.arguments, number_float(a, x->dtype, d->offset));
+    vec_push(a, &run.arguments, number_float(a, x->dtype, d->factor));
+    if (x->draw->has_seed)
+        vec_push(a, &run.arguments, arena_printf(a, "UINT64_C(%" PRIu64 ")", x->draw->seed));
+    add_random_arguments(t, &call, &run.arguments);
+    vec_push(a, &run.arguments, arena_printf(a, "%" PRId64 "u", x->i));
+    e->calls[entry_index(e, t->entry)][number] = name;
+    entry_add_step(&t->body, run);
+}
+
 static void add_kernel(struct entry_text *t, const struct kernel *k, int number, uint64_t guard)
 {
     struct emission *const e = t->e;
@@ -404,6 +428,11 @@ static void add_kernel(struct entry_text *t, const struct kernel *k, int number,
     if (kernel_is_copy(k, &from, &to)) {
         *called = to->count ? "memcpy" : NULL;
         add_copy(t, guard, to, from);
+        return;
+    }
+    struct kernel_draw draw;
+    if (kernel_is_draw(k, &draw)) {
+        add_draw(t, &draw, number, guard);
         return;
     }
     const struct kernel_call call = emit_kernel(e, t->plan, k);
@@ -442,14 +471,6 @@ static void add_kernels(struct entry_text *t)
 
 /* ---- initial values ---------------------------------------------------------------------------------------------- */
 
-/* Is every byte the first one, which is 0? So is each its neighbour. */
-static bool is_zero(const struct tensor *t)
-{
-    const unsigned char *bytes = t->data;
-    const size_t size = tensor_bytes(t);
-    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
-}
-
 static void add_fill(struct entry_text *t, const struct variable *v)
 {
     struct arena *const a = t->e->arena;
@@ -481,11 +502,11 @@ static void add_initial(struct entry_text *t, const struct variable *v, bool cle
     if (v->initial->count == 0)
         return;
     const char *const member = variable_member(t, v);
-    if (is_zero(v->initial) && clears_all)
+    if (tensor_is_zero(v->initial) && clears_all)
         return;
     if (v->shape.rank == 0)
         add_set(t, 0, member, number_element(a, v->initial, 0));
-    else if (is_zero(v->initial))
+    else if (tensor_is_zero(v->initial))
         add_call(t, 0, "memset", member, "0", arena_printf(a, "sizeof %s", member));
     else if (tensor_is_uniform(v->initial))
         add_fill(t, v);
@@ -510,7 +531,7 @@ static void add_initials(struct entry_text *t)
     for (size_t i = 0; i < p->variables.count; i++)
         if (!is_overwritten(t->entry->graph, p->variables.data[i])) {
             vec_push(t->e->arena, &own, p->variables.data[i]);
-            zeros += p->variables.data[i]->initial->count > 0 && is_zero(p->variables.data[i]->initial);
+            zeros += p->variables.data[i]->initial->count > 0 && tensor_is_zero(p->variables.data[i]->initial);
         }
     if (zeros > 1) {
         t->uses_state = true;

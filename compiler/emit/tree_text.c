@@ -126,9 +126,7 @@ static bool stands_bare(const struct stmt *s)
 {
     if (s->comment)
         return false;
-    if (s->kind == STMT_LOOP)
-        return !s->hint;
-    return s->kind == STMT_SET || s->kind == STMT_CALL || s->kind == STMT_RETURN;
+    return s->kind == STMT_LOOP || s->kind == STMT_SET || s->kind == STMT_CALL || s->kind == STMT_RETURN;
 }
 
 static void print_body(struct expr_scope *s, struct writer *w, const char *head, const stmt_list *body)
@@ -156,10 +154,9 @@ static void print_loop(struct expr_scope *s, struct writer *w, const struct stmt
     const char *const step = step_text(s, l);
     s->marks_breaks = true;
     const char *const hint = loop_hint(s->e->options, l->hint);
-    if (hint)
-        write_line(w, "%s", hint);
     print_body(s, w,
-               arena_printf(s->arena, "for (%s %s = %s; %s; %s)", l->var->type, l->var->name, from, condition, step),
+               arena_printf(s->arena, "%s%sfor (%s %s = %s; %s; %s)", hint ? hint : "", hint ? " " : "", l->var->type,
+                            l->var->name, from, condition, step),
                &l->body);
 }
 

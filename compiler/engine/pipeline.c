@@ -86,8 +86,10 @@ bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, 
     if (!pipeline_program(d, a, m, o, out))
         return false;
     bool ok = true;
-    for (size_t i = 0; i < (*out)->entries.count; i++)
-        ok &= canonicalise((*out)->entries.data[i].graph, &o->passes);
+    for (size_t i = 0; i < (*out)->entries.count; i++) {
+        const struct entry *const e = &(*out)->entries.data[i];
+        ok &= canonicalise(e->graph, &o->passes) && (e->kind != ENTRY_INIT || rewrite_zeros(e->graph));
+    }
     if (ok)
         dump_graphs(a, *out, o, "canonical");
     return ok;

@@ -113,16 +113,67 @@ static bool walks_whole_buffer(const struct part *p, const struct access *a)
     return stride == a->buffer->count;
 }
 
-bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer **to)
+/* The only store of a kernel, if it is one loop nest that fills a buffer, and in the buffer's type; or NULL. */
+static const struct store *filling_store(const struct kernel *k)
 {
     if (k->tmpl.traits || k->checks.count || k->parts.count != 1)
-        return false;
+        return NULL;
     const struct part *p = &k->parts.data[0];
     if (p->reduce != REDUCE_NONE || p->stores.count != 1)
-        return false;
+        return NULL;
     const struct store *s = &p->stores.data[0];
-    if (s->value->op != EXPR_LOAD || s->value->dtype != s->to.buffer->dtype || !walks_whole_buffer(p, &s->to) ||
-        !walks_whole_buffer(p, s->value->access))
+    return s->value->dtype == s->to.buffer->dtype && walks_whole_buffer(p, &s->to) ? s : NULL;
+}
+
+/* Adds to *step how much e grows with loop d, and to *constant what e is at its beginning; false: not linear. */
+static bool add_linear(const struct expr *e, int64_t factor, int d, int64_t *step, int64_t *constant)
+{
+    switch (e->op) {
+    case EXPR_INT: *constant += factor * e->i; return true;
+    case EXPR_INDEX: *step += e->i == d ? factor : 0; return true;
+    case EXPR_ADD:
+        return add_linear(e->arg[0], factor, d, step, constant) && add_linear(e->arg[1], factor, d, step, constant);
+    case EXPR_MUL: return e->arg[1]->op == EXPR_INT && add_linear(e->arg[0], factor * e->arg[1]->i, d, step, constant);
+    default: return false;
+    }
+}
+
+static bool counts_elements(const struct part *p, const struct access *a, const struct expr *e)
+{
+    for (int d = 0; d < p->rank; d++) {
+        int64_t step = 0, constant = 0;
+        if (!add_linear(e, 1, d, &step, &constant) || constant != 0 || (p->extent[d] != 1 && step != a->stride[d]))
+            return false;
+    }
+    return p->rank > 0;
+}
+
+bool kernel_is_draw(const struct kernel *k, struct kernel_draw *out)
+{
+    const struct store *const s = filling_store(k);
+    *out = (struct kernel_draw){.factor = 1};
+    if (!s || k->cut.shares > 1)
+        return false;
+    const struct expr *e = s->value;
+    const bool has_offset = e->op == EXPR_ADD && e->arg[0]->op == EXPR_FLOAT;
+    if (has_offset) {
+        out->offset = e->arg[0]->f;
+        e = e->arg[1];
+    }
+    if (e->op == EXPR_MUL && e->arg[1]->op == EXPR_FLOAT) {
+        out->factor = e->arg[1]->f;
+        e = e->arg[0];
+    }
+    out->to = s->to.buffer;
+    out->number = e;
+    return e->op == (has_offset ? EXPR_UNIFORM : EXPR_NORMAL) && (e->dtype == DTYPE_FLOAT || e->dtype == DTYPE_DOUBLE) &&
+           counts_elements(&k->parts.data[0], &s->to, e->arg[0]);
+}
+
+bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer **to)
+{
+    const struct store *const s = filling_store(k);
+    if (!s || s->value->op != EXPR_LOAD || !walks_whole_buffer(&k->parts.data[0], s->value->access))
         return false;
     *from = s->value->access->buffer;
     *to = s->to.buffer;

@@ -234,6 +234,14 @@ void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out);
 bool operand_reads(const struct operand *o, const struct buffer *b);
 /* Plain copy of one whole contiguous buffer into another (what remains of outputs and bindings)? Emitted as memcpy. */
 bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer **to);
+/* Does it fill a whole contiguous buffer with random numbers, element by element in their order, and not in shares?
+ * Emitted as a call of the runtime. */
+struct kernel_draw {
+    struct buffer *to;
+    const struct expr *number; /* EXPR_NORMAL or EXPR_UNIFORM */
+    double factor, offset;     /* offset + factor * number; of normal numbers the offset is 0 */
+};
+bool kernel_is_draw(const struct kernel *k, struct kernel_draw *out);
 /* Has each iteration of loop d results of its own? */
 bool part_keeps(const struct part *p, int d);
 /* Walks adjacent loops from `rows` on as one where every access allows it, and drops loops of one iteration; reduced

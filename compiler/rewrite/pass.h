@@ -26,6 +26,9 @@ bool rewrite_cse(struct graph *g);
 /* what no output and no binding needs goes; trailing unwanted node outputs become NULL */
 bool rewrite_dce(struct graph *g);
 
+/* Of init() alone, once it is canonical: bindings to zeros become initial values. */
+bool rewrite_zeros(struct graph *g);
+
 struct pass_options {
     const char *dump_after; /* a pass's name or NULL */
     FILE *dump_to;

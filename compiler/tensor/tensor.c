@@ -77,6 +77,14 @@ struct tensor *tensor_from_ints(struct arena *a, const int64_t *x, int64_t count
     return t;
 }
 
+/* Is every byte the first one, which is 0? So is each its neighbour. */
+bool tensor_is_zero(const struct tensor *t)
+{
+    const unsigned char *bytes = t->data;
+    const size_t size = tensor_bytes(t);
+    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
 bool tensor_is_uniform(const struct tensor *t)
 {
     const size_t size = dtype_size(t->dtype), bytes = tensor_bytes(t);

@@ -613,6 +613,23 @@ START_TEST(kept_blocks_hold_the_elements)
 }
 END_TEST
 
+START_TEST(tensors_are_filled_in_order)
+{
+    float uniform_floats[11], normal_floats[11];
+    double uniform_doubles[11], normal_doubles[11];
+    stepc_fill_uniformf(uniform_floats, 11, -0.25f, 0.5f, 1u, 2u, 3u);
+    stepc_fill_normalf(normal_floats, 11, 0.5f, 1u, 2u, 3u);
+    stepc_fill_uniform(uniform_doubles, 11, -0.25, 0.5, 1u, 2u, 3u);
+    stepc_fill_normal(normal_doubles, 11, 0.5, 1u, 2u, 3u);
+    for (uint64_t i = 0; i < 11u; i++) { /* halves are exact */
+        ck_assert(uniform_floats[i] == -0.25f + stepc_uniformf(1u, 2u, 3u, i) * 0.5f);
+        ck_assert(normal_floats[i] == stepc_normalf(1u, 2u, 3u, i) * 0.5f);
+        ck_assert(uniform_doubles[i] == -0.25 + stepc_uniform(1u, 2u, 3u, i) * 0.5);
+        ck_assert(normal_doubles[i] == stepc_normal(1u, 2u, 3u, i) * 0.5);
+    }
+}
+END_TEST
+
 START_TEST(uniform_lies_below_one)
 {
     ck_assert(stepc_unitf(0u) == 0.0f && stepc_unitf(UINT32_MAX) == 1.0f - 0x1p-24f);
@@ -673,6 +690,7 @@ static Suite *math_suite(void)
     tcase_add_test(random, philox_gives_the_published_answers);
     tcase_add_test(random, blocks_hold_the_elements);
     tcase_add_test(random, kept_blocks_hold_the_elements);
+    tcase_add_test(random, tensors_are_filled_in_order);
     tcase_add_test(random, uniform_lies_below_one);
     tcase_add_loop_test(random, normal_has_the_moments, 0, 2);
     suite_add_tcase(suite, random);

@@ -178,44 +178,6 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *re
     }
 }
 
-/* fc1.weight[32,64] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 32; i++)
-        for (int j = 0; j < 64; j++) {
-            fc1_weight[i * 64 + j] = stepc_next_normalf(drawn, &block, seed, counter, 1u, (uint64_t)(i * 64 + j)) *
-                0.17677669f;
-        }
-}
-
-/* fc1.bias[32] = 0: copy */
-static STEPC_KERNEL void init_fc1_bias(float *restrict fc1_bias, const float fc1_bias_initial_const)
-{
-    for (int i = 0; i < 32; i++)
-        fc1_bias[i] = fc1_bias_initial_const;
-}
-
-/* fc2.weight[10,32] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 10; i++)
-        for (int j = 0; j < 32; j++) {
-            fc2_weight[i * 32 + j] = stepc_next_normalf(drawn, &block, seed, counter, 2u, (uint64_t)(i * 32 + j)) *
-                0.25f;
-        }
-}
-
-/* fc2.bias[10] = 0: copy */
-static STEPC_KERNEL void init_fc2_bias(float *restrict fc2_bias, const float fc1_bias_initial_const)
-{
-    for (int i = 0; i < 10; i++)
-        fc2_bias[i] = fc1_bias_initial_const;
-}
-
 /* ---- entries ----------------------------------------------------------- */
 
 stepc_status digits_cortex_m4_init(digits_cortex_m4_state *state, digits_cortex_m4_arena *arena, uint64_t seed)
@@ -223,11 +185,10 @@ stepc_status digits_cortex_m4_init(digits_cortex_m4_state *state, digits_cortex_
     (void)arena;
     if (state == NULL)
         return STEPC_E_ARGUMENT;
+    memset(state, 0, sizeof *state);
     state->learning_rate = 0.1f;
-    STEPC_RUN(0, init_fc1_weight, (float *)state->fc1_weight, seed, 0);
-    STEPC_RUN(1, init_fc1_bias, state->fc1_bias, 0.0f);
-    STEPC_RUN(2, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
-    STEPC_RUN(3, init_fc2_bias, state->fc2_bias, 0.0f);
+    STEPC_RUN(0, stepc_fill_normalf, (float *)state->fc1_weight, 2048, 0.17677669f, seed, 0, 1u);
+    STEPC_RUN(1, stepc_fill_normalf, (float *)state->fc2_weight, 320, 0.25f, seed, 0, 2u);
     return STEPC_OK;
 }
 

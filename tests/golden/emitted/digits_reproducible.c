@@ -33,16 +33,13 @@ static STEPC_INLINE void hidden_relu_panel_part(const int rows, const int i, con
         float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
         stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1,
             packed + j, 16);
-        STEPC_ROW_LOOP
-        for (int r = 0; r < rows; r++) {
-            STEPC_LANE_LOOP
-            for (int l = 0; l < STEPC_PANEL_TILE(float, 16); l++) {
+        STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+            STEPC_LANE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 16); l++) {
                 const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
                 const float fc1_bias0 = fc1_bias[j_2 + l];
                 const float t_2 = v + fc1_bias0;
                 hidden[(i + r) * 32 + j_2 + l] = t_2 < 0.0f ? 0.0f : t_2;
             }
-        }
     }
 }
 
@@ -69,14 +66,11 @@ static STEPC_INLINE void logits_gemm_part(const int rows, const int to, const in
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 32, 32, STEPC_TILE_SETS, acc, left + i * 32, 32, 1, right, 16);
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < to; l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             logits[(i + r) * 10 + j + l] = v + fc2_bias[j + l];
         }
-    }
 }
 
 /* Rows i .. of the columns p .. of one panel. */
@@ -198,14 +192,11 @@ static STEPC_INLINE void d_fc1_output_where_part(const int rows, const int i, co
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 10, 10, STEPC_TILE_SETS, acc, left + i * 10, 10, 1, right, 32);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             d_fc1_output[(i + r) * 32 + j + l] = 0.0f < hidden[(i + r) * 32 + j + l] ? v : 0.0f;
         }
-    }
 }
 
 /* d_fc1.output[32,32] = hidden[32,32] > 0 ? d_logits[32,10] fc2.weight[10,32] : 0: Gemm (gradient of node 'fc2'),
@@ -230,14 +221,11 @@ static STEPC_INLINE void update_fc2_weight_part(const int rows, const int i, con
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 10, right, 32);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             fc2_weight[(i + r) * 32 + j + l] = fc2_weight[(i + r) * 32 + j + l] - learning_rate * v;
         }
-    }
 }
 
 /* fc2.weight[10,32] = fc2.weight[10,32] - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] =
@@ -256,11 +244,9 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
         }
     }
     float sum[10] = {0.0f};
-    for (int k = 0; k < 32; k++) {
-        STEPC_SUM_LOOP
-        for (int r = 0; r < 10; r++)
+    for (int k = 0; k < 32; k++)
+        STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
             sum[r] += d_logits[r + k * 10];
-    }
     for (int r = 0; r < 10; r++)
         fc2_bias[r] = fc2_bias[r] - learning_rate * sum[r];
 }
@@ -272,14 +258,11 @@ static STEPC_INLINE void update_fc1_weight_part(const int rows, const int i, con
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 32, right, 64);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             fc1_weight[(i + r) * 64 + j + l] = fc1_weight[(i + r) * 64 + j + l] - learning_rate * v;
         }
-    }
 }
 
 /* fc1.weight[32,64] = fc1.weight[32,64] - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] =
@@ -298,51 +281,11 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *re
         }
     }
     float sum[32] = {0.0f};
-    for (int k = 0; k < 32; k++) {
-        STEPC_SUM_LOOP
-        for (int r = 0; r < 32; r++)
+    for (int k = 0; k < 32; k++)
+        STEPC_SUM_LOOP for (int r = 0; r < 32; r++)
             sum[r] += d_fc1_output[r + k * 32];
-    }
     for (int r = 0; r < 32; r++)
         fc1_bias[r] = fc1_bias[r] - learning_rate * sum[r];
-}
-
-/* fc1.weight[32,64] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 32; i++)
-        for (int j = 0; j < 64; j++) {
-            fc1_weight[i * 64 + j] = stepc_next_normalf(drawn, &block, seed, counter, 1u, (uint64_t)(i * 64 + j)) *
-                0.17677669f;
-        }
-}
-
-/* fc1.bias[32] = 0: copy */
-static STEPC_KERNEL void init_fc1_bias(float *restrict fc1_bias, const float fc1_bias_initial_const)
-{
-    for (int i = 0; i < 32; i++)
-        fc1_bias[i] = fc1_bias_initial_const;
-}
-
-/* fc2.weight[10,32] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 10; i++)
-        for (int j = 0; j < 32; j++) {
-            fc2_weight[i * 32 + j] = stepc_next_normalf(drawn, &block, seed, counter, 2u, (uint64_t)(i * 32 + j)) *
-                0.25f;
-        }
-}
-
-/* fc2.bias[10] = 0: copy */
-static STEPC_KERNEL void init_fc2_bias(float *restrict fc2_bias, const float fc1_bias_initial_const)
-{
-    for (int i = 0; i < 10; i++)
-        fc2_bias[i] = fc1_bias_initial_const;
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -367,11 +310,10 @@ stepc_status digits_reproducible_init(digits_reproducible_state *state, digits_r
         return STEPC_E_ARGUMENT;
     if (check_arithmetic() != STEPC_OK)
         return STEPC_E_ARITHMETIC;
+    memset(state, 0, sizeof *state);
     state->learning_rate = 0.1f;
-    STEPC_RUN(0, init_fc1_weight, (float *)state->fc1_weight, seed, 0);
-    STEPC_RUN(1, init_fc1_bias, state->fc1_bias, 0.0f);
-    STEPC_RUN(2, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
-    STEPC_RUN(3, init_fc2_bias, state->fc2_bias, 0.0f);
+    STEPC_RUN(0, stepc_fill_normalf, (float *)state->fc1_weight, 2048, 0.17677669f, seed, 0, 1u);
+    STEPC_RUN(1, stepc_fill_normalf, (float *)state->fc2_weight, 320, 0.25f, seed, 0, 2u);
     return STEPC_OK;
 }
 

@@ -120,12 +120,9 @@ static inline void first_conv_conv_fill_image(float *restrict image, const float
                 float *const to_2 = to + j * 6;
                 const float *const from_2 = from + (a * 49 + y) * 10;
                 first_conv_conv_fill_edge(to_2, from_2, 0);
-                STEPC_LANE_LOOP
-                for (int j_2 = 1; j_2 < 5; j_2++) {
-                    STEPC_UNROLL
-                    for (int c = 0; c < 2; c++)
+                STEPC_LANE_LOOP for (int j_2 = 1; j_2 < 5; j_2++)
+                    STEPC_UNROLL for (int c = 0; c < 2; c++)
                         to_2[c * 174 + j_2] = from_2[j_2 * 2 + c - 1];
-                }
                 first_conv_conv_fill_edge(to_2, from_2, 5);
             } else {
                 float *const to_2 = to + j * 6;
@@ -161,13 +158,11 @@ static STEPC_INLINE void first_conv_conv_finish_vectors(const int rows, const in
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + first_conv_conv_place_of(i),
         vectors > 1 ? first_conv_conv_place_of(i + 1) - first_conv_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             first_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
         }
-    }
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
@@ -177,13 +172,11 @@ static STEPC_INLINE void first_conv_conv_finish_row(const int n, const int o, co
     stepc_copy_lines(25, 5, 0, plane, 5, flat, 6);
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
         const float v = plane[p];
         first_conv[n * 8000 + o * 125 + p] = v;
     }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
         const float v = plane[p];
         first_conv[n * 8000 + o * 125 + p] = v;
     }
@@ -275,8 +268,7 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
             for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
                 float *const to = scratch + i * 224 + 48;
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int i_2 = 0; i_2 < 112; i_2++) {
+                STEPC_LANE_LOOP for (int i_2 = 0; i_2 < 112; i_2++) {
                     const float first_conv0 = first_conv[n * 8000 + g_2 * 125 + i_2];
                     const float first_mean0 = first_mean[g_2];
                     const float x0 = first_norm_mul[g_2];
@@ -284,8 +276,7 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                     const float t = (first_conv0 - first_mean0) * x0 + first_shift0;
                     to[i_2] = t < 0.0f ? 0.0f : t;
                 }
-                STEPC_LANE_LOOP
-                for (int i_2 = 109; i_2 < 125; i_2++) {
+                STEPC_LANE_LOOP for (int i_2 = 109; i_2 < 125; i_2++) {
                     const float first_conv0 = first_conv[n * 8000 + g_2 * 125 + i_2];
                     const float first_mean0 = first_mean[g_2];
                     const float x0 = first_norm_mul[g_2];
@@ -298,8 +289,7 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                 depthwise1_relu_windows(scratch + 2176, depthwise1_weight + (g + i) * 9, scratch + i * 224 + 48,
                     scratch + 1792);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int p = 0; p < 112; p++) {
+                STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
                     const float v = scratch[2176 + p];
                     const float x0 = depthwise1_mean[g_2];
                     const float x0_2 = depthwise1_norm_mul[g_2];
@@ -307,8 +297,7 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                     const float t = (v - x0) * x0_2 + x0_3;
                     depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
-                STEPC_LANE_LOOP
-                for (int p = 109; p < 125; p++) {
+                STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
                     const float v = scratch[2176 + p];
                     const float x0 = depthwise1_mean[g_2];
                     const float x0_2 = depthwise1_norm_mul[g_2];
@@ -354,9 +343,8 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_vectors(const int rows, cons
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w_2,
         image + conv_relu_16x64x125_place_of(i),
         vectors > 1 ? conv_relu_16x64x125_place_of(i + 1) - conv_relu_16x64x125_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             const float x_20 = x_2[o + r];
             const float x_30 = x_3[o + r];
@@ -364,7 +352,6 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_vectors(const int rows, cons
             const float t_2 = (v - x_20) * x_30 + x_40;
             y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
-    }
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
@@ -374,8 +361,7 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_row(const int n, const int o
 {
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
         const float v = flat[p];
         const float x_20 = x_2[o];
         const float x_30 = x_3[o];
@@ -383,8 +369,7 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_row(const int n, const int o
         const float t_2 = (v - x_20) * x_30 + x_40;
         y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
         const float v = flat[p];
         const float x_20 = x_2[o];
         const float x_30 = x_3[o];
@@ -499,8 +484,7 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *r
                 conv_relu_16x64x125_2_windows(scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 48,
                     scratch + 1792);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int p = 0; p < 112; p++) {
+                STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
                     const float v = scratch[2176 + p];
                     const float x_20 = x_2[g_2];
                     const float x_30 = x_3[g_2];
@@ -508,8 +492,7 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *r
                     const float t = (v - x_20) * x_30 + x_40;
                     y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
-                STEPC_LANE_LOOP
-                for (int p = 109; p < 125; p++) {
+                STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
                     const float v = scratch[2176 + p];
                     const float x_20 = x_2[g_2];
                     const float x_30 = x_3[g_2];
@@ -554,13 +537,11 @@ static STEPC_INLINE void pointwise4_conv_conv_finish_vectors(const int rows, con
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w,
         image + pointwise4_conv_conv_place_of(i),
         vectors > 1 ? pointwise4_conv_conv_place_of(i + 1) - pointwise4_conv_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             pointwise4_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
         }
-    }
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
@@ -569,13 +550,11 @@ static STEPC_INLINE void pointwise4_conv_conv_finish_row(const int n, const int 
 {
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
         const float v = flat[p];
         pointwise4_conv[n * 8000 + o * 125 + p] = v;
     }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
         const float v = flat[p];
         pointwise4_conv[n * 8000 + o * 125 + p] = v;
     }
@@ -680,14 +659,11 @@ static STEPC_INLINE void logits_gemm_part(const int rows, const int to, const in
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1, right, 16);
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < to; l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             logits[(i + r) * 12 + j + l] = v + fc_bias[j + l];
         }
-    }
 }
 
 /* Rows i .. of the columns p .. of one panel. */
@@ -756,13 +732,10 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
-            for (int32_t k = 0; k < 112; k += 16) {
-                STEPC_SUM_LANES
-                for (int l = 0; l < 16; l++)
+            for (int32_t k = 0; k < 112; k += 16)
+                STEPC_SUM_LANES for (int l = 0; l < 16; l++)
                     lane[l] += x[i * 125 + j * 8000 + k + l];
-            }
-            STEPC_REST_LOOP
-            for (int l = 0; l < STEPC_REST(13); l++)
+            STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(13); l++)
                 lane[l] += l < 13 ? x[i * 125 + j * 8000 + 112 + l] : 0.0f;
         }
         for (int l = 0; l < 8; l++)
@@ -778,15 +751,12 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
         w[i] = u;
         float lane_2[16] = {0.0f};
         for (int32_t j_2 = 0; j_2 < 16; j_2++) {
-            for (int32_t k_2 = 0; k_2 < 112; k_2 += 16) {
-                STEPC_SUM_LANES
-                for (int l_2 = 0; l_2 < 16; l_2++) {
+            for (int32_t k_2 = 0; k_2 < 112; k_2 += 16)
+                STEPC_SUM_LANES for (int l_2 = 0; l_2 < 16; l_2++) {
                     const float t_2 = x[i * 125 + j_2 * 8000 + k_2 + l_2] - row[i];
                     lane_2[l_2] += t_2 * t_2;
                 }
-            }
-            STEPC_REST_LOOP
-            for (int l_2 = 0; l_2 < STEPC_REST(13); l_2++) {
+            STEPC_REST_LOOP for (int l_2 = 0; l_2 < STEPC_REST(13); l_2++) {
                 lane_2[l_2] += l_2 < 13 ? (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) *
                     (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) : 0.0f;
             }
@@ -847,8 +817,7 @@ static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float 
             for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
                 float *const to = scratch + i * 224 + 48;
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int i_2 = 0; i_2 < 112; i_2++) {
+                STEPC_LANE_LOOP for (int i_2 = 0; i_2 < 112; i_2++) {
                     const float x_20 = x_2[n * 8000 + g_2 * 125 + i_2];
                     const float x_30 = x_3[g_2];
                     const float x_40 = x_4[g_2];
@@ -857,8 +826,7 @@ static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float 
                     const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
                     to[i_2] = t < 0.0f ? 0.0f : t;
                 }
-                STEPC_LANE_LOOP
-                for (int i_2 = 109; i_2 < 125; i_2++) {
+                STEPC_LANE_LOOP for (int i_2 = 109; i_2 < 125; i_2++) {
                     const float x_20 = x_2[n * 8000 + g_2 * 125 + i_2];
                     const float x_30 = x_3[g_2];
                     const float x_40 = x_4[g_2];
@@ -872,13 +840,11 @@ static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float 
                 conv_relu_add_16x64x125_windows(scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 48,
                     scratch + 1792);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int p = 0; p < 112; p++) {
+                STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
                     const float v = scratch[2176 + p];
                     y[n * 8000 + g_2 * 125 + p] = v;
                 }
-                STEPC_LANE_LOOP
-                for (int p = 109; p < 125; p++) {
+                STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
                     const float v = scratch[2176 + p];
                     y[n * 8000 + g_2 * 125 + p] = v;
                 }
@@ -894,8 +860,7 @@ static inline void conv_relu_add_16x64x125_2_fill_computed_x(float *restrict ima
 {
     for (int k = 0; k < 64; k++) {
         float *const to = image + k * 128;
-        STEPC_LANE_LOOP
-        for (int i = 0; i < 112; i++) {
+        STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
             const float x_20 = x_2[n * 8000 + k * 125 + i];
             const float x_30 = x_3[k];
             const float x_40 = x_4[k];
@@ -904,8 +869,7 @@ static inline void conv_relu_add_16x64x125_2_fill_computed_x(float *restrict ima
             const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
             to[i] = t_2 < 0.0f ? 0.0f : t_2;
         }
-        STEPC_WHOLE_LOOP
-        for (int i = 109; i < 125; i++) {
+        STEPC_WHOLE_LOOP for (int i = 109; i < 125; i++) {
             const float x_20 = x_2[n * 8000 + k * 125 + i];
             const float x_30 = x_3[k];
             const float x_40 = x_4[k];
@@ -941,13 +905,11 @@ static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_vectors(const int rows
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w_2,
         image + conv_relu_add_16x64x125_2_place_of(i),
         vectors > 1 ? conv_relu_add_16x64x125_2_place_of(i + 1) - conv_relu_add_16x64x125_2_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
         }
-    }
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
@@ -956,13 +918,11 @@ static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_row(const int n, const
 {
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
         const float v = flat[p];
         y_2[n * 8000 + o * 125 + p] = v;
     }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
         const float v = flat[p];
         y_2[n * 8000 + o * 125 + p] = v;
     }
@@ -1086,14 +1046,11 @@ static STEPC_INLINE void train_logits_gemm_part(const int rows, const int to, co
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1, right, 16);
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < to; l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             train_logits[(i + r) * 12 + j + l] = v + fc_bias[j + l];
         }
-    }
 }
 
 /* Rows i .. of the columns p .. of one panel. */
@@ -1205,14 +1162,11 @@ static STEPC_INLINE void d_train_flat_gemm_part(const int rows, const int i, con
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 12, 12, STEPC_TILE_SETS, acc, left + i * 12, 12, 1, right, 64);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             d_train_flat[(i + r) * 64 + j + l] = v;
         }
-    }
 }
 
 /* d_train/flat[16,64] = d_train/logits[16,12] fc_weight[12,64]: Gemm (gradient of node #28 (Gemm)) */
@@ -1236,17 +1190,14 @@ static STEPC_INLINE void update_fc_weight_part(const int rows, const int i, cons
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 16, 16, STEPC_TILE_SETS, acc, left + i, 1, 12, right, 64);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             const float t_2 = 0.9f * fc_weight_v[(i + r) * 64 + j + l] + v;
             const float u = fc_weight[(i + r) * 64 + j + l] - learning_rate * t_2;
             fc_weight_v[(i + r) * 64 + j + l] = t_2;
             fc_weight[(i + r) * 64 + j + l] = u;
         }
-    }
 }
 
 /* fc_weight.v[12,64] = 0.9 * fc_weight.v[12,64] + d_train/logits[16,12]' train/flat[16,64]; fc_weight[12,64] =
@@ -1270,11 +1221,9 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
         }
     }
     float sum[12] = {0.0f};
-    for (int k = 0; k < 16; k++) {
-        STEPC_SUM_LOOP
-        for (int r = 0; r < 12; r++)
+    for (int k = 0; k < 16; k++)
+        STEPC_SUM_LOOP for (int r = 0; r < 12; r++)
             sum[r] += d_train_logits[r + k * 12];
-    }
     for (int r = 0; r < 12; r++) {
         const float fc_bias_v0 = fc_bias_v[r];
         const float t_2 = 0.9f * fc_bias_v0;
@@ -1443,15 +1392,13 @@ static STEPC_INLINE void convgradinput_where_greater_16x64x125_finish_vectors(co
         image + convgradinput_where_greater_16x64x125_place_of(i),
         vectors > 1 ? convgradinput_where_greater_16x64x125_place_of(i + 1) -
         convgradinput_where_greater_16x64x125_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = 0.0f <
                 (x_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] - x_3[o + r]) *
                 (x_4[o + r] * x_5[o + r]) + x_6[o + r] ? v : 0.0f;
         }
-    }
 }
 
 /* A channel of dx. Short lines are finished all together. */
@@ -1461,14 +1408,12 @@ static STEPC_INLINE void convgradinput_where_greater_16x64x125_finish_channel(co
 {
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
         const float v = flat[p];
         y_2[n * 8000 + channel * 125 + p] = 0.0f < (x_2[n * 8000 + channel * 125 + p] - x_3[channel]) *
             (x_4[channel] * x_5[channel]) + x_6[channel] ? v : 0.0f;
     }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
         const float v = flat[p];
         y_2[n * 8000 + channel * 125 + p] = 0.0f < (x_2[n * 8000 + channel * 125 + p] - x_3[channel]) *
             (x_4[channel] * x_5[channel]) + x_6[channel] ? v : 0.0f;
@@ -1592,11 +1537,9 @@ static STEPC_INLINE void convgradweight_update_64x64_add_sums(const int rows, co
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
     stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy_2, image,
         STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
+    for (int i = 0; i < rows; i++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
             total[i * 64 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-    }
 }
 
 /* All of the runs. */
@@ -1621,8 +1564,7 @@ static STEPC_INLINE void convgradweight_update_64x64_finish_weights(const int o,
 {
     for (int c = 0; c < 64; c++)
         row[c] = total[c + places[0]];
-    STEPC_LANE_LOOP
-    for (int k = 0; k < 64; k++) {
+    STEPC_LANE_LOOP for (int k = 0; k < 64; k++) {
         const float v = row[k];
         const float t_2 = 0.9f * w_2[o * 64 + k] + v;
         const float u = w_3[o * 64 + k] - s * t_2;
@@ -1639,8 +1581,7 @@ static STEPC_INLINE void convgradweight_update_64x64_add_weights_of(const int n,
 {
     for (int k = 0; k < 64; k++) {
         float *const to = scratch_2 + 12192 + k * 125;
-        STEPC_LANE_LOOP
-        for (int i = 0; i < 112; i++) {
+        STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
             const float x_20 = x_2[n * 8000 + k * 125 + i];
             const float x_30 = x_3[k];
             const float x_40 = x_4[k];
@@ -1649,8 +1590,7 @@ static STEPC_INLINE void convgradweight_update_64x64_add_weights_of(const int n,
             const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
             to[i] = t_2 < 0.0f ? 0.0f : t_2;
         }
-        STEPC_WHOLE_LOOP
-        for (int i = 109; i < 125; i++) {
+        STEPC_WHOLE_LOOP for (int i = 109; i < 125; i++) {
             const float x_20 = x_2[n * 8000 + k * 125 + i];
             const float x_30 = x_3[k];
             const float x_40 = x_4[k];
@@ -1792,8 +1732,7 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
                     lane[l] += w_4[i * 125 + j * 8000 + k + l] * (x[i * 125 + j * 8000 + k + l] - x_2[i]);
                     lane_2[l] += w_4[i * 125 + j * 8000 + k + l];
                 }
-            STEPC_RESTS_LOOP
-            for (int l = 0; l < STEPC_REST(13); l++) {
+            STEPC_RESTS_LOOP for (int l = 0; l < STEPC_REST(13); l++) {
                 lane[l] += l < 13 ? w_4[i * 125 + j * 8000 + 112 + l] * (x[i * 125 + j * 8000 + 112 + l] - x_2[i])
                     : 0.0f;
                 lane_2[l] += l < 13 ? w_4[i * 125 + j * 8000 + 112 + l] : 0.0f;
@@ -1889,14 +1828,12 @@ static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict
                 convgradinput_where_greater_16x64x125_2_windows(scratch + 2176, w + (g + i) * 9,
                     scratch + i * 224 + 48, scratch + 1792);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP
-                for (int p = 0; p < 112; p++) {
+                STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
                     const float v = scratch[2176 + p];
                     y[n * 8000 + g_2 * 125 + p] = 0.0f < (x_2[n * 8000 + g_2 * 125 + p] - x_3[g_2]) *
                         (x_4[g_2] * x_5[g_2]) + x_6[g_2] ? v : 0.0f;
                 }
-                STEPC_LANE_LOOP
-                for (int p = 109; p < 125; p++) {
+                STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
                     const float v = scratch[2176 + p];
                     y[n * 8000 + g_2 * 125 + p] = 0.0f < (x_2[n * 8000 + g_2 * 125 + p] - x_3[g_2]) *
                         (x_4[g_2] * x_5[g_2]) + x_6[g_2] ? v : 0.0f;
@@ -1971,8 +1908,7 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
             for (int l = 0; l < (64 - g < STEPC_WINDOW_LANES(float) ? 64 - g : STEPC_WINDOW_LANES(float)); l++) {
                 float *const to = scratch + 7168 + l * 125;
                 const int g_2 = g + l;
-                STEPC_LANE_LOOP
-                for (int i = 0; i < 112; i++) {
+                STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
                     const float x_20 = x_2[n * 8000 + g_2 * 125 + i];
                     const float x_30 = x_3[g_2];
                     const float x_40 = x_4[g_2];
@@ -1981,8 +1917,7 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
                     const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
                     to[i] = t_2 < 0.0f ? 0.0f : t_2;
                 }
-                STEPC_LANE_LOOP
-                for (int i = 109; i < 125; i++) {
+                STEPC_LANE_LOOP for (int i = 109; i < 125; i++) {
                     const float x_20 = x_2[n * 8000 + g_2 * 125 + i];
                     const float x_30 = x_3[g_2];
                     const float x_40 = x_4[g_2];
@@ -2024,13 +1959,10 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
-            for (int32_t k = 0; k < 112; k += 16) {
-                STEPC_SUM_LANES
-                for (int l = 0; l < 16; l++)
+            for (int32_t k = 0; k < 112; k += 16)
+                STEPC_SUM_LANES for (int l = 0; l < 16; l++)
                     lane[l] += d_train_first_norm[j * 8000 + i * 125 + k + l];
-            }
-            STEPC_REST_LOOP
-            for (int l = 0; l < STEPC_REST(13); l++)
+            STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(13); l++)
                 lane[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] : 0.0f;
         }
         for (int l = 0; l < 8; l++)
@@ -2069,15 +2001,12 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
-            for (int32_t k = 0; k < 112; k += 16) {
-                STEPC_SUM_LANES
-                for (int l = 0; l < 16; l++) {
+            for (int32_t k = 0; k < 112; k += 16)
+                STEPC_SUM_LANES for (int l = 0; l < 16; l++) {
                     lane[l] += d_train_first_norm[j * 8000 + i * 125 + k + l] *
                         (first_conv[j * 8000 + i * 125 + k + l] - train_first_norm_reducemean[i]);
                 }
-            }
-            STEPC_REST_LOOP
-            for (int l = 0; l < STEPC_REST(13); l++) {
+            STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(13); l++) {
                 lane[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] *
                     (first_conv[j * 8000 + i * 125 + 112 + l] - train_first_norm_reducemean[i]) : 0.0f;
             }
@@ -2110,11 +2039,9 @@ static STEPC_INLINE void update_first_weight_add_sums(const int rows, const int 
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
     stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy, image,
         STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
+    for (int i = 0; i < rows; i++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
             total[i * 48 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-    }
 }
 
 /* All of the runs. */
@@ -2141,8 +2068,7 @@ static STEPC_INLINE void update_first_weight_finish_weights(const int o, const f
 {
     for (int t = 0; t < 40; t++)
         row[t] = total[places[t]];
-    STEPC_LANE_LOOP
-    for (int k = 0; k < 40; k++) {
+    STEPC_LANE_LOOP for (int k = 0; k < 40; k++) {
         const float v = row[k];
         const float t_2 = 0.9f * first_weight_v[o * 40 + k] + v;
         const float u = first_weight[o * 40 + k] - learning_rate * t_2;
@@ -2178,14 +2104,12 @@ static STEPC_INLINE void update_first_weight_add_weights_of(const int n, float *
     }
     for (int o = 0; o < 64; o++) {
         float *const to = scratch_2 + 6144 + o * 125;
-        STEPC_LANE_LOOP
-        for (int i = 0; i < 112; i++) {
+        STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
             to[i] = (d_train_first_norm[n * 8000 + o * 125 + i] - grad_train_first_norm_reducesum[o] * 0.0005f -
                 (first_conv[n * 8000 + o * 125 + i] - train_first_norm_reducemean[o]) *
                 grad_train_first_norm_div[o]) * (train_first_norm_reciprocal[o] * first_scale[o]);
         }
-        STEPC_WHOLE_LOOP
-        for (int i = 109; i < 125; i++) {
+        STEPC_WHOLE_LOOP for (int i = 109; i < 125; i++) {
             to[i] = (d_train_first_norm[n * 8000 + o * 125 + i] - grad_train_first_norm_reducesum[o] * 0.0005f -
                 (first_conv[n * 8000 + o * 125 + i] - train_first_norm_reducemean[o]) *
                 grad_train_first_norm_div[o]) * (train_first_norm_reciprocal[o] * first_scale[o]);
@@ -2258,12 +2182,9 @@ static inline void first_relu_fill_image(float *restrict image, const float *res
                 float *const to_2 = to + j * 6;
                 const float *const from_2 = from + (a * 49 + y) * 10;
                 first_relu_fill_edge(to_2, from_2, 0);
-                STEPC_LANE_LOOP
-                for (int j_2 = 1; j_2 < 5; j_2++) {
-                    STEPC_UNROLL
-                    for (int c = 0; c < 2; c++)
+                STEPC_LANE_LOOP for (int j_2 = 1; j_2 < 5; j_2++)
+                    STEPC_UNROLL for (int c = 0; c < 2; c++)
                         to_2[c * 174 + j_2] = from_2[j_2 * 2 + c - 1];
-                }
                 first_relu_fill_edge(to_2, from_2, 5);
             } else {
                 float *const to_2 = to + j * 6;
@@ -2301,9 +2222,8 @@ static STEPC_INLINE void first_relu_finish_vectors(const int rows, const int vec
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + first_relu_place_of(i),
         vectors > 1 ? first_relu_place_of(i + 1) - first_relu_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             const float first_mean0 = first_mean[o + r];
             const float x0 = first_norm_mul[o + r];
@@ -2311,7 +2231,6 @@ static STEPC_INLINE void first_relu_finish_vectors(const int rows, const int vec
             const float t_2 = (v - first_mean0) * x0 + first_shift0;
             first[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
-    }
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
@@ -2323,8 +2242,7 @@ static STEPC_INLINE void first_relu_finish_row(const int n, const int o, const f
     stepc_copy_lines(25, 5, 0, plane, 5, flat, 6);
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
         const float v = plane[p];
         const float first_mean0 = first_mean[o];
         const float x0 = first_norm_mul[o];
@@ -2332,8 +2250,7 @@ static STEPC_INLINE void first_relu_finish_row(const int n, const int o, const f
         const float t_2 = (v - first_mean0) * x0 + first_shift0;
         first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
-    STEPC_WHOLE_LOOP
-    for (int p = 109; p < 125; p++) {
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
         const float v = plane[p];
         const float first_mean0 = first_mean[o];
         const float x0 = first_norm_mul[o];
@@ -2402,168 +2319,19 @@ static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict
     }
 }
 
-/* first_weight[64,1,10,4] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_first_weight(float *restrict first_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 10; j++)
-            for (int k = 0; k < 4; k++) {
-                first_weight[i * 40 + j * 4 + k] =
-                    stepc_next_normalf(drawn, &block, seed, counter, 1u, (uint64_t)(i * 40 + j * 4 + k)) * 0.2236068f;
-            }
-}
-
 /* copy; y is "first_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "first_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "depthwise1_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise1_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "pointwise1_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise1_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "depthwise2_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise2_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "pointwise2_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise2_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "depthwise3_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise3_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "pointwise3_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise3_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "depthwise4_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise4_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "pointwise4_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise4_shift" [64], s is "first_shift.initial.const" */
 static STEPC_KERNEL void copy_64(float *restrict y, const float s)
 {
     for (int i = 0; i < 64; i++)
         y[i] = s;
-}
-
-/* depthwise1_weight[64,1,3,3] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_depthwise1_weight(float *restrict depthwise1_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 3; j++)
-            for (int k = 0; k < 3; k++) {
-                depthwise1_weight[i * 9 + j * 3 + k] =
-                    stepc_next_normalf(drawn, &block, seed, counter, 2u, (uint64_t)(i * 9 + j * 3 + k)) * 0.47140452f;
-            }
-}
-
-/* pointwise1_weight[64,64,1,1] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_pointwise1_weight(float *restrict pointwise1_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 64; j++) {
-            pointwise1_weight[i * 64 + j] =
-                stepc_next_normalf(drawn, &block, seed, counter, 3u, (uint64_t)(i * 64 + j)) * 0.17677669f;
-        }
-}
-
-/* depthwise2_weight[64,1,3,3] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_depthwise2_weight(float *restrict depthwise2_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 3; j++)
-            for (int k = 0; k < 3; k++) {
-                depthwise2_weight[i * 9 + j * 3 + k] =
-                    stepc_next_normalf(drawn, &block, seed, counter, 4u, (uint64_t)(i * 9 + j * 3 + k)) * 0.47140452f;
-            }
-}
-
-/* pointwise2_weight[64,64,1,1] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_pointwise2_weight(float *restrict pointwise2_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 64; j++) {
-            pointwise2_weight[i * 64 + j] =
-                stepc_next_normalf(drawn, &block, seed, counter, 5u, (uint64_t)(i * 64 + j)) * 0.17677669f;
-        }
-}
-
-/* depthwise3_weight[64,1,3,3] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_depthwise3_weight(float *restrict depthwise3_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 3; j++)
-            for (int k = 0; k < 3; k++) {
-                depthwise3_weight[i * 9 + j * 3 + k] =
-                    stepc_next_normalf(drawn, &block, seed, counter, 6u, (uint64_t)(i * 9 + j * 3 + k)) * 0.47140452f;
-            }
-}
-
-/* pointwise3_weight[64,64,1,1] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_pointwise3_weight(float *restrict pointwise3_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 64; j++) {
-            pointwise3_weight[i * 64 + j] =
-                stepc_next_normalf(drawn, &block, seed, counter, 7u, (uint64_t)(i * 64 + j)) * 0.17677669f;
-        }
-}
-
-/* depthwise4_weight[64,1,3,3] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_depthwise4_weight(float *restrict depthwise4_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 3; j++)
-            for (int k = 0; k < 3; k++) {
-                depthwise4_weight[i * 9 + j * 3 + k] =
-                    stepc_next_normalf(drawn, &block, seed, counter, 8u, (uint64_t)(i * 9 + j * 3 + k)) * 0.47140452f;
-            }
-}
-
-/* pointwise4_weight[64,64,1,1] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_pointwise4_weight(float *restrict pointwise4_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 64; j++) {
-            pointwise4_weight[i * 64 + j] =
-                stepc_next_normalf(drawn, &block, seed, counter, 9u, (uint64_t)(i * 64 + j)) * 0.17677669f;
-        }
-}
-
-/* fc_weight[12,64] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc_weight(float *restrict fc_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 12; i++)
-        for (int j = 0; j < 64; j++) {
-            fc_weight[i * 64 + j] = stepc_next_normalf(drawn, &block, seed, counter, 10u, (uint64_t)(i * 64 + j)) *
-                0.17677669f;
-        }
-}
-
-/* fc_bias[12] = 0: copy */
-static STEPC_KERNEL void init_fc_bias(float *restrict fc_bias, const float first_shift_initial_const)
-{
-    for (int i = 0; i < 12; i++)
-        fc_bias[i] = first_shift_initial_const;
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -2608,35 +2376,25 @@ stepc_status ds_cnn_reproducible_init(ds_cnn_reproducible_state *state, ds_cnn_r
     for (int i = 0; i < 64; i++)
         state->pointwise4_variance[i] = 1.0f;
     state->learning_rate = 0.01f;
-    STEPC_RUN(0, init_first_weight, (float *)state->first_weight, seed, 0);
+    STEPC_RUN(0, stepc_fill_normalf, (float *)state->first_weight, 2560, 0.2236068f, seed, 0, 1u);
     STEPC_RUN(1, copy_64, state->first_scale, 1.0f);
-    STEPC_RUN(2, copy_64, state->first_shift, 0.0f);
-    STEPC_RUN(3, init_depthwise1_weight, (float *)state->depthwise1_weight, seed, 0);
-    STEPC_RUN(4, copy_64, state->depthwise1_scale, 1.0f);
-    STEPC_RUN(5, copy_64, state->depthwise1_shift, 0.0f);
-    STEPC_RUN(6, init_pointwise1_weight, (float *)state->pointwise1_weight, seed, 0);
-    STEPC_RUN(7, copy_64, state->pointwise1_scale, 1.0f);
-    STEPC_RUN(8, copy_64, state->pointwise1_shift, 0.0f);
-    STEPC_RUN(9, init_depthwise2_weight, (float *)state->depthwise2_weight, seed, 0);
-    STEPC_RUN(10, copy_64, state->depthwise2_scale, 1.0f);
-    STEPC_RUN(11, copy_64, state->depthwise2_shift, 0.0f);
-    STEPC_RUN(12, init_pointwise2_weight, (float *)state->pointwise2_weight, seed, 0);
-    STEPC_RUN(13, copy_64, state->pointwise2_scale, 1.0f);
-    STEPC_RUN(14, copy_64, state->pointwise2_shift, 0.0f);
-    STEPC_RUN(15, init_depthwise3_weight, (float *)state->depthwise3_weight, seed, 0);
-    STEPC_RUN(16, copy_64, state->depthwise3_scale, 1.0f);
-    STEPC_RUN(17, copy_64, state->depthwise3_shift, 0.0f);
-    STEPC_RUN(18, init_pointwise3_weight, (float *)state->pointwise3_weight, seed, 0);
-    STEPC_RUN(19, copy_64, state->pointwise3_scale, 1.0f);
-    STEPC_RUN(20, copy_64, state->pointwise3_shift, 0.0f);
-    STEPC_RUN(21, init_depthwise4_weight, (float *)state->depthwise4_weight, seed, 0);
-    STEPC_RUN(22, copy_64, state->depthwise4_scale, 1.0f);
-    STEPC_RUN(23, copy_64, state->depthwise4_shift, 0.0f);
-    STEPC_RUN(24, init_pointwise4_weight, (float *)state->pointwise4_weight, seed, 0);
-    STEPC_RUN(25, copy_64, state->pointwise4_scale, 1.0f);
-    STEPC_RUN(26, copy_64, state->pointwise4_shift, 0.0f);
-    STEPC_RUN(27, init_fc_weight, (float *)state->fc_weight, seed, 0);
-    STEPC_RUN(28, init_fc_bias, state->fc_bias, 0.0f);
+    STEPC_RUN(2, stepc_fill_normalf, (float *)state->depthwise1_weight, 576, 0.47140452f, seed, 0, 2u);
+    STEPC_RUN(3, copy_64, state->depthwise1_scale, 1.0f);
+    STEPC_RUN(4, stepc_fill_normalf, (float *)state->pointwise1_weight, 4096, 0.17677669f, seed, 0, 3u);
+    STEPC_RUN(5, copy_64, state->pointwise1_scale, 1.0f);
+    STEPC_RUN(6, stepc_fill_normalf, (float *)state->depthwise2_weight, 576, 0.47140452f, seed, 0, 4u);
+    STEPC_RUN(7, copy_64, state->depthwise2_scale, 1.0f);
+    STEPC_RUN(8, stepc_fill_normalf, (float *)state->pointwise2_weight, 4096, 0.17677669f, seed, 0, 5u);
+    STEPC_RUN(9, copy_64, state->pointwise2_scale, 1.0f);
+    STEPC_RUN(10, stepc_fill_normalf, (float *)state->depthwise3_weight, 576, 0.47140452f, seed, 0, 6u);
+    STEPC_RUN(11, copy_64, state->depthwise3_scale, 1.0f);
+    STEPC_RUN(12, stepc_fill_normalf, (float *)state->pointwise3_weight, 4096, 0.17677669f, seed, 0, 7u);
+    STEPC_RUN(13, copy_64, state->pointwise3_scale, 1.0f);
+    STEPC_RUN(14, stepc_fill_normalf, (float *)state->depthwise4_weight, 576, 0.47140452f, seed, 0, 8u);
+    STEPC_RUN(15, copy_64, state->depthwise4_scale, 1.0f);
+    STEPC_RUN(16, stepc_fill_normalf, (float *)state->pointwise4_weight, 4096, 0.17677669f, seed, 0, 9u);
+    STEPC_RUN(17, copy_64, state->pointwise4_scale, 1.0f);
+    STEPC_RUN(18, stepc_fill_normalf, (float *)state->fc_weight, 768, 0.17677669f, seed, 0, 10u);
     return STEPC_OK;
 }
 

@@ -353,10 +353,9 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
     for (int32_t i = 0; i < 64; i++) {
         float partial[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
-            for (int32_t k = 0; k < 112; k += 16) {
+            for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++)
                     partial[l] += x[i * 125 + j * 8000 + k + l];
-            }
             for (int l = 0; l < STEPC_REST(13); l++)
                 partial[l] += l < 13 ? x[i * 125 + j * 8000 + 112 + l] : 0.0f;
         }
@@ -373,12 +372,11 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
         w[i] = u;
         float partial_2[16] = {0.0f};
         for (int32_t j_2 = 0; j_2 < 16; j_2++) {
-            for (int32_t k_2 = 0; k_2 < 112; k_2 += 16) {
+            for (int32_t k_2 = 0; k_2 < 112; k_2 += 16)
                 for (int l_2 = 0; l_2 < 16; l_2++) {
                     const float t_2 = x[i * 125 + j_2 * 8000 + k_2 + l_2] - row[i];
                     partial_2[l_2] += t_2 * t_2;
                 }
-            }
             for (int l_2 = 0; l_2 < STEPC_REST(13); l_2++) {
                 partial_2[l_2] += l_2 < 13 ? (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) *
                     (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) : 0.0f;
@@ -1167,10 +1165,9 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
     for (int32_t i = 0; i < 64; i++) {
         float partial[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
-            for (int32_t k = 0; k < 112; k += 16) {
+            for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++)
                     partial[l] += d_train_first_norm[j * 8000 + i * 125 + k + l];
-            }
             for (int l = 0; l < STEPC_REST(13); l++)
                 partial[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] : 0.0f;
         }
@@ -1210,12 +1207,11 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
     for (int32_t i = 0; i < 64; i++) {
         float partial[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
-            for (int32_t k = 0; k < 112; k += 16) {
+            for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
                     partial[l] += d_train_first_norm[j * 8000 + i * 125 + k + l] *
                         (first_conv[j * 8000 + i * 125 + k + l] - train_first_norm_reducemean[i]);
                 }
-            }
             for (int l = 0; l < STEPC_REST(13); l++) {
                 partial[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] *
                     (first_conv[j * 8000 + i * 125 + 112 + l] - train_first_norm_reducemean[i]) : 0.0f;
@@ -1360,168 +1356,19 @@ static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict
                 }
 }
 
-/* first_weight[64,1,10,4] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_first_weight(float *restrict first_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 10; j++)
-            for (int k = 0; k < 4; k++) {
-                first_weight[i * 40 + j * 4 + k] =
-                    stepc_next_normalf(drawn, &block, seed, counter, 1u, (uint64_t)(i * 40 + j * 4 + k)) * 0.2236068f;
-            }
-}
-
 /* copy; y is "first_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "first_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "depthwise1_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise1_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "pointwise1_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise1_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "depthwise2_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise2_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "pointwise2_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise2_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "depthwise3_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise3_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "pointwise3_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise3_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "depthwise4_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise4_shift" [64], s is "first_shift.initial.const" */
 /* copy; y is "pointwise4_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise4_shift" [64], s is "first_shift.initial.const" */
 static STEPC_KERNEL void copy_64(float *restrict y, const float s)
 {
     for (int i = 0; i < 64; i++)
         y[i] = s;
-}
-
-/* depthwise1_weight[64,1,3,3] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_depthwise1_weight(float *restrict depthwise1_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 3; j++)
-            for (int k = 0; k < 3; k++) {
-                depthwise1_weight[i * 9 + j * 3 + k] =
-                    stepc_next_normalf(drawn, &block, seed, counter, 2u, (uint64_t)(i * 9 + j * 3 + k)) * 0.47140452f;
-            }
-}
-
-/* pointwise1_weight[64,64,1,1] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_pointwise1_weight(float *restrict pointwise1_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 64; j++) {
-            pointwise1_weight[i * 64 + j] =
-                stepc_next_normalf(drawn, &block, seed, counter, 3u, (uint64_t)(i * 64 + j)) * 0.17677669f;
-        }
-}
-
-/* depthwise2_weight[64,1,3,3] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_depthwise2_weight(float *restrict depthwise2_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 3; j++)
-            for (int k = 0; k < 3; k++) {
-                depthwise2_weight[i * 9 + j * 3 + k] =
-                    stepc_next_normalf(drawn, &block, seed, counter, 4u, (uint64_t)(i * 9 + j * 3 + k)) * 0.47140452f;
-            }
-}
-
-/* pointwise2_weight[64,64,1,1] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_pointwise2_weight(float *restrict pointwise2_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 64; j++) {
-            pointwise2_weight[i * 64 + j] =
-                stepc_next_normalf(drawn, &block, seed, counter, 5u, (uint64_t)(i * 64 + j)) * 0.17677669f;
-        }
-}
-
-/* depthwise3_weight[64,1,3,3] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_depthwise3_weight(float *restrict depthwise3_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 3; j++)
-            for (int k = 0; k < 3; k++) {
-                depthwise3_weight[i * 9 + j * 3 + k] =
-                    stepc_next_normalf(drawn, &block, seed, counter, 6u, (uint64_t)(i * 9 + j * 3 + k)) * 0.47140452f;
-            }
-}
-
-/* pointwise3_weight[64,64,1,1] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_pointwise3_weight(float *restrict pointwise3_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 64; j++) {
-            pointwise3_weight[i * 64 + j] =
-                stepc_next_normalf(drawn, &block, seed, counter, 7u, (uint64_t)(i * 64 + j)) * 0.17677669f;
-        }
-}
-
-/* depthwise4_weight[64,1,3,3] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_depthwise4_weight(float *restrict depthwise4_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 3; j++)
-            for (int k = 0; k < 3; k++) {
-                depthwise4_weight[i * 9 + j * 3 + k] =
-                    stepc_next_normalf(drawn, &block, seed, counter, 8u, (uint64_t)(i * 9 + j * 3 + k)) * 0.47140452f;
-            }
-}
-
-/* pointwise4_weight[64,64,1,1] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_pointwise4_weight(float *restrict pointwise4_weight, const uint64_t seed,
-                                                const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 64; j++) {
-            pointwise4_weight[i * 64 + j] =
-                stepc_next_normalf(drawn, &block, seed, counter, 9u, (uint64_t)(i * 64 + j)) * 0.17677669f;
-        }
-}
-
-/* fc_weight[12,64] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc_weight(float *restrict fc_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 12; i++)
-        for (int j = 0; j < 64; j++) {
-            fc_weight[i * 64 + j] = stepc_next_normalf(drawn, &block, seed, counter, 10u, (uint64_t)(i * 64 + j)) *
-                0.17677669f;
-        }
-}
-
-/* fc_bias[12] = 0: copy */
-static STEPC_KERNEL void init_fc_bias(float *restrict fc_bias, const float first_shift_initial_const)
-{
-    for (int i = 0; i < 12; i++)
-        fc_bias[i] = first_shift_initial_const;
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -1551,35 +1398,25 @@ stepc_status ds_cnn_size_init(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     for (int i = 0; i < 64; i++)
         state->pointwise4_variance[i] = 1.0f;
     state->learning_rate = 0.01f;
-    STEPC_RUN(0, init_first_weight, (float *)state->first_weight, seed, 0);
+    STEPC_RUN(0, stepc_fill_normalf, (float *)state->first_weight, 2560, 0.2236068f, seed, 0, 1u);
     STEPC_RUN(1, copy_64, state->first_scale, 1.0f);
-    STEPC_RUN(2, copy_64, state->first_shift, 0.0f);
-    STEPC_RUN(3, init_depthwise1_weight, (float *)state->depthwise1_weight, seed, 0);
-    STEPC_RUN(4, copy_64, state->depthwise1_scale, 1.0f);
-    STEPC_RUN(5, copy_64, state->depthwise1_shift, 0.0f);
-    STEPC_RUN(6, init_pointwise1_weight, (float *)state->pointwise1_weight, seed, 0);
-    STEPC_RUN(7, copy_64, state->pointwise1_scale, 1.0f);
-    STEPC_RUN(8, copy_64, state->pointwise1_shift, 0.0f);
-    STEPC_RUN(9, init_depthwise2_weight, (float *)state->depthwise2_weight, seed, 0);
-    STEPC_RUN(10, copy_64, state->depthwise2_scale, 1.0f);
-    STEPC_RUN(11, copy_64, state->depthwise2_shift, 0.0f);
-    STEPC_RUN(12, init_pointwise2_weight, (float *)state->pointwise2_weight, seed, 0);
-    STEPC_RUN(13, copy_64, state->pointwise2_scale, 1.0f);
-    STEPC_RUN(14, copy_64, state->pointwise2_shift, 0.0f);
-    STEPC_RUN(15, init_depthwise3_weight, (float *)state->depthwise3_weight, seed, 0);
-    STEPC_RUN(16, copy_64, state->depthwise3_scale, 1.0f);
-    STEPC_RUN(17, copy_64, state->depthwise3_shift, 0.0f);
-    STEPC_RUN(18, init_pointwise3_weight, (float *)state->pointwise3_weight, seed, 0);
-    STEPC_RUN(19, copy_64, state->pointwise3_scale, 1.0f);
-    STEPC_RUN(20, copy_64, state->pointwise3_shift, 0.0f);
-    STEPC_RUN(21, init_depthwise4_weight, (float *)state->depthwise4_weight, seed, 0);
-    STEPC_RUN(22, copy_64, state->depthwise4_scale, 1.0f);
-    STEPC_RUN(23, copy_64, state->depthwise4_shift, 0.0f);
-    STEPC_RUN(24, init_pointwise4_weight, (float *)state->pointwise4_weight, seed, 0);
-    STEPC_RUN(25, copy_64, state->pointwise4_scale, 1.0f);
-    STEPC_RUN(26, copy_64, state->pointwise4_shift, 0.0f);
-    STEPC_RUN(27, init_fc_weight, (float *)state->fc_weight, seed, 0);
-    STEPC_RUN(28, init_fc_bias, state->fc_bias, 0.0f);
+    STEPC_RUN(2, stepc_fill_normalf, (float *)state->depthwise1_weight, 576, 0.47140452f, seed, 0, 2u);
+    STEPC_RUN(3, copy_64, state->depthwise1_scale, 1.0f);
+    STEPC_RUN(4, stepc_fill_normalf, (float *)state->pointwise1_weight, 4096, 0.17677669f, seed, 0, 3u);
+    STEPC_RUN(5, copy_64, state->pointwise1_scale, 1.0f);
+    STEPC_RUN(6, stepc_fill_normalf, (float *)state->depthwise2_weight, 576, 0.47140452f, seed, 0, 4u);
+    STEPC_RUN(7, copy_64, state->depthwise2_scale, 1.0f);
+    STEPC_RUN(8, stepc_fill_normalf, (float *)state->pointwise2_weight, 4096, 0.17677669f, seed, 0, 5u);
+    STEPC_RUN(9, copy_64, state->pointwise2_scale, 1.0f);
+    STEPC_RUN(10, stepc_fill_normalf, (float *)state->depthwise3_weight, 576, 0.47140452f, seed, 0, 6u);
+    STEPC_RUN(11, copy_64, state->depthwise3_scale, 1.0f);
+    STEPC_RUN(12, stepc_fill_normalf, (float *)state->pointwise3_weight, 4096, 0.17677669f, seed, 0, 7u);
+    STEPC_RUN(13, copy_64, state->pointwise3_scale, 1.0f);
+    STEPC_RUN(14, stepc_fill_normalf, (float *)state->depthwise4_weight, 576, 0.47140452f, seed, 0, 8u);
+    STEPC_RUN(15, copy_64, state->depthwise4_scale, 1.0f);
+    STEPC_RUN(16, stepc_fill_normalf, (float *)state->pointwise4_weight, 4096, 0.17677669f, seed, 0, 9u);
+    STEPC_RUN(17, copy_64, state->pointwise4_scale, 1.0f);
+    STEPC_RUN(18, stepc_fill_normalf, (float *)state->fc_weight, 768, 0.17677669f, seed, 0, 10u);
     return STEPC_OK;
 }
 

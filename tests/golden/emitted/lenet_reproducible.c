@@ -99,15 +99,13 @@ static STEPC_INLINE void relu1_relu_finish_vectors(const int rows, const int vec
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + relu1_relu_place_of(i),
         vectors > 1 ? relu1_relu_place_of(i + 1) - relu1_relu_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             const float conv1_bias0 = conv1_bias[o + r];
             const float t_2 = v + conv1_bias0;
             relu1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
-    }
 }
 
 /* A line, whose last vector overlaps the one before it. */
@@ -115,8 +113,7 @@ static STEPC_INLINE void relu1_relu_finish_part(const int n, const int o, const 
                                                 const int end, const float *restrict line, float *restrict relu1,
                                                 const float *restrict conv1_bias)
 {
-    STEPC_WHOLE_LOOP
-    for (int column = begin; column < end; column++) {
+    STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
         const float v = line[column];
         const float conv1_bias0 = conv1_bias[o];
         const float t_2 = v + conv1_bias0;
@@ -193,9 +190,8 @@ static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict
 /* pool1[32,6,14,14] = MaxPool(relu1[32,6,28,28]): MaxPool */
 static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *restrict relu1)
 {
-    for (int32_t i = 0; i < 2688; i++) {
-        STEPC_APART_LOOP
-        for (int32_t j = 0; j < 14; j++) {
+    for (int32_t i = 0; i < 2688; i++)
+        STEPC_APART_LOOP for (int32_t j = 0; j < 14; j++) {
             const float relu10 = relu1[i * 56 + j * 2 + 29];
             const float relu10_2 = relu1[i * 56 + j * 2 + 28];
             const float relu10_3 = relu1[i * 56 + j * 2 + 1];
@@ -204,7 +200,6 @@ static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *rest
             const float t_2 = relu10_2 == relu10_2 ? (t < relu10_2 ? relu10_2 : t) : relu10_2;
             pool1[i * 14 + j] = relu10 == relu10 ? (t_2 < relu10 ? relu10 : t_2) : relu10;
         }
-    }
 }
 
 /* `rows` channels from o on, of as many windows as a vector has lanes, or of the last ones. */
@@ -233,15 +228,13 @@ static STEPC_INLINE void relu2_relu_compute_windows(const int rows, const int co
         float transposed[STEPC_WINDOW_COLUMNS(float) * STEPC_WINDOW_LANES(float)];
         stepc_transpose(transposed, STEPC_WINDOW_LANES(float), sums_2, STEPC_WINDOW_COLUMNS(float),
             STEPC_WINDOW_LANES(float), STEPC_WINDOW_COLUMNS(float));
-        for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++) {
-            STEPC_LANE_LOOP
-            for (int i = 0; i < count; i++) {
+        for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++)
+            STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
                 const float v = transposed[l * STEPC_WINDOW_LANES(float) + i];
                 const float conv2_bias0 = conv2_bias[o_2];
                 const float t_2 = v + conv2_bias0;
                 relu2[(n + l) * 1600 + o_2 * 100 + p + i] = t_2 < 0.0f ? 0.0f : t_2;
             }
-        }
     }
 }
 
@@ -297,9 +290,8 @@ static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict
 /* pool2[32,16,5,5] = MaxPool(relu2[32,16,10,10]): MaxPool */
 static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *restrict relu2)
 {
-    for (int32_t i = 0; i < 2560; i++) {
-        STEPC_APART_LOOP
-        for (int32_t j = 0; j < 5; j++) {
+    for (int32_t i = 0; i < 2560; i++)
+        STEPC_APART_LOOP for (int32_t j = 0; j < 5; j++) {
             const float relu20 = relu2[i * 20 + j * 2 + 11];
             const float relu20_2 = relu2[i * 20 + j * 2 + 10];
             const float relu20_3 = relu2[i * 20 + j * 2 + 1];
@@ -308,7 +300,6 @@ static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *rest
             const float t_2 = relu20_2 == relu20_2 ? (t < relu20_2 ? relu20_2 : t) : relu20_2;
             pool2[i * 5 + j] = relu20 == relu20 ? (t_2 < relu20 ? relu20 : t_2) : relu20;
         }
-    }
 }
 
 /* Finishes the sums of a group: that of row j + r of b and row i + l of a is sums_of_group[i * STEPC_GROUP_ROWS(N) + r
@@ -320,15 +311,13 @@ static STEPC_KERNEL void relu3_relu_finish_group(const int j, const float *restr
     for (int i = 0; i < 32; i += STEPC_TILE_COLUMNS(float)) {
         stepc_pack_transposed(transposed, STEPC_GROUP_ROWS(120), sums_of_group + i * STEPC_GROUP_ROWS(120),
             STEPC_TILE_COLUMNS(float), STEPC_GROUP_ROWS(120), STEPC_TILE_COLUMNS(float));
-        for (int l = 0; l < STEPC_TILE_COLUMNS(float) && l < 32 - i; l++) {
-            STEPC_LANE_LOOP
-            for (int r = 0; r < STEPC_GROUP_ROWS(120); r++) {
+        for (int l = 0; l < STEPC_TILE_COLUMNS(float) && l < 32 - i; l++)
+            STEPC_LANE_LOOP for (int r = 0; r < STEPC_GROUP_ROWS(120); r++) {
                 const float v = transposed[l * STEPC_GROUP_ROWS(120) + r];
                 const float fc1_bias0 = fc1_bias[j + r];
                 const float t = v + fc1_bias0;
                 relu3[(i + l) * 120 + j + r] = t < 0.0f ? 0.0f : t;
             }
-        }
     }
 }
 
@@ -401,16 +390,13 @@ static STEPC_INLINE void relu4_relu_part(const int rows, const int to, const int
         32);
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < to; l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             const float fc2_bias0 = fc2_bias[j + l];
             const float t_2 = v + fc2_bias0;
             relu4[(i + r) * 84 + j + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
-    }
 }
 
 /* Rows i .. of the columns p .. of one panel. */
@@ -460,14 +446,11 @@ static STEPC_INLINE void logits_gemm_part(const int rows, const int to, const in
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 84, 80, STEPC_TILE_SETS, acc, left + i * 84, 84, 1, right, 16);
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < to; l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             logits[(i + r) * 10 + j + l] = v + fc3_bias[j + l];
         }
-    }
 }
 
 /* Rows i .. of the columns p .. of one panel. */
@@ -598,14 +581,11 @@ static STEPC_INLINE void d_fc2_where_part(const int rows, const int vectors, con
     stepc_tile(rows, vectors, 10, 10, STEPC_TILE_SETS, acc, left + i * 10, 10, 1, right, 84);
     if ((to - from) % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = from; l < to; l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = from; l < to; l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             d_fc2[(i + r) * 84 + j + l] = 0.0f < relu4[(i + r) * 84 + j + l] ? v : 0.0f;
         }
-    }
 }
 
 /* All rows of the columns j .. */
@@ -649,10 +629,8 @@ static STEPC_INLINE void update_fc3_weight_part(const int rows, const int vector
     stepc_tile(rows, vectors, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 10, right, 84);
     if ((to - from) % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = from; l < to; l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = from; l < to; l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             const float t_2 = 0.9f * fc3_weight_v[(i + r) * 84 + j + l] + 0.100000024f * v;
             const float t_3 = 0.999f * fc3_weight_h[(i + r) * 84 + j + l] + 0.0009999871f * (v * v);
@@ -661,7 +639,6 @@ static STEPC_INLINE void update_fc3_weight_part(const int rows, const int vector
             fc3_weight[(i + r) * 84 + j + l] = u;
             fc3_weight_h[(i + r) * 84 + j + l] = t_3;
         }
-    }
 }
 
 /* All rows of the columns j .. */
@@ -710,11 +687,9 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
             fc3_weight_h, corrected_rate);
     }
     float sum[10] = {0.0f};
-    for (int k = 0; k < 32; k++) {
-        STEPC_SUM_LOOP
-        for (int r = 0; r < 10; r++)
+    for (int k = 0; k < 32; k++)
+        STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
             sum[r] += d_logits[r + k * 10];
-    }
     for (int r = 0; r < 10; r++) {
         const float fc3_bias_v0 = fc3_bias_v[r];
         const float t_2 = 0.9f * fc3_bias_v0;
@@ -741,14 +716,11 @@ static STEPC_INLINE void d_fc1_where_part(const int rows, const int vectors, con
     stepc_tile(rows, vectors, 84, 80, STEPC_TILE_SETS, acc, left + i * 84, 84, 1, right, 120);
     if ((to - from) % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = from; l < to; l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = from; l < to; l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             d_fc1[(i + r) * 120 + j + l] = 0.0f < relu3[(i + r) * 120 + j + l] ? v : 0.0f;
         }
-    }
 }
 
 /* All rows of the columns j .. */
@@ -792,10 +764,8 @@ static STEPC_INLINE void update_fc2_weight_part(const int rows, const int vector
     stepc_tile(rows, vectors, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 84, right, 120);
     if ((to - from) % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
-    STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = from; l < to; l++) {
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = from; l < to; l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             const float t_2 = 0.9f * fc2_weight_v[(i + r) * 120 + j + l] + 0.100000024f * v;
             const float t_3 = 0.999f * fc2_weight_h[(i + r) * 120 + j + l] + 0.0009999871f * (v * v);
@@ -804,7 +774,6 @@ static STEPC_INLINE void update_fc2_weight_part(const int rows, const int vector
             fc2_weight[(i + r) * 120 + j + l] = u;
             fc2_weight_h[(i + r) * 120 + j + l] = t_3;
         }
-    }
 }
 
 /* All rows of the columns j .. */
@@ -829,11 +798,9 @@ static STEPC_INLINE void update_fc2_weight_row_sum_block(const int count, const 
                                                          float *restrict fc2_bias_h, const float corrected_rate)
 {
     float sum[64] = {0.0f};
-    for (int k = 0; k < 32; k++) {
-        STEPC_SUM_LOOP
-        for (int r = 0; r < count; r++)
+    for (int k = 0; k < 32; k++)
+        STEPC_SUM_LOOP for (int r = 0; r < count; r++)
             sum[r] += left[first + r + k * 84];
-    }
     for (int r = 0; r < count; r++) {
         const float fc2_bias_v0 = fc2_bias_v[first + r];
         const float t_2 = 0.9f * fc2_bias_v0;
@@ -887,27 +854,23 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
 static STEPC_KERNEL void d_flat_gemm_finish_tile(const int rows, const int i, const int j,
                                                  const float *restrict sums_of_tile, float *restrict d_flat)
 {
-    for (int r = 0; r < rows; r++) {
-        STEPC_WIDE_LOOP
-        for (int l = 0; l < STEPC_PANEL_TILE(float, 32); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_WIDE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 32); l++) {
             /* loaded before any select: a masked load waits for the store */
             const float v = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
             d_flat[(i + r) * 400 + j + l] = v;
         }
-    }
 }
 
 /* The same for the last columns, fewer than a tile has. */
 static STEPC_KERNEL void d_flat_gemm_finish_last(const int rows, const int i, const int j,
                                                  const float *restrict sums_of_tile, float *restrict d_flat)
 {
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < 400 % STEPC_PANEL_TILE(float, 32); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < 400 % STEPC_PANEL_TILE(float, 32); l++) {
             const float v = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
             d_flat[(i + r) * 400 + j + l] = v;
         }
-    }
 }
 
 /* Rows i .. and columns j .., the terms k .. of each sum. */
@@ -955,11 +918,9 @@ static STEPC_INLINE void d_flat_gemm_block_rows(const int rows, const int i, con
 static STEPC_INLINE void d_flat_gemm_pack_columns(const int columns, const int j, float *restrict packed,
                                                   const float *restrict right)
 {
-    for (int k_2 = 0; k_2 < 120; k_2++) {
-        STEPC_LANE_LOOP
-        for (int j_2 = 0; j_2 < 32; j_2++)
+    for (int k_2 = 0; k_2 < 120; k_2++)
+        STEPC_LANE_LOOP for (int j_2 = 0; j_2 < 32; j_2++)
             packed[k_2 * 32 + j_2] = j_2 < columns ? right[j + k_2 * 400 + j_2] : 0.0f;
-    }
 }
 
 /* d_flat[32,400] = d_fc1[32,120] fc1_weight[120,400]: Gemm (gradient of node #7 (Gemm)) */
@@ -983,9 +944,8 @@ static STEPC_KERNEL void update_fc1_weight_finish_tile(const int rows, const int
                                                        float *restrict fc1_weight_v, float *restrict fc1_weight,
                                                        float *restrict fc1_weight_h, const float corrected_rate)
 {
-    for (int r = 0; r < rows; r++) {
-        STEPC_WIDE_LOOP
-        for (int l = 0; l < STEPC_PANEL_TILE(float, 32); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_WIDE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 32); l++) {
             /* loaded before any select: a masked load waits for the store */
             const float v = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
             const float t_2 = 0.9f * fc1_weight_v[(i + r) * 400 + j + l] + 0.100000024f * v;
@@ -995,7 +955,6 @@ static STEPC_KERNEL void update_fc1_weight_finish_tile(const int rows, const int
             fc1_weight[(i + r) * 400 + j + l] = u;
             fc1_weight_h[(i + r) * 400 + j + l] = t_3;
         }
-    }
 }
 
 /* The same for the last columns, fewer than a tile has. */
@@ -1004,9 +963,8 @@ static STEPC_KERNEL void update_fc1_weight_finish_last(const int rows, const int
                                                        float *restrict fc1_weight_v, float *restrict fc1_weight,
                                                        float *restrict fc1_weight_h, const float corrected_rate)
 {
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < 400 % STEPC_PANEL_TILE(float, 32); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < 400 % STEPC_PANEL_TILE(float, 32); l++) {
             const float v = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
             const float t_2 = 0.9f * fc1_weight_v[(i + r) * 400 + j + l] + 0.100000024f * v;
             const float t_3 = 0.999f * fc1_weight_h[(i + r) * 400 + j + l] + 0.0009999871f * (v * v);
@@ -1015,7 +973,6 @@ static STEPC_KERNEL void update_fc1_weight_finish_last(const int rows, const int
             fc1_weight[(i + r) * 400 + j + l] = u;
             fc1_weight_h[(i + r) * 400 + j + l] = t_3;
         }
-    }
 }
 
 /* Rows i .. and columns j .., the terms k .. of each sum. */
@@ -1061,13 +1018,10 @@ static STEPC_INLINE void update_fc1_weight_pack_group(const int tiles, const int
     for (int r = 0; r < tiles * rows && 0; r++)
         acc[r] = sum[i + r];
     for (int l = 0; l < 32; l++) {
-        for (int t = 0; t < tiles; t++) {
-            STEPC_LANE_LOOP
-            for (int r = 0; r < rows; r++)
+        for (int t = 0; t < tiles; t++)
+            STEPC_LANE_LOOP for (int r = 0; r < rows; r++)
                 packed[(t * 32 + l) * 8 + r] = left[i + t * rows + r + l * 120];
-        }
-        STEPC_SUM_LOOP
-        for (int r = 0; r < tiles * rows; r++)
+        STEPC_SUM_LOOP for (int r = 0; r < tiles * rows; r++)
             acc[r] += left[i + r + l * 120];
     }
     for (int r = 0; r < tiles * rows; r++)
@@ -1095,11 +1049,9 @@ static STEPC_INLINE void update_fc1_weight_block_rows(const int rows, const int 
 static STEPC_INLINE void update_fc1_weight_pack_columns(const int columns, const int j, float *restrict packed,
                                                         const float *restrict right)
 {
-    for (int k_2 = 0; k_2 < 32; k_2++) {
-        STEPC_LANE_LOOP
-        for (int j_2 = 0; j_2 < 32; j_2++)
+    for (int k_2 = 0; k_2 < 32; k_2++)
+        STEPC_LANE_LOOP for (int j_2 = 0; j_2 < 32; j_2++)
             packed[k_2 * 32 + j_2] = j_2 < columns ? right[j + k_2 * 400 + j_2] : 0.0f;
-    }
 }
 
 /* fc1_weight.v[120,400] = 0.9 * fc1_weight.v[120,400] + 0.1 * (d_fc1[32,120]' flat[32,400]); fc1_weight[120,400] =
@@ -1144,8 +1096,7 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
         update_fc1_weight_block_rows(STEPC_LAST_ROWS(120), i, panel + 13312, panel, panel + 14456, fc1_weight_v,
             fc1_weight, fc1_weight_h, corrected_rate);
     }
-    STEPC_LANE_LOOP
-    for (int i = 0; i < 120; i++) {
+    STEPC_LANE_LOOP for (int i = 0; i < 120; i++) {
         const float fc1_bias_v0 = fc1_bias_v[i];
         const float t_2 = 0.9f * fc1_bias_v0;
         const float t_3 = 0.100000024f * panel[14336 + i];
@@ -1168,28 +1119,24 @@ static STEPC_INLINE void d_conv2_where_apart_windows(const int p, const int firs
                                                      const float *restrict flow, const int begin, const int end,
                                                      float *restrict d_conv2, const float *restrict relu2)
 {
-    STEPC_LANE_LOOP
-    for (int o = begin; o < end; o++) {
+    STEPC_LANE_LOOP for (int o = begin; o < end; o++) {
         float best = from[o * 2];
         float rest = 0.0f + flow[o];
         float taken[4];
         float flows[4];
-        STEPC_UNROLL
-        for (int t = 1; t < 4; t++) {
+        STEPC_UNROLL for (int t = 1; t < 4; t++) {
             const float v = from[(t / 4 * 10 + t / 2 % 2) * 10 + t % 2 + o * 2];
             const float later = v > best ? 1.0f : 0.0f;
             const float larger = v > best ? v : best;
             taken[t] = v != v ? 1.0f : later;
             best = v != v ? v : larger;
         }
-        STEPC_UNROLL
-        for (int t = 3; t > 0; t--) {
+        STEPC_UNROLL for (int t = 3; t > 0; t--) {
             flows[t] = taken[t] > 0.0f ? rest : 0.0f;
             rest = taken[t] > 0.0f ? 0.0f : rest;
         }
         flows[0] = rest;
-        STEPC_UNROLL
-        for (int t = 0; t < 4; t++) {
+        STEPC_UNROLL for (int t = 0; t < 4; t++) {
             const float v = flows[t];
             d_conv2[p * 100 + first + (t / 4 * 10 + t / 2 % 2) * 10 + t % 2 + o * 2] = 0.0f <
                 relu2[p * 100 + first + (t / 4 * 10 + t / 2 % 2) * 10 + t % 2 + o * 2] ? v : 0.0f;
@@ -1226,13 +1173,10 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
     for (int32_t i = 0; i < 16; i++) {
         float lane[16] = {0.0f};
         for (int32_t j = 0; j < 32; j++) {
-            for (int32_t k = 0; k < 96; k += 16) {
-                STEPC_SUM_LANES
-                for (int l = 0; l < 16; l++)
+            for (int32_t k = 0; k < 96; k += 16)
+                STEPC_SUM_LANES for (int l = 0; l < 16; l++)
                     lane[l] += d_conv2[j * 1600 + i * 100 + k + l];
-            }
-            STEPC_REST_LOOP
-            for (int l = 0; l < STEPC_REST(4); l++)
+            STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(4); l++)
                 lane[l] += l < 4 ? d_conv2[j * 1600 + i * 100 + 96 + l] : 0.0f;
         }
         for (int l = 0; l < 8; l++)
@@ -1295,13 +1239,11 @@ static STEPC_INLINE void d_pool1_conv_grad_input_compute_windows(const int rows,
         float transposed[STEPC_WINDOW_COLUMNS(float) * STEPC_WINDOW_LANES(float)];
         stepc_transpose(transposed, STEPC_WINDOW_LANES(float), sums_2, STEPC_WINDOW_COLUMNS(float),
             STEPC_WINDOW_LANES(float), STEPC_WINDOW_COLUMNS(float));
-        for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++) {
-            STEPC_LANE_LOOP
-            for (int i = 0; i < count; i++) {
+        for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++)
+            STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
                 const float v = transposed[l * STEPC_WINDOW_LANES(float) + i];
                 d_pool1[(n + l) * 1176 + o_2 * 196 + p + i] = v;
             }
-        }
     }
 }
 
@@ -1364,11 +1306,9 @@ static STEPC_INLINE void update_conv2_weight_add_sums(const int rows, const int 
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
     stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy, image,
         STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
+    for (int i = 0; i < rows; i++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
             total[i * 160 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-    }
 }
 
 /* All of the runs. */
@@ -1399,8 +1339,7 @@ static STEPC_INLINE void update_conv2_weight_finish_weights(const int o, const f
     for (int c = 0; c < 6; c++)
         for (int t = 0; t < 25; t++)
             row[c * 25 + t] = total[c + places[t]];
-    STEPC_LANE_LOOP
-    for (int k = 0; k < 150; k++) {
+    STEPC_LANE_LOOP for (int k = 0; k < 150; k++) {
         const float v = row[k];
         const float t_2 = 0.9f * conv2_weight_v[o * 150 + k] + 0.100000024f * v;
         const float t_3 = 0.999f * conv2_weight_h[o * 150 + k] + 0.0009999871f * (v * v);
@@ -1463,28 +1402,24 @@ static STEPC_INLINE void d_conv1_where_apart_windows(const int p, const int firs
                                                      const float *restrict flow, const int begin, const int end,
                                                      float *restrict d_conv1, const float *restrict relu1)
 {
-    STEPC_LANE_LOOP
-    for (int o = begin; o < end; o++) {
+    STEPC_LANE_LOOP for (int o = begin; o < end; o++) {
         float best = from[o * 2];
         float rest = 0.0f + flow[o];
         float taken[4];
         float flows[4];
-        STEPC_UNROLL
-        for (int t = 1; t < 4; t++) {
+        STEPC_UNROLL for (int t = 1; t < 4; t++) {
             const float v = from[(t / 4 * 28 + t / 2 % 2) * 28 + t % 2 + o * 2];
             const float later = v > best ? 1.0f : 0.0f;
             const float larger = v > best ? v : best;
             taken[t] = v != v ? 1.0f : later;
             best = v != v ? v : larger;
         }
-        STEPC_UNROLL
-        for (int t = 3; t > 0; t--) {
+        STEPC_UNROLL for (int t = 3; t > 0; t--) {
             flows[t] = taken[t] > 0.0f ? rest : 0.0f;
             rest = taken[t] > 0.0f ? 0.0f : rest;
         }
         flows[0] = rest;
-        STEPC_UNROLL
-        for (int t = 0; t < 4; t++) {
+        STEPC_UNROLL for (int t = 0; t < 4; t++) {
             const float v = flows[t];
             d_conv1[p * 784 + first + (t / 4 * 28 + t / 2 % 2) * 28 + t % 2 + o * 2] = 0.0f <
                 relu1[p * 784 + first + (t / 4 * 28 + t / 2 % 2) * 28 + t % 2 + o * 2] ? v : 0.0f;
@@ -1518,11 +1453,9 @@ static STEPC_INLINE void update_conv1_weight_add_sums(const int rows, const int 
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
     stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy, image,
         STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
+    for (int i = 0; i < rows; i++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
             total[i * 32 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-    }
 }
 
 /* All of the runs. */
@@ -1549,8 +1482,7 @@ static STEPC_INLINE void update_conv1_weight_finish_weights(const int o, const f
 {
     for (int t = 0; t < 25; t++)
         row[t] = total[places[t]];
-    STEPC_LANE_LOOP
-    for (int k = 0; k < 25; k++) {
+    STEPC_LANE_LOOP for (int k = 0; k < 25; k++) {
         const float v = row[k];
         const float t_2 = 0.9f * conv1_weight_v[o * 25 + k] + 0.100000024f * v;
         const float t_3 = 0.999f * conv1_weight_h[o * 25 + k] + 0.0009999871f * (v * v);
@@ -1682,13 +1614,11 @@ static STEPC_INLINE void conv1_conv_finish_vectors(const int rows, const int vec
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + conv1_conv_place_of(i),
         vectors > 1 ? conv1_conv_place_of(i + 1) - conv1_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
+    for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
             conv1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = v + conv1_bias[o + r];
         }
-    }
 }
 
 /* A line, whose last vector overlaps the one before it. */
@@ -1696,8 +1626,7 @@ static STEPC_INLINE void conv1_conv_finish_part(const int n, const int o, const 
                                                 const int end, const float *restrict line, float *restrict conv1,
                                                 const float *restrict conv1_bias)
 {
-    STEPC_WHOLE_LOOP
-    for (int column = begin; column < end; column++) {
+    STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
         const float v = line[column];
         conv1[n * 4704 + o * 784 + first + column] = v + conv1_bias[o];
     }
@@ -1772,9 +1701,8 @@ static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict
 /* pool1[32,6,14,14] = MaxPool(Relu(conv1[32,6,28,28])): MaxPool, Relu */
 static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *restrict conv1)
 {
-    for (int32_t i = 0; i < 2688; i++) {
-        STEPC_APART_LOOP
-        for (int32_t j = 0; j < 14; j++) {
+    for (int32_t i = 0; i < 2688; i++)
+        STEPC_APART_LOOP for (int32_t j = 0; j < 14; j++) {
             const float conv10 = conv1[i * 56 + j * 2 + 29];
             const float t = conv10 < 0.0f ? 0.0f : conv10;
             const float conv10_2 = conv1[i * 56 + j * 2 + 28];
@@ -1787,7 +1715,6 @@ static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *re
             const float t_6 = t_2 == t_2 ? (t_5 < t_2 ? t_2 : t_5) : t_2;
             pool1[i * 14 + j] = t == t ? (t_6 < t ? t : t_6) : t;
         }
-    }
 }
 
 /* `rows` channels from o on, of as many windows as a vector has lanes, or of the last ones. */
@@ -1816,13 +1743,11 @@ static STEPC_INLINE void conv2_conv_compute_windows(const int rows, const int co
         float transposed[STEPC_WINDOW_COLUMNS(float) * STEPC_WINDOW_LANES(float)];
         stepc_transpose(transposed, STEPC_WINDOW_LANES(float), sums_2, STEPC_WINDOW_COLUMNS(float),
             STEPC_WINDOW_LANES(float), STEPC_WINDOW_COLUMNS(float));
-        for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++) {
-            STEPC_LANE_LOOP
-            for (int i = 0; i < count; i++) {
+        for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++)
+            STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
                 const float v = transposed[l * STEPC_WINDOW_LANES(float) + i];
                 conv2[(n + l) * 1600 + o_2 * 100 + p + i] = v + conv2_bias[o_2];
             }
-        }
     }
 }
 
@@ -1878,9 +1803,8 @@ static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict
 /* pool2[32,16,5,5] = MaxPool(Relu(conv2[32,16,10,10])): MaxPool, Relu */
 static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *restrict conv2)
 {
-    for (int32_t i = 0; i < 2560; i++) {
-        STEPC_APART_LOOP
-        for (int32_t j = 0; j < 5; j++) {
+    for (int32_t i = 0; i < 2560; i++)
+        STEPC_APART_LOOP for (int32_t j = 0; j < 5; j++) {
             const float conv20 = conv2[i * 20 + j * 2 + 11];
             const float t = conv20 < 0.0f ? 0.0f : conv20;
             const float conv20_2 = conv2[i * 20 + j * 2 + 10];
@@ -1893,106 +1817,6 @@ static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *re
             const float t_6 = t_2 == t_2 ? (t_5 < t_2 ? t_2 : t_5) : t_2;
             pool2[i * 5 + j] = t == t ? (t_6 < t ? t : t_6) : t;
         }
-    }
-}
-
-/* conv1_weight[6,1,5,5] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_conv1_weight(float *restrict conv1_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 5; j++)
-            for (int k = 0; k < 5; k++) {
-                conv1_weight[i * 25 + j * 5 + k] =
-                    stepc_next_normalf(drawn, &block, seed, counter, 1u, (uint64_t)(i * 25 + j * 5 + k)) *
-                    0.28284273f;
-            }
-}
-
-/* conv1_bias[6] = 0: copy */
-static STEPC_KERNEL void init_conv1_bias(float *restrict conv1_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 6; i++)
-        conv1_bias[i] = conv1_bias_initial_const;
-}
-
-/* conv2_weight[16,6,5,5] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_conv2_weight(float *restrict conv2_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 16; i++)
-        for (int j = 0; j < 6; j++)
-            for (int k = 0; k < 5; k++)
-                for (int m = 0; m < 5; m++) {
-                    conv2_weight[i * 150 + j * 25 + k * 5 + m] = stepc_next_normalf(drawn, &block, seed, counter, 2u,
-                        (uint64_t)(i * 150 + j * 25 + k * 5 + m)) * 0.11547005f;
-                }
-}
-
-/* conv2_bias[16] = 0: copy */
-static STEPC_KERNEL void init_conv2_bias(float *restrict conv2_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 16; i++)
-        conv2_bias[i] = conv1_bias_initial_const;
-}
-
-/* fc1_weight[120,400] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int32_t i = 0; i < 120; i++)
-        for (int32_t j = 0; j < 400; j++) {
-            fc1_weight[i * 400 + j] = stepc_next_normalf(drawn, &block, seed, counter, 3u, (uint64_t)(i * 400 + j)) *
-                0.07071068f;
-        }
-}
-
-/* fc1_bias[120] = 0: copy */
-static STEPC_KERNEL void init_fc1_bias(float *restrict fc1_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 120; i++)
-        fc1_bias[i] = conv1_bias_initial_const;
-}
-
-/* fc2_weight[84,120] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 84; i++)
-        for (int j = 0; j < 120; j++) {
-            fc2_weight[i * 120 + j] = stepc_next_normalf(drawn, &block, seed, counter, 4u, (uint64_t)(i * 120 + j)) *
-                0.12909944f;
-        }
-}
-
-/* fc2_bias[84] = 0: copy */
-static STEPC_KERNEL void init_fc2_bias(float *restrict fc2_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 84; i++)
-        fc2_bias[i] = conv1_bias_initial_const;
-}
-
-/* fc3_weight[10,84] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc3_weight(float *restrict fc3_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 10; i++)
-        for (int j = 0; j < 84; j++) {
-            fc3_weight[i * 84 + j] = stepc_next_normalf(drawn, &block, seed, counter, 5u, (uint64_t)(i * 84 + j)) *
-                0.15430336f;
-        }
-}
-
-/* fc3_bias[10] = 0: copy */
-static STEPC_KERNEL void init_fc3_bias(float *restrict fc3_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 10; i++)
-        fc3_bias[i] = conv1_bias_initial_const;
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -2022,16 +1846,11 @@ stepc_status lenet_reproducible_init(lenet_reproducible_state *state, lenet_repr
     memset(state, 0, sizeof *state);
     state->learning_rate = 0.001f;
     state->step_count = 1;
-    STEPC_RUN(0, init_conv1_weight, (float *)state->conv1_weight, seed, 0);
-    STEPC_RUN(1, init_conv1_bias, state->conv1_bias, 0.0f);
-    STEPC_RUN(2, init_conv2_weight, (float *)state->conv2_weight, seed, 0);
-    STEPC_RUN(3, init_conv2_bias, state->conv2_bias, 0.0f);
-    STEPC_RUN(4, init_fc1_weight, (float *)state->fc1_weight, seed, 0);
-    STEPC_RUN(5, init_fc1_bias, state->fc1_bias, 0.0f);
-    STEPC_RUN(6, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
-    STEPC_RUN(7, init_fc2_bias, state->fc2_bias, 0.0f);
-    STEPC_RUN(8, init_fc3_weight, (float *)state->fc3_weight, seed, 0);
-    STEPC_RUN(9, init_fc3_bias, state->fc3_bias, 0.0f);
+    STEPC_RUN(0, stepc_fill_normalf, (float *)state->conv1_weight, 150, 0.28284273f, seed, 0, 1u);
+    STEPC_RUN(1, stepc_fill_normalf, (float *)state->conv2_weight, 2400, 0.11547005f, seed, 0, 2u);
+    STEPC_RUN(2, stepc_fill_normalf, (float *)state->fc1_weight, 48000, 0.07071068f, seed, 0, 3u);
+    STEPC_RUN(3, stepc_fill_normalf, (float *)state->fc2_weight, 10080, 0.12909944f, seed, 0, 4u);
+    STEPC_RUN(4, stepc_fill_normalf, (float *)state->fc3_weight, 840, 0.15430336f, seed, 0, 5u);
     return STEPC_OK;
 }
 

@@ -76,7 +76,7 @@ static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict
 /* pool1[32,6,14,14] = MaxPool(relu1[32,6,28,28]): MaxPool */
 static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *restrict relu1)
 {
-    for (int32_t i = 0; i < 2688; i++) {
+    for (int32_t i = 0; i < 2688; i++)
         for (int32_t j = 0; j < 14; j++) {
             const float relu10 = relu1[i * 56 + j * 2 + 29];
             const float relu10_2 = relu1[i * 56 + j * 2 + 28];
@@ -86,7 +86,6 @@ static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *rest
             const float t_2 = relu10_2 == relu10_2 ? (t < relu10_2 ? relu10_2 : t) : relu10_2;
             pool1[i * 14 + j] = relu10 == relu10 ? (t_2 < relu10 ? relu10 : t_2) : relu10;
         }
-    }
 }
 
 /* relu2[32,16,10,10] = Relu(Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16])): Conv, Relu */
@@ -133,7 +132,7 @@ static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict
 /* pool2[32,16,5,5] = MaxPool(relu2[32,16,10,10]): MaxPool */
 static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *restrict relu2)
 {
-    for (int32_t i = 0; i < 2560; i++) {
+    for (int32_t i = 0; i < 2560; i++)
         for (int32_t j = 0; j < 5; j++) {
             const float relu20 = relu2[i * 20 + j * 2 + 11];
             const float relu20_2 = relu2[i * 20 + j * 2 + 10];
@@ -143,7 +142,6 @@ static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *rest
             const float t_2 = relu20_2 == relu20_2 ? (t < relu20_2 ? relu20_2 : t) : relu20_2;
             pool2[i * 5 + j] = relu20 == relu20 ? (t_2 < relu20 ? relu20 : t_2) : relu20;
         }
-    }
 }
 
 /* relu3[32,120] = Relu(flat[32,400] fc1_weight[120,400]' + fc1_bias[120]): Gemm, Relu */
@@ -518,10 +516,9 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
     for (int32_t i = 0; i < 16; i++) {
         float partial[16] = {0.0f};
         for (int32_t j = 0; j < 32; j++) {
-            for (int32_t k = 0; k < 96; k += 16) {
+            for (int32_t k = 0; k < 96; k += 16)
                 for (int l = 0; l < 16; l++)
                     partial[l] += d_conv2[j * 1600 + i * 100 + k + l];
-            }
             for (int l = 0; l < STEPC_REST(4); l++)
                 partial[l] += l < 4 ? d_conv2[j * 1600 + i * 100 + 96 + l] : 0.0f;
         }
@@ -805,7 +802,7 @@ static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict
 /* pool1[32,6,14,14] = MaxPool(Relu(conv1[32,6,28,28])): MaxPool, Relu */
 static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *restrict conv1)
 {
-    for (int32_t i = 0; i < 2688; i++) {
+    for (int32_t i = 0; i < 2688; i++)
         for (int32_t j = 0; j < 14; j++) {
             const float conv10 = conv1[i * 56 + j * 2 + 29];
             const float t = conv10 < 0.0f ? 0.0f : conv10;
@@ -819,7 +816,6 @@ static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *re
             const float t_6 = t_2 == t_2 ? (t_5 < t_2 ? t_2 : t_5) : t_2;
             pool1[i * 14 + j] = t == t ? (t_6 < t ? t : t_6) : t;
         }
-    }
 }
 
 /* conv2[32,16,10,10] = Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16]): Conv */
@@ -864,7 +860,7 @@ static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict
 /* pool2[32,16,5,5] = MaxPool(Relu(conv2[32,16,10,10])): MaxPool, Relu */
 static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *restrict conv2)
 {
-    for (int32_t i = 0; i < 2560; i++) {
+    for (int32_t i = 0; i < 2560; i++)
         for (int32_t j = 0; j < 5; j++) {
             const float conv20 = conv2[i * 20 + j * 2 + 11];
             const float t = conv20 < 0.0f ? 0.0f : conv20;
@@ -878,106 +874,6 @@ static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *re
             const float t_6 = t_2 == t_2 ? (t_5 < t_2 ? t_2 : t_5) : t_2;
             pool2[i * 5 + j] = t == t ? (t_6 < t ? t : t_6) : t;
         }
-    }
-}
-
-/* conv1_weight[6,1,5,5] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_conv1_weight(float *restrict conv1_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 5; j++)
-            for (int k = 0; k < 5; k++) {
-                conv1_weight[i * 25 + j * 5 + k] =
-                    stepc_next_normalf(drawn, &block, seed, counter, 1u, (uint64_t)(i * 25 + j * 5 + k)) *
-                    0.28284273f;
-            }
-}
-
-/* conv1_bias[6] = 0: copy */
-static STEPC_KERNEL void init_conv1_bias(float *restrict conv1_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 6; i++)
-        conv1_bias[i] = conv1_bias_initial_const;
-}
-
-/* conv2_weight[16,6,5,5] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_conv2_weight(float *restrict conv2_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 16; i++)
-        for (int j = 0; j < 6; j++)
-            for (int k = 0; k < 5; k++)
-                for (int m = 0; m < 5; m++) {
-                    conv2_weight[i * 150 + j * 25 + k * 5 + m] = stepc_next_normalf(drawn, &block, seed, counter, 2u,
-                        (uint64_t)(i * 150 + j * 25 + k * 5 + m)) * 0.11547005f;
-                }
-}
-
-/* conv2_bias[16] = 0: copy */
-static STEPC_KERNEL void init_conv2_bias(float *restrict conv2_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 16; i++)
-        conv2_bias[i] = conv1_bias_initial_const;
-}
-
-/* fc1_weight[120,400] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int32_t i = 0; i < 120; i++)
-        for (int32_t j = 0; j < 400; j++) {
-            fc1_weight[i * 400 + j] = stepc_next_normalf(drawn, &block, seed, counter, 3u, (uint64_t)(i * 400 + j)) *
-                0.07071068f;
-        }
-}
-
-/* fc1_bias[120] = 0: copy */
-static STEPC_KERNEL void init_fc1_bias(float *restrict fc1_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 120; i++)
-        fc1_bias[i] = conv1_bias_initial_const;
-}
-
-/* fc2_weight[84,120] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 84; i++)
-        for (int j = 0; j < 120; j++) {
-            fc2_weight[i * 120 + j] = stepc_next_normalf(drawn, &block, seed, counter, 4u, (uint64_t)(i * 120 + j)) *
-                0.12909944f;
-        }
-}
-
-/* fc2_bias[84] = 0: copy */
-static STEPC_KERNEL void init_fc2_bias(float *restrict fc2_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 84; i++)
-        fc2_bias[i] = conv1_bias_initial_const;
-}
-
-/* fc3_weight[10,84] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc3_weight(float *restrict fc3_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 10; i++)
-        for (int j = 0; j < 84; j++) {
-            fc3_weight[i * 84 + j] = stepc_next_normalf(drawn, &block, seed, counter, 5u, (uint64_t)(i * 84 + j)) *
-                0.15430336f;
-        }
-}
-
-/* fc3_bias[10] = 0: copy */
-static STEPC_KERNEL void init_fc3_bias(float *restrict fc3_bias, const float conv1_bias_initial_const)
-{
-    for (int i = 0; i < 10; i++)
-        fc3_bias[i] = conv1_bias_initial_const;
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -990,16 +886,11 @@ stepc_status lenet_size_init(lenet_size_state *state, lenet_size_arena *arena, u
     memset(state, 0, sizeof *state);
     state->learning_rate = 0.001f;
     state->step_count = 1;
-    STEPC_RUN(0, init_conv1_weight, (float *)state->conv1_weight, seed, 0);
-    STEPC_RUN(1, init_conv1_bias, state->conv1_bias, 0.0f);
-    STEPC_RUN(2, init_conv2_weight, (float *)state->conv2_weight, seed, 0);
-    STEPC_RUN(3, init_conv2_bias, state->conv2_bias, 0.0f);
-    STEPC_RUN(4, init_fc1_weight, (float *)state->fc1_weight, seed, 0);
-    STEPC_RUN(5, init_fc1_bias, state->fc1_bias, 0.0f);
-    STEPC_RUN(6, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
-    STEPC_RUN(7, init_fc2_bias, state->fc2_bias, 0.0f);
-    STEPC_RUN(8, init_fc3_weight, (float *)state->fc3_weight, seed, 0);
-    STEPC_RUN(9, init_fc3_bias, state->fc3_bias, 0.0f);
+    STEPC_RUN(0, stepc_fill_normalf, (float *)state->conv1_weight, 150, 0.28284273f, seed, 0, 1u);
+    STEPC_RUN(1, stepc_fill_normalf, (float *)state->conv2_weight, 2400, 0.11547005f, seed, 0, 2u);
+    STEPC_RUN(2, stepc_fill_normalf, (float *)state->fc1_weight, 48000, 0.07071068f, seed, 0, 3u);
+    STEPC_RUN(3, stepc_fill_normalf, (float *)state->fc2_weight, 10080, 0.12909944f, seed, 0, 4u);
+    STEPC_RUN(4, stepc_fill_normalf, (float *)state->fc3_weight, 840, 0.15430336f, seed, 0, 5u);
     return STEPC_OK;
 }
 

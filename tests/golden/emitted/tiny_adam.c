@@ -60,16 +60,13 @@ static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, 
         hidden_relu_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 3);
     }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < count; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 3; j++) {
+    STEPC_LANE_LOOP for (int r = 0; r < count; r++)
+        STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
             const float fc1_bias0 = fc1_bias[j];
             const float t_2 = v + fc1_bias0;
             hidden[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
         }
-    }
 }
 
 /* hidden[8,3] = Relu(x[8,4] fc1.weight[3,4]' + fc1.bias[3]): Gemm "fc1", Relu "relu" */
@@ -108,14 +105,11 @@ static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, 
         logits_gemm_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 2);
     }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < count; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 2; j++) {
+    STEPC_LANE_LOOP for (int r = 0; r < count; r++)
+        STEPC_UNROLL for (int j = 0; j < 2; j++) {
             const float v = done[r * 2 + j];
             logits[(i + r) * 2 + j] = v + fc2_bias[j];
         }
-    }
 }
 
 /* logits[8,2] = hidden[8,3] fc2.weight[2,3]' + fc2.bias[2]: Gemm "fc2" */
@@ -241,14 +235,11 @@ static STEPC_INLINE void d_fc1_output_where_narrow_group(const int count, const 
         d_fc1_output_where_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 3);
     }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < count; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 3; j++) {
+    STEPC_LANE_LOOP for (int r = 0; r < count; r++)
+        STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
             d_fc1_output[(i + r) * 3 + j] = 0.0f < hidden[(i + r) * 3 + j] ? v : 0.0f;
         }
-    }
 }
 
 /* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: Gemm (gradient of node 'fc2'), Where
@@ -257,11 +248,9 @@ static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const 
                                             const float *restrict fc2_weight, const float *restrict hidden,
                                             float *restrict panel)
 {
-    for (int k = 0; k < 2; k++) {
-        STEPC_LANE_LOOP
-        for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
+    for (int k = 0; k < 2; k++)
+        STEPC_LANE_LOOP for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
             panel[k * STEPC_NARROW_WIDTH + j] = j < 3 ? fc2_weight[k * 3 + j] : 0.0f;
-    }
     float done[(8 < STEPC_NARROW_GROUP ? 8 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
     const int end = 8 - 8 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
@@ -313,10 +302,8 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
         update_fc2_weight_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 3, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
     }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < count; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 3; j++) {
+    STEPC_LANE_LOOP for (int r = 0; r < count; r++)
+        STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
             const float t_2 = 0.9f * fc2_weight_v[(i + r) * 3 + j] + 0.100000024f * v;
             const float t_3 = 0.999f * fc2_weight_h[(i + r) * 3 + j] + 0.0009999871f * (v * v);
@@ -325,7 +312,6 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
             fc2_weight[(i + r) * 3 + j] = u;
             fc2_weight_h[(i + r) * 3 + j] = t_3;
         }
-    }
 }
 
 /* fc2.weight.v[2,3] = 0.9 * fc2.weight.v[2,3] + 0.1 * (d_logits[8,2]' hidden[8,3]); fc2.weight[2,3] =
@@ -344,11 +330,9 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
                                            const float *restrict d_logits, const float *restrict hidden,
                                            const float corrected_rate, float *restrict panel)
 {
-    for (int k = 0; k < 8; k++) {
-        STEPC_LANE_LOOP
-        for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
+    for (int k = 0; k < 8; k++)
+        STEPC_LANE_LOOP for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
             panel[k * STEPC_NARROW_WIDTH + j] = j < 3 ? hidden[k * 3 + j] : 0.0f;
-    }
     float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
     const int end = 2 - 2 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP) {
@@ -403,10 +387,8 @@ static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const i
         update_fc1_weight_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             step, done + (count - count % STEPC_NARROW_ROWS) * 4, fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
     }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < count; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 4; j++) {
+    STEPC_LANE_LOOP for (int r = 0; r < count; r++)
+        STEPC_UNROLL for (int j = 0; j < 4; j++) {
             const float v = done[r * 4 + j];
             const float t_2 = 0.9f * fc1_weight_v[(i + r) * 4 + j] + 0.100000024f * v;
             const float t_3 = 0.999f * fc1_weight_h[(i + r) * 4 + j] + 0.0009999871f * (v * v);
@@ -415,7 +397,6 @@ static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const i
             fc1_weight[(i + r) * 4 + j] = u;
             fc1_weight_h[(i + r) * 4 + j] = t_3;
         }
-    }
 }
 
 static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict left, const float *restrict right,
@@ -456,52 +437,12 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
         update_fc1_weight_narrow_rows(d_fc1_output, x, 4, fc1_weight_v, fc1_weight, fc1_weight_h, fc1_bias_v,
             fc1_bias, fc1_bias_h, corrected_rate);
     } else {
-        for (int k = 0; k < 8; k++) {
-            STEPC_LANE_LOOP
-            for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
+        for (int k = 0; k < 8; k++)
+            STEPC_LANE_LOOP for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
                 panel[k * STEPC_NARROW_WIDTH + j] = j < 4 ? x[k * 4 + j] : 0.0f;
-        }
         update_fc1_weight_narrow_rows(d_fc1_output, panel, STEPC_NARROW_WIDTH, fc1_weight_v, fc1_weight, fc1_weight_h,
             fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
     }
-}
-
-/* fc1.weight[3,4] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc1_weight(float *restrict fc1_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 4; j++) {
-            fc1_weight[i * 4 + j] = stepc_next_normalf(drawn, &block, seed, counter, 1u, (uint64_t)(i * 4 + j)) *
-                0.70710677f;
-        }
-}
-
-/* fc1.bias[3] = 0: copy */
-static STEPC_KERNEL void init_fc1_bias(float *restrict fc1_bias, const float fc1_bias_initial_const)
-{
-    for (int i = 0; i < 3; i++)
-        fc1_bias[i] = fc1_bias_initial_const;
-}
-
-/* fc2.weight[2,3] = RandomNormal(): RandomNormal */
-static STEPC_KERNEL void init_fc2_weight(float *restrict fc2_weight, const uint64_t seed, const uint64_t counter)
-{
-    float drawn[4] = {0.0f};
-    uint64_t block = UINT64_MAX;
-    for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 3; j++) {
-            fc2_weight[i * 3 + j] = stepc_next_normalf(drawn, &block, seed, counter, 2u, (uint64_t)(i * 3 + j)) *
-                0.8164966f;
-        }
-}
-
-/* fc2.bias[2] = 0: copy */
-static STEPC_KERNEL void init_fc2_bias(float *restrict fc2_bias, const float fc1_bias_initial_const)
-{
-    for (int i = 0; i < 2; i++)
-        fc2_bias[i] = fc1_bias_initial_const;
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -531,10 +472,8 @@ stepc_status tiny_adam_init(tiny_adam_state *state, tiny_adam_arena *arena, uint
     memset(state, 0, sizeof *state);
     state->learning_rate = 0.002f;
     state->step_count = 1;
-    STEPC_RUN(0, init_fc1_weight, (float *)state->fc1_weight, seed, 0);
-    STEPC_RUN(1, init_fc1_bias, state->fc1_bias, 0.0f);
-    STEPC_RUN(2, init_fc2_weight, (float *)state->fc2_weight, seed, 0);
-    STEPC_RUN(3, init_fc2_bias, state->fc2_bias, 0.0f);
+    STEPC_RUN(0, stepc_fill_normalf, (float *)state->fc1_weight, 12, 0.70710677f, seed, 0, 1u);
+    STEPC_RUN(1, stepc_fill_normalf, (float *)state->fc2_weight, 6, 0.8164966f, seed, 0, 2u);
     return STEPC_OK;
 }
 

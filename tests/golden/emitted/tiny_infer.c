@@ -48,16 +48,13 @@ static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, 
         hidden_relu_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 3);
     }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < count; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 3; j++) {
+    STEPC_LANE_LOOP for (int r = 0; r < count; r++)
+        STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
             const float fc1_bias0 = fc1_bias[j];
             const float t_2 = v + fc1_bias0;
             hidden[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
         }
-    }
 }
 
 /* hidden[2,3] = Relu(x[2,4] fc1.weight[3,4]' + fc1.bias[3]): Gemm "fc1", Relu "relu" */
@@ -96,14 +93,11 @@ static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, 
         logits_gemm_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 2);
     }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < count; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 2; j++) {
+    STEPC_LANE_LOOP for (int r = 0; r < count; r++)
+        STEPC_UNROLL for (int j = 0; j < 2; j++) {
             const float v = done[r * 2 + j];
             logits[(i + r) * 2 + j] = v + fc2_bias[j];
         }
-    }
 }
 
 /* logits[2,2] = hidden[2,3] fc2.weight[2,3]' + fc2.bias[2]: Gemm "fc2" */

@@ -49,16 +49,13 @@ static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, 
         hidden_relu_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 3);
     }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < count; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 3; j++) {
+    STEPC_LANE_LOOP for (int r = 0; r < count; r++)
+        STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
             const float fc1_bias0 = fc1_bias[j];
             const float t_2 = v + fc1_bias0;
             hidden[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
         }
-    }
 }
 
 /* hidden[8,3] = Relu(x[8,4] fc1.weight[3,4]' + fc1.bias[3]): Gemm "fc1", Relu "relu" */
@@ -97,14 +94,11 @@ static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, 
         logits_gemm_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 2);
     }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < count; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 2; j++) {
+    STEPC_LANE_LOOP for (int r = 0; r < count; r++)
+        STEPC_UNROLL for (int j = 0; j < 2; j++) {
             const float v = done[r * 2 + j];
             logits[(i + r) * 2 + j] = v + fc2_bias[j];
         }
-    }
 }
 
 /* logits[8,2] = hidden[8,3] fc2.weight[2,3]' + fc2.bias[2]: Gemm "fc2" */
@@ -224,14 +218,11 @@ static STEPC_INLINE void d_fc1_output_where_narrow_group(const int count, const 
         d_fc1_output_where_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 3);
     }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < count; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 3; j++) {
+    STEPC_LANE_LOOP for (int r = 0; r < count; r++)
+        STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
             d_fc1_output[(i + r) * 3 + j] = 0.0f < hidden[(i + r) * 3 + j] ? v : 0.0f;
         }
-    }
 }
 
 /* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: Gemm (gradient of node 'fc2'), Where
@@ -240,11 +231,9 @@ static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const 
                                             const float *restrict fc2_weight, const float *restrict hidden,
                                             float *restrict panel)
 {
-    for (int k = 0; k < 2; k++) {
-        STEPC_LANE_LOOP
-        for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
+    for (int k = 0; k < 2; k++)
+        STEPC_LANE_LOOP for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
             panel[k * STEPC_NARROW_WIDTH + j] = j < 3 ? fc2_weight[k * 3 + j] : 0.0f;
-    }
     float done[(8 < STEPC_NARROW_GROUP ? 8 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
     const int end = 8 - 8 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
@@ -279,14 +268,11 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
         update_fc2_weight_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 3, fc2_bias, learning_rate);
     }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < count; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 3; j++) {
+    STEPC_LANE_LOOP for (int r = 0; r < count; r++)
+        STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
             fc2_weight[(i + r) * 3 + j] = fc2_weight[(i + r) * 3 + j] - learning_rate * v;
         }
-    }
 }
 
 /* fc2.weight[2,3] = fc2.weight[2,3] - learning_rate * (d_logits[8,2]' hidden[8,3]); fc2.bias[2] = fc2.bias[2] -
@@ -296,11 +282,9 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
                                            const float *restrict d_logits, const float *restrict hidden,
                                            const float learning_rate, float *restrict panel)
 {
-    for (int k = 0; k < 8; k++) {
-        STEPC_LANE_LOOP
-        for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
+    for (int k = 0; k < 8; k++)
+        STEPC_LANE_LOOP for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
             panel[k * STEPC_NARROW_WIDTH + j] = j < 3 ? hidden[k * 3 + j] : 0.0f;
-    }
     float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
     const int end = 2 - 2 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP) {
@@ -340,14 +324,11 @@ static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const i
         update_fc1_weight_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             step, done + (count - count % STEPC_NARROW_ROWS) * 4, fc1_bias, learning_rate);
     }
-    STEPC_LANE_LOOP
-    for (int r = 0; r < count; r++) {
-        STEPC_UNROLL
-        for (int j = 0; j < 4; j++) {
+    STEPC_LANE_LOOP for (int r = 0; r < count; r++)
+        STEPC_UNROLL for (int j = 0; j < 4; j++) {
             const float v = done[r * 4 + j];
             fc1_weight[(i + r) * 4 + j] = fc1_weight[(i + r) * 4 + j] - learning_rate * v;
         }
-    }
 }
 
 static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict left, const float *restrict right,
@@ -376,11 +357,9 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *re
     if (4 % STEPC_NARROW_LANES(float) == 0) {
         update_fc1_weight_narrow_rows(d_fc1_output, x, 4, fc1_weight, fc1_bias, learning_rate);
     } else {
-        for (int k = 0; k < 8; k++) {
-            STEPC_LANE_LOOP
-            for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
+        for (int k = 0; k < 8; k++)
+            STEPC_LANE_LOOP for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
                 panel[k * STEPC_NARROW_WIDTH + j] = j < 4 ? x[k * 4 + j] : 0.0f;
-        }
         update_fc1_weight_narrow_rows(d_fc1_output, panel, STEPC_NARROW_WIDTH, fc1_weight, fc1_bias, learning_rate);
     }
 }
