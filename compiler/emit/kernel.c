@@ -206,6 +206,8 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
         vec_push(e->arena, &e->kernel_outer, share);
     if (pass)
         vec_push(e->arena, &e->kernel_outer, pass);
+    if (e->count_var)
+        vec_push(e->arena, &e->kernel_outer, e->count_var);
     if (k->blocks.stages.count > 0)
         emit_stages(&s, &b, k);
     else if (k->tmpl.traits)
@@ -422,6 +424,7 @@ static tree_vars kernel_vars(struct emission *e, const kernel_params *params)
     add_if_read(e->arena, &list, e->seed_var);
     for (size_t i = 0; i < e->counter_vars.count; i++)
         add_if_read(e->arena, &list, e->counter_vars.data[i]);
+    add_if_read(e->arena, &list, e->count_var);
     return list;
 }
 
@@ -466,6 +469,16 @@ static struct tree_function *run_shares(struct emission *e, const struct kernel 
     return f;
 }
 
+/* How many of the program's range there are, as a parameter. */
+static struct tree_var *make_count_var(struct emission *e, const char *index_type, struct name_scope *names)
+{
+    const struct size_range *const r = e->program->range;
+    const char *const name = name_in(names, name_mangle(e->arena, r->name));
+    struct tree_var *const v = tree_index_var(e->arena, VAR_VALUE, index_type, name, r->low, r->high);
+    v->is_count = true;
+    return v;
+}
+
 static struct kernel_parts build_functions(struct emission *e, const struct kernel *k, const kernel_params *params,
                                            struct name_scope *names)
 {
@@ -479,6 +492,7 @@ static struct kernel_parts build_functions(struct emission *e, const struct kern
         share = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", name_in(names, "share"));
     if (k->cut.passes > 1)
         pass = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", name_in(names, "pass"));
+    e->count_var = kernel_is_late(k) ? make_count_var(e, kernel_index_type(k), names) : NULL;
     build_body(e, k, params, names, share, pass, &f->body);
     if (e->seed_var)
         vec_push(a, &e->kernel_outer, e->seed_var);
@@ -564,6 +578,7 @@ static void note_parameters(struct emission *e, struct kernel_function *f, const
     f->takes = takes;
     f->takes_seed = e->seed_var && e->seed_var->reads > 0;
     f->takes_counters = e->counter_vars.count > 0;
+    f->takes_late = e->count_var && e->count_var->reads > 0;
 }
 
 /* Functions are equal if they are but for their names. */
@@ -624,7 +639,8 @@ static void build_check(struct expr_scope *s, const struct check *c, const char 
             continue;
         if (open == 0)
             tree_declare(&b, wrong, index_constant(a, 0));
-        s->index[d] = emit_open_loop(&b, type, name_in(&s->names, wishes[open % 6]), c->extent[d], NULL, 1);
+        const struct expr *const to = late_size(s->e, &c->late[d], c->extent[d]);
+        s->index[d] = emit_open_loop(&b, type, name_in(&s->names, wishes[open % 6]), c->extent[d], to, NULL, 1);
         open++;
     }
     struct tree_var *const v = tree_var(a, VAR_VALUE, DTYPE_INT64, "int64_t", name_in(&s->names, "v"));
@@ -638,6 +654,14 @@ static void build_check(struct expr_scope *s, const struct check *c, const char 
     for (; open > 0; open--)
         tree_close(&b);
     tree_return(&b, index_text(a, arena_printf(a, "%s == 0 ? STEPC_OK : %s", wrong->name, c->status)));
+}
+
+static bool check_is_late(const struct check *c)
+{
+    bool late = false;
+    for (int d = 0; d < c->rank; d++)
+        late |= is_late(&c->late[d]);
+    return late;
 }
 
 static struct check_call check_call(struct emission *e, const struct kernel *k, const struct check *c)
@@ -658,21 +682,28 @@ static struct check_call check_call(struct emission *e, const struct kernel *k, 
     struct expr_scope s = scope_for(e, &params, &names);
     struct writer w = {.text = {.arena = e->arena}, .depth = 1};
     stmt_list tree = {0};
-    build_check(&s, c, kernel_index_type(&only), &tree);
+    const char *const type = kernel_index_type(&only);
+    e->count_var = check_is_late(c) ? make_count_var(e, type, &s.names) : NULL;
+    build_check(&s, c, type, &tree);
     tree_vars vars = {0};
     for (size_t i = 0; i < params.count; i++)
         vec_push(e->arena, &vars, param_var(&s, params.data[i].buffer));
+    if (e->count_var)
+        vec_push(e->arena, &vars, e->count_var);
     check_tree(e, &only, &vars, &tree);
     print_statements(&s, &w, &tree);
     const char *body = strbuf_text(&w.text);
     struct strbuf key = {.arena = e->arena};
-    const char **declarations = arena_array(e->arena, const char *, params.count + 1);
-    struct check_call call = {.status = c->status};
+    const char **declarations = arena_array(e->arena, const char *, params.count + 2);
+    size_t declared = params.count;
+    struct check_call call = {.status = c->status, .takes_count = e->count_var != NULL};
     for (size_t i = 0; i < params.count; i++) {
         declarations[i] = param_declaration(e->arena, &params.data[i]);
         vec_push(e->arena, &call.arguments, ((struct call_argument){params.data[i].buffer, false}));
         strbuf_addf(&key, "%s,", declarations[i]);
     }
+    if (e->count_var)
+        declarations[declared++] = arena_printf(e->arena, "const %s %s", type, e->count_var->name);
     strbuf_add(&key, body);
     struct kernel_function *f = map_get(&e->functions, strbuf_text(&key));
     if (!f) {
@@ -684,7 +715,7 @@ static struct check_call check_call(struct emission *e, const struct kernel *k, 
         f->text = "";
         struct writer d = {.text = {.arena = e->arena}};
         write_list(&d, arena_printf(e->arena, "static STEPC_KERNEL stepc_status %s(", f->name), declarations,
-                   params.count, ")");
+                   declared, ")");
         write_line(&d, "{");
         strbuf_add(&d.text, body);
         write_line(&d, "}");
@@ -726,6 +757,7 @@ struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, cons
             vec_push(e->arena, &call.arguments,
                      ((struct call_argument){params.data[i].buffer, params.data[i].by_value}));
     call.draws = f->takes_seed;
+    call.takes_count = f->takes_late;
     for (size_t i = 0; f->takes_counters && i < e->kernel_counters.count; i++)
         vec_push(e->arena, &call.counters, e->kernel_counters.data[i]);
     call.name = f->name;

@@ -6,6 +6,7 @@
 #include "emit/names.h"
 #include "fuse/blas.h"
 #include "fuse/fuse.h"
+#include "fuse/late.h"
 #include "fuse/plain.h"
 #include "fuse/share.h"
 #include "lower/lower.h"
@@ -63,8 +64,8 @@ static const char *program_name(struct arena *a, const struct model *m, const st
     return name_mangle(a, o->name ? o->name : path_stem(a, m->file));
 }
 
-bool pipeline_program(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
-                      struct program **out)
+static bool one_program(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
+                        struct program **out)
 {
     struct program *p;
     if (!combine_program(d, a, m, &o->import, program_name(a, m, o), o->entries, &p))
@@ -80,35 +81,186 @@ bool pipeline_program(struct diag *d, struct arena *a, const struct model *m, co
     return true;
 }
 
+static bool simplify(struct program *p, const struct pass_options *passes)
+{
+    bool ok = true;
+    for (size_t i = 0; i < p->entries.count; i++)
+        ok &= canonicalise(p->entries.data[i].graph, passes);
+    return ok;
+}
+
+/* ---- sizes that are known late ---------------------------------------------------------------------------------- */
+
+struct pipeline_options pipeline_at(struct arena *a, const struct pipeline_options *o, int64_t count)
+{
+    struct pipeline_options at = *o;
+    struct map *const dims = arena_new(a, struct map);
+    dims->arena = a;
+    for (size_t i = 0; o->import.dims && i < o->import.dims->count; i++)
+        map_set(dims, o->import.dims->entries[i].key, o->import.dims->entries[i].value);
+    map_set(dims, o->import.range->name, arena_copy(a, &count, sizeof count, alignof(int64_t)));
+    at.import.dims = dims;
+    at.import.range = NULL;
+    at.passes.dump_after = NULL;
+    return at;
+}
+
+/* The program for one count. Its messages repeat those of the program itself, unless it fails. */
+static bool program_at(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
+                       int64_t count, struct program **out)
+{
+    const struct pipeline_options at = pipeline_at(a, o, count);
+    struct diag *const quiet = arena_new(a, struct diag);
+    quiet->arena = a;
+    if (one_program(quiet, a, m, &at, out))
+        return true;
+    const char *const why = quiet->messages.count > 0 ? quiet->messages.data[0].text : "no reason given";
+    return diag_error(d, &LOC_FILE(m->file), "'%s' cannot have a range: with %" PRId64 ", %s", o->import.range->name, count,
+                      why);
+}
+
+/* The sizes of an argument of an entry. */
+static bool late_shape(struct program *p, struct value *const v[3], const char *what)
+{
+    struct late_size late[SHAPE_MAX_RANK];
+    bool ok = v[1]->shape.rank == v[0]->shape.rank && v[2]->shape.rank == v[0]->shape.rank, is_late = false;
+    for (int k = 0; ok && k < v[0]->shape.rank; k++) {
+        const int64_t size[] = {v[0]->shape.dim[k], v[1]->shape.dim[k], v[2]->shape.dim[k]};
+        ok = late_size_of(size, p->range->high, p->range->low, &late[k]);
+        is_late |= late[k].per != 0;
+    }
+    if (!ok)
+        return diag_error(p->diag, &LOC_FILE(p->model->file), "'%s' cannot have a range: the shape of %s '%s' is no "
+                                                              "multiple of it", p->range->name, what, v[0]->name);
+    if (is_late)
+        v[0]->late = arena_copy(p->arena, late, sizeof late, alignof(struct late_size));
+    return true;
+}
+
+static bool late_arguments(struct program *p, size_t entry)
+{
+    struct entry *const e = &p->entries.data[entry];
+    const struct graph *const g[] = {e->graph, p->probe[0]->entries.data[entry].graph,
+                                     p->probe[1]->entries.data[entry].graph};
+    bool ok = true;
+    for (size_t i = 0; i < g[0]->inputs.count; i++) {
+        struct value *const v[] = {g[0]->inputs.data[i], g[1]->inputs.data[i], g[2]->inputs.data[i]};
+        ok = late_shape(p, v, "input") && ok;
+        e->takes_count |= v[0]->late != NULL;
+    }
+    for (size_t i = 0; i < g[0]->outputs.count; i++) {
+        struct value *const v[] = {g[0]->outputs.data[i].value, g[1]->outputs.data[i].value,
+                                   g[2]->outputs.data[i].value};
+        ok = late_shape(p, v, "output") && ok;
+        e->takes_count |= v[0]->late != NULL;
+    }
+    return ok;
+}
+
+static bool add_probes(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
+                       struct program *p)
+{
+    p->range = o->import.range;
+    for (int i = 0; i < 2; i++)
+        if (!program_at(d, a, m, o, p->range->high + i + 1, &p->probe[i]))
+            return false;
+    bool ok = true, found = false;
+    for (size_t i = 0; i < p->entries.count; i++) {
+        ok = late_arguments(p, i) && ok;
+        found |= p->entries.data[i].takes_count;
+    }
+    if (ok && !found && o->entries == NULL)
+        ok = diag_error(d, &LOC_FILE(m->file), "'%s' cannot have a range: no input or output depends on it", p->range->name);
+    return ok;
+}
+
+bool pipeline_program(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
+                      struct program **out)
+{
+    return one_program(d, a, m, o, out) && (!o->import.range || add_probes(d, a, m, o, *out));
+}
+
+/* The same operators in the same order? */
+static bool same_nodes(struct diag *d, const struct size_range *r, const struct graph *high, const struct graph *low)
+{
+    const struct node *x = high->first, *y = low->first;
+    for (; x && y && x->def == y->def && x->inputs.count == y->inputs.count; x = x->next)
+        y = y->next;
+    return (!x && !y) ||
+           diag_error(d, x ? &x->loc : &y->loc,
+                      "'%s' cannot be from %" PRId64 " to %" PRId64 " here: for %" PRId64 " the graph is simplified in "
+                      "another way, and results could differ in their bits; a range from %" PRId64 " may do",
+                      r->name, r->low, r->high, r->low, r->low + 1);
+}
+
+/* A graph for one sample may be another one. Its bits are those that the program has to give for it. */
+static bool check_lowest(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
+                         const struct program *p)
+{
+    struct program *low;
+    bool ok = program_at(d, a, m, o, p->range->low, &low) && simplify(low, &(struct pass_options){0});
+    for (size_t i = 0; ok && i < p->entries.count; i++)
+        ok = same_nodes(d, p->range, p->entries.data[i].graph, low->entries.data[i].graph);
+    return ok;
+}
+
 bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
                         struct program **out)
 {
-    if (!pipeline_program(d, a, m, o, out))
+    if (!pipeline_program(d, a, m, o, out) || !simplify(*out, &o->passes))
         return false;
-    bool ok = true;
-    for (size_t i = 0; i < (*out)->entries.count; i++)
-        ok &= canonicalise((*out)->entries.data[i].graph, &o->passes);
-    if (ok)
-        dump_graphs(a, *out, o, "canonical");
-    return ok;
+    for (int i = 0; (*out)->range && i < 2; i++)
+        if (!simplify((*out)->probe[i], &(struct pass_options){0}))
+            return false;
+    if ((*out)->range && !check_lowest(d, a, m, o, *out))
+        return false;
+    dump_graphs(a, *out, o, "canonical");
+    return true;
 }
 
 /* ---- the kernel half --------------------------------------------------------------------------------------------- */
 
-static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, const struct pipeline_options *o,
-                     struct plan **out)
+/* Lowered, fused, and in the forms that options ask for. */
+static bool make_kernels(struct diag *d, struct arena *a, const struct entry *e, const struct pipeline_options *o,
+                         struct lowered **out)
 {
-    struct lowered *l;
     const bool scalar = o->simd == SIMD_NONE || o->small;
     const struct lower_options how = {.target = o->target, .scalar = scalar, .check_finite = o->check_finite};
-    if (!lower_entry(d, a, e, how, &l))
+    if (!lower_entry(d, a, e, how, out))
         return false;
-    dump_kernels(a, l, o, "lower");
-    fuse_entry(l, o->small);
+    dump_kernels(a, *out, o, "lower");
+    fuse_entry(*out, o->small);
     if (o->blas)
-        blas_kernels(l);
+        blas_kernels(*out);
     if (o->small)
-        plain_kernels(l);
+        plain_kernels(*out);
+    return true;
+}
+
+/* What depends on the count of the program's range is noted in the kernels. */
+static bool note_late(struct diag *d, struct arena *a, const struct program *p, size_t entry,
+                      const struct pipeline_options *o, struct lowered *l)
+{
+    struct lowered *probe[] = {l, NULL, NULL};
+    struct pipeline_options silent = *o;
+    struct entry *const e = &p->entries.data[entry];
+    silent.passes.dump_after = NULL;
+    for (int i = 0; i < 2; i++)
+        if (!make_kernels(d, a, &p->probe[i]->entries.data[entry], &silent, &probe[i + 1]))
+            return false;
+    if (!late_kernels(d, probe, p->range))
+        return false;
+    for (size_t k = 0; k < l->kernels.count; k++)
+        e->takes_count |= !l->kernels.data[k]->removed && kernel_is_late(l->kernels.data[k]);
+    return true;
+}
+
+static bool plan_one(struct diag *d, struct arena *a, const struct program *p, size_t entry,
+                     const struct pipeline_options *o, struct plan **out)
+{
+    struct lowered *l;
+    if (!make_kernels(d, a, &p->entries.data[entry], o, &l) || (p->range && !note_late(d, a, p, entry, o, l)))
+        return false;
     share_kernels(l, o->threads);
     if (!kernels_check_sizes(l))
         return false;
@@ -119,15 +271,27 @@ static bool plan_one(struct diag *d, struct arena *a, const struct entry *e, con
     return true;
 }
 
+/* What is made for several counts at once can be neither cut nor handed over. */
+static bool check_range_options(struct diag *d, const struct program *p, const struct pipeline_options *o)
+{
+    const char *const other = !p->range ? NULL : o->threads > 1 ? "--threads" : o->blas ? "--blas" : NULL;
+    return !other || diag_error(d, NULL, "%s and a range of '%s' exclude each other: give --dim %s=N", other, p->range->name,
+                                p->range->name);
+}
+
 bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, const struct pipeline_options *o,
                     struct plan ***out)
 {
     struct plan **plans = arena_array(a, struct plan *, p->entries.count + 1);
+    if (!check_range_options(d, p, o))
+        return false;
     if (o->simd != SIMD_NONE && !o->small)
         choose_state_layout(p);
+    for (int i = 0; p->range && i < 2 && o->simd != SIMD_NONE && !o->small; i++)
+        choose_state_layout(p->probe[i]);
     bool ok = true;
     for (size_t i = 0; i < p->entries.count; i++)
-        ok &= plan_one(d, a, &p->entries.data[i], o, &plans[i]);
+        ok &= plan_one(d, a, p, i, o, &plans[i]);
     *out = plans;
     return ok;
 }

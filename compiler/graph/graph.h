@@ -28,6 +28,12 @@ enum value_kind {
     VALUE_SEQUENCE  /* while a model is imported, in its scopes alone: a list of values (import_internal.h) */
 };
 
+/* A size that is known when the program runs: base + per * n, where n is the count of the program's range; per is 0
+ * where it is a constant, which stands elsewhere. */
+struct late_size {
+    int64_t base, per;
+};
+
 struct use {
     struct node *node;
     int input;
@@ -36,7 +42,8 @@ struct use {
 struct value {
     const char *name; /* unique within the graph; from the model, or derived: "d_fc1.weight" */
     enum dtype dtype;
-    struct shape shape;
+    struct shape shape; /* with the range's highest count */
+    const struct late_size *late; /* of inputs and outputs of an entry: by dimension; NULL: all are constants */
     enum value_kind kind;
     struct node *producer; /* VALUE_RESULT */
     int output;            /* VALUE_RESULT: index in producer->outputs */
@@ -157,6 +164,13 @@ struct entry {
     int training; /* index in model->training, or -1: also of the step that runs several in order */
     /* in program->counters: what a call moves on; the others leave all as they are */
     size_t first_counter, counter_count;
+    bool takes_count; /* how many of the program's range there are is an argument */
+};
+
+/* A dimension of which each call says the size: --dim batch=1..32. */
+struct size_range {
+    const char *name;
+    int64_t low, high;
 };
 
 struct program {
@@ -179,6 +193,10 @@ struct program {
     /* Values that the caller will feed, by input name -> struct tensor *; shape rules may specialise
      * the graph to them. */
     const struct map *fed;
+    /* NULL: all sizes are constants. Else the program is made for the highest count, and the same for the next two,
+     * which show what depends on it. */
+    const struct size_range *range;
+    struct program *probe[2];
 };
 
 struct graph *graph_new(struct program *p, const char *name);

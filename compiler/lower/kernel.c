@@ -158,6 +158,36 @@ void kernel_resize_scratch(struct kernel *k, int64_t count)
     k->tmpl.scratch->shape = SHAPE(count);
 }
 
+static bool uses_count(const struct expr *e, void *data)
+{
+    (void)data;
+    return e->op == EXPR_COUNT;
+}
+
+static bool part_is_late(const struct part *p)
+{
+    bool late = p->element && expr_any(p->element, uses_count, NULL);
+    for (int d = 0; d < p->rank; d++)
+        late |= is_late(&p->late[d]);
+    for (size_t s = 0; s < p->stores.count; s++)
+        late |= expr_any(p->stores.data[s].value, uses_count, NULL);
+    return late;
+}
+
+bool kernel_is_late(const struct kernel *k)
+{
+    bool late = false;
+    for (int d = 0; d < k->outer_rank; d++)
+        late |= is_late(&k->outer_late[d]);
+    for (size_t i = 0; i < k->parts.count; i++)
+        late |= part_is_late(&k->parts.data[i]);
+    for (int i = 0; i < k->tmpl.int_count; i++)
+        late |= is_late(&k->tmpl.ints[i].late);
+    for (int o = 0; o < k->tmpl.operand_count; o++)
+        late |= k->tmpl.operands[o].value && expr_any(k->tmpl.operands[o].value, uses_count, NULL);
+    return late;
+}
+
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static const char *const op_names_text[] = {
@@ -189,6 +219,7 @@ static void print_expr(struct strbuf *b, const struct expr *e)
     case EXPR_FLOAT: strbuf_addf(b, "%.17g", e->f); return;
     case EXPR_INT: strbuf_addf(b, "%" PRId64, e->i); return;
     case EXPR_INDEX: strbuf_addf(b, "i%" PRId64, e->i); return;
+    case EXPR_COUNT: strbuf_addf(b, "%" PRId64 "*count", e->i); return;
     case EXPR_RESULT: strbuf_add(b, "result"); return;
     case EXPR_LOAD: print_access(b, e->access, LOOP_MAX_DIMS); return;
     default: break;

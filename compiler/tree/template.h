@@ -30,6 +30,7 @@ const struct template_kernel *template_kernel_find(const struct template_trees *
 struct template_int {
     const char *name;
     int64_t value;
+    const struct expr *late; /* what it is when the kernel runs; NULL: value */
 };
 
 struct template_type {
