@@ -222,10 +222,11 @@ bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, 
 
 /* Lowered, fused, and in the forms that options ask for. */
 static bool make_kernels(struct diag *d, struct arena *a, const struct entry *e, const struct pipeline_options *o,
-                         struct lowered **out)
+                         bool late, struct lowered **out)
 {
     const bool scalar = o->simd == SIMD_NONE || o->small;
-    const struct lower_options how = {.target = o->target, .scalar = scalar, .check_finite = o->check_finite};
+    const struct lower_options how = {
+        .target = o->target, .scalar = scalar, .late = late, .check_finite = o->check_finite};
     if (!lower_entry(d, a, e, how, out))
         return false;
     dump_kernels(a, *out, o, "lower");
@@ -246,7 +247,7 @@ static bool note_late(struct diag *d, struct arena *a, const struct program *p, 
     struct entry *const e = &p->entries.data[entry];
     silent.passes.dump_after = NULL;
     for (int i = 0; i < 2; i++)
-        if (!make_kernels(d, a, &p->probe[i]->entries.data[entry], &silent, &probe[i + 1]))
+        if (!make_kernels(d, a, &p->probe[i]->entries.data[entry], &silent, true, &probe[i + 1]))
             return false;
     if (!late_kernels(d, probe, p->range))
         return false;
@@ -259,7 +260,7 @@ static bool plan_one(struct diag *d, struct arena *a, const struct program *p, s
                      const struct pipeline_options *o, struct plan **out)
 {
     struct lowered *l;
-    if (!make_kernels(d, a, &p->entries.data[entry], o, &l) || (p->range && !note_late(d, a, p, entry, o, l)))
+    if (!make_kernels(d, a, &p->entries.data[entry], o, p->range != NULL, &l) || (p->range && !note_late(d, a, p, entry, o, l)))
         return false;
     share_kernels(l, o->threads);
     if (!kernels_check_sizes(l))

@@ -279,15 +279,12 @@ static bool integers(struct late *l, struct kernel *const k[PROBES])
     return true;
 }
 
-static bool one_operand(struct late *l, const struct kernel *k, const struct operand *const o[PROBES])
+/* How many planes there are says the template. */
+static bool one_operand(struct late *l, const struct operand *const o[PROBES])
 {
-    for (int i = 1; i < PROBES; i++) {
+    for (int i = 1; i < PROBES; i++)
         if (!str_equal(o[i]->param, o[0]->param) || o[i]->rank != o[0]->rank)
             return fail(l, "another form of its kernel is taken from count to count");
-        for (int d = k->outer_rank; d < o[0]->rank; d++)
-            if (o[i]->extent[d] != o[0]->extent[d])
-                return fail(l, "the size of a plane depends on it");
-    }
     const struct access *const access[PROBES] = {&o[0]->access, &o[1]->access, &o[2]->access};
     const struct expr *const value[PROBES] = {o[0]->value, o[1]->value, o[2]->value};
     return same_expr(l, value) && (value[0] || same_access(l, access));
@@ -302,7 +299,7 @@ static bool one_template(struct late *l, struct kernel *const k[PROBES])
             return fail(l, "another form of its kernel is taken from count to count");
     for (int o = 0; o < t[0]->operand_count; o++) {
         const struct operand *const x[PROBES] = {&t[0]->operands[o], &t[1]->operands[o], &t[2]->operands[o]};
-        if (!one_operand(l, k[0], x))
+        if (!one_operand(l, x))
             return false;
     }
     return integers(l, k);
