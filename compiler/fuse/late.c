@@ -1,6 +1,7 @@
 #include "fuse/late.h"
 
 #include "base/str.h"
+#include "lower/template.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -313,6 +314,15 @@ static bool is_listed(const char *const *list, const char *name)
     return false;
 }
 
+/* What its form was chosen with, which it does not know itself, matters no longer. */
+static void forget_foreign_ints(struct kernel *k)
+{
+    const struct template_facts *const facts = template_find(&template_table, k->tmpl.traits->name);
+    for (int i = 0; facts && i < k->tmpl.int_count; i++)
+        if (!template_has_int(facts, k->tmpl.ints[i].name))
+            k->tmpl.ints[i].late = (struct late_size){0};
+}
+
 /* The integer that the template cannot take from the call; NULL: there is none. */
 static const char *refused_int(const struct kernel *k)
 {
@@ -337,6 +347,7 @@ static bool has_part(const struct kernel *k, const char *hole)
 static bool settle_template(struct late *l, struct kernel *k)
 {
     const struct template_traits *const t = k->tmpl.traits;
+    forget_foreign_ints(k);
     if (refused_int(k) && t->make_late && !t->make_late(l->probe[0], k))
         return fail(l, "its kernel has no form in which this size is known late");
     const char *const refused = refused_int(k);

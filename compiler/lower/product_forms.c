@@ -144,7 +144,7 @@ static bool call_blas(struct kernel *k)
 
 /* ---- sizes that are known late ---------------------------------------------------------------------------------- */
 
-static const char *const late[] = {"M", "K", NULL}, *const late_terms[] = {"K", NULL}, *const late_most[] = {"TERMS", NULL};
+static const char *const late[] = {"M", "K", NULL}, *const late_most[] = {"TERMS", NULL};
 
 /* The forms for large products, for few columns and for vectors are made for their sizes: their place takes one of small
  * tiles. */
@@ -185,7 +185,7 @@ const struct template_traits product_templates[PRODUCT_FORMS] = {
     [PRODUCT_PACKED] = {"product_packed", .is_product = true, .has_row_sums = true, .make_plain = make_plain,
                         .late = late, .late_most = late_most, .make_late = make_late},
     [PRODUCT_NARROW] = {"product_narrow", .is_product = true, .has_row_sums = true, .make_plain = make_plain,
-                        .late = late_terms, .late_most = late_most, .make_late = make_late},
+                        .make_late = make_late},
     [PRODUCT_FEW] = {"product_few", .is_product = true, .has_row_sums = true, .make_plain = make_plain,
                      .make_late = make_late},
     [PRODUCT_BLOCKED] = {"product_blocked", .is_product = true, .has_row_sums = true, .cut = product_cut_blocked,
