@@ -23,7 +23,7 @@ int session_end(struct session *s, bool ok)
 const struct option_spec model_options[] = {
     OPTION_HEADING("the model"),
     {"dim", 0, OPTION_LIST, "[ENTRY:]NAME=SIZE",
-     "size of a symbolic dimension; NAME=1..32: each call says how many (compile, run)"},
+     "size of a symbolic dimension, or a range, as 1..32, of which each call says one"},
     {"shape", 0, OPTION_LIST, "INPUT=1x3x224x224", "whole shape of an input"},
     {"strict", 0, OPTION_FLAG, NULL, "what the specification leaves open is an error"},
     {0}};
@@ -71,7 +71,7 @@ static bool read_range(struct session *s, const char *option, const char *name, 
 bool refuse_range(struct session *s, const struct import_options *import, const char *command)
 {
     return !import->range || diag_error(&s->diag, NULL, "stepc %s: --dim %s takes one size; a range is for stepc compile, "
-                                                        "run and inspect", command, import->range->name);
+                                                        "run, compare and inspect", command, import->range->name);
 }
 
 bool read_import_options(struct session *s, const struct options *o, struct import_options *out)

@@ -80,7 +80,6 @@ static bool compare(struct session *s, const struct options *o, const char *path
         return diag_error(&s->diag, NULL, "--%s belongs to --against", option_given(o, "entry") ? "entry" : "rtol");
     c.bits = same;
     if (!read_code_options(&s->diag, o, &c.pipeline) || !read_import_options(s, o, &c.pipeline.import) ||
-        !refuse_range(s, &c.pipeline.import, "compare") ||
         !read_model(s, o, path, &m) || !feeds_read(s, m, option_list(o, "feed"), &c.pipeline.import, &feeds) ||
         !count_steps(s, o, &feeds, &c.steps) ||
         !compare_engines(&s->diag, &s->arena, m, &c, &report))
@@ -103,7 +102,7 @@ static bool compare_with_dump(struct session *s, const struct options *o, const 
                               "--%s says nothing with --against, which runs one step interpreted in double", others[i]);
     if (rtol && (!str_to_double(rtol, &d.rtol) || !(d.rtol >= 0)))
         return diag_error(&s->diag, NULL, "--rtol %s: expected a number", rtol);
-    return read_import_options(s, o, &d.import) && refuse_range(s, &d.import, "compare") && read_model(s, o, path, &m) && compare_dump(s, m, &d);
+    return read_import_options(s, o, &d.import) && refuse_range(s, &d.import, "compare --against") && read_model(s, o, path, &m) && compare_dump(s, m, &d);
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -151,34 +151,22 @@ static bool check_input(struct engine *e, const struct value *v, const struct te
     return true;
 }
 
-/* The shape of an argument for a count of the program's range. */
-static struct shape shape_at(const struct value *v, int64_t count)
-{
-    struct shape s = v->shape;
-    for (int d = 0; v->late && d < s.rank; d++)
-        if (v->late[d].per != 0)
-            s.dim[d] = v->late[d].base + v->late[d].per * count;
-    return s;
-}
-
 /* What the first input that depends on the count says; the highest where none does. Others are held against it. */
 static bool find_count(struct engine *e, const struct entry *entry, const struct tensor *const *inputs, int64_t *count)
 {
     const struct size_range *const r = e->program->range;
-    *count = r ? r->high : 0;
-    for (size_t i = 0; r && i < entry->graph->inputs.count; i++) {
-        const struct value *const v = entry->graph->inputs.data[i];
-        for (int d = 0; v->late && inputs[i] && inputs[i]->shape.rank == v->shape.rank && d < v->shape.rank; d++) {
-            if (v->late[d].per == 0)
-                continue;
-            *count = (inputs[i]->shape.dim[d] - v->late[d].base) / v->late[d].per;
-            return (*count >= r->low && *count <= r->high) ||
-                   diag_error(e->diag, &LOC_FILE(e->program->model->file),
-                              "input '%s' is fed shape %s, which is a '%s' of %" PRId64 "; it is from %" PRId64
-                              " to %" PRId64,
-                              v->name, shape_text(e->arena, &inputs[i]->shape), r->name, *count, r->low, r->high);
-        }
-    }
+    const struct graph *const g = entry->graph;
+    *count = -1;
+    size_t i = 0;
+    for (; r && *count < 0 && i < g->inputs.count; i++)
+        *count = inputs[i] ? value_count_of(g->inputs.data[i], &inputs[i]->shape) : -1;
+    if (r && *count >= 0 && (*count < r->low || *count > r->high))
+        return diag_error(e->diag, &LOC_FILE(e->program->model->file),
+                          "input '%s' is fed shape %s, which is a '%s' of %" PRId64 "; it is from %" PRId64
+                          " to %" PRId64,
+                          g->inputs.data[i - 1]->name, shape_text(e->arena, &inputs[i - 1]->shape), r->name, *count,
+                          r->low, r->high);
+    *count = r && *count < 0 ? r->high : *count;
     return true;
 }
 
@@ -199,7 +187,7 @@ static bool run_generated(struct engine *e, const struct entry *entry, const str
         in[g->inputs.count] = &samples;
     for (size_t i = 0; i < g->outputs.count; i++) {
         const struct value *v = g->outputs.data[i].value;
-        const struct shape shape = shape_at(v, count);
+        const struct shape shape = value_shape_at(v, count);
         outputs[i] = tensor_new(a, v->dtype, &shape);
         out[i] = outputs[i]->data;
     }
@@ -255,7 +243,7 @@ bool engine_run(struct engine *e, const struct entry *entry, const struct tensor
     if (!find_count(e, entry, inputs, &count))
         return false;
     for (size_t i = 0; i < entry->graph->inputs.count; i++) {
-        const struct shape wanted = shape_at(entry->graph->inputs.data[i], count);
+        const struct shape wanted = value_shape_at(entry->graph->inputs.data[i], count);
         ok &= check_input(e, entry->graph->inputs.data[i], inputs[i], &wanted);
     }
     if (!ok)

@@ -234,6 +234,11 @@ struct value *graph_find(const struct graph *g, const char *name);
 /* Gives v another name, which must not be taken; the old one becomes free. */
 void graph_rename(struct graph *g, struct value *v, const char *name);
 
+/* The shape of an argument of an entry for a count of the program's range, and the count for which it has a shape; -1:
+ * it does not depend on it, or has another number of dimensions. */
+struct shape value_shape_at(const struct value *v, int64_t count);
+int64_t value_count_of(const struct value *v, const struct shape *s);
+
 /* The value's content where it is known at compile time: constants, specialised inputs, and what follows from them and
  * from shapes (through program->fold); else NULL. */
 const struct tensor *value_known(struct value *v);

@@ -164,6 +164,11 @@ for engine in interpreted generated; do
     expect 1 "$stepc" run train.onnx --dim batch=1..32 --feed x=x.npy --feed target=t.npy --engine $engine
     has stderr "input 'x' is fed shape [33,64], which is a 'batch' of 33; it is from 1 to 32"
 done
+for judges in '' '--reproducible --arithmetic same'; do
+    # shellcheck disable=SC2086 # words
+    expect 0 "$stepc" compare train.onnx --dim batch=1..32 $judges
+    has stdout '5 whole runs'
+done
 
 # ---- images ----
 
@@ -194,7 +199,7 @@ refused "'batch' has a range already" compile train.onnx -o refused.c --dim batc
 refused '--dim step:batch=1..4: a range is of all entries' compile train.onnx -o refused.c --dim step:batch=1..4
 refused "--threads and a range of 'batch' exclude each other" compile train.onnx -o refused.c --dim batch=1..4 --threads 2
 refused "--blas and a range of 'batch' exclude each other" compile train.onnx -o refused.c --dim batch=1..4 --blas
-refused 'stepc compare: --dim batch takes one size' compare train.onnx --dim batch=1..4
+refused 'stepc check: --dim batch takes one size' check train.onnx --dim batch=1..4
 
 # model NODES: [n,4] becomes y
 model() {
