@@ -9,6 +9,7 @@
 #include "fuse/late.h"
 #include "fuse/plain.h"
 #include "fuse/share.h"
+#include "graph/op_def.h"
 #include "lower/lower.h"
 #include "lower/state_layout.h"
 #include "report/report.h"
@@ -180,12 +181,23 @@ bool pipeline_program(struct diag *d, struct arena *a, const struct model *m, co
     return one_program(d, a, m, o, out) && (!o->import.range || add_probes(d, a, m, o, *out));
 }
 
+/* The next node that computes something: elements that are moved, and one that is chosen of one, keep their bits. */
+static const struct node *computing(const struct node *n)
+{
+    while (n && (n->def->is_view || str_equal(n->def->name, "ReduceMax") || str_equal(n->def->name, "ReduceMin") ||
+                 (str_equal(n->def->name, "ReduceSum") && !dtype_is_float(n->outputs.data[0]->dtype))))
+        n = n->next;
+    return n;
+}
+
 /* The same operators in the same order? */
 static bool same_nodes(struct diag *d, const struct size_range *r, const struct graph *high, const struct graph *low)
 {
-    const struct node *x = high->first, *y = low->first;
-    for (; x && y && x->def == y->def && x->inputs.count == y->inputs.count; x = x->next)
-        y = y->next;
+    const struct node *x = computing(high->first), *y = computing(low->first);
+    while (x && y && x->def == y->def && x->inputs.count == y->inputs.count) {
+        x = computing(x->next);
+        y = computing(y->next);
+    }
     return (!x && !y) ||
            diag_error(d, x ? &x->loc : &y->loc,
                       "'%s' cannot be from %" PRId64 " to %" PRId64 " here: for %" PRId64 " the graph is simplified in "
@@ -211,6 +223,9 @@ bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, 
         return false;
     for (int i = 0; (*out)->range && i < 2; i++)
         if (!simplify((*out)->probe[i], &(struct pass_options){0}))
+            return false;
+    for (size_t i = 0; (*out)->range && i < (*out)->entries.count; i++)
+        if (!late_arguments(*out, i)) /* outputs may be other values now */
             return false;
     if ((*out)->range && !check_lowest(d, a, m, o, *out))
         return false;
