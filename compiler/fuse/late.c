@@ -314,13 +314,11 @@ static bool is_listed(const char *const *list, const char *name)
     return false;
 }
 
-/* What its form was chosen with, which it does not know itself, matters no longer. */
-static void forget_foreign_ints(struct kernel *k)
+/* What its form was chosen with, which the template itself does not know, is of no matter. */
+static bool is_foreign(const struct kernel *k, const char *name)
 {
     const struct template_facts *const facts = template_find(&template_table, k->tmpl.traits->name);
-    for (int i = 0; facts && i < k->tmpl.int_count; i++)
-        if (!template_has_int(facts, k->tmpl.ints[i].name))
-            k->tmpl.ints[i].late = (struct late_size){0};
+    return facts && !template_has_int(facts, name);
 }
 
 /* The integer that the template cannot take from the call; NULL: there is none. */
@@ -329,7 +327,7 @@ static const char *refused_int(const struct kernel *k)
     const struct template_traits *const t = k->tmpl.traits;
     for (int i = 0; i < k->tmpl.int_count; i++) {
         const struct kernel_int *const x = &k->tmpl.ints[i];
-        if (is_late(&x->late) && !is_listed(t->late_most, x->name) &&
+        if (is_late(&x->late) && !is_foreign(k, x->name) && !is_listed(t->late_most, x->name) &&
             (!is_listed(t->late, x->name) || x->late.base == NO_LATE_SIZE.base))
             return x->name;
     }
@@ -347,7 +345,7 @@ static bool has_part(const struct kernel *k, const char *hole)
 static bool settle_template(struct late *l, struct kernel *k)
 {
     const struct template_traits *const t = k->tmpl.traits;
-    forget_foreign_ints(k);
+    bool has_late = false;
     if (refused_int(k) && t->make_late && !t->make_late(l->probe[0], k))
         return fail(l, "its kernel has no form in which this size is known late");
     const char *const refused = refused_int(k);
@@ -356,11 +354,16 @@ static bool settle_template(struct late *l, struct kernel *k)
                                                     "when the model is compiled", refused, k->tmpl.traits->name));
     for (int i = 0; i < k->tmpl.int_count; i++) {
         struct kernel_int *const x = &k->tmpl.ints[i];
-        if (is_listed(k->tmpl.traits->late_most, x->name))
+        if (is_foreign(k, x->name) || is_listed(k->tmpl.traits->late_most, x->name))
             x->late = (struct late_size){0};
         if (is_late(&x->late) && k->tmpl.traits->is_product && str_equal(x->name, "M") && has_part(k, "row_sum"))
             return fail(l, "its kernel sums up rows whose number depends on it");
+        has_late |= is_late(&x->late);
     }
+    for (size_t i = 0; i < k->parts.count; i++)
+        for (int d = k->outer_rank; d < k->parts.data[i].rank && !has_late; d++)
+            if (is_late(&k->parts.data[i].late[d]))
+                return fail(l, "its kernel does not take this size when it runs");
     return true;
 }
 

@@ -212,6 +212,8 @@ model '4' 't = Transpose <perm = [1, 0]> (x) axes = Constant <value_ints = [1]> 
 expect 0 "$stepc" compare model.onnxtxt --dim n=1..8 --reproducible --arithmetic same
 model 'n' 'scores = Softmax <axis = 0> (x) y = ReduceMax <axes = [1], keepdims = 0> (scores)'
 expect 0 "$stepc" compare model.onnxtxt --dim n=1..8 --reproducible --arithmetic same
+model 'n' 'w = Constant <value_floats = [1.5, -2.25, 0.1, 3.7]> () y = MatMul(x, w)'
+expect 0 "$stepc" compare model.onnxtxt --dim n=1..90 --reproducible --arithmetic same
 model '2,k' 'shape = Constant <value_ints = [2, -1]> () t = Reshape(x, shape) y = Softmax <axis = 0> (t)'
 refused "'n' cannot be from" compile model.onnxtxt -o refused.c --dim n=1..8
 [ ! -e refused.c ] || fail 'a file was written'
