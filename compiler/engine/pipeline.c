@@ -127,7 +127,7 @@ static bool late_shape(struct program *p, struct value *const v[3], const char *
     bool ok = v[1]->shape.rank == v[0]->shape.rank && v[2]->shape.rank == v[0]->shape.rank, is_late = false;
     for (int k = 0; ok && k < v[0]->shape.rank; k++) {
         const int64_t size[] = {v[0]->shape.dim[k], v[1]->shape.dim[k], v[2]->shape.dim[k]};
-        ok = late_size_of(size, p->range->high, p->range->low, &late[k]);
+        ok = late_size_of(size, p->range->high, 1, p->range->low, &late[k]);
         is_late |= late[k].per != 0;
     }
     if (!ok)
@@ -141,8 +141,8 @@ static bool late_shape(struct program *p, struct value *const v[3], const char *
 static bool late_arguments(struct program *p, size_t entry)
 {
     struct entry *const e = &p->entries.data[entry];
-    const struct graph *const g[] = {e->graph, p->probe[0]->entries.data[entry].graph,
-                                     p->probe[1]->entries.data[entry].graph};
+    const struct graph *const g[] = {e->graph, p->above[0]->entries.data[entry].graph,
+                                     p->above[1]->entries.data[entry].graph};
     bool ok = true;
     for (size_t i = 0; i < g[0]->inputs.count; i++) {
         struct value *const v[] = {g[0]->inputs.data[i], g[1]->inputs.data[i], g[2]->inputs.data[i]};
@@ -163,7 +163,8 @@ static bool add_probes(struct diag *d, struct arena *a, const struct model *m, c
 {
     p->range = o->import.range;
     for (int i = 0; i < 2; i++)
-        if (!program_at(d, a, m, o, p->range->high + i + 1, &p->probe[i]))
+        if (!program_at(d, a, m, o, p->range->high + i + 1, &p->above[i]) ||
+            (p->range->high > 3 && !program_at(d, a, m, o, p->range->high - i - 1, &p->below[i])))
             return false;
     bool ok = true, found = false;
     for (size_t i = 0; i < p->entries.count; i++) {
@@ -222,7 +223,8 @@ bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, 
     if (!pipeline_program(d, a, m, o, out) || !simplify(*out, &o->passes))
         return false;
     for (int i = 0; (*out)->range && i < 2; i++)
-        if (!simplify((*out)->probe[i], &(struct pass_options){0}))
+        if (!simplify((*out)->above[i], &(struct pass_options){0}) ||
+            ((*out)->below[i] && !simplify((*out)->below[i], &(struct pass_options){0})))
             return false;
     for (size_t i = 0; (*out)->range && i < (*out)->entries.count; i++)
         if (!late_arguments(*out, i)) /* outputs may be other values now */
@@ -253,29 +255,52 @@ static bool make_kernels(struct diag *d, struct arena *a, const struct entry *e,
     return true;
 }
 
-/* What depends on the count of the program's range is noted in the kernels. */
-static bool note_late(struct diag *d, struct arena *a, const struct program *p, size_t entry,
-                      const struct pipeline_options *o, struct lowered *l)
+/* The kernels of an entry, in which is noted what depends on the count of the program's range, as two other counts
+ * show it. What is in its way goes to `refusals`. */
+static bool make_late_kernels(struct diag *d, struct diag *refusals, struct arena *a, const struct program *p,
+                              size_t entry, const struct pipeline_options *o, struct program *const others[2],
+                              int64_t step, struct lowered **out)
 {
-    struct lowered *probe[] = {l, NULL, NULL};
+    struct lowered *probe[3];
     struct pipeline_options silent = *o;
     struct entry *const e = &p->entries.data[entry];
     silent.passes.dump_after = NULL;
-    for (int i = 0; i < 2; i++)
-        if (!make_kernels(d, a, &p->probe[i]->entries.data[entry], &silent, true, &probe[i + 1]))
-            return false;
-    if (!late_kernels(d, probe, p->range))
+    if (!make_kernels(d, a, e, o, true, &probe[0]))
         return false;
-    for (size_t k = 0; k < l->kernels.count; k++)
-        e->takes_count |= !l->kernels.data[k]->removed && kernel_is_late(l->kernels.data[k]);
+    for (int i = 0; i < 2; i++)
+        if (!make_kernels(d, a, &others[i]->entries.data[entry], &silent, true, &probe[i + 1]))
+            return false;
+    *out = probe[0];
+    if (!late_kernels(refusals, probe, p->range, step))
+        return false;
+    for (size_t k = 0; k < (*out)->kernels.count; k++)
+        e->takes_count |= !(*out)->kernels.data[k]->removed && kernel_is_late((*out)->kernels.data[k]);
     return true;
+}
+
+/* What is fused, and which forms are taken, changes at some sizes. Where that is right behind the highest count, those
+ * before it are looked at. */
+static bool make_any_kernels(struct diag *d, struct arena *a, const struct program *p, size_t entry,
+                             const struct pipeline_options *o, struct lowered **out)
+{
+    struct diag refusals = {.arena = a};
+    struct pipeline_options silent = *o;
+    silent.passes.dump_after = NULL;
+    if (!p->range)
+        return make_kernels(d, a, &p->entries.data[entry], o, false, out);
+    if (make_late_kernels(d, &refusals, a, p, entry, o, p->above, 1, out))
+        return true;
+    if (d->errors > 0)
+        return false;
+    return (p->below[0] && make_late_kernels(d, &refusals, a, p, entry, &silent, p->below, -1, out)) ||
+           make_late_kernels(d, d, a, p, entry, &silent, p->above, 1, out);
 }
 
 static bool plan_one(struct diag *d, struct arena *a, const struct program *p, size_t entry,
                      const struct pipeline_options *o, struct plan **out)
 {
     struct lowered *l;
-    if (!make_kernels(d, a, &p->entries.data[entry], o, p->range != NULL, &l) || (p->range && !note_late(d, a, p, entry, o, l)))
+    if (!make_any_kernels(d, a, p, entry, o, &l))
         return false;
     share_kernels(l, o->threads);
     if (!kernels_check_sizes(l))
@@ -303,8 +328,11 @@ bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, co
         return false;
     if (o->simd != SIMD_NONE && !o->small)
         choose_state_layout(p);
-    for (int i = 0; p->range && i < 2 && o->simd != SIMD_NONE && !o->small; i++)
-        choose_state_layout(p->probe[i]);
+    for (int i = 0; p->range && i < 2 && o->simd != SIMD_NONE && !o->small; i++) {
+        choose_state_layout(p->above[i]);
+        if (p->below[i])
+            choose_state_layout(p->below[i]);
+    }
     bool ok = true;
     for (size_t i = 0; i < p->entries.count; i++)
         ok &= plan_one(d, a, p, i, o, &plans[i]);

@@ -15,6 +15,7 @@ struct late {
     struct diag *diag;
     struct lowered *const *probe;
     const struct size_range *range;
+    int64_t step;                       /* from probe to probe */
     const struct kernel *kernel;        /* at hand, of the first probe: where errors are */
     VEC(const struct expr *) seen;      /* of the kernel at hand */
     VEC(const struct expr *) rewritten; /* factors */
@@ -31,20 +32,18 @@ static bool fail(struct late *l, const char *why)
     return false;
 }
 
-bool late_size_of(const int64_t x[PROBES], int64_t n, int64_t low, struct late_size *out)
+bool late_size_of(const int64_t x[PROBES], int64_t n, int64_t step, int64_t low, struct late_size *out)
 {
-    const int64_t per = x[1] - x[0], base = x[0] - per * n;
+    const int64_t per = (x[1] - x[0]) * step, base = x[0] - per * n;
     *out = per == 0 ? (struct late_size){0} : (struct late_size){base, per};
-    return x[2] - x[1] == per && (per == 0 || base + per * low >= 1);
+    return x[2] - x[1] == x[1] - x[0] && (per == 0 || base + per * low >= 1);
 }
 
 static bool size_of(struct late *l, const int64_t x[PROBES], struct late_size *out)
 {
-    return late_size_of(x, l->range->high, l->range->low, out) ||
-           fail(l, arena_printf(l->diag->arena, "a size is %" PRId64 " for %" PRId64 ", %" PRId64 " and %" PRId64
-                                                " for the next two counts, which is no multiple of the count and a "
-                                                "constant",
-                                x[0], l->range->high, x[1], x[2]));
+    return late_size_of(x, l->range->high, l->step, l->range->low, out) ||
+           fail(l, arena_printf(l->diag->arena, "a size of %" PRId64 " grows neither by its multiples nor not at all",
+                                x[0]));
 }
 
 /* ---- factors ----------------------------------------------------------------------------------------------------- */
@@ -54,7 +53,7 @@ static bool size_of(struct late *l, const int64_t x[PROBES], struct late_size *o
 static bool is_quotient(const struct late *l, enum dtype d, const double x[PROBES], double numerator, int64_t per)
 {
     for (int i = 0; i < PROBES; i++)
-        if (dtype_round(d, numerator / (double)(per * (l->range->high + i))) != x[i])
+        if (dtype_round(d, numerator / (double)(per * (l->range->high + i * l->step))) != x[i])
             return false;
     for (int64_t n = l->range->low; n <= l->range->high && d == DTYPE_FLOAT; n++)
         if ((double)((float)numerator / (float)(per * n)) != dtype_round(d, numerator / (double)(per * n)))
@@ -82,10 +81,10 @@ static bool find_multiple(const struct late *l, const double x[PROBES], int64_t 
 {
     enum { EXACT = 1 << 24 };
     const double c = x[0] / (double)l->range->high;
-    if (c != floor(c) || c < 1 || x[PROBES - 1] > EXACT)
+    if (c != floor(c) || c < 1 || x[0] > EXACT - PROBES * c)
         return false;
     *per = (int64_t)c;
-    return x[1] == c * (double)(l->range->high + 1) && x[2] == c * (double)(l->range->high + 2);
+    return x[1] == c * (double)(l->range->high + l->step) && x[2] == c * (double)(l->range->high + 2 * l->step);
 }
 
 /* The constant becomes an expression, where it stands: others may read it as well. */
@@ -272,9 +271,9 @@ static bool integers(struct late *l, struct kernel *const k[PROBES])
     for (int i = 0; i < k[0]->tmpl.int_count; i++) {
         struct kernel_int *const x = &k[0]->tmpl.ints[i], *const y = &k[1]->tmpl.ints[i], *const z = &k[2]->tmpl.ints[i];
         if (strcmp(x->name, y->name) != 0 || strcmp(x->name, z->name) != 0)
-            return fail(l, "another form of its kernel is taken from count to count");
+            return fail(l, "another form of its kernel is taken from count to count; another highest count may do");
         const int64_t value[PROBES] = {x->value, y->value, z->value};
-        if (!late_size_of(value, l->range->high, l->range->low, &x->late))
+        if (!late_size_of(value, l->range->high, l->step, l->range->low, &x->late))
             x->late = NO_LATE_SIZE;
     }
     return true;
@@ -285,7 +284,7 @@ static bool one_operand(struct late *l, const struct operand *const o[PROBES])
 {
     for (int i = 1; i < PROBES; i++)
         if (!str_equal(o[i]->param, o[0]->param) || o[i]->rank != o[0]->rank)
-            return fail(l, "another form of its kernel is taken from count to count");
+            return fail(l, "another form of its kernel is taken from count to count; another highest count may do");
     const struct access *const access[PROBES] = {&o[0]->access, &o[1]->access, &o[2]->access};
     const struct expr *const value[PROBES] = {o[0]->value, o[1]->value, o[2]->value};
     return same_expr(l, value) && (value[0] || same_access(l, access));
@@ -297,7 +296,7 @@ static bool one_template(struct late *l, struct kernel *const k[PROBES])
     for (int i = 1; i < PROBES; i++)
         if (t[i]->traits != t[0]->traits || t[i]->type != t[0]->type || t[i]->operand_count != t[0]->operand_count ||
             t[i]->int_count != t[0]->int_count)
-            return fail(l, "another form of its kernel is taken from count to count");
+            return fail(l, "another form of its kernel is taken from count to count; another highest count may do");
     for (int o = 0; o < t[0]->operand_count; o++) {
         const struct operand *const x[PROBES] = {&t[0]->operands[o], &t[1]->operands[o], &t[2]->operands[o]};
         if (!one_operand(l, x))
@@ -399,7 +398,7 @@ static bool one_kernel(struct late *l, struct kernel *const k[PROBES])
 {
     for (int i = 1; i < PROBES; i++)
         if (!same_shape(k[0], k[i]))
-            return fail(l, "what is fused into its kernel differs from count to count");
+            return fail(l, "what is fused into its kernel differs from count to count; another highest count may do");
     const int64_t *const outer[PROBES] = {k[0]->outer_extent, k[1]->outer_extent, k[2]->outer_extent};
     if (!extents(l, k[0]->outer_rank, outer, k[0]->outer_late))
         return false;
@@ -428,20 +427,20 @@ static void buffer_sizes(struct late *l)
             return;
         const int64_t count[PROBES] = {b->count, l->probe[1]->buffers.data[i]->count,
                                        l->probe[2]->buffers.data[i]->count};
-        if (!late_size_of(count, l->range->high, l->range->low, &b->late))
+        if (!late_size_of(count, l->range->high, l->step, l->range->low, &b->late))
             b->late = (struct late_size){0};
     }
 }
 
-bool late_kernels(struct diag *d, struct lowered *const probe[PROBES], const struct size_range *range)
+bool late_kernels(struct diag *d, struct lowered *const probe[PROBES], const struct size_range *range, int64_t step)
 {
-    struct late l = {.diag = d, .probe = probe, .range = range, .ok = true};
+    struct late l = {.diag = d, .probe = probe, .range = range, .step = step, .ok = true};
     l.constants = arena_array(probe[0]->arena, bool, probe[0]->buffers.count + 1);
     buffer_sizes(&l);
     for (int i = 1; i < PROBES; i++)
         if (probe[i]->kernels.count != probe[0]->kernels.count)
-            return fail(&l, "the kernels differ from count to count");
-    for (size_t i = 0; i < probe[0]->kernels.count && d->errors < DIAG_MAX_PRINTED; i++) {
+            return fail(&l, "the kernels differ from count to count; another highest count may do");
+    for (size_t i = 0; i < probe[0]->kernels.count && l.ok; i++) {
         struct kernel *const k[PROBES] = {probe[0]->kernels.data[i], probe[1]->kernels.data[i],
                                           probe[2]->kernels.data[i]};
         l.kernel = k[0];

@@ -193,10 +193,10 @@ struct program {
     /* Values that the caller will feed, by input name -> struct tensor *; shape rules may specialise
      * the graph to them. */
     const struct map *fed;
-    /* NULL: all sizes are constants. Else the program is made for the highest count, and the same for the next two,
-     * which show what depends on it. */
+    /* NULL: all sizes are constants. Else the program is made for the highest count, and the same for the next two and
+     * for the two before it (NULL: they are below 2), which show what depends on it. */
     const struct size_range *range;
-    struct program *probe[2];
+    struct program *above[2], *below[2];
 };
 
 struct graph *graph_new(struct program *p, const char *name);
