@@ -70,8 +70,10 @@ static bool read_range(struct session *s, const char *option, const char *name, 
 
 bool refuse_range(struct session *s, const struct import_options *import, const char *command)
 {
-    return !import->range || diag_error(&s->diag, NULL, "stepc %s: --dim %s takes one size; a range is for stepc compile, "
-                                                        "run, compare and inspect", command, import->range->name);
+    return !import->range ||
+           diag_error(&s->diag, NULL,
+                      "stepc %s: --dim %s takes one size; a range is for stepc compile, run, compare and inspect",
+                      command, import->range->name);
 }
 
 bool read_import_options(struct session *s, const struct options *o, struct import_options *out)

@@ -79,7 +79,7 @@ struct emission {
     struct writer entries_text;
     unsigned arena_members;   /* bit i: some temporary lies in array i of arena_members (emit.c) */
     const char ***input_names, ***output_names; /* [entry][i] */
-    const char **count_names; /* [entry]: the member of its inputs that says how many of the program's range there are */
+    const char **count_names; /* [entry]: the member of its inputs that says which count of the range it is */
     bool has_shares;          /* some kernel is cut into shares */
     bool has_blas;            /* some kernel calls a BLAS */
     /* Of the kernel at hand: */

@@ -664,6 +664,29 @@ static bool check_is_late(const struct check *c)
     return late;
 }
 
+/* The function of a check that is a new one. */
+static struct kernel_function *make_check(struct emission *e, const struct check *c, const char *const *declarations,
+                                          size_t count, const char *body)
+{
+    struct kernel_function *const f = arena_new(e->arena, struct kernel_function);
+    const bool is_finite = !strcmp(c->status, "STEPC_E_NOT_FINITE");
+    f->name = name_in(&e->file, !strcmp(c->status, "STEPC_E_LABEL") ? "check_labels"
+                                : is_finite                         ? "check_finite"
+                                                                    : "check_indices");
+    f->text = "";
+    struct writer d = {.text = {.arena = e->arena}};
+    write_list(&d, arena_printf(e->arena, "static STEPC_KERNEL stepc_status %s(", f->name), declarations, count, ")");
+    write_line(&d, "{");
+    strbuf_add(&d.text, body);
+    write_line(&d, "}");
+    f->definition = strbuf_text(&d.text);
+    vec_push(e->arena, &f->comments,
+             is_finite
+                 ? "Each value must be a finite number."
+                 : arena_printf(e->arena, "Each value must be in %" PRId64 " .. %" PRId64 ".", c->low, c->high - 1));
+    return f;
+}
+
 static struct check_call check_call(struct emission *e, const struct kernel *k, const struct check *c)
 {
     struct kernel only = {.label = "check", .id = k->id};
@@ -686,46 +709,26 @@ static struct check_call check_call(struct emission *e, const struct kernel *k, 
     e->count_var = check_is_late(c) ? make_count_var(e, type, &s.names) : NULL;
     build_check(&s, c, type, &tree);
     tree_vars vars = {0};
-    for (size_t i = 0; i < params.count; i++)
-        vec_push(e->arena, &vars, param_var(&s, params.data[i].buffer));
-    if (e->count_var)
-        vec_push(e->arena, &vars, e->count_var);
-    check_tree(e, &only, &vars, &tree);
-    print_statements(&s, &w, &tree);
-    const char *body = strbuf_text(&w.text);
+    const char **const declarations = arena_array(e->arena, const char *, params.count + 2);
     struct strbuf key = {.arena = e->arena};
-    const char **declarations = arena_array(e->arena, const char *, params.count + 2);
-    size_t declared = params.count;
     struct check_call call = {.status = c->status, .takes_count = e->count_var != NULL};
     for (size_t i = 0; i < params.count; i++) {
+        vec_push(e->arena, &vars, param_var(&s, params.data[i].buffer));
         declarations[i] = param_declaration(e->arena, &params.data[i]);
         vec_push(e->arena, &call.arguments, ((struct call_argument){params.data[i].buffer, false}));
         strbuf_addf(&key, "%s,", declarations[i]);
     }
-    if (e->count_var)
-        declarations[declared++] = arena_printf(e->arena, "const %s %s", type, e->count_var->name);
-    strbuf_add(&key, body);
-    struct kernel_function *f = map_get(&e->functions, strbuf_text(&key));
-    if (!f) {
-        f = arena_new(e->arena, struct kernel_function);
-        const bool is_finite = !strcmp(c->status, "STEPC_E_NOT_FINITE");
-        f->name = name_in(&e->file, !strcmp(c->status, "STEPC_E_LABEL") ? "check_labels"
-                                    : is_finite                         ? "check_finite"
-                                                                        : "check_indices");
-        f->text = "";
-        struct writer d = {.text = {.arena = e->arena}};
-        write_list(&d, arena_printf(e->arena, "static STEPC_KERNEL stepc_status %s(", f->name), declarations,
-                   declared, ")");
-        write_line(&d, "{");
-        strbuf_add(&d.text, body);
-        write_line(&d, "}");
-        f->definition = strbuf_text(&d.text);
-        vec_push(e->arena, &f->comments,
-                 is_finite ? "Each value must be a finite number."
-                           : arena_printf(e->arena, "Each value must be in %" PRId64 " .. %" PRId64 ".", c->low,
-                                          c->high - 1));
-        map_set(&e->functions, strbuf_text(&key), f);
+    if (e->count_var) {
+        declarations[vars.count] = arena_printf(e->arena, "const %s %s", type, e->count_var->name);
+        vec_push(e->arena, &vars, e->count_var);
     }
+    check_tree(e, &only, &vars, &tree);
+    print_statements(&s, &w, &tree);
+    strbuf_add(&key, strbuf_text(&w.text));
+    struct kernel_function *f = map_get(&e->functions, strbuf_text(&key));
+    if (!f)
+        map_set(&e->functions, strbuf_text(&key),
+                f = make_check(e, c, declarations, vars.count, strbuf_text(&w.text)));
     call.name = f->name;
     return call;
 }

@@ -297,8 +297,8 @@ static int_list bind_ints(struct emission *e, const struct kernel *k)
     for (int o = 0; o < k->tmpl.operand_count; o++)
         if (k->tmpl.operands[o].value)
             vec_push(a, &ints,
-                     ((struct template_int){.name = arena_printf(a, "WITH_%s", name_upper(a, k->tmpl.operands[o].param)),
-                                            .value = 1}));
+                     ((struct template_int){
+                         .name = arena_printf(a, "WITH_%s", name_upper(a, k->tmpl.operands[o].param)), .value = 1}));
     for (size_t p = 0; p < k->parts.count; p++) {
         const char *hole = name_upper(a, k->parts.data[p].hole);
         vec_push(a, &ints, ((struct template_int){.name = arena_printf(a, "WITH_%s", hole), .value = 1}));

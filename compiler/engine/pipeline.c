@@ -116,8 +116,8 @@ static bool program_at(struct diag *d, struct arena *a, const struct model *m, c
     if (one_program(quiet, a, m, &at, out))
         return true;
     const char *const why = quiet->messages.count > 0 ? quiet->messages.data[0].text : "no reason given";
-    return diag_error(d, &LOC_FILE(m->file), "'%s' cannot have a range: with %" PRId64 ", %s", o->import.range->name, count,
-                      why);
+    return diag_error(d, &LOC_FILE(m->file), "'%s' cannot have a range: with %" PRId64 ", %s", o->import.range->name,
+                      count, why);
 }
 
 /* The sizes of an argument of an entry. */
@@ -172,7 +172,8 @@ static bool add_probes(struct diag *d, struct arena *a, const struct model *m, c
         found |= p->entries.data[i].takes_count;
     }
     if (ok && !found && o->entries == NULL)
-        ok = diag_error(d, &LOC_FILE(m->file), "'%s' cannot have a range: no input or output depends on it", p->range->name);
+        ok = diag_error(d, &LOC_FILE(m->file), "'%s' cannot have a range: no input or output depends on it",
+                        p->range->name);
     return ok;
 }
 
@@ -316,8 +317,8 @@ static bool plan_one(struct diag *d, struct arena *a, const struct program *p, s
 static bool check_range_options(struct diag *d, const struct program *p, const struct pipeline_options *o)
 {
     const char *const other = !p->range ? NULL : o->threads > 1 ? "--threads" : o->blas ? "--blas" : NULL;
-    return !other || diag_error(d, NULL, "%s and a range of '%s' exclude each other: give --dim %s=N", other, p->range->name,
-                                p->range->name);
+    return !other || diag_error(d, NULL, "%s and a range of '%s' exclude each other: give --dim %s=N", other,
+                                p->range->name, p->range->name);
 }
 
 bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, const struct pipeline_options *o,

@@ -146,7 +146,8 @@ static bool same_access(struct late *l, const struct access *const a[PROBES])
                                                         "outermost axis there)", b[0]->name));
         for (int t = 0; t < a[0]->term_count; t++)
             if (a[i]->term[t].stride != a[0]->term[t].stride || a[i]->term[t].extent != a[0]->term[t].extent)
-                return fail(l, arena_printf(l->diag->arena, "the range of an index into '%s' depends on it", b[0]->name));
+                return fail(l, arena_printf(l->diag->arena, "the range of an index into '%s' depends on it",
+                                            b[0]->name));
     }
     for (int t = 0; t < a[0]->term_count; t++) {
         const struct expr *const index[PROBES] = {a[0]->term[t].index, a[1]->term[t].index, a[2]->term[t].index};
@@ -257,7 +258,8 @@ static bool one_check(struct late *l, struct check *const c[PROBES])
 {
     for (int i = 1; i < PROBES; i++)
         if (c[i]->rank != c[0]->rank || c[i]->low != c[0]->low || c[i]->high != c[0]->high ||
-            c[i]->has_except != c[0]->has_except || c[i]->except != c[0]->except || strcmp(c[i]->status, c[0]->status) != 0)
+            c[i]->has_except != c[0]->has_except || c[i]->except != c[0]->except ||
+            strcmp(c[i]->status, c[0]->status) != 0)
             return fail(l, "the range of an index depends on it");
     const int64_t *const extent[PROBES] = {c[0]->extent, c[1]->extent, c[2]->extent};
     const struct expr *const value[PROBES] = {c[0]->value, c[1]->value, c[2]->value};
@@ -269,7 +271,8 @@ static bool one_check(struct late *l, struct check *const c[PROBES])
 static bool integers(struct late *l, struct kernel *const k[PROBES])
 {
     for (int i = 0; i < k[0]->tmpl.int_count; i++) {
-        struct kernel_int *const x = &k[0]->tmpl.ints[i], *const y = &k[1]->tmpl.ints[i], *const z = &k[2]->tmpl.ints[i];
+        struct kernel_int *const x = &k[0]->tmpl.ints[i];
+        const struct kernel_int *const y = &k[1]->tmpl.ints[i], *const z = &k[2]->tmpl.ints[i];
         if (strcmp(x->name, y->name) != 0 || strcmp(x->name, z->name) != 0)
             return fail(l, "another form of its kernel is taken from count to count; another highest count may do");
         const int64_t value[PROBES] = {x->value, y->value, z->value};

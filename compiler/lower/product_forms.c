@@ -146,8 +146,8 @@ static bool call_blas(struct kernel *k)
 
 static const char *const late[] = {"M", "K", NULL}, *const late_most[] = {"TERMS", NULL};
 
-/* The forms for large products, for few columns and for vectors are made for their sizes: their place takes one of small
- * tiles. */
+/* The forms for large products, for few columns and for vectors are made for their sizes: their place takes one of
+ * small tiles. */
 static bool make_late(struct lowered *l, struct kernel *k)
 {
     struct late_size m = {0}, terms = {0};

@@ -78,7 +78,8 @@ START_TEST(kernels_are_compared)
 {
     struct lowered *probe[3];
     for (int i = 0; i < 3; i++)
-        probe[i] = made_for(8 + i, kernel_cases[_i].width[i], kernel_cases[_i].row[i], number(kernel_cases[_i].factor[i]));
+        probe[i] = made_for(8 + i, kernel_cases[_i].width[i], kernel_cases[_i].row[i],
+                            number(kernel_cases[_i].factor[i]));
     const bool ok = late_kernels(&diag, probe, &range, 1);
     ck_assert(ok == !kernel_cases[_i].refusal);
     if (!ok) {
