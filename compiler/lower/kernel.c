@@ -235,14 +235,27 @@ static void print_expr(struct strbuf *b, const struct expr *e)
     strbuf_add(b, ")");
 }
 
+/* "32", or "10*count + 2" where it depends on the program's range */
+static void print_size(struct strbuf *b, int64_t constant, const struct late_size *s)
+{
+    if (!is_late(s))
+        strbuf_addf(b, "%" PRId64, constant);
+    else
+        strbuf_addf(b, "%" PRId64 "*count", s->per);
+    if (is_late(s) && s->base != 0)
+        strbuf_addf(b, " %c %" PRId64, s->base < 0 ? '-' : '+', s->base < 0 ? -s->base : s->base);
+}
+
 static void print_part(struct strbuf *b, const struct part *p)
 {
     static const char *const reduce_names[] = {"", "sum", "max", "top", "min", "prod"};
     static const char *const scan_names[] = {[SCAN_NONE] = "", [SCAN_WITH] = "running ", [SCAN_BEFORE] = "preceding "};
     strbuf_add(b, "  for [");
-    for (int d = 0; d < p->rank; d++)
-        strbuf_addf(b, "%s%" PRId64 "%s", d ? ", " : "", p->extent[d],
-                    !p->reduced[d] ? "" : p->scan != SCAN_NONE ? " carries" : " reduced");
+    for (int d = 0; d < p->rank; d++) {
+        strbuf_add(b, d ? ", " : "");
+        print_size(b, p->extent[d], &p->late[d]);
+        strbuf_add(b, !p->reduced[d] ? "" : p->scan != SCAN_NONE ? " carries" : " reduced");
+    }
     strbuf_add(b, "]");
     if (p->lane_loops > 0)
         strbuf_addf(b, " lanes %d", p->lane_loops);
@@ -268,8 +281,10 @@ static void print_kernel(struct strbuf *b, const struct kernel *k)
         strbuf_addf(b, " rows %d", k->rows);
     if (k->tmpl.traits) {
         strbuf_addf(b, " template %s", k->tmpl.traits->name);
-        for (int i = 0; i < k->tmpl.int_count; i++)
-            strbuf_addf(b, " %s=%" PRId64, k->tmpl.ints[i].name, k->tmpl.ints[i].value);
+        for (int i = 0; i < k->tmpl.int_count; i++) {
+            strbuf_addf(b, " %s=", k->tmpl.ints[i].name);
+            print_size(b, k->tmpl.ints[i].value, &k->tmpl.ints[i].late);
+        }
     }
     strbuf_add(b, "\n");
     for (int o = 0; o < k->tmpl.operand_count; o++) {
