@@ -38,6 +38,7 @@ enum HOLE {
     CUT_ROWS = 0,                    /* product_blocked: rows */
     FETCH_B = 1, FETCH_OUT = 1,      /* b, or what finish reads, is in no near cache: ask for it ahead */
     READS_FINISH = 1,                /* finish reads other memory for each row */
+    WITH_LATE_M = 0,                 /* M is known when the kernel runs: whole tiles, then tiles of 4, 2 and 1 */
     RESULT_ROW = 0,                  /* product_blas: finish only stores, in rows so far apart; 0: it does more */
     WITH_FINISH = 1, WITH_ROW_SUM = 1
 };
@@ -126,13 +127,24 @@ static STEPC_INLINE void part(const int rows, const int vectors, const int from,
 static STEPC_INLINE void strip(const int vectors, const int from, const int to, const int j, const T *restrict left,
                                const T *restrict right, const int step)
 {
-    for (int i = SHARES > 1 ? M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : 0;
-         SHARES > 1 ? i < M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M)
-                    : i < M - STEPC_LAST_ROWS(M);
-         i += STEPC_PART_ROWS(M))
-        part(STEPC_PART_ROWS(M), vectors, from, to, i, j, left, right, step);
-    if (SHARES > 1 ? STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1 : STEPC_LAST_ROWS(M) > 0)
-        part(STEPC_LAST_ROWS(M), vectors, from, to, M - STEPC_LAST_ROWS(M), j, left, right, step);
+    if (WITH_LATE_M) {
+        for (int i = 0; i < M - M % STEPC_TILE_ROWS; i += STEPC_TILE_ROWS)
+            part(STEPC_TILE_ROWS, vectors, from, to, i, j, left, right, step);
+        if (M % STEPC_TILE_ROWS >= 4)
+            part(4, vectors, from, to, M - M % STEPC_TILE_ROWS, j, left, right, step);
+        if (M % STEPC_TILE_ROWS % 4 >= 2)
+            part(2, vectors, from, to, M - M % STEPC_TILE_ROWS % 4, j, left, right, step);
+        if (M % STEPC_TILE_ROWS % 2 > 0)
+            part(1, vectors, from, to, M - 1, j, left, right, step);
+    } else {
+        for (int i = SHARES > 1 ? M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : 0;
+             SHARES > 1 ? i < M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M)
+                        : i < M - STEPC_LAST_ROWS(M);
+             i += STEPC_PART_ROWS(M))
+            part(STEPC_PART_ROWS(M), vectors, from, to, i, j, left, right, step);
+        if (SHARES > 1 ? STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1 : STEPC_LAST_ROWS(M) > 0)
+            part(STEPC_LAST_ROWS(M), vectors, from, to, M - STEPC_LAST_ROWS(M), j, left, right, step);
+    }
 }
 
 /* Sums over k of a[first ..][k], in index order; `count` of them side by side. */
@@ -210,13 +222,24 @@ static STEPC_INLINE void packed_strip(const int columns, const int p, const T *r
                                       T *restrict packed)
 {
     pack_panel(columns, p, packed, right);
-    for (int i = SHARES > 1 ? M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : 0;
-         SHARES > 1 ? i < M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M)
-                    : i < M - STEPC_LAST_ROWS(M);
-         i += STEPC_PART_ROWS(M))
-        panel_part(STEPC_PART_ROWS(M), columns, i, p, left, packed);
-    if (SHARES > 1 ? STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1 : STEPC_LAST_ROWS(M) > 0)
-        panel_part(STEPC_LAST_ROWS(M), columns, M - STEPC_LAST_ROWS(M), p, left, packed);
+    if (WITH_LATE_M) {
+        for (int i = 0; i < M - M % STEPC_TILE_ROWS; i += STEPC_TILE_ROWS)
+            panel_part(STEPC_TILE_ROWS, columns, i, p, left, packed);
+        if (M % STEPC_TILE_ROWS >= 4)
+            panel_part(4, columns, M - M % STEPC_TILE_ROWS, p, left, packed);
+        if (M % STEPC_TILE_ROWS % 4 >= 2)
+            panel_part(2, columns, M - M % STEPC_TILE_ROWS % 4, p, left, packed);
+        if (M % STEPC_TILE_ROWS % 2 > 0)
+            panel_part(1, columns, M - 1, p, left, packed);
+    } else {
+        for (int i = SHARES > 1 ? M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : 0;
+             SHARES > 1 ? i < M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M)
+                        : i < M - STEPC_LAST_ROWS(M);
+             i += STEPC_PART_ROWS(M))
+            panel_part(STEPC_PART_ROWS(M), columns, i, p, left, packed);
+        if (SHARES > 1 ? STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1 : STEPC_LAST_ROWS(M) > 0)
+            panel_part(STEPC_LAST_ROWS(M), columns, M - STEPC_LAST_ROWS(M), p, left, packed);
+    }
 }
 
 KERNEL static void product_packed(const T *restrict a, const T *restrict b, T *restrict panel)

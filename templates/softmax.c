@@ -29,6 +29,7 @@ enum HOLE {
     PADDED = 0,     /* one row shorter than 16: exponentials of 16 lanes. Clang makes scalars of loops as short (one
                        sample of 10 classes: 0.04 instead of 0.09 us) */
     BLOCK = 4, /* positions at a time, up to 64 and up to N (D == 1) or D; scratch has BLOCK * C elements; PADDED: 16 */
+    WITH_LATE_N = 0, /* N is known when the kernel runs; BLOCK is then up to the most that it can be */
     WITH_LOSS = 1,
     WITH_LOG_PROB = 1,
     WITH_GRAD = 1
@@ -478,7 +479,13 @@ KERNEL static void softmax_cross_entropy(const T *restrict scores, const LABELS 
 {
     const T weight = REDUCTION == 2 ? weight_of_all(labels) : (T)1, share = (T)1 / weight;
     T total = (T)0;
-    if (D == 1 && C <= 16 && N >= 8) {
+    if (D == 1 && C <= 16 && WITH_LATE_N) {
+        for (int i = 0; i < N; i += BLOCK)
+            total = short_rows_block(N - i < BLOCK ? N - i : BLOCK, i, total, share, scores, labels, scratch);
+    } else if (D == 1 && WITH_LATE_N) {
+        for (int i = 0; i < N; i += BLOCK)
+            total = rows_block(N - i < BLOCK ? N - i : BLOCK, i, total, share, scores, labels, scratch);
+    } else if (D == 1 && C <= 16 && N >= 8) {
         for (int i = 0; i < N - N % BLOCK; i += BLOCK)
             total = short_rows_block(BLOCK, i, total, share, scores, labels, scratch);
         if (N % BLOCK > 0)

@@ -40,6 +40,8 @@ static inline int exit_status(bool ok)
 /* Shared options of commands that read a model: --dim, --shape, --strict. */
 extern const struct option_spec model_options[];
 bool read_import_options(struct session *s, const struct options *o, struct import_options *out);
+/* For commands that take no range of a dimension. */
+bool refuse_range(struct session *s, const struct import_options *import, const char *command);
 /* Reads the model; warns of --dim and --shape that name nothing in it. */
 bool read_model(struct session *s, const struct options *o, const char *path, struct model **out);
 void warn_of_unknown_sizes(struct session *s, const struct options *o, const struct model *m);

@@ -26,7 +26,8 @@ int run_command(const struct command *c, int argc, char **argv)
 
 const struct option_spec model_options[] = {
     OPTION_HEADING("the model"),
-    {"dim", 0, OPTION_LIST, "[ENTRY:]NAME=SIZE", "size of a symbolic dimension"},
+    {"dim", 0, OPTION_LIST, "[ENTRY:]NAME=SIZE",
+     "size of a symbolic dimension, or a range, as 1..32, of which each call says one"},
     {"shape", 0, OPTION_LIST, "INPUT=1x3x224x224", "whole shape of an input"},
     {"strict", 0, OPTION_FLAG, NULL, "what the specification leaves open is an error"},
     {0}};
@@ -50,6 +51,35 @@ static bool parse_shape(const char *text, struct shape *s)
     return true;
 }
 
+/* "1..32". The program is made for the highest count; a range of one count is a size. */
+static bool read_range(struct session *s, const char *option, const char *name, const char *value,
+                       struct import_options *out, long long *high)
+{
+    enum { MOST = 1 << 24 };
+    const char *const dots = strstr(value, "..");
+    struct size_range *const r = arena_new(&s->arena, struct size_range);
+    long long low;
+    if (!str_to_int64(arena_strndup(&s->arena, value, (size_t)(dots - value)), &low) || !str_to_int64(dots + 2, high) ||
+        low < 1 || *high < low || *high > MOST)
+        return diag_error(&s->diag, NULL, "--dim %s: expected NAME=LOW..HIGH, from 1 to %d", option, MOST);
+    if (strchr(name, ':'))
+        return diag_error(&s->diag, NULL, "--dim %s: a range is of all entries; expected NAME=LOW..HIGH", option);
+    if (out->range)
+        return diag_error(&s->diag, NULL, "--dim %s: '%s' has a range already, and there can be one", option,
+                          out->range->name);
+    *r = (struct size_range){name, low, *high};
+    out->range = low < *high ? r : NULL;
+    return true;
+}
+
+bool refuse_range(struct session *s, const struct import_options *import, const char *command)
+{
+    return !import->range ||
+           diag_error(&s->diag, NULL,
+                      "stepc %s: --dim %s takes one size; a range is for stepc compile, run, compare and inspect",
+                      command, import->range->name);
+}
+
 bool read_import_options(struct session *s, const struct options *o, struct import_options *out)
 {
     struct map *dims = arena_new(&s->arena, struct map), *shapes = arena_new(&s->arena, struct map);
@@ -61,8 +91,13 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
     for (size_t i = 0; i < dim_list.count; i++) {
         const char *name, *value;
         long long size;
-        if (!option_pair(&s->arena, dim_list.data[i], &name, &value) || !str_to_int64(value, &size) || size < 0) {
+        if (!option_pair(&s->arena, dim_list.data[i], &name, &value) ||
+            (!strstr(value, "..") && (!str_to_int64(value, &size) || size < 0))) {
             ok = diag_error(&s->diag, NULL, "--dim %s: expected NAME=SIZE", dim_list.data[i]);
+            continue;
+        }
+        if (strstr(value, "..") && !read_range(s, dim_list.data[i], name, value, out, &size)) {
+            ok = false;
             continue;
         }
         int64_t *stored = arena_new(&s->arena, int64_t);

@@ -102,7 +102,8 @@ static bool compare_with_dump(struct session *s, const struct options *o, const 
                               "--%s says nothing with --against, which runs one step interpreted in double", others[i]);
     if (rtol && (!str_to_double(rtol, &d.rtol) || !(d.rtol >= 0)))
         return diag_error(&s->diag, NULL, "--rtol %s: expected a number", rtol);
-    return read_import_options(s, o, &d.import) && read_model(s, o, path, &m) && compare_dump(s, m, &d);
+    return read_import_options(s, o, &d.import) && refuse_range(s, &d.import, "compare --against") &&
+           read_model(s, o, path, &m) && compare_dump(s, m, &d);
 }
 
 static int run(struct session *s, const struct options *o)

@@ -73,6 +73,15 @@ struct map *feeds_writable_map(struct arena *a, const struct map **m)
     return (struct map *)(uintptr_t)*m;
 }
 
+bool feeds_have_range(const struct model *m, const char *name, const struct import_options *import)
+{
+    const struct model_type *const t = &feeds_find_input(m, name)->type;
+    bool found = false;
+    for (size_t k = 0; import->range && t->has_shape && k < t->dims.count; k++)
+        found |= t->dims.data[k].value < 0 && str_equal(t->dims.data[k].param, import->range->name);
+    return found;
+}
+
 bool feeds_read(struct session *s, const struct model *m, text_list files, struct import_options *import,
                 struct feeds *out)
 {
@@ -88,9 +97,10 @@ bool feeds_read(struct session *s, const struct model *m, text_list files, struc
         }
         struct shape *shape = arena_new(&s->arena, struct shape);
         *shape = f.slice;
-        if (f.sliced)
+        const bool has_range = feeds_have_range(m, f.name, import); /* each step says its size */
+        if (f.sliced && !has_range)
             map_set(shapes, f.name, shape);
-        else
+        else if (!has_range)
             map_set(fed, f.name, (void *)(uintptr_t)f.tensor);
         if (f.sliced && out->steps && f.tensor->shape.dim[0] != out->steps)
             ok = diag_error(&s->diag, NULL, "feed '%s' has %lld steps, another has %lld", f.name,

@@ -21,6 +21,8 @@ struct feeds {
  * that are not sliced). */
 bool feeds_read(struct session *s, const struct model *m, text_list files, struct import_options *import,
                 struct feeds *out);
+/* Does an input of the model depend on the dimension that has a range? */
+bool feeds_have_range(const struct model *m, const char *name, const struct import_options *import);
 /* The tensor of step `step` for an input (in `a`), or NULL if nothing feeds it. */
 const struct tensor *feeds_tensor(const struct feeds *f, const char *name, int64_t step, struct arena *a);
 

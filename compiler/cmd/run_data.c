@@ -98,7 +98,8 @@ static bool settle_batch(struct session *s, const struct model *m, const char *o
     d->batch = wanted;
     for (size_t i = 0; i < d->list.count; i++) {
         const char *name = d->list.data[i].name;
-        const int64_t declared = declared_batch(m, name, import);
+        const bool is_open = wanted > 0 && feeds_have_range(m, name, import);
+        const int64_t declared = is_open ? 0 : declared_batch(m, name, import);
         if (declared && d->batch && declared != d->batch)
             return diag_error(&s->diag, &LOC_FILE(m->file), "input '%s' takes batches of %lld, not of %lld", name,
                               (long long)declared, (long long)d->batch);
@@ -135,7 +136,8 @@ bool data_read(struct session *s, const struct model *m, const char *option, tex
                               shape_text(&s->arena, &set->batch_shape), shape_text(&s->arena, known));
         struct shape *shape = arena_new(&s->arena, struct shape);
         *shape = set->batch_shape;
-        map_set(shapes, set->name, shape);
+        if (!feeds_have_range(m, set->name, import))
+            map_set(shapes, set->name, shape);
     }
     return true;
 }

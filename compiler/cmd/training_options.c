@@ -263,11 +263,26 @@ static bool prepare_again(struct session *s, const struct options *o, struct pre
     return true;
 }
 
+/* A dimension with a range stays a symbol of the model. */
+static struct import_options without_range(struct arena *a, const struct import_options *import)
+{
+    struct import_options out = *import;
+    struct map *const dims = arena_new(a, struct map);
+    dims->arena = a;
+    for (size_t i = 0; i < import->dims->count; i++)
+        if (!str_equal(import->dims->entries[i].key, import->range->name))
+            map_set(dims, import->dims->entries[i].key, import->dims->entries[i].value);
+    out.dims = dims;
+    out.range = NULL;
+    return out;
+}
+
 bool read_prepared_model(struct session *s, const struct options *o, struct prepare_options *p,
                          const struct import_options *import, const char *path, struct strbuf *report,
                          struct model **out)
 {
-    if (!model_read(&s->diag, &s->arena, path, out) || (p && !prepare_again(s, o, p, import, path, report, out)))
+    const struct import_options open = import->range ? without_range(&s->arena, import) : *import;
+    if (!model_read(&s->diag, &s->arena, path, out) || (p && !prepare_again(s, o, p, &open, path, report, out)))
         return false;
     warn_of_unknown_sizes(s, o, *out);
     return true;

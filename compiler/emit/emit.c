@@ -243,6 +243,10 @@ static void reserve_local_names(struct emission *e)
         map_set(&e->file.taken, arena_printf(e->arena, "%s_inputs", name), NULL);
         map_set(&e->file.taken, arena_printf(e->arena, "%s_outputs", name), NULL);
     }
+    if (e->program->range) { /* a parameter of kernels */
+        map_set(&e->file.taken, name_mangle(e->arena, e->program->range->name), NULL);
+        map_set(&e->param_names, name_mangle(e->arena, e->program->range->name), NULL);
+    }
     for (size_t i = 0; i < sizeof written_locals / sizeof *written_locals; i++)
         map_set(&e->file.taken, written_locals[i], NULL);
     reserve_prefix_macros(e, &e->file);

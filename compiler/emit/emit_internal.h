@@ -18,7 +18,7 @@ struct kernel_function {
     /* of what could be a parameter, what is one: the kernel's parameters, seed, counters */
     const bool *takes;
     size_t takes_count;
-    bool takes_seed, takes_counters;
+    bool takes_seed, takes_counters, takes_late;
 };
 
 /* Kernels that are equal but for the memory that they are given: they share a function. */
@@ -88,6 +88,7 @@ struct emission {
     struct writer entries_text;
     unsigned arena_members;   /* bit i: some temporary lies in array i of arena_members (emit.c) */
     const char ***input_names, ***output_names; /* [entry][i] */
+    const char **count_names; /* [entry]: the member of its inputs that says which count of the range it is */
     bool has_shares;          /* some kernel is cut into shares */
     bool has_blas;            /* some kernel calls a BLAS */
     template_memory template_memory;
@@ -96,6 +97,7 @@ struct emission {
     VEC(uint32_t) kernel_counters;  /* what the parameters counter, counter_2 ... stand for */
     tree_vars counter_vars;         /* these */
     struct tree_var *seed_var;
+    struct tree_var *count_var;     /* how many of the program's range there are; NULL: nothing depends on it */
     tree_vars kernel_outer;         /* variables of the kernel that functions of its templates may name */
     struct template_instance instance; /* these functions, and what they use */
     VEC(int) instance_stages;       /* by function: of which stage, 0: there are none */
@@ -191,9 +193,11 @@ void emit_stores(struct expr_scope *s, struct tree_builder *b, const struct part
 /* A loop nest with its reduction (kernel_loops.c), inside `rows` loops whose indices the scope has, and what is
  * summed in the same walk of the parts that follow; returns how many parts that is, of `count`. */
 size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct part *parts, size_t count, int rows);
-/* Opens a loop, or what share number `share` has of its iterations; returns its variable. */
+/* Opens a loop of `to` iterations, at most `extent`, or what share number `share` has of them; returns its variable. */
 const struct expr *emit_open_loop(struct tree_builder *b, const char *type, const char *name, int64_t extent,
-                                  const struct tree_var *share, int shares);
+                                  const struct expr *to, const struct tree_var *share, int shares);
+/* What a size is when the kernel at hand runs; `constant` where it does not depend on the program's range. */
+const struct expr *late_size(const struct emission *e, const struct late_size *s, int64_t constant);
 /* Opens the loops that all parts of a kernel share, from number `from` on; returns how many are to be closed. */
 int emit_open_rows(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int from);
 /* Statements as lines (tree_text.c). */
@@ -239,13 +243,15 @@ struct call_argument {
 struct check_call { /* of a function that returns this status or STEPC_OK */
     const char *name, *status;
     VEC(struct call_argument) arguments;
+    bool takes_count; /* behind them */
 };
 struct kernel_call {
     const char *name; /* "product_nt_relu_32x32x64"; NULL for checks alone */
     VEC(struct call_argument) arguments;
     bool takes_arena;       /* the arena follows, if so; */
     bool draws;             /* the seed, if so, */
-    VEC(uint32_t) counters; /* and the values of these counters of the program */
+    VEC(uint32_t) counters; /* the values of these counters of the program, */
+    bool takes_count;       /* and how many of the program's range there are */
     VEC(struct check_call) checks;
 };
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k);
@@ -297,6 +303,10 @@ void section_model(struct emission *e);
 /* "stepc_status digits_step(digits_state *state, ...)", and what follows on the line. */
 void write_entry_head(struct emission *e, struct writer *w, const struct entry *entry, const char *after);
 const char *counter_member(const struct emission *e, size_t i); /* member of the state: counter i of the program */
+/* Has the entry a struct of inputs? */
+bool has_inputs(const struct emission *e, const struct entry *entry);
+/* The member of it that says how many of the program's range there are. */
+const char *count_name(const struct emission *e, const struct entry *entry);
 const char *input_name(struct emission *e, const struct entry *entry, size_t i);  /* member of the inputs struct */
 const char *output_name(struct emission *e, const struct entry *entry, size_t i);
 

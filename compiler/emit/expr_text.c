@@ -78,6 +78,16 @@ static const struct tree_var *local_of(const struct expr_scope *s, const struct 
     return NULL;
 }
 
+const struct expr *late_size(const struct emission *e, const struct late_size *s, int64_t constant)
+{
+    struct arena *const a = e->arena;
+    if (!is_late(s))
+        return index_constant(a, constant);
+    const struct expr *const moving = index_mul(a, tree_read(a, e->count_var), index_constant(a, s->per));
+    return s->base < 0 ? index_sub(a, moving, index_constant(a, -s->base))
+                       : index_add(a, moving, index_constant(a, s->base));
+}
+
 static bool is_root_and_more(const struct expr *e);
 static const struct expr *random_call(struct expr_scope *s, const struct expr *e);
 
@@ -95,6 +105,8 @@ const struct expr *expr_resolve(struct expr_scope *s, const struct expr *e)
         return access_element(s, e->access);
     if (e->op == EXPR_RESULT)
         return s->result;
+    if (e->op == EXPR_COUNT)
+        return late_size(s->e, &(struct late_size){0, e->i}, 0);
     if (e->op == EXPR_UNIFORM || e->op == EXPR_NORMAL)
         return random_call(s, e);
     struct expr *const made = arena_copy(s->arena, e, sizeof *e, alignof(struct expr));
@@ -525,6 +537,7 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_MEMBER: return arena_printf(s->arena, "%s.%s", tree_expr_text(s, e->arg[0], PREC_PRIMARY), e->text);
     case EXPR_SIZEOF: return arena_printf(s->arena, "sizeof(%s)", e->text);
     case EXPR_LOAD:
+    case EXPR_COUNT:
     case EXPR_RESULT:
     case EXPR_UNIFORM:
     case EXPR_NORMAL:
@@ -705,6 +718,7 @@ static bool is_worth_a_name(const struct expr_scope *s, const struct occurrence 
     case EXPR_FLOAT:
     case EXPR_INT:
     case EXPR_INDEX:
+    case EXPR_COUNT:
     case EXPR_RESULT: return false;
     case EXPR_LOAD: return !find_param(s, o->expr->access->buffer)->by_value;
     default: return true;

@@ -204,6 +204,8 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
         vec_push(e->arena, &e->kernel_outer, share);
     if (pass)
         vec_push(e->arena, &e->kernel_outer, pass);
+    if (e->count_var)
+        vec_push(e->arena, &e->kernel_outer, e->count_var);
     if (k->blocks.stages.count > 0)
         emit_stages(&s, &b, k);
     else if (k->tmpl.traits)
@@ -419,6 +421,7 @@ static tree_vars kernel_vars(struct emission *e, const kernel_params *params)
     add_if_read(e->arena, &list, e->seed_var);
     for (size_t i = 0; i < e->counter_vars.count; i++)
         add_if_read(e->arena, &list, e->counter_vars.data[i]);
+    add_if_read(e->arena, &list, e->count_var);
     return list;
 }
 
@@ -463,6 +466,16 @@ static struct tree_function *run_shares(struct emission *e, const struct kernel 
     return f;
 }
 
+/* How many of the program's range there are, as a parameter. */
+static struct tree_var *make_count_var(struct emission *e, const char *index_type, struct name_scope *names)
+{
+    const struct size_range *const r = e->program->range;
+    const char *const name = name_in(names, name_mangle(e->arena, r->name));
+    struct tree_var *const v = tree_index_var(e->arena, VAR_VALUE, index_type, name, r->low, r->high);
+    v->is_count = true;
+    return v;
+}
+
 static struct kernel_parts build_functions(struct emission *e, const struct kernel *k, const kernel_params *params,
                                            struct name_scope *names)
 {
@@ -476,6 +489,7 @@ static struct kernel_parts build_functions(struct emission *e, const struct kern
         share = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", name_in(names, "share"));
     if (k->cut.passes > 1)
         pass = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", name_in(names, "pass"));
+    e->count_var = kernel_is_late(k) ? make_count_var(e, kernel_index_type(k), names) : NULL;
     build_body(e, k, params, names, share, pass, &f->body);
     if (e->seed_var)
         vec_push(a, &e->kernel_outer, e->seed_var);
@@ -561,6 +575,7 @@ static void note_parameters(struct emission *e, struct kernel_function *f, const
     f->takes = takes;
     f->takes_seed = e->seed_var && e->seed_var->reads > 0;
     f->takes_counters = e->counter_vars.count > 0;
+    f->takes_late = e->count_var && e->count_var->reads > 0;
 }
 
 /* Functions are equal if they are but for their names. */
@@ -621,7 +636,8 @@ static void build_check(struct expr_scope *s, const struct check *c, const char 
             continue;
         if (open == 0)
             tree_declare(&b, wrong, index_constant(a, 0));
-        s->index[d] = emit_open_loop(&b, type, name_in(&s->names, wishes[open % 6]), c->extent[d], NULL, 1);
+        const struct expr *const to = late_size(s->e, &c->late[d], c->extent[d]);
+        s->index[d] = emit_open_loop(&b, type, name_in(&s->names, wishes[open % 6]), c->extent[d], to, NULL, 1);
         open++;
     }
     struct tree_var *const v = tree_var(a, VAR_VALUE, DTYPE_INT64, "int64_t", name_in(&s->names, "v"));
@@ -635,6 +651,37 @@ static void build_check(struct expr_scope *s, const struct check *c, const char 
     for (; open > 0; open--)
         tree_close(&b);
     tree_return(&b, index_text(a, arena_printf(a, "%s == 0 ? STEPC_OK : %s", wrong->name, c->status)));
+}
+
+static bool check_is_late(const struct check *c)
+{
+    bool late = false;
+    for (int d = 0; d < c->rank; d++)
+        late |= is_late(&c->late[d]);
+    return late;
+}
+
+/* The function of a check that is a new one. */
+static struct kernel_function *make_check(struct emission *e, const struct check *c, const char *const *declarations,
+                                          size_t count, const char *body)
+{
+    struct kernel_function *const f = arena_new(e->arena, struct kernel_function);
+    const bool is_finite = !strcmp(c->status, "STEPC_E_NOT_FINITE");
+    f->name = name_in(&e->file, !strcmp(c->status, "STEPC_E_LABEL") ? "check_labels"
+                                : is_finite                         ? "check_finite"
+                                                                    : "check_indices");
+    f->text = "";
+    struct writer d = {.text = {.arena = e->arena}};
+    write_list(&d, arena_printf(e->arena, "static STEPC_KERNEL stepc_status %s(", f->name), declarations, count, ")");
+    write_line(&d, "{");
+    strbuf_add(&d.text, body);
+    write_line(&d, "}");
+    f->definition = strbuf_text(&d.text);
+    vec_push(e->arena, &f->comments,
+             is_finite
+                 ? "Each value must be a finite number."
+                 : arena_printf(e->arena, "Each value must be in %" PRId64 " .. %" PRId64 ".", c->low, c->high - 1));
+    return f;
 }
 
 static struct check_call check_call(struct emission *e, const struct kernel *k, const struct check *c)
@@ -655,43 +702,30 @@ static struct check_call check_call(struct emission *e, const struct kernel *k, 
     struct expr_scope s = scope_for(e, &params, &names);
     struct writer w = {.text = {.arena = e->arena}, .depth = 1};
     stmt_list tree = {0};
-    build_check(&s, c, kernel_index_type(&only), &tree);
+    const char *const type = kernel_index_type(&only);
+    e->count_var = check_is_late(c) ? make_count_var(e, type, &s.names) : NULL;
+    build_check(&s, c, type, &tree);
     tree_vars vars = {0};
-    for (size_t i = 0; i < params.count; i++)
-        vec_push(e->arena, &vars, param_var(&s, params.data[i].buffer));
-    check_tree(e, &only, &vars, &tree);
-    print_statements(&s, &w, &tree);
-    const char *body = strbuf_text(&w.text);
+    const char **const declarations = arena_array(e->arena, const char *, params.count + 2);
     struct strbuf key = {.arena = e->arena};
-    const char **declarations = arena_array(e->arena, const char *, params.count + 1);
-    struct check_call call = {.status = c->status};
+    struct check_call call = {.status = c->status, .takes_count = e->count_var != NULL};
     for (size_t i = 0; i < params.count; i++) {
+        vec_push(e->arena, &vars, param_var(&s, params.data[i].buffer));
         declarations[i] = param_declaration(e->arena, &params.data[i]);
         vec_push(e->arena, &call.arguments, ((struct call_argument){params.data[i].buffer, false}));
         strbuf_addf(&key, "%s,", declarations[i]);
     }
-    strbuf_add(&key, body);
-    struct kernel_function *f = map_get(&e->functions, strbuf_text(&key));
-    if (!f) {
-        f = arena_new(e->arena, struct kernel_function);
-        const bool is_finite = !strcmp(c->status, "STEPC_E_NOT_FINITE");
-        f->name = name_in(&e->file, !strcmp(c->status, "STEPC_E_LABEL") ? "check_labels"
-                                    : is_finite                         ? "check_finite"
-                                                                        : "check_indices");
-        f->text = "";
-        struct writer d = {.text = {.arena = e->arena}};
-        write_list(&d, arena_printf(e->arena, "static STEPC_KERNEL stepc_status %s(", f->name), declarations,
-                   params.count, ")");
-        write_line(&d, "{");
-        strbuf_add(&d.text, body);
-        write_line(&d, "}");
-        f->definition = strbuf_text(&d.text);
-        vec_push(e->arena, &f->comments,
-                 is_finite ? "Each value must be a finite number."
-                           : arena_printf(e->arena, "Each value must be in %" PRId64 " .. %" PRId64 ".", c->low,
-                                          c->high - 1));
-        map_set(&e->functions, strbuf_text(&key), f);
+    if (e->count_var) {
+        declarations[vars.count] = arena_printf(e->arena, "const %s %s", type, e->count_var->name);
+        vec_push(e->arena, &vars, e->count_var);
     }
+    check_tree(e, &only, &vars, &tree);
+    print_statements(&s, &w, &tree);
+    strbuf_add(&key, strbuf_text(&w.text));
+    struct kernel_function *f = map_get(&e->functions, strbuf_text(&key));
+    if (!f)
+        map_set(&e->functions, strbuf_text(&key),
+                f = make_check(e, c, declarations, vars.count, strbuf_text(&w.text)));
     call.name = f->name;
     return call;
 }
@@ -725,6 +759,7 @@ struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, cons
             vec_push(e->arena, &call.arguments,
                      ((struct call_argument){params.data[i].buffer, params.data[i].by_value}));
     call.draws = f->takes_seed;
+    call.takes_count = f->takes_late;
     for (size_t i = 0; f->takes_counters && i < e->kernel_counters.count; i++)
         vec_push(e->arena, &call.counters, e->kernel_counters.data[i]);
     call.name = f->name;

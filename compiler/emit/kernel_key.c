@@ -93,6 +93,14 @@ static void add_extents(struct kernel_key *key, const int64_t *extent, int rank)
         add(key, (uint64_t)extent[d]);
 }
 
+static void add_late(struct kernel_key *key, const struct late_size *late, int count)
+{
+    for (int i = 0; i < count; i++) {
+        add(key, (uint64_t)late[i].base);
+        add(key, (uint64_t)late[i].per);
+    }
+}
+
 static void add_part(struct kernel_key *key, const struct part *p)
 {
     uint64_t reduced = 0;
@@ -100,6 +108,7 @@ static void add_part(struct kernel_key *key, const struct part *p)
         reduced |= (uint64_t)p->reduced[d] << d;
     add_text(key, p->hole);
     add_extents(key, p->extent, p->rank);
+    add_late(key, p->late, p->rank);
     add(key, reduced << 32 | (uint64_t)p->lane_loops << 8 | (uint64_t)p->scan << 4 | (uint64_t)p->reduce);
     add(key, p->element != NULL);
     if (p->element)
@@ -119,6 +128,7 @@ static void add_template(struct kernel_key *key, const struct kernel *k)
     for (int i = 0; i < k->tmpl.int_count; i++) {
         add_text(key, k->tmpl.ints[i].name);
         add(key, (uint64_t)k->tmpl.ints[i].value);
+        add_late(key, &k->tmpl.ints[i].late, 1);
     }
     add(key, (uint64_t)k->tmpl.operand_count);
     for (int o = 0; o < k->tmpl.operand_count; o++) {
@@ -140,6 +150,7 @@ static void add_kernel(struct kernel_key *key, const struct kernel *k)
     add_text(key, k->tmpl.traits ? k->tmpl.traits->name : NULL);
     add(key, (uint64_t)k->rows);
     add_extents(key, k->outer_extent, k->outer_rank);
+    add_late(key, k->outer_late, k->outer_rank);
     add(key, (uint64_t)k->cut.shares << 32 | (uint64_t)k->cut.passes);
     add(key, (uint64_t)(k->cut.outer + 1));
     add(key, (uint64_t)k->cut.pieces);

@@ -113,11 +113,12 @@ static const struct expr *share_bound(struct arena *a, const struct expr *number
 }
 
 static const struct expr *open_shared_loop(struct tree_builder *b, const char *type, const char *name, int64_t extent,
-                                           const struct tree_var *share, int shares, const char *hint)
+                                           const struct expr *to, const struct tree_var *share, int shares,
+                                           const char *hint)
 {
     struct arena *const a = b->arena;
     const struct tree_var *const v = tree_index_var(a, VAR_LOOP, type, name, 0, extent - 1);
-    const struct expr *from = index_constant(a, 0), *to = index_constant(a, extent);
+    const struct expr *from = index_constant(a, 0);
     if (share) {
         const struct expr *const number = tree_read(a, share);
         const struct expr *const next = index_add(a, number, index_constant(a, 1));
@@ -131,9 +132,9 @@ static const struct expr *open_shared_loop(struct tree_builder *b, const char *t
 }
 
 const struct expr *emit_open_loop(struct tree_builder *b, const char *type, const char *name, int64_t extent,
-                                  const struct tree_var *share, int shares)
+                                  const struct expr *to, const struct tree_var *share, int shares)
 {
-    return open_shared_loop(b, type, name, extent, share, shares, NULL);
+    return open_shared_loop(b, type, name, extent, to, share, shares, NULL);
 }
 
 /* The outermost loop over outputs is the one that is cut. */
@@ -149,7 +150,8 @@ static void open_loop_with(struct nest *n, int d, const char *hint)
     if (n->p->extent[d] == 1)
         return;
     const struct tree_var *const share = n->p->reduced[d] ? NULL : share_of(n);
-    n->s->index[d] = open_shared_loop(n->b, n->type, fresh_index(n), n->p->extent[d], share, n->s->shares, hint);
+    const struct expr *const to = late_size(n->s->e, &n->p->late[d], n->p->extent[d]);
+    n->s->index[d] = open_shared_loop(n->b, n->type, fresh_index(n), n->p->extent[d], to, share, n->s->shares, hint);
     n->open++;
 }
 
@@ -400,12 +402,40 @@ static void add_numbered(struct nest *n, int from, int64_t lanes)
     close_to(n, open);
 }
 
+/* The tail's only loop d, whose extent is known when the kernel runs. */
+static void add_late_tail(struct nest *n, int d, int64_t lanes)
+{
+    struct arena *const a = n->a;
+    const struct late_size *const late = &n->p->late[d];
+    const struct expr *const all = late_size(n->s->e, late, n->p->extent[d]), *const width = index_constant(a, lanes);
+    const bool has_rest = late->base % lanes != 0 || late->per % lanes != 0;
+    const struct expr *const rest = has_rest ? index_mod(a, all, width) : index_constant(a, 0);
+    const struct expr *const whole = index_sub(a, all, rest);
+    if (n->p->extent[d] >= lanes) {
+        const int64_t last = (n->p->extent[d] / lanes - 1) * lanes;
+        const struct tree_var *const k = tree_index_var(a, VAR_LOOP, n->type, fresh_index(n), 0, last);
+        tree_open_loop(n->b, k, index_constant(a, 0), whole, lanes, NULL);
+        add_lanes(n, d, tree_read(a, k), lanes, NULL);
+        tree_close(n->b);
+    }
+    if (!has_rest)
+        return;
+    const struct expr *const l = open_lane_loop(n, lanes, rest, NULL);
+    n->s->index[d] = index_add(a, whole, l);
+    add_elements(n, l);
+    tree_close(n->b);
+}
+
 static void add_tail(struct nest *n, int from, int64_t lanes)
 {
     const struct part *p = n->p;
     const struct expr *const start = index_constant(n->a, 0);
     if (from != p->rank - 1) {
         add_numbered(n, from, lanes);
+        return;
+    }
+    if (is_late(&p->late[from])) {
+        add_late_tail(n, from, lanes);
         return;
     }
     const int64_t whole = p->extent[from] / lanes * lanes, rest = p->extent[from] - whole;
@@ -681,7 +711,8 @@ static bool walk_together(struct part *a, const struct part *b, int rows)
                 a->element->dtype == b->element->dtype && a->rank == b->rank && a->lane_loops == b->lane_loops &&
                 a->rank > rows && a->extent[a->rank - 1] >= LANES;
     for (int d = 0; same && d < a->rank; d++)
-        same = a->extent[d] == b->extent[d] && a->reduced[d] == b->reduced[d] && (d < rows || a->reduced[d]);
+        same = a->extent[d] == b->extent[d] && a->late[d].per == b->late[d].per && a->late[d].base == b->late[d].base &&
+               a->reduced[d] == b->reduced[d] && (d < rows || a->reduced[d]);
     return same && tail_extent(a, rows) >= LONG && !expr_any(b->element, loads_written, a);
 }
 

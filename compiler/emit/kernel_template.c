@@ -267,22 +267,37 @@ static bool may_run_again(const struct kernel *k, const struct part *p)
     return ok;
 }
 
-static int_list bind_ints(struct arena *a, const struct kernel *k)
+/* WITH_LATE_M and the like: is M known only when the kernel runs? */
+static void bind_late(struct emission *e, const struct kernel_int *x, int_list *ints)
 {
+    const char *const with = arena_printf(e->arena, "WITH_LATE_%s", x->name);
+    vec_push(e->arena, ints, ((struct template_int){.name = x->name, .late = late_size(e, &x->late, x->value)}));
+    vec_push(e->arena, ints, ((struct template_int){.name = with, .value = 1}));
+}
+
+static int_list bind_ints(struct emission *e, const struct kernel *k)
+{
+    struct arena *const a = e->arena;
     int_list ints = {0};
     for (int i = 0; i < k->tmpl.int_count; i++)
-        vec_push(a, &ints, ((struct template_int){k->tmpl.ints[i].name, k->tmpl.ints[i].value}));
-    vec_push(a, &ints, ((struct template_int){"SHARES", k->cut.shares > 1 && k->cut.outer < 0 ? k->cut.shares : 1}));
+        if (is_late(&k->tmpl.ints[i].late))
+            bind_late(e, &k->tmpl.ints[i], &ints);
+        else
+            vec_push(a, &ints, ((struct template_int){.name = k->tmpl.ints[i].name, .value = k->tmpl.ints[i].value}));
+    const int shares = k->cut.shares > 1 && k->cut.outer < 0 ? k->cut.shares : 1;
+    vec_push(a, &ints, ((struct template_int){.name = "SHARES", .value = shares}));
     for (int o = 0; o < k->tmpl.operand_count; o++)
         if (k->tmpl.operands[o].value)
             vec_push(a, &ints,
-                     ((struct template_int){arena_printf(a, "WITH_%s", name_upper(a, k->tmpl.operands[o].param)), 1}));
+                     ((struct template_int){
+                         .name = arena_printf(a, "WITH_%s", name_upper(a, k->tmpl.operands[o].param)), .value = 1}));
     for (size_t p = 0; p < k->parts.count; p++) {
         const char *hole = name_upper(a, k->parts.data[p].hole);
-        vec_push(a, &ints, ((struct template_int){arena_printf(a, "WITH_%s", hole), 1}));
-        vec_push(a, &ints,
-                 ((struct template_int){arena_printf(a, "AGAIN_%s", hole), may_run_again(k, &k->parts.data[p])}));
-        vec_push(a, &ints, ((struct template_int){arena_printf(a, "READS_%s", hole), reads_rows(&k->parts.data[p])}));
+        vec_push(a, &ints, ((struct template_int){.name = arena_printf(a, "WITH_%s", hole), .value = 1}));
+        vec_push(a, &ints, ((struct template_int){.name = arena_printf(a, "AGAIN_%s", hole),
+                                                  .value = may_run_again(k, &k->parts.data[p])}));
+        vec_push(a, &ints, ((struct template_int){.name = arena_printf(a, "READS_%s", hole),
+                                                  .value = reads_rows(&k->parts.data[p])}));
     }
     return ints;
 }
@@ -387,7 +402,7 @@ static void build(struct template_filler *f, struct tree_builder *b, int stage)
     struct arena *const a = e->arena;
     const operand_list operands = bind_operands(f, b);
     const type_list types = bind_types(a, f->k);
-    const int_list ints = bind_ints(a, f->k);
+    const int_list ints = bind_ints(e, f->k);
     const struct template_binding binding = {
         .ints = ints.data, .int_count = ints.count,
         .types = types.data, .type_count = types.count,
@@ -410,7 +425,8 @@ static int open_outer(struct template_filler *f, struct tree_builder *b)
             continue;
         const struct tree_var *const share = d == f->k->cut.outer ? f->s->share : NULL;
         const char *const i = name_in(&f->s->names, wishes[open % 4]);
-        f->outer[d] = emit_open_loop(b, f->s->index_type, i, f->k->outer_extent[d], share, f->k->cut.shares);
+        const struct expr *const to = late_size(f->s->e, &f->k->outer_late[d], f->k->outer_extent[d]);
+        f->outer[d] = emit_open_loop(b, f->s->index_type, i, f->k->outer_extent[d], to, share, f->k->cut.shares);
         note_outer(f->s->e, f->outer[d]);
         open++;
     }

@@ -23,6 +23,16 @@ const char *output_name(struct emission *e, const struct entry *entry, size_t i)
     return e->output_names[entry_index(e, entry)][i];
 }
 
+bool has_inputs(const struct emission *e, const struct entry *entry)
+{
+    return entry->graph->inputs.count > 0 || weights_is_input(e, entry) || entry->takes_count;
+}
+
+const char *count_name(const struct emission *e, const struct entry *entry)
+{
+    return e->count_names[entry_index(e, entry)];
+}
+
 static bool mutates(const struct entry *entry)
 {
     return entry->kind == ENTRY_INIT || entry->kind == ENTRY_STEP;
@@ -36,7 +46,7 @@ void write_entry_head(struct emission *e, struct writer *w, const struct entry *
     vec_push(a, &list, arena_printf(a, "%s_arena *arena", e->name));
     if (entry->kind == ENTRY_INIT)
         vec_push(a, &list, "uint64_t seed");
-    if (entry->graph->inputs.count || weights_is_input(e, entry))
+    if (has_inputs(e, entry))
         vec_push(a, &list, arena_printf(a, "const %s_%s_inputs *in", e->name, entry->name));
     if (entry->graph->outputs.count)
         vec_push(a, &list, arena_printf(a, "const %s_%s_outputs *out", e->name, entry->name));
@@ -194,6 +204,12 @@ static void add_random_arguments(struct entry_text *t, const struct kernel_call 
     t->uses_state |= call->counters.count > 0 && !is_init;
     for (size_t i = 0; i < call->counters.count; i++)
         vec_push(a, list, is_init ? "0" : arena_printf(a, "state->%s", counter_member(t->e, call->counters.data[i])));
+}
+
+static void add_count_argument(struct entry_text *t, bool takes_count, text_list *list)
+{
+    if (takes_count)
+        vec_push(t->e->arena, list, arena_printf(t->e->arena, "in->%s", count_name(t->e, t->entry)));
 }
 
 /* ---- what is wanted ---------------------------------------------------------------------------------------------- */
@@ -381,6 +397,19 @@ static void add_set(struct entry_text *t, uint64_t guard, const char *target, co
     entry_add_step(&t->body, (struct entry_step){.kind = STEP_SET, .guard = guard, .target = target, .value = value});
 }
 
+/* How many it has in this call. */
+static const char *elements_text(struct entry_text *t, const struct buffer *b)
+{
+    struct arena *const a = t->e->arena;
+    if (!is_late(&b->late))
+        return arena_printf(a, "%" PRId64, b->count);
+    const char *const count = arena_printf(a, "(size_t)in->%s", count_name(t->e, t->entry));
+    const char *const moving = b->late.per == 1 ? count : arena_printf(a, "%" PRId64 " * %s", b->late.per, count);
+    return b->late.base == 0 ? moving
+                             : arena_printf(a, "(%s %c %" PRId64 ")", moving, b->late.base < 0 ? '-' : '+',
+                                            b->late.base < 0 ? -b->late.base : b->late.base);
+}
+
 static void add_copy(struct entry_text *t, uint64_t guard, const struct buffer *to, const struct buffer *from)
 {
     struct emission *const e = t->e;
@@ -389,9 +418,10 @@ static void add_copy(struct entry_text *t, uint64_t guard, const struct buffer *
         add_set(t, guard, element_argument(t, to), element_argument(t, from));
     } else if (to->count > 1) {
         const char *const target = bytes_argument(t, to);
-        const char *const size = to->kind == BUFFER_VARIABLE
-                                     ? arena_printf(e->arena, "sizeof %s", target)
-                                     : arena_printf(e->arena, "%" PRId64 " * sizeof(%s)", to->count, c_type(to->dtype));
+        const char *const size =
+            to->kind == BUFFER_VARIABLE
+                ? arena_printf(e->arena, "sizeof %s", target)
+                : arena_printf(e->arena, "%s * sizeof(%s)", elements_text(t, to), c_type(to->dtype));
         add_call(t, guard, copy_function(e, is_constant), target, bytes_argument(t, from), size);
     }
 }
@@ -441,6 +471,7 @@ static void add_kernel(struct entry_text *t, const struct kernel *k, int number,
         struct entry_step check = {.kind = STEP_CHECK, .guard = guard, .kernel = number, .name = c->name};
         check.status = c->status;
         check.arguments = argument_list(t, c->arguments.data, c->arguments.count);
+        add_count_argument(t, c->takes_count, &check.arguments);
         entry_add_step(&t->body, check);
     }
     *called = call.name ? call.name : "check";
@@ -452,6 +483,7 @@ static void add_kernel(struct entry_text *t, const struct kernel *k, int number,
         vec_push(e->arena, &run.arguments, "arena");
     t->uses_arena |= call.takes_arena;
     add_random_arguments(t, &call, &run.arguments);
+    add_count_argument(t, call.takes_count, &run.arguments);
     entry_add_step(&t->body, run);
 }
 
@@ -578,7 +610,7 @@ static void write_unused(struct entry_text *t, struct writer *w)
         write_line(w, "(void)arena;");
     if (t->entry->kind == ENTRY_INIT && !t->uses_seed)
         write_line(w, "(void)seed;");
-    if (g->inputs.count && !t->uses_in)
+    if (has_inputs(t->e, t->entry) && !t->uses_in)
         write_line(w, "(void)in;");
     if (g->outputs.count && !t->uses_out)
         write_line(w, "(void)out;");
@@ -645,6 +677,12 @@ static void write_argument_check(struct entry_text *t, struct writer *w)
     }
     if (weights_is_input(t->e, t->entry))
         vec_push(a, &missing, "in->weights == NULL");
+    if (t->entry->takes_count) {
+        const struct size_range *const r = t->e->program->range;
+        const char *const count = count_name(t->e, t->entry);
+        vec_push(a, &missing, arena_printf(a, "in->%s < %" PRId64, count, r->low));
+        vec_push(a, &missing, arena_printf(a, "in->%s > %" PRId64, count, r->high));
+    }
     if (missing.count == 0)
         return;
     write_alternatives(w, "if (", missing.data, missing.count, ")");
@@ -684,7 +722,7 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
     t.uses_state |= keeps_random;
     t.uses_seed |= keeps_random;
     e->weights.entries[entry_index(e, entry)] = t.reads_weights;
-    t.uses_in |= weights_is_input(e, entry);
+    t.uses_in |= weights_is_input(e, entry) || entry->takes_count;
 
     struct writer writer = {.text = {.arena = e->arena}}, *w = &writer;
     write_entry_head(e, w, entry, "");
@@ -706,6 +744,7 @@ static void name_arguments(struct emission *e)
     const size_t count = e->program->entries.count;
     e->input_names = arena_array(e->arena, const char **, count + 1);
     e->output_names = arena_array(e->arena, const char **, count + 1);
+    e->count_names = arena_array(e->arena, const char *, count + 1);
     for (size_t i = 0; i < count; i++) {
         const struct graph *g = e->program->entries.data[i].graph;
         struct name_scope in = {.taken = {.arena = e->arena}}, out = {.taken = {.arena = e->arena}};
@@ -717,6 +756,8 @@ static void name_arguments(struct emission *e)
             map_set(&in.taken, "weights", NULL);
         for (size_t j = 0; j < g->inputs.count; j++)
             e->input_names[i][j] = name_in(&in, g->inputs.data[j]->name);
+        if (e->program->range)
+            e->count_names[i] = name_in(&in, e->program->range->name);
         for (size_t j = 0; j < g->outputs.count; j++)
             e->output_names[i][j] = name_in(&out, g->outputs.data[j].name);
     }

@@ -45,6 +45,7 @@ size_t emission_arena_bytes(const struct emission *e)
 struct about {
     const char *identifier, *name; /* its name stands there if it is another */
     const struct shape *shape;     /* NULL: the declaration has it */
+    const struct value *argument;  /* whose shape it is, of which dimensions may be known late; or NULL */
     enum dtype dtype;              /* stands there if C has another type for it */
     const char *more;              /* or NULL */
 };
@@ -54,13 +55,36 @@ static void add_part(struct strbuf *b, const char *between, const char *text)
     strbuf_addf(b, "%s%s", b->length ? between : "", text);
 }
 
+/* "[batch,64]", "[2*batch + 1]" */
+static const char *late_shape_text(struct emission *e, const struct value *v)
+{
+    struct strbuf b = {.arena = e->arena};
+    for (int d = 0; d < v->shape.rank; d++) {
+        const struct late_size *const s = &v->late[d];
+        strbuf_add(&b, d ? "," : "[");
+        if (s->per == 0)
+            strbuf_addf(&b, "%" PRId64, v->shape.dim[d]);
+        else if (s->per != 1)
+            strbuf_addf(&b, "%" PRId64 "*%s", s->per, e->program->range->name);
+        else
+            strbuf_add(&b, e->program->range->name);
+        if (s->base != 0)
+            strbuf_addf(&b, " %c %" PRId64, s->base < 0 ? '-' : '+', s->base < 0 ? -s->base : s->base);
+    }
+    strbuf_add(&b, "]");
+    return comment_safe(e->arena, strbuf_text(&b));
+}
+
 static void write_member(struct emission *e, const char *declaration, struct about m)
 {
     struct strbuf b = {.arena = e->arena};
     if (!str_equal(m.identifier, m.name))
         strbuf_addf(&b, "\"%s\"", m.name);
     if (m.shape)
-        add_part(&b, m.shape->rank ? " " : ", ", m.shape->rank ? shape_text(e->arena, m.shape) : "scalar");
+        add_part(&b, m.shape->rank ? " " : ", ",
+                 m.argument && m.argument->late ? late_shape_text(e, m.argument)
+                 : m.shape->rank                ? shape_text(e->arena, m.shape)
+                                                : "scalar");
     if (dtype_is_hidden(e->arena, m.dtype))
         add_part(&b, " ", dtype_name(m.dtype));
     if (m.more)
@@ -84,7 +108,7 @@ static void write_state(struct emission *e)
         const char *role =
             v->by_columns ? arena_printf(e->arena, "%s, by columns", role_names[v->role]) : role_names[v->role];
         write_member(e, declaration,
-                     (struct about){e->member[i], v->name, v->by_columns ? &v->shape : NULL, v->dtype, role});
+                     (struct about){e->member[i], v->name, v->by_columns ? &v->shape : NULL, NULL, v->dtype, role});
     }
     if (e->random_state) {
         write_line(h, "uint64_t random_seed; /* key of the random numbers, given to %s_init() */", e->name);
@@ -128,17 +152,20 @@ static void write_arguments(struct emission *e, const struct entry *entry)
 {
     const struct graph *g = entry->graph;
     struct writer *h = &e->h;
-    if (g->inputs.count || weights_is_input(e, entry)) {
+    if (has_inputs(e, entry)) {
         write_open(h, "typedef struct %s_%s_inputs", e->name, entry->name);
         for (size_t i = 0; i < g->inputs.count; i++) {
             const struct value *v = g->inputs.data[i];
             const char *const name = input_name(e, entry, i);
             write_member(e, arena_printf(e->arena, "const %s *%s;", c_type(v->dtype), name),
-                         (struct about){name, v->name, &v->shape, v->dtype,
+                         (struct about){name, v->name, &v->shape, v, v->dtype,
                                         v->specialised ? "fixed when the model was compiled" : NULL});
         }
         if (weights_is_input(e, entry))
             write_line(h, "const void *weights; /* %s_WEIGHTS_BYTES bytes */", e->upper);
+        if (entry->takes_count)
+            write_line(h, "int32_t %s; /* of this call: %" PRId64 " to %" PRId64 " */", count_name(e, entry),
+                       e->program->range->low, e->program->range->high);
         write_close(h, arena_printf(e->arena, " %s_%s_inputs;", e->name, entry->name));
         write_blank(h);
     }
@@ -148,7 +175,7 @@ static void write_arguments(struct emission *e, const struct entry *entry)
             const struct value *v = g->outputs.data[i].value;
             const char *const name = output_name(e, entry, i);
             write_member(e, arena_printf(e->arena, "%s *%s;", c_type(v->dtype), name),
-                         (struct about){name, g->outputs.data[i].name, &v->shape, v->dtype, NULL});
+                         (struct about){name, g->outputs.data[i].name, &v->shape, v, v->dtype, NULL});
         }
         write_close(h, arena_printf(e->arena, " %s_%s_outputs;", e->name, entry->name));
         write_blank(h);

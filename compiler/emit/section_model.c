@@ -127,10 +127,16 @@ static void write_variables(struct model_text *t)
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
-/* The graph's, and the weights file behind them. */
-static size_t input_count(const struct emission *e, const struct entry *entry)
+/* Those by pointers: the graph's, and the weights file behind them. */
+static size_t pointer_count(const struct emission *e, const struct entry *entry)
 {
     return entry->graph->inputs.count + (weights_is_input(e, entry) ? 1 : 0);
+}
+
+/* And the count of the program's range. */
+static size_t input_count(const struct emission *e, const struct entry *entry)
+{
+    return pointer_count(e, entry) + (entry->takes_count ? 1 : 0);
 }
 
 /* "step_inputs", a table with a line for each; a single one stands beside its name. "NULL" for none. */
@@ -166,6 +172,8 @@ static const char *write_inputs(struct model_text *t, const struct entry *entry)
         const struct shape bytes = {.rank = 1, .dim = {(int64_t)t->e->weights.image->bytes}};
         vec_push(a, &infos, tensor_info(t, "stepc.weights", DTYPE_UINT8, &bytes));
     }
+    if (entry->takes_count)
+        vec_push(a, &infos, tensor_info(t, t->e->program->range->name, DTYPE_INT32, &(struct shape){0}));
     return write_tensors(t, entry, "inputs", &infos);
 }
 
@@ -180,14 +188,15 @@ static const char *write_outputs(struct model_text *t, const struct entry *entry
     return write_tensors(t, entry, "outputs", &infos);
 }
 
-/* "&(digits_step_inputs){in[0]", "in[1]}": the members in their order. */
+/* "&(digits_step_inputs){in[0]", "*(const int32_t *)in[1]}": the members in their order, pointers first. */
 static void add_pointers(struct model_text *t, const struct entry *entry, const char *what, const char *from,
-                         size_t count, text_list *arguments)
+                         size_t pointers, size_t count, text_list *arguments)
 {
     struct arena *const a = t->e->arena;
     for (size_t i = 0; i < count; i++) {
         const char *const open = i ? "" : arena_printf(a, "&(%s_%s_%s){", t->e->name, entry->name, what);
-        vec_push(a, arguments, arena_printf(a, "%s%s[%zu]%s", open, from, i, i + 1 < count ? "" : "}"));
+        vec_push(a, arguments, arena_printf(a, "%s%s%s[%zu]%s", open, i < pointers ? "" : "*(const int32_t *)", from, i,
+                                            i + 1 < count ? "" : "}"));
     }
 }
 
@@ -202,10 +211,12 @@ static void write_call(struct model_text *t, const struct entry *entry)
     vec_push(a, &arguments, "arena");
     if (entry->kind == ENTRY_INIT)
         vec_push(a, &arguments, "seed");
-    add_pointers(t, entry, "inputs", "in", inputs, &arguments);
-    add_pointers(t, entry, "outputs", "out", outputs, &arguments);
+    add_pointers(t, entry, "inputs", "in", pointer_count(e, entry), inputs, &arguments);
+    add_pointers(t, entry, "outputs", "out", outputs, outputs, &arguments);
     if (inputs)
         vec_push(a, &missing, "in == NULL");
+    if (entry->takes_count)
+        vec_push(a, &missing, arena_printf(a, "in[%zu] == NULL", inputs - 1));
     if (outputs)
         vec_push(a, &missing, "out == NULL");
     write_list(w, arena_printf(a, "static stepc_status call_%s(", entry->name),

@@ -14,6 +14,10 @@ struct engine {
     struct program *program;
     enum engine_kind kind;
     struct interp *interp;
+    /* of a program with a range that is interpreted: how it was opened, and the same for other counts */
+    const struct engine_options *options;
+    VEC(struct interp *) others;
+    VEC(int64_t) other_counts;
     struct shared_object so;
     const stepc_model *model;
     struct guarded_memory state, work; /* generated: memory that a user would own */
@@ -99,9 +103,11 @@ bool engine_open(struct diag *d, struct arena *a, const struct model *m, const s
     const bool as_written = o->kind == ENGINE_INTERPRETED && o->arithmetic == ARITHMETIC_DOUBLE;
     struct program *p;
     *out = arena_new(a, struct engine); /* an empty one can be closed */
-    if (!(as_written ? pipeline_program(d, a, m, &o->pipeline, &p) : pipeline_canonical(d, a, m, &o->pipeline, &p)))
+    if (!(as_written ? pipeline_program(d, a, m, &o->pipeline, &p) : pipeline_canonical(d, a, m, &o->pipeline, &p)) ||
+        !engine_open_program(d, a, p, o, out))
         return false;
-    return engine_open_program(d, a, p, o, out);
+    (*out)->options = arena_copy(a, o, sizeof *o, alignof(struct engine_options));
+    return true;
 }
 
 void engine_close(struct engine *e)
@@ -131,7 +137,7 @@ bool engine_init(struct engine *e, uint64_t seed)
     return status == STEPC_OK || report_status(e, "init", status);
 }
 
-static bool check_input(struct engine *e, const struct value *v, const struct tensor *t)
+static bool check_input(struct engine *e, const struct value *v, const struct tensor *t, const struct shape *wanted)
 {
     const struct loc at = LOC_FILE(e->program->model->file);
     if (!t)
@@ -139,43 +145,111 @@ static bool check_input(struct engine *e, const struct value *v, const struct te
     if (t->dtype != v->dtype)
         return diag_error(e->diag, &at, "input '%s' is fed %s, expected %s", v->name, dtype_name(t->dtype),
                           dtype_name(v->dtype));
-    if (!shape_equal(&t->shape, &v->shape))
+    if (!shape_equal(&t->shape, wanted))
         return diag_error(e->diag, &at, "input '%s' is fed shape %s, expected %s", v->name,
-                          shape_text(e->arena, &t->shape), shape_text(e->arena, &v->shape));
+                          shape_text(e->arena, &t->shape), shape_text(e->arena, wanted));
+    return true;
+}
+
+/* What the first input that depends on the count says; the highest where none does. Others are held against it. */
+static bool find_count(struct engine *e, const struct entry *entry, const struct tensor *const *inputs, int64_t *count)
+{
+    const struct size_range *const r = e->program->range;
+    const struct graph *const g = entry->graph;
+    *count = -1;
+    size_t i = 0;
+    for (; r && *count < 0 && i < g->inputs.count; i++)
+        *count = inputs[i] ? value_count_of(g->inputs.data[i], &inputs[i]->shape) : -1;
+    if (r && *count >= 0 && (*count < r->low || *count > r->high))
+        return diag_error(e->diag, &LOC_FILE(e->program->model->file),
+                          "input '%s' is fed shape %s, which is a '%s' of %" PRId64 "; it is from %" PRId64
+                          " to %" PRId64,
+                          g->inputs.data[i - 1]->name, shape_text(e->arena, &inputs[i - 1]->shape), r->name, *count,
+                          r->low, r->high);
+    *count = r && *count < 0 ? r->high : *count;
     return true;
 }
 
 static bool run_generated(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
-                          struct tensor **outputs, struct arena *a)
+                          int64_t count, struct tensor **outputs, struct arena *a)
 {
     const struct graph *g = entry->graph;
     const stepc_entry *found = stepc_find_entry(e->model, entry->name);
-    if (!found || found->input_count != g->inputs.count || found->output_count != g->outputs.count)
+    const size_t counts = entry->takes_count ? 1 : 0;
+    const int32_t samples = (int32_t)count;
+    if (!found || found->input_count != g->inputs.count + counts || found->output_count != g->outputs.count)
         UNREACHABLE("the generated model describes entry '%s' differently", entry->name);
     const void **in = arena_array(a, const void *, g->inputs.count + 1);
     void **out = arena_array(a, void *, g->outputs.count + 1);
     for (size_t i = 0; i < g->inputs.count; i++)
         in[i] = inputs[i]->data;
+    if (counts > 0)
+        in[g->inputs.count] = &samples;
     for (size_t i = 0; i < g->outputs.count; i++) {
         const struct value *v = g->outputs.data[i].value;
-        outputs[i] = tensor_new(a, v->dtype, &v->shape);
+        const struct shape shape = value_shape_at(v, count);
+        outputs[i] = tensor_new(a, v->dtype, &shape);
         out[i] = outputs[i]->data;
     }
     const stepc_status status = found->call(e->state.data, e->work.data, e->seed, in, out);
     return status == STEPC_OK || report_status(e, entry->name, status);
 }
 
+/* The interpreter of the program for one count. All share what changes. */
+static bool interpreter_at(struct engine *e, int64_t count, struct interp **out)
+{
+    *out = e->interp;
+    if (!e->program->range || count == e->program->range->high)
+        return true;
+    for (size_t i = 0; i < e->others.count; i++)
+        if (e->other_counts.data[i] == count) {
+            *out = e->others.data[i];
+            (*out)->seed = e->interp->seed;
+            return true;
+        }
+    if (!e->options)
+        return diag_error(e->diag, &LOC_FILE(e->program->model->file), "the program at hand is for '%s' = %" PRId64,
+                          e->program->range->name, e->program->range->high);
+    struct pipeline_options at = pipeline_at(e->arena, &e->options->pipeline, count);
+    struct program *p;
+    const struct model *const m = e->program->model;
+    if (!(e->options->arithmetic == ARITHMETIC_DOUBLE ? pipeline_program(e->diag, e->arena, m, &at, &p)
+                                                      : pipeline_canonical(e->diag, e->arena, m, &at, &p)))
+        return false;
+    *out = interp_new(e->arena, p, e->options->arithmetic);
+    (*out)->variables = e->interp->variables;
+    (*out)->counters = e->interp->counters;
+    (*out)->seed = e->interp->seed;
+    vec_push(e->arena, &e->others, *out);
+    vec_push(e->arena, &e->other_counts, count);
+    return true;
+}
+
+static bool run_interpreted(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
+                            int64_t count, struct tensor **outputs, struct arena *a)
+{
+    struct interp *at;
+    if (!interpreter_at(e, count, &at))
+        return false;
+    return interp_run(at, &at->program->entries.data[entry - e->program->entries.data], inputs, outputs, NULL, 0, a,
+                      e->diag);
+}
+
 bool engine_run(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
                 struct tensor **outputs, struct arena *a)
 {
+    int64_t count;
     bool ok = true;
-    for (size_t i = 0; i < entry->graph->inputs.count; i++)
-        ok &= check_input(e, entry->graph->inputs.data[i], inputs[i]);
+    if (!find_count(e, entry, inputs, &count))
+        return false;
+    for (size_t i = 0; i < entry->graph->inputs.count; i++) {
+        const struct shape wanted = value_shape_at(entry->graph->inputs.data[i], count);
+        ok &= check_input(e, entry->graph->inputs.data[i], inputs[i], &wanted);
+    }
     if (!ok)
         return false;
-    if (e->kind == ENGINE_INTERPRETED)
-        return interp_run(e->interp, entry, inputs, outputs, NULL, 0, a, e->diag);
-    return run_generated(e, entry, inputs, outputs, a);
+    return e->kind == ENGINE_INTERPRETED ? run_interpreted(e, entry, inputs, count, outputs, a)
+                                         : run_generated(e, entry, inputs, count, outputs, a);
 }
 
 /* ---- variables --------------------------------------------------------------------------------------------------- */

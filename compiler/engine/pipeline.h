@@ -24,6 +24,8 @@ struct pipeline_options {
     struct pass_options passes;   /* --dump-after: also "differentiate", "lower", "fuse", "plan" */
 };
 
+/* The options for one count of the range o->import.range. */
+struct pipeline_options pipeline_at(struct arena *a, const struct pipeline_options *o, int64_t count);
 /* Import, combination, differentiation. The program as the model says it, before any simplification. */
 bool pipeline_program(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
                       struct program **out) MUST_USE;

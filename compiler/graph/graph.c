@@ -302,3 +302,22 @@ struct graph *graph_new(struct program *p, const char *name)
     g->loc.index = -1;
     return g;
 }
+
+/* ---- sizes that are known late ---------------------------------------------------------------------------------- */
+
+struct shape value_shape_at(const struct value *v, int64_t count)
+{
+    struct shape s = v->shape;
+    for (int d = 0; v->late && d < s.rank; d++)
+        if (v->late[d].per != 0)
+            s.dim[d] = v->late[d].base + v->late[d].per * count;
+    return s;
+}
+
+int64_t value_count_of(const struct value *v, const struct shape *s)
+{
+    for (int d = 0; v->late && s->rank == v->shape.rank && d < s->rank; d++)
+        if (v->late[d].per != 0)
+            return (s->dim[d] - v->late[d].base) / v->late[d].per;
+    return -1;
+}

@@ -29,6 +29,12 @@ enum value_kind {
     VALUE_SEQUENCE  /* while a model is imported, in its scopes alone: a list of values (import_internal.h) */
 };
 
+/* A size that is known when the program runs: base + per * n, where n is the count of the program's range; per is 0
+ * where it is a constant, which stands elsewhere. */
+struct late_size {
+    int64_t base, per;
+};
+
 struct use {
     struct node *node;
     int input;
@@ -37,7 +43,8 @@ struct use {
 struct value {
     const char *name; /* unique within the graph; from the model, or derived: "d_fc1.weight" */
     enum dtype dtype;
-    struct shape shape;
+    struct shape shape; /* with the range's highest count */
+    const struct late_size *late; /* of inputs and outputs of an entry: by dimension; NULL: all are constants */
     enum value_kind kind;
     struct node *producer; /* VALUE_RESULT */
     int output;            /* VALUE_RESULT: index in producer->outputs */
@@ -159,6 +166,13 @@ struct entry {
     bool is_region; /* the graph of a region: no function of the emitted file is its own */
     /* in program->counters: what a call moves on; the others leave all as they are */
     size_t first_counter, counter_count;
+    bool takes_count; /* how many of the program's range there are is an argument */
+};
+
+/* A dimension of which each call says the size: --dim batch=1..32. */
+struct size_range {
+    const char *name;
+    int64_t low, high;
 };
 
 struct program {
@@ -181,6 +195,10 @@ struct program {
     /* Values that the caller will feed, by input name -> struct tensor *; shape rules may specialise
      * the graph to them. */
     const struct map *fed;
+    /* NULL: all sizes are constants. Else the program is made for the highest count, and the same for the next two and
+     * for the two before it (NULL: they are below 2), which show what depends on it. */
+    const struct size_range *range;
+    struct program *above[2], *below[2];
 };
 
 struct graph *graph_new(struct program *p, const char *name);
@@ -217,6 +235,11 @@ const char *graph_fresh_name(struct graph *g, const char *wish);
 struct value *graph_find(const struct graph *g, const char *name);
 /* Gives v another name, which must not be taken; the old one becomes free. */
 void graph_rename(struct graph *g, struct value *v, const char *name);
+
+/* The shape of an argument of an entry for a count of the program's range, and the count for which it has a shape; -1:
+ * it does not depend on it, or has another number of dimensions. */
+struct shape value_shape_at(const struct value *v, int64_t count);
+int64_t value_count_of(const struct value *v, const struct shape *s);
 
 /* The value's content where it is known at compile time: constants, specialised inputs, and what follows from them and
  * from shapes (through program->fold); else NULL. */

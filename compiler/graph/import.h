@@ -15,6 +15,8 @@ struct import_options {
     const struct map *fed;
     /* Size for symbols that nothing binds; 0: that is an error naming --dim. `prepare` uses it to learn ranks. */
     int64_t provisional_dim;
+    /* A dimension whose size each call says; `dims` has its highest size. NULL: there is none. */
+    const struct size_range *range;
 };
 
 /* What concerns the model as a whole: opset_import, IR version against training_info (R3, R4 in docs/readings.md),

@@ -66,6 +66,7 @@ static void remove_dim(struct arena *arena, struct part *p, int dim)
     for (size_t s = 0; s < p->stores.count; s++)
         drop_stride(&p->stores.data[s].to, dim);
     memmove(p->extent + dim, p->extent + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->extent);
+    memmove(p->late + dim, p->late + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->late);
     memmove(p->reduced + dim, p->reduced + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->reduced);
     p->lane_loops -= p->lane_loops > 0 && dim >= p->rank - p->lane_loops;
     p->rank--;
@@ -81,7 +82,8 @@ static bool may_merge(const struct part *p, int dim)
 {
     const bool lanes_begin = p->lane_loops > 0 && dim + 1 == p->rank - p->lane_loops;
     struct merge_test t = {
-        .dim = dim, .inner = p->extent[dim + 1], .ok = p->reduced[dim] == p->reduced[dim + 1] && !lanes_begin};
+        .dim = dim, .inner = p->extent[dim + 1],
+        .ok = p->reduced[dim] == p->reduced[dim + 1] && !lanes_begin && !is_late(&p->late[dim + 1])};
     test_loads(p->element, &t);
     for (size_t s = 0; s < p->stores.count && t.ok; s++) {
         test_access(&p->stores.data[s].to, &t);
@@ -100,6 +102,7 @@ static void own_stores(struct arena *a, struct part *p)
 
 static void merge_dims(struct arena *a, struct part *p, int d)
 {
+    p->late[d + 1] = (struct late_size){p->late[d].base * p->extent[d + 1], p->late[d].per * p->extent[d + 1]};
     p->extent[d + 1] *= p->extent[d];
     remove_dim(a, p, d);
 }

@@ -188,6 +188,7 @@ int expr_arg_count(const struct expr *e)
     case EXPR_INT:
     case EXPR_LOAD:
     case EXPR_INDEX:
+    case EXPR_COUNT:
     case EXPR_RESULT:
     case EXPR_VAR:
     case EXPR_WIDE:
@@ -218,6 +219,7 @@ static int own_cost(const struct expr *e)
     case EXPR_FLOAT:
     case EXPR_INT:
     case EXPR_INDEX:
+    case EXPR_COUNT:
     case EXPR_RESULT: return 0;
     case EXPR_UNIFORM:
     case EXPR_NORMAL: return random_cost;
@@ -457,7 +459,7 @@ static const struct expr *rebuild(struct substitution *s, const struct expr *e)
 /* What no callback is asked about and nothing stands below. */
 static bool is_fixed(const struct expr_map *m, const struct expr *e)
 {
-    return e->op == EXPR_FLOAT || e->op == EXPR_INT || (e->op == EXPR_INDEX && !m->index) ||
+    return e->op == EXPR_FLOAT || e->op == EXPR_INT || e->op == EXPR_COUNT || (e->op == EXPR_INDEX && !m->index) ||
            (e->op == EXPR_RESULT && !m->result);
 }
 

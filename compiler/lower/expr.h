@@ -33,6 +33,7 @@ enum expr_op {
     EXPR_INT,    /* constant .i (integers, bool) */
     EXPR_LOAD,   /* .access */
     EXPR_INDEX,  /* index of loop dim .i, int64 */
+    EXPR_COUNT,  /* .i times the count of the program's range, int64: known when the program runs */
     EXPR_RESULT, /* what the core of the kernel (reduction, template) hands to the epilogue of this part */
     /* one operand */
     EXPR_NEG,

@@ -230,6 +230,36 @@ void kernel_resize_scratch(struct kernel *k, int64_t count)
     k->tmpl.scratch->shape = SHAPE(count);
 }
 
+static bool uses_count(const struct expr *e, void *data)
+{
+    (void)data;
+    return e->op == EXPR_COUNT;
+}
+
+static bool part_is_late(const struct part *p)
+{
+    bool late = p->element && expr_any(p->element, uses_count, NULL);
+    for (int d = 0; d < p->rank; d++)
+        late |= is_late(&p->late[d]);
+    for (size_t s = 0; s < p->stores.count; s++)
+        late |= expr_any(p->stores.data[s].value, uses_count, NULL);
+    return late;
+}
+
+bool kernel_is_late(const struct kernel *k)
+{
+    bool late = false;
+    for (int d = 0; d < k->outer_rank; d++)
+        late |= is_late(&k->outer_late[d]);
+    for (size_t i = 0; i < k->parts.count; i++)
+        late |= part_is_late(&k->parts.data[i]);
+    for (int i = 0; i < k->tmpl.int_count; i++)
+        late |= is_late(&k->tmpl.ints[i].late);
+    for (int o = 0; o < k->tmpl.operand_count; o++)
+        late |= k->tmpl.operands[o].value && expr_any(k->tmpl.operands[o].value, uses_count, NULL);
+    return late;
+}
+
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static const char *const op_names_text[] = {
@@ -261,6 +291,7 @@ static void print_expr(struct strbuf *b, const struct expr *e)
     case EXPR_FLOAT: strbuf_addf(b, "%.17g", e->f); return;
     case EXPR_INT: strbuf_addf(b, "%" PRId64, e->i); return;
     case EXPR_INDEX: strbuf_addf(b, "i%" PRId64, e->i); return;
+    case EXPR_COUNT: strbuf_addf(b, "%" PRId64 "*count", e->i); return;
     case EXPR_RESULT: strbuf_add(b, "result"); return;
     case EXPR_LOAD: print_access(b, e->access, LOOP_MAX_DIMS); return;
     default: break;
@@ -276,14 +307,27 @@ static void print_expr(struct strbuf *b, const struct expr *e)
     strbuf_add(b, ")");
 }
 
+/* "32", or "10*count + 2" where it depends on the program's range */
+static void print_size(struct strbuf *b, int64_t constant, const struct late_size *s)
+{
+    if (!is_late(s))
+        strbuf_addf(b, "%" PRId64, constant);
+    else
+        strbuf_addf(b, "%" PRId64 "*count", s->per);
+    if (is_late(s) && s->base != 0)
+        strbuf_addf(b, " %c %" PRId64, s->base < 0 ? '-' : '+', s->base < 0 ? -s->base : s->base);
+}
+
 static void print_part(struct strbuf *b, const struct part *p)
 {
     static const char *const reduce_names[] = {"", "sum", "max", "top", "min", "prod"};
     static const char *const scan_names[] = {[SCAN_NONE] = "", [SCAN_WITH] = "running ", [SCAN_BEFORE] = "preceding "};
     strbuf_add(b, "  for [");
-    for (int d = 0; d < p->rank; d++)
-        strbuf_addf(b, "%s%" PRId64 "%s", d ? ", " : "", p->extent[d],
-                    !p->reduced[d] ? "" : p->scan != SCAN_NONE ? " carries" : " reduced");
+    for (int d = 0; d < p->rank; d++) {
+        strbuf_add(b, d ? ", " : "");
+        print_size(b, p->extent[d], &p->late[d]);
+        strbuf_add(b, !p->reduced[d] ? "" : p->scan != SCAN_NONE ? " carries" : " reduced");
+    }
     strbuf_add(b, "]");
     if (p->lane_loops > 0)
         strbuf_addf(b, " lanes %d", p->lane_loops);
@@ -309,8 +353,10 @@ static void print_kernel(struct strbuf *b, const struct kernel *k)
         strbuf_addf(b, " rows %d", k->rows);
     if (k->tmpl.traits) {
         strbuf_addf(b, " template %s", k->tmpl.traits->name);
-        for (int i = 0; i < k->tmpl.int_count; i++)
-            strbuf_addf(b, " %s=%" PRId64, k->tmpl.ints[i].name, k->tmpl.ints[i].value);
+        for (int i = 0; i < k->tmpl.int_count; i++) {
+            strbuf_addf(b, " %s=", k->tmpl.ints[i].name);
+            print_size(b, k->tmpl.ints[i].value, &k->tmpl.ints[i].late);
+        }
     }
     strbuf_add(b, "\n");
     for (int o = 0; o < k->tmpl.operand_count; o++) {

@@ -25,6 +25,7 @@ struct buffer {
     enum buffer_kind kind;
     enum dtype dtype;
     int64_t count;            /* elements */
+    struct late_size late;    /* the same, where it depends on the program's range; then `count` is the most */
     struct shape shape;       /* logical, for comments */
     const char *name;         /* the ONNX name of the value, variable, input or output */
     const struct tensor *constant;
@@ -76,6 +77,7 @@ enum scan { SCAN_NONE, SCAN_WITH, SCAN_BEFORE };
 struct part {
     int rank;
     int64_t extent[LOOP_MAX_DIMS];
+    struct late_size late[LOOP_MAX_DIMS]; /* extents that depend on the program's range; `extent` is then the most */
     bool reduced[LOOP_MAX_DIMS];
     /* so many reduced loops at the end are the last axis; 0: all that stand there. A kept loop that stood in front of
      * them may have moved (part_lead) */
@@ -92,6 +94,7 @@ struct part {
 struct check {
     int rank;
     int64_t extent[LOOP_MAX_DIMS];
+    struct late_size late[LOOP_MAX_DIMS];
     const struct expr *value; /* an integer expression over those loops */
     int64_t low, high;
     int64_t except; /* with has_except: this value passes as well (ignore_index) */
@@ -122,6 +125,7 @@ struct own {
  * asks for the template's name. A product has the integers M, N and K, operands a and b, and the steps A_ROW, A_COL,
  * B_ROW and B_COL. */
 struct kernel;
+struct lowered;
 struct template_traits {
     const char *name;   /* base name of the template's functions ("product"): forms product_vector, product_lanes ... */
     bool is_product;    /* its rows, or terms of its sums, can be a stage: product_of_rows(), product_of_terms() */
@@ -132,6 +136,10 @@ struct template_traits {
     bool (*cut)(struct kernel *k, int shares, const struct target *target);
     void (*make_plain)(struct kernel *k);   /* into a template of plain loops; NULL: it stays */
     bool (*call_library)(struct kernel *k); /* into a call of a BLAS, where that is possible; NULL: never */
+    /* Integers that may depend on the program's range, and those for which their most serves; NULL-terminated. */
+    const char *const *late, *const *late_most;
+    /* Makes it another template that takes the sizes which depend on the range; false: there is none. */
+    bool (*make_late)(struct lowered *l, struct kernel *k);
 };
 
 /* Elements of scratch that shares begin at multiples of: no two write to one line of memory. */
@@ -143,6 +151,7 @@ enum { SHARE_LINE = 16 };
 struct kernel_int {
     const char *name; /* integer hole */
     int64_t value;
+    struct late_size late; /* it depends on the program's range; then `value` is the most */
 };
 
 /* What a kernel of a template binds. */
@@ -208,6 +217,7 @@ struct kernel {
     int rows;
     int outer_rank;            /* loops around a template's body, or around stages */
     int64_t outer_extent[SHAPE_MAX_RANK];
+    struct late_size outer_late[SHAPE_MAX_RANK];
     struct kernel_template tmpl;
     struct kernel_blocks blocks;
     struct kernel_cut cut;
@@ -283,6 +293,14 @@ void region_write_to(struct kernel_region *k, const struct buffer *from, struct 
 void region_add_scratch(struct lowered *l, struct kernel *k, int64_t bytes);
 /* Scratch of so many elements from now on. */
 void kernel_resize_scratch(struct kernel *k, int64_t count);
+/* Scratch for a kernel that had none. */
+void kernel_add_scratch(struct lowered *l, struct kernel *k, const char *param, int64_t count);
+/* Does something in it depend on the program's range? */
+bool kernel_is_late(const struct kernel *k);
+static inline bool is_late(const struct late_size *s)
+{
+    return s->per != 0;
+}
 /* Deterministic text of all kernels, for --dump-after lower|fuse and tests. */
 const char *lowered_print(struct arena *a, const struct lowered *l);
 

@@ -427,12 +427,17 @@ void lower_template_channels(struct lower_ctx *c, int64_t channels, int64_t of_o
     lower_template_int(c, "CUT_CHANNELS", 0);
 }
 
+void kernel_add_scratch(struct lowered *l, struct kernel *k, const char *param, int64_t count)
+{
+    k->tmpl.scratch_param = param;
+    k->tmpl.scratch_count = count;
+    if (count > 0)
+        k->tmpl.scratch = buffer_new(l, BUFFER_TEMP, "scratch", k->tmpl.type, &SHAPE(count));
+}
+
 void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count)
 {
-    c->kernel->tmpl.scratch_param = param;
-    c->kernel->tmpl.scratch_count = count;
-    if (count > 0)
-        c->kernel->tmpl.scratch = buffer_new(c->l, BUFFER_TEMP, "scratch", c->kernel->tmpl.type, &SHAPE(count));
+    kernel_add_scratch(c->l, c->kernel, param, count);
 }
 
 struct access lower_table(struct lower_ctx *c, const char *name, const struct tensor *t)

@@ -8,7 +8,8 @@
 struct lower_options {
     const struct target *target; /* the machine that costs are for; NULL: any */
     bool scalar; /* code without vectors, or as little as possible: memory counts for more than time */
-    bool small; /* as little code as possible: plain loops */
+    bool small;  /* as little code as possible: plain loops */
+    bool late;   /* sizes may be known late: no form that is made for a number of images */
     bool check_finite; /* a step stores nothing unless all it would store is finite: it computes all of that first */
 };
 

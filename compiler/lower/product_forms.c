@@ -82,7 +82,7 @@ static void set_steps(struct kernel *k, int64_t a_row, int64_t a_col, int64_t b_
 }
 
 /* N is 1, or swapped, then M is 1 and the matrix is b'. */
-static void make_vector_plain(struct kernel *k)
+static void operands_of_vector(struct kernel *k)
 {
     const int64_t row = kernel_int(k, "ROW_STEP"), column = kernel_int(k, "COL_STEP"),
                   vector = kernel_int(k, "VECTOR_STEP");
@@ -93,6 +93,11 @@ static void make_vector_plain(struct kernel *k)
         set_steps(k, 0, vector, column, row);
     else
         set_steps(k, row, column, vector, 0);
+}
+
+static void make_vector_plain(struct kernel *k)
+{
+    operands_of_vector(k);
     make_plain(k);
 }
 
@@ -137,23 +142,60 @@ static bool call_blas(struct kernel *k)
     return true;
 }
 
+/* ---- sizes that are known late ---------------------------------------------------------------------------------- */
+
+static const char *const late[] = {"M", "K", NULL}, *const late_most[] = {"TERMS", NULL};
+
+/* The forms for large products, for few columns and for vectors are made for their sizes: their place takes one of
+ * small tiles. */
+static bool make_late(struct lowered *l, struct kernel *k)
+{
+    struct late_size m = {0}, terms = {0};
+    for (int i = 0; i < k->tmpl.int_count; i++) {
+        m = str_equal(k->tmpl.ints[i].name, "M") ? k->tmpl.ints[i].late : m;
+        terms = str_equal(k->tmpl.ints[i].name, "K") ? k->tmpl.ints[i].late : terms;
+    }
+    for (size_t i = 0; i < k->parts.count; i++)
+        if (str_equal(k->parts.data[i].hole, "update"))
+            return false;
+    if (k->tmpl.traits == &product_templates[PRODUCT_VECTOR])
+        operands_of_vector(k);
+    product_of_rows(k, kernel_int(k, "M"), l->target);
+    struct buffer *const scratch = k->tmpl.scratch;
+    if (k->tmpl.scratch_count == 0)
+        k->tmpl.scratch = NULL;
+    else if (scratch)
+        kernel_resize_scratch(k, k->tmpl.scratch_count);
+    else
+        kernel_add_scratch(l, k, k->tmpl.scratch_param, k->tmpl.scratch_count);
+    for (int i = 0; i < k->tmpl.int_count; i++)
+        k->tmpl.ints[i].late = str_equal(k->tmpl.ints[i].name, "M")   ? m
+                               : str_equal(k->tmpl.ints[i].name, "K") ? terms
+                                                                      : (struct late_size){0};
+    return true;
+}
+
 /* ---- the templates ----------------------------------------------------------------------------------------------- */
 
 /* The rows of `product_transposed` are the columns of its result: a is stored by rows, whose sums run in lanes, and has
  * no hole for them. */
 const struct template_traits product_templates[PRODUCT_FORMS] = {
-    [PRODUCT_DIRECT] = {"product", .is_product = true, .has_row_sums = true, .make_plain = make_plain},
-    [PRODUCT_PACKED] = {"product_packed", .is_product = true, .has_row_sums = true, .make_plain = make_plain},
-    [PRODUCT_NARROW] = {"product_narrow", .is_product = true, .has_row_sums = true, .make_plain = make_plain},
-    [PRODUCT_FEW] = {"product_few", .is_product = true, .has_row_sums = true, .make_plain = make_plain},
+    [PRODUCT_DIRECT] = {"product", .is_product = true, .has_row_sums = true, .make_plain = make_plain, .late = late,
+                        .late_most = late_most, .make_late = make_late},
+    [PRODUCT_PACKED] = {"product_packed", .is_product = true, .has_row_sums = true, .make_plain = make_plain,
+                        .late = late, .late_most = late_most, .make_late = make_late},
+    [PRODUCT_NARROW] = {"product_narrow", .is_product = true, .has_row_sums = true, .make_plain = make_plain,
+                        .make_late = make_late},
+    [PRODUCT_FEW] = {"product_few", .is_product = true, .has_row_sums = true, .make_plain = make_plain,
+                     .make_late = make_late},
     [PRODUCT_BLOCKED] = {"product_blocked", .is_product = true, .has_row_sums = true, .cut = product_cut_blocked,
-                         .make_plain = make_plain, .call_library = call_blas},
+                         .make_plain = make_plain, .call_library = call_blas, .make_late = make_late},
     [PRODUCT_TRANSPOSED] = {"product_transposed", .is_product = true, .make_plain = make_plain,
-                            .call_library = call_blas},
+                            .call_library = call_blas, .make_late = make_late},
     [PRODUCT_SUMS] = {"product_sums", .is_product = true, .make_plain = make_sums_plain},
     [PRODUCT_SUMS_PLAIN] = {"product_sums_plain", .is_product = true},
-    [PRODUCT_PLAIN] = {"product_plain", .is_product = true},
+    [PRODUCT_PLAIN] = {"product_plain", .is_product = true, .late = late, .late_most = late_most},
     [PRODUCT_BLAS] = {"product_blas", .is_product = true, .is_in_library = true, .make_plain = make_plain},
     [PRODUCT_VECTOR] = {"matrix_vector", .takes_update = true, .cut = product_cut_vector,
-                        .make_plain = make_vector_plain},
+                        .make_plain = make_vector_plain, .make_late = make_late},
 };

@@ -93,8 +93,8 @@ bool conv_takes_images(struct lower_ctx *c, const struct conv *v, bool gradient,
     const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c;
     const int64_t in = gradient ? window_out_count(&v->window) : window_in_count(&v->window);
     const int64_t out = gradient ? window_in_count(&v->window) : window_out_count(&v->window);
-    if (c->options.scalar || v->n < IMAGES_MOST || rows < ROWS_LEAST || w[0].in != 1 || w[0].size != 1 ||
-        w[0].out != 1 || !is_short(&w[1]) || !is_short(&w[2]) || channels * in > most / IMAGES_MOST)
+    if (c->options.scalar || c->options.late || v->n < IMAGES_MOST || rows < ROWS_LEAST || w[0].in != 1 ||
+        w[0].size != 1 || w[0].out != 1 || !is_short(&w[1]) || !is_short(&w[2]) || channels * in > most / IMAGES_MOST)
         return false;
     const struct span_axis lines = span_axis_of(&w[1], gradient), columns = span_axis_of(&w[2], gradient);
     const double padded = (double)((v->n + IMAGES_MOST - 1) / IMAGES_MOST * IMAGES_MOST),

@@ -1,9 +1,10 @@
 /* Convolutions as plain loops (templates/conv_plain.c): with --optimize size there is no other form. */
 #include "ops/conv_internal.h"
 
-static const struct template_traits plain_templates[] = {[CONV_Y] = {.name = "conv_plain"},
-                                                         [CONV_X] = {.name = "conv_grad_input_plain"},
-                                                         [CONV_W] = {.name = "conv_grad_weight_plain"}};
+static const char *const late[] = {"N", NULL};
+static const struct template_traits plain_templates[] = {[CONV_Y] = {.name = "conv_plain", .late = late},
+                                                         [CONV_X] = {.name = "conv_grad_input_plain", .late = late},
+                                                         [CONV_W] = {.name = "conv_grad_weight_plain", .late = late}};
 
 /* So many channels are summed up together: they share what they read, and few sums fit into any registers. */
 static int64_t rows_of(int64_t channels)

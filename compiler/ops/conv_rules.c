@@ -288,11 +288,13 @@ static bool cut_weight_grad(struct kernel *k, int shares, const struct target *t
     return true;
 }
 
-static const struct template_traits forward_template = {.name = "conv"},
-                                    input_grad_template = {.name = "conv_grad_input"},
-                                    weight_grad_template = {.name = "conv_grad_weight", .cut = cut_weight_grad},
-                                    narrow_template = {.name = "depthwise"},
-                                    channels_template = {.name = "depthwise_grad_weight"};
+static const char *const late[] = {"N", NULL};
+static const struct template_traits forward_template = {.name = "conv", .late = late},
+                                    input_grad_template = {.name = "conv_grad_input", .late = late},
+                                    weight_grad_template = {.name = "conv_grad_weight", .cut = cut_weight_grad,
+                                                            .late = late},
+                                    narrow_template = {.name = "depthwise", .late = late},
+                                    channels_template = {.name = "depthwise_grad_weight", .late = late};
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 

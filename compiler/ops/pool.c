@@ -398,17 +398,20 @@ static void bind_inside(struct lower_ctx *c, const struct window_axis *line)
 }
 
 enum pool_template { MAX_POOL, MAX_POOL_GRAD, MAX_POOL_GRAD_APART, AVERAGE_POOL, AVERAGE_POOL_GRAD };
-static const struct template_traits pool_templates[] = {[MAX_POOL] = {.name = "max_pool"},
-                                                        [MAX_POOL_GRAD] = {.name = "max_pool_grad"},
-                                                        [MAX_POOL_GRAD_APART] = {.name = "max_pool_grad_apart"},
-                                                        [AVERAGE_POOL] = {.name = "average_pool"},
-                                                        [AVERAGE_POOL_GRAD] = {.name = "average_pool_grad"}};
+static const char *const late[] = {"PLANES", NULL};
+static const struct template_traits pool_templates[] = {
+    [MAX_POOL] = {.name = "max_pool", .late = late},
+    [MAX_POOL_GRAD] = {.name = "max_pool_grad", .late = late},
+    [MAX_POOL_GRAD_APART] = {.name = "max_pool_grad_apart", .late = late},
+    [AVERAGE_POOL] = {.name = "average_pool", .late = late},
+    [AVERAGE_POOL_GRAD] = {.name = "average_pool_grad", .late = late}};
 /* with --optimize size */
-static const struct template_traits plain_templates[] = {[MAX_POOL] = {.name = "max_pool_plain"},
-                                                         [MAX_POOL_GRAD] = {.name = "max_pool_grad_plain"},
-                                                         [MAX_POOL_GRAD_APART] = {.name = "max_pool_grad_apart_plain"},
-                                                         [AVERAGE_POOL] = {.name = "average_pool_plain"},
-                                                         [AVERAGE_POOL_GRAD] = {.name = "average_pool_grad_plain"}};
+static const struct template_traits plain_templates[] = {
+    [MAX_POOL] = {.name = "max_pool_plain", .late = late},
+    [MAX_POOL_GRAD] = {.name = "max_pool_grad_plain", .late = late},
+    [MAX_POOL_GRAD_APART] = {.name = "max_pool_grad_apart_plain", .late = late},
+    [AVERAGE_POOL] = {.name = "average_pool_plain", .late = late},
+    [AVERAGE_POOL_GRAD] = {.name = "average_pool_grad_plain", .late = late}};
 
 static void bind_window(struct lower_ctx *c, enum pool_template form, const struct window *w, int64_t planes,
                         enum dtype type, bool padding)

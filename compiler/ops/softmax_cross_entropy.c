@@ -249,7 +249,9 @@ static bool is_padded(const struct lower_ctx *c, const struct loss *l)
     return l->n == 1 && l->d == 1 && l->c > PADDED_LANES / 4 && l->c < PADDED_LANES && !c->options.scalar;
 }
 
-static const struct template_traits loss_template = {.name = "softmax_cross_entropy"};
+static const char *const late[] = {"N", NULL}, *const late_most[] = {"BLOCK", NULL};
+static const struct template_traits loss_template = {
+    .name = "softmax_cross_entropy", .late = late, .late_most = late_most};
 
 /* The kernel of a loss or of its gradient: equal but for their parts, so that fusion makes one of the two. */
 static struct loss instantiate(struct lower_ctx *c)

@@ -62,13 +62,14 @@ const struct template_helper *template_helper_find(const struct template_trees *
 
 /* ---- bindings ---------------------------------------------------------------------------------------------------- */
 
-static int64_t bound_int(const struct instance *in, const char *name)
+static const struct expr *bound_int(const struct instance *in, const char *name)
 {
     for (size_t i = 0; i < in->binding->int_count; i++)
         if (str_equal(in->binding->ints[i].name, name))
-            return in->binding->ints[i].value;
+            return in->binding->ints[i].late ? in->binding->ints[i].late
+                                             : index_constant(in->arena, in->binding->ints[i].value);
     if (str_starts_with(name, "WITH_"))
-        return 0;
+        return index_constant(in->arena, 0);
     UNREACHABLE("template '%s': integer hole '%s' is not bound", in->kernel->name, name);
 }
 
@@ -145,7 +146,7 @@ static const struct expr *rebuilt_var(struct rebuild *r, const struct expr *e)
 {
     struct instance *const in = r->in;
     if (e->var->kind == VAR_HOLE)
-        return index_constant(in->arena, bound_int(in, e->var->name));
+        return bound_int(in, e->var->name);
     if (e->var->kind != VAR_MACRO)
         return mapped_to(r, e->var);
     struct tree_var *const v = arena_copy(in->arena, e->var, sizeof *v, alignof(struct tree_var));
@@ -316,6 +317,8 @@ static const struct expr *only_value(struct rebuild *r, const struct tree_functi
     const stmt_list *list = &f->body;
     while (list->count == 1 && list->data[0]->kind == STMT_IF && depends_on_holes_only(list->data[0]->condition)) {
         const struct expr *const c = rebuilt(r, list->data[0]->condition);
+        if (c->op != EXPR_INT)
+            return NULL;
         list = c->i != 0 ? &list->data[0]->body : &list->data[0]->otherwise;
     }
     return list->count == 1 && list->data[0]->kind == STMT_RETURN ? list->data[0]->value : NULL;

@@ -57,6 +57,7 @@ typedef VEC(struct template_known) template_memory;
 struct template_int {
     const char *name;
     int64_t value;
+    const struct expr *late; /* what it is when the kernel runs; NULL: value */
 };
 
 struct template_type {

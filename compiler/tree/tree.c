@@ -175,9 +175,35 @@ static bool holds(enum expr_op op, int64_t x, int64_t y)
     }
 }
 
+static bool has_count(const struct expr *e)
+{
+    if (e->op == EXPR_VAR)
+        return e->var->is_count;
+    for (int i = 0; i < expr_arg_count(e); i++)
+        if (has_count(e->arg[i]))
+            return true;
+    return false;
+}
+
+/* Do the ranges decide? Then *result says how. */
+static bool is_decided(enum expr_op op, const struct expr *x, const struct expr *y, bool *result)
+{
+    int64_t x_low, x_high, y_low, y_high;
+    if ((!has_count(x) && !has_count(y)) || !index_range(x, NULL, &x_low, &x_high) ||
+        !index_range(y, NULL, &y_low, &y_high))
+        return false;
+    *result = holds(op, x_low, y_high);
+    if (op == EXPR_EQ || op == EXPR_NE)
+        return x_high < y_low || y_high < x_low;
+    return *result == holds(op, x_high, y_low);
+}
+
 const struct expr *index_compare(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
 {
-    return is_constant(x) && is_constant(y) ? index_constant(a, holds(op, x->i, y->i)) : binary(a, op, x, y);
+    bool result;
+    if (is_constant(x) && is_constant(y))
+        return index_constant(a, holds(op, x->i, y->i));
+    return is_decided(op, x, y, &result) ? index_constant(a, result) : binary(a, op, x, y);
 }
 
 const struct expr *index_not(struct arena *a, const struct expr *x)

@@ -32,6 +32,7 @@ struct tree_var {
     bool is_restrict;          /* POINTER that is a parameter */
     bool has_range;            /* an index: low <= it <= high */
     int64_t low, high;
+    bool is_count;             /* the count of the program's range: comparisons with it are decided by ranges */
     const struct expr *value;  /* VALUE: what it was declared with, or NULL */
     int reads;                 /* how often it is read, where settle.c has counted */
 };

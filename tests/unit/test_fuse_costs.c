@@ -421,9 +421,9 @@ static struct kernel *product_kernel(enum product_form form, const struct produc
     struct kernel *const k = new_kernel("product");
     k->tmpl.traits = &product_templates[form];
     k->tmpl.ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
-    const struct kernel_int ints[] = {{"M", s->m},         {"N", s->n},         {"K", s->k},
-                                      {"TERMS", 80},       {"A_ROW", s->a_row}, {"A_COL", s->a_col},
-                                      {"B_ROW", s->b_row}, {"B_COL", s->b_col}};
+    const struct kernel_int ints[] = {{"M", s->m, {0}},         {"N", s->n, {0}},         {"K", s->k, {0}},
+                                      {"TERMS", 80, {0}},       {"A_ROW", s->a_row, {0}}, {"A_COL", s->a_col, {0}},
+                                      {"B_ROW", s->b_row, {0}}, {"B_COL", s->b_col, {0}}};
     for (size_t i = 0; i < COUNT(ints); i++)
         kernel_set_int(k, ints[i].name, ints[i].value);
     return k;
@@ -459,9 +459,9 @@ START_TEST(blocks_of_products_fit_the_cache)
         k->cut.pieces = rows[i].shares;
         ck_assert(k->tmpl.traits->cut(k, rows[i].shares, machine(rows[i].machine)));
         const struct kernel_int expected[] = {
-            {"BLOCK", rows[i].block},       {"DEPTH", rows[i].depth},     {"LAST", rows[i].last},
-            {"ROWS", rows[i].rows},         {"CUT_ROWS", rows[i].cut_rows}, {"FETCH_B", rows[i].fetch_b},
-            {"FETCH_OUT", rows[i].fetch_out}};
+            {"BLOCK", rows[i].block, {0}},       {"DEPTH", rows[i].depth, {0}},     {"LAST", rows[i].last, {0}},
+            {"ROWS", rows[i].rows, {0}},         {"CUT_ROWS", rows[i].cut_rows, {0}}, {"FETCH_B", rows[i].fetch_b, {0}},
+            {"FETCH_OUT", rows[i].fetch_out, {0}}};
         for (size_t j = 0; j < COUNT(expected); j++)
             ck_assert_msg(kernel_int(k, expected[j].name) == expected[j].value, "row %zu: %s is %d, expected %d", i,
                           expected[j].name, (int)kernel_int(k, expected[j].name), (int)expected[j].value);
@@ -492,10 +492,10 @@ START_TEST(rows_meet_the_vector)
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct product_sizes none = {0};
         struct kernel *const k = product_kernel(PRODUCT_VECTOR, &none);
-        const struct kernel_int ints[] = {{"ROWS", rows[i].rows},
-                                          {"K", rows[i].columns},
-                                          {"ROW_STEP", rows[i].row_step},
-                                          {"COL_STEP", rows[i].column_step}};
+        const struct kernel_int ints[] = {{"ROWS", rows[i].rows, {0}},
+                                          {"K", rows[i].columns, {0}},
+                                          {"ROW_STEP", rows[i].row_step, {0}},
+                                          {"COL_STEP", rows[i].column_step, {0}}};
         for (size_t j = 0; j < COUNT(ints); j++)
             kernel_set_int(k, ints[j].name, ints[j].value);
         k->cut.pieces = rows[i].shares;
