@@ -92,9 +92,12 @@ static bool keeps_hint(void *user, const char *hint)
 
 static void build(struct instance *in, struct tree_function *f)
 {
-    const struct template_int ints[] = {{"M", in->sizes.m, NULL}, {"N", in->sizes.n, NULL}, {"SHIFT", in->sizes.shift, NULL},
-                                        {"MODE", in->sizes.mode, NULL}, {"WITH_ROW", in->sizes.with_row, NULL}};
-    const struct template_type types[] = {{"T", in->type, in->dtype, NULL}, {"LABEL", in->label, DTYPE_INDEX, NULL}};
+    const struct template_int ints[] = {{"M", in->sizes.m, NULL},
+                                        {"N", in->sizes.n, NULL},
+                                        {"SHIFT", in->sizes.shift, NULL},
+                                        {"MODE", in->sizes.mode, NULL},
+                                        {"WITH_ROW", in->sizes.with_row, NULL}};
+    const struct template_type types[] = {{"T", in->type, in->dtype}, {"LABEL", in->label, DTYPE_INDEX}};
     const struct expr *const zero = index_constant(&arena, 0);
     const struct template_operand operands[] = {{"a", tree_address(&arena, in->x, zero)},
                                                 {"y", tree_address(&arena, in->y, zero)},
