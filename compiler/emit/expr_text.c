@@ -470,7 +470,7 @@ static const char *called_name(struct expr_scope *s, const struct tree_call *c)
 {
     if (c->kind == CALL_HELPER)
         return use_helper(s->e, c->name);
-    return c->kind == CALL_FUNCTION ? c->function->name : c->name;
+    return c->each ? c->each : c->kind == CALL_FUNCTION ? c->function->name : c->name;
 }
 
 static const char *call_text(struct expr_scope *s, const struct tree_call *c)
@@ -484,6 +484,8 @@ static const char *call_text(struct expr_scope *s, const struct tree_call *c)
         if (is_list)
             strbuf_addf(&b, ".%s = ", c->members[i]);
         strbuf_add(&b, tree_expr_text(s, c->args[i], PREC_NONE));
+        if (i == 0 && c->each)
+            strbuf_addf(&b, ",%c%s", blank(s), c->function->name);
     }
     strbuf_add(&b, is_list ? "}" : ")");
     return strbuf_text(&b);

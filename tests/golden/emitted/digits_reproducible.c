@@ -50,15 +50,12 @@ static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restri
 {
     for (int p = 0; p < 32; p += 16) {
         stepc_pack_transposed(panel, 16, fc1_weight + p * 64, 64, 16, 64);
-        for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-            hidden_relu_panel_part(STEPC_PART_ROWS(32), i, p, x, panel, hidden, fc1_bias);
-        if (STEPC_LAST_ROWS(32) > 0)
-            hidden_relu_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), p, x, panel, hidden, fc1_bias);
+        STEPC_EACH_PART(32, hidden_relu_panel_part, p, x, panel, hidden, fc1_bias);
     }
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void logits_gemm_part(const int rows, const int to, const int i, const int j,
+static STEPC_INLINE void logits_gemm_part(const int rows, const int i, const int to, const int j,
                                           const float *restrict left, const float *restrict right,
                                           float *restrict logits, const float *restrict fc2_bias)
 {
@@ -79,9 +76,9 @@ static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, con
                                                 const float *restrict fc2_bias)
 {
     for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        logits_gemm_part(rows, STEPC_PANEL_TILE(float, 16), i, j, left, packed + j, logits, fc2_bias);
+        logits_gemm_part(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed + j, logits, fc2_bias);
     if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
-        logits_gemm_part(rows, 10 % STEPC_PANEL_TILE(float, 16), i, 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
+        logits_gemm_part(rows, i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
             packed + (10 - 10 % STEPC_PANEL_TILE(float, 16)), logits, fc2_bias);
     }
 }
@@ -92,10 +89,7 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
                                      float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc2_weight, 32, 10, 32);
-    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        logits_gemm_panel_part(STEPC_PART_ROWS(32), i, hidden, panel, logits, fc2_bias);
-    if (STEPC_LAST_ROWS(32) > 0)
-        logits_gemm_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), hidden, panel, logits, fc2_bias);
+    STEPC_EACH_PART(32, logits_gemm_panel_part, hidden, panel, logits, fc2_bias);
 }
 
 /* A label as an index, in range whatever it is. */
@@ -204,14 +198,8 @@ static STEPC_INLINE void d_fc1_output_where_part(const int rows, const int i, co
 static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const float *restrict d_logits,
                                             const float *restrict fc2_weight, const float *restrict hidden)
 {
-    for (int j = 0; j < 32 - 32 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
-        for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-            d_fc1_output_where_part(STEPC_PART_ROWS(32), i, j, d_logits, fc2_weight + j, d_fc1_output, hidden);
-        if (STEPC_LAST_ROWS(32) > 0) {
-            d_fc1_output_where_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), j, d_logits, fc2_weight + j,
-                d_fc1_output, hidden);
-        }
-    }
+    for (int j = 0; j < 32 - 32 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
+        STEPC_EACH_PART(32, d_fc1_output_where_part, j, d_logits, fc2_weight + j, d_fc1_output, hidden);
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
@@ -235,14 +223,8 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
                                            const float *restrict d_logits, const float *restrict hidden,
                                            const float learning_rate)
 {
-    for (int j = 0; j < 32 - 32 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
-        for (int i = 0; i < 10 - STEPC_LAST_ROWS(10); i += STEPC_PART_ROWS(10))
-            update_fc2_weight_part(STEPC_PART_ROWS(10), i, j, d_logits, hidden + j, fc2_weight, learning_rate);
-        if (STEPC_LAST_ROWS(10) > 0) {
-            update_fc2_weight_part(STEPC_LAST_ROWS(10), 10 - STEPC_LAST_ROWS(10), j, d_logits, hidden + j, fc2_weight,
-                learning_rate);
-        }
-    }
+    for (int j = 0; j < 32 - 32 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
+        STEPC_EACH_PART(10, update_fc2_weight_part, j, d_logits, hidden + j, fc2_weight, learning_rate);
     float sum[10] = {0.0f};
     for (int k = 0; k < 32; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
@@ -272,14 +254,8 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *re
                                            const float *restrict d_fc1_output, const float *restrict x,
                                            const float learning_rate)
 {
-    for (int j = 0; j < 64 - 64 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
-        for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-            update_fc1_weight_part(STEPC_PART_ROWS(32), i, j, d_fc1_output, x + j, fc1_weight, learning_rate);
-        if (STEPC_LAST_ROWS(32) > 0) {
-            update_fc1_weight_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), j, d_fc1_output, x + j, fc1_weight,
-                learning_rate);
-        }
-    }
+    for (int j = 0; j < 64 - 64 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
+        STEPC_EACH_PART(32, update_fc1_weight_part, j, d_fc1_output, x + j, fc1_weight, learning_rate);
     float sum[32] = {0.0f};
     for (int k = 0; k < 32; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 32; r++)

@@ -649,7 +649,7 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void logits_gemm_part(const int rows, const int to, const int i, const int j,
+static STEPC_INLINE void logits_gemm_part(const int rows, const int i, const int to, const int j,
                                           const float *restrict left, const float *restrict right,
                                           float *restrict logits, const float *restrict fc_bias)
 {
@@ -670,9 +670,9 @@ static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, con
                                                 const float *restrict fc_bias)
 {
     for (int j = 0; j < 12 - 12 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        logits_gemm_part(rows, STEPC_PANEL_TILE(float, 16), i, j, left, packed + j, logits, fc_bias);
+        logits_gemm_part(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed + j, logits, fc_bias);
     if (12 % STEPC_PANEL_TILE(float, 16) > 0) {
-        logits_gemm_part(rows, 12 % STEPC_PANEL_TILE(float, 16), i, 12 - 12 % STEPC_PANEL_TILE(float, 16), left,
+        logits_gemm_part(rows, i, 12 % STEPC_PANEL_TILE(float, 16), 12 - 12 % STEPC_PANEL_TILE(float, 16), left,
             packed + (12 - 12 % STEPC_PANEL_TILE(float, 16)), logits, fc_bias);
     }
 }
@@ -683,10 +683,7 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
                                      float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc_weight, 64, 12, 64);
-    for (int i = 0; i < 16 - STEPC_LAST_ROWS(16); i += STEPC_PART_ROWS(16))
-        logits_gemm_panel_part(STEPC_PART_ROWS(16), i, pooled, panel, logits, fc_bias);
-    if (STEPC_LAST_ROWS(16) > 0)
-        logits_gemm_panel_part(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), pooled, panel, logits, fc_bias);
+    STEPC_EACH_PART(16, logits_gemm_panel_part, pooled, panel, logits, fc_bias);
 }
 
 /* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
@@ -1036,7 +1033,7 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void train_logits_gemm_part(const int rows, const int to, const int i, const int j,
+static STEPC_INLINE void train_logits_gemm_part(const int rows, const int i, const int to, const int j,
                                                 const float *restrict left, const float *restrict right,
                                                 float *restrict train_logits, const float *restrict fc_bias)
 {
@@ -1057,9 +1054,9 @@ static STEPC_INLINE void train_logits_gemm_panel_part(const int rows, const int 
                                                       const float *restrict fc_bias)
 {
     for (int j = 0; j < 12 - 12 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        train_logits_gemm_part(rows, STEPC_PANEL_TILE(float, 16), i, j, left, packed + j, train_logits, fc_bias);
+        train_logits_gemm_part(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed + j, train_logits, fc_bias);
     if (12 % STEPC_PANEL_TILE(float, 16) > 0) {
-        train_logits_gemm_part(rows, 12 % STEPC_PANEL_TILE(float, 16), i, 12 - 12 % STEPC_PANEL_TILE(float, 16), left,
+        train_logits_gemm_part(rows, i, 12 % STEPC_PANEL_TILE(float, 16), 12 - 12 % STEPC_PANEL_TILE(float, 16), left,
             packed + (12 - 12 % STEPC_PANEL_TILE(float, 16)), train_logits, fc_bias);
     }
 }
@@ -1070,12 +1067,7 @@ static STEPC_KERNEL void train_logits_gemm(float *restrict train_logits, const f
                                            float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc_weight, 64, 12, 64);
-    for (int i = 0; i < 16 - STEPC_LAST_ROWS(16); i += STEPC_PART_ROWS(16))
-        train_logits_gemm_panel_part(STEPC_PART_ROWS(16), i, train_pooled, panel, train_logits, fc_bias);
-    if (STEPC_LAST_ROWS(16) > 0) {
-        train_logits_gemm_panel_part(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), train_pooled, panel, train_logits,
-            fc_bias);
-    }
+    STEPC_EACH_PART(16, train_logits_gemm_panel_part, train_pooled, panel, train_logits, fc_bias);
 }
 
 /* A label as an index, in range whatever it is. */
@@ -1171,14 +1163,8 @@ static STEPC_INLINE void d_train_flat_gemm_part(const int rows, const int i, con
 static STEPC_KERNEL void d_train_flat_gemm(float *restrict d_train_flat, const float *restrict d_train_logits,
                                            const float *restrict fc_weight)
 {
-    for (int j = 0; j < 64 - 64 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
-        for (int i = 0; i < 16 - STEPC_LAST_ROWS(16); i += STEPC_PART_ROWS(16))
-            d_train_flat_gemm_part(STEPC_PART_ROWS(16), i, j, d_train_logits, fc_weight + j, d_train_flat);
-        if (STEPC_LAST_ROWS(16) > 0) {
-            d_train_flat_gemm_part(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), j, d_train_logits, fc_weight + j,
-                d_train_flat);
-        }
-    }
+    for (int j = 0; j < 64 - 64 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
+        STEPC_EACH_PART(16, d_train_flat_gemm_part, j, d_train_logits, fc_weight + j, d_train_flat);
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
@@ -1209,14 +1195,8 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
                                           const float learning_rate)
 {
     for (int j = 0; j < 64 - 64 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
-        for (int i = 0; i < 12 - STEPC_LAST_ROWS(12); i += STEPC_PART_ROWS(12)) {
-            update_fc_weight_part(STEPC_PART_ROWS(12), i, j, d_train_logits, train_pooled + j, fc_weight_v, fc_weight,
-                learning_rate);
-        }
-        if (STEPC_LAST_ROWS(12) > 0) {
-            update_fc_weight_part(STEPC_LAST_ROWS(12), 12 - STEPC_LAST_ROWS(12), j, d_train_logits, train_pooled + j,
-                fc_weight_v, fc_weight, learning_rate);
-        }
+        STEPC_EACH_PART(12, update_fc_weight_part, j, d_train_logits, train_pooled + j, fc_weight_v, fc_weight,
+            learning_rate);
     }
     float sum[12] = {0.0f};
     for (int k = 0; k < 16; k++)

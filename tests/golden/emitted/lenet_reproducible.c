@@ -381,7 +381,7 @@ static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void relu4_relu_part(const int rows, const int to, const int i, const int j,
+static STEPC_INLINE void relu4_relu_part(const int rows, const int i, const int to, const int j,
                                          const float *restrict left, const float *restrict right,
                                          float *restrict relu4, const float *restrict fc2_bias)
 {
@@ -400,14 +400,14 @@ static STEPC_INLINE void relu4_relu_part(const int rows, const int to, const int
 }
 
 /* Rows i .. of the columns p .. of one panel. */
-static STEPC_INLINE void relu4_relu_panel_part(const int rows, const int columns, const int i, const int p,
+static STEPC_INLINE void relu4_relu_panel_part(const int rows, const int i, const int columns, const int p,
                                                const float *restrict left, const float *restrict packed,
                                                float *restrict relu4, const float *restrict fc2_bias)
 {
     for (int j = 0; j < columns - columns % STEPC_PANEL_TILE(float, 32); j += STEPC_PANEL_TILE(float, 32))
-        relu4_relu_part(rows, STEPC_PANEL_TILE(float, 32), i, p + j, left, packed + j, relu4, fc2_bias);
+        relu4_relu_part(rows, i, STEPC_PANEL_TILE(float, 32), p + j, left, packed + j, relu4, fc2_bias);
     if (columns % STEPC_PANEL_TILE(float, 32) > 0) {
-        relu4_relu_part(rows, columns % STEPC_PANEL_TILE(float, 32), i,
+        relu4_relu_part(rows, i, columns % STEPC_PANEL_TILE(float, 32),
             p + columns - columns % STEPC_PANEL_TILE(float, 32), left,
             packed + (columns - columns % STEPC_PANEL_TILE(float, 32)), relu4, fc2_bias);
     }
@@ -419,12 +419,7 @@ static STEPC_INLINE void relu4_relu_packed_strip(const int columns, const int p,
                                                  float *restrict relu4, const float *restrict fc2_bias)
 {
     stepc_pack_transposed(packed, 32, right + p * 120, 120, columns, 120);
-    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        relu4_relu_panel_part(STEPC_PART_ROWS(32), columns, i, p, left, packed, relu4, fc2_bias);
-    if (STEPC_LAST_ROWS(32) > 0) {
-        relu4_relu_panel_part(STEPC_LAST_ROWS(32), columns, 32 - STEPC_LAST_ROWS(32), p, left, packed, relu4,
-            fc2_bias);
-    }
+    STEPC_EACH_PART(32, relu4_relu_panel_part, columns, p, left, packed, relu4, fc2_bias);
 }
 
 /* relu4[32,84] = Relu(relu3[32,120] fc2_weight[84,120]' + fc2_bias[84]): Gemm, Relu */
@@ -438,7 +433,7 @@ static STEPC_KERNEL void relu4_relu(float *restrict relu4, const float *restrict
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void logits_gemm_part(const int rows, const int to, const int i, const int j,
+static STEPC_INLINE void logits_gemm_part(const int rows, const int i, const int to, const int j,
                                           const float *restrict left, const float *restrict right,
                                           float *restrict logits, const float *restrict fc3_bias)
 {
@@ -459,9 +454,9 @@ static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, con
                                                 const float *restrict fc3_bias)
 {
     for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        logits_gemm_part(rows, STEPC_PANEL_TILE(float, 16), i, j, left, packed + j, logits, fc3_bias);
+        logits_gemm_part(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed + j, logits, fc3_bias);
     if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
-        logits_gemm_part(rows, 10 % STEPC_PANEL_TILE(float, 16), i, 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
+        logits_gemm_part(rows, i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
             packed + (10 - 10 % STEPC_PANEL_TILE(float, 16)), logits, fc3_bias);
     }
 }
@@ -472,10 +467,7 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
                                      float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc3_weight, 84, 10, 84);
-    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        logits_gemm_panel_part(STEPC_PART_ROWS(32), i, relu4, panel, logits, fc3_bias);
-    if (STEPC_LAST_ROWS(32) > 0)
-        logits_gemm_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), relu4, panel, logits, fc3_bias);
+    STEPC_EACH_PART(32, logits_gemm_panel_part, relu4, panel, logits, fc3_bias);
 }
 
 /* A label as an index, in range whatever it is. */
@@ -572,8 +564,8 @@ static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void d_fc2_where_part(const int rows, const int vectors, const int from, const int to,
-                                          const int i, const int j, const float *restrict left,
+static STEPC_INLINE void d_fc2_where_part(const int rows, const int i, const int vectors, const int from,
+                                          const int to, const int j, const float *restrict left,
                                           const float *restrict right, float *restrict d_fc2,
                                           const float *restrict relu4)
 {
@@ -593,12 +585,7 @@ static STEPC_INLINE void d_fc2_where_strip(const int vectors, const int from, co
                                            const float *restrict left, const float *restrict right,
                                            float *restrict d_fc2, const float *restrict relu4)
 {
-    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        d_fc2_where_part(STEPC_PART_ROWS(32), vectors, from, to, i, j, left, right, d_fc2, relu4);
-    if (STEPC_LAST_ROWS(32) > 0) {
-        d_fc2_where_part(STEPC_LAST_ROWS(32), vectors, from, to, 32 - STEPC_LAST_ROWS(32), j, left, right, d_fc2,
-            relu4);
-    }
+    STEPC_EACH_PART(32, d_fc2_where_part, vectors, from, to, j, left, right, d_fc2, relu4);
 }
 
 /* d_fc2[32,84] = relu4[32,84] > 0 ? d_logits[32,10] fc3_weight[10,84] : 0: Gemm (gradient of node #11 (Gemm)),
@@ -619,8 +606,8 @@ static STEPC_KERNEL void d_fc2_where(float *restrict d_fc2, const float *restric
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void update_fc3_weight_part(const int rows, const int vectors, const int from, const int to,
-                                                const int i, const int j, const float *restrict left,
+static STEPC_INLINE void update_fc3_weight_part(const int rows, const int i, const int vectors, const int from,
+                                                const int to, const int j, const float *restrict left,
                                                 const float *restrict right, float *restrict fc3_weight_v,
                                                 float *restrict fc3_weight, float *restrict fc3_weight_h,
                                                 const float corrected_rate)
@@ -647,14 +634,8 @@ static STEPC_INLINE void update_fc3_weight_strip(const int vectors, const int fr
                                                  float *restrict fc3_weight_v, float *restrict fc3_weight,
                                                  float *restrict fc3_weight_h, const float corrected_rate)
 {
-    for (int i = 0; i < 10 - STEPC_LAST_ROWS(10); i += STEPC_PART_ROWS(10)) {
-        update_fc3_weight_part(STEPC_PART_ROWS(10), vectors, from, to, i, j, left, right, fc3_weight_v, fc3_weight,
-            fc3_weight_h, corrected_rate);
-    }
-    if (STEPC_LAST_ROWS(10) > 0) {
-        update_fc3_weight_part(STEPC_LAST_ROWS(10), vectors, from, to, 10 - STEPC_LAST_ROWS(10), j, left, right,
-            fc3_weight_v, fc3_weight, fc3_weight_h, corrected_rate);
-    }
+    STEPC_EACH_PART(10, update_fc3_weight_part, vectors, from, to, j, left, right, fc3_weight_v, fc3_weight,
+        fc3_weight_h, corrected_rate);
 }
 
 /* fc3_weight.v[10,84] = 0.9 * fc3_weight.v[10,84] + 0.1 * (d_logits[32,10]' relu4[32,84]); fc3_weight[10,84] =
@@ -707,8 +688,8 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void d_fc1_where_part(const int rows, const int vectors, const int from, const int to,
-                                          const int i, const int j, const float *restrict left,
+static STEPC_INLINE void d_fc1_where_part(const int rows, const int i, const int vectors, const int from,
+                                          const int to, const int j, const float *restrict left,
                                           const float *restrict right, float *restrict d_fc1,
                                           const float *restrict relu3)
 {
@@ -728,12 +709,7 @@ static STEPC_INLINE void d_fc1_where_strip(const int vectors, const int from, co
                                            const float *restrict left, const float *restrict right,
                                            float *restrict d_fc1, const float *restrict relu3)
 {
-    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        d_fc1_where_part(STEPC_PART_ROWS(32), vectors, from, to, i, j, left, right, d_fc1, relu3);
-    if (STEPC_LAST_ROWS(32) > 0) {
-        d_fc1_where_part(STEPC_LAST_ROWS(32), vectors, from, to, 32 - STEPC_LAST_ROWS(32), j, left, right, d_fc1,
-            relu3);
-    }
+    STEPC_EACH_PART(32, d_fc1_where_part, vectors, from, to, j, left, right, d_fc1, relu3);
 }
 
 /* d_fc1[32,120] = relu3[32,120] > 0 ? d_fc2[32,84] fc2_weight[84,120] : 0: Gemm (gradient of node #9 (Gemm)),
@@ -754,8 +730,8 @@ static STEPC_KERNEL void d_fc1_where(float *restrict d_fc1, const float *restric
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void update_fc2_weight_part(const int rows, const int vectors, const int from, const int to,
-                                                const int i, const int j, const float *restrict left,
+static STEPC_INLINE void update_fc2_weight_part(const int rows, const int i, const int vectors, const int from,
+                                                const int to, const int j, const float *restrict left,
                                                 const float *restrict right, float *restrict fc2_weight_v,
                                                 float *restrict fc2_weight, float *restrict fc2_weight_h,
                                                 const float corrected_rate)
@@ -782,14 +758,8 @@ static STEPC_INLINE void update_fc2_weight_strip(const int vectors, const int fr
                                                  float *restrict fc2_weight_v, float *restrict fc2_weight,
                                                  float *restrict fc2_weight_h, const float corrected_rate)
 {
-    for (int i = 0; i < 84 - STEPC_LAST_ROWS(84); i += STEPC_PART_ROWS(84)) {
-        update_fc2_weight_part(STEPC_PART_ROWS(84), vectors, from, to, i, j, left, right, fc2_weight_v, fc2_weight,
-            fc2_weight_h, corrected_rate);
-    }
-    if (STEPC_LAST_ROWS(84) > 0) {
-        update_fc2_weight_part(STEPC_LAST_ROWS(84), vectors, from, to, 84 - STEPC_LAST_ROWS(84), j, left, right,
-            fc2_weight_v, fc2_weight, fc2_weight_h, corrected_rate);
-    }
+    STEPC_EACH_PART(84, update_fc2_weight_part, vectors, from, to, j, left, right, fc2_weight_v, fc2_weight,
+        fc2_weight_h, corrected_rate);
 }
 
 /* Sums over k of a[first ..][k], in index order; `count` of them side by side. */
