@@ -34,8 +34,7 @@ static STEPC_INLINE void hidden_relu_panel_part(const int rows, const int i, con
         STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
             STEPC_LANE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 16); l++) {
                 const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-                const float fc1_bias0 = fc1_bias[j_2 + l];
-                const float t_2 = v + fc1_bias0;
+                const float t_2 = v + fc1_bias[j_2 + l];
                 hidden[(i + r) * 32 + j_2 + l] = t_2 < 0.0f ? 0.0f : t_2;
             }
     }

@@ -29,8 +29,7 @@ static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restri
             float sum = 0.0f;
             for (int k = 0; k < 64; k++)
                 sum += x[i * 64 + k] * fc1_weight[k + j * 64];
-            const float fc1_bias0 = fc1_bias[j];
-            const float t = sum + fc1_bias0;
+            const float t = sum + fc1_bias[j];
             hidden[i * 32 + j] = t < 0.0f ? 0.0f : t;
         }
 }

@@ -266,19 +266,13 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                 float *const to = scratch + i * 224 + 48;
                 const int g_2 = g + i;
                 for (int i_2 = 0; i_2 < 112; i_2++) {
-                    const float first_conv0 = first_conv[n * 8000 + g_2 * 125 + i_2];
-                    const float first_mean0 = first_mean[g_2];
-                    const float x0 = first_norm_mul[g_2];
-                    const float first_shift0 = first_shift[g_2];
-                    const float t = (first_conv0 - first_mean0) * x0 + first_shift0;
+                    const float t = (first_conv[n * 8000 + g_2 * 125 + i_2] - first_mean[g_2]) * first_norm_mul[g_2] +
+                        first_shift[g_2];
                     to[i_2] = t < 0.0f ? 0.0f : t;
                 }
                 for (int i_2 = 109; i_2 < 125; i_2++) {
-                    const float first_conv0 = first_conv[n * 8000 + g_2 * 125 + i_2];
-                    const float first_mean0 = first_mean[g_2];
-                    const float x0 = first_norm_mul[g_2];
-                    const float first_shift0 = first_shift[g_2];
-                    const float t = (first_conv0 - first_mean0) * x0 + first_shift0;
+                    const float t = (first_conv[n * 8000 + g_2 * 125 + i_2] - first_mean[g_2]) * first_norm_mul[g_2] +
+                        first_shift[g_2];
                     to[i_2] = t < 0.0f ? 0.0f : t;
                 }
             }
@@ -288,18 +282,12 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                 const int g_2 = g + i;
                 for (int p = 0; p < 112; p++) {
                     const float v = scratch[2176 + p];
-                    const float x0 = depthwise1_mean[g_2];
-                    const float x0_2 = depthwise1_norm_mul[g_2];
-                    const float x0_3 = depthwise1_shift[g_2];
-                    const float t = (v - x0) * x0_2 + x0_3;
+                    const float t = (v - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] + depthwise1_shift[g_2];
                     depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
                 for (int p = 109; p < 125; p++) {
                     const float v = scratch[2176 + p];
-                    const float x0 = depthwise1_mean[g_2];
-                    const float x0_2 = depthwise1_norm_mul[g_2];
-                    const float x0_3 = depthwise1_shift[g_2];
-                    const float t = (v - x0) * x0_2 + x0_3;
+                    const float t = (v - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] + depthwise1_shift[g_2];
                     depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
             }
@@ -343,10 +331,7 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_vectors(const int rows, cons
     for (int r = 0; r < rows; r++)
         for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float x_20 = x_2[o + r];
-            const float x_30 = x_3[o + r];
-            const float x_40 = x_4[o + r];
-            const float t_2 = (v - x_20) * x_30 + x_40;
+            const float t_2 = (v - x_2[o + r]) * x_3[o + r] + x_4[o + r];
             y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -360,18 +345,12 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_row(const int n, const int o
     whole -= 13;
     for (int p = 0; p < whole; p++) {
         const float v = flat[p];
-        const float x_20 = x_2[o];
-        const float x_30 = x_3[o];
-        const float x_40 = x_4[o];
-        const float t_2 = (v - x_20) * x_30 + x_40;
+        const float t_2 = (v - x_2[o]) * x_3[o] + x_4[o];
         y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
     for (int p = 109; p < 125; p++) {
         const float v = flat[p];
-        const float x_20 = x_2[o];
-        const float x_30 = x_3[o];
-        const float x_40 = x_4[o];
-        const float t_2 = (v - x_20) * x_30 + x_40;
+        const float t_2 = (v - x_2[o]) * x_3[o] + x_4[o];
         y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }
@@ -483,18 +462,12 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *r
                 const int g_2 = g + i;
                 for (int p = 0; p < 112; p++) {
                     const float v = scratch[2176 + p];
-                    const float x_20 = x_2[g_2];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
-                    const float t = (v - x_20) * x_30 + x_40;
+                    const float t = (v - x_2[g_2]) * x_3[g_2] + x_4[g_2];
                     y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
                 for (int p = 109; p < 125; p++) {
                     const float v = scratch[2176 + p];
-                    const float x_20 = x_2[g_2];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
-                    const float t = (v - x_20) * x_30 + x_40;
+                    const float t = (v - x_2[g_2]) * x_3[g_2] + x_4[g_2];
                     y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
             }
@@ -624,19 +597,13 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
             float lane[16] = {0.0f};
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float x0 = pointwise4_conv[i * 8000 + j * 125 + k + l];
-                    const float x0_2 = pointwise4_mean[j];
-                    const float x0_3 = pointwise4_norm_mul[j];
-                    const float x0_4 = pointwise4_shift[j];
-                    const float t = (x0 - x0_2) * x0_3 + x0_4;
+                    const float t = (pointwise4_conv[i * 8000 + j * 125 + k + l] - pointwise4_mean[j]) *
+                        pointwise4_norm_mul[j] + pointwise4_shift[j];
                     lane[l] += t < 0.0f ? 0.0f : t;
                 }
             for (int l = 0; l < 13; l++) {
-                const float x0_5 = pointwise4_conv[i * 8000 + j * 125 + 112 + l];
-                const float x0_6 = pointwise4_mean[j];
-                const float x0_7 = pointwise4_norm_mul[j];
-                const float x0_8 = pointwise4_shift[j];
-                const float t_2 = (x0_5 - x0_6) * x0_7 + x0_8;
+                const float t_2 = (pointwise4_conv[i * 8000 + j * 125 + 112 + l] - pointwise4_mean[j]) *
+                    pointwise4_norm_mul[j] + pointwise4_shift[j];
                 lane[l] += t_2 < 0.0f ? 0.0f : t_2;
             }
             for (int l = 0; l < 8; l++)
@@ -757,12 +724,7 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
         w_2[i] = u_3;
         for (int32_t j_3 = 0; j_3 < 16; j_3++)
             for (int32_t k_3 = 0; k_3 < 125; k_3++) {
-                const float x0 = x[i * 125 + j_3 * 8000 + k_3];
-                const float row0 = row[i];
-                const float row_20 = row_2[i];
-                const float x_20 = x_2[i];
-                const float x_30 = x_3[i];
-                const float t_4 = (x0 - row0) * (row_20 * x_20) + x_30;
+                const float t_4 = (x[i * 125 + j_3 * 8000 + k_3] - row[i]) * (row_2[i] * x_2[i]) + x_3[i];
                 y[i * 125 + j_3 * 8000 + k_3] = t_4 < 0.0f ? 0.0f : t_4;
             }
     }
@@ -1052,14 +1014,11 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
         const float x_30 = x_3[i];
-        const float w0 = w[i];
-        const float t = 0.9f * w0;
-        const float t_2 = lane[0] * x_30;
-        const float t_3 = t + t_2;
+        const float t = 0.9f * w[i] + lane[0] * x_30;
         const float u = lane[0] * (x_30 * x_30) * 0.0005f;
         const float row_sum = u;
-        y[i] = t_3;
-        w[i] = t_3;
+        y[i] = t;
+        w[i] = t;
         for (int l = 0; l < 8; l++)
             lane_2[l] += lane_2[l + 8];
         for (int l = 0; l < 4; l++)
@@ -1067,13 +1026,11 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
         for (int l = 0; l < 2; l++)
             lane_2[l] += lane_2[l + 2];
         lane_2[0] += lane_2[1];
-        const float w_20 = w_2[i];
-        const float t_4 = 0.9f * w_20;
-        const float t_5 = t_4 + lane_2[0];
+        const float t_2 = 0.9f * w_2[i] + lane_2[0];
         const float u_2 = lane_2[0];
-        const float u_3 = w_3[i] - s * t_5;
+        const float u_3 = w_3[i] - s * t_2;
         const float row_sum_2 = u_2;
-        w_2[i] = t_5;
+        w_2[i] = t_2;
         w_3[i] = u_3;
         for (int32_t j_2 = 0; j_2 < 16; j_2++)
             for (int32_t k_2 = 0; k_2 < 125; k_2++) {
@@ -1121,11 +1078,9 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
         float sum = 0.0f;
         for (int k = 0; k < 16; k++)
             sum += d_train_logits[i + k * 12];
-        const float fc_bias_v0 = fc_bias_v[i];
-        const float t = 0.9f * fc_bias_v0;
-        const float t_2 = t + sum;
-        const float u = fc_bias[i] - learning_rate * t_2;
-        fc_bias_v[i] = t_2;
+        const float t = 0.9f * fc_bias_v[i] + sum;
+        const float u = fc_bias[i] - learning_rate * t;
+        fc_bias_v[i] = t;
         fc_bias[i] = u;
     }
 }
@@ -1532,14 +1487,11 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
         const float x0 = train_first_norm_reciprocal[i];
-        const float x0_2 = first_scale_v[i];
-        const float t = 0.9f * x0_2;
-        const float t_2 = lane[0] * x0;
-        const float t_3 = t + t_2;
+        const float t = 0.9f * first_scale_v[i] + lane[0] * x0;
         const float u = lane[0] * (x0 * x0) * 0.0005f;
         grad_train_first_norm_div[i] = u;
-        first_scale_v_new[i] = t_3;
-        first_scale_v[i] = t_3;
+        first_scale_v_new[i] = t;
+        first_scale_v[i] = t;
     }
 }
 
@@ -1567,13 +1519,11 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
         for (int l = 0; l < 2; l++)
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
-        const float x0 = first_shift_v[i];
-        const float t = 0.9f * x0;
-        const float t_2 = t + lane[0];
+        const float t = 0.9f * first_shift_v[i] + lane[0];
         const float u = lane[0];
-        const float u_2 = first_shift[i] - learning_rate * t_2;
+        const float u_2 = first_shift[i] - learning_rate * t;
         grad_train_first_norm_reducesum[i] = u;
-        first_shift_v[i] = t_2;
+        first_shift_v[i] = t;
         first_shift[i] = u_2;
     }
 }
@@ -1773,10 +1723,7 @@ static STEPC_INLINE void first_relu_finish_vectors(const int rows, const int vec
     for (int r = 0; r < rows; r++)
         for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float first_mean0 = first_mean[o + r];
-            const float x0 = first_norm_mul[o + r];
-            const float first_shift0 = first_shift[o + r];
-            const float t_2 = (v - first_mean0) * x0 + first_shift0;
+            const float t_2 = (v - first_mean[o + r]) * first_norm_mul[o + r] + first_shift[o + r];
             first[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -1792,18 +1739,12 @@ static STEPC_INLINE void first_relu_finish_row(const int n, const int o, const f
     whole -= 13;
     for (int p = 0; p < whole; p++) {
         const float v = plane[p];
-        const float first_mean0 = first_mean[o];
-        const float x0 = first_norm_mul[o];
-        const float first_shift0 = first_shift[o];
-        const float t_2 = (v - first_mean0) * x0 + first_shift0;
+        const float t_2 = (v - first_mean[o]) * first_norm_mul[o] + first_shift[o];
         first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
     for (int p = 109; p < 125; p++) {
         const float v = plane[p];
-        const float first_mean0 = first_mean[o];
-        const float x0 = first_norm_mul[o];
-        const float first_shift0 = first_shift[o];
-        const float t_2 = (v - first_mean0) * x0 + first_shift0;
+        const float t_2 = (v - first_mean[o]) * first_norm_mul[o] + first_shift[o];
         first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }

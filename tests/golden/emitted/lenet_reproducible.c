@@ -102,8 +102,7 @@ static STEPC_INLINE void relu1_relu_finish_vectors(const int rows, const int vec
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float conv1_bias0 = conv1_bias[o + r];
-            const float t_2 = v + conv1_bias0;
+            const float t_2 = v + conv1_bias[o + r];
             relu1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -115,8 +114,7 @@ static STEPC_INLINE void relu1_relu_finish_part(const int n, const int o, const 
 {
     STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
         const float v = line[column];
-        const float conv1_bias0 = conv1_bias[o];
-        const float t_2 = v + conv1_bias0;
+        const float t_2 = v + conv1_bias[o];
         relu1[n * 4704 + o * 784 + first + column] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }
@@ -231,8 +229,7 @@ static STEPC_INLINE void relu2_relu_compute_windows(const int rows, const int co
         for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++)
             STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
                 const float v = transposed[l * STEPC_WINDOW_LANES(float) + i];
-                const float conv2_bias0 = conv2_bias[o_2];
-                const float t_2 = v + conv2_bias0;
+                const float t_2 = v + conv2_bias[o_2];
                 relu2[(n + l) * 1600 + o_2 * 100 + p + i] = t_2 < 0.0f ? 0.0f : t_2;
             }
     }
@@ -314,8 +311,7 @@ static STEPC_KERNEL void relu3_relu_finish_group(const int j, const float *restr
         for (int l = 0; l < STEPC_TILE_COLUMNS(float) && l < 32 - i; l++)
             STEPC_LANE_LOOP for (int r = 0; r < STEPC_GROUP_ROWS(120); r++) {
                 const float v = transposed[l * STEPC_GROUP_ROWS(120) + r];
-                const float fc1_bias0 = fc1_bias[j + r];
-                const float t = v + fc1_bias0;
+                const float t = v + fc1_bias[j + r];
                 relu3[(i + l) * 120 + j + r] = t < 0.0f ? 0.0f : t;
             }
     }
@@ -329,8 +325,7 @@ static STEPC_KERNEL void relu3_relu_finish_last(const int rows, const int j, con
         for (int r = 0; r < rows; r++) {
             const float v = sums_of_group[i / STEPC_TILE_COLUMNS(float) * STEPC_TILE_COLUMNS(float) *
                 STEPC_GROUP_ROWS(120) + r * STEPC_TILE_COLUMNS(float) + i % STEPC_TILE_COLUMNS(float)];
-            const float fc1_bias0 = fc1_bias[j + r];
-            const float t = v + fc1_bias0;
+            const float t = v + fc1_bias[j + r];
             relu3[i * 120 + j + r] = t < 0.0f ? 0.0f : t;
         }
 }
@@ -393,8 +388,7 @@ static STEPC_INLINE void relu4_relu_part(const int rows, const int i, const int 
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            const float fc2_bias0 = fc2_bias[j + l];
-            const float t_2 = v + fc2_bias0;
+            const float t_2 = v + fc2_bias[j + l];
             relu4[(i + r) * 84 + j + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -672,18 +666,12 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
         STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
             sum[r] += d_logits[r + k * 10];
     for (int r = 0; r < 10; r++) {
-        const float fc3_bias_v0 = fc3_bias_v[r];
-        const float t_2 = 0.9f * fc3_bias_v0;
-        const float t_3 = 0.100000024f * sum[r];
-        const float t_4 = t_2 + t_3;
-        const float fc3_bias_h0 = fc3_bias_h[r];
-        const float t_5 = 0.999f * fc3_bias_h0;
-        const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
-        const float t_7 = t_5 + t_6;
-        const float u = fc3_bias[r] - corrected_rate * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
-        fc3_bias_v[r] = t_4;
+        const float t_2 = 0.9f * fc3_bias_v[r] + 0.100000024f * sum[r];
+        const float t_3 = 0.999f * fc3_bias_h[r] + 0.0009999871f * (sum[r] * sum[r]);
+        const float u = fc3_bias[r] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
+        fc3_bias_v[r] = t_2;
         fc3_bias[r] = u;
-        fc3_bias_h[r] = t_7;
+        fc3_bias_h[r] = t_3;
     }
 }
 
@@ -772,18 +760,12 @@ static STEPC_INLINE void update_fc2_weight_row_sum_block(const int count, const 
         STEPC_SUM_LOOP for (int r = 0; r < count; r++)
             sum[r] += left[first + r + k * 84];
     for (int r = 0; r < count; r++) {
-        const float fc2_bias_v0 = fc2_bias_v[first + r];
-        const float t_2 = 0.9f * fc2_bias_v0;
-        const float t_3 = 0.100000024f * sum[r];
-        const float t_4 = t_2 + t_3;
-        const float fc2_bias_h0 = fc2_bias_h[first + r];
-        const float t_5 = 0.999f * fc2_bias_h0;
-        const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
-        const float t_7 = t_5 + t_6;
-        const float u = fc2_bias[first + r] - corrected_rate * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
-        fc2_bias_v[first + r] = t_4;
+        const float t_2 = 0.9f * fc2_bias_v[first + r] + 0.100000024f * sum[r];
+        const float t_3 = 0.999f * fc2_bias_h[first + r] + 0.0009999871f * (sum[r] * sum[r]);
+        const float u = fc2_bias[first + r] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
+        fc2_bias_v[first + r] = t_2;
         fc2_bias[first + r] = u;
-        fc2_bias_h[first + r] = t_7;
+        fc2_bias_h[first + r] = t_3;
     }
 }
 
@@ -1067,18 +1049,12 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
             fc1_weight, fc1_weight_h, corrected_rate);
     }
     STEPC_LANE_LOOP for (int i = 0; i < 120; i++) {
-        const float fc1_bias_v0 = fc1_bias_v[i];
-        const float t_2 = 0.9f * fc1_bias_v0;
-        const float t_3 = 0.100000024f * panel[14336 + i];
-        const float t_4 = t_2 + t_3;
-        const float fc1_bias_h0 = fc1_bias_h[i];
-        const float t_5 = 0.999f * fc1_bias_h0;
-        const float t_6 = 0.0009999871f * (panel[14336 + i] * panel[14336 + i]);
-        const float t_7 = t_5 + t_6;
-        const float u = fc1_bias[i] - corrected_rate * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
-        fc1_bias_v[i] = t_4;
+        const float t_2 = 0.9f * fc1_bias_v[i] + 0.100000024f * panel[14336 + i];
+        const float t_3 = 0.999f * fc1_bias_h[i] + 0.0009999871f * (panel[14336 + i] * panel[14336 + i]);
+        const float u = fc1_bias[i] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
+        fc1_bias_v[i] = t_2;
         fc1_bias[i] = u;
-        fc1_bias_h[i] = t_7;
+        fc1_bias_h[i] = t_3;
     }
 }
 
@@ -1156,18 +1132,12 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
         for (int l = 0; l < 2; l++)
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
-        const float conv2_bias_v0 = conv2_bias_v[i];
-        const float t = 0.9f * conv2_bias_v0;
-        const float t_2 = 0.100000024f * lane[0];
-        const float t_3 = t + t_2;
-        const float conv2_bias_h0 = conv2_bias_h[i];
-        const float t_4 = 0.999f * conv2_bias_h0;
-        const float t_5 = 0.0009999871f * (lane[0] * lane[0]);
-        const float t_6 = t_4 + t_5;
-        const float u = conv2_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        conv2_bias_v[i] = t_3;
+        const float t = 0.9f * conv2_bias_v[i] + 0.100000024f * lane[0];
+        const float t_2 = 0.999f * conv2_bias_h[i] + 0.0009999871f * (lane[0] * lane[0]);
+        const float u = conv2_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        conv2_bias_v[i] = t;
         conv2_bias[i] = u;
-        conv2_bias_h[i] = t_6;
+        conv2_bias_h[i] = t_2;
     }
 }
 
@@ -1540,18 +1510,12 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
         for (int l = 0; l < 2; l++)
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
-        const float conv1_bias_v0 = conv1_bias_v[i];
-        const float t = 0.9f * conv1_bias_v0;
-        const float t_2 = 0.100000024f * lane[0];
-        const float t_3 = t + t_2;
-        const float conv1_bias_h0 = conv1_bias_h[i];
-        const float t_4 = 0.999f * conv1_bias_h0;
-        const float t_5 = 0.0009999871f * (lane[0] * lane[0]);
-        const float t_6 = t_4 + t_5;
-        const float u = conv1_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        conv1_bias_v[i] = t_3;
+        const float t = 0.9f * conv1_bias_v[i] + 0.100000024f * lane[0];
+        const float t_2 = 0.999f * conv1_bias_h[i] + 0.0009999871f * (lane[0] * lane[0]);
+        const float u = conv1_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        conv1_bias_v[i] = t;
         conv1_bias[i] = u;
-        conv1_bias_h[i] = t_6;
+        conv1_bias_h[i] = t_2;
     }
 }
 

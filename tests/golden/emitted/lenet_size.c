@@ -103,8 +103,7 @@ static STEPC_INLINE void relu1_relu_finish_vectors(const int rows, const int vec
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float conv1_bias0 = conv1_bias[o + r];
-            const float t_2 = v + conv1_bias0;
+            const float t_2 = v + conv1_bias[o + r];
             relu1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -116,8 +115,7 @@ static STEPC_INLINE void relu1_relu_finish_part(const int n, const int o, const 
 {
     STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
         const float v = line[column];
-        const float conv1_bias0 = conv1_bias[o];
-        const float t_2 = v + conv1_bias0;
+        const float t_2 = v + conv1_bias[o];
         relu1[n * 4704 + o * 784 + first + column] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }
@@ -239,8 +237,7 @@ static STEPC_INLINE void relu2_relu_finish_vectors(const int rows, const int vec
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
             const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float conv2_bias0 = conv2_bias[o + r];
-            const float t_2 = v + conv2_bias0;
+            const float t_2 = v + conv2_bias[o + r];
             relu2[n * 1600 + (o + r) * 100 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -252,8 +249,7 @@ static STEPC_INLINE void relu2_relu_finish_part(const int n, const int o, const 
 {
     STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
         const float v = line[column];
-        const float conv2_bias0 = conv2_bias[o];
-        const float t_2 = v + conv2_bias0;
+        const float t_2 = v + conv2_bias[o];
         relu2[n * 1600 + o * 100 + first + column] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }
@@ -353,8 +349,7 @@ static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict
                     part += pool2[i * 400 + l] * fc1_weight[l + j * 400];
                 sum += part;
             }
-            const float fc1_bias0 = fc1_bias[j];
-            const float t = sum + fc1_bias0;
+            const float t = sum + fc1_bias[j];
             relu3[i * 120 + j] = t < 0.0f ? 0.0f : t;
         }
 }
@@ -373,8 +368,7 @@ static STEPC_KERNEL void relu4_relu(float *restrict relu4, const float *restrict
                     part += relu3[i * 120 + l] * fc2_weight[l + j * 120];
                 sum += part;
             }
-            const float fc2_bias0 = fc2_bias[j];
-            const float t = sum + fc2_bias0;
+            const float t = sum + fc2_bias[j];
             relu4[i * 84 + j] = t < 0.0f ? 0.0f : t;
         }
 }
@@ -524,18 +518,12 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_logits[i + k * 10];
-        const float fc3_bias_v0 = fc3_bias_v[i];
-        const float t = 0.9f * fc3_bias_v0;
-        const float t_2 = 0.100000024f * sum;
-        const float t_3 = t + t_2;
-        const float fc3_bias_h0 = fc3_bias_h[i];
-        const float t_4 = 0.999f * fc3_bias_h0;
-        const float t_5 = 0.0009999871f * (sum * sum);
-        const float t_6 = t_4 + t_5;
-        const float u = fc3_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        fc3_bias_v[i] = t_3;
+        const float t = 0.9f * fc3_bias_v[i] + 0.100000024f * sum;
+        const float t_2 = 0.999f * fc3_bias_h[i] + 0.0009999871f * (sum * sum);
+        const float u = fc3_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        fc3_bias_v[i] = t;
         fc3_bias[i] = u;
-        fc3_bias_h[i] = t_6;
+        fc3_bias_h[i] = t_2;
     }
 }
 
@@ -589,18 +577,12 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_fc2[i + k * 84];
-        const float fc2_bias_v0 = fc2_bias_v[i];
-        const float t = 0.9f * fc2_bias_v0;
-        const float t_2 = 0.100000024f * sum;
-        const float t_3 = t + t_2;
-        const float fc2_bias_h0 = fc2_bias_h[i];
-        const float t_4 = 0.999f * fc2_bias_h0;
-        const float t_5 = 0.0009999871f * (sum * sum);
-        const float t_6 = t_4 + t_5;
-        const float u = fc2_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        fc2_bias_v[i] = t_3;
+        const float t = 0.9f * fc2_bias_v[i] + 0.100000024f * sum;
+        const float t_2 = 0.999f * fc2_bias_h[i] + 0.0009999871f * (sum * sum);
+        const float u = fc2_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        fc2_bias_v[i] = t;
         fc2_bias[i] = u;
-        fc2_bias_h[i] = t_6;
+        fc2_bias_h[i] = t_2;
     }
 }
 
@@ -653,18 +635,12 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_fc1[i + k * 120];
-        const float fc1_bias_v0 = fc1_bias_v[i];
-        const float t = 0.9f * fc1_bias_v0;
-        const float t_2 = 0.100000024f * sum;
-        const float t_3 = t + t_2;
-        const float fc1_bias_h0 = fc1_bias_h[i];
-        const float t_4 = 0.999f * fc1_bias_h0;
-        const float t_5 = 0.0009999871f * (sum * sum);
-        const float t_6 = t_4 + t_5;
-        const float u = fc1_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        fc1_bias_v[i] = t_3;
+        const float t = 0.9f * fc1_bias_v[i] + 0.100000024f * sum;
+        const float t_2 = 0.999f * fc1_bias_h[i] + 0.0009999871f * (sum * sum);
+        const float u = fc1_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        fc1_bias_v[i] = t;
         fc1_bias[i] = u;
-        fc1_bias_h[i] = t_6;
+        fc1_bias_h[i] = t_2;
     }
 }
 
@@ -742,18 +718,12 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
         for (int l = 0; l < 2; l++)
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
-        const float conv2_bias_v0 = conv2_bias_v[i];
-        const float t = 0.9f * conv2_bias_v0;
-        const float t_2 = 0.100000024f * lane[0];
-        const float t_3 = t + t_2;
-        const float conv2_bias_h0 = conv2_bias_h[i];
-        const float t_4 = 0.999f * conv2_bias_h0;
-        const float t_5 = 0.0009999871f * (lane[0] * lane[0]);
-        const float t_6 = t_4 + t_5;
-        const float u = conv2_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        conv2_bias_v[i] = t_3;
+        const float t = 0.9f * conv2_bias_v[i] + 0.100000024f * lane[0];
+        const float t_2 = 0.999f * conv2_bias_h[i] + 0.0009999871f * (lane[0] * lane[0]);
+        const float u = conv2_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        conv2_bias_v[i] = t;
         conv2_bias[i] = u;
-        conv2_bias_h[i] = t_6;
+        conv2_bias_h[i] = t_2;
     }
 }
 
@@ -1179,18 +1149,12 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
         for (int l = 0; l < 2; l++)
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
-        const float conv1_bias_v0 = conv1_bias_v[i];
-        const float t = 0.9f * conv1_bias_v0;
-        const float t_2 = 0.100000024f * lane[0];
-        const float t_3 = t + t_2;
-        const float conv1_bias_h0 = conv1_bias_h[i];
-        const float t_4 = 0.999f * conv1_bias_h0;
-        const float t_5 = 0.0009999871f * (lane[0] * lane[0]);
-        const float t_6 = t_4 + t_5;
-        const float u = conv1_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        conv1_bias_v[i] = t_3;
+        const float t = 0.9f * conv1_bias_v[i] + 0.100000024f * lane[0];
+        const float t_2 = 0.999f * conv1_bias_h[i] + 0.0009999871f * (lane[0] * lane[0]);
+        const float u = conv1_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        conv1_bias_v[i] = t;
         conv1_bias[i] = u;
-        conv1_bias_h[i] = t_6;
+        conv1_bias_h[i] = t_2;
     }
 }
 

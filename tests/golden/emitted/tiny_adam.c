@@ -63,8 +63,7 @@ static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, 
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
-            const float fc1_bias0 = fc1_bias[j];
-            const float t_2 = v + fc1_bias0;
+            const float t_2 = v + fc1_bias[j];
             hidden[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -271,18 +270,12 @@ static STEPC_INLINE void update_fc2_weight_narrow_part(const int rows, const int
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 3 - j, 8, 8, done + j, 3, left + i, 1, 2, right + j, STEPC_NARROW_WIDTH, j == 0, sum);
     for (int r = 0; r < rows; r++) {
-        const float fc2_bias_v0 = fc2_bias_v[i + r];
-        const float t_2 = 0.9f * fc2_bias_v0;
-        const float t_3 = 0.100000024f * sum[r];
-        const float t_4 = t_2 + t_3;
-        const float fc2_bias_h0 = fc2_bias_h[i + r];
-        const float t_5 = 0.999f * fc2_bias_h0;
-        const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
-        const float t_7 = t_5 + t_6;
-        const float u = fc2_bias[i + r] - corrected_rate * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
-        fc2_bias_v[i + r] = t_4;
+        const float t_2 = 0.9f * fc2_bias_v[i + r] + 0.100000024f * sum[r];
+        const float t_3 = 0.999f * fc2_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
+        const float u = fc2_bias[i + r] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
+        fc2_bias_v[i + r] = t_2;
         fc2_bias[i + r] = u;
-        fc2_bias_h[i + r] = t_7;
+        fc2_bias_h[i + r] = t_3;
     }
 }
 
@@ -356,18 +349,12 @@ static STEPC_INLINE void update_fc1_weight_narrow_part(const int rows, const int
     for (int j = 3 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 4 - j, 8, 8, done + j, 4, left + i, 1, 3, right + j, step, j == 0, sum);
     for (int r = 0; r < rows; r++) {
-        const float fc1_bias_v0 = fc1_bias_v[i + r];
-        const float t_2 = 0.9f * fc1_bias_v0;
-        const float t_3 = 0.100000024f * sum[r];
-        const float t_4 = t_2 + t_3;
-        const float fc1_bias_h0 = fc1_bias_h[i + r];
-        const float t_5 = 0.999f * fc1_bias_h0;
-        const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
-        const float t_7 = t_5 + t_6;
-        const float u = fc1_bias[i + r] - corrected_rate * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
-        fc1_bias_v[i + r] = t_4;
+        const float t_2 = 0.9f * fc1_bias_v[i + r] + 0.100000024f * sum[r];
+        const float t_3 = 0.999f * fc1_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
+        const float u = fc1_bias[i + r] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
+        fc1_bias_v[i + r] = t_2;
         fc1_bias[i + r] = u;
-        fc1_bias_h[i + r] = t_7;
+        fc1_bias_h[i + r] = t_3;
     }
 }
 

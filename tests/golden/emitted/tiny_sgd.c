@@ -52,8 +52,7 @@ static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, 
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
-            const float fc1_bias0 = fc1_bias[j];
-            const float t_2 = v + fc1_bias0;
+            const float t_2 = v + fc1_bias[j];
             hidden[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
