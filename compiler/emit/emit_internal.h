@@ -252,8 +252,9 @@ kernel_params find_params(struct emission *e, const struct kernel *k, struct nam
 /* Finds out which kernels are equal (kernel_key.c); before any is emitted. */
 void group_kernels(struct emission *e);
 struct kernel_group *group_of(const struct emission *e, const struct plan *plan, const struct kernel *k);
-/* "hidden[32,32] = Relu(..)", or NULL where there is none (formula.c). */
-const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, const struct buffer *made);
+/* "hidden[32,32] = Relu(..); ..", a formula for each result, or NULL where one has none (formula.c). */
+const char *formulas_text(struct arena *a, const struct kernel *k, const struct graph *g,
+                          const struct buffer *const *results, size_t count);
 /* The value that is in the buffer at the end of the entry, or NULL. */
 const struct value *value_of_buffer(const struct graph *g, const struct buffer *b);
 

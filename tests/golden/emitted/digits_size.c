@@ -55,8 +55,8 @@ static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
- * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad
- * (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
+ * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0
+ * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
                                                          const float *restrict logits, const int64_t *restrict target,
                                                          float *restrict scratch)
@@ -137,9 +137,8 @@ static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const 
         }
 }
 
-/* fc2.weight[10,32] = fc2.weight[10,32] - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] =
- * fc2.bias[10] - learning_rate * ReduceSum(d_logits[32,10]): Gemm (gradient of node 'fc2'), Sub, Mul, ReduceSum
- * (gradient of node 'fc2'), Sub, Mul */
+/* fc2.weight[10,32] = fc2.weight - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] = fc2.bias -
+ * learning_rate * ReduceSum(d_logits[32,10]): Gemm (gradient of node 'fc2'), ReduceSum (gradient of node 'fc2') */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
                                            const float *restrict d_logits, const float *restrict hidden,
                                            const float learning_rate)
@@ -158,9 +157,9 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
     }
 }
 
-/* fc1.weight[32,64] = fc1.weight[32,64] - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] =
- * fc1.bias[32] - learning_rate * ReduceSum(d_fc1.output[32,32]): Gemm (gradient of node 'fc1'), Sub, Mul,
- * ReduceSum (gradient of node 'fc1'), Sub, Mul */
+/* fc1.weight[32,64] = fc1.weight - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] = fc1.bias -
+ * learning_rate * ReduceSum(d_fc1.output[32,32]): Gemm (gradient of node 'fc1'), ReduceSum (gradient of node
+ * 'fc1') */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
                                            const float *restrict d_fc1_output, const float *restrict x,
                                            const float learning_rate)

@@ -67,7 +67,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
 }
 
-/* step_count = step_count + 1: Add */
+/* step_count = step_count + 1 */
 static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
     step_count[0] = stepc_add64(step_count[0], 1);
@@ -211,7 +211,7 @@ static STEPC_INLINE void first_conv_conv_conv_rows(const int rows, const int n, 
         first_conv_conv_finish_row(n, o + i, flat + i * 160, flat + rows * 160, first_conv);
 }
 
-/* first_conv[16,64,25,5] = Conv(x[16,1,49,10], first_weight[64,1,10,4]): Conv */
+/* first_conv[16,64,25,5] = Conv(x[16,1,49,10], first_weight[64,1,10,4]) */
 static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float *restrict x,
                                          const float *restrict first_weight, const int32_t *restrict conv_taps,
                                          float *restrict scratch)
@@ -245,8 +245,7 @@ static STEPC_INLINE void depthwise1_relu_windows(float *restrict flat, const flo
 
 /* depthwise1[16,64,25,5] = Relu((Conv(Relu((first_conv[16,64,25,5] - first_norm.reshape_3[1,64,1,1]) *
  * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]), depthwise1_weight[64,1,3,3]) -
- * depthwise1_norm.reshape_3[1,64,1,1]) * depthwise1_norm.mul[1,64,1,1] + depthwise1_norm.reshape_2[1,64,1,1]):
- * Conv, Relu, Add, Mul, Sub, Relu, Add, Mul, Sub */
+ * depthwise1_norm.reshape_3[1,64,1,1]) * depthwise1_norm.mul[1,64,1,1] + depthwise1_norm.reshape_2[1,64,1,1]) */
 static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float *restrict first_conv,
                                          const float *restrict first_mean, const float *restrict first_norm_mul,
                                          const float *restrict first_shift, const float *restrict depthwise1_weight,
@@ -563,7 +562,7 @@ static STEPC_INLINE void pointwise4_conv_conv_conv_rows(const int rows, const in
         pointwise4_conv_conv_finish_row(n, o + i, flat + i * 128, pointwise4_conv);
 }
 
-/* pointwise4_conv[16,64,25,5] = Conv(depthwise4[16,64,25,5], pointwise4_weight[64,64,1,1]): Conv */
+/* pointwise4_conv[16,64,25,5] = Conv(depthwise4[16,64,25,5], pointwise4_weight[64,64,1,1]) */
 static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, const float *restrict depthwise4,
                                               const float *restrict pointwise4_weight,
                                               const int32_t *restrict conv_taps, float *restrict scratch)
@@ -584,7 +583,7 @@ static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, c
 }
 
 /* pooled[16,64,1,1] = ReduceMean(Relu((pointwise4_conv[16,64,25,5] - pointwise4_norm.reshape_3[1,64,1,1]) *
- * pointwise4_norm.mul[1,64,1,1] + pointwise4_norm.reshape_2[1,64,1,1])): ReduceMean, Relu, Add, Mul, Sub */
+ * pointwise4_norm.mul[1,64,1,1] + pointwise4_norm.reshape_2[1,64,1,1])) */
 static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float *restrict pointwise4_conv,
                                             const float *restrict pointwise4_mean,
                                             const float *restrict pointwise4_norm_mul,
@@ -644,7 +643,7 @@ static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, con
     }
 }
 
-/* logits[16,12] = flat[16,64] fc_weight[12,64]' + fc_bias[12]: Gemm */
+/* logits[16,12] = flat[16,64] fc_weight[12,64]' + fc_bias[12] */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict pooled,
                                      const float *restrict fc_weight, const float *restrict fc_bias,
                                      float *restrict panel)
@@ -938,7 +937,7 @@ static STEPC_KERNEL void conv_relu_add_16x64x125_2(float *restrict y_2, const fl
 
 /* train/pooled[16,64,1,1] = ReduceMean(Relu((train/pointwise4_conv[16,64,25,5] -
  * train/pointwise4_norm.reducemean[1,64,1,1]) * (train/pointwise4_norm.reciprocal[1,64,1,1] *
- * pointwise4_norm.reshape[1,64,1,1]) + pointwise4_norm.reshape_2[1,64,1,1])): ReduceMean, Relu, Add, Mul, Sub, Mul */
+ * pointwise4_norm.reshape[1,64,1,1]) + pointwise4_norm.reshape_2[1,64,1,1])) */
 static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
                                                   const float *restrict train_pointwise4_conv,
                                                   const float *restrict train_pointwise4_norm_reducemean,
@@ -1002,7 +1001,7 @@ static STEPC_INLINE void train_logits_gemm_panel_part(const int rows, const int 
     }
 }
 
-/* train/logits[16,12] = train/flat[16,64] fc_weight[12,64]' + fc_bias[12]: Gemm */
+/* train/logits[16,12] = train/flat[16,64] fc_weight[12,64]' + fc_bias[12] */
 static STEPC_KERNEL void train_logits_gemm(float *restrict train_logits, const float *restrict train_pooled,
                                            const float *restrict fc_weight, const float *restrict fc_bias,
                                            float *restrict panel)
@@ -1030,8 +1029,8 @@ static STEPC_INLINE void loss_softmax_cross_entropy_loss_give_gradients(const fl
 }
 
 /* loss = SoftmaxCrossEntropyLoss(train/logits[16,12], target[16]); d_train/logits[16,12] =
- * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): SoftmaxCrossEntropyLoss,
- * stepc.SoftmaxCrossEntropyGrad (gradient of node #29 (SoftmaxCrossEntropyLoss)) */
+ * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #29
+ * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_train_logits,
                                                          const float *restrict train_logits,
                                                          const int64_t *restrict target, float *restrict scratch)
@@ -1125,11 +1124,9 @@ static STEPC_INLINE void update_fc_weight_part(const int rows, const int i, cons
         }
 }
 
-/* fc_weight.v[12,64] = 0.9 * fc_weight.v[12,64] + d_train/logits[16,12]' train/flat[16,64]; fc_weight[12,64] =
- * fc_weight[12,64] - learning_rate * (0.9 * fc_weight.v[12,64] + d_train/logits[16,12]' train/flat[16,64]);
- * fc_bias.v[12] = 0.9 * fc_bias.v[12] + ReduceSum(d_train/logits[16,12]); fc_bias[12] = fc_bias[12] -
- * learning_rate * (0.9 * fc_bias.v[12] + ReduceSum(d_train/logits[16,12])): Gemm (gradient of node #28 (Gemm)),
- * Add, Mul, Sub, Mul, ReduceSum (gradient of node #28 (Gemm)), Add, Mul, Sub, Mul */
+/* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight[12,64] = fc_weight
+ * - learning_rate * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits[16,12]); fc_bias[12] =
+ * fc_bias - learning_rate * fc_bias.v: Gemm (gradient of node #28 (Gemm)), ReduceSum (gradient of node #28 (Gemm)) */
 static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *restrict fc_weight,
                                           float *restrict fc_bias_v, float *restrict fc_bias,
                                           const float *restrict d_train_logits, const float *restrict train_pooled,
@@ -1152,22 +1149,20 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
 }
 
 /* pointwise4_scale.v.new[64] = 0.9 * pointwise4_scale.v[64] + pointwise4_scale.gradient[64];
- * pointwise4_scale.v[64] = 0.9 * pointwise4_scale.v[64] + pointwise4_scale.gradient[64];
- * pointwise4_shift.v.new[64] = 0.9 * pointwise4_shift.v[64] + pointwise4_shift.gradient[64];
- * pointwise4_shift.v[64] = 0.9 * pointwise4_shift.v[64] + pointwise4_shift.gradient[64];
- * d_train/pointwise4_conv[16,64,25,5] = ((Relu((train/pointwise4_conv[16,64,25,5] -
- * train/pointwise4_norm.reducemean[1,64,1,1]) * (train/pointwise4_norm.reciprocal[1,64,1,1] *
+ * pointwise4_scale.v[64] = 0.9 * pointwise4_scale.v + pointwise4_scale.gradient[64]; pointwise4_shift.v.new[64] =
+ * 0.9 * pointwise4_shift.v[64] + pointwise4_shift.gradient[64]; pointwise4_shift.v[64] = 0.9 * pointwise4_shift.v
+ * + pointwise4_shift.gradient[64]; d_train/pointwise4_conv[16,64,25,5] = ((Relu((train/pointwise4_conv[16,64,25,5]
+ * - train/pointwise4_norm.reducemean[1,64,1,1]) * (train/pointwise4_norm.reciprocal[1,64,1,1] *
  * pointwise4_norm.reshape[1,64,1,1]) + pointwise4_norm.reshape_2[1,64,1,1]) > 0 ? d_train/pooled[16,64,1,1] *
  * 0.008 : 0) - ReduceSum(train/pointwise4[16,64,25,5] > 0 ? d_train/pooled * 0.008 : 0) * 0.0005 -
  * grad.train/pointwise4_norm.mul_5[16,64,25,5]) * train/pointwise4_norm.mul_2[1,64,1,1]: ReduceSum (gradient of
- * node #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Sub, Where (gradient of node
- * #25 (Relu)), Mul (gradient of node #26 (ReduceMean)), Greater (gradient of node #25 (Relu)), Relu, Add, Mul,
- * Mul, Mul (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Mul
- * (gradient of node #24 (BatchNormalization)), Add, Mul (gradient of node #24 (BatchNormalization)), Mul,
- * ReduceSum (gradient of node #24 (BatchNormalization)), Add, Mul, Mul (gradient of node #24
- * (BatchNormalization)), Sub (gradient of node #24 (BatchNormalization)), Sub (gradient of node #24
- * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24
- * (BatchNormalization)) */
+ * node #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Where (gradient of node #25
+ * (Relu)), Mul (gradient of node #26 (ReduceMean)), Greater (gradient of node #25 (Relu)), Mul (gradient of node
+ * #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24
+ * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), ReduceSum (gradient of node #24
+ * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Sub (gradient of node #24
+ * (BatchNormalization)), Sub (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24
+ * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)) */
 static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_scale_v_new,
                                                     float *restrict pointwise4_scale_v,
                                                     float *restrict pointwise4_shift_v_new,
@@ -1834,9 +1829,8 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
 }
 
 /* grad.train/first_norm.reducesum[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5]); first_shift.v[64] = 0.9 *
- * first_shift.v[64] + first_shift.gradient[64]; first_shift[64] = first_shift[64] - learning_rate * (0.9 *
- * first_shift.v[64] + first_shift.gradient[64]): ReduceSum (gradient of node #0 (BatchNormalization)), Add, Mul,
- * Sub, Mul */
+ * first_shift.v + first_shift.gradient[64]; first_shift[64] = first_shift - learning_rate * first_shift.v:
+ * ReduceSum (gradient of node #0 (BatchNormalization)) */
 static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restrict grad_train_first_norm_reducesum,
         float *restrict first_shift_v, float *restrict first_shift, const float *restrict d_train_first_norm,
         const float learning_rate)
@@ -1869,10 +1863,10 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
 /* grad.train/first_norm.div[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5] * (first_conv[16,64,25,5] -
  * train/first_norm.reducemean[1,64,1,1])) * (train/first_norm.reciprocal[1,64,1,1] * train/first_norm.reciprocal)
  * * 0.0005; first_scale.v.new[64] = 0.9 * first_scale.v[64] + first_scale.gradient[64]; first_scale.v[64] = 0.9 *
- * first_scale.v[64] + first_scale.gradient[64]: ReduceSum (gradient of node #0 (BatchNormalization)), Mul
- * (gradient of node #0 (BatchNormalization)), Sub, Mul (gradient of node #0 (BatchNormalization)), Mul (gradient
- * of node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Add, Mul (gradient of node #0
- * (BatchNormalization)), Mul */
+ * first_scale.v + first_scale.gradient[64]: ReduceSum (gradient of node #0 (BatchNormalization)), Mul (gradient of
+ * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
+ * (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
+ * (BatchNormalization)) */
 static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_train_first_norm_div,
                                                        float *restrict first_scale_v_new,
                                                        float *restrict first_scale_v,
@@ -2004,17 +1998,14 @@ static STEPC_INLINE void update_first_weight_add_weights_of(const int n, float *
         update_first_weight_add_rows(rest, total + whole * 48, scratch_2, taps + 40, scratch_2 + 6144 + whole * 125);
 }
 
-/* first_weight.v[64,1,10,4] = 0.9 * first_weight.v[64,1,10,4] + ConvGradWeight((d_train/first_norm[16,64,25,5] -
+/* first_weight.v[64,1,10,4] = 0.9 * first_weight.v + ConvGradWeight((d_train/first_norm[16,64,25,5] -
  * grad.train/first_norm.reducesum[1,64,1,1] * 0.0005 - (first_conv[16,64,25,5] -
  * train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
  * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10]); first_weight[64,1,10,4]
- * = first_weight[64,1,10,4] - learning_rate * (0.9 * first_weight.v[64,1,10,4] +
- * ConvGradWeight((d_train/first_norm[16,64,25,5] - grad.train/first_norm.reducesum[1,64,1,1] * 0.0005 -
- * (first_conv[16,64,25,5] - train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
- * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10])): stepc.ConvGradWeight
- * (gradient of node #0 (Conv)), Add, Mul, Sub, Mul, Mul (gradient of node #0 (BatchNormalization)), Mul, Sub
- * (gradient of node #0 (BatchNormalization)), Sub (gradient of node #0 (BatchNormalization)), Mul (gradient of
- * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Sub */
+ * = first_weight - learning_rate * first_weight.v: stepc.ConvGradWeight (gradient of node #0 (Conv)), Mul
+ * (gradient of node #0 (BatchNormalization)), Sub (gradient of node #0 (BatchNormalization)), Sub (gradient of
+ * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
+ * (BatchNormalization)) */
 static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, float *restrict first_weight,
                                              const float *restrict d_train_first_norm,
                                              const float *restrict grad_train_first_norm_reducesum,
@@ -2169,7 +2160,7 @@ static STEPC_INLINE void first_relu_conv_rows(const int rows, const int n, const
 }
 
 /* first[16,64,25,5] = Relu((Conv(x[16,1,49,10], first_weight[64,1,10,4]) - first_norm.reshape_3[1,64,1,1]) *
- * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]): Conv, Relu, Add, Mul, Sub */
+ * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]) */
 static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict x,
                                     const float *restrict first_weight, const int32_t *restrict conv_taps,
                                     const float *restrict first_mean, const float *restrict first_norm_mul,

@@ -60,7 +60,7 @@ static const int32_t constant_conv_taps_3[31] STEPC_CONST = {
 /* ---- kernels ----------------------------------------------------------- */
 
 /* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count))
- * : learning_rate: Cast, Where, Cast, Div, Mul, Sqrt, Sub, Pow, Cast, Sub, Pow, Greater */
+ * : learning_rate */
 static STEPC_KERNEL void corrected_rate_cast(float *restrict corrected_rate, const int64_t step_count,
                                              const float learning_rate)
 {
@@ -165,7 +165,7 @@ static STEPC_INLINE void relu1_relu_conv_rows(const int rows, const int n, const
         relu1_relu_finish_row(n, o + i, flat + i * 864, relu1, conv1_bias);
 }
 
-/* relu1[32,6,28,28] = Relu(Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6])): Conv, Relu */
+/* relu1[32,6,28,28] = Relu(Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6])) */
 static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict x,
                                     const float *restrict conv1_weight, const int32_t *restrict conv_taps,
                                     const float *restrict conv1_bias, float *restrict scratch)
@@ -185,7 +185,7 @@ static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict
     }
 }
 
-/* pool1[32,6,14,14] = MaxPool(relu1[32,6,28,28]): MaxPool */
+/* pool1[32,6,14,14] = MaxPool(relu1[32,6,28,28]) */
 static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *restrict relu1)
 {
     for (int32_t i = 0; i < 2688; i++)
@@ -251,7 +251,7 @@ static STEPC_INLINE void relu2_relu_compute_rows(const int rows, const int n, co
     }
 }
 
-/* relu2[32,16,10,10] = Relu(Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16])): Conv, Relu */
+/* relu2[32,16,10,10] = Relu(Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16])) */
 static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict pool1,
                                     const float *restrict conv2_weight, const int32_t *restrict conv_spans,
                                     const float *restrict conv2_bias, float *restrict scratch)
@@ -284,7 +284,7 @@ static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict
     }
 }
 
-/* pool2[32,16,5,5] = MaxPool(relu2[32,16,10,10]): MaxPool */
+/* pool2[32,16,5,5] = MaxPool(relu2[32,16,10,10]) */
 static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *restrict relu2)
 {
     for (int32_t i = 0; i < 2560; i++)
@@ -365,7 +365,7 @@ static STEPC_INLINE void relu3_relu_transposed_sums(const float *restrict right,
     }
 }
 
-/* relu3[32,120] = Relu(flat[32,400] fc1_weight[120,400]' + fc1_bias[120]): Gemm, Relu */
+/* relu3[32,120] = Relu(flat[32,400] fc1_weight[120,400]' + fc1_bias[120]) */
 static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict pool2,
                                     const float *restrict fc1_weight, const float *restrict fc1_bias,
                                     float *restrict panel)
@@ -416,7 +416,7 @@ static STEPC_INLINE void relu4_relu_packed_strip(const int columns, const int p,
     STEPC_EACH_PART(32, relu4_relu_panel_part, columns, p, left, packed, relu4, fc2_bias);
 }
 
-/* relu4[32,84] = Relu(relu3[32,120] fc2_weight[84,120]' + fc2_bias[84]): Gemm, Relu */
+/* relu4[32,84] = Relu(relu3[32,120] fc2_weight[84,120]' + fc2_bias[84]) */
 static STEPC_KERNEL void relu4_relu(float *restrict relu4, const float *restrict relu3,
                                     const float *restrict fc2_weight, const float *restrict fc2_bias,
                                     float *restrict panel)
@@ -455,7 +455,7 @@ static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, con
     }
 }
 
-/* logits[32,10] = relu4[32,84] fc3_weight[10,84]' + fc3_bias[10]: Gemm */
+/* logits[32,10] = relu4[32,84] fc3_weight[10,84]' + fc3_bias[10] */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict relu4,
                                      const float *restrict fc3_weight, const float *restrict fc3_bias,
                                      float *restrict panel)
@@ -483,8 +483,8 @@ static STEPC_INLINE void loss_softmax_cross_entropy_loss_give_gradients(const fl
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
- * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad
- * (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
+ * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0
+ * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
                                                          const float *restrict logits, const int64_t *restrict target,
                                                          float *restrict scratch)
@@ -551,7 +551,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
 }
 
-/* step_count = step_count + 1: Add */
+/* step_count = step_count + 1 */
 static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
     step_count[0] = stepc_add64(step_count[0], 1);
@@ -632,16 +632,12 @@ static STEPC_INLINE void update_fc3_weight_strip(const int vectors, const int fr
         fc3_weight_h, corrected_rate);
 }
 
-/* fc3_weight.v[10,84] = 0.9 * fc3_weight.v[10,84] + 0.1 * (d_logits[32,10]' relu4[32,84]); fc3_weight[10,84] =
- * fc3_weight[10,84] - corrected_rate * (0.9 * fc3_weight.v[10,84] + 0.1 * (d_logits[32,10]' relu4[32,84])) /
- * (Sqrt(0.999 * fc3_weight.h[10,84] + 0.000999987 * (d_logits' relu4 * (d_logits' relu4))) + 1e-06);
- * fc3_weight.h[10,84] = 0.999 * fc3_weight.h[10,84] + 0.000999987 * (d_logits[32,10]' relu4[32,84] * (d_logits'
- * relu4)); fc3_bias.v[10] = 0.9 * fc3_bias.v[10] + 0.1 * ReduceSum(d_logits[32,10]); fc3_bias[10] = fc3_bias[10] -
- * corrected_rate * (0.9 * fc3_bias.v[10] + 0.1 * ReduceSum(d_logits[32,10])) / (Sqrt(0.999 * fc3_bias.h[10] +
- * 0.000999987 * (ReduceSum(d_logits) * ReduceSum(d_logits))) + 1e-06); fc3_bias.h[10] = 0.999 * fc3_bias.h[10] +
- * 0.000999987 * (ReduceSum(d_logits[32,10]) * ReduceSum(d_logits)): Gemm (gradient of node #11 (Gemm)), Add, Mul,
- * Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node #11 (Gemm)), Add, Mul, Mul, Add,
- * Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* fc3_weight.v[10,84] = 0.9 * fc3_weight.v + 0.1 * (d_logits[32,10]' relu4[32,84]); fc3_weight.h[10,84] = 0.999 *
+ * fc3_weight.h + 0.000999987 * (d_logits[32,10]' relu4[32,84] * (d_logits' relu4)); fc3_weight[10,84] = fc3_weight
+ * - corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06); fc3_bias.v[10] = 0.9 * fc3_bias.v + 0.1 *
+ * ReduceSum(d_logits[32,10]); fc3_bias.h[10] = 0.999 * fc3_bias.h + 0.000999987 * (ReduceSum(d_logits[32,10]) *
+ * ReduceSum(d_logits)); fc3_bias[10] = fc3_bias - corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): Gemm
+ * (gradient of node #11 (Gemm)), ReduceSum (gradient of node #11 (Gemm)) */
 static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *restrict fc3_weight,
                                            float *restrict fc3_weight_h, float *restrict fc3_bias_v,
                                            float *restrict fc3_bias, float *restrict fc3_bias_h,
@@ -769,16 +765,12 @@ static STEPC_INLINE void update_fc2_weight_row_sum_block(const int count, const 
     }
 }
 
-/* fc2_weight.v[84,120] = 0.9 * fc2_weight.v[84,120] + 0.1 * (d_fc2[32,84]' relu3[32,120]); fc2_weight[84,120] =
- * fc2_weight[84,120] - corrected_rate * (0.9 * fc2_weight.v[84,120] + 0.1 * (d_fc2[32,84]' relu3[32,120])) /
- * (Sqrt(0.999 * fc2_weight.h[84,120] + 0.000999987 * (d_fc2' relu3 * (d_fc2' relu3))) + 1e-06);
- * fc2_weight.h[84,120] = 0.999 * fc2_weight.h[84,120] + 0.000999987 * (d_fc2[32,84]' relu3[32,120] * (d_fc2'
- * relu3)); fc2_bias.v[84] = 0.9 * fc2_bias.v[84] + 0.1 * ReduceSum(d_fc2[32,84]); fc2_bias[84] = fc2_bias[84] -
- * corrected_rate * (0.9 * fc2_bias.v[84] + 0.1 * ReduceSum(d_fc2[32,84])) / (Sqrt(0.999 * fc2_bias.h[84] +
- * 0.000999987 * (ReduceSum(d_fc2) * ReduceSum(d_fc2))) + 1e-06); fc2_bias.h[84] = 0.999 * fc2_bias.h[84] +
- * 0.000999987 * (ReduceSum(d_fc2[32,84]) * ReduceSum(d_fc2)): Gemm (gradient of node #9 (Gemm)), Add, Mul, Mul,
- * Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node #9 (Gemm)), Add, Mul, Mul, Add, Mul,
- * Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* fc2_weight.v[84,120] = 0.9 * fc2_weight.v + 0.1 * (d_fc2[32,84]' relu3[32,120]); fc2_weight.h[84,120] = 0.999 *
+ * fc2_weight.h + 0.000999987 * (d_fc2[32,84]' relu3[32,120] * (d_fc2' relu3)); fc2_weight[84,120] = fc2_weight -
+ * corrected_rate * fc2_weight.v / (Sqrt(fc2_weight.h) + 1e-06); fc2_bias.v[84] = 0.9 * fc2_bias.v + 0.1 *
+ * ReduceSum(d_fc2[32,84]); fc2_bias.h[84] = 0.999 * fc2_bias.h + 0.000999987 * (ReduceSum(d_fc2[32,84]) *
+ * ReduceSum(d_fc2)); fc2_bias[84] = fc2_bias - corrected_rate * fc2_bias.v / (Sqrt(fc2_bias.h) + 1e-06): Gemm
+ * (gradient of node #9 (Gemm)), ReduceSum (gradient of node #9 (Gemm)) */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
                                            float *restrict fc2_weight_h, float *restrict fc2_bias_v,
                                            float *restrict fc2_bias, float *restrict fc2_bias_h,
@@ -1006,16 +998,12 @@ static STEPC_INLINE void update_fc1_weight_pack_columns(const int columns, const
             packed[k_2 * 32 + j_2] = j_2 < columns ? right[j + k_2 * 400 + j_2] : 0.0f;
 }
 
-/* fc1_weight.v[120,400] = 0.9 * fc1_weight.v[120,400] + 0.1 * (d_fc1[32,120]' flat[32,400]); fc1_weight[120,400] =
- * fc1_weight[120,400] - corrected_rate * (0.9 * fc1_weight.v[120,400] + 0.1 * (d_fc1[32,120]' flat[32,400])) /
- * (Sqrt(0.999 * fc1_weight.h[120,400] + 0.000999987 * (d_fc1' flat * (d_fc1' flat))) + 1e-06);
- * fc1_weight.h[120,400] = 0.999 * fc1_weight.h[120,400] + 0.000999987 * (d_fc1[32,120]' flat[32,400] * (d_fc1'
- * flat)); fc1_bias.v[120] = 0.9 * fc1_bias.v[120] + 0.1 * ReduceSum(d_fc1[32,120]); fc1_bias[120] = fc1_bias[120]
- * - corrected_rate * (0.9 * fc1_bias.v[120] + 0.1 * ReduceSum(d_fc1[32,120])) / (Sqrt(0.999 * fc1_bias.h[120] +
- * 0.000999987 * (ReduceSum(d_fc1) * ReduceSum(d_fc1))) + 1e-06); fc1_bias.h[120] = 0.999 * fc1_bias.h[120] +
- * 0.000999987 * (ReduceSum(d_fc1[32,120]) * ReduceSum(d_fc1)): Gemm (gradient of node #7 (Gemm)), Add, Mul, Mul,
- * Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node #7 (Gemm)), Add, Mul, Mul, Add, Mul,
- * Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* fc1_weight.v[120,400] = 0.9 * fc1_weight.v + 0.1 * (d_fc1[32,120]' flat[32,400]); fc1_weight.h[120,400] = 0.999
+ * * fc1_weight.h + 0.000999987 * (d_fc1[32,120]' flat[32,400] * (d_fc1' flat)); fc1_weight[120,400] = fc1_weight -
+ * corrected_rate * fc1_weight.v / (Sqrt(fc1_weight.h) + 1e-06); fc1_bias.v[120] = 0.9 * fc1_bias.v + 0.1 *
+ * ReduceSum(d_fc1[32,120]); fc1_bias.h[120] = 0.999 * fc1_bias.h + 0.000999987 * (ReduceSum(d_fc1[32,120]) *
+ * ReduceSum(d_fc1)); fc1_bias[120] = fc1_bias - corrected_rate * fc1_bias.v / (Sqrt(fc1_bias.h) + 1e-06): Gemm
+ * (gradient of node #7 (Gemm)), ReduceSum (gradient of node #7 (Gemm)) */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
                                            float *restrict fc1_weight_h, float *restrict fc1_bias_v,
                                            float *restrict fc1_bias, float *restrict fc1_bias_h,
@@ -1107,11 +1095,9 @@ static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *res
         }
 }
 
-/* conv2_bias.v[16] = 0.9 * conv2_bias.v[16] + 0.1 * ReduceSum(d_conv2[32,16,10,10]); conv2_bias[16] =
- * conv2_bias[16] - corrected_rate * (0.9 * conv2_bias.v[16] + 0.1 * ReduceSum(d_conv2[32,16,10,10])) / (Sqrt(0.999
- * * conv2_bias.h[16] + 0.000999987 * (ReduceSum(d_conv2) * ReduceSum(d_conv2))) + 1e-06); conv2_bias.h[16] = 0.999
- * * conv2_bias.h[16] + 0.000999987 * (ReduceSum(d_conv2[32,16,10,10]) * ReduceSum(d_conv2)): ReduceSum (gradient
- * of node #3 (Conv)), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* conv2_bias.v[16] = 0.9 * conv2_bias.v + 0.1 * ReduceSum(d_conv2[32,16,10,10]); conv2_bias.h[16] = 0.999 *
+ * conv2_bias.h + 0.000999987 * (ReduceSum(d_conv2[32,16,10,10]) * ReduceSum(d_conv2)); conv2_bias[16] = conv2_bias
+ * - corrected_rate * conv2_bias.v / (Sqrt(conv2_bias.h) + 1e-06): ReduceSum (gradient of node #3 (Conv)) */
 static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *restrict conv2_bias,
                                            float *restrict conv2_bias_h, const float *restrict d_conv2,
                                            const float corrected_rate)
@@ -1311,13 +1297,10 @@ static STEPC_INLINE void update_conv2_weight_add_weights_of(const int n, float *
         update_conv2_weight_add_rows(rest, total + whole * 160, scratch_2, taps + 25, dy_2 + whole * 100);
 }
 
-/* conv2_weight.v[16,6,5,5] = 0.9 * conv2_weight.v[16,6,5,5] + 0.1 * ConvGradWeight(d_conv2[32,16,10,10],
- * pool1[32,6,14,14]); conv2_weight[16,6,5,5] = conv2_weight[16,6,5,5] - corrected_rate * (0.9 *
- * conv2_weight.v[16,6,5,5] + 0.1 * ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14])) / (Sqrt(0.999 *
- * conv2_weight.h[16,6,5,5] + 0.000999987 * (ConvGradWeight(d_conv2, pool1) * ConvGradWeight(d_conv2, pool1))) +
- * 1e-06); conv2_weight.h[16,6,5,5] = 0.999 * conv2_weight.h[16,6,5,5] + 0.000999987 *
- * (ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]) * ConvGradWeight(d_conv2, pool1)): stepc.ConvGradWeight
- * (gradient of node #3 (Conv)), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* conv2_weight.v[16,6,5,5] = 0.9 * conv2_weight.v + 0.1 * ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]);
+ * conv2_weight.h[16,6,5,5] = 0.999 * conv2_weight.h + 0.000999987 * (ConvGradWeight(d_conv2[32,16,10,10],
+ * pool1[32,6,14,14]) * ConvGradWeight(d_conv2, pool1)); conv2_weight[16,6,5,5] = conv2_weight - corrected_rate *
+ * conv2_weight.v / (Sqrt(conv2_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #3 (Conv)) */
 static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, float *restrict conv2_weight,
                                              float *restrict conv2_weight_h, const float *restrict d_conv2,
                                              const float *restrict pool1, const int32_t *restrict conv_taps,
@@ -1464,13 +1447,10 @@ static STEPC_INLINE void update_conv1_weight_add_weights_of(const int n, float *
         update_conv1_weight_add_rows(rest, total + whole * 32, scratch_2, taps + 25, dy_2 + whole * 784);
 }
 
-/* conv1_weight.v[6,1,5,5] = 0.9 * conv1_weight.v[6,1,5,5] + 0.1 * ConvGradWeight(d_conv1[32,6,28,28],
- * x[32,1,28,28]); conv1_weight[6,1,5,5] = conv1_weight[6,1,5,5] - corrected_rate * (0.9 * conv1_weight.v[6,1,5,5]
- * + 0.1 * ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28])) / (Sqrt(0.999 * conv1_weight.h[6,1,5,5] +
- * 0.000999987 * (ConvGradWeight(d_conv1, x) * ConvGradWeight(d_conv1, x))) + 1e-06); conv1_weight.h[6,1,5,5] =
- * 0.999 * conv1_weight.h[6,1,5,5] + 0.000999987 * (ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]) *
- * ConvGradWeight(d_conv1, x)): stepc.ConvGradWeight (gradient of node #0 (Conv)), Add, Mul, Mul, Add, Mul, Mul,
- * Mul, Sub, Div, Add, Sqrt, Mul */
+/* conv1_weight.v[6,1,5,5] = 0.9 * conv1_weight.v + 0.1 * ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]);
+ * conv1_weight.h[6,1,5,5] = 0.999 * conv1_weight.h + 0.000999987 * (ConvGradWeight(d_conv1[32,6,28,28],
+ * x[32,1,28,28]) * ConvGradWeight(d_conv1, x)); conv1_weight[6,1,5,5] = conv1_weight - corrected_rate *
+ * conv1_weight.v / (Sqrt(conv1_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #0 (Conv)) */
 static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, float *restrict conv1_weight,
                                              float *restrict conv1_weight_h, const float *restrict d_conv1,
                                              const float *restrict x, const int32_t *restrict conv_taps,
@@ -1488,11 +1468,9 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
     }
 }
 
-/* conv1_bias.v[6] = 0.9 * conv1_bias.v[6] + 0.1 * ReduceSum(d_conv1[32,6,28,28]); conv1_bias[6] = conv1_bias[6] -
- * corrected_rate * (0.9 * conv1_bias.v[6] + 0.1 * ReduceSum(d_conv1[32,6,28,28])) / (Sqrt(0.999 * conv1_bias.h[6]
- * + 0.000999987 * (ReduceSum(d_conv1) * ReduceSum(d_conv1))) + 1e-06); conv1_bias.h[6] = 0.999 * conv1_bias.h[6] +
- * 0.000999987 * (ReduceSum(d_conv1[32,6,28,28]) * ReduceSum(d_conv1)): ReduceSum (gradient of node #0 (Conv)),
- * Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* conv1_bias.v[6] = 0.9 * conv1_bias.v + 0.1 * ReduceSum(d_conv1[32,6,28,28]); conv1_bias.h[6] = 0.999 *
+ * conv1_bias.h + 0.000999987 * (ReduceSum(d_conv1[32,6,28,28]) * ReduceSum(d_conv1)); conv1_bias[6] = conv1_bias -
+ * corrected_rate * conv1_bias.v / (Sqrt(conv1_bias.h) + 1e-06): ReduceSum (gradient of node #0 (Conv)) */
 static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *restrict conv1_bias,
                                            float *restrict conv1_bias_h, const float *restrict d_conv1,
                                            const float corrected_rate)
@@ -1612,7 +1590,7 @@ static STEPC_INLINE void conv1_conv_conv_rows(const int rows, const int n, const
         conv1_conv_finish_row(n, o + i, flat + i * 864, conv1, conv1_bias);
 }
 
-/* conv1[32,6,28,28] = Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6]): Conv */
+/* conv1[32,6,28,28] = Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6]) */
 static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict x,
                                     const float *restrict conv1_weight, const int32_t *restrict conv_taps,
                                     const float *restrict conv1_bias, float *restrict scratch)
@@ -1632,7 +1610,7 @@ static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict
     }
 }
 
-/* pool1[32,6,14,14] = MaxPool(Relu(conv1[32,6,28,28])): MaxPool, Relu */
+/* pool1[32,6,14,14] = MaxPool(Relu(conv1[32,6,28,28])) */
 static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *restrict conv1)
 {
     for (int32_t i = 0; i < 2688; i++)
@@ -1701,7 +1679,7 @@ static STEPC_INLINE void conv2_conv_compute_rows(const int rows, const int n, co
     }
 }
 
-/* conv2[32,16,10,10] = Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16]): Conv */
+/* conv2[32,16,10,10] = Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16]) */
 static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict pool1,
                                     const float *restrict conv2_weight, const int32_t *restrict conv_spans,
                                     const float *restrict conv2_bias, float *restrict scratch)
@@ -1734,7 +1712,7 @@ static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict
     }
 }
 
-/* pool2[32,16,5,5] = MaxPool(Relu(conv2[32,16,10,10])): MaxPool, Relu */
+/* pool2[32,16,5,5] = MaxPool(Relu(conv2[32,16,10,10])) */
 static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *restrict conv2)
 {
     for (int32_t i = 0; i < 2560; i++)

@@ -30,7 +30,7 @@
 /* ---- kernels ----------------------------------------------------------- */
 
 /* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count))
- * : learning_rate: Cast, Where, Cast, Div, Mul, Sqrt, Sub, Pow, Cast, Sub, Pow, Greater */
+ * : learning_rate */
 static STEPC_KERNEL void corrected_rate_cast(float *restrict corrected_rate, const int64_t step_count,
                                              const float learning_rate)
 {
@@ -135,8 +135,7 @@ static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits[8,2],
- * target[8], 1): SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad (gradient of node #0
- * (SoftmaxCrossEntropyLoss)) */
+ * target[8], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
                                                          const float *restrict logits, const int64_t *restrict target,
                                                          float *restrict scratch)
@@ -208,7 +207,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
 }
 
-/* step_count = step_count + 1: Add */
+/* step_count = step_count + 1 */
 static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
     step_count[0] = stepc_add64(step_count[0], 1);
@@ -307,16 +306,12 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
         }
 }
 
-/* fc2.weight.v[2,3] = 0.9 * fc2.weight.v[2,3] + 0.1 * (d_logits[8,2]' hidden[8,3]); fc2.weight[2,3] =
- * fc2.weight[2,3] - corrected_rate * (0.9 * fc2.weight.v[2,3] + 0.1 * (d_logits[8,2]' hidden[8,3])) / (Sqrt(0.999
- * * fc2.weight.h[2,3] + 0.000999987 * (d_logits' hidden * (d_logits' hidden))) + 1e-06); fc2.weight.h[2,3] = 0.999
- * * fc2.weight.h[2,3] + 0.000999987 * (d_logits[8,2]' hidden[8,3] * (d_logits' hidden)); fc2.bias.v[2] = 0.9 *
- * fc2.bias.v[2] + 0.1 * ReduceSum(d_logits[8,2]); fc2.bias[2] = fc2.bias[2] - corrected_rate * (0.9 *
- * fc2.bias.v[2] + 0.1 * ReduceSum(d_logits[8,2])) / (Sqrt(0.999 * fc2.bias.h[2] + 0.000999987 *
- * (ReduceSum(d_logits) * ReduceSum(d_logits))) + 1e-06); fc2.bias.h[2] = 0.999 * fc2.bias.h[2] + 0.000999987 *
- * (ReduceSum(d_logits[8,2]) * ReduceSum(d_logits)): Gemm (gradient of node 'fc2'), Add, Mul, Mul, Add, Mul, Mul,
- * Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node 'fc2'), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div,
- * Add, Sqrt, Mul */
+/* fc2.weight.v[2,3] = 0.9 * fc2.weight.v + 0.1 * (d_logits[8,2]' hidden[8,3]); fc2.weight.h[2,3] = 0.999 *
+ * fc2.weight.h + 0.000999987 * (d_logits[8,2]' hidden[8,3] * (d_logits' hidden)); fc2.weight[2,3] = fc2.weight -
+ * corrected_rate * fc2.weight.v / (Sqrt(fc2.weight.h) + 1e-06); fc2.bias.v[2] = 0.9 * fc2.bias.v + 0.1 *
+ * ReduceSum(d_logits[8,2]); fc2.bias.h[2] = 0.999 * fc2.bias.h + 0.000999987 * (ReduceSum(d_logits[8,2]) *
+ * ReduceSum(d_logits)); fc2.bias[2] = fc2.bias - corrected_rate * fc2.bias.v / (Sqrt(fc2.bias.h) + 1e-06): Gemm
+ * (gradient of node 'fc2'), ReduceSum (gradient of node 'fc2') */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
                                            float *restrict fc2_weight_h, float *restrict fc2_bias_v,
                                            float *restrict fc2_bias, float *restrict fc2_bias_h,
@@ -404,16 +399,12 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
     }
 }
 
-/* fc1.weight.v[3,4] = 0.9 * fc1.weight.v[3,4] + 0.1 * (d_fc1.output[8,3]' x[8,4]); fc1.weight[3,4] =
- * fc1.weight[3,4] - corrected_rate * (0.9 * fc1.weight.v[3,4] + 0.1 * (d_fc1.output[8,3]' x[8,4])) / (Sqrt(0.999 *
- * fc1.weight.h[3,4] + 0.000999987 * (d_fc1.output' x * (d_fc1.output' x))) + 1e-06); fc1.weight.h[3,4] = 0.999 *
- * fc1.weight.h[3,4] + 0.000999987 * (d_fc1.output[8,3]' x[8,4] * (d_fc1.output' x)); fc1.bias.v[3] = 0.9 *
- * fc1.bias.v[3] + 0.1 * ReduceSum(d_fc1.output[8,3]); fc1.bias[3] = fc1.bias[3] - corrected_rate * (0.9 *
- * fc1.bias.v[3] + 0.1 * ReduceSum(d_fc1.output[8,3])) / (Sqrt(0.999 * fc1.bias.h[3] + 0.000999987 *
- * (ReduceSum(d_fc1.output) * ReduceSum(d_fc1.output))) + 1e-06); fc1.bias.h[3] = 0.999 * fc1.bias.h[3] +
- * 0.000999987 * (ReduceSum(d_fc1.output[8,3]) * ReduceSum(d_fc1.output)): Gemm (gradient of node 'fc1'), Add, Mul,
- * Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node 'fc1'), Add, Mul, Mul, Add, Mul,
- * Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* fc1.weight.v[3,4] = 0.9 * fc1.weight.v + 0.1 * (d_fc1.output[8,3]' x[8,4]); fc1.weight.h[3,4] = 0.999 *
+ * fc1.weight.h + 0.000999987 * (d_fc1.output[8,3]' x[8,4] * (d_fc1.output' x)); fc1.weight[3,4] = fc1.weight -
+ * corrected_rate * fc1.weight.v / (Sqrt(fc1.weight.h) + 1e-06); fc1.bias.v[3] = 0.9 * fc1.bias.v + 0.1 *
+ * ReduceSum(d_fc1.output[8,3]); fc1.bias.h[3] = 0.999 * fc1.bias.h + 0.000999987 * (ReduceSum(d_fc1.output[8,3]) *
+ * ReduceSum(d_fc1.output)); fc1.bias[3] = fc1.bias - corrected_rate * fc1.bias.v / (Sqrt(fc1.bias.h) + 1e-06):
+ * Gemm (gradient of node 'fc1'), ReduceSum (gradient of node 'fc1') */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
                                            float *restrict fc1_weight_h, float *restrict fc1_bias_v,
                                            float *restrict fc1_bias, float *restrict fc1_bias_h,

@@ -124,8 +124,7 @@ static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits[8,2],
- * target[8], 1): SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad (gradient of node #0
- * (SoftmaxCrossEntropyLoss)) */
+ * target[8], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
                                                          const float *restrict logits, const int64_t *restrict target,
                                                          float *restrict scratch)
@@ -274,9 +273,8 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
         }
 }
 
-/* fc2.weight[2,3] = fc2.weight[2,3] - learning_rate * (d_logits[8,2]' hidden[8,3]); fc2.bias[2] = fc2.bias[2] -
- * learning_rate * ReduceSum(d_logits[8,2]): Gemm (gradient of node 'fc2'), Sub, Mul, ReduceSum (gradient of node
- * 'fc2'), Sub, Mul */
+/* fc2.weight[2,3] = fc2.weight - learning_rate * (d_logits[8,2]' hidden[8,3]); fc2.bias[2] = fc2.bias -
+ * learning_rate * ReduceSum(d_logits[8,2]): Gemm (gradient of node 'fc2'), ReduceSum (gradient of node 'fc2') */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
                                            const float *restrict d_logits, const float *restrict hidden,
                                            const float learning_rate, float *restrict panel)
@@ -346,9 +344,8 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
     }
 }
 
-/* fc1.weight[3,4] = fc1.weight[3,4] - learning_rate * (d_fc1.output[8,3]' x[8,4]); fc1.bias[3] = fc1.bias[3] -
- * learning_rate * ReduceSum(d_fc1.output[8,3]): Gemm (gradient of node 'fc1'), Sub, Mul, ReduceSum (gradient of
- * node 'fc1'), Sub, Mul */
+/* fc1.weight[3,4] = fc1.weight - learning_rate * (d_fc1.output[8,3]' x[8,4]); fc1.bias[3] = fc1.bias -
+ * learning_rate * ReduceSum(d_fc1.output[8,3]): Gemm (gradient of node 'fc1'), ReduceSum (gradient of node 'fc1') */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
                                            const float *restrict d_fc1_output, const float *restrict x,
                                            const float learning_rate, float *restrict panel)
