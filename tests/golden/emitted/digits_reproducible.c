@@ -35,8 +35,7 @@ static STEPC_INLINE void hidden_relu_panel_part(const int rows, const int i, con
             packed + j, 16);
         STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
             STEPC_LANE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 16); l++) {
-                const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-                const float t_2 = v + fc1_bias[j_2 + l];
+                const float t_2 = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc1_bias[j_2 + l];
                 hidden[(i + r) * 32 + j_2 + l] = t_2 < 0.0f ? 0.0f : t_2;
             }
     }
@@ -63,10 +62,8 @@ static STEPC_INLINE void logits_gemm_part(const int rows, const int i, const int
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            logits[(i + r) * 10 + j + l] = v + fc2_bias[j + l];
-        }
+        STEPC_LANE_LOOP for (int l = 0; l < to; l++)
+            logits[(i + r) * 10 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc2_bias[j + l];
 }
 
 /* Rows i .. of the columns p .. of one panel. */
@@ -103,10 +100,8 @@ static STEPC_INLINE void loss_softmax_cross_entropy_loss_give_gradients(const fl
         const int row_step, const int class_step, float *restrict d_logits)
 {
     for (int i = 0; i < 32; i++)
-        for (int c = 0; c < 10; c++) {
-            const float v = from[i * row_step + c * class_step];
-            d_logits[i * 10 + c] = v;
-        }
+        for (int c = 0; c < 10; c++)
+            d_logits[i * 10 + c] = from[i * row_step + c * class_step];
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
@@ -210,8 +205,8 @@ static STEPC_INLINE void update_fc2_weight_part(const int rows, const int i, con
     stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 10, right, 32);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            fc2_weight[(i + r) * 32 + j + l] = fc2_weight[(i + r) * 32 + j + l] - learning_rate * v;
+            fc2_weight[(i + r) * 32 + j + l] = fc2_weight[(i + r) * 32 + j + l] - learning_rate *
+                acc[r * STEPC_TILE_COLUMNS(float) + l];
         }
 }
 
@@ -240,8 +235,8 @@ static STEPC_INLINE void update_fc1_weight_part(const int rows, const int i, con
     stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 32, right, 64);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            fc1_weight[(i + r) * 64 + j + l] = fc1_weight[(i + r) * 64 + j + l] - learning_rate * v;
+            fc1_weight[(i + r) * 64 + j + l] = fc1_weight[(i + r) * 64 + j + l] - learning_rate *
+                acc[r * STEPC_TILE_COLUMNS(float) + l];
         }
 }
 

@@ -98,10 +98,8 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
         for (int i = 0; i < 32; i++)
             scratch[c * 32 + i] = (scratch[c * 32 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
     for (int i = 0; i < 32; i++)
-        for (int c = 0; c < 10; c++) {
-            const float v = scratch[i + c * 32];
-            d_logits[i * 10 + c] = v;
-        }
+        for (int c = 0; c < 10; c++)
+            d_logits[i * 10 + c] = scratch[i + c * 32];
     float value = total;
     for (int i = 0; i < 32; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];

@@ -133,8 +133,8 @@ static STEPC_INLINE void first_conv_conv_finish_vectors(const int rows, const in
         vectors > 1 ? first_conv_conv_place_of(i + 1) - first_conv_conv_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            first_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
+            first_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] =
+                sum[r * STEPC_WINDOW_COLUMNS(float) + l];
         }
 }
 
@@ -145,14 +145,10 @@ static STEPC_INLINE void first_conv_conv_finish_row(const int n, const int o, co
     stepc_copy_lines(25, 5, 0, plane, 5, flat, 6);
     int whole = 125;
     whole -= 13;
-    for (int p = 0; p < whole; p++) {
-        const float v = plane[p];
-        first_conv[n * 8000 + o * 125 + p] = v;
-    }
-    for (int p = 109; p < 125; p++) {
-        const float v = plane[p];
-        first_conv[n * 8000 + o * 125 + p] = v;
-    }
+    for (int p = 0; p < whole; p++)
+        first_conv[n * 8000 + o * 125 + p] = plane[p];
+    for (int p = 109; p < 125; p++)
+        first_conv[n * 8000 + o * 125 + p] = plane[p];
 }
 
 static STEPC_INLINE void first_conv_conv_conv_rows(const int rows, const int n, const int o, float *restrict flat,
@@ -280,13 +276,13 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                     scratch + 1792);
                 const int g_2 = g + i;
                 for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    const float t = (v - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] + depthwise1_shift[g_2];
+                    const float t = (scratch[2176 + p] - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] +
+                        depthwise1_shift[g_2];
                     depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
                 for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    const float t = (v - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] + depthwise1_shift[g_2];
+                    const float t = (scratch[2176 + p] - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] +
+                        depthwise1_shift[g_2];
                     depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
             }
@@ -329,8 +325,7 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_vectors(const int rows, cons
         vectors > 1 ? conv_relu_16x64x125_place_of(i + 1) - conv_relu_16x64x125_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float t_2 = (v - x_2[o + r]) * x_3[o + r] + x_4[o + r];
+            const float t_2 = (sum[r * STEPC_WINDOW_COLUMNS(float) + l] - x_2[o + r]) * x_3[o + r] + x_4[o + r];
             y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -343,13 +338,11 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_row(const int n, const int o
     int whole = 125;
     whole -= 13;
     for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        const float t_2 = (v - x_2[o]) * x_3[o] + x_4[o];
+        const float t_2 = (flat[p] - x_2[o]) * x_3[o] + x_4[o];
         y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
     for (int p = 109; p < 125; p++) {
-        const float v = flat[p];
-        const float t_2 = (v - x_2[o]) * x_3[o] + x_4[o];
+        const float t_2 = (flat[p] - x_2[o]) * x_3[o] + x_4[o];
         y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }
@@ -460,13 +453,11 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *r
                     scratch + 1792);
                 const int g_2 = g + i;
                 for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    const float t = (v - x_2[g_2]) * x_3[g_2] + x_4[g_2];
+                    const float t = (scratch[2176 + p] - x_2[g_2]) * x_3[g_2] + x_4[g_2];
                     y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
                 for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    const float t = (v - x_2[g_2]) * x_3[g_2] + x_4[g_2];
+                    const float t = (scratch[2176 + p] - x_2[g_2]) * x_3[g_2] + x_4[g_2];
                     y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
             }
@@ -508,8 +499,8 @@ static STEPC_INLINE void conv_16x64x125_finish_vectors(const int rows, const int
         vectors > 1 ? conv_16x64x125_place_of(i + 1) - conv_16x64x125_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
+            y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] =
+                sum[r * STEPC_WINDOW_COLUMNS(float) + l];
         }
 }
 
@@ -519,14 +510,10 @@ static STEPC_INLINE void conv_16x64x125_finish_row(const int n, const int o, con
 {
     int whole = 125;
     whole -= 13;
-    for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        y_2[n * 8000 + o * 125 + p] = v;
-    }
-    for (int p = 109; p < 125; p++) {
-        const float v = flat[p];
-        y_2[n * 8000 + o * 125 + p] = v;
-    }
+    for (int p = 0; p < whole; p++)
+        y_2[n * 8000 + o * 125 + p] = flat[p];
+    for (int p = 109; p < 125; p++)
+        y_2[n * 8000 + o * 125 + p] = flat[p];
 }
 
 static STEPC_INLINE void conv_16x64x125_conv_rows(const int rows, const int n, const int o, float *restrict flat,
@@ -766,14 +753,10 @@ static STEPC_KERNEL void conv_16x64x125_2(float *restrict y, const float *restri
             for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
                 conv_16x64x125_2_windows(scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 48, scratch + 1792);
                 const int g_2 = g + i;
-                for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    y[n * 8000 + g_2 * 125 + p] = v;
-                }
-                for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    y[n * 8000 + g_2 * 125 + p] = v;
-                }
+                for (int p = 0; p < 112; p++)
+                    y[n * 8000 + g_2 * 125 + p] = scratch[2176 + p];
+                for (int p = 109; p < 125; p++)
+                    y[n * 8000 + g_2 * 125 + p] = scratch[2176 + p];
             }
         }
 }
@@ -864,10 +847,8 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
         for (int i = 0; i < 16; i++)
             scratch[c * 16 + i] = (scratch[c * 16 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
     for (int i = 0; i < 16; i++)
-        for (int c = 0; c < 12; c++) {
-            const float v = scratch[i + c * 16];
-            d_train_logits[i * 12 + c] = v;
-        }
+        for (int c = 0; c < 12; c++)
+            d_train_logits[i * 12 + c] = scratch[i + c * 16];
     float value = total;
     for (int i = 0; i < 16; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
@@ -1268,8 +1249,7 @@ static STEPC_INLINE void convgradweight_update_64x64_finish_weights(const int o,
     for (int c = 0; c < 64; c++)
         row[c] = total[c + places[0]];
     for (int k = 0; k < 64; k++) {
-        const float v = row[k];
-        const float t_2 = 0.9f * w_2[o * 64 + k] + v;
+        const float t_2 = 0.9f * w_2[o * 64 + k] + row[k];
         const float u = w_3[o * 64 + k] - s * t_2;
         w_2[o * 64 + k] = t_2;
         w_3[o * 64 + k] = u;
@@ -1438,8 +1418,7 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
             const int g_2 = g + l;
             const float *const total = transposed + 125 * STEPC_WINDOW_LANES(float) + l;
             for (int t = 0; t < 9; t++) {
-                const float v = total[t * STEPC_WINDOW_LANES(float)];
-                const float t_2 = 0.9f * w[g_2 * 9 + t] + v;
+                const float t_2 = 0.9f * w[g_2 * 9 + t] + total[t * STEPC_WINDOW_LANES(float)];
                 const float u = w_2[g_2 * 9 + t] - s * t_2;
                 w[g_2 * 9 + t] = t_2;
                 w_2[g_2 * 9 + t] = u;
@@ -1563,8 +1542,7 @@ static STEPC_INLINE void update_first_weight_finish_weights(const int o, const f
     for (int t = 0; t < 40; t++)
         row[t] = total[places[t]];
     for (int k = 0; k < 40; k++) {
-        const float v = row[k];
-        const float t_2 = 0.9f * first_weight_v[o * 40 + k] + v;
+        const float t_2 = 0.9f * first_weight_v[o * 40 + k] + row[k];
         const float u = first_weight[o * 40 + k] - learning_rate * t_2;
         first_weight_v[o * 40 + k] = t_2;
         first_weight[o * 40 + k] = u;
@@ -1715,8 +1693,8 @@ static STEPC_INLINE void first_relu_finish_vectors(const int rows, const int vec
         vectors > 1 ? first_relu_place_of(i + 1) - first_relu_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float t_2 = (v - first_mean[o + r]) * first_norm_mul[o + r] + first_shift[o + r];
+            const float t_2 = (sum[r * STEPC_WINDOW_COLUMNS(float) + l] - first_mean[o + r]) * first_norm_mul[o + r] +
+                first_shift[o + r];
             first[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -1731,13 +1709,11 @@ static STEPC_INLINE void first_relu_finish_row(const int n, const int o, const f
     int whole = 125;
     whole -= 13;
     for (int p = 0; p < whole; p++) {
-        const float v = plane[p];
-        const float t_2 = (v - first_mean[o]) * first_norm_mul[o] + first_shift[o];
+        const float t_2 = (plane[p] - first_mean[o]) * first_norm_mul[o] + first_shift[o];
         first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
     for (int p = 109; p < 125; p++) {
-        const float v = plane[p];
-        const float t_2 = (v - first_mean[o]) * first_norm_mul[o] + first_shift[o];
+        const float t_2 = (plane[p] - first_mean[o]) * first_norm_mul[o] + first_shift[o];
         first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }

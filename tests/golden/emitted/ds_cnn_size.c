@@ -158,8 +158,8 @@ static STEPC_INLINE void first_conv_conv_finish_vectors(const int rows, const in
         vectors > 1 ? first_conv_conv_place_of(i + 1) - first_conv_conv_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            first_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
+            first_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] =
+                sum[r * STEPC_WINDOW_COLUMNS(float) + l];
         }
 }
 
@@ -170,14 +170,10 @@ static STEPC_INLINE void first_conv_conv_finish_row(const int n, const int o, co
     stepc_copy_lines(25, 5, 0, plane, 5, flat, 6);
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
-        const float v = plane[p];
-        first_conv[n * 8000 + o * 125 + p] = v;
-    }
-    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
-        const float v = plane[p];
-        first_conv[n * 8000 + o * 125 + p] = v;
-    }
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++)
+        first_conv[n * 8000 + o * 125 + p] = plane[p];
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++)
+        first_conv[n * 8000 + o * 125 + p] = plane[p];
 }
 
 static STEPC_INLINE void first_conv_conv_conv_rows(const int rows, const int n, const int o, float *restrict flat,
@@ -281,13 +277,13 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                     scratch + 1792);
                 const int g_2 = g + i;
                 STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    const float t = (v - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] + depthwise1_shift[g_2];
+                    const float t = (scratch[2176 + p] - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] +
+                        depthwise1_shift[g_2];
                     depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
                 STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    const float t = (v - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] + depthwise1_shift[g_2];
+                    const float t = (scratch[2176 + p] - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] +
+                        depthwise1_shift[g_2];
                     depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
             }
@@ -330,8 +326,7 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_vectors(const int rows, cons
         vectors > 1 ? conv_relu_16x64x125_place_of(i + 1) - conv_relu_16x64x125_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float t_2 = (v - x_2[o + r]) * x_3[o + r] + x_4[o + r];
+            const float t_2 = (sum[r * STEPC_WINDOW_COLUMNS(float) + l] - x_2[o + r]) * x_3[o + r] + x_4[o + r];
             y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -344,13 +339,11 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_row(const int n, const int o
     int whole = 125;
     whole -= 13;
     STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        const float t_2 = (v - x_2[o]) * x_3[o] + x_4[o];
+        const float t_2 = (flat[p] - x_2[o]) * x_3[o] + x_4[o];
         y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
     STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
-        const float v = flat[p];
-        const float t_2 = (v - x_2[o]) * x_3[o] + x_4[o];
+        const float t_2 = (flat[p] - x_2[o]) * x_3[o] + x_4[o];
         y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }
@@ -461,13 +454,11 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *r
                     scratch + 1792);
                 const int g_2 = g + i;
                 STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    const float t = (v - x_2[g_2]) * x_3[g_2] + x_4[g_2];
+                    const float t = (scratch[2176 + p] - x_2[g_2]) * x_3[g_2] + x_4[g_2];
                     y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
                 STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    const float t = (v - x_2[g_2]) * x_3[g_2] + x_4[g_2];
+                    const float t = (scratch[2176 + p] - x_2[g_2]) * x_3[g_2] + x_4[g_2];
                     y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
             }
@@ -509,8 +500,8 @@ static STEPC_INLINE void pointwise4_conv_conv_finish_vectors(const int rows, con
         vectors > 1 ? pointwise4_conv_conv_place_of(i + 1) - pointwise4_conv_conv_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            pointwise4_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
+            pointwise4_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] =
+                sum[r * STEPC_WINDOW_COLUMNS(float) + l];
         }
 }
 
@@ -520,14 +511,10 @@ static STEPC_INLINE void pointwise4_conv_conv_finish_row(const int n, const int 
 {
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        pointwise4_conv[n * 8000 + o * 125 + p] = v;
-    }
-    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
-        const float v = flat[p];
-        pointwise4_conv[n * 8000 + o * 125 + p] = v;
-    }
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++)
+        pointwise4_conv[n * 8000 + o * 125 + p] = flat[p];
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++)
+        pointwise4_conv[n * 8000 + o * 125 + p] = flat[p];
 }
 
 static STEPC_INLINE void pointwise4_conv_conv_conv_rows(const int rows, const int n, const int o,
@@ -766,14 +753,10 @@ static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float 
                 conv_relu_add_16x64x125_windows(scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 48,
                     scratch + 1792);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    y[n * 8000 + g_2 * 125 + p] = v;
-                }
-                STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    y[n * 8000 + g_2 * 125 + p] = v;
-                }
+                STEPC_LANE_LOOP for (int p = 0; p < 112; p++)
+                    y[n * 8000 + g_2 * 125 + p] = scratch[2176 + p];
+                STEPC_LANE_LOOP for (int p = 109; p < 125; p++)
+                    y[n * 8000 + g_2 * 125 + p] = scratch[2176 + p];
             }
         }
 }
@@ -823,8 +806,8 @@ static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_vectors(const int rows
         vectors > 1 ? conv_relu_add_16x64x125_2_place_of(i + 1) - conv_relu_add_16x64x125_2_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
+            y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] =
+                sum[r * STEPC_WINDOW_COLUMNS(float) + l];
         }
 }
 
@@ -834,14 +817,10 @@ static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_row(const int n, const
 {
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        y_2[n * 8000 + o * 125 + p] = v;
-    }
-    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
-        const float v = flat[p];
-        y_2[n * 8000 + o * 125 + p] = v;
-    }
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++)
+        y_2[n * 8000 + o * 125 + p] = flat[p];
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++)
+        y_2[n * 8000 + o * 125 + p] = flat[p];
 }
 
 static STEPC_INLINE void conv_relu_add_16x64x125_2_conv_rows(const int rows, const int n, const int o,
@@ -1011,10 +990,8 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
         for (int i = 0; i < 16; i++)
             scratch[c * 16 + i] = (scratch[c * 16 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
     for (int i = 0; i < 16; i++)
-        for (int c = 0; c < 12; c++) {
-            const float v = scratch[i + c * 16];
-            d_train_logits[i * 12 + c] = v;
-        }
+        for (int c = 0; c < 12; c++)
+            d_train_logits[i * 12 + c] = scratch[i + c * 16];
     float value = total;
     for (int i = 0; i < 16; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
@@ -1146,8 +1123,7 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
             lane_2[l] += lane_2[l + 2];
         lane_2[0] += lane_2[1];
         const float t_4 = 0.9f * pointwise4_shift_v[i] + lane_2[0];
-        const float u_2 = lane_2[0];
-        const float row_sum_2 = u_2;
+        const float row_sum_2 = lane_2[0];
         pointwise4_shift_v_new[i] = t_4;
         pointwise4_shift_v[i] = t_4;
         for (int32_t j_2 = 0; j_2 < 16; j_2++)
@@ -1388,8 +1364,7 @@ static STEPC_INLINE void convgradweight_update_64x64_finish_weights(const int o,
     for (int c = 0; c < 64; c++)
         row[c] = total[c + places[0]];
     STEPC_LANE_LOOP for (int k = 0; k < 64; k++) {
-        const float v = row[k];
-        const float t_2 = 0.9f * w_2[o * 64 + k] + v;
+        const float t_2 = 0.9f * w_2[o * 64 + k] + row[k];
         const float u = w_3[o * 64 + k] - s * t_2;
         w_2[o * 64 + k] = t_2;
         w_3[o * 64 + k] = u;
@@ -1736,8 +1711,7 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
             const int g_2 = g + l;
             const float *const total = transposed + 125 * STEPC_WINDOW_LANES(float) + l;
             for (int t = 0; t < 9; t++) {
-                const float v = total[t * STEPC_WINDOW_LANES(float)];
-                const float t_2 = 0.9f * w[g_2 * 9 + t] + v;
+                const float t_2 = 0.9f * w[g_2 * 9 + t] + total[t * STEPC_WINDOW_LANES(float)];
                 const float u = w_2[g_2 * 9 + t] - s * t_2;
                 w[g_2 * 9 + t] = t_2;
                 w_2[g_2 * 9 + t] = u;
@@ -1861,8 +1835,7 @@ static STEPC_INLINE void update_first_weight_finish_weights(const int o, const f
     for (int t = 0; t < 40; t++)
         row[t] = total[places[t]];
     STEPC_LANE_LOOP for (int k = 0; k < 40; k++) {
-        const float v = row[k];
-        const float t_2 = 0.9f * first_weight_v[o * 40 + k] + v;
+        const float t_2 = 0.9f * first_weight_v[o * 40 + k] + row[k];
         const float u = first_weight[o * 40 + k] - learning_rate * t_2;
         first_weight_v[o * 40 + k] = t_2;
         first_weight[o * 40 + k] = u;
@@ -2013,8 +1986,8 @@ static STEPC_INLINE void first_relu_finish_vectors(const int rows, const int vec
         vectors > 1 ? first_relu_place_of(i + 1) - first_relu_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float t_2 = (v - first_mean[o + r]) * first_norm_mul[o + r] + first_shift[o + r];
+            const float t_2 = (sum[r * STEPC_WINDOW_COLUMNS(float) + l] - first_mean[o + r]) * first_norm_mul[o + r] +
+                first_shift[o + r];
             first[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -2029,13 +2002,11 @@ static STEPC_INLINE void first_relu_finish_row(const int n, const int o, const f
     int whole = 125;
     whole -= 13;
     STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
-        const float v = plane[p];
-        const float t_2 = (v - first_mean[o]) * first_norm_mul[o] + first_shift[o];
+        const float t_2 = (plane[p] - first_mean[o]) * first_norm_mul[o] + first_shift[o];
         first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
     STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
-        const float v = plane[p];
-        const float t_2 = (v - first_mean[o]) * first_norm_mul[o] + first_shift[o];
+        const float t_2 = (plane[p] - first_mean[o]) * first_norm_mul[o] + first_shift[o];
         first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }

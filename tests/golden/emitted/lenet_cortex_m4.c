@@ -101,8 +101,7 @@ static STEPC_INLINE void relu1_relu_finish_vectors(const int rows, const int vec
         vectors > 1 ? relu1_relu_place_of(i + 1) - relu1_relu_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float t_2 = v + conv1_bias[o + r];
+            const float t_2 = sum[r * STEPC_WINDOW_COLUMNS(float) + l] + conv1_bias[o + r];
             relu1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -113,8 +112,7 @@ static STEPC_INLINE void relu1_relu_finish_part(const int n, const int o, const 
                                                 const float *restrict conv1_bias)
 {
     for (int column = begin; column < end; column++) {
-        const float v = line[column];
-        const float t_2 = v + conv1_bias[o];
+        const float t_2 = line[column] + conv1_bias[o];
         relu1[n * 4704 + o * 784 + first + column] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }
@@ -235,8 +233,7 @@ static STEPC_INLINE void relu2_relu_finish_vectors(const int rows, const int vec
         vectors > 1 ? relu2_relu_place_of(i + 1) - relu2_relu_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float t_2 = v + conv2_bias[o + r];
+            const float t_2 = sum[r * STEPC_WINDOW_COLUMNS(float) + l] + conv2_bias[o + r];
             relu2[n * 1600 + (o + r) * 100 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -247,8 +244,7 @@ static STEPC_INLINE void relu2_relu_finish_part(const int n, const int o, const 
                                                 const float *restrict conv2_bias)
 {
     for (int column = begin; column < end; column++) {
-        const float v = line[column];
-        const float t_2 = v + conv2_bias[o];
+        const float t_2 = line[column] + conv2_bias[o];
         relu2[n * 1600 + o * 100 + first + column] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }
@@ -441,10 +437,8 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
         for (int i = 0; i < 32; i++)
             scratch[c * 32 + i] = (scratch[c * 32 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
     for (int i = 0; i < 32; i++)
-        for (int c = 0; c < 10; c++) {
-            const float v = scratch[i + c * 32];
-            d_logits[i * 10 + c] = v;
-        }
+        for (int c = 0; c < 10; c++)
+            d_logits[i * 10 + c] = scratch[i + c * 32];
     float value = total;
     for (int i = 0; i < 32; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
@@ -762,8 +756,8 @@ static STEPC_INLINE void d_pool1_conv_grad_input_finish_vectors(const int rows, 
         vectors > 1 ? d_pool1_conv_grad_input_place_of(i + 1) - d_pool1_conv_grad_input_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            d_pool1[n * 1176 + (o + r) * 196 + i * STEPC_WINDOW_LANES(float) + l] = v;
+            d_pool1[n * 1176 + (o + r) * 196 + i * STEPC_WINDOW_LANES(float) + l] =
+                sum[r * STEPC_WINDOW_COLUMNS(float) + l];
         }
 }
 
@@ -773,14 +767,10 @@ static STEPC_INLINE void d_pool1_conv_grad_input_finish_channel(const int n, con
 {
     int whole = 196;
     whole -= 4;
-    for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        d_pool1[n * 1176 + channel * 196 + p] = v;
-    }
-    for (int p = 180; p < 196; p++) {
-        const float v = flat[p];
-        d_pool1[n * 1176 + channel * 196 + p] = v;
-    }
+    for (int p = 0; p < whole; p++)
+        d_pool1[n * 1176 + channel * 196 + p] = flat[p];
+    for (int p = 180; p < 196; p++)
+        d_pool1[n * 1176 + channel * 196 + p] = flat[p];
 }
 
 static STEPC_INLINE void d_pool1_conv_grad_input_grad_input_rows(const int rows, const int n, const int channel,
@@ -1166,8 +1156,8 @@ static STEPC_INLINE void conv1_conv_finish_vectors(const int rows, const int vec
         vectors > 1 ? conv1_conv_place_of(i + 1) - conv1_conv_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            conv1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = v + conv1_bias[o + r];
+            conv1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] =
+                sum[r * STEPC_WINDOW_COLUMNS(float) + l] + conv1_bias[o + r];
         }
 }
 
@@ -1176,10 +1166,8 @@ static STEPC_INLINE void conv1_conv_finish_part(const int n, const int o, const 
                                                 const int end, const float *restrict line, float *restrict conv1,
                                                 const float *restrict conv1_bias)
 {
-    for (int column = begin; column < end; column++) {
-        const float v = line[column];
-        conv1[n * 4704 + o * 784 + first + column] = v + conv1_bias[o];
-    }
+    for (int column = begin; column < end; column++)
+        conv1[n * 4704 + o * 784 + first + column] = line[column] + conv1_bias[o];
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
@@ -1302,8 +1290,8 @@ static STEPC_INLINE void conv2_conv_finish_vectors(const int rows, const int vec
         vectors > 1 ? conv2_conv_place_of(i + 1) - conv2_conv_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            conv2[n * 1600 + (o + r) * 100 + i * STEPC_WINDOW_LANES(float) + l] = v + conv2_bias[o + r];
+            conv2[n * 1600 + (o + r) * 100 + i * STEPC_WINDOW_LANES(float) + l] =
+                sum[r * STEPC_WINDOW_COLUMNS(float) + l] + conv2_bias[o + r];
         }
 }
 
@@ -1312,10 +1300,8 @@ static STEPC_INLINE void conv2_conv_finish_part(const int n, const int o, const 
                                                 const int end, const float *restrict line, float *restrict conv2,
                                                 const float *restrict conv2_bias)
 {
-    for (int column = begin; column < end; column++) {
-        const float v = line[column];
-        conv2[n * 1600 + o * 100 + first + column] = v + conv2_bias[o];
-    }
+    for (int column = begin; column < end; column++)
+        conv2[n * 1600 + o * 100 + first + column] = line[column] + conv2_bias[o];
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */

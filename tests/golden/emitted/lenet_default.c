@@ -99,8 +99,7 @@ static STEPC_INLINE void relu1_relu_finish_vectors(const int rows, const int vec
         vectors > 1 ? relu1_relu_place_of(i + 1) - relu1_relu_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float t_2 = v + conv1_bias[o + r];
+            const float t_2 = sum[r * STEPC_WINDOW_COLUMNS(float) + l] + conv1_bias[o + r];
             relu1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -111,8 +110,7 @@ static STEPC_INLINE void relu1_relu_finish_part(const int n, const int o, const 
                                                 const float *restrict conv1_bias)
 {
     STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
-        const float v = line[column];
-        const float t_2 = v + conv1_bias[o];
+        const float t_2 = line[column] + conv1_bias[o];
         relu1[n * 4704 + o * 784 + first + column] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }
@@ -226,8 +224,7 @@ static STEPC_INLINE void relu2_relu_compute_windows(const int rows, const int co
             STEPC_WINDOW_LANES(float), STEPC_WINDOW_COLUMNS(float));
         for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++)
             STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
-                const float v = transposed[l * STEPC_WINDOW_LANES(float) + i];
-                const float t_2 = v + conv2_bias[o_2];
+                const float t_2 = transposed[l * STEPC_WINDOW_LANES(float) + i] + conv2_bias[o_2];
                 relu2[(n + l) * 1600 + o_2 * 100 + p + i] = t_2 < 0.0f ? 0.0f : t_2;
             }
     }
@@ -308,8 +305,7 @@ static STEPC_KERNEL void relu3_relu_finish_group(const int j, const float *restr
             STEPC_TILE_COLUMNS(float), STEPC_GROUP_ROWS(120), STEPC_TILE_COLUMNS(float));
         for (int l = 0; l < STEPC_TILE_COLUMNS(float) && l < 32 - i; l++)
             STEPC_LANE_LOOP for (int r = 0; r < STEPC_GROUP_ROWS(120); r++) {
-                const float v = transposed[l * STEPC_GROUP_ROWS(120) + r];
-                const float t = v + fc1_bias[j + r];
+                const float t = transposed[l * STEPC_GROUP_ROWS(120) + r] + fc1_bias[j + r];
                 relu3[(i + l) * 120 + j + r] = t < 0.0f ? 0.0f : t;
             }
     }
@@ -385,8 +381,7 @@ static STEPC_INLINE void relu4_relu_part(const int rows, const int i, const int 
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            const float t_2 = v + fc2_bias[j + l];
+            const float t_2 = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc2_bias[j + l];
             relu4[(i + r) * 84 + j + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -434,10 +429,8 @@ static STEPC_INLINE void logits_gemm_part(const int rows, const int i, const int
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            logits[(i + r) * 10 + j + l] = v + fc3_bias[j + l];
-        }
+        STEPC_LANE_LOOP for (int l = 0; l < to; l++)
+            logits[(i + r) * 10 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc3_bias[j + l];
 }
 
 /* Rows i .. of the columns p .. of one panel. */
@@ -474,10 +467,8 @@ static STEPC_INLINE void loss_softmax_cross_entropy_loss_give_gradients(const fl
         const int row_step, const int class_step, float *restrict d_logits)
 {
     for (int i = 0; i < 32; i++)
-        for (int c = 0; c < 10; c++) {
-            const float v = from[i * row_step + c * class_step];
-            d_logits[i * 10 + c] = v;
-        }
+        for (int c = 0; c < 10; c++)
+            d_logits[i * 10 + c] = from[i * row_step + c * class_step];
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
@@ -809,10 +800,8 @@ static STEPC_KERNEL void d_flat_gemm_finish_last(const int rows, const int i, co
                                                  const float *restrict sums_of_tile, float *restrict d_flat)
 {
     for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < 400 % STEPC_PANEL_TILE(float, 32); l++) {
-            const float v = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
-            d_flat[(i + r) * 400 + j + l] = v;
-        }
+        STEPC_LANE_LOOP for (int l = 0; l < 400 % STEPC_PANEL_TILE(float, 32); l++)
+            d_flat[(i + r) * 400 + j + l] = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
 }
 
 /* Rows i .. and columns j .., the terms k .. of each sum. */
@@ -1164,10 +1153,8 @@ static STEPC_INLINE void d_pool1_conv_grad_input_compute_windows(const int rows,
         stepc_transpose(transposed, STEPC_WINDOW_LANES(float), sums_2, STEPC_WINDOW_COLUMNS(float),
             STEPC_WINDOW_LANES(float), STEPC_WINDOW_COLUMNS(float));
         for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++)
-            STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
-                const float v = transposed[l * STEPC_WINDOW_LANES(float) + i];
-                d_pool1[(n + l) * 1176 + o_2 * 196 + p + i] = v;
-            }
+            STEPC_LANE_LOOP for (int i = 0; i < count; i++)
+                d_pool1[(n + l) * 1176 + o_2 * 196 + p + i] = transposed[l * STEPC_WINDOW_LANES(float) + i];
     }
 }
 
@@ -1526,8 +1513,8 @@ static STEPC_INLINE void conv1_conv_finish_vectors(const int rows, const int vec
         vectors > 1 ? conv1_conv_place_of(i + 1) - conv1_conv_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            conv1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = v + conv1_bias[o + r];
+            conv1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] =
+                sum[r * STEPC_WINDOW_COLUMNS(float) + l] + conv1_bias[o + r];
         }
 }
 
@@ -1536,10 +1523,8 @@ static STEPC_INLINE void conv1_conv_finish_part(const int n, const int o, const 
                                                 const int end, const float *restrict line, float *restrict conv1,
                                                 const float *restrict conv1_bias)
 {
-    STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
-        const float v = line[column];
-        conv1[n * 4704 + o * 784 + first + column] = v + conv1_bias[o];
-    }
+    STEPC_WHOLE_LOOP for (int column = begin; column < end; column++)
+        conv1[n * 4704 + o * 784 + first + column] = line[column] + conv1_bias[o];
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
@@ -1655,8 +1640,8 @@ static STEPC_INLINE void conv2_conv_compute_windows(const int rows, const int co
             STEPC_WINDOW_LANES(float), STEPC_WINDOW_COLUMNS(float));
         for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++)
             STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
-                const float v = transposed[l * STEPC_WINDOW_LANES(float) + i];
-                conv2[(n + l) * 1600 + o_2 * 100 + p + i] = v + conv2_bias[o_2];
+                conv2[(n + l) * 1600 + o_2 * 100 + p + i] = transposed[l * STEPC_WINDOW_LANES(float) + i] +
+                    conv2_bias[o_2];
             }
     }
 }
