@@ -90,7 +90,7 @@ static STEPC_INLINE void pack(T *restrict to, const int width, const T *restrict
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void part(const int rows, const int vectors, const int from, const int to, const int i, const int j,
+static STEPC_INLINE void part(const int rows, const int i, const int vectors, const int from, const int to, const int j,
                               const T *restrict left, const T *restrict right, const int step)
 {
     T acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(T)];
@@ -129,21 +129,21 @@ static STEPC_INLINE void strip(const int vectors, const int from, const int to, 
 {
     if (WITH_LATE_M) {
         for (int i = 0; i < M - M % STEPC_TILE_ROWS; i += STEPC_TILE_ROWS)
-            part(STEPC_TILE_ROWS, vectors, from, to, i, j, left, right, step);
+            part(STEPC_TILE_ROWS, i, vectors, from, to, j, left, right, step);
         if (M % STEPC_TILE_ROWS >= 4)
-            part(4, vectors, from, to, M - M % STEPC_TILE_ROWS, j, left, right, step);
+            part(4, M - M % STEPC_TILE_ROWS, vectors, from, to, j, left, right, step);
         if (M % STEPC_TILE_ROWS % 4 >= 2)
-            part(2, vectors, from, to, M - M % STEPC_TILE_ROWS % 4, j, left, right, step);
+            part(2, M - M % STEPC_TILE_ROWS % 4, vectors, from, to, j, left, right, step);
         if (M % STEPC_TILE_ROWS % 2 > 0)
-            part(1, vectors, from, to, M - 1, j, left, right, step);
+            part(1, M - 1, vectors, from, to, j, left, right, step);
     } else {
         for (int i = SHARES > 1 ? M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : 0;
              SHARES > 1 ? i < M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M)
                         : i < M - STEPC_LAST_ROWS(M);
              i += STEPC_PART_ROWS(M))
-            part(STEPC_PART_ROWS(M), vectors, from, to, i, j, left, right, step);
+            part(STEPC_PART_ROWS(M), i, vectors, from, to, j, left, right, step);
         if (SHARES > 1 ? STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1 : STEPC_LAST_ROWS(M) > 0)
-            part(STEPC_LAST_ROWS(M), vectors, from, to, M - STEPC_LAST_ROWS(M), j, left, right, step);
+            part(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), vectors, from, to, j, left, right, step);
     }
 }
 
@@ -204,14 +204,14 @@ static STEPC_INLINE void pack_panel(const int columns, const int p, T *restrict 
 }
 
 /* Rows i .. of the columns p .. of one panel. */
-static STEPC_INLINE void panel_part(const int rows, const int columns, const int i, const int p, const T *restrict left,
+static STEPC_INLINE void panel_part(const int rows, const int i, const int columns, const int p, const T *restrict left,
                                     const T *restrict packed)
 {
     for (int j = 0; j < columns - columns % STEPC_PANEL_TILE(T, PANEL); j += STEPC_PANEL_TILE(T, PANEL))
-        part(rows, STEPC_PANEL_VECTORS(T, PANEL), 0, STEPC_PANEL_TILE(T, PANEL), i, p + j, left, packed + j, PANEL);
+        part(rows, i, STEPC_PANEL_VECTORS(T, PANEL), 0, STEPC_PANEL_TILE(T, PANEL), p + j, left, packed + j, PANEL);
     if (N % PANEL > 0) {
         if (columns % STEPC_PANEL_TILE(T, PANEL) > 0)
-            part(rows, STEPC_PANEL_VECTORS(T, PANEL), 0, columns % STEPC_PANEL_TILE(T, PANEL), i,
+            part(rows, i, STEPC_PANEL_VECTORS(T, PANEL), 0, columns % STEPC_PANEL_TILE(T, PANEL),
                  p + columns - columns % STEPC_PANEL_TILE(T, PANEL), left,
                  packed + (columns - columns % STEPC_PANEL_TILE(T, PANEL)), PANEL);
     }
@@ -224,21 +224,21 @@ static STEPC_INLINE void packed_strip(const int columns, const int p, const T *r
     pack_panel(columns, p, packed, right);
     if (WITH_LATE_M) {
         for (int i = 0; i < M - M % STEPC_TILE_ROWS; i += STEPC_TILE_ROWS)
-            panel_part(STEPC_TILE_ROWS, columns, i, p, left, packed);
+            panel_part(STEPC_TILE_ROWS, i, columns, p, left, packed);
         if (M % STEPC_TILE_ROWS >= 4)
-            panel_part(4, columns, M - M % STEPC_TILE_ROWS, p, left, packed);
+            panel_part(4, M - M % STEPC_TILE_ROWS, columns, p, left, packed);
         if (M % STEPC_TILE_ROWS % 4 >= 2)
-            panel_part(2, columns, M - M % STEPC_TILE_ROWS % 4, p, left, packed);
+            panel_part(2, M - M % STEPC_TILE_ROWS % 4, columns, p, left, packed);
         if (M % STEPC_TILE_ROWS % 2 > 0)
-            panel_part(1, columns, M - 1, p, left, packed);
+            panel_part(1, M - 1, columns, p, left, packed);
     } else {
         for (int i = SHARES > 1 ? M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : 0;
              SHARES > 1 ? i < M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M)
                         : i < M - STEPC_LAST_ROWS(M);
              i += STEPC_PART_ROWS(M))
-            panel_part(STEPC_PART_ROWS(M), columns, i, p, left, packed);
+            panel_part(STEPC_PART_ROWS(M), i, columns, p, left, packed);
         if (SHARES > 1 ? STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1 : STEPC_LAST_ROWS(M) > 0)
-            panel_part(STEPC_LAST_ROWS(M), columns, M - STEPC_LAST_ROWS(M), p, left, packed);
+            panel_part(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), columns, p, left, packed);
     }
 }
 

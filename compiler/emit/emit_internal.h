@@ -200,6 +200,8 @@ const struct expr *emit_open_loop(struct tree_builder *b, const char *type, cons
 const struct expr *late_size(const struct emission *e, const struct late_size *s, int64_t constant);
 /* Opens the loops that all parts of a kernel share, from number `from` on; returns how many are to be closed. */
 int emit_open_rows(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int from);
+/* What computes all rows part by part calls the part through a macro (kernel_rows.c). */
+void call_each_part(struct expr_scope *s, stmt_list *list);
 /* Statements as lines (tree_text.c). */
 void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *list);
 /* Functions as C: their comments, heads and bodies (tree_text.c). */
@@ -257,8 +259,8 @@ struct kernel_call {
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k);
 /* The same of a kernel that runs a region: a function with the loop over its steps (region.c). */
 struct kernel_call emit_region(struct emission *e, const struct kernel *k);
-/* Which nodes a kernel came from. */
-const char *nodes_text(struct emission *e, const struct kernel *k);
+/* Which nodes a kernel came from; beside a formula, those that the model has names for. */
+const char *nodes_text(struct emission *e, const struct kernel *k, bool has_formula);
 /* The plans of the emission, in a stable order: before any kernel is emitted. */
 void list_plans(struct emission *e);
 /* The parameters of a kernel, with names by what it does with them: y what it writes, w what it updates in place, x
@@ -267,8 +269,9 @@ kernel_params find_params(struct emission *e, const struct kernel *k, struct nam
 /* Finds out which kernels are equal (kernel_key.c); before any is emitted. */
 void group_kernels(struct emission *e);
 struct kernel_group *group_of(const struct emission *e, const struct plan *plan, const struct kernel *k);
-/* "hidden[32,32] = Relu(..)", or NULL where there is none (formula.c). */
-const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, const struct buffer *made);
+/* "hidden[32,32] = Relu(..); ..", a formula for each result, or NULL where one has none (formula.c). */
+const char *formulas_text(struct arena *a, const struct kernel *k, const struct graph *g,
+                          const struct buffer *const *results, size_t count);
 /* The value that is in the buffer at the end of the entry, or NULL. */
 const struct value *value_of_buffer(const struct graph *g, const struct buffer *b);
 

@@ -482,7 +482,7 @@ static const char *called_name(struct expr_scope *s, const struct tree_call *c)
 {
     if (c->kind == CALL_HELPER)
         return use_helper(s->e, c->name);
-    return c->kind == CALL_FUNCTION ? c->function->name : c->name;
+    return c->each ? c->each : c->kind == CALL_FUNCTION ? c->function->name : c->name;
 }
 
 static const char *call_text(struct expr_scope *s, const struct tree_call *c)
@@ -496,6 +496,8 @@ static const char *call_text(struct expr_scope *s, const struct tree_call *c)
         if (is_list)
             strbuf_addf(&b, ".%s = ", c->members[i]);
         strbuf_add(&b, tree_expr_text(s, c->args[i], PREC_NONE));
+        if (i == 0 && c->each)
+            strbuf_addf(&b, ",%c%s", blank(s), c->function->name);
     }
     strbuf_add(&b, is_list ? "}" : ")");
     return strbuf_text(&b);
@@ -644,6 +646,21 @@ static struct expr without_tautology(const struct expr *e)
     return *e;
 }
 
+static void uncount(struct sharing *h, const struct expr *e)
+{
+    for (size_t i = 0; i < h->seen.count; i++)
+        h->seen.data[i].count -= h->seen.data[i].expr == e;
+}
+
+/* An expression is there once more, but its operands are not: it has a name then. */
+static void uncount_operands(struct sharing *h, const struct expr *e)
+{
+    for (int i = 0; i < expr_arg_count(e); i++)
+        uncount(h, e->arg[i]);
+    for (int t = 0; e->op == EXPR_LOAD && t < e->access->term_count; t++)
+        uncount(h, e->access->term[t].index);
+}
+
 /* The object that stands for an expression whose operands are unified. */
 static const struct expr *find_same(struct sharing *h, const struct expr *e, const struct expr *copy)
 {
@@ -656,6 +673,8 @@ static const struct expr *find_same(struct sharing *h, const struct expr *e, con
         *made = *copy;
         const struct occurrence o = {made, 0, false};
         vec_push(h->arena, &h->seen, o);
+    } else {
+        uncount_operands(h, copy);
     }
     vec_push(h->arena, &h->from, e);
     vec_push(h->arena, &h->to, at);
@@ -697,17 +716,6 @@ static void mark_chosen(struct sharing *h, const struct expr *e)
         h->seen.data[i].chosen |= h->seen.data[i].expr == e;
 }
 
-/* From users to operands: what only one outcome of a condition needs. */
-static void find_chosen(struct sharing *h)
-{
-    for (size_t i = h->seen.count; i-- > 0;) {
-        const struct expr *e = h->seen.data[i].expr;
-        for (int a = 0; a < expr_arg_count(e); a++)
-            if (h->seen.data[i].chosen || (e->op == EXPR_SELECT && a > 0))
-                mark_chosen(h, e->arg[a]);
-    }
-}
-
 /* Loads in branches of a select are done in any case: GCC would not load what C does not, and jumps instead of
  * computing in vectors (15 times slower). */
 static bool is_worth_a_name(const struct expr_scope *s, const struct occurrence *o)
@@ -722,6 +730,18 @@ static bool is_worth_a_name(const struct expr_scope *s, const struct occurrence 
     case EXPR_RESULT: return false;
     case EXPR_LOAD: return !find_param(s, o->expr->access->buffer)->by_value;
     default: return true;
+    }
+}
+
+/* From users to operands: what only one outcome of a condition needs, and is not computed before it. */
+static void find_chosen(struct sharing *h)
+{
+    for (size_t i = h->seen.count; i-- > 0;) {
+        const struct expr *e = h->seen.data[i].expr;
+        const bool passes_on = h->seen.data[i].chosen && !is_worth_a_name(h->s, &h->seen.data[i]);
+        for (int a = 0; a < expr_arg_count(e); a++)
+            if (passes_on || (e->op == EXPR_SELECT && a > 0))
+                mark_chosen(h, e->arg[a]);
     }
 }
 

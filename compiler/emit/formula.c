@@ -3,7 +3,8 @@
  *   hidden[32,32] = Relu(x[32,64] fc1.weight[32,64]' + fc1.bias[32])
  *
  * A product is written without a sign, a transposed matrix with a dash; a shape stands behind a name where it appears
- * first. What only changes a shape or a type is passed through. */
+ * first. What only changes a shape or a type is passed through. Of several results one may stand in the formula of the
+ * next, as in a program: "v = 0.9 * v + 0.1 * g; w = w - rate * v". */
 #include "emit/emit_internal.h"
 
 #include "graph/op_def.h"
@@ -15,12 +16,23 @@ enum { OPERATIONS_MOST = 16 }; /* beyond that nobody reads it */
 /* How tightly an operation binds. */
 enum { LOOSE, CHOICE, COMPARISON, SUM, PRODUCT, TIGHT };
 
+/* One of the results of a kernel. */
+struct made {
+    const struct buffer *buffer;
+    const struct value *value;
+    const char *text;
+    uint64_t after, before; /* bit i: its formula names result i, or the variable that result i is written to */
+    bool is_said;
+};
+
 struct formula {
     struct arena *arena;
     const struct kernel *kernel;
     const struct graph *graph;
     VEC(const struct value *) named; /* those whose shape was said */
     int operations;
+    struct made *made; /* all results; */
+    size_t count, at;  /* of which this is the formula; count 0: none is named */
 };
 
 static const char *value_text(struct formula *f, const struct value *v, int binding);
@@ -35,6 +47,14 @@ static bool is_of_kernel(const struct formula *f, const struct node *n)
 
 static const char *with_shape(struct formula *f, const struct value *v)
 {
+    for (size_t i = 0; v->kind == VALUE_VARIABLE && i < f->count; i++) {
+        const struct buffer *const b = f->made[i].buffer;
+        if (b->kind != BUFFER_VARIABLE || b->variable != v->variable)
+            continue;
+        if (i == f->at) /* its shape stands on the left */
+            return v->name;
+        f->made[f->at].before |= (uint64_t)1 << i;
+    }
     for (size_t i = 0; i < f->named.count; i++)
         if (f->named.data[i] == v)
             return v->name;
@@ -135,6 +155,11 @@ static const char *node_text(struct formula *f, const struct node *n, int wants)
 
 static const char *value_text(struct formula *f, const struct value *v, int binding)
 {
+    for (size_t i = 0; i < f->count; i++)
+        if (i != f->at && f->made[i].value == v) {
+            f->made[f->at].after |= (uint64_t)1 << i;
+            return f->made[i].buffer->name;
+        }
     const bool is_made_here = v->kind == VALUE_RESULT && is_of_kernel(f, v->producer);
     if (!is_made_here || f->operations >= OPERATIONS_MOST)
         return leaf_text(f, v);
@@ -149,17 +174,63 @@ const struct value *value_of_buffer(const struct graph *g, const struct buffer *
     return b->kind == BUFFER_VARIABLE ? NULL : map_get(&g->names, b->name);
 }
 
-const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, const struct buffer *made)
+/* "hidden[32,32] = Relu(..)", or NULL where there is none; of results that may be named so many. */
+static const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
+                                size_t at, size_t count)
 {
-    const struct value *v = value_of_buffer(g, made);
-    struct formula f = {.arena = a, .kernel = k, .graph = g};
+    const struct buffer *const b = made[at].buffer;
+    const struct value *v = made[at].value;
+    struct formula f = {.arena = a, .kernel = k, .graph = g, .made = made, .count = count, .at = at};
     while (v && k->nodes.count == 0 && v->kind == VALUE_RESULT && is_written(v->producer, "="))
         v = node_input(v->producer, 0);
-    const char *const shape = made->shape.rank > 0 ? shape_text(a, &made->shape) : "";
+    const char *const shape = b->shape.rank > 0 ? shape_text(a, &b->shape) : "";
     if (v && k->nodes.count == 0) /* a copy */
-        return arena_printf(a, "%s%s = %s", made->name, shape, leaf_text(&f, v));
+        return arena_printf(a, "%s%s = %s", b->name, shape, leaf_text(&f, v));
     if (!v || v->kind != VALUE_RESULT || !is_of_kernel(&f, v->producer))
         return NULL;
     const char *const text = node_text(&f, v->producer, LOOSE);
-    return f.operations > OPERATIONS_MOST ? NULL : arena_printf(a, "%s%s = %s", made->name, shape, text);
+    return f.operations > OPERATIONS_MOST ? NULL : arena_printf(a, "%s%s = %s", b->name, shape, text);
+}
+
+/* May result i be said next? What it names has been, and nobody names what it overwrites any more. */
+static bool is_next(const struct made *made, size_t count, size_t i)
+{
+    bool is_free = !made[i].is_said;
+    for (size_t j = 0; j < count; j++)
+        is_free &= made[j].is_said || j == i || (!(made[i].after >> j & 1) && !(made[j].before >> i & 1));
+    return is_free;
+}
+
+static const char *all_formulas(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
+                                size_t count, bool are_named)
+{
+    struct strbuf b = {.arena = a};
+    for (size_t i = 0; i < count; i++) {
+        made[i].after = made[i].before = 0;
+        made[i].text = formula_text(a, k, g, made, i, are_named ? count : 0);
+        if (!made[i].text)
+            return NULL;
+    }
+    for (size_t said = 0; said < count; said++) {
+        size_t next = 0;
+        while (next < count && !is_next(made, count, next))
+            next++;
+        if (next == count)
+            return NULL;
+        made[next].is_said = true;
+        strbuf_addf(&b, "%s%s", said ? "; " : "", made[next].text);
+    }
+    return strbuf_text(&b);
+}
+
+const char *formulas_text(struct arena *a, const struct kernel *k, const struct graph *g,
+                          const struct buffer *const *results, size_t count)
+{
+    struct made *const made = arena_array(a, struct made, count + 1);
+    for (size_t i = 0; i < count; i++)
+        made[i] = (struct made){.buffer = results[i], .value = value_of_buffer(g, results[i])};
+    const char *const named = count <= 64 ? all_formulas(a, k, g, made, count, true) : NULL;
+    for (size_t i = 0; i < count; i++)
+        made[i].is_said = false;
+    return named ? named : all_formulas(a, k, g, made, count, false);
 }

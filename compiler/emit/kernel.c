@@ -315,13 +315,15 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     reserve_all(e, k, names, true);
 }
 
-const char *nodes_text(struct emission *e, const struct kernel *k)
+const char *nodes_text(struct emission *e, const struct kernel *k, bool has_formula)
 {
     struct strbuf b = {.arena = e->arena};
     for (size_t i = 0; i < k->nodes.count; i++) {
         const struct node *n = k->nodes.data[i];
         const char *op = op_display_name(n->def);
-        strbuf_add(&b, i ? ", " : "");
+        if (has_formula && !n->loc.origin && !n->name[0])
+            continue;
+        strbuf_add(&b, b.length ? ", " : "");
         if (n->loc.origin)
             strbuf_addf(&b, "%s (%s)", op, n->loc.origin);
         else if (n->name[0])
@@ -334,21 +336,15 @@ const char *nodes_text(struct emission *e, const struct kernel *k)
     return strbuf_text(&b);
 }
 
-/* The formula of each result; NULL where some result has none. */
-static const char *formulas_text(struct emission *e, const struct plan *plan, const struct kernel *k,
-                                 const kernel_params *params)
+static const char *all_formulas(struct emission *e, const struct plan *plan, const struct kernel *k,
+                                const kernel_params *params)
 {
-    struct strbuf b = {.arena = e->arena};
-    for (size_t i = 0; i < params->count; i++) {
-        const struct kernel_param *const p = &params->data[i];
-        if (!p->written || p->is_scratch || p->is_local)
-            continue;
-        const char *const formula = formula_text(e->arena, k, plan->lowered->entry->graph, p->buffer);
-        if (!formula)
-            return NULL;
-        strbuf_addf(&b, "%s%s", b.length ? "; " : "", formula);
-    }
-    return strbuf_text(&b);
+    const struct buffer **const made = arena_array(e->arena, const struct buffer *, params->count + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < params->count; i++)
+        if (params->data[i].written && !params->data[i].is_scratch && !params->data[i].is_local)
+            made[count++] = params->data[i].buffer;
+    return formulas_text(e->arena, k, plan->lowered->entry->graph, made, count);
 }
 
 /* What the kernel makes of what, and which nodes it came from. */
@@ -356,12 +352,13 @@ static const char *comment_text(struct emission *e, const struct plan *plan, con
                                 const struct kernel_group *g, const kernel_params *params)
 {
     struct strbuf b = {.arena = e->arena};
-    const char *const formulas = g->is_shared ? NULL : formulas_text(e, plan, k, params);
+    const char *const formulas = g->is_shared ? NULL : all_formulas(e, plan, k, params);
+    const char *const nodes = nodes_text(e, k, formulas);
     if (formulas) {
-        strbuf_addf(&b, "%s: %s", formulas, nodes_text(e, k));
+        strbuf_addf(&b, "%s%s%s", formulas, *nodes ? ": " : "", nodes);
         return strbuf_text(&b);
     }
-    strbuf_addf(&b, "%s;", nodes_text(e, k));
+    strbuf_addf(&b, "%s;", nodes);
     for (size_t i = 0; i < params->count; i++) {
         const struct kernel_param *p = &params->data[i];
         if (p->is_scratch || p->is_local)
@@ -587,6 +584,10 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
     const char **const own = arena_array(e->arena, const char *, parts.functions.count);
     for (size_t i = 0; i < parts.functions.count; i++)
         own[i] = parts.functions.data[i]->name;
+    for (size_t i = 0; i < parts.functions.count; i++) {
+        tree_inline_elements(e->arena, &parts.functions.data[i]->body);
+        call_each_part(&s, &parts.functions.data[i]->body);
+    }
     name_functions(e, &parts, "", "", own);
     note_uses(e);
     note_shared(e, &s, &parts);

@@ -272,7 +272,7 @@ static const char *region_comment(const struct region_text *t)
     const struct region *const r = t->k->region;
     return arena_printf(t->e->arena, "%" PRId64 " steps, %s: %s", r->trips,
                         r->backwards ? "from the last to the first" : "from the first to the last",
-                        nodes_text(t->e, t->kernel));
+                        nodes_text(t->e, t->kernel, false));
 }
 
 struct kernel_call emit_region(struct emission *e, const struct kernel *k)

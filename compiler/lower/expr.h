@@ -102,6 +102,7 @@ struct tree_call {
     const char *name, *from;
     bool by_type; /* SECTION: there is one for each type of elements */
     struct tree_function *function;
+    const char *each; /* FUNCTION: macro each(args[0], function, args[1] ..) calls it several times; else NULL */
     const struct expr **args;
     size_t count;
     const char *const *members;

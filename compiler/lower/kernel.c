@@ -166,7 +166,8 @@ bool kernel_is_draw(const struct kernel *k, struct kernel_draw *out)
     }
     out->to = s->to.buffer;
     out->number = e;
-    return e->op == (has_offset ? EXPR_UNIFORM : EXPR_NORMAL) && (e->dtype == DTYPE_FLOAT || e->dtype == DTYPE_DOUBLE) &&
+    const bool is_native = e->dtype == DTYPE_FLOAT || e->dtype == DTYPE_DOUBLE;
+    return e->op == (has_offset ? EXPR_UNIFORM : EXPR_NORMAL) && is_native &&
            counts_elements(&k->parts.data[0], &s->to, e->arg[0]);
 }
 

@@ -147,6 +147,9 @@ void tree_return(struct tree_builder *b, const struct expr *value);
 /* Does f hold for some node of some expression? */
 bool tree_any(const stmt_list *list, bool (*f)(const struct expr *e, void *data), void *data);
 
+/* Elements that have a name for one statement only, which reads them once, stand there (once.c). */
+void tree_inline_elements(struct arena *a, stmt_list *list);
+
 /* ---- verifying --------------------------------------------------------------------------------------------------- */
 
 /* NULL, or what is wrong with the body of a function of these parameters: a variable that is not in scope or

@@ -173,6 +173,14 @@
 #define STEPC_PARTS(rows) (((rows) + STEPC_TILE_ROWS - 1) / STEPC_TILE_ROWS)
 #define STEPC_PART_ROWS(rows) (((rows) + STEPC_PARTS(rows) - 1) / STEPC_PARTS(rows))
 #define STEPC_LAST_ROWS(rows) ((rows) % STEPC_PART_ROWS(rows))
+/* part(how many, first, ...) for all rows: the number of rows is a constant in each call. */
+#define STEPC_EACH_PART(rows, part, ...)                                                                               \
+    do {                                                                                                               \
+        for (int first_ = 0; first_ < (rows) - STEPC_LAST_ROWS(rows); first_ += STEPC_PART_ROWS(rows))                 \
+            part(STEPC_PART_ROWS(rows), first_, __VA_ARGS__);                                                          \
+        if (STEPC_LAST_ROWS(rows) > 0)                                                                                 \
+            part(STEPC_LAST_ROWS(rows), (rows) - STEPC_LAST_ROWS(rows), __VA_ARGS__);                                  \
+    } while (0)
 /* Rows of four tiles: transposed, they fill whole cache lines. */
 #define STEPC_GROUP_ROWS(rows) (4 * STEPC_PART_ROWS(rows))
 

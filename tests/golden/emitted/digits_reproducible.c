@@ -35,9 +35,7 @@ static STEPC_INLINE void hidden_relu_panel_part(const int rows, const int i, con
             packed + j, 16);
         STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
             STEPC_LANE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 16); l++) {
-                const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-                const float fc1_bias0 = fc1_bias[j_2 + l];
-                const float t_2 = v + fc1_bias0;
+                const float t_2 = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc1_bias[j_2 + l];
                 hidden[(i + r) * 32 + j_2 + l] = t_2 < 0.0f ? 0.0f : t_2;
             }
     }
@@ -50,15 +48,12 @@ static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restri
 {
     for (int p = 0; p < 32; p += 16) {
         stepc_pack_transposed(panel, 16, fc1_weight + p * 64, 64, 16, 64);
-        for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-            hidden_relu_panel_part(STEPC_PART_ROWS(32), i, p, x, panel, hidden, fc1_bias);
-        if (STEPC_LAST_ROWS(32) > 0)
-            hidden_relu_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), p, x, panel, hidden, fc1_bias);
+        STEPC_EACH_PART(32, hidden_relu_panel_part, p, x, panel, hidden, fc1_bias);
     }
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void logits_gemm_part(const int rows, const int to, const int i, const int j,
+static STEPC_INLINE void logits_gemm_part(const int rows, const int i, const int to, const int j,
                                           const float *restrict left, const float *restrict right,
                                           float *restrict logits, const float *restrict fc2_bias)
 {
@@ -67,10 +62,8 @@ static STEPC_INLINE void logits_gemm_part(const int rows, const int to, const in
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            logits[(i + r) * 10 + j + l] = v + fc2_bias[j + l];
-        }
+        STEPC_LANE_LOOP for (int l = 0; l < to; l++)
+            logits[(i + r) * 10 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc2_bias[j + l];
 }
 
 /* Rows i .. of the columns p .. of one panel. */
@@ -79,9 +72,9 @@ static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, con
                                                 const float *restrict fc2_bias)
 {
     for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        logits_gemm_part(rows, STEPC_PANEL_TILE(float, 16), i, j, left, packed + j, logits, fc2_bias);
+        logits_gemm_part(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed + j, logits, fc2_bias);
     if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
-        logits_gemm_part(rows, 10 % STEPC_PANEL_TILE(float, 16), i, 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
+        logits_gemm_part(rows, i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
             packed + (10 - 10 % STEPC_PANEL_TILE(float, 16)), logits, fc2_bias);
     }
 }
@@ -92,10 +85,7 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
                                      float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc2_weight, 32, 10, 32);
-    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        logits_gemm_panel_part(STEPC_PART_ROWS(32), i, hidden, panel, logits, fc2_bias);
-    if (STEPC_LAST_ROWS(32) > 0)
-        logits_gemm_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), hidden, panel, logits, fc2_bias);
+    STEPC_EACH_PART(32, logits_gemm_panel_part, hidden, panel, logits, fc2_bias);
 }
 
 /* A label as an index, in range whatever it is. */
@@ -110,15 +100,13 @@ static STEPC_INLINE void loss_softmax_cross_entropy_loss_give_gradients(const fl
         const int row_step, const int class_step, float *restrict d_logits)
 {
     for (int i = 0; i < 32; i++)
-        for (int c = 0; c < 10; c++) {
-            const float v = from[i * row_step + c * class_step];
-            d_logits[i * 10 + c] = v;
-        }
+        for (int c = 0; c < 10; c++)
+            d_logits[i * 10 + c] = from[i * row_step + c * class_step];
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
- * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad
- * (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
+ * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0
+ * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
                                                          const float *restrict logits, const int64_t *restrict target,
                                                          float *restrict scratch)
@@ -204,14 +192,8 @@ static STEPC_INLINE void d_fc1_output_where_part(const int rows, const int i, co
 static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const float *restrict d_logits,
                                             const float *restrict fc2_weight, const float *restrict hidden)
 {
-    for (int j = 0; j < 32 - 32 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
-        for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-            d_fc1_output_where_part(STEPC_PART_ROWS(32), i, j, d_logits, fc2_weight + j, d_fc1_output, hidden);
-        if (STEPC_LAST_ROWS(32) > 0) {
-            d_fc1_output_where_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), j, d_logits, fc2_weight + j,
-                d_fc1_output, hidden);
-        }
-    }
+    for (int j = 0; j < 32 - 32 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
+        STEPC_EACH_PART(32, d_fc1_output_where_part, j, d_logits, fc2_weight + j, d_fc1_output, hidden);
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
@@ -223,26 +205,19 @@ static STEPC_INLINE void update_fc2_weight_part(const int rows, const int i, con
     stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 10, right, 32);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            fc2_weight[(i + r) * 32 + j + l] = fc2_weight[(i + r) * 32 + j + l] - learning_rate * v;
+            fc2_weight[(i + r) * 32 + j + l] = fc2_weight[(i + r) * 32 + j + l] - learning_rate *
+                acc[r * STEPC_TILE_COLUMNS(float) + l];
         }
 }
 
-/* fc2.weight[10,32] = fc2.weight[10,32] - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] =
- * fc2.bias[10] - learning_rate * ReduceSum(d_logits[32,10]): Gemm (gradient of node 'fc2'), Sub, Mul, ReduceSum
- * (gradient of node 'fc2'), Sub, Mul */
+/* fc2.weight[10,32] = fc2.weight - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] = fc2.bias -
+ * learning_rate * ReduceSum(d_logits[32,10]): Gemm (gradient of node 'fc2'), ReduceSum (gradient of node 'fc2') */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
                                            const float *restrict d_logits, const float *restrict hidden,
                                            const float learning_rate)
 {
-    for (int j = 0; j < 32 - 32 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
-        for (int i = 0; i < 10 - STEPC_LAST_ROWS(10); i += STEPC_PART_ROWS(10))
-            update_fc2_weight_part(STEPC_PART_ROWS(10), i, j, d_logits, hidden + j, fc2_weight, learning_rate);
-        if (STEPC_LAST_ROWS(10) > 0) {
-            update_fc2_weight_part(STEPC_LAST_ROWS(10), 10 - STEPC_LAST_ROWS(10), j, d_logits, hidden + j, fc2_weight,
-                learning_rate);
-        }
-    }
+    for (int j = 0; j < 32 - 32 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
+        STEPC_EACH_PART(10, update_fc2_weight_part, j, d_logits, hidden + j, fc2_weight, learning_rate);
     float sum[10] = {0.0f};
     for (int k = 0; k < 32; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
@@ -260,26 +235,20 @@ static STEPC_INLINE void update_fc1_weight_part(const int rows, const int i, con
     stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 32, right, 64);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            fc1_weight[(i + r) * 64 + j + l] = fc1_weight[(i + r) * 64 + j + l] - learning_rate * v;
+            fc1_weight[(i + r) * 64 + j + l] = fc1_weight[(i + r) * 64 + j + l] - learning_rate *
+                acc[r * STEPC_TILE_COLUMNS(float) + l];
         }
 }
 
-/* fc1.weight[32,64] = fc1.weight[32,64] - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] =
- * fc1.bias[32] - learning_rate * ReduceSum(d_fc1.output[32,32]): Gemm (gradient of node 'fc1'), Sub, Mul,
- * ReduceSum (gradient of node 'fc1'), Sub, Mul */
+/* fc1.weight[32,64] = fc1.weight - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] = fc1.bias -
+ * learning_rate * ReduceSum(d_fc1.output[32,32]): Gemm (gradient of node 'fc1'), ReduceSum (gradient of node
+ * 'fc1') */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
                                            const float *restrict d_fc1_output, const float *restrict x,
                                            const float learning_rate)
 {
-    for (int j = 0; j < 64 - 64 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
-        for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-            update_fc1_weight_part(STEPC_PART_ROWS(32), i, j, d_fc1_output, x + j, fc1_weight, learning_rate);
-        if (STEPC_LAST_ROWS(32) > 0) {
-            update_fc1_weight_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), j, d_fc1_output, x + j, fc1_weight,
-                learning_rate);
-        }
-    }
+    for (int j = 0; j < 64 - 64 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
+        STEPC_EACH_PART(32, update_fc1_weight_part, j, d_fc1_output, x + j, fc1_weight, learning_rate);
     float sum[32] = {0.0f};
     for (int k = 0; k < 32; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 32; r++)

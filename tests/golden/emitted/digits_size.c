@@ -27,8 +27,7 @@ static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restri
             float sum = 0.0f;
             for (int k = 0; k < 64; k++)
                 sum += x[i * 64 + k] * fc1_weight[k + j * 64];
-            const float fc1_bias0 = fc1_bias[j];
-            const float t = sum + fc1_bias0;
+            const float t = sum + fc1_bias[j];
             hidden[i * 32 + j] = t < 0.0f ? 0.0f : t;
         }
 }
@@ -54,8 +53,8 @@ static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
- * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad
- * (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
+ * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0
+ * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
                                                          const float *restrict logits, const int64_t *restrict target,
                                                          float *restrict scratch)
@@ -97,10 +96,8 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
         for (int i = 0; i < 32; i++)
             scratch[c * 32 + i] = (scratch[c * 32 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
     for (int i = 0; i < 32; i++)
-        for (int c = 0; c < 10; c++) {
-            const float v = scratch[i + c * 32];
-            d_logits[i * 10 + c] = v;
-        }
+        for (int c = 0; c < 10; c++)
+            d_logits[i * 10 + c] = scratch[i + c * 32];
     float value = total;
     for (int i = 0; i < 32; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
@@ -136,9 +133,8 @@ static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const 
         }
 }
 
-/* fc2.weight[10,32] = fc2.weight[10,32] - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] =
- * fc2.bias[10] - learning_rate * ReduceSum(d_logits[32,10]): Gemm (gradient of node 'fc2'), Sub, Mul, ReduceSum
- * (gradient of node 'fc2'), Sub, Mul */
+/* fc2.weight[10,32] = fc2.weight - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] = fc2.bias -
+ * learning_rate * ReduceSum(d_logits[32,10]): Gemm (gradient of node 'fc2'), ReduceSum (gradient of node 'fc2') */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
                                            const float *restrict d_logits, const float *restrict hidden,
                                            const float learning_rate)
@@ -157,9 +153,9 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
     }
 }
 
-/* fc1.weight[32,64] = fc1.weight[32,64] - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] =
- * fc1.bias[32] - learning_rate * ReduceSum(d_fc1.output[32,32]): Gemm (gradient of node 'fc1'), Sub, Mul,
- * ReduceSum (gradient of node 'fc1'), Sub, Mul */
+/* fc1.weight[32,64] = fc1.weight - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] = fc1.bias -
+ * learning_rate * ReduceSum(d_fc1.output[32,32]): Gemm (gradient of node 'fc1'), ReduceSum (gradient of node
+ * 'fc1') */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
                                            const float *restrict d_fc1_output, const float *restrict x,
                                            const float learning_rate)

@@ -67,7 +67,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
 }
 
-/* step_count = step_count + 1: Add */
+/* step_count = step_count + 1 */
 static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
     step_count[0] = stepc_add64(step_count[0], 1);
@@ -158,8 +158,8 @@ static STEPC_INLINE void first_conv_conv_finish_vectors(const int rows, const in
         vectors > 1 ? first_conv_conv_place_of(i + 1) - first_conv_conv_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            first_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
+            first_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] =
+                sum[r * STEPC_WINDOW_COLUMNS(float) + l];
         }
 }
 
@@ -170,14 +170,10 @@ static STEPC_INLINE void first_conv_conv_finish_row(const int n, const int o, co
     stepc_copy_lines(25, 5, 0, plane, 5, flat, 6);
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
-        const float v = plane[p];
-        first_conv[n * 8000 + o * 125 + p] = v;
-    }
-    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
-        const float v = plane[p];
-        first_conv[n * 8000 + o * 125 + p] = v;
-    }
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++)
+        first_conv[n * 8000 + o * 125 + p] = plane[p];
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++)
+        first_conv[n * 8000 + o * 125 + p] = plane[p];
 }
 
 static STEPC_INLINE void first_conv_conv_conv_rows(const int rows, const int n, const int o, float *restrict flat,
@@ -211,7 +207,7 @@ static STEPC_INLINE void first_conv_conv_conv_rows(const int rows, const int n, 
         first_conv_conv_finish_row(n, o + i, flat + i * 160, flat + rows * 160, first_conv);
 }
 
-/* first_conv[16,64,25,5] = Conv(x[16,1,49,10], first_weight[64,1,10,4]): Conv */
+/* first_conv[16,64,25,5] = Conv(x[16,1,49,10], first_weight[64,1,10,4]) */
 static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float *restrict x,
                                          const float *restrict first_weight, const int32_t *restrict conv_taps,
                                          float *restrict scratch)
@@ -245,8 +241,7 @@ static STEPC_INLINE void depthwise1_relu_windows(float *restrict flat, const flo
 
 /* depthwise1[16,64,25,5] = Relu((Conv(Relu((first_conv[16,64,25,5] - first_norm.reshape_3[1,64,1,1]) *
  * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]), depthwise1_weight[64,1,3,3]) -
- * depthwise1_norm.reshape_3[1,64,1,1]) * depthwise1_norm.mul[1,64,1,1] + depthwise1_norm.reshape_2[1,64,1,1]):
- * Conv, Relu, Add, Mul, Sub, Relu, Add, Mul, Sub */
+ * depthwise1_norm.reshape_3[1,64,1,1]) * depthwise1_norm.mul[1,64,1,1] + depthwise1_norm.reshape_2[1,64,1,1]) */
 static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float *restrict first_conv,
                                          const float *restrict first_mean, const float *restrict first_norm_mul,
                                          const float *restrict first_shift, const float *restrict depthwise1_weight,
@@ -267,19 +262,13 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                 float *const to = scratch + i * 224 + 48;
                 const int g_2 = g + i;
                 STEPC_LANE_LOOP for (int i_2 = 0; i_2 < 112; i_2++) {
-                    const float first_conv0 = first_conv[n * 8000 + g_2 * 125 + i_2];
-                    const float first_mean0 = first_mean[g_2];
-                    const float x0 = first_norm_mul[g_2];
-                    const float first_shift0 = first_shift[g_2];
-                    const float t = (first_conv0 - first_mean0) * x0 + first_shift0;
+                    const float t = (first_conv[n * 8000 + g_2 * 125 + i_2] - first_mean[g_2]) * first_norm_mul[g_2] +
+                        first_shift[g_2];
                     to[i_2] = t < 0.0f ? 0.0f : t;
                 }
                 STEPC_LANE_LOOP for (int i_2 = 109; i_2 < 125; i_2++) {
-                    const float first_conv0 = first_conv[n * 8000 + g_2 * 125 + i_2];
-                    const float first_mean0 = first_mean[g_2];
-                    const float x0 = first_norm_mul[g_2];
-                    const float first_shift0 = first_shift[g_2];
-                    const float t = (first_conv0 - first_mean0) * x0 + first_shift0;
+                    const float t = (first_conv[n * 8000 + g_2 * 125 + i_2] - first_mean[g_2]) * first_norm_mul[g_2] +
+                        first_shift[g_2];
                     to[i_2] = t < 0.0f ? 0.0f : t;
                 }
             }
@@ -288,19 +277,13 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                     scratch + 1792);
                 const int g_2 = g + i;
                 STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    const float x0 = depthwise1_mean[g_2];
-                    const float x0_2 = depthwise1_norm_mul[g_2];
-                    const float x0_3 = depthwise1_shift[g_2];
-                    const float t = (v - x0) * x0_2 + x0_3;
+                    const float t = (scratch[2176 + p] - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] +
+                        depthwise1_shift[g_2];
                     depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
                 STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    const float x0 = depthwise1_mean[g_2];
-                    const float x0_2 = depthwise1_norm_mul[g_2];
-                    const float x0_3 = depthwise1_shift[g_2];
-                    const float t = (v - x0) * x0_2 + x0_3;
+                    const float t = (scratch[2176 + p] - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] +
+                        depthwise1_shift[g_2];
                     depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
             }
@@ -343,11 +326,7 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_vectors(const int rows, cons
         vectors > 1 ? conv_relu_16x64x125_place_of(i + 1) - conv_relu_16x64x125_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float x_20 = x_2[o + r];
-            const float x_30 = x_3[o + r];
-            const float x_40 = x_4[o + r];
-            const float t_2 = (v - x_20) * x_30 + x_40;
+            const float t_2 = (sum[r * STEPC_WINDOW_COLUMNS(float) + l] - x_2[o + r]) * x_3[o + r] + x_4[o + r];
             y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -360,19 +339,11 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_row(const int n, const int o
     int whole = 125;
     whole -= 13;
     STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        const float x_20 = x_2[o];
-        const float x_30 = x_3[o];
-        const float x_40 = x_4[o];
-        const float t_2 = (v - x_20) * x_30 + x_40;
+        const float t_2 = (flat[p] - x_2[o]) * x_3[o] + x_4[o];
         y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
     STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
-        const float v = flat[p];
-        const float x_20 = x_2[o];
-        const float x_30 = x_3[o];
-        const float x_40 = x_4[o];
-        const float t_2 = (v - x_20) * x_30 + x_40;
+        const float t_2 = (flat[p] - x_2[o]) * x_3[o] + x_4[o];
         y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }
@@ -483,19 +454,11 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *r
                     scratch + 1792);
                 const int g_2 = g + i;
                 STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    const float x_20 = x_2[g_2];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
-                    const float t = (v - x_20) * x_30 + x_40;
+                    const float t = (scratch[2176 + p] - x_2[g_2]) * x_3[g_2] + x_4[g_2];
                     y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
                 STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    const float x_20 = x_2[g_2];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
-                    const float t = (v - x_20) * x_30 + x_40;
+                    const float t = (scratch[2176 + p] - x_2[g_2]) * x_3[g_2] + x_4[g_2];
                     y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
             }
@@ -537,8 +500,8 @@ static STEPC_INLINE void pointwise4_conv_conv_finish_vectors(const int rows, con
         vectors > 1 ? pointwise4_conv_conv_place_of(i + 1) - pointwise4_conv_conv_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            pointwise4_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
+            pointwise4_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] =
+                sum[r * STEPC_WINDOW_COLUMNS(float) + l];
         }
 }
 
@@ -548,14 +511,10 @@ static STEPC_INLINE void pointwise4_conv_conv_finish_row(const int n, const int 
 {
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        pointwise4_conv[n * 8000 + o * 125 + p] = v;
-    }
-    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
-        const float v = flat[p];
-        pointwise4_conv[n * 8000 + o * 125 + p] = v;
-    }
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++)
+        pointwise4_conv[n * 8000 + o * 125 + p] = flat[p];
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++)
+        pointwise4_conv[n * 8000 + o * 125 + p] = flat[p];
 }
 
 static STEPC_INLINE void pointwise4_conv_conv_conv_rows(const int rows, const int n, const int o,
@@ -590,7 +549,7 @@ static STEPC_INLINE void pointwise4_conv_conv_conv_rows(const int rows, const in
         pointwise4_conv_conv_finish_row(n, o + i, flat + i * 128, pointwise4_conv);
 }
 
-/* pointwise4_conv[16,64,25,5] = Conv(depthwise4[16,64,25,5], pointwise4_weight[64,64,1,1]): Conv */
+/* pointwise4_conv[16,64,25,5] = Conv(depthwise4[16,64,25,5], pointwise4_weight[64,64,1,1]) */
 static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, const float *restrict depthwise4,
                                               const float *restrict pointwise4_weight,
                                               const int32_t *restrict conv_taps, float *restrict scratch)
@@ -611,7 +570,7 @@ static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, c
 }
 
 /* pooled[16,64,1,1] = ReduceMean(Relu((pointwise4_conv[16,64,25,5] - pointwise4_norm.reshape_3[1,64,1,1]) *
- * pointwise4_norm.mul[1,64,1,1] + pointwise4_norm.reshape_2[1,64,1,1])): ReduceMean, Relu, Add, Mul, Sub */
+ * pointwise4_norm.mul[1,64,1,1] + pointwise4_norm.reshape_2[1,64,1,1])) */
 static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float *restrict pointwise4_conv,
                                             const float *restrict pointwise4_mean,
                                             const float *restrict pointwise4_norm_mul,
@@ -622,19 +581,13 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
             float lane[16] = {0.0f};
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float x0 = pointwise4_conv[i * 8000 + j * 125 + k + l];
-                    const float x0_2 = pointwise4_mean[j];
-                    const float x0_3 = pointwise4_norm_mul[j];
-                    const float x0_4 = pointwise4_shift[j];
-                    const float t = (x0 - x0_2) * x0_3 + x0_4;
+                    const float t = (pointwise4_conv[i * 8000 + j * 125 + k + l] - pointwise4_mean[j]) *
+                        pointwise4_norm_mul[j] + pointwise4_shift[j];
                     lane[l] += t < 0.0f ? 0.0f : t;
                 }
             for (int l = 0; l < 13; l++) {
-                const float x0_5 = pointwise4_conv[i * 8000 + j * 125 + 112 + l];
-                const float x0_6 = pointwise4_mean[j];
-                const float x0_7 = pointwise4_norm_mul[j];
-                const float x0_8 = pointwise4_shift[j];
-                const float t_2 = (x0_5 - x0_6) * x0_7 + x0_8;
+                const float t_2 = (pointwise4_conv[i * 8000 + j * 125 + 112 + l] - pointwise4_mean[j]) *
+                    pointwise4_norm_mul[j] + pointwise4_shift[j];
                 lane[l] += t_2 < 0.0f ? 0.0f : t_2;
             }
             for (int l = 0; l < 8; l++)
@@ -649,7 +602,7 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void logits_gemm_part(const int rows, const int to, const int i, const int j,
+static STEPC_INLINE void logits_gemm_part(const int rows, const int i, const int to, const int j,
                                           const float *restrict left, const float *restrict right,
                                           float *restrict logits, const float *restrict fc_bias)
 {
@@ -658,10 +611,8 @@ static STEPC_INLINE void logits_gemm_part(const int rows, const int to, const in
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            logits[(i + r) * 12 + j + l] = v + fc_bias[j + l];
-        }
+        STEPC_LANE_LOOP for (int l = 0; l < to; l++)
+            logits[(i + r) * 12 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc_bias[j + l];
 }
 
 /* Rows i .. of the columns p .. of one panel. */
@@ -670,23 +621,20 @@ static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, con
                                                 const float *restrict fc_bias)
 {
     for (int j = 0; j < 12 - 12 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        logits_gemm_part(rows, STEPC_PANEL_TILE(float, 16), i, j, left, packed + j, logits, fc_bias);
+        logits_gemm_part(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed + j, logits, fc_bias);
     if (12 % STEPC_PANEL_TILE(float, 16) > 0) {
-        logits_gemm_part(rows, 12 % STEPC_PANEL_TILE(float, 16), i, 12 - 12 % STEPC_PANEL_TILE(float, 16), left,
+        logits_gemm_part(rows, i, 12 % STEPC_PANEL_TILE(float, 16), 12 - 12 % STEPC_PANEL_TILE(float, 16), left,
             packed + (12 - 12 % STEPC_PANEL_TILE(float, 16)), logits, fc_bias);
     }
 }
 
-/* logits[16,12] = flat[16,64] fc_weight[12,64]' + fc_bias[12]: Gemm */
+/* logits[16,12] = flat[16,64] fc_weight[12,64]' + fc_bias[12] */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict pooled,
                                      const float *restrict fc_weight, const float *restrict fc_bias,
                                      float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc_weight, 64, 12, 64);
-    for (int i = 0; i < 16 - STEPC_LAST_ROWS(16); i += STEPC_PART_ROWS(16))
-        logits_gemm_panel_part(STEPC_PART_ROWS(16), i, pooled, panel, logits, fc_bias);
-    if (STEPC_LAST_ROWS(16) > 0)
-        logits_gemm_panel_part(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), pooled, panel, logits, fc_bias);
+    STEPC_EACH_PART(16, logits_gemm_panel_part, pooled, panel, logits, fc_bias);
 }
 
 /* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
@@ -816,21 +764,11 @@ static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float 
                 float *const to = scratch + i * 224 + 48;
                 const int g_2 = g + i;
                 STEPC_LANE_LOOP for (int i_2 = 0; i_2 < 112; i_2++) {
-                    const float x_20 = x_2[n * 8000 + g_2 * 125 + i_2];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
-                    const float x_50 = x_5[g_2];
-                    const float x_60 = x_6[g_2];
-                    const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
+                    const float t = (x_2[n * 8000 + g_2 * 125 + i_2] - x_3[g_2]) * (x_4[g_2] * x_5[g_2]) + x_6[g_2];
                     to[i_2] = t < 0.0f ? 0.0f : t;
                 }
                 STEPC_LANE_LOOP for (int i_2 = 109; i_2 < 125; i_2++) {
-                    const float x_20 = x_2[n * 8000 + g_2 * 125 + i_2];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
-                    const float x_50 = x_5[g_2];
-                    const float x_60 = x_6[g_2];
-                    const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
+                    const float t = (x_2[n * 8000 + g_2 * 125 + i_2] - x_3[g_2]) * (x_4[g_2] * x_5[g_2]) + x_6[g_2];
                     to[i_2] = t < 0.0f ? 0.0f : t;
                 }
             }
@@ -838,14 +776,10 @@ static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float 
                 conv_relu_add_16x64x125_windows(scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 48,
                     scratch + 1792);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    y[n * 8000 + g_2 * 125 + p] = v;
-                }
-                STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    y[n * 8000 + g_2 * 125 + p] = v;
-                }
+                STEPC_LANE_LOOP for (int p = 0; p < 112; p++)
+                    y[n * 8000 + g_2 * 125 + p] = scratch[2176 + p];
+                STEPC_LANE_LOOP for (int p = 109; p < 125; p++)
+                    y[n * 8000 + g_2 * 125 + p] = scratch[2176 + p];
             }
         }
 }
@@ -859,21 +793,11 @@ static inline void conv_relu_add_16x64x125_2_fill_computed_x(float *restrict ima
     for (int k = 0; k < 64; k++) {
         float *const to = image + k * 128;
         STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
-            const float x_20 = x_2[n * 8000 + k * 125 + i];
-            const float x_30 = x_3[k];
-            const float x_40 = x_4[k];
-            const float x_50 = x_5[k];
-            const float x_60 = x_6[k];
-            const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
+            const float t_2 = (x_2[n * 8000 + k * 125 + i] - x_3[k]) * (x_4[k] * x_5[k]) + x_6[k];
             to[i] = t_2 < 0.0f ? 0.0f : t_2;
         }
         STEPC_WHOLE_LOOP for (int i = 109; i < 125; i++) {
-            const float x_20 = x_2[n * 8000 + k * 125 + i];
-            const float x_30 = x_3[k];
-            const float x_40 = x_4[k];
-            const float x_50 = x_5[k];
-            const float x_60 = x_6[k];
-            const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
+            const float t_2 = (x_2[n * 8000 + k * 125 + i] - x_3[k]) * (x_4[k] * x_5[k]) + x_6[k];
             to[i] = t_2 < 0.0f ? 0.0f : t_2;
         }
     }
@@ -905,8 +829,8 @@ static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_vectors(const int rows
         vectors > 1 ? conv_relu_add_16x64x125_2_place_of(i + 1) - conv_relu_add_16x64x125_2_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = v;
+            y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] =
+                sum[r * STEPC_WINDOW_COLUMNS(float) + l];
         }
 }
 
@@ -916,14 +840,10 @@ static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_row(const int n, const
 {
     int whole = 125;
     whole -= 13;
-    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        y_2[n * 8000 + o * 125 + p] = v;
-    }
-    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
-        const float v = flat[p];
-        y_2[n * 8000 + o * 125 + p] = v;
-    }
+    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++)
+        y_2[n * 8000 + o * 125 + p] = flat[p];
+    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++)
+        y_2[n * 8000 + o * 125 + p] = flat[p];
 }
 
 static STEPC_INLINE void conv_relu_add_16x64x125_2_conv_rows(const int rows, const int n, const int o,
@@ -994,7 +914,7 @@ static STEPC_KERNEL void conv_relu_add_16x64x125_2(float *restrict y_2, const fl
 
 /* train/pooled[16,64,1,1] = ReduceMean(Relu((train/pointwise4_conv[16,64,25,5] -
  * train/pointwise4_norm.reducemean[1,64,1,1]) * (train/pointwise4_norm.reciprocal[1,64,1,1] *
- * pointwise4_norm.reshape[1,64,1,1]) + pointwise4_norm.reshape_2[1,64,1,1])): ReduceMean, Relu, Add, Mul, Sub, Mul */
+ * pointwise4_norm.reshape[1,64,1,1]) + pointwise4_norm.reshape_2[1,64,1,1])) */
 static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
                                                   const float *restrict train_pointwise4_conv,
                                                   const float *restrict train_pointwise4_norm_reducemean,
@@ -1007,21 +927,15 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
             float lane[16] = {0.0f};
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float x0 = train_pointwise4_conv[i * 8000 + j * 125 + k + l];
-                    const float x0_2 = train_pointwise4_norm_reducemean[j];
-                    const float x0_3 = train_pointwise4_norm_reciprocal[j];
-                    const float x0_4 = pointwise4_scale[j];
-                    const float x0_5 = pointwise4_shift[j];
-                    const float t = (x0 - x0_2) * (x0_3 * x0_4) + x0_5;
+                    const float t =
+                        (train_pointwise4_conv[i * 8000 + j * 125 + k + l] - train_pointwise4_norm_reducemean[j]) *
+                        (train_pointwise4_norm_reciprocal[j] * pointwise4_scale[j]) + pointwise4_shift[j];
                     lane[l] += t < 0.0f ? 0.0f : t;
                 }
             for (int l = 0; l < 13; l++) {
-                const float x0_6 = train_pointwise4_conv[i * 8000 + j * 125 + 112 + l];
-                const float x0_7 = train_pointwise4_norm_reducemean[j];
-                const float x0_8 = train_pointwise4_norm_reciprocal[j];
-                const float x0_9 = pointwise4_scale[j];
-                const float x0_10 = pointwise4_shift[j];
-                const float t_2 = (x0_6 - x0_7) * (x0_8 * x0_9) + x0_10;
+                const float t_2 =
+                    (train_pointwise4_conv[i * 8000 + j * 125 + 112 + l] - train_pointwise4_norm_reducemean[j]) *
+                    (train_pointwise4_norm_reciprocal[j] * pointwise4_scale[j]) + pointwise4_shift[j];
                 lane[l] += t_2 < 0.0f ? 0.0f : t_2;
             }
             for (int l = 0; l < 8; l++)
@@ -1036,7 +950,7 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void train_logits_gemm_part(const int rows, const int to, const int i, const int j,
+static STEPC_INLINE void train_logits_gemm_part(const int rows, const int i, const int to, const int j,
                                                 const float *restrict left, const float *restrict right,
                                                 float *restrict train_logits, const float *restrict fc_bias)
 {
@@ -1045,10 +959,8 @@ static STEPC_INLINE void train_logits_gemm_part(const int rows, const int to, co
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            train_logits[(i + r) * 12 + j + l] = v + fc_bias[j + l];
-        }
+        STEPC_LANE_LOOP for (int l = 0; l < to; l++)
+            train_logits[(i + r) * 12 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc_bias[j + l];
 }
 
 /* Rows i .. of the columns p .. of one panel. */
@@ -1057,25 +969,20 @@ static STEPC_INLINE void train_logits_gemm_panel_part(const int rows, const int 
                                                       const float *restrict fc_bias)
 {
     for (int j = 0; j < 12 - 12 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        train_logits_gemm_part(rows, STEPC_PANEL_TILE(float, 16), i, j, left, packed + j, train_logits, fc_bias);
+        train_logits_gemm_part(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed + j, train_logits, fc_bias);
     if (12 % STEPC_PANEL_TILE(float, 16) > 0) {
-        train_logits_gemm_part(rows, 12 % STEPC_PANEL_TILE(float, 16), i, 12 - 12 % STEPC_PANEL_TILE(float, 16), left,
+        train_logits_gemm_part(rows, i, 12 % STEPC_PANEL_TILE(float, 16), 12 - 12 % STEPC_PANEL_TILE(float, 16), left,
             packed + (12 - 12 % STEPC_PANEL_TILE(float, 16)), train_logits, fc_bias);
     }
 }
 
-/* train/logits[16,12] = train/flat[16,64] fc_weight[12,64]' + fc_bias[12]: Gemm */
+/* train/logits[16,12] = train/flat[16,64] fc_weight[12,64]' + fc_bias[12] */
 static STEPC_KERNEL void train_logits_gemm(float *restrict train_logits, const float *restrict train_pooled,
                                            const float *restrict fc_weight, const float *restrict fc_bias,
                                            float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc_weight, 64, 12, 64);
-    for (int i = 0; i < 16 - STEPC_LAST_ROWS(16); i += STEPC_PART_ROWS(16))
-        train_logits_gemm_panel_part(STEPC_PART_ROWS(16), i, train_pooled, panel, train_logits, fc_bias);
-    if (STEPC_LAST_ROWS(16) > 0) {
-        train_logits_gemm_panel_part(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), train_pooled, panel, train_logits,
-            fc_bias);
-    }
+    STEPC_EACH_PART(16, train_logits_gemm_panel_part, train_pooled, panel, train_logits, fc_bias);
 }
 
 /* A label as an index, in range whatever it is. */
@@ -1090,15 +997,13 @@ static STEPC_INLINE void loss_softmax_cross_entropy_loss_give_gradients(const fl
         const int row_step, const int class_step, float *restrict d_train_logits)
 {
     for (int i = 0; i < 16; i++)
-        for (int c = 0; c < 12; c++) {
-            const float v = from[i * row_step + c * class_step];
-            d_train_logits[i * 12 + c] = v;
-        }
+        for (int c = 0; c < 12; c++)
+            d_train_logits[i * 12 + c] = from[i * row_step + c * class_step];
 }
 
 /* loss = SoftmaxCrossEntropyLoss(train/logits[16,12], target[16]); d_train/logits[16,12] =
- * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): SoftmaxCrossEntropyLoss,
- * stepc.SoftmaxCrossEntropyGrad (gradient of node #29 (SoftmaxCrossEntropyLoss)) */
+ * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #29
+ * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_train_logits,
                                                          const float *restrict train_logits,
                                                          const int64_t *restrict target, float *restrict scratch)
@@ -1161,24 +1066,16 @@ static STEPC_INLINE void d_train_flat_gemm_part(const int rows, const int i, con
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 12, 12, STEPC_TILE_SETS, acc, left + i * 12, 12, 1, right, 64);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            d_train_flat[(i + r) * 64 + j + l] = v;
-        }
+        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++)
+            d_train_flat[(i + r) * 64 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l];
 }
 
 /* d_train/flat[16,64] = d_train/logits[16,12] fc_weight[12,64]: Gemm (gradient of node #28 (Gemm)) */
 static STEPC_KERNEL void d_train_flat_gemm(float *restrict d_train_flat, const float *restrict d_train_logits,
                                            const float *restrict fc_weight)
 {
-    for (int j = 0; j < 64 - 64 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
-        for (int i = 0; i < 16 - STEPC_LAST_ROWS(16); i += STEPC_PART_ROWS(16))
-            d_train_flat_gemm_part(STEPC_PART_ROWS(16), i, j, d_train_logits, fc_weight + j, d_train_flat);
-        if (STEPC_LAST_ROWS(16) > 0) {
-            d_train_flat_gemm_part(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), j, d_train_logits, fc_weight + j,
-                d_train_flat);
-        }
-    }
+    for (int j = 0; j < 64 - 64 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
+        STEPC_EACH_PART(16, d_train_flat_gemm_part, j, d_train_logits, fc_weight + j, d_train_flat);
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
@@ -1190,65 +1087,52 @@ static STEPC_INLINE void update_fc_weight_part(const int rows, const int i, cons
     stepc_tile(rows, STEPC_VECTORS, 16, 16, STEPC_TILE_SETS, acc, left + i, 1, 12, right, 64);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            const float t_2 = 0.9f * fc_weight_v[(i + r) * 64 + j + l] + v;
+            const float t_2 = 0.9f * fc_weight_v[(i + r) * 64 + j + l] + acc[r * STEPC_TILE_COLUMNS(float) + l];
             const float u = fc_weight[(i + r) * 64 + j + l] - learning_rate * t_2;
             fc_weight_v[(i + r) * 64 + j + l] = t_2;
             fc_weight[(i + r) * 64 + j + l] = u;
         }
 }
 
-/* fc_weight.v[12,64] = 0.9 * fc_weight.v[12,64] + d_train/logits[16,12]' train/flat[16,64]; fc_weight[12,64] =
- * fc_weight[12,64] - learning_rate * (0.9 * fc_weight.v[12,64] + d_train/logits[16,12]' train/flat[16,64]);
- * fc_bias.v[12] = 0.9 * fc_bias.v[12] + ReduceSum(d_train/logits[16,12]); fc_bias[12] = fc_bias[12] -
- * learning_rate * (0.9 * fc_bias.v[12] + ReduceSum(d_train/logits[16,12])): Gemm (gradient of node #28 (Gemm)),
- * Add, Mul, Sub, Mul, ReduceSum (gradient of node #28 (Gemm)), Add, Mul, Sub, Mul */
+/* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight[12,64] = fc_weight
+ * - learning_rate * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits[16,12]); fc_bias[12] =
+ * fc_bias - learning_rate * fc_bias.v: Gemm (gradient of node #28 (Gemm)), ReduceSum (gradient of node #28 (Gemm)) */
 static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *restrict fc_weight,
                                           float *restrict fc_bias_v, float *restrict fc_bias,
                                           const float *restrict d_train_logits, const float *restrict train_pooled,
                                           const float learning_rate)
 {
     for (int j = 0; j < 64 - 64 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
-        for (int i = 0; i < 12 - STEPC_LAST_ROWS(12); i += STEPC_PART_ROWS(12)) {
-            update_fc_weight_part(STEPC_PART_ROWS(12), i, j, d_train_logits, train_pooled + j, fc_weight_v, fc_weight,
-                learning_rate);
-        }
-        if (STEPC_LAST_ROWS(12) > 0) {
-            update_fc_weight_part(STEPC_LAST_ROWS(12), 12 - STEPC_LAST_ROWS(12), j, d_train_logits, train_pooled + j,
-                fc_weight_v, fc_weight, learning_rate);
-        }
+        STEPC_EACH_PART(12, update_fc_weight_part, j, d_train_logits, train_pooled + j, fc_weight_v, fc_weight,
+            learning_rate);
     }
     float sum[12] = {0.0f};
     for (int k = 0; k < 16; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 12; r++)
             sum[r] += d_train_logits[r + k * 12];
     for (int r = 0; r < 12; r++) {
-        const float fc_bias_v0 = fc_bias_v[r];
-        const float t_2 = 0.9f * fc_bias_v0;
-        const float t_3 = t_2 + sum[r];
-        const float u = fc_bias[r] - learning_rate * t_3;
-        fc_bias_v[r] = t_3;
+        const float t_2 = 0.9f * fc_bias_v[r] + sum[r];
+        const float u = fc_bias[r] - learning_rate * t_2;
+        fc_bias_v[r] = t_2;
         fc_bias[r] = u;
     }
 }
 
 /* pointwise4_scale.v.new[64] = 0.9 * pointwise4_scale.v[64] + pointwise4_scale.gradient[64];
- * pointwise4_scale.v[64] = 0.9 * pointwise4_scale.v[64] + pointwise4_scale.gradient[64];
- * pointwise4_shift.v.new[64] = 0.9 * pointwise4_shift.v[64] + pointwise4_shift.gradient[64];
- * pointwise4_shift.v[64] = 0.9 * pointwise4_shift.v[64] + pointwise4_shift.gradient[64];
- * d_train/pointwise4_conv[16,64,25,5] = ((Relu((train/pointwise4_conv[16,64,25,5] -
- * train/pointwise4_norm.reducemean[1,64,1,1]) * (train/pointwise4_norm.reciprocal[1,64,1,1] *
+ * pointwise4_scale.v[64] = 0.9 * pointwise4_scale.v + pointwise4_scale.gradient[64]; pointwise4_shift.v.new[64] =
+ * 0.9 * pointwise4_shift.v[64] + pointwise4_shift.gradient[64]; pointwise4_shift.v[64] = 0.9 * pointwise4_shift.v
+ * + pointwise4_shift.gradient[64]; d_train/pointwise4_conv[16,64,25,5] = ((Relu((train/pointwise4_conv[16,64,25,5]
+ * - train/pointwise4_norm.reducemean[1,64,1,1]) * (train/pointwise4_norm.reciprocal[1,64,1,1] *
  * pointwise4_norm.reshape[1,64,1,1]) + pointwise4_norm.reshape_2[1,64,1,1]) > 0 ? d_train/pooled[16,64,1,1] *
  * 0.008 : 0) - ReduceSum(train/pointwise4[16,64,25,5] > 0 ? d_train/pooled * 0.008 : 0) * 0.0005 -
  * grad.train/pointwise4_norm.mul_5[16,64,25,5]) * train/pointwise4_norm.mul_2[1,64,1,1]: ReduceSum (gradient of
- * node #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Sub, Where (gradient of node
- * #25 (Relu)), Mul (gradient of node #26 (ReduceMean)), Greater (gradient of node #25 (Relu)), Relu, Add, Mul,
- * Mul, Mul (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Mul
- * (gradient of node #24 (BatchNormalization)), Add, Mul (gradient of node #24 (BatchNormalization)), Mul,
- * ReduceSum (gradient of node #24 (BatchNormalization)), Add, Mul, Mul (gradient of node #24
- * (BatchNormalization)), Sub (gradient of node #24 (BatchNormalization)), Sub (gradient of node #24
- * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24
- * (BatchNormalization)) */
+ * node #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Where (gradient of node #25
+ * (Relu)), Mul (gradient of node #26 (ReduceMean)), Greater (gradient of node #25 (Relu)), Mul (gradient of node
+ * #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24
+ * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), ReduceSum (gradient of node #24
+ * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Sub (gradient of node #24
+ * (BatchNormalization)), Sub (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24
+ * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)) */
 static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_scale_v_new,
                                                     float *restrict pointwise4_scale_v,
                                                     float *restrict pointwise4_shift_v_new,
@@ -1301,14 +1185,11 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
         const float x0 = train_pointwise4_norm_reciprocal[i];
-        const float x0_2 = pointwise4_scale_v[i];
-        const float t_3 = 0.9f * x0_2;
-        const float t_4 = lane[0] * x0;
-        const float t_5 = t_3 + t_4;
+        const float t_3 = 0.9f * pointwise4_scale_v[i] + lane[0] * x0;
         const float u = lane[0] * (x0 * x0) * 0.0005f;
         const float row_sum = u;
-        pointwise4_scale_v_new[i] = t_5;
-        pointwise4_scale_v[i] = t_5;
+        pointwise4_scale_v_new[i] = t_3;
+        pointwise4_scale_v[i] = t_3;
         for (int l = 0; l < 8; l++)
             lane_2[l] += lane_2[l + 8];
         for (int l = 0; l < 4; l++)
@@ -1316,24 +1197,19 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
         for (int l = 0; l < 2; l++)
             lane_2[l] += lane_2[l + 2];
         lane_2[0] += lane_2[1];
-        const float x0_3 = pointwise4_shift_v[i];
-        const float t_6 = 0.9f * x0_3;
-        const float t_7 = t_6 + lane_2[0];
-        const float u_2 = lane_2[0];
-        const float row_sum_2 = u_2;
-        pointwise4_shift_v_new[i] = t_7;
-        pointwise4_shift_v[i] = t_7;
+        const float t_4 = 0.9f * pointwise4_shift_v[i] + lane_2[0];
+        const float row_sum_2 = lane_2[0];
+        pointwise4_shift_v_new[i] = t_4;
+        pointwise4_shift_v[i] = t_4;
         for (int32_t j_2 = 0; j_2 < 16; j_2++)
             for (int32_t k_2 = 0; k_2 < 125; k_2++) {
-                const float t_8 = d_train_pointwise4_conv[i * 125 + j_2 * 8000 + k_2] -
+                const float t_5 = d_train_pointwise4_conv[i * 125 + j_2 * 8000 + k_2] -
                     train_pointwise4_norm_reducemean[i];
-                const float x0_4 = train_pointwise4_norm_reciprocal[i];
-                const float x0_5 = pointwise4_scale[i];
-                const float t_9 = x0_4 * x0_5;
+                const float t_6 = train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i];
                 const float d_train_flat0_5 = d_train_flat[i + j_2 * 64];
                 d_train_pointwise4_conv[i * 125 + j_2 * 8000 + k_2] =
-                    ((0.0f < t_8 * t_9 + pointwise4_shift[i] ? d_train_flat0_5 * 0.008f : 0.0f) - row_sum_2 *
-                    0.0005f - t_8 * row_sum) * t_9;
+                    ((0.0f < t_5 * t_6 + pointwise4_shift[i] ? d_train_flat0_5 * 0.008f : 0.0f) - row_sum_2 *
+                    0.0005f - t_5 * row_sum) * t_6;
             }
     }
 }
@@ -1563,8 +1439,7 @@ static STEPC_INLINE void convgradweight_update_64x64_finish_weights(const int o,
     for (int c = 0; c < 64; c++)
         row[c] = total[c + places[0]];
     STEPC_LANE_LOOP for (int k = 0; k < 64; k++) {
-        const float v = row[k];
-        const float t_2 = 0.9f * w_2[o * 64 + k] + v;
+        const float t_2 = 0.9f * w_2[o * 64 + k] + row[k];
         const float u = w_3[o * 64 + k] - s * t_2;
         w_2[o * 64 + k] = t_2;
         w_3[o * 64 + k] = u;
@@ -1580,21 +1455,11 @@ static STEPC_INLINE void convgradweight_update_64x64_add_weights_of(const int n,
     for (int k = 0; k < 64; k++) {
         float *const to = scratch_2 + 12192 + k * 125;
         STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
-            const float x_20 = x_2[n * 8000 + k * 125 + i];
-            const float x_30 = x_3[k];
-            const float x_40 = x_4[k];
-            const float x_50 = x_5[k];
-            const float x_60 = x_6[k];
-            const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
+            const float t_2 = (x_2[n * 8000 + k * 125 + i] - x_3[k]) * (x_4[k] * x_5[k]) + x_6[k];
             to[i] = t_2 < 0.0f ? 0.0f : t_2;
         }
         STEPC_WHOLE_LOOP for (int i = 109; i < 125; i++) {
-            const float x_20 = x_2[n * 8000 + k * 125 + i];
-            const float x_30 = x_3[k];
-            const float x_40 = x_4[k];
-            const float x_50 = x_5[k];
-            const float x_60 = x_6[k];
-            const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
+            const float t_2 = (x_2[n * 8000 + k * 125 + i] - x_3[k]) * (x_4[k] * x_5[k]) + x_6[k];
             to[i] = t_2 < 0.0f ? 0.0f : t_2;
         }
     }
@@ -1744,14 +1609,11 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
         const float x_30 = x_3[i];
-        const float w0 = w[i];
-        const float t = 0.9f * w0;
-        const float t_2 = lane[0] * x_30;
-        const float t_3 = t + t_2;
+        const float t = 0.9f * w[i] + lane[0] * x_30;
         const float u = lane[0] * (x_30 * x_30) * 0.0005f;
         const float row_sum = u;
-        y[i] = t_3;
-        w[i] = t_3;
+        y[i] = t;
+        w[i] = t;
         for (int l = 0; l < 8; l++)
             lane_2[l] += lane_2[l + 8];
         for (int l = 0; l < 4; l++)
@@ -1759,13 +1621,11 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
         for (int l = 0; l < 2; l++)
             lane_2[l] += lane_2[l + 2];
         lane_2[0] += lane_2[1];
-        const float w_20 = w_2[i];
-        const float t_4 = 0.9f * w_20;
-        const float t_5 = t_4 + lane_2[0];
+        const float t_2 = 0.9f * w_2[i] + lane_2[0];
         const float u_2 = lane_2[0];
-        const float u_3 = w_3[i] - s * t_5;
+        const float u_3 = w_3[i] - s * t_2;
         const float row_sum_2 = u_2;
-        w_2[i] = t_5;
+        w_2[i] = t_2;
         w_3[i] = u_3;
         for (int32_t j_2 = 0; j_2 < 16; j_2++)
             for (int32_t k_2 = 0; k_2 < 125; k_2++) {
@@ -1907,21 +1767,11 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
                 float *const to = scratch + 7168 + l * 125;
                 const int g_2 = g + l;
                 STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
-                    const float x_20 = x_2[n * 8000 + g_2 * 125 + i];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
-                    const float x_50 = x_5[g_2];
-                    const float x_60 = x_6[g_2];
-                    const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
+                    const float t_2 = (x_2[n * 8000 + g_2 * 125 + i] - x_3[g_2]) * (x_4[g_2] * x_5[g_2]) + x_6[g_2];
                     to[i] = t_2 < 0.0f ? 0.0f : t_2;
                 }
                 STEPC_LANE_LOOP for (int i = 109; i < 125; i++) {
-                    const float x_20 = x_2[n * 8000 + g_2 * 125 + i];
-                    const float x_30 = x_3[g_2];
-                    const float x_40 = x_4[g_2];
-                    const float x_50 = x_5[g_2];
-                    const float x_60 = x_6[g_2];
-                    const float t_2 = (x_20 - x_30) * (x_40 * x_50) + x_60;
+                    const float t_2 = (x_2[n * 8000 + g_2 * 125 + i] - x_3[g_2]) * (x_4[g_2] * x_5[g_2]) + x_6[g_2];
                     to[i] = t_2 < 0.0f ? 0.0f : t_2;
                 }
             }
@@ -1936,8 +1786,7 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
             const int g_2 = g + l;
             const float *const total = transposed + 125 * STEPC_WINDOW_LANES(float) + l;
             for (int t = 0; t < 9; t++) {
-                const float v = total[t * STEPC_WINDOW_LANES(float)];
-                const float t_2 = 0.9f * w[g_2 * 9 + t] + v;
+                const float t_2 = 0.9f * w[g_2 * 9 + t] + total[t * STEPC_WINDOW_LANES(float)];
                 const float u = w_2[g_2 * 9 + t] - s * t_2;
                 w[g_2 * 9 + t] = t_2;
                 w_2[g_2 * 9 + t] = u;
@@ -1947,9 +1796,8 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
 }
 
 /* grad.train/first_norm.reducesum[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5]); first_shift.v[64] = 0.9 *
- * first_shift.v[64] + first_shift.gradient[64]; first_shift[64] = first_shift[64] - learning_rate * (0.9 *
- * first_shift.v[64] + first_shift.gradient[64]): ReduceSum (gradient of node #0 (BatchNormalization)), Add, Mul,
- * Sub, Mul */
+ * first_shift.v + first_shift.gradient[64]; first_shift[64] = first_shift - learning_rate * first_shift.v:
+ * ReduceSum (gradient of node #0 (BatchNormalization)) */
 static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restrict grad_train_first_norm_reducesum,
         float *restrict first_shift_v, float *restrict first_shift, const float *restrict d_train_first_norm,
         const float learning_rate)
@@ -1970,13 +1818,11 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
         for (int l = 0; l < 2; l++)
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
-        const float x0 = first_shift_v[i];
-        const float t = 0.9f * x0;
-        const float t_2 = t + lane[0];
+        const float t = 0.9f * first_shift_v[i] + lane[0];
         const float u = lane[0];
-        const float u_2 = first_shift[i] - learning_rate * t_2;
+        const float u_2 = first_shift[i] - learning_rate * t;
         grad_train_first_norm_reducesum[i] = u;
-        first_shift_v[i] = t_2;
+        first_shift_v[i] = t;
         first_shift[i] = u_2;
     }
 }
@@ -1984,10 +1830,10 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
 /* grad.train/first_norm.div[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5] * (first_conv[16,64,25,5] -
  * train/first_norm.reducemean[1,64,1,1])) * (train/first_norm.reciprocal[1,64,1,1] * train/first_norm.reciprocal)
  * * 0.0005; first_scale.v.new[64] = 0.9 * first_scale.v[64] + first_scale.gradient[64]; first_scale.v[64] = 0.9 *
- * first_scale.v[64] + first_scale.gradient[64]: ReduceSum (gradient of node #0 (BatchNormalization)), Mul
- * (gradient of node #0 (BatchNormalization)), Sub, Mul (gradient of node #0 (BatchNormalization)), Mul (gradient
- * of node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Add, Mul (gradient of node #0
- * (BatchNormalization)), Mul */
+ * first_scale.v + first_scale.gradient[64]: ReduceSum (gradient of node #0 (BatchNormalization)), Mul (gradient of
+ * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
+ * (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
+ * (BatchNormalization)) */
 static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_train_first_norm_div,
                                                        float *restrict first_scale_v_new,
                                                        float *restrict first_scale_v,
@@ -2017,14 +1863,11 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
         const float x0 = train_first_norm_reciprocal[i];
-        const float x0_2 = first_scale_v[i];
-        const float t = 0.9f * x0_2;
-        const float t_2 = lane[0] * x0;
-        const float t_3 = t + t_2;
+        const float t = 0.9f * first_scale_v[i] + lane[0] * x0;
         const float u = lane[0] * (x0 * x0) * 0.0005f;
         grad_train_first_norm_div[i] = u;
-        first_scale_v_new[i] = t_3;
-        first_scale_v[i] = t_3;
+        first_scale_v_new[i] = t;
+        first_scale_v[i] = t;
     }
 }
 
@@ -2067,8 +1910,7 @@ static STEPC_INLINE void update_first_weight_finish_weights(const int o, const f
     for (int t = 0; t < 40; t++)
         row[t] = total[places[t]];
     STEPC_LANE_LOOP for (int k = 0; k < 40; k++) {
-        const float v = row[k];
-        const float t_2 = 0.9f * first_weight_v[o * 40 + k] + v;
+        const float t_2 = 0.9f * first_weight_v[o * 40 + k] + row[k];
         const float u = first_weight[o * 40 + k] - learning_rate * t_2;
         first_weight_v[o * 40 + k] = t_2;
         first_weight[o * 40 + k] = u;
@@ -2122,17 +1964,14 @@ static STEPC_INLINE void update_first_weight_add_weights_of(const int n, float *
         update_first_weight_add_rows(rest, total + whole * 48, scratch_2, taps + 40, scratch_2 + 6144 + whole * 125);
 }
 
-/* first_weight.v[64,1,10,4] = 0.9 * first_weight.v[64,1,10,4] + ConvGradWeight((d_train/first_norm[16,64,25,5] -
+/* first_weight.v[64,1,10,4] = 0.9 * first_weight.v + ConvGradWeight((d_train/first_norm[16,64,25,5] -
  * grad.train/first_norm.reducesum[1,64,1,1] * 0.0005 - (first_conv[16,64,25,5] -
  * train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
  * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10]); first_weight[64,1,10,4]
- * = first_weight[64,1,10,4] - learning_rate * (0.9 * first_weight.v[64,1,10,4] +
- * ConvGradWeight((d_train/first_norm[16,64,25,5] - grad.train/first_norm.reducesum[1,64,1,1] * 0.0005 -
- * (first_conv[16,64,25,5] - train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
- * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10])): stepc.ConvGradWeight
- * (gradient of node #0 (Conv)), Add, Mul, Sub, Mul, Mul (gradient of node #0 (BatchNormalization)), Mul, Sub
- * (gradient of node #0 (BatchNormalization)), Sub (gradient of node #0 (BatchNormalization)), Mul (gradient of
- * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Sub */
+ * = first_weight - learning_rate * first_weight.v: stepc.ConvGradWeight (gradient of node #0 (Conv)), Mul
+ * (gradient of node #0 (BatchNormalization)), Sub (gradient of node #0 (BatchNormalization)), Sub (gradient of
+ * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
+ * (BatchNormalization)) */
 static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, float *restrict first_weight,
                                              const float *restrict d_train_first_norm,
                                              const float *restrict grad_train_first_norm_reducesum,
@@ -2222,11 +2061,8 @@ static STEPC_INLINE void first_relu_finish_vectors(const int rows, const int vec
         vectors > 1 ? first_relu_place_of(i + 1) - first_relu_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float first_mean0 = first_mean[o + r];
-            const float x0 = first_norm_mul[o + r];
-            const float first_shift0 = first_shift[o + r];
-            const float t_2 = (v - first_mean0) * x0 + first_shift0;
+            const float t_2 = (sum[r * STEPC_WINDOW_COLUMNS(float) + l] - first_mean[o + r]) * first_norm_mul[o + r] +
+                first_shift[o + r];
             first[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -2241,19 +2077,11 @@ static STEPC_INLINE void first_relu_finish_row(const int n, const int o, const f
     int whole = 125;
     whole -= 13;
     STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
-        const float v = plane[p];
-        const float first_mean0 = first_mean[o];
-        const float x0 = first_norm_mul[o];
-        const float first_shift0 = first_shift[o];
-        const float t_2 = (v - first_mean0) * x0 + first_shift0;
+        const float t_2 = (plane[p] - first_mean[o]) * first_norm_mul[o] + first_shift[o];
         first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
     STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
-        const float v = plane[p];
-        const float first_mean0 = first_mean[o];
-        const float x0 = first_norm_mul[o];
-        const float first_shift0 = first_shift[o];
-        const float t_2 = (v - first_mean0) * x0 + first_shift0;
+        const float t_2 = (plane[p] - first_mean[o]) * first_norm_mul[o] + first_shift[o];
         first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }
@@ -2296,7 +2124,7 @@ static STEPC_INLINE void first_relu_conv_rows(const int rows, const int n, const
 }
 
 /* first[16,64,25,5] = Relu((Conv(x[16,1,49,10], first_weight[64,1,10,4]) - first_norm.reshape_3[1,64,1,1]) *
- * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]): Conv, Relu, Add, Mul, Sub */
+ * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]) */
 static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict x,
                                     const float *restrict first_weight, const int32_t *restrict conv_taps,
                                     const float *restrict first_mean, const float *restrict first_norm_mul,

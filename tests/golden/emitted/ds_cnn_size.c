@@ -30,7 +30,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
 }
 
-/* step_count = step_count + 1: Add */
+/* step_count = step_count + 1 */
 static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
     step_count[0] = stepc_add64(step_count[0], 1);
@@ -60,7 +60,7 @@ static STEPC_KERNEL void mul_64(float *restrict y, const float *restrict x, cons
         y[i] = 1.0f / stepc_sqrtf(x[i] + 0.00001f) * x_2[i];
 }
 
-/* first_conv[16,64,25,5] = Conv(x[16,1,49,10], first_weight[64,1,10,4]): Conv */
+/* first_conv[16,64,25,5] = Conv(x[16,1,49,10], first_weight[64,1,10,4]) */
 static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float *restrict x,
                                          const float *restrict first_weight)
 {
@@ -92,17 +92,14 @@ static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float
                     sum[1] = s1;
                     sum[2] = s2;
                     sum[3] = s3;
-                    for (int r = 0; r < 4; r++) {
-                        const float v = sum[r];
-                        first_conv[n * 8000 + (o + r) * 125 + p] = v;
-                    }
+                    for (int r = 0; r < 4; r++)
+                        first_conv[n * 8000 + (o + r) * 125 + p] = sum[r];
                 }
 }
 
 /* depthwise1[16,64,25,5] = Relu((Conv(Relu((first_conv[16,64,25,5] - first_norm.reshape_3[1,64,1,1]) *
  * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]), depthwise1_weight[64,1,3,3]) -
- * depthwise1_norm.reshape_3[1,64,1,1]) * depthwise1_norm.mul[1,64,1,1] + depthwise1_norm.reshape_2[1,64,1,1]):
- * Conv, Relu, Add, Mul, Sub, Relu, Add, Mul, Sub */
+ * depthwise1_norm.reshape_3[1,64,1,1]) * depthwise1_norm.mul[1,64,1,1] + depthwise1_norm.reshape_2[1,64,1,1]) */
 static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float *restrict first_conv,
                                          const float *restrict first_mean, const float *restrict first_norm_mul,
                                          const float *restrict first_shift, const float *restrict depthwise1_weight,
@@ -113,11 +110,8 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g++) {
             for (int i = 0; i < 125; i++) {
-                const float first_conv0 = first_conv[n * 8000 + g * 125 + i];
-                const float first_mean0 = first_mean[g];
-                const float x0 = first_norm_mul[g];
-                const float first_shift0 = first_shift[g];
-                const float t = (first_conv0 - first_mean0) * x0 + first_shift0;
+                const float t = (first_conv[n * 8000 + g * 125 + i] - first_mean[g]) * first_norm_mul[g] +
+                    first_shift[g];
                 scratch[i] = t < 0.0f ? 0.0f : t;
             }
             for (int oy = 0; oy < 25; oy++)
@@ -134,10 +128,7 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                             s0 += v * weight[0];
                         }
                     const int p = oy * 5 + ox;
-                    const float x0 = depthwise1_mean[g];
-                    const float x0_2 = depthwise1_norm_mul[g];
-                    const float x0_3 = depthwise1_shift[g];
-                    const float t = (s0 - x0) * x0_2 + x0_3;
+                    const float t = (s0 - depthwise1_mean[g]) * depthwise1_norm_mul[g] + depthwise1_shift[g];
                     depthwise1[n * 8000 + g * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
         }
@@ -178,11 +169,7 @@ static STEPC_KERNEL void conv_relu_16x64x125(float *restrict y_2, const float *r
                 sum[2] = s2;
                 sum[3] = s3;
                 for (int r = 0; r < 4; r++) {
-                    const float v = sum[r];
-                    const float x_20 = x_2[o + r];
-                    const float x_30 = x_3[o + r];
-                    const float x_40 = x_4[o + r];
-                    const float t = (v - x_20) * x_30 + x_40;
+                    const float t = (sum[r] - x_2[o + r]) * x_3[o + r] + x_4[o + r];
                     y_2[n * 8000 + (o + r) * 125 + ox] = t < 0.0f ? 0.0f : t;
                 }
             }
@@ -221,15 +208,12 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y_2, const float 
                             s0 += v * weight[0];
                         }
                     const int p = oy * 5 + ox;
-                    const float x_20 = x_2[g];
-                    const float x_30 = x_3[g];
-                    const float x_40 = x_4[g];
-                    const float t = (s0 - x_20) * x_30 + x_40;
+                    const float t = (s0 - x_2[g]) * x_3[g] + x_4[g];
                     y_2[n * 8000 + g * 125 + p] = t < 0.0f ? 0.0f : t;
                 }
 }
 
-/* pointwise4_conv[16,64,25,5] = Conv(depthwise4[16,64,25,5], pointwise4_weight[64,64,1,1]): Conv */
+/* pointwise4_conv[16,64,25,5] = Conv(depthwise4[16,64,25,5], pointwise4_weight[64,64,1,1]) */
 static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, const float *restrict depthwise4,
                                               const float *restrict pointwise4_weight)
 {
@@ -254,15 +238,13 @@ static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, c
                 sum[1] = s1;
                 sum[2] = s2;
                 sum[3] = s3;
-                for (int r = 0; r < 4; r++) {
-                    const float v = sum[r];
-                    pointwise4_conv[n * 8000 + (o + r) * 125 + ox] = v;
-                }
+                for (int r = 0; r < 4; r++)
+                    pointwise4_conv[n * 8000 + (o + r) * 125 + ox] = sum[r];
             }
 }
 
 /* pooled[16,64,1,1] = ReduceMean(Relu((pointwise4_conv[16,64,25,5] - pointwise4_norm.reshape_3[1,64,1,1]) *
- * pointwise4_norm.mul[1,64,1,1] + pointwise4_norm.reshape_2[1,64,1,1])): ReduceMean, Relu, Add, Mul, Sub */
+ * pointwise4_norm.mul[1,64,1,1] + pointwise4_norm.reshape_2[1,64,1,1])) */
 static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float *restrict pointwise4_conv,
                                             const float *restrict pointwise4_mean,
                                             const float *restrict pointwise4_norm_mul,
@@ -273,19 +255,13 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
             float partial[16] = {0.0f};
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float x0 = pointwise4_conv[i * 8000 + j * 125 + k + l];
-                    const float x0_2 = pointwise4_mean[j];
-                    const float x0_3 = pointwise4_norm_mul[j];
-                    const float x0_4 = pointwise4_shift[j];
-                    const float t = (x0 - x0_2) * x0_3 + x0_4;
+                    const float t = (pointwise4_conv[i * 8000 + j * 125 + k + l] - pointwise4_mean[j]) *
+                        pointwise4_norm_mul[j] + pointwise4_shift[j];
                     partial[l] += t < 0.0f ? 0.0f : t;
                 }
             for (int l = 0; l < 13; l++) {
-                const float x0_5 = pointwise4_conv[i * 8000 + j * 125 + 112 + l];
-                const float x0_6 = pointwise4_mean[j];
-                const float x0_7 = pointwise4_norm_mul[j];
-                const float x0_8 = pointwise4_shift[j];
-                const float t_2 = (x0_5 - x0_6) * x0_7 + x0_8;
+                const float t_2 = (pointwise4_conv[i * 8000 + j * 125 + 112 + l] - pointwise4_mean[j]) *
+                    pointwise4_norm_mul[j] + pointwise4_shift[j];
                 partial[l] += t_2 < 0.0f ? 0.0f : t_2;
             }
             for (int l = 0; l < 8; l++)
@@ -299,7 +275,7 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
         }
 }
 
-/* logits[16,12] = flat[16,64] fc_weight[12,64]' + fc_bias[12]: Gemm */
+/* logits[16,12] = flat[16,64] fc_weight[12,64]' + fc_bias[12] */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict pooled,
                                      const float *restrict fc_weight, const float *restrict fc_bias)
 {
@@ -417,12 +393,7 @@ static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y_2, const floa
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g++) {
             for (int i = 0; i < 125; i++) {
-                const float x_20 = x_2[n * 8000 + g * 125 + i];
-                const float x_30 = x_3[g];
-                const float x_40 = x_4[g];
-                const float x_50 = x_5[g];
-                const float x_60 = x_6[g];
-                const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
+                const float t = (x_2[n * 8000 + g * 125 + i] - x_3[g]) * (x_4[g] * x_5[g]) + x_6[g];
                 scratch[i] = t < 0.0f ? 0.0f : t;
             }
             for (int oy = 0; oy < 25; oy++)
@@ -464,12 +435,7 @@ static STEPC_KERNEL void conv_relu_add_16x64x125_2(float *restrict y_2, const fl
     for (int n = 0; n < 16; n++) {
         for (int c = 0; c < 64; c++)
             for (int i = 0; i < 125; i++) {
-                const float x_20 = x_2[n * 8000 + c * 125 + i];
-                const float x_30 = x_3[c];
-                const float x_40 = x_4[c];
-                const float x_50 = x_5[c];
-                const float x_60 = x_6[c];
-                const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
+                const float t = (x_2[n * 8000 + c * 125 + i] - x_3[c]) * (x_4[c] * x_5[c]) + x_6[c];
                 scratch[c * 125 + i] = t < 0.0f ? 0.0f : t;
             }
         for (int o = 0; o < 64; o += 4)
@@ -491,17 +457,15 @@ static STEPC_KERNEL void conv_relu_add_16x64x125_2(float *restrict y_2, const fl
                 sum[1] = s1;
                 sum[2] = s2;
                 sum[3] = s3;
-                for (int r = 0; r < 4; r++) {
-                    const float v = sum[r];
-                    y_2[n * 8000 + (o + r) * 125 + ox] = v;
-                }
+                for (int r = 0; r < 4; r++)
+                    y_2[n * 8000 + (o + r) * 125 + ox] = sum[r];
             }
     }
 }
 
 /* train/pooled[16,64,1,1] = ReduceMean(Relu((train/pointwise4_conv[16,64,25,5] -
  * train/pointwise4_norm.reducemean[1,64,1,1]) * (train/pointwise4_norm.reciprocal[1,64,1,1] *
- * pointwise4_norm.reshape[1,64,1,1]) + pointwise4_norm.reshape_2[1,64,1,1])): ReduceMean, Relu, Add, Mul, Sub, Mul */
+ * pointwise4_norm.reshape[1,64,1,1]) + pointwise4_norm.reshape_2[1,64,1,1])) */
 static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
                                                   const float *restrict train_pointwise4_conv,
                                                   const float *restrict train_pointwise4_norm_reducemean,
@@ -514,21 +478,15 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
             float partial[16] = {0.0f};
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float x0 = train_pointwise4_conv[i * 8000 + j * 125 + k + l];
-                    const float x0_2 = train_pointwise4_norm_reducemean[j];
-                    const float x0_3 = train_pointwise4_norm_reciprocal[j];
-                    const float x0_4 = pointwise4_scale[j];
-                    const float x0_5 = pointwise4_shift[j];
-                    const float t = (x0 - x0_2) * (x0_3 * x0_4) + x0_5;
+                    const float t =
+                        (train_pointwise4_conv[i * 8000 + j * 125 + k + l] - train_pointwise4_norm_reducemean[j]) *
+                        (train_pointwise4_norm_reciprocal[j] * pointwise4_scale[j]) + pointwise4_shift[j];
                     partial[l] += t < 0.0f ? 0.0f : t;
                 }
             for (int l = 0; l < 13; l++) {
-                const float x0_6 = train_pointwise4_conv[i * 8000 + j * 125 + 112 + l];
-                const float x0_7 = train_pointwise4_norm_reducemean[j];
-                const float x0_8 = train_pointwise4_norm_reciprocal[j];
-                const float x0_9 = pointwise4_scale[j];
-                const float x0_10 = pointwise4_shift[j];
-                const float t_2 = (x0_6 - x0_7) * (x0_8 * x0_9) + x0_10;
+                const float t_2 =
+                    (train_pointwise4_conv[i * 8000 + j * 125 + 112 + l] - train_pointwise4_norm_reducemean[j]) *
+                    (train_pointwise4_norm_reciprocal[j] * pointwise4_scale[j]) + pointwise4_shift[j];
                 partial[l] += t_2 < 0.0f ? 0.0f : t_2;
             }
             for (int l = 0; l < 8; l++)
@@ -542,7 +500,7 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
         }
 }
 
-/* train/logits[16,12] = train/flat[16,64] fc_weight[12,64]' + fc_bias[12]: Gemm */
+/* train/logits[16,12] = train/flat[16,64] fc_weight[12,64]' + fc_bias[12] */
 static STEPC_KERNEL void train_logits_gemm(float *restrict train_logits, const float *restrict train_pooled,
                                            const float *restrict fc_weight, const float *restrict fc_bias)
 {
@@ -563,8 +521,8 @@ static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
 }
 
 /* loss = SoftmaxCrossEntropyLoss(train/logits[16,12], target[16]); d_train/logits[16,12] =
- * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): SoftmaxCrossEntropyLoss,
- * stepc.SoftmaxCrossEntropyGrad (gradient of node #29 (SoftmaxCrossEntropyLoss)) */
+ * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #29
+ * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_train_logits,
                                                          const float *restrict train_logits,
                                                          const int64_t *restrict target, float *restrict scratch)
@@ -606,10 +564,8 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
         for (int i = 0; i < 16; i++)
             scratch[c * 16 + i] = (scratch[c * 16 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
     for (int i = 0; i < 16; i++)
-        for (int c = 0; c < 12; c++) {
-            const float v = scratch[i + c * 16];
-            d_train_logits[i * 12 + c] = v;
-        }
+        for (int c = 0; c < 12; c++)
+            d_train_logits[i * 12 + c] = scratch[i + c * 16];
     float value = total;
     for (int i = 0; i < 16; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
@@ -633,11 +589,9 @@ static STEPC_KERNEL void d_train_flat_gemm(float *restrict d_train_flat, const f
         }
 }
 
-/* fc_weight.v[12,64] = 0.9 * fc_weight.v[12,64] + d_train/logits[16,12]' train/flat[16,64]; fc_weight[12,64] =
- * fc_weight[12,64] - learning_rate * (0.9 * fc_weight.v[12,64] + d_train/logits[16,12]' train/flat[16,64]);
- * fc_bias.v[12] = 0.9 * fc_bias.v[12] + ReduceSum(d_train/logits[16,12]); fc_bias[12] = fc_bias[12] -
- * learning_rate * (0.9 * fc_bias.v[12] + ReduceSum(d_train/logits[16,12])): Gemm (gradient of node #28 (Gemm)),
- * Add, Mul, Sub, Mul, ReduceSum (gradient of node #28 (Gemm)), Add, Mul, Sub, Mul */
+/* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight[12,64] = fc_weight
+ * - learning_rate * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits[16,12]); fc_bias[12] =
+ * fc_bias - learning_rate * fc_bias.v: Gemm (gradient of node #28 (Gemm)), ReduceSum (gradient of node #28 (Gemm)) */
 static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *restrict fc_weight,
                                           float *restrict fc_bias_v, float *restrict fc_bias,
                                           const float *restrict d_train_logits, const float *restrict train_pooled,
@@ -656,32 +610,28 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
         float sum = 0.0f;
         for (int k = 0; k < 16; k++)
             sum += d_train_logits[i + k * 12];
-        const float fc_bias_v0 = fc_bias_v[i];
-        const float t = 0.9f * fc_bias_v0;
-        const float t_2 = t + sum;
-        const float u = fc_bias[i] - learning_rate * t_2;
-        fc_bias_v[i] = t_2;
+        const float t = 0.9f * fc_bias_v[i] + sum;
+        const float u = fc_bias[i] - learning_rate * t;
+        fc_bias_v[i] = t;
         fc_bias[i] = u;
     }
 }
 
 /* pointwise4_scale.v.new[64] = 0.9 * pointwise4_scale.v[64] + pointwise4_scale.gradient[64];
- * pointwise4_scale.v[64] = 0.9 * pointwise4_scale.v[64] + pointwise4_scale.gradient[64];
- * pointwise4_shift.v.new[64] = 0.9 * pointwise4_shift.v[64] + pointwise4_shift.gradient[64];
- * pointwise4_shift.v[64] = 0.9 * pointwise4_shift.v[64] + pointwise4_shift.gradient[64];
- * d_train/pointwise4_conv[16,64,25,5] = ((Relu((train/pointwise4_conv[16,64,25,5] -
- * train/pointwise4_norm.reducemean[1,64,1,1]) * (train/pointwise4_norm.reciprocal[1,64,1,1] *
+ * pointwise4_scale.v[64] = 0.9 * pointwise4_scale.v + pointwise4_scale.gradient[64]; pointwise4_shift.v.new[64] =
+ * 0.9 * pointwise4_shift.v[64] + pointwise4_shift.gradient[64]; pointwise4_shift.v[64] = 0.9 * pointwise4_shift.v
+ * + pointwise4_shift.gradient[64]; d_train/pointwise4_conv[16,64,25,5] = ((Relu((train/pointwise4_conv[16,64,25,5]
+ * - train/pointwise4_norm.reducemean[1,64,1,1]) * (train/pointwise4_norm.reciprocal[1,64,1,1] *
  * pointwise4_norm.reshape[1,64,1,1]) + pointwise4_norm.reshape_2[1,64,1,1]) > 0 ? d_train/pooled[16,64,1,1] *
  * 0.008 : 0) - ReduceSum(train/pointwise4[16,64,25,5] > 0 ? d_train/pooled * 0.008 : 0) * 0.0005 -
  * grad.train/pointwise4_norm.mul_5[16,64,25,5]) * train/pointwise4_norm.mul_2[1,64,1,1]: ReduceSum (gradient of
- * node #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Sub, Where (gradient of node
- * #25 (Relu)), Mul (gradient of node #26 (ReduceMean)), Greater (gradient of node #25 (Relu)), Relu, Add, Mul,
- * Mul, Mul (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Mul
- * (gradient of node #24 (BatchNormalization)), Add, Mul (gradient of node #24 (BatchNormalization)), Mul,
- * ReduceSum (gradient of node #24 (BatchNormalization)), Add, Mul, Mul (gradient of node #24
- * (BatchNormalization)), Sub (gradient of node #24 (BatchNormalization)), Sub (gradient of node #24
- * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24
- * (BatchNormalization)) */
+ * node #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Where (gradient of node #25
+ * (Relu)), Mul (gradient of node #26 (ReduceMean)), Greater (gradient of node #25 (Relu)), Mul (gradient of node
+ * #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24
+ * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), ReduceSum (gradient of node #24
+ * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Sub (gradient of node #24
+ * (BatchNormalization)), Sub (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24
+ * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)) */
 static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_scale_v_new,
                                                     float *restrict pointwise4_scale_v,
                                                     float *restrict pointwise4_shift_v_new,
@@ -734,14 +684,11 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
             partial[l] += partial[l + 2];
         partial[0] += partial[1];
         const float x0 = train_pointwise4_norm_reciprocal[i];
-        const float x0_2 = pointwise4_scale_v[i];
-        const float t_3 = 0.9f * x0_2;
-        const float t_4 = partial[0] * x0;
-        const float t_5 = t_3 + t_4;
+        const float t_3 = 0.9f * pointwise4_scale_v[i] + partial[0] * x0;
         const float u = partial[0] * (x0 * x0) * 0.0005f;
         const float row_sum = u;
-        pointwise4_scale_v_new[i] = t_5;
-        pointwise4_scale_v[i] = t_5;
+        pointwise4_scale_v_new[i] = t_3;
+        pointwise4_scale_v[i] = t_3;
         for (int l = 0; l < 8; l++)
             partial_2[l] += partial_2[l + 8];
         for (int l = 0; l < 4; l++)
@@ -749,24 +696,19 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
         for (int l = 0; l < 2; l++)
             partial_2[l] += partial_2[l + 2];
         partial_2[0] += partial_2[1];
-        const float x0_3 = pointwise4_shift_v[i];
-        const float t_6 = 0.9f * x0_3;
-        const float t_7 = t_6 + partial_2[0];
-        const float u_2 = partial_2[0];
-        const float row_sum_2 = u_2;
-        pointwise4_shift_v_new[i] = t_7;
-        pointwise4_shift_v[i] = t_7;
+        const float t_4 = 0.9f * pointwise4_shift_v[i] + partial_2[0];
+        const float row_sum_2 = partial_2[0];
+        pointwise4_shift_v_new[i] = t_4;
+        pointwise4_shift_v[i] = t_4;
         for (int32_t j_2 = 0; j_2 < 16; j_2++)
             for (int32_t k_2 = 0; k_2 < 125; k_2++) {
-                const float t_8 = d_train_pointwise4_conv[i * 125 + j_2 * 8000 + k_2] -
+                const float t_5 = d_train_pointwise4_conv[i * 125 + j_2 * 8000 + k_2] -
                     train_pointwise4_norm_reducemean[i];
-                const float x0_4 = train_pointwise4_norm_reciprocal[i];
-                const float x0_5 = pointwise4_scale[i];
-                const float t_9 = x0_4 * x0_5;
+                const float t_6 = train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i];
                 const float d_train_flat0_5 = d_train_flat[i + j_2 * 64];
                 d_train_pointwise4_conv[i * 125 + j_2 * 8000 + k_2] =
-                    ((0.0f < t_8 * t_9 + pointwise4_shift[i] ? d_train_flat0_5 * 0.008f : 0.0f) - row_sum_2 *
-                    0.0005f - t_8 * row_sum) * t_9;
+                    ((0.0f < t_5 * t_6 + pointwise4_shift[i] ? d_train_flat0_5 * 0.008f : 0.0f) - row_sum_2 *
+                    0.0005f - t_5 * row_sum) * t_6;
             }
     }
 }
@@ -871,12 +813,7 @@ static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float 
     for (int n = 0; n < 16; n++) {
         for (int c = 0; c < 64; c++)
             for (int i = 0; i < 125; i++) {
-                const float x_20 = x_2[n * 8000 + c * 125 + i];
-                const float x_30 = x_3[c];
-                const float x_40 = x_4[c];
-                const float x_50 = x_5[c];
-                const float x_60 = x_6[c];
-                const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
+                const float t = (x_2[n * 8000 + c * 125 + i] - x_3[c]) * (x_4[c] * x_5[c]) + x_6[c];
                 scratch[4596 + c * 125 + i] = t < 0.0f ? 0.0f : t;
             }
         for (int o = 0; o < 64; o += 4)
@@ -903,8 +840,7 @@ static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float 
     }
     for (int o = 0; o < 64; o++)
         for (int k = 0; k < 64; k++) {
-            const float v = scratch[o * 64 + k];
-            const float t = 0.9f * w_2[o * 64 + k] + v;
+            const float t = 0.9f * w_2[o * 64 + k] + scratch[o * 64 + k];
             const float u = w_3[o * 64 + k] - s * t;
             w_2[o * 64 + k] = t;
             w_3[o * 64 + k] = u;
@@ -1009,14 +945,11 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
             partial[l] += partial[l + 2];
         partial[0] += partial[1];
         const float x_30 = x_3[i];
-        const float w0 = w[i];
-        const float t = 0.9f * w0;
-        const float t_2 = partial[0] * x_30;
-        const float t_3 = t + t_2;
+        const float t = 0.9f * w[i] + partial[0] * x_30;
         const float u = partial[0] * (x_30 * x_30) * 0.0005f;
         const float row_sum = u;
-        y[i] = t_3;
-        w[i] = t_3;
+        y[i] = t;
+        w[i] = t;
         for (int l = 0; l < 8; l++)
             partial_2[l] += partial_2[l + 8];
         for (int l = 0; l < 4; l++)
@@ -1024,13 +957,11 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
         for (int l = 0; l < 2; l++)
             partial_2[l] += partial_2[l + 2];
         partial_2[0] += partial_2[1];
-        const float w_20 = w_2[i];
-        const float t_4 = 0.9f * w_20;
-        const float t_5 = t_4 + partial_2[0];
+        const float t_2 = 0.9f * w_2[i] + partial_2[0];
         const float u_2 = partial_2[0];
-        const float u_3 = w_3[i] - s * t_5;
+        const float u_3 = w_3[i] - s * t_2;
         const float row_sum_2 = u_2;
-        w_2[i] = t_5;
+        w_2[i] = t_2;
         w_3[i] = u_3;
         for (int32_t j_2 = 0; j_2 < 16; j_2++)
             for (int32_t k_2 = 0; k_2 < 125; k_2++) {
@@ -1118,12 +1049,7 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w_2, float *
             scratch[i] = 0.0f;
         for (int n = 0; n < 16; n++) {
             for (int i = 0; i < 125; i++) {
-                const float x_20 = x_2[n * 8000 + g * 125 + i];
-                const float x_30 = x_3[g];
-                const float x_40 = x_4[g];
-                const float x_50 = x_5[g];
-                const float x_60 = x_6[g];
-                const float t = (x_20 - x_30) * (x_40 * x_50) + x_60;
+                const float t = (x_2[n * 8000 + g * 125 + i] - x_3[g]) * (x_4[g] * x_5[g]) + x_6[g];
                 scratch[134 + i] = t < 0.0f ? 0.0f : t;
             }
             for (int ky = 0; ky < 3; ky++)
@@ -1145,8 +1071,7 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w_2, float *
                 }
         }
         for (int k = 0; k < 9; k++) {
-            const float v = scratch[k];
-            const float t = 0.9f * w_2[g * 9 + k] + v;
+            const float t = 0.9f * w_2[g * 9 + k] + scratch[k];
             const float u = w_3[g * 9 + k] - s * t;
             w_2[g * 9 + k] = t;
             w_3[g * 9 + k] = u;
@@ -1155,9 +1080,8 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w_2, float *
 }
 
 /* grad.train/first_norm.reducesum[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5]); first_shift.v[64] = 0.9 *
- * first_shift.v[64] + first_shift.gradient[64]; first_shift[64] = first_shift[64] - learning_rate * (0.9 *
- * first_shift.v[64] + first_shift.gradient[64]): ReduceSum (gradient of node #0 (BatchNormalization)), Add, Mul,
- * Sub, Mul */
+ * first_shift.v + first_shift.gradient[64]; first_shift[64] = first_shift - learning_rate * first_shift.v:
+ * ReduceSum (gradient of node #0 (BatchNormalization)) */
 static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restrict grad_train_first_norm_reducesum,
         float *restrict first_shift_v, float *restrict first_shift, const float *restrict d_train_first_norm,
         const float learning_rate)
@@ -1178,13 +1102,11 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
         for (int l = 0; l < 2; l++)
             partial[l] += partial[l + 2];
         partial[0] += partial[1];
-        const float x0 = first_shift_v[i];
-        const float t = 0.9f * x0;
-        const float t_2 = t + partial[0];
+        const float t = 0.9f * first_shift_v[i] + partial[0];
         const float u = partial[0];
-        const float u_2 = first_shift[i] - learning_rate * t_2;
+        const float u_2 = first_shift[i] - learning_rate * t;
         grad_train_first_norm_reducesum[i] = u;
-        first_shift_v[i] = t_2;
+        first_shift_v[i] = t;
         first_shift[i] = u_2;
     }
 }
@@ -1192,10 +1114,10 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
 /* grad.train/first_norm.div[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5] * (first_conv[16,64,25,5] -
  * train/first_norm.reducemean[1,64,1,1])) * (train/first_norm.reciprocal[1,64,1,1] * train/first_norm.reciprocal)
  * * 0.0005; first_scale.v.new[64] = 0.9 * first_scale.v[64] + first_scale.gradient[64]; first_scale.v[64] = 0.9 *
- * first_scale.v[64] + first_scale.gradient[64]: ReduceSum (gradient of node #0 (BatchNormalization)), Mul
- * (gradient of node #0 (BatchNormalization)), Sub, Mul (gradient of node #0 (BatchNormalization)), Mul (gradient
- * of node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Add, Mul (gradient of node #0
- * (BatchNormalization)), Mul */
+ * first_scale.v + first_scale.gradient[64]: ReduceSum (gradient of node #0 (BatchNormalization)), Mul (gradient of
+ * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
+ * (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
+ * (BatchNormalization)) */
 static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_train_first_norm_div,
                                                        float *restrict first_scale_v_new,
                                                        float *restrict first_scale_v,
@@ -1225,14 +1147,11 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
             partial[l] += partial[l + 2];
         partial[0] += partial[1];
         const float x0 = train_first_norm_reciprocal[i];
-        const float x0_2 = first_scale_v[i];
-        const float t = 0.9f * x0_2;
-        const float t_2 = partial[0] * x0;
-        const float t_3 = t + t_2;
+        const float t = 0.9f * first_scale_v[i] + partial[0] * x0;
         const float u = partial[0] * (x0 * x0) * 0.0005f;
         grad_train_first_norm_div[i] = u;
-        first_scale_v_new[i] = t_3;
-        first_scale_v[i] = t_3;
+        first_scale_v_new[i] = t;
+        first_scale_v[i] = t;
     }
 }
 
@@ -1263,17 +1182,14 @@ static inline void update_first_weight_add_image(float *restrict total, const fl
     total[120] += s3;
 }
 
-/* first_weight.v[64,1,10,4] = 0.9 * first_weight.v[64,1,10,4] + ConvGradWeight((d_train/first_norm[16,64,25,5] -
+/* first_weight.v[64,1,10,4] = 0.9 * first_weight.v + ConvGradWeight((d_train/first_norm[16,64,25,5] -
  * grad.train/first_norm.reducesum[1,64,1,1] * 0.0005 - (first_conv[16,64,25,5] -
  * train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
  * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10]); first_weight[64,1,10,4]
- * = first_weight[64,1,10,4] - learning_rate * (0.9 * first_weight.v[64,1,10,4] +
- * ConvGradWeight((d_train/first_norm[16,64,25,5] - grad.train/first_norm.reducesum[1,64,1,1] * 0.0005 -
- * (first_conv[16,64,25,5] - train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
- * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10])): stepc.ConvGradWeight
- * (gradient of node #0 (Conv)), Add, Mul, Sub, Mul, Mul (gradient of node #0 (BatchNormalization)), Mul, Sub
- * (gradient of node #0 (BatchNormalization)), Sub (gradient of node #0 (BatchNormalization)), Mul (gradient of
- * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Sub */
+ * = first_weight - learning_rate * first_weight.v: stepc.ConvGradWeight (gradient of node #0 (Conv)), Mul
+ * (gradient of node #0 (BatchNormalization)), Sub (gradient of node #0 (BatchNormalization)), Sub (gradient of
+ * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
+ * (BatchNormalization)) */
 static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, float *restrict first_weight,
                                              const float *restrict d_train_first_norm,
                                              const float *restrict grad_train_first_norm_reducesum,
@@ -1303,8 +1219,7 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
         }
     for (int o = 0; o < 64; o++)
         for (int k = 0; k < 40; k++) {
-            const float v = scratch[o * 40 + k];
-            const float t = 0.9f * first_weight_v[o * 40 + k] + v;
+            const float t = 0.9f * first_weight_v[o * 40 + k] + scratch[o * 40 + k];
             const float u = first_weight[o * 40 + k] - learning_rate * t;
             first_weight_v[o * 40 + k] = t;
             first_weight[o * 40 + k] = u;
@@ -1312,7 +1227,7 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
 }
 
 /* first[16,64,25,5] = Relu((Conv(x[16,1,49,10], first_weight[64,1,10,4]) - first_norm.reshape_3[1,64,1,1]) *
- * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]): Conv, Relu, Add, Mul, Sub */
+ * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]) */
 static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict x,
                                     const float *restrict first_weight, const float *restrict first_mean,
                                     const float *restrict first_norm_mul, const float *restrict first_shift)
@@ -1346,11 +1261,7 @@ static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict
                     sum[2] = s2;
                     sum[3] = s3;
                     for (int r = 0; r < 4; r++) {
-                        const float v = sum[r];
-                        const float first_mean0 = first_mean[o + r];
-                        const float x0 = first_norm_mul[o + r];
-                        const float first_shift0 = first_shift[o + r];
-                        const float t = (v - first_mean0) * x0 + first_shift0;
+                        const float t = (sum[r] - first_mean[o + r]) * first_norm_mul[o + r] + first_shift[o + r];
                         first[n * 8000 + (o + r) * 125 + p] = t < 0.0f ? 0.0f : t;
                     }
                 }

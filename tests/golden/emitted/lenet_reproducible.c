@@ -60,7 +60,7 @@ static const int32_t constant_conv_taps_3[31] STEPC_CONST = {
 /* ---- kernels ----------------------------------------------------------- */
 
 /* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count))
- * : learning_rate: Cast, Where, Cast, Div, Mul, Sqrt, Sub, Pow, Cast, Sub, Pow, Greater */
+ * : learning_rate */
 static STEPC_KERNEL void corrected_rate_cast(float *restrict corrected_rate, const int64_t step_count,
                                              const float learning_rate)
 {
@@ -101,9 +101,7 @@ static STEPC_INLINE void relu1_relu_finish_vectors(const int rows, const int vec
         vectors > 1 ? relu1_relu_place_of(i + 1) - relu1_relu_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            const float conv1_bias0 = conv1_bias[o + r];
-            const float t_2 = v + conv1_bias0;
+            const float t_2 = sum[r * STEPC_WINDOW_COLUMNS(float) + l] + conv1_bias[o + r];
             relu1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -114,9 +112,7 @@ static STEPC_INLINE void relu1_relu_finish_part(const int n, const int o, const 
                                                 const float *restrict conv1_bias)
 {
     STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
-        const float v = line[column];
-        const float conv1_bias0 = conv1_bias[o];
-        const float t_2 = v + conv1_bias0;
+        const float t_2 = line[column] + conv1_bias[o];
         relu1[n * 4704 + o * 784 + first + column] = t_2 < 0.0f ? 0.0f : t_2;
     }
 }
@@ -167,7 +163,7 @@ static STEPC_INLINE void relu1_relu_conv_rows(const int rows, const int n, const
         relu1_relu_finish_row(n, o + i, flat + i * 864, relu1, conv1_bias);
 }
 
-/* relu1[32,6,28,28] = Relu(Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6])): Conv, Relu */
+/* relu1[32,6,28,28] = Relu(Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6])) */
 static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict x,
                                     const float *restrict conv1_weight, const int32_t *restrict conv_taps,
                                     const float *restrict conv1_bias, float *restrict scratch)
@@ -187,7 +183,7 @@ static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict
     }
 }
 
-/* pool1[32,6,14,14] = MaxPool(relu1[32,6,28,28]): MaxPool */
+/* pool1[32,6,14,14] = MaxPool(relu1[32,6,28,28]) */
 static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *restrict relu1)
 {
     for (int32_t i = 0; i < 2688; i++)
@@ -230,9 +226,7 @@ static STEPC_INLINE void relu2_relu_compute_windows(const int rows, const int co
             STEPC_WINDOW_LANES(float), STEPC_WINDOW_COLUMNS(float));
         for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++)
             STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
-                const float v = transposed[l * STEPC_WINDOW_LANES(float) + i];
-                const float conv2_bias0 = conv2_bias[o_2];
-                const float t_2 = v + conv2_bias0;
+                const float t_2 = transposed[l * STEPC_WINDOW_LANES(float) + i] + conv2_bias[o_2];
                 relu2[(n + l) * 1600 + o_2 * 100 + p + i] = t_2 < 0.0f ? 0.0f : t_2;
             }
     }
@@ -254,7 +248,7 @@ static STEPC_INLINE void relu2_relu_compute_rows(const int rows, const int n, co
     }
 }
 
-/* relu2[32,16,10,10] = Relu(Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16])): Conv, Relu */
+/* relu2[32,16,10,10] = Relu(Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16])) */
 static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict pool1,
                                     const float *restrict conv2_weight, const int32_t *restrict conv_spans,
                                     const float *restrict conv2_bias, float *restrict scratch)
@@ -287,7 +281,7 @@ static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict
     }
 }
 
-/* pool2[32,16,5,5] = MaxPool(relu2[32,16,10,10]): MaxPool */
+/* pool2[32,16,5,5] = MaxPool(relu2[32,16,10,10]) */
 static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *restrict relu2)
 {
     for (int32_t i = 0; i < 2560; i++)
@@ -313,9 +307,7 @@ static STEPC_KERNEL void relu3_relu_finish_group(const int j, const float *restr
             STEPC_TILE_COLUMNS(float), STEPC_GROUP_ROWS(120), STEPC_TILE_COLUMNS(float));
         for (int l = 0; l < STEPC_TILE_COLUMNS(float) && l < 32 - i; l++)
             STEPC_LANE_LOOP for (int r = 0; r < STEPC_GROUP_ROWS(120); r++) {
-                const float v = transposed[l * STEPC_GROUP_ROWS(120) + r];
-                const float fc1_bias0 = fc1_bias[j + r];
-                const float t = v + fc1_bias0;
+                const float t = transposed[l * STEPC_GROUP_ROWS(120) + r] + fc1_bias[j + r];
                 relu3[(i + l) * 120 + j + r] = t < 0.0f ? 0.0f : t;
             }
     }
@@ -329,8 +321,7 @@ static STEPC_KERNEL void relu3_relu_finish_last(const int rows, const int j, con
         for (int r = 0; r < rows; r++) {
             const float v = sums_of_group[i / STEPC_TILE_COLUMNS(float) * STEPC_TILE_COLUMNS(float) *
                 STEPC_GROUP_ROWS(120) + r * STEPC_TILE_COLUMNS(float) + i % STEPC_TILE_COLUMNS(float)];
-            const float fc1_bias0 = fc1_bias[j + r];
-            const float t = v + fc1_bias0;
+            const float t = v + fc1_bias[j + r];
             relu3[i * 120 + j + r] = t < 0.0f ? 0.0f : t;
         }
 }
@@ -370,7 +361,7 @@ static STEPC_INLINE void relu3_relu_transposed_sums(const float *restrict right,
     }
 }
 
-/* relu3[32,120] = Relu(flat[32,400] fc1_weight[120,400]' + fc1_bias[120]): Gemm, Relu */
+/* relu3[32,120] = Relu(flat[32,400] fc1_weight[120,400]' + fc1_bias[120]) */
 static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict pool2,
                                     const float *restrict fc1_weight, const float *restrict fc1_bias,
                                     float *restrict panel)
@@ -381,7 +372,7 @@ static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void relu4_relu_part(const int rows, const int to, const int i, const int j,
+static STEPC_INLINE void relu4_relu_part(const int rows, const int i, const int to, const int j,
                                          const float *restrict left, const float *restrict right,
                                          float *restrict relu4, const float *restrict fc2_bias)
 {
@@ -392,22 +383,20 @@ static STEPC_INLINE void relu4_relu_part(const int rows, const int to, const int
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            const float fc2_bias0 = fc2_bias[j + l];
-            const float t_2 = v + fc2_bias0;
+            const float t_2 = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc2_bias[j + l];
             relu4[(i + r) * 84 + j + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
 
 /* Rows i .. of the columns p .. of one panel. */
-static STEPC_INLINE void relu4_relu_panel_part(const int rows, const int columns, const int i, const int p,
+static STEPC_INLINE void relu4_relu_panel_part(const int rows, const int i, const int columns, const int p,
                                                const float *restrict left, const float *restrict packed,
                                                float *restrict relu4, const float *restrict fc2_bias)
 {
     for (int j = 0; j < columns - columns % STEPC_PANEL_TILE(float, 32); j += STEPC_PANEL_TILE(float, 32))
-        relu4_relu_part(rows, STEPC_PANEL_TILE(float, 32), i, p + j, left, packed + j, relu4, fc2_bias);
+        relu4_relu_part(rows, i, STEPC_PANEL_TILE(float, 32), p + j, left, packed + j, relu4, fc2_bias);
     if (columns % STEPC_PANEL_TILE(float, 32) > 0) {
-        relu4_relu_part(rows, columns % STEPC_PANEL_TILE(float, 32), i,
+        relu4_relu_part(rows, i, columns % STEPC_PANEL_TILE(float, 32),
             p + columns - columns % STEPC_PANEL_TILE(float, 32), left,
             packed + (columns - columns % STEPC_PANEL_TILE(float, 32)), relu4, fc2_bias);
     }
@@ -419,15 +408,10 @@ static STEPC_INLINE void relu4_relu_packed_strip(const int columns, const int p,
                                                  float *restrict relu4, const float *restrict fc2_bias)
 {
     stepc_pack_transposed(packed, 32, right + p * 120, 120, columns, 120);
-    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        relu4_relu_panel_part(STEPC_PART_ROWS(32), columns, i, p, left, packed, relu4, fc2_bias);
-    if (STEPC_LAST_ROWS(32) > 0) {
-        relu4_relu_panel_part(STEPC_LAST_ROWS(32), columns, 32 - STEPC_LAST_ROWS(32), p, left, packed, relu4,
-            fc2_bias);
-    }
+    STEPC_EACH_PART(32, relu4_relu_panel_part, columns, p, left, packed, relu4, fc2_bias);
 }
 
-/* relu4[32,84] = Relu(relu3[32,120] fc2_weight[84,120]' + fc2_bias[84]): Gemm, Relu */
+/* relu4[32,84] = Relu(relu3[32,120] fc2_weight[84,120]' + fc2_bias[84]) */
 static STEPC_KERNEL void relu4_relu(float *restrict relu4, const float *restrict relu3,
                                     const float *restrict fc2_weight, const float *restrict fc2_bias,
                                     float *restrict panel)
@@ -438,7 +422,7 @@ static STEPC_KERNEL void relu4_relu(float *restrict relu4, const float *restrict
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void logits_gemm_part(const int rows, const int to, const int i, const int j,
+static STEPC_INLINE void logits_gemm_part(const int rows, const int i, const int to, const int j,
                                           const float *restrict left, const float *restrict right,
                                           float *restrict logits, const float *restrict fc3_bias)
 {
@@ -447,10 +431,8 @@ static STEPC_INLINE void logits_gemm_part(const int rows, const int to, const in
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            logits[(i + r) * 10 + j + l] = v + fc3_bias[j + l];
-        }
+        STEPC_LANE_LOOP for (int l = 0; l < to; l++)
+            logits[(i + r) * 10 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc3_bias[j + l];
 }
 
 /* Rows i .. of the columns p .. of one panel. */
@@ -459,23 +441,20 @@ static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, con
                                                 const float *restrict fc3_bias)
 {
     for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        logits_gemm_part(rows, STEPC_PANEL_TILE(float, 16), i, j, left, packed + j, logits, fc3_bias);
+        logits_gemm_part(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed + j, logits, fc3_bias);
     if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
-        logits_gemm_part(rows, 10 % STEPC_PANEL_TILE(float, 16), i, 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
+        logits_gemm_part(rows, i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
             packed + (10 - 10 % STEPC_PANEL_TILE(float, 16)), logits, fc3_bias);
     }
 }
 
-/* logits[32,10] = relu4[32,84] fc3_weight[10,84]' + fc3_bias[10]: Gemm */
+/* logits[32,10] = relu4[32,84] fc3_weight[10,84]' + fc3_bias[10] */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict relu4,
                                      const float *restrict fc3_weight, const float *restrict fc3_bias,
                                      float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc3_weight, 84, 10, 84);
-    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        logits_gemm_panel_part(STEPC_PART_ROWS(32), i, relu4, panel, logits, fc3_bias);
-    if (STEPC_LAST_ROWS(32) > 0)
-        logits_gemm_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), relu4, panel, logits, fc3_bias);
+    STEPC_EACH_PART(32, logits_gemm_panel_part, relu4, panel, logits, fc3_bias);
 }
 
 /* A label as an index, in range whatever it is. */
@@ -490,15 +469,13 @@ static STEPC_INLINE void loss_softmax_cross_entropy_loss_give_gradients(const fl
         const int row_step, const int class_step, float *restrict d_logits)
 {
     for (int i = 0; i < 32; i++)
-        for (int c = 0; c < 10; c++) {
-            const float v = from[i * row_step + c * class_step];
-            d_logits[i * 10 + c] = v;
-        }
+        for (int c = 0; c < 10; c++)
+            d_logits[i * 10 + c] = from[i * row_step + c * class_step];
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
- * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad
- * (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
+ * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0
+ * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
                                                          const float *restrict logits, const int64_t *restrict target,
                                                          float *restrict scratch)
@@ -565,15 +542,15 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
 }
 
-/* step_count = step_count + 1: Add */
+/* step_count = step_count + 1 */
 static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
     step_count[0] = stepc_add64(step_count[0], 1);
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void d_fc2_where_part(const int rows, const int vectors, const int from, const int to,
-                                          const int i, const int j, const float *restrict left,
+static STEPC_INLINE void d_fc2_where_part(const int rows, const int i, const int vectors, const int from,
+                                          const int to, const int j, const float *restrict left,
                                           const float *restrict right, float *restrict d_fc2,
                                           const float *restrict relu4)
 {
@@ -593,12 +570,7 @@ static STEPC_INLINE void d_fc2_where_strip(const int vectors, const int from, co
                                            const float *restrict left, const float *restrict right,
                                            float *restrict d_fc2, const float *restrict relu4)
 {
-    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        d_fc2_where_part(STEPC_PART_ROWS(32), vectors, from, to, i, j, left, right, d_fc2, relu4);
-    if (STEPC_LAST_ROWS(32) > 0) {
-        d_fc2_where_part(STEPC_LAST_ROWS(32), vectors, from, to, 32 - STEPC_LAST_ROWS(32), j, left, right, d_fc2,
-            relu4);
-    }
+    STEPC_EACH_PART(32, d_fc2_where_part, vectors, from, to, j, left, right, d_fc2, relu4);
 }
 
 /* d_fc2[32,84] = relu4[32,84] > 0 ? d_logits[32,10] fc3_weight[10,84] : 0: Gemm (gradient of node #11 (Gemm)),
@@ -619,8 +591,8 @@ static STEPC_KERNEL void d_fc2_where(float *restrict d_fc2, const float *restric
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void update_fc3_weight_part(const int rows, const int vectors, const int from, const int to,
-                                                const int i, const int j, const float *restrict left,
+static STEPC_INLINE void update_fc3_weight_part(const int rows, const int i, const int vectors, const int from,
+                                                const int to, const int j, const float *restrict left,
                                                 const float *restrict right, float *restrict fc3_weight_v,
                                                 float *restrict fc3_weight, float *restrict fc3_weight_h,
                                                 const float corrected_rate)
@@ -647,26 +619,16 @@ static STEPC_INLINE void update_fc3_weight_strip(const int vectors, const int fr
                                                  float *restrict fc3_weight_v, float *restrict fc3_weight,
                                                  float *restrict fc3_weight_h, const float corrected_rate)
 {
-    for (int i = 0; i < 10 - STEPC_LAST_ROWS(10); i += STEPC_PART_ROWS(10)) {
-        update_fc3_weight_part(STEPC_PART_ROWS(10), vectors, from, to, i, j, left, right, fc3_weight_v, fc3_weight,
-            fc3_weight_h, corrected_rate);
-    }
-    if (STEPC_LAST_ROWS(10) > 0) {
-        update_fc3_weight_part(STEPC_LAST_ROWS(10), vectors, from, to, 10 - STEPC_LAST_ROWS(10), j, left, right,
-            fc3_weight_v, fc3_weight, fc3_weight_h, corrected_rate);
-    }
+    STEPC_EACH_PART(10, update_fc3_weight_part, vectors, from, to, j, left, right, fc3_weight_v, fc3_weight,
+        fc3_weight_h, corrected_rate);
 }
 
-/* fc3_weight.v[10,84] = 0.9 * fc3_weight.v[10,84] + 0.1 * (d_logits[32,10]' relu4[32,84]); fc3_weight[10,84] =
- * fc3_weight[10,84] - corrected_rate * (0.9 * fc3_weight.v[10,84] + 0.1 * (d_logits[32,10]' relu4[32,84])) /
- * (Sqrt(0.999 * fc3_weight.h[10,84] + 0.000999987 * (d_logits' relu4 * (d_logits' relu4))) + 1e-06);
- * fc3_weight.h[10,84] = 0.999 * fc3_weight.h[10,84] + 0.000999987 * (d_logits[32,10]' relu4[32,84] * (d_logits'
- * relu4)); fc3_bias.v[10] = 0.9 * fc3_bias.v[10] + 0.1 * ReduceSum(d_logits[32,10]); fc3_bias[10] = fc3_bias[10] -
- * corrected_rate * (0.9 * fc3_bias.v[10] + 0.1 * ReduceSum(d_logits[32,10])) / (Sqrt(0.999 * fc3_bias.h[10] +
- * 0.000999987 * (ReduceSum(d_logits) * ReduceSum(d_logits))) + 1e-06); fc3_bias.h[10] = 0.999 * fc3_bias.h[10] +
- * 0.000999987 * (ReduceSum(d_logits[32,10]) * ReduceSum(d_logits)): Gemm (gradient of node #11 (Gemm)), Add, Mul,
- * Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node #11 (Gemm)), Add, Mul, Mul, Add,
- * Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* fc3_weight.v[10,84] = 0.9 * fc3_weight.v + 0.1 * (d_logits[32,10]' relu4[32,84]); fc3_weight.h[10,84] = 0.999 *
+ * fc3_weight.h + 0.000999987 * (d_logits[32,10]' relu4[32,84] * (d_logits' relu4)); fc3_weight[10,84] = fc3_weight
+ * - corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06); fc3_bias.v[10] = 0.9 * fc3_bias.v + 0.1 *
+ * ReduceSum(d_logits[32,10]); fc3_bias.h[10] = 0.999 * fc3_bias.h + 0.000999987 * (ReduceSum(d_logits[32,10]) *
+ * ReduceSum(d_logits)); fc3_bias[10] = fc3_bias - corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): Gemm
+ * (gradient of node #11 (Gemm)), ReduceSum (gradient of node #11 (Gemm)) */
 static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *restrict fc3_weight,
                                            float *restrict fc3_weight_h, float *restrict fc3_bias_v,
                                            float *restrict fc3_bias, float *restrict fc3_bias_h,
@@ -691,24 +653,18 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
         STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
             sum[r] += d_logits[r + k * 10];
     for (int r = 0; r < 10; r++) {
-        const float fc3_bias_v0 = fc3_bias_v[r];
-        const float t_2 = 0.9f * fc3_bias_v0;
-        const float t_3 = 0.100000024f * sum[r];
-        const float t_4 = t_2 + t_3;
-        const float fc3_bias_h0 = fc3_bias_h[r];
-        const float t_5 = 0.999f * fc3_bias_h0;
-        const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
-        const float t_7 = t_5 + t_6;
-        const float u = fc3_bias[r] - corrected_rate * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
-        fc3_bias_v[r] = t_4;
+        const float t_2 = 0.9f * fc3_bias_v[r] + 0.100000024f * sum[r];
+        const float t_3 = 0.999f * fc3_bias_h[r] + 0.0009999871f * (sum[r] * sum[r]);
+        const float u = fc3_bias[r] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
+        fc3_bias_v[r] = t_2;
         fc3_bias[r] = u;
-        fc3_bias_h[r] = t_7;
+        fc3_bias_h[r] = t_3;
     }
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void d_fc1_where_part(const int rows, const int vectors, const int from, const int to,
-                                          const int i, const int j, const float *restrict left,
+static STEPC_INLINE void d_fc1_where_part(const int rows, const int i, const int vectors, const int from,
+                                          const int to, const int j, const float *restrict left,
                                           const float *restrict right, float *restrict d_fc1,
                                           const float *restrict relu3)
 {
@@ -728,12 +684,7 @@ static STEPC_INLINE void d_fc1_where_strip(const int vectors, const int from, co
                                            const float *restrict left, const float *restrict right,
                                            float *restrict d_fc1, const float *restrict relu3)
 {
-    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        d_fc1_where_part(STEPC_PART_ROWS(32), vectors, from, to, i, j, left, right, d_fc1, relu3);
-    if (STEPC_LAST_ROWS(32) > 0) {
-        d_fc1_where_part(STEPC_LAST_ROWS(32), vectors, from, to, 32 - STEPC_LAST_ROWS(32), j, left, right, d_fc1,
-            relu3);
-    }
+    STEPC_EACH_PART(32, d_fc1_where_part, vectors, from, to, j, left, right, d_fc1, relu3);
 }
 
 /* d_fc1[32,120] = relu3[32,120] > 0 ? d_fc2[32,84] fc2_weight[84,120] : 0: Gemm (gradient of node #9 (Gemm)),
@@ -754,8 +705,8 @@ static STEPC_KERNEL void d_fc1_where(float *restrict d_fc1, const float *restric
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void update_fc2_weight_part(const int rows, const int vectors, const int from, const int to,
-                                                const int i, const int j, const float *restrict left,
+static STEPC_INLINE void update_fc2_weight_part(const int rows, const int i, const int vectors, const int from,
+                                                const int to, const int j, const float *restrict left,
                                                 const float *restrict right, float *restrict fc2_weight_v,
                                                 float *restrict fc2_weight, float *restrict fc2_weight_h,
                                                 const float corrected_rate)
@@ -782,14 +733,8 @@ static STEPC_INLINE void update_fc2_weight_strip(const int vectors, const int fr
                                                  float *restrict fc2_weight_v, float *restrict fc2_weight,
                                                  float *restrict fc2_weight_h, const float corrected_rate)
 {
-    for (int i = 0; i < 84 - STEPC_LAST_ROWS(84); i += STEPC_PART_ROWS(84)) {
-        update_fc2_weight_part(STEPC_PART_ROWS(84), vectors, from, to, i, j, left, right, fc2_weight_v, fc2_weight,
-            fc2_weight_h, corrected_rate);
-    }
-    if (STEPC_LAST_ROWS(84) > 0) {
-        update_fc2_weight_part(STEPC_LAST_ROWS(84), vectors, from, to, 84 - STEPC_LAST_ROWS(84), j, left, right,
-            fc2_weight_v, fc2_weight, fc2_weight_h, corrected_rate);
-    }
+    STEPC_EACH_PART(84, update_fc2_weight_part, vectors, from, to, j, left, right, fc2_weight_v, fc2_weight,
+        fc2_weight_h, corrected_rate);
 }
 
 /* Sums over k of a[first ..][k], in index order; `count` of them side by side. */
@@ -802,31 +747,21 @@ static STEPC_INLINE void update_fc2_weight_row_sum_block(const int count, const 
         STEPC_SUM_LOOP for (int r = 0; r < count; r++)
             sum[r] += left[first + r + k * 84];
     for (int r = 0; r < count; r++) {
-        const float fc2_bias_v0 = fc2_bias_v[first + r];
-        const float t_2 = 0.9f * fc2_bias_v0;
-        const float t_3 = 0.100000024f * sum[r];
-        const float t_4 = t_2 + t_3;
-        const float fc2_bias_h0 = fc2_bias_h[first + r];
-        const float t_5 = 0.999f * fc2_bias_h0;
-        const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
-        const float t_7 = t_5 + t_6;
-        const float u = fc2_bias[first + r] - corrected_rate * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
-        fc2_bias_v[first + r] = t_4;
+        const float t_2 = 0.9f * fc2_bias_v[first + r] + 0.100000024f * sum[r];
+        const float t_3 = 0.999f * fc2_bias_h[first + r] + 0.0009999871f * (sum[r] * sum[r]);
+        const float u = fc2_bias[first + r] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
+        fc2_bias_v[first + r] = t_2;
         fc2_bias[first + r] = u;
-        fc2_bias_h[first + r] = t_7;
+        fc2_bias_h[first + r] = t_3;
     }
 }
 
-/* fc2_weight.v[84,120] = 0.9 * fc2_weight.v[84,120] + 0.1 * (d_fc2[32,84]' relu3[32,120]); fc2_weight[84,120] =
- * fc2_weight[84,120] - corrected_rate * (0.9 * fc2_weight.v[84,120] + 0.1 * (d_fc2[32,84]' relu3[32,120])) /
- * (Sqrt(0.999 * fc2_weight.h[84,120] + 0.000999987 * (d_fc2' relu3 * (d_fc2' relu3))) + 1e-06);
- * fc2_weight.h[84,120] = 0.999 * fc2_weight.h[84,120] + 0.000999987 * (d_fc2[32,84]' relu3[32,120] * (d_fc2'
- * relu3)); fc2_bias.v[84] = 0.9 * fc2_bias.v[84] + 0.1 * ReduceSum(d_fc2[32,84]); fc2_bias[84] = fc2_bias[84] -
- * corrected_rate * (0.9 * fc2_bias.v[84] + 0.1 * ReduceSum(d_fc2[32,84])) / (Sqrt(0.999 * fc2_bias.h[84] +
- * 0.000999987 * (ReduceSum(d_fc2) * ReduceSum(d_fc2))) + 1e-06); fc2_bias.h[84] = 0.999 * fc2_bias.h[84] +
- * 0.000999987 * (ReduceSum(d_fc2[32,84]) * ReduceSum(d_fc2)): Gemm (gradient of node #9 (Gemm)), Add, Mul, Mul,
- * Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node #9 (Gemm)), Add, Mul, Mul, Add, Mul,
- * Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* fc2_weight.v[84,120] = 0.9 * fc2_weight.v + 0.1 * (d_fc2[32,84]' relu3[32,120]); fc2_weight.h[84,120] = 0.999 *
+ * fc2_weight.h + 0.000999987 * (d_fc2[32,84]' relu3[32,120] * (d_fc2' relu3)); fc2_weight[84,120] = fc2_weight -
+ * corrected_rate * fc2_weight.v / (Sqrt(fc2_weight.h) + 1e-06); fc2_bias.v[84] = 0.9 * fc2_bias.v + 0.1 *
+ * ReduceSum(d_fc2[32,84]); fc2_bias.h[84] = 0.999 * fc2_bias.h + 0.000999987 * (ReduceSum(d_fc2[32,84]) *
+ * ReduceSum(d_fc2)); fc2_bias[84] = fc2_bias - corrected_rate * fc2_bias.v / (Sqrt(fc2_bias.h) + 1e-06): Gemm
+ * (gradient of node #9 (Gemm)), ReduceSum (gradient of node #9 (Gemm)) */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
                                            float *restrict fc2_weight_h, float *restrict fc2_bias_v,
                                            float *restrict fc2_bias, float *restrict fc2_bias_h,
@@ -867,10 +802,8 @@ static STEPC_KERNEL void d_flat_gemm_finish_last(const int rows, const int i, co
                                                  const float *restrict sums_of_tile, float *restrict d_flat)
 {
     for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < 400 % STEPC_PANEL_TILE(float, 32); l++) {
-            const float v = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
-            d_flat[(i + r) * 400 + j + l] = v;
-        }
+        STEPC_LANE_LOOP for (int l = 0; l < 400 % STEPC_PANEL_TILE(float, 32); l++)
+            d_flat[(i + r) * 400 + j + l] = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
 }
 
 /* Rows i .. and columns j .., the terms k .. of each sum. */
@@ -1054,16 +987,12 @@ static STEPC_INLINE void update_fc1_weight_pack_columns(const int columns, const
             packed[k_2 * 32 + j_2] = j_2 < columns ? right[j + k_2 * 400 + j_2] : 0.0f;
 }
 
-/* fc1_weight.v[120,400] = 0.9 * fc1_weight.v[120,400] + 0.1 * (d_fc1[32,120]' flat[32,400]); fc1_weight[120,400] =
- * fc1_weight[120,400] - corrected_rate * (0.9 * fc1_weight.v[120,400] + 0.1 * (d_fc1[32,120]' flat[32,400])) /
- * (Sqrt(0.999 * fc1_weight.h[120,400] + 0.000999987 * (d_fc1' flat * (d_fc1' flat))) + 1e-06);
- * fc1_weight.h[120,400] = 0.999 * fc1_weight.h[120,400] + 0.000999987 * (d_fc1[32,120]' flat[32,400] * (d_fc1'
- * flat)); fc1_bias.v[120] = 0.9 * fc1_bias.v[120] + 0.1 * ReduceSum(d_fc1[32,120]); fc1_bias[120] = fc1_bias[120]
- * - corrected_rate * (0.9 * fc1_bias.v[120] + 0.1 * ReduceSum(d_fc1[32,120])) / (Sqrt(0.999 * fc1_bias.h[120] +
- * 0.000999987 * (ReduceSum(d_fc1) * ReduceSum(d_fc1))) + 1e-06); fc1_bias.h[120] = 0.999 * fc1_bias.h[120] +
- * 0.000999987 * (ReduceSum(d_fc1[32,120]) * ReduceSum(d_fc1)): Gemm (gradient of node #7 (Gemm)), Add, Mul, Mul,
- * Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node #7 (Gemm)), Add, Mul, Mul, Add, Mul,
- * Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* fc1_weight.v[120,400] = 0.9 * fc1_weight.v + 0.1 * (d_fc1[32,120]' flat[32,400]); fc1_weight.h[120,400] = 0.999
+ * * fc1_weight.h + 0.000999987 * (d_fc1[32,120]' flat[32,400] * (d_fc1' flat)); fc1_weight[120,400] = fc1_weight -
+ * corrected_rate * fc1_weight.v / (Sqrt(fc1_weight.h) + 1e-06); fc1_bias.v[120] = 0.9 * fc1_bias.v + 0.1 *
+ * ReduceSum(d_fc1[32,120]); fc1_bias.h[120] = 0.999 * fc1_bias.h + 0.000999987 * (ReduceSum(d_fc1[32,120]) *
+ * ReduceSum(d_fc1)); fc1_bias[120] = fc1_bias - corrected_rate * fc1_bias.v / (Sqrt(fc1_bias.h) + 1e-06): Gemm
+ * (gradient of node #7 (Gemm)), ReduceSum (gradient of node #7 (Gemm)) */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
                                            float *restrict fc1_weight_h, float *restrict fc1_bias_v,
                                            float *restrict fc1_bias, float *restrict fc1_bias_h,
@@ -1097,18 +1026,12 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
             fc1_weight, fc1_weight_h, corrected_rate);
     }
     STEPC_LANE_LOOP for (int i = 0; i < 120; i++) {
-        const float fc1_bias_v0 = fc1_bias_v[i];
-        const float t_2 = 0.9f * fc1_bias_v0;
-        const float t_3 = 0.100000024f * panel[14336 + i];
-        const float t_4 = t_2 + t_3;
-        const float fc1_bias_h0 = fc1_bias_h[i];
-        const float t_5 = 0.999f * fc1_bias_h0;
-        const float t_6 = 0.0009999871f * (panel[14336 + i] * panel[14336 + i]);
-        const float t_7 = t_5 + t_6;
-        const float u = fc1_bias[i] - corrected_rate * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
-        fc1_bias_v[i] = t_4;
+        const float t_2 = 0.9f * fc1_bias_v[i] + 0.100000024f * panel[14336 + i];
+        const float t_3 = 0.999f * fc1_bias_h[i] + 0.0009999871f * (panel[14336 + i] * panel[14336 + i]);
+        const float u = fc1_bias[i] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
+        fc1_bias_v[i] = t_2;
         fc1_bias[i] = u;
-        fc1_bias_h[i] = t_7;
+        fc1_bias_h[i] = t_3;
     }
 }
 
@@ -1161,11 +1084,9 @@ static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *res
         }
 }
 
-/* conv2_bias.v[16] = 0.9 * conv2_bias.v[16] + 0.1 * ReduceSum(d_conv2[32,16,10,10]); conv2_bias[16] =
- * conv2_bias[16] - corrected_rate * (0.9 * conv2_bias.v[16] + 0.1 * ReduceSum(d_conv2[32,16,10,10])) / (Sqrt(0.999
- * * conv2_bias.h[16] + 0.000999987 * (ReduceSum(d_conv2) * ReduceSum(d_conv2))) + 1e-06); conv2_bias.h[16] = 0.999
- * * conv2_bias.h[16] + 0.000999987 * (ReduceSum(d_conv2[32,16,10,10]) * ReduceSum(d_conv2)): ReduceSum (gradient
- * of node #3 (Conv)), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* conv2_bias.v[16] = 0.9 * conv2_bias.v + 0.1 * ReduceSum(d_conv2[32,16,10,10]); conv2_bias.h[16] = 0.999 *
+ * conv2_bias.h + 0.000999987 * (ReduceSum(d_conv2[32,16,10,10]) * ReduceSum(d_conv2)); conv2_bias[16] = conv2_bias
+ * - corrected_rate * conv2_bias.v / (Sqrt(conv2_bias.h) + 1e-06): ReduceSum (gradient of node #3 (Conv)) */
 static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *restrict conv2_bias,
                                            float *restrict conv2_bias_h, const float *restrict d_conv2,
                                            const float corrected_rate)
@@ -1186,18 +1107,12 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
         for (int l = 0; l < 2; l++)
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
-        const float conv2_bias_v0 = conv2_bias_v[i];
-        const float t = 0.9f * conv2_bias_v0;
-        const float t_2 = 0.100000024f * lane[0];
-        const float t_3 = t + t_2;
-        const float conv2_bias_h0 = conv2_bias_h[i];
-        const float t_4 = 0.999f * conv2_bias_h0;
-        const float t_5 = 0.0009999871f * (lane[0] * lane[0]);
-        const float t_6 = t_4 + t_5;
-        const float u = conv2_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        conv2_bias_v[i] = t_3;
+        const float t = 0.9f * conv2_bias_v[i] + 0.100000024f * lane[0];
+        const float t_2 = 0.999f * conv2_bias_h[i] + 0.0009999871f * (lane[0] * lane[0]);
+        const float u = conv2_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        conv2_bias_v[i] = t;
         conv2_bias[i] = u;
-        conv2_bias_h[i] = t_6;
+        conv2_bias_h[i] = t_2;
     }
 }
 
@@ -1240,10 +1155,8 @@ static STEPC_INLINE void d_pool1_conv_grad_input_compute_windows(const int rows,
         stepc_transpose(transposed, STEPC_WINDOW_LANES(float), sums_2, STEPC_WINDOW_COLUMNS(float),
             STEPC_WINDOW_LANES(float), STEPC_WINDOW_COLUMNS(float));
         for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++)
-            STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
-                const float v = transposed[l * STEPC_WINDOW_LANES(float) + i];
-                d_pool1[(n + l) * 1176 + o_2 * 196 + p + i] = v;
-            }
+            STEPC_LANE_LOOP for (int i = 0; i < count; i++)
+                d_pool1[(n + l) * 1176 + o_2 * 196 + p + i] = transposed[l * STEPC_WINDOW_LANES(float) + i];
     }
 }
 
@@ -1371,13 +1284,10 @@ static STEPC_INLINE void update_conv2_weight_add_weights_of(const int n, float *
         update_conv2_weight_add_rows(rest, total + whole * 160, scratch_2, taps + 25, dy_2 + whole * 100);
 }
 
-/* conv2_weight.v[16,6,5,5] = 0.9 * conv2_weight.v[16,6,5,5] + 0.1 * ConvGradWeight(d_conv2[32,16,10,10],
- * pool1[32,6,14,14]); conv2_weight[16,6,5,5] = conv2_weight[16,6,5,5] - corrected_rate * (0.9 *
- * conv2_weight.v[16,6,5,5] + 0.1 * ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14])) / (Sqrt(0.999 *
- * conv2_weight.h[16,6,5,5] + 0.000999987 * (ConvGradWeight(d_conv2, pool1) * ConvGradWeight(d_conv2, pool1))) +
- * 1e-06); conv2_weight.h[16,6,5,5] = 0.999 * conv2_weight.h[16,6,5,5] + 0.000999987 *
- * (ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]) * ConvGradWeight(d_conv2, pool1)): stepc.ConvGradWeight
- * (gradient of node #3 (Conv)), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* conv2_weight.v[16,6,5,5] = 0.9 * conv2_weight.v + 0.1 * ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]);
+ * conv2_weight.h[16,6,5,5] = 0.999 * conv2_weight.h + 0.000999987 * (ConvGradWeight(d_conv2[32,16,10,10],
+ * pool1[32,6,14,14]) * ConvGradWeight(d_conv2, pool1)); conv2_weight[16,6,5,5] = conv2_weight - corrected_rate *
+ * conv2_weight.v / (Sqrt(conv2_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #3 (Conv)) */
 static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, float *restrict conv2_weight,
                                              float *restrict conv2_weight_h, const float *restrict d_conv2,
                                              const float *restrict pool1, const int32_t *restrict conv_taps,
@@ -1524,13 +1434,10 @@ static STEPC_INLINE void update_conv1_weight_add_weights_of(const int n, float *
         update_conv1_weight_add_rows(rest, total + whole * 32, scratch_2, taps + 25, dy_2 + whole * 784);
 }
 
-/* conv1_weight.v[6,1,5,5] = 0.9 * conv1_weight.v[6,1,5,5] + 0.1 * ConvGradWeight(d_conv1[32,6,28,28],
- * x[32,1,28,28]); conv1_weight[6,1,5,5] = conv1_weight[6,1,5,5] - corrected_rate * (0.9 * conv1_weight.v[6,1,5,5]
- * + 0.1 * ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28])) / (Sqrt(0.999 * conv1_weight.h[6,1,5,5] +
- * 0.000999987 * (ConvGradWeight(d_conv1, x) * ConvGradWeight(d_conv1, x))) + 1e-06); conv1_weight.h[6,1,5,5] =
- * 0.999 * conv1_weight.h[6,1,5,5] + 0.000999987 * (ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]) *
- * ConvGradWeight(d_conv1, x)): stepc.ConvGradWeight (gradient of node #0 (Conv)), Add, Mul, Mul, Add, Mul, Mul,
- * Mul, Sub, Div, Add, Sqrt, Mul */
+/* conv1_weight.v[6,1,5,5] = 0.9 * conv1_weight.v + 0.1 * ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]);
+ * conv1_weight.h[6,1,5,5] = 0.999 * conv1_weight.h + 0.000999987 * (ConvGradWeight(d_conv1[32,6,28,28],
+ * x[32,1,28,28]) * ConvGradWeight(d_conv1, x)); conv1_weight[6,1,5,5] = conv1_weight - corrected_rate *
+ * conv1_weight.v / (Sqrt(conv1_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #0 (Conv)) */
 static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, float *restrict conv1_weight,
                                              float *restrict conv1_weight_h, const float *restrict d_conv1,
                                              const float *restrict x, const int32_t *restrict conv_taps,
@@ -1548,11 +1455,9 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
     }
 }
 
-/* conv1_bias.v[6] = 0.9 * conv1_bias.v[6] + 0.1 * ReduceSum(d_conv1[32,6,28,28]); conv1_bias[6] = conv1_bias[6] -
- * corrected_rate * (0.9 * conv1_bias.v[6] + 0.1 * ReduceSum(d_conv1[32,6,28,28])) / (Sqrt(0.999 * conv1_bias.h[6]
- * + 0.000999987 * (ReduceSum(d_conv1) * ReduceSum(d_conv1))) + 1e-06); conv1_bias.h[6] = 0.999 * conv1_bias.h[6] +
- * 0.000999987 * (ReduceSum(d_conv1[32,6,28,28]) * ReduceSum(d_conv1)): ReduceSum (gradient of node #0 (Conv)),
- * Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* conv1_bias.v[6] = 0.9 * conv1_bias.v + 0.1 * ReduceSum(d_conv1[32,6,28,28]); conv1_bias.h[6] = 0.999 *
+ * conv1_bias.h + 0.000999987 * (ReduceSum(d_conv1[32,6,28,28]) * ReduceSum(d_conv1)); conv1_bias[6] = conv1_bias -
+ * corrected_rate * conv1_bias.v / (Sqrt(conv1_bias.h) + 1e-06): ReduceSum (gradient of node #0 (Conv)) */
 static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *restrict conv1_bias,
                                            float *restrict conv1_bias_h, const float *restrict d_conv1,
                                            const float corrected_rate)
@@ -1570,18 +1475,12 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
         for (int l = 0; l < 2; l++)
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
-        const float conv1_bias_v0 = conv1_bias_v[i];
-        const float t = 0.9f * conv1_bias_v0;
-        const float t_2 = 0.100000024f * lane[0];
-        const float t_3 = t + t_2;
-        const float conv1_bias_h0 = conv1_bias_h[i];
-        const float t_4 = 0.999f * conv1_bias_h0;
-        const float t_5 = 0.0009999871f * (lane[0] * lane[0]);
-        const float t_6 = t_4 + t_5;
-        const float u = conv1_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        conv1_bias_v[i] = t_3;
+        const float t = 0.9f * conv1_bias_v[i] + 0.100000024f * lane[0];
+        const float t_2 = 0.999f * conv1_bias_h[i] + 0.0009999871f * (lane[0] * lane[0]);
+        const float u = conv1_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        conv1_bias_v[i] = t;
         conv1_bias[i] = u;
-        conv1_bias_h[i] = t_6;
+        conv1_bias_h[i] = t_2;
     }
 }
 
@@ -1616,8 +1515,8 @@ static STEPC_INLINE void conv1_conv_finish_vectors(const int rows, const int vec
         vectors > 1 ? conv1_conv_place_of(i + 1) - conv1_conv_place_of(i) : 0);
     for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            conv1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = v + conv1_bias[o + r];
+            conv1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] =
+                sum[r * STEPC_WINDOW_COLUMNS(float) + l] + conv1_bias[o + r];
         }
 }
 
@@ -1626,10 +1525,8 @@ static STEPC_INLINE void conv1_conv_finish_part(const int n, const int o, const 
                                                 const int end, const float *restrict line, float *restrict conv1,
                                                 const float *restrict conv1_bias)
 {
-    STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
-        const float v = line[column];
-        conv1[n * 4704 + o * 784 + first + column] = v + conv1_bias[o];
-    }
+    STEPC_WHOLE_LOOP for (int column = begin; column < end; column++)
+        conv1[n * 4704 + o * 784 + first + column] = line[column] + conv1_bias[o];
 }
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
@@ -1678,7 +1575,7 @@ static STEPC_INLINE void conv1_conv_conv_rows(const int rows, const int n, const
         conv1_conv_finish_row(n, o + i, flat + i * 864, conv1, conv1_bias);
 }
 
-/* conv1[32,6,28,28] = Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6]): Conv */
+/* conv1[32,6,28,28] = Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6]) */
 static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict x,
                                     const float *restrict conv1_weight, const int32_t *restrict conv_taps,
                                     const float *restrict conv1_bias, float *restrict scratch)
@@ -1698,7 +1595,7 @@ static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict
     }
 }
 
-/* pool1[32,6,14,14] = MaxPool(Relu(conv1[32,6,28,28])): MaxPool, Relu */
+/* pool1[32,6,14,14] = MaxPool(Relu(conv1[32,6,28,28])) */
 static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *restrict conv1)
 {
     for (int32_t i = 0; i < 2688; i++)
@@ -1745,8 +1642,8 @@ static STEPC_INLINE void conv2_conv_compute_windows(const int rows, const int co
             STEPC_WINDOW_LANES(float), STEPC_WINDOW_COLUMNS(float));
         for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++)
             STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
-                const float v = transposed[l * STEPC_WINDOW_LANES(float) + i];
-                conv2[(n + l) * 1600 + o_2 * 100 + p + i] = v + conv2_bias[o_2];
+                conv2[(n + l) * 1600 + o_2 * 100 + p + i] = transposed[l * STEPC_WINDOW_LANES(float) + i] +
+                    conv2_bias[o_2];
             }
     }
 }
@@ -1767,7 +1664,7 @@ static STEPC_INLINE void conv2_conv_compute_rows(const int rows, const int n, co
     }
 }
 
-/* conv2[32,16,10,10] = Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16]): Conv */
+/* conv2[32,16,10,10] = Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16]) */
 static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict pool1,
                                     const float *restrict conv2_weight, const int32_t *restrict conv_spans,
                                     const float *restrict conv2_bias, float *restrict scratch)
@@ -1800,7 +1697,7 @@ static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict
     }
 }
 
-/* pool2[32,16,5,5] = MaxPool(Relu(conv2[32,16,10,10])): MaxPool, Relu */
+/* pool2[32,16,5,5] = MaxPool(Relu(conv2[32,16,10,10])) */
 static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *restrict conv2)
 {
     for (int32_t i = 0; i < 2560; i++)

@@ -25,7 +25,7 @@
 /* ---- kernels ----------------------------------------------------------- */
 
 /* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count))
- * : learning_rate: Cast, Where, Cast, Div, Mul, Sqrt, Sub, Pow, Cast, Sub, Pow, Greater */
+ * : learning_rate */
 static STEPC_KERNEL void corrected_rate_cast(float *restrict corrected_rate, const int64_t step_count,
                                              const float learning_rate)
 {
@@ -35,7 +35,7 @@ static STEPC_KERNEL void corrected_rate_cast(float *restrict corrected_rate, con
         (1.0 - stepc_pow(0.8999999761581421, t_2)) : t);
 }
 
-/* relu1[32,6,28,28] = Relu(Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6])): Conv, Relu */
+/* relu1[32,6,28,28] = Relu(Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6])) */
 static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict x,
                                     const float *restrict conv1_weight, const float *restrict conv1_bias)
 {
@@ -65,15 +65,13 @@ static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict
                     sum[1] = s1;
                     sum[2] = s2;
                     for (int r = 0; r < 3; r++) {
-                        const float v = sum[r];
-                        const float conv1_bias0 = conv1_bias[o + r];
-                        const float t = v + conv1_bias0;
+                        const float t = sum[r] + conv1_bias[o + r];
                         relu1[n * 4704 + (o + r) * 784 + p] = t < 0.0f ? 0.0f : t;
                     }
                 }
 }
 
-/* pool1[32,6,14,14] = MaxPool(relu1[32,6,28,28]): MaxPool */
+/* pool1[32,6,14,14] = MaxPool(relu1[32,6,28,28]) */
 static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *restrict relu1)
 {
     for (int32_t i = 0; i < 2688; i++)
@@ -88,7 +86,7 @@ static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *rest
         }
 }
 
-/* relu2[32,16,10,10] = Relu(Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16])): Conv, Relu */
+/* relu2[32,16,10,10] = Relu(Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16])) */
 static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict pool1,
                                     const float *restrict conv2_weight, const float *restrict conv2_bias)
 {
@@ -121,15 +119,13 @@ static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict
                     sum[2] = s2;
                     sum[3] = s3;
                     for (int r = 0; r < 4; r++) {
-                        const float v = sum[r];
-                        const float conv2_bias0 = conv2_bias[o + r];
-                        const float t = v + conv2_bias0;
+                        const float t = sum[r] + conv2_bias[o + r];
                         relu2[n * 1600 + (o + r) * 100 + p] = t < 0.0f ? 0.0f : t;
                     }
                 }
 }
 
-/* pool2[32,16,5,5] = MaxPool(relu2[32,16,10,10]): MaxPool */
+/* pool2[32,16,5,5] = MaxPool(relu2[32,16,10,10]) */
 static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *restrict relu2)
 {
     for (int32_t i = 0; i < 2560; i++)
@@ -144,7 +140,7 @@ static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *rest
         }
 }
 
-/* relu3[32,120] = Relu(flat[32,400] fc1_weight[120,400]' + fc1_bias[120]): Gemm, Relu */
+/* relu3[32,120] = Relu(flat[32,400] fc1_weight[120,400]' + fc1_bias[120]) */
 static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict pool2,
                                     const float *restrict fc1_weight, const float *restrict fc1_bias)
 {
@@ -158,13 +154,12 @@ static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict
                     part += pool2[i * 400 + l] * fc1_weight[l + j * 400];
                 sum += part;
             }
-            const float fc1_bias0 = fc1_bias[j];
-            const float t = sum + fc1_bias0;
+            const float t = sum + fc1_bias[j];
             relu3[i * 120 + j] = t < 0.0f ? 0.0f : t;
         }
 }
 
-/* relu4[32,84] = Relu(relu3[32,120] fc2_weight[84,120]' + fc2_bias[84]): Gemm, Relu */
+/* relu4[32,84] = Relu(relu3[32,120] fc2_weight[84,120]' + fc2_bias[84]) */
 static STEPC_KERNEL void relu4_relu(float *restrict relu4, const float *restrict relu3,
                                     const float *restrict fc2_weight, const float *restrict fc2_bias)
 {
@@ -178,13 +173,12 @@ static STEPC_KERNEL void relu4_relu(float *restrict relu4, const float *restrict
                     part += relu3[i * 120 + l] * fc2_weight[l + j * 120];
                 sum += part;
             }
-            const float fc2_bias0 = fc2_bias[j];
-            const float t = sum + fc2_bias0;
+            const float t = sum + fc2_bias[j];
             relu4[i * 84 + j] = t < 0.0f ? 0.0f : t;
         }
 }
 
-/* logits[32,10] = relu4[32,84] fc3_weight[10,84]' + fc3_bias[10]: Gemm */
+/* logits[32,10] = relu4[32,84] fc3_weight[10,84]' + fc3_bias[10] */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict relu4,
                                      const float *restrict fc3_weight, const float *restrict fc3_bias)
 {
@@ -210,8 +204,8 @@ static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
- * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad
- * (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
+ * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0
+ * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
                                                          const float *restrict logits, const int64_t *restrict target,
                                                          float *restrict scratch)
@@ -253,10 +247,8 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
         for (int i = 0; i < 32; i++)
             scratch[c * 32 + i] = (scratch[c * 32 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
     for (int i = 0; i < 32; i++)
-        for (int c = 0; c < 10; c++) {
-            const float v = scratch[i + c * 32];
-            d_logits[i * 10 + c] = v;
-        }
+        for (int c = 0; c < 10; c++)
+            d_logits[i * 10 + c] = scratch[i + c * 32];
     float value = total;
     for (int i = 0; i < 32; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
@@ -278,7 +270,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
 }
 
-/* step_count = step_count + 1: Add */
+/* step_count = step_count + 1 */
 static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
     step_count[0] = stepc_add64(step_count[0], 1);
@@ -298,16 +290,12 @@ static STEPC_KERNEL void d_fc2_where(float *restrict d_fc2, const float *restric
         }
 }
 
-/* fc3_weight.v[10,84] = 0.9 * fc3_weight.v[10,84] + 0.1 * (d_logits[32,10]' relu4[32,84]); fc3_weight[10,84] =
- * fc3_weight[10,84] - corrected_rate * (0.9 * fc3_weight.v[10,84] + 0.1 * (d_logits[32,10]' relu4[32,84])) /
- * (Sqrt(0.999 * fc3_weight.h[10,84] + 0.000999987 * (d_logits' relu4 * (d_logits' relu4))) + 1e-06);
- * fc3_weight.h[10,84] = 0.999 * fc3_weight.h[10,84] + 0.000999987 * (d_logits[32,10]' relu4[32,84] * (d_logits'
- * relu4)); fc3_bias.v[10] = 0.9 * fc3_bias.v[10] + 0.1 * ReduceSum(d_logits[32,10]); fc3_bias[10] = fc3_bias[10] -
- * corrected_rate * (0.9 * fc3_bias.v[10] + 0.1 * ReduceSum(d_logits[32,10])) / (Sqrt(0.999 * fc3_bias.h[10] +
- * 0.000999987 * (ReduceSum(d_logits) * ReduceSum(d_logits))) + 1e-06); fc3_bias.h[10] = 0.999 * fc3_bias.h[10] +
- * 0.000999987 * (ReduceSum(d_logits[32,10]) * ReduceSum(d_logits)): Gemm (gradient of node #11 (Gemm)), Add, Mul,
- * Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node #11 (Gemm)), Add, Mul, Mul, Add,
- * Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* fc3_weight.v[10,84] = 0.9 * fc3_weight.v + 0.1 * (d_logits[32,10]' relu4[32,84]); fc3_weight.h[10,84] = 0.999 *
+ * fc3_weight.h + 0.000999987 * (d_logits[32,10]' relu4[32,84] * (d_logits' relu4)); fc3_weight[10,84] = fc3_weight
+ * - corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06); fc3_bias.v[10] = 0.9 * fc3_bias.v + 0.1 *
+ * ReduceSum(d_logits[32,10]); fc3_bias.h[10] = 0.999 * fc3_bias.h + 0.000999987 * (ReduceSum(d_logits[32,10]) *
+ * ReduceSum(d_logits)); fc3_bias[10] = fc3_bias - corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): Gemm
+ * (gradient of node #11 (Gemm)), ReduceSum (gradient of node #11 (Gemm)) */
 static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *restrict fc3_weight,
                                            float *restrict fc3_weight_h, float *restrict fc3_bias_v,
                                            float *restrict fc3_bias, float *restrict fc3_bias_h,
@@ -329,18 +317,12 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_logits[i + k * 10];
-        const float fc3_bias_v0 = fc3_bias_v[i];
-        const float t = 0.9f * fc3_bias_v0;
-        const float t_2 = 0.100000024f * sum;
-        const float t_3 = t + t_2;
-        const float fc3_bias_h0 = fc3_bias_h[i];
-        const float t_4 = 0.999f * fc3_bias_h0;
-        const float t_5 = 0.0009999871f * (sum * sum);
-        const float t_6 = t_4 + t_5;
-        const float u = fc3_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        fc3_bias_v[i] = t_3;
+        const float t = 0.9f * fc3_bias_v[i] + 0.100000024f * sum;
+        const float t_2 = 0.999f * fc3_bias_h[i] + 0.0009999871f * (sum * sum);
+        const float u = fc3_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        fc3_bias_v[i] = t;
         fc3_bias[i] = u;
-        fc3_bias_h[i] = t_6;
+        fc3_bias_h[i] = t_2;
     }
 }
 
@@ -363,16 +345,12 @@ static STEPC_KERNEL void d_fc1_where(float *restrict d_fc1, const float *restric
         }
 }
 
-/* fc2_weight.v[84,120] = 0.9 * fc2_weight.v[84,120] + 0.1 * (d_fc2[32,84]' relu3[32,120]); fc2_weight[84,120] =
- * fc2_weight[84,120] - corrected_rate * (0.9 * fc2_weight.v[84,120] + 0.1 * (d_fc2[32,84]' relu3[32,120])) /
- * (Sqrt(0.999 * fc2_weight.h[84,120] + 0.000999987 * (d_fc2' relu3 * (d_fc2' relu3))) + 1e-06);
- * fc2_weight.h[84,120] = 0.999 * fc2_weight.h[84,120] + 0.000999987 * (d_fc2[32,84]' relu3[32,120] * (d_fc2'
- * relu3)); fc2_bias.v[84] = 0.9 * fc2_bias.v[84] + 0.1 * ReduceSum(d_fc2[32,84]); fc2_bias[84] = fc2_bias[84] -
- * corrected_rate * (0.9 * fc2_bias.v[84] + 0.1 * ReduceSum(d_fc2[32,84])) / (Sqrt(0.999 * fc2_bias.h[84] +
- * 0.000999987 * (ReduceSum(d_fc2) * ReduceSum(d_fc2))) + 1e-06); fc2_bias.h[84] = 0.999 * fc2_bias.h[84] +
- * 0.000999987 * (ReduceSum(d_fc2[32,84]) * ReduceSum(d_fc2)): Gemm (gradient of node #9 (Gemm)), Add, Mul, Mul,
- * Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node #9 (Gemm)), Add, Mul, Mul, Add, Mul,
- * Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* fc2_weight.v[84,120] = 0.9 * fc2_weight.v + 0.1 * (d_fc2[32,84]' relu3[32,120]); fc2_weight.h[84,120] = 0.999 *
+ * fc2_weight.h + 0.000999987 * (d_fc2[32,84]' relu3[32,120] * (d_fc2' relu3)); fc2_weight[84,120] = fc2_weight -
+ * corrected_rate * fc2_weight.v / (Sqrt(fc2_weight.h) + 1e-06); fc2_bias.v[84] = 0.9 * fc2_bias.v + 0.1 *
+ * ReduceSum(d_fc2[32,84]); fc2_bias.h[84] = 0.999 * fc2_bias.h + 0.000999987 * (ReduceSum(d_fc2[32,84]) *
+ * ReduceSum(d_fc2)); fc2_bias[84] = fc2_bias - corrected_rate * fc2_bias.v / (Sqrt(fc2_bias.h) + 1e-06): Gemm
+ * (gradient of node #9 (Gemm)), ReduceSum (gradient of node #9 (Gemm)) */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
                                            float *restrict fc2_weight_h, float *restrict fc2_bias_v,
                                            float *restrict fc2_bias, float *restrict fc2_bias_h,
@@ -394,18 +372,12 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_fc2[i + k * 84];
-        const float fc2_bias_v0 = fc2_bias_v[i];
-        const float t = 0.9f * fc2_bias_v0;
-        const float t_2 = 0.100000024f * sum;
-        const float t_3 = t + t_2;
-        const float fc2_bias_h0 = fc2_bias_h[i];
-        const float t_4 = 0.999f * fc2_bias_h0;
-        const float t_5 = 0.0009999871f * (sum * sum);
-        const float t_6 = t_4 + t_5;
-        const float u = fc2_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        fc2_bias_v[i] = t_3;
+        const float t = 0.9f * fc2_bias_v[i] + 0.100000024f * sum;
+        const float t_2 = 0.999f * fc2_bias_h[i] + 0.0009999871f * (sum * sum);
+        const float u = fc2_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        fc2_bias_v[i] = t;
         fc2_bias[i] = u;
-        fc2_bias_h[i] = t_6;
+        fc2_bias_h[i] = t_2;
     }
 }
 
@@ -427,16 +399,12 @@ static STEPC_KERNEL void d_flat_gemm(float *restrict d_flat, const float *restri
         }
 }
 
-/* fc1_weight.v[120,400] = 0.9 * fc1_weight.v[120,400] + 0.1 * (d_fc1[32,120]' flat[32,400]); fc1_weight[120,400] =
- * fc1_weight[120,400] - corrected_rate * (0.9 * fc1_weight.v[120,400] + 0.1 * (d_fc1[32,120]' flat[32,400])) /
- * (Sqrt(0.999 * fc1_weight.h[120,400] + 0.000999987 * (d_fc1' flat * (d_fc1' flat))) + 1e-06);
- * fc1_weight.h[120,400] = 0.999 * fc1_weight.h[120,400] + 0.000999987 * (d_fc1[32,120]' flat[32,400] * (d_fc1'
- * flat)); fc1_bias.v[120] = 0.9 * fc1_bias.v[120] + 0.1 * ReduceSum(d_fc1[32,120]); fc1_bias[120] = fc1_bias[120]
- * - corrected_rate * (0.9 * fc1_bias.v[120] + 0.1 * ReduceSum(d_fc1[32,120])) / (Sqrt(0.999 * fc1_bias.h[120] +
- * 0.000999987 * (ReduceSum(d_fc1) * ReduceSum(d_fc1))) + 1e-06); fc1_bias.h[120] = 0.999 * fc1_bias.h[120] +
- * 0.000999987 * (ReduceSum(d_fc1[32,120]) * ReduceSum(d_fc1)): Gemm (gradient of node #7 (Gemm)), Add, Mul, Mul,
- * Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node #7 (Gemm)), Add, Mul, Mul, Add, Mul,
- * Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* fc1_weight.v[120,400] = 0.9 * fc1_weight.v + 0.1 * (d_fc1[32,120]' flat[32,400]); fc1_weight.h[120,400] = 0.999
+ * * fc1_weight.h + 0.000999987 * (d_fc1[32,120]' flat[32,400] * (d_fc1' flat)); fc1_weight[120,400] = fc1_weight -
+ * corrected_rate * fc1_weight.v / (Sqrt(fc1_weight.h) + 1e-06); fc1_bias.v[120] = 0.9 * fc1_bias.v + 0.1 *
+ * ReduceSum(d_fc1[32,120]); fc1_bias.h[120] = 0.999 * fc1_bias.h + 0.000999987 * (ReduceSum(d_fc1[32,120]) *
+ * ReduceSum(d_fc1)); fc1_bias[120] = fc1_bias - corrected_rate * fc1_bias.v / (Sqrt(fc1_bias.h) + 1e-06): Gemm
+ * (gradient of node #7 (Gemm)), ReduceSum (gradient of node #7 (Gemm)) */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
                                            float *restrict fc1_weight_h, float *restrict fc1_bias_v,
                                            float *restrict fc1_bias, float *restrict fc1_bias_h,
@@ -458,18 +426,12 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_fc1[i + k * 120];
-        const float fc1_bias_v0 = fc1_bias_v[i];
-        const float t = 0.9f * fc1_bias_v0;
-        const float t_2 = 0.100000024f * sum;
-        const float t_3 = t + t_2;
-        const float fc1_bias_h0 = fc1_bias_h[i];
-        const float t_4 = 0.999f * fc1_bias_h0;
-        const float t_5 = 0.0009999871f * (sum * sum);
-        const float t_6 = t_4 + t_5;
-        const float u = fc1_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        fc1_bias_v[i] = t_3;
+        const float t = 0.9f * fc1_bias_v[i] + 0.100000024f * sum;
+        const float t_2 = 0.999f * fc1_bias_h[i] + 0.0009999871f * (sum * sum);
+        const float u = fc1_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        fc1_bias_v[i] = t;
         fc1_bias[i] = u;
-        fc1_bias_h[i] = t_6;
+        fc1_bias_h[i] = t_2;
     }
 }
 
@@ -504,11 +466,9 @@ static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *res
             }
 }
 
-/* conv2_bias.v[16] = 0.9 * conv2_bias.v[16] + 0.1 * ReduceSum(d_conv2[32,16,10,10]); conv2_bias[16] =
- * conv2_bias[16] - corrected_rate * (0.9 * conv2_bias.v[16] + 0.1 * ReduceSum(d_conv2[32,16,10,10])) / (Sqrt(0.999
- * * conv2_bias.h[16] + 0.000999987 * (ReduceSum(d_conv2) * ReduceSum(d_conv2))) + 1e-06); conv2_bias.h[16] = 0.999
- * * conv2_bias.h[16] + 0.000999987 * (ReduceSum(d_conv2[32,16,10,10]) * ReduceSum(d_conv2)): ReduceSum (gradient
- * of node #3 (Conv)), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* conv2_bias.v[16] = 0.9 * conv2_bias.v + 0.1 * ReduceSum(d_conv2[32,16,10,10]); conv2_bias.h[16] = 0.999 *
+ * conv2_bias.h + 0.000999987 * (ReduceSum(d_conv2[32,16,10,10]) * ReduceSum(d_conv2)); conv2_bias[16] = conv2_bias
+ * - corrected_rate * conv2_bias.v / (Sqrt(conv2_bias.h) + 1e-06): ReduceSum (gradient of node #3 (Conv)) */
 static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *restrict conv2_bias,
                                            float *restrict conv2_bias_h, const float *restrict d_conv2,
                                            const float corrected_rate)
@@ -529,18 +489,12 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
         for (int l = 0; l < 2; l++)
             partial[l] += partial[l + 2];
         partial[0] += partial[1];
-        const float conv2_bias_v0 = conv2_bias_v[i];
-        const float t = 0.9f * conv2_bias_v0;
-        const float t_2 = 0.100000024f * partial[0];
-        const float t_3 = t + t_2;
-        const float conv2_bias_h0 = conv2_bias_h[i];
-        const float t_4 = 0.999f * conv2_bias_h0;
-        const float t_5 = 0.0009999871f * (partial[0] * partial[0]);
-        const float t_6 = t_4 + t_5;
-        const float u = conv2_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        conv2_bias_v[i] = t_3;
+        const float t = 0.9f * conv2_bias_v[i] + 0.100000024f * partial[0];
+        const float t_2 = 0.999f * conv2_bias_h[i] + 0.0009999871f * (partial[0] * partial[0]);
+        const float u = conv2_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        conv2_bias_v[i] = t;
         conv2_bias[i] = u;
-        conv2_bias_h[i] = t_6;
+        conv2_bias_h[i] = t_2;
     }
 }
 
@@ -585,20 +539,15 @@ static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const 
                     sum[0] = s0;
                     sum[1] = s1;
                     sum[2] = s2;
-                    for (int r = 0; r < 3; r++) {
-                        const float v = sum[r];
-                        d_pool1[n * 1176 + (c + r) * 196 + p] = v;
-                    }
+                    for (int r = 0; r < 3; r++)
+                        d_pool1[n * 1176 + (c + r) * 196 + p] = sum[r];
                 }
 }
 
-/* conv2_weight.v[16,6,5,5] = 0.9 * conv2_weight.v[16,6,5,5] + 0.1 * ConvGradWeight(d_conv2[32,16,10,10],
- * pool1[32,6,14,14]); conv2_weight[16,6,5,5] = conv2_weight[16,6,5,5] - corrected_rate * (0.9 *
- * conv2_weight.v[16,6,5,5] + 0.1 * ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14])) / (Sqrt(0.999 *
- * conv2_weight.h[16,6,5,5] + 0.000999987 * (ConvGradWeight(d_conv2, pool1) * ConvGradWeight(d_conv2, pool1))) +
- * 1e-06); conv2_weight.h[16,6,5,5] = 0.999 * conv2_weight.h[16,6,5,5] + 0.000999987 *
- * (ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]) * ConvGradWeight(d_conv2, pool1)): stepc.ConvGradWeight
- * (gradient of node #3 (Conv)), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* conv2_weight.v[16,6,5,5] = 0.9 * conv2_weight.v + 0.1 * ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]);
+ * conv2_weight.h[16,6,5,5] = 0.999 * conv2_weight.h + 0.000999987 * (ConvGradWeight(d_conv2[32,16,10,10],
+ * pool1[32,6,14,14]) * ConvGradWeight(d_conv2, pool1)); conv2_weight[16,6,5,5] = conv2_weight - corrected_rate *
+ * conv2_weight.v / (Sqrt(conv2_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #3 (Conv)) */
 static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, float *restrict conv2_weight,
                                              float *restrict conv2_weight_h, const float *restrict d_conv2,
                                              const float *restrict pool1, const float corrected_rate)
@@ -677,13 +626,10 @@ static STEPC_KERNEL void d_conv1_where(float *restrict d_conv1, const float *res
             }
 }
 
-/* conv1_weight.v[6,1,5,5] = 0.9 * conv1_weight.v[6,1,5,5] + 0.1 * ConvGradWeight(d_conv1[32,6,28,28],
- * x[32,1,28,28]); conv1_weight[6,1,5,5] = conv1_weight[6,1,5,5] - corrected_rate * (0.9 * conv1_weight.v[6,1,5,5]
- * + 0.1 * ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28])) / (Sqrt(0.999 * conv1_weight.h[6,1,5,5] +
- * 0.000999987 * (ConvGradWeight(d_conv1, x) * ConvGradWeight(d_conv1, x))) + 1e-06); conv1_weight.h[6,1,5,5] =
- * 0.999 * conv1_weight.h[6,1,5,5] + 0.000999987 * (ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]) *
- * ConvGradWeight(d_conv1, x)): stepc.ConvGradWeight (gradient of node #0 (Conv)), Add, Mul, Mul, Add, Mul, Mul,
- * Mul, Sub, Div, Add, Sqrt, Mul */
+/* conv1_weight.v[6,1,5,5] = 0.9 * conv1_weight.v + 0.1 * ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]);
+ * conv1_weight.h[6,1,5,5] = 0.999 * conv1_weight.h + 0.000999987 * (ConvGradWeight(d_conv1[32,6,28,28],
+ * x[32,1,28,28]) * ConvGradWeight(d_conv1, x)); conv1_weight[6,1,5,5] = conv1_weight - corrected_rate *
+ * conv1_weight.v / (Sqrt(conv1_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #0 (Conv)) */
 static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, float *restrict conv1_weight,
                                              float *restrict conv1_weight_h, const float *restrict d_conv1,
                                              const float *restrict x, const float corrected_rate)
@@ -726,11 +672,9 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
             }
 }
 
-/* conv1_bias.v[6] = 0.9 * conv1_bias.v[6] + 0.1 * ReduceSum(d_conv1[32,6,28,28]); conv1_bias[6] = conv1_bias[6] -
- * corrected_rate * (0.9 * conv1_bias.v[6] + 0.1 * ReduceSum(d_conv1[32,6,28,28])) / (Sqrt(0.999 * conv1_bias.h[6]
- * + 0.000999987 * (ReduceSum(d_conv1) * ReduceSum(d_conv1))) + 1e-06); conv1_bias.h[6] = 0.999 * conv1_bias.h[6] +
- * 0.000999987 * (ReduceSum(d_conv1[32,6,28,28]) * ReduceSum(d_conv1)): ReduceSum (gradient of node #0 (Conv)),
- * Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* conv1_bias.v[6] = 0.9 * conv1_bias.v + 0.1 * ReduceSum(d_conv1[32,6,28,28]); conv1_bias.h[6] = 0.999 *
+ * conv1_bias.h + 0.000999987 * (ReduceSum(d_conv1[32,6,28,28]) * ReduceSum(d_conv1)); conv1_bias[6] = conv1_bias -
+ * corrected_rate * conv1_bias.v / (Sqrt(conv1_bias.h) + 1e-06): ReduceSum (gradient of node #0 (Conv)) */
 static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *restrict conv1_bias,
                                            float *restrict conv1_bias_h, const float *restrict d_conv1,
                                            const float corrected_rate)
@@ -748,22 +692,16 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
         for (int l = 0; l < 2; l++)
             partial[l] += partial[l + 2];
         partial[0] += partial[1];
-        const float conv1_bias_v0 = conv1_bias_v[i];
-        const float t = 0.9f * conv1_bias_v0;
-        const float t_2 = 0.100000024f * partial[0];
-        const float t_3 = t + t_2;
-        const float conv1_bias_h0 = conv1_bias_h[i];
-        const float t_4 = 0.999f * conv1_bias_h0;
-        const float t_5 = 0.0009999871f * (partial[0] * partial[0]);
-        const float t_6 = t_4 + t_5;
-        const float u = conv1_bias[i] - corrected_rate * t_3 / (stepc_sqrtf(t_6) + 1e-6f);
-        conv1_bias_v[i] = t_3;
+        const float t = 0.9f * conv1_bias_v[i] + 0.100000024f * partial[0];
+        const float t_2 = 0.999f * conv1_bias_h[i] + 0.0009999871f * (partial[0] * partial[0]);
+        const float u = conv1_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+        conv1_bias_v[i] = t;
         conv1_bias[i] = u;
-        conv1_bias_h[i] = t_6;
+        conv1_bias_h[i] = t_2;
     }
 }
 
-/* conv1[32,6,28,28] = Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6]): Conv */
+/* conv1[32,6,28,28] = Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6]) */
 static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict x,
                                     const float *restrict conv1_weight, const float *restrict conv1_bias)
 {
@@ -792,14 +730,12 @@ static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict
                     sum[0] = s0;
                     sum[1] = s1;
                     sum[2] = s2;
-                    for (int r = 0; r < 3; r++) {
-                        const float v = sum[r];
-                        conv1[n * 4704 + (o + r) * 784 + p] = v + conv1_bias[o + r];
-                    }
+                    for (int r = 0; r < 3; r++)
+                        conv1[n * 4704 + (o + r) * 784 + p] = sum[r] + conv1_bias[o + r];
                 }
 }
 
-/* pool1[32,6,14,14] = MaxPool(Relu(conv1[32,6,28,28])): MaxPool, Relu */
+/* pool1[32,6,14,14] = MaxPool(Relu(conv1[32,6,28,28])) */
 static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *restrict conv1)
 {
     for (int32_t i = 0; i < 2688; i++)
@@ -818,7 +754,7 @@ static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *re
         }
 }
 
-/* conv2[32,16,10,10] = Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16]): Conv */
+/* conv2[32,16,10,10] = Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16]) */
 static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict pool1,
                                     const float *restrict conv2_weight, const float *restrict conv2_bias)
 {
@@ -850,14 +786,12 @@ static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict
                     sum[1] = s1;
                     sum[2] = s2;
                     sum[3] = s3;
-                    for (int r = 0; r < 4; r++) {
-                        const float v = sum[r];
-                        conv2[n * 1600 + (o + r) * 100 + p] = v + conv2_bias[o + r];
-                    }
+                    for (int r = 0; r < 4; r++)
+                        conv2[n * 1600 + (o + r) * 100 + p] = sum[r] + conv2_bias[o + r];
                 }
 }
 
-/* pool2[32,16,5,5] = MaxPool(Relu(conv2[32,16,10,10])): MaxPool, Relu */
+/* pool2[32,16,5,5] = MaxPool(Relu(conv2[32,16,10,10])) */
 static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *restrict conv2)
 {
     for (int32_t i = 0; i < 2560; i++)

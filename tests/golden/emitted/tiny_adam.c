@@ -30,7 +30,7 @@
 /* ---- kernels ----------------------------------------------------------- */
 
 /* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count))
- * : learning_rate: Cast, Where, Cast, Div, Mul, Sqrt, Sub, Pow, Cast, Sub, Pow, Greater */
+ * : learning_rate */
 static STEPC_KERNEL void corrected_rate_cast(float *restrict corrected_rate, const int64_t step_count,
                                              const float learning_rate)
 {
@@ -62,9 +62,7 @@ static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, 
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
-            const float v = done[r * 3 + j];
-            const float fc1_bias0 = fc1_bias[j];
-            const float t_2 = v + fc1_bias0;
+            const float t_2 = done[r * 3 + j] + fc1_bias[j];
             hidden[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -106,10 +104,8 @@ static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, 
             done + (count - count % STEPC_NARROW_ROWS) * 2);
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
-        STEPC_UNROLL for (int j = 0; j < 2; j++) {
-            const float v = done[r * 2 + j];
-            logits[(i + r) * 2 + j] = v + fc2_bias[j];
-        }
+        STEPC_UNROLL for (int j = 0; j < 2; j++)
+            logits[(i + r) * 2 + j] = done[r * 2 + j] + fc2_bias[j];
 }
 
 /* logits[8,2] = hidden[8,3] fc2.weight[2,3]' + fc2.bias[2]: Gemm "fc2" */
@@ -136,8 +132,7 @@ static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits[8,2],
- * target[8], 1): SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad (gradient of node #0
- * (SoftmaxCrossEntropyLoss)) */
+ * target[8], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
                                                          const float *restrict logits, const int64_t *restrict target,
                                                          float *restrict scratch)
@@ -184,10 +179,8 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
         for (int i = 0; i < 8; i++)
             scratch[c * 8 + i] = (scratch[c * 8 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
     for (int i = 0; i < 8; i++)
-        for (int c = 0; c < 2; c++) {
-            const float v = scratch[i + c * 8];
-            d_logits[i * 2 + c] = v;
-        }
+        for (int c = 0; c < 2; c++)
+            d_logits[i * 2 + c] = scratch[i + c * 8];
     float value = total;
     for (int i = 0; i < 8; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
@@ -209,7 +202,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
 }
 
-/* step_count = step_count + 1: Add */
+/* step_count = step_count + 1 */
 static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
     step_count[0] = stepc_add64(step_count[0], 1);
@@ -271,18 +264,12 @@ static STEPC_INLINE void update_fc2_weight_narrow_part(const int rows, const int
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 3 - j, 8, 8, done + j, 3, left + i, 1, 2, right + j, STEPC_NARROW_WIDTH, j == 0, sum);
     for (int r = 0; r < rows; r++) {
-        const float fc2_bias_v0 = fc2_bias_v[i + r];
-        const float t_2 = 0.9f * fc2_bias_v0;
-        const float t_3 = 0.100000024f * sum[r];
-        const float t_4 = t_2 + t_3;
-        const float fc2_bias_h0 = fc2_bias_h[i + r];
-        const float t_5 = 0.999f * fc2_bias_h0;
-        const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
-        const float t_7 = t_5 + t_6;
-        const float u = fc2_bias[i + r] - corrected_rate * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
-        fc2_bias_v[i + r] = t_4;
+        const float t_2 = 0.9f * fc2_bias_v[i + r] + 0.100000024f * sum[r];
+        const float t_3 = 0.999f * fc2_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
+        const float u = fc2_bias[i + r] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
+        fc2_bias_v[i + r] = t_2;
         fc2_bias[i + r] = u;
-        fc2_bias_h[i + r] = t_7;
+        fc2_bias_h[i + r] = t_3;
     }
 }
 
@@ -314,16 +301,12 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
         }
 }
 
-/* fc2.weight.v[2,3] = 0.9 * fc2.weight.v[2,3] + 0.1 * (d_logits[8,2]' hidden[8,3]); fc2.weight[2,3] =
- * fc2.weight[2,3] - corrected_rate * (0.9 * fc2.weight.v[2,3] + 0.1 * (d_logits[8,2]' hidden[8,3])) / (Sqrt(0.999
- * * fc2.weight.h[2,3] + 0.000999987 * (d_logits' hidden * (d_logits' hidden))) + 1e-06); fc2.weight.h[2,3] = 0.999
- * * fc2.weight.h[2,3] + 0.000999987 * (d_logits[8,2]' hidden[8,3] * (d_logits' hidden)); fc2.bias.v[2] = 0.9 *
- * fc2.bias.v[2] + 0.1 * ReduceSum(d_logits[8,2]); fc2.bias[2] = fc2.bias[2] - corrected_rate * (0.9 *
- * fc2.bias.v[2] + 0.1 * ReduceSum(d_logits[8,2])) / (Sqrt(0.999 * fc2.bias.h[2] + 0.000999987 *
- * (ReduceSum(d_logits) * ReduceSum(d_logits))) + 1e-06); fc2.bias.h[2] = 0.999 * fc2.bias.h[2] + 0.000999987 *
- * (ReduceSum(d_logits[8,2]) * ReduceSum(d_logits)): Gemm (gradient of node 'fc2'), Add, Mul, Mul, Add, Mul, Mul,
- * Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node 'fc2'), Add, Mul, Mul, Add, Mul, Mul, Mul, Sub, Div,
- * Add, Sqrt, Mul */
+/* fc2.weight.v[2,3] = 0.9 * fc2.weight.v + 0.1 * (d_logits[8,2]' hidden[8,3]); fc2.weight.h[2,3] = 0.999 *
+ * fc2.weight.h + 0.000999987 * (d_logits[8,2]' hidden[8,3] * (d_logits' hidden)); fc2.weight[2,3] = fc2.weight -
+ * corrected_rate * fc2.weight.v / (Sqrt(fc2.weight.h) + 1e-06); fc2.bias.v[2] = 0.9 * fc2.bias.v + 0.1 *
+ * ReduceSum(d_logits[8,2]); fc2.bias.h[2] = 0.999 * fc2.bias.h + 0.000999987 * (ReduceSum(d_logits[8,2]) *
+ * ReduceSum(d_logits)); fc2.bias[2] = fc2.bias - corrected_rate * fc2.bias.v / (Sqrt(fc2.bias.h) + 1e-06): Gemm
+ * (gradient of node 'fc2'), ReduceSum (gradient of node 'fc2') */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
                                            float *restrict fc2_weight_h, float *restrict fc2_bias_v,
                                            float *restrict fc2_bias, float *restrict fc2_bias_h,
@@ -356,18 +339,12 @@ static STEPC_INLINE void update_fc1_weight_narrow_part(const int rows, const int
     for (int j = 3 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 4 - j, 8, 8, done + j, 4, left + i, 1, 3, right + j, step, j == 0, sum);
     for (int r = 0; r < rows; r++) {
-        const float fc1_bias_v0 = fc1_bias_v[i + r];
-        const float t_2 = 0.9f * fc1_bias_v0;
-        const float t_3 = 0.100000024f * sum[r];
-        const float t_4 = t_2 + t_3;
-        const float fc1_bias_h0 = fc1_bias_h[i + r];
-        const float t_5 = 0.999f * fc1_bias_h0;
-        const float t_6 = 0.0009999871f * (sum[r] * sum[r]);
-        const float t_7 = t_5 + t_6;
-        const float u = fc1_bias[i + r] - corrected_rate * t_4 / (stepc_sqrtf(t_7) + 1e-6f);
-        fc1_bias_v[i + r] = t_4;
+        const float t_2 = 0.9f * fc1_bias_v[i + r] + 0.100000024f * sum[r];
+        const float t_3 = 0.999f * fc1_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
+        const float u = fc1_bias[i + r] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
+        fc1_bias_v[i + r] = t_2;
         fc1_bias[i + r] = u;
-        fc1_bias_h[i + r] = t_7;
+        fc1_bias_h[i + r] = t_3;
     }
 }
 
@@ -417,16 +394,12 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
     }
 }
 
-/* fc1.weight.v[3,4] = 0.9 * fc1.weight.v[3,4] + 0.1 * (d_fc1.output[8,3]' x[8,4]); fc1.weight[3,4] =
- * fc1.weight[3,4] - corrected_rate * (0.9 * fc1.weight.v[3,4] + 0.1 * (d_fc1.output[8,3]' x[8,4])) / (Sqrt(0.999 *
- * fc1.weight.h[3,4] + 0.000999987 * (d_fc1.output' x * (d_fc1.output' x))) + 1e-06); fc1.weight.h[3,4] = 0.999 *
- * fc1.weight.h[3,4] + 0.000999987 * (d_fc1.output[8,3]' x[8,4] * (d_fc1.output' x)); fc1.bias.v[3] = 0.9 *
- * fc1.bias.v[3] + 0.1 * ReduceSum(d_fc1.output[8,3]); fc1.bias[3] = fc1.bias[3] - corrected_rate * (0.9 *
- * fc1.bias.v[3] + 0.1 * ReduceSum(d_fc1.output[8,3])) / (Sqrt(0.999 * fc1.bias.h[3] + 0.000999987 *
- * (ReduceSum(d_fc1.output) * ReduceSum(d_fc1.output))) + 1e-06); fc1.bias.h[3] = 0.999 * fc1.bias.h[3] +
- * 0.000999987 * (ReduceSum(d_fc1.output[8,3]) * ReduceSum(d_fc1.output)): Gemm (gradient of node 'fc1'), Add, Mul,
- * Mul, Add, Mul, Mul, Mul, Sub, Div, Add, Sqrt, Mul, ReduceSum (gradient of node 'fc1'), Add, Mul, Mul, Add, Mul,
- * Mul, Mul, Sub, Div, Add, Sqrt, Mul */
+/* fc1.weight.v[3,4] = 0.9 * fc1.weight.v + 0.1 * (d_fc1.output[8,3]' x[8,4]); fc1.weight.h[3,4] = 0.999 *
+ * fc1.weight.h + 0.000999987 * (d_fc1.output[8,3]' x[8,4] * (d_fc1.output' x)); fc1.weight[3,4] = fc1.weight -
+ * corrected_rate * fc1.weight.v / (Sqrt(fc1.weight.h) + 1e-06); fc1.bias.v[3] = 0.9 * fc1.bias.v + 0.1 *
+ * ReduceSum(d_fc1.output[8,3]); fc1.bias.h[3] = 0.999 * fc1.bias.h + 0.000999987 * (ReduceSum(d_fc1.output[8,3]) *
+ * ReduceSum(d_fc1.output)); fc1.bias[3] = fc1.bias - corrected_rate * fc1.bias.v / (Sqrt(fc1.bias.h) + 1e-06):
+ * Gemm (gradient of node 'fc1'), ReduceSum (gradient of node 'fc1') */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
                                            float *restrict fc1_weight_h, float *restrict fc1_bias_v,
                                            float *restrict fc1_bias, float *restrict fc1_bias_h,

@@ -50,9 +50,7 @@ static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, 
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
-            const float v = done[r * 3 + j];
-            const float fc1_bias0 = fc1_bias[j];
-            const float t_2 = v + fc1_bias0;
+            const float t_2 = done[r * 3 + j] + fc1_bias[j];
             hidden[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -94,10 +92,8 @@ static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, 
             done + (count - count % STEPC_NARROW_ROWS) * 2);
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
-        STEPC_UNROLL for (int j = 0; j < 2; j++) {
-            const float v = done[r * 2 + j];
-            logits[(i + r) * 2 + j] = v + fc2_bias[j];
-        }
+        STEPC_UNROLL for (int j = 0; j < 2; j++)
+            logits[(i + r) * 2 + j] = done[r * 2 + j] + fc2_bias[j];
 }
 
 /* logits[2,2] = hidden[2,3] fc2.weight[2,3]' + fc2.bias[2]: Gemm "fc2" */

@@ -51,9 +51,7 @@ static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, 
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
-            const float v = done[r * 3 + j];
-            const float fc1_bias0 = fc1_bias[j];
-            const float t_2 = v + fc1_bias0;
+            const float t_2 = done[r * 3 + j] + fc1_bias[j];
             hidden[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
         }
 }
@@ -95,10 +93,8 @@ static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, 
             done + (count - count % STEPC_NARROW_ROWS) * 2);
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
-        STEPC_UNROLL for (int j = 0; j < 2; j++) {
-            const float v = done[r * 2 + j];
-            logits[(i + r) * 2 + j] = v + fc2_bias[j];
-        }
+        STEPC_UNROLL for (int j = 0; j < 2; j++)
+            logits[(i + r) * 2 + j] = done[r * 2 + j] + fc2_bias[j];
 }
 
 /* logits[8,2] = hidden[8,3] fc2.weight[2,3]' + fc2.bias[2]: Gemm "fc2" */
@@ -125,8 +121,7 @@ static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits[8,2],
- * target[8], 1): SoftmaxCrossEntropyLoss, stepc.SoftmaxCrossEntropyGrad (gradient of node #0
- * (SoftmaxCrossEntropyLoss)) */
+ * target[8], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
                                                          const float *restrict logits, const int64_t *restrict target,
                                                          float *restrict scratch)
@@ -173,10 +168,8 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
         for (int i = 0; i < 8; i++)
             scratch[c * 8 + i] = (scratch[c * 8 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
     for (int i = 0; i < 8; i++)
-        for (int c = 0; c < 2; c++) {
-            const float v = scratch[i + c * 8];
-            d_logits[i * 2 + c] = v;
-        }
+        for (int c = 0; c < 2; c++)
+            d_logits[i * 2 + c] = scratch[i + c * 8];
     float value = total;
     for (int i = 0; i < 8; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
@@ -269,15 +262,12 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
             done + (count - count % STEPC_NARROW_ROWS) * 3, fc2_bias, learning_rate);
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
-        STEPC_UNROLL for (int j = 0; j < 3; j++) {
-            const float v = done[r * 3 + j];
-            fc2_weight[(i + r) * 3 + j] = fc2_weight[(i + r) * 3 + j] - learning_rate * v;
-        }
+        STEPC_UNROLL for (int j = 0; j < 3; j++)
+            fc2_weight[(i + r) * 3 + j] = fc2_weight[(i + r) * 3 + j] - learning_rate * done[r * 3 + j];
 }
 
-/* fc2.weight[2,3] = fc2.weight[2,3] - learning_rate * (d_logits[8,2]' hidden[8,3]); fc2.bias[2] = fc2.bias[2] -
- * learning_rate * ReduceSum(d_logits[8,2]): Gemm (gradient of node 'fc2'), Sub, Mul, ReduceSum (gradient of node
- * 'fc2'), Sub, Mul */
+/* fc2.weight[2,3] = fc2.weight - learning_rate * (d_logits[8,2]' hidden[8,3]); fc2.bias[2] = fc2.bias -
+ * learning_rate * ReduceSum(d_logits[8,2]): Gemm (gradient of node 'fc2'), ReduceSum (gradient of node 'fc2') */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
                                            const float *restrict d_logits, const float *restrict hidden,
                                            const float learning_rate, float *restrict panel)
@@ -325,10 +315,8 @@ static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const i
             step, done + (count - count % STEPC_NARROW_ROWS) * 4, fc1_bias, learning_rate);
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
-        STEPC_UNROLL for (int j = 0; j < 4; j++) {
-            const float v = done[r * 4 + j];
-            fc1_weight[(i + r) * 4 + j] = fc1_weight[(i + r) * 4 + j] - learning_rate * v;
-        }
+        STEPC_UNROLL for (int j = 0; j < 4; j++)
+            fc1_weight[(i + r) * 4 + j] = fc1_weight[(i + r) * 4 + j] - learning_rate * done[r * 4 + j];
 }
 
 static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict left, const float *restrict right,
@@ -347,9 +335,8 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
     }
 }
 
-/* fc1.weight[3,4] = fc1.weight[3,4] - learning_rate * (d_fc1.output[8,3]' x[8,4]); fc1.bias[3] = fc1.bias[3] -
- * learning_rate * ReduceSum(d_fc1.output[8,3]): Gemm (gradient of node 'fc1'), Sub, Mul, ReduceSum (gradient of
- * node 'fc1'), Sub, Mul */
+/* fc1.weight[3,4] = fc1.weight - learning_rate * (d_fc1.output[8,3]' x[8,4]); fc1.bias[3] = fc1.bias -
+ * learning_rate * ReduceSum(d_fc1.output[8,3]): Gemm (gradient of node 'fc1'), ReduceSum (gradient of node 'fc1') */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
                                            const float *restrict d_fc1_output, const float *restrict x,
                                            const float learning_rate, float *restrict panel)
