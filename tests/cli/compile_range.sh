@@ -164,6 +164,10 @@ for engine in interpreted generated; do
     expect 1 "$stepc" run train.onnx --dim batch=1..32 --feed x=x.npy --feed target=t.npy --engine $engine
     has stderr "input 'x' is fed shape [33,64], which is a 'batch' of 33; it is from 1 to 32"
 done
+digits 1 7 ''
+awk 'BEGIN { for (i = 0; i < 448; i++) print "3e38" }' | "$make_npy" f4 7 64 >huge.npy
+expect 1 "$stepc" run train.onnx --dim batch=1..32 --feed x=huge.npy --feed target=t.npy
+has stderr "step 0: first made here, from finite inputs: node 'fc1' (Gemm), tensor 'fc1.output' float[7,32]"
 for judges in '' '--reproducible --arithmetic same'; do
     # shellcheck disable=SC2086 # words
     expect 0 "$stepc" compare train.onnx --dim batch=1..32 $judges
