@@ -92,8 +92,11 @@ static bool keeps_hint(void *user, const char *hint)
 
 static void build(struct instance *in, struct tree_function *f)
 {
-    const struct template_int ints[] = {{"M", in->sizes.m}, {"N", in->sizes.n}, {"SHIFT", in->sizes.shift},
-                                        {"MODE", in->sizes.mode}, {"WITH_ROW", in->sizes.with_row}};
+    const struct template_int ints[] = {{.name = "M", .value = in->sizes.m},
+                                        {.name = "N", .value = in->sizes.n},
+                                        {.name = "SHIFT", .value = in->sizes.shift},
+                                        {.name = "MODE", .value = in->sizes.mode},
+                                        {.name = "WITH_ROW", .value = in->sizes.with_row}};
     const struct template_type types[] = {{"T", in->type, in->dtype}, {"LABEL", in->label, DTYPE_INDEX}};
     const struct expr *const zero = index_constant(&arena, 0);
     const struct template_operand operands[] = {{"a", tree_address(&arena, in->x, zero)},

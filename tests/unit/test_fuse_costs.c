@@ -11,6 +11,11 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+struct number { /* an integer of a template */
+    const char *name;
+    int64_t value;
+};
+
 static const struct target *machine(const char *name)
 {
     const struct target *const t = name ? target_find(name) : NULL;
@@ -421,7 +426,7 @@ static struct kernel *product_kernel(enum product_form form, const struct produc
     struct kernel *const k = new_kernel("product");
     k->tmpl.traits = &product_templates[form];
     k->tmpl.ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
-    const struct kernel_int ints[] = {{"M", s->m},         {"N", s->n},         {"K", s->k},
+    const struct number ints[] = {{"M", s->m},         {"N", s->n},         {"K", s->k},
                                       {"TERMS", 80},       {"A_ROW", s->a_row}, {"A_COL", s->a_col},
                                       {"B_ROW", s->b_row}, {"B_COL", s->b_col}};
     for (size_t i = 0; i < COUNT(ints); i++)
@@ -458,7 +463,7 @@ START_TEST(blocks_of_products_fit_the_cache)
         struct kernel *const k = product_kernel(PRODUCT_BLOCKED, &rows[i].sizes);
         k->cut.pieces = rows[i].shares;
         ck_assert(k->tmpl.traits->cut(k, rows[i].shares, machine(rows[i].machine)));
-        const struct kernel_int expected[] = {
+        const struct number expected[] = {
             {"BLOCK", rows[i].block},       {"DEPTH", rows[i].depth},     {"LAST", rows[i].last},
             {"ROWS", rows[i].rows},         {"CUT_ROWS", rows[i].cut_rows}, {"FETCH_B", rows[i].fetch_b},
             {"FETCH_OUT", rows[i].fetch_out}};
@@ -492,7 +497,7 @@ START_TEST(rows_meet_the_vector)
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct product_sizes none = {0};
         struct kernel *const k = product_kernel(PRODUCT_VECTOR, &none);
-        const struct kernel_int ints[] = {{"ROWS", rows[i].rows},
+        const struct number ints[] = {{"ROWS", rows[i].rows},
                                           {"K", rows[i].columns},
                                           {"ROW_STEP", rows[i].row_step},
                                           {"COL_STEP", rows[i].column_step}};
