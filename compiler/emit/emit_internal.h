@@ -256,6 +256,8 @@ struct kernel_group *group_of(const struct emission *e, const struct plan *plan,
 const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, const struct buffer *made);
 /* The value that is in the buffer at the end of the entry, or NULL. */
 const struct value *value_of_buffer(const struct graph *g, const struct buffer *b);
+/* Its shape for comments: "[32,10]", "[batch,10]". */
+const char *buffer_shape_text(struct arena *a, const struct graph *g, const struct buffer *b);
 
 /* ---- sections ---------------------------------------------------------------------------------------------------- */
 

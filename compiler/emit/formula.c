@@ -39,7 +39,9 @@ static const char *with_shape(struct formula *f, const struct value *v)
         if (f->named.data[i] == v)
             return v->name;
     vec_push(f->arena, &f->named, v);
-    return v->shape.rank > 0 ? arena_printf(f->arena, "%s%s", v->name, shape_text(f->arena, &v->shape)) : v->name;
+    return v->shape.rank > 0
+               ? arena_printf(f->arena, "%s%s", v->name, value_shape_text(f->arena, f->graph->program, v))
+               : v->name;
 }
 
 /* A constant of one element is its number. */
@@ -149,13 +151,20 @@ const struct value *value_of_buffer(const struct graph *g, const struct buffer *
     return b->kind == BUFFER_VARIABLE ? NULL : map_get(&g->names, b->name);
 }
 
+const char *buffer_shape_text(struct arena *a, const struct graph *g, const struct buffer *b)
+{
+    const struct value *const v = value_of_buffer(g, b);
+    return v && v->late && shape_equal(&v->shape, &b->shape) ? value_shape_text(a, g->program, v)
+                                                             : shape_text(a, &b->shape);
+}
+
 const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, const struct buffer *made)
 {
     const struct value *v = value_of_buffer(g, made);
     struct formula f = {.arena = a, .kernel = k, .graph = g};
     while (v && k->nodes.count == 0 && v->kind == VALUE_RESULT && is_written(v->producer, "="))
         v = node_input(v->producer, 0);
-    const char *const shape = made->shape.rank > 0 ? shape_text(a, &made->shape) : "";
+    const char *const shape = made->shape.rank > 0 ? buffer_shape_text(a, g, made) : "";
     if (v && k->nodes.count == 0) /* a copy */
         return arena_printf(a, "%s%s = %s", made->name, shape, leaf_text(&f, v));
     if (!v || v->kind != VALUE_RESULT || !is_of_kernel(&f, v->producer))
