@@ -230,13 +230,19 @@ static void follow(struct replay *r, int64_t step, const struct value *target)
     }
 }
 
-void history_explain(const struct history *h, struct session *s, const struct engine *e, enum arithmetic arithmetic,
+void history_explain(const struct history *h, struct session *s, struct engine *e, enum arithmetic arithmetic,
                      const struct entry *entry, const struct step_feeds *feeds, int64_t step, size_t output)
 {
     const struct state_copy *newest = &h->copies[h->newest], *older = &h->copies[!h->newest];
-    struct replay r = {.s = s, .program = engine_program(e), .entry = entry, .feeds = feeds, .arithmetic = arithmetic};
-    r.from = older->variables ? older : newest;
-    r.seed = engine_seed(e);
-    follow(&r, step, entry->graph->outputs.data[output].value);
+    struct replay r = {.s = s, .feeds = feeds, .arithmetic = arithmetic};
+    const struct tensor **inputs;
+    struct program *p;
+    if (feeds->inputs(feeds->self, step, &s->arena, &inputs) && engine_program_for(e, entry, inputs, &p)) {
+        r.program = p;
+        r.entry = &p->entries.data[entry - engine_program(e)->entries.data];
+        r.from = older->variables ? older : newest;
+        r.seed = engine_seed(e);
+        follow(&r, step, r.entry->graph->outputs.data[output].value);
+    }
     arena_free(&r.arena);
 }

@@ -32,7 +32,7 @@ struct step_feeds {
 /* To be called before each step. */
 void history_keep(struct history *h, struct engine *e, int64_t step);
 /* Reports where output `output` of step `step` became not finite, as notes to the error reported before. */
-void history_explain(const struct history *h, struct session *s, const struct engine *e, enum arithmetic arithmetic,
+void history_explain(const struct history *h, struct session *s, struct engine *e, enum arithmetic arithmetic,
                      const struct entry *entry, const struct step_feeds *feeds, int64_t step, size_t output);
 void history_free(struct history *h);
 

@@ -53,7 +53,8 @@ static void add_metrics(struct arena *a, const struct model *m, struct validatio
     }
     for (size_t i = 0; i < g->outputs.count && v->label; i++) {
         const struct value *scores = g->outputs.data[i].value;
-        if (!dtype_is_float(scores->dtype) || !are_scores(&scores->shape, &v->label->batch_shape, &v->class_axis))
+        const struct shape shape = value_shape_at(scores, v->data.batch);
+        if (!dtype_is_float(scores->dtype) || !are_scores(&shape, &v->label->batch_shape, &v->class_axis))
             continue;
         const struct metric accuracy = {.name = "validate.accuracy", .output = i, .accuracy = true};
         vec_push(a, &v->metrics, accuracy);

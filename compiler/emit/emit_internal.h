@@ -274,6 +274,8 @@ const char *formulas_text(struct arena *a, const struct kernel *k, const struct 
                           const struct buffer *const *results, size_t count);
 /* The value that is in the buffer at the end of the entry, or NULL. */
 const struct value *value_of_buffer(const struct graph *g, const struct buffer *b);
+/* Its shape for comments: "[32,10]", "[batch,10]". */
+const char *buffer_shape_text(struct arena *a, const struct graph *g, const struct buffer *b);
 
 /* ---- sections ---------------------------------------------------------------------------------------------------- */
 

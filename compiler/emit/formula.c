@@ -59,7 +59,9 @@ static const char *with_shape(struct formula *f, const struct value *v)
         if (f->named.data[i] == v)
             return v->name;
     vec_push(f->arena, &f->named, v);
-    return v->shape.rank > 0 ? arena_printf(f->arena, "%s%s", v->name, shape_text(f->arena, &v->shape)) : v->name;
+    return v->shape.rank > 0
+               ? arena_printf(f->arena, "%s%s", v->name, value_shape_text(f->arena, f->graph->program, v))
+               : v->name;
 }
 
 /* A constant of one element is its number. */
@@ -174,6 +176,13 @@ const struct value *value_of_buffer(const struct graph *g, const struct buffer *
     return b->kind == BUFFER_VARIABLE ? NULL : map_get(&g->names, b->name);
 }
 
+const char *buffer_shape_text(struct arena *a, const struct graph *g, const struct buffer *b)
+{
+    const struct value *const v = value_of_buffer(g, b);
+    return v && v->late && shape_equal(&v->shape, &b->shape) ? value_shape_text(a, g->program, v)
+                                                             : shape_text(a, &b->shape);
+}
+
 /* "hidden[32,32] = Relu(..)", or NULL where there is none; of results that may be named so many. */
 static const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
                                 size_t at, size_t count)
@@ -183,7 +192,7 @@ static const char *formula_text(struct arena *a, const struct kernel *k, const s
     struct formula f = {.arena = a, .kernel = k, .graph = g, .made = made, .count = count, .at = at};
     while (v && k->nodes.count == 0 && v->kind == VALUE_RESULT && is_written(v->producer, "="))
         v = node_input(v->producer, 0);
-    const char *const shape = b->shape.rank > 0 ? shape_text(a, &b->shape) : "";
+    const char *const shape = b->shape.rank > 0 ? buffer_shape_text(a, g, b) : "";
     if (v && k->nodes.count == 0) /* a copy */
         return arena_printf(a, "%s%s = %s", b->name, shape, leaf_text(&f, v));
     if (!v || v->kind != VALUE_RESULT || !is_of_kernel(&f, v->producer))

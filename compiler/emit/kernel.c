@@ -364,7 +364,9 @@ static const char *comment_text(struct emission *e, const struct plan *plan, con
         if (p->is_scratch || p->is_local)
             continue;
         strbuf_addf(&b, "%s %s is \"%s\"%s%s", i ? "," : "", p->name, p->buffer->name, p->buffer->shape.rank ? " " : "",
-                    p->buffer->shape.rank ? shape_text(e->arena, &p->buffer->shape) : "");
+                    p->buffer->shape.rank
+                        ? buffer_shape_text(e->arena, plan->lowered->entry->graph, p->buffer)
+                        : "");
         if (p->replaces)
             strbuf_addf(&b, " in place of \"%s\"", p->replaces->name);
     }

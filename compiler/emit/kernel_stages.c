@@ -21,7 +21,7 @@ static int open_outer(struct expr_scope *s, struct tree_builder *b, const struct
         if (extent == 1)
             continue;
         const char *const i = name_in(&s->names, wishes[open % 4]);
-        s->index[d] = emit_open_loop(b, s->index_type, i, extent, index_constant(s->arena, extent),
+        s->index[d] = emit_open_loop(b, s->index_type, i, extent, late_size(s->e, &k->outer_late[d], extent),
                                      d == k->cut.outer ? s->share : NULL, k->cut.shares);
         note_outer(s->e, s->index[d]);
         open++;

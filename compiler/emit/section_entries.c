@@ -337,7 +337,7 @@ static const char *temporary_comment(const struct entry_text *t, const struct bu
     struct strbuf text = {.arena = a};
     if (!str_equal(name, name_mangle(a, b->name)) && !str_starts_with(b->name, "scratch"))
         strbuf_addf(&text, "\"%s\" ", b->name);
-    strbuf_add(&text, b->shape.rank ? shape_text(a, &b->shape) : "scalar");
+    strbuf_add(&text, b->shape.rank ? buffer_shape_text(a, t->entry->graph, b) : "scalar");
     if (dtype_is_hidden(a, b->dtype))
         strbuf_addf(&text, " %s", dtype_name(b->dtype));
     if (life->first != life->last)

@@ -55,26 +55,6 @@ static void add_part(struct strbuf *b, const char *between, const char *text)
     strbuf_addf(b, "%s%s", b->length ? between : "", text);
 }
 
-/* "[batch,64]", "[2*batch + 1]" */
-static const char *late_shape_text(struct emission *e, const struct value *v)
-{
-    struct strbuf b = {.arena = e->arena};
-    for (int d = 0; d < v->shape.rank; d++) {
-        const struct late_size *const s = &v->late[d];
-        strbuf_add(&b, d ? "," : "[");
-        if (s->per == 0)
-            strbuf_addf(&b, "%" PRId64, v->shape.dim[d]);
-        else if (s->per != 1)
-            strbuf_addf(&b, "%" PRId64 "*%s", s->per, e->program->range->name);
-        else
-            strbuf_add(&b, e->program->range->name);
-        if (s->base != 0)
-            strbuf_addf(&b, " %c %" PRId64, s->base < 0 ? '-' : '+', s->base < 0 ? -s->base : s->base);
-    }
-    strbuf_add(&b, "]");
-    return comment_safe(e->arena, strbuf_text(&b));
-}
-
 static void write_member(struct emission *e, const char *declaration, struct about m)
 {
     struct strbuf b = {.arena = e->arena};
@@ -82,9 +62,10 @@ static void write_member(struct emission *e, const char *declaration, struct abo
         strbuf_addf(&b, "\"%s\"", m.name);
     if (m.shape)
         add_part(&b, m.shape->rank ? " " : ", ",
-                 m.argument && m.argument->late ? late_shape_text(e, m.argument)
-                 : m.shape->rank                ? shape_text(e->arena, m.shape)
-                                                : "scalar");
+                 m.argument && m.argument->late
+                     ? comment_safe(e->arena, value_shape_text(e->arena, e->program, m.argument))
+                 : m.shape->rank ? shape_text(e->arena, m.shape)
+                                 : "scalar");
     if (dtype_is_hidden(e->arena, m.dtype))
         add_part(&b, " ", dtype_name(m.dtype));
     if (m.more)

@@ -195,6 +195,27 @@ static bool run_generated(struct engine *e, const struct entry *entry, const str
     return status == STEPC_OK || report_status(e, entry->name, status);
 }
 
+static bool program_for(struct engine *e, int64_t count, struct program **out)
+{
+    const struct model *const m = e->program->model;
+    if (!e->options)
+        return diag_error(e->diag, &LOC_FILE(m->file), "the program at hand is for '%s' = %" PRId64,
+                          e->program->range->name, e->program->range->high);
+    const struct pipeline_options at = pipeline_at(e->arena, &e->options->pipeline, count);
+    const bool as_written = e->kind == ENGINE_INTERPRETED && e->options->arithmetic == ARITHMETIC_DOUBLE;
+    return as_written ? pipeline_program(e->diag, e->arena, m, &at, out)
+                      : pipeline_canonical(e->diag, e->arena, m, &at, out);
+}
+
+bool engine_program_for(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
+                        struct program **out)
+{
+    int64_t count;
+    *out = e->program;
+    return find_count(e, entry, inputs, &count) &&
+           (!e->program->range || count == e->program->range->high || program_for(e, count, out));
+}
+
 /* The interpreter of the program for one count. All share what changes. */
 static bool interpreter_at(struct engine *e, int64_t count, struct interp **out)
 {
@@ -207,14 +228,8 @@ static bool interpreter_at(struct engine *e, int64_t count, struct interp **out)
             (*out)->seed = e->interp->seed;
             return true;
         }
-    if (!e->options)
-        return diag_error(e->diag, &LOC_FILE(e->program->model->file), "the program at hand is for '%s' = %" PRId64,
-                          e->program->range->name, e->program->range->high);
-    struct pipeline_options at = pipeline_at(e->arena, &e->options->pipeline, count);
     struct program *p;
-    const struct model *const m = e->program->model;
-    if (!(e->options->arithmetic == ARITHMETIC_DOUBLE ? pipeline_program(e->diag, e->arena, m, &at, &p)
-                                                      : pipeline_canonical(e->diag, e->arena, m, &at, &p)))
+    if (!program_for(e, count, &p))
         return false;
     *out = interp_new(e->arena, p, e->options->arithmetic);
     (*out)->variables = e->interp->variables;

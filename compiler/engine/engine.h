@@ -37,6 +37,9 @@ bool engine_init(struct engine *e, uint64_t seed) MUST_USE;
  * graph output in `a`. */
 bool engine_run(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
                 struct tensor **outputs, struct arena *a) MUST_USE;
+/* The program for as many samples as these inputs have, where it has a range: of one size, else as it is. */
+bool engine_program_for(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
+                        struct program **out) MUST_USE;
 /* The content of a variable (in `a`), and setting it. */
 struct tensor *engine_read(struct engine *e, const struct variable *v, struct arena *a);
 void engine_write(struct engine *e, const struct variable *v, const struct tensor *t);

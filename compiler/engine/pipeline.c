@@ -140,6 +140,29 @@ static bool late_shape(struct program *p, struct value *const v[3], const char *
     return true;
 }
 
+/* Those of results, which comments name. */
+static void late_results(struct program *p, size_t entry)
+{
+    graph_each_node(p->entries.data[entry].graph, n)
+        for (size_t o = 0; o < n->outputs.count; o++) {
+            struct value *const v = n->outputs.data[o];
+            struct late_size late[SHAPE_MAX_RANK];
+            bool ok = v != NULL, is_late = false;
+            const struct value *x[2] = {NULL, NULL};
+            for (int i = 0; ok && i < 2; i++) {
+                x[i] = graph_find(p->above[i]->entries.data[entry].graph, v->name);
+                ok = x[i] && x[i]->shape.rank == v->shape.rank;
+            }
+            for (int k = 0; ok && k < v->shape.rank; k++) {
+                const int64_t size[] = {v->shape.dim[k], x[0]->shape.dim[k], x[1]->shape.dim[k]};
+                ok = late_size_of(size, p->range->high, 1, p->range->low, &late[k]);
+                is_late |= late[k].per != 0;
+            }
+            if (ok && is_late)
+                v->late = arena_copy(p->arena, late, sizeof late, alignof(struct late_size));
+        }
+}
+
 static bool late_arguments(struct program *p, size_t entry)
 {
     struct entry *const e = &p->entries.data[entry];
@@ -229,9 +252,11 @@ bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, 
         if (!simplify((*out)->above[i], &(struct pass_options){0}) ||
             ((*out)->below[i] && !simplify((*out)->below[i], &(struct pass_options){0})))
             return false;
-    for (size_t i = 0; (*out)->range && i < (*out)->entries.count; i++)
+    for (size_t i = 0; (*out)->range && i < (*out)->entries.count; i++) {
+        late_results(*out, i);
         if (!late_arguments(*out, i)) /* outputs may be other values now */
             return false;
+    }
     if ((*out)->range && !check_lowest(d, a, m, o, *out))
         return false;
     dump_graphs(a, *out, o, "canonical");

@@ -366,20 +366,33 @@ static bool settle_template(struct late *l, struct kernel *k)
 
 static bool one_kernel(struct late *l, struct kernel *const k[PROBES]);
 
+/* Do extents depend on the count behind the first `outer` loops, or sizes of its template? */
+static bool is_late_within(const struct kernel *k, int outer)
+{
+    bool late = false;
+    for (int d = outer; d < k->outer_rank; d++)
+        late |= is_late(&k->outer_late[d]);
+    for (size_t i = 0; i < k->parts.count; i++)
+        for (int d = outer; d < k->parts.data[i].rank; d++)
+            late |= is_late(&k->parts.data[i].late[d]);
+    for (int i = 0; i < k->tmpl.int_count; i++)
+        late |= is_late(&k->tmpl.ints[i].late);
+    return late;
+}
+
+/* The loops around the blocks of rows may depend on the count, the rows may not. */
 static bool stages(struct late *l, struct kernel *const k[PROBES])
 {
+    const int around = k[0]->outer_rank - 1;
+    bool late = k[0]->blocks.stages.count > 0 && is_late(&k[0]->outer_late[around]);
     for (size_t s = 0; s < k[0]->blocks.stages.count; s++) {
         struct kernel *const x[PROBES] = {k[0]->blocks.stages.data[s], k[1]->blocks.stages.data[s],
                                           k[2]->blocks.stages.data[s]};
         if (!one_kernel(l, x))
             return false;
-        if (kernel_is_late(x[0]))
-            return fail(l, "its kernel computes rows block by block, whose number depends on it");
+        late |= is_late_within(x[0], around);
     }
-    for (int d = 0; k[0]->blocks.stages.count > 0 && d < k[0]->outer_rank; d++)
-        if (is_late(&k[0]->outer_late[d]))
-            return fail(l, "its kernel computes rows block by block, whose number depends on it");
-    return true;
+    return !late || fail(l, "its kernel computes rows block by block, whose number depends on it");
 }
 
 static bool same_shape(const struct kernel *x, const struct kernel *y)

@@ -2,8 +2,10 @@
  * in step; everything that changes an edge goes through node_set_input(), node_add_input() or graph_replace(). */
 #include "graph/graph.h"
 
+#include "base/str.h"
 #include "graph/op_def.h"
 #include <assert.h>
+#include <inttypes.h>
 #include <stdint.h>
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
@@ -320,4 +322,25 @@ int64_t value_count_of(const struct value *v, const struct shape *s)
         if (v->late[d].per != 0)
             return (s->dim[d] - v->late[d].base) / v->late[d].per;
     return -1;
+}
+
+const char *value_shape_text(struct arena *a, const struct program *p, const struct value *v)
+{
+    struct strbuf b = {.arena = a};
+    if (!v->late)
+        return shape_text(a, &v->shape);
+    for (int d = 0; d < v->shape.rank; d++) {
+        const struct late_size *const s = &v->late[d];
+        strbuf_add(&b, d ? "," : "[");
+        if (s->per == 0)
+            strbuf_addf(&b, "%" PRId64, v->shape.dim[d]);
+        else if (s->per != 1)
+            strbuf_addf(&b, "%" PRId64 "*%s", s->per, p->range->name);
+        else
+            strbuf_add(&b, p->range->name);
+        if (s->base != 0)
+            strbuf_addf(&b, " %c %" PRId64, s->base < 0 ? '-' : '+', s->base < 0 ? -s->base : s->base);
+    }
+    strbuf_add(&b, "]");
+    return strbuf_text(&b);
 }

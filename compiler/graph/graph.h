@@ -44,7 +44,7 @@ struct value {
     const char *name; /* unique within the graph; from the model, or derived: "d_fc1.weight" */
     enum dtype dtype;
     struct shape shape; /* with the range's highest count */
-    const struct late_size *late; /* of inputs and outputs of an entry: by dimension; NULL: all are constants */
+    const struct late_size *late; /* by dimension; NULL: all are constants, as far as is known */
     enum value_kind kind;
     struct node *producer; /* VALUE_RESULT */
     int output;            /* VALUE_RESULT: index in producer->outputs */
@@ -240,6 +240,8 @@ void graph_rename(struct graph *g, struct value *v, const char *name);
  * it does not depend on it, or has another number of dimensions. */
 struct shape value_shape_at(const struct value *v, int64_t count);
 int64_t value_count_of(const struct value *v, const struct shape *s);
+/* Its shape as text, "[batch,64]" or "[2*batch + 1]" where it depends on the program's range. */
+const char *value_shape_text(struct arena *a, const struct program *p, const struct value *v);
 
 /* The value's content where it is known at compile time: constants, specialised inputs, and what follows from them and
  * from shapes (through program->fold); else NULL. */

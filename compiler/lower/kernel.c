@@ -258,6 +258,8 @@ bool kernel_is_late(const struct kernel *k)
         late |= is_late(&k->tmpl.ints[i].late);
     for (int o = 0; o < k->tmpl.operand_count; o++)
         late |= k->tmpl.operands[o].value && expr_any(k->tmpl.operands[o].value, uses_count, NULL);
+    for (size_t i = 0; i < k->blocks.stages.count; i++)
+        late |= kernel_is_late(k->blocks.stages.data[i]);
     return late;
 }
 

@@ -356,7 +356,8 @@ static void lower_types(struct lower_ctx *c, enum dtype type)
     lower_template_int(c, "SIGNED", dtype_is_int(type) && dtype_is_signed(type) ? dtype_bits(type) : 0);
 }
 
-static const struct template_traits rows_template = {.name = "scatter_rows"};
+static const char *const late[] = {"OUTER", "ROWS", "DY_OUTER", "INDEX_OUTER", NULL};
+static const struct template_traits rows_template = {.name = "scatter_rows", .late = late};
 
 /* No loop nest of plain stores can add up, so this is a template (templates/scatter.c). It takes the rows of each index
  * in turn from a chained list in scratch memory (a head per index, a successor per row), so that no second copy of y is

@@ -155,15 +155,21 @@ for n in 1 7 32; do
     same interpreted_1..32 "interpreted_$n"
 done
 digits 1 70 ''
-expect 0 "$stepc" run train.onnx --dim batch=1..32 --data x=x.npy --data target=t.npy --batch 7 --hash --engine generated --reproducible
+epoch=(run train.onnx --data x=x.npy --data target=t.npy --validate x=x.npy --validate target=t.npy --batch 7 --hash --engine generated
+    --reproducible)
+expect 0 "$stepc" "${epoch[@]}"
 mv stdout wanted
-expect 0 "$stepc" run train.onnx --data x=x.npy --data target=t.npy --batch 7 --hash --engine generated --reproducible
+expect 0 "$stepc" "${epoch[@]}" --dim batch=1..32
 same stdout wanted
 digits 1 33 ''
 for engine in interpreted generated; do
     expect 1 "$stepc" run train.onnx --dim batch=1..32 --feed x=x.npy --feed target=t.npy --engine $engine
     has stderr "input 'x' is fed shape [33,64], which is a 'batch' of 33; it is from 1 to 32"
 done
+digits 1 7 ''
+awk 'BEGIN { for (i = 0; i < 448; i++) print i == 70 ? "inf" : 0 }' | "$make_npy" f4 7 64 >infinite.npy
+expect 1 "$stepc" run train.onnx --dim batch=1..32 --feed x=infinite.npy --feed target=t.npy
+has stderr "it was fed: input 'x' float[7,64] is infinite at [1,6]"
 for judges in '' '--reproducible --arithmetic same'; do
     # shellcheck disable=SC2086 # words
     expect 0 "$stepc" compare train.onnx --dim batch=1..32 $judges

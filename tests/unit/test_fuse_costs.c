@@ -11,6 +11,11 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+struct number { /* an integer of a template */
+    const char *name;
+    int64_t value;
+};
+
 static const struct target *machine(const char *name)
 {
     const struct target *const t = name ? target_find(name) : NULL;
@@ -72,7 +77,7 @@ START_TEST(expressions_cost)
         {"tan", math(EXPR_FN_TAN, x), 25, 25},
         {"exp before the loop", add(math(EXPR_FN_EXP, row), x), 15, 2},
         {"of a result", math(EXPR_FN_EXP, result()), 12, 12},
-        {"random", expr_random(&arena, EXPR_UNIFORM, DTYPE_FLOAT, 0, &(struct expr_draw){0}, index), 40, 40},
+        {"random", expr_random(&arena, EXPR_UNIFORM, DTYPE_FLOAT, 0, 0, index), 40, 40},
         {"what the cases below take", costing(30, AT(b, 0, 10, 1)), 30, 30},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -421,9 +426,9 @@ static struct kernel *product_kernel(enum product_form form, const struct produc
     struct kernel *const k = new_kernel("product");
     k->tmpl.traits = &product_templates[form];
     k->tmpl.ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
-    const struct kernel_int ints[] = {{"M", s->m, {0}},         {"N", s->n, {0}},         {"K", s->k, {0}},
-                                      {"TERMS", 80, {0}},       {"A_ROW", s->a_row, {0}}, {"A_COL", s->a_col, {0}},
-                                      {"B_ROW", s->b_row, {0}}, {"B_COL", s->b_col, {0}}};
+    const struct number ints[] = {{"M", s->m},         {"N", s->n},         {"K", s->k},
+                                      {"TERMS", 80},       {"A_ROW", s->a_row}, {"A_COL", s->a_col},
+                                      {"B_ROW", s->b_row}, {"B_COL", s->b_col}};
     for (size_t i = 0; i < COUNT(ints); i++)
         kernel_set_int(k, ints[i].name, ints[i].value);
     return k;
@@ -458,10 +463,10 @@ START_TEST(blocks_of_products_fit_the_cache)
         struct kernel *const k = product_kernel(PRODUCT_BLOCKED, &rows[i].sizes);
         k->cut.pieces = rows[i].shares;
         ck_assert(k->tmpl.traits->cut(k, rows[i].shares, machine(rows[i].machine)));
-        const struct kernel_int expected[] = {
-            {"BLOCK", rows[i].block, {0}},       {"DEPTH", rows[i].depth, {0}},     {"LAST", rows[i].last, {0}},
-            {"ROWS", rows[i].rows, {0}},         {"CUT_ROWS", rows[i].cut_rows, {0}}, {"FETCH_B", rows[i].fetch_b, {0}},
-            {"FETCH_OUT", rows[i].fetch_out, {0}}};
+        const struct number expected[] = {
+            {"BLOCK", rows[i].block},       {"DEPTH", rows[i].depth},     {"LAST", rows[i].last},
+            {"ROWS", rows[i].rows},         {"CUT_ROWS", rows[i].cut_rows}, {"FETCH_B", rows[i].fetch_b},
+            {"FETCH_OUT", rows[i].fetch_out}};
         for (size_t j = 0; j < COUNT(expected); j++)
             ck_assert_msg(kernel_int(k, expected[j].name) == expected[j].value, "row %zu: %s is %d, expected %d", i,
                           expected[j].name, (int)kernel_int(k, expected[j].name), (int)expected[j].value);
@@ -492,10 +497,10 @@ START_TEST(rows_meet_the_vector)
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct product_sizes none = {0};
         struct kernel *const k = product_kernel(PRODUCT_VECTOR, &none);
-        const struct kernel_int ints[] = {{"ROWS", rows[i].rows, {0}},
-                                          {"K", rows[i].columns, {0}},
-                                          {"ROW_STEP", rows[i].row_step, {0}},
-                                          {"COL_STEP", rows[i].column_step, {0}}};
+        const struct number ints[] = {{"ROWS", rows[i].rows},
+                                          {"K", rows[i].columns},
+                                          {"ROW_STEP", rows[i].row_step},
+                                          {"COL_STEP", rows[i].column_step}};
         for (size_t j = 0; j < COUNT(ints); j++)
             kernel_set_int(k, ints[j].name, ints[j].value);
         k->cut.pieces = rows[i].shares;
