@@ -17,7 +17,7 @@ static int reads_of(const struct expr *e, const struct tree_var *v)
 {
     int reads = is_var(e, (void *)(uintptr_t)v);
     const bool is_choice = e->op == EXPR_SELECT || e->op == EXPR_BOTH || e->op == EXPR_EITHER || e->op == EXPR_CALL;
-    if (is_choice)
+    if (is_choice || (e->op == EXPR_MATH && !dtype_is_float(e->dtype))) /* |x| of integers is a choice in C */
         return expr_any(e, is_var, (void *)(uintptr_t)v) ? 2 : 0;
     for (int i = 0; i < expr_arg_count(e); i++)
         reads += reads_of(e->arg[i], v);
@@ -52,6 +52,8 @@ static bool stands_once(const struct stmt *s, const stmt_list *list, size_t next
         s->value->dtype != s->var->dtype || size_of(s->value) > LONGEST || s->comment || !n || (n->kind != STMT_SET && n->kind != STMT_DECLARE) ||
         !n->value || n->comment || reads_of(n->value, s->var) != 1)
         return false;
+    if (n->kind == STMT_SET && (n->op == SET_MAX || n->op == SET_TOP || n->op == SET_MIN))
+        return false; /* these read the value several times */
     const stmt_list rest = {.data = list->data + next + 1, .count = list->count - next - 1};
     const bool is_target = n->kind == STMT_SET && expr_any(n->target, is_var, (void *)(uintptr_t)s->var);
     return !is_target && !tree_any(&rest, is_var, (void *)(uintptr_t)s->var);
