@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct template_table sample_table;
 extern const struct template_trees sample_trees;
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -43,6 +42,7 @@ struct instance {
     struct tree_var *y, *x, *rate, *labels;
     tree_vars outer;
     bool drops_hints;
+    template_memory memory;
     struct template_instance made;
     VEC(struct tree_function *) functions; /* the kernel last */
     const char *wrong;                     /* what settling, then verifying says; NULL: nothing */
@@ -92,11 +92,11 @@ static bool keeps_hint(void *user, const char *hint)
 
 static void build(struct instance *in, struct tree_function *f)
 {
-    const struct template_int ints[] = {{.name = "M", .value = in->sizes.m},
-                                        {.name = "N", .value = in->sizes.n},
-                                        {.name = "SHIFT", .value = in->sizes.shift},
-                                        {.name = "MODE", .value = in->sizes.mode},
-                                        {.name = "WITH_ROW", .value = in->sizes.with_row}};
+    const struct template_int ints[] = {{"M", in->sizes.m, NULL},
+                                        {"N", in->sizes.n, NULL},
+                                        {"SHIFT", in->sizes.shift, NULL},
+                                        {"MODE", in->sizes.mode, NULL},
+                                        {"WITH_ROW", in->sizes.with_row, NULL}};
     const struct template_type types[] = {{"T", in->type, in->dtype}, {"LABEL", in->label, DTYPE_INDEX}};
     const struct expr *const zero = index_constant(&arena, 0);
     const struct template_operand operands[] = {{"a", tree_address(&arena, in->x, zero)},
@@ -105,7 +105,7 @@ static void build(struct instance *in, struct tree_function *f)
     const struct template_binding binding = {
         .ints = ints, .int_count = in->sizes.with_row ? 5 : 4, .types = types, .type_count = COUNT(types),
         .operands = operands, .operand_count = COUNT(operands), .outer = &in->outer,
-        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = in};
+        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = in, .memory = &in->memory};
     struct tree_builder b = tree_builder(&arena, &f->body);
     template_build(&b, in->kernel, &binding, &in->made);
     ck_assert_uint_eq(b.outer.count, 0);
@@ -241,8 +241,7 @@ START_TEST(all_forms_of_loops)
     ck_assert_str_eq(kernel_text(instantiate("sample_loops", (struct sizes){3, 8, 2, 1, 0})),
                      "static void sample_loops(float *restrict y, const float *restrict x)\n"
                      "{\n"
-                     "    STEPC_SELECT_LOOP\n"
-                     "    for (int i = 0; i < 3; i++)\n"
+                     "    STEPC_SELECT_LOOP for (int i = 0; i < 3; i++)\n"
                      "        for (int j = 2; j >= 0; j--)\n"
                      "            y[i + j] = x[i] - x[j];\n"
                      "    for (int i = 0; i < 8; i += 2)\n"
@@ -266,7 +265,7 @@ START_TEST(hints_go)
 {
     const struct sizes once = {1, 4, 1, 0, 2}, more = {3, 8, 2, 1, 0};
     ck_assert_ptr_null(strstr(kernel_text(instantiate("sample_loops", once)), "STEPC_SELECT_LOOP"));
-    ck_assert_ptr_nonnull(strstr(kernel_text(instantiate("sample_loops", more)), "STEPC_SELECT_LOOP\n"));
+    ck_assert_ptr_nonnull(strstr(kernel_text(instantiate("sample_loops", more)), "STEPC_SELECT_LOOP for"));
     const struct instance *const in = instantiate_for("sample_loops", "float", "int32_t", more, true);
     ck_assert_ptr_null(strstr(kernel_text(in), "STEPC_SELECT_LOOP"));
 }
@@ -424,10 +423,6 @@ START_TEST(names_of_the_file)
     ck_assert_ptr_nonnull(strstr(strbuf_text(&names), "a y half rest none sum i first j "));
     ck_assert_str_eq(strbuf_text(&fixed),
                      "twice smaller half_of part last_of first_above sum_from add_to apart at_least ");
-    const struct template_facts *const facts = template_find(&sample_table, "sample_loops");
-    ck_assert(template_has_int(facts, "SHIFT") && template_has_int(facts, "N") && !template_has_int(facts, "MODE"));
-    ck_assert(template_has_int(template_find(&sample_table, "sample_parts"), "WITH_ROW")); /* of what it calls */
-    ck_assert_ptr_null(template_find(&sample_table, "sample"));
 }
 END_TEST
 
@@ -451,12 +446,12 @@ START_TEST(helpers_of_headers)
                  {"stepc_sqrtf", "stepc_math.h", false},
                  {"stepc_mul64", "stepc_integer.h", false}};
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const struct template_helper *const h = template_find_helper(&sample_table, cases[i].name);
+        const struct template_helper *const h = template_helper_find(&sample_trees, cases[i].name);
         ck_assert_ptr_nonnull(h);
         ck_assert_str_eq(h->file, cases[i].file);
         ck_assert_int_eq(h->has_double, cases[i].has_double);
     }
-    ck_assert_ptr_null(template_find_helper(&sample_table, "stepc_nothing"));
+    ck_assert_ptr_null(template_helper_find(&sample_trees, "stepc_nothing"));
 }
 END_TEST
 
@@ -561,7 +556,7 @@ static const char *instance_program(const char *type, struct sizes s)
     }
     add_functions(&functions, in, kernels_for(type), &helpers);
     for (size_t i = 0; i < helpers.count; i++)
-        map_set(&headers, template_find_helper(&sample_table, helpers.entries[i].key)->file, NULL);
+        map_set(&headers, template_helper_find(&sample_trees, helpers.entries[i].key)->file, NULL);
     strbuf_addf(&b, "#include \"stepc.h\"\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n"
                     "typedef %s T;\ntypedef int32_t LABEL;\n", type);
     for (size_t i = 0; i < headers.count; i++)
