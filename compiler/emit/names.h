@@ -10,7 +10,8 @@ struct name_scope {
     const struct name_scope *outer; /* its names are taken here, too; or NULL */
 };
 
-/* What is taken in `outer` is taken in it, and not the other way round. Nothing is taken in `outer` while it is used. */
+/* What is taken in `outer` is taken in it, and not the other way round. Nothing is taken in `outer` while it is
+ * used. */
 struct name_scope name_scope_within(struct arena *a, const struct name_scope *outer);
 
 /* "fc1.weight" -> "fc1_weight"; "1x" -> "v1x"; what name_is_reserved() gets a trailing underscore; a clash gets _2,

@@ -294,8 +294,8 @@ static bool can_cut(const struct sharing *s, struct kernel *k)
 static void cut(const struct sharing *s, struct kernel *k)
 {
     const bool in_library = k->tmpl.traits && k->tmpl.traits->is_in_library;
-    if (in_library || k->region || kernel_only_checks(k) || !share_is_worth(k, s->lowered->target) || has_computed_place(k) ||
-        !can_cut(s, k))
+    if (in_library || k->region || kernel_only_checks(k) || !share_is_worth(k, s->lowered->target) ||
+        has_computed_place(k) || !can_cut(s, k))
         return;
     k->cut.shares = s->shares;
     multiply(k, s->shares);

@@ -1,10 +1,10 @@
 /* Regions: a node that runs a graph of its own once for each step of time (stepc.Scan). All that the graph reads comes
  * in through the node, so passes that do not look into regions see an ordinary node.
  *
- * The graph belongs to a program of its own. What is carried from step to step are variables of that program: the node's
- * input is the value before the first step, its output that after the last. What is stacked are variables as well, which
- * nothing reads: the node's output has one for each step, along its first axis. Inputs of the graph are slices of the
- * node's input, one for each step along its first axis, or captures, the same in all steps.
+ * The graph belongs to a program of its own. What is carried from step to step are variables of that program: the
+ * node's input is the value before the first step, its output that after the last. What is stacked are variables as
+ * well, which nothing reads: the node's output has one for each step, along its first axis. Inputs of the graph are
+ * slices of the node's input, one for each step along its first axis, or captures, the same in all steps.
  *
  *   node inputs    initial states (NULL: zeros), then the graph's inputs in order (NULL: nobody reads it)
  *   node outputs   final states, then what is stacked */

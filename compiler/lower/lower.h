@@ -126,7 +126,7 @@ bool lower_product(struct lower_ctx *c, const struct view *a, const struct view 
 bool lower_product_of_integers(struct lower_ctx *c, enum dtype type, const struct view *a, const struct view *b,
                                const struct view *zero_a, const struct view *zero_b, const struct expr *finish);
 
-/* ---- regions ------------------------------------------------------------------------------------------------------ */
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 /* For .lower: a kernel that runs the kernels of the node's region. */
 bool lower_region(struct lower_ctx *c);

@@ -1,6 +1,6 @@
 /* RNN, GRU and LSTM: layers that take a sequence step by step. X is [steps, batch, width], or with layout 1 [batch,
- * steps, width]; W [directions, gates * hidden, width], R [directions, gates * hidden, hidden], B [directions, 2 * gates *
- * hidden].
+ * steps, width]; W [directions, gates * hidden, width], R [directions, gates * hidden, hidden], B [directions,
+ * 2 * gates * hidden].
  *
  *   RNN    h' = f(x W' + h R' + b)
  *   GRU    z, r = f(x W' + h R' + b);  h' = (1 - z) g(x Wn' + (r h) Rn' + bn) + z h
@@ -96,7 +96,8 @@ static bool check_attributes(struct infer_ctx *c, const struct recurrent *r)
     const struct attr *const hidden = node_attr(c->node, "hidden_size");
     const char *const direction = op_attr_string(c->node, "direction");
     const int64_t layout = op_attr_int(c->node, "layout");
-    if (strcmp(direction, "forward") != 0 && strcmp(direction, "reverse") != 0 && strcmp(direction, "bidirectional") != 0)
+    if (strcmp(direction, "forward") != 0 && strcmp(direction, "reverse") != 0 &&
+        strcmp(direction, "bidirectional") != 0)
         return infer_error(c, "direction is '%s', expected forward, reverse or bidirectional", direction);
     if (layout != 0 && layout != 1)
         return infer_error(c, "layout is %lld, expected 0 or 1", (long long)layout);

@@ -49,8 +49,8 @@ static bool stands_once(const struct stmt *s, const stmt_list *list, size_t next
     enum { LONGEST = 9 };
     const struct stmt *const n = next < list->count ? list->data[next] : NULL;
     if (s->kind != STMT_DECLARE || s->var->kind != VAR_VALUE || !s->value || s->value->op != EXPR_ELEMENT ||
-        s->value->dtype != s->var->dtype || size_of(s->value) > LONGEST || s->comment || !n || (n->kind != STMT_SET && n->kind != STMT_DECLARE) ||
-        !n->value || n->comment || reads_of(n->value, s->var) != 1)
+        s->value->dtype != s->var->dtype || size_of(s->value) > LONGEST || s->comment || !n ||
+        (n->kind != STMT_SET && n->kind != STMT_DECLARE) || !n->value || n->comment || reads_of(n->value, s->var) != 1)
         return false;
     if (n->kind == STMT_SET && (n->op == SET_MAX || n->op == SET_TOP || n->op == SET_MIN))
         return false; /* these read the value several times */
