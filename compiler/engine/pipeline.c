@@ -217,13 +217,26 @@ static const struct node *computing(const struct node *n)
     return n;
 }
 
+/* A factor that is a constant: where the graph for one sample has none, it is 1 there. */
+static bool is_scaling(const struct node *n)
+{
+    bool scales = false;
+    for (size_t i = 0; i < n->inputs.count; i++)
+        scales |= n->inputs.data[i] && n->inputs.data[i]->kind == VALUE_CONSTANT &&
+                  shape_count(&n->inputs.data[i]->shape) == 1;
+    return scales && (str_equal(n->def->name, "Mul") || str_equal(n->def->name, "Div"));
+}
+
 /* The same operators in the same order? */
 static bool same_nodes(struct diag *d, const struct size_range *r, const struct graph *high, const struct graph *low)
 {
     const struct node *x = computing(high->first), *y = computing(low->first);
-    while (x && y && x->def == y->def && x->inputs.count == y->inputs.count) {
+    while (x) {
+        const bool same = y && x->def == y->def && x->inputs.count == y->inputs.count;
+        if (!same && !is_scaling(x))
+            break;
         x = computing(x->next);
-        y = computing(y->next);
+        y = same ? computing(y->next) : y;
     }
     return (!x && !y) ||
            diag_error(d, x ? &x->loc : &y->loc,
