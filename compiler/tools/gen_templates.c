@@ -1,7 +1,8 @@
 /* Build-time tool: kernel templates and runtime headers, parsed with libclang, into tables of C data: templates as
  * statement trees, headers by the names of their functions. templates/template.h explains the language.
  *
- *   gen_templates [--table NAME] [--include DIR]... [--helpers HEADER]... [--section HEADER]... -o OUT.c [TEMPLATE.c]...
+ *   gen_templates [--table NAME] [--include DIR]... [--helpers HEADER]... [--section HEADER]... -o OUT.c
+ *                 [TEMPLATE.c]...
  *
  *   --table    the C name of the table (template), which gets _trees behind it
  *   --include  searched for "..." headers

@@ -118,7 +118,7 @@ compile_all() { # OPTION...: range.c, fixed_1.c, fixed_7.c, fixed_32.c
     for size in 1..32 1 7 32; do
         local name=fixed_$size
         [ "$size" != 1..32 ] || name=range
-        expect 0 "$stepc" compile "$source_folder/examples/digits/model.onnx" -o $name.c --dim batch=$size \
+        expect 0 "$stepc" compile "$source_folder/examples/digits/model.onnx" -o $name.c --dim batch="$size" \
             --loss softmax-cross-entropy --optimizer adam --initialize he --reproducible --quiet "$@"
     done
 }
@@ -145,10 +145,10 @@ prepared train.onnx 0.3
 for n in 1 7 32; do
     digits 1 $n ''
     for size in 1..32 $n; do
-        expect 0 "$stepc" run train.onnx --dim batch=$size --feed x=x.npy --feed target=t.npy --steps 3 --hash \
+        expect 0 "$stepc" run train.onnx --dim batch="$size" --feed x=x.npy --feed target=t.npy --steps 3 --hash \
             --arithmetic same
         mv stdout "interpreted_$size"
-        expect 0 "$stepc" run train.onnx --dim batch=$size --feed x=x.npy --feed target=t.npy --steps 3 --hash \
+        expect 0 "$stepc" run train.onnx --dim batch="$size" --feed x=x.npy --feed target=t.npy --steps 3 --hash \
             --engine generated --reproducible
         same stdout "interpreted_$size"
     done

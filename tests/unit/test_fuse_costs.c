@@ -77,7 +77,7 @@ START_TEST(expressions_cost)
         {"tan", math(EXPR_FN_TAN, x), 25, 25},
         {"exp before the loop", add(math(EXPR_FN_EXP, row), x), 15, 2},
         {"of a result", math(EXPR_FN_EXP, result()), 12, 12},
-        {"random", expr_random(&arena, EXPR_UNIFORM, DTYPE_FLOAT, 0, 0, index), 40, 40},
+        {"random", expr_random(&arena, EXPR_UNIFORM, DTYPE_FLOAT, 0, &(struct expr_draw){0}, index), 40, 40},
         {"what the cases below take", costing(30, AT(b, 0, 10, 1)), 30, 30},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
