@@ -277,7 +277,8 @@ static inline void sum_computed(const int g, const int first, const int end, con
                             add_image(scratch + (o * C + c) * (KD * KH * KW) + (kz * KH + ky) * KW + kx,
                                       C * KD * KH * KW,
                                       WITH_DY ? dy_computed : dy + ((n * G + g) * O + o) * (OD * OH * OW),
-                                      (WITH_X ? x_computed : x + (n * G + g) * (C * D * H * W)) + c * (D * H * W),
+                                      WITH_X ? x_computed + c * (D * H * W)
+                                             : x + ((n * G + g) * C + c) * (D * H * W),
                                       kz, ky, kx);
                     }
                 }
